@@ -1,0 +1,176 @@
+//! A CPU mapping of a buffer object, and the only way to its bytes.
+//!
+//! # Safety
+//! No reference to mapped memory is ever made, because the GPU may write it at any time; bytes go
+//! through the copies here. Every pointer is derived from a range that was checked against the
+//! mapping's length, and the memory stays mapped as long as the `Mapping` lives.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::sync::Arc;
+
+use memmap2::MmapRaw;
+
+use crate::cacheops::{self, LineOp};
+use crate::error::Result;
+use crate::units::{ByteRange, LineRange};
+use crate::vocabulary::MmapMode;
+
+/// Memory of a software device as one mapping mode shows it.
+///
+/// Offsets were checked against the object's size by the caller.
+pub trait SoftMemory: Send + Sync + fmt::Debug {
+    /// Where the bytes are, for callers that use raw pointers.
+    fn as_ptr(&self) -> *mut u8;
+    /// Stores `data` at `offset`, as the CPU would through this mapping.
+    fn store(&self, offset: u64, data: &[u8]);
+    /// Loads `data` from `offset`, as the CPU would through this mapping.
+    fn load(&self, offset: u64, data: &mut [u8]);
+    /// Performs `op` on every line of `lines`.
+    fn lines(&self, lines: LineRange, op: LineOp);
+    /// Drains the write-combining buffers of this mapping.
+    fn drain(&self);
+}
+
+/// What a mapping keeps alive.
+#[derive(Debug)]
+enum Memory {
+    /// Pages of the kernel's.
+    Kernel(MmapRaw),
+    /// Bytes of the software device.
+    Soft(Arc<dyn SoftMemory>),
+}
+
+/// A whole buffer object in this process's address space; unmapped when dropped.
+#[derive(Debug)]
+pub struct Mapping {
+    memory: Memory,
+    mode: MmapMode,
+    len: u64,
+    /// Told when the mapping goes, so that leaks can be counted.
+    _counted: Counted,
+}
+
+/// Counts one mapping of a device as long as it lives.
+#[derive(Debug)]
+pub struct Counted(Arc<std::sync::atomic::AtomicU64>);
+
+impl Counted {
+    /// Adds one to `open` until dropped.
+    pub fn new(open: &Arc<std::sync::atomic::AtomicU64>) -> Self {
+        // Relaxed: a statistic; nothing is published by it.
+        open.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        // Relaxed: as in `new`.
+        self.0.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+impl Mapping {
+    /// A mapping of the kernel's pages.
+    pub fn from_kernel(pages: MmapRaw, mode: MmapMode, counted: Counted) -> Self {
+        let len = pages.len() as u64;
+        Self { memory: Memory::Kernel(pages), mode, len, _counted: counted }
+    }
+
+    /// A mapping of `len` bytes of a software device.
+    pub fn from_soft(memory: Arc<dyn SoftMemory>, mode: MmapMode, len: u64, counted: Counted) -> Self {
+        Self { memory: Memory::Soft(memory), mode, len, _counted: counted }
+    }
+
+    /// How the memory is mapped.
+    pub fn mode(&self) -> MmapMode {
+        self.mode
+    }
+
+    /// Bytes mapped.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether nothing is mapped; never true for an object.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Where the memory is.
+    ///
+    /// Stores through the pointer are not tracked: mark them with [`crate::bo::Bo::mark_written`].
+    pub fn as_ptr(&self) -> *mut u8 {
+        match &self.memory {
+            Memory::Kernel(pages) => pages.as_mut_ptr(),
+            Memory::Soft(memory) => memory.as_ptr(),
+        }
+    }
+
+    /// Copies `data` to `offset`.
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
+    pub fn copy_in(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let range = ByteRange::within(offset, data.len() as u64, self.len)?;
+        match &self.memory {
+            // SAFETY:
+            // - destination: `range` lies within `self.len` bytes that `pages` keeps mapped writable;
+            // - source: a live slice of the same length;
+            // - no overlap: no Rust reference to mapped memory exists, so `data` is elsewhere.
+            Memory::Kernel(pages) => unsafe {
+                let to = pages.as_mut_ptr().add(range.offset() as usize);
+                std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len());
+            },
+            Memory::Soft(memory) => memory.store(range.offset(), data),
+        }
+        Ok(())
+    }
+
+    /// Copies `data.len()` bytes from `offset` into `data`.
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
+    pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        let range = ByteRange::within(offset, data.len() as u64, self.len)?;
+        match &self.memory {
+            // SAFETY:
+            // - source: `range` lies within `self.len` bytes that `pages` keeps mapped readable;
+            // - destination: a live, exclusive slice of the same length;
+            // - no overlap: `data` is a Rust reference, and none points into mapped memory.
+            Memory::Kernel(pages) => unsafe {
+                let from = pages.as_ptr().add(range.offset() as usize);
+                std::ptr::copy_nonoverlapping(from, data.as_mut_ptr(), data.len());
+            },
+            Memory::Soft(memory) => memory.load(range.offset(), data),
+        }
+        Ok(())
+    }
+
+    /// Performs `op` on every line of `lines`, without a fence: bracket a batch of calls with
+    /// [`cacheops::fence`].
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if the lines leave the mapping.
+    pub fn lines(&self, lines: LineRange, op: LineOp) -> Result<()> {
+        let range = ByteRange::within(lines.first() * crate::units::LINE_BYTES, lines.bytes(), self.len)?;
+        match &self.memory {
+            // SAFETY: `range` lies within `self.len` bytes that `pages` keeps mapped.
+            Memory::Kernel(pages) => unsafe {
+                let first = pages.as_ptr().add(range.offset() as usize);
+                cacheops::lines(first, range.len() as usize, op);
+            },
+            Memory::Soft(memory) => memory.lines(lines, op),
+        }
+        Ok(())
+    }
+
+    /// Drains the write-combining buffers, so that stores through a WC or GTT mapping leave the CPU.
+    pub fn drain(&self) {
+        match &self.memory {
+            Memory::Kernel(_) => cacheops::fence(),
+            Memory::Soft(memory) => memory.drain(),
+        }
+    }
+}

@@ -1,0 +1,292 @@
+//! Everything that can go wrong, with its operands.
+//!
+//! An error names the value that caused it and, where the caller can do something, what. `errno`
+//! is what the kernel said, or what it would have said.
+
+use std::path::PathBuf;
+
+use nix::errno::Errno;
+
+/// What the crate's functions return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a call was not done.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A word that is none of the known ones.
+    #[error("unknown {what} '{word}' (known: {})", known.join(", "))]
+    UnknownWord {
+        /// What the word should have named.
+        what: &'static str,
+        /// The word.
+        word: String,
+        /// The words that would have been right.
+        known: &'static [&'static str],
+    },
+
+    /// A kernel version that is not `major.minor`.
+    #[error("'{text}' is no kernel version (expected major.minor, as in 6.12)")]
+    BadKernelVersion {
+        /// The text.
+        text: String,
+    },
+
+    /// A kernel older than the rules that are known.
+    #[error("kernel {version} is too old: the rules are known from {oldest} on")]
+    KernelTooOld {
+        /// The version asked for.
+        version: crate::vocabulary::KernelVersion,
+        /// The oldest version with rules.
+        oldest: crate::vocabulary::KernelVersion,
+    },
+
+    /// A device name that is neither a path nor `sim:...`.
+    #[error("bad device '{spec}': {why}")]
+    BadDeviceSpec {
+        /// The name.
+        spec: String,
+        /// What is wrong with it.
+        why: String,
+    },
+
+    /// No i915 device was found.
+    #[error(
+        "no i915 device in {directory} ({found}); use --device PATH, or the software device: --device sim:jsl"
+    )]
+    NoDevice {
+        /// Where devices were looked for.
+        directory: PathBuf,
+        /// What was there instead.
+        found: String,
+    },
+
+    /// A device path that cannot be opened.
+    #[error("cannot open {path}: {errno}{}", open_hint(*errno))]
+    Open {
+        /// The path.
+        path: PathBuf,
+        /// What open(2) said.
+        errno: Errno,
+    },
+
+    /// A path that is not a device.
+    #[error("{path} is not a character device; DRM nodes are, e.g. /dev/dri/renderD128")]
+    NotADevice {
+        /// The path.
+        path: PathBuf,
+    },
+
+    /// A device that is not DRM.
+    #[error("{path} is not a DRM device ({errno} from DRM_IOCTL_VERSION)")]
+    NotDrm {
+        /// The path.
+        path: PathBuf,
+        /// What the ioctl said.
+        errno: Errno,
+    },
+
+    /// A DRM device of another driver.
+    #[error("{path} belongs to the driver '{driver}', not to i915")]
+    NotI915 {
+        /// The path.
+        path: PathBuf,
+        /// The driver's name.
+        driver: String,
+    },
+
+    /// A PCI id that no platform claims.
+    #[error("PCI id 8086:{id:04x} is no i915 device that is known")]
+    UnknownDeviceId {
+        /// The id.
+        id: u16,
+    },
+
+    /// A platform name that is not known.
+    #[error("unknown platform '{name}' (`gemtool platforms` lists them)")]
+    UnknownPlatform {
+        /// The name.
+        name: String,
+    },
+
+    /// The platform has no such thing, on any device.
+    #[error("{what} is not available on {platform}: {why} ({errno})")]
+    NotAvailable {
+        /// What was asked for.
+        what: String,
+        /// The platform's name.
+        platform: &'static str,
+        /// Why not.
+        why: &'static str,
+        /// What the kernel says to it.
+        errno: Errno,
+    },
+
+    /// A request that the device refused.
+    #[error("{request}: {errno}{}", request_hint(*errno))]
+    Ioctl {
+        /// The request, as the uAPI header names it.
+        request: &'static str,
+        /// What it said.
+        errno: Errno,
+    },
+
+    /// A size that no object can have.
+    #[error("size {size} is not possible: {why}")]
+    BadSize {
+        /// The size, in bytes.
+        size: u64,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+
+    /// A range that leaves the object.
+    #[error("{len} bytes at offset {offset} leave the object of {size} bytes")]
+    RangeOutOfBounds {
+        /// The first byte.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+        /// The object's size.
+        size: u64,
+    },
+
+    /// A range that leaves the guard's.
+    #[error("{len} bytes at offset {offset} leave the guarded range {start}..{end}")]
+    RangeOutOfGuard {
+        /// The first byte.
+        offset: u64,
+        /// How many bytes.
+        len: u64,
+        /// The guard's first byte.
+        start: u64,
+        /// One past the guard's last byte.
+        end: u64,
+    },
+
+    /// A store through a guard that was opened for reading.
+    #[error("write to BO {handle} through a read guard: open it with `Bo::write`")]
+    WriteThroughReadGuard {
+        /// The object.
+        handle: u32,
+    },
+
+    /// A BO that was closed.
+    #[error("BO {handle} is closed")]
+    Closed {
+        /// The object.
+        handle: u32,
+    },
+
+    /// A BO whose contents the kernel took back.
+    #[error("BO {handle} was purged: its contents are gone, and it cannot be used again")]
+    Purged {
+        /// The object.
+        handle: u32,
+    },
+
+    /// A BO that is still accessed.
+    #[error("BO {handle} is in use: {writers} write and {readers} read guards are open")]
+    InUse {
+        /// The object.
+        handle: u32,
+        /// Open write guards.
+        writers: u32,
+        /// Open read guards.
+        readers: u32,
+    },
+
+    /// More guards than the object's word can count.
+    #[error("BO {handle} has {limit} guards open already")]
+    TooManyGuards {
+        /// The object.
+        handle: u32,
+        /// The limit.
+        limit: u32,
+    },
+
+    /// A change of caching that would hang the caller in the kernel.
+    #[error(
+        "SET_CACHING {to} on BO {handle} refused: it is on screen at level {from}, and the kernel would not return \
+         before it is flipped away; flip away first"
+    )]
+    OnScreen {
+        /// The object.
+        handle: u32,
+        /// The level it has.
+        from: crate::vocabulary::CacheLevel,
+        /// The mode asked for.
+        to: crate::vocabulary::CachingMode,
+    },
+
+    /// Contents that are not in memory although they should be: an earlier flush failed.
+    #[error("BO {handle} could not be flushed earlier and is not submitted")]
+    Unflushed {
+        /// The object.
+        handle: u32,
+    },
+
+    /// A wait that ran out.
+    #[error("BO {handle} is still busy after {timeout_ns} ns")]
+    Timeout {
+        /// The object.
+        handle: u32,
+        /// How long was waited, in nanoseconds.
+        timeout_ns: i64,
+    },
+}
+
+impl Error {
+    /// What the kernel said, or would say, to the same mistake.
+    pub fn errno(&self) -> Errno {
+        match self {
+            Self::Open { errno, .. }
+            | Self::NotDrm { errno, .. }
+            | Self::NotAvailable { errno, .. }
+            | Self::Ioctl { errno, .. } => *errno,
+            Self::UnknownWord { .. }
+            | Self::BadKernelVersion { .. }
+            | Self::KernelTooOld { .. }
+            | Self::BadDeviceSpec { .. }
+            | Self::BadSize { .. }
+            | Self::RangeOutOfBounds { .. }
+            | Self::RangeOutOfGuard { .. } => Errno::EINVAL,
+            Self::NoDevice { .. }
+            | Self::NotADevice { .. }
+            | Self::NotI915 { .. }
+            | Self::UnknownDeviceId { .. }
+            | Self::UnknownPlatform { .. } => Errno::ENODEV,
+            Self::WriteThroughReadGuard { .. } => Errno::EACCES,
+            Self::Closed { .. } => Errno::ENOENT,
+            Self::Purged { .. } => Errno::EFAULT,
+            Self::InUse { .. } | Self::OnScreen { .. } => Errno::EBUSY,
+            Self::TooManyGuards { .. } => Errno::EOVERFLOW,
+            Self::Unflushed { .. } => Errno::EIO,
+            Self::Timeout { .. } => Errno::ETIME,
+        }
+    }
+}
+
+/// What the caller can do about an open(2) that failed.
+fn open_hint(errno: Errno) -> &'static str {
+    if errno == Errno::EACCES || errno == Errno::EPERM {
+        " (join the group that owns the node, usually 'render' or 'video')"
+    } else if errno == Errno::ENOENT {
+        " (`ls -l /dev/dri` shows the nodes)"
+    } else {
+        ""
+    }
+}
+
+/// What an errno means where the kernel's text misleads.
+fn request_hint(errno: Errno) -> &'static str {
+    if errno == Errno::ENODEV {
+        " (not on this platform, or the device was unplugged)"
+    } else if errno == Errno::EIO {
+        " (the GPU is wedged)"
+    } else if errno == Errno::EFAULT {
+        " (purged object, or a bad address)"
+    } else {
+        ""
+    }
+}

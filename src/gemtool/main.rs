@@ -1,0 +1,2 @@
+//! gemtool.
+fn main() {}

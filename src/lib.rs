@@ -1,0 +1,33 @@
+//! Cache coherency of GEM buffer objects on Intel GPUs, known instead of hoped for.
+//!
+//! For every buffer object (BO) this crate knows which agent (CPU, GPU, display) may hold newer or
+//! older data than memory; it decides *whether* a flush or an invalidate is needed, *why*, for
+//! *which cache lines* and *when*, and carries it out on i915 device memory.
+//!
+//! It does not render, schedule or lay out surfaces, and it does not manage GPU address spaces.
+//!
+//! # Layers
+//!
+//! Imports point down only (`ci/layers` checks it):
+//!
+//! ```text
+//! L6  gemtool
+//! L5  device -> bo -> access
+//! L4  drm: the uAPI boundary; node (a real /dev/dri file) | soft (a software i915)
+//! L3  tracking: the object word, the line maps
+//! L2  policy: the rules, once
+//! L1  platform   uapi   cacheops   hierarchy
+//! L0  vocabulary   units   error   sync
+//! ```
+
+#![deny(unsafe_code)]
+
+pub mod cacheops;
+pub mod drm;
+pub mod error;
+pub mod platform;
+pub mod policy;
+pub mod units;
+pub mod vocabulary;
+
+pub use error::{Error, Result};

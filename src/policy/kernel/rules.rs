@@ -1,0 +1,55 @@
+//! What differs between kernel versions, as data.
+
+use crate::error::{Error, Result};
+use crate::vocabulary::KernelVersion;
+
+/// The rules of one kernel version, as far as versions differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelRules {
+    /// The version.
+    pub version: KernelVersion,
+    /// JSL and EHL flush user objects on every acquire (13d29c823738, 5.15).
+    pub bypass_acquire_flush: bool,
+    /// Ordinary objects really carry `I915_BO_ALLOC_USER`, without which the acquire flush is dead
+    /// code for them (44e4c5684fcc, 6.3; in the 6.1 stable series).
+    pub shmem_is_user: bool,
+    /// Userptr and import objects flush on acquire where the LLC can be bypassed, and imports where
+    /// there is none (63430347713a, a035154da45d; 5.16).
+    pub foreign_acquire_flush: bool,
+    /// Releasing pages marks them dirty where there is no LLC (d70af57944a1, 5.16).
+    pub release_marks_dirty: bool,
+    /// Discrete devices never mark an object dirty (0aeec60c76ca, 6.2; in the 6.1 stable series).
+    pub discrete_never_dirty: bool,
+    /// Objects keep a PAT index in place of a level; SET_PAT exists, SET_CACHING is gone from 12.70
+    /// on, and objects there start cached (9275277d5324, 0fbcf57077c4; 6.5).
+    pub pat_index: bool,
+    /// DIRTYFB does nothing for a framebuffer that is not on a plane (seen on 6.12, not on 6.1).
+    pub dirtyfb_needs_plane: bool,
+}
+
+impl KernelRules {
+    /// The oldest kernel whose rules are known: the last one without any of the bypass series.
+    pub const OLDEST: KernelVersion = KernelVersion::new(5, 14);
+
+    /// The rules of `version`; versions with long-term support are taken at their newest release.
+    ///
+    /// # Errors
+    /// [`Error::KernelTooOld`] before [`Self::OLDEST`].
+    pub fn of(version: KernelVersion) -> Result<Self> {
+        if version < Self::OLDEST {
+            return Err(Error::KernelTooOld { version, oldest: Self::OLDEST });
+        }
+        let since = |major, minor| version >= KernelVersion::new(major, minor);
+        let stable_6_1 = version == KernelVersion::new(6, 1);
+        Ok(Self {
+            version,
+            bypass_acquire_flush: since(5, 15),
+            shmem_is_user: since(6, 3) || stable_6_1,
+            foreign_acquire_flush: since(5, 16),
+            release_marks_dirty: since(5, 16),
+            discrete_never_dirty: since(6, 2) || stable_6_1,
+            pat_index: since(6, 5),
+            dirtyfb_needs_plane: since(6, 12),
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! Bytes, cache lines and pages, and ranges of them that were checked once.
+
+use std::ops::Range;
+
+use crate::error::{Error, Result};
+
+/// Bytes of a page, the unit of mapping.
+pub const PAGE_BYTES: u64 = 4096;
+/// Bytes of a cache line, the unit of coherency: `boot_cpu_data.x86_clflush_size` on every CPU that
+/// stands beside an i915 device.
+pub const LINE_BYTES: u64 = 64;
+/// Lines of a page, and bits of a line map's word.
+pub const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
+
+/// A range of bytes that lies within an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ByteRange {
+    offset: u64,
+    len: u64,
+}
+
+impl ByteRange {
+    /// The range `offset..offset + len` of an object of `size` bytes.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutOfBounds`] if it does not lie within the object; an overflow counts as that.
+    pub fn within(offset: u64, len: u64, size: u64) -> Result<Self> {
+        match offset.checked_add(len) {
+            Some(end) if end <= size => Ok(Self { offset, len }),
+            _ => Err(Error::RangeOutOfBounds { offset, len, size }),
+        }
+    }
+
+    /// The first byte.
+    pub const fn offset(self) -> u64 {
+        self.offset
+    }
+
+    /// How many bytes.
+    pub const fn len(self) -> u64 {
+        self.len
+    }
+
+    /// One past the last byte.
+    pub const fn end(self) -> u64 {
+        self.offset + self.len
+    }
+
+    /// Whether there is no byte in it.
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// Every line with at least one byte in the range.
+    pub const fn lines(self) -> LineRange {
+        if self.len == 0 {
+            return LineRange { first: self.offset / LINE_BYTES, end: self.offset / LINE_BYTES };
+        }
+        LineRange { first: self.offset / LINE_BYTES, end: self.end().div_ceil(LINE_BYTES) }
+    }
+
+    /// The lines that the range covers only in part: none, one, or the first and the last.
+    ///
+    /// They are what a store into possibly stale lines must invalidate first.
+    pub fn partial_lines(self) -> impl Iterator<Item = u64> {
+        let lines = self.lines();
+        let head = (!self.is_empty() && !self.offset.is_multiple_of(LINE_BYTES)).then_some(lines.first);
+        let tail = (!self.is_empty() && !self.end().is_multiple_of(LINE_BYTES)).then(|| lines.end - 1);
+        head.into_iter().chain(tail.filter(move |_| tail != head))
+    }
+}
+
+/// A range of cache lines of an object, by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LineRange {
+    first: u64,
+    end: u64,
+}
+
+impl LineRange {
+    /// The lines `first..end`; empty if `end <= first`.
+    pub const fn new(first: u64, end: u64) -> Self {
+        Self { first, end: if end < first { first } else { end } }
+    }
+
+    /// The first line.
+    pub const fn first(self) -> u64 {
+        self.first
+    }
+
+    /// One past the last line.
+    pub const fn end(self) -> u64 {
+        self.end
+    }
+
+    /// How many lines.
+    pub const fn count(self) -> u64 {
+        self.end - self.first
+    }
+
+    /// Whether there is no line in it.
+    pub const fn is_empty(self) -> bool {
+        self.first == self.end
+    }
+
+    /// How many bytes the lines hold.
+    pub const fn bytes(self) -> u64 {
+        self.count() * LINE_BYTES
+    }
+
+    /// The line indices.
+    pub const fn indices(self) -> Range<u64> {
+        self.first..self.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_past_the_end_is_refused_with_its_operands() {
+        assert!(ByteRange::within(0, 4096, 4096).is_ok());
+        assert!(ByteRange::within(4096, 0, 4096).is_ok());
+        for (offset, len) in [(0, 4097), (4096, 1), (u64::MAX, 1), (1, u64::MAX)] {
+            let error = ByteRange::within(offset, len, 4096).unwrap_err();
+            assert!(error.to_string().contains(&offset.to_string()), "{error}");
+        }
+    }
+
+    #[test]
+    fn write_at_line_end_touches_two_lines() {
+        let lines = ByteRange::within(60, 8, 4096).unwrap().lines();
+        assert_eq!((lines.first(), lines.end(), lines.bytes()), (0, 2, 128));
+        assert!(ByteRange::within(60, 0, 4096).unwrap().lines().is_empty());
+    }
+
+    #[test]
+    fn partial_lines_are_the_ragged_edges() {
+        let partial =
+            |offset, len| ByteRange::within(offset, len, 4096).unwrap().partial_lines().collect::<Vec<_>>();
+        assert_eq!(partial(0, 128), []);
+        assert_eq!(partial(4, 8), [0]);
+        assert_eq!(partial(60, 8), [0, 1]);
+        assert_eq!(partial(64, 65), [2]);
+        assert_eq!(partial(4, 60), [0]);
+        assert_eq!(partial(4, 0), []);
+    }
+}
