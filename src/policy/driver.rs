@@ -1,7 +1,11 @@
 //! What a driver must do for a BO that it maps itself: flush and invalidate, by agent and path.
+//!
+//! The kernel tracks calls, not stores: a store through a WB mapping never makes an object dirty in
+//! its eyes. So these decisions are the driver's own, and they are minimal: what the hardware and
+//! the level already keep right needs nothing.
 
 use crate::platform::Caps;
-use crate::policy::Decision;
+use crate::policy::{Decision, Rule, Verdict};
 use crate::vocabulary::{Access, Agent, CacheLevel, MmapMode, MocsClass};
 
 /// An agent and the way it takes to memory.
@@ -16,6 +20,19 @@ pub enum Path {
 }
 
 impl Path {
+    /// Every path, by agent.
+    pub const ALL: &'static [Self] = &[
+        Self::Cpu(MmapMode::Wb),
+        Self::Cpu(MmapMode::Wc),
+        Self::Cpu(MmapMode::Uc),
+        Self::Cpu(MmapMode::Gtt),
+        Self::Cpu(MmapMode::Fixed),
+        Self::Gpu(MocsClass::PageTable),
+        Self::Gpu(MocsClass::Uncached),
+        Self::Gpu(MocsClass::BypassLlc),
+        Self::Display,
+    ];
+
     /// Whose path it is.
     pub const fn agent(self) -> Agent {
         match self {
@@ -26,10 +43,51 @@ impl Path {
     }
 }
 
+/// How a CPU mapping treats the CPU's caches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CpuMemory {
+    /// Reads and writes go through them.
+    Cached,
+    /// Around them; stores gather in write-combining buffers.
+    Combining,
+    /// Around them, through the aperture.
+    Aperture,
+    /// Around them, in order.
+    Uncached,
+}
+
+/// Whether a GPU access agrees with the CPU's caches, and by what.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GpuView {
+    /// It does, by this rule.
+    Coherent(Rule),
+    /// It reads around the LLC that its writes are coherent with.
+    ReadsAround,
+    /// It does not, in either direction.
+    NonCoherent,
+    /// The memory is never in the CPU's caches.
+    Local,
+}
+
 /// What has to leave the writer's caches before `next` accesses the same memory.
+///
+/// `Flush` and `Drain` are demands; the reader's side is [`needs_invalidate`]'s.
 pub fn needs_flush(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> Decision {
-    let _ = (caps, level, writer, next, access);
-    unimplemented!()
+    if let Some(rule) = refusal(caps, level, writer, next, access) {
+        return Decision::new(Verdict::Refused, rule);
+    }
+    match (writer, next) {
+        (Path::Cpu(from), _) => match cpu_memory(level, from) {
+            CpuMemory::Cached => flush_of_cached_store(caps, level, next, access),
+            CpuMemory::Combining if writer == next => Decision::new(Verdict::NotNeeded, Rule::SamePath),
+            CpuMemory::Combining => Decision::new(Verdict::Drain, Rule::WcDrain),
+            CpuMemory::Aperture if writer == next => Decision::new(Verdict::NotNeeded, Rule::SamePath),
+            CpuMemory::Aperture => Decision::new(Verdict::Drain, Rule::GttDrain),
+            CpuMemory::Uncached => Decision::new(Verdict::NotNeeded, Rule::UncachedStore),
+        },
+        (Path::Gpu(mocs), _) => flush_of_gpu_write(caps, level, mocs, next, access),
+        (Path::Display, _) => Decision::new(Verdict::Refused, Rule::DisplayNeverWrites),
+    }
 }
 
 /// What `next` has to drop from its cache before it accesses memory that `writer` wrote.
@@ -37,6 +95,213 @@ pub fn needs_flush(caps: Caps, level: CacheLevel, writer: Path, next: Path, acce
 /// For a CPU write it is about partly overwritten lines only: a line that is stored whole needs no
 /// invalidate.
 pub fn needs_invalidate(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> Decision {
-    let _ = (caps, level, writer, next, access);
-    unimplemented!()
+    if let Some(rule) = refusal(caps, level, writer, next, access) {
+        return Decision::new(Verdict::Refused, rule);
+    }
+    let Path::Cpu(to) = next else {
+        return Decision::new(Verdict::NotNeeded, Rule::NotCached);
+    };
+    if cpu_memory(level, to) != CpuMemory::Cached {
+        return Decision::new(Verdict::NotNeeded, Rule::NotCached);
+    }
+    let stale = |rule| match access {
+        Access::Read => Decision::new(Verdict::Invalidate, rule),
+        Access::Write => Decision::new(Verdict::Invalidate, Rule::PartialLineWrite),
+    };
+    match writer {
+        Path::Cpu(from) => match cpu_memory(level, from) {
+            CpuMemory::Cached => Decision::new(Verdict::NotNeeded, Rule::SameCache),
+            CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached if caps.contains(Caps::LLC) => {
+                Decision::new(Verdict::NotNeeded, Rule::LlcKeepsAliasesRight)
+            }
+            CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached => {
+                stale(Rule::StaleAfterUncachedWrite)
+            }
+        },
+        Path::Gpu(mocs) => match gpu_view(caps, level, mocs) {
+            GpuView::Coherent(rule) => Decision::new(Verdict::NotNeeded, rule),
+            GpuView::ReadsAround => Decision::new(Verdict::NotNeeded, Rule::LlcCoherent),
+            GpuView::NonCoherent => stale(Rule::StaleAfterGpuWrite),
+            GpuView::Local => Decision::new(Verdict::NotNeeded, Rule::LocalMemory),
+        },
+        Path::Display => Decision::new(Verdict::Refused, Rule::DisplayNeverWrites),
+    }
+}
+
+/// Why `path` cannot be taken to an object of this level, or `None` if it can.
+pub fn path_refusal(caps: Caps, level: CacheLevel, path: Path) -> Option<Rule> {
+    let discrete = caps.contains(Caps::DISCRETE);
+    let cached = level != CacheLevel::None;
+    if level == CacheLevel::Wt && !caps.intersects(Caps::WT | Caps::PAT_AT_CREATE) {
+        return Some(Rule::WtNeedsEdram);
+    }
+    if cached && !caps.intersects(Caps::LLC | Caps::SNOOP) {
+        return Some(Rule::NoSnoop);
+    }
+    match path {
+        Path::Cpu(MmapMode::Fixed) if !discrete => Some(Rule::FixedIsDiscrete),
+        Path::Cpu(MmapMode::Wb | MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt) if discrete => {
+            Some(Rule::DiscreteMapsFixed)
+        }
+        Path::Cpu(MmapMode::Gtt) if !caps.contains(Caps::APERTURE) => Some(Rule::GttNeedsAperture),
+        Path::Cpu(MmapMode::Gtt) if cached && !caps.contains(Caps::LLC) => Some(Rule::GttSnoopedFaults),
+        Path::Display if discrete && cached => Some(Rule::DisplayNeedsLocal),
+        Path::Cpu(_) | Path::Gpu(_) | Path::Display => None,
+    }
+}
+
+/// One line of the decision table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The object's level.
+    pub level: CacheLevel,
+    /// Who wrote.
+    pub writer: Path,
+    /// Who accesses the same memory next.
+    pub next: Path,
+    /// What the next one does.
+    pub access: Access,
+    /// What [`needs_flush`] says.
+    pub flush: Decision,
+    /// What [`needs_invalidate`] says.
+    pub invalidate: Decision,
+}
+
+/// Every question a driver can ask on this hardware, with the answers.
+pub fn table(caps: Caps) -> impl Iterator<Item = Row> {
+    CacheLevel::ALL.iter().flat_map(move |&level| {
+        Path::ALL.iter().flat_map(move |&writer| {
+            Path::ALL.iter().flat_map(move |&next| {
+                Access::ALL.iter().map(move |&access| Row {
+                    level,
+                    writer,
+                    next,
+                    access,
+                    flush: needs_flush(caps, level, writer, next, access),
+                    invalidate: needs_invalidate(caps, level, writer, next, access),
+                })
+            })
+        })
+    })
+}
+
+/// Why the pair cannot be, or `None` if it can.
+fn refusal(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> Option<Rule> {
+    if writer == Path::Display || (next == Path::Display && access == Access::Write) {
+        return Some(Rule::DisplayNeverWrites);
+    }
+    path_refusal(caps, level, writer).or_else(|| path_refusal(caps, level, next))
+}
+
+/// What has to happen to lines that the CPU dirtied in its cache.
+fn flush_of_cached_store(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Decision {
+    match next {
+        Path::Cpu(to) => match cpu_memory(level, to) {
+            CpuMemory::Cached => Decision::new(Verdict::NotNeeded, Rule::SameCache),
+            CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached if caps.contains(Caps::LLC) => {
+                Decision::new(Verdict::NotNeeded, Rule::LlcKeepsAliasesRight)
+            }
+            CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached => {
+                Decision::new(Verdict::Flush, Rule::UncachedAlias)
+            }
+        },
+        Path::Gpu(mocs) => match (gpu_view(caps, level, mocs), access) {
+            (GpuView::Coherent(rule), _) => Decision::new(Verdict::NotNeeded, rule),
+            (GpuView::ReadsAround, Access::Read) => Decision::new(Verdict::Flush, Rule::BypassMocsRead),
+            (GpuView::ReadsAround, Access::Write) => Decision::new(Verdict::NotNeeded, Rule::LlcCoherent),
+            (GpuView::NonCoherent, Access::Read) => Decision::new(Verdict::Flush, Rule::NonCoherentRead),
+            (GpuView::NonCoherent, Access::Write) => Decision::new(Verdict::Flush, Rule::NonCoherentWrite),
+            (GpuView::Local, _) => Decision::new(Verdict::NotNeeded, Rule::LocalMemory),
+        },
+        Path::Display => Decision::new(Verdict::Flush, Rule::DisplayReadsMemory),
+    }
+}
+
+/// What has to happen to lines that the GPU wrote.
+fn flush_of_gpu_write(
+    caps: Caps,
+    level: CacheLevel,
+    mocs: MocsClass,
+    next: Path,
+    access: Access,
+) -> Decision {
+    let view = gpu_view(caps, level, mocs);
+    if view == GpuView::Local {
+        return Decision::new(Verdict::NotNeeded, Rule::LocalMemory);
+    }
+    // On LLC parts only an access that follows the page table allocates; where the GPU snoops, the
+    // kernel's own predicate does not look at the MOCS entry, and neither does this.
+    let may_be_cached = match level {
+        CacheLevel::None | CacheLevel::Wt => false,
+        CacheLevel::Llc | CacheLevel::L3Llc => mocs == MocsClass::PageTable || !caps.contains(Caps::LLC),
+    };
+    if !may_be_cached {
+        return Decision::new(Verdict::NotNeeded, Rule::GpuWriteReachesMemory);
+    }
+    match next {
+        Path::Display => Decision::new(Verdict::Flush, Rule::GpuWriteMayBeCached),
+        Path::Gpu(to) => match (gpu_view(caps, level, to), access) {
+            (GpuView::ReadsAround, Access::Read) => Decision::new(Verdict::Flush, Rule::GpuWriteMayBeCached),
+            (GpuView::ReadsAround, Access::Write) => Decision::new(Verdict::NotNeeded, Rule::LlcCoherent),
+            (GpuView::Coherent(rule), _) => Decision::new(Verdict::NotNeeded, rule),
+            (GpuView::NonCoherent | GpuView::Local, _) => {
+                Decision::new(Verdict::NotNeeded, Rule::GpuWriteReachesMemory)
+            }
+        },
+        Path::Cpu(to) => match cpu_memory(level, to) {
+            CpuMemory::Cached => Decision::new(Verdict::NotNeeded, coherent_rule(caps)),
+            CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached if caps.contains(Caps::LLC) => {
+                Decision::new(Verdict::NotNeeded, Rule::LlcKeepsAliasesRight)
+            }
+            CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached => {
+                Decision::new(Verdict::Flush, Rule::GpuWriteMayBeCached)
+            }
+        },
+    }
+}
+
+/// How a mapping of an object of this level treats the CPU's caches.
+fn cpu_memory(level: CacheLevel, mode: MmapMode) -> CpuMemory {
+    match mode {
+        MmapMode::Wb => CpuMemory::Cached,
+        MmapMode::Wc => CpuMemory::Combining,
+        MmapMode::Uc => CpuMemory::Uncached,
+        MmapMode::Gtt => CpuMemory::Aperture,
+        // The kernel maps local memory WC and system memory WB (i915_ttm_select_tt_caching).
+        MmapMode::Fixed if level == CacheLevel::None => CpuMemory::Combining,
+        MmapMode::Fixed => CpuMemory::Cached,
+    }
+}
+
+/// Whether a GPU access through `mocs` agrees with the CPU's caches.
+fn gpu_view(caps: Caps, level: CacheLevel, mocs: MocsClass) -> GpuView {
+    let cached = level != CacheLevel::None;
+    if caps.contains(Caps::DISCRETE) {
+        return if cached { GpuView::Coherent(Rule::DiscreteSnoops) } else { GpuView::Local };
+    }
+    if caps.contains(Caps::LLC) {
+        return match mocs {
+            MocsClass::BypassLlc if caps.contains(Caps::LLC_BYPASS_MOCS) => GpuView::ReadsAround,
+            MocsClass::PageTable | MocsClass::Uncached | MocsClass::BypassLlc => {
+                GpuView::Coherent(Rule::LlcCoherent)
+            }
+        };
+    }
+    match level {
+        CacheLevel::None => GpuView::NonCoherent,
+        // PAT indices 0 and 1 of 12.70 write back and through without coherency.
+        CacheLevel::Wt if caps.contains(Caps::PAT_AT_CREATE) => GpuView::NonCoherent,
+        CacheLevel::Llc | CacheLevel::L3Llc | CacheLevel::Wt => GpuView::Coherent(Rule::Snooped),
+    }
+}
+
+/// Why CPU caches and GPU agree at a cached level.
+fn coherent_rule(caps: Caps) -> Rule {
+    if caps.contains(Caps::DISCRETE) {
+        Rule::DiscreteSnoops
+    } else if caps.contains(Caps::LLC) {
+        Rule::LlcCoherent
+    } else {
+        Rule::Snooped
+    }
 }

@@ -23,6 +23,18 @@ words! {
         Stolen = "stolen",
         /// The kernel's own objects: rings, scratch, page tables; not zeroed.
         Internal = "internal",
+        /// A physically contiguous copy, for cursors of the oldest displays.
+        Phys = "phys",
+    }
+}
+
+impl Backing {
+    /// Whether the CPU can flush the pages by address (`I915_BO_FLAG_STRUCT_PAGE`).
+    pub const fn has_struct_pages(self) -> bool {
+        match self {
+            Self::Shmem | Self::Userptr | Self::LocalSystem | Self::Internal => true,
+            Self::Import | Self::Local | Self::Stolen | Self::Phys => false,
+        }
     }
 }
 
@@ -68,4 +80,8 @@ pub enum Creation {
     Internal,
     /// Stolen memory.
     Stolen,
+    /// An object that became a physically contiguous copy.
+    Phys,
+    /// GEM_CREATE_EXT with a placement in local memory.
+    Local,
 }

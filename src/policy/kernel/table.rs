@@ -1,0 +1,43 @@
+//! Every state that can be reached from creation, with what every event does to it.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::platform::Machine;
+
+use super::event::Event;
+use super::rules::KernelRules;
+use super::snapshot::{Creation, Snapshot};
+use super::{Refusal, Step, step};
+
+/// One line of the transition table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// The state before.
+    pub before: Snapshot,
+    /// What happens.
+    pub event: Event,
+    /// What it leads to.
+    pub outcome: Result<Step, Refusal>,
+}
+
+/// The transition table of objects that are created this way, in breadth-first order.
+///
+/// Empty if the machine has no such objects.
+pub fn table(machine: &Machine, rules: &KernelRules, creation: Creation) -> Vec<Row> {
+    let mut rows = Vec::new();
+    let mut waiting: VecDeque<Snapshot> =
+        Snapshot::created(machine.caps, rules, creation).into_iter().collect();
+    let mut seen: BTreeSet<Snapshot> = waiting.iter().copied().collect();
+    while let Some(before) = waiting.pop_front() {
+        for &event in Event::ALL {
+            let outcome = step(machine.caps, rules, before, event);
+            if let Ok(step) = outcome
+                && seen.insert(step.next)
+            {
+                waiting.push_back(step.next);
+            }
+            rows.push(Row { before, event, outcome });
+        }
+    }
+    rows
+}
