@@ -27,6 +27,7 @@ pub mod drm;
 pub mod error;
 pub mod platform;
 pub mod policy;
+pub mod uapi;
 pub mod units;
 pub mod vocabulary;
 

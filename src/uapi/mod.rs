@@ -1,0 +1,209 @@
+//! The kernel's interface as data: structs, request codes and constants, named as in C.
+//!
+//! Structs stand in the order of their headers and carry the headers' names. Every layout is
+//! asserted when this crate is compiled, and listed in [`layouts`], [`ioctls`] and [`constants`],
+//! so that a test can compare it with the headers through a C compiler. Addresses are `u64`, also
+//! where C has a pointer; the crate is for 64-bit CPUs.
+//!
+//! A field whose name starts with two underscores is not in C: it is the C compiler's padding, or
+//! the unnamed rest of a union, made explicit so that no uninitialised byte reaches the kernel.
+//! Nothing here is unsafe; making a request is the business of [`crate::drm::node`].
+
+pub mod dma_buf;
+pub mod drm;
+pub mod i915;
+pub mod i915_exec;
+
+use std::marker::PhantomData;
+
+static_assertions::const_assert_eq!(size_of::<usize>(), 8);
+
+/// Where a field of a struct lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its name in C.
+    pub name: &'static str,
+    /// Bytes from the struct's start.
+    pub offset: usize,
+    /// Bytes of the field; 0 for a flexible array.
+    pub size: usize,
+}
+
+/// How a struct lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Its name in C, without `struct`.
+    pub name: &'static str,
+    /// Bytes of the struct.
+    pub size: usize,
+    /// Its fields in order, those that C does not name included.
+    pub fields: &'static [Field],
+}
+
+/// A request: its name, its code, and the struct it takes.
+#[derive(Debug)]
+pub struct Ioctl<T> {
+    /// The header's name: `DRM_IOCTL_I915_GEM_CREATE`.
+    pub name: &'static str,
+    /// What ioctl(2) takes.
+    pub code: u32,
+    args: PhantomData<fn(&mut T)>,
+}
+
+impl<T> Clone for Ioctl<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Ioctl<T> {}
+
+/// `_IOC_WRITE`: the struct is copied to the kernel only.
+const IOW: u32 = 1;
+/// `_IOC_READ | _IOC_WRITE`: the struct is copied to the kernel and back.
+const IOWR: u32 = 3;
+
+impl<T> Ioctl<T> {
+    /// The request `nr` of the ioctl type `kind` (`_IOC` of `<asm-generic/ioctl.h>`).
+    const fn new(name: &'static str, direction: u32, kind: u8, nr: u32) -> Self {
+        let code = direction << 30 | (size_of::<T>() as u32) << 16 | (kind as u32) << 8 | nr;
+        Self { name, code, args: PhantomData }
+    }
+}
+
+/// Declares structs with their layouts: `field @ offset: type`, and the size after the name.
+///
+/// Compiling fails if an offset or the size is another, or if there is padding without a name.
+macro_rules! structs {
+    ($($(#[$meta:meta])* $name:ident: $size:literal {
+        $($(#[$fmeta:meta])* $field:ident @ $offset:literal: $type:ty,)+
+    })+) => {
+        $(
+            $(#[$meta])*
+            #[allow(non_camel_case_types, non_snake_case)]
+            #[derive(Clone, Copy, Debug, Default)]
+            #[repr(C)]
+            pub struct $name { $($(#[$fmeta])* pub $field: $type,)+ }
+
+            static_assertions::const_assert_eq!(size_of::<$name>(), $size);
+            static_assertions::const_assert_eq!(0 $(+ size_of::<$type>())+, $size);
+            $(static_assertions::const_assert_eq!(std::mem::offset_of!($name, $field), $offset);)+
+        )+
+
+        /// The layouts of this header's structs, in order.
+        pub const LAYOUTS: &[crate::uapi::Layout] = &[$(crate::uapi::Layout {
+            name: stringify!($name),
+            size: $size,
+            fields: &[$(crate::uapi::Field {
+                name: stringify!($field),
+                offset: $offset,
+                size: size_of::<$type>(),
+            },)+],
+        },)+];
+    };
+}
+use structs;
+
+/// Declares requests: `NAME = direction(type, nr, struct) == code`.
+macro_rules! requests {
+    ($($(#[$meta:meta])* $name:ident = $direction:ident($kind:literal, $nr:literal, $args:ty) == $code:literal;)+) => {
+        $(
+            $(#[$meta])*
+            pub const $name: crate::uapi::Ioctl<$args> =
+                crate::uapi::Ioctl::new(stringify!($name), crate::uapi::$direction, $kind, $nr);
+            static_assertions::const_assert_eq!($name.code, $code);
+        )+
+
+        /// The names and codes of this header's requests, in order.
+        pub const IOCTLS: &[(&str, u32)] = &[$((stringify!($name), $code),)+];
+    };
+}
+use requests;
+
+/// Declares constants and lists them.
+macro_rules! values {
+    ($($(#[$meta:meta])* $name:ident: $type:ty = $value:expr;)+) => {
+        $($(#[$meta])* pub const $name: $type = $value;)+
+
+        /// The names and values of this header's constants, in order.
+        pub const CONSTANTS: &[(&str, u64)] = &[$((stringify!($name), $name as u64),)+];
+    };
+}
+use values;
+
+/// A header and what is declared here of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    /// Its name as `#include` takes it.
+    pub name: &'static str,
+    /// Its structs.
+    pub layouts: &'static [Layout],
+    /// Its requests.
+    pub ioctls: &'static [(&'static str, u32)],
+    /// Its constants.
+    pub constants: &'static [(&'static str, u64)],
+}
+
+/// Every header of which something is declared here.
+pub const HEADERS: &[Header] = &[
+    Header { name: "drm/drm.h", layouts: drm::LAYOUTS, ioctls: drm::IOCTLS, constants: drm::CONSTANTS },
+    Header {
+        name: "drm/i915_drm.h",
+        layouts: i915::LAYOUTS,
+        ioctls: i915::IOCTLS,
+        constants: i915::CONSTANTS,
+    },
+    Header {
+        name: "drm/i915_drm.h",
+        layouts: i915_exec::LAYOUTS,
+        ioctls: i915_exec::IOCTLS,
+        constants: i915_exec::CONSTANTS,
+    },
+    Header {
+        name: "linux/dma-buf.h",
+        layouts: dma_buf::LAYOUTS,
+        ioctls: dma_buf::IOCTLS,
+        constants: dma_buf::CONSTANTS,
+    },
+];
+
+/// Every struct that is declared here.
+pub fn layouts() -> impl Iterator<Item = &'static Layout> {
+    HEADERS.iter().flat_map(|header| header.layouts)
+}
+
+/// Every request that is declared here: name and code.
+pub fn ioctls() -> impl Iterator<Item = (&'static str, u32)> {
+    HEADERS.iter().flat_map(|header| header.ioctls).copied()
+}
+
+/// Every constant that is declared here: name and value.
+pub fn constants() -> impl Iterator<Item = (&'static str, u64)> {
+    HEADERS.iter().flat_map(|header| header.constants).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_that_share_a_number_differ_by_the_size_of_their_struct() {
+        assert_ne!(i915::DRM_IOCTL_I915_GEM_MMAP_GTT.code, i915::DRM_IOCTL_I915_GEM_MMAP_OFFSET.code);
+        let mut codes: Vec<_> = ioctls().map(|(_, code)| code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), ioctls().count());
+    }
+
+    #[test]
+    fn fields_follow_each_other_without_a_gap() {
+        for layout in layouts() {
+            let mut end = 0;
+            for field in layout.fields {
+                assert_eq!(field.offset, end, "{}.{}", layout.name, field.name);
+                end += field.size;
+            }
+            assert_eq!(end, layout.size, "{}", layout.name);
+        }
+    }
+}
