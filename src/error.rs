@@ -185,8 +185,17 @@ pub enum Error {
         handle: u32,
     },
 
+    /// A BO whose contents were given up.
+    #[error("BO {handle} is marked as not needed: mark it as needed before it is used")]
+    DontNeed {
+        /// The object.
+        handle: u32,
+    },
+
     /// A BO that is still accessed.
-    #[error("BO {handle} is in use: {writers} write and {readers} read guards are open")]
+    #[error(
+        "BO {handle} is in use: {writers} write and {readers} read guards are open, {submits} submissions under way"
+    )]
     InUse {
         /// The object.
         handle: u32,
@@ -194,6 +203,22 @@ pub enum Error {
         writers: u32,
         /// Open read guards.
         readers: u32,
+        /// Submissions under way.
+        submits: u32,
+    },
+
+    /// A BO that the display reads.
+    #[error("BO {handle} is on screen: flip away and unpin it first")]
+    Pinned {
+        /// The object.
+        handle: u32,
+    },
+
+    /// A BO whose level another thread is changing.
+    #[error("the caching of BO {handle} is being changed by another thread")]
+    LevelChanging {
+        /// The object.
+        handle: u32,
     },
 
     /// More guards than the object's word can count.
@@ -207,16 +232,16 @@ pub enum Error {
 
     /// A change of caching that would hang the caller in the kernel.
     #[error(
-        "SET_CACHING {to} on BO {handle} refused: it is on screen at level {from}, and the kernel would not return \
-         before it is flipped away; flip away first"
+        "level {to} for BO {handle} refused: it is on screen at level {from}, and SET_CACHING would not return before \
+         it is flipped away; flip away first"
     )]
     OnScreen {
         /// The object.
         handle: u32,
         /// The level it has.
         from: crate::vocabulary::CacheLevel,
-        /// The mode asked for.
-        to: crate::vocabulary::CachingMode,
+        /// The level asked for.
+        to: crate::vocabulary::CacheLevel,
     },
 
     /// Contents that are not in memory although they should be: an earlier flush failed.
@@ -258,8 +283,10 @@ impl Error {
             | Self::UnknownPlatform { .. } => Errno::ENODEV,
             Self::WriteThroughReadGuard { .. } => Errno::EACCES,
             Self::Closed { .. } => Errno::ENOENT,
-            Self::Purged { .. } => Errno::EFAULT,
-            Self::InUse { .. } | Self::OnScreen { .. } => Errno::EBUSY,
+            Self::Purged { .. } | Self::DontNeed { .. } => Errno::EFAULT,
+            Self::InUse { .. } | Self::Pinned { .. } | Self::LevelChanging { .. } | Self::OnScreen { .. } => {
+                Errno::EBUSY
+            }
             Self::TooManyGuards { .. } => Errno::EOVERFLOW,
             Self::Unflushed { .. } => Errno::EIO,
             Self::Timeout { .. } => Errno::ETIME,

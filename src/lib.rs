@@ -27,6 +27,8 @@ pub mod drm;
 pub mod error;
 pub mod platform;
 pub mod policy;
+mod sync;
+pub mod tracking;
 pub mod uapi;
 pub mod units;
 pub mod vocabulary;

@@ -1,0 +1,282 @@
+//! Flushes and invalidates under way.
+//!
+//! Between the moment a thread takes dirty lines from the map and the moment they are in memory, the
+//! map says "clean" and memory is old. A second thread that trusted the map would hand old memory to
+//! the GPU or the display. So a thread announces a *flight* before it takes anything, and *lands*
+//! after its fence; who lands waits for the flights of others that began before.
+//!
+//! Nobody waits while a flight of its own is open, so that flights over several objects, in any
+//! order, cannot wait for each other in a circle; and nobody waits for a flight that began later, so
+//! that no thread waits for ever.
+
+use std::sync::PoisonError;
+
+use super::lines::LineMap;
+use super::word::ObjectWord;
+use crate::error::Result;
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::units::LineRange;
+use crate::vocabulary::CacheLevel;
+
+/// Everything that is tracked of one object.
+#[derive(Debug)]
+pub struct Tracked {
+    word: ObjectWord,
+    dirty: LineMap,
+    stale: LineMap,
+    flights: Flights,
+}
+
+impl Tracked {
+    /// A new object of `size_bytes` bytes and `level`: no line dirty, none stale.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadSize`] if there is no memory for the maps.
+    pub fn new(size_bytes: u64, level: CacheLevel) -> Result<Self> {
+        Ok(Self {
+            word: ObjectWord::new(level),
+            dirty: LineMap::new(size_bytes)?,
+            stale: LineMap::new(size_bytes)?,
+            flights: Flights::default(),
+        })
+    }
+
+    /// The object word.
+    pub fn word(&self) -> &ObjectWord {
+        &self.word
+    }
+
+    /// The lines whose newest data may be in the CPU cache only.
+    pub fn dirty(&self) -> &LineMap {
+        &self.dirty
+    }
+
+    /// The lines whose newest data may be in memory only.
+    pub fn stale(&self) -> &LineMap {
+        &self.stale
+    }
+
+    /// Announces a flush or an invalidate of lines in `range`.
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if `range` leaves the object.
+    pub fn begin_flight(&self, range: LineRange) -> Result<Flight<'_>> {
+        self.dirty.check(range)?;
+        let mut board = self.flights.lock();
+        let number = board.next;
+        board.next += 1;
+        board.open.push(Open { number, range });
+        Ok(Flight {
+            object: self,
+            range,
+            number,
+            failures: board.failures,
+            took: Took::default(),
+            landed: false,
+        })
+    }
+}
+
+/// A flight that has not ended.
+#[derive(Debug)]
+struct Open {
+    number: u64,
+    range: LineRange,
+}
+
+/// The flights of one object.
+#[derive(Debug, Default)]
+struct Board {
+    /// The number of the next flight.
+    next: u64,
+    /// Flights that ended without landing.
+    failures: u64,
+    /// Flights that have not ended; two or three at most.
+    open: Vec<Open>,
+}
+
+/// The board, and who waits for it to change.
+#[derive(Debug, Default)]
+struct Flights {
+    board: Mutex<Board>,
+    ended: Condvar,
+}
+
+impl Flights {
+    fn lock(&self) -> MutexGuard<'_, Board> {
+        // A panic elsewhere leaves no board half changed: every change is one statement.
+        self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a flight took, and gives back if it fails.
+#[derive(Clone, Copy, Debug, Default)]
+struct Took {
+    dirty: bool,
+    stale: bool,
+    gpu_write: bool,
+    wc_stores: bool,
+    gtt_stores: bool,
+}
+
+/// Whether there was something to take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Taken {
+    /// There was, and it is the taker's to flush or drain.
+    Pending,
+    /// There was nothing, or another thread took it; [`land`] waits for that thread.
+    Nothing,
+}
+
+impl Taken {
+    fn new(pending: bool) -> Self {
+        if pending { Self::Pending } else { Self::Nothing }
+    }
+}
+
+/// A flush or an invalidate of one object that is under way.
+///
+/// Others that need the same memory wait until it [`land`]s. Dropped before, it has failed: what it
+/// took is marked and noted again, as far as its range goes, so that no line is lost.
+#[derive(Debug)]
+#[must_use = "a flight that does not land has failed"]
+pub struct Flight<'a> {
+    object: &'a Tracked,
+    range: LineRange,
+    number: u64,
+    failures: u64,
+    took: Took,
+    landed: bool,
+}
+
+impl<'a> Flight<'a> {
+    /// The object.
+    pub fn object(&self) -> &'a Tracked {
+        self.object
+    }
+
+    /// The lines that the flight is about.
+    pub fn range(&self) -> LineRange {
+        self.range
+    }
+
+    /// Takes the dirty lines of the range: [`LineMap::take`].
+    pub fn take_dirty(&mut self, visit: impl FnMut(LineRange)) -> u64 {
+        self.took.dirty = true;
+        self.object.dirty.take(self.range, visit)
+    }
+
+    /// Takes the stale lines of the range: [`LineMap::take`].
+    pub fn take_stale(&mut self, visit: impl FnMut(LineRange)) -> u64 {
+        self.took.stale = true;
+        self.object.stale.take(self.range, visit)
+    }
+
+    /// Takes the note that the GPU wrote into the LLC: the whole object has to be flushed.
+    pub fn take_gpu_write(&mut self) -> Taken {
+        let pending = self.object.word.take_gpu_write().has_gpu_write();
+        self.took.gpu_write |= pending;
+        Taken::new(pending)
+    }
+
+    /// Takes the note of stores through a WC or UC mapping: they have to be drained.
+    pub fn take_wc_stores(&mut self) -> Taken {
+        let pending = self.object.word.take_wc_stores().has_wc_stores();
+        self.took.wc_stores |= pending;
+        Taken::new(pending)
+    }
+
+    /// Takes the note of stores through the aperture: they have to be drained.
+    pub fn take_gtt_stores(&mut self) -> Taken {
+        let pending = self.object.word.take_gtt_stores().has_gtt_stores();
+        self.took.gtt_stores |= pending;
+        Taken::new(pending)
+    }
+
+    /// Ends the flight; returns what is left to wait for.
+    fn end(mut self) -> Wait<'a> {
+        self.landed = true;
+        let flights = &self.object.flights;
+        let mut board = flights.lock();
+        board.open.retain(|open| open.number != self.number);
+        flights.ended.notify_all();
+        Wait { object: self.object, range: self.range, until: board.next, failures: self.failures }
+    }
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        if self.landed {
+            return;
+        }
+        // First give back, then end: who waits for this flight finds the lines when it looks again.
+        // The range was checked when the flight began.
+        let Tracked { word, dirty, stale, flights } = self.object;
+        if self.took.dirty {
+            let _ = dirty.mark(self.range);
+        }
+        if self.took.stale {
+            let _ = stale.mark(self.range);
+        }
+        if self.took.gpu_write {
+            word.note_gpu_write();
+        }
+        if self.took.wc_stores {
+            word.note_wc_store();
+        }
+        if self.took.gtt_stores {
+            word.note_gtt_store();
+        }
+        let mut board = flights.lock();
+        board.failures += 1;
+        board.open.retain(|open| open.number != self.number);
+        flights.ended.notify_all();
+    }
+}
+
+/// A flight that has ended, and the flights it may have to wait for: those that began before `until`.
+struct Wait<'a> {
+    object: &'a Tracked,
+    range: LineRange,
+    until: u64,
+    failures: u64,
+}
+
+impl Wait<'_> {
+    fn wait(self) -> Landing {
+        let flights = &self.object.flights;
+        let mut board = flights.lock();
+        while board.open.iter().any(|open| open.number < self.until && open.range.overlaps(self.range)) {
+            board = flights.ended.wait(board).unwrap_or_else(PoisonError::into_inner);
+        }
+        if board.failures == self.failures { Landing::InMemory } else { Landing::Again }
+    }
+}
+
+/// What is known when the last flight has landed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Landing {
+    /// Everything that was dirty, stale or noted when the flights began has been dealt with.
+    InMemory,
+    /// A flight of another thread failed meanwhile, and what it took is marked again: begin again.
+    Again,
+}
+
+/// Ends `flights`, after the fence that completes them, and waits for those of other threads that
+/// may have taken lines which these did not find.
+///
+/// All flights of the calling thread end here in one call: a thread that waits while it keeps a
+/// flight open can wait for ever.
+pub fn land<'a>(flights: impl IntoIterator<Item = Flight<'a>>) -> Landing {
+    let waits: Vec<_> = flights.into_iter().map(Flight::end).collect();
+    let mut landing = Landing::InMemory;
+    for wait in waits {
+        match wait.wait() {
+            Landing::InMemory => {}
+            Landing::Again => landing = Landing::Again,
+        }
+    }
+    landing
+}

@@ -1,0 +1,26 @@
+//! What is known about one object at run time: the object word, the line maps, the flushes under way.
+//!
+//! [`Tracked`] holds all of it for one object and is what threads share. The order of calls is the
+//! protocol, and loom checks it:
+//!
+//! - **Who stores**: [`ObjectWord::begin_write`]; the stores; then [`LineMap::mark`] on
+//!   [`Tracked::dirty`] (write-back mapping), or [`ObjectWord::note_wc_store`] or
+//!   [`ObjectWord::note_gtt_store`] (other mappings); [`ObjectWord::end_write`]. A mark made before
+//!   its store may be taken, and its line flushed, before the data is there.
+//! - **Who needs memory to be current** (submit, scanout pin, export): [`ObjectWord::begin_submit`];
+//!   [`Tracked::begin_flight`]; take the lines and the noted stores from the [`Flight`]; flush and drain;
+//!   fence; [`land`]. Only then is memory current, also with regard to lines that another thread took
+//!   and is still flushing.
+//! - **Who reads through the cache**: [`ObjectWord::begin_read`]; a flight as above that takes the
+//!   stale lines and invalidates them, after the GPU is done; [`land`]; the loads; then
+//!   [`ObjectWord::end_read`].
+
+mod flight;
+mod lines;
+mod state;
+mod word;
+
+pub use flight::{Flight, Landing, Taken, Tracked, land};
+pub use lines::LineMap;
+pub use state::{Blocked, State};
+pub use word::ObjectWord;

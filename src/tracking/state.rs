@@ -1,0 +1,453 @@
+//! The object word's value: its fields, and the transitions as pure functions.
+
+use std::fmt;
+
+use static_assertions::const_assert;
+
+use crate::error::Error;
+use crate::vocabulary::{CacheLevel, Handle};
+
+/// A few neighbouring bits of the word.
+#[derive(Clone, Copy)]
+struct Field {
+    shift: u32,
+    bits: u32,
+}
+
+impl Field {
+    /// The lowest `bits` bits.
+    const fn lowest(bits: u32) -> Self {
+        Self { shift: 0, bits }
+    }
+
+    /// The next `bits` bits above this field.
+    const fn above(self, bits: u32) -> Self {
+        Self { shift: self.shift + self.bits, bits }
+    }
+
+    /// The greatest value that fits.
+    const fn max(self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    /// The field's bits in place.
+    const fn mask(self) -> u64 {
+        self.max() << self.shift
+    }
+}
+
+const WRITERS: Field = Field::lowest(12);
+const READERS: Field = WRITERS.above(12);
+const SUBMITS: Field = READERS.above(12);
+const PINS: Field = SUBMITS.above(8);
+const LEVEL: Field = PINS.above(2);
+const CLOSED: Field = LEVEL.above(1);
+const PURGED: Field = CLOSED.above(1);
+const DONT_NEED: Field = PURGED.above(1);
+const CHANGING: Field = DONT_NEED.above(1);
+const WC_STORES: Field = CHANGING.above(1);
+const GTT_STORES: Field = WC_STORES.above(1);
+const GPU_WROTE: Field = GTT_STORES.above(1);
+const FAILED: Field = GPU_WROTE.above(1);
+
+const_assert!(FAILED.shift + FAILED.bits <= u64::BITS);
+const_assert!(CacheLevel::ALL.len() as u64 == LEVEL.max() + 1);
+const_assert!(WRITERS.max() <= u32::MAX as u64 && READERS.max() <= u32::MAX as u64);
+const_assert!(SUBMITS.max() <= u32::MAX as u64 && PINS.max() <= u32::MAX as u64);
+
+/// Why a transition did not happen; the word is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// The object was closed.
+    Closed,
+    /// The kernel took the contents back.
+    Purged,
+    /// The contents are not needed, and the kernel may take them back at any time.
+    DontNeed,
+    /// Guards are open, or submissions are under way.
+    InUse {
+        /// Open write guards.
+        writers: u32,
+        /// Open read guards.
+        readers: u32,
+        /// Submissions that have begun and not ended.
+        submits: u32,
+    },
+    /// The display reads the object, at a level that may not change meanwhile.
+    OnScreen {
+        /// The level it has.
+        level: CacheLevel,
+        /// The level asked for.
+        asked: CacheLevel,
+    },
+    /// The display reads the object.
+    Pinned,
+    /// Another thread is changing the level.
+    Changing,
+    /// A count is at its limit.
+    TooManyGuards {
+        /// The limit.
+        limit: u32,
+    },
+    /// A flush failed, so that memory may not hold what was written.
+    Failed,
+}
+
+impl Blocked {
+    /// The same as an error about `handle`.
+    pub fn error(self, handle: Handle) -> Error {
+        let handle = handle.get();
+        match self {
+            Self::Closed => Error::Closed { handle },
+            Self::Purged => Error::Purged { handle },
+            Self::DontNeed => Error::DontNeed { handle },
+            Self::InUse { writers, readers, submits } => Error::InUse { handle, writers, readers, submits },
+            Self::OnScreen { level, asked } => Error::OnScreen { handle, from: level, to: asked },
+            Self::Pinned => Error::Pinned { handle },
+            Self::Changing => Error::LevelChanging { handle },
+            Self::TooManyGuards { limit } => Error::TooManyGuards { handle, limit },
+            Self::Failed => Error::Unflushed { handle },
+        }
+    }
+}
+
+/// One value of the object word.
+///
+/// Every transition is a function of the value alone; [`super::ObjectWord`] makes it atomic.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct State(u64);
+
+impl State {
+    /// A new object of `level`, with nothing open and nothing pending.
+    pub fn new(level: CacheLevel) -> Self {
+        Self(0).with_level(level)
+    }
+
+    /// The value as the word holds it.
+    pub(super) const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// The value that the word held.
+    pub(super) const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    const fn get(self, field: Field) -> u64 {
+        (self.0 >> field.shift) & field.max()
+    }
+
+    const fn is(self, flag: Field) -> bool {
+        self.get(flag) != 0
+    }
+
+    const fn set(self, flag: Field) -> Self {
+        Self(self.0 | flag.mask())
+    }
+
+    const fn clear(self, flag: Field) -> Self {
+        Self(self.0 & !flag.mask())
+    }
+
+    fn with_level(self, level: CacheLevel) -> Self {
+        let bits = match level {
+            CacheLevel::None => 0,
+            CacheLevel::Llc => 1,
+            CacheLevel::L3Llc => 2,
+            CacheLevel::Wt => 3,
+        };
+        Self((self.0 & !LEVEL.mask()) | (bits << LEVEL.shift))
+    }
+
+    /// One more in `count`.
+    const fn more(self, count: Field) -> Result<Self, Blocked> {
+        if self.get(count) == count.max() {
+            return Err(Blocked::TooManyGuards { limit: count.max() as u32 });
+        }
+        Ok(Self(self.0 + (1 << count.shift)))
+    }
+
+    /// One fewer in `count`; none stays none, so that neighbouring fields are safe from an end
+    /// without a begin.
+    const fn fewer(self, count: Field) -> Self {
+        if self.get(count) == 0 { self } else { Self(self.0 - (1 << count.shift)) }
+    }
+
+    /// Open write guards.
+    pub const fn writers(self) -> u32 {
+        self.get(WRITERS) as u32
+    }
+
+    /// Open read guards.
+    pub const fn readers(self) -> u32 {
+        self.get(READERS) as u32
+    }
+
+    /// Submissions that have begun and not ended.
+    pub const fn submits(self) -> u32 {
+        self.get(SUBMITS) as u32
+    }
+
+    /// How many times the object is on screen.
+    pub const fn screen_pins(self) -> u32 {
+        self.get(PINS) as u32
+    }
+
+    /// The object's cache level.
+    pub const fn level(self) -> CacheLevel {
+        match self.get(LEVEL) {
+            0 => CacheLevel::None,
+            1 => CacheLevel::Llc,
+            2 => CacheLevel::L3Llc,
+            _ => CacheLevel::Wt,
+        }
+    }
+
+    /// Whether the object was closed.
+    pub const fn is_closed(self) -> bool {
+        self.is(CLOSED)
+    }
+
+    /// Whether the kernel took the contents back.
+    pub const fn is_purged(self) -> bool {
+        self.is(PURGED)
+    }
+
+    /// Whether the contents are not needed.
+    pub const fn is_dont_need(self) -> bool {
+        self.is(DONT_NEED)
+    }
+
+    /// Whether the level is being changed.
+    pub const fn is_changing(self) -> bool {
+        self.is(CHANGING)
+    }
+
+    /// Whether stores through a WC or UC mapping may not have left the CPU.
+    pub const fn has_wc_stores(self) -> bool {
+        self.is(WC_STORES)
+    }
+
+    /// Whether stores through the aperture may not have left the chipset.
+    pub const fn has_gtt_stores(self) -> bool {
+        self.is(GTT_STORES)
+    }
+
+    /// Whether the GPU wrote through a path that allocates in the LLC since that was last flushed.
+    pub const fn has_gpu_write(self) -> bool {
+        self.is(GPU_WROTE)
+    }
+
+    /// Whether a flush failed.
+    pub const fn is_failed(self) -> bool {
+        self.is(FAILED)
+    }
+
+    /// Nothing, or why the object cannot be used at all.
+    const fn check_alive(self) -> Result<(), Blocked> {
+        if self.is(CLOSED) {
+            Err(Blocked::Closed)
+        } else if self.is(PURGED) {
+            Err(Blocked::Purged)
+        } else if self.is(CHANGING) {
+            Err(Blocked::Changing)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Nothing, or why the contents cannot be used.
+    const fn check_contents(self) -> Result<(), Blocked> {
+        match self.check_alive() {
+            Ok(()) if self.is(DONT_NEED) => Err(Blocked::DontNeed),
+            other => other,
+        }
+    }
+
+    /// Nothing, or who uses the object.
+    const fn check_idle(self) -> Result<(), Blocked> {
+        if self.get(WRITERS) == 0 && self.get(READERS) == 0 && self.get(SUBMITS) == 0 {
+            return Ok(());
+        }
+        Err(Blocked::InUse { writers: self.writers(), readers: self.readers(), submits: self.submits() })
+    }
+
+    /// Nothing, or that the object is on screen at another level than `asked`.
+    fn check_screen(self, asked: CacheLevel) -> Result<(), Blocked> {
+        if self.get(PINS) == 0 || self.level() == asked {
+            return Ok(());
+        }
+        Err(Blocked::OnScreen { level: self.level(), asked })
+    }
+
+    /// One more read guard.
+    pub fn begin_read(self) -> Result<Self, Blocked> {
+        self.check_contents()?;
+        self.more(READERS)
+    }
+
+    /// One read guard fewer.
+    pub fn end_read(self) -> Self {
+        self.fewer(READERS)
+    }
+
+    /// One more write guard.
+    pub fn begin_write(self) -> Result<Self, Blocked> {
+        self.check_contents()?;
+        self.more(WRITERS)
+    }
+
+    /// One write guard fewer.
+    pub fn end_write(self) -> Self {
+        self.fewer(WRITERS)
+    }
+
+    /// One more submission; refused after a failed flush.
+    pub fn begin_submit(self) -> Result<Self, Blocked> {
+        self.check_contents()?;
+        if self.is(FAILED) {
+            return Err(Blocked::Failed);
+        }
+        self.more(SUBMITS)
+    }
+
+    /// One submission fewer.
+    pub fn end_submit(self) -> Self {
+        self.fewer(SUBMITS)
+    }
+
+    /// The level is being changed to `to`: nothing else may begin until [`State::end_level_change`].
+    pub fn begin_level_change(self, to: CacheLevel) -> Result<Self, Blocked> {
+        self.check_alive()?;
+        self.check_screen(to)?;
+        self.check_idle()?;
+        Ok(self.set(CHANGING))
+    }
+
+    /// The change is over, and the object has `level`: the new one, or the old one if the kernel refused.
+    pub fn end_level_change(self, level: CacheLevel) -> Self {
+        self.clear(CHANGING).with_level(level)
+    }
+
+    /// On screen once more, at `level`, which the first pin gives to the object.
+    pub fn pin_screen(self, level: CacheLevel) -> Result<Self, Blocked> {
+        self.check_contents()?;
+        self.check_screen(level)?;
+        if self.is(FAILED) {
+            return Err(Blocked::Failed);
+        }
+        Ok(self.more(PINS)?.with_level(level))
+    }
+
+    /// On screen once less; the level stays.
+    pub fn unpin_screen(self) -> Self {
+        self.fewer(PINS)
+    }
+
+    /// The GPU wrote through a path that allocates in the LLC.
+    pub fn note_gpu_write(self) -> Self {
+        self.set(GPU_WROTE)
+    }
+
+    /// Nothing is left of what [`State::note_gpu_write`] noted.
+    pub fn take_gpu_write(self) -> Self {
+        self.clear(GPU_WROTE)
+    }
+
+    /// Stores went through a WC or UC mapping.
+    pub fn note_wc_store(self) -> Self {
+        self.set(WC_STORES)
+    }
+
+    /// Nothing is left of what [`State::note_wc_store`] noted.
+    pub fn take_wc_stores(self) -> Self {
+        self.clear(WC_STORES)
+    }
+
+    /// Stores went through the aperture.
+    pub fn note_gtt_store(self) -> Self {
+        self.set(GTT_STORES)
+    }
+
+    /// Nothing is left of what [`State::note_gtt_store`] noted.
+    pub fn take_gtt_stores(self) -> Self {
+        self.clear(GTT_STORES)
+    }
+
+    /// A flush failed.
+    pub fn fail(self) -> Self {
+        self.set(FAILED)
+    }
+
+    /// Everything was flushed after a failure.
+    pub fn mend(self) -> Self {
+        self.clear(FAILED)
+    }
+
+    /// The contents are not needed.
+    pub fn set_dont_need(self) -> Result<Self, Blocked> {
+        self.check_alive()?;
+        self.check_idle()?;
+        if self.get(PINS) != 0 {
+            return Err(Blocked::Pinned);
+        }
+        Ok(self.set(DONT_NEED))
+    }
+
+    /// The contents are needed again.
+    pub fn set_will_need(self) -> Result<Self, Blocked> {
+        self.check_alive()?;
+        Ok(self.clear(DONT_NEED))
+    }
+
+    /// The contents are gone, for good.
+    pub fn purge(self) -> Result<Self, Blocked> {
+        if self.is(CLOSED) {
+            return Err(Blocked::Closed);
+        }
+        Ok(self.set(PURGED))
+    }
+
+    /// The object is closed; only the first close succeeds, and a purged object can be closed.
+    pub fn close(self) -> Result<Self, Blocked> {
+        if self.is(CLOSED) {
+            return Err(Blocked::Closed);
+        }
+        if self.is(CHANGING) {
+            return Err(Blocked::Changing);
+        }
+        self.check_idle()?;
+        if self.get(PINS) != 0 {
+            return Err(Blocked::Pinned);
+        }
+        Ok(self.set(CLOSED))
+    }
+}
+
+impl fmt::Debug for State {
+    /// Prints `llc W1 R2 WC_STORES`: the level, the counts that are not zero, the flags that are set.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.level())?;
+        for (letter, count) in [('W', WRITERS), ('R', READERS), ('S', SUBMITS), ('P', PINS)] {
+            if self.get(count) != 0 {
+                write!(f, " {letter}{}", self.get(count))?;
+            }
+        }
+        let flags = [
+            ("CLOSED", CLOSED),
+            ("PURGED", PURGED),
+            ("DONT_NEED", DONT_NEED),
+            ("CHANGING", CHANGING),
+            ("WC_STORES", WC_STORES),
+            ("GTT_STORES", GTT_STORES),
+            ("GPU_WROTE", GPU_WROTE),
+            ("FAILED", FAILED),
+        ];
+        for (name, flag) in flags {
+            if self.is(flag) {
+                write!(f, " {name}")?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,220 @@
+//! The object word: one atomic, one loop.
+
+use std::fmt;
+
+use super::state::{Blocked, State};
+use crate::sync::{AtomicU64, Ordering};
+use crate::vocabulary::CacheLevel;
+
+/// An object's [`State`] as threads share it.
+///
+/// A transition happens as a whole or, when it is [`Blocked`], not at all. What is returned is the
+/// state that the transition made.
+pub struct ObjectWord(AtomicU64);
+
+impl ObjectWord {
+    /// The word of a new object of `level`.
+    pub fn new(level: CacheLevel) -> Self {
+        Self(AtomicU64::new(State::new(level).to_bits()))
+    }
+
+    /// The state now; it may be another one already when the caller looks at it.
+    pub fn state(&self) -> State {
+        // Acquire pairs with the Release of `update`: who reads an end or a note here sees what was
+        // stored before it.
+        State::from_bits(self.0.load(Ordering::Acquire))
+    }
+
+    /// Replaces the state by what `transition` makes of it; the only loop that writes the word.
+    ///
+    /// Returns the state before and the state after.
+    fn update<E>(&self, mut transition: impl FnMut(State) -> Result<State, E>) -> Result<(State, State), E> {
+        let mut before = self.state();
+        loop {
+            let after = transition(before)?;
+            // Release pairs with the Acquire here and in `state` of whoever sees this transition or a
+            // later one (every write of the word is a read-modify-write, so the release sequence never
+            // breaks): stores made before `end_write`, and before a note, are visible to the submission
+            // that takes them; loads made before `end_read` are over for the one that closes.
+            // Acquire on failure, because `transition` judges the value that was read instead.
+            match self.0.compare_exchange_weak(
+                before.to_bits(),
+                after.to_bits(),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Ok((before, after)),
+                Err(now) => before = State::from_bits(now),
+            }
+        }
+    }
+
+    /// A transition that can be blocked.
+    fn attempt(&self, transition: impl FnMut(State) -> Result<State, Blocked>) -> Result<State, Blocked> {
+        self.update(transition).map(|(_, after)| after)
+    }
+
+    /// A transition that always happens; returns the states before and after.
+    fn always(&self, mut transition: impl FnMut(State) -> State) -> (State, State) {
+        match self.update(|state| Ok::<_, std::convert::Infallible>(transition(state))) {
+            Ok(states) => states,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Opens a read guard.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`], [`Blocked::Purged`], [`Blocked::DontNeed`], [`Blocked::Changing`],
+    /// [`Blocked::TooManyGuards`].
+    pub fn begin_read(&self) -> Result<State, Blocked> {
+        self.attempt(State::begin_read)
+    }
+
+    /// Closes a read guard; without an open one nothing changes.
+    pub fn end_read(&self) {
+        self.always(State::end_read);
+    }
+
+    /// Opens a write guard, before the first store.
+    ///
+    /// # Errors
+    /// As [`ObjectWord::begin_read`].
+    pub fn begin_write(&self) -> Result<State, Blocked> {
+        self.attempt(State::begin_write)
+    }
+
+    /// Closes a write guard, after its stores were marked or noted; without an open one nothing changes.
+    pub fn end_write(&self) {
+        self.always(State::end_write);
+    }
+
+    /// Begins a submission: until [`ObjectWord::end_submit`], after the ioctl, the object can neither
+    /// be closed nor change its level, so that the handle and the decision that was made stay valid.
+    ///
+    /// # Errors
+    /// As [`ObjectWord::begin_read`], and [`Blocked::Failed`].
+    pub fn begin_submit(&self) -> Result<State, Blocked> {
+        self.attempt(State::begin_submit)
+    }
+
+    /// Ends a submission; without one nothing changes.
+    pub fn end_submit(&self) {
+        self.always(State::end_submit);
+    }
+
+    /// Begins a change of the level to `to`: until [`ObjectWord::end_level_change`], after the ioctl,
+    /// nothing else can begin.
+    ///
+    /// # Errors
+    /// [`Blocked::OnScreen`] if the object is on screen at another level, [`Blocked::InUse`] while
+    /// guards are open or submissions under way, [`Blocked::Closed`], [`Blocked::Purged`],
+    /// [`Blocked::Changing`].
+    pub fn begin_level_change(&self, to: CacheLevel) -> Result<State, Blocked> {
+        self.attempt(|state| state.begin_level_change(to))
+    }
+
+    /// Ends a change of the level: the object has `level` now, which is the old one if the kernel refused.
+    pub fn end_level_change(&self, level: CacheLevel) {
+        self.always(|state| state.end_level_change(level));
+    }
+
+    /// Puts the object on screen at `level`; the first pin changes the level, as the kernel's does.
+    ///
+    /// # Errors
+    /// [`Blocked::OnScreen`] if it is on screen at another level, and as
+    /// [`ObjectWord::begin_submit`].
+    ///
+    /// # Source
+    /// `i915_gem_object_pin_to_display_plane`.
+    pub fn pin_screen(&self, level: CacheLevel) -> Result<State, Blocked> {
+        self.attempt(|state| state.pin_screen(level))
+    }
+
+    /// Takes the object off the screen once; without a pin nothing changes.
+    pub fn unpin_screen(&self) {
+        self.always(State::unpin_screen);
+    }
+
+    /// Notes that the GPU wrote through a path that allocates in the LLC: lines may be dirty there.
+    pub fn note_gpu_write(&self) {
+        self.always(State::note_gpu_write);
+    }
+
+    /// Notes stores through a WC or UC mapping, after they were made and by the thread that made them.
+    ///
+    /// A write-combining buffer belongs to one core, and no other core can drain it; the locked
+    /// instruction of this note drains those of the caller (Intel SDM vol. 3, 13.3.1).
+    pub fn note_wc_store(&self) {
+        self.always(State::note_wc_store);
+    }
+
+    /// Notes stores through the aperture; as [`ObjectWord::note_wc_store`].
+    pub fn note_gtt_store(&self) {
+        self.always(State::note_gtt_store);
+    }
+
+    /// Takes what [`ObjectWord::note_gpu_write`] noted; returns the state before.
+    pub(super) fn take_gpu_write(&self) -> State {
+        self.always(State::take_gpu_write).0
+    }
+
+    /// Takes what [`ObjectWord::note_wc_store`] noted; returns the state before.
+    pub(super) fn take_wc_stores(&self) -> State {
+        self.always(State::take_wc_stores).0
+    }
+
+    /// Takes what [`ObjectWord::note_gtt_store`] noted; returns the state before.
+    pub(super) fn take_gtt_stores(&self) -> State {
+        self.always(State::take_gtt_stores).0
+    }
+
+    /// Refuses every submission from now on, because memory may not hold what was written.
+    pub fn fail(&self) {
+        self.always(State::fail);
+    }
+
+    /// Allows submissions again: the whole object was flushed since.
+    pub fn mend(&self) {
+        self.always(State::mend);
+    }
+
+    /// Marks the contents as not needed.
+    ///
+    /// # Errors
+    /// [`Blocked::InUse`], [`Blocked::Pinned`], [`Blocked::Closed`], [`Blocked::Purged`],
+    /// [`Blocked::Changing`].
+    pub fn set_dont_need(&self) -> Result<State, Blocked> {
+        self.attempt(State::set_dont_need)
+    }
+
+    /// Marks the contents as needed again.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`], [`Blocked::Purged`], [`Blocked::Changing`].
+    pub fn set_will_need(&self) -> Result<State, Blocked> {
+        self.attempt(State::set_will_need)
+    }
+
+    /// Marks the contents as gone, for good.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`].
+    pub fn purge(&self) -> Result<State, Blocked> {
+        self.attempt(State::purge)
+    }
+
+    /// Closes the object; of several callers one succeeds, and gives the handle back.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`], [`Blocked::InUse`], [`Blocked::Pinned`], [`Blocked::Changing`].
+    pub fn close(&self) -> Result<State, Blocked> {
+        self.attempt(State::close)
+    }
+}
+
+impl fmt::Debug for ObjectWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.state().fmt(f)
+    }
+}
