@@ -78,11 +78,11 @@ pub enum Error {
     },
 
     /// A device that is not DRM.
-    #[error("{path} is not a DRM device ({errno} from DRM_IOCTL_VERSION)")]
+    #[error("{path} is not a DRM device ({errno})")]
     NotDrm {
         /// The path.
         path: PathBuf,
-        /// What the ioctl said.
+        /// What it says, or would say, to DRM_IOCTL_VERSION.
         errno: Errno,
     },
 

@@ -7,9 +7,11 @@
 #![allow(unsafe_code)]
 
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use memmap2::MmapRaw;
+use nix::sys::mman::munmap;
 
 use crate::cacheops::{self, LineOp};
 use crate::error::Result;
@@ -32,11 +34,62 @@ pub trait SoftMemory: Send + Sync + fmt::Debug {
     fn drain(&self);
 }
 
+/// Pages that GEM_MMAP mapped at an address of the kernel's choice; unmapped when dropped.
+#[derive(Debug)]
+pub struct LegacyPages {
+    first: NonNull<u8>,
+    len: u64,
+}
+
+// SAFETY: the address is the process's, not a thread's, and bytes are reached by copies only.
+unsafe impl Send for LegacyPages {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for LegacyPages {}
+
+impl LegacyPages {
+    /// Takes over the `len` bytes at `address`; `None` for address 0, where nothing is mapped.
+    ///
+    /// # Safety
+    /// The bytes are mapped for reading and writing, from a page's start, and no one else unmaps them.
+    pub unsafe fn new(address: u64, len: u64) -> Option<Self> {
+        let first = NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize))?;
+        Some(Self { first, len })
+    }
+}
+
+impl Drop for LegacyPages {
+    fn drop(&mut self) {
+        // SAFETY:
+        // - the range: mapped, and this value's alone, by the contract of `new`;
+        // - uses of it: they borrow the `Mapping` that holds this value.
+        // It cannot fail on a range that is mapped; if it did, the pages would stay until exit.
+        let _ = unsafe { munmap(self.first.cast(), self.len as usize) };
+    }
+}
+
+/// The kernel's pages, by the way they were mapped.
+#[derive(Debug)]
+enum KernelPages {
+    /// By mmap(2) on the device file.
+    Offset(MmapRaw),
+    /// By GEM_MMAP.
+    Legacy(LegacyPages),
+}
+
+impl KernelPages {
+    fn first(&self) -> *mut u8 {
+        match self {
+            Self::Offset(pages) => pages.as_mut_ptr(),
+            Self::Legacy(pages) => pages.first.as_ptr(),
+        }
+    }
+}
+
 /// What a mapping keeps alive.
 #[derive(Debug)]
 enum Memory {
     /// Pages of the kernel's.
-    Kernel(MmapRaw),
+    Kernel(KernelPages),
     /// Bytes of the software device.
     Soft(Arc<dyn SoftMemory>),
 }
@@ -75,7 +128,13 @@ impl Mapping {
     /// A mapping of the kernel's pages.
     pub fn from_kernel(pages: MmapRaw, mode: MmapMode, counted: Counted) -> Self {
         let len = pages.len() as u64;
-        Self { memory: Memory::Kernel(pages), mode, len, _counted: counted }
+        Self { memory: Memory::Kernel(KernelPages::Offset(pages)), mode, len, _counted: counted }
+    }
+
+    /// A mapping of pages that GEM_MMAP mapped.
+    pub fn from_legacy(pages: LegacyPages, mode: MmapMode, counted: Counted) -> Self {
+        let len = pages.len;
+        Self { memory: Memory::Kernel(KernelPages::Legacy(pages)), mode, len, _counted: counted }
     }
 
     /// A mapping of `len` bytes of a software device.
@@ -103,7 +162,7 @@ impl Mapping {
     /// Stores through the pointer are not tracked: mark them with [`crate::bo::Bo::mark_written`].
     pub fn as_ptr(&self) -> *mut u8 {
         match &self.memory {
-            Memory::Kernel(pages) => pages.as_mut_ptr(),
+            Memory::Kernel(pages) => pages.first(),
             Memory::Soft(memory) => memory.as_ptr(),
         }
     }
@@ -120,7 +179,7 @@ impl Mapping {
             // - source: a live slice of the same length;
             // - no overlap: no Rust reference to mapped memory exists, so `data` is elsewhere.
             Memory::Kernel(pages) => unsafe {
-                let to = pages.as_mut_ptr().add(range.offset() as usize);
+                let to = pages.first().add(range.offset() as usize);
                 std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len());
             },
             Memory::Soft(memory) => memory.store(range.offset(), data),
@@ -140,7 +199,7 @@ impl Mapping {
             // - destination: a live, exclusive slice of the same length;
             // - no overlap: `data` is a Rust reference, and none points into mapped memory.
             Memory::Kernel(pages) => unsafe {
-                let from = pages.as_ptr().add(range.offset() as usize);
+                let from = pages.first().add(range.offset() as usize);
                 std::ptr::copy_nonoverlapping(from, data.as_mut_ptr(), data.len());
             },
             Memory::Soft(memory) => memory.load(range.offset(), data),
@@ -158,7 +217,7 @@ impl Mapping {
         match &self.memory {
             // SAFETY: `range` lies within `self.len` bytes that `pages` keeps mapped.
             Memory::Kernel(pages) => unsafe {
-                let first = pages.as_ptr().add(range.offset() as usize);
+                let first = pages.first().add(range.offset() as usize);
                 cacheops::lines(first, range.len() as usize, op);
             },
             Memory::Soft(memory) => memory.lines(lines, op),

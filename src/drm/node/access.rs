@@ -1,0 +1,165 @@
+//! Requests about the CPU's accesses to an object: maps, domains, copies, waits.
+//!
+//! All of them are open to everyone, on primary and render nodes. Besides what each lists: ENOENT
+//! for an unknown handle, ENODEV when the device was unplugged.
+
+use std::fs::File;
+use std::os::fd::BorrowedFd;
+
+use memmap2::{MmapOptions, MmapRaw};
+use nix::errno::Errno;
+
+use super::request::call;
+use crate::drm::Busy;
+use crate::drm::mapping::LegacyPages;
+use crate::error::{Error, Result};
+use crate::uapi::i915::{
+    DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET,
+    DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE, DRM_IOCTL_I915_GEM_SET_DOMAIN,
+    DRM_IOCTL_I915_GEM_SW_FINISH, DRM_IOCTL_I915_GEM_WAIT, I915_MMAP_OFFSET_FIXED, I915_MMAP_OFFSET_GTT,
+    I915_MMAP_OFFSET_UC, I915_MMAP_OFFSET_WB, I915_MMAP_OFFSET_WC, I915_MMAP_WC, drm_i915_gem_busy,
+    drm_i915_gem_mmap, drm_i915_gem_mmap_offset, drm_i915_gem_pread, drm_i915_gem_pwrite,
+    drm_i915_gem_set_domain, drm_i915_gem_sw_finish, drm_i915_gem_wait,
+};
+use crate::vocabulary::{Domains, Handle, MmapMode};
+
+/// Asks where in the file an object is: `DRM_IOCTL_I915_GEM_MMAP_OFFSET`, 0xc0206464.
+///
+/// # Errors
+/// ENODEV for GTT without an aperture, for WC and UC without the CPU's PAT, for FIXED on other than
+/// discrete devices' objects, for everything else on those, for userptr objects, and for imports
+/// but through the aperture; ENOMEM.
+pub(super) fn mmap_offset(fd: BorrowedFd<'_>, handle: Handle, mode: MmapMode) -> Result<u64> {
+    let flags = match mode {
+        MmapMode::Gtt => I915_MMAP_OFFSET_GTT,
+        MmapMode::Wc => I915_MMAP_OFFSET_WC,
+        MmapMode::Wb => I915_MMAP_OFFSET_WB,
+        MmapMode::Uc => I915_MMAP_OFFSET_UC,
+        MmapMode::Fixed => I915_MMAP_OFFSET_FIXED,
+    };
+    let mut args = drm_i915_gem_mmap_offset { handle: handle.get(), flags, ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_MMAP_OFFSET, Some(handle.get()), &mut args)? };
+    Ok(args.offset)
+}
+
+/// Maps `size_bytes` at `offset` of the device file: mmap(2), shared, for reading and writing.
+///
+/// # Errors
+/// [`Error::Ioctl`] naming `mmap`: EINVAL for an offset that was not given out and, before kernel
+/// 6.12, a size other than the object's; EACCES for another file's object; ENOMEM; ENODEV.
+pub(super) fn mmap(file: &File, offset: u64, size_bytes: u64) -> Result<MmapRaw> {
+    let mapped = MmapOptions::new().offset(offset).len(size_bytes as usize).map_raw(file);
+    mapped.map_err(|error| Error::Ioctl {
+        request: "mmap",
+        // Without an errno it is memmap2 that refuses a size past `isize`.
+        errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw),
+    })
+}
+
+/// Maps an object's first `size_bytes`, WB or WC: `DRM_IOCTL_I915_GEM_MMAP`, 0xc028645e.
+///
+/// # Errors
+/// EOPNOTSUPP on discrete devices and after graphics version 12.0; ENODEV for WC without the CPU's
+/// PAT; ENXIO for objects without a file (imports, userptr); EINVAL for a range past the object, and
+/// for modes other than WB and WC, which it has no word for; ENOMEM.
+pub(super) fn mmap_legacy(
+    fd: BorrowedFd<'_>,
+    handle: Handle,
+    mode: MmapMode,
+    size_bytes: u64,
+) -> Result<LegacyPages> {
+    let refused = |errno| Error::Ioctl { request: DRM_IOCTL_I915_GEM_MMAP.name, errno };
+    let flags = match mode {
+        MmapMode::Wb => 0,
+        MmapMode::Wc => I915_MMAP_WC,
+        MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => return Err(refused(Errno::EINVAL)),
+    };
+    let mut args = drm_i915_gem_mmap { handle: handle.get(), size: size_bytes, flags, ..Default::default() };
+    // SAFETY: no address in it is used by the kernel; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_MMAP, Some(handle.get()), &mut args)? };
+    // SAFETY: the kernel mapped `size_bytes` bytes there for reading and writing just now; nothing
+    // else knows the address.
+    unsafe { LegacyPages::new(args.addr_ptr, size_bytes) }.ok_or(refused(Errno::EBADMSG))
+}
+
+/// Moves an object to a domain: `DRM_IOCTL_I915_GEM_SET_DOMAIN`, 0x400c645f.
+///
+/// # Errors
+/// ENODEV on discrete devices; EINVAL for domains of the GPU, and for a write domain that is not
+/// what is read; EFAULT for a purged object; ENOMEM; EIO on a wedged GPU. No domain to read is no
+/// error, whatever the handle.
+pub(super) fn set_domain(fd: BorrowedFd<'_>, handle: Handle, read: Domains, write: Domains) -> Result<()> {
+    let mut args = drm_i915_gem_set_domain {
+        handle: handle.get(),
+        read_domains: read.bits(),
+        write_domain: write.bits(),
+    };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_SET_DOMAIN, Some(handle.get()), &mut args) }
+}
+
+/// Says that the CPU's writes to a framebuffer are done: `DRM_IOCTL_I915_GEM_SW_FINISH`, 0x40046460.
+pub(super) fn sw_finish(fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
+    let mut args = drm_i915_gem_sw_finish { handle: handle.get() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_SW_FINISH, Some(handle.get()), &mut args) }
+}
+
+/// Copies out of an object: `DRM_IOCTL_I915_GEM_PREAD`, 0x4020645c.
+///
+/// # Errors
+/// EOPNOTSUPP from graphics version 12 but on Tiger Lake; EINVAL for a range past the object, and
+/// for userptr objects; EFAULT for a purged object. No bytes are no error, whatever the handle.
+pub(super) fn pread(fd: BorrowedFd<'_>, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
+    let mut args = drm_i915_gem_pread {
+        handle: handle.get(),
+        pad: 0,
+        offset,
+        size: data.len() as u64,
+        data_ptr: data.as_mut_ptr() as u64,
+    };
+    // SAFETY:
+    // - `data_ptr`: a live, exclusive slice of `size` bytes, which the kernel writes;
+    // - bit patterns: integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_PREAD, Some(handle.get()), &mut args) }
+}
+
+/// Copies into an object: `DRM_IOCTL_I915_GEM_PWRITE`, 0x4020645d.
+///
+/// # Errors
+/// As [`pread`].
+pub(super) fn pwrite(fd: BorrowedFd<'_>, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
+    let mut args = drm_i915_gem_pwrite {
+        handle: handle.get(),
+        pad: 0,
+        offset,
+        size: data.len() as u64,
+        data_ptr: data.as_ptr() as u64,
+    };
+    // SAFETY:
+    // - `data_ptr`: a live slice of `size` bytes, which the kernel only reads;
+    // - bit patterns: integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_PWRITE, Some(handle.get()), &mut args) }
+}
+
+/// Says which engines use an object: `DRM_IOCTL_I915_GEM_BUSY`, 0xc0086457. Never waits.
+pub(super) fn busy(fd: BorrowedFd<'_>, handle: Handle) -> Result<Busy> {
+    let mut args = drm_i915_gem_busy { handle: handle.get(), ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_BUSY, Some(handle.get()), &mut args)? };
+    Ok(Busy(args.busy))
+}
+
+/// Waits until an object is idle: `DRM_IOCTL_I915_GEM_WAIT`, 0xc010646c.
+///
+/// `timeout_ns` is for the whole of it: the kernel writes the time that is left into the struct, and
+/// a restart goes on with that.
+///
+/// # Errors
+/// ETIME.
+pub(super) fn wait(fd: BorrowedFd<'_>, handle: Handle, timeout_ns: i64) -> Result<()> {
+    let mut args = drm_i915_gem_wait { bo_handle: handle.get(), flags: 0, timeout_ns };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_WAIT, Some(handle.get()), &mut args) }
+}

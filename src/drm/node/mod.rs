@@ -1,0 +1,208 @@
+//! An open `/dev/dri` file of the i915 driver.
+//!
+//! [`Node::open`] says what is wrong with a path, [`find`] looks for a path that is right; a
+//! [`Node`] then answers [`Drm`]'s requests with the kernel's own, one ioctl per method.
+//!
+//! # Safety
+//! The requests are made in `request`, `facts`, `objects`, `access` and `submit` below this module.
+//! A request's struct has the size its code carries (`uapi` asserts both), its fields are integers,
+//! and every address in it is that of memory borrowed for the call. Files and mappings that the
+//! kernel returns are owned at once.
+#![allow(unsafe_code)]
+
+mod access;
+mod facts;
+mod objects;
+mod open;
+mod request;
+mod submit;
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub use open::{Found, find, find_in};
+
+use crate::drm::mapping::{Counted, Mapping};
+use crate::drm::{
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Retained,
+};
+use crate::error::Result;
+use crate::vocabulary::{CachingMode, Domains, Handle, KernelVersion, MmapMode};
+
+/// An open i915 device file; closing it gives back every object that is still open on it.
+///
+/// [`OpenCounts`] leave out the object of the batch that [`Drm::execute`] brings along.
+#[derive(Debug)]
+pub struct Node {
+    file: File,
+    name: String,
+    kernel: KernelVersion,
+    /// The names given out and not given back. A set, because importing may repeat a name.
+    handles: Mutex<HashSet<Handle>>,
+    mappings: Arc<AtomicU64>,
+    batch: submit::Batch,
+    close_errors: AtomicU64,
+}
+
+impl Node {
+    /// How many times the kernel refused to give an object's name back.
+    pub fn close_errors(&self) -> u64 {
+        // Relaxed: a statistic; nothing is published by it.
+        self.close_errors.load(Ordering::Relaxed)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+
+    fn handles(&self) -> MutexGuard<'_, HashSet<Handle>> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts what the kernel named.
+    fn counted(&self, created: Created) -> Created {
+        self.handles().insert(created.handle);
+        created
+    }
+
+    /// Gives a name back, and counts a refusal.
+    fn give_back(&self, handle: Handle) -> Result<()> {
+        objects::close(self.fd(), handle).inspect_err(|_| {
+            // Relaxed: as in `close_errors`.
+            self.close_errors.fetch_add(1, Ordering::Relaxed);
+        })
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let left = self.handles().len();
+        let batch = self.batch.take().map(|handle| self.give_back(handle));
+        tracing::debug!(
+            name = self.name,
+            handles = left,
+            batch = batch.map(|result| result.is_ok()),
+            close_errors = self.close_errors(),
+            "close"
+        );
+    }
+}
+
+impl Drm for Node {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn kernel(&self) -> KernelVersion {
+        self.kernel
+    }
+
+    fn version(&self) -> Result<DriverVersion> {
+        facts::version(self.fd())
+    }
+
+    fn param(&self, param: Param) -> Result<i32> {
+        facts::param(self.fd(), param as i32)
+    }
+
+    fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
+        facts::memory_regions(self.fd())
+    }
+
+    fn create(&self, size_bytes: u64) -> Result<Created> {
+        objects::create(self.fd(), size_bytes).map(|created| self.counted(created))
+    }
+
+    fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created> {
+        objects::create_with_pat(self.fd(), size_bytes, pat_index).map(|created| self.counted(created))
+    }
+
+    fn close(&self, handle: Handle) -> Result<()> {
+        // Taken out before the kernel can give the same name out again to another thread.
+        let was_open = self.handles().remove(&handle);
+        self.give_back(handle).inspect_err(|_| {
+            if was_open {
+                self.handles().insert(handle);
+            }
+        })
+    }
+
+    fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()> {
+        objects::set_caching(self.fd(), handle, mode)
+    }
+
+    fn caching(&self, handle: Handle) -> Result<CachingMode> {
+        objects::caching(self.fd(), handle)
+    }
+
+    fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
+        let offset = access::mmap_offset(self.fd(), handle, mode)?;
+        let pages = access::mmap(&self.file, offset, size_bytes)?;
+        Ok(Mapping::from_kernel(pages, mode, Counted::new(&self.mappings)))
+    }
+
+    fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
+        let pages = access::mmap_legacy(self.fd(), handle, mode, size_bytes)?;
+        Ok(Mapping::from_legacy(pages, mode, Counted::new(&self.mappings)))
+    }
+
+    fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
+        access::set_domain(self.fd(), handle, read, write)
+    }
+
+    fn sw_finish(&self, handle: Handle) -> Result<()> {
+        access::sw_finish(self.fd(), handle)
+    }
+
+    fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
+        access::pread(self.fd(), handle, offset, data)
+    }
+
+    fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
+        access::pwrite(self.fd(), handle, offset, data)
+    }
+
+    fn busy(&self, handle: Handle) -> Result<Busy> {
+        access::busy(self.fd(), handle)
+    }
+
+    fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()> {
+        access::wait(self.fd(), handle, timeout_ns)
+    }
+
+    fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained> {
+        objects::madvise(self.fd(), handle, advice)
+    }
+
+    fn export(&self, handle: Handle) -> Result<OwnedFd> {
+        objects::export(self.fd(), handle)
+    }
+
+    fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created> {
+        let handle = objects::import(self.fd(), dma_buf)?;
+        let is_new = self.handles().insert(handle);
+        let size_bytes = objects::dma_buf_size(dma_buf).inspect_err(|_| {
+            if is_new {
+                // The error of the size says more than one from closing, which is counted.
+                let _ = self.close(handle);
+            }
+        })?;
+        Ok(Created { handle, size_bytes })
+    }
+
+    fn execute(&self, objects: &[ExecObject]) -> Result<()> {
+        let batch = self.batch.handle(&self.file)?;
+        submit::execute(self.fd(), objects, batch)
+    }
+
+    fn open_counts(&self) -> OpenCounts {
+        OpenCounts {
+            handles: self.handles().len() as u64,
+            // Relaxed: a statistic; nothing is published by it.
+            mappings: self.mappings.load(Ordering::Relaxed),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Requests about an object itself: its life, its caching, its dma-buf.
+//!
+//! All of them are open to everyone, on primary and render nodes. Besides what each lists: ENOENT
+//! for an unknown handle (from GEM_CLOSE: EINVAL), ENODEV when the device was unplugged.
+
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::unistd::{Whence, lseek};
+
+use super::request::call;
+use crate::drm::{Advice, Created, Retained};
+use crate::error::{Error, Result};
+use crate::uapi::drm::{
+    DRM_CLOEXEC, DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR,
+    drm_gem_close, drm_prime_handle,
+};
+use crate::uapi::i915::{
+    DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, DRM_IOCTL_I915_GEM_GET_CACHING,
+    DRM_IOCTL_I915_GEM_MADVISE, DRM_IOCTL_I915_GEM_SET_CACHING, I915_CACHING_CACHED, I915_CACHING_DISPLAY,
+    I915_CACHING_NONE, I915_GEM_CREATE_EXT_SET_PAT, I915_MADV_DONTNEED, I915_MADV_WILLNEED,
+    drm_i915_gem_caching, drm_i915_gem_create, drm_i915_gem_create_ext, drm_i915_gem_create_ext_set_pat,
+    drm_i915_gem_madvise, i915_user_extension,
+};
+use crate::vocabulary::{CachingMode, Handle};
+
+/// The handle that a request returned.
+///
+/// # Errors
+/// EBADMSG for 0, which no driver returns.
+fn named(request: &'static str, raw: u32) -> Result<Handle> {
+    Handle::new(raw).ok_or(Error::Ioctl { request, errno: Errno::EBADMSG })
+}
+
+/// Makes an object: `DRM_IOCTL_I915_GEM_CREATE`, 0xc010645b.
+///
+/// # Errors
+/// EINVAL for size 0 and one that wraps around, E2BIG, ENOMEM.
+pub(super) fn create(fd: BorrowedFd<'_>, size: u64) -> Result<Created> {
+    let mut args = drm_i915_gem_create { size, ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_CREATE, None, &mut args)? };
+    Ok(Created { handle: named(DRM_IOCTL_I915_GEM_CREATE.name, args.handle)?, size_bytes: args.size })
+}
+
+/// Makes an object with a PAT index: `DRM_IOCTL_I915_GEM_CREATE_EXT`, 0xc018647c, with SET_PAT.
+///
+/// # Errors
+/// ENODEV before graphics version 12.70; EINVAL for an index past the table, from a kernel before
+/// 6.5, and as [`create`]; E2BIG, ENOMEM.
+pub(super) fn create_with_pat(fd: BorrowedFd<'_>, size: u64, pat_index: u32) -> Result<Created> {
+    let base = i915_user_extension { name: I915_GEM_CREATE_EXT_SET_PAT, ..Default::default() };
+    let set_pat = drm_i915_gem_create_ext_set_pat { base, pat_index, ..Default::default() };
+    let extensions = std::ptr::from_ref(&set_pat) as u64;
+    let mut args = drm_i915_gem_create_ext { size, extensions, ..Default::default() };
+    // SAFETY:
+    // - `extensions`: the address of a live extension that the kernel only reads; it ends the chain;
+    // - bit patterns: integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_CREATE_EXT, None, &mut args)? };
+    Ok(Created { handle: named(DRM_IOCTL_I915_GEM_CREATE_EXT.name, args.handle)?, size_bytes: args.size })
+}
+
+/// Gives an object's name back: `DRM_IOCTL_GEM_CLOSE`, 0x40086409.
+///
+/// # Errors
+/// EINVAL for an unknown handle.
+pub(super) fn close(fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
+    let mut args = drm_gem_close { handle: handle.get(), ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_GEM_CLOSE, Some(handle.get()), &mut args) }
+}
+
+/// Changes an object's cache level: `DRM_IOCTL_I915_GEM_SET_CACHING`, 0x4008646f.
+///
+/// Waits until the GPU is done with the object. Does not return while the object is on screen and
+/// its level would change.
+///
+/// # Errors
+/// ENODEV on discrete devices, and for CACHED where there is neither LLC nor snooping; EOPNOTSUPP
+/// from graphics version 12.70 (kernels from 6.5); ENXIO for userptr objects.
+pub(super) fn set_caching(fd: BorrowedFd<'_>, handle: Handle, mode: CachingMode) -> Result<()> {
+    let caching = match mode {
+        CachingMode::None => I915_CACHING_NONE,
+        CachingMode::Cached => I915_CACHING_CACHED,
+        CachingMode::Display => I915_CACHING_DISPLAY,
+    };
+    let mut args = drm_i915_gem_caching { handle: handle.get(), caching };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_SET_CACHING, Some(handle.get()), &mut args) }
+}
+
+/// Asks for an object's caching mode: `DRM_IOCTL_I915_GEM_GET_CACHING`, 0xc0086470.
+///
+/// # Errors
+/// ENODEV on discrete devices; EOPNOTSUPP for an object made with a PAT index; EBADMSG for a mode
+/// that the header does not know.
+pub(super) fn caching(fd: BorrowedFd<'_>, handle: Handle) -> Result<CachingMode> {
+    let mut args = drm_i915_gem_caching { handle: handle.get(), ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_GET_CACHING, Some(handle.get()), &mut args)? };
+    match args.caching {
+        I915_CACHING_NONE => Ok(CachingMode::None),
+        I915_CACHING_CACHED => Ok(CachingMode::Cached),
+        I915_CACHING_DISPLAY => Ok(CachingMode::Display),
+        _ => Err(Error::Ioctl { request: DRM_IOCTL_I915_GEM_GET_CACHING.name, errno: Errno::EBADMSG }),
+    }
+}
+
+/// Says whether the contents are needed: `DRM_IOCTL_I915_GEM_MADVISE`, 0xc00c6466.
+pub(super) fn madvise(fd: BorrowedFd<'_>, handle: Handle, advice: Advice) -> Result<Retained> {
+    let madv = match advice {
+        Advice::WillNeed => I915_MADV_WILLNEED,
+        Advice::DontNeed => I915_MADV_DONTNEED,
+    };
+    let mut args = drm_i915_gem_madvise { handle: handle.get(), madv, ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_MADVISE, Some(handle.get()), &mut args)? };
+    Ok(if args.retained == 0 { Retained::Purged } else { Retained::Yes })
+}
+
+/// Makes a dma-buf of an object: `DRM_IOCTL_PRIME_HANDLE_TO_FD`, 0xc00c642d.
+///
+/// The dma-buf can be mapped for writing, and exec closes it.
+///
+/// # Errors
+/// EINVAL for userptr objects; EMFILE, ENFILE; ENOMEM.
+pub(super) fn export(fd: BorrowedFd<'_>, handle: Handle) -> Result<OwnedFd> {
+    let mut args =
+        drm_prime_handle { handle: handle.get(), flags: DRM_CLOEXEC | DRM_RDWR, ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, Some(handle.get()), &mut args)? };
+    if args.fd < 0 {
+        return Err(Error::Ioctl { request: DRM_IOCTL_PRIME_HANDLE_TO_FD.name, errno: Errno::EBADMSG });
+    }
+    // SAFETY: the kernel opened the file for this process just now; nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(args.fd) })
+}
+
+/// Names the object behind a dma-buf: `DRM_IOCTL_PRIME_FD_TO_HANDLE`, 0xc00c642e.
+///
+/// # Errors
+/// EBADF, EINVAL for a file that is no dma-buf; E2BIG; ENOMEM; what the exporter says to attaching.
+pub(super) fn import(fd: BorrowedFd<'_>, dma_buf: BorrowedFd<'_>) -> Result<Handle> {
+    let mut args = drm_prime_handle { fd: dma_buf.as_raw_fd(), ..Default::default() };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, None, &mut args)? };
+    named(DRM_IOCTL_PRIME_FD_TO_HANDLE.name, args.handle)
+}
+
+/// How many bytes a dma-buf has: lseek(2) to its end.
+///
+/// # Errors
+/// [`Error::Ioctl`] with lseek's errno.
+pub(super) fn dma_buf_size(dma_buf: BorrowedFd<'_>) -> Result<u64> {
+    let end = lseek(dma_buf, 0, Whence::SeekEnd).map_err(|errno| Error::Ioctl { request: "lseek", errno })?;
+    u64::try_from(end).map_err(|_| Error::Ioctl { request: "lseek", errno: Errno::EBADMSG })
+}

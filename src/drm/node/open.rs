@@ -1,0 +1,232 @@
+//! From a path to an open i915 device, or to what is wrong with the path.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use nix::sys::stat::major;
+use nix::sys::utsname::uname;
+
+use super::{Node, facts};
+use crate::error::{Error, Result};
+use crate::vocabulary::KernelVersion;
+
+/// Where DRM nodes are.
+const DIRECTORY: &str = "/dev/dri";
+
+/// The major number of DRM devices (`DRM_MAJOR` of `<drm/drm.h>`'s kernel side).
+const DRM_MAJOR: u64 = 226;
+
+/// The driver whose nodes are wanted, as VERSION names it.
+const DRIVER: &str = "i915";
+
+/// What a directory of DRM nodes holds.
+#[derive(Debug)]
+pub struct Found {
+    /// Where it was looked.
+    pub directory: PathBuf,
+    /// The nodes of i915: render nodes first, then primary nodes, each by number.
+    pub nodes: Vec<PathBuf>,
+    /// The other nodes, or the directory itself, with what is wrong with them.
+    pub others: Vec<(PathBuf, Error)>,
+}
+
+impl Found {
+    /// The first node of i915.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`], saying what was there instead.
+    pub fn first(&self) -> Result<&Path> {
+        self.nodes
+            .first()
+            .map(PathBuf::as_path)
+            .ok_or_else(|| Error::NoDevice { directory: self.directory.clone(), found: self.instead() })
+    }
+
+    /// What was found that is no node of i915, in words.
+    fn instead(&self) -> String {
+        if self.others.is_empty() {
+            return "it has no renderD* and no card*".to_owned();
+        }
+        self.others.iter().map(|(_, error)| error.to_string()).collect::<Vec<_>>().join("; ")
+    }
+}
+
+/// Looks for nodes of i915 in `/dev/dri`.
+pub fn find() -> Found {
+    find_in(Path::new(DIRECTORY))
+}
+
+/// Looks for nodes of i915 in `directory`.
+///
+/// Every node is opened for a moment, to ask which driver it belongs to.
+pub fn find_in(directory: &Path) -> Found {
+    let mut found = Found { directory: directory.to_owned(), nodes: Vec::new(), others: Vec::new() };
+    let names = match names(directory) {
+        Ok(names) => names,
+        Err(error) => {
+            found.others.push((directory.to_owned(), open_error(directory, &error)));
+            return found;
+        }
+    };
+    for name in names {
+        let path = directory.join(name);
+        match Node::open(&path) {
+            Ok(_) => found.nodes.push(path),
+            Err(error) => found.others.push((path, error)),
+        }
+    }
+    found
+}
+
+/// The names of the nodes in `directory`: `renderD*` by number, then `card*` by number.
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let mut nodes = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let Ok(name) = entry?.file_name().into_string() else { continue };
+        let number = |prefix| name.strip_prefix(prefix).and_then(|digits: &str| digits.parse::<u32>().ok());
+        let key = number("renderD").map(|n| (0, n)).or(number("card").map(|n| (1, n)));
+        nodes.extend(key.map(|key| (key, name)));
+    }
+    nodes.sort_unstable();
+    Ok(nodes.into_iter().map(|(_, name)| name).collect())
+}
+
+impl Node {
+    /// Opens the device file at `path`, for reading and writing.
+    ///
+    /// # Errors
+    /// - [`Error::Open`]: nothing is there (ENOENT), or it must not be opened (EACCES, EPERM);
+    /// - [`Error::NotADevice`]: a file, a directory, or another thing that is no character device;
+    /// - [`Error::NotDrm`]: a character device of another kind, which is not even opened;
+    /// - [`Error::NotI915`]: a DRM device of another driver;
+    /// - [`Error::BadKernelVersion`]: the kernel's release cannot be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let is_at = |error: io::Error| open_error(path, &error);
+        let metadata = fs::metadata(path).map_err(is_at)?;
+        if !metadata.file_type().is_char_device() {
+            return Err(Error::NotADevice { path: path.to_owned() });
+        }
+        // Opening has effects on some devices (a watchdog starts), so others are left alone.
+        if major(metadata.rdev()) != DRM_MAJOR {
+            return Err(Error::NotDrm { path: path.to_owned(), errno: Errno::ENOTTY });
+        }
+        // The standard library adds O_CLOEXEC.
+        let file = OpenOptions::new().read(true).write(true).open(path).map_err(is_at)?;
+        let driver = match facts::version(file.as_fd()) {
+            Ok(version) => version.name,
+            Err(error) => return Err(Error::NotDrm { path: path.to_owned(), errno: error.errno() }),
+        };
+        if driver != DRIVER {
+            return Err(Error::NotI915 { path: path.to_owned(), driver });
+        }
+        let kernel = kernel()?;
+        let name = path.display().to_string();
+        tracing::debug!(name, %kernel, "open");
+        Ok(Self {
+            file,
+            name,
+            kernel,
+            handles: Default::default(),
+            mappings: Default::default(),
+            batch: Default::default(),
+            close_errors: Default::default(),
+        })
+    }
+}
+
+/// The version of the running kernel.
+fn kernel() -> Result<KernelVersion> {
+    let bad = |text: String| Error::BadKernelVersion { text };
+    let names = uname().map_err(|errno| bad(errno.to_string()))?;
+    names.release().to_string_lossy().parse()
+}
+
+/// What an error of the file system says about `path`.
+fn open_error(path: &Path, error: &io::Error) -> Error {
+    // Without an errno it is the standard library that refuses a path with a 0 in it.
+    let errno = error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw);
+    Error::Open { path: path.to_owned(), errno }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A new directory, removed when dropped.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("gem-coherency-{}-{name}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[track_caller]
+    fn case(path: impl AsRef<Path>, expected: impl Fn(&Error) -> bool) {
+        let error = Node::open(path.as_ref()).unwrap_err();
+        assert!(expected(&error), "{error:?}");
+        assert!(error.to_string().contains(&*path.as_ref().to_string_lossy()), "{error}");
+    }
+
+    #[test]
+    fn a_path_that_is_no_drm_device_is_told_apart() {
+        let directory = Directory::new("open");
+        let file = directory.0.join("file");
+        fs::write(&file, "x").unwrap();
+        let link = directory.0.join("link");
+        symlink("/dev/null", &link).unwrap();
+        let dangling = directory.0.join("dangling");
+        symlink("nowhere", &dangling).unwrap();
+
+        case(directory.0.join("missing"), |e| matches!(e, Error::Open { errno: Errno::ENOENT, .. }));
+        case(file.join("below"), |e| matches!(e, Error::Open { errno: Errno::ENOTDIR, .. }));
+        case(&dangling, |e| matches!(e, Error::Open { errno: Errno::ENOENT, .. }));
+        case("", |e| matches!(e, Error::Open { errno: Errno::ENOENT, .. }));
+        case("a\0b", |e| matches!(e, Error::Open { errno: Errno::EINVAL, .. }));
+        case(&directory.0, |e| matches!(e, Error::NotADevice { .. }));
+        case(&file, |e| matches!(e, Error::NotADevice { .. }));
+        case("/dev/null", |e| matches!(e, Error::NotDrm { errno: Errno::ENOTTY, .. }));
+        case(&link, |e| matches!(e, Error::NotDrm { .. }));
+    }
+
+    #[test]
+    fn nodes_are_looked_at_render_first_and_by_number() {
+        let directory = Directory::new("order");
+        for name in ["card10", "card2", "renderD129", "renderD128", "by-path", "controlD64", "card", "cardx"]
+        {
+            symlink("/dev/null", directory.0.join(name)).unwrap();
+        }
+        assert_eq!(names(&directory.0).unwrap(), ["renderD128", "renderD129", "card2", "card10"]);
+    }
+
+    #[test]
+    fn no_device_says_what_was_there_instead() {
+        let directory = Directory::new("instead");
+        let empty = find_in(&directory.0).first().unwrap_err();
+        assert!(empty.to_string().contains("no renderD*"), "{empty}");
+
+        symlink("/dev/null", directory.0.join("renderD128")).unwrap();
+        fs::create_dir(directory.0.join("card0")).unwrap();
+        let text = find_in(&directory.0).first().unwrap_err().to_string();
+        assert!(text.contains("renderD128 is not a DRM device") && text.contains("sim:jsl"), "{text}");
+        assert!(text.contains("card0 is not a character device"), "{text}");
+
+        let missing = find_in(&directory.0.join("missing")).first().unwrap_err();
+        assert!(missing.to_string().contains("ENOENT"), "{missing}");
+        assert_eq!(missing.errno(), Errno::ENODEV);
+    }
+}

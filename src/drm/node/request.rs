@@ -1,0 +1,96 @@
+//! One request to the kernel: made, restarted, traced.
+
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::time::Instant;
+
+use nix::errno::Errno;
+use nix::libc;
+use tracing::Level;
+
+use crate::error::{Error, Result};
+use crate::uapi::Ioctl;
+
+/// Makes a request, and makes it again as long as a signal or the driver interrupts it.
+///
+/// EINTR and EAGAIN are restarted with the struct as the kernel left it, as libdrm's `drmIoctl`
+/// does: a GEM_WAIT goes on with the time that is left. `handle` is for the trace alone.
+///
+/// # Errors
+/// [`Error::Ioctl`] with every other errno.
+///
+/// # Safety
+/// Every address in `args` is 0 or that of memory that the request may use as it does, for the
+/// bytes that `args` says, until this returns; and `T` is valid for all bit patterns.
+pub(super) unsafe fn call<T>(
+    fd: BorrowedFd<'_>,
+    request: Ioctl<T>,
+    handle: Option<u32>,
+    args: &mut T,
+) -> Result<()> {
+    let start = tracing::enabled!(Level::DEBUG).then(Instant::now);
+    let (result, restarts) = restarted(|| {
+        // SAFETY:
+        // - the pointer: `args` is an exclusive reference to the struct whose size `request.code`
+        //   carries, which is as much as the kernel copies;
+        // - addresses in it: the caller's obligation.
+        let status = unsafe { libc::ioctl(fd.as_raw_fd(), request.code.into(), std::ptr::from_mut(args)) };
+        Errno::result(status).map(drop)
+    });
+    if let Some(start) = start {
+        tracing::debug!(
+            request = request.name,
+            handle,
+            errno = result.err().map(tracing::field::debug),
+            restarts,
+            elapsed_us = start.elapsed().as_micros() as u64,
+        );
+    }
+    result.map_err(|errno| Error::Ioctl { request: request.name, errno })
+}
+
+/// Repeats `attempt` until it ends in something other than EINTR or EAGAIN; and how often it did.
+fn restarted(mut attempt: impl FnMut() -> Result<(), Errno>) -> (Result<(), Errno>, u64) {
+    let mut restarts = 0;
+    loop {
+        let result = attempt();
+        if !matches!(result, Err(Errno::EINTR | Errno::EAGAIN)) {
+            return (result, restarts);
+        }
+        restarts += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(answers: &[Result<(), Errno>], expected: Result<(), Errno>) {
+        let mut left = answers.iter();
+        let (result, restarts) = restarted(|| *left.next().expect("asked once too often"));
+        assert_eq!(result, expected);
+        assert_eq!(restarts + 1, answers.len() as u64);
+    }
+
+    #[test]
+    fn interrupted_requests_are_restarted_and_others_are_not() {
+        case(&[Ok(())], Ok(()));
+        case(&[Err(Errno::EINTR), Err(Errno::EAGAIN), Err(Errno::EINTR), Ok(())], Ok(()));
+        case(&[Err(Errno::EAGAIN), Err(Errno::ENODEV)], Err(Errno::ENODEV));
+        for errno in [Errno::EIO, Errno::EBUSY, Errno::ETIME, Errno::ENOMEM] {
+            case(&[Err(errno)], Err(errno));
+        }
+    }
+
+    #[test]
+    fn an_error_keeps_the_errno_and_names_the_request() {
+        use std::os::fd::AsFd;
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let mut args = crate::uapi::drm::drm_gem_close::default();
+        // SAFETY: the struct holds no address, and its fields are integers.
+        let result = unsafe { call(null.as_fd(), crate::uapi::drm::DRM_IOCTL_GEM_CLOSE, Some(1), &mut args) };
+        let error = result.unwrap_err();
+        assert_eq!(error.errno(), Errno::ENOTTY);
+        assert!(error.to_string().contains("DRM_IOCTL_GEM_CLOSE"), "{error}");
+    }
+}
