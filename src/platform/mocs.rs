@@ -1,10 +1,190 @@
-//! The MOCS tables that i915 programs, as far as they decide whether an access goes around the LLC.
+//! The MOCS tables that i915 programs, as far as the LLC is concerned.
+//!
+//! A batch names a MOCS entry per surface; the entry's control word says whether the access is
+//! cached in the LLC. Source: `intel_mocs.c`, the tables named below.
 
-use super::{Caps, Machine};
+use super::{Caps, Machine, Platform};
 use crate::vocabulary::MocsClass;
 
-/// What MOCS entry `index` means for coherency on `machine`.
+/// A table of control words (`LE_*`; L3 is left out, it is the GPU's own).
+struct MocsTable {
+    /// Index and control word of the entries that the table lists.
+    entries: &'static [(u8, u32)],
+    /// The control word that the kernel programs where the table lists none (`unused_entries_index`).
+    unlisted: u32,
+    /// What cacheability 0 means.
+    cacheability_0: MocsClass,
+}
+
+/// Bits 1:0, cacheability: 0 page table, 1 uncached, 2 write-through, 3 write-back.
+const CACHEABILITY: u32 = 0x3;
+/// The value "uncached".
+const UNCACHED: u32 = 1;
+/// Bit 14, `LE_SCF`: around the LLC, where the hardware obeys it (JSL and EHL).
+const AROUND_LLC: u32 = 1 << 14;
+
+/// `skl_mocs_table` (SKL, KBL, CFL, CML).
+static GEN9_BIG_CORE: MocsTable = MocsTable {
+    entries: &[(0, 0x9), (1, 0x30), (2, 0x3b), (63, 0x37)],
+    unlisted: 0x30,
+    cacheability_0: MocsClass::PageTable,
+};
+
+/// `broxton_mocs_table` (BXT, GLK).
+static GEN9_LOW_POWER: MocsTable = MocsTable {
+    entries: &[(0, 0x9), (1, 0x30), (2, 0x39), (63, 0x37)],
+    unlisted: 0x30,
+    cacheability_0: MocsClass::PageTable,
+};
+
+/// `GEN11_MOCS_ENTRIES`, which the tables of graphics versions 11 and 12 share, from entry 2 on;
+/// then what each table adds.
+macro_rules! gen11_entries {
+    ($($more:expr),*) => {
+        &[
+            (2, 0x37), (3, 0x5), (4, 0x5), (5, 0x37), (6, 0x17), (7, 0x17), (8, 0x27), (9, 0x27),
+            (10, 0x77), (11, 0x77), (12, 0x57), (13, 0x57), (14, 0x67), (15, 0x67),
+            (16, 0x4005), (17, 0x4005), (18, 0x60037),
+            (19, 0x737), (20, 0x337), (21, 0x137), (22, 0x3b7), (23, 0x7b7), (62, 0x37), (63, 0x37),
+            $($more),*
+        ]
+    };
+}
+
+/// `icl_mocs_table` (ICL, EHL, JSL).
+static GEN11: MocsTable = MocsTable {
+    entries: gen11_entries![(0, 0x5), (1, 0x0)],
+    unlisted: 0x0,
+    cacheability_0: MocsClass::PageTable,
+};
+
+/// `tgl_mocs_table` (TGL, RKL): cacheability 0 is uncached there, entry 1 and all unlisted ones too.
+static TIGER_LAKE: MocsTable = MocsTable {
+    entries: gen11_entries![(48, 0x37), (49, 0x5), (50, 0x37), (51, 0x5), (60, 0x37), (61, 0x5)],
+    unlisted: 0x0,
+    cacheability_0: MocsClass::Uncached,
+};
+
+/// `gen12_mocs_table` (ADL-S, ADL-P; Meteor Lake before 6.5): unlisted entries are entry 2.
+static GEN12: MocsTable = MocsTable {
+    entries: gen11_entries![(48, 0x37), (49, 0x5), (50, 0x37), (51, 0x5), (60, 0x37), (61, 0x5)],
+    unlisted: 0x37,
+    cacheability_0: MocsClass::Uncached,
+};
+
+/// The table that i915 programs on `machine`, if its entries say anything about an LLC.
+///
+/// There is none before graphics version 9 (commands carry the bits themselves), on discrete
+/// devices (no LLC), and on Meteor Lake from 6.5 on (no LLC; the PAT index decides about coherency).
+fn table(machine: &Machine) -> Option<&'static MocsTable> {
+    let platform = machine.platform;
+    let is = |others: &[&Platform]| others.contains(&platform);
+    if is(&[&super::BXT, &super::GLK]) {
+        Some(&GEN9_LOW_POWER)
+    } else if machine.caps.intersects(Caps::DISCRETE | Caps::PAT_AT_CREATE) {
+        None
+    } else if is(&[&super::TGL, &super::RKL]) {
+        Some(&TIGER_LAKE)
+    } else {
+        match platform.graphics.major {
+            ..9 => None,
+            9 | 10 => Some(&GEN9_BIG_CORE),
+            11 => Some(&GEN11),
+            12.. => Some(&GEN12),
+        }
+    }
+}
+
+/// What MOCS entry `index` means on `machine`, as far as the LLC is concerned.
+///
+/// Entries 16 and 17 say "around the LLC" in every table of graphics versions 11 and 12; only JSL
+/// and EHL obey ([`Caps::LLC_BYPASS_MOCS`]), elsewhere they are uncached. Kernels without those two
+/// entries (the 5.x series) are not told apart: that errs on the side of a flush.
 pub fn mocs_class(machine: &Machine, index: u8) -> MocsClass {
-    let bypasses = machine.caps.contains(Caps::LLC_BYPASS_MOCS) && matches!(index, 16 | 17);
-    if bypasses { MocsClass::BypassLlc } else { MocsClass::PageTable }
+    let bypass_possible = machine.caps.contains(Caps::LLC_BYPASS_MOCS);
+    let Some(table) = table(machine) else {
+        // An unknown device: the two entries may be there.
+        let bypass = bypass_possible && matches!(index, 16 | 17);
+        return if bypass { MocsClass::BypassLlc } else { MocsClass::PageTable };
+    };
+    let listed = table.entries.iter().find(|(entry, _)| *entry == index);
+    let control = listed.map_or(table.unlisted, |(_, control)| *control);
+    if control & AROUND_LLC != 0 && bypass_possible {
+        return MocsClass::BypassLlc;
+    }
+    match control & CACHEABILITY {
+        0 => table.cacheability_0,
+        UNCACHED => MocsClass::Uncached,
+        _ => MocsClass::PageTable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::{all, by_name};
+    use crate::vocabulary::KernelVersion;
+    use MocsClass::{BypassLlc, PageTable, Uncached};
+
+    const KERNEL: KernelVersion = KernelVersion::new(6, 12);
+
+    #[track_caller]
+    fn case(platform: &str, entries: &[u8], want: MocsClass) {
+        let machine = by_name(platform).unwrap().machine(KERNEL, false);
+        for &entry in entries {
+            assert_eq!(mocs_class(&machine, entry), want, "{platform} entry {entry}");
+        }
+    }
+
+    #[test]
+    fn each_generations_table_says_which_entries_are_cached() {
+        for big_core in ["skl", "kbl", "cfl", "cml"] {
+            case(big_core, &[0], Uncached);
+            case(big_core, &[1, 2, 3, 16, 17, 62, 63], PageTable);
+        }
+        for low_power in ["bxt", "glk"] {
+            case(low_power, &[0, 2], Uncached);
+            case(low_power, &[1, 3, 16, 17, 63], PageTable);
+        }
+        case("icl", &[0, 3, 4, 16, 17], Uncached);
+        case("icl", &[1, 2, 5, 6, 15, 18, 23, 24, 47, 63], PageTable);
+        for bypassing in ["jsl", "ehl"] {
+            case(bypassing, &[16, 17], BypassLlc);
+            case(bypassing, &[0, 3, 4], Uncached);
+            case(bypassing, &[1, 2, 5, 15, 18, 23, 24, 62], PageTable);
+        }
+        for tiger in ["tgl", "rkl"] {
+            case(tiger, &[0, 1, 3, 4, 16, 17, 24, 47, 49, 51, 52, 61], Uncached);
+            case(tiger, &[2, 5, 9, 15, 18, 19, 23, 48, 50, 60, 62, 63], PageTable);
+        }
+        for alder in ["adls", "adlp"] {
+            case(alder, &[3, 4, 16, 17, 49, 51, 61], Uncached);
+            case(alder, &[0, 1, 2, 5, 18, 23, 24, 47, 48, 52, 60, 63], PageTable);
+        }
+    }
+
+    #[test]
+    fn without_an_llc_table_every_entry_is_the_page_tables() {
+        let every_entry: Vec<u8> = (0..64).collect();
+        for platform in ["i915gm", "ivb", "hsw", "bdw", "chv", "dg1", "dg2", "atsm", "mtl"] {
+            case(platform, &every_entry, PageTable);
+        }
+        let mtl_before = by_name("mtl").unwrap().machine(KernelVersion::new(6, 1), false);
+        assert_eq!(mocs_class(&mtl_before, 3), Uncached);
+    }
+
+    #[test]
+    fn only_jasper_and_elkhart_lake_go_around_the_llc_and_only_with_16_and_17() {
+        for platform in all() {
+            let machine = platform.machine(KERNEL, true);
+            let bypassing: Vec<u8> = (0..=255).filter(|&i| mocs_class(&machine, i) == BypassLlc).collect();
+            let want: &[u8] = if matches!(platform.name, "jsl" | "ehl") { &[16, 17] } else { &[] };
+            assert_eq!(bypassing, want, "{platform}");
+        }
+        let unknown = crate::platform::CONSERVATIVE.machine(KERNEL, false);
+        assert_eq!(
+            [15, 16, 17, 18].map(|i| mocs_class(&unknown, i)),
+            [PageTable, BypassLlc, BypassLlc, PageTable]
+        );
+    }
 }
