@@ -25,6 +25,7 @@
 pub mod cacheops;
 pub mod drm;
 pub mod error;
+pub mod hierarchy;
 pub mod platform;
 pub mod policy;
 mod sync;

@@ -1,0 +1,124 @@
+//! What happens to lines without an access: flushes, and what caches do unasked.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use super::{Assumption, Hardware, Line, Transfer};
+use crate::error::Error;
+use crate::vocabulary::words;
+
+/// What moves, and the line afterwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Maintenance {
+    /// What moves.
+    pub transfer: Transfer,
+    /// The line afterwards.
+    pub next: Line,
+}
+
+impl Maintenance {
+    const fn new(transfer: Transfer, next: Line) -> Self {
+        Self { transfer, next }
+    }
+}
+
+words! {
+    /// What the CPU is told to do with a line.
+    LineOp, "line operation" {
+        /// CLWB: a dirty line is written back and stays, clean.
+        WriteBack = "write-back",
+        /// CLFLUSH, CLFLUSHOPT: a dirty line is written back; the line leaves.
+        Flush = "flush",
+        /// The same instruction before a read: a stale line leaves.
+        Invalidate = "invalidate",
+    }
+}
+
+impl LineOp {
+    /// What the operation does to a line.
+    pub const fn on(self, line: Line) -> Maintenance {
+        match (self, line) {
+            (Self::WriteBack, Line::Dirty) => Maintenance::new(Transfer::WriteBack, Line::Clean),
+            (Self::WriteBack, Line::Clean | Line::Absent) => Maintenance::new(Transfer::Nothing, line),
+            (Self::Flush | Self::Invalidate, Line::Dirty) => {
+                Maintenance::new(Transfer::WriteBack, Line::Absent)
+            }
+            (Self::Flush | Self::Invalidate, Line::Clean | Line::Absent) => {
+                Maintenance::new(Transfer::Nothing, Line::Absent)
+            }
+        }
+    }
+}
+
+words! {
+    /// What the caches do unasked, at any time.
+    Whim, "whim" {
+        /// A dirty line is written back, and stays or leaves.
+        WriteBack = "write-back",
+        /// A line is evicted: dropped if clean, written back if dirty.
+        Evict = "evict",
+        /// A line is read ahead of any access.
+        Fill = "fill",
+        /// A clean line is written back over memory; no cache does that ([`Assumption::CleanNeverWrittenBack`]).
+        WriteBackClean = "write-back-clean",
+    }
+}
+
+impl Whim {
+    /// What the whim does to a line, or `None` if the hardware does not do that to such a line.
+    pub const fn on(self, hardware: Hardware, line: Line) -> Option<Maintenance> {
+        match (self, line) {
+            (Self::WriteBack, Line::Dirty) => Some(Maintenance::new(Transfer::WriteBack, Line::Clean)),
+            (Self::Evict, Line::Dirty) => Some(Maintenance::new(Transfer::WriteBack, Line::Absent)),
+            (Self::Evict, Line::Clean) => Some(Maintenance::new(Transfer::Nothing, Line::Absent)),
+            (Self::Fill, Line::Absent) => Some(Maintenance::new(Transfer::Fill, Line::Clean)),
+            (Self::WriteBackClean, Line::Clean) if !hardware.held.hold(Assumption::CleanNeverWrittenBack) => {
+                Some(Maintenance::new(Transfer::WriteBack, Line::Clean))
+            }
+            (Self::WriteBack, Line::Absent | Line::Clean)
+            | (Self::Evict, Line::Absent)
+            | (Self::Fill, Line::Clean | Line::Dirty)
+            | (Self::WriteBackClean, Line::Absent | Line::Clean | Line::Dirty) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::Caps;
+
+    #[test]
+    fn no_operation_leaves_a_line_dirty_and_only_dirty_lines_move() {
+        for &op in LineOp::ALL {
+            for &line in Line::ALL {
+                let Maintenance { transfer, next } = op.on(line);
+                assert_ne!(next, Line::Dirty, "{op} {line}");
+                assert_eq!(transfer == Transfer::WriteBack, line == Line::Dirty, "{op} {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn write_back_keeps_the_line_and_flush_drops_it() {
+        assert_eq!(LineOp::WriteBack.on(Line::Dirty).next, Line::Clean);
+        assert_eq!(LineOp::WriteBack.on(Line::Clean).next, Line::Clean, "a stale line stays");
+        assert_eq!(LineOp::Flush.on(Line::Clean).next, Line::Absent);
+        assert_eq!(LineOp::Invalidate.on(Line::Dirty), LineOp::Flush.on(Line::Dirty));
+    }
+
+    #[test]
+    fn a_clean_line_is_written_back_only_without_the_assumption() {
+        let hardware = Hardware::new(Caps::LLC);
+        for &whim in Whim::ALL {
+            for &line in &[Line::Absent, Line::Clean] {
+                let moved = whim.on(hardware, line).map(|done| done.transfer);
+                assert_ne!(moved, Some(Transfer::WriteBack), "{whim} {line}");
+            }
+        }
+        let dropped = hardware.without(Assumption::CleanNeverWrittenBack);
+        assert!(Whim::WriteBackClean.on(dropped, Line::Clean).is_some());
+    }
+}
