@@ -140,6 +140,22 @@ pub enum Error {
         why: &'static str,
     },
 
+    /// A cache instruction that was asked for and that the CPU lacks.
+    #[error("{variable}={instruction}, but this CPU has no {instruction}")]
+    NoCacheInstruction {
+        /// The environment variable that asks for it.
+        variable: &'static str,
+        /// The instruction.
+        instruction: crate::cacheops::Instruction,
+    },
+
+    /// A CPU whose cache lines are of an unexpected size.
+    #[error("this CPU's cache lines have {bytes} bytes; only lines of 64 bytes are supported")]
+    CacheLineSize {
+        /// The size, in bytes.
+        bytes: u64,
+    },
+
     /// A range that leaves the object.
     #[error("{len} bytes at offset {offset} leave the object of {size} bytes")]
     RangeOutOfBounds {
@@ -281,6 +297,7 @@ impl Error {
             | Self::NotI915 { .. }
             | Self::UnknownDeviceId { .. }
             | Self::UnknownPlatform { .. } => Errno::ENODEV,
+            Self::NoCacheInstruction { .. } | Self::CacheLineSize { .. } => Errno::EOPNOTSUPP,
             Self::WriteThroughReadGuard { .. } => Errno::EACCES,
             Self::Closed { .. } => Errno::ENOENT,
             Self::Purged { .. } | Self::DontNeed { .. } => Errno::EFAULT,
