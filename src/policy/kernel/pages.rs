@@ -11,7 +11,8 @@ use super::snapshot::Backing;
 
 /// Whether an object of this coherency is taken as dirty before anyone wrote it.
 pub(super) fn starts_dirty(caps: Caps, rules: &KernelRules, coherent: Coherency) -> bool {
-    !coherent.contains(Coherency::WRITE) && !(rules.discrete_never_dirty && caps.contains(Caps::DISCRETE))
+    let never = rules.discrete_never_dirty && caps.contains(Caps::DISCRETE);
+    !coherent.contains(Coherency::WRITE) && !never
 }
 
 impl Object<'_> {
