@@ -3,9 +3,18 @@
 use super::*;
 
 #[track_caller]
-fn fresh(under: Under, creation: Creation, level: CacheLevel, coherent: u8, dirty: bool, read: Domains, write: Domains) {
+fn fresh(
+    under: Under,
+    creation: Creation,
+    level: CacheLevel,
+    coherent: u8,
+    dirty: bool,
+    read: Domains,
+    write: Domains,
+) {
     let object = under.created(creation);
-    let found = (object.level, object.coherent.bits(), object.dirty, object.read_domains, object.write_domain);
+    let found =
+        (object.level, object.coherent.bits(), object.dirty, object.read_domains, object.write_domain);
     assert_eq!(found, (level, coherent, dirty, read, write), "{} {creation:?}", under.name);
 }
 
@@ -51,7 +60,8 @@ fn meteor_lake_objects_start_cached_without_an_llc() {
 #[test]
 fn a_pat_index_counts_as_coherent_unless_it_is_the_uncached_one() {
     let mtl = Under::new("mtl", 6, 12);
-    for (index, coherent, dirty) in [(0, 3, false), (1, 3, false), (2, 0, true), (3, 3, false), (4, 3, false)] {
+    for (index, coherent, dirty) in [(0, 3, false), (1, 3, false), (2, 0, true), (3, 3, false), (4, 3, false)]
+    {
         let object = mtl.created(Creation::UserWithPat(index));
         assert_eq!((object.coherent.bits(), object.dirty), (coherent, dirty), "index {index}");
         assert_eq!(object.user_pat, Some(index));
@@ -86,7 +96,9 @@ fn imports_are_neither_coherent_nor_dirty_even_on_llc() {
 
 #[test]
 fn a_zeroed_pat_index_makes_imports_read_back_as_cached_on_gen12() {
-    for (name, level) in [("rkl", LLC_LEVEL), ("adls", LLC_LEVEL), ("icl", NONE), ("glk", NONE), ("mtl", NONE)] {
+    for (name, level) in
+        [("rkl", LLC_LEVEL), ("adls", LLC_LEVEL), ("icl", NONE), ("glk", NONE), ("mtl", NONE)]
+    {
         assert_eq!(Under::new(name, 6, 12).created(Creation::Import).level, level, "{name}");
     }
     for name in ["rkl", "adls"] {

@@ -131,7 +131,10 @@ fn what_is_no_framebuffer_is_not_flushed_for_display() {
         assert_eq!(under.case(dirty, Event::SwFinish, &[], dirty), Rule::NotFramebuffer);
         let refusal = step(under.caps, &under.rules, dirty, Event::DirtyFb).unwrap_err();
         assert_eq!(refusal.errno, Some(Errno::ENOENT));
-        assert_eq!(step(under.caps, &under.rules, dirty, Event::PinDisplay).unwrap_err().errno, Some(Errno::EINVAL));
+        assert_eq!(
+            step(under.caps, &under.rules, dirty, Event::PinDisplay).unwrap_err().errno,
+            Some(Errno::EINVAL)
+        );
     }
 }
 
@@ -172,7 +175,10 @@ fn discrete_scans_out_of_local_memory_only_and_never_flushes() {
         let pinned = under.step(local, Event::PinDisplay);
         assert!(pinned.next.pinned && pinned.effects.actions().all(|action| !action.is_flush()));
         let system = Snapshot { framebuffer: true, ..under.created(Creation::User) };
-        assert_eq!(step(under.caps, &under.rules, system, Event::PinDisplay).unwrap_err().errno, Some(Errno::EINVAL));
+        assert_eq!(
+            step(under.caps, &under.rules, system, Event::PinDisplay).unwrap_err().errno,
+            Some(Errno::EINVAL)
+        );
     }
 }
 

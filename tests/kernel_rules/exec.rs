@@ -23,7 +23,8 @@ fn coherent_for_read_never_flushes_at_execbuf() {
 fn clean_non_coherent_objects_are_not_flushed() {
     for under in every(&[NON_LLC, NEITHER]) {
         let clean = under.state(NONE, CPU, NO, false);
-        let rule = under.case(clean, Event::Exec(READ), &[FlushChipset], under.state(NONE, CPU | GPU, NO, false));
+        let rule =
+            under.case(clean, Event::Exec(READ), &[FlushChipset], under.state(NONE, CPU | GPU, NO, false));
         assert_eq!(rule, Rule::ExecClean);
     }
 }
@@ -33,7 +34,10 @@ fn a_first_use_acquires_before_it_looks_at_the_dirty_bit() {
     for under in every(&[NON_LLC, NEITHER]) {
         let fresh = under.created(Creation::User);
         let after = under.state(NONE, CPU | GPU, NO, false);
-        assert_eq!(under.case(fresh, Event::Exec(READ), &[FlushSync, FlushChipset], after), Rule::AcquireDirty);
+        assert_eq!(
+            under.case(fresh, Event::Exec(READ), &[FlushSync, FlushChipset], after),
+            Rule::AcquireDirty
+        );
     }
 }
 

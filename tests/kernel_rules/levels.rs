@@ -12,9 +12,11 @@ fn refused(under: Under, object: Snapshot, mode: CachingMode, errno: Option<Errn
 #[test]
 fn every_change_of_level_marks_dirty_and_flushes_nothing() {
     for under in every(&[LLC, BYPASS, NON_LLC]) {
-        for (from, mode, to) in
-            [(NONE, CachingMode::Cached, LLC_LEVEL), (LLC_LEVEL, CachingMode::None, NONE), (LLC_LEVEL, CachingMode::Display, NONE)]
-        {
+        for (from, mode, to) in [
+            (NONE, CachingMode::Cached, LLC_LEVEL),
+            (LLC_LEVEL, CachingMode::None, NONE),
+            (LLC_LEVEL, CachingMode::Display, NONE),
+        ] {
             let before = under.state(from, GTT, GTT, false);
             let after = under.state(to, GTT, GTT, true);
             assert_eq!(under.case(before, Event::SetCaching(mode), &[], after), Rule::LevelChange);
@@ -36,7 +38,12 @@ fn asking_for_the_level_it_has_changes_nothing() {
 fn display_is_wt_only_with_edram() {
     for under in every(&[WT]) {
         let before = under.state(NONE, CPU, NO, false);
-        under.case(before, Event::SetCaching(CachingMode::Display), &[], under.state(WT_LEVEL, CPU, NO, true));
+        under.case(
+            before,
+            Event::SetCaching(CachingMode::Display),
+            &[],
+            under.state(WT_LEVEL, CPU, NO, true),
+        );
     }
 }
 

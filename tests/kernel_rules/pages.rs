@@ -8,8 +8,12 @@ use Action::{FlushAfter, FlushBefore, FlushChipset, FlushSync, Wbinvd};
 fn a_fresh_non_coherent_object_is_flushed_when_its_pages_come() {
     for under in every(&[NON_LLC, NEITHER]) {
         let fresh = under.created(Creation::User);
-        let rule =
-            under.case(fresh, Event::Acquire, &[FlushSync], Snapshot { write_domain: NO, dirty: false, pages: true, ..fresh });
+        let rule = under.case(
+            fresh,
+            Event::Acquire,
+            &[FlushSync],
+            Snapshot { write_domain: NO, dirty: false, pages: true, ..fresh },
+        );
         assert_eq!(rule, Rule::AcquireDirty);
     }
 }
@@ -107,7 +111,11 @@ fn an_import_that_became_dirty_loses_the_bit_without_a_flush() {
         let dirty = under.step(import, Event::SetCaching(other)).next;
         assert!(dirty.dirty, "{}", under.name);
         let acquired = under.step(dirty, Event::Acquire);
-        assert!(!acquired.next.dirty && !acquired.effects.actions().any(|a| a == FlushSync), "{}", under.name);
+        assert!(
+            !acquired.next.dirty && !acquired.effects.actions().any(|a| a == FlushSync),
+            "{}",
+            under.name
+        );
     }
 }
 
@@ -185,7 +193,11 @@ fn imports_and_stolen_memory_release_without_any_change_of_domain() {
 #[test]
 fn internal_objects_return_to_the_cpu_domain() {
     for under in every(&[NON_LLC]) {
-        let used = Snapshot { read_domains: GPU, write_domain: RENDER, ..under.step(under.created(Creation::Internal), Event::Acquire).next };
+        let used = Snapshot {
+            read_domains: GPU,
+            write_domain: RENDER,
+            ..under.step(under.created(Creation::Internal), Event::Acquire).next
+        };
         let after = Snapshot { read_domains: CPU, write_domain: CPU, dirty: true, pages: false, ..used };
         under.case(used, Event::Release, &[], after);
     }

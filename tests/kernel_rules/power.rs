@@ -12,14 +12,22 @@ fn suspend_writes_all_caches_back_for_non_coherent_objects_outside_the_cpu_domai
             let rule = under.case(under.state(NONE, read, write, false), Event::Suspend, &[Wbinvd], home);
             assert_eq!(rule, Rule::SuspendWbinvd);
         }
-        assert_eq!(under.case(under.state(NONE, CPU | GPU, NO, false), Event::Suspend, &[], home), Rule::SuspendCoherent);
+        assert_eq!(
+            under.case(under.state(NONE, CPU | GPU, NO, false), Event::Suspend, &[], home),
+            Rule::SuspendCoherent
+        );
     }
 }
 
 #[test]
 fn suspend_of_coherent_objects_only_moves_them_home() {
     for under in every(&[LLC, BYPASS, WT]) {
-        under.case(under.state(NONE, GPU, RENDER, false), Event::Suspend, &[], under.state(NONE, CPU, CPU, true));
+        under.case(
+            under.state(NONE, GPU, RENDER, false),
+            Event::Suspend,
+            &[],
+            under.state(NONE, CPU, CPU, true),
+        );
         let cached = under.state(LLC_LEVEL, CPU, CPU, false);
         under.case(under.state(LLC_LEVEL, GPU, RENDER, false), Event::Suspend, &[], cached);
     }
@@ -70,7 +78,8 @@ fn resume_of_a_bound_object_that_was_being_written() {
         assert_eq!(under.case(written, Event::Resume { bound: true }, &[Wbinvd], after), Rule::ResumeWbinvd);
         under.case(written, Event::Resume { bound: false }, &[], written);
         let read = under.state(NONE, CPU, NO, false);
-        let rule = under.case(read, Event::Resume { bound: true }, &[], under.state(NONE, CPU | GTT, NO, false));
+        let rule =
+            under.case(read, Event::Resume { bound: true }, &[], under.state(NONE, CPU | GTT, NO, false));
         assert_eq!(rule, Rule::ResumeClean);
     }
 }

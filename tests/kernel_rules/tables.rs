@@ -50,10 +50,19 @@ fn t1_dirty_at_execbuf() {
     for under in every(&[NON_LLC, NEITHER]) {
         for (read, write) in [(CPU, NO), (CPU, CPU), (GTT | CPU, NO)] {
             let dirty = under.state(NONE, read, write, true);
-            let rule =
-                under.case(dirty, Exec(READ), &[FlushAsync, FlushChipset], under.state(NONE, read | GPU, NO, false));
+            let rule = under.case(
+                dirty,
+                Exec(READ),
+                &[FlushAsync, FlushChipset],
+                under.state(NONE, read | GPU, NO, false),
+            );
             assert_eq!(rule, Rule::ExecFlush);
-            under.case(dirty, Exec(WRITE), &[FlushAsync, FlushChipset], under.state(NONE, GPU, RENDER, false));
+            under.case(
+                dirty,
+                Exec(WRITE),
+                &[FlushAsync, FlushChipset],
+                under.state(NONE, GPU, RENDER, false),
+            );
         }
     }
 }
@@ -110,7 +119,10 @@ fn t1_becoming_cached_sets_the_dirty_bit_and_flushes_nothing() {
         for (read, write) in [(CPU, CPU), (GTT, GTT), (GPU, RENDER)] {
             let before = under.state(NONE, read, write, false);
             let after = under.state(LLC_LEVEL, read, write, true);
-            assert_eq!(under.case(before, Event::SetCaching(CachingMode::Cached), &[], after), Rule::LevelChange);
+            assert_eq!(
+                under.case(before, Event::SetCaching(CachingMode::Cached), &[], after),
+                Rule::LevelChange
+            );
         }
     }
 }
@@ -159,7 +171,8 @@ fn t2_a_gpu_write_becomes_dirty_when_it_leaves_the_render_domain() {
 fn t2_dirty_is_not_flushed_at_execbuf() {
     for under in every(&[LLC, WT, BYPASS, NON_LLC]) {
         let dirty = under.state(LLC_LEVEL, CPU, CPU, true);
-        let rule = under.case(dirty, Exec(READ), &[FlushChipset], under.state(LLC_LEVEL, CPU | GPU, NO, true));
+        let rule =
+            under.case(dirty, Exec(READ), &[FlushChipset], under.state(LLC_LEVEL, CPU | GPU, NO, true));
         assert_eq!(rule, Rule::ExecCoherent);
     }
 }

@@ -107,7 +107,10 @@ fn imports_take_the_aperture_and_userptr_is_refused() {
         assert_eq!(under.step(import, pwrite(false, false)).rule, Rule::PwriteAperture);
         let userptr = under.created(Creation::Userptr);
         for event in [Event::Pread, pwrite(false, true)] {
-            assert_eq!(step(under.caps, &under.rules, userptr, event).unwrap_err().errno, Some(Errno::EINVAL));
+            assert_eq!(
+                step(under.caps, &under.rules, userptr, event).unwrap_err().errno,
+                Some(Errno::EINVAL)
+            );
         }
     }
 }

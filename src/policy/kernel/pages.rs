@@ -16,10 +16,11 @@ pub(super) fn starts_dirty(caps: Caps, rules: &KernelRules, coherent: Coherency)
 }
 
 impl Object<'_> {
-    /// Brings pages in (`____i915_gem_object_get_pages`, then `__i915_gem_object_set_pages`).
+    /// Brings pages in (`____i915_gem_object_get_pages`, then `__i915_gem_object_set_pages`); nothing
+    /// if they are there.
     pub(super) fn acquire(&mut self) {
         if self.state.pages {
-            return self.skip(Rule::PagesPresent);
+            return;
         }
         let flush = self.get_pages();
         self.state.pages = true;
@@ -33,6 +34,12 @@ impl Object<'_> {
         } else {
             self.skip(Rule::NoStructPages);
         }
+    }
+
+    /// [`Self::acquire`] as an event of its own: that the pages are there is the reason then.
+    pub(super) fn acquire_alone(&mut self) {
+        self.skip(Rule::PagesPresent);
+        self.acquire();
     }
 
     /// What the backing does when it fetches pages; returns the rule that a flush would have.

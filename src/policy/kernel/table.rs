@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::platform::Machine;
+use crate::platform::{Call, Machine};
+use crate::policy::Rule;
 
 use super::event::Event;
 use super::rules::KernelRules;
@@ -30,7 +31,7 @@ pub fn table(machine: &Machine, rules: &KernelRules, creation: Creation) -> Vec<
     let mut seen: BTreeSet<Snapshot> = waiting.iter().copied().collect();
     while let Some(before) = waiting.pop_front() {
         for &event in Event::ALL {
-            let outcome = step(machine.caps, rules, before, event);
+            let outcome = machine_step(machine, rules, before, event);
             if let Ok(step) = outcome
                 && seen.insert(step.next)
             {
@@ -40,4 +41,19 @@ pub fn table(machine: &Machine, rules: &KernelRules, creation: Creation) -> Vec<
         }
     }
     rows
+}
+
+/// [`step`], behind what the platform refuses to every object.
+fn machine_step(
+    machine: &Machine,
+    rules: &KernelRules,
+    before: Snapshot,
+    event: Event,
+) -> Result<Step, Refusal> {
+    if let Event::Pread | Event::Pwrite { .. } = event
+        && let Some(refusal) = machine.refusal(Call::PreadPwrite)
+    {
+        return Err(Refusal::new(refusal.errno, Rule::NotOnPlatform));
+    }
+    step(machine.caps, rules, before, event)
 }
