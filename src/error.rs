@@ -146,7 +146,7 @@ pub enum Error {
         /// The environment variable that asks for it.
         variable: &'static str,
         /// The instruction.
-        instruction: crate::cacheops::Instruction,
+        instruction: &'static str,
     },
 
     /// A CPU whose cache lines are of an unexpected size.

@@ -83,7 +83,7 @@ impl Cpu {
     fn choose(self, word: Option<&OsStr>) -> Result<Support> {
         let overridden = word.map(|word| word.to_string_lossy().parse::<Instruction>()).transpose()?;
         if let Some(instruction) = overridden.filter(|&instruction| !self.has(instruction)) {
-            return Err(Error::NoCacheInstruction { variable: OVERRIDE, instruction });
+            return Err(Error::NoCacheInstruction { variable: OVERRIDE, instruction: instruction.name() });
         }
         if self.line_bytes != LINE_BYTES {
             return Err(Error::CacheLineSize { bytes: self.line_bytes });
