@@ -61,7 +61,7 @@ pub fn store_fence() {
 /// Performs `op` on every line with a byte in `first..first + len`, without a fence.
 ///
 /// A batch of calls stands between two [`fence`]s: the first orders the stores before the flushes,
-/// the second waits for the flushes. Where [`support`] reports an error, CLFLUSH is used.
+/// the second waits for the flushes. Where [`support()`] reports an error, CLFLUSH is used.
 ///
 /// # Safety
 /// The bytes are mapped.

@@ -1,0 +1,161 @@
+"""Fails if a module of src/ imports one from a layer above its own. The layers are the picture in src/lib.rs."""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from rust_source import code, line_of
+
+PICTURE = re.compile(r"^//! L(\d)\s+(.*)$", re.MULTILINE)
+MODULE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;", re.MULTILINE)
+# `crate::`, the library's own name (as its binary says), or any number of `super::`.
+PATH = re.compile(r"(?<![\w:])(crate\s*::|gem_coherency\s*::|(?:self\s*::\s*)?(?:super\s*::\s*)+)\s*")
+NAME = re.compile(r"\w+")
+
+
+def layers(lib):
+    """Module to layer, as the picture in lib.rs has it: `L1  platform   uapi: what they hold`."""
+    found = {}
+    for layer, text in PICTURE.findall(lib):
+        for module in re.findall(r"\w+", text.split(":")[0].split("(")[0]):
+            found[module] = int(layer)
+    return found
+
+
+def first_names(text, at):
+    """The names that a path goes on with at `at`: one, or several in braces (`{a::B, c}`)."""
+    if not text.startswith("{", at):
+        match = NAME.match(text, at)
+        return [match.group()] if match else []
+    names, depth, expected = [], 0, True
+    while at < len(text):
+        char = text[at]
+        if char == "{":
+            depth += 1
+        elif char == "}":
+            depth -= 1
+            if depth == 0:
+                break
+        elif char == "," and depth == 1:
+            expected = True
+        elif depth == 1 and expected and (match := NAME.match(text, at)):
+            names.append(match.group())
+            expected = False
+            at = match.end()
+            continue
+        at += 1
+    return names
+
+
+def imports(path, text):
+    """Every (line, first module, whether the path says so itself) that the file at `path`, below src/, names."""
+    here = [*path.parent.parts, *([] if path.stem in ("mod", "lib", "main") else [path.stem])]
+    for match in PATH.finditer(text):
+        supers = match.group(1).count("super")
+        if supers == 0:
+            for name in first_names(text, match.end()):
+                yield line_of(text, match.start()), name, True
+        elif supers >= len(here):
+            # From the root, or from one further in: inside an inline module each `super` leads less far.
+            for name in first_names(text, match.end()):
+                yield line_of(text, match.start()), name, False
+
+
+def violations(root):
+    """What is wrong in the crate at `root`, and how many imports were looked at."""
+    lib = (root / "src/lib.rs").read_text()
+    layer = layers(lib)
+    wrong, seen = [], 0
+    declared = MODULE.findall(code(lib))
+    for module in declared:
+        if module not in layer:
+            wrong.append(f"src/lib.rs: mod {module} is in no layer of the picture")
+    for file in sorted((root / "src").rglob("*.rs")):
+        path = file.relative_to(root / "src")
+        module = path.parts[0].removesuffix(".rs")
+        if module == "lib":
+            continue
+        if module not in layer:
+            wrong.append(f"src/{path}: {module} is in no layer of the picture in src/lib.rs")
+            continue
+        for line, name, explicit in imports(path, code(file.read_text())):
+            seen += 1
+            # Root re-exports start with a capital; a module they come from is named in its own import.
+            if name not in layer:
+                if explicit and name in declared:
+                    wrong.append(f"src/{path}:{line}: {name} is in no layer")
+            elif layer[name] > layer[module]:
+                wrong.append(
+                    f"src/{path}:{line}: {module} (L{layer[module]}) imports {name} (L{layer[name]}), which is above it"
+                )
+    return wrong, seen
+
+
+LIB = """//! L2  top -> other: the top (not: a_word)
+//! L1  middle   side
+//! L0  bottom
+
+pub mod bottom; pub mod middle;
+mod side;
+mod top;
+mod other;
+"""
+
+CLEAN = {
+    "lib.rs": LIB,
+    "top.rs": "use crate::{bottom::A, middle};",
+    "other/mod.rs": "use super::middle::B;",
+    "side.rs": "use crate::middle::B; // crate::top is above\nconst C: &str = \"crate::top\"; /* /* crate::top */ */",
+    "middle/mod.rs": "use crate::bottom::A;",
+    "middle/part.rs": "use super::super::bottom::A; mod tests { use super::*; fn top() {} }",
+    "bottom.rs": "fn f<'a>(x: &'a u8) -> char { '\"' }",
+}
+
+SEEDS = {
+    "an import": ("bottom.rs", "use crate::middle::B;"),
+    "an import in braces": ("bottom.rs", "use crate::{\n    bottom::A,\n    side::{self, C},\n};"),
+    "a path in an expression": ("middle/mod.rs", "fn f() { crate::top::run() }"),
+    "a path by super": ("middle/part.rs", "use super::super::top::T;"),
+    "a path by super from a file of the root": ("bottom.rs", "use super::side::C;"),
+    "an import in a test": ("side.rs", "#[cfg(test)] mod tests { use crate::other::O; }"),
+    "a re-export": ("bottom.rs", "pub use crate::top::T;"),
+    "a path after a lifetime and a quote": ("bottom.rs", "fn f<'a>(c: char) -> bool { c == '\"' || crate::top::t() }"),
+    "a path in a macro": ("middle/mod.rs", "macro_rules! m { () => { $crate::top::T } }"),
+    "a module without a layer": ("lib.rs", LIB + "mod stray;"),
+    "a file without a layer": ("stray.rs", ""),
+}
+
+
+def write(root, files):
+    for path, text in files.items():
+        (root / "src" / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / "src" / path).write_text(text)
+
+
+def self_test():
+    """Fails unless a clean crate passes and every seeded violation is caught."""
+    cases = [("a clean crate", None), *SEEDS.items()]
+    for what, seed in cases:
+        with tempfile.TemporaryDirectory() as directory:
+            write(Path(directory), CLEAN)
+            if seed:
+                write(Path(directory), dict([seed]))
+            wrong, _ = violations(Path(directory))
+        if bool(wrong) != bool(seed):
+            sys.exit(f"self-test: {what}: {wrong or 'not caught'}")
+    print(f"self-test: {len(SEEDS)} seeded violations caught")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    wrong, seen = violations(Path("."))
+    if seen == 0:
+        sys.exit("no import was looked at")
+    if wrong:
+        sys.exit("\n".join([*wrong, f"{len(wrong)} imports point up, or have no layer"]))
+    print(f"{seen} imports point down")
+
+
+main()

@@ -1,0 +1,93 @@
+"""Fails if the files with unsafe code are not those that ci/lib/unsafe-files lists."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rust_source import code
+
+LIST = "ci/lib/unsafe-files"
+ALLOW = "#![allow(unsafe_code)]"
+SAFETY = re.compile(r"^//! #+ Safety$", re.MULTILINE)
+UNSAFE = re.compile(r"\bunsafe\b")
+# Lints name it, and so do attributes: `#![deny(unsafe_op_in_unsafe_fn)]` is one word, `#[unsafe(no_mangle)]` is code.
+
+
+def rust_files(root):
+    """Every Rust file that is, or would be, committed."""
+    names = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.rs"],
+        cwd=root, check=True, capture_output=True, text=True,
+    ).stdout.split("\n")
+    return sorted({name for name in names if name and (root / name).is_file()})
+
+
+def violations(root):
+    """What is wrong at `root`, and how many files have unsafe code."""
+    listed = [line for line in (root / LIST).read_text().split("\n") if line and not line.startswith("#")]
+    wrong = []
+    if listed != sorted(set(listed)):
+        wrong.append(f"{LIST} is not sorted, or names a file twice")
+    if "#![deny(unsafe_code)]" not in code((root / "src/lib.rs").read_text()):
+        wrong.append("src/lib.rs: #![deny(unsafe_code)] is missing")
+    found = []
+    for name in rust_files(root):
+        text = (root / name).read_text()
+        plain = code(text)
+        # One section may speak for the submodules, where the permission covers them.
+        if name.startswith("src/") and ALLOW in plain and not SAFETY.search(text):
+            wrong.append(f"{name}: {ALLOW}, and no `//! # Safety` section that says what makes it sound")
+        if UNSAFE.search(plain):
+            found.append(name)
+    wrong += [f"{name}: unsafe code, and not in {LIST}" for name in found if name not in listed]
+    wrong += [f"{name}: in {LIST}, and without unsafe code" for name in listed if name not in found]
+    return wrong, len(found)
+
+
+CLEAN = {
+    LIST: "# why\nsrc/low.rs\ntests/raw.rs\n",
+    "src/lib.rs": "#![deny(unsafe_code)]\nmod low;\n",
+    "src/low.rs": "//! Low.\n//!\n//! # Safety\n//!\n//! All is well.\n#![allow(unsafe_code)]\nfn f() { unsafe { g() } }\n",
+    "src/safe.rs": "// unsafe\n/// unsafe { }\nconst A: &str = \"unsafe\"; const B: &str = r#\"unsafe \"quoted\" \"#;\n",
+    "tests/raw.rs": "unsafe extern \"C\" {}\n",
+}
+
+SEEDS = {
+    "a block in another file": ("src/safe.rs", "fn f() { unsafe { g() } }"),
+    "a function": ("src/more/mod.rs", "pub unsafe fn f() {}"),
+    "an implementation": ("tests/other.rs", "struct A; unsafe impl Send for A {}"),
+    "an attribute": ("src/safe.rs", "#[unsafe(no_mangle)] fn f() {}"),
+    "code after a quote and a lifetime": ("src/safe.rs", "fn f<'a>(c: char) { if c == '\"' { unsafe { g() } } } // \""),
+    "a listed file that is safe now": ("src/low.rs", "fn f() {}"),
+    "a permission without its section": ("src/low.rs", "#![allow(unsafe_code)]\nfn f() { unsafe { g() } }"),
+    "a list that is not sorted": (LIST, "tests/raw.rs\nsrc/low.rs\n"),
+    "a root that no longer denies": ("src/lib.rs", "// #![deny(unsafe_code)]\nmod low;\n"),
+}
+
+
+def self_test():
+    """Fails unless a clean tree passes and every seeded violation is caught."""
+    for what, seed in [("a clean tree", None), *SEEDS.items()]:
+        with tempfile.TemporaryDirectory() as directory:
+            subprocess.run(["git", "init", "-q", directory], check=True)
+            for path, text in [*CLEAN.items(), *([seed] if seed else [])]:
+                (Path(directory) / path).parent.mkdir(parents=True, exist_ok=True)
+                (Path(directory) / path).write_text(text)
+            wrong, _ = violations(Path(directory))
+        if bool(wrong) != bool(seed):
+            sys.exit(f"self-test: {what}: {wrong or 'not caught'}")
+    print(f"self-test: {len(SEEDS)} seeded violations caught")
+
+
+def main():
+    if sys.argv[1:] == ["--self-test"]:
+        return self_test()
+    wrong, count = violations(Path("."))
+    if wrong:
+        sys.exit("\n".join(wrong))
+    print(f"{count} files have unsafe code, as listed")
+
+
+main()
