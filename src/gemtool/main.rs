@@ -1,2 +1,94 @@
-//! gemtool.
-fn main() {}
+//! `gemtool`: cache coherency of GEM buffer objects, done, shown and explained.
+//!
+//! `args` checks what was typed, `cmd` returns what was found, `render` writes it; the exit status
+//! is decided here.
+
+mod args;
+mod cmd;
+mod failure;
+mod log;
+mod render;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Args, Command, Who};
+use cmd::explain::{driver, kernel};
+use cmd::machine;
+use failure::Failure;
+use gem_coherency::policy::kernel::Creation;
+use render::{Form, Page, explain};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are answers, on standard output; the rest is usage.
+            let status = if error.use_stderr() { 2 } else { 0 };
+            // A reader that has gone away cannot be told anything.
+            let _ = error.print();
+            return ExitCode::from(status);
+        }
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let outcome = run(&args, &mut out).and_then(|()| Ok(out.flush()?));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Standard error may be closed; the exit status still says it.
+            let _ = writeln!(io::stderr(), "error: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the command and writes what it found to `out`.
+fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+    log::start(args.verbose)?;
+    let form = if args.json { Form::Json } else { Form::Text };
+    let mut page = Page::of_stdout(out);
+    match &args.command {
+        Command::Platforms(platforms) => match &platforms.which {
+            Some(which) => page.report(&cmd::platforms::one(which, platforms)?, form)?,
+            None => page.report(&cmd::platforms::table(platforms.kernel), form)?,
+        },
+        Command::Explain(explain) if explain.table => explain_table(explain, &mut page, form)?,
+        Command::Explain(explain) => explain_one(explain, &mut page, form)?,
+        Command::Rules(rules) => page.report(&cmd::rules::run(rules), form)?,
+    }
+    Ok(())
+}
+
+/// Writes one decision.
+fn explain_one(args: &args::Explain, page: &mut Page<'_>, form: Form) -> Result<(), Failure> {
+    for ruled in machine::named(args.platform.as_deref(), args.kernel, args.edram)? {
+        match args.who {
+            Who::Kernel => page.report(&kernel::one(&ruled, args)?, form)?,
+            Who::Driver => page.report(&driver::one(&ruled, args)?, form)?,
+        }
+    }
+    Ok(())
+}
+
+/// Writes every decision, platform by platform.
+fn explain_table(args: &args::Explain, page: &mut Page<'_>, form: Form) -> Result<(), Failure> {
+    let object = args.object.unwrap_or(args::Object(Creation::User));
+    for ruled in machine::named(args.platform.as_deref(), args.kernel, args.edram)? {
+        match (args.who, form) {
+            (Who::Kernel, Form::Json) => {
+                kernel::rows(&ruled, object).try_for_each(|row| page.json_line(&row))?;
+            }
+            (Who::Driver, Form::Json) => driver::rows(&ruled).try_for_each(|row| page.json_line(&row))?,
+            (Who::Kernel, Form::Text) => {
+                explain::kernel_table(page, &kernel::rows(&ruled, object).collect::<Vec<_>>())?;
+            }
+            (Who::Driver, Form::Text) => {
+                explain::driver_table(page, &driver::rows(&ruled).collect::<Vec<_>>())?
+            }
+        }
+    }
+    Ok(())
+}

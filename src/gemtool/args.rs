@@ -1,0 +1,180 @@
+//! What may be typed; the text is checked here, and nothing else.
+
+mod object;
+
+use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::Event;
+use gem_coherency::vocabulary::{Access, Agent, CacheLevel, KernelVersion, MmapMode, MocsClass};
+
+pub use object::{History, Object};
+
+/// Shown under `gemtool --help`.
+const EXAMPLES: &str = "\
+Exit status:
+  0  done, and everything held
+  1  a rule or an expectation did not hold (contents read back wrong)
+  2  usage or environment: a bad value, no device, a call that the platform refuses
+
+Environment:
+  GEM_COHERENCY_LOG  a filter (debug, gem_coherency::drm=trace): what the library does, on standard error
+  NO_COLOR           no colours, on a terminal either
+
+Examples:
+  gemtool platforms jsl
+  gemtool explain --platform jsl --who driver --level none --map wb --writer cpu --reader gpu
+  gemtool explain --who kernel --table --json";
+
+/// Cache coherency of GEM buffer objects on Intel GPUs: does it, shows it, explains it.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "gemtool", version, after_help = EXAMPLES, max_term_width = 100)]
+#[command(disable_help_subcommand = true, subcommand_required = true, arg_required_else_help = true)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Print JSON, for programs
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    /// Say on standard error what is done: requests, decisions, flushes (-vv: all there is)
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// What can be done.
+#[derive(Clone, Debug, Subcommand)]
+pub enum Command {
+    /// List the platforms, or show one with its PCI ids and limits
+    #[command(after_help = PLATFORMS_EXAMPLES)]
+    Platforms(Platforms),
+    /// Say what is flushed or invalidated and why: one decision, or all of them; needs no device
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(Explain),
+    /// List the rules, or show one
+    #[command(after_help = RULES_EXAMPLES)]
+    Rules(Rules),
+}
+
+/// Shown under `gemtool platforms --help`.
+const PLATFORMS_EXAMPLES: &str = "\
+Examples:
+  gemtool platforms
+  gemtool platforms jsl
+  gemtool platforms 8086:4e61
+  gemtool platforms 0x4e61 --kernel 6.1 --json";
+
+/// `gemtool platforms`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Platforms {
+    /// A platform's name, or a PCI id
+    #[arg(value_name = "NAME|PCIID")]
+    pub which: Option<String>,
+
+    /// The kernel: capabilities and limits differ between versions
+    #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
+    pub kernel: KernelVersion,
+}
+
+/// The kernel whose rules are explained unless another is named.
+const DEFAULT_KERNEL: &str = "6.12";
+
+/// Shown under `gemtool explain --help`.
+const EXPLAIN_EXAMPLES: &str = "\
+--who driver: what a driver must do for memory that WRITER wrote before READER accesses it; needs
+--level, --writer and --reader.
+--who kernel: what i915 does to an object at EVENT; needs --event. The object is one of
+GEM_CREATE's unless --object says otherwise, as created, then set to --level by SET_CACHING if that
+is given, then after the events of --state, in order.
+
+Examples:
+  gemtool explain --platform jsl --who driver --level none --map wb --writer cpu --reader gpu --mocs bypass-llc
+  gemtool explain --platform glk --who driver --level none --writer gpu --reader cpu
+  gemtool explain --platform jsl --kernel 6.1 --who kernel --event acquire
+  gemtool explain --platform glk --who kernel --level none --state acquire,exec-write --event set-domain-cpu-read
+  gemtool explain --platform tgl --who driver --table
+  gemtool explain --who kernel --table --json";
+
+/// `gemtool explain`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Explain {
+    /// The platform (`gemtool platforms` lists them); with --table, all of them if none is named
+    #[arg(long, value_name = "NAME", required_unless_present = "table")]
+    pub platform: Option<String>,
+
+    /// The kernel whose rules are meant
+    #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
+    pub kernel: KernelVersion,
+
+    /// With eDRAM fused on, on platforms that can have it: the level WT exists
+    #[arg(long)]
+    pub edram: bool,
+
+    /// Whose duty: the kernel's, or a userspace driver's
+    #[arg(long, value_enum, value_name = "WHO", default_value = "driver")]
+    pub who: Who,
+
+    /// Print every row
+    #[arg(long, conflicts_with_all = ["level", "map", "writer", "reader", "mocs", "access", "event", "state"])]
+    pub table: bool,
+
+    /// Cache level: none, llc, l3-llc or wt
+    #[arg(long, value_name = "LEVEL")]
+    pub level: Option<CacheLevel>,
+
+    /// How the CPU maps the BO: wb, wc, uc, gtt or fixed [default: wb]
+    #[arg(long, value_name = "MODE")]
+    pub map: Option<MmapMode>,
+
+    /// Who wrote last: cpu or gpu
+    #[arg(long, value_name = "AGENT")]
+    pub writer: Option<Agent>,
+
+    /// Who accesses it next: cpu, gpu or display
+    #[arg(long, value_name = "AGENT")]
+    pub reader: Option<Agent>,
+
+    /// How the GPU gets at memory: page-table, uncached or bypass-llc [default: page-table]
+    #[arg(long, value_name = "CLASS")]
+    pub mocs: Option<MocsClass>,
+
+    /// What the next access does: read, or write [default: read]
+    #[arg(long, value_name = "ACCESS")]
+    pub access: Option<Access>,
+
+    /// What happens to the object: acquire, set-domain-cpu-write, exec-read, pin-display, ...
+    #[arg(long, value_name = "EVENT")]
+    pub event: Option<Event>,
+
+    /// What happened to it before: 'fresh', or events, separated by commas [default: fresh]
+    #[arg(long, value_name = "EVENTS")]
+    pub state: Option<History>,
+
+    /// What the object is: user, userptr, import, internal, stolen, phys, local, or pat:INDEX [default: user]
+    #[arg(long, value_name = "OBJECT")]
+    pub object: Option<Object>,
+}
+
+/// Whose rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Who {
+    /// What i915 does.
+    Kernel,
+    /// What a userspace driver must do on top.
+    Driver,
+}
+
+/// Shown under `gemtool rules --help`.
+const RULES_EXAMPLES: &str = "\
+Examples:
+  gemtool rules
+  gemtool rules bypass-mocs-read";
+
+/// `gemtool rules`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Rules {
+    /// A rule's name
+    #[arg(value_name = "NAME")]
+    pub name: Option<Rule>,
+}

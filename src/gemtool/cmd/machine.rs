@@ -1,0 +1,31 @@
+//! Platforms that were asked for by name.
+
+use gem_coherency::platform::{self, Machine, Platform};
+use gem_coherency::policy::kernel::KernelRules;
+use gem_coherency::vocabulary::KernelVersion;
+
+use crate::failure::Failure;
+
+/// A platform under a kernel, and the kernel's rules.
+#[derive(Clone, Copy, Debug)]
+pub struct Ruled {
+    /// The platform under the kernel.
+    pub machine: Machine,
+    /// The rules of the kernel.
+    pub rules: KernelRules,
+}
+
+/// The platform `name` under `kernel`; all platforms if there is no name. `edram` counts where there
+/// can be any.
+///
+/// # Errors
+/// An unknown name, or a kernel without known rules.
+pub fn named(name: Option<&str>, kernel: KernelVersion, edram: bool) -> Result<Vec<Ruled>, Failure> {
+    let rules = KernelRules::of(kernel).map_err(|error| Failure::flag("--kernel", error))?;
+    let platforms = match name {
+        Some(name) => vec![platform::by_name(name).map_err(|error| Failure::flag("--platform", error))?],
+        None => platform::all().to_vec(),
+    };
+    let ruled = |platform: &'static Platform| Ruled { machine: platform.machine(kernel, edram), rules };
+    Ok(platforms.into_iter().map(ruled).collect())
+}

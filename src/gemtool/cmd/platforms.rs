@@ -1,0 +1,220 @@
+//! `gemtool platforms`: the table, or one platform in full.
+
+use gem_coherency::platform::{self, Call, Caps, Machine, Platform};
+use gem_coherency::policy;
+use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion};
+use serde::Serialize;
+
+use super::explain::kernel::accesses;
+use crate::args;
+use crate::failure::Failure;
+
+/// One line of the table.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlatformRow {
+    /// The short name.
+    pub name: &'static str,
+    /// Other short names.
+    pub aliases: &'static [&'static str],
+    /// The name people use.
+    pub title: &'static str,
+    /// Version of the graphics IP.
+    pub graphics: String,
+    /// The capabilities it has under the kernel.
+    pub caps: Vec<String>,
+    /// Whether the level WT is possible: only where eDRAM is fused on.
+    pub edram_possible: bool,
+    /// How many PCI ids it has.
+    pub pci_ids: usize,
+}
+
+/// Every platform.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlatformTable {
+    /// The kernel.
+    pub kernel: KernelVersion,
+    /// Oldest first.
+    pub platforms: Vec<PlatformRow>,
+}
+
+/// A capability, and where it is known from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CapLine {
+    /// Its name.
+    pub cap: String,
+    /// Whether the machine has it.
+    pub set: bool,
+    /// What it means.
+    pub meaning: &'static str,
+    /// Where it is known from.
+    pub source: String,
+}
+
+/// A call that the platform refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RefusedCall {
+    /// The call.
+    pub call: String,
+    /// What the kernel returns.
+    pub errno: String,
+    /// Why.
+    pub why: &'static str,
+    /// The function that refuses.
+    pub source: &'static str,
+}
+
+/// What a level means for coherency.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LevelLine {
+    /// The level.
+    pub level: CacheLevel,
+    /// Which CPU accesses agree with the GPU.
+    pub coherent: Vec<Access>,
+}
+
+/// A PCI id.
+#[derive(Clone, Debug, Serialize)]
+pub struct PciId {
+    /// `8086:4e61`.
+    pub id: String,
+    /// The GT variant, if i915 names one.
+    pub gt: &'static str,
+    /// The macros of the kernel's header that list it.
+    pub source: &'static str,
+}
+
+/// One platform.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlatformDetail {
+    /// Its line of the table.
+    #[serde(flatten)]
+    pub row: PlatformRow,
+    /// The kernel.
+    pub kernel: KernelVersion,
+    /// The GPU's own page tables.
+    pub ppgtt: String,
+    /// Page size of local memory, in bytes.
+    pub local_page_bytes: Option<u32>,
+    /// Where the kernel keeps these facts.
+    pub source: &'static str,
+    /// Every capability, set or not.
+    pub capabilities: Vec<CapLine>,
+    /// The levels that an object can have.
+    pub levels: Vec<LevelLine>,
+    /// The calls that it refuses.
+    pub refused: Vec<RefusedCall>,
+    /// Its PCI ids.
+    pub ids: Vec<PciId>,
+}
+
+/// The table.
+pub fn table(kernel: KernelVersion) -> PlatformTable {
+    let rows = platform::all().iter().map(|platform| row(platform, kernel));
+    PlatformTable { kernel, platforms: rows.collect() }
+}
+
+/// The platform that was asked for.
+///
+/// # Errors
+/// A name or a PCI id that no platform has.
+pub fn one(which: &str, args: &args::Platforms) -> Result<PlatformDetail, Failure> {
+    let platform = platform::by_name(which).map_err(|error| Failure::flag("NAME|PCIID", error))?;
+    let machine = platform.machine(args.kernel, false);
+    Ok(PlatformDetail {
+        row: row(platform, args.kernel),
+        kernel: args.kernel,
+        ppgtt: platform.ppgtt.to_string(),
+        local_page_bytes: platform.local_page_bytes,
+        source: platform.source,
+        capabilities: capabilities(&machine),
+        levels: levels(&machine),
+        refused: refused(&machine),
+        ids: platform.ids().map(pci_id).collect(),
+    })
+}
+
+/// The line of `platform`.
+fn row(platform: &'static Platform, kernel: KernelVersion) -> PlatformRow {
+    PlatformRow {
+        name: platform.name,
+        aliases: platform.aliases,
+        title: platform.title,
+        graphics: platform.graphics.to_string(),
+        caps: platform.machine(kernel, false).caps.iter_names().map(|(name, _)| cap_word(name)).collect(),
+        edram_possible: platform.edram_probed,
+        pci_ids: platform.ids().count(),
+    }
+}
+
+/// Every capability of `machine` with its source.
+pub fn capabilities(machine: &Machine) -> Vec<CapLine> {
+    let facts = machine.caps_with_sources();
+    let line = |fact: platform::CapFact| CapLine {
+        cap: cap_word(fact.name),
+        set: fact.set,
+        meaning: fact.meaning,
+        source: fact.source.to_string(),
+    };
+    facts.map(line).collect()
+}
+
+/// The levels that objects of `machine` can have, and what they mean.
+pub fn levels(machine: &Machine) -> Vec<LevelLine> {
+    let can_be = |level: &CacheLevel| match level {
+        CacheLevel::None => true,
+        CacheLevel::Llc => machine.caps.intersects(Caps::LLC | Caps::SNOOP),
+        CacheLevel::L3Llc => machine.platform.name == "ivb",
+        CacheLevel::Wt => machine.caps.contains(Caps::WT),
+    };
+    let line = |level: &CacheLevel| LevelLine {
+        level: *level,
+        coherent: accesses(policy::coherency(machine.caps, *level)),
+    };
+    CacheLevel::ALL.iter().filter(|level| can_be(level)).map(line).collect()
+}
+
+/// The calls that `machine` refuses.
+pub fn refused(machine: &Machine) -> Vec<RefusedCall> {
+    let line = |call: &Call| {
+        machine.refusal(*call).map(|refusal| RefusedCall {
+            call: call_words(*call),
+            errno: format!("{:?}", refusal.errno),
+            why: refusal.why,
+            source: refusal.source,
+        })
+    };
+    Call::ALL.iter().filter_map(line).collect()
+}
+
+/// A PCI id in words.
+fn pci_id(row: &platform::DeviceId) -> PciId {
+    let id = match row.subsystem {
+        Some((vendor, device)) => format!("8086:{:04x} (subsystem {vendor:04x}:{device:04x})", row.id),
+        None => format!("8086:{:04x}", row.id),
+    };
+    PciId { id, gt: row.gt, source: row.id_macro }
+}
+
+/// A capability's name as people write it: `llc-bypass-mocs`.
+fn cap_word(name: &str) -> String {
+    name.to_ascii_lowercase().replace('_', "-")
+}
+
+/// A call as the uAPI names it.
+fn call_words(call: Call) -> String {
+    match call {
+        Call::SetCaching => "SET_CACHING".to_owned(),
+        Call::SetCachingCached => "SET_CACHING to CACHED".to_owned(),
+        Call::GetCaching => "GET_CACHING".to_owned(),
+        Call::SetDomain => "SET_DOMAIN".to_owned(),
+        Call::MmapLegacy => "MMAP".to_owned(),
+        Call::PreadPwrite => "PREAD and PWRITE".to_owned(),
+        Call::Relocations => "EXECBUFFER2 with relocations".to_owned(),
+        Call::MmapOffset(mode) => format!("MMAP_OFFSET {}", mode.name().to_ascii_uppercase()),
+        Call::Userptr => "USERPTR".to_owned(),
+        Call::UserptrReadOnly => "USERPTR with READ_ONLY".to_owned(),
+        Call::CreateWithPat => "CREATE_EXT with SET_PAT".to_owned(),
+        Call::ExecSecure => "EXECBUFFER2 with SECURE".to_owned(),
+        Call::Tiling => "SET_TILING and GET_TILING".to_owned(),
+    }
+}

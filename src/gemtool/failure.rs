@@ -1,0 +1,62 @@
+//! Why a command could not be carried out: usage or environment, exit status 2.
+
+use std::fmt;
+use std::io;
+
+use gem_coherency::Error;
+
+/// What stopped a command.
+#[derive(Debug)]
+pub enum Failure {
+    /// A value that cannot be used, and the flag that gave it.
+    Flag {
+        /// The flag, as it is typed.
+        flag: &'static str,
+        /// What is wrong with its value.
+        why: String,
+    },
+    /// The library said no, in words that need no more.
+    Library(Error),
+    /// The environment is wrong.
+    Environment(String),
+    /// Output could not be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    /// Whether only nobody reads the output any more, which is no failure.
+    pub fn is_broken_pipe(&self) -> bool {
+        match self {
+            Self::Output(error) => error.kind() == io::ErrorKind::BrokenPipe,
+            Self::Flag { .. } | Self::Library(_) | Self::Environment(_) => false,
+        }
+    }
+
+    /// A bad value of `flag`.
+    pub fn flag(flag: &'static str, why: impl ToString) -> Self {
+        Self::Flag { flag, why: why.to_string() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag { flag, why } => write!(f, "{flag}: {why}"),
+            Self::Library(error) => write!(f, "{error}"),
+            Self::Environment(why) => f.write_str(why),
+            Self::Output(error) => write!(f, "cannot write the output: {error}"),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}

@@ -1,0 +1,38 @@
+//! What the library says while it works, on standard error.
+
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::Failure;
+
+/// The environment variable with a filter in the words of `tracing_subscriber::EnvFilter`.
+const VARIABLE: &str = "GEM_COHERENCY_LOG";
+
+/// Turns logging on if the variable is set, or `verbose` says so; the variable wins.
+///
+/// # Errors
+/// A filter that cannot be read.
+pub fn start(verbose: u8) -> Result<(), Failure> {
+    let filter = match std::env::var(VARIABLE) {
+        Ok(filter) if !filter.trim().is_empty() => filter,
+        Ok(_) | Err(std::env::VarError::NotPresent) => match verbose {
+            0 => return Ok(()),
+            1 => "gem_coherency=debug".to_owned(),
+            2.. => "gem_coherency=trace".to_owned(),
+        },
+        Err(error @ std::env::VarError::NotUnicode(_)) => {
+            return Err(Failure::Environment(format!("{VARIABLE}: {error}")));
+        }
+    };
+    let filter = EnvFilter::builder().parse(&filter).map_err(|error| {
+        Failure::Environment(format!(
+            "{VARIABLE}='{filter}': {error} (try debug, or gem_coherency::policy=trace)"
+        ))
+    })?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(crate::render::stderr_colours())
+        .without_time()
+        .try_init()
+        .map_err(|error| Failure::Environment(format!("{VARIABLE}: {error}")))
+}

@@ -1,0 +1,197 @@
+//! `gemtool explain` and `gemtool rules` for people.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use anstyle::{AnsiColor, Style};
+use gem_coherency::policy::driver::Path;
+use gem_coherency::policy::{Rule, Verdict};
+
+use super::{Align, Page, Report, Table, coherent_words, verdict_style};
+use crate::cmd::explain::driver::{DriverAnswer, DriverRow, Question};
+use crate::cmd::explain::kernel::{KernelRow, State};
+use crate::cmd::rules::RuleList;
+
+impl Report for DriverAnswer {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        for (index, row) in self.decisions.iter().enumerate() {
+            if index == 0 {
+                let pair = format!("{}, then {} {}", way(row.from), way(row.to), row.access);
+                page.heading(&format!(
+                    "{}, kernel {}, level {}: {pair}",
+                    row.platform, row.kernel, row.level
+                ))?;
+            }
+            page.gap()?;
+            page.styled_field(
+                &format!("{}?", question(row.question)),
+                row.verdict.name(),
+                verdict_style(row.verdict),
+            )?;
+            decided_by(page, row.rule)?;
+        }
+        Ok(())
+    }
+}
+
+impl Report for KernelRow {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        let object =
+            format!("{}, kernel {}: {} on object '{}'", self.platform, self.kernel, self.event, self.object);
+        page.heading(&object)?;
+        page.field("before", &state_words(&self.state))?;
+        let refused = self.errno.as_ref().map(|errno| match errno {
+            Some(errno) => format!("refused: {errno}"),
+            None => "the call never returns".to_owned(),
+        });
+        let effects = self.effects.iter().map(|effect| format!("{} ({})", effect.action, effect.rule));
+        let effects: Vec<_> = effects.collect();
+        let style = if self.effects.iter().any(|effect| effect.action.is_flush()) {
+            verdict_style(Verdict::Flush)
+        } else {
+            Style::new()
+        };
+        match refused {
+            Some(refused) => page.styled_field("issues", &refused, verdict_style(Verdict::Refused))?,
+            None if effects.is_empty() => page.field("issues", "nothing")?,
+            None => page.styled_field("issues", &effects.join(", "), style)?,
+        }
+        page.field("after", &state_words(&self.next))?;
+        decided_by(page, self.rule)
+    }
+}
+
+impl Report for RuleList {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        for rule in &self.rules {
+            rule_text(page, rule.rule)?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes every decision on one platform, a table for each level and question.
+pub fn driver_table(page: &mut Page<'_>, rows: &[DriverRow]) -> io::Result<()> {
+    let mut rules = BTreeSet::new();
+    let key = |row: &DriverRow| (row.level, row.question == Question::Invalidate);
+    let mut sorted: Vec<_> = rows.iter().collect();
+    sorted.sort_by_key(|row| key(row));
+    for group in sorted.chunk_by(|a, b| key(a) == key(b)) {
+        let Some(first) = group.first() else { continue };
+        let about = format!("{}, kernel {}, level {}", first.platform, first.kernel, first.level);
+        page.heading(&format!("{about}: {} before the next access", question(first.question)))?;
+        let heads = ["writer", "next", "access", "verdict", "rule"].map(|head| (head, Align::Left));
+        let mut table = Table::new(2, &heads);
+        for row in group {
+            let (from, to) = (way(row.from), way(row.to));
+            table.row([&from, &to, row.access.name(), row.verdict.name(), row.rule.name()]);
+            table.style(3, verdict_style(row.verdict));
+            rules.insert(row.rule);
+        }
+        table.write(page)?;
+        page.gap()?;
+    }
+    rule_texts(page, rules)
+}
+
+/// Writes every transition on one platform, a table for each state.
+pub fn kernel_table(page: &mut Page<'_>, rows: &[KernelRow]) -> io::Result<()> {
+    let mut rules = BTreeSet::new();
+    let legend = "After: level, read domains/write domain, then P for pages, D for dirty, F for a framebuffer, S on screen.";
+    for group in rows.chunk_by(|a, b| a.state == b.state) {
+        let Some(first) = group.first() else { continue };
+        page.heading(&format!("{}, kernel {}, object '{}'", first.platform, first.kernel, first.object))?;
+        page.field("state", &state_words(&first.state))?;
+        let heads = ["event", "after", "rule", "issues"].map(|head| (head, Align::Left));
+        let mut table = Table::new(2, &heads);
+        for row in group {
+            let actions = row.actions.iter().map(|action| action.name()).collect::<Vec<_>>().join(" ");
+            let (issues, style) = match &row.errno {
+                Some(errno) => (errno.as_deref().unwrap_or("hangs").to_owned(), AnsiColor::Red.on_default()),
+                None if row.effects.iter().any(|effect| effect.action.is_flush()) => {
+                    (actions, verdict_style(Verdict::Flush))
+                }
+                None => (actions, verdict_style(Verdict::Drain)),
+            };
+            let after = if row.next == row.state { "same".to_owned() } else { state_letters(&row.next) };
+            table.row([row.event.name(), &after, row.rule.name(), &issues]).style(3, style);
+            rules.insert(row.rule);
+        }
+        table.write(page)?;
+        page.gap()?;
+    }
+    page.note(0, legend)?;
+    page.gap()?;
+    rule_texts(page, rules)
+}
+
+/// Writes the sentences of the rules that were named.
+fn rule_texts(page: &mut Page<'_>, rules: BTreeSet<Rule>) -> io::Result<()> {
+    if !rules.is_empty() {
+        page.heading("Rules")?;
+    }
+    rules.into_iter().try_for_each(|rule| rule_text(page, rule))
+}
+
+/// Writes a rule with its sentence and its source.
+fn rule_text(page: &mut Page<'_>, rule: Rule) -> io::Result<()> {
+    let name = page.paint(Style::new().bold(), rule.name());
+    page.line(&name)?;
+    page.wrapped(2, rule.reason())?;
+    page.note(2, rule.source())
+}
+
+/// Writes the rule of a decision.
+fn decided_by(page: &mut Page<'_>, rule: Rule) -> io::Result<()> {
+    page.field("rule", rule.name())?;
+    page.field("reason", rule.reason())?;
+    page.field("source", rule.source())
+}
+
+/// What a question is called.
+fn question(question: Question) -> &'static str {
+    match question {
+        Question::Flush => "flush",
+        Question::Invalidate => "invalidate",
+    }
+}
+
+/// An agent with its way: `cpu wb`, `gpu bypass-llc`, `display`.
+fn way(path: Path) -> String {
+    match path {
+        Path::Cpu(mode) => format!("cpu {mode}"),
+        Path::Gpu(class) => format!("gpu {class}"),
+        Path::Display => "display".to_owned(),
+    }
+}
+
+/// A state in words.
+fn state_words(state: &State) -> String {
+    let mut words = vec![
+        format!("level {}", state.level),
+        format!("coherent for {}", coherent_words(&state.coherent)),
+        if state.pages { "pages".to_owned() } else { "no pages".to_owned() },
+        if state.dirty { "dirty".to_owned() } else { "not dirty".to_owned() },
+        format!("domains {}", domains(state)),
+    ];
+    words.extend(state.user_pat.map(|index| format!("PAT index {index}")));
+    words.extend(state.framebuffer.then(|| "framebuffer".to_owned()));
+    words.extend(state.pinned.then(|| "on screen".to_owned()));
+    words.join(", ")
+}
+
+/// A state in short: level, read/write domains, then P for pages, D for dirty, F for a framebuffer, S on screen.
+fn state_letters(state: &State) -> String {
+    let letter = |held, letter| if held { letter } else { '-' };
+    let letters = [(state.pages, 'P'), (state.dirty, 'D'), (state.framebuffer, 'F'), (state.pinned, 'S')];
+    let letters: String = letters.iter().map(|&(held, name)| letter(held, name)).collect();
+    format!("{} {} {letters}", state.level, domains(state))
+}
+
+/// Read and write domains: `cpu+gtt/cpu`; `gpu` is all five domains of the GPU.
+fn domains(state: &State) -> String {
+    let read = if state.read_domains.is_empty() { "none".to_owned() } else { state.read_domains.join("+") };
+    // What the kernel sets for every submission: all domains of the GPU at once.
+    let read = read.replace("render+sampler+command+instruction+vertex", "gpu");
+    format!("{read}/{}", state.write_domain.unwrap_or("none"))
+}

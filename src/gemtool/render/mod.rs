@@ -1,0 +1,233 @@
+//! Writes what a command found: text for people, JSON for programs, from the same data.
+
+pub mod explain;
+pub mod platforms;
+mod table;
+
+pub use table::{Align, Table};
+
+use std::io::{self, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use gem_coherency::policy::Verdict;
+use gem_coherency::vocabulary::Access;
+use serde::Serialize;
+
+/// Columns of a page that is not a terminal.
+const PAGE_COLUMNS: usize = 100;
+/// No page is laid out narrower.
+const LEAST_COLUMNS: usize = 60;
+
+/// What a command found.
+pub trait Report: Serialize {
+    /// Writes it for people.
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()>;
+}
+
+/// How a report is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// For programs: one document.
+    Json,
+}
+
+/// Where text goes, how wide it is, and whether it has colours.
+pub struct Page<'a> {
+    out: &'a mut dyn Write,
+    columns: usize,
+    colours: bool,
+}
+
+impl<'a> Page<'a> {
+    /// A page of standard output's width and colours, written to `out`.
+    pub fn of_stdout(out: &'a mut dyn Write) -> Self {
+        let terminal = io::stdout().is_terminal();
+        let columns = match terminal_size::terminal_size_of(io::stdout()) {
+            Some((columns, _)) if terminal => usize::from(columns.0).clamp(LEAST_COLUMNS, PAGE_COLUMNS),
+            Some(_) | None => PAGE_COLUMNS,
+        };
+        Self { out, columns, colours: terminal && colours_wanted() }
+    }
+
+    /// A page without colours.
+    #[cfg(test)]
+    pub fn plain(out: &'a mut dyn Write, columns: usize) -> Self {
+        Self { out, columns, colours: false }
+    }
+
+    /// Writes `report` in the given form.
+    pub fn report(&mut self, report: &impl Report, form: Form) -> io::Result<()> {
+        match form {
+            Form::Text => report.text(self),
+            Form::Json => {
+                serde_json::to_writer_pretty(&mut *self.out, report)?;
+                writeln!(self.out)
+            }
+        }
+    }
+
+    /// Writes `row` as JSON on one line.
+    pub fn json_line(&mut self, row: &impl Serialize) -> io::Result<()> {
+        serde_json::to_writer(&mut *self.out, row)?;
+        writeln!(self.out)
+    }
+
+    /// Ends the line.
+    pub fn gap(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+
+    /// Writes a line.
+    pub fn line(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{text}")
+    }
+
+    /// Writes a line that names what follows.
+    pub fn heading(&mut self, text: &str) -> io::Result<()> {
+        let text = self.paint(Style::new().bold(), text);
+        writeln!(self.out, "{text}")
+    }
+
+    /// Writes `name` and `value` as one line of a list, the value wrapped beside the name.
+    pub fn field(&mut self, name: &str, value: &str) -> io::Result<()> {
+        self.styled_field(name, value, Style::new())
+    }
+
+    /// As [`Self::field`], the value in `style`.
+    pub fn styled_field(&mut self, name: &str, value: &str, style: Style) -> io::Result<()> {
+        const INDENT: usize = 2;
+        const NAME: usize = 14;
+        let mut name = name;
+        for line in wrap(value, self.columns - INDENT - NAME) {
+            let label = self.paint(Style::new().dimmed(), &format!("{name:<NAME$}"));
+            let line = self.paint(style, &line);
+            writeln!(self.out, "{:INDENT$}{label}{line}", "")?;
+            name = "";
+        }
+        Ok(())
+    }
+
+    /// Writes `text` wrapped, every line indented.
+    pub fn wrapped(&mut self, indent: usize, text: &str) -> io::Result<()> {
+        let lines = wrap(text, self.columns.saturating_sub(indent));
+        lines.iter().try_for_each(|line| writeln!(self.out, "{:indent$}{line}", ""))
+    }
+
+    /// Writes `text` wrapped, every line indented, less bright than the rest.
+    pub fn note(&mut self, indent: usize, text: &str) -> io::Result<()> {
+        for line in wrap(text, self.columns.saturating_sub(indent)) {
+            let line = self.paint(Style::new().dimmed(), &line);
+            writeln!(self.out, "{:indent$}{line}", "")?;
+        }
+        Ok(())
+    }
+
+    /// `text` in `style`, if the page has colours.
+    pub fn paint(&self, style: Style, text: &str) -> String {
+        if self.colours && style != Style::new() && !text.trim().is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+}
+
+/// How a verdict looks.
+pub fn verdict_style(verdict: Verdict) -> Style {
+    let colour = match verdict {
+        Verdict::NotNeeded => AnsiColor::Green,
+        Verdict::Flush => AnsiColor::Yellow,
+        Verdict::Invalidate => AnsiColor::Cyan,
+        Verdict::Drain => AnsiColor::Blue,
+        Verdict::Refused => AnsiColor::Red,
+    };
+    colour.on_default()
+}
+
+/// How something that held, or did not, looks.
+pub fn held_style(held: bool) -> Style {
+    if held { AnsiColor::Green.on_default() } else { AnsiColor::Red.on_default().bold() }
+}
+
+/// Whether standard error has colours.
+pub fn stderr_colours() -> bool {
+    io::stderr().is_terminal() && colours_wanted()
+}
+
+/// Whether the environment allows colours: <https://no-color.org>, and terminals that have none.
+fn colours_wanted() -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// `text` in lines of at most `columns`, broken at spaces; a longer word stands alone.
+pub fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// The accesses that something covers: `reads and writes`.
+pub fn coherent_words(accesses: &[Access]) -> String {
+    let word = |access: &Access| match access {
+        Access::Read => "reads",
+        Access::Write => "writes",
+    };
+    let words: Vec<_> = accesses.iter().map(word).collect();
+    if words.is_empty() { "nothing".to_owned() } else { words.join(" and ") }
+}
+
+/// `bytes` as people write them: `64 KiB`, `4097`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [(u32, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let unit = UNITS.iter().find(|(shift, _)| bytes != 0 && bytes.trailing_zeros() >= *shift);
+    match unit {
+        Some((shift, name)) => format!("{} {name}", bytes >> shift),
+        None => format!("{bytes} bytes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_breaks_at_spaces_and_nowhere_else() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(
+            wrap("i915_gem_object_set_cache_coherency x", 10),
+            ["i915_gem_object_set_cache_coherency", "x"]
+        );
+        assert_eq!(wrap("", 10), [""]);
+    }
+
+    #[test]
+    fn a_size_is_shown_in_the_largest_unit_that_is_exact() {
+        assert_eq!(bytes(65536), "64 KiB");
+        assert_eq!(bytes(4097), "4097 bytes");
+        assert_eq!(bytes(0), "0 bytes");
+        assert_eq!(bytes(3 << 30), "3 GiB");
+    }
+
+    #[test]
+    fn a_plain_page_has_no_escapes_and_a_coloured_one_has() {
+        let page = |colours| {
+            let mut out = Vec::new();
+            Page { out: &mut out, columns: 80, colours }.heading("x").unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(page(false), "x\n");
+        assert!(page(true).contains('\u{1b}'));
+    }
+}

@@ -1,0 +1,160 @@
+//! Aligned columns.
+
+use std::io;
+
+use anstyle::Style;
+
+use super::{Page, wrap};
+
+/// To which side a column's cells go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A cell, and how it looks.
+#[derive(Clone, Debug)]
+struct Cell {
+    text: String,
+    style: Style,
+}
+
+/// One row, and the sentence under it.
+#[derive(Clone, Debug)]
+struct Row {
+    cells: Vec<Cell>,
+    note: String,
+}
+
+/// Rows of cells under headings; the last column is wrapped where the page ends.
+#[derive(Clone, Debug)]
+pub struct Table {
+    heads: Vec<(&'static str, Align)>,
+    rows: Vec<Row>,
+    indent: usize,
+}
+
+impl Table {
+    /// A table without rows, `indent` columns from the left.
+    pub fn new(indent: usize, heads: &[(&'static str, Align)]) -> Self {
+        Self { heads: heads.to_vec(), rows: Vec::new(), indent }
+    }
+
+    /// Adds a row; a cell that is missing is empty.
+    pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) -> &mut Self {
+        let cells = cells.into_iter().map(|text| Cell { text: text.into(), style: Style::new() }).collect();
+        self.rows.push(Row { cells, note: String::new() });
+        self
+    }
+
+    /// Gives the cell in `column` of the last row a style.
+    pub fn style(&mut self, column: usize, style: Style) -> &mut Self {
+        if let Some(cell) = self.rows.last_mut().and_then(|row| row.cells.get_mut(column)) {
+            cell.style = style;
+        }
+        self
+    }
+
+    /// Puts a sentence under the last row, indented to the second column.
+    pub fn note(&mut self, text: impl Into<String>) -> &mut Self {
+        if let Some(row) = self.rows.last_mut() {
+            row.note = text.into();
+        }
+        self
+    }
+
+    /// Writes headings and rows.
+    pub fn write(&self, page: &mut Page<'_>) -> io::Result<()> {
+        let widths = self.widths();
+        let heads =
+            self.heads.iter().map(|(text, _)| Cell { text: (*text).to_owned(), style: Style::new().bold() });
+        if self.heads.iter().any(|(text, _)| !text.is_empty()) {
+            self.cells(page, &widths, &heads.collect::<Vec<_>>())?;
+        }
+        for row in &self.rows {
+            self.cells(page, &widths, &row.cells)?;
+            if !row.note.is_empty() {
+                page.note(self.indent + widths.first().map_or(0, |width| width + 2), &row.note)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Columns that each cell needs.
+    fn widths(&self) -> Vec<usize> {
+        let longest = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
+            cells.map(|cell| cell.text.chars().count()).max().unwrap_or(0)
+        };
+        let heads = self.heads.iter().enumerate();
+        heads.map(|(column, (head, _))| longest(column).max(head.chars().count())).collect()
+    }
+
+    /// Writes one row, two columns between its cells and none at its end.
+    fn cells(&self, page: &mut Page<'_>, widths: &[usize], cells: &[Cell]) -> io::Result<()> {
+        let mut line = " ".repeat(self.indent);
+        let mut used = self.indent;
+        let mut below = Vec::new();
+        let last = cells.len().saturating_sub(1);
+        let columns = widths.iter().zip(&self.heads).zip(cells).enumerate();
+        for (index, ((&width, &(_, align)), cell)) in columns {
+            let room = page.columns.saturating_sub(used).max(20);
+            let mut text = cell.text.clone();
+            if index == last && text.chars().count() > room {
+                let mut lines = wrap(&text, room).into_iter();
+                text = lines.next().unwrap_or_default();
+                below = lines.collect();
+            }
+            let pad = " ".repeat(width.saturating_sub(text.chars().count()));
+            let painted = page.paint(cell.style, &text);
+            match align {
+                Align::Right => line.push_str(&format!("{pad}{painted}")),
+                Align::Left if index == last => line.push_str(&painted),
+                Align::Left => line.push_str(&format!("{painted}{pad}")),
+            }
+            if index != last {
+                line.push_str("  ");
+                used += width + 2;
+            }
+        }
+        page.line(line.trim_end())?;
+        below.iter().try_for_each(|text| page.line(&format!("{:used$}{text}", "")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(columns: usize) -> String {
+        let mut table =
+            Table::new(2, &[("step", Align::Left), ("lines", Align::Right), ("rule", Align::Left)]);
+        table.row(["write", "1024", "a rule that is so long that it must be wrapped"]);
+        table.row(["x", "1", "short"]).note("because of this");
+        let mut out = Vec::new();
+        table.write(&mut Page::plain(&mut out, columns)).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn columns_are_aligned_and_the_last_one_wraps() {
+        assert_eq!(
+            written(40),
+            "  step   lines  rule\n\
+             \x20 write   1024  a rule that is so long\n\
+             \x20               that it must be wrapped\n\
+             \x20 x          1  short\n\
+             \x20        because of this\n"
+        );
+    }
+
+    #[test]
+    fn no_line_is_longer_than_the_page() {
+        for columns in [40, 60, 80] {
+            assert!(written(columns).lines().all(|line| line.len() <= columns), "{columns}");
+        }
+    }
+}
