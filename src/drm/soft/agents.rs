@@ -1,0 +1,201 @@
+//! The other agents and the rest of the machine: what no request of the trait reaches.
+//!
+//! They are for tests and demonstrations: a read by the GPU or the display shows what that agent
+//! would see.
+
+use nix::errno::Errno;
+
+use super::Soft;
+use super::faults::{Fault, Needs};
+use super::log::KernelFlush;
+use super::object::Object;
+use crate::error::{Error, Result};
+use crate::hierarchy::Route;
+use crate::policy::kernel::{Event, Snapshot};
+use crate::uapi::drm::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
+use crate::vocabulary::{Handle, MocsClass};
+
+impl Soft {
+    /// Reads as the GPU does with a MOCS entry of this class.
+    ///
+    /// The object is bound first, which brings its pages in.
+    ///
+    /// # Errors
+    /// ENOENT, ENOMEM, EFAULT for a purged object; [`Error::RangeOutOfBounds`].
+    pub fn gpu_read(&self, handle: Handle, mocs: MocsClass, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.read_on(handle, "GPU read", Route::Gpu(mocs), offset, data)
+    }
+
+    /// Writes as the GPU does with a MOCS entry of this class.
+    ///
+    /// # Errors
+    /// As [`Self::gpu_read`].
+    pub fn gpu_write(&self, handle: Handle, mocs: MocsClass, offset: u64, data: &[u8]) -> Result<()> {
+        let object = self.lookup("GPU write", handle)?;
+        let mut state = object.state();
+        object.happen(&mut state, "GPU write", Event::Acquire)?;
+        let terms = object.system().terms(state.snapshot.level);
+        object.store().write(terms, Route::Gpu(mocs), offset, data)
+    }
+
+    /// Reads as the display engine does.
+    ///
+    /// # Errors
+    /// As [`Self::gpu_read`].
+    pub fn display_read(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.read_on(handle, "display read", Route::Display, offset, data)
+    }
+
+    fn read_on(
+        &self,
+        handle: Handle,
+        call: &'static str,
+        route: Route,
+        offset: u64,
+        data: &mut [u8],
+    ) -> Result<()> {
+        let object = self.lookup(call, handle)?;
+        let mut state = object.state();
+        object.happen(&mut state, call, Event::Acquire)?;
+        let terms = object.system().terms(state.snapshot.level);
+        object.store().read(terms, route, offset, data)
+    }
+
+    /// Makes the object a framebuffer (ADDFB2).
+    ///
+    /// # Errors
+    /// ENOENT; ENODEV.
+    pub fn set_framebuffer(&self, handle: Handle) -> Result<()> {
+        self.display(handle, DRM_IOCTL_MODE_ADDFB2.name, Event::AddFramebuffer)
+    }
+
+    /// Makes the object a framebuffer no longer (RMFB); it leaves the screen.
+    ///
+    /// # Errors
+    /// ENOENT; ENODEV.
+    pub fn remove_framebuffer(&self, handle: Handle) -> Result<()> {
+        self.display(handle, DRM_IOCTL_MODE_RMFB.name, Event::RemoveFramebuffer)
+    }
+
+    /// Shows the object: a mode set, a flip or a plane update.
+    ///
+    /// # Errors
+    /// EINVAL for what is no framebuffer, and for system memory of a discrete device; ENOENT; ENODEV.
+    pub fn pin_display(&self, handle: Handle) -> Result<()> {
+        self.display(handle, "DRM_IOCTL_MODE_PAGE_FLIP", Event::PinDisplay)
+    }
+
+    /// Shows something else.
+    ///
+    /// # Errors
+    /// ENOENT; ENODEV.
+    pub fn unpin_display(&self, handle: Handle) -> Result<()> {
+        self.display(handle, "DRM_IOCTL_MODE_PAGE_FLIP", Event::UnpinDisplay)
+    }
+
+    /// Says that the framebuffer was written (DIRTYFB).
+    ///
+    /// # Errors
+    /// ENOENT, for what is no framebuffer, too; ENODEV.
+    pub fn dirty_fb(&self, handle: Handle) -> Result<()> {
+        self.display(handle, DRM_IOCTL_MODE_DIRTYFB.name, Event::DirtyFb)
+    }
+
+    fn display(&self, handle: Handle, call: &'static str, event: Event) -> Result<()> {
+        self.system.enter(call, Needs::Nothing)?;
+        let object = self.lookup(call, handle)?;
+        let mut state = object.state();
+        object.happen(&mut state, call, event)?;
+        state.bound |= state.snapshot.pinned;
+        Ok(())
+    }
+
+    /// Sends the machine to sleep (S3).
+    ///
+    /// # Errors
+    /// None that the kernel gives.
+    pub fn suspend(&self) -> Result<()> {
+        self.everywhere("suspend", |_| Event::Suspend)
+    }
+
+    /// Sends the machine to hibernation (S4): contents that nobody needs are gone afterwards.
+    ///
+    /// # Errors
+    /// As [`Self::suspend`].
+    pub fn hibernate(&self) -> Result<()> {
+        self.system.shrink();
+        self.everywhere("hibernate", |_| Event::Hibernate)
+    }
+
+    /// Wakes the machine up.
+    ///
+    /// # Errors
+    /// As [`Self::suspend`].
+    pub fn resume(&self) -> Result<()> {
+        self.everywhere("resume", |bound| Event::Resume { bound })
+    }
+
+    /// Lets an event happen to every object, with one wbinvd for all.
+    fn everywhere(&self, call: &'static str, event: impl Fn(bool) -> Event) -> Result<()> {
+        let mut wbinvd = None;
+        for object in self.system.all() {
+            let mut state = object.state();
+            let event = event(state.bound);
+            object.happen_without_wbinvd(&mut state, call, event, &mut wbinvd)?;
+        }
+        if let Some(rule) = wbinvd {
+            self.system.wbinvd(call, rule);
+        }
+        Ok(())
+    }
+
+    /// Makes `fault` happen at the request that follows the next `after` that it can hit.
+    pub fn inject(&self, fault: Fault, after: u64) {
+        self.system.faults.inject(fault, after);
+    }
+
+    /// How often a request was interrupted and restarted.
+    pub fn restarts(&self) -> u64 {
+        self.system.faults.restarts()
+    }
+
+    /// Lets the shrinker take the contents of every object that is marked as not needed.
+    pub fn shrink(&self) {
+        self.system.shrink();
+    }
+
+    /// Stops the GPU, so that what is submitted stays busy, or lets it go on.
+    pub fn stall_gpu(&self, stalled: bool) {
+        self.system.gpu.stall(stalled);
+    }
+
+    /// Says whether the device is runtime-awake, as it is at first; PWRITE takes another way then.
+    pub fn set_awake(&self, awake: bool) {
+        // Relaxed: a setting, which publishes nothing.
+        self.system.awake.store(awake, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Every flush that the kernel did, oldest first; the last 65,536 of them.
+    pub fn kernel_flushes(&self) -> Vec<KernelFlush> {
+        self.system.log.all()
+    }
+
+    /// How many CPU accesses a real device would have answered with SIGBUS; they did nothing.
+    pub fn bus_errors(&self) -> u64 {
+        // Relaxed: a statistic.
+        self.system.bus_errors.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The object's caching state as the kernel keeps it.
+    ///
+    /// # Errors
+    /// ENOENT.
+    pub fn snapshot(&self, handle: Handle) -> Result<Snapshot> {
+        Ok(self.lookup("snapshot", handle)?.state().snapshot)
+    }
+
+    /// The object of that name.
+    pub(super) fn lookup(&self, request: &'static str, handle: Handle) -> Result<std::sync::Arc<Object>> {
+        self.handles().get(handle).ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
+    }
+}

@@ -1,0 +1,414 @@
+//! The requests, with the kernel's checks in the kernel's order.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use super::faults::Needs;
+use super::object::Object;
+use super::system::{LOCAL_BYTES, SYSTEM_BYTES};
+use super::window::Window;
+use super::{Soft, prime, transfer};
+use crate::drm::mapping::Counted;
+use crate::drm::{
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param, Retained,
+};
+use crate::error::{Error, Result};
+use crate::platform::{Call, Caps};
+use crate::policy::kernel::{Backing, Creation, Event, Snapshot};
+use crate::uapi::drm::{
+    DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_IOCTL_VERSION,
+};
+use crate::uapi::i915::{
+    DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT,
+    DRM_IOCTL_I915_GEM_GET_CACHING, DRM_IOCTL_I915_GEM_MADVISE, DRM_IOCTL_I915_GEM_MMAP,
+    DRM_IOCTL_I915_GEM_MMAP_OFFSET, DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE,
+    DRM_IOCTL_I915_GEM_SET_CACHING, DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SW_FINISH,
+    DRM_IOCTL_I915_GEM_WAIT, DRM_IOCTL_I915_GETPARAM,
+};
+use crate::uapi::i915_exec::{DRM_IOCTL_I915_GEM_EXECBUFFER2, DRM_IOCTL_I915_QUERY};
+use crate::units::PAGE_BYTES;
+use crate::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, KernelVersion, MmapMode};
+
+/// Pages that an object can have at most (`i915_gem_object_size_2big`).
+const MOST_PAGES: u64 = i32::MAX as u64;
+/// What GEM_BUSY says of an object that the render engine writes (`busy_check_writer`).
+const BUSY_WRITE: u32 = 0x1_0001;
+/// What it says of one that the render engine reads (`busy_check_reader`).
+const BUSY_READ: u32 = 0x1_0000;
+/// The first kernel whose MMAP_OFFSET mappings may be smaller than the object.
+const PARTIAL_MMAP: KernelVersion = KernelVersion::new(6, 12);
+
+fn refuse<T>(request: &'static str, errno: Errno) -> Result<T> {
+    Err(Error::Ioctl { request, errno })
+}
+
+impl Soft {
+    /// Refuses what the platform refuses whatever the arguments.
+    fn check(&self, request: &'static str, call: Call) -> Result<()> {
+        match self.system.machine.refusal(call) {
+            None => Ok(()),
+            Some(refusal) => {
+                tracing::debug!(request, errno = %refusal.errno, why = refusal.why, "refused");
+                refuse(request, refusal.errno)
+            }
+        }
+    }
+
+    fn create_as(&self, request: &'static str, size_bytes: u64, creation: Creation) -> Result<Created> {
+        let rules = &self.system.rules;
+        let snapshot = Snapshot::created(self.system.machine.caps, rules, creation)
+            .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
+        let size = match size_bytes.checked_next_multiple_of(PAGE_BYTES) {
+            None | Some(0) => return refuse(request, Errno::EINVAL),
+            Some(size) if size / PAGE_BYTES > MOST_PAGES => return refuse(request, Errno::E2BIG),
+            Some(size) => size,
+        };
+        self.named(request, Object::new(&self.system, size, snapshot))
+    }
+
+    /// Gives a new object its name.
+    fn named(&self, request: &'static str, object: Arc<Object>) -> Result<Created> {
+        let size_bytes = object.size();
+        let Some(handle) = self.handles().insert(Arc::clone(&object)) else {
+            return refuse(request, Errno::ENOSPC);
+        };
+        object.state().name.get_or_insert(handle);
+        tracing::debug!(request, handle = handle.get(), bytes = size_bytes);
+        Ok(Created { handle, size_bytes })
+    }
+
+    /// A mapping of an object, after every check.
+    fn window(&self, object: Arc<Object>, mode: MmapMode, size_bytes: u64) -> Mapping {
+        tracing::debug!(mode = %mode, bytes = size_bytes, "mmap");
+        let counted = Counted::new(&self.mappings);
+        Mapping::from_soft(Arc::new(Window::new(object, mode)), mode, size_bytes, counted)
+    }
+
+    /// One event because of one request, when the GPU is done with the object.
+    fn event(&self, request: &'static str, handle: Handle, event: Event) -> Result<()> {
+        let object = self.lookup(request, handle)?;
+        object.wait_idle();
+        object.happen(&mut object.state(), request, event).map(drop)
+    }
+}
+
+/// What the kernel's memory regions are called (`I915_MEMORY_CLASS_*`).
+const CLASS_SYSTEM: u16 = 0;
+const CLASS_DEVICE: u16 = 1;
+
+impl Drm for Soft {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn kernel(&self) -> KernelVersion {
+        self.system.machine.kernel
+    }
+
+    fn version(&self) -> Result<DriverVersion> {
+        self.system.enter(DRM_IOCTL_VERSION.name, Needs::Nothing)?;
+        // DRIVER_DATE of i915_driver.h, which is gone in 6.14.
+        let date = match (self.kernel().major, self.kernel().minor) {
+            (..6, _) | (6, ..7) => "20201103",
+            (6, 7..14) => "20230929",
+            (6, 14..) | (7.., _) => "0",
+        };
+        Ok(DriverVersion {
+            name: "i915".to_owned(),
+            version: (1, 6, 0),
+            date: date.to_owned(),
+            description: "Intel Graphics".to_owned(),
+        })
+    }
+
+    fn param(&self, param: Param) -> Result<i32> {
+        self.system.enter(DRM_IOCTL_I915_GETPARAM.name, Needs::Nothing)?;
+        let machine = self.system.machine;
+        let has = |cap| i32::from(machine.caps.contains(cap));
+        Ok(match param {
+            Param::ChipsetId => i32::from(machine.platform.example_id),
+            Param::HasLlc => has(Caps::LLC),
+            Param::HasWt => has(Caps::WT),
+            Param::MmapVersion => 1,
+            Param::Revision => 0,
+            Param::MmapGttVersion if machine.kernel >= PARTIAL_MMAP => 5,
+            Param::MmapGttVersion => 4,
+            Param::MmapGttCoherent => has(Caps::COHERENT_GGTT),
+        })
+    }
+
+    fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
+        self.system.enter(DRM_IOCTL_I915_QUERY.name, Needs::Nothing)?;
+        let region = |class, probed_bytes| MemoryRegion { class, instance: 0, probed_bytes };
+        let mut regions = vec![region(CLASS_SYSTEM, SYSTEM_BYTES)];
+        if self.system.machine.caps.contains(Caps::DISCRETE) {
+            regions.push(region(CLASS_DEVICE, LOCAL_BYTES));
+        }
+        Ok(regions)
+    }
+
+    fn create(&self, size_bytes: u64) -> Result<Created> {
+        let request = DRM_IOCTL_I915_GEM_CREATE.name;
+        self.system.enter(request, Needs::Memory)?;
+        self.create_as(request, size_bytes, Creation::User)
+    }
+
+    fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created> {
+        let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
+        self.system.enter(request, Needs::Memory)?;
+        self.check(request, Call::CreateWithPat)?;
+        match u8::try_from(pat_index) {
+            Ok(index) => self.create_as(request, size_bytes, Creation::UserWithPat(index)),
+            Err(_) => refuse(request, Errno::EINVAL),
+        }
+    }
+
+    fn close(&self, handle: Handle) -> Result<()> {
+        let request = DRM_IOCTL_GEM_CLOSE.name;
+        self.system.enter(request, Needs::Nothing)?;
+        let closed = self.handles().remove(handle);
+        tracing::debug!(request, handle = handle.get(), known = closed.is_some());
+        match closed {
+            Some(_) => Ok(()),
+            None => refuse(request, Errno::EINVAL),
+        }
+    }
+
+    fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_SET_CACHING.name;
+        self.system.enter(request, Needs::Nothing)?;
+        self.check(
+            request,
+            match mode {
+                CachingMode::Cached => Call::SetCachingCached,
+                CachingMode::None | CachingMode::Display => Call::SetCaching,
+            },
+        )?;
+        self.event(request, handle, Event::SetCaching(mode))
+    }
+
+    fn caching(&self, handle: Handle) -> Result<CachingMode> {
+        let request = DRM_IOCTL_I915_GEM_GET_CACHING.name;
+        self.system.enter(request, Needs::Nothing)?;
+        self.check(request, Call::GetCaching)?;
+        let snapshot = self.lookup(request, handle)?.state().snapshot;
+        if snapshot.user_pat.is_some() {
+            return refuse(request, Errno::EOPNOTSUPP);
+        }
+        Ok(match snapshot.level {
+            CacheLevel::None => CachingMode::None,
+            CacheLevel::Llc | CacheLevel::L3Llc => CachingMode::Cached,
+            CacheLevel::Wt => CachingMode::Display,
+        })
+    }
+
+    fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
+        let request = DRM_IOCTL_I915_GEM_MMAP_OFFSET.name;
+        self.system.enter(request, Needs::Memory)?;
+        let aperture = self.system.machine.caps.contains(Caps::APERTURE);
+        if mode == MmapMode::Gtt && !aperture {
+            return refuse(request, Errno::ENODEV);
+        }
+        let object = self.lookup(request, handle)?;
+        self.check(request, Call::MmapOffset(mode))?;
+        let backing = object.state().snapshot.backing;
+        let discrete = self.system.machine.caps.contains(Caps::DISCRETE);
+        match backing {
+            Backing::Userptr => return refuse(request, Errno::ENODEV),
+            // Without struct pages only the aperture shows it, and there is none on discrete devices.
+            Backing::Import | Backing::Phys if mode != MmapMode::Gtt || discrete => {
+                return refuse(request, Errno::ENODEV);
+            }
+            Backing::Import
+            | Backing::Phys
+            | Backing::Shmem
+            | Backing::Local
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal => {}
+        }
+        let pages = size_bytes.div_ceil(PAGE_BYTES);
+        let object_pages = object.size() / PAGE_BYTES;
+        let fits = match self.kernel() >= PARTIAL_MMAP {
+            true => pages <= object_pages,
+            false => pages == object_pages,
+        };
+        if pages == 0 || !fits {
+            return refuse("mmap", Errno::EINVAL);
+        }
+        if object.size() > SYSTEM_BYTES {
+            // The kernel maps it and kills the process at the first touch.
+            return refuse("mmap", Errno::ENOMEM);
+        }
+        Ok(self.window(object, mode, size_bytes))
+    }
+
+    fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
+        let request = DRM_IOCTL_I915_GEM_MMAP.name;
+        match mode {
+            MmapMode::Wb | MmapMode::Wc => {}
+            MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => return refuse(request, Errno::EINVAL),
+        }
+        self.system.enter(request, Needs::Memory)?;
+        self.check(request, Call::MmapLegacy)?;
+        let object = self.lookup(request, handle)?;
+        match object.state().snapshot.backing {
+            Backing::Shmem | Backing::Phys => {}
+            Backing::Userptr
+            | Backing::Import
+            | Backing::Local
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal => return refuse(request, Errno::ENXIO),
+        }
+        if size_bytes == 0 || size_bytes > object.size() {
+            return refuse(request, Errno::EINVAL);
+        }
+        if object.size() > SYSTEM_BYTES {
+            return refuse(request, Errno::ENOMEM);
+        }
+        Ok(self.window(object, mode, size_bytes))
+    }
+
+    fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_SET_DOMAIN.name;
+        self.system.enter(request, Needs::Memory)?;
+        self.check(request, Call::SetDomain)?;
+        if (read | write).intersects(Domains::GPU) || (!write.is_empty() && read != write) {
+            return refuse(request, Errno::EINVAL);
+        }
+        if read.is_empty() {
+            return Ok(());
+        }
+        let access = if write.is_empty() { Access::Read } else { Access::Write };
+        let event = if read.contains(Domains::WC) {
+            Event::SetDomainWc(access)
+        } else if read.contains(Domains::GTT) {
+            Event::SetDomainGtt(access)
+        } else {
+            Event::SetDomainCpu(access)
+        };
+        self.event(request, handle, event)
+    }
+
+    fn sw_finish(&self, handle: Handle) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_SW_FINISH.name;
+        self.system.enter(request, Needs::Nothing)?;
+        let object = self.lookup(request, handle)?;
+        object.happen(&mut object.state(), request, Event::SwFinish).map(drop)
+    }
+
+    fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_PREAD.name;
+        self.system.enter(request, Needs::Memory)?;
+        self.check(request, Call::PreadPwrite)?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        transfer::pread(&*self.lookup(request, handle)?, offset, data)
+    }
+
+    fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_PWRITE.name;
+        self.system.enter(request, Needs::Memory)?;
+        self.check(request, Call::PreadPwrite)?;
+        if data.is_empty() {
+            return Ok(());
+        }
+        transfer::pwrite(&*self.lookup(request, handle)?, offset, data)
+    }
+
+    fn busy(&self, handle: Handle) -> Result<Busy> {
+        let request = DRM_IOCTL_I915_GEM_BUSY.name;
+        self.system.enter(request, Needs::Nothing)?;
+        let used = self.lookup(request, handle)?.state().used;
+        Ok(Busy(match self.system.gpu.busy(used) {
+            None => 0,
+            Some(Access::Read) => BUSY_READ,
+            Some(Access::Write) => BUSY_WRITE,
+        }))
+    }
+
+    fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_WAIT.name;
+        self.system.enter(request, Needs::Nothing)?;
+        let used = self.lookup(request, handle)?.state().used;
+        let timeout = u64::try_from(timeout_ns).ok().map(Duration::from_nanos);
+        if self.system.gpu.wait(used, timeout) { Ok(()) } else { refuse(request, Errno::ETIME) }
+    }
+
+    fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained> {
+        let request = DRM_IOCTL_I915_GEM_MADVISE.name;
+        self.system.enter(request, Needs::Nothing)?;
+        let object = self.lookup(request, handle)?;
+        let mut state = object.state();
+        if !state.purged {
+            state.advice = advice;
+        }
+        if state.advice == Advice::DontNeed && !state.purged && !state.snapshot.pages {
+            // Nothing is attached that would have to be given back first.
+            object.purge(&mut state);
+        }
+        Ok(if state.purged { Retained::Purged } else { Retained::Yes })
+    }
+
+    fn export(&self, handle: Handle) -> Result<OwnedFd> {
+        let request = DRM_IOCTL_PRIME_HANDLE_TO_FD.name;
+        self.system.enter(request, Needs::Memory)?;
+        let object = self.lookup(request, handle)?;
+        let backing = object.state().snapshot.backing;
+        if backing == Backing::Userptr {
+            return refuse(request, Errno::EINVAL);
+        }
+        prime::export(object)
+    }
+
+    fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created> {
+        let request = DRM_IOCTL_PRIME_FD_TO_HANDLE.name;
+        self.system.enter(request, Needs::Memory)?;
+        let object = prime::object(dma_buf)?;
+        let size_bytes = object.size();
+        let named = self.handles().name_of(|one| one.shares_bytes(&object));
+        if let Some(handle) = named {
+            return Ok(Created { handle, size_bytes });
+        }
+        if Arc::ptr_eq(object.system(), &self.system) {
+            return self.named(request, object);
+        }
+        // Attaching pins the exporter's pages.
+        object.happen(&mut object.state(), request, Event::Acquire)?;
+        let snapshot = Snapshot::created(self.system.machine.caps, &self.system.rules, Creation::Import)
+            .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
+        self.named(request, Object::imported(&self.system, &object, snapshot))
+    }
+
+    fn execute(&self, objects: &[ExecObject]) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+        self.system.enter(request, Needs::Gpu)?;
+        let objects = objects
+            .iter()
+            .map(|one| Ok((self.lookup(request, one.handle)?, one.access)))
+            .collect::<Result<Vec<_>>>()?;
+        for (object, _) in &objects {
+            object.happen(&mut object.state(), request, Event::Acquire)?;
+        }
+        for (object, access) in objects.iter().rev() {
+            let mut state = object.state();
+            object.happen(&mut state, request, Event::Exec(*access))?;
+            object.submitted(&mut state, *access);
+        }
+        Ok(())
+    }
+
+    fn open_counts(&self) -> OpenCounts {
+        OpenCounts {
+            handles: self.handles().len(),
+            // Relaxed: a statistic; nothing is published by it.
+            mappings: self.mappings.load(Ordering::Relaxed),
+        }
+    }
+}

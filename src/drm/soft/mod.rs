@@ -1,0 +1,97 @@
+//! A software i915: it answers like the kernel, and its memory goes stale like the hardware's.
+//!
+//! Every object has two byte stores, what the CPU sees through its caches and what memory holds,
+//! and every access of an agent goes through [`crate::hierarchy`]; so a flush that was forgotten
+//! shows as old bytes. A fresh object's memory holds [`PREVIOUS_OWNER`]'s bytes until its zeroes,
+//! which are dirty in the cache, are flushed. What the kernel keeps of an object and what it
+//! flushes is [`crate::policy::kernel`]'s to say; here it is carried out, and kept in
+//! [`Soft::kernel_flushes`].
+//!
+//! Stores of up to ten lines stay in the write-combining buffers until a drain, a fence of the
+//! kernel's, or a load the same way. What is not shown: reordering of instructions, several CPUs,
+//! and the GPU's own caches between batches. Where a real device sends SIGBUS the access does
+//! nothing and is counted ([`Soft::bus_errors`]).
+//!
+//! ```
+//! use gem_coherency::drm::{Drm, soft::Soft};
+//! use gem_coherency::vocabulary::{MmapMode, MocsClass};
+//!
+//! let device = Soft::open("sim:glk")?;
+//! let bo = device.create(4096)?;
+//! let map = device.map(bo.handle, MmapMode::Wb, bo.size_bytes)?;
+//! map.copy_in(0, b"new")?;
+//! let mut seen = [0; 3];
+//! device.gpu_read(bo.handle, MocsClass::PageTable, 0, &mut seen)?;
+//! assert_eq!(seen, [0; 3], "no flush: the GPU of a Gemini Lake sees old bytes");
+//! # Ok::<(), gem_coherency::Error>(())
+//! ```
+
+mod adversary;
+mod agents;
+mod device;
+mod faults;
+mod gpu;
+mod handles;
+mod lines;
+mod log;
+mod object;
+mod prime;
+mod raw;
+mod spec;
+mod store;
+mod system;
+mod transfer;
+mod window;
+
+pub use faults::Fault;
+pub use log::KernelFlush;
+pub use spec::PREFIX;
+pub use store::PREVIOUS_OWNER;
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::error::Result;
+use crate::platform::Machine;
+use handles::Handles;
+use spec::Spec;
+use system::System;
+
+/// An open file of a software i915; the device is its own, and so is the machine it is in.
+#[derive(Debug)]
+pub struct Soft {
+    name: String,
+    system: Arc<System>,
+    handles: Mutex<Handles>,
+    mappings: Arc<AtomicU64>,
+}
+
+impl Soft {
+    /// Opens the device that `name` describes: `sim:jsl`, `sim:jsl,kernel=6.1,seed=7`.
+    ///
+    /// After the platform: `kernel=X.Y` (6.12 if not given), `edram=0|1` (1 on Haswell, else 0),
+    /// `adversary=on|off` (off) and `seed=N` for what the caches do unasked, and `fault=FAULT[@N]`,
+    /// at the N-th request that it can hit, any number of times.
+    ///
+    /// # Errors
+    /// [`crate::Error::BadDeviceSpec`], saying what is wrong and what is allowed.
+    pub fn open(name: &str) -> Result<Self> {
+        let spec = Spec::parse(name)?;
+        tracing::debug!(name, kernel = %spec.machine.kernel, "open");
+        Ok(Self {
+            name: name.to_owned(),
+            system: Arc::new(System::new(&spec)),
+            handles: Mutex::default(),
+            mappings: Arc::default(),
+        })
+    }
+
+    /// The machine that the device simulates.
+    pub fn machine(&self) -> Machine {
+        self.system.machine
+    }
+
+    fn handles(&self) -> MutexGuard<'_, Handles> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

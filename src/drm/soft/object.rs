@@ -1,0 +1,270 @@
+//! One object: its caching state, and its bytes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use nix::errno::Errno;
+
+use super::gpu::Use;
+use super::log::KernelFlush;
+use super::store::{Store, Terms};
+use super::system::System;
+use crate::cacheops::LineOp;
+use crate::drm::Advice;
+use crate::error::{Error, Result};
+use crate::policy::Rule;
+use crate::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot, Step};
+use crate::units::ByteRange;
+use crate::vocabulary::{Access, Handle};
+
+/// A buffer object; it lives as long as a name, a mapping or a dma-buf of it.
+#[derive(Debug)]
+pub(super) struct Object {
+    id: u64,
+    size: u64,
+    system: Arc<System>,
+    /// Shared with the exporter if the object is another device's.
+    store: Arc<Mutex<Store>>,
+    state: Mutex<State>,
+}
+
+/// What the kernel knows about an object.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) snapshot: Snapshot,
+    pub(super) advice: Advice,
+    pub(super) purged: bool,
+    pub(super) used: Option<Use>,
+    /// The first name, for the log.
+    pub(super) name: Option<Handle>,
+    /// Whether the object is bound into the GGTT: it was shown, or touched through the aperture.
+    pub(super) bound: bool,
+}
+
+/// Flushes that a transfer does around its copy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AroundCopy {
+    pub(super) before: Option<Rule>,
+    pub(super) after: Option<Rule>,
+}
+
+impl Object {
+    /// A new object of `size` bytes, whole pages.
+    pub(super) fn new(system: &Arc<System>, size: u64, snapshot: Snapshot) -> Arc<Self> {
+        system.register(|id| {
+            let store = Arc::new(Mutex::new(Store::new(size, system.adversary(id))));
+            Self::with_store(system, id, size, snapshot, store)
+        })
+    }
+
+    /// Another device's object, as `system` sees it.
+    pub(super) fn imported(system: &Arc<System>, from: &Self, snapshot: Snapshot) -> Arc<Self> {
+        let store = Arc::clone(&from.store);
+        system.register(|id| Self::with_store(system, id, from.size, snapshot, store))
+    }
+
+    fn with_store(
+        system: &Arc<System>,
+        id: u64,
+        size: u64,
+        snapshot: Snapshot,
+        store: Arc<Mutex<Store>>,
+    ) -> Self {
+        let state =
+            State { snapshot, advice: Advice::WillNeed, purged: false, used: None, name: None, bound: false };
+        Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state) }
+    }
+
+    /// Bytes, whole pages.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The machine that the object is in.
+    pub(super) fn system(&self) -> &Arc<System> {
+        &self.system
+    }
+
+    /// Whether both are views of the same bytes.
+    pub(super) fn shares_bytes(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.store, &other.store)
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bytes; locked after the state where both are.
+    pub(super) fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the GPU is done with the object.
+    pub(super) fn wait_idle(&self) {
+        let used = self.state().used;
+        self.system.gpu.wait(used, None);
+    }
+
+    /// Lets `event` happen because of `call`, and issues what the kernel issues.
+    ///
+    /// Flushes around a copy are the caller's, who knows which bytes are copied.
+    ///
+    /// # Errors
+    /// The kernel's refusal; EFAULT if pages are wanted of an object that was given up; ENOMEM.
+    pub(super) fn happen(&self, state: &mut State, call: &'static str, event: Event) -> Result<AroundCopy> {
+        let mut wbinvd = None;
+        let around = self.happen_without_wbinvd(state, call, event, &mut wbinvd)?;
+        if let Some(rule) = wbinvd {
+            self.system.wbinvd(call, rule);
+        }
+        Ok(around)
+    }
+
+    /// As [`Self::happen`], but for a wbinvd, whose rule is left in `wbinvd`.
+    pub(super) fn happen_without_wbinvd(
+        &self,
+        state: &mut State,
+        call: &'static str,
+        event: Event,
+        wbinvd: &mut Option<Rule>,
+    ) -> Result<AroundCopy> {
+        let before = state.snapshot;
+        let caps = self.system.machine.caps;
+        let step = kernel::step(caps, &self.system.rules, before, event)
+            .map_err(|refusal| self.refused(state, call, event, refusal))?;
+        self.account(state, call, &step)?;
+        state.snapshot = step.next;
+        tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
+        let terms = self.system.terms(before.level);
+        let mut around = AroundCopy::default();
+        for effect in step.effects.iter() {
+            match effect.action {
+                Action::FlushSync | Action::FlushAsync => self.flush(state, call, terms, effect)?,
+                Action::FlushBefore => around.before = Some(effect.rule),
+                Action::FlushAfter => around.after = Some(effect.rule),
+                Action::Wbinvd => *wbinvd = Some(effect.rule),
+                Action::Barrier | Action::WriteBarrier | Action::FlushGgtt | Action::FlushChipset => {
+                    self.store().drain(terms)?;
+                }
+            }
+        }
+        Ok(around)
+    }
+
+    /// Flushes the lines of `range` for a copy.
+    pub(super) fn flush_range(
+        &self,
+        state: &State,
+        call: &'static str,
+        effect: Effect,
+        range: ByteRange,
+    ) -> Result<()> {
+        let terms = self.system.terms(state.snapshot.level);
+        let lines_written = self.store().maintain(terms, range.lines(), LineOp::Flush)?;
+        let Effect { action, rule } = effect;
+        let bytes = range.lines().bytes();
+        self.system.log.push(KernelFlush { call, handle: state.name, action, rule, bytes, lines_written });
+        Ok(())
+    }
+
+    fn flush(&self, state: &State, call: &'static str, terms: Terms, effect: Effect) -> Result<()> {
+        let lines_written = self.store().flush_all(terms)?;
+        let Effect { action, rule } = effect;
+        self.system.log.push(KernelFlush {
+            call,
+            handle: state.name,
+            action,
+            rule,
+            bytes: self.size,
+            lines_written,
+        });
+        Ok(())
+    }
+
+    /// Writes back and drops every line; returns how many were written back.
+    pub(super) fn flush_store(&self) -> u64 {
+        // The level makes no difference to a flush.
+        let terms = self.system.terms(crate::vocabulary::CacheLevel::None);
+        self.store().flush_all(terms).unwrap_or_else(|error| {
+            tracing::error!(%error, "wbinvd");
+            0
+        })
+    }
+
+    /// Takes the contents if nobody needs them and nobody is using the object right now.
+    pub(super) fn purge_if_allowed(&self) {
+        let mut state = match self.state.try_lock() {
+            Ok(state) => state,
+            Err(TryLockError::Poisoned(state)) => state.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        if state.advice == Advice::DontNeed && !state.purged && !state.snapshot.pinned {
+            self.purge(&mut state);
+        }
+    }
+
+    /// Takes the contents (`i915_gem_object_truncate`), after giving pages back that are there.
+    pub(super) fn purge(&self, state: &mut State) {
+        match state.snapshot.backing {
+            // Another device's memory, firmware's, and the caller's own is nobody's to take.
+            Backing::Import | Backing::Stolen | Backing::Userptr => return,
+            Backing::Shmem | Backing::Local | Backing::LocalSystem | Backing::Internal | Backing::Phys => {}
+        }
+        if self.happen(state, "shrinker", Event::Release).is_err() || state.snapshot.pages {
+            return;
+        }
+        state.purged = true;
+        self.store().discard();
+        tracing::debug!(handle = state.name.map(Handle::get), "purged");
+    }
+
+    /// Books the pages that a step brings in or gives back.
+    fn account(&self, state: &State, call: &'static str, step: &Step) -> Result<()> {
+        let refuse = |errno| Err(Error::Ioctl { request: call, errno });
+        match (state.snapshot.pages, step.next.pages) {
+            (false, true) if state.purged || state.advice == Advice::DontNeed => refuse(Errno::EFAULT),
+            (false, true) if !self.system.take_memory(self.size) => {
+                self.system.shrink();
+                if self.system.take_memory(self.size) { Ok(()) } else { refuse(Errno::ENOMEM) }
+            }
+            (true, false) => {
+                self.system.give_memory(self.size);
+                Ok(())
+            }
+            (false, true) | (false, false) | (true, true) => Ok(()),
+        }
+    }
+
+    /// The error that a refusal is.
+    fn refused(&self, state: &State, call: &'static str, event: Event, refusal: Refusal) -> Error {
+        tracing::debug!(call, handle = state.name.map(Handle::get), %event, rule = %refusal.rule, "refused");
+        match refusal.errno {
+            Some(errno) => Error::Ioctl { request: call, errno },
+            None => self.on_screen(state, event),
+        }
+    }
+
+    /// What would never return: a change of level on screen.
+    fn on_screen(&self, state: &State, event: Event) -> Error {
+        let from = state.snapshot.level;
+        // The level it would have if it were not shown.
+        let hidden = Snapshot { pinned: false, ..state.snapshot };
+        let to = kernel::step(self.system.machine.caps, &self.system.rules, hidden, event)
+            .map_or(from, |step| step.next.level);
+        Error::OnScreen { handle: state.name.map_or(0, Handle::get), from, to }
+    }
+
+    /// Notes that the GPU was given the object.
+    pub(super) fn submitted(&self, state: &mut State, access: Access) {
+        state.used = self.system.gpu.submit(state.used, access);
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if state.snapshot.pages {
+            self.system.give_memory(self.size);
+        }
+        self.system.unregister(self.id);
+    }
+}

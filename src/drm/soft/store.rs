@@ -1,0 +1,306 @@
+//! An object's two byte stores, what the CPU sees through its caches and what memory holds, and
+//! the accesses that move bytes between them.
+
+use std::collections::VecDeque;
+
+use super::adversary::Adversary;
+use super::lines::{Lines, Run};
+use crate::cacheops::LineOp;
+use crate::drm::mapping::SharedBytes;
+use crate::error::Result;
+use crate::hierarchy::{self, Hardware, Line, Place, Route, Transfer, Whim};
+use crate::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
+use crate::vocabulary::{Access, CacheLevel};
+
+/// What memory holds before an object's own bytes arrive there: somebody else's, over and over.
+pub const PREVIOUS_OWNER: [u8; 16] = *b"another's secret";
+
+/// Stores that a CPU keeps in its write-combining buffers: a Skylake has ten fill buffers.
+const COMBINING_BUFFERS: usize = 10;
+
+/// On which hardware, and at which level, an object is accessed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    pub(super) hardware: Hardware,
+    pub(super) level: CacheLevel,
+}
+
+/// A store that has not left the CPU's write-combining buffers.
+#[derive(Debug)]
+struct Combining {
+    route: Route,
+    offset: u64,
+    data: Vec<u8>,
+}
+
+/// Both stores of an object.
+#[derive(Debug)]
+pub(super) struct Store {
+    size: u64,
+    /// What a line's cached copy holds, where there is one. Fresh pages: zeroes.
+    cached: Option<SharedBytes>,
+    /// What memory holds, where it holds bytes of this object.
+    memory: Option<SharedBytes>,
+    pub(super) lines: Lines,
+    pub(super) raw: super::raw::Raw,
+    combining: VecDeque<Combining>,
+    adversary: Option<Adversary>,
+}
+
+impl Store {
+    /// A fresh object of `size` bytes, whole pages.
+    pub(super) fn new(size: u64, adversary: Option<Adversary>) -> Self {
+        Self {
+            size,
+            cached: None,
+            memory: None,
+            lines: Lines::zeroed(size / PAGE_BYTES),
+            raw: super::raw::Raw::default(),
+            combining: VecDeque::new(),
+            adversary,
+        }
+    }
+
+    /// What the CPU sees through its caches.
+    pub(super) fn cached(&mut self) -> Result<&SharedBytes> {
+        bytes(&mut self.cached, self.size)
+    }
+
+    /// What memory holds.
+    pub(super) fn memory(&mut self) -> Result<&SharedBytes> {
+        bytes(&mut self.memory, self.size)
+    }
+
+    /// Reads on `route`.
+    pub(super) fn read(&mut self, terms: Terms, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
+        let range = self.begin(terms, offset, data.len() as u64)?;
+        if route != Route::CpuCached && self.combining.iter().any(|waiting| waiting.route == route) {
+            // A load of write-combining memory empties the buffers first.
+            self.drain(terms)?;
+        }
+        let mut lines = range.lines();
+        while let Some(run) = self.lines.run(lines) {
+            let part = overlap(run, range);
+            let into = data.get_mut((part.start - offset) as usize..(part.end - offset) as usize);
+            if let (Some(effect), Some(into)) =
+                (hierarchy::effect(terms.hardware, terms.level, route, Access::Read, run.line), into)
+            {
+                self.transfer(run, effect.before)?;
+                match effect.at {
+                    Place::Cache => self.cached()?.copy_out(part.start, into)?,
+                    Place::Memory => {
+                        self.own(run.page)?;
+                        self.memory()?.copy_out(part.start, into)?;
+                    }
+                }
+                self.lines.set(run, effect.next);
+            }
+            lines = Lines::behind(lines, run);
+        }
+        self.end()
+    }
+
+    /// Writes on `route`.
+    pub(super) fn write(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        self.begin(terms, offset, data.len() as u64)?;
+        self.put(terms, route, offset, data)?;
+        self.end()
+    }
+
+    /// Writes on `route` through the write-combining buffers, where the last lines stay.
+    pub(super) fn combine(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        self.begin(terms, offset, data.len() as u64)?;
+        let most = COMBINING_BUFFERS * LINE_BYTES as usize;
+        let (through, rest) = data.split_at(data.len().saturating_sub(most));
+        if !through.is_empty() {
+            self.drain(terms)?;
+            self.put(terms, route, offset, through)?;
+        }
+        let mut offset = offset + through.len() as u64;
+        let mut rest = rest;
+        while !rest.is_empty() {
+            let to_line_end = (LINE_BYTES - offset % LINE_BYTES) as usize;
+            let (piece, behind) = rest.split_at(to_line_end.min(rest.len()));
+            self.combining.push_back(Combining { route, offset, data: piece.to_vec() });
+            offset += piece.len() as u64;
+            rest = behind;
+        }
+        while self.combining.len() > COMBINING_BUFFERS {
+            self.drain_oldest(terms)?;
+        }
+        self.end()
+    }
+
+    /// Empties the write-combining buffers, as a fence does.
+    pub(super) fn drain(&mut self, terms: Terms) -> Result<()> {
+        while !self.combining.is_empty() {
+            self.drain_oldest(terms)?;
+        }
+        Ok(())
+    }
+
+    fn drain_oldest(&mut self, terms: Terms) -> Result<()> {
+        match self.combining.pop_front() {
+            Some(Combining { route, offset, data }) => self.put(terms, route, offset, &data),
+            None => Ok(()),
+        }
+    }
+
+    /// Performs `op` on `lines`; returns how many were written back.
+    pub(super) fn maintain(&mut self, terms: Terms, lines: LineRange, op: LineOp) -> Result<u64> {
+        self.begin(terms, lines.first() * LINE_BYTES, lines.bytes())?;
+        let written = self.maintain_lines(lines, op)?;
+        self.end()?;
+        Ok(written)
+    }
+
+    /// Flushes every line, as `drm_clflush_sg` does with its fences; returns how many were written
+    /// back.
+    pub(super) fn flush_all(&mut self, terms: Terms) -> Result<u64> {
+        self.begin(terms, 0, 0)?;
+        self.drain(terms)?;
+        let mut written = self.lines.flush_untouched();
+        for page in self.lines.touched() {
+            let lines = LineRange::new(page * PAGE_LINES, (page + 1) * PAGE_LINES);
+            written += self.maintain_lines(lines, LineOp::Flush)?;
+        }
+        self.end()?;
+        Ok(written)
+    }
+
+    /// Gives the contents up.
+    pub(super) fn discard(&mut self) {
+        self.lines = Lines::zeroed(self.lines.pages());
+        self.combining.clear();
+        // Pages that a raw pointer names stay mapped as long as the object.
+        if !self.raw.is_out() {
+            self.cached = None;
+            self.memory = None;
+        }
+    }
+
+    /// What every access begins with: stores through raw pointers are found, and the adversary acts.
+    fn begin(&mut self, terms: Terms, offset: u64, len: u64) -> Result<ByteRange> {
+        let range = ByteRange::within(offset, len, self.size)?;
+        self.find_raw_stores()?;
+        if let Some(mut adversary) = self.adversary.take() {
+            let acted = self.act(terms, &mut adversary);
+            self.adversary = Some(adversary);
+            acted?;
+        }
+        Ok(range)
+    }
+
+    /// What every access ends with.
+    fn end(&mut self) -> Result<()> {
+        self.refill_for_raw_loads()
+    }
+
+    fn put(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        let range = ByteRange::within(offset, data.len() as u64, self.size)?;
+        let mut lines = range.lines();
+        while let Some(run) = self.lines.run(lines) {
+            let part = overlap(run, range);
+            let from = data.get((part.start - offset) as usize..(part.end - offset) as usize);
+            if let (Some(effect), Some(from)) =
+                (hierarchy::effect(terms.hardware, terms.level, route, Access::Write, run.line), from)
+            {
+                self.transfer(run, effect.before)?;
+                match effect.at {
+                    Place::Cache => self.cached()?.copy_in(part.start, from)?,
+                    Place::Memory => {
+                        self.own(run.page)?;
+                        if effect.next == Line::Clean {
+                            self.keep_fill(run.page)?;
+                        }
+                        self.memory()?.copy_in(part.start, from)?;
+                    }
+                }
+                self.lines.set(run, effect.next);
+            }
+            lines = Lines::behind(lines, run);
+        }
+        Ok(())
+    }
+
+    fn maintain_lines(&mut self, lines: LineRange, op: LineOp) -> Result<u64> {
+        let mut written = 0;
+        let mut left = lines;
+        while let Some(run) = self.lines.run(left) {
+            let done = hierarchy::maintain(op, run.line);
+            if done.transfer == Transfer::WriteBack {
+                written += run.lines();
+            }
+            self.transfer(run, done.transfer)?;
+            self.lines.set(run, done.next);
+            left = Lines::behind(left, run);
+        }
+        Ok(written)
+    }
+
+    /// Moves whole lines between the stores.
+    pub(super) fn transfer(&mut self, run: Run, transfer: Transfer) -> Result<()> {
+        match transfer {
+            Transfer::Nothing => return Ok(()),
+            Transfer::Fill => {
+                self.own(run.page)?;
+                self.memory()?;
+                self.cached()?;
+                if let (Some(cached), Some(memory)) = (&self.cached, &self.memory) {
+                    cached.copy_from(memory, run.offset(), run.bytes())?;
+                }
+            }
+            Transfer::WriteBack => {
+                self.own(run.page)?;
+                self.memory()?;
+                self.cached()?;
+                if let (Some(cached), Some(memory)) = (&self.cached, &self.memory) {
+                    memory.copy_from(cached, run.offset(), run.bytes())?;
+                }
+            }
+        }
+        self.refresh_fill(run)
+    }
+
+    /// Memory of the page holds bytes of this object from now on; until now it held another's.
+    pub(super) fn own(&mut self, page: u64) -> Result<()> {
+        if self.lines.touch(page).owned {
+            return Ok(());
+        }
+        let secret = PREVIOUS_OWNER.repeat(PAGE_BYTES as usize / PREVIOUS_OWNER.len());
+        self.memory()?.copy_in(page * PAGE_BYTES, &secret)?;
+        self.lines.touch(page).owned = true;
+        Ok(())
+    }
+
+    /// Lets the caches do what they may do unasked.
+    fn act(&mut self, terms: Terms, adversary: &mut Adversary) -> Result<()> {
+        for attempt in adversary.attempts(self.lines.pages()) {
+            let mut left = attempt.lines;
+            while let Some(run) = self.lines.run(left) {
+                if let Some(done) = attempt.whim.on(terms.hardware, run.line) {
+                    tracing::trace!(whim = Whim::name(attempt.whim), page = run.page, lines = run.lines());
+                    self.transfer(run, done.transfer)?;
+                    self.lines.set(run, done.next);
+                }
+                left = Lines::behind(left, run);
+            }
+        }
+        if adversary.drains() { self.drain(terms) } else { Ok(()) }
+    }
+}
+
+/// The bytes of `slot`, made when they are needed first.
+fn bytes(slot: &mut Option<SharedBytes>, size: u64) -> Result<&SharedBytes> {
+    Ok(match slot {
+        Some(bytes) => bytes,
+        None => slot.insert(SharedBytes::zeroed(size)?),
+    })
+}
+
+/// The bytes of `range` that lie in the run's lines.
+fn overlap(run: Run, range: ByteRange) -> std::ops::Range<u64> {
+    let start = run.offset().max(range.offset());
+    let end = (run.offset() + run.bytes()).min(range.end());
+    start..end.max(start)
+}

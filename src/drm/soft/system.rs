@@ -1,0 +1,153 @@
+//! What all objects of a software device share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use super::adversary::Adversary;
+use super::faults::{Entry, Faults, Needs};
+use super::gpu::Gpu;
+use super::log::{KernelFlush, Log};
+use super::object::Object;
+use super::spec::Spec;
+use super::store::Terms;
+use crate::error::Result;
+use crate::hierarchy::Hardware;
+use crate::platform::Machine;
+use crate::policy::Rule;
+use crate::policy::kernel::{Action, KernelRules};
+use crate::vocabulary::CacheLevel;
+
+/// System memory of the simulated machine, in bytes: as much as objects can have pages at a time.
+pub(super) const SYSTEM_BYTES: u64 = 16 << 30;
+/// Local memory of the simulated discrete devices, in bytes.
+pub(super) const LOCAL_BYTES: u64 = 8 << 30;
+
+/// The machine that a software device is in, and its kernel.
+#[derive(Debug)]
+pub(super) struct System {
+    pub(super) machine: Machine,
+    pub(super) rules: KernelRules,
+    pub(super) faults: Faults,
+    pub(super) gpu: Gpu,
+    pub(super) log: Log,
+    /// Whether the device is runtime-awake, which copies through the aperture want.
+    pub(super) awake: AtomicBool,
+    /// CPU accesses that a real device would have answered with SIGBUS.
+    pub(super) bus_errors: AtomicU64,
+    /// Bytes of the objects that have pages.
+    in_use: AtomicU64,
+    seed: Option<u64>,
+    objects: Mutex<Objects>,
+}
+
+#[derive(Debug, Default)]
+struct Objects {
+    created: u64,
+    alive: BTreeMap<u64, Weak<Object>>,
+}
+
+impl System {
+    pub(super) fn new(spec: &Spec) -> Self {
+        let faults = Faults::default();
+        for &(fault, after) in &spec.faults {
+            faults.inject(fault, after);
+        }
+        Self {
+            machine: spec.machine,
+            rules: spec.rules,
+            faults,
+            gpu: Gpu::default(),
+            log: Log::default(),
+            awake: AtomicBool::new(true),
+            bus_errors: AtomicU64::new(0),
+            in_use: AtomicU64::new(0),
+            seed: spec.adversary.then_some(spec.seed),
+            objects: Mutex::default(),
+        }
+    }
+
+    /// How an object of this level is accessed.
+    pub(super) fn terms(&self, level: CacheLevel) -> Terms {
+        Terms { hardware: Hardware::new(self.machine.caps), level }
+    }
+
+    /// What happens to a request before it is done.
+    ///
+    /// # Errors
+    /// That of a fault that ends it.
+    pub(super) fn enter(&self, request: &'static str, needs: Needs) -> Result<()> {
+        match self.faults.enter(request, needs)? {
+            Entry::Clear => {}
+            Entry::Shrink => self.shrink(),
+        }
+        Ok(())
+    }
+
+    /// Makes an object known; `make` gets its number.
+    pub(super) fn register(&self, make: impl FnOnce(u64) -> Object) -> Arc<Object> {
+        let mut objects = self.objects();
+        objects.created += 1;
+        let id = objects.created;
+        let object = Arc::new(make(id));
+        objects.alive.insert(id, Arc::downgrade(&object));
+        object
+    }
+
+    /// Forgets an object.
+    pub(super) fn unregister(&self, id: u64) {
+        self.objects().alive.remove(&id);
+    }
+
+    /// Every object, oldest first.
+    pub(super) fn all(&self) -> Vec<Arc<Object>> {
+        self.objects().alive.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The adversary of the object `id`, if there is to be one.
+    pub(super) fn adversary(&self, id: u64) -> Option<Adversary> {
+        self.seed.map(|seed| Adversary::new(seed, id))
+    }
+
+    /// Takes `bytes` of the machine's memory; returns whether there were as many.
+    pub(super) fn take_memory(&self, bytes: u64) -> bool {
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= SYSTEM_BYTES);
+        // Relaxed: a budget; no other memory is published by it.
+        self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+    }
+
+    /// Gives memory back.
+    pub(super) fn give_memory(&self, bytes: u64) {
+        // Relaxed: as in `take_memory`.
+        self.in_use.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Takes the contents of every object that is marked as not needed.
+    pub(super) fn shrink(&self) {
+        for object in self.all() {
+            object.purge_if_allowed();
+        }
+    }
+
+    /// Writes back and drops every line of every object (`wbinvd_on_all_cpus`).
+    pub(super) fn wbinvd(&self, call: &'static str, rule: Rule) {
+        let mut lines_written = 0;
+        let mut bytes = 0;
+        for object in self.all() {
+            bytes += object.size();
+            lines_written += object.flush_store();
+        }
+        self.log.push(KernelFlush { call, handle: None, action: Action::Wbinvd, rule, bytes, lines_written });
+    }
+
+    /// Counts a CPU access that would have ended in SIGBUS.
+    pub(super) fn bus_error(&self, why: &dyn std::fmt::Display) {
+        // Relaxed: a statistic.
+        self.bus_errors.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(%why, "SIGBUS on real devices");
+    }
+
+    fn objects(&self) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
