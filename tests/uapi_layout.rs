@@ -1,0 +1,243 @@
+//! The uAPI tables against the kernel's headers, through a C compiler.
+//!
+//! A C program is made of the tables, one comparison per line. A line that does not compile names
+//! something that the header lacks: allowed for what is listed as late in [`LATE`], a failure for
+//! the rest. Headers are looked for in `GEM_COHERENCY_UAPI_HEADERS` (a list of directories that hold
+//! `i915_drm.h`, as a kernel's `include/uapi/drm`), in the system's, and in libdrm's.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs};
+
+use gem_coherency::uapi::{self, Field, Layout};
+
+/// What headers have only since some kernel: struct, or `struct.field`, or constant.
+const LATE: &[(&str, &str)] = &[
+    ("drm_i915_memory_region_info.probed_cpu_visible_size", "6.0"),
+    ("drm_i915_memory_region_info.unallocated_cpu_visible_size", "6.0"),
+    ("drm_i915_gem_create_ext_set_pat", "6.5"),
+    ("I915_GEM_CREATE_EXT_SET_PAT", "6.5"),
+];
+
+/// One comparison: what is compared, the C expression, and the value it should have.
+#[derive(Clone, Debug)]
+struct Row {
+    what: String,
+    expression: String,
+    value: u64,
+}
+
+impl Row {
+    fn new(what: String, expression: String, value: u64) -> Self {
+        Self { what, expression, value }
+    }
+
+    /// The kernel since which headers have it, if that is late.
+    fn late(&self) -> Option<&'static str> {
+        let is_it = |name: &str| {
+            self.what == name || self.what.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', ' ']))
+        };
+        LATE.iter().find(|(name, _)| is_it(name)).map(|(_, since)| *since)
+    }
+}
+
+/// The comparisons of a struct.
+fn layout_rows(layout: &Layout) -> Vec<Row> {
+    let name = layout.name;
+    let mut rows =
+        vec![Row::new(format!("{name} size"), format!("sizeof(struct {name})"), layout.size as u64)];
+    for field in layout.fields.iter().filter(|field| !field.name.starts_with("__")) {
+        let what = format!("{name}.{}", field.name);
+        let offset = format!("offsetof(struct {name}, {})", field.name);
+        rows.push(Row::new(format!("{what} offset"), offset, field.offset as u64));
+        if field.size > 0 {
+            let size = format!("sizeof(((struct {name} *)0)->{})", field.name);
+            rows.push(Row::new(format!("{what} size"), size, field.size as u64));
+        }
+    }
+    rows
+}
+
+/// Every comparison of the tables.
+fn rows() -> Vec<Row> {
+    let mut rows: Vec<Row> = uapi::layouts().flat_map(layout_rows).collect();
+    rows.extend(uapi::ioctls().map(|(name, code)| Row::new(name.to_owned(), name.to_owned(), code.into())));
+    rows.extend(uapi::constants().map(|(name, value)| Row::new(name.to_owned(), name.to_owned(), value)));
+    rows
+}
+
+/// What the comparisons came to.
+#[derive(Debug, Default)]
+struct Outcome {
+    equal: usize,
+    /// What the header has otherwise, or not at all, without being late.
+    wrong: Vec<String>,
+    /// What the header is too old for.
+    lacking: Vec<String>,
+}
+
+/// A C compiler and a directory of headers.
+struct Compiler {
+    /// Where `i915_drm.h` and `drm.h` are.
+    headers: PathBuf,
+    /// Where the program is made, with a link `drm` to the headers: other headers are the system's.
+    directory: PathBuf,
+}
+
+impl Compiler {
+    /// Compares `rows` with the headers.
+    fn compare(&self, mut rows: Vec<Row>) -> Outcome {
+        let mut outcome = Outcome::default();
+        if let Err(lines) = self.build(&rows) {
+            let mut line = 0;
+            rows.retain(|row| {
+                line += 1;
+                if lines.contains(&line) {
+                    match row.late() {
+                        Some(since) => outcome.lacking.push(format!("{} (since {since})", row.what)),
+                        None => outcome.wrong.push(format!("{}: not in the header", row.what)),
+                    }
+                }
+                !lines.contains(&line)
+            });
+            self.build(&rows).expect("what is left compiles");
+        }
+        let output = Command::new(self.directory.join("rows")).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text.lines().count(), rows.len());
+        for (row, line) in rows.iter().zip(text.lines()) {
+            let value: u64 = line.parse().unwrap();
+            if value == row.value {
+                outcome.equal += 1;
+            } else {
+                outcome.wrong.push(format!("{}: {:#x} here, {value:#x} in C", row.what, row.value));
+            }
+        }
+        outcome
+    }
+
+    /// Builds the program; otherwise the rows that do not compile, counted from 1.
+    fn build(&self, rows: &[Row]) -> Result<(), BTreeSet<usize>> {
+        let mut source = String::from(PROLOGUE);
+        for header in uapi::HEADERS {
+            source += &format!("#include <{}>\n", header.name);
+        }
+        source += "int main(void) {\n#line 1 \"rows\"\n";
+        for row in rows {
+            source += &format!("printf(\"%llu\\n\", (unsigned long long)({}));\n", row.expression);
+        }
+        source += "return 0; }\n";
+        let file = self.directory.join("rows.c");
+        fs::write(&file, source).unwrap();
+        let output = Command::new("cc")
+            .args(["-std=gnu11", "-w", "-fmax-errors=0", "-I"])
+            .arg(&self.directory)
+            .arg("-o")
+            .arg(self.directory.join("rows"))
+            .arg(&file)
+            .output()
+            .unwrap();
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let line = |message: &str| message.strip_prefix("rows:")?.split(':').next()?.parse().ok();
+        let errors = text.lines().filter(|message| message.contains("error"));
+        let lines: BTreeSet<usize> = errors.filter_map(line).collect();
+        assert!(!lines.is_empty(), "{text}");
+        Err(lines)
+    }
+}
+
+/// What the headers of a kernel's tree need to be used as they are, and what printing needs.
+const PROLOGUE: &str = "#define __user\n#include <stddef.h>\n#include <stdio.h>\n#include <fcntl.h>\n";
+
+impl Drop for Compiler {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+/// The compilers there are, one per directory with headers; or why there is none.
+fn compilers(test: &str) -> Result<Vec<Compiler>, String> {
+    if Command::new("cc").arg("--version").output().is_err() {
+        return Err("there is no C compiler `cc`".to_owned());
+    }
+    let named = env::var_os("GEM_COHERENCY_UAPI_HEADERS").unwrap_or_default();
+    let system = ["/usr/include/drm", "/usr/include/libdrm"].map(PathBuf::from);
+    let compilers: Vec<_> = env::split_paths(&named)
+        .chain(system)
+        .filter(|headers| headers.join("i915_drm.h").exists())
+        .enumerate()
+        .map(|(index, headers)| {
+            let name = format!("gem-coherency-{}-{test}-{index}", std::process::id());
+            let directory = env::temp_dir().join(name);
+            fs::create_dir_all(&directory).unwrap();
+            symlink(&headers, directory.join("drm")).unwrap();
+            Compiler { headers, directory }
+        })
+        .collect();
+    if compilers.is_empty() {
+        return Err("there is no i915_drm.h (Debian: libdrm-dev)".to_owned());
+    }
+    Ok(compilers)
+}
+
+/// Prints a line that the test harness does not keep back.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+#[test]
+fn the_tables_agree_with_the_headers() {
+    let compilers = match compilers("tables") {
+        Ok(compilers) => compilers,
+        Err(why) => return say(&format!("{why}: {} comparisons skipped", rows().len())),
+    };
+    for compiler in compilers {
+        let outcome = compiler.compare(rows());
+        println!(
+            "{}: {} equal, {} skipped",
+            compiler.headers.display(),
+            outcome.equal,
+            outcome.lacking.len()
+        );
+        for lacking in &outcome.lacking {
+            println!("skipped, the header is older: {lacking}");
+        }
+        assert!(outcome.wrong.is_empty(), "{}", outcome.wrong.join("\n"));
+        assert!(outcome.equal > 200, "{outcome:?}");
+    }
+}
+
+#[test]
+fn wrong_rows_are_reported() {
+    let compilers = match compilers("wrong") {
+        Ok(compilers) => compilers,
+        Err(why) => return say(&format!("{why}: 1 negative test skipped")),
+    };
+    let wrong = Layout {
+        name: "drm_i915_gem_wait",
+        size: 24,
+        fields: &[
+            Field { name: "bo_handle", offset: 0, size: 4 },
+            Field { name: "timeout_ns", offset: 4, size: 4 },
+            Field { name: "no_such_field", offset: 8, size: 8 },
+        ],
+    };
+    for compiler in compilers {
+        let outcome = compiler.compare(layout_rows(&wrong));
+        let expected = [
+            "drm_i915_gem_wait.no_such_field offset: not in the header",
+            "drm_i915_gem_wait.no_such_field size: not in the header",
+            "drm_i915_gem_wait size: 0x18 here, 0x10 in C",
+            "drm_i915_gem_wait.timeout_ns offset: 0x4 here, 0x8 in C",
+            "drm_i915_gem_wait.timeout_ns size: 0x4 here, 0x8 in C",
+        ];
+        assert_eq!(outcome.wrong, expected);
+        assert_eq!((outcome.equal, outcome.lacking.len()), (2, 0));
+    }
+}
