@@ -189,6 +189,8 @@ pub trait Drm: Send + Sync + fmt::Debug {
     fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()>;
 
     /// GEM_MADVISE: says whether the contents are needed, and learns whether they are still there.
+    ///
+    /// An object that has no pages is purged at once by [`Advice::DontNeed`].
     fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained>;
 
     /// PRIME_HANDLE_TO_FD: a dma-buf of the object.
@@ -202,6 +204,6 @@ pub trait Drm: Send + Sync + fmt::Debug {
     /// The implementation brings a batch of its own (MI_BATCH_BUFFER_END) and waits for nothing.
     fn execute(&self, objects: &[ExecObject]) -> Result<()>;
 
-    /// What is open now.
+    /// What is open now, without what `execute` brings.
     fn open_counts(&self) -> OpenCounts;
 }

@@ -46,8 +46,8 @@ pub(super) fn mmap_offset(fd: BorrowedFd<'_>, handle: Handle, mode: MmapMode) ->
 /// Maps `size_bytes` at `offset` of the device file: mmap(2), shared, for reading and writing.
 ///
 /// # Errors
-/// [`Error::Ioctl`] naming `mmap`: EINVAL for an offset that was not given out and, before kernel
-/// 6.12, a size other than the object's; EACCES for another file's object; ENOMEM; ENODEV.
+/// [`Error::Ioctl`] naming `mmap`: EINVAL for an offset that was not given out, and a size past the
+/// object's; EACCES for another file's object; ENOMEM; ENODEV.
 pub(super) fn mmap(file: &File, offset: u64, size_bytes: u64) -> Result<MmapRaw> {
     let mapped = MmapOptions::new().offset(offset).len(size_bytes as usize).map_raw(file);
     mapped.map_err(|error| Error::Ioctl {
@@ -87,7 +87,7 @@ pub(super) fn mmap_legacy(
 ///
 /// # Errors
 /// ENODEV on discrete devices; EINVAL for domains of the GPU, and for a write domain that is not
-/// what is read; EFAULT for a purged object; ENOMEM; EIO on a wedged GPU. No domain to read is no
+/// what is read; EFAULT for an object that is purged or, without pages, not needed; ENOMEM. No domain to read is no
 /// error, whatever the handle.
 pub(super) fn set_domain(fd: BorrowedFd<'_>, handle: Handle, read: Domains, write: Domains) -> Result<()> {
     let mut args = drm_i915_gem_set_domain {

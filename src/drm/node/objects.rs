@@ -35,7 +35,8 @@ fn named(request: &'static str, raw: u32) -> Result<Handle> {
 /// Makes an object: `DRM_IOCTL_I915_GEM_CREATE`, 0xc010645b.
 ///
 /// # Errors
-/// EINVAL for size 0 and one that wraps around, E2BIG, ENOMEM.
+/// EINVAL for size 0 and one that wraps around; ENOMEM; E2BIG past 2^31 pages, from kernel 6.2 only
+/// on discrete devices (elsewhere past 2^63 bytes: pages are found when they are used).
 pub(super) fn create(fd: BorrowedFd<'_>, size: u64) -> Result<Created> {
     let mut args = drm_i915_gem_create { size, ..Default::default() };
     // SAFETY: no address in it; integers only.
@@ -107,6 +108,8 @@ pub(super) fn caching(fd: BorrowedFd<'_>, handle: Handle) -> Result<CachingMode>
 }
 
 /// Says whether the contents are needed: `DRM_IOCTL_I915_GEM_MADVISE`, 0xc00c6466.
+///
+/// An object that has no pages yet, or no more, is purged at once when its contents are not needed.
 pub(super) fn madvise(fd: BorrowedFd<'_>, handle: Handle, advice: Advice) -> Result<Retained> {
     let madv = match advice {
         Advice::WillNeed => I915_MADV_WILLNEED,

@@ -62,7 +62,8 @@ pub fn find() -> Found {
 
 /// Looks for nodes of i915 in `directory`.
 ///
-/// Every node is opened for a moment, to ask which driver it belongs to.
+/// Every node is opened for a moment, to ask which driver it belongs to. A primary node that has no
+/// DRM master has this process as one for that moment.
 pub fn find_in(directory: &Path) -> Found {
     let mut found = Found { directory: directory.to_owned(), nodes: Vec::new(), others: Vec::new() };
     let names = match names(directory) {

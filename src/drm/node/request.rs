@@ -82,6 +82,47 @@ mod tests {
         }
     }
 
+    /// Keeps what events say, as text.
+    struct Events(std::sync::Mutex<Vec<String>>);
+
+    impl tracing::Subscriber for &'static Events {
+        fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
+            true
+        }
+        fn new_span(&self, _: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+            tracing::span::Id::from_u64(1)
+        }
+        fn record(&self, _: &tracing::span::Id, _: &tracing::span::Record<'_>) {}
+        fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
+        fn event(&self, event: &tracing::Event<'_>) {
+            let mut text = event.metadata().target().to_owned();
+            event.record(&mut |field: &tracing::field::Field, value: &dyn std::fmt::Debug| {
+                text += &format!(" {field}={value:?}");
+            });
+            self.0.lock().unwrap().push(text);
+        }
+        fn enter(&self, _: &tracing::span::Id) {}
+        fn exit(&self, _: &tracing::span::Id) {}
+    }
+
+    #[test]
+    fn every_request_is_an_event_with_its_errno() {
+        use std::os::fd::AsFd;
+        static EVENTS: Events = Events(std::sync::Mutex::new(Vec::new()));
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let mut args = crate::uapi::drm::drm_gem_close::default();
+        tracing::subscriber::with_default(&EVENTS, || {
+            // SAFETY: the struct holds no address, and its fields are integers.
+            unsafe { call(null.as_fd(), crate::uapi::drm::DRM_IOCTL_GEM_CLOSE, Some(7), &mut args) }
+        })
+        .unwrap_err();
+        let events = EVENTS.0.lock().unwrap();
+        let [event] = &events[..] else { panic!("{events:?}") };
+        for part in ["drm::node", "DRM_IOCTL_GEM_CLOSE", "handle=7", "errno=ENOTTY", "elapsed_us="] {
+            assert!(event.contains(part), "{event}");
+        }
+    }
+
     #[test]
     fn an_error_keeps_the_errno_and_names_the_request() {
         use std::os::fd::AsFd;
