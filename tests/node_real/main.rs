@@ -1,0 +1,143 @@
+//! What an open i915 file answers, on the real driver.
+//!
+//! Runs on the first i915 node of /dev/dri, or on the one that `--device PATH` names; without one
+//! every test is skipped, and that is printed and counted. `--destructive` adds the tests that
+//! wedge the GPU and unplug the device, for virtual machines. Other words select tests by name.
+
+mod access;
+mod device;
+mod objects;
+mod platforms;
+
+use std::env;
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use gem_coherency::Result;
+use gem_coherency::drm::node::{Found, Node, find};
+use gem_coherency::drm::{Drm, Param};
+use nix::errno::Errno;
+
+use platforms::{Expected, PLATFORMS};
+
+/// What a test is given.
+struct Bench {
+    path: PathBuf,
+    found: Found,
+    /// What is expected of this platform, if it is known.
+    expected: Option<&'static Expected>,
+}
+
+/// Why a test was not made.
+type Skip = Option<String>;
+
+/// A test: its claim, what it does, and whether it harms the device.
+struct Test {
+    name: &'static str,
+    run: fn(&Bench) -> Skip,
+    harms: bool,
+}
+
+/// The [`Test`] that a function is.
+macro_rules! test {
+    ($name:ident) => {
+        crate::Test { name: stringify!($name), run: $name, harms: false }
+    };
+    ($name:ident, harms) => {
+        crate::Test { name: stringify!($name), run: $name, harms: true }
+    };
+}
+use test;
+
+/// The row of the platform, or a skip.
+macro_rules! expected {
+    ($bench:expr) => {
+        match $bench.expected {
+            Some(expected) => expected,
+            None => return Some("the platform is not in this test's table".to_owned()),
+        }
+    };
+}
+use expected;
+
+fn main() -> ExitCode {
+    let mut device = None;
+    let mut destructive = false;
+    let mut words = Vec::new();
+    let mut args = env::args().skip(1);
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--device" => device = args.next().map(PathBuf::from),
+            "--destructive" => destructive = true,
+            "--open" => return device::open_and_say(args.next()),
+            _ if arg.starts_with('-') => {}
+            _ => words.push(arg),
+        }
+    }
+    let mut tests: Vec<&Test> =
+        [device::TESTS, objects::TESTS, access::TESTS].into_iter().flatten().collect();
+    tests.sort_by_key(|test| test.harms);
+    let found = find();
+    let path = match device.map_or_else(|| found.first().map(Path::to_owned), Ok) {
+        Ok(path) => path,
+        Err(error) => {
+            println!("{error}\nno i915 node: {} tests skipped", tests.len());
+            return ExitCode::SUCCESS;
+        }
+    };
+    let node = Node::open(&path).unwrap();
+    let id = node.param(Param::ChipsetId).unwrap();
+    let expected = PLATFORMS.iter().find(|row| id & row.ids.0 == row.ids.1);
+    println!(
+        "{}: 8086:{id:04x} ({}), kernel {}",
+        path.display(),
+        expected.map_or("not in this test's table", |row| row.name),
+        node.kernel()
+    );
+    drop(node);
+    let bench = Bench { path, found, expected };
+    let (mut passed, mut failed, mut skipped) = (0, 0, 0);
+    for Test { name, run, harms } in tests {
+        if !words.is_empty() && !words.iter().any(|word| name.contains(word.as_str())) {
+            continue;
+        }
+        let result = if *harms && !destructive {
+            Ok(Some("only with --destructive".to_owned()))
+        } else {
+            catch_unwind(AssertUnwindSafe(|| run(&bench)))
+        };
+        let (count, word) = match result {
+            Ok(None) => (&mut passed, "ok".to_owned()),
+            Ok(Some(why)) => (&mut skipped, format!("skipped: {why}")),
+            Err(_) => (&mut failed, "FAILED".to_owned()),
+        };
+        *count += 1;
+        println!("test {name} ... {word}");
+    }
+    println!("{passed} passed, {failed} failed, {skipped} skipped");
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+impl Bench {
+    /// A node of its own for each test, so that what is open on it is the test's.
+    fn open(&self) -> Node {
+        Node::open(&self.path).unwrap()
+    }
+}
+
+#[track_caller]
+fn errno<T: Debug>(expected: Errno, result: Result<T>) {
+    assert_eq!(result.map_err(|error| error.errno()).unwrap_err(), expected);
+}
+
+/// Whether a request was done as `allowed` says, or was refused with `errno`.
+#[track_caller]
+fn allowed_or<T: Debug>(allowed: bool, refusal: Errno, result: Result<T>) -> Option<T> {
+    if allowed {
+        return Some(result.unwrap());
+    }
+    errno(refusal, result);
+    None
+}
