@@ -1,0 +1,150 @@
+//! Models of the races that `gem_coherency::tracking` must win, on the production types.
+//!
+//! One race per file in `tests/`: on top its invariant, its preemption bound and how long it takes;
+//! below, the model, and broken twins that loom must reject. Run all of them with
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" cargo test -p loom-tests --release
+//! ```
+//!
+//! Without `--cfg loom` there is nothing to run, and zero tests pass.
+//!
+//! What the models take for granted about hardware: CPU caches are coherent with each other, a flush
+//! writes back what the coherent caches hold when it happens, and it has happened when the fence
+//! after it has. What they check is everything else: that the flush of a line comes after its store
+//! in every execution that the C++ memory model allows, and before the access that needs it.
+#![cfg(loom)]
+
+use gem_coherency::tracking::{Flight, Landing, Tracked, land};
+use gem_coherency::units::LineRange;
+use gem_coherency::vocabulary::CacheLevel;
+use loom::cell::UnsafeCell;
+use loom::sync::atomic::{AtomicU64, Ordering};
+
+/// Runs `model` in every interleaving with at most `preemptions` forced switches; `None` for all.
+pub fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = preemptions;
+    builder.check(model);
+}
+
+/// Data of a few cache lines as the CPU and as a non-coherent agent see it; newer values are greater.
+///
+/// Every access is relaxed: nothing here orders anything, so that what is seen is what the tracking
+/// promises.
+pub struct Memory {
+    cpu: Vec<AtomicU64>,
+    memory: Vec<AtomicU64>,
+}
+
+impl Memory {
+    /// `lines` lines that hold 0 for everyone.
+    pub fn new(lines: usize) -> Self {
+        let zeros = || (0..lines).map(|_| AtomicU64::new(0)).collect();
+        Self { cpu: zeros(), memory: zeros() }
+    }
+
+    /// The CPU stores `value` into `line`, through its cache.
+    pub fn store(&self, line: u64, value: u64) {
+        self.cpu[line as usize].store(value, Ordering::Relaxed);
+    }
+
+    /// The GPU stores `value` into `line`, around the cache.
+    pub fn gpu_store(&self, line: u64, value: u64) {
+        self.memory[line as usize].store(value, Ordering::Relaxed);
+    }
+
+    /// The line is written back. `fetch_max`, because two flushes of a line cannot bring an older
+    /// value back: the second one finds what the coherent caches hold then.
+    pub fn flush(&self, lines: LineRange) {
+        for line in lines.indices() {
+            let value = self.cpu[line as usize].load(Ordering::Relaxed);
+            self.memory[line as usize].fetch_max(value, Ordering::Relaxed);
+        }
+    }
+
+    /// The line leaves the cache, so that the next load fetches it from memory.
+    pub fn invalidate(&self, lines: LineRange) {
+        for line in lines.indices() {
+            let value = self.memory[line as usize].load(Ordering::Relaxed);
+            self.cpu[line as usize].fetch_max(value, Ordering::Relaxed);
+        }
+    }
+
+    /// What the CPU loads from `line`.
+    pub fn load(&self, line: u64) -> u64 {
+        self.cpu[line as usize].load(Ordering::Relaxed)
+    }
+
+    /// What the GPU or the display loads from `line`.
+    pub fn gpu_load(&self, line: u64) -> u64 {
+        self.memory[line as usize].load(Ordering::Relaxed)
+    }
+}
+
+/// An object that is tracked, with its data.
+pub struct Object {
+    /// What is tracked.
+    pub tracked: Tracked,
+    /// The data.
+    pub memory: Memory,
+}
+
+impl Object {
+    /// An object of `lines` lines, all of them 0 and in memory.
+    pub fn new(lines: usize) -> Self {
+        let tracked = Tracked::new(64 * lines as u64, CacheLevel::None).expect("a small map");
+        Self { tracked, memory: Memory::new(lines) }
+    }
+
+    /// Stores `value` into `line` and marks it dirty, as a write guard does.
+    pub fn write(&self, line: u64, value: u64) {
+        self.memory.store(line, value);
+        self.mark(line);
+    }
+
+    /// Marks `line` dirty.
+    pub fn mark(&self, line: u64) {
+        self.tracked.dirty().mark(LineRange::new(line, line + 1)).expect("a line of the object");
+    }
+
+    /// Announces a flight over all lines.
+    pub fn begin_flight(&self) -> Flight<'_> {
+        self.tracked.begin_flight(self.tracked.dirty().all()).expect("all lines are in the object")
+    }
+
+    /// Flushes every dirty line, up to and with the fence; the flight is still open.
+    pub fn flush(&self) -> Flight<'_> {
+        let mut flight = self.begin_flight();
+        flight.take_dirty(|run| self.memory.flush(run));
+        flight
+    }
+
+    /// Makes memory current, as a submission or a scanout pin does.
+    pub fn make_current(&self) {
+        loop {
+            match land([self.flush()]) {
+                Landing::InMemory => return,
+                Landing::Again => {}
+            }
+        }
+    }
+}
+
+/// Something of the kernel's that changes by one ioctl and is relied on by others: a handle, a level.
+///
+/// Loom refuses a change that is not ordered with every use.
+#[derive(Default)]
+pub struct Kernel(UnsafeCell<()>, AtomicU64);
+
+impl Kernel {
+    /// The ioctl that changes it.
+    pub fn change(&self, value: u64) {
+        self.0.with_mut(|_| self.1.store(value, Ordering::Relaxed));
+    }
+
+    /// What it is now.
+    pub fn get(&self) -> u64 {
+        self.0.with(|_| self.1.load(Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,83 @@
+//! A close against a submission, and against another close.
+//!
+//! Invariant: a submission that has begun keeps its handle until it ends (the kernel may give a
+//! closed handle to a new object, and the submission would be about that one), and of two closes one
+//! gives the handle back.
+//! Preemption bound: none. Time: TIME.
+#![cfg(loom)]
+
+use gem_coherency::tracking::{Blocked, ObjectWord};
+use gem_coherency::vocabulary::CacheLevel;
+use loom::sync::Arc;
+use loom::thread;
+use loom_tests::{Kernel, check};
+
+/// The word, and the kernel's handle: 1 is open, 0 is closed.
+struct Object {
+    word: ObjectWord,
+    handle: Kernel,
+}
+
+/// Both threads close; the second one submits first, with what it gets from `submit`.
+fn model(submit: fn(&Object)) {
+    check(None, move || {
+        let object = Arc::new(Object { word: ObjectWord::new(CacheLevel::Llc), handle: Kernel::default() });
+        object.handle.change(1);
+        let other = thread::spawn({
+            let object = Arc::clone(&object);
+            move || close(&object)
+        });
+        submit(&object);
+        let here = close(&object);
+        let there = other.join().unwrap();
+        assert_eq!(u32::from(here) + u32::from(there), 1, "one close gives the handle back");
+    });
+}
+
+/// Closes the handle if the word allows it.
+fn close(object: &Object) -> bool {
+    match object.word.close() {
+        Ok(_) => {
+            assert_eq!(object.handle.get(), 1, "closed twice");
+            object.handle.change(0);
+            true
+        }
+        Err(blocked) => {
+            let in_use = Blocked::InUse { writers: 0, readers: 0, submits: 1 };
+            assert!(blocked == in_use || blocked == Blocked::Closed, "{blocked:?}");
+            false
+        }
+    }
+}
+
+#[test]
+fn a_submission_keeps_its_handle_until_it_ends() {
+    model(|object| match object.word.begin_submit() {
+        Ok(_) => {
+            assert_eq!(object.handle.get(), 1, "submitted a closed handle");
+            object.word.end_submit();
+        }
+        Err(blocked) => assert_eq!(blocked, Blocked::Closed),
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn looking_whether_it_is_closed_is_not_enough() {
+    model(|object| {
+        if !object.word.state().is_closed() {
+            assert_eq!(object.handle.get(), 1, "submitted a closed handle");
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_submission_that_ends_before_the_ioctl_loses_its_handle() {
+    model(|object| {
+        if object.word.begin_submit().is_ok() {
+            object.word.end_submit();
+            assert_eq!(object.handle.get(), 1, "submitted a closed handle");
+        }
+    });
+}

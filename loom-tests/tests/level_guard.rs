@@ -1,0 +1,72 @@
+//! A change of the level against a guard.
+//!
+//! Invariant: while a guard is open the kernel has the level that the guard saw when it began, and
+//! while the level is being changed no guard begins.
+//! Preemption bound: none. Time: TIME.
+#![cfg(loom)]
+
+use gem_coherency::tracking::{Blocked, ObjectWord};
+use gem_coherency::vocabulary::CacheLevel;
+use loom::sync::Arc;
+use loom::thread;
+use loom_tests::{Kernel, check};
+
+/// The word, and the kernel's level; the model begins with `Llc` (1) and changes to `None` (0).
+struct Object {
+    word: ObjectWord,
+    kernel: Kernel,
+}
+
+fn model(change: fn(&Object)) {
+    check(None, move || {
+        let object = Arc::new(Object { word: ObjectWord::new(CacheLevel::Llc), kernel: Kernel::default() });
+        object.kernel.change(1);
+        let other = thread::spawn({
+            let object = Arc::clone(&object);
+            move || change(&object)
+        });
+        match object.word.begin_write() {
+            Ok(state) => {
+                let cached = u64::from(state.level() == CacheLevel::Llc);
+                assert_eq!(object.kernel.get(), cached, "the guard saw another level");
+                assert_eq!(object.kernel.get(), cached, "the level changed under the guard");
+                object.word.end_write();
+            }
+            Err(blocked) => assert_eq!(blocked, Blocked::Changing),
+        }
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn the_level_does_not_change_under_a_guard() {
+    model(|object| match object.word.begin_level_change(CacheLevel::None) {
+        Ok(_) => {
+            object.kernel.change(0);
+            object.word.end_level_change(CacheLevel::None);
+        }
+        Err(blocked) => assert_eq!(blocked, Blocked::InUse { writers: 1, readers: 0, submits: 0 }),
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn looking_for_guards_before_the_change_is_not_enough() {
+    model(|object| {
+        if object.word.state().writers() == 0 {
+            object.kernel.change(0);
+            object.word.end_level_change(CacheLevel::None);
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "Causality violation")]
+fn a_change_in_the_word_alone_lets_a_guard_in_before_the_ioctl() {
+    model(|object| {
+        if object.word.begin_level_change(CacheLevel::None).is_ok() {
+            object.word.end_level_change(CacheLevel::None);
+            object.kernel.change(0);
+        }
+    });
+}

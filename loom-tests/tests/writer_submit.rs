@@ -1,0 +1,62 @@
+//! A writer against a submitter.
+//!
+//! Invariant: a submission that began after the writer's guard was closed shows the GPU what the
+//! writer stored; one that began before shows the old or the new data, and loses nothing.
+//! Preemption bound: none. Time: TIME.
+#![cfg(loom)]
+
+use gem_coherency::tracking::ObjectWord;
+use loom::sync::Arc;
+use loom::thread;
+use loom_tests::{Object, check};
+
+/// The writer's part, after `begin_write`.
+type Writer = fn(&Object, &ObjectWord);
+
+fn model(writer: Writer) {
+    check(None, move || {
+        let object = Arc::new(Object::new(1));
+        object.tracked.word().begin_write().expect("nothing blocks it");
+        let other = Arc::clone(&object);
+        let thread = thread::spawn(move || writer(&other, other.tracked.word()));
+
+        let state = object.tracked.word().begin_submit().expect("nothing blocks it");
+        object.make_current();
+        if state.writers() == 0 {
+            assert_eq!(object.memory.gpu_load(0), 1, "submitted after the end of the write");
+        }
+        object.tracked.word().end_submit();
+
+        thread.join().unwrap();
+        object.make_current();
+        assert_eq!(object.memory.gpu_load(0), 1, "submitted at last");
+    });
+}
+
+#[test]
+fn a_submission_after_the_end_of_a_write_sees_the_data() {
+    model(|object, word| {
+        object.write(0, 1);
+        word.end_write();
+    });
+}
+
+#[test]
+#[should_panic(expected = "submitted")]
+fn a_mark_before_the_store_loses_the_line() {
+    model(|object, word| {
+        object.mark(0);
+        object.memory.store(0, 1);
+        word.end_write();
+    });
+}
+
+#[test]
+#[should_panic(expected = "submitted after the end of the write")]
+fn a_mark_after_the_end_of_the_write_comes_too_late() {
+    model(|object, word| {
+        object.memory.store(0, 1);
+        word.end_write();
+        object.mark(0);
+    });
+}
