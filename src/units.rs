@@ -103,11 +103,6 @@ impl LineRange {
         self.first == self.end
     }
 
-    /// Whether a line is in both.
-    pub const fn overlaps(self, other: Self) -> bool {
-        self.first < other.end && other.first < self.end && !self.is_empty() && !other.is_empty()
-    }
-
     /// How many bytes the lines hold.
     pub const fn bytes(self) -> u64 {
         self.count() * LINE_BYTES

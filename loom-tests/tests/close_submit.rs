@@ -3,7 +3,7 @@
 //! Invariant: a submission that has begun keeps its handle until it ends (the kernel may give a
 //! closed handle to a new object, and the submission would be about that one), and of two closes one
 //! gives the handle back.
-//! Preemption bound: none. Time: TIME.
+//! Preemption bound: none. Time: 0.1 s.
 #![cfg(loom)]
 
 use gem_coherency::tracking::{Blocked, ObjectWord};

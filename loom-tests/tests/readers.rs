@@ -2,7 +2,7 @@
 //!
 //! Invariant: a reader that finds no stale line, because the other one took it, does not load before
 //! the line was invalidated.
-//! Preemption bound: none. Time: TIME.
+//! Preemption bound: none. Time: 1.1 s.
 #![cfg(loom)]
 
 use gem_coherency::tracking::{Landing, land};

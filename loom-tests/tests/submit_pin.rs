@@ -3,7 +3,7 @@
 //! Invariant: whoever goes on finds in memory what was dirty before it began, also where the other
 //! one took the line and is still flushing it, and also where the other one fails. No order of
 //! objects makes the two wait for each other.
-//! Preemption bound: 3. Time: TIME.
+//! Preemption bound: none. Time: 6.3 s.
 #![cfg(loom)]
 
 use std::process::Command;

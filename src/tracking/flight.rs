@@ -7,7 +7,8 @@
 //!
 //! Nobody waits while a flight of its own is open, so that flights over several objects, in any
 //! order, cannot wait for each other in a circle; and nobody waits for a flight that began later, so
-//! that no thread waits for ever.
+//! that no thread waits for ever. Flights over other lines of the same object are waited for too: one
+//! of them may have taken a note of stores, which is about the whole object.
 
 use std::sync::PoisonError;
 
@@ -65,7 +66,7 @@ impl Tracked {
         let mut board = self.flights.lock();
         let number = board.next;
         board.next += 1;
-        board.open.push(Open { number, range });
+        board.open.push(number);
         Ok(Flight {
             object: self,
             range,
@@ -77,13 +78,6 @@ impl Tracked {
     }
 }
 
-/// A flight that has not ended.
-#[derive(Debug)]
-struct Open {
-    number: u64,
-    range: LineRange,
-}
-
 /// The flights of one object.
 #[derive(Debug, Default)]
 struct Board {
@@ -91,8 +85,8 @@ struct Board {
     next: u64,
     /// Flights that ended without landing.
     failures: u64,
-    /// Flights that have not ended; two or three at most.
-    open: Vec<Open>,
+    /// The numbers of the flights that have not ended: one for each thread that is flushing.
+    open: Vec<u64>,
 }
 
 /// The board, and who waits for it to change.
@@ -199,9 +193,9 @@ impl<'a> Flight<'a> {
         self.landed = true;
         let flights = &self.object.flights;
         let mut board = flights.lock();
-        board.open.retain(|open| open.number != self.number);
+        board.open.retain(|&open| open != self.number);
         flights.ended.notify_all();
-        Wait { object: self.object, range: self.range, until: board.next, failures: self.failures }
+        Wait { object: self.object, until: board.next, failures: self.failures }
     }
 }
 
@@ -230,7 +224,7 @@ impl Drop for Flight<'_> {
         }
         let mut board = flights.lock();
         board.failures += 1;
-        board.open.retain(|open| open.number != self.number);
+        board.open.retain(|&open| open != self.number);
         flights.ended.notify_all();
     }
 }
@@ -238,7 +232,6 @@ impl Drop for Flight<'_> {
 /// A flight that has ended, and the flights it may have to wait for: those that began before `until`.
 struct Wait<'a> {
     object: &'a Tracked,
-    range: LineRange,
     until: u64,
     failures: u64,
 }
@@ -247,7 +240,7 @@ impl Wait<'_> {
     fn wait(self) -> Landing {
         let flights = &self.object.flights;
         let mut board = flights.lock();
-        while board.open.iter().any(|open| open.number < self.until && open.range.overlaps(self.range)) {
+        while board.open.iter().any(|&open| open < self.until) {
             board = flights.ended.wait(board).unwrap_or_else(PoisonError::into_inner);
         }
         if board.failures == self.failures { Landing::InMemory } else { Landing::Again }

@@ -76,7 +76,7 @@ impl LineMap {
     pub fn mark(&self, lines: LineRange) -> Result<()> {
         self.check(lines)?;
         for (_, word, mask) in self.words(lines) {
-            // Release pairs with the Acquire of `take` and `any`: who finds the bit sees the store.
+            // Release pairs with the Acquire of `take`: who finds the bit sees the store.
             // A read-modify-write for whole pages too: a plain store would end the release sequence
             // of another thread's mark, and with it the promise made to that thread.
             word.fetch_or(mask, Ordering::Release);
@@ -103,13 +103,16 @@ impl LineMap {
         let mut taken = 0;
         let mut run = LineRange::new(0, 0);
         for (page, word, mask) in self.words(lines) {
-            // Acquire pairs with the Release of `mark`: a flush of the line, after this, flushes the
-            // store. It also pairs with the Release of another thread's `take`, which has emptied the
-            // word: that thread's flight is then visible to `land`.
-            if word.load(Ordering::Acquire) & mask == 0 {
+            // Relaxed: a line whose mark happened before this call is found, because a load cannot
+            // read what is older than what it must know; and a word that another thread's `take` has
+            // emptied was emptied in a flight that began before this one ends, which the lock of the
+            // flights orders.
+            if word.load(Ordering::Relaxed) & mask == 0 {
                 continue;
             }
-            let mut bits = word.fetch_and(!mask, Ordering::AcqRel) & mask;
+            // Acquire pairs with the Release of `mark`: the flush of the line, after this, flushes
+            // the store.
+            let mut bits = word.fetch_and(!mask, Ordering::Acquire) & mask;
             while bits != 0 {
                 let start = bits.trailing_zeros();
                 let length = (bits >> start).trailing_ones();
@@ -134,8 +137,8 @@ impl LineMap {
 
     /// Whether a line of `lines` is marked; false says nothing about lines that are being flushed.
     pub fn any(&self, lines: LineRange) -> bool {
-        // Acquire: as in `take`.
-        self.words(lines).any(|(_, word, mask)| word.load(Ordering::Acquire) & mask != 0)
+        // Relaxed: as in `take`.
+        self.words(lines).any(|(_, word, mask)| word.load(Ordering::Relaxed) & mask != 0)
     }
 
     /// How many lines are marked.

@@ -1,0 +1,221 @@
+//! The object word: which transition is blocked by what, and that blocked means unchanged.
+#![cfg(not(loom))]
+
+use gem_coherency::Error;
+use gem_coherency::tracking::{Blocked, ObjectWord, State};
+use gem_coherency::vocabulary::{CacheLevel, Handle};
+use nix::errno::Errno;
+
+type Transition = fn(State) -> Result<State, Blocked>;
+
+/// The transition that undoes another one.
+type Ending = fn(State) -> State;
+
+/// Every transition that can be blocked.
+const TRANSITIONS: &[(&str, Transition)] = &[
+    ("begin_read", State::begin_read),
+    ("begin_write", State::begin_write),
+    ("begin_submit", State::begin_submit),
+    ("change to none", |state| state.begin_level_change(CacheLevel::None)),
+    ("change to llc", |state| state.begin_level_change(CacheLevel::Llc)),
+    ("pin at none", |state| state.pin_screen(CacheLevel::None)),
+    ("pin at llc", |state| state.pin_screen(CacheLevel::Llc)),
+    ("set_dont_need", State::set_dont_need),
+    ("set_will_need", State::set_will_need),
+    ("purge", State::purge),
+    ("close", State::close),
+];
+
+fn llc() -> State {
+    State::new(CacheLevel::Llc)
+}
+
+/// Checks that in `state` exactly the transitions named in `blocked` are blocked, each by its cause.
+#[track_caller]
+fn case(state: State, blocked: &[(&str, Blocked)]) {
+    for (name, transition) in TRANSITIONS {
+        let expected = blocked.iter().find(|(blocked, _)| blocked == name).map(|(_, cause)| *cause);
+        assert_eq!(transition(state).err(), expected, "{name} in {state:?}");
+    }
+}
+
+#[track_caller]
+fn every(cause: Blocked, but: &[&str], state: State) {
+    let blocked: Vec<_> =
+        TRANSITIONS.iter().filter(|(name, _)| !but.contains(name)).map(|(name, _)| (*name, cause)).collect();
+    case(state, &blocked);
+}
+
+#[test]
+fn nothing_blocks_a_new_object() {
+    case(llc(), &[]);
+}
+
+#[test]
+fn open_guards_and_submissions_block_close_level_and_dont_need() {
+    for (state, writers, readers, submits) in [
+        (llc().begin_write(), 1, 0, 0),
+        (llc().begin_read(), 0, 1, 0),
+        (llc().begin_submit(), 0, 0, 1),
+        (llc().begin_read().and_then(State::begin_read).and_then(State::begin_write), 1, 2, 0),
+    ] {
+        let in_use = Blocked::InUse { writers, readers, submits };
+        let blocked =
+            ["change to none", "change to llc", "set_dont_need", "close"].map(|name| (name, in_use));
+        case(state.unwrap(), &blocked);
+    }
+}
+
+#[test]
+fn what_was_opened_and_closed_blocks_nothing() {
+    let state = llc().begin_write().unwrap().end_write().begin_read().unwrap().end_read();
+    let state =
+        state.begin_submit().unwrap().end_submit().pin_screen(CacheLevel::Llc).unwrap().unpin_screen();
+    assert_eq!(state, llc());
+}
+
+#[test]
+fn a_screen_pin_blocks_another_level_close_and_dont_need() {
+    let on_screen = Blocked::OnScreen { level: CacheLevel::Llc, asked: CacheLevel::None };
+    case(
+        llc().pin_screen(CacheLevel::Llc).unwrap(),
+        &[
+            ("change to none", on_screen),
+            ("pin at none", on_screen),
+            ("set_dont_need", Blocked::Pinned),
+            ("close", Blocked::Pinned),
+        ],
+    );
+}
+
+#[test]
+fn the_first_pin_gives_its_level() {
+    let state = llc().pin_screen(CacheLevel::Wt).unwrap();
+    assert_eq!((state.level(), state.screen_pins()), (CacheLevel::Wt, 1));
+    assert_eq!(state.unpin_screen().level(), CacheLevel::Wt);
+}
+
+#[test]
+fn a_level_change_blocks_everything_but_purge() {
+    let state = llc().begin_level_change(CacheLevel::None).unwrap();
+    assert_eq!(state.level(), CacheLevel::Llc, "the old level until the change has ended");
+    every(Blocked::Changing, &["purge"], state);
+    assert_eq!(state.end_level_change(CacheLevel::None), State::new(CacheLevel::None));
+}
+
+#[test]
+fn a_closed_object_blocks_everything() {
+    every(Blocked::Closed, &[], llc().close().unwrap());
+    every(Blocked::Closed, &[], llc().purge().unwrap().close().unwrap());
+}
+
+#[test]
+fn a_purged_object_can_only_be_closed() {
+    every(Blocked::Purged, &["purge", "close"], llc().purge().unwrap());
+}
+
+#[test]
+fn contents_that_are_not_needed_are_not_accessed_until_they_are_needed_again() {
+    let state = llc().set_dont_need().unwrap();
+    let accesses = ["begin_read", "begin_write", "begin_submit", "pin at none", "pin at llc"];
+    case(state, &accesses.map(|name| (name, Blocked::DontNeed)));
+    assert_eq!(state.set_will_need(), Ok(llc()));
+}
+
+#[test]
+fn after_a_failed_flush_nothing_is_submitted_or_shown_until_it_is_mended() {
+    let state = llc().fail();
+    case(state, &["begin_submit", "pin at none", "pin at llc"].map(|name| (name, Blocked::Failed)));
+    assert_eq!(state.mend(), llc());
+}
+
+#[test]
+fn an_end_without_a_begin_changes_nothing() {
+    for end in [State::end_read, State::end_write, State::end_submit, State::unpin_screen] {
+        for state in [llc(), llc().fail().note_gpu_write(), llc().set_dont_need().unwrap()] {
+            assert_eq!(end(state), state);
+        }
+    }
+}
+
+#[test]
+fn a_full_count_is_an_error_and_spills_into_no_other_field() {
+    let counts: [(Transition, Ending); 4] = [
+        (State::begin_read, State::end_read),
+        (State::begin_write, State::end_write),
+        (State::begin_submit, State::end_submit),
+        (|state| state.pin_screen(CacheLevel::Llc), State::unpin_screen),
+    ];
+    for (begin, end) in counts {
+        let mut state = llc();
+        let mut open = 0;
+        let limit = loop {
+            match begin(state) {
+                Ok(next) => (state, open) = (next, open + 1),
+                Err(Blocked::TooManyGuards { limit }) => break limit,
+                Err(other) => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(open, limit);
+        let sum = state.readers() + state.writers() + state.submits() + state.screen_pins();
+        assert_eq!(sum, limit, "{state:?}");
+        assert_eq!((0..limit).fold(state, |state, _| end(state)), llc());
+    }
+}
+
+#[test]
+fn notes_are_kept_apart() {
+    let state = llc().note_gpu_write().note_wc_store().note_gtt_store();
+    assert!(state.has_gpu_write() && state.has_wc_stores() && state.has_gtt_stores());
+    assert_eq!(state.take_gpu_write(), llc().note_wc_store().note_gtt_store());
+    assert_eq!(state.take_wc_stores(), llc().note_gpu_write().note_gtt_store());
+    assert_eq!(state.take_gtt_stores(), llc().note_gpu_write().note_wc_store());
+}
+
+#[test]
+fn the_level_survives_every_other_transition() {
+    for &level in CacheLevel::ALL {
+        let state = State::new(level).begin_write().unwrap().note_gpu_write().fail().set_will_need().unwrap();
+        assert_eq!(state.level(), level);
+    }
+}
+
+#[test]
+fn debug_names_what_is_set() {
+    let state = llc().begin_write().unwrap().begin_read().unwrap().begin_read().unwrap().note_wc_store();
+    assert_eq!(format!("{state:?}"), "llc W1 R2 WC_STORES");
+    assert_eq!(format!("{:?}", llc().close().unwrap()), "llc CLOSED");
+}
+
+#[test]
+fn a_blocked_transition_leaves_the_word_as_it_was() {
+    let word = ObjectWord::new(CacheLevel::Llc);
+    assert!(word.begin_write().is_ok());
+    let before = word.state();
+    assert!(word.close().is_err());
+    assert!(word.begin_level_change(CacheLevel::None).is_err());
+    assert_eq!(word.state(), before);
+    word.end_write();
+    assert!(word.close().is_ok());
+    assert_eq!(word.close(), Err(Blocked::Closed));
+}
+
+#[test]
+fn every_cause_is_an_error_that_names_the_object() {
+    let handle = Handle::new(77).unwrap();
+    for (blocked, errno) in [
+        (Blocked::Closed, Errno::ENOENT),
+        (Blocked::Purged, Errno::EFAULT),
+        (Blocked::DontNeed, Errno::EFAULT),
+        (Blocked::InUse { writers: 1, readers: 2, submits: 3 }, Errno::EBUSY),
+        (Blocked::OnScreen { level: CacheLevel::Wt, asked: CacheLevel::Llc }, Errno::EBUSY),
+        (Blocked::Pinned, Errno::EBUSY),
+        (Blocked::Changing, Errno::EBUSY),
+        (Blocked::TooManyGuards { limit: 4095 }, Errno::EOVERFLOW),
+        (Blocked::Failed, Errno::EIO),
+    ] {
+        let error: Error = blocked.error(handle);
+        assert!(error.to_string().contains("BO 77"), "{error}");
+        assert_eq!(error.errno(), errno);
+    }
+}
