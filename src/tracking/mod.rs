@@ -15,12 +15,15 @@
 //!   stale lines and invalidates them, after the GPU is done; [`land`]; the loads; then
 //!   [`ObjectWord::end_read`].
 
+mod blocked;
 mod flight;
+mod layout;
 mod lines;
 mod state;
 mod word;
 
+pub use blocked::Blocked;
 pub use flight::{Flight, Landing, Taken, Tracked, land};
 pub use lines::LineMap;
-pub use state::{Blocked, State};
+pub use state::State;
 pub use word::ObjectWord;

@@ -1,115 +1,13 @@
-//! The object word's value: its fields, and the transitions as pure functions.
+//! The object word's value: what it says, and its transitions as pure functions.
 
 use std::fmt;
 
-use static_assertions::const_assert;
-
-use crate::error::Error;
-use crate::vocabulary::{CacheLevel, Handle};
-
-/// A few neighbouring bits of the word.
-#[derive(Clone, Copy)]
-struct Field {
-    shift: u32,
-    bits: u32,
-}
-
-impl Field {
-    /// The lowest `bits` bits.
-    const fn lowest(bits: u32) -> Self {
-        Self { shift: 0, bits }
-    }
-
-    /// The next `bits` bits above this field.
-    const fn above(self, bits: u32) -> Self {
-        Self { shift: self.shift + self.bits, bits }
-    }
-
-    /// The greatest value that fits.
-    const fn max(self) -> u64 {
-        (1 << self.bits) - 1
-    }
-
-    /// The field's bits in place.
-    const fn mask(self) -> u64 {
-        self.max() << self.shift
-    }
-}
-
-const WRITERS: Field = Field::lowest(12);
-const READERS: Field = WRITERS.above(12);
-const SUBMITS: Field = READERS.above(12);
-const PINS: Field = SUBMITS.above(8);
-const LEVEL: Field = PINS.above(2);
-const CLOSED: Field = LEVEL.above(1);
-const PURGED: Field = CLOSED.above(1);
-const DONT_NEED: Field = PURGED.above(1);
-const CHANGING: Field = DONT_NEED.above(1);
-const WC_STORES: Field = CHANGING.above(1);
-const GTT_STORES: Field = WC_STORES.above(1);
-const GPU_WROTE: Field = GTT_STORES.above(1);
-const FAILED: Field = GPU_WROTE.above(1);
-
-const_assert!(FAILED.shift + FAILED.bits <= u64::BITS);
-const_assert!(CacheLevel::ALL.len() as u64 == LEVEL.max() + 1);
-const_assert!(WRITERS.max() <= u32::MAX as u64 && READERS.max() <= u32::MAX as u64);
-const_assert!(SUBMITS.max() <= u32::MAX as u64 && PINS.max() <= u32::MAX as u64);
-
-/// Why a transition did not happen; the word is unchanged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocked {
-    /// The object was closed.
-    Closed,
-    /// The kernel took the contents back.
-    Purged,
-    /// The contents are not needed, and the kernel may take them back at any time.
-    DontNeed,
-    /// Guards are open, or submissions are under way.
-    InUse {
-        /// Open write guards.
-        writers: u32,
-        /// Open read guards.
-        readers: u32,
-        /// Submissions that have begun and not ended.
-        submits: u32,
-    },
-    /// The display reads the object, at a level that may not change meanwhile.
-    OnScreen {
-        /// The level it has.
-        level: CacheLevel,
-        /// The level asked for.
-        asked: CacheLevel,
-    },
-    /// The display reads the object.
-    Pinned,
-    /// Another thread is changing the level.
-    Changing,
-    /// A count is at its limit.
-    TooManyGuards {
-        /// The limit.
-        limit: u32,
-    },
-    /// A flush failed, so that memory may not hold what was written.
-    Failed,
-}
-
-impl Blocked {
-    /// The same as an error about `handle`.
-    pub fn error(self, handle: Handle) -> Error {
-        let handle = handle.get();
-        match self {
-            Self::Closed => Error::Closed { handle },
-            Self::Purged => Error::Purged { handle },
-            Self::DontNeed => Error::DontNeed { handle },
-            Self::InUse { writers, readers, submits } => Error::InUse { handle, writers, readers, submits },
-            Self::OnScreen { level, asked } => Error::OnScreen { handle, from: level, to: asked },
-            Self::Pinned => Error::Pinned { handle },
-            Self::Changing => Error::LevelChanging { handle },
-            Self::TooManyGuards { limit } => Error::TooManyGuards { handle, limit },
-            Self::Failed => Error::Unflushed { handle },
-        }
-    }
-}
+use super::blocked::Blocked;
+use super::layout::{
+    CHANGING, CLOSED, DONT_NEED, FAILED, Field, GPU_WROTE, GTT_STORES, LEVEL, PINS, PURGED, READERS, SUBMITS,
+    WC_STORES, WRITERS,
+};
+use crate::vocabulary::CacheLevel;
 
 /// One value of the object word.
 ///

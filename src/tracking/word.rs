@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::state::{Blocked, State};
+use super::blocked::Blocked;
+use super::state::State;
 use crate::sync::{AtomicU64, Ordering};
 use crate::vocabulary::CacheLevel;
 

@@ -1,0 +1,60 @@
+//! Why a transition of the object word does not happen.
+
+use crate::error::Error;
+use crate::vocabulary::{CacheLevel, Handle};
+
+/// Why a transition did not happen; the word is unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// The object was closed.
+    Closed,
+    /// The kernel took the contents back.
+    Purged,
+    /// The contents are not needed, and the kernel may take them back at any time.
+    DontNeed,
+    /// Guards are open, or submissions are under way.
+    InUse {
+        /// Open write guards.
+        writers: u32,
+        /// Open read guards.
+        readers: u32,
+        /// Submissions that have begun and not ended.
+        submits: u32,
+    },
+    /// The display reads the object, at a level that may not change meanwhile.
+    OnScreen {
+        /// The level it has.
+        level: CacheLevel,
+        /// The level asked for.
+        asked: CacheLevel,
+    },
+    /// The display reads the object.
+    Pinned,
+    /// Another thread is changing the level.
+    Changing,
+    /// A count is at its limit.
+    TooManyGuards {
+        /// The limit.
+        limit: u32,
+    },
+    /// A flush failed, so that memory may not hold what was written.
+    Failed,
+}
+
+impl Blocked {
+    /// The same as an error about `handle`.
+    pub fn error(self, handle: Handle) -> Error {
+        let handle = handle.get();
+        match self {
+            Self::Closed => Error::Closed { handle },
+            Self::Purged => Error::Purged { handle },
+            Self::DontNeed => Error::DontNeed { handle },
+            Self::InUse { writers, readers, submits } => Error::InUse { handle, writers, readers, submits },
+            Self::OnScreen { level, asked } => Error::OnScreen { handle, from: level, to: asked },
+            Self::Pinned => Error::Pinned { handle },
+            Self::Changing => Error::LevelChanging { handle },
+            Self::TooManyGuards { limit } => Error::TooManyGuards { handle, limit },
+            Self::Failed => Error::Unflushed { handle },
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Where each field of the object word lies; widths are stated once, places follow from them.
+
+use static_assertions::const_assert;
+
+use crate::vocabulary::CacheLevel;
+
+/// A few neighbouring bits of the word.
+#[derive(Clone, Copy)]
+pub(super) struct Field {
+    pub(super) shift: u32,
+    bits: u32,
+}
+
+impl Field {
+    /// The lowest `bits` bits.
+    const fn lowest(bits: u32) -> Self {
+        Self { shift: 0, bits }
+    }
+
+    /// The next `bits` bits above this field.
+    const fn above(self, bits: u32) -> Self {
+        Self { shift: self.shift + self.bits, bits }
+    }
+
+    /// The greatest value that fits.
+    pub(super) const fn max(self) -> u64 {
+        (1 << self.bits) - 1
+    }
+
+    /// The field's bits in place.
+    pub(super) const fn mask(self) -> u64 {
+        self.max() << self.shift
+    }
+}
+
+pub(super) const WRITERS: Field = Field::lowest(12);
+pub(super) const READERS: Field = WRITERS.above(12);
+pub(super) const SUBMITS: Field = READERS.above(12);
+pub(super) const PINS: Field = SUBMITS.above(8);
+pub(super) const LEVEL: Field = PINS.above(2);
+pub(super) const CLOSED: Field = LEVEL.above(1);
+pub(super) const PURGED: Field = CLOSED.above(1);
+pub(super) const DONT_NEED: Field = PURGED.above(1);
+pub(super) const CHANGING: Field = DONT_NEED.above(1);
+pub(super) const WC_STORES: Field = CHANGING.above(1);
+pub(super) const GTT_STORES: Field = WC_STORES.above(1);
+pub(super) const GPU_WROTE: Field = GTT_STORES.above(1);
+pub(super) const FAILED: Field = GPU_WROTE.above(1);
+
+const_assert!(FAILED.shift + FAILED.bits <= u64::BITS);
+const_assert!(CacheLevel::ALL.len() as u64 == LEVEL.max() + 1);
+const_assert!(WRITERS.max() <= u32::MAX as u64 && READERS.max() <= u32::MAX as u64);
+const_assert!(SUBMITS.max() <= u32::MAX as u64 && PINS.max() <= u32::MAX as u64);
