@@ -57,10 +57,13 @@ assumptions! {
     SnoopedWriteStaysCached = "snooped-write-stays-cached", "A7":
         "Where the GPU snoops, what it wrote may stay dirty in the CPU's caches.",
         "gpu_write_needs_clflush asks for a flush at every cached level";
-    FlushReachesMemory = "flush-reaches-memory", "A8":
+    CleanNotSupplied = "clean-not-supplied", "A8":
+        "Where the GPU snoops, a clean line in the CPU's caches does not answer it; memory does.",
+        "Intel SDM volume 3, 12.4 (MESI: a snoop is answered from M lines, with HITM#)";
+    FlushReachesMemory = "flush-reaches-memory", "A9":
         "A flush of a line writes it back from every cache of the coherence domain, the LLC included, and drops it.",
         "Intel SDM volume 2, CLFLUSH and CLFLUSHOPT";
-    GpuCachesEndWithBatch = "gpu-caches-end-with-batch", "A9":
+    GpuCachesEndWithBatch = "gpu-caches-end-with-batch", "A10":
         "The GPU's own caches are empty of an object's bytes between batches.",
         "intel_engine emit_flush, emit_fini_breadcrumb: every request invalidates before and flushes after";
 }

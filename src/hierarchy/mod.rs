@@ -125,7 +125,10 @@ fn read(view: View, line: Line) -> Effect {
         (View::Allocating | View::LookUp, Line::Clean | Line::Dirty) => {
             Effect::new(Transfer::Nothing, Place::Cache, line)
         }
-        (View::LookUp, Line::Absent) => Effect::new(Transfer::Nothing, Place::Memory, line),
+        (View::LookUp, Line::Absent) | (View::Snooping, Line::Absent | Line::Clean) => {
+            Effect::new(Transfer::Nothing, Place::Memory, line)
+        }
+        (View::Snooping, Line::Dirty) => Effect::new(Transfer::Nothing, Place::Cache, line),
         (View::Evicting, Line::Dirty) => Effect::new(Transfer::WriteBack, Place::Memory, Line::Absent),
         (View::Evicting, Line::Clean | Line::Absent) => {
             Effect::new(Transfer::Nothing, Place::Memory, Line::Absent)
@@ -137,8 +140,10 @@ fn read(view: View, line: Line) -> Effect {
 /// Where a write puts its bytes; parts of lines too, so the rest of the line comes along.
 fn write(view: View, line: Line) -> Effect {
     match (view, line) {
-        (View::Allocating, Line::Absent) => Effect::new(Transfer::Fill, Place::Cache, Line::Dirty),
-        (View::Allocating, Line::Clean | Line::Dirty) => {
+        (View::Allocating, Line::Absent) | (View::Snooping, Line::Absent | Line::Clean) => {
+            Effect::new(Transfer::Fill, Place::Cache, Line::Dirty)
+        }
+        (View::Allocating, Line::Clean | Line::Dirty) | (View::Snooping, Line::Dirty) => {
             Effect::new(Transfer::Nothing, Place::Cache, Line::Dirty)
         }
         (View::LookUp | View::Evicting, Line::Dirty) => {
@@ -232,7 +237,9 @@ mod tests {
             case(GLK, Level::None, route, Read, Dirty, (Nothing, Memory, Dirty));
             case(GLK, Level::None, route, Write, Clean, (Nothing, Memory, Clean));
             case(GLK, Level::Llc, route, Read, Dirty, (Nothing, Cache, Dirty));
-            case(GLK, Level::Llc, route, Write, Clean, (Nothing, Cache, Dirty));
+            case(GLK, Level::Llc, route, Read, Clean, (Nothing, Memory, Clean));
+            case(GLK, Level::Llc, route, Write, Clean, (Fill, Cache, Dirty));
+            case(GLK, Level::Llc, route, Write, Dirty, (Nothing, Cache, Dirty));
         }
     }
 
@@ -274,6 +281,8 @@ mod tests {
         );
         let jsl = Hardware::new(JSL).without(Assumption::BypassIsForReads);
         assert_eq!(effect(jsl, Level::Llc, BYPASS, Write, Dirty), around(Dirty));
+        let glk = Hardware::new(GLK).without(Assumption::CleanNotSupplied);
+        assert_eq!(effect(glk, Level::Llc, PTE, Read, Clean), Some(Effect::new(Nothing, Cache, Clean)));
         let glk = Hardware::new(GLK).without(Assumption::SnoopedWriteStaysCached);
         assert_eq!(effect(glk, Level::Llc, PTE, Write, Dirty), Some(Effect::new(WriteBack, Memory, Absent)));
     }

@@ -37,6 +37,8 @@ impl Route {
 pub(super) enum View {
     /// Looks up, and brings the line in.
     Allocating,
+    /// Looks for dirty lines only, and dirties the line when it writes.
+    Snooping,
     /// Reads look up and leave the line alone; writes go to memory and drop it.
     LookUp,
     /// The line leaves first, then the access goes to memory.
@@ -93,10 +95,17 @@ const fn own_cache(hardware: Hardware, level: CacheLevel, access: Access) -> Vie
         // PAT indices 0 and 1 of graphics 12.70 write back and through without coherency.
         CacheLevel::Wt => !hardware.has(Caps::PAT_AT_CREATE),
     };
+    let held = hardware.held;
+    let stays_cached = match level {
+        CacheLevel::Llc | CacheLevel::L3Llc => held.hold(Assumption::SnoopedWriteStaysCached),
+        CacheLevel::None | CacheLevel::Wt => false,
+    };
+    let looks_for_dirty = held.hold(Assumption::CleanNotSupplied);
     match access {
         Access::Read | Access::Write if !snoops => View::Around,
+        Access::Write if !stays_cached => View::LookUp,
+        Access::Read | Access::Write if looks_for_dirty => View::Snooping,
         Access::Read => View::LookUp,
-        Access::Write if hardware.held.hold(Assumption::SnoopedWriteStaysCached) => View::Allocating,
-        Access::Write => View::LookUp,
+        Access::Write => View::Allocating,
     }
 }

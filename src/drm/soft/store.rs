@@ -25,12 +25,13 @@ pub(super) struct Terms {
     pub(super) level: CacheLevel,
 }
 
-/// A store that has not left the CPU's write-combining buffers.
+/// A write-combining buffer: stores to one line that have not left the CPU.
 #[derive(Debug)]
 struct Combining {
     route: Route,
-    offset: u64,
-    data: Vec<u8>,
+    line: u64,
+    /// Where, and what; in program order.
+    stores: Vec<(u64, Vec<u8>)>,
 }
 
 /// Both stores of an object.
@@ -74,10 +75,7 @@ impl Store {
     /// Reads on `route`.
     pub(super) fn read(&mut self, terms: Terms, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
         let range = self.begin(terms, offset, data.len() as u64)?;
-        if route != Route::CpuCached && self.combining.iter().any(|waiting| waiting.route == route) {
-            // A load of write-combining memory empties the buffers first.
-            self.drain(terms)?;
-        }
+        self.drain_route(terms, route)?;
         let mut lines = range.lines();
         while let Some(run) = self.lines.run(lines) {
             let part = overlap(run, range);
@@ -100,9 +98,10 @@ impl Store {
         self.end()
     }
 
-    /// Writes on `route`.
+    /// Writes on `route`, at once.
     pub(super) fn write(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         self.begin(terms, offset, data.len() as u64)?;
+        self.drain_route(terms, route)?;
         self.put(terms, route, offset, data)?;
         self.end()
     }
@@ -121,29 +120,51 @@ impl Store {
         while !rest.is_empty() {
             let to_line_end = (LINE_BYTES - offset % LINE_BYTES) as usize;
             let (piece, behind) = rest.split_at(to_line_end.min(rest.len()));
-            self.combining.push_back(Combining { route, offset, data: piece.to_vec() });
+            self.buffer(terms, route, offset, piece)?;
             offset += piece.len() as u64;
             rest = behind;
-        }
-        while self.combining.len() > COMBINING_BUFFERS {
-            self.drain_oldest(terms)?;
         }
         self.end()
     }
 
-    /// Empties the write-combining buffers, as a fence does.
-    pub(super) fn drain(&mut self, terms: Terms) -> Result<()> {
-        while !self.combining.is_empty() {
-            self.drain_oldest(terms)?;
+    /// Puts a store within one line into the buffer of its line and route.
+    fn buffer(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        let line = offset / LINE_BYTES;
+        let store = (offset, data.to_vec());
+        match self.combining.iter_mut().find(|buffer| buffer.route == route && buffer.line == line) {
+            Some(buffer) => buffer.stores.push(store),
+            None => {
+                if self.combining.len() >= COMBINING_BUFFERS
+                    && let Some(oldest) = self.combining.pop_front()
+                {
+                    self.empty(terms, oldest)?;
+                }
+                self.combining.push_back(Combining { route, line, stores: vec![store] });
+            }
         }
         Ok(())
     }
 
-    fn drain_oldest(&mut self, terms: Terms) -> Result<()> {
-        match self.combining.pop_front() {
-            Some(Combining { route, offset, data }) => self.put(terms, route, offset, &data),
-            None => Ok(()),
+    /// Empties the write-combining buffers, as a fence does: the newest first, as no order is
+    /// promised between buffers.
+    pub(super) fn drain(&mut self, terms: Terms) -> Result<()> {
+        while let Some(newest) = self.combining.pop_back() {
+            self.empty(terms, newest)?;
         }
+        Ok(())
+    }
+
+    /// Empties the buffers of `route`, as an uncached access there does, and a load of
+    /// write-combining memory; what went through the aperture may sit in the chipset all the same.
+    fn drain_route(&mut self, terms: Terms, route: Route) -> Result<()> {
+        let (same, others) = self.combining.drain(..).partition(|buffer| buffer.route == route);
+        self.combining = others;
+        let same: VecDeque<_> = same;
+        same.into_iter().try_for_each(|buffer| self.empty(terms, buffer))
+    }
+
+    fn empty(&mut self, terms: Terms, buffer: Combining) -> Result<()> {
+        buffer.stores.iter().try_for_each(|(offset, data)| self.put(terms, buffer.route, *offset, data))
     }
 
     /// Performs `op` on `lines`; returns how many were written back.

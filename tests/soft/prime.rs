@@ -1,0 +1,100 @@
+//! dma-bufs: one object, one name; lifetime; other devices' objects.
+
+use std::os::fd::AsFd;
+
+use gem_coherency::drm::{Drm, ExecObject};
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::Backing;
+use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+use nix::errno::Errno;
+
+use super::{Page, errno, sim};
+
+#[test]
+fn an_own_dma_buf_is_the_same_object_by_the_same_name() {
+    let page = Page::new("tgl");
+    page.store(b"kept");
+    let fd = page.device.export(page.handle()).unwrap();
+    let again = page.device.export(page.handle()).unwrap();
+    for fd in [&fd, &again] {
+        let imported = page.device.import(fd.as_fd()).unwrap();
+        assert_eq!((imported.handle, imported.size_bytes), (page.handle(), 4096));
+    }
+    assert_eq!(page.device.open_counts().handles, 1);
+}
+
+#[test]
+fn a_dma_buf_keeps_its_object_and_names_it_anew() {
+    let device = sim("tgl");
+    device.create(4096).unwrap();
+    let bo = device.create(4096).unwrap();
+    device.map(bo.handle, MmapMode::Wb, 4096).unwrap().copy_in(0, b"kept").unwrap();
+    let fd = device.export(bo.handle).unwrap();
+    device.close(bo.handle).unwrap();
+    device.close(gem_coherency::vocabulary::Handle::new(1).unwrap()).unwrap();
+    let back = device.import(fd.as_fd()).unwrap();
+    assert_eq!(back.handle.get(), 1, "the lowest free name");
+    drop(fd);
+    let mut seen = [0; 4];
+    device.gpu_read(back.handle, MocsClass::PageTable, 0, &mut seen).unwrap();
+    assert_eq!(&seen, b"kept");
+}
+
+#[test]
+fn a_copy_of_the_fd_counts_and_other_files_are_einval() {
+    let page = Page::new("glk");
+    let fd = page.device.export(page.handle()).unwrap();
+    let copy = fd.try_clone().unwrap();
+    drop(fd);
+    assert_eq!(page.device.import(copy.as_fd()).unwrap().handle, page.handle());
+    let file = std::fs::File::open("/dev/null").unwrap();
+    assert_eq!(errno(page.device.import(file.as_fd())), Some(Errno::EINVAL));
+    let (reader, writer) = std::io::pipe().unwrap();
+    assert_eq!(errno(page.device.import(reader.as_fd())), Some(Errno::EINVAL));
+    assert_eq!(errno(page.device.import(writer.as_fd())), Some(Errno::EINVAL));
+}
+
+#[test]
+fn a_foreign_buffer_is_shared_and_mapped_through_the_aperture_only() {
+    let exporter = Page::new("tgl");
+    exporter.store(b"from");
+    exporter.flush();
+    let fd = exporter.device.export(exporter.handle()).unwrap();
+    let importer = sim("glk");
+    let bo = importer.import(fd.as_fd()).unwrap();
+    assert_eq!(importer.import(fd.as_fd()).unwrap().handle, bo.handle, "one name per buffer");
+    assert_eq!(importer.snapshot(bo.handle).unwrap().backing, Backing::Import);
+    assert_eq!(importer.caching(bo.handle).unwrap(), CachingMode::None);
+    for &mode in MmapMode::ALL {
+        let expected = (mode != MmapMode::Gtt).then_some(Errno::ENODEV);
+        assert_eq!(errno(importer.map(bo.handle, mode, 4096)), expected, "{mode}");
+    }
+    assert_eq!(errno(importer.map_legacy(bo.handle, MmapMode::Wb, 4096)), Some(Errno::ENXIO));
+    let mut seen = [0; 4];
+    importer.gpu_read(bo.handle, MocsClass::PageTable, 0, &mut seen).unwrap();
+    assert_eq!(&seen, b"from");
+    importer.pwrite(bo.handle, 0, b"back").unwrap();
+    assert_eq!(exporter.gpu_reads(MocsClass::PageTable), *b"back");
+}
+
+#[test]
+fn acquiring_an_import_writes_everything_back_where_the_gpu_could_miss_it() {
+    let case = |name: &str, expected| {
+        let exporter = Page::new("tgl");
+        let fd = exporter.device.export(exporter.handle()).unwrap();
+        let importer = sim(name);
+        let handle = importer.import(fd.as_fd()).unwrap().handle;
+        let objects = [ExecObject { handle, access: Access::Read }];
+        importer.execute(&objects).unwrap();
+        importer.execute(&objects).unwrap();
+        let flushes = importer.kernel_flushes();
+        let wbinvds = flushes.iter().filter(|flush| flush.rule == Rule::ImportWbinvd).count();
+        assert_eq!((wbinvds, flushes.len()), (expected, expected), "{name}");
+    };
+    case("glk", 1);
+    case("jsl", 1);
+    case("dg2", 1);
+    case("tgl", 0);
+    case("dg1", 0);
+    case("glk,kernel=5.14", 0);
+}
