@@ -6,6 +6,7 @@
 
 mod access;
 mod device;
+mod flushes;
 mod objects;
 mod platforms;
 
@@ -77,7 +78,7 @@ fn main() -> ExitCode {
         }
     }
     let mut tests: Vec<&Test> =
-        [device::TESTS, objects::TESTS, access::TESTS].into_iter().flatten().collect();
+        [device::TESTS, objects::TESTS, access::TESTS, flushes::TESTS].into_iter().flatten().collect();
     tests.sort_by_key(|test| test.harms);
     let found = find();
     let path = match device.map_or_else(|| found.first().map(Path::to_owned), Ok) {
