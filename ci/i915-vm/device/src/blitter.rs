@@ -1,0 +1,146 @@
+//! Copies and fills of the blitter, on linear surfaces and in the per-process space (before gen6 in
+//! the global one). Tiling and compression are ignored.
+
+use crate::gpu::Gpu;
+use crate::memory::Address;
+use crate::page_tables::{Context, Space};
+
+/// The first dword's bits 31..22: client 2 and the opcode.
+const XY_FAST_COPY: u32 = 0x142;
+const XY_FAST_COLOR: u32 = 0x144;
+const XY_COLOR: u32 = 0x150;
+const XY_SRC_COPY: u32 = 0x153;
+
+/// A surface in the address space of the context.
+struct Surface {
+    base: u64,
+    pitch: i64,
+    bytes_per_pixel: u64,
+}
+
+impl Surface {
+    fn pixel(&self, x: u32, y: u32) -> u64 {
+        self.base
+            .wrapping_add_signed(i64::from(y) * self.pitch)
+            .wrapping_add(u64::from(x) * self.bytes_per_pixel)
+    }
+}
+
+/// Coordinates, two to a dword: the x in the lower half.
+fn x_y(word: u32) -> (u32, u32) {
+    (word & 0xffff, word >> 16)
+}
+
+/// A pitch in the lower half of a dword, in bytes; it may be negative.
+fn pitch(word: u32) -> i64 {
+    i64::from(word as u16 as i16)
+}
+
+fn wide(low: u32, high: u32) -> u64 {
+    u64::from(high & 0xffff) << 32 | u64::from(low)
+}
+
+impl Gpu {
+    /// Executes a command of the blitter; others are ignored.
+    pub fn blit(&self, context: &Context, words: &[u32]) {
+        let &[first, control, from, to, w4, w5, w6, w7, w8, w9, ..] = words else {
+            return;
+        };
+        // 64-bit addresses since gen8: every address has a dword more.
+        let is_wide = self.platform.version >= 8;
+        let target = if is_wide { wide(w4, w5) } else { w4.into() };
+        match first >> 22 {
+            XY_FAST_COLOR => {
+                let surface = Surface {
+                    base: wide(w4, w5),
+                    pitch: i64::from(control & 0x3_ffff) + 1,
+                    bytes_per_pixel: 4,
+                };
+                self.fill(context, &surface, from, to, w7);
+            }
+            XY_COLOR => {
+                let surface =
+                    Surface { base: target, pitch: pitch(control), bytes_per_pixel: blit_depth(control) };
+                let color = if is_wide { w6 } else { w5 };
+                self.fill(context, &surface, from, to, color);
+            }
+            operation @ (XY_SRC_COPY | XY_FAST_COPY) => {
+                let bytes_per_pixel =
+                    if operation == XY_FAST_COPY { fast_copy_depth(control) } else { blit_depth(control) };
+                let (source_at, source_pitch, source) =
+                    if is_wide { (w6, w7, wide(w8, w9)) } else { (w5, w6, w7.into()) };
+                let target = Surface { base: target, pitch: pitch(control), bytes_per_pixel };
+                let source = Surface { base: source, pitch: pitch(source_pitch), bytes_per_pixel };
+                self.copy(context, (&target, from, to), (&source, source_at));
+            }
+            _ => {}
+        }
+    }
+
+    fn in_space(&self, context: &Context, at: u64) -> Option<Address> {
+        self.translate(context, Space::PerProcess, at)
+    }
+
+    fn fill(&self, context: &Context, surface: &Surface, from: u32, to: u32, color: u32) {
+        let ((left, top), (right, bottom)) = (x_y(from), x_y(to));
+        let pixel = &color.to_le_bytes()[..surface.bytes_per_pixel as usize];
+        for y in top..bottom {
+            for x in left..right {
+                if let Some(address) = self.in_space(context, surface.pixel(x, y)) {
+                    self.memory.write(address, pixel);
+                }
+            }
+        }
+    }
+
+    /// Copies row by row, each in pieces that do not cross a page.
+    fn copy(
+        &self,
+        context: &Context,
+        (target, from, to): (&Surface, u32, u32),
+        (source, source_at): (&Surface, u32),
+    ) {
+        let ((left, top), (right, bottom)) = (x_y(from), x_y(to));
+        let (source_left, source_top) = x_y(source_at);
+        let row = u64::from(right.saturating_sub(left)) * target.bytes_per_pixel;
+        let mut buffer = [0; 4096];
+        for y in 0..bottom.saturating_sub(top) {
+            let to = target.pixel(left, top + y);
+            let from = source.pixel(source_left, source_top + y);
+            let mut done = 0;
+            while done < row {
+                let (to, from) = (to.wrapping_add(done), from.wrapping_add(done));
+                let rest_of_page = (4096 - (to & 0xfff)).min(4096 - (from & 0xfff));
+                let length = rest_of_page.min(row - done);
+                let piece = &mut buffer[..length as usize];
+                if let Some(from) = self.in_space(context, from)
+                    && let Some(to) = self.in_space(context, to)
+                {
+                    self.memory.read(from, piece);
+                    self.memory.write(to, piece);
+                }
+                done += length;
+            }
+        }
+    }
+}
+
+/// Bytes per pixel in XY_COLOR and XY_SRC_COPY: bits 25..24.
+fn blit_depth(control: u32) -> u64 {
+    match control >> 24 & 3 {
+        0 => 1,
+        1 | 2 => 2,
+        _ => 4,
+    }
+}
+
+/// Bytes per pixel in XY_FAST_COPY: bits 26..24.
+fn fast_copy_depth(control: u32) -> u64 {
+    match control >> 24 & 7 {
+        0 => 1,
+        1 => 2,
+        3 => 4,
+        4 => 8,
+        _ => 16,
+    }
+}

@@ -1,0 +1,407 @@
+//! Execution of command streams: ring buffers and batches. Modelled are the commands that the
+//! driver's own requests consist of and those that simple user batches need: stores, register loads
+//! and stores, flushes with a store, semaphores, jumps, and copies and fills (see
+//! [`crate::blitter`]). All others are skipped.
+
+use crate::engine::Spin;
+use crate::gpu::Gpu;
+use crate::memory::Address;
+use crate::page_tables::{Context, Space};
+use crate::qemu::clock;
+use std::ops::ControlFlow::{self, Break, Continue};
+
+/// A ring buffer in the global address space.
+pub struct Ring {
+    pub start: u32,
+    pub size: u32,
+    pub head: u32,
+    pub tail: u32,
+}
+
+/// Dwords read at a time; longer commands read the rest of their dwords one by one.
+const FETCH: usize = 32;
+
+/// A command, with its place in the stream.
+pub struct Command {
+    pub words: [u32; FETCH],
+    pub space: Space,
+    pub at: u64,
+}
+
+/// More commands than this in one run are an accident: an endless stream without jumps.
+const RUNAWAY: u32 = 1 << 20;
+/// Second-level batches may start batches themselves, but not for ever.
+const MAX_DEPTH: u32 = 2;
+/// A batch that jumped more often than this to one place spins.
+const SPIN_JUMPS: u32 = 2;
+
+/// MI commands: bits 28..23 of the first dword, bits 31..29 are zero.
+mod mi {
+    pub const USER_INTERRUPT: u32 = 0x02;
+    pub const BATCH_BUFFER_END: u32 = 0x0a;
+    /// The first command with a length in its lower bits.
+    pub const FIRST_WITH_LENGTH: u32 = 0x10;
+    pub const SEMAPHORE_WAIT: u32 = 0x1c;
+    pub const STORE_DWORD_IMM: u32 = 0x20;
+    pub const STORE_DWORD_INDEX: u32 = 0x21;
+    pub const LOAD_REGISTER_IMM: u32 = 0x22;
+    pub const UPDATE_GTT: u32 = 0x23;
+    pub const STORE_REGISTER_MEM: u32 = 0x24;
+    pub const FLUSH_DW: u32 = 0x26;
+    pub const BATCH_BUFFER_START: u32 = 0x31;
+    pub const CONDITIONAL_BATCH_BUFFER_END: u32 = 0x36;
+}
+/// What reads as the end of the stream: used where nothing is mapped.
+const BATCH_BUFFER_END_WORD: u32 = mi::BATCH_BUFFER_END << 23;
+/// PIPE_CONTROL: the upper half of its first dword.
+const PIPE_CONTROL: u32 = 0x7a00;
+/// PIPELINE_SELECT (two forms) and 3DSTATE_VF_STATISTICS: 3D commands of one dword.
+const ONE_DWORD_3D: [u32; 3] = [0x6904, 0x6104, 0x680b];
+
+/// BATCH_BUFFER_START: the batch is in the per-process space; it is of the second level.
+const BATCH_PER_PROCESS: u32 = 1 << 8;
+const BATCH_SECOND_LEVEL: u32 = 1 << 22;
+/// The address is in the global space (stores, semaphores, conditional end).
+const USE_GLOBAL: u32 = 1 << 22;
+/// STORE_DWORD_IMM: a qword. FLUSH_DW, PIPE_CONTROL: the address is an index into the status page.
+const STORE_QWORD: u32 = 1 << 21;
+const STORE_INDEX: u32 = 1 << 21;
+/// CONDITIONAL_BATCH_BUFFER_END: compare with memory.
+const COMPARE_MEMORY: u32 = 1 << 21;
+/// SEMAPHORE_WAIT: compare with a register.
+const COMPARE_REGISTER: u32 = 1 << 16;
+/// FLUSH_DW, PIPE_CONTROL: raise a user interrupt.
+const NOTIFY: u32 = 1 << 8;
+/// PIPE_CONTROL: the address is in the global space; bit 2 of it says so before gen8 and in
+/// FLUSH_DW.
+const PIPE_CONTROL_GLOBAL: u32 = 1 << 24;
+const ADDRESS_GLOBAL: u32 = 1 << 2;
+/// Post-sync operations (bits 15..14): write the immediate, write the timestamp.
+const POST_SYNC_IMMEDIATE: u32 = 1;
+const POST_SYNC_TIMESTAMP: u32 = 3;
+/// The user interrupt's event.
+const USER_EVENT: u32 = 1 << 0;
+
+/// The comparison in bits 14..12 of semaphores and conditional ends.
+fn compare(command: u32, left: u32, right: u32) -> bool {
+    match command >> 12 & 7 {
+        0 => left > right,
+        1 => left >= right,
+        2 => left < right,
+        3 => left <= right,
+        4 => left == right,
+        _ => left != right,
+    }
+}
+
+impl Command {
+    /// The opcode of an MI command (small numbers), or some larger number.
+    fn opcode(&self) -> u32 {
+        self.words[0] >> 23
+    }
+
+    /// The length in dwords.
+    fn length(&self, version: u8) -> u32 {
+        let word = self.words[0];
+        match word >> 29 {
+            0 => match self.opcode() {
+                ..mi::FIRST_WITH_LENGTH => 1,
+                mi::BATCH_BUFFER_START => {
+                    if version >= 8 {
+                        3
+                    } else {
+                        2
+                    }
+                }
+                mi::STORE_DWORD_IMM | mi::UPDATE_GTT if version >= 8 => (word & 0x3ff) + 2,
+                mi::FLUSH_DW => (word & 0x3f) + 2,
+                _ => (word & 0xff) + 2,
+            },
+            3 if ONE_DWORD_3D.contains(&(word >> 16)) => 1,
+            2 | 3 => (word & 0xff) + 2,
+            _ => 1,
+        }
+    }
+}
+
+impl Gpu {
+    /// Whether addresses in commands have 64 bits.
+    fn wide(&self) -> bool {
+        self.platform.version >= 8
+    }
+
+    /// The address in a command, at this dword.
+    fn address(&self, command: &Command, index: usize) -> u64 {
+        let low = command.words[index].into();
+        if self.wide() { u64::from(command.words[index + 1] & 0xffff) << 32 | low } else { low }
+    }
+
+    /// Reads a piece of the stream, with one translation per page.
+    fn fetch(&self, context: &Context, space: Space, at: u64) -> [u32; FETCH] {
+        let mut words = [BATCH_BUFFER_END_WORD; FETCH];
+        let here = ((4096 - (at & 0xfff)) / 4).min(FETCH as u64);
+        let (first, rest) = words.split_at_mut(here as usize);
+        for (part, at) in [(first, at), (rest, at.wrapping_add(4 * here))] {
+            if !part.is_empty()
+                && let Some(address) = self.translate(context, space, at)
+            {
+                let mut bytes = [0; 4 * FETCH];
+                let bytes = &mut bytes[..4 * part.len()];
+                self.memory.read(address, bytes);
+                for (word, bytes) in part.iter_mut().zip(bytes.as_chunks().0) {
+                    *word = u32::from_le_bytes(*bytes);
+                }
+            }
+        }
+        words
+    }
+
+    /// Any dword of a command, also beyond those that were fetched.
+    fn word(&self, context: &Context, command: &Command, index: u32) -> Option<u32> {
+        let at = command.at.wrapping_add(4 * u64::from(index));
+        command.words.get(index as usize).copied().or_else(|| {
+            let address = self.translate(context, command.space, at)?;
+            Some(self.memory.read_u32(address))
+        })
+    }
+
+    /// Runs a ring buffer from head to tail; `Break`: the command at the head has to wait.
+    pub fn run_ring(&mut self, ring: &mut Ring, context: &Context) -> ControlFlow<()> {
+        for _ in 0..RUNAWAY {
+            if ring.head == ring.tail {
+                break;
+            }
+            let at = u64::from(ring.start.wrapping_add(ring.head));
+            let mut command =
+                Command { words: self.fetch(context, Space::Global, at), space: Space::Global, at };
+            let left = ring.size.saturating_sub(ring.head) / 4;
+            if let Some(wrapped) = command.words.get_mut(left as usize..) {
+                let start = self.fetch(context, Space::Global, ring.start.into());
+                wrapped.copy_from_slice(&start[..wrapped.len()]);
+            }
+            if command.opcode() == mi::BATCH_BUFFER_START {
+                let space = Space::per_process_if(command.words[0] & BATCH_PER_PROCESS != 0);
+                let batch = self.address(&command, 1) & !3;
+                self.run_batch(context, space, batch, 0)?;
+            } else {
+                self.execute(context, &command)?;
+            }
+            let length = command.length(self.platform.version);
+            ring.head = ring.head.wrapping_add(4 * length) % ring.size;
+        }
+        Continue(())
+    }
+
+    /// Runs a batch until its end; `Break`: it has to wait, and will be run again from its start.
+    fn run_batch(&mut self, context: &Context, mut space: Space, mut at: u64, depth: u32) -> ControlFlow<()> {
+        self.trace(format_args!("batch at {at:x}"));
+        let mut jumps: Vec<(u64, u32)> = Vec::new();
+        let mut watched = None;
+        for _ in 0..RUNAWAY {
+            let command = Command { words: self.fetch(context, space, at), space, at };
+            let first = command.words[0];
+            let next = at.wrapping_add(4 * u64::from(command.length(self.platform.version)));
+            match command.opcode() {
+                0 => {
+                    // MI_NOOP, often many of them.
+                    let noops = command.words.iter().take_while(|word| **word == 0).count();
+                    at = at.wrapping_add(4 * noops.max(1) as u64);
+                    continue;
+                }
+                mi::BATCH_BUFFER_END => return Continue(()),
+                mi::CONDITIONAL_BATCH_BUFFER_END if first & COMPARE_MEMORY != 0 => {
+                    let global = first & USE_GLOBAL != 0;
+                    let operand = self.address(&command, 2) & !7;
+                    watched = self.translate(context, Space::per_process_if(!global), operand);
+                    let value = watched.map_or(0, |address| self.memory.read_u32(address));
+                    if !compare(first, value, command.words[1]) {
+                        return Continue(());
+                    }
+                }
+                mi::BATCH_BUFFER_START => {
+                    let target = self.address(&command, 1) & !3;
+                    let target_space = Space::per_process_if(first & BATCH_PER_PROCESS != 0);
+                    if first & BATCH_SECOND_LEVEL == 0 {
+                        self.note_jump(context, target_space, target, &mut jumps, watched)?;
+                        (at, space) = (target, target_space);
+                        continue;
+                    }
+                    if depth > MAX_DEPTH {
+                        return Break(());
+                    }
+                    self.run_batch(context, target_space, target, depth + 1)?;
+                }
+                _ => self.execute(context, &command)?,
+            }
+            at = next;
+        }
+        self.trace(format_args!("a batch without an end"));
+        Break(())
+    }
+
+    /// Counts a batch's jumps. One that keeps jumping to the same place waits for the CPU to change
+    /// it, or what it last compared with: the engine is left busy until then.
+    fn note_jump(
+        &mut self,
+        context: &Context,
+        space: Space,
+        target: u64,
+        jumps: &mut Vec<(u64, u32)>,
+        compared: Option<Address>,
+    ) -> ControlFlow<()> {
+        let Some((_, count)) = jumps.iter_mut().find(|(to, _)| *to == target) else {
+            jumps.push((target, 1));
+            return Continue(());
+        };
+        *count += 1;
+        if *count <= SPIN_JUMPS {
+            return Continue(());
+        }
+        let watched = compared.or_else(|| self.translate(context, space, target));
+        self.engines[context.engine].spin =
+            watched.map(|watched| Spin { watched, seen: self.memory.read_u32(watched), at: clock() });
+        Break(())
+    }
+
+    fn store(&self, context: &Context, space: Space, at: u64, values: &[u32]) {
+        for (at, value) in (at..).step_by(4).zip(values) {
+            match self.translate(context, space, at) {
+                Some(address) => self.memory.write_u32(address, *value),
+                None => self.trace(format_args!("store to unmapped {at:x}")),
+            }
+        }
+    }
+
+    /// Executes a command that is not a jump; `Break`: it has to wait.
+    fn execute(&mut self, context: &Context, command: &Command) -> ControlFlow<()> {
+        let words = &command.words;
+        let [first, second, third, ..] = *words;
+        self.trace(format_args!(
+            "{} {first:08x} {second:08x} {third:08x}",
+            self.engines[context.engine].info.name
+        ));
+        let space = Space::per_process_if(first & USE_GLOBAL == 0);
+        match command.opcode() {
+            mi::USER_INTERRUPT => self.raise(context.engine, USER_EVENT),
+            mi::STORE_DWORD_IMM => self.store_immediate(context, command, space),
+            mi::STORE_DWORD_INDEX => {
+                let at = context.status_page + u64::from(second & 0xffc);
+                if self.platform.physical_status_page {
+                    self.memory.write_u32(Address::System(at), third);
+                } else {
+                    self.store(context, Space::Global, at, &[third]);
+                }
+            }
+            mi::LOAD_REGISTER_IMM => {
+                for pair in 0..(first & 0xff).div_ceil(2) {
+                    let register = self.word(context, command, 1 + 2 * pair);
+                    let value = self.word(context, command, 2 + 2 * pair);
+                    if let (Some(register), Some(value)) = (register, value) {
+                        self.platform.generation.load_register(self, register & 0x7f_fffc, value);
+                    }
+                }
+            }
+            mi::UPDATE_GTT if self.wide() => {
+                for pair in 0..(first & 0x3ff) / 2 {
+                    let low = self.word(context, command, 2 + 2 * pair);
+                    let high = self.word(context, command, 3 + 2 * pair);
+                    if let (Some(low), Some(high)) = (low, high) {
+                        let index = u64::from(second >> 12) + u64::from(pair);
+                        self.set_global_entry(index, u64::from(high) << 32 | u64::from(low));
+                    }
+                }
+            }
+            mi::STORE_REGISTER_MEM => {
+                let value = self.registers.get(second & 0x7f_fffc);
+                let at = self.address(command, 2) & !3;
+                self.store(context, space, at, &[value]);
+            }
+            mi::FLUSH_DW => self.flush(context, command),
+            mi::SEMAPHORE_WAIT => {
+                let value = if first & COMPARE_REGISTER != 0 {
+                    self.registers.get(third & 0x7f_fffc)
+                } else {
+                    let at = self.address(command, 2) & !3;
+                    self.translate(context, space, at).map_or(0, |address| self.memory.read_u32(address))
+                };
+                if !compare(first, value, second) {
+                    return Break(());
+                }
+            }
+            _ if first >> 16 == PIPE_CONTROL => self.pipe_control(context, command),
+            _ => self.blit(context, words),
+        }
+        Continue(())
+    }
+
+    /// MI_STORE_DWORD_IMM; with many values it writes page tables.
+    fn store_immediate(&self, context: &Context, command: &Command, space: Space) {
+        let (first, words) = (command.words[0], &command.words);
+        let count = if first & STORE_QWORD != 0 { 2 } else { 1 };
+        match self.platform.version {
+            ..=3 => self.store(context, space, (words[1] & !3).into(), &words[2..3]),
+            4..=7 => self.store(context, space, (words[2] & !3).into(), &words[3..3 + count]),
+            _ => {
+                let length = first & 0x3ff;
+                let values = if length > 3 { length - 1 } else { count as u32 };
+                let at = self.address(command, 1) & !3;
+                for index in 0..values {
+                    if let Some(value) = self.word(context, command, 3 + index) {
+                        self.store(context, space, at + 4 * u64::from(index), &[value]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// MI_FLUSH_DW with a post-sync store.
+    fn flush(&mut self, context: &Context, command: &Command) {
+        let (first, second) = (command.words[0], command.words[1]);
+        if first >> 14 & 3 == POST_SYNC_IMMEDIATE {
+            let index = first & STORE_INDEX != 0;
+            let at = if index {
+                context.status_page + u64::from(second & 0xff8)
+            } else {
+                self.address(command, 1) & !7
+            };
+            let space = Space::per_process_if(!index && second & ADDRESS_GLOBAL == 0);
+            let data = if self.wide() { 3 } else { 2 };
+            let end = (command.length(self.platform.version) as usize).clamp(data + 1, data + 2);
+            self.store(context, space, at, &command.words[data..end]);
+        }
+        if first & NOTIFY != 0 {
+            self.raise(context.engine, USER_EVENT);
+        }
+    }
+
+    /// PIPE_CONTROL with a post-sync store.
+    fn pipe_control(&mut self, context: &Context, command: &Command) {
+        let [_, flags, third, ..] = command.words;
+        let global = flags & PIPE_CONTROL_GLOBAL != 0 || !self.wide() && third & ADDRESS_GLOBAL != 0;
+        let index = flags & STORE_INDEX != 0;
+        let at = if index {
+            context.status_page + u64::from(third & 0xff8)
+        } else if self.platform.version < 7 {
+            self.address(command, 2) & !7
+        } else {
+            self.address(command, 2) & !3
+        };
+        let space = Space::per_process_if(!index && !global);
+        match flags >> 14 & 3 {
+            POST_SYNC_IMMEDIATE => {
+                let data = if self.wide() { 4 } else { 3 };
+                let length = command.length(self.platform.version) as usize;
+                let end = length.clamp(data + 1, data + 2);
+                self.store(context, space, at, &command.words[data..end]);
+            }
+            POST_SYNC_TIMESTAMP => {
+                let now = self.timestamp();
+                self.store(context, space, at, &[now as u32, (now >> 32) as u32]);
+            }
+            _ => {}
+        }
+        if flags & NOTIFY != 0 {
+            self.raise(context.engine, USER_EVENT);
+        }
+    }
+}

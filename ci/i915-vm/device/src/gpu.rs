@@ -1,0 +1,189 @@
+//! One GPU: its parts, and the way of a register access: first the platform's generation, then the
+//! display engine, then the command streamers; what nobody claims is plain memory.
+
+use crate::display;
+use crate::engine::Engine;
+use crate::gen11_12::Banks;
+use crate::memory::Memory;
+use crate::platforms::Platform;
+use crate::qemu::{PciFunction, Ram, Timer};
+use crate::registers::Registers;
+use crate::valleyview::Sideband;
+use std::fmt::Arguments;
+use std::fs::File;
+use std::io::Write;
+
+/// Where an engine reports its interrupts: bank and bit of the generation's interrupt registers,
+/// and (gen11 and later) the class and instance that the identity register names.
+#[derive(Clone, Copy, Default)]
+pub struct Source {
+    pub bank: usize,
+    pub bit: u32,
+    pub class: u32,
+    pub instance: u32,
+}
+
+/// What is particular to a generation.
+pub trait Generation: Sync {
+    /// The value of a register that does not read back what was written.
+    fn read(&self, gpu: &Gpu, register: u32) -> Option<u32>;
+    /// Handles a write to a register that has an effect; false if it has none.
+    fn write(&self, gpu: &mut Gpu, register: u32, value: u32) -> bool;
+    /// A register load by a command: it has no effect but on the value.
+    fn load_register(&self, gpu: &mut Gpu, register: u32, value: u32) {
+        gpu.registers.set(register, value);
+    }
+    /// Notes that an engine raised `events` (gen8's bits: 0 user interrupt, 8 context switch).
+    fn raise(&self, gpu: &mut Gpu, source: Source, events: u32);
+    /// Whether an enabled interrupt is pending.
+    fn interrupt_pending(&self, gpu: &Gpu) -> bool;
+    /// The value of a PCI configuration register.
+    fn config_read(&self, _gpu: &Gpu, _address: u32, value: u32) -> u32 {
+        value
+    }
+    /// A write to a PCI configuration register.
+    fn config_write(&self, _gpu: &mut Gpu, _address: u32, _value: u32) {}
+}
+
+/// GGC, the graphics control word in PCI configuration space: sizes of global table and of stolen
+/// memory.
+const CONFIG_GGC: u32 = 0x50;
+
+/// What QEMU provides for a GPU.
+pub struct Parts {
+    pub platform: &'static Platform,
+    pub function: PciFunction,
+    pub timer: Timer,
+    pub global_table: Ram,
+    pub local_memory: Option<Ram>,
+}
+
+pub struct Gpu {
+    pub platform: &'static Platform,
+    pub registers: Registers,
+    pub memory: Memory,
+    pub global_table: Ram,
+    pub engines: Vec<Engine>,
+    /// Rings when it is time to look again at engines that wait for something.
+    pub retry: Timer,
+    /// Pending events of gen11 and later.
+    pub banks: Banks,
+    /// Registers behind the sideband of Valleyview and Cherryview.
+    pub sideband: Sideband,
+    /// I915_GDRST in configuration space (gen3, gen4).
+    pub reset_control: u32,
+    function: PciFunction,
+    interrupting: bool,
+    trace: Option<File>,
+}
+
+impl Gpu {
+    pub fn new(parts: Parts) -> Self {
+        let platform = parts.platform;
+        let mut gpu = Self {
+            platform,
+            registers: Registers::new(),
+            memory: Memory { local: parts.local_memory },
+            global_table: parts.global_table,
+            engines: platform.engines.iter().map(Engine::new).collect(),
+            retry: parts.timer,
+            banks: Banks::default(),
+            sideband: Sideband::default(),
+            reset_control: 0,
+            function: parts.function,
+            interrupting: false,
+            trace: std::env::var_os("I915_VM_TRACE").and_then(|path| File::create(path).ok()),
+        };
+        display::power_up(&mut gpu);
+        for (register, value) in platform.power_up {
+            gpu.registers.set(*register, *value);
+        }
+        gpu
+    }
+
+    /// Writes a line to the trace, if there is one. A full disk does not stop the GPU.
+    pub fn trace(&self, line: Arguments<'_>) {
+        if let Some(mut file) = self.trace.as_ref() {
+            let _ = writeln!(file, "{line}");
+        }
+    }
+
+    /// A read from BAR 0; QEMU keeps sizes to 1, 2 and 4 and addresses aligned.
+    pub fn mmio_read(&self, offset: u64, size: u32) -> u64 {
+        let register = offset as u32 & !3;
+        let value =
+            if size == 4 { self.read(register) } else { self.registers.get(register) >> (8 * (offset & 3)) };
+        self.trace(format_args!("R {offset:06x} {value:x}"));
+        value.into()
+    }
+
+    /// A write to BAR 0. Writes of a part of a register have no side effect.
+    pub fn mmio_write(&mut self, offset: u64, value: u64, size: u32) {
+        self.trace(format_args!("W {offset:06x} {value:x}"));
+        let (register, value) = (offset as u32 & !3, value as u32);
+        if size == 4 {
+            self.write(register, value);
+        } else {
+            let shift = 8 * (offset as u32 & 3);
+            let part = if size == 1 { 0xff } else { 0xffff } << shift;
+            let old = self.registers.get(register);
+            self.registers.set(register, old & !part | value << shift & part);
+        }
+    }
+
+    fn read(&self, register: u32) -> u32 {
+        self.platform
+            .generation
+            .read(self, register)
+            .or_else(|| self.engine_read(register))
+            .unwrap_or_else(|| self.registers.get(register))
+    }
+
+    fn write(&mut self, register: u32, value: u32) {
+        let handled = self.platform.generation.write(self, register, value)
+            || display::write(self, register, value)
+            || self.engine_write(register, value);
+        if !handled {
+            self.registers.set(register, value);
+        }
+    }
+
+    pub fn config_read(&self, address: u32, length: u32, value: u32) -> u32 {
+        if (CONFIG_GGC..CONFIG_GGC + 4).contains(&address) {
+            let all = u32::MAX >> (32 - 8 * length.clamp(1, 4));
+            return self.platform.graphics_control >> (8 * (address - CONFIG_GGC)) & all;
+        }
+        self.platform.generation.config_read(self, address, value)
+    }
+
+    pub fn config_write(&mut self, address: u32, value: u32) {
+        self.platform.generation.config_write(self, address, value);
+    }
+
+    /// An engine reports events.
+    pub fn raise(&mut self, engine: usize, events: u32) {
+        let source = self.engines[engine].info.source;
+        self.platform.generation.raise(self, source, events);
+        self.update_interrupt();
+    }
+
+    /// Tells the CPU about pending interrupts: the level of the pin, or a message when it rises.
+    pub fn update_interrupt(&mut self) {
+        let pending = self.platform.generation.interrupt_pending(self);
+        if pending != self.interrupting {
+            self.interrupting = pending;
+            if self.platform.interrupt_pin() {
+                self.function.set_pin(pending);
+            } else if pending {
+                self.function.send_message();
+            }
+        }
+    }
+
+    /// Resets all engines. Whichever engine the driver names, it resets all that it left hanging.
+    pub fn reset_engines(&mut self) {
+        for engine in 0..self.engines.len() {
+            self.reset_engine(engine);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Emulated Intel GPUs for a stock QEMU, modelled as far as the real i915 kernel driver looks at
+//! them: it probes, brings up its engines, and runs the requests of its users.
+//!
+//! The library is preloaded (`LD_PRELOAD`) into `qemu-system-x86_64` and registers one PCI device
+//! type per entry of [`platforms::PLATFORMS`], named `i915-<platform>`.
+//!
+//! * [`qemu`]: the binding to QEMU, the only place with `unsafe` code;
+//! * [`gpu`]: one device: register file, memory, engines, and who answers for a register;
+//! * [`gen3_5`], [`gen6_7`], [`valleyview`], [`gen8_9`], [`gen11_12`], [`xehp`]: what is particular
+//!   to a generation: fuses, forcewake, resets, interrupts;
+//! * [`gt`], [`interrupts`], [`display`]: what several generations share;
+//! * [`engine`], [`execlists`], [`commands`], [`blitter`]: submission and execution of batches;
+//! * [`page_tables`], [`aperture`], [`memory`]: where an address of the GPU leads.
+//!
+//! Set `I915_VM_TRACE` to a file name to have every register access and command written there.
+
+#![deny(unsafe_code)]
+// There is nothing public to link to.
+#![allow(rustdoc::private_intra_doc_links)]
+
+mod aperture;
+mod blitter;
+mod commands;
+mod display;
+mod engine;
+mod execlists;
+mod gen11_12;
+mod gen3_5;
+mod gen6_7;
+mod gen8_9;
+mod gpu;
+mod gt;
+mod interrupts;
+mod memory;
+mod page_tables;
+mod platforms;
+mod qemu;
+mod registers;
+mod valleyview;
+mod xehp;

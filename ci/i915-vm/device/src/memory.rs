@@ -1,0 +1,64 @@
+//! The memory that the GPU accesses: the guest's RAM, and its own local memory.
+
+use crate::qemu::{self, Ram};
+
+/// The place that an address of the GPU translates to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Address {
+    System(u64),
+    Local(u64),
+}
+
+impl Address {
+    /// An address in local or in system memory.
+    pub fn new(local: bool, address: u64) -> Self {
+        if local { Self::Local(address) } else { Self::System(address) }
+    }
+
+    pub fn plus(self, offset: u64) -> Self {
+        match self {
+            Self::System(address) => Self::System(address.wrapping_add(offset)),
+            Self::Local(address) => Self::Local(address.wrapping_add(offset)),
+        }
+    }
+}
+
+pub struct Memory {
+    pub local: Option<Ram>,
+}
+
+impl Memory {
+    /// Reads bytes that do not cross a page; memory that is not there leaves the buffer alone.
+    pub fn read(&self, address: Address, buffer: &mut [u8]) {
+        match (address, &self.local) {
+            (Address::System(address), _) => qemu::read_physical(address, buffer),
+            (Address::Local(address), Some(local)) => local.read(address, buffer),
+            (Address::Local(_), None) => {}
+        }
+    }
+
+    /// Writes bytes that do not cross a page.
+    pub fn write(&self, address: Address, data: &[u8]) {
+        match (address, &self.local) {
+            (Address::System(address), _) => qemu::write_physical(address, data),
+            (Address::Local(address), Some(local)) => local.write(address, data),
+            (Address::Local(_), None) => {}
+        }
+    }
+
+    pub fn read_u32(&self, address: Address) -> u32 {
+        let mut bytes = [0; 4];
+        self.read(address, &mut bytes);
+        u32::from_le_bytes(bytes)
+    }
+
+    pub fn read_u64(&self, address: Address) -> u64 {
+        let mut bytes = [0; 8];
+        self.read(address, &mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    pub fn write_u32(&self, address: Address, value: u32) {
+        self.write(address, &value.to_le_bytes());
+    }
+}

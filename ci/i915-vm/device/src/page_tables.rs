@@ -1,0 +1,160 @@
+//! Translation of the GPU's addresses: the global table (GGTT), which lies in the device, and the
+//! per-process tables (PPGTT), which lie in memory.
+
+use crate::gpu::Gpu;
+use crate::memory::Address;
+
+/// The kind of per-process tables.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum PerProcess {
+    /// None: user batches use the global table (gen3 to gen5).
+    None,
+    /// Two levels of 32-bit entries; the directory lies in the global table (gen6, gen7).
+    Gen6,
+    /// Two levels below four directory pointers in the engine's registers (Cherryview).
+    ThreeLevel,
+    /// Four levels, the root in the context image. 64 KiB pages: every 16th entry of a table holds.
+    FourLevel,
+    /// The same; a table for 64 KiB pages has 32 entries of its own (DG2).
+    FourLevelCompact64K,
+}
+
+/// What an address in a command refers to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Space {
+    Global,
+    PerProcess,
+}
+
+impl Space {
+    pub fn per_process_if(flag: bool) -> Self {
+        if flag { Self::PerProcess } else { Self::Global }
+    }
+}
+
+/// What a stream of commands runs for.
+#[derive(Clone, Copy)]
+pub struct Context {
+    pub engine: usize,
+    /// Physical address of the root of a four-level table.
+    pub root: u64,
+    /// Where index-relative stores go: an address in the global table.
+    pub status_page: u64,
+}
+
+/// Bit 0 of every entry.
+const VALID: u64 = 1;
+/// GEN8_PDE_PS_2M: a directory entry that is a 2 MiB page.
+const HUGE_2M: u64 = 1 << 7;
+/// GEN8_PDE_IPS_64K: the table below holds 64 KiB pages.
+const PDE_IPS_64K: u64 = 1 << 11;
+/// GEN12_PDE_64K: the same for the compact table.
+const PDE_64K: u64 = 1 << 6;
+/// GEN12_PPGTT_PTE_LM and GEN12_GGTT_PTE_LM: the page is in local memory.
+const PTE_LOCAL: u64 = 1 << 11;
+const GLOBAL_PTE_LOCAL: u64 = 1 << 1;
+
+/// The address in a 64-bit entry.
+const PAGE: u64 = 0x7f_ffff_f000;
+const PAGE_64K: u64 = 0x7f_ffff_0000;
+const PAGE_2M: u64 = 0x7f_ffe0_0000;
+
+/// The address in a 32-bit entry: bits 39..32 are in bits 11..4.
+fn page_of_u32(entry: u32) -> u64 {
+    u64::from(entry & 0xffff_f000) | u64::from(entry & 0x7f0) << 28
+}
+
+impl Gpu {
+    /// Translates an address of a command.
+    pub fn translate(&self, context: &Context, space: Space, address: u64) -> Option<Address> {
+        match (space, self.platform.per_process) {
+            (Space::Global, _) | (_, PerProcess::None) => self.translate_global(address),
+            (_, PerProcess::Gen6) => self.translate_gen6(context.engine, address),
+            (_, PerProcess::ThreeLevel) => {
+                let pointer = self.directory_pointer(context.engine, address >> 30 & 3);
+                self.walk(pointer, 2, address)
+            }
+            _ => self.walk(context.root, 4, address),
+        }
+    }
+
+    /// Translates through the global table.
+    pub fn translate_global(&self, address: u64) -> Option<Address> {
+        let index = (address & 0xffff_ffff) >> 12;
+        if self.platform.version >= 8 {
+            let entry = self.global_entry(index);
+            let local = self.platform.local_memory.is_some() && entry & GLOBAL_PTE_LOCAL != 0;
+            (entry & VALID != 0).then(|| Address::new(local, entry & PAGE | address & 0xfff))
+        } else {
+            let entry = self.global_entry_u32(4 * index);
+            (entry & 1 != 0).then(|| Address::System(page_of_u32(entry) | address & 0xfff))
+        }
+    }
+
+    fn global_entry(&self, index: u64) -> u64 {
+        let mut bytes = [0; 8];
+        self.global_table.read(8 * index, &mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    fn global_entry_u32(&self, offset: u64) -> u32 {
+        let mut bytes = [0; 4];
+        self.global_table.read(offset, &mut bytes);
+        u32::from_le_bytes(bytes)
+    }
+
+    /// Writes an entry of the global table on behalf of a command.
+    pub fn set_global_entry(&self, index: u64, entry: u64) {
+        self.global_table.write(8 * index, &entry.to_le_bytes());
+    }
+
+    /// PP_DIR_BASE says where in the global table the directory lies: a cache line of 16 entries is
+    /// its unit, in the upper half.
+    fn translate_gen6(&self, engine: usize, address: u64) -> Option<Address> {
+        let directory = u64::from(self.directory_base(engine) >> 16) * 64;
+        let entry = self.global_entry_u32(directory + 4 * (address >> 22 & 0x1ff));
+        if entry & 1 == 0 {
+            return None;
+        }
+        let table = Address::System(page_of_u32(entry));
+        let entry = self.memory.read_u32(table.plus(4 * (address >> 12 & 0x3ff)));
+        (entry & 1 != 0).then(|| Address::System(page_of_u32(entry) | address & 0xfff))
+    }
+
+    /// Walks 64-bit tables with `levels` levels below `root`.
+    fn walk(&self, root: u64, levels: u32, address: u64) -> Option<Address> {
+        let local_memory = self.platform.local_memory.as_ref();
+        let tables_local = local_memory.is_some_and(|local| local.holds_tables);
+        let entry_at = |table: u64, index: u64| {
+            let entry = self.memory.read_u64(Address::new(tables_local, table).plus(8 * index));
+            (entry & VALID != 0).then_some(entry)
+        };
+        let page = |entry: u64, mask: u64| {
+            let local = local_memory.is_some() && entry & PTE_LOCAL != 0;
+            let offset = address & !mask & 0x1f_ffff;
+            Some(Address::new(local, entry & mask | offset))
+        };
+        let mut table = root & PAGE;
+        for level in (0..levels).rev() {
+            let entry = entry_at(table, address >> (12 + 9 * level) & 0x1ff)?;
+            if level == 0 {
+                return page(entry, PAGE);
+            }
+            table = entry & PAGE;
+            if level != 1 {
+                continue;
+            }
+            if entry & HUGE_2M != 0 {
+                return page(entry, PAGE_2M);
+            }
+            let index_64k = address >> 16 & 0x1f;
+            if self.platform.per_process == PerProcess::FourLevelCompact64K && entry & PDE_64K != 0 {
+                return page(entry_at(table, index_64k)?, PAGE_64K);
+            }
+            if local_memory.is_none() && entry & PDE_IPS_64K != 0 {
+                return page(entry_at(table, 16 * index_64k)?, PAGE_64K);
+            }
+        }
+        None
+    }
+}

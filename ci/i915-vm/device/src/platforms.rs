@@ -1,0 +1,130 @@
+//! The platforms: one entry each, on top of what its generation's file says of all of them.
+//!
+//! The `run` script reads this file: names with their descriptions, and which of them have no
+//! display fuse.
+
+use crate::engine::EngineInfo;
+use crate::execlists::Submission;
+use crate::gpu::Generation;
+use crate::page_tables::PerProcess;
+use crate::{gen3_5, gen6_7, gen8_9, gen11_12, valleyview, xehp};
+use std::ffi::c_int;
+
+pub struct Platform {
+    pub name: &'static str,
+    /// PCI device id and revision: the driver takes from them what the GPU can do.
+    pub device_id: u16,
+    pub revision: u8,
+    /// The version of the graphics architecture, which decides the form of commands and of
+    /// page-table entries.
+    pub version: u8,
+    pub generation: &'static dyn Generation,
+    pub engines: &'static [EngineInfo],
+    pub submission: Submission,
+    pub per_process: PerProcess,
+    /// The status page register holds a physical address.
+    pub physical_status_page: bool,
+    pub bars: Bars,
+    /// GGC, the graphics control word in PCI configuration space.
+    pub graphics_control: u32,
+    pub local_memory: Option<LocalMemory>,
+    pub display: Display,
+    /// Registers that are not zero after power-up.
+    pub power_up: &'static [(u32, u32)],
+}
+
+/// Sizes and places of registers and of the global table's entries.
+pub struct Bars {
+    /// Bytes of registers, at the start of BAR 0.
+    pub registers: u64,
+    /// Bytes of page-table entries, behind the registers unless they have a BAR of their own.
+    pub entries: u64,
+    pub entries_bar: Option<c_int>,
+    /// BARs 0 and 2 are 64-bit ones.
+    pub wide: bool,
+}
+
+/// Memory of the GPU itself, behind BAR 2 in place of the aperture.
+pub struct LocalMemory {
+    pub size: u64,
+    /// Page tables lie in it.
+    pub holds_tables: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Display {
+    /// The display is fused off: the driver sees it, and goes on without.
+    FusedOff,
+    /// There is no such fuse: the driver must be told.
+    NoFuse,
+}
+
+impl Platform {
+    /// Interrupts come through the interrupt pin: the driver uses messages from gen5 on.
+    pub fn interrupt_pin(&self) -> bool {
+        self.version < 5
+    }
+}
+
+pub static PLATFORMS: &[Platform] = &[
+    // i915G, gen3: no LLC, snooping
+    Platform { name: "i915g", device_id: 0x2582, revision: 0x04, display: Display::NoFuse, ..gen3_5::GEN3 },
+    // i945GM, gen3: no LLC, snooping
+    Platform { name: "i945gm", device_id: 0x27a2, revision: 0x03, display: Display::NoFuse, ..gen3_5::GEN3 },
+    // i965G, gen4: no LLC, no snooping
+    Platform { name: "i965g", device_id: 0x2972, revision: 0x02, display: Display::NoFuse, ..gen3_5::GEN4 },
+    // i965GM, gen4: no LLC, no snooping
+    Platform { name: "i965gm", device_id: 0x2a02, revision: 0x03, display: Display::NoFuse, ..gen3_5::GEN4 },
+    // GM45, gen4: no LLC, snooping
+    Platform { name: "gm45", device_id: 0x2a42, revision: 0x07, display: Display::NoFuse, ..gen3_5::GM45 },
+    // Ironlake, gen5: no LLC, snooping
+    Platform { name: "ilk", device_id: 0x0046, revision: 0x02, display: Display::NoFuse, ..gen3_5::GEN5 },
+    // Sandybridge, gen6: LLC
+    Platform { name: "snb", device_id: 0x0126, revision: 0x09, display: Display::NoFuse, ..gen6_7::GEN6 },
+    // Ivybridge, gen7: LLC
+    Platform { name: "ivb", device_id: 0x0166, revision: 0x09, ..gen6_7::IVYBRIDGE },
+    // Haswell, gen7: LLC and eDRAM (write-through caching)
+    Platform { name: "hsw", device_id: 0x0d22, revision: 0x06, ..gen6_7::HASWELL },
+    // Valleyview, gen7: no LLC, snooping
+    Platform {
+        name: "vlv",
+        device_id: 0x0f31,
+        revision: 0x0e,
+        display: Display::NoFuse,
+        ..valleyview::VALLEYVIEW
+    },
+    // Cherryview, gen8: no LLC, snooping
+    Platform {
+        name: "chv",
+        device_id: 0x22b0,
+        revision: 0x35,
+        display: Display::NoFuse,
+        ..valleyview::CHERRYVIEW
+    },
+    // Broadwell, gen8: LLC
+    Platform { name: "bdw", device_id: 0x1616, revision: 0x09, ..gen8_9::GEN8 },
+    // Skylake, gen9: LLC
+    Platform { name: "skl", device_id: 0x1912, revision: 0x06, ..gen8_9::GEN9 },
+    // Apollo Lake (Broxton), gen9: no LLC, snooping
+    Platform { name: "apl", device_id: 0x5a84, revision: 0x0b, ..gen8_9::GEN9 },
+    // Gemini Lake, gen9: no LLC, snooping
+    Platform { name: "glk", device_id: 0x3184, revision: 0x03, ..gen8_9::GEN9 },
+    // Ice Lake, gen11: LLC
+    Platform { name: "icl", device_id: 0x8a52, revision: 0x07, ..gen11_12::GEN11 },
+    // Elkhart Lake, gen11: LLC that can be bypassed
+    Platform { name: "ehl", device_id: 0x4541, revision: 0x01, ..gen11_12::GEN11 },
+    // Jasper Lake, gen11: LLC that can be bypassed
+    Platform { name: "jsl", device_id: 0x4e61, revision: 0x01, ..gen11_12::GEN11 },
+    // Tiger Lake, gen12: LLC
+    Platform { name: "tgl", device_id: 0x9a49, revision: 0x01, ..gen11_12::GEN12 },
+    // Rocket Lake, gen12: LLC
+    Platform { name: "rkl", device_id: 0x4c8a, revision: 0x04, ..gen11_12::GEN12 },
+    // Alder Lake S, gen12: LLC
+    Platform { name: "adls", device_id: 0x4680, revision: 0x0c, ..gen11_12::GEN12 },
+    // DG1, gen12: discrete, 256 MiB of local memory
+    Platform { name: "dg1", device_id: 0x4905, revision: 0x01, ..xehp::DG1 },
+    // DG2 (Arc A770), 12.55: discrete, 1 GiB of local memory
+    Platform { name: "dg2", device_id: 0x56a0, revision: 0x08, ..xehp::DG2 },
+    // Meteor Lake, 12.70: no LLC, PAT index instead of caching levels
+    Platform { name: "mtl", device_id: 0x7d55, revision: 0x04, ..xehp::METEOR_LAKE },
+];

@@ -1,0 +1,138 @@
+//! Valleyview (gen7) and Cherryview (gen8): their generation's GT behind a power controller of
+//! their own, with a display unit that is reached through the IOSF sideband.
+
+use crate::gen6_7::{self, Gen6};
+use crate::gen8_9::{self, Gen8};
+use crate::gpu::{Generation, Gpu, Source};
+use crate::gt;
+use crate::page_tables::PerProcess;
+use crate::platforms::Platform;
+use std::collections::BTreeMap;
+
+/// FORCEWAKE_VLV and FORCEWAKE_MEDIA_VLV with their acknowledgements.
+const FORCEWAKE: &[(u32, u32)] = &[(0x13_00b0, 0x13_00b4), (0x13_00b8, 0x13_00bc)];
+/// VLV_GTLC_PW_STATUS: render, media and wake requests are allowed.
+const GT_POWER_STATUS: (u32, u32) = (0x13_0094, 0xff);
+/// VLV_IIR: display interrupts, write one to clear.
+const DISPLAY_PENDING: u32 = 0x18_20a4;
+/// DISPLAY_PHY_STATUS: bits 31 and 30 are "power good" of the two PHYs.
+const PHY_STATUS: u32 = 0x1e_0104;
+
+/// VLV_IOSF_DOORBELL_REQ: a request in bits 23..16 (odd: write), a port in bits 15..8, and bit 0
+/// "busy"; VLV_IOSF_DATA; VLV_IOSF_ADDR.
+const SIDEBAND_REQUEST: u32 = 0x18_2100;
+const SIDEBAND_BUSY: u32 = 1 << 0;
+const SIDEBAND_DATA: u32 = 0x18_2104;
+const SIDEBAND_ADDRESS: u32 = 0x18_2108;
+
+/// The port of the power controller, and its registers.
+const PUNIT: u32 = 0x04;
+/// PUNIT_REG_PWRGT_CTRL and _STATUS: two bits per power well, 0: on. The status is the control.
+const POWER_GATE_CONTROL: u32 = 0x60;
+const POWER_GATE_STATUS: u32 = 0x61;
+/// The common lane wells of the PHYs there: shifts.
+const PHY_WELLS: [u32; 2] = [10, 24];
+/// PUNIT_REG_DSPSSPM: the state in the upper half follows the request in the lower.
+const DISPLAY_POWER: u32 = 0x36;
+/// PUNIT_REG_ISPSSPM0 and PUNIT_REG_VEDSSPM0: image processor and video decoder: power gated.
+const IMAGE_POWER: u32 = 0x39;
+const VIDEO_POWER: u32 = 0x32;
+const GATED: u32 = 3;
+/// PUNIT_REG_GPU_FREQ_REQ and _STS: the frequency (second byte) is the requested one, and the PLL
+/// (bit 4) runs.
+const FREQUENCY_REQUEST: u32 = 0xd4;
+const FREQUENCY_STATUS: u32 = 0xd8;
+const PLL_RUNS: u32 = 1 << 4;
+/// PUNIT_REG_DDR_SETUP2: bit 8 is a request, cleared when it was seen.
+const DDR_SETUP: u32 = 0x139;
+const DDR_REQUEST: u32 = 1 << 8;
+/// The port of the clock unit: its dividers' status (bits 12..8) follows the divider (bits 4..0).
+const CCU: u32 = 0x14;
+const CCU_CLOCKS: std::ops::RangeInclusive<u32> = 0x60..=0x6f;
+
+pub const VALLEYVIEW: Platform = Platform {
+    generation: &Valleyview(Gen6 { forcewake: FORCEWAKE }),
+    power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), GT_POWER_STATUS],
+    ..gen6_7::IVYBRIDGE
+};
+
+pub const CHERRYVIEW: Platform = Platform {
+    generation: &Valleyview(Gen8 { forcewake: FORCEWAKE }),
+    per_process: PerProcess::ThreeLevel,
+    // CHV_GMCH_GGMS: page-table entries for 4 GiB.
+    graphics_control: 3 << 8,
+    power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), (gt::GUC_STATUS, gt::GUC_IN_RESET), GT_POWER_STATUS],
+    ..gen8_9::GEN8
+};
+
+/// Registers behind the sideband, by port and address.
+#[derive(Default)]
+pub struct Sideband(BTreeMap<(u32, u32), u32>);
+
+impl Sideband {
+    fn get(&self, port: u32, address: u32) -> u32 {
+        self.0.get(&(port, address)).copied().unwrap_or(0)
+    }
+
+    fn read(&self, port: u32, address: u32) -> u32 {
+        let value = self.get(port, address);
+        match (port, address) {
+            (PUNIT, POWER_GATE_STATUS) => self.get(PUNIT, POWER_GATE_CONTROL),
+            (PUNIT, DISPLAY_POWER) => value & 0xffff | value << 16,
+            (PUNIT, IMAGE_POWER | VIDEO_POWER) => value | GATED,
+            (PUNIT, FREQUENCY_STATUS) => (self.get(PUNIT, FREQUENCY_REQUEST) & 0xff) << 8 | PLL_RUNS,
+            (CCU, clock) if CCU_CLOCKS.contains(&clock) => value & !0x1f00 | (value & 0x1f) << 8,
+            _ => value,
+        }
+    }
+
+    fn write(&mut self, port: u32, address: u32, value: u32) {
+        let value = match (port, address) {
+            (PUNIT, DDR_SETUP) => value & !DDR_REQUEST,
+            _ => value,
+        };
+        self.0.insert((port, address), value);
+    }
+}
+
+/// Valleyview's unit around the GT of another generation.
+struct Valleyview<G>(G);
+
+impl<G: Generation> Generation for Valleyview<G> {
+    fn read(&self, gpu: &Gpu, register: u32) -> Option<u32> {
+        if register != PHY_STATUS {
+            return self.0.read(gpu, register);
+        }
+        let wells = gpu.sideband.get(PUNIT, POWER_GATE_CONTROL);
+        let [first, second] = PHY_WELLS.map(|shift| u32::from(wells >> shift & 3 == 0));
+        Some(first << 31 | second << 30)
+    }
+
+    fn write(&self, gpu: &mut Gpu, register: u32, value: u32) -> bool {
+        match register {
+            DISPLAY_PENDING => gpu.registers.clear_written(register, value),
+            SIDEBAND_REQUEST => {
+                let (operation, port) = (value >> 16 & 0xff, value >> 8 & 0xff);
+                let address = gpu.registers.get(SIDEBAND_ADDRESS);
+                if operation & 1 != 0 {
+                    let data = gpu.registers.get(SIDEBAND_DATA);
+                    gpu.sideband.write(port, address, data);
+                } else {
+                    let data = gpu.sideband.read(port, address);
+                    gpu.registers.set(SIDEBAND_DATA, data);
+                }
+                gpu.registers.set(register, value & !SIDEBAND_BUSY);
+            }
+            _ => return self.0.write(gpu, register, value),
+        }
+        true
+    }
+
+    fn raise(&self, gpu: &mut Gpu, source: Source, events: u32) {
+        self.0.raise(gpu, source, events);
+    }
+
+    fn interrupt_pending(&self, gpu: &Gpu) -> bool {
+        self.0.interrupt_pending(gpu)
+    }
+}
