@@ -5,6 +5,7 @@ mod errors;
 mod faults;
 mod memory;
 mod prime;
+mod protocol;
 mod raw;
 mod rules;
 mod secrets;
