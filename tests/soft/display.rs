@@ -3,7 +3,7 @@
 use gem_coherency::Error;
 use gem_coherency::drm::Drm;
 use gem_coherency::policy::Rule;
-use gem_coherency::vocabulary::{CacheLevel, CachingMode, Domains};
+use gem_coherency::vocabulary::{CacheLevel, CachingMode, Domains, MmapMode};
 use nix::errno::Errno;
 
 use super::{Page, errno, unknown, write_domain};
@@ -102,6 +102,17 @@ fn only_framebuffers_are_shown() {
     let dg2 = Page::new("dg2");
     dg2.device.set_framebuffer(dg2.handle()).unwrap();
     assert_eq!(errno(dg2.device.pin_display(dg2.handle())), Some(Errno::EINVAL), "system memory");
+    let local = dg2.device.create_local(4096).unwrap();
+    assert_eq!(local.size_bytes, 64 << 10);
+    dg2.device.set_framebuffer(local.handle).unwrap();
+    dg2.device.pin_display(local.handle).unwrap();
+    let map = dg2.device.map(local.handle, MmapMode::Fixed, local.size_bytes).unwrap();
+    map.copy_in(0, &NEW).unwrap();
+    map.drain();
+    let mut seen = [1; 8];
+    dg2.device.display_read(local.handle, 0, &mut seen).unwrap();
+    assert_eq!(&seen, b"new!\0\0\0\0");
+    assert_eq!(errno(page.device.create_local(4096)), Some(Errno::EINVAL));
 }
 
 #[test]

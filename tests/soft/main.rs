@@ -9,6 +9,7 @@ mod protocol;
 mod raw;
 mod rules;
 mod secrets;
+mod threads;
 
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{Created, Drm, Mapping};

@@ -42,7 +42,7 @@ const BUSY_READ: u32 = 0x1_0000;
 /// The first kernel whose MMAP_OFFSET mappings may be smaller than the object.
 const PARTIAL_MMAP: KernelVersion = KernelVersion::new(6, 12);
 
-fn refuse<T>(request: &'static str, errno: Errno) -> Result<T> {
+pub(super) fn refuse<T>(request: &'static str, errno: Errno) -> Result<T> {
     Err(Error::Ioctl { request, errno })
 }
 
@@ -58,11 +58,18 @@ impl Soft {
         }
     }
 
-    fn create_as(&self, request: &'static str, size_bytes: u64, creation: Creation) -> Result<Created> {
+    /// A new object, its size rounded up to `page_bytes`.
+    pub(super) fn create_as(
+        &self,
+        request: &'static str,
+        size_bytes: u64,
+        page_bytes: u64,
+        creation: Creation,
+    ) -> Result<Created> {
         let rules = &self.system.rules;
         let snapshot = Snapshot::created(self.system.machine.caps, rules, creation)
             .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
-        let size = match size_bytes.checked_next_multiple_of(PAGE_BYTES) {
+        let size = match size_bytes.checked_next_multiple_of(page_bytes) {
             None | Some(0) => return refuse(request, Errno::EINVAL),
             Some(size) if size / PAGE_BYTES > MOST_PAGES => return refuse(request, Errno::E2BIG),
             Some(size) => size,
@@ -154,7 +161,7 @@ impl Drm for Soft {
     fn create(&self, size_bytes: u64) -> Result<Created> {
         let request = DRM_IOCTL_I915_GEM_CREATE.name;
         self.system.enter(request, Needs::Memory)?;
-        self.create_as(request, size_bytes, Creation::User)
+        self.create_as(request, size_bytes, PAGE_BYTES, Creation::User)
     }
 
     fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created> {
@@ -162,7 +169,7 @@ impl Drm for Soft {
         self.system.enter(request, Needs::Memory)?;
         self.check(request, Call::CreateWithPat)?;
         match u8::try_from(pat_index) {
-            Ok(index) => self.create_as(request, size_bytes, Creation::UserWithPat(index)),
+            Ok(index) => self.create_as(request, size_bytes, PAGE_BYTES, Creation::UserWithPat(index)),
             Err(_) => refuse(request, Errno::EINVAL),
         }
     }

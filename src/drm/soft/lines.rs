@@ -24,6 +24,9 @@ impl Page {
     /// A page that the kernel zeroed through the CPU's caches just now.
     const ZEROED: Self = Self { present: !0, dirty: !0, owned: false, fill: None };
 
+    /// A page that was cleared in memory, around the CPU's caches.
+    const CLEARED: Self = Self { present: 0, dirty: 0, owned: true, fill: None };
+
     fn line(&self, index: u64) -> Line {
         let bit = 1 << index;
         match (self.present & bit != 0, self.dirty & bit != 0) {
@@ -110,6 +113,16 @@ impl Lines {
     /// The lines of `pages` pages that were zeroed through the CPU's caches just now.
     pub(super) fn zeroed(pages: u64) -> Self {
         Self { pages, untouched: Page::ZEROED, touched: BTreeMap::new() }
+    }
+
+    /// The lines of `pages` pages that the GPU cleared in memory.
+    pub(super) fn cleared(pages: u64) -> Self {
+        Self { pages, untouched: Page::CLEARED, touched: BTreeMap::new() }
+    }
+
+    /// Whether cache and memory both hold zeroes, as in a page that was flushed and not touched since.
+    pub(super) fn holds_zeroes(&self, page: u64) -> bool {
+        self.untouched.owned && !self.touched.contains_key(&page)
     }
 
     /// How many pages.

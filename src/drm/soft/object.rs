@@ -6,7 +6,7 @@ use nix::errno::Errno;
 
 use super::gpu::Use;
 use super::log::KernelFlush;
-use super::store::{Store, Terms};
+use super::store::{Store, Terms, Zeroing};
 use super::system::System;
 use crate::cacheops::LineOp;
 use crate::drm::Advice;
@@ -50,8 +50,18 @@ pub(super) struct AroundCopy {
 impl Object {
     /// A new object of `size` bytes, whole pages.
     pub(super) fn new(system: &Arc<System>, size: u64, snapshot: Snapshot) -> Arc<Self> {
+        let zeroing = match snapshot.backing {
+            Backing::Local => Zeroing::Gpu,
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::Import
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => Zeroing::Cpu,
+        };
         system.register(|id| {
-            let store = Arc::new(Mutex::new(Store::new(size, system.adversary(id))));
+            let store = Arc::new(Mutex::new(Store::new(size, zeroing, system.adversary(id))));
             Self::with_store(system, id, size, snapshot, store)
         })
     }

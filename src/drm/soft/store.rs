@@ -25,6 +25,24 @@ pub(super) struct Terms {
     pub(super) level: CacheLevel,
 }
 
+/// Who zeroes an object's pages before userspace may see them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zeroing {
+    /// The kernel, through the CPU's caches.
+    Cpu,
+    /// The GPU, in local memory.
+    Gpu,
+}
+
+impl Zeroing {
+    fn lines(self, pages: u64) -> Lines {
+        match self {
+            Self::Cpu => Lines::zeroed(pages),
+            Self::Gpu => Lines::cleared(pages),
+        }
+    }
+}
+
 /// A write-combining buffer: stores to one line that have not left the CPU.
 #[derive(Debug)]
 struct Combining {
@@ -38,6 +56,7 @@ struct Combining {
 #[derive(Debug)]
 pub(super) struct Store {
     size: u64,
+    zeroing: Zeroing,
     /// What a line's cached copy holds, where there is one. Fresh pages: zeroes.
     cached: Option<SharedBytes>,
     /// What memory holds, where it holds bytes of this object.
@@ -50,12 +69,13 @@ pub(super) struct Store {
 
 impl Store {
     /// A fresh object of `size` bytes, whole pages.
-    pub(super) fn new(size: u64, adversary: Option<Adversary>) -> Self {
+    pub(super) fn new(size: u64, zeroing: Zeroing, adversary: Option<Adversary>) -> Self {
         Self {
             size,
+            zeroing,
             cached: None,
             memory: None,
-            lines: Lines::zeroed(size / PAGE_BYTES),
+            lines: zeroing.lines(size / PAGE_BYTES),
             raw: super::raw::Raw::default(),
             combining: VecDeque::new(),
             adversary,
@@ -191,7 +211,7 @@ impl Store {
 
     /// Gives the contents up.
     pub(super) fn discard(&mut self) {
-        self.lines = Lines::zeroed(self.lines.pages());
+        self.lines = self.zeroing.lines(self.lines.pages());
         self.combining.clear();
         // Pages that a raw pointer names stay mapped as long as the object.
         if !self.raw.is_out() {
@@ -263,6 +283,8 @@ impl Store {
     pub(super) fn transfer(&mut self, run: Run, transfer: Transfer) -> Result<()> {
         match transfer {
             Transfer::Nothing => return Ok(()),
+            // No need to give zeroes memory of their own.
+            Transfer::Fill | Transfer::WriteBack if self.lines.holds_zeroes(run.page) => return Ok(()),
             Transfer::Fill => {
                 self.own(run.page)?;
                 self.memory()?;
