@@ -237,6 +237,13 @@ pub enum Error {
         handle: u32,
     },
 
+    /// A BO that belongs to another device.
+    #[error("BO {handle} was opened on another device: export it there and import it here")]
+    OtherDevice {
+        /// The object, on the other device.
+        handle: u32,
+    },
+
     /// More guards than the object's word can count.
     #[error("BO {handle} has {limit} guards open already")]
     TooManyGuards {
@@ -291,7 +298,8 @@ impl Error {
             | Self::BadDeviceSpec { .. }
             | Self::BadSize { .. }
             | Self::RangeOutOfBounds { .. }
-            | Self::RangeOutOfGuard { .. } => Errno::EINVAL,
+            | Self::RangeOutOfGuard { .. }
+            | Self::OtherDevice { .. } => Errno::EINVAL,
             Self::NoDevice { .. }
             | Self::NotADevice { .. }
             | Self::NotI915 { .. }

@@ -22,7 +22,10 @@
 
 #![deny(unsafe_code)]
 
+pub mod access;
+pub mod bo;
 pub mod cacheops;
+pub mod device;
 pub mod drm;
 pub mod error;
 pub mod hierarchy;

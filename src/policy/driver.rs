@@ -44,8 +44,8 @@ impl Path {
 }
 
 /// How a CPU mapping treats the CPU's caches.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CpuMemory {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CpuMemory {
     /// Reads and writes go through them.
     Cached,
     /// Around them; stores gather in write-combining buffers.
@@ -261,14 +261,14 @@ fn flush_of_gpu_write(
 }
 
 /// How a mapping of an object of this level treats the CPU's caches.
-fn cpu_memory(level: CacheLevel, mode: MmapMode) -> CpuMemory {
+pub const fn cpu_memory(level: CacheLevel, mode: MmapMode) -> CpuMemory {
     match mode {
         MmapMode::Wb => CpuMemory::Cached,
         MmapMode::Wc => CpuMemory::Combining,
         MmapMode::Uc => CpuMemory::Uncached,
         MmapMode::Gtt => CpuMemory::Aperture,
         // The kernel maps local memory WC and system memory WB (i915_ttm_select_tt_caching).
-        MmapMode::Fixed if level == CacheLevel::None => CpuMemory::Combining,
+        MmapMode::Fixed if matches!(level, CacheLevel::None) => CpuMemory::Combining,
         MmapMode::Fixed => CpuMemory::Cached,
     }
 }

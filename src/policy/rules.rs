@@ -123,6 +123,15 @@ rules! {
     DisplayNeverWrites = "display-never-writes":
         "The display engine only reads.",
         "i915_gem_domain.c:i915_gem_object_pin_to_display_plane";
+    NothingDirty = "nothing-dirty":
+        "Nobody wrote since everything was last in memory, so there is nothing to flush.",
+        "chosen: the line maps know what was written";
+    NothingStale = "nothing-stale":
+        "No other agent wrote since the lines were last right, so there is nothing to invalidate.",
+        "chosen: the line maps know what was written";
+    CloseFlushesNothing = "close-flushes-nothing":
+        "A name that is given back leaves the pages to the kernel, which flushes them before anybody else gets them.",
+        "i915_gem_pages.c:__i915_gem_object_put_pages, __i915_gem_object_set_pages";
 
     // What the kernel does: pages.
     AcquireDirty = "acquire-dirty":

@@ -1,0 +1,244 @@
+//! One CPU access to a range of a BO.
+
+use std::ptr::NonNull;
+
+use nix::errno::Errno;
+
+use super::report::{FlushReport, Step};
+use crate::bo::{Bo, Need, settle};
+use crate::drm::Mapping;
+use crate::error::{Error, Result};
+use crate::policy::driver::{CpuMemory, cpu_memory};
+use crate::policy::{Path, Rule};
+use crate::units::{ByteRange, LineRange};
+use crate::vocabulary::Access;
+
+/// Bytes that [`CpuAccess::fill`] copies at once, at most and as far as the pattern allows.
+const FILL_BYTES: usize = 4096;
+
+/// A CPU access that has begun, to one range of a BO; offsets are the BO's.
+///
+/// What a write guard stores is marked at once; nothing is flushed before somebody else is about to
+/// read ([`crate::device::Device::prepare_submit`]). Dropping the guard ends the access, like
+/// [`CpuAccess::finish`]; if the thread panics, the whole range counts as written.
+#[derive(Debug)]
+#[must_use = "the access ends when the guard is dropped"]
+pub struct CpuAccess<'bo> {
+    bo: &'bo Bo,
+    mapping: &'bo Mapping,
+    access: Access,
+    range: ByteRange,
+    report: FlushReport,
+}
+
+/// An access that the object word knows of; ends when dropped.
+struct Begun<'bo> {
+    bo: &'bo Bo,
+    access: Access,
+}
+
+impl<'bo> Begun<'bo> {
+    fn new(bo: &'bo Bo, access: Access) -> Result<Self> {
+        let word = bo.shared().tracked.word();
+        let begun = match access {
+            Access::Read => word.begin_read(),
+            Access::Write => word.begin_write(),
+        };
+        begun.map_err(|blocked| blocked.error(bo.handle()))?;
+        Ok(Self { bo, access })
+    }
+
+    /// The guard takes over.
+    fn keep(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        end(self.bo, self.access);
+    }
+}
+
+fn end(bo: &Bo, access: Access) {
+    let word = bo.shared().tracked.word();
+    match access {
+        Access::Read => word.end_read(),
+        Access::Write => word.end_write(),
+    }
+}
+
+impl<'bo> CpuAccess<'bo> {
+    /// Begins the access: makes memory and the cache right for it.
+    pub(crate) fn begin(bo: &'bo Bo, access: Access, range: ByteRange) -> Result<Self> {
+        // First the word: it keeps the level, and with it what is decided here.
+        let begun = Begun::new(bo, access)?;
+        let mapping = bo.shared().mapping()?;
+        let step = match access {
+            Access::Read => Step::Read,
+            Access::Write => Step::Write,
+        };
+        let mut guard_report = FlushReport::nothing(step, Rule::NothingStale);
+        // What a write overwrites in part is invalidated where it is stored.
+        let invalidate = access == Access::Read;
+        let need = Need {
+            bo: bo.shared(),
+            lines: range.lines(),
+            next: Path::Cpu(mapping.mode()),
+            access,
+            invalidate,
+        };
+        if let Some(report) = settle(&[need], step)?.first() {
+            guard_report = *report;
+        }
+        begun.keep();
+        Ok(Self { bo, mapping, access, range, report: guard_report })
+    }
+
+    /// What the guard is for.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The guard's range.
+    pub fn range(&self) -> ByteRange {
+        self.range
+    }
+
+    /// What was invalidated or flushed for the access so far.
+    pub fn report(&self) -> FlushReport {
+        self.report
+    }
+
+    /// Stores `data` at `offset` of the BO.
+    ///
+    /// # Errors
+    /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`]; what invalidating stale lines
+    /// answers, if the store overwrites them in part. Then nothing was stored.
+    pub fn write_at(&mut self, offset: u64, data: &[u8]) -> Result<()> {
+        let range = self.check_store(offset, data.len() as u64)?;
+        self.prepare_store(range)?;
+        self.mapping.copy_in(offset, data)?;
+        self.bo.shared().note_stored(self.mapping.mode(), range.lines())
+    }
+
+    /// Fills the guard's range with `pattern`, again and again from its start.
+    ///
+    /// # Errors
+    /// [`Error::BadSize`] for an empty pattern; as [`CpuAccess::write_at`].
+    pub fn fill(&mut self, pattern: &[u8]) -> Result<()> {
+        if pattern.is_empty() {
+            return Err(Error::BadSize { size: 0, why: "a pattern has at least one byte" });
+        }
+        let repeat = (FILL_BYTES / pattern.len()).max(1);
+        let block = pattern.repeat(repeat);
+        let mut offset = self.range.offset();
+        while offset < self.range.end() {
+            let left = usize::try_from(self.range.end() - offset).unwrap_or(usize::MAX);
+            let (part, _) = block.split_at(left.min(block.len()));
+            self.write_at(offset, part)?;
+            offset += part.len() as u64;
+        }
+        // An empty range, too, is written through a write guard only.
+        self.check_store(self.range.offset(), 0).map(drop)
+    }
+
+    /// Loads `data.len()` bytes at `offset` of the BO.
+    ///
+    /// A write guard reads back what it wrote; other bytes may be stale.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutOfGuard`].
+    pub fn read_at(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.within(offset, data.len() as u64)?;
+        self.mapping.copy_out(offset, data)
+    }
+
+    /// Where the BO (not the range) is mapped, after an invalidate of everything that is stale in the
+    /// range. Valid as long as the BO; accesses through it belong inside the guard's range and life.
+    ///
+    /// # Errors
+    /// What invalidating answers.
+    pub fn as_ptr(&mut self) -> Result<NonNull<u8>> {
+        self.invalidate(self.range.lines())?;
+        let pointer = NonNull::new(self.mapping.as_ptr());
+        pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })
+    }
+
+    /// Says that `len` bytes at `offset` were stored through [`CpuAccess::as_ptr`], by this thread.
+    ///
+    /// # Errors
+    /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`].
+    pub fn mark_written(&mut self, offset: u64, len: u64) -> Result<()> {
+        let range = self.check_store(offset, len)?;
+        self.bo.shared().note_stored(self.mapping.mode(), range.lines())
+    }
+
+    /// Ends the access; returns what was invalidated or flushed for it.
+    ///
+    /// # Errors
+    /// None today: whatever can fail, failed when it was asked for.
+    pub fn finish(self) -> Result<FlushReport> {
+        Ok(self.report)
+    }
+
+    /// The bytes as a range, if they lie within the guard's.
+    fn within(&self, offset: u64, len: u64) -> Result<ByteRange> {
+        let (start, end) = (self.range.offset(), self.range.end());
+        let outside = Error::RangeOutOfGuard { offset, len, start, end };
+        let range = ByteRange::within(offset, len, end).map_err(|_| outside.clone())?;
+        if offset < start { Err(outside) } else { Ok(range) }
+    }
+
+    /// The bytes as a range, if they may be stored to.
+    fn check_store(&self, offset: u64, len: u64) -> Result<ByteRange> {
+        match self.access {
+            Access::Read => Err(Error::WriteThroughReadGuard { handle: self.bo.handle().get() }),
+            Access::Write => self.within(offset, len),
+        }
+    }
+
+    /// Makes stale lines right before a store: what is overwritten in part is invalidated, what is
+    /// overwritten whole is stale no longer.
+    fn prepare_store(&mut self, range: ByteRange) -> Result<()> {
+        let shared = self.bo.shared();
+        let is_cached = cpu_memory(shared.level(), self.mapping.mode()) == CpuMemory::Cached;
+        if !is_cached || !shared.tracked.stale().any(range.lines()) {
+            return Ok(());
+        }
+        for line in range.partial_lines() {
+            self.invalidate(LineRange::new(line, line + 1))?;
+        }
+        shared.tracked.stale().take(range.lines(), |_| {});
+        Ok(())
+    }
+
+    /// Invalidates the stale ones of `lines`.
+    fn invalidate(&mut self, lines: LineRange) -> Result<()> {
+        let shared = self.bo.shared();
+        if !shared.tracked.stale().any(lines) {
+            return Ok(());
+        }
+        let need = Need {
+            bo: shared,
+            lines,
+            next: Path::Cpu(self.mapping.mode()),
+            access: self.access,
+            invalidate: true,
+        };
+        for report in settle(&[need], self.report.step)? {
+            self.report.add(report);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for CpuAccess<'_> {
+    fn drop(&mut self) {
+        if self.access == Access::Write && std::thread::panicking() {
+            // Stores through a pointer may be unmarked. The range is the object's own.
+            let _ = self.bo.shared().note_stored(self.mapping.mode(), self.range.lines());
+        }
+        end(self.bo, self.access);
+    }
+}

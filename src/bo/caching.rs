@@ -1,0 +1,116 @@
+//! Caching modes and levels: what was asked for, and what the kernel made of it.
+
+use super::{Bo, Shared};
+use crate::device;
+use crate::error::Result;
+use crate::platform::{Call, Caps};
+use crate::policy::kernel::Creation;
+use crate::tracking::{Taken, land};
+use crate::vocabulary::{CacheLevel, CachingMode, Handle};
+
+/// The level that a caching mode means (`i915_gem_set_caching_ioctl`): DISPLAY is WT where there is
+/// one, and NONE elsewhere.
+pub(crate) fn mode_level(caps: Caps, mode: CachingMode) -> CacheLevel {
+    match mode {
+        CachingMode::Cached => CacheLevel::Llc,
+        CachingMode::Display if caps.contains(Caps::WT) => CacheLevel::Wt,
+        CachingMode::None | CachingMode::Display => CacheLevel::None,
+    }
+}
+
+/// The mode that a level reads back as (`i915_gem_get_caching_ioctl`).
+pub(super) const fn level_mode(level: CacheLevel) -> CachingMode {
+    match level {
+        CacheLevel::None => CachingMode::None,
+        CacheLevel::Llc | CacheLevel::L3Llc => CachingMode::Cached,
+        CacheLevel::Wt => CachingMode::Display,
+    }
+}
+
+/// The level of an object: what the kernel says, or what it gives to objects that come to be so.
+///
+/// An object whose PAT index another process chose does not say; then it is taken to be uncached.
+pub(crate) fn level_of(device: &device::Shared, handle: Handle, creation: Creation) -> CacheLevel {
+    if device.is_conservative() {
+        return CacheLevel::None;
+    }
+    match device.drm.caching(handle) {
+        Ok(mode) => mode_level(device.caps(), mode),
+        Err(_) if device.caps().contains(Caps::PAT_AT_CREATE) => CacheLevel::None,
+        Err(_) => device::created_level(device, creation),
+    }
+}
+
+impl Shared {
+    /// Keeps account of what the GPU left in the cache when the level that said so goes.
+    fn keep_gpu_write(&self) -> Result<()> {
+        let mut flight = self.tracked.begin_flight(self.tracked.dirty().all())?;
+        match flight.take_gpu_write() {
+            Taken::Pending => self.tracked.dirty().mark_all(),
+            Taken::Nothing => {}
+        }
+        // Nothing was flushed, so nobody has to be waited for a second time.
+        let _ = land([flight]);
+        Ok(())
+    }
+}
+
+impl Bo {
+    /// The caching mode, as the kernel reports it for the BO's level.
+    pub fn caching(&self) -> CachingMode {
+        level_mode(self.level())
+    }
+
+    /// Changes the caching mode.
+    ///
+    /// Waits for the GPU, in the kernel.
+    ///
+    /// # Errors
+    /// - [`crate::Error::OnScreen`]: the BO is on screen and its level would change, which would hang
+    ///   the caller in the kernel;
+    /// - [`crate::Error::InUse`] while guards are open or submissions under way;
+    /// - [`crate::Error::NotAvailable`]: the platform refuses;
+    /// - [`crate::Error::Closed`], [`crate::Error::Purged`], [`crate::Error::LevelChanging`]; what
+    ///   SET_CACHING answers.
+    pub fn set_caching(&self, mode: CachingMode) -> Result<()> {
+        let shared = self.shared();
+        let device = &shared.device;
+        let wanted = mode_level(device.caps(), mode);
+        let word = shared.tracked.word();
+        let before = word.begin_level_change(wanted).map_err(|blocked| blocked.error(shared.handle))?.level();
+        let call = match mode {
+            CachingMode::Cached => Call::SetCachingCached,
+            CachingMode::None | CachingMode::Display => Call::SetCaching,
+        };
+        let changed = device
+            .drm
+            .set_caching(shared.handle, mode)
+            .map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))
+            .and_then(|()| if wanted == before { Ok(()) } else { shared.keep_gpu_write() });
+        // After an error, too: the kernel changes the level before the last thing that can fail.
+        let now = match device.drm.caching(shared.handle) {
+            Ok(mode) if !device.is_conservative() => mode_level(device.caps(), mode),
+            Ok(_) | Err(_) => before,
+        };
+        word.end_level_change(now);
+        tracing::debug!(handle = shared.handle.get(), %mode, level = %now, ok = changed.is_ok(), "set caching");
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn display_is_wt_where_there_is_one_and_none_elsewhere() {
+        let levels = |caps| {
+            [CachingMode::None, CachingMode::Cached, CachingMode::Display].map(|mode| mode_level(caps, mode))
+        };
+        assert_eq!(levels(Caps::LLC), [CacheLevel::None, CacheLevel::Llc, CacheLevel::None]);
+        assert_eq!(levels(Caps::LLC | Caps::WT), [CacheLevel::None, CacheLevel::Llc, CacheLevel::Wt]);
+        for &mode in CachingMode::ALL {
+            assert_eq!(level_mode(mode_level(Caps::LLC | Caps::WT, mode)), mode);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! How a BO is mapped, and who flushes what is stored through the mapping.
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use nix::errno::Errno;
+use serde::Serialize;
+
+use super::flush::cached_path;
+use super::{Bo, Origin, Shared};
+use crate::drm::Mapping;
+use crate::error::{Error, Result};
+use crate::platform::{Call, Caps};
+use crate::policy::driver::{CpuMemory, cpu_memory, path_refusal};
+use crate::policy::{Path, Rule, Verdict, needs_flush, needs_invalidate};
+use crate::units::LineRange;
+use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass, words};
+
+words! {
+    /// Who makes the CPU's stores to a BO visible to other agents.
+    FlushOwner, "flush owner" {
+        /// The kernel, for the whole object: the BO cannot be mapped here.
+        Kernel = "kernel",
+        /// This library: it knows which lines were written.
+        Library = "library",
+        /// Nobody has to.
+        Nobody = "nobody",
+    }
+}
+
+/// Who flushes a BO, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Ownership {
+    /// Who.
+    pub owner: FlushOwner,
+    /// The rule that makes it so.
+    pub rule: Rule,
+}
+
+/// The mappings of a BO: at most one for each mode, kept until the BO goes.
+#[derive(Debug, Default)]
+pub(super) struct Maps {
+    slots: [OnceLock<Mapping>; MmapMode::ALL.len()],
+    /// The mode that accesses use, by its place in [`MmapMode::ALL`] and one more; 0: none yet.
+    current: AtomicU8,
+    /// Held by who makes a mapping, so that nobody makes the same one.
+    making: Mutex<()>,
+}
+
+impl Maps {
+    fn slot(&self, mode: MmapMode) -> Option<&Mapping> {
+        self.slots.get(mode as usize)?.get()
+    }
+
+    /// The mapping that accesses use.
+    fn current(&self) -> Option<&Mapping> {
+        // Acquire pairs with the Release of `choose`: who sees the mode finds the mapping.
+        let place = usize::from(self.current.load(Ordering::Acquire)).checked_sub(1)?;
+        self.slots.get(place)?.get()
+    }
+
+    fn choose(&self, mode: MmapMode) {
+        // Release: as in `current`.
+        self.current.store(mode as u8 + 1, Ordering::Release);
+    }
+
+    /// Whether a mapping goes through the CPU's caches.
+    pub(super) fn has_cached(&self, level: CacheLevel) -> bool {
+        let cached = |&&mode: &&MmapMode| cpu_memory(level, mode) == CpuMemory::Cached;
+        MmapMode::ALL.iter().filter(cached).any(|&mode| self.slot(mode).is_some())
+    }
+}
+
+/// The mode in which a BO of this level is mapped if nobody says: through the cache where the GPU
+/// sees it, around it elsewhere, and on discrete devices as the kernel decides.
+pub(super) fn default_mode(caps: Caps, level: CacheLevel) -> MmapMode {
+    if caps.contains(Caps::DISCRETE) {
+        return MmapMode::Fixed;
+    }
+    let (store, fetch) = (Path::Cpu(MmapMode::Wb), Path::Gpu(MocsClass::PageTable));
+    match needs_flush(caps, level, store, fetch, Access::Read).verdict {
+        Verdict::NotNeeded => MmapMode::Wb,
+        Verdict::Flush | Verdict::Invalidate | Verdict::Drain | Verdict::Refused => MmapMode::Wc,
+    }
+}
+
+/// What the kernel says to a path that it refuses.
+pub(super) fn refusal_errno(rule: Rule) -> Errno {
+    if rule == Rule::GttSnoopedFaults {
+        // The fault handler's, which becomes SIGBUS.
+        Errno::EFAULT
+    } else if rule == Rule::DisplayNeedsLocal {
+        Errno::EINVAL
+    } else {
+        Errno::ENODEV
+    }
+}
+
+impl Shared {
+    /// That the platform has no such access.
+    pub(crate) fn not_available(&self, what: String, rule: Rule) -> Error {
+        Error::NotAvailable {
+            what,
+            platform: self.device.machine.platform.name,
+            why: rule.reason(),
+            errno: refusal_errno(rule),
+        }
+    }
+
+    /// The mapping that accesses use; made if there is none yet.
+    pub(crate) fn mapping(&self) -> Result<&Mapping> {
+        if let Some(mapping) = self.maps.current() {
+            return Ok(mapping);
+        }
+        let mode = default_mode(self.device.caps(), self.level());
+        let mapping = self.map_in(mode)?;
+        self.maps.choose(mode);
+        Ok(mapping)
+    }
+
+    /// The mode that accesses use, or would use.
+    pub(super) fn mode(&self) -> MmapMode {
+        let mode = self.maps.current().map(Mapping::mode);
+        mode.unwrap_or(default_mode(self.device.caps(), self.level()))
+    }
+
+    /// The mapping in `mode`; made if there is none yet.
+    fn map_in(&self, mode: MmapMode) -> Result<&Mapping> {
+        if let Some(mapping) = self.maps.slot(mode) {
+            return Ok(mapping);
+        }
+        let _making = self.maps.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mapping) = self.maps.slot(mode) {
+            return Ok(mapping);
+        }
+        let what = || format!("map mode {mode}");
+        let state = self.tracked.word().state();
+        if state.is_closed() {
+            return Err(Error::Closed { handle: self.handle.get() });
+        }
+        if state.is_purged() {
+            return Err(Error::Purged { handle: self.handle.get() });
+        }
+        if path_refusal(self.device.caps(), state.level(), Path::Cpu(mode)) == Some(Rule::GttSnoopedFaults) {
+            // The kernel would map it, and kill the process that touches it.
+            return Err(self.not_available(what(), Rule::GttSnoopedFaults));
+        }
+        let mapping = self
+            .device
+            .drm
+            .map(self.handle, mode, self.size)
+            .map_err(|error| self.device.explain(Call::MmapOffset(mode), what, error))?;
+        tracing::debug!(handle = self.handle.get(), %mode, bytes = self.size, "map");
+        let Some(slot) = self.maps.slots.get(mode as usize) else {
+            return Err(self.not_available(what(), Rule::NotOnPlatform));
+        };
+        let mapping = slot.get_or_init(|| mapping);
+        if cpu_memory(state.level(), mode) == CpuMemory::Cached
+            // SeqCst: see `note_written_around`.
+            && self.written_around.load(Ordering::SeqCst)
+        {
+            self.tracked.stale().mark_all();
+        }
+        Ok(mapping)
+    }
+
+    /// A mapping whose addresses the CPU's flush instructions can be given: any but the aperture's,
+    /// which are not memory's. Its memory type makes no difference to them (Intel SDM volume 2,
+    /// CLFLUSH).
+    pub(super) fn flush_mapping(&self) -> Result<&Mapping> {
+        let usable = [MmapMode::Wb, MmapMode::Wc, MmapMode::Uc, MmapMode::Fixed];
+        match usable.into_iter().find_map(|mode| self.maps.slot(mode)) {
+            Some(mapping) => Ok(mapping),
+            None => self.map_in(default_mode(self.device.caps(), self.level())),
+        }
+    }
+
+    /// Drains the stores made through mappings around the cache: WC and UC, or the aperture.
+    pub(super) fn drain(&self, memory: CpuMemory) -> Result<()> {
+        let level = self.level();
+        let modes = MmapMode::ALL.iter().filter(|&&mode| cpu_memory(level, mode) == memory);
+        for mapping in modes.filter_map(|&mode| self.maps.slot(mode)) {
+            mapping.drain();
+            if memory == CpuMemory::Aperture && !self.device.caps().contains(Caps::COHERENT_GGTT) {
+                // An uncached read waits for the posted stores before it; the kernel reads a
+                // register for that (intel_gt_flush_ggtt_writes), which is not ours to read.
+                mapping.copy_out(0, &mut [0])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes that `lines` were stored to through a mapping of `mode`, by this thread.
+    pub(crate) fn note_stored(&self, mode: MmapMode, lines: LineRange) -> Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let (caps, level) = (self.device.caps(), self.level());
+        let word = self.tracked.word();
+        match cpu_memory(level, mode) {
+            CpuMemory::Cached => return self.tracked.dirty().mark(lines),
+            CpuMemory::Combining => word.note_wc_store(),
+            CpuMemory::Aperture => word.note_gtt_store(),
+            CpuMemory::Uncached => {}
+        }
+        let stale = needs_invalidate(caps, level, Path::Cpu(mode), cached_path(caps), Access::Read);
+        if stale.verdict == Verdict::Invalidate {
+            self.note_written_around(lines);
+        }
+        Ok(())
+    }
+}
+
+impl Bo {
+    /// Maps the BO in `mode`, and uses this mapping from now on; other mappings stay.
+    ///
+    /// A BO that is never mapped explicitly is mapped at its first access: write-back where the GPU
+    /// sees the CPU's caches, write-combining elsewhere, fixed on discrete devices.
+    ///
+    /// # Errors
+    /// [`Error::NotAvailable`] if the platform has no such mode, or the first touch would be SIGBUS;
+    /// [`Error::Closed`], [`Error::Purged`]; what MMAP_OFFSET and mmap(2) answer.
+    pub fn map(&self, mode: MmapMode) -> Result<()> {
+        self.shared().map_in(mode)?;
+        self.shared().maps.choose(mode);
+        Ok(())
+    }
+
+    /// The mode that accesses use, or will use if there was none yet.
+    pub fn map_mode(&self) -> MmapMode {
+        self.shared().mode()
+    }
+
+    /// Where the BO is mapped; mapped now if it was not. Valid as long as a clone of the BO.
+    ///
+    /// What is stored here is dirty only once [`Bo::mark_written`] says so, and what is loaded, or
+    /// overwritten in part of a line, is right only under a guard: [`CpuAccess::as_ptr`] gives the
+    /// same address, after an invalidate of what is stale.
+    ///
+    /// [`CpuAccess::as_ptr`]: crate::access::CpuAccess::as_ptr
+    ///
+    /// # Errors
+    /// As [`Bo::map`].
+    pub fn as_ptr(&self) -> Result<NonNull<u8>> {
+        let pointer = NonNull::new(self.shared().mapping()?.as_ptr());
+        pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })
+    }
+
+    /// Who makes the CPU's stores visible, and by which rule; for the mapping that accesses use.
+    pub fn flush_owner(&self) -> Ownership {
+        let shared = self.shared();
+        let (caps, level) = (shared.device.caps(), shared.level());
+        if shared.origin == Origin::Imported && shared.maps.current().is_none() {
+            let reads_caches = caps.contains(Caps::LLC) && !caps.contains(Caps::LLC_BYPASS_MOCS);
+            return if reads_caches || caps.contains(Caps::DG1) {
+                Ownership { owner: FlushOwner::Nobody, rule: Rule::ImportCoherent }
+            } else {
+                Ownership { owner: FlushOwner::Kernel, rule: Rule::ImportWbinvd }
+            };
+        }
+        let store = Path::Cpu(shared.mode());
+        let readers = [Path::Gpu(MocsClass::PageTable), Path::Gpu(MocsClass::BypassLlc), Path::Display];
+        let decisions = readers.map(|reader| needs_flush(caps, level, store, reader, Access::Read));
+        match decisions.into_iter().find(|decision| decision.is_needed()) {
+            Some(decision) => Ownership { owner: FlushOwner::Library, rule: decision.rule },
+            None => Ownership { owner: FlushOwner::Nobody, rule: decisions[0].rule },
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! A buffer object: its bytes' way to the CPU, the GPU, the display, and others.
+//!
+//! Stores and loads go through guards ([`Bo::write`], [`Bo::read`]), which mark what is dirty and
+//! invalidate what is stale; [`crate::device::Device::prepare_submit`] and [`Bo::prepare_scanout`]
+//! flush what the GPU or the display would not see otherwise. Who uses raw pointers says so with
+//! [`Bo::mark_written`].
+
+mod caching;
+mod flush;
+mod mapping;
+mod scanout;
+mod share;
+
+pub use mapping::{FlushOwner, Ownership};
+pub use scanout::ScanoutGuard;
+
+pub(crate) use caching::{level_of, mode_level};
+pub(crate) use flush::{Need, cached_path, settle};
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, MutexGuard};
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use crate::access::{CpuAccess, FlushReport, Step};
+use crate::device;
+use crate::device::registry::Names;
+use crate::drm::{Busy, Created};
+use crate::error::{Error, Result};
+use crate::policy::{self, Path, Rule, Verdict, needs_flush, needs_invalidate};
+use crate::tracking::Tracked;
+use crate::units::{ByteRange, LineRange};
+use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MmapMode, MocsClass};
+use mapping::Maps;
+
+/// Where a BO comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Created here.
+    Created,
+    /// From a dma-buf.
+    Imported,
+}
+
+/// A buffer object; clones are the same BO, and the last one closes it.
+#[derive(Clone, Debug)]
+pub struct Bo {
+    shared: Arc<Shared>,
+}
+
+/// What the clones of a BO share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) device: Arc<device::Shared>,
+    pub(crate) handle: Handle,
+    pub(crate) size: u64,
+    pub(crate) tracked: Tracked,
+    origin: Origin,
+    /// Whether nothing changes the level, because userspace chose a PAT index.
+    keeps_level: bool,
+    /// Which owner of the handle this is: see the module `device::registry`.
+    number: u64,
+    maps: Maps,
+    /// Whether the GPU may still be writing: set when it is told to, cleared by who waits.
+    gpu_writes: AtomicBool,
+    /// Whether memory was written around the CPU's caches while no cached mapping was there, so
+    /// that nobody kept account of stale lines.
+    written_around: AtomicBool,
+}
+
+impl Shared {
+    /// The object's level now.
+    pub(crate) fn level(&self) -> CacheLevel {
+        self.tracked.word().state().level()
+    }
+
+    /// Notes that the GPU writes the object through `mocs`.
+    pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
+        let (caps, level) = (self.device.caps(), self.level());
+        let writer = Path::Gpu(mocs);
+        // Release pairs with the Acquire of `wait_for_gpu`: who clears it waits for this write.
+        self.gpu_writes.store(true, Ordering::Release);
+        let flush = |next| needs_flush(caps, level, writer, next, Access::Read).verdict;
+        let around = [Path::Display, Path::Gpu(MocsClass::BypassLlc), Path::Cpu(MmapMode::Wc)];
+        if around.into_iter().any(|next| flush(next) == Verdict::Flush) {
+            self.tracked.word().note_gpu_write();
+        }
+        if self.device.is_conservative() {
+            // It may have been coherent after all, and then the bytes are in the cache.
+            self.tracked.dirty().mark_all();
+        }
+        let stale = needs_invalidate(caps, level, writer, cached_path(caps), Access::Read);
+        if stale.verdict == Verdict::Invalidate {
+            self.note_written_around(self.tracked.stale().all());
+        }
+    }
+
+    /// Notes that memory of `lines` was written behind the CPU's caches.
+    pub(crate) fn note_written_around(&self, lines: LineRange) {
+        // SeqCst, here and where a cached mapping is made: of a store to this flag and a look for the
+        // mapping, and a mapping made and a look at this flag, at least one sees the other.
+        self.written_around.store(true, Ordering::SeqCst);
+        if self.maps.has_cached(self.level()) {
+            // The lines are the object's own; they were checked when the access began.
+            let _ = self.tracked.stale().mark(lines);
+        }
+    }
+
+    /// Waits until the GPU has written what it was told to write.
+    pub(crate) fn wait_for_gpu(&self) -> Result<()> {
+        // Acquire pairs with the Release of `note_gpu_write`.
+        if !self.gpu_writes.swap(false, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.device.drm.wait(self.handle, -1).inspect_err(|_| {
+            self.gpu_writes.store(true, Ordering::Release);
+        })
+    }
+
+    /// Gives the handle back, unless it is another BO's by now.
+    fn give_back(&self) -> Result<()> {
+        let mut names = self.device.registry.lock();
+        if !names.remove(self.handle, self.number) {
+            return Ok(());
+        }
+        let closed = self.device.drm.close(self.handle);
+        tracing::debug!(handle = self.handle.get(), ok = closed.is_ok(), "close");
+        closed
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if self.tracked.word().state().is_closed() {
+            return;
+        }
+        // A guard that was leaked must not keep the handle open.
+        let _ = self.tracked.word().close();
+        if let Err(error) = self.give_back() {
+            tracing::warn!(handle = self.handle.get(), %error, "close");
+        }
+    }
+}
+
+impl Bo {
+    /// The BO of a new handle.
+    pub(crate) fn new(
+        device: &Arc<device::Shared>,
+        names: &mut MutexGuard<'_, Names>,
+        created: Created,
+        level: CacheLevel,
+        origin: Origin,
+        keeps_level: bool,
+    ) -> Result<Self> {
+        let shared = Arc::new(Shared {
+            device: Arc::clone(device),
+            handle: created.handle,
+            size: created.size_bytes,
+            tracked: Tracked::new(created.size_bytes, level)?,
+            origin,
+            keeps_level,
+            number: names.number(),
+            maps: Maps::default(),
+            gpu_writes: AtomicBool::new(false),
+            written_around: AtomicBool::new(origin == Origin::Imported),
+        });
+        names.insert(created.handle, shared.number, Arc::downgrade(&shared));
+        Ok(Self { shared })
+    }
+
+    /// Another clone of an open BO.
+    pub(crate) fn from_shared(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// What the clones share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Its name on the device; not to be closed by the caller.
+    pub fn handle(&self) -> Handle {
+        self.shared.handle
+    }
+
+    /// Bytes, whole pages.
+    pub fn size(&self) -> u64 {
+        self.shared.size
+    }
+
+    /// Its cache level; scanout and [`Bo::set_caching`] change it.
+    pub fn level(&self) -> CacheLevel {
+        self.shared.level()
+    }
+
+    /// Which CPU accesses through the cache agree with the GPU.
+    pub fn coherency(&self) -> Coherency {
+        policy::coherency(self.shared.device.caps(), self.level())
+    }
+
+    /// Whether both are clones of one BO.
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// How many of its lines may be newer in the CPU's cache than in memory.
+    pub fn dirty_lines(&self) -> u64 {
+        self.shared.tracked.dirty().count()
+    }
+
+    /// How many of its lines may be newer in memory than in the CPU's cache.
+    pub fn stale_lines(&self) -> u64 {
+        self.shared.tracked.stale().count()
+    }
+
+    /// Begins to write `len` bytes at `offset` with the CPU.
+    ///
+    /// Waits for writes of the GPU that this library knows of.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutOfBounds`]; [`Error::Closed`], [`Error::Purged`], [`Error::DontNeed`],
+    /// [`Error::LevelChanging`], [`Error::TooManyGuards`]; [`Error::NotAvailable`] if the mapping
+    /// cannot be used at the BO's level; what mapping and waiting answer.
+    pub fn write(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
+        CpuAccess::begin(self, Access::Write, ByteRange::within(offset, len, self.size())?)
+    }
+
+    /// Begins to read `len` bytes at `offset` with the CPU: invalidates what is stale there.
+    ///
+    /// Waits for writes of the GPU that this library knows of.
+    ///
+    /// # Errors
+    /// As [`Bo::write`].
+    pub fn read(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
+        CpuAccess::begin(self, Access::Read, ByteRange::within(offset, len, self.size())?)
+    }
+
+    /// Says that `len` bytes at `offset` were stored through [`Bo::as_ptr`], by this thread.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutOfBounds`]; [`Error::Closed`]; what mapping answers.
+    pub fn mark_written(&self, offset: u64, len: u64) -> Result<()> {
+        let range = ByteRange::within(offset, len, self.size())?;
+        if self.shared.tracked.word().state().is_closed() {
+            return Err(Error::Closed { handle: self.handle().get() });
+        }
+        let mapping = self.shared.mapping()?;
+        self.shared.note_stored(mapping.mode(), range.lines())
+    }
+
+    /// Whether engines still use the BO.
+    ///
+    /// # Errors
+    /// [`Error::Closed`]; GEM_BUSY's.
+    pub fn busy(&self) -> Result<Busy> {
+        self.check_open()?;
+        self.shared.device.drm.busy(self.handle())
+    }
+
+    /// Waits until the GPU is done with the BO; without a timeout, for as long as it takes.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`]; [`Error::Closed`]; GEM_WAIT's.
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
+        self.check_open()?;
+        let Some(timeout) = timeout else {
+            self.shared.wait_for_gpu()?;
+            return self.shared.device.drm.wait(self.handle(), -1);
+        };
+        let timeout_ns = i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX);
+        self.shared.device.drm.wait(self.handle(), timeout_ns).map_err(|error| match error.errno() {
+            Errno::ETIME => Error::Timeout { handle: self.handle().get(), timeout_ns },
+            _ => error,
+        })
+    }
+
+    /// Flushes every dirty line and drains every store, so that memory is current for any reader.
+    ///
+    /// For a reader that this library does not submit to: another process, another device.
+    ///
+    /// # Errors
+    /// As [`crate::device::Device::prepare_submit`].
+    pub fn flush(&self) -> Result<FlushReport> {
+        self.shared.make_current(Step::Export)
+    }
+
+    /// Gives this clone up; the last one closes the handle.
+    ///
+    /// # Errors
+    /// GEM_CLOSE's. Dropping does the same, without saying so.
+    pub fn finish(self) -> Result<FlushReport> {
+        let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
+        report.trace(self.handle());
+        if let Some(shared) = Arc::into_inner(self.shared)
+            && shared.tracked.word().close().is_ok()
+        {
+            shared.give_back()?;
+        }
+        Ok(report)
+    }
+
+    /// Closes the handle for every clone; they answer [`Error::Closed`] from then on.
+    ///
+    /// Mappings, and pointers into them, stay valid until the last clone is gone.
+    ///
+    /// # Errors
+    /// [`Error::InUse`] while guards are open or submissions under way, [`Error::Pinned`] on screen,
+    /// [`Error::Closed`], [`Error::LevelChanging`]; GEM_CLOSE's.
+    pub fn close(&self) -> Result<FlushReport> {
+        self.shared.tracked.word().close().map_err(|blocked| blocked.error(self.handle()))?;
+        self.shared.give_back()?;
+        let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
+        report.trace(self.handle());
+        Ok(report)
+    }
+
+    /// Nothing, or that the BO was closed.
+    fn check_open(&self) -> Result<()> {
+        match self.shared.tracked.word().state().is_closed() {
+            true => Err(Error::Closed { handle: self.handle().get() }),
+            false => Ok(()),
+        }
+    }
+}

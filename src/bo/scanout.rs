@@ -1,0 +1,119 @@
+//! Handing a BO to the display engine.
+
+use super::flush::{Need, settle};
+use super::{Bo, Shared};
+use crate::access::{FlushReport, Step};
+use crate::error::Result;
+use crate::platform::Caps;
+use crate::policy::driver::path_refusal;
+use crate::policy::{Path, Rule};
+use crate::vocabulary::{Access, CacheLevel};
+
+/// A BO that is on screen, or about to be; drop it once the display shows something else.
+#[derive(Debug)]
+#[must_use = "dropping it says that the BO is not on screen"]
+pub struct ScanoutGuard {
+    bo: Bo,
+    report: FlushReport,
+}
+
+impl ScanoutGuard {
+    /// The BO.
+    pub fn bo(&self) -> &Bo {
+        &self.bo
+    }
+
+    /// What was flushed, or why not, when the guard was made.
+    pub fn report(&self) -> FlushReport {
+        self.report
+    }
+
+    /// Flushes what was written since, for a BO that is drawn to while it is shown.
+    ///
+    /// # Errors
+    /// As [`Bo::prepare_scanout`].
+    pub fn flush(&self) -> Result<FlushReport> {
+        self.bo.shared().make_current(Step::Scanout)
+    }
+
+    /// Says that the BO is no longer on screen; its level stays what the display made it.
+    pub fn end(self) {}
+}
+
+impl Drop for ScanoutGuard {
+    fn drop(&mut self) {
+        self.bo.shared().tracked.word().unpin_screen();
+        tracing::debug!(handle = self.bo.handle().get(), "off screen");
+    }
+}
+
+/// A submission of one BO to somebody who is no GPU; ends when dropped.
+struct Begun<'a>(&'a Shared);
+
+impl<'a> Begun<'a> {
+    fn new(bo: &'a Shared) -> Result<Self> {
+        bo.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle))?;
+        Ok(Self(bo))
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.0.tracked.word().end_submit();
+    }
+}
+
+impl Shared {
+    /// Makes memory current for a reader that looks no cache up.
+    pub(super) fn make_current(&self, step: Step) -> Result<FlushReport> {
+        let _begun = Begun::new(self)?;
+        let (caps, level) = (self.device.caps(), self.level());
+        if step != Step::Scanout && path_refusal(caps, level, Path::Display) == Some(Rule::DisplayNeedsLocal)
+        {
+            let report = FlushReport::nothing(step, Rule::DiscreteSnoops);
+            report.trace(self.handle);
+            return Ok(report);
+        }
+        let lines = self.tracked.dirty().all();
+        let need = Need { bo: self, lines, next: Path::Display, access: Access::Read, invalidate: false };
+        let reports = settle(&[need], step)?;
+        // One report per need.
+        Ok(reports.first().copied().unwrap_or(FlushReport::nothing(step, Rule::NothingDirty)))
+    }
+
+    /// The level that the kernel forces on an object when it is shown.
+    ///
+    /// Source: `i915_gem_object_pin_to_display_plane`, `i915_gem_object_has_cache_level`.
+    fn scanout_level(&self) -> CacheLevel {
+        let caps = self.device.caps();
+        if self.keeps_level || caps.contains(Caps::DISCRETE) {
+            self.level()
+        } else if caps.contains(Caps::WT) {
+            CacheLevel::Wt
+        } else {
+            CacheLevel::None
+        }
+    }
+}
+
+impl Bo {
+    /// Makes memory current for the display engine, and marks the BO as on screen.
+    ///
+    /// Call it before the mode set or flip. Showing a BO forces its level to WT or NONE, which it
+    /// keeps afterwards; while it is on screen, [`Bo::set_caching`] to another level is refused. What
+    /// is drawn later needs [`ScanoutGuard::flush`], and the kernel's own DIRTYFB or SW_FINISH where
+    /// the panel refreshes itself.
+    ///
+    /// # Errors
+    /// [`crate::Error::NotAvailable`] for a discrete device's system memory; otherwise as
+    /// [`crate::device::Device::prepare_submit`].
+    pub fn prepare_scanout(&self) -> Result<ScanoutGuard> {
+        let shared = self.shared();
+        let _begun = Begun::new(shared)?;
+        let report = shared.make_current(Step::Scanout)?;
+        let level = shared.scanout_level();
+        shared.tracked.word().pin_screen(level).map_err(|blocked| blocked.error(shared.handle))?;
+        tracing::debug!(handle = shared.handle.get(), %level, "on screen");
+        Ok(ScanoutGuard { bo: self.clone(), report })
+    }
+}

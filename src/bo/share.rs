@@ -1,0 +1,91 @@
+//! Sharing a BO, and giving its contents up.
+
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+
+use nix::errno::Errno;
+
+use super::Bo;
+use crate::access::Step;
+use crate::drm::{Advice, Retained};
+use crate::error::Result;
+
+impl Bo {
+    /// A dma-buf of the BO, after everything that was written was flushed.
+    ///
+    /// What is written later is flushed for the other side by [`Bo::flush`] only.
+    ///
+    /// # Errors
+    /// As [`Bo::flush`], and what PRIME_HANDLE_TO_FD answers.
+    pub fn export(&self) -> Result<OwnedFd> {
+        self.shared().make_current(Step::Export)?;
+        self.shared().device.drm.export(self.handle())
+    }
+
+    /// Takes nothing for granted about the CPU's caches after an import.
+    ///
+    /// A buffer of another device cannot be mapped; then the kernel takes care of the caches, and of
+    /// nothing here can anything be dirty.
+    pub(crate) fn distrust_caches(&self) -> Result<()> {
+        let shared = self.shared();
+        match shared.mapping() {
+            Ok(_) => {
+                shared.written_around.store(true, Ordering::SeqCst);
+                shared.tracked.dirty().mark_all();
+                Ok(())
+            }
+            Err(error) if error.errno() == Errno::ENODEV => {
+                tracing::debug!(handle = self.handle().get(), "foreign: not to be mapped");
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says that the contents are not needed: the kernel may take them when memory is short.
+    ///
+    /// Until [`Bo::will_need`] the BO answers [`crate::Error::DontNeed`]; if the contents are gone
+    /// already, [`crate::Error::Purged`] for good.
+    ///
+    /// # Errors
+    /// [`crate::Error::InUse`] while guards are open or submissions under way,
+    /// [`crate::Error::Pinned`] on screen, [`crate::Error::Closed`], [`crate::Error::Purged`];
+    /// GEM_MADVISE's.
+    pub fn dont_need(&self) -> Result<Retained> {
+        let word = self.shared().tracked.word();
+        word.set_dont_need().map_err(|blocked| blocked.error(self.handle()))?;
+        self.advise(Advice::DontNeed).inspect_err(|_| {
+            // The kernel was not told, so the contents stay.
+            let _ = word.set_will_need();
+        })
+    }
+
+    /// Says that the contents are needed again, and learns whether they are still there.
+    ///
+    /// # Errors
+    /// [`crate::Error::Closed`], [`crate::Error::Purged`]; GEM_MADVISE's.
+    pub fn will_need(&self) -> Result<Retained> {
+        let word = self.shared().tracked.word();
+        let state = word.state();
+        if state.is_closed() || state.is_purged() {
+            // The error that the transition gives.
+            word.set_will_need().map_err(|blocked| blocked.error(self.handle()))?;
+        }
+        // First the kernel: as long as it may take the contents nobody is to use them.
+        let retained = self.advise(Advice::WillNeed)?;
+        if retained == Retained::Yes {
+            word.set_will_need().map_err(|blocked| blocked.error(self.handle()))?;
+        }
+        Ok(retained)
+    }
+
+    fn advise(&self, advice: Advice) -> Result<Retained> {
+        let shared = self.shared();
+        let retained = shared.device.drm.madvise(shared.handle, advice)?;
+        tracing::debug!(handle = shared.handle.get(), ?advice, ?retained, "madvise");
+        if retained == Retained::Purged {
+            shared.tracked.word().purge().map_err(|blocked| blocked.error(shared.handle))?;
+        }
+        Ok(retained)
+    }
+}

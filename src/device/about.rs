@@ -1,0 +1,156 @@
+//! What a device says about itself, and what follows from it.
+
+use nix::errno::Errno;
+use serde::Serialize;
+
+use crate::drm::{Drm, Param};
+use crate::error::Result;
+use crate::platform::{Call, Caps, Facts, Machine, Refusal};
+use crate::policy::kernel::KernelRules;
+use crate::vocabulary::MmapMode;
+
+/// A map mode, and whether the platform has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapModeInfo {
+    /// The mode.
+    pub mode: MmapMode,
+    /// Why created objects cannot be mapped like this; `None` if they can.
+    pub refusal: Option<Refusal>,
+}
+
+/// Something about a device that surprises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Quirk {
+    /// A short name, for programs.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub text: &'static str,
+}
+
+/// Asks the device what it is.
+///
+/// # Errors
+/// CHIPSET_ID's; what else the device does not say is left open.
+pub(super) fn facts(drm: &dyn Drm) -> Result<Facts> {
+    let chipset = drm.param(Param::ChipsetId)?;
+    let flag = |param| drm.param(param).ok().map(|value| value != 0);
+    Ok(Facts {
+        // An id that does not fit is none that is known.
+        chipset_id: u16::try_from(chipset).unwrap_or(0),
+        has_llc: flag(Param::HasLlc),
+        has_wt: flag(Param::HasWt),
+        coherent_ggtt: flag(Param::MmapGttCoherent),
+    })
+}
+
+/// Every map mode, and whether `machine` has it.
+pub(super) fn map_modes(machine: &Machine) -> Vec<MapModeInfo> {
+    let info = |&mode| MapModeInfo { mode, refusal: machine.refusal(Call::MmapOffset(mode)) };
+    MmapMode::ALL.iter().map(info).collect()
+}
+
+/// What surprises about `machine` under `rules`.
+pub(super) fn quirks(machine: &Machine, rules: &KernelRules) -> Vec<Quirk> {
+    let has = |cap| machine.caps.contains(cap);
+    let integrated = !has(Caps::DISCRETE);
+    let no_llc = integrated && !has(Caps::LLC);
+    let bypass = has(Caps::LLC_BYPASS_MOCS) && has(Caps::LLC);
+    let no_set_caching =
+        machine.refusal(Call::SetCaching).is_some_and(|refusal| refusal.errno == Errno::EOPNOTSUPP);
+    let all = [
+        (bypass, "llc-bypass-mocs", "MOCS entries 16 and 17 read around the LLC, whatever the level"),
+        (
+            bypass && !(rules.bypass_acquire_flush && rules.shmem_is_user),
+            "unflushed-zeroes",
+            "this kernel leaves the zeroes of new pages in the cache: a bypassing read sees what another \
+             process left in memory",
+        ),
+        (
+            no_llc,
+            "double-last-flush",
+            "an invalidate flushes its last line twice: Atoms do not serialise a flush without it",
+        ),
+        (
+            no_llc && has(Caps::SNOOP) && has(Caps::APERTURE),
+            "gtt-snooped-faults",
+            "a snooped BO is not mapped through the aperture: the first touch would be SIGBUS",
+        ),
+        (
+            has(Caps::APERTURE) && !has(Caps::COHERENT_GGTT),
+            "aperture-round-trip",
+            "stores through the aperture are drained by a read through it, not by a fence alone",
+        ),
+        (
+            rules.foreign_acquire_flush && (bypass || (!has(Caps::LLC) && !has(Caps::DG1))),
+            "import-wbinvd",
+            "the pages of an import are taken with a wbinvd: every cache of the machine is written back",
+        ),
+        (
+            machine.refusal(Call::SetCaching).is_none(),
+            "shown-level-hangs",
+            "SET_CACHING to another level on a BO on screen never returns: it is refused here",
+        ),
+        (
+            no_set_caching,
+            "caching-at-creation",
+            "caching is a PAT index, chosen at creation: SET_CACHING does not exist",
+        ),
+        (
+            !integrated,
+            "kernel-decides-caching",
+            "the kernel decides caching and mapping: the only map mode is fixed, and there is no caching mode",
+        ),
+        (
+            integrated && !machine.caps.intersects(Caps::LLC | Caps::SNOOP),
+            "no-snooping",
+            "the GPU neither shares nor snoops the CPU's caches: the caching mode cached is refused",
+        ),
+    ];
+    all.into_iter().filter(|(here, ..)| *here).map(|(_, name, text)| Quirk { name, text }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::by_name;
+    use crate::vocabulary::KernelVersion;
+
+    #[track_caller]
+    fn case(platform: &str, kernel: KernelVersion, wanted: &[&str]) {
+        let machine = by_name(platform).unwrap().machine(kernel, false);
+        let rules = KernelRules::of(kernel).unwrap();
+        let names: Vec<_> = quirks(&machine, &rules).iter().map(|quirk| quirk.name).collect();
+        assert_eq!(names, wanted, "{platform}");
+    }
+
+    #[test]
+    fn quirks_are_those_of_the_platform_and_the_kernel() {
+        let (old, new) = (KernelVersion::new(5, 15), KernelVersion::new(6, 12));
+        let atom = [
+            "double-last-flush",
+            "gtt-snooped-faults",
+            "aperture-round-trip",
+            "import-wbinvd",
+            "shown-level-hangs",
+        ];
+        case("glk", new, &atom);
+        case("jsl", new, &["llc-bypass-mocs", "aperture-round-trip", "import-wbinvd", "shown-level-hangs"]);
+        case(
+            "jsl",
+            old,
+            &["llc-bypass-mocs", "unflushed-zeroes", "aperture-round-trip", "shown-level-hangs"],
+        );
+        case("skl", new, &["shown-level-hangs"]);
+        case("mtl", new, &["double-last-flush", "import-wbinvd", "caching-at-creation"]);
+        case("dg1", new, &["kernel-decides-caching"]);
+        case("i965gm", new, &["double-last-flush", "import-wbinvd", "shown-level-hangs", "no-snooping"]);
+    }
+
+    #[test]
+    fn a_discrete_device_has_the_mode_fixed_only() {
+        let machine = by_name("dg2").unwrap().machine(KernelVersion::new(6, 12), false);
+        let allowed: Vec<_> =
+            map_modes(&machine).iter().filter(|it| it.refusal.is_none()).map(|it| it.mode).collect();
+        assert_eq!(allowed, [MmapMode::Fixed]);
+    }
+}

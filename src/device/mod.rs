@@ -1,0 +1,263 @@
+//! An open device: what it is, and the BOs on it.
+//!
+//! ```
+//! use gem_coherency::device::{AllocRequest, Device, Submission};
+//! use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
+//!
+//! let device = Device::open("sim:glk")?;
+//! let bo = device.alloc(AllocRequest::new(4096).caching(CachingMode::None))?;
+//! let mut write = bo.write(0, 4096)?;
+//! write.fill(b"pattern!")?;
+//! write.finish()?;
+//! device.submit(&[Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable }])?;
+//! let released = bo.finish()?;
+//! assert_eq!(device.open_counts().handles, 0);
+//! # let _ = released;
+//! # Ok::<(), gem_coherency::Error>(())
+//! ```
+
+mod about;
+mod alloc;
+pub(crate) mod registry;
+mod spec;
+mod submit;
+
+pub use about::{MapModeInfo, Quirk};
+pub use alloc::AllocRequest;
+pub(crate) use alloc::created_level;
+pub use spec::DeviceSpec;
+pub use submit::{Prepared, Submission};
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use crate::access::FlushReport;
+use crate::bo::Bo;
+use crate::drm::node::{self, Node};
+use crate::drm::soft::Soft;
+use crate::drm::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
+use crate::error::{Error, Result};
+use crate::platform::{self, CONSERVATIVE, Call, Caps, Disagreement, Machine};
+use crate::policy::kernel::KernelRules;
+use crate::vocabulary::MocsClass;
+use registry::Registry;
+
+/// `I915_MEMORY_CLASS_SYSTEM`: where objects without a placement live.
+const CLASS_SYSTEM: u16 = 0;
+
+/// An open device; clones are the same device.
+#[derive(Clone, Debug)]
+pub struct Device {
+    shared: Arc<Shared>,
+}
+
+/// What the BOs of a device share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) drm: Arc<dyn Drm>,
+    pub(crate) machine: Machine,
+    pub(crate) rules: KernelRules,
+    pub(crate) registry: Registry,
+    disagreements: Vec<Disagreement>,
+    /// Bytes of the memory that objects live in, if the device says.
+    memory_bytes: Option<u64>,
+}
+
+impl Shared {
+    /// What the platform can do.
+    pub(crate) fn caps(&self) -> Caps {
+        self.machine.caps
+    }
+
+    /// Whether the PCI id is unknown, so that nothing is taken to be coherent.
+    pub(crate) fn is_conservative(&self) -> bool {
+        self.machine.platform == &CONSERVATIVE
+    }
+
+    /// Says of a refusal of `call` why the platform refuses, if that is the reason.
+    pub(crate) fn explain(&self, call: Call, what: impl FnOnce() -> String, error: Error) -> Error {
+        match (&error, self.machine.refusal(call)) {
+            (Error::Ioctl { errno, .. }, Some(refusal)) if *errno == refusal.errno => Error::NotAvailable {
+                what: what(),
+                platform: self.machine.platform.name,
+                why: refusal.why,
+                errno: refusal.errno,
+            },
+            _ => error,
+        }
+    }
+}
+
+impl Device {
+    /// Opens the device that `spec` names: a path, or `sim:...` ([`DeviceSpec`]).
+    ///
+    /// # Errors
+    /// [`Error::BadDeviceSpec`]; as [`Node::open`] for a path, and as [`Device::from_drm`].
+    pub fn open(spec: &str) -> Result<Self> {
+        Self::from_drm(match spec.parse()? {
+            DeviceSpec::Path(path) => Arc::new(Node::open(path)?),
+            DeviceSpec::Soft(name) => Arc::new(Soft::open(&name)?),
+        })
+    }
+
+    /// Opens the first node of i915; never a software device.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`], and as [`Device::from_drm`].
+    pub fn open_first() -> Result<Self> {
+        Self::from_drm(Arc::new(Node::open(node::find().first()?)?))
+    }
+
+    /// Takes an open device, and asks it what it is.
+    ///
+    /// # Errors
+    /// [`Error::UnknownDeviceId`]: a caller who wants to go on all the same takes
+    /// [`Device::with_conservative_platform`]. [`Error::KernelTooOld`]; what CHIPSET_ID answers.
+    pub fn from_drm(drm: Arc<dyn Drm>) -> Result<Self> {
+        let facts = about::facts(drm.as_ref())?;
+        let (machine, disagreements) = Machine::from_facts(&facts, drm.kernel())?;
+        Self::new(drm, machine, disagreements)
+    }
+
+    /// Takes an open device, whose PCI id need not be known: then nothing is taken to be coherent,
+    /// every write is flushed and every read invalidates first.
+    ///
+    /// # Errors
+    /// As [`Device::from_drm`], but for the unknown id.
+    pub fn with_conservative_platform(drm: Arc<dyn Drm>) -> Result<Self> {
+        let facts = about::facts(drm.as_ref())?;
+        let (machine, disagreements) = match Machine::from_facts(&facts, drm.kernel()) {
+            Err(Error::UnknownDeviceId { id }) => {
+                tracing::warn!(id, "unknown PCI id: nothing is taken to be coherent");
+                (CONSERVATIVE.machine(drm.kernel(), false), Vec::new())
+            }
+            known => known?,
+        };
+        Self::new(drm, machine, disagreements)
+    }
+
+    fn new(drm: Arc<dyn Drm>, machine: Machine, disagreements: Vec<Disagreement>) -> Result<Self> {
+        let rules = KernelRules::of(drm.kernel())?;
+        for disagreement in &disagreements {
+            tracing::warn!(%disagreement, "the device is believed");
+        }
+        // Kernels before 5.8 do not say, and then sizes are left to them.
+        let memory_bytes = drm.memory_regions().ok().and_then(|regions| {
+            regions.iter().find(|region| region.class == CLASS_SYSTEM).map(|region| region.probed_bytes)
+        });
+        tracing::debug!(name = drm.name(), platform = machine.platform.name, kernel = %machine.kernel, "device");
+        let registry = Registry::default();
+        Ok(Self { shared: Arc::new(Shared { drm, machine, rules, registry, disagreements, memory_bytes }) })
+    }
+
+    /// The platform, the kernel, and what the platform can do under it.
+    pub fn machine(&self) -> &Machine {
+        &self.shared.machine
+    }
+
+    /// The rules of the device's kernel.
+    pub fn rules(&self) -> &KernelRules {
+        &self.shared.rules
+    }
+
+    /// Where the table of platforms and the device disagree; the device is believed.
+    pub fn disagreements(&self) -> &[Disagreement] {
+        &self.shared.disagreements
+    }
+
+    /// The device's requests themselves; what they do is not tracked.
+    pub fn drm(&self) -> &dyn Drm {
+        self.shared.drm.as_ref()
+    }
+
+    /// Which driver answers.
+    ///
+    /// # Errors
+    /// VERSION's.
+    pub fn version(&self) -> Result<DriverVersion> {
+        self.drm().version()
+    }
+
+    /// Where objects can live.
+    ///
+    /// # Errors
+    /// QUERY's.
+    pub fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
+        self.drm().memory_regions()
+    }
+
+    /// Every map mode, and whether the platform has it.
+    pub fn map_modes(&self) -> Vec<MapModeInfo> {
+        about::map_modes(self.machine())
+    }
+
+    /// What surprises about the device.
+    pub fn quirks(&self) -> Vec<Quirk> {
+        about::quirks(self.machine(), self.rules())
+    }
+
+    /// What MOCS entry `index` means for coherency.
+    pub fn mocs_class(&self, index: u8) -> MocsClass {
+        platform::mocs_class(self.machine(), index)
+    }
+
+    /// Objects and mappings that are open on the device.
+    pub fn open_counts(&self) -> OpenCounts {
+        self.drm().open_counts()
+    }
+
+    /// Creates a BO.
+    ///
+    /// # Errors
+    /// - [`Error::BadSize`]: 0 bytes, more than can be, or more than there is memory;
+    /// - [`Error::NotAvailable`]: the platform refuses the caching mode;
+    /// - [`Error::Ioctl`]: what GEM_CREATE and the requests after it answer. No handle is left open.
+    pub fn alloc(&self, request: AllocRequest) -> Result<Bo> {
+        alloc::alloc(&self.shared, request)
+    }
+
+    /// Opens the BO behind a dma-buf; the same BO if it is open on this device already.
+    ///
+    /// Nobody knows what the CPU's caches hold of a buffer that comes from elsewhere: its lines are
+    /// taken to be dirty and stale, so they are flushed and invalidated once where that matters. A
+    /// buffer of another device cannot be mapped, and the kernel writes the caches back for it.
+    ///
+    /// # Errors
+    /// What PRIME_FD_TO_HANDLE answers: EBADF, EINVAL for a file that is no dma-buf.
+    pub fn import(&self, dma_buf: impl AsFd) -> Result<Bo> {
+        alloc::import(&self.shared, dma_buf.as_fd())
+    }
+
+    /// Makes memory and caches right for the GPU's accesses: flushes, invalidates, drains.
+    ///
+    /// Call it after the last CPU access and before the ioctl that submits. Between the return and
+    /// that ioctl no BO may be closed or change its caching; [`Device::begin_submit`] sees to it.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::Purged`], [`Error::DontNeed`], [`Error::LevelChanging`] about a BO;
+    /// [`Error::OtherDevice`]; what mapping answers, if a BO must be mapped to be flushed. Lines that
+    /// were not flushed stay dirty.
+    pub fn prepare_submit(&self, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
+        Ok(self.begin_submit(submissions)?.into_reports())
+    }
+
+    /// As [`Device::prepare_submit`], for a driver with an execbuf of its own: until the result is
+    /// dropped, after the ioctl, no BO can be closed or change its caching.
+    ///
+    /// # Errors
+    /// As [`Device::prepare_submit`].
+    pub fn begin_submit(&self, submissions: &[Submission<'_>]) -> Result<Prepared> {
+        submit::begin(&self.shared, submissions)
+    }
+
+    /// [`Device::prepare_submit`], then an empty batch over the BOs.
+    ///
+    /// # Errors
+    /// As [`Device::prepare_submit`], and what EXECBUFFER2 answers: EIO if the GPU is wedged.
+    pub fn submit(&self, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
+        let prepared = self.begin_submit(submissions)?;
+        let objects: Vec<ExecObject> = submit::exec_objects(submissions);
+        self.drm().execute(&objects)?;
+        Ok(prepared.into_reports())
+    }
+}

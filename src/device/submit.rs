@@ -1,0 +1,122 @@
+//! Handing BOs to the GPU.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Shared;
+use crate::access::{FlushReport, Step};
+use crate::bo::{Bo, Need, settle};
+use crate::drm::ExecObject;
+use crate::error::{Error, Result};
+use crate::policy::Path;
+use crate::vocabulary::{Access, Handle, MocsClass};
+
+/// What a batch does to one BO.
+#[derive(Clone, Copy, Debug)]
+pub struct Submission<'a> {
+    /// The BO.
+    pub bo: &'a Bo,
+    /// What the GPU does; a batch that writes is taken to read, too.
+    pub access: Access,
+    /// What the MOCS entries of the accesses say about the LLC. A BO that is accessed with several
+    /// classes is listed once for each.
+    pub mocs: MocsClass,
+}
+
+/// BOs that are ready for the GPU; until this is dropped they can neither be closed nor change
+/// their caching.
+#[derive(Debug)]
+#[must_use = "drop it after the submitting ioctl"]
+pub struct Prepared {
+    bos: Vec<Begun>,
+    reports: Vec<FlushReport>,
+}
+
+/// One BO of a submission that has begun; ends when dropped.
+#[derive(Debug)]
+struct Begun {
+    bo: Bo,
+    access: Access,
+    mocs: MocsClass,
+}
+
+impl Begun {
+    fn new(submission: &Submission<'_>) -> Result<Self> {
+        let Submission { bo, access, mocs } = *submission;
+        let shared = bo.shared();
+        shared.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle()))?;
+        Ok(Self { bo: bo.clone(), access, mocs })
+    }
+
+    /// Notes what the GPU will have written.
+    fn note_gpu_access(&self) {
+        match self.access {
+            Access::Read => {}
+            Access::Write => self.bo.shared().note_gpu_write(self.mocs),
+        }
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.bo.shared().tracked.word().end_submit();
+    }
+}
+
+impl Prepared {
+    /// What was flushed, or why not: one report per submission, in order.
+    pub fn reports(&self) -> &[FlushReport] {
+        &self.reports
+    }
+
+    /// Ends the submission; returns the reports.
+    pub fn into_reports(mut self) -> Vec<FlushReport> {
+        std::mem::take(&mut self.reports)
+    }
+}
+
+impl Drop for Prepared {
+    fn drop(&mut self) {
+        // Again, after the ioctl: a reader may have taken the first note before the GPU wrote.
+        self.bos.iter().for_each(Begun::note_gpu_access);
+    }
+}
+
+/// Makes every BO ready.
+pub(super) fn begin(device: &Arc<Shared>, submissions: &[Submission<'_>]) -> Result<Prepared> {
+    let foreign = submissions.iter().find(|one| !Arc::ptr_eq(device, &one.bo.shared().device));
+    if let Some(one) = foreign {
+        return Err(Error::OtherDevice { handle: one.bo.handle().get() });
+    }
+    let bos = submissions.iter().map(Begun::new).collect::<Result<Vec<_>>>()?;
+    let needs: Vec<Need<'_>> = bos
+        .iter()
+        .map(|begun| Need {
+            bo: begun.bo.shared(),
+            lines: begun.bo.shared().tracked.dirty().all(),
+            next: Path::Gpu(begun.mocs),
+            access: begun.access,
+            invalidate: true,
+        })
+        .collect();
+    let reports = settle(&needs, Step::Submit)?;
+    drop(needs);
+    bos.iter().for_each(Begun::note_gpu_access);
+    Ok(Prepared { bos, reports })
+}
+
+/// The objects of a batch, each once; a write by one of several submissions is the batch's.
+pub(super) fn exec_objects(submissions: &[Submission<'_>]) -> Vec<ExecObject> {
+    let mut objects: Vec<ExecObject> = Vec::with_capacity(submissions.len());
+    let mut places: HashMap<Handle, usize> = HashMap::with_capacity(submissions.len());
+    for &Submission { bo, access, .. } in submissions {
+        let handle = bo.handle();
+        let place = *places.entry(handle).or_insert(objects.len());
+        match objects.get_mut(place) {
+            Some(object) if access == Access::Write => object.access = Access::Write,
+            Some(_) => {}
+            None => objects.push(ExecObject { handle, access }),
+        }
+    }
+    objects
+}
