@@ -17,7 +17,7 @@ fn sizes_are_rounded_up_to_pages_and_impossible_ones_refused() {
         }
         assert_eq!(errno(device.create(0)), Some(Errno::EINVAL), "{name}");
         assert_eq!(errno(device.create(u64::MAX)), Some(Errno::EINVAL), "{name}: rounds to 0");
-        assert_eq!(errno(device.create(1 << 43)), Some(Errno::E2BIG), "{name}");
+        assert_eq!(errno(device.create(1 << 63)), Some(Errno::E2BIG), "{name}");
         assert_eq!(errno(device.create(u64::MAX - 4096)), Some(Errno::E2BIG), "{name}");
         assert_eq!(device.open_counts().handles, 4, "{name}: a refusal names nothing");
     }
@@ -29,12 +29,14 @@ fn an_object_larger_than_memory_has_a_name_but_no_pages() {
     let bo = device.create(1 << 40).unwrap();
     let object = ExecObject { handle: bo.handle, access: Access::Read };
     assert_eq!(errno(write_domain(&device, bo.handle, Domains::CPU)), Some(Errno::ENOMEM));
-    assert_eq!(errno(device.map(bo.handle, MmapMode::Wb, bo.size_bytes)), Some(Errno::ENOMEM));
+    assert_eq!(errno(device.map(bo.handle, MmapMode::Wb, bo.size_bytes)), Some(Errno::ENOSPC));
     assert_eq!(errno(device.map_legacy(bo.handle, MmapMode::Wb, bo.size_bytes)), Some(Errno::ENOMEM));
     assert_eq!(errno(device.execute(&[object])), Some(Errno::ENOMEM));
     assert_eq!(errno(device.pread(bo.handle, 0, &mut [0])), Some(Errno::ENOMEM));
     assert!(!device.snapshot(bo.handle).unwrap().pages);
     device.close(bo.handle).unwrap();
+    let bo = device.create(1 << 39).unwrap();
+    assert_eq!(errno(device.map(bo.handle, MmapMode::Wb, bo.size_bytes)), Some(Errno::ENOMEM));
 }
 
 #[test]
@@ -142,15 +144,46 @@ fn map_modes_by_platform() {
 }
 
 #[test]
-fn partial_mappings_are_new_in_6_12() {
-    let sizes = |name: &str| {
+fn part_of_an_object_can_be_mapped_and_no_more_than_all_of_it() {
+    for name in ["tgl,kernel=6.1", "tgl,kernel=6.12"] {
         let device = sim(name);
         let bo = device.create(8192).unwrap();
-        [0, 1, 4096, 8192, 8193].map(|size| errno(device.map(bo.handle, MmapMode::Wb, size)))
+        let sizes = [0, 1, 4096, 8192, 8193].map(|size| errno(device.map(bo.handle, MmapMode::Wb, size)));
+        let einval = Some(Errno::EINVAL);
+        assert_eq!(sizes, [einval, None, None, None, einval], "{name}");
+    }
+}
+
+#[test]
+fn an_object_larger_than_the_gpus_address_space_cannot_be_submitted() {
+    let case = |name: &str, size, expected| {
+        let device = sim(name);
+        let handle = device.create(size).unwrap().handle;
+        let answer = errno(device.execute(&[ExecObject { handle, access: Access::Read }]));
+        assert_eq!(answer, expected, "{name} {size:#x}");
     };
-    let einval = Some(Errno::EINVAL);
-    assert_eq!(sizes("tgl,kernel=6.12"), [einval, None, None, None, einval]);
-    assert_eq!(sizes("tgl,kernel=6.1"), [einval, einval, einval, None, einval]);
+    case("hsw", 1 << 31, None);
+    case("hsw", (1 << 31) + 4096, Some(Errno::E2BIG));
+    case("jsl", 1 << 40, Some(Errno::E2BIG));
+    case("tgl", 1 << 40, Some(Errno::ENOMEM));
+}
+
+#[test]
+fn how_many_pages_are_too_many_is_found_at_creation_or_when_they_come() {
+    let case = |name: &str, size, at_creation, later| {
+        let device = sim(name);
+        let created = device.create(size);
+        assert_eq!(created.as_ref().err().map(|error| error.errno()), at_creation, "{name} {size:#x}");
+        let pages = created.ok().and_then(|bo| errno(write_domain(&device, bo.handle, Domains::CPU)));
+        assert_eq!(pages, later, "{name} {size:#x}");
+    };
+    case("tgl,kernel=6.1", (1 << 43) - 4096, None, Some(Errno::ENOMEM));
+    case("tgl,kernel=6.1", 1 << 43, Some(Errno::E2BIG), None);
+    case("tgl,kernel=6.12", (1 << 44) - 4096, None, Some(Errno::ENOMEM));
+    case("tgl,kernel=6.12", 1 << 44, None, Some(Errno::E2BIG));
+    case("tgl,kernel=6.12", (1 << 63) - 4096, None, Some(Errno::E2BIG));
+    case("dg2", 1 << 40, Some(Errno::ENXIO), None);
+    case("dg2", 1 << 43, Some(Errno::E2BIG), None);
 }
 
 #[test]
@@ -218,7 +251,7 @@ fn getparam_says_what_the_platform_is() {
     };
     case("glk", [0, 0, 5, 0]);
     case("jsl,kernel=6.1", [1, 0, 4, 0]);
-    case("hsw", [1, 1, 5, 1]);
+    case("hsw", [1, 128, 5, 1]);
     case("i965gm", [0, 0, 5, 1]);
     case("mtl", [0, 0, 5, 0]);
     case("mtl,kernel=6.1", [1, 0, 4, 0]);

@@ -8,10 +8,10 @@ use std::time::Duration;
 use nix::errno::Errno;
 
 use super::faults::Needs;
+use super::limits::SYSTEM_BYTES;
 use super::object::Object;
-use super::system::{LOCAL_BYTES, SYSTEM_BYTES};
 use super::window::Window;
-use super::{Soft, prime, transfer};
+use super::{Soft, facts, limits, prime, transfer};
 use crate::drm::mapping::Counted;
 use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param, Retained,
@@ -33,15 +33,10 @@ use crate::uapi::i915_exec::{DRM_IOCTL_I915_GEM_EXECBUFFER2, DRM_IOCTL_I915_QUER
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
-/// Pages that an object can have at most (`i915_gem_object_size_2big`).
-const MOST_PAGES: u64 = i32::MAX as u64;
 /// What GEM_BUSY says of an object that the render engine writes (`busy_check_writer`).
 const BUSY_WRITE: u32 = 0x1_0001;
 /// What it says of one that the render engine reads (`busy_check_reader`).
 const BUSY_READ: u32 = 0x1_0000;
-/// The first kernel whose MMAP_OFFSET mappings may be smaller than the object.
-const PARTIAL_MMAP: KernelVersion = KernelVersion::new(6, 12);
-
 pub(super) fn refuse<T>(request: &'static str, errno: Errno) -> Result<T> {
     Err(Error::Ioctl { request, errno })
 }
@@ -71,9 +66,11 @@ impl Soft {
             .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
         let size = match size_bytes.checked_next_multiple_of(page_bytes) {
             None | Some(0) => return refuse(request, Errno::EINVAL),
-            Some(size) if size / PAGE_BYTES > MOST_PAGES => return refuse(request, Errno::E2BIG),
             Some(size) => size,
         };
+        if let Some(errno) = limits::too_big(self.system.machine, size) {
+            return refuse(request, errno);
+        }
         self.named(request, Object::new(&self.system, size, snapshot))
     }
 
@@ -103,10 +100,6 @@ impl Soft {
     }
 }
 
-/// What the kernel's memory regions are called (`I915_MEMORY_CLASS_*`).
-const CLASS_SYSTEM: u16 = 0;
-const CLASS_DEVICE: u16 = 1;
-
 impl Drm for Soft {
     fn name(&self) -> &str {
         &self.name
@@ -118,44 +111,17 @@ impl Drm for Soft {
 
     fn version(&self) -> Result<DriverVersion> {
         self.system.enter(DRM_IOCTL_VERSION.name, Needs::Nothing)?;
-        // DRIVER_DATE of i915_driver.h, which is gone in 6.14.
-        let date = match (self.kernel().major, self.kernel().minor) {
-            (..6, _) | (6, ..7) => "20201103",
-            (6, 7..14) => "20230929",
-            (6, 14..) | (7.., _) => "0",
-        };
-        Ok(DriverVersion {
-            name: "i915".to_owned(),
-            version: (1, 6, 0),
-            date: date.to_owned(),
-            description: "Intel Graphics".to_owned(),
-        })
+        Ok(facts::version(self.kernel()))
     }
 
     fn param(&self, param: Param) -> Result<i32> {
         self.system.enter(DRM_IOCTL_I915_GETPARAM.name, Needs::Nothing)?;
-        let machine = self.system.machine;
-        let has = |cap| i32::from(machine.caps.contains(cap));
-        Ok(match param {
-            Param::ChipsetId => i32::from(machine.platform.example_id),
-            Param::HasLlc => has(Caps::LLC),
-            Param::HasWt => has(Caps::WT),
-            Param::MmapVersion => 1,
-            Param::Revision => 0,
-            Param::MmapGttVersion if machine.kernel >= PARTIAL_MMAP => 5,
-            Param::MmapGttVersion => 4,
-            Param::MmapGttCoherent => has(Caps::COHERENT_GGTT),
-        })
+        Ok(facts::param(self.system.machine, param))
     }
 
     fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
         self.system.enter(DRM_IOCTL_I915_QUERY.name, Needs::Nothing)?;
-        let region = |class, probed_bytes| MemoryRegion { class, instance: 0, probed_bytes };
-        let mut regions = vec![region(CLASS_SYSTEM, SYSTEM_BYTES)];
-        if self.system.machine.caps.contains(Caps::DISCRETE) {
-            regions.push(region(CLASS_DEVICE, LOCAL_BYTES));
-        }
-        Ok(regions)
+        Ok(facts::memory_regions(self.system.machine))
     }
 
     fn create(&self, size_bytes: u64) -> Result<Created> {
@@ -238,13 +204,12 @@ impl Drm for Soft {
             | Backing::Stolen
             | Backing::Internal => {}
         }
-        let pages = size_bytes.div_ceil(PAGE_BYTES);
-        let object_pages = object.size() / PAGE_BYTES;
-        let fits = match self.kernel() >= PARTIAL_MMAP {
-            true => pages <= object_pages,
-            false => pages == object_pages,
-        };
-        if pages == 0 || !fits {
+        let pages = object.size() / PAGE_BYTES;
+        if pages > limits::OFFSET_PAGES {
+            return refuse(request, Errno::ENOSPC);
+        }
+        // Less than the whole object is version 5, which stable kernels have without saying so.
+        if size_bytes == 0 || size_bytes.div_ceil(PAGE_BYTES) > pages {
             return refuse("mmap", Errno::EINVAL);
         }
         if object.size() > SYSTEM_BYTES {
@@ -401,6 +366,9 @@ impl Drm for Soft {
             .map(|one| Ok((self.lookup(request, one.handle)?, one.access)))
             .collect::<Result<Vec<_>>>()?;
         for (object, _) in &objects {
+            if object.size() > limits::address_space_bytes(self.system.machine) {
+                return refuse(request, Errno::E2BIG);
+            }
             object.happen(&mut object.state(), request, Event::Acquire)?;
         }
         for (object, access) in objects.iter().rev() {

@@ -29,9 +29,11 @@
 mod adversary;
 mod agents;
 mod device;
+mod facts;
 mod faults;
 mod gpu;
 mod handles;
+mod limits;
 mod lines;
 mod log;
 mod object;

@@ -13,7 +13,7 @@ use crate::drm::Advice;
 use crate::error::{Error, Result};
 use crate::policy::Rule;
 use crate::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot, Step};
-use crate::units::ByteRange;
+use crate::units::{ByteRange, PAGE_BYTES};
 use crate::vocabulary::{Access, Handle};
 
 /// A buffer object; it lives as long as a name, a mapping or a dma-buf of it.
@@ -232,6 +232,7 @@ impl Object {
         let refuse = |errno| Err(Error::Ioctl { request: call, errno });
         match (state.snapshot.pages, step.next.pages) {
             (false, true) if state.purged || state.advice == Advice::DontNeed => refuse(Errno::EFAULT),
+            (false, true) if self.size / PAGE_BYTES > u64::from(u32::MAX) => refuse(Errno::E2BIG),
             (false, true) if !self.system.take_memory(self.size) => {
                 self.system.shrink();
                 if self.system.take_memory(self.size) { Ok(()) } else { refuse(Errno::ENOMEM) }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::adversary::Adversary;
 use super::faults::{Entry, Faults, Needs};
 use super::gpu::Gpu;
+use super::limits::SYSTEM_BYTES;
 use super::log::{KernelFlush, Log};
 use super::object::Object;
 use super::spec::Spec;
@@ -17,11 +18,6 @@ use crate::platform::Machine;
 use crate::policy::Rule;
 use crate::policy::kernel::{Action, KernelRules};
 use crate::vocabulary::CacheLevel;
-
-/// System memory of the simulated machine, in bytes: as much as objects can have pages at a time.
-pub(super) const SYSTEM_BYTES: u64 = 16 << 30;
-/// Local memory of the simulated discrete devices, in bytes.
-pub(super) const LOCAL_BYTES: u64 = 8 << 30;
 
 /// The machine that a software device is in, and its kernel.
 #[derive(Debug)]

@@ -1,0 +1,41 @@
+//! How large things can be.
+
+use nix::errno::Errno;
+
+use crate::platform::{Caps, Machine, Ppgtt};
+use crate::units::PAGE_BYTES;
+use crate::vocabulary::KernelVersion;
+
+/// System memory of the simulated machine, in bytes: as much as objects can have pages at a time.
+pub(super) const SYSTEM_BYTES: u64 = 16 << 30;
+/// Local memory of the simulated discrete devices, in bytes.
+pub(super) const LOCAL_BYTES: u64 = 8 << 30;
+
+/// Bytes that an object can have at most: a file's (`i915_gem_object_size_2big`).
+const MOST_BYTES: u64 = i64::MAX as u64;
+/// Pages that an object can have at most on kernels before [`LARGE_OBJECTS`].
+const MOST_PAGES: u64 = i32::MAX as u64;
+/// The first kernel that counts an object's pages only when it brings them in (seen on 6.12, not on 6.1).
+const LARGE_OBJECTS: KernelVersion = KernelVersion::new(6, 3);
+/// Pages of the device file where objects can be mapped (`DRM_FILE_PAGE_OFFSET_SIZE`).
+pub(super) const OFFSET_PAGES: u64 = (0xffff_ffff / PAGE_BYTES) * 256;
+
+/// Why an object of `size` bytes cannot be, or `None` if it can: it may still find no memory.
+pub(super) fn too_big(machine: Machine, size: u64) -> Option<Errno> {
+    let discrete = machine.caps.contains(Caps::DISCRETE);
+    let counts_pages = discrete || machine.kernel < LARGE_OBJECTS;
+    if size > MOST_BYTES || (counts_pages && size / PAGE_BYTES > MOST_PAGES) {
+        return Some(Errno::E2BIG);
+    }
+    // TTM finds room at creation (i915_ttm_err_to_gem).
+    (discrete && size > SYSTEM_BYTES).then_some(Errno::ENXIO)
+}
+
+/// Bytes of the GPU's address space: an object that is larger cannot be bound (`i915_vma_insert`).
+pub(super) fn address_space_bytes(machine: Machine) -> u64 {
+    match machine.platform.ppgtt {
+        Ppgtt::Full { bits } | Ppgtt::Aliasing { bits } => 1 << bits,
+        // The GGTT itself, of which the oldest have less.
+        Ppgtt::None => 1 << 31,
+    }
+}
