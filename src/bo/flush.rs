@@ -12,10 +12,10 @@ use crate::drm::Mapping;
 use crate::error::{Error, Result};
 use crate::platform::Caps;
 use crate::policy::driver::{CpuMemory, path_refusal};
-use crate::policy::{Decision, Path, Rule, Verdict, coherency, needs_flush, needs_invalidate};
+use crate::policy::{Decision, Path, Rule, Verdict, needs_flush, needs_invalidate};
 use crate::tracking::{Flight, Landing, Taken, land};
 use crate::units::LineRange;
-use crate::vocabulary::{Access, Coherency, MmapMode, MocsClass};
+use crate::vocabulary::{Access, MmapMode, MocsClass};
 
 /// An access that is about to happen.
 #[derive(Clone, Copy, Debug)]
@@ -79,11 +79,7 @@ impl Need<'_> {
                 let decide = |writer| needs_invalidate(caps, level, writer, self.next, self.access);
                 writers.map(decide).into_iter().find(|decision| decision.verdict == Verdict::Invalidate)
             }
-            // A GPU that snoops finds the CPU's stale lines, too.
-            Path::Gpu(_) => (!caps.intersects(Caps::LLC | Caps::DISCRETE)
-                && coherency(caps, level).contains(Coherency::WRITE))
-            .then_some(Decision::new(Verdict::Invalidate, Rule::StaleAfterUncachedWrite)),
-            Path::Display => None,
+            Path::Gpu(_) | Path::Display => None,
         }
     }
 
