@@ -1,16 +1,24 @@
 //! What may be typed; the text is checked here, and nothing else.
 
 mod object;
+mod pattern;
+mod size;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
-use gem_coherency::vocabulary::{Access, Agent, CacheLevel, KernelVersion, MmapMode, MocsClass};
+use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVersion, MmapMode, MocsClass};
 
 pub use object::{History, Object};
+pub use pattern::Pattern;
 
 /// Shown under `gemtool --help`.
 const EXAMPLES: &str = "\
+Devices:
+  a path (/dev/dri/renderD128), or the software i915: sim:PLATFORM[,kernel=6.12][,seed=N]
+  [,edram=0|1][,adversary=on|off][,fault=FAULT[@N]].
+  Without --device the first i915 node is taken; a software device never is.
+
 Exit status:
   0  done, and everything held
   1  a rule or an expectation did not hold (contents read back wrong)
@@ -21,6 +29,8 @@ Environment:
   NO_COLOR           no colours, on a terminal either
 
 Examples:
+  gemtool alloc --caching=none --device sim:jsl
+  gemtool info
   gemtool platforms jsl
   gemtool explain --platform jsl --who driver --level none --map wb --writer cpu --reader gpu
   gemtool explain --who kernel --table --json";
@@ -46,6 +56,12 @@ pub struct Args {
 /// What can be done.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
+    /// Allocate BOs, write, submit, read and release them, and show what was flushed and why
+    #[command(after_help = ALLOC_EXAMPLES)]
+    Alloc(Alloc),
+    /// Show a device: driver, platform, capabilities and where each comes from
+    #[command(after_help = INFO_EXAMPLES)]
+    Info(Info),
     /// List the platforms, or show one with its PCI ids and limits
     #[command(after_help = PLATFORMS_EXAMPLES)]
     Platforms(Platforms),
@@ -55,6 +71,91 @@ pub enum Command {
     /// List the rules, or show one
     #[command(after_help = RULES_EXAMPLES)]
     Rules(Rules),
+}
+
+/// Shown under `gemtool alloc --help`.
+const ALLOC_EXAMPLES: &str = "\
+Every BO is written whole with the pattern, submitted with an empty batch, handed to the display if
+--scanout is given, read back through the mapping (and with PREAD where the platform has it), and
+released. Without --hold each BO is released before the next one is made. BOs for which everything
+came out the same are shown once.
+
+Examples:
+  gemtool alloc --caching=none                              on the first i915 device
+  gemtool alloc --caching=display --scanout --device sim:hsw
+  gemtool alloc --caching=none --mocs bypass-llc --device sim:jsl
+  gemtool alloc --caching=cached --size 1MiB --count 10000 --fill 0xa5 --json
+  gemtool alloc --caching=none --map gtt --hold --device /dev/dri/renderD128";
+
+/// `gemtool alloc`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Alloc {
+    /// Caching mode: none, cached or display [default: what the platform gives]
+    #[arg(long, value_name = "MODE")]
+    pub caching: Option<CachingMode>,
+
+    /// Bytes of each BO: decimal or 0x hexadecimal, then KiB, MiB, GiB, TiB (or K, M, G, T) if wanted
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = size::size, allow_hyphen_values = true)]
+    pub size: u64,
+
+    /// How many BOs
+    #[arg(long, value_name = "N", default_value = "1", value_parser = size::count, allow_hyphen_values = true)]
+    pub count: u64,
+
+    /// Map mode: wb, wc, uc, gtt or fixed [default: what the library chooses]
+    #[arg(long, value_name = "MODE")]
+    pub map: Option<MmapMode>,
+
+    /// Contents: 'counter' (every 32-bit word holds its index), or bytes in hexadecimal that repeat
+    #[arg(long, value_name = "PATTERN", default_value = "counter")]
+    pub fill: Pattern,
+
+    /// What the submitted batch is said to do: read or write
+    #[arg(long, value_name = "ACCESS", default_value = "read")]
+    pub gpu: Access,
+
+    /// How the GPU gets at memory: page-table, uncached or bypass-llc
+    #[arg(long, value_name = "CLASS", default_value = "page-table")]
+    pub mocs: MocsClass,
+
+    /// Hand every BO to the display engine too
+    #[arg(long)]
+    pub scanout: bool,
+
+    /// Export every BO as a dma-buf and import it again
+    #[arg(long)]
+    pub export: bool,
+
+    /// Keep the BOs until Enter, end of input, or Ctrl-C
+    #[arg(long)]
+    pub hold: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub device: Device,
+}
+
+/// Which device.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Device {
+    /// A path, or sim:PLATFORM[,kernel=V][,seed=N] [default: the first i915 node]
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+}
+
+/// Shown under `gemtool info --help`.
+const INFO_EXAMPLES: &str = "\
+Examples:
+  gemtool info
+  gemtool info --device /dev/dri/card0 --json
+  gemtool info --device sim:mtl";
+
+/// `gemtool info`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Info {
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub device: Device,
 }
 
 /// Shown under `gemtool platforms --help`.

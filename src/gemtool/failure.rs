@@ -15,6 +15,13 @@ pub enum Failure {
         /// What is wrong with its value.
         why: String,
     },
+    /// A step that the library or the device refused.
+    Step {
+        /// What was being done.
+        step: String,
+        /// Why it was not.
+        error: Error,
+    },
     /// The library said no, in words that need no more.
     Library(Error),
     /// The environment is wrong.
@@ -28,7 +35,7 @@ impl Failure {
     pub fn is_broken_pipe(&self) -> bool {
         match self {
             Self::Output(error) => error.kind() == io::ErrorKind::BrokenPipe,
-            Self::Flag { .. } | Self::Library(_) | Self::Environment(_) => false,
+            Self::Flag { .. } | Self::Step { .. } | Self::Library(_) | Self::Environment(_) => false,
         }
     }
 
@@ -36,12 +43,28 @@ impl Failure {
     pub fn flag(flag: &'static str, why: impl ToString) -> Self {
         Self::Flag { flag, why: why.to_string() }
     }
+
+    /// The same, saying which of many BOs it was about.
+    pub fn about_bo(self, number: u64, count: u64) -> Self {
+        match self {
+            Self::Step { step, error } if count > 1 => {
+                Self::Step { step: format!("BO {number} of {count}: {step}"), error }
+            }
+            failure => failure,
+        }
+    }
+
+    /// What turns the library's error into a failure of `step`.
+    pub fn step(step: impl Into<String>) -> impl FnOnce(Error) -> Self {
+        move |error| Self::Step { step: step.into(), error }
+    }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag { flag, why } => write!(f, "{flag}: {why}"),
+            Self::Step { step, error } => write!(f, "{step}: {error}"),
             Self::Library(error) => write!(f, "{error}"),
             Self::Environment(why) => f.write_str(why),
             Self::Output(error) => write!(f, "cannot write the output: {error}"),
@@ -59,4 +82,13 @@ impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
     }
+}
+
+/// What a command came to, if it could be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Everything held.
+    Held,
+    /// A rule or an expectation did not hold.
+    Violated,
 }

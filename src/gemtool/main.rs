@@ -17,7 +17,7 @@ use clap::Parser;
 use args::{Args, Command, Who};
 use cmd::explain::{driver, kernel};
 use cmd::machine;
-use failure::Failure;
+use failure::{Failure, Outcome};
 use gem_coherency::policy::kernel::Creation;
 use render::{Form, Page, explain};
 
@@ -33,9 +33,13 @@ fn main() -> ExitCode {
         }
     };
     let mut out = BufWriter::new(io::stdout().lock());
-    let outcome = run(&args, &mut out).and_then(|()| Ok(out.flush()?));
+    let outcome = run(&args, &mut out).and_then(|outcome| {
+        out.flush()?;
+        Ok(outcome)
+    });
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(Outcome::Held) => ExitCode::SUCCESS,
+        Ok(Outcome::Violated) => ExitCode::from(1),
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             // Standard error may be closed; the exit status still says it.
@@ -46,7 +50,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs the command and writes what it found to `out`.
-fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
+fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
     log::start(args.verbose)?;
     let form = if args.json { Form::Json } else { Form::Text };
     let mut page = Page::of_stdout(out);
@@ -55,11 +59,30 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
             Some(which) => page.report(&cmd::platforms::one(which, platforms)?, form)?,
             None => page.report(&cmd::platforms::table(platforms.kernel), form)?,
         },
+        Command::Alloc(alloc) => return run_alloc(alloc, &mut page, form, args.verbose == 0),
+        Command::Info(info) => page.report(&cmd::info::run(info)?, form)?,
         Command::Explain(explain) if explain.table => explain_table(explain, &mut page, form)?,
         Command::Explain(explain) => explain_one(explain, &mut page, form)?,
         Command::Rules(rules) => page.report(&cmd::rules::run(rules), form)?,
     }
-    Ok(())
+    Ok(Outcome::Held)
+}
+
+/// Takes BOs through their life and writes what came of them; a second report tells of held BOs' end.
+fn run_alloc(
+    args: &args::Alloc,
+    page: &mut Page<'_>,
+    form: Form,
+    progress: bool,
+) -> Result<Outcome, Failure> {
+    let mut session = cmd::alloc::Session::open(args)?;
+    let report = session.run(progress)?;
+    page.report(&report, form)?;
+    page.flush()?;
+    if let Some(released) = session.release()? {
+        page.report(&released, form)?;
+    }
+    Ok(if report.held { Outcome::Held } else { Outcome::Violated })
 }
 
 /// Writes one decision.

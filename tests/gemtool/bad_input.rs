@@ -4,7 +4,7 @@ use crate::{command, gemtool, ran};
 
 #[test]
 fn without_a_command_the_usage_is_shown() {
-    gemtool("").refused(&["Usage: gemtool", "platforms", "explain"]);
+    gemtool("").refused(&["Usage: gemtool", "alloc", "explain"]);
     gemtool("frobnicate").refused(&["frobnicate"]);
 }
 
@@ -18,6 +18,8 @@ fn a_word_that_is_not_known_is_named_with_the_known_ones() {
         .refused(&["--level", "'l3'", "l3-llc"]);
     gemtool("explain --platform jsl --who me").refused(&["--who", "'me'", "kernel, driver"]);
     gemtool("rules same-cash").refused(&["'same-cash'", "same-cache"]);
+    gemtool("alloc --caching=cachd").refused(&["--caching", "'cachd'", "none, cached, display"]);
+    gemtool("alloc --caching=none --map wt").refused(&["--map", "'wt'", "wb, wc, uc, gtt, fixed"]);
 }
 
 #[test]
@@ -27,6 +29,20 @@ fn a_platform_or_kernel_that_is_not_known_is_named() {
     gemtool("platforms 8086:ffff").refused(&["8086:ffff"]);
     gemtool("platforms --kernel six").refused(&["--kernel", "'six'", "6.12"]);
     gemtool("explain --table --kernel 5.4").refused(&["--kernel", "5.4", "5.14"]);
+}
+
+#[test]
+fn a_size_count_or_pattern_that_cannot_be_read_is_named() {
+    let alloc = "alloc --caching=none --device sim:jsl";
+    for size in ["many", "-1", "64KB", "1.5MiB", "0x"] {
+        gemtool(&format!("{alloc} --size {size}")).refused(&["--size", &format!("'{size}'"), "not a size"]);
+    }
+    gemtool(&format!("{alloc} --size 18446744073709551616")).refused(&["--size", "2^64 - 1"]);
+    gemtool(&format!("{alloc} --size 17179869184GiB")).refused(&["--size", "2^64 - 1"]);
+    gemtool(&format!("{alloc} --count 0")).refused(&["--count", "at least 1"]);
+    gemtool(&format!("{alloc} --count some")).refused(&["--count", "'some'", "not a number"]);
+    gemtool(&format!("{alloc} --fill red")).refused(&["--fill", "'red'", "counter"]);
+    gemtool(&format!("{alloc} --fill abc")).refused(&["--fill", "'abc'", "two hexadecimal digits"]);
 }
 
 #[test]
@@ -76,4 +92,65 @@ fn output_that_cannot_be_written_is_an_error_but_a_closed_pipe_is_not() {
     let mut closed = command("explain --table --platform jsl");
     closed.stdout(writer);
     assert_eq!((ran(closed).status), Some(0));
+}
+
+#[test]
+fn a_size_that_no_bo_can_have_is_refused_before_the_kernel_is_asked() {
+    let alloc = "alloc --caching=none --device sim:jsl --size";
+    gemtool(&format!("{alloc} 0")).refused(&["--size", "size 0 ", "at least one byte"]);
+    gemtool(&format!("{alloc} 18446744073709551615")).refused(&[
+        "--size",
+        "18446744073709551615",
+        "whole pages",
+    ]);
+    gemtool(&format!("{alloc} 1TiB")).refused(&["--size", "1099511627776", "memory"]);
+}
+
+#[test]
+fn a_path_that_is_no_i915_device_is_named_with_what_it_is() {
+    for command in ["alloc --caching=none", "info"] {
+        let device = |path: &str| gemtool(&format!("{command} --device {path}"));
+        device("/nonexistent/card0").refused(&["--device", "/nonexistent/card0", "ENOENT", "/dev/dri"]);
+        device("/tmp").refused(&["--device", "/tmp", "not a character device"]);
+        device("/etc/passwd").refused(&["--device", "/etc/passwd", "not a character device"]);
+        device("/dev/null").refused(&["--device", "/dev/null", "not a DRM device"]);
+        device("sim:foo").refused(&["--device", "'sim:foo'", "unknown platform 'foo'", "gemtool platforms"]);
+        device("sim:jsl,kernel=six").refused(&["--device", "'six'"]);
+        device("sim:jsl,speed=1").refused(&["--device", "'speed'"]);
+    }
+}
+
+#[test]
+fn without_a_device_the_software_device_is_named_and_not_taken() {
+    if std::fs::exists("/dev/dri").unwrap_or(true) {
+        eprintln!("skipped: there is a /dev/dri here");
+        return;
+    }
+    for command in ["alloc --caching=none", "info"] {
+        gemtool(command).refused(&["no i915 device in /dev/dri", "--device sim:jsl"]);
+    }
+}
+
+#[test]
+fn a_mode_that_the_platform_refuses_is_named_with_errno_and_reason() {
+    gemtool("alloc --map gtt --device sim:dg2").refused(&["--map", "gtt", "dg2", "aperture", "ENODEV"]);
+    gemtool("alloc --map wb --device sim:dg2").refused(&["--map", "wb", "dg2", "fixed", "ENODEV"]);
+    gemtool("alloc --map gtt --caching=cached --device sim:glk").refused(&["--map", "gtt", "glk", "SIGBUS"]);
+    gemtool("alloc --map gtt --caching=none --device sim:mtl").refused(&["--map", "gtt", "mtl", "ENODEV"]);
+    gemtool("alloc --caching=cached --device sim:i965g").refused(&["--caching", "cached", "i965g", "ENODEV"]);
+    gemtool("alloc --caching=none --device sim:dg2").refused(&[
+        "--caching",
+        "none",
+        "dg2",
+        "without --caching",
+    ]);
+}
+
+#[test]
+fn a_request_that_fails_is_named_with_its_errno() {
+    let alloc = |fault| gemtool(&format!("alloc --caching=none --device sim:jsl,fault={fault}"));
+    alloc("enomem").refused(&["alloc", "GEM_CREATE", "ENOMEM"]);
+    alloc("eio").refused(&["submit", "EXECBUFFER2", "EIO", "wedged"]);
+    let many = gemtool("alloc --caching=none --count 9 --device sim:jsl,fault=enomem@3");
+    many.refused(&["BO ", " of 9: ", "ENOMEM"]);
 }

@@ -1,7 +1,9 @@
 //! `gemtool` as people and programs run it: whole output, exit status, messages.
 
+mod alloc;
 mod bad_input;
 mod explain;
+mod info;
 mod platforms;
 
 use std::process::{Command, Stdio};

@@ -1,6 +1,10 @@
 //! The commands: each returns what it found as data and prints nothing.
 
+pub mod alloc;
+pub mod device;
 pub mod explain;
+mod hold;
+pub mod info;
 pub mod machine;
 pub mod platforms;
 pub mod rules;

@@ -1,6 +1,8 @@
 //! Writes what a command found: text for people, JSON for programs, from the same data.
 
+mod alloc;
 pub mod explain;
+mod info;
 pub mod platforms;
 mod table;
 
@@ -74,6 +76,11 @@ impl<'a> Page<'a> {
         writeln!(self.out)
     }
 
+    /// Hands on what was written so far.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
     /// Ends the line.
     pub fn gap(&mut self) -> io::Result<()> {
         writeln!(self.out)
@@ -86,7 +93,12 @@ impl<'a> Page<'a> {
 
     /// Writes a line that names what follows.
     pub fn heading(&mut self, text: &str) -> io::Result<()> {
-        let text = self.paint(Style::new().bold(), text);
+        self.styled_heading(text, Style::new().bold())
+    }
+
+    /// As [`Self::heading`], in `style`.
+    pub fn styled_heading(&mut self, text: &str, style: Style) -> io::Result<()> {
+        let text = self.paint(style, text);
         writeln!(self.out, "{text}")
     }
 

@@ -1,0 +1,105 @@
+//! Sizes as people write them.
+
+/// Units, and by how many bits each shifts. `K` means KiB as in dd(1) and head(1); `KB` is refused,
+/// because half of the world means 1000 by it.
+const UNITS: [(&str, u32); 8] =
+    [("kib", 10), ("mib", 20), ("gib", 30), ("tib", 40), ("k", 10), ("m", 20), ("g", 30), ("t", 40)];
+
+/// What is wrong with a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    /// It is no number.
+    Form,
+    /// It does not fit into 64 bits.
+    TooLarge,
+}
+
+/// Reads a whole number, decimal or `0x` hexadecimal.
+fn whole(text: &str) -> Result<u64, Wrong> {
+    let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(hex) => (hex, 16),
+        None => (text, 10),
+    };
+    if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
+        return Err(Wrong::Form);
+    }
+    u64::from_str_radix(digits, radix).map_err(|_| Wrong::TooLarge)
+}
+
+/// Reads how many: `1`, `10000`, `0x10`; not 0.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn count(text: &str) -> Result<u64, String> {
+    match whole(text) {
+        Ok(0) => Err("at least 1 is needed".to_owned()),
+        Ok(count) => Ok(count),
+        Err(Wrong::Form) => Err("not a number (decimal, or hexadecimal with 0x)".to_owned()),
+        Err(Wrong::TooLarge) => Err("larger than 2^64 - 1".to_owned()),
+    }
+}
+
+/// Reads a size in bytes: `4096`, `0x1000`, `64KiB`, `1M`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn size(text: &str) -> Result<u64, String> {
+    let lower = text.to_ascii_lowercase();
+    let (digits, shift) = UNITS
+        .iter()
+        .find_map(|(unit, shift)| lower.strip_suffix(unit).map(|digits| (digits, *shift)))
+        .unwrap_or((&lower, 0));
+    let bytes = whole(digits.trim_end()).and_then(|n| n.checked_mul(1 << shift).ok_or(Wrong::TooLarge));
+    bytes.map_err(|wrong| match wrong {
+        Wrong::Form => {
+            "not a size (a whole number, then KiB, MiB, GiB, TiB or K, M, G, T if wanted)".to_owned()
+        }
+        Wrong::TooLarge => "larger than 2^64 - 1 bytes".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn case(text: &str, expected: Result<u64, &str>) {
+        match (size(text), expected) {
+            (Ok(bytes), Ok(wanted)) => assert_eq!(bytes, wanted, "{text}"),
+            (Err(why), Err(part)) => assert!(why.contains(part), "{text}: {why}"),
+            (result, expected) => panic!("{text}: {result:?} instead of {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn a_size_is_a_number_with_a_binary_unit() {
+        case("0", Ok(0));
+        case("4096", Ok(4096));
+        case("0x1000", Ok(4096));
+        case("64KiB", Ok(65536));
+        case("64 KiB", Ok(65536));
+        case("64k", Ok(65536));
+        case("1M", Ok(1 << 20));
+        case("2GiB", Ok(2 << 30));
+        case("0x10K", Ok(16384));
+        case("18446744073709551615", Ok(u64::MAX));
+    }
+
+    #[test]
+    fn a_bad_size_is_refused_and_not_guessed() {
+        for text in ["", "KiB", "x", "64KB", "1.5MiB", "-1", "+1", "0x", "0xg", "1_000", "64KiBs"] {
+            case(text, Err("not a size"));
+        }
+        case("18446744073709551616", Err("larger than 2^64 - 1"));
+        case("17179869184GiB", Err("larger than 2^64 - 1"));
+        case("99999999999999999999K", Err("larger than 2^64 - 1"));
+    }
+
+    #[test]
+    fn a_count_is_at_least_one() {
+        assert_eq!(count("10000"), Ok(10000));
+        for (text, part) in [("0", "at least 1"), ("many", "not a number"), ("-3", "not a number")] {
+            assert!(count(text).unwrap_err().contains(part), "{text}");
+        }
+    }
+}

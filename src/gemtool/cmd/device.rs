@@ -1,0 +1,69 @@
+//! The device that a command works on.
+
+use std::fmt;
+
+use gem_coherency::device::Device;
+use gem_coherency::drm::DriverVersion;
+use gem_coherency::vocabulary::KernelVersion;
+use serde::Serialize;
+
+use crate::args;
+use crate::failure::Failure;
+
+/// Opens the device that was named, or the first i915 node.
+///
+/// # Errors
+/// What is wrong with the device, or that there is none.
+pub fn open(args: &args::Device) -> Result<Device, Failure> {
+    let opened = match &args.device {
+        Some(name) => Device::open(name),
+        None => Device::open_first(),
+    };
+    opened.map_err(|error| match args.device {
+        Some(_) => Failure::flag("--device", error),
+        None => Failure::Library(error),
+    })
+}
+
+/// Which device it is; everything in a report that depends on where it ran.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeviceLine {
+    /// The path, or `sim:...`.
+    pub name: String,
+    /// What VERSION says.
+    pub driver: DriverVersion,
+    /// The platform's name.
+    pub platform: &'static str,
+    /// The name people use.
+    pub title: &'static str,
+    /// The kernel.
+    pub kernel: KernelVersion,
+}
+
+impl DeviceLine {
+    /// The line about `device`.
+    ///
+    /// # Errors
+    /// VERSION's.
+    pub fn of(device: &Device) -> Result<Self, Failure> {
+        let machine = device.machine();
+        Ok(Self {
+            name: device.drm().name().to_owned(),
+            driver: device.version().map_err(Failure::step("VERSION"))?,
+            platform: machine.platform.name,
+            title: machine.platform.title,
+            kernel: machine.kernel,
+        })
+    }
+}
+
+impl fmt::Display for DeviceLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (major, minor, patch) = self.driver.version;
+        write!(
+            f,
+            "{}: {} ({}), {} {major}.{minor}.{patch}, kernel {}",
+            self.name, self.title, self.platform, self.driver.name, self.kernel
+        )
+    }
+}

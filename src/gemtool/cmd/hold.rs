@@ -1,0 +1,67 @@
+//! Waits for the person at the terminal, or for a signal.
+
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::SignalFd;
+
+use crate::failure::Failure;
+
+/// Signals that end the waiting instead of the process.
+///
+/// Made before anything is allocated and before there are threads: a signal that arrives early ends
+/// the waiting as soon as it begins, and everything is given back.
+#[derive(Debug)]
+pub struct Hold {
+    signals: SignalFd,
+}
+
+impl Hold {
+    /// Takes SIGINT, SIGTERM and SIGHUP.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn new() -> Result<Self, Failure> {
+        let mut set = SigSet::empty();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            set.add(signal);
+        }
+        let failed = |errno: Errno| Failure::Environment(format!("--hold: cannot wait for signals: {errno}"));
+        set.thread_block().map_err(failed)?;
+        Ok(Self { signals: SignalFd::new(&set).map_err(failed)? })
+    }
+
+    /// Says on standard error what is held, and returns at the end of a line on standard input, at
+    /// its end, or at a signal.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn wait(&self, bos: usize) -> Result<(), Failure> {
+        // A closed standard error does not keep anybody from waiting.
+        let _ = writeln!(io::stderr(), "BOs held: {bos}; Enter, end of input or Ctrl-C gives them back");
+        let stdin = io::stdin();
+        loop {
+            let mut fds = [
+                PollFd::new(stdin.as_fd(), PollFlags::POLLIN),
+                PollFd::new(self.signals.as_fd(), PollFlags::POLLIN),
+            ];
+            match poll(&mut fds, PollTimeout::NONE) {
+                Err(Errno::EINTR) => continue,
+                Err(errno) => return Err(Failure::Environment(format!("--hold: cannot wait: {errno}"))),
+                Ok(_) => {}
+            }
+            let [input, signal] = fds.map(|fd| fd.any().unwrap_or(true));
+            if signal {
+                return Ok(());
+            }
+            let mut byte = [0];
+            // Unbuffered: `poll` must see what is left. A read that fails is as good as an end.
+            if input && !matches!(nix::unistd::read(stdin.as_fd(), &mut byte), Ok(1) if byte != *b"\n") {
+                return Ok(());
+            }
+        }
+    }
+}

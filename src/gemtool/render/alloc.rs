@@ -1,0 +1,116 @@
+//! `gemtool alloc` for people.
+
+use std::io;
+
+use anstyle::Style;
+
+use super::{Align, Page, Report, Table, bytes, coherent_words, held_style, verdict_style};
+use crate::cmd::alloc::report::{
+    AllocReport, Asked, BoReport, Check, Contents, Group, KernelCaching, ReleaseReport, StepLine, Total,
+};
+
+impl Report for AllocReport {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        page.heading(&self.device.to_string())?;
+        for group in &self.groups {
+            page.gap()?;
+            page.heading(&title(group))?;
+            bo(page, &self.asked, &group.bo)?;
+            page.gap()?;
+            steps(page, &group.bo.steps)?;
+        }
+        if self.asked.count > 1 {
+            page.gap()?;
+            page.heading(&format!("All {} BOs, by rule", self.asked.count))?;
+            totals(page, &self.totals)?;
+        }
+        Ok(())
+    }
+}
+
+impl Report for ReleaseReport {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        page.gap()?;
+        page.heading(&format!("Released: {}", self.released))?;
+        totals(page, &self.totals)
+    }
+}
+
+/// Which BOs a group is about.
+fn title(group: &Group) -> String {
+    let handles: Vec<u32> = group.handles.iter().copied().collect();
+    let handles = match handles.as_slice() {
+        [] => "no handle".to_owned(),
+        [only] => format!("handle {only}"),
+        [first, .., last] => format!("handles {first} to {last}"),
+    };
+    match group.count {
+        1 => format!("BO ({handles})"),
+        count => format!("{count} BOs alike ({handles}); each"),
+    }
+}
+
+/// Writes what one BO is.
+fn bo(page: &mut Page<'_>, asked: &Asked, bo: &BoReport) -> io::Result<()> {
+    let map = asked.map.map_or("the library's choice".to_owned(), |mode| mode.to_string());
+    let caching = asked.caching.map_or("as the platform gives it".to_owned(), |mode| mode.to_string());
+    let size = bytes(asked.size_bytes);
+    page.field("asked", &format!("{size}, caching {caching}, map {map}, contents {}", asked.fill))?;
+    let caching = match &bo.kernel_caching {
+        KernelCaching::Mode(mode) => format!("caching {mode}"),
+        KernelCaching::Refused(errno) => format!("caching not said ({errno})"),
+    };
+    page.field("kernel says", &format!("{}, {caching}", bytes(bo.size_bytes)))?;
+    page.field("level", &format!("{}, coherent for {}", bo.level, coherent_words(&bo.coherent)))?;
+    page.field("map", bo.map.name())?;
+    page.field("flushed by", &format!("{} ({})", bo.flushed_by, bo.flush_rule))?;
+    if let Some(export) = &bo.export {
+        let back = if export.same_handle { "the same handle came back" } else { "another handle came back" };
+        page.styled_field("export", back, held_style(export.same_handle))?;
+    }
+    let held = bo.contents.mapping.held() && bo.contents.pread.held();
+    page.styled_field("contents", &contents_words(&bo.contents), held_style(held))
+}
+
+/// Whether the contents are right, in words.
+fn contents_words(contents: &Contents) -> String {
+    let words = |way: &str, check: &Check| match check {
+        Check::Right => format!("right {way}"),
+        Check::WrongAt(offset) => format!("WRONG {way} from byte {offset} on"),
+        Check::NotAvailable(why) => format!("not read {way} ({why})"),
+    };
+    format!("{}, {}", words("through the mapping", &contents.mapping), words("with PREAD", &contents.pread))
+}
+
+/// Writes what was flushed or not.
+pub fn steps(page: &mut Page<'_>, steps: &[StepLine]) -> io::Result<()> {
+    use Align::{Left, Right};
+    let heads = [("step", Left), ("verdict", Left), ("lines", Right), ("bytes", Right), ("rule", Left)];
+    let mut table = Table::new(2, &heads);
+    for line in steps {
+        let (lines, bytes) = (line.lines.to_string(), line.bytes.to_string());
+        table.row([line.step.name(), line.verdict.name(), &lines, &bytes, line.rule.name()]);
+        table.style(0, Style::new().bold()).style(1, verdict_style(line.verdict)).note(line.reason);
+    }
+    table.write(page)
+}
+
+/// Writes what each rule did.
+fn totals(page: &mut Page<'_>, totals: &[Total]) -> io::Result<()> {
+    use Align::{Left, Right};
+    let heads = [
+        ("step", Left),
+        ("verdict", Left),
+        ("BOs", Right),
+        ("lines", Right),
+        ("bytes", Right),
+        ("rule", Left),
+    ];
+    let mut table = Table::new(2, &heads);
+    for total in totals {
+        let [bos, lines, bytes] = [total.bos, total.lines, total.bytes].map(|number| number.to_string());
+        table.row([total.step.name(), total.verdict.name(), &bos, &lines, &bytes, total.rule.name()]);
+        table.style(0, Style::new().bold()).style(1, verdict_style(total.verdict));
+    }
+    table.write(page)
+}

@@ -1,0 +1,193 @@
+//! `gemtool alloc`.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use crate::{command, fits, gemtool, ran};
+
+/// The value of `field` at `step`, of the only group of a run.
+#[track_caller]
+fn at(report: &Value, step: &str, field: &str) -> Value {
+    let steps = report["groups"][0]["steps"].as_array().unwrap();
+    let line =
+        steps.iter().find(|line| line["step"] == step).unwrap_or_else(|| panic!("no {step}: {report}"));
+    line[field].clone()
+}
+
+/// Asserts verdict, lines and rule of `step` after `gemtool alloc` with the words of `line`.
+#[track_caller]
+fn case(line: &str, step: &str, verdict: &str, lines: u64, rule: &str) {
+    let report = gemtool(&format!("alloc --json {line}")).json();
+    let found = ["verdict", "lines", "rule"].map(|field| at(&report, step, field));
+    assert_eq!(found, [Value::from(verdict), Value::from(lines), Value::from(rule)], "{line}");
+    assert_eq!(report["groups"][0]["contents"]["mapping"], "right", "{line}");
+    assert_eq!(report["held"], true, "{line}");
+}
+
+#[test]
+fn glk_uncached_write_through_the_cache_is_flushed_at_the_submit() {
+    assert_eq!(
+        gemtool("alloc --caching=none --map wb --device sim:glk").held(),
+        "\
+sim:glk: Gemini Lake (glk), i915 1.6.0, kernel 6.12
+
+BO (handle 1)
+  asked         64 KiB, caching none, map wb, contents counter
+  kernel says   64 KiB, caching none
+  level         none, coherent for nothing
+  map           wb
+  flushed by    library (non-coherent-read)
+  contents      right through the mapping, right with PREAD
+
+  step     verdict  lines  bytes  rule
+  write    none         0      0  nothing-stale
+           No other agent wrote since the lines were last right, so there is nothing to invalidate.
+  submit   flush     1024  65536  non-coherent-read
+           The GPU reads memory without looking the CPU's caches up, so dirty lines have to be there
+           first.
+  read     none         0      0  nothing-stale
+           No other agent wrote since the lines were last right, so there is nothing to invalidate.
+  release  none         0      0  close-flushes-nothing
+           A name that is given back leaves the pages to the kernel, which flushes them before
+           anybody else gets them.
+"
+    );
+}
+
+#[test]
+fn whether_a_submit_flushes_depends_on_level_path_and_platform() {
+    case("--caching=none --map wb --device sim:glk", "submit", "flush", 1024, "non-coherent-read");
+    case("--caching=cached --map wb --device sim:glk", "submit", "none", 0, "snooped");
+    case("--caching=none --map wc --device sim:glk", "submit", "drain", 0, "wc-drain");
+    case("--caching=none --map gtt --device sim:glk", "submit", "drain", 0, "gtt-drain");
+    case("--caching=none --map wb --device sim:jsl", "submit", "none", 0, "llc-coherent");
+    case(
+        "--caching=none --map wb --mocs bypass-llc --device sim:jsl",
+        "submit",
+        "flush",
+        1024,
+        "bypass-mocs-read",
+    );
+    case("--caching=none --map wb --mocs bypass-llc --device sim:icl", "submit", "none", 0, "llc-coherent");
+    case("--device sim:dg2", "submit", "none", 0, "discrete-snoops");
+}
+
+#[test]
+fn a_scanout_flushes_what_the_llc_would_hide_from_the_display() {
+    case("--caching=display --scanout --device sim:hsw", "scanout", "flush", 1024, "display-reads-memory");
+    case("--caching=none --map wb --scanout --device sim:glk", "scanout", "none", 0, "nothing-dirty");
+}
+
+#[test]
+fn a_gpu_write_is_invalidated_before_the_cpu_reads() {
+    case(
+        "--caching=none --map wb --gpu write --device sim:glk",
+        "read",
+        "invalidate",
+        1024,
+        "stale-after-gpu-write",
+    );
+    case("--caching=none --map wb --gpu read --device sim:glk", "read", "none", 0, "nothing-stale");
+    case("--caching=none --map wb --gpu write --device sim:jsl", "read", "none", 0, "llc-coherent");
+}
+
+#[test]
+fn the_contents_are_right_on_every_platform_with_an_adversary() {
+    let platforms = gemtool("platforms --json").json();
+    for row in platforms["platforms"].as_array().unwrap() {
+        let name = row["name"].as_str().unwrap();
+        for gpu in ["read", "write"] {
+            let line =
+                format!("alloc --json --scanout --size 8193 --gpu {gpu} --device sim:{name},adversary=on");
+            // A discrete device shows local memory only, and this is not.
+            let line = if row["caps"].to_string().contains("discrete") {
+                line.replace("--scanout ", "")
+            } else {
+                line
+            };
+            assert_eq!(gemtool(&line).json()["held"], true, "{line}");
+        }
+    }
+}
+
+#[test]
+fn what_was_asked_and_what_came_of_it_are_both_said() {
+    let report =
+        gemtool("alloc --json --caching=display --size 5000 --fill 0xDEADBEEF --device sim:skl").json();
+    let group = &report["groups"][0];
+    assert_eq!(report["asked"]["fill"], "0xdeadbeef");
+    assert_eq!((&report["asked"]["size_bytes"], &group["size_bytes"]), (&5000.into(), &8192.into()));
+    // DISPLAY reads back as NONE where there is no eDRAM.
+    assert_eq!(
+        (&report["asked"]["caching"], &group["kernel_caching"]["mode"]),
+        (&"display".into(), &"none".into())
+    );
+    assert_eq!(group["coherent"], Value::Array(vec!["read".into()]));
+    assert_eq!((&group["map"], &group["flushed_by"]), (&"wb".into(), &"library".into()));
+}
+
+#[test]
+fn a_pat_index_chosen_at_creation_does_not_read_back() {
+    let report = gemtool("alloc --json --caching=none --device sim:mtl").json();
+    assert_eq!(report["groups"][0]["kernel_caching"]["refused"], "EOPNOTSUPP");
+    assert_eq!(report["groups"][0]["level"], "none");
+    assert!(report["groups"][0]["contents"]["pread"]["not-available"].as_str().unwrap().contains("PREAD"));
+}
+
+#[test]
+fn bos_alike_are_shown_once_and_counted_by_rule() {
+    let line = "alloc --caching=none --map wb --count 500 --size 4096 --device sim:glk";
+    let report = gemtool(&format!("{line} --json")).json();
+    assert_eq!(report["groups"].as_array().unwrap().len(), 1);
+    assert_eq!(report["groups"][0]["count"], 500);
+    let totals = report["totals"].as_array().unwrap();
+    let submit = totals.iter().find(|total| total["step"] == "submit").unwrap();
+    assert_eq!(
+        (&submit["bos"], &submit["lines"], &submit["bytes"]),
+        (&500.into(), &32_000.into(), &2_048_000.into())
+    );
+    let text = gemtool(line).held();
+    assert!(text.contains("500 BOs alike") && text.lines().count() < 40, "{text}");
+    fits(&text, 100);
+}
+
+#[test]
+fn an_exported_bo_comes_back_as_the_same_handle() {
+    let report = gemtool("alloc --json --caching=none --map wb --export --device sim:glk").json();
+    assert_eq!(report["groups"][0]["export"]["same_handle"], true);
+    assert_eq!(at(&report, "export", "rule"), "nothing-dirty");
+}
+
+#[test]
+fn held_bos_are_kept_until_a_line_or_the_end_of_input() {
+    for input in [&b"\n"[..], b""] {
+        let mut held = command("alloc --caching=none --count 3 --hold --device sim:jsl");
+        held.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = held.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(0), "{err}");
+        assert!(out.contains("handles 1 to 3") && out.contains("Released: 3"), "{out}");
+        assert!(err.contains("BOs held: 3"), "{err}");
+    }
+}
+
+#[test]
+fn the_log_says_what_is_done_and_leaves_the_output_alone() {
+    let quiet = gemtool("alloc --caching=none --device sim:jsl").held();
+    for (line, variable) in [("-v", ""), ("", "debug")] {
+        let mut loud = command(&format!("alloc --caching=none --device sim:jsl {line}"));
+        loud.env("GEM_COHERENCY_LOG", variable);
+        let loud = ran(loud);
+        assert_eq!((loud.status, &loud.out), (Some(0), &quiet));
+        assert!(
+            loud.err.contains("DRM_IOCTL_I915_GEM_CREATE") && loud.err.contains("llc-coherent"),
+            "{}",
+            loud.err
+        );
+    }
+}
