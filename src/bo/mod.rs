@@ -269,9 +269,12 @@ impl Bo {
             return self.shared.device.drm.wait(self.handle(), -1);
         };
         let timeout_ns = i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX);
-        self.shared.device.drm.wait(self.handle(), timeout_ns).map_err(|error| match error.errno() {
-            Errno::ETIME => Error::Timeout { handle: self.handle().get(), timeout_ns },
-            _ => error,
+        self.shared.device.drm.wait(self.handle(), timeout_ns).map_err(|error| {
+            if error.errno() == Errno::ETIME {
+                Error::Timeout { handle: self.handle().get(), timeout_ns }
+            } else {
+                error
+            }
         })
     }
 

@@ -199,6 +199,12 @@ pub trait Drm: Send + Sync + fmt::Debug {
     /// PRIME_FD_TO_HANDLE: the object behind a dma-buf; the same handle for the same object.
     fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created>;
 
+    /// DMA_BUF_IOCTL_SYNC with START: the exporter makes the bytes right for the CPU.
+    fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
+
+    /// DMA_BUF_IOCTL_SYNC with END: the CPU is done, with what it said when it began.
+    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
+
     /// EXECBUFFER2: runs an empty batch over the objects, so that the kernel hands them to the GPU.
     ///
     /// The implementation brings a batch of its own (MI_BATCH_BUFFER_END) and waits for nothing.

@@ -5,7 +5,7 @@
 //! tracefs, as root has it in the virtual machines of `ci/i915-vm`.
 
 use std::fs;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -142,8 +142,8 @@ impl<'a> Subject<'a> {
                 self.mapping = Some(mapping);
                 done
             }
-            Event::DmaBufBegin(access) => return Some(self.sync(access, 0)),
-            Event::DmaBufEnd => return Some(self.sync(Access::Write, 4)),
+            Event::DmaBufBegin(access) => node.begin_dma_buf_access(self.dma_buf(), access),
+            Event::DmaBufEnd => node.end_dma_buf_access(self.dma_buf(), Access::Write),
             Event::Release => {
                 self.mapping = None;
                 self.dma_buf = None;
@@ -165,14 +165,10 @@ impl<'a> Subject<'a> {
         Some(result.map_err(|error| error.errno()))
     }
 
-    /// DMA_BUF_IOCTL_SYNC on a dma-buf of the object.
-    fn sync(&mut self, access: Access, end: u64) -> Result<(), nix::errno::Errno> {
-        nix::ioctl_write_ptr!(dma_buf_sync, b'b', 0, u64);
+    /// A dma-buf of the object.
+    fn dma_buf(&mut self) -> BorrowedFd<'_> {
         let dma_buf = self.dma_buf.get_or_insert_with(|| self.node.export(self.handle).unwrap());
-        let flags = end | if access == Access::Read { 1 } else { 3 };
-        // SAFETY: the request reads one u64, which lives until it returns.
-        #[allow(unsafe_code)]
-        unsafe { dma_buf_sync(dma_buf.as_fd().as_raw_fd(), &flags) }.map(drop)
+        OwnedFd::as_fd(dma_buf)
     }
 
     /// What the kernel did to the object during each call since its creation.

@@ -98,3 +98,17 @@ fn acquiring_an_import_writes_everything_back_where_the_gpu_could_miss_it() {
     case("dg1", 0);
     case("glk,kernel=5.14", 0);
 }
+
+#[test]
+fn cpu_access_through_a_dma_buf_is_bracketed_by_the_exporter() {
+    let page = Page::new("glk");
+    let device = &page.device;
+    let dma_buf = device.export(page.handle()).unwrap();
+    device.begin_dma_buf_access(dma_buf.as_fd(), Access::Write).unwrap();
+    assert!(device.snapshot(page.handle()).unwrap().dirty);
+    device.end_dma_buf_access(dma_buf.as_fd(), Access::Write).unwrap();
+    assert!(!device.snapshot(page.handle()).unwrap().dirty, "without an LLC the end flushes");
+    let other = std::fs::File::open("/dev/null").unwrap();
+    let refused = device.begin_dma_buf_access(other.as_fd(), Access::Read);
+    assert_eq!(errno(refused), Some(Errno::ENOTTY));
+}

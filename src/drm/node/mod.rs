@@ -30,7 +30,8 @@ use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Retained,
 };
 use crate::error::Result;
-use crate::vocabulary::{CachingMode, Domains, Handle, KernelVersion, MmapMode};
+use crate::uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
+use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 /// An open i915 device file; closing it gives back every object that is still open on it.
 ///
@@ -191,6 +192,14 @@ impl Drm for Node {
             }
         })?;
         Ok(Created { handle, size_bytes })
+    }
+
+    fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
+        objects::sync(dma_buf, DMA_BUF_SYNC_START, access)
+    }
+
+    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
+        objects::sync(dma_buf, DMA_BUF_SYNC_END, access)
     }
 
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {

@@ -11,6 +11,7 @@ use nix::unistd::{Whence, lseek};
 use super::request::call;
 use crate::drm::{Advice, Created, Retained};
 use crate::error::{Error, Result};
+use crate::uapi::dma_buf::{DMA_BUF_IOCTL_SYNC, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW, dma_buf_sync};
 use crate::uapi::drm::{
     DRM_CLOEXEC, DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR,
     drm_gem_close, drm_prime_handle,
@@ -22,7 +23,7 @@ use crate::uapi::i915::{
     drm_i915_gem_caching, drm_i915_gem_create, drm_i915_gem_create_ext, drm_i915_gem_create_ext_set_pat,
     drm_i915_gem_madvise, i915_user_extension,
 };
-use crate::vocabulary::{CachingMode, Handle};
+use crate::vocabulary::{Access, CachingMode, Handle};
 
 /// The handle that a request returned.
 ///
@@ -148,6 +149,23 @@ pub(super) fn import(fd: BorrowedFd<'_>, dma_buf: BorrowedFd<'_>) -> Result<Hand
     // SAFETY: no address in it; integers only.
     unsafe { call(fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, None, &mut args)? };
     named(DRM_IOCTL_PRIME_FD_TO_HANDLE.name, args.handle)
+}
+
+/// Begins or ends (`edge`) a CPU access through a dma-buf's mapping.
+///
+/// Request: DMA_BUF_IOCTL_SYNC, on the dma-buf itself; permission: whoever holds it. Writing is taken
+/// to read, too: the lines around what is written are kept.
+///
+/// # Errors
+/// ENOTTY for what is no dma-buf; what the exporter says, EIO among it.
+pub(super) fn sync(dma_buf: BorrowedFd<'_>, edge: u64, access: Access) -> Result<()> {
+    let direction = match access {
+        Access::Read => DMA_BUF_SYNC_READ,
+        Access::Write => DMA_BUF_SYNC_RW,
+    };
+    let mut args = dma_buf_sync { flags: edge | direction };
+    // SAFETY: no address in it; integers only.
+    unsafe { call(dma_buf, DMA_BUF_IOCTL_SYNC, None, &mut args) }
 }
 
 /// How many bytes a dma-buf has: lseek(2) to its end.

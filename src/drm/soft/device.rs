@@ -358,6 +358,14 @@ impl Drm for Soft {
         self.named(request, Object::imported(&self.system, &object, snapshot))
     }
 
+    fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
+        prime::sync(dma_buf, Event::DmaBufBegin(access))
+    }
+
+    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, _access: Access) -> Result<()> {
+        prime::sync(dma_buf, Event::DmaBufEnd)
+    }
+
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
         self.system.enter(request, Needs::Gpu)?;

@@ -14,8 +14,11 @@ use nix::fcntl::OFlag;
 use nix::sys::stat::fstat;
 use nix::unistd::pipe2;
 
+use super::faults::Needs;
 use super::object::Object;
 use crate::error::{Error, Result};
+use crate::policy::kernel::Event;
+use crate::uapi::dma_buf::DMA_BUF_IOCTL_SYNC;
 use crate::uapi::drm::{DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD};
 
 /// A dma-buf that is open, as far as is known.
@@ -62,11 +65,27 @@ pub(super) fn export(object: Arc<Object>) -> Result<OwnedFd> {
 /// # Errors
 /// EBADF, and EINVAL for a file that is no dma-buf of a software device.
 pub(super) fn object(dma_buf: BorrowedFd<'_>) -> Result<Arc<Object>> {
-    let refuse = |errno| Error::Ioctl { request: DRM_IOCTL_PRIME_FD_TO_HANDLE.name, errno };
+    find(dma_buf, DRM_IOCTL_PRIME_FD_TO_HANDLE.name, Errno::EINVAL)
+}
+
+/// Begins or ends a CPU access through a dma-buf, for the machine that exported it.
+///
+/// # Errors
+/// ENOTTY for a file that is no dma-buf of a software device; ENOMEM, EFAULT for a purged object.
+pub(super) fn sync(dma_buf: BorrowedFd<'_>, event: Event) -> Result<()> {
+    let request = DMA_BUF_IOCTL_SYNC.name;
+    let object = find(dma_buf, request, Errno::ENOTTY)?;
+    object.system().enter(request, Needs::Memory)?;
+    object.happen(&mut object.state(), request, event).map(drop)
+}
+
+/// The object behind `dma_buf`, or `otherwise`.
+fn find(dma_buf: BorrowedFd<'_>, request: &'static str, otherwise: Errno) -> Result<Arc<Object>> {
+    let refuse = |errno| Error::Ioctl { request, errno };
     let stat = fstat(dma_buf).map_err(refuse)?;
     exported()
         .iter()
         .find(|one| one.device == stat.st_dev && one.inode == stat.st_ino)
         .map(|one| Arc::clone(&one.object))
-        .ok_or(refuse(Errno::EINVAL))
+        .ok_or(refuse(otherwise))
 }
