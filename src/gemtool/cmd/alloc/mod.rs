@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use life::Live;
 use report::{AllocReport, Asked, Gathered, ReleaseReport};
 
+/// From how many BOs on a bar shows how far it is.
+const MANY: u64 = 100;
+
 /// A run of `gemtool alloc`.
 #[derive(Debug)]
 pub struct Session<'a> {
@@ -38,7 +41,7 @@ impl<'a> Session<'a> {
     /// The first call that the library or the device refuses; every BO is given back then.
     pub fn run(&mut self, progress: bool) -> Result<AllocReport, Failure> {
         let count = self.args.count;
-        let bar = if progress && count > 1 { bar(count) } else { ProgressBar::hidden() };
+        let bar = if progress && count >= MANY { bar(count) } else { ProgressBar::hidden() };
         let mut gathered = Gathered::default();
         for number in 1..=count {
             let live =
