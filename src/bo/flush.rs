@@ -79,6 +79,7 @@ impl Need<'_> {
                 let decide = |writer| needs_invalidate(caps, level, writer, self.next, self.access);
                 writers.map(decide).into_iter().find(|decision| decision.verdict == Verdict::Invalidate)
             }
+            // A snooping GPU looks for dirty lines only, and nobody else looks into the CPU's caches.
             Path::Gpu(_) | Path::Display => None,
         }
     }

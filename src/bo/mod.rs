@@ -17,7 +17,7 @@ pub use scanout::ScanoutGuard;
 pub(crate) use caching::{level_of, mode_level};
 pub(crate) use flush::{Need, cached_path, settle};
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
@@ -62,8 +62,10 @@ pub(crate) struct Shared {
     /// Which owner of the handle this is: see the module `device::registry`.
     number: u64,
     maps: Maps,
-    /// Whether the GPU may still be writing: set when it is told to, cleared by who waits.
-    gpu_writes: AtomicBool,
+    /// How many times the GPU was told to write.
+    gpu_writes: AtomicU64,
+    /// Up to which of these times somebody waited.
+    gpu_waited: AtomicU64,
     /// Whether memory was written around the CPU's caches while no cached mapping was there, so
     /// that nobody kept account of stale lines.
     written_around: AtomicBool,
@@ -79,8 +81,8 @@ impl Shared {
     pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
         let (caps, level) = (self.device.caps(), self.level());
         let writer = Path::Gpu(mocs);
-        // Release pairs with the Acquire of `wait_for_gpu`: who clears it waits for this write.
-        self.gpu_writes.store(true, Ordering::Release);
+        // Release pairs with the Acquire of `wait_for_gpu`: who counts this write waits after its note.
+        self.gpu_writes.fetch_add(1, Ordering::Release);
         let flush = |next| needs_flush(caps, level, writer, next, Access::Read).verdict;
         let around = [Path::Display, Path::Gpu(MocsClass::BypassLlc), Path::Cpu(MmapMode::Wc)];
         if around.into_iter().any(|next| flush(next) == Verdict::Flush) {
@@ -107,15 +109,22 @@ impl Shared {
         }
     }
 
-    /// Waits until the GPU has written what it was told to write.
+    /// Waits until the GPU has written what it was told to write, if nobody did since.
     pub(crate) fn wait_for_gpu(&self) -> Result<()> {
-        // Acquire pairs with the Release of `note_gpu_write`.
-        if !self.gpu_writes.swap(false, Ordering::AcqRel) {
-            return Ok(());
+        // Acquire pairs with the Release of `note_gpu_write`, and of `wait_idle`.
+        if self.gpu_waited.load(Ordering::Acquire) < self.gpu_writes.load(Ordering::Acquire) {
+            self.wait_idle(-1)?;
         }
-        self.device.drm.wait(self.handle, -1).inspect_err(|_| {
-            self.gpu_writes.store(true, Ordering::Release);
-        })
+        Ok(())
+    }
+
+    /// Waits until the GPU is done with the object.
+    fn wait_idle(&self, timeout_ns: i64) -> Result<()> {
+        let told = self.gpu_writes.load(Ordering::Acquire);
+        self.device.drm.wait(self.handle, timeout_ns)?;
+        // Release pairs with the Acquire of `wait_for_gpu`: who skips the wait comes after it.
+        self.gpu_waited.fetch_max(told, Ordering::Release);
+        Ok(())
     }
 
     /// Gives the handle back, unless it is another BO's by now.
@@ -162,7 +171,8 @@ impl Bo {
             keeps_level,
             number: names.number(),
             maps: Maps::default(),
-            gpu_writes: AtomicBool::new(false),
+            gpu_writes: AtomicU64::new(0),
+            gpu_waited: AtomicU64::new(0),
             written_around: AtomicBool::new(origin == Origin::Imported),
         });
         names.insert(created.handle, shared.number, Arc::downgrade(&shared));
@@ -264,17 +274,12 @@ impl Bo {
     /// [`Error::Timeout`]; [`Error::Closed`]; GEM_WAIT's.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
         self.check_open()?;
-        let Some(timeout) = timeout else {
-            self.shared.wait_for_gpu()?;
-            return self.shared.device.drm.wait(self.handle(), -1);
-        };
-        let timeout_ns = i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX);
-        self.shared.device.drm.wait(self.handle(), timeout_ns).map_err(|error| {
+        let timeout_ns = timeout.map_or(-1, |timeout| i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX));
+        self.shared.wait_idle(timeout_ns).map_err(|error| {
             if error.errno() == Errno::ETIME {
-                Error::Timeout { handle: self.handle().get(), timeout_ns }
-            } else {
-                error
+                return Error::Timeout { handle: self.handle().get(), timeout_ns };
             }
+            error
         })
     }
 

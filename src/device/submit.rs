@@ -96,7 +96,7 @@ pub(super) fn begin(device: &Arc<Shared>, submissions: &[Submission<'_>]) -> Res
             lines: begun.bo.shared().tracked.dirty().all(),
             next: Path::Gpu(begun.mocs),
             access: begun.access,
-            invalidate: true,
+            invalidate: false,
         })
         .collect();
     let reports = settle(&needs, Step::Submit)?;

@@ -1,0 +1,97 @@
+//! Changing the caching of a live BO: the level, and what it means for bytes that are under way.
+
+use gem_coherency::Error;
+use gem_coherency::policy::{Rule, Verdict};
+use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
+use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+use nix::errno::Errno;
+
+use super::{NEW, gpu, prepared, read, refused, rig, write};
+
+const PAGE_TABLE: MocsClass = MocsClass::PageTable;
+
+#[test]
+fn dirty_lines_outlive_a_change_from_cached_to_uncached() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    write(&bo, 0, &NEW);
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)), (Verdict::NotNeeded, Rule::Snooped, 0));
+    bo.set_caching(None).unwrap();
+    assert_eq!((bo.level(), bo.caching()), (CacheLevel::None, None));
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)), (Verdict::Flush, Rule::NonCoherentRead, 1));
+    assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), NEW);
+}
+
+#[test]
+fn what_the_gpu_left_in_the_cache_outlives_the_level() {
+    let rig = rig("sim:glk");
+    let uncached_after_a_cached_gpu_write = || {
+        let bo = rig.bo(Cached, MmapMode::Wb);
+        write(&bo, 0, &[1; 64]);
+        rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+        rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 0, &NEW).unwrap();
+        bo.wait(Option::None).unwrap();
+        bo.set_caching(None).unwrap();
+        bo
+    };
+    let bo = uncached_after_a_cached_gpu_write();
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)), (Verdict::Flush, Rule::NonCoherentRead, 128));
+    assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), NEW);
+
+    let forgotten = uncached_after_a_cached_gpu_write();
+    assert_ne!(rig.gpu(&forgotten, PAGE_TABLE, 0), NEW);
+}
+
+#[test]
+fn display_is_wt_with_edram_and_none_without() {
+    let wt = rig("sim:hsw");
+    let bo = wt.bo(Cached, MmapMode::Wb);
+    bo.set_caching(Display).unwrap();
+    assert_eq!((bo.level(), bo.caching()), (CacheLevel::Wt, Display));
+    let plain = rig("sim:tgl");
+    let bo = plain.bo(Cached, MmapMode::Wb);
+    bo.set_caching(Display).unwrap();
+    assert_eq!((bo.level(), bo.caching()), (CacheLevel::None, None));
+}
+
+#[test]
+fn a_refused_change_leaves_the_level() {
+    for (name, mode, errno) in [
+        ("sim:mtl", Cached, Errno::EOPNOTSUPP),
+        ("sim:dg2", None, Errno::ENODEV),
+        ("sim:i965gm", Cached, Errno::ENODEV),
+    ] {
+        let rig = rig(name);
+        let bo = rig.device.alloc(gem_coherency::device::AllocRequest::new(4096)).unwrap();
+        let before = bo.level();
+        let error = refused(bo.set_caching(mode));
+        assert!(matches!(error, Error::NotAvailable { .. }), "{name}: {error:?}");
+        assert_eq!(error.errno(), errno, "{name}");
+        assert_eq!(bo.level(), before, "{name}");
+        write(&bo, 0, &NEW);
+        assert_eq!(read(&bo, 0), NEW, "{name}: still in use");
+    }
+}
+
+#[test]
+fn a_bo_under_a_guard_or_a_submission_keeps_its_level() {
+    let rig = rig("sim:tgl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    let guard = bo.write(0, 8).unwrap();
+    assert!(matches!(refused(bo.set_caching(None)), Error::InUse { writers: 1, .. }));
+    drop(guard);
+    let prepared = rig.device.begin_submit(&[gpu(&bo, Access::Read)]).unwrap();
+    assert!(matches!(refused(bo.set_caching(None)), Error::InUse { submits: 1, .. }));
+    drop(prepared);
+    bo.set_caching(None).unwrap();
+}
+
+#[test]
+fn an_unplugged_device_leaves_the_level_and_the_word_free() {
+    let rig = rig("sim:tgl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    rig.soft.inject(gem_coherency::drm::soft::Fault::Unplugged, 0);
+    assert_eq!(refused(bo.set_caching(None)).errno(), Errno::ENODEV);
+    assert_eq!(bo.level(), CacheLevel::Llc);
+    write(&bo, 0, &NEW);
+}

@@ -1,0 +1,186 @@
+//! Readers' rules: with the invalidate the CPU sees new bytes; a twin that forgets it sees old ones.
+
+use gem_coherency::bo::Bo;
+use gem_coherency::policy::{Rule, Verdict};
+use gem_coherency::vocabulary::CachingMode::{Cached, None};
+use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
+
+use super::{NEW, Rig, gpu, read, rig, write};
+
+const PAGE_TABLE: MocsClass = MocsClass::PageTable;
+
+/// The GPU writes `data` where the CPU has the line in its cache.
+fn gpu_writes_behind_the_cache(rig: &Rig, bo: &Bo, data: &[u8]) {
+    read(bo, 0);
+    rig.device.submit(&[gpu(bo, Access::Write)]).unwrap();
+    rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 0, data).unwrap();
+}
+
+#[test]
+fn cpu_read_after_a_non_coherent_gpu_write_invalidates_first() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+    assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0), [0; 8], "without the invalidate: old bytes");
+
+    let guard = bo.read(0, 128).unwrap();
+    let report = guard.report();
+    assert_eq!(
+        (report.decision.verdict, report.decision.rule, report.lines),
+        (Verdict::Invalidate, Rule::StaleAfterGpuWrite, 2)
+    );
+    let mut seen = [0; 8];
+    guard.read_at(0, &mut seen).unwrap();
+    assert_eq!(seen, NEW);
+}
+
+#[test]
+fn a_second_read_invalidates_nothing() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+    let lines = || {
+        let report = bo.read(0, 128).unwrap().finish().unwrap();
+        (report.decision.verdict, report.decision.rule, report.lines)
+    };
+    assert_eq!(lines(), (Verdict::Invalidate, Rule::StaleAfterGpuWrite, 2));
+    assert_eq!(lines(), (Verdict::NotNeeded, Rule::NothingStale, 0));
+    assert_eq!(bo.stale_lines(), 126, "only what was read was invalidated");
+}
+
+#[test]
+fn coherent_gpu_writes_make_nothing_stale() {
+    for (name, caching, rule) in [
+        ("sim:tgl", Cached, Rule::LlcCoherent),
+        ("sim:tgl", None, Rule::LlcCoherent),
+        ("sim:glk", Cached, Rule::Snooped),
+        ("sim:mtl", Cached, Rule::Snooped),
+    ] {
+        let rig = rig(name);
+        let bo = rig.bo(caching, MmapMode::Wb);
+        gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+        assert_eq!(bo.stale_lines(), 0, "{name}");
+        let report = bo.read(0, 8).unwrap().finish().unwrap();
+        assert_eq!((report.decision.verdict, report.decision.rule), (Verdict::NotNeeded, rule), "{name}");
+        assert_eq!(read(&bo, 0), NEW, "{name}");
+    }
+}
+
+#[test]
+fn a_mapping_around_the_cache_needs_no_invalidate() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wc);
+    gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+    let report = bo.read(0, 8).unwrap().finish().unwrap();
+    assert_eq!((report.decision.verdict, report.decision.rule), (Verdict::NotNeeded, Rule::NotCached));
+    assert_eq!(read(&bo, 0), NEW);
+}
+
+#[test]
+fn a_cached_mapping_that_comes_later_knows_what_was_written_before_it() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wc);
+    rig.raw_load(&bo, MmapMode::Wb, 0);
+    gpu_writes_behind_the_cache(&rig, &bo, &NEW);
+    assert_eq!(bo.stale_lines(), 0, "no cached mapping: nobody keeps account");
+    bo.map(MmapMode::Wb).unwrap();
+    assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0), [0; 8]);
+    assert_eq!(read(&bo, 0), NEW);
+}
+
+#[test]
+fn a_store_into_part_of_a_stale_line_keeps_the_rest_of_it() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    gpu_writes_behind_the_cache(&rig, &bo, &[9; 128]);
+    let mut guard = bo.write(0, 128).unwrap();
+    guard.write_at(32, &[1; 8]).unwrap();
+    let report = guard.finish().unwrap();
+    assert_eq!(
+        (report.decision.verdict, report.decision.rule, report.lines),
+        (Verdict::Invalidate, Rule::PartialLineWrite, 1)
+    );
+    rig.device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+    assert_eq!(rig.gpu(&bo, PAGE_TABLE, 32), [1; 8]);
+    assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), [9; 8]);
+    assert_eq!(rig.gpu(&bo, PAGE_TABLE, 64), [9; 8]);
+
+    let forgotten = rig.bo(None, MmapMode::Wb);
+    gpu_writes_behind_the_cache(&rig, &forgotten, &[9; 128]);
+    rig.raw_store(&forgotten, MmapMode::Wb, 32, &[1; 8]);
+    forgotten.mark_written(32, 8).unwrap();
+    rig.device.prepare_submit(&[gpu(&forgotten, Access::Read)]).unwrap();
+    assert_eq!(rig.gpu(&forgotten, PAGE_TABLE, 0), [0; 8], "stale zeroes over what the GPU wrote");
+}
+
+#[test]
+fn a_line_that_is_stored_whole_needs_no_invalidate() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    gpu_writes_behind_the_cache(&rig, &bo, &[9; 128]);
+    let before = bo.stale_lines();
+    let mut guard = bo.write(0, 128).unwrap();
+    guard.write_at(0, &[1; 128]).unwrap();
+    assert_eq!(guard.finish().unwrap().lines, 0);
+    assert_eq!(bo.stale_lines(), before - 2, "what was overwritten is right");
+    assert_eq!(read(&bo, 64), [1; 8]);
+}
+
+#[test]
+fn stores_around_the_cache_make_lines_stale_without_an_llc() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    read(&bo, 0);
+    bo.map(MmapMode::Wc).unwrap();
+    write(&bo, 0, &NEW);
+    assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0), [0; 8], "without the invalidate: old bytes");
+    bo.map(MmapMode::Wb).unwrap();
+    let report = bo.read(0, 8).unwrap().finish().unwrap();
+    assert_eq!((report.decision.verdict, report.lines), (Verdict::Invalidate, 1));
+    assert_eq!(read(&bo, 0), NEW);
+}
+
+#[test]
+fn a_mapping_around_the_cache_sees_what_is_dirty_in_it() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    write(&bo, 0, &NEW);
+    assert_eq!(rig.raw_load(&bo, MmapMode::Wc, 0), [0; 8], "without the flush: old bytes");
+    bo.map(MmapMode::Wc).unwrap();
+    let report = bo.read(0, 8).unwrap().finish().unwrap();
+    assert_eq!(
+        (report.decision.verdict, report.decision.rule, report.lines),
+        (Verdict::Flush, Rule::UncachedAlias, 1)
+    );
+    assert_eq!(read(&bo, 0), NEW);
+}
+
+#[test]
+fn mixed_mappings_are_the_hardwares_business_with_an_llc() {
+    let rig = rig("sim:tgl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    write(&bo, 0, &NEW);
+    bo.map(MmapMode::Wc).unwrap();
+    assert_eq!(bo.read(0, 8).unwrap().finish().unwrap().lines, 0);
+    assert_eq!(read(&bo, 0), NEW);
+    write(&bo, 0, b"over it!");
+    bo.map(MmapMode::Wb).unwrap();
+    assert_eq!(bo.read(0, 8).unwrap().finish().unwrap().lines, 0);
+    assert_eq!(&read(&bo, 0), b"over it!");
+}
+
+#[test]
+fn a_pointer_from_a_guard_shows_no_stale_bytes() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    gpu_writes_behind_the_cache(&rig, &bo, &[9; 128]);
+    let mut guard = bo.write(0, 128).unwrap();
+    assert_eq!(guard.as_ptr().unwrap(), bo.as_ptr().unwrap());
+    assert_eq!(guard.report().lines, 2);
+    rig.raw_store(&bo, MmapMode::Wb, 32, &[1; 8]);
+    guard.mark_written(32, 8).unwrap();
+    drop(guard);
+    rig.device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+    assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), [9; 8]);
+    assert_eq!(rig.gpu(&bo, PAGE_TABLE, 32), [1; 8]);
+}

@@ -1,0 +1,178 @@
+//! Submissions: several BOs at once, what stays pending, and what a failure leaves.
+
+use std::time::Duration;
+
+use gem_coherency::Error;
+use gem_coherency::device::{AllocRequest, Submission};
+use gem_coherency::drm::soft::Fault;
+use gem_coherency::drm::{Drm, ExecObject};
+use gem_coherency::policy::{Rule, Verdict};
+use gem_coherency::vocabulary::CachingMode::{Cached, None};
+use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
+use nix::errno::Errno;
+
+use super::{NEW, gpu, prepared, read, refused, rig, write};
+
+#[test]
+fn every_bo_of_a_submission_gets_its_own_answer() {
+    let rig = rig("sim:glk");
+    let (wb, wc, cached) =
+        (rig.bo(None, MmapMode::Wb), rig.bo(None, MmapMode::Wc), rig.bo(Cached, MmapMode::Wb));
+    for bo in [&wb, &wc, &cached] {
+        write(bo, 60, &NEW);
+    }
+    let clean = rig.bo(None, MmapMode::Wb);
+    let reports = rig
+        .device
+        .submit(&[
+            gpu(&wb, Access::Read),
+            gpu(&wc, Access::Read),
+            gpu(&cached, Access::Read),
+            gpu(&clean, Access::Read),
+        ])
+        .unwrap();
+    let said: Vec<_> = reports.iter().map(|it| (it.decision.verdict, it.decision.rule, it.lines)).collect();
+    assert_eq!(
+        said,
+        [
+            (Verdict::Flush, Rule::NonCoherentRead, 2),
+            (Verdict::Drain, Rule::WcDrain, 0),
+            (Verdict::NotNeeded, Rule::Snooped, 0),
+            (Verdict::NotNeeded, Rule::NothingDirty, 0),
+        ]
+    );
+    for bo in [&wb, &wc, &cached] {
+        assert_eq!(rig.gpu(bo, MocsClass::PageTable, 60), NEW);
+    }
+}
+
+#[test]
+fn a_second_submission_flushes_nothing() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    write(&bo, 0, &NEW);
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)), (Verdict::Flush, Rule::NonCoherentRead, 1));
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)), (Verdict::NotNeeded, Rule::NothingDirty, 0));
+}
+
+#[test]
+fn an_empty_submission_is_nothing() {
+    let rig = rig("sim:tgl");
+    assert!(rig.device.prepare_submit(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn a_bo_may_be_listed_once_for_each_of_its_mocs_entries() {
+    let rig = rig("sim:jsl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    write(&bo, 0, &NEW);
+    let bypass = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::BypassLlc };
+    let reports = rig.device.submit(&[gpu(&bo, Access::Write), bypass]).unwrap();
+    assert_eq!(reports[0].decision.rule, Rule::LlcCoherent);
+    assert_eq!((reports[1].decision.rule, reports[1].lines), (Rule::BypassMocsRead, 1));
+    // EXECBUFFER2 has it once, with the write.
+    let state = rig.soft.snapshot(bo.handle()).unwrap();
+    assert_eq!(state.write_domain, gem_coherency::vocabulary::Domains::RENDER);
+}
+
+#[test]
+fn a_batch_that_writes_is_taken_to_read_too() {
+    let rig = rig("sim:jsl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    write(&bo, 0, &NEW);
+    let bypass = Submission { bo: &bo, access: Access::Write, mocs: MocsClass::BypassLlc };
+    assert_eq!(prepared(&rig, bypass), (Verdict::Flush, Rule::BypassMocsRead, 1));
+}
+
+#[test]
+fn what_could_not_be_flushed_stays_dirty_and_is_not_submitted() {
+    let rig = rig("sim:jsl");
+    let bo = rig.device.alloc(AllocRequest::new(4096)).unwrap();
+    rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+    rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+    // The BO is not mapped, and to flush it a mapping is needed.
+    rig.soft.inject(Fault::NoMemory, 0);
+    let bypass = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::BypassLlc };
+    let idle = rig.soft.busy(bo.handle()).unwrap();
+    assert_eq!(refused(rig.device.submit(&[bypass])).errno(), Errno::ENOMEM);
+    assert_eq!(rig.soft.busy(bo.handle()).unwrap(), idle, "nothing was handed to the GPU");
+    assert_eq!(prepared(&rig, bypass), (Verdict::Flush, Rule::GpuWriteMayBeCached, 64), "it is still to do");
+    assert_eq!(rig.gpu(&bo, MocsClass::BypassLlc, 0), NEW);
+}
+
+#[test]
+fn one_bo_that_cannot_be_submitted_holds_all_back() {
+    let rig = rig("sim:glk");
+    let (good, closed) = (rig.bo(None, MmapMode::Wb), rig.bo(None, MmapMode::Wb));
+    write(&good, 0, &NEW);
+    closed.close().unwrap();
+    let error = refused(rig.device.submit(&[gpu(&good, Access::Write), gpu(&closed, Access::Read)]));
+    assert!(matches!(error, Error::Closed { .. }), "{error:?}");
+    assert_eq!((good.dirty_lines(), good.stale_lines()), (1, 0), "nothing was done to the others");
+    good.close().unwrap();
+}
+
+#[test]
+fn a_bo_cannot_be_closed_between_preparing_and_submitting() {
+    let rig = rig("sim:tgl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    let prepared = rig.device.begin_submit(&[gpu(&bo, Access::Read)]).unwrap();
+    assert_eq!(prepared.reports().len(), 1);
+    assert!(matches!(refused(bo.close()), Error::InUse { submits: 1, .. }));
+    drop(prepared);
+    bo.close().unwrap();
+}
+
+#[test]
+fn a_read_between_preparing_and_submitting_does_not_hide_the_write_from_later_reads() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    let prepared = rig.device.begin_submit(&[gpu(&bo, Access::Write)]).unwrap();
+    assert_eq!(read(&bo, 0), [0; 8], "nothing is stale any more, as far as is known now");
+    rig.soft.execute(&[ExecObject { handle: bo.handle(), access: Access::Write }]).unwrap();
+    rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+    drop(prepared);
+    assert_eq!(read(&bo, 0), NEW);
+}
+
+#[test]
+fn a_wait_that_runs_out_says_how_long_it_was() {
+    let rig = rig("sim:tgl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    rig.soft.stall_gpu(true);
+    rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+    assert_ne!(bo.busy().unwrap().0, 0);
+    let error = refused(bo.wait(Some(Duration::from_micros(5))));
+    assert_eq!(error, Error::Timeout { handle: bo.handle().get(), timeout_ns: 5000 });
+    rig.soft.stall_gpu(false);
+    bo.wait(Option::None).unwrap();
+    assert_eq!(bo.busy().unwrap().0, 0);
+}
+
+#[test]
+fn a_read_waits_for_what_the_gpu_is_writing() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    read(&bo, 0);
+    rig.soft.stall_gpu(true);
+    rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| read(&bo, 0));
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(!reader.is_finished(), "the GPU has not written yet");
+        rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+        rig.soft.stall_gpu(false);
+        assert_eq!(reader.join().unwrap(), NEW);
+    });
+}
+
+#[test]
+fn local_and_snooped_memory_of_a_discrete_device_needs_no_flush() {
+    let rig = rig("sim:dg2");
+    let bo = rig.device.alloc(AllocRequest::new(4096)).unwrap();
+    write(&bo, 0, &NEW);
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Write)), (Verdict::NotNeeded, Rule::DiscreteSnoops, 0));
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 8, &NEW).unwrap();
+    assert_eq!(read(&bo, 8), NEW);
+}
