@@ -61,6 +61,7 @@ impl FlushReport {
             rule = %self.decision.rule,
             lines = self.lines,
             bytes = self.bytes,
+            "decision"
         );
     }
 

@@ -85,16 +85,16 @@ impl Bo {
         let changed = device
             .drm
             .set_caching(shared.handle, mode)
-            .map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))
-            .and_then(|()| if wanted == before { Ok(()) } else { shared.keep_gpu_write() });
+            .map_err(|error| device.explain(call, || format!("caching mode {mode}"), error));
         // After an error, too: the kernel changes the level before the last thing that can fail.
         let now = match device.drm.caching(shared.handle) {
             Ok(mode) if !device.is_conservative() => mode_level(device.caps(), mode),
             Ok(_) | Err(_) => before,
         };
+        let kept = if now == before { Ok(()) } else { shared.keep_gpu_write() };
         word.end_level_change(now);
         tracing::debug!(handle = shared.handle.get(), %mode, level = %now, ok = changed.is_ok(), "set caching");
-        changed
+        changed.and(kept)
     }
 }
 

@@ -109,6 +109,7 @@ impl Bo {
     /// [`crate::device::Device::prepare_submit`].
     pub fn prepare_scanout(&self) -> Result<ScanoutGuard> {
         let shared = self.shared();
+        let _span = tracing::debug_span!("scanout", handle = shared.handle.get()).entered();
         let _begun = Begun::new(shared)?;
         let report = shared.make_current(Step::Scanout)?;
         let level = shared.scanout_level();

@@ -9,17 +9,30 @@ use super::Bo;
 use crate::access::Step;
 use crate::drm::{Advice, Retained};
 use crate::error::Result;
+use crate::units::ByteRange;
 
 impl Bo {
     /// A dma-buf of the BO, after everything that was written was flushed.
     ///
-    /// What is written later is flushed for the other side by [`Bo::flush`] only.
+    /// What is written later is flushed for the other side by [`Bo::flush`] only, and what the other
+    /// side writes is seen for sure after [`Bo::mark_stale`] only.
     ///
     /// # Errors
     /// As [`Bo::flush`], and what PRIME_HANDLE_TO_FD answers.
     pub fn export(&self) -> Result<OwnedFd> {
         self.shared().make_current(Step::Export)?;
         self.shared().device.drm.export(self.handle())
+    }
+
+    /// Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or
+    /// a batch that this library was not told of. The next read invalidates what it must.
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`].
+    pub fn mark_stale(&self, offset: u64, len: u64) -> Result<()> {
+        let range = ByteRange::within(offset, len, self.size())?;
+        self.shared().note_written_around(range.lines());
+        Ok(())
     }
 
     /// Takes nothing for granted about the CPU's caches after an import.
@@ -40,6 +53,11 @@ impl Bo {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Takes the zeroes of pages that the kernel does not flush for dirty.
+    pub(crate) fn distrust_zeroes(&self) {
+        self.shared().tracked.dirty().mark_all();
     }
 
     /// Says that the contents are not needed: the kernel may take them when memory is short.

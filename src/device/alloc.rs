@@ -8,9 +8,10 @@ use crate::bo::{self, Bo, Origin};
 use crate::drm::{Created, Drm};
 use crate::error::{Error, Result};
 use crate::platform::{Call, Caps};
+use crate::policy::coherency;
 use crate::policy::kernel::{Creation, Snapshot};
 use crate::units::PAGE_BYTES;
-use crate::vocabulary::{CacheLevel, CachingMode, Handle};
+use crate::vocabulary::{CacheLevel, CachingMode, Coherency, Handle};
 
 /// PAT indices of graphics version 12.70 (`mtl_pat_table`): 1 writes through, 2 is uncached, 3 is
 /// cached and snoops. Index 1 is not coherent with the CPU's caches.
@@ -65,18 +66,33 @@ impl Drop for OpenHandle<'_> {
 
 /// Creates a BO.
 pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
+    let _span = tracing::debug_span!("alloc", bytes = request.size, caching = ?request.caching).entered();
     check_size(device, request.size)?;
     let drm = device.drm.as_ref();
     let (created, pat) = create(device, request)?;
     let open = OpenHandle { drm, handle: Some(created.handle) };
-    let level = match pat {
-        Some(index) => created_level(device, Creation::UserWithPat(index)),
+    let (level, acquire) = match pat {
+        // Userspace can read around the caches with an index of its own (can_bypass_llc).
+        Some(index) => (created_level(device, Creation::UserWithPat(index)), Acquire::Flushes),
         None => set_up_caching(device, created.handle, request.caching)?,
     };
     let bo = Bo::new(device, &mut device.registry.lock(), created, level, Origin::Created, pat.is_some())?;
     open.keep();
+    if acquire == Acquire::LeavesZeroes {
+        bo.distrust_zeroes();
+    }
     tracing::debug!(handle = bo.handle().get(), bytes = bo.size(), %level, "alloc");
     Ok(bo)
+}
+
+/// Whether the kernel flushes a new object's zeroes when its pages come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Acquire {
+    /// It does, or no agent can miss them in the cache.
+    Flushes,
+    /// They stay dirty in the cache, where a mapping around it, and the display, do not look: an
+    /// object that is cached from its creation on, on a device without LLC.
+    LeavesZeroes,
 }
 
 /// Refuses sizes that no object can have, before the kernel does, with the reason.
@@ -114,23 +130,31 @@ fn create(device: &Shared, request: AllocRequest) -> Result<(Created, Option<u8>
     }
 }
 
-/// Gives a new object its caching mode, if it has not got it; returns its level.
-fn set_up_caching(device: &Shared, handle: Handle, mode: Option<CachingMode>) -> Result<CacheLevel> {
+/// Gives a new object its caching mode, if it has not got it; returns its level, and what its
+/// zeroes come to.
+fn set_up_caching(
+    device: &Shared,
+    handle: Handle,
+    mode: Option<CachingMode>,
+) -> Result<(CacheLevel, Acquire)> {
     let drm = device.drm.as_ref();
-    let Some(mode) = mode else { return Ok(bo::level_of(device, handle, Creation::User)) };
-    let explain = |error| {
+    let caps = device.caps();
+    let is_so =
+        |mode| drm.caching(handle).is_ok_and(|now| bo::mode_level(caps, now) == bo::mode_level(caps, mode));
+    if let Some(mode) = mode.filter(|&mode| !is_so(mode)) {
         let call = match mode {
             CachingMode::Cached => Call::SetCachingCached,
             CachingMode::None | CachingMode::Display => Call::SetCaching,
         };
-        device.explain(call, || format!("caching mode {mode}"), error)
-    };
-    let wanted = bo::mode_level(device.caps(), mode);
-    let is_so = drm.caching(handle).is_ok_and(|now| bo::mode_level(device.caps(), now) == wanted);
-    if !is_so {
-        drm.set_caching(handle, mode).map_err(explain)?;
+        drm.set_caching(handle, mode)
+            .map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))?;
+        // A change of the level makes the object dirty (i915_gem_object_set_cache_level).
+        return Ok((bo::level_of(device, handle, Creation::User), Acquire::Flushes));
     }
-    Ok(bo::level_of(device, handle, Creation::User))
+    let level = bo::level_of(device, handle, Creation::User);
+    let cached = coherency(caps, level).contains(Coherency::WRITE);
+    let around = !caps.intersects(Caps::LLC | Caps::DISCRETE);
+    Ok((level, if cached && around { Acquire::LeavesZeroes } else { Acquire::Flushes }))
 }
 
 /// The level that i915 gives to an object that comes to be like this.
@@ -143,6 +167,7 @@ pub(crate) fn created_level(device: &Shared, creation: Creation) -> CacheLevel {
 
 /// Opens the BO behind a dma-buf.
 pub(super) fn import(device: &Arc<Shared>, dma_buf: BorrowedFd<'_>) -> Result<Bo> {
+    let _span = tracing::debug_span!("import").entered();
     let drm = device.drm.as_ref();
     // Held over the request: see the module `registry`.
     let mut names = device.registry.lock();

@@ -84,6 +84,7 @@ impl Drop for Prepared {
 
 /// Makes every BO ready.
 pub(super) fn begin(device: &Arc<Shared>, submissions: &[Submission<'_>]) -> Result<Prepared> {
+    let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
     let foreign = submissions.iter().find(|one| !Arc::ptr_eq(device, &one.bo.shared().device));
     if let Some(one) = foreign {
         return Err(Error::OtherDevice { handle: one.bo.handle().get() });

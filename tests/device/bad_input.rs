@@ -36,6 +36,17 @@ fn devices_that_are_none_are_refused_by_what_they_are() {
 }
 
 #[test]
+fn without_a_name_no_software_device_is_opened() {
+    match Device::open_first() {
+        Ok(device) => assert!(device.drm().name().starts_with("/dev/dri/"), "{}", device.drm().name()),
+        Err(error) => {
+            assert!(matches!(error, Error::NoDevice { .. }), "{error:?}");
+            assert!(error.to_string().contains("--device sim:jsl"), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_closed_bo_answers_that_it_is_closed() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);

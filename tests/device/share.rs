@@ -74,6 +74,18 @@ fn the_caches_are_not_trusted_after_an_import() {
 }
 
 #[test]
+fn what_somebody_else_wrote_is_seen_once_it_is_said() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    read(&bo, 0);
+    rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+    assert_eq!(read(&bo, 0), [0; 8], "nobody said so");
+    bo.mark_stale(0, 8).unwrap();
+    assert_eq!(read(&bo, 0), NEW);
+    assert!(bo.mark_stale(8192, 1).is_err());
+}
+
+#[test]
 fn another_devices_buffer_is_the_kernels_to_flush() {
     for (name, owner, rule) in [
         ("sim:glk", FlushOwner::Kernel, Rule::ImportWbinvd),

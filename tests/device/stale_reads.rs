@@ -1,6 +1,8 @@
 //! Readers' rules: with the invalidate the CPU sees new bytes; a twin that forgets it sees old ones.
 
 use gem_coherency::bo::Bo;
+use gem_coherency::device::AllocRequest;
+use gem_coherency::drm::soft::PREVIOUS_OWNER;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
@@ -183,4 +185,27 @@ fn a_pointer_from_a_guard_shows_no_stale_bytes() {
     rig.device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), [9; 8]);
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 32), [1; 8]);
+}
+
+#[test]
+fn the_kernels_zeroes_do_not_overwrite_what_is_stored_around_the_cache() {
+    let rig = rig("sim:mtl");
+    let bo = || rig.device.alloc(AllocRequest::new(8192)).unwrap();
+    // A Meteor Lake's object is cached from the start, so its zeroes are not flushed at the acquire.
+    let forgotten = bo();
+    rig.raw_store(&forgotten, MmapMode::Wc, 0, &NEW);
+    assert_eq!(&rig.raw_load(&forgotten, MmapMode::Wc, 8)[..], &PREVIOUS_OWNER[8..], "somebody else's bytes");
+    rig.evict(&forgotten);
+    assert_eq!(rig.raw_load(&forgotten, MmapMode::Wc, 0), [0; 8], "the zeroes came later");
+
+    let bo = bo();
+    bo.map(MmapMode::Wc).unwrap();
+    let mut guard = bo.write(0, 64).unwrap();
+    guard.write_at(0, &NEW).unwrap();
+    let report = guard.finish().unwrap();
+    assert_eq!((report.decision.rule, report.lines), (Rule::UncachedAlias, 1));
+    assert_eq!(read(&bo, 8), [0; 8]);
+    rig.evict(&bo);
+    assert_eq!(read(&bo, 0), NEW);
+    assert_eq!(read(&bo, 4096), [0; 8]);
 }
