@@ -50,7 +50,11 @@ impl Failure {
             Self::Step { step, error } if count > 1 => {
                 Self::Step { step: format!("BO {number} of {count}: {step}"), error }
             }
-            failure => failure,
+            Self::Flag { .. }
+            | Self::Step { .. }
+            | Self::Library(_)
+            | Self::Environment(_)
+            | Self::Output(_) => self,
         }
     }
 
