@@ -38,3 +38,8 @@ pub mod units;
 pub mod vocabulary;
 
 pub use error::{Error, Result};
+
+/// The README's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
