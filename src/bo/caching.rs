@@ -4,8 +4,9 @@ use super::{Bo, Shared};
 use crate::device;
 use crate::error::Result;
 use crate::platform::{Call, Caps};
+use crate::policy::driver::CpuMemory;
 use crate::policy::kernel::Creation;
-use crate::tracking::{Taken, land};
+use crate::tracking::{Landing, Taken, land};
 use crate::vocabulary::{CacheLevel, CachingMode, Handle};
 
 /// The level that a caching mode means (`i915_gem_set_caching_ioctl`): DISPLAY is WT where there is
@@ -42,16 +43,25 @@ pub(crate) fn level_of(device: &device::Shared, handle: Handle, creation: Creati
 }
 
 impl Shared {
-    /// Keeps account of what the GPU left in the cache when the level that said so goes.
-    fn keep_gpu_write(&self) -> Result<()> {
+    /// Deals with what is pending under the rules of the level that goes: stores around the cache
+    /// are drained while their mapping can still be used, and what the GPU left in the cache is
+    /// dirty from now on.
+    fn leave_level(&self) -> Result<()> {
+        self.wait_for_gpu()?;
         let mut flight = self.tracked.begin_flight(self.tracked.dirty().all())?;
-        match flight.take_gpu_write() {
-            Taken::Pending => self.tracked.dirty().mark_all(),
-            Taken::Nothing => {}
+        if flight.take_wc_stores() == Taken::Pending {
+            self.drain(CpuMemory::Combining)?;
         }
-        // Nothing was flushed, so nobody has to be waited for a second time.
-        let _ = land([flight]);
-        Ok(())
+        if flight.take_gtt_stores() == Taken::Pending {
+            self.drain(CpuMemory::Aperture)?;
+        }
+        if flight.take_gpu_write() == Taken::Pending {
+            self.tracked.dirty().mark_all();
+        }
+        match land([flight]) {
+            // While the level changes nobody else can have a flight under way.
+            Landing::InMemory | Landing::Again => Ok(()),
+        }
     }
 }
 
@@ -82,19 +92,18 @@ impl Bo {
             CachingMode::Cached => Call::SetCachingCached,
             CachingMode::None | CachingMode::Display => Call::SetCaching,
         };
-        let changed = device
-            .drm
-            .set_caching(shared.handle, mode)
-            .map_err(|error| device.explain(call, || format!("caching mode {mode}"), error));
+        let changed = shared.leave_level().and_then(|()| {
+            let changed = device.drm.set_caching(shared.handle, mode);
+            changed.map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))
+        });
         // After an error, too: the kernel changes the level before the last thing that can fail.
         let now = match device.drm.caching(shared.handle) {
             Ok(mode) if !device.is_conservative() => mode_level(device.caps(), mode),
             Ok(_) | Err(_) => before,
         };
-        let kept = if now == before { Ok(()) } else { shared.keep_gpu_write() };
         word.end_level_change(now);
         tracing::debug!(handle = shared.handle.get(), %mode, level = %now, ok = changed.is_ok(), "set caching");
-        changed.and(kept)
+        changed
     }
 }
 

@@ -180,11 +180,12 @@ impl Shared {
 
     /// Drains the stores made through mappings around the cache: WC and UC, or the aperture.
     pub(super) fn drain(&self, memory: CpuMemory) -> Result<()> {
-        let level = self.level();
+        let (caps, level) = (self.device.caps(), self.level());
         let modes = MmapMode::ALL.iter().filter(|&&mode| cpu_memory(level, mode) == memory);
         for mapping in modes.filter_map(|&mode| self.maps.slot(mode)) {
             mapping.drain();
-            if memory == CpuMemory::Aperture && !self.device.caps().contains(Caps::COHERENT_GGTT) {
+            let usable = path_refusal(caps, level, Path::Cpu(mapping.mode())).is_none();
+            if memory == CpuMemory::Aperture && usable && !caps.contains(Caps::COHERENT_GGTT) {
                 // An uncached read waits for the posted stores before it; the kernel reads a
                 // register for that (intel_gt_flush_ggtt_writes), which is not ours to read.
                 mapping.copy_out(0, &mut [0])?;

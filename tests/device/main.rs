@@ -5,6 +5,7 @@ mod bad_input;
 mod forgotten_flush;
 mod guards;
 mod levels;
+mod newest;
 mod scanout;
 mod share;
 mod stale_reads;
