@@ -263,11 +263,12 @@ impl Bo {
             };
         }
         let store = Path::Cpu(shared.mode());
-        let readers = [Path::Gpu(MocsClass::PageTable), Path::Gpu(MocsClass::BypassLlc), Path::Display];
-        let decisions = readers.map(|reader| needs_flush(caps, level, store, reader, Access::Read));
-        match decisions.into_iter().find(|decision| decision.is_needed()) {
+        let decide = |reader| needs_flush(caps, level, store, reader, Access::Read);
+        let gpu = decide(Path::Gpu(MocsClass::PageTable));
+        let others = [Path::Gpu(MocsClass::BypassLlc), Path::Display].map(decide);
+        match std::iter::once(gpu).chain(others).find(|decision| decision.is_needed()) {
             Some(decision) => Ownership { owner: FlushOwner::Library, rule: decision.rule },
-            None => Ownership { owner: FlushOwner::Nobody, rule: decisions[0].rule },
+            None => Ownership { owner: FlushOwner::Nobody, rule: gpu.rule },
         }
     }
 }
