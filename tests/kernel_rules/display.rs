@@ -27,7 +27,7 @@ fn becoming_a_framebuffer_flushes_nothing_and_keeps_the_level() {
 #[test]
 fn flipping_to_a_never_touched_bo() {
     let shown = |under: Under, level| Snapshot { pinned: true, ..framebuffer(under, level, CPU, NO, false) };
-    for under in every(&[LLC]) {
+    for under in every(&[LLC, PAT]) {
         under.case(fresh(under), Event::PinDisplay, &[FlushAsync], shown(under, NONE));
     }
     for under in every(&[WT]) {
@@ -59,7 +59,7 @@ fn first_domain_change_on_a_fresh_framebuffer_then_sw_finish() {
 
 #[test]
 fn a_cpu_write_is_flushed_once_by_the_next_display_point() {
-    for under in every(&[LLC, BYPASS, NON_LLC]) {
+    for under in every(&[LLC, BYPASS, NON_LLC, PAT]) {
         let shown = Snapshot { pinned: true, ..framebuffer(under, NONE, CPU, NO, false) };
         let written = under.step(shown, Event::SetDomainCpu(WRITE)).next;
         assert!(written.dirty);
@@ -79,7 +79,7 @@ fn a_cpu_write_then_gtt_or_wc_then_a_display_point() {
             under.case(written, event, &[Barrier], moved);
             under.case(moved, Event::SwFinish, &[FlushAsync], Snapshot { dirty: false, ..moved });
         }
-        for under in every(&[NON_LLC]) {
+        for under in every(&[NON_LLC, PAT]) {
             let written = Snapshot { pinned: true, ..framebuffer(under, NONE, CPU, CPU, true) };
             let moved = Snapshot { read_domains: CPU | domain, write_domain: NO, dirty: false, ..written };
             under.case(written, event, &[FlushSync, Barrier], moved);
@@ -202,7 +202,7 @@ fn imports_change_level_at_the_pin_without_a_flush() {
 
 #[test]
 fn the_end_of_dma_buf_access_flushes_only_without_llc() {
-    for under in every(&[NON_LLC]) {
+    for under in every(&[NON_LLC, PAT]) {
         let written = under.state(NONE, CPU, CPU, true);
         under.case(written, Event::DmaBufEnd, &[FlushSync, Barrier], under.state(NONE, CPU | GTT, NO, false));
     }
@@ -216,7 +216,7 @@ fn the_end_of_dma_buf_access_flushes_only_without_llc() {
 
 #[test]
 fn the_begin_of_dma_buf_access_is_a_move_to_the_cpu_domain() {
-    for under in every(&[NON_LLC]) {
+    for under in every(&[NON_LLC, PAT]) {
         let gpu = under.state(NONE, GPU, RENDER, false);
         under.case(gpu, Event::DmaBufBegin(READ), &[FlushSync], under.state(NONE, GPU | CPU, NO, false));
         under.case(gpu, Event::DmaBufBegin(WRITE), &[FlushSync], under.state(NONE, CPU, CPU, true));

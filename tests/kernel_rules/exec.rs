@@ -21,7 +21,7 @@ fn coherent_for_read_never_flushes_at_execbuf() {
 
 #[test]
 fn clean_non_coherent_objects_are_not_flushed() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let clean = under.state(NONE, CPU, NO, false);
         let rule =
             under.case(clean, Event::Exec(READ), &[FlushChipset], under.state(NONE, CPU | GPU, NO, false));
@@ -43,7 +43,7 @@ fn a_first_use_acquires_before_it_looks_at_the_dirty_bit() {
 
 #[test]
 fn a_read_leaves_the_cpu_bit_and_a_write_takes_it() {
-    for under in every(&[NON_LLC]) {
+    for under in every(&[NON_LLC, PAT]) {
         let after_read = under.step(under.state(NONE, CPU, NO, false), Event::Exec(READ)).next;
         assert_eq!(under.step(after_read, Event::SetDomainCpu(READ)).effects.actions().count(), 0);
         let after_write = under.step(under.state(NONE, CPU, NO, false), Event::Exec(WRITE)).next;

@@ -24,6 +24,8 @@ const LLC: &[&str] = &["snb", "ivb", "bdw", "skl", "icl", "tgl", "rkl", "adls"];
 const BYPASS: &[&str] = &["ehl", "jsl"];
 /// LLC with eDRAM.
 const WT: &[&str] = &["hsw"];
+/// PAT index at creation; under the kernel that has it.
+const PAT: &[&str] = &["mtl"];
 /// Discrete.
 const DISCRETE: &[&str] = &["dg1", "dg2"];
 
@@ -93,8 +95,10 @@ impl Under {
     }
 }
 
-/// Every platform of the classes under both kernels of the virtual machines.
+/// Every platform of the classes under both kernels of the virtual machines; Meteor Lake, which the
+/// older one takes for a part with LLC, under the newer.
 fn every(classes: &[&[&'static str]]) -> impl Iterator<Item = Under> {
     let names: Vec<_> = classes.iter().flat_map(|class| class.iter().copied()).collect();
-    names.into_iter().flat_map(|name| [Under::new(name, 6, 1), Under::new(name, 6, 12)])
+    let kernels = |name| if PAT.contains(&name) { &[12][..] } else { &[1, 12] };
+    names.into_iter().flat_map(move |name| kernels(name).iter().map(move |&minor| Under::new(name, 6, minor)))
 }

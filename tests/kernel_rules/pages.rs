@@ -20,7 +20,7 @@ fn a_fresh_non_coherent_object_is_flushed_when_its_pages_come() {
 
 #[test]
 fn a_fresh_cached_object_is_not_flushed_on_llc() {
-    for under in every(&[LLC, WT]) {
+    for under in every(&[LLC, WT, PAT]) {
         let fresh = under.created(Creation::User);
         let rule = under.case(fresh, Event::Acquire, &[], Snapshot { pages: true, ..fresh });
         assert_eq!(rule, Rule::AcquireCoherent);
@@ -137,7 +137,7 @@ fn physical_copies_are_flushed_as_they_are_made_and_copied_back() {
 
 #[test]
 fn pages_outside_the_cpu_domain_are_flushed_at_release_without_llc() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         for (read, write) in [(GTT, GTT), (WC, WC), (GPU, RENDER), (GTT | WC, NO)] {
             let out = under.state(NONE, read, write, false);
             let after = Snapshot { read_domains: CPU, write_domain: CPU, dirty: true, pages: false, ..out };
@@ -151,7 +151,7 @@ fn pages_outside_the_cpu_domain_are_flushed_at_release_without_llc() {
 
 #[test]
 fn released_pages_are_dirty_without_llc_whatever_the_level() {
-    for under in every(&[NON_LLC]) {
+    for under in every(&[NON_LLC, PAT]) {
         let cached = under.state(LLC_LEVEL, GPU, RENDER, false);
         let after = Snapshot { read_domains: CPU, write_domain: CPU, dirty: true, pages: false, ..cached };
         under.case(cached, Event::Release, &[], after);

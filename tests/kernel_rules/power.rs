@@ -6,7 +6,7 @@ use Action::{FlushSync, Wbinvd};
 
 #[test]
 fn suspend_writes_all_caches_back_for_non_coherent_objects_outside_the_cpu_domain() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let home = under.state(NONE, CPU, CPU, true);
         for (read, write) in [(GPU, RENDER), (GTT, GTT), (WC, NO)] {
             let rule = under.case(under.state(NONE, read, write, false), Event::Suspend, &[Wbinvd], home);
@@ -49,7 +49,7 @@ fn objects_without_pages_and_unlisted_ones_are_not_visited() {
 
 #[test]
 fn hibernation_always_writes_all_caches_back_and_drops_pages() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let gone = Snapshot { pages: false, ..under.state(NONE, CPU, CPU, true) };
         under.case(under.state(NONE, GPU, RENDER, false), Event::Hibernate, &[Wbinvd, Wbinvd], gone);
         under.case(under.state(NONE, CPU, NO, false), Event::Hibernate, &[Wbinvd], gone);
@@ -86,7 +86,7 @@ fn resume_of_a_bound_object_that_was_being_written() {
 
 #[test]
 fn what_comes_back_from_suspend_is_flushed_by_the_next_execbuf_without_llc() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let slept = under.step(under.state(NONE, GPU, RENDER, false), Event::Suspend).next;
         let woke = under.step(slept, Event::Resume { bound: true }).next;
         assert_eq!(under.step(woke, Event::Exec(READ)).rule, Rule::ExecFlush);

@@ -21,7 +21,7 @@ fn t1_fresh_without_pages() {
 
 #[test]
 fn t1_in_the_cpu_write_domain() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let cpu = under.state(NONE, CPU, CPU, true);
         under.case(cpu, SetDomainCpu(READ), &[], cpu);
         assert_eq!(under.case(cpu, SetDomainCpu(WRITE), &[], cpu), Rule::AlreadyInDomain);
@@ -38,7 +38,7 @@ fn t1_in_the_cpu_write_domain() {
 
 #[test]
 fn t1_clean_in_the_cpu_domain() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let clean = under.state(NONE, CPU, NO, false);
         under.case(clean, SetDomainCpu(READ), &[], clean);
         under.case(clean, SetDomainCpu(WRITE), &[], under.state(NONE, CPU, CPU, true));
@@ -47,7 +47,7 @@ fn t1_clean_in_the_cpu_domain() {
 
 #[test]
 fn t1_dirty_at_execbuf() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         for (read, write) in [(CPU, NO), (CPU, CPU), (GTT | CPU, NO)] {
             let dirty = under.state(NONE, read, write, true);
             let rule = under.case(
@@ -69,7 +69,7 @@ fn t1_dirty_at_execbuf() {
 
 #[test]
 fn t1_in_the_gtt_write_domain() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let gtt = under.state(NONE, GTT, GTT, false);
         let flush = [FlushGgtt, FlushSync];
         assert_eq!(
@@ -84,7 +84,7 @@ fn t1_in_the_gtt_write_domain() {
 
 #[test]
 fn t1_in_the_wc_write_domain() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let wc = under.state(NONE, WC, WC, false);
         under.case(wc, SetDomainCpu(WRITE), &[WriteBarrier, FlushSync], under.state(NONE, CPU, CPU, true));
         under.case(wc, SetDomainGtt(READ), &[WriteBarrier, Barrier], under.state(NONE, WC | GTT, NO, false));
@@ -93,7 +93,7 @@ fn t1_in_the_wc_write_domain() {
 
 #[test]
 fn t1_after_a_gpu_write() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let gpu = under.state(NONE, GPU, RENDER, false);
         under.case(gpu, SetDomainCpu(READ), &[FlushSync], under.state(NONE, GPU | CPU, NO, false));
         under.case(gpu, SetDomainCpu(WRITE), &[FlushSync], under.state(NONE, CPU, CPU, true));
@@ -104,7 +104,7 @@ fn t1_after_a_gpu_write() {
 
 #[test]
 fn t1_put_pages() {
-    for under in every(&[NON_LLC, NEITHER]) {
+    for under in every(&[NON_LLC, NEITHER, PAT]) {
         let gone = Snapshot { pages: false, ..under.state(NONE, CPU, CPU, true) };
         under.case(under.state(NONE, GTT, NO, false), Event::Release, &[FlushSync], gone);
         under.case(under.state(NONE, GPU, RENDER, false), Event::Release, &[FlushSync], gone);
@@ -129,7 +129,7 @@ fn t1_becoming_cached_sets_the_dirty_bit_and_flushes_nothing() {
 
 #[test]
 fn t2_acquire_and_cpu() {
-    for under in every(&[LLC, WT]) {
+    for under in every(&[LLC, WT, PAT]) {
         let fresh = under.created(Creation::User);
         under.case(fresh, Event::Acquire, &[], under.state(LLC_LEVEL, CPU, CPU, false));
     }
@@ -137,7 +137,7 @@ fn t2_acquire_and_cpu() {
         let fresh = under.created(Creation::User);
         under.case(fresh, Event::Acquire, &[FlushSync], under.state(LLC_LEVEL, CPU, NO, false));
     }
-    for under in every(&[LLC, WT, BYPASS, NON_LLC]) {
+    for under in every(&[LLC, WT, BYPASS, NON_LLC, PAT]) {
         let cpu = under.state(LLC_LEVEL, CPU, CPU, false);
         under.case(cpu, SetDomainGtt(READ), &[Barrier], under.state(LLC_LEVEL, CPU | GTT, NO, false));
         under.case(cpu, SetDomainWc(READ), &[Barrier], under.state(LLC_LEVEL, CPU | WC, NO, false));
@@ -146,7 +146,7 @@ fn t2_acquire_and_cpu() {
 
 #[test]
 fn t2_leaving_gtt_and_wc_drains() {
-    for under in every(&[LLC, WT, BYPASS, NON_LLC]) {
+    for under in every(&[LLC, WT, BYPASS, NON_LLC, PAT]) {
         let cpu = under.state(LLC_LEVEL, CPU, CPU, false);
         under.case(under.state(LLC_LEVEL, GTT, GTT, false), SetDomainCpu(WRITE), &[FlushGgtt], cpu);
         under.case(under.state(LLC_LEVEL, WC, WC, false), SetDomainCpu(WRITE), &[WriteBarrier], cpu);
@@ -158,7 +158,7 @@ fn t2_leaving_gtt_and_wc_drains() {
 
 #[test]
 fn t2_a_gpu_write_becomes_dirty_when_it_leaves_the_render_domain() {
-    for under in every(&[LLC, WT, BYPASS, NON_LLC]) {
+    for under in every(&[LLC, WT, BYPASS, NON_LLC, PAT]) {
         let gpu = under.state(LLC_LEVEL, GPU, RENDER, false);
         under.case(gpu, SetDomainCpu(READ), &[], under.state(LLC_LEVEL, GPU | CPU, NO, true));
         under.case(gpu, SetDomainCpu(WRITE), &[], under.state(LLC_LEVEL, CPU, CPU, true));
@@ -169,7 +169,7 @@ fn t2_a_gpu_write_becomes_dirty_when_it_leaves_the_render_domain() {
 
 #[test]
 fn t2_dirty_is_not_flushed_at_execbuf() {
-    for under in every(&[LLC, WT, BYPASS, NON_LLC]) {
+    for under in every(&[LLC, WT, BYPASS, NON_LLC, PAT]) {
         let dirty = under.state(LLC_LEVEL, CPU, CPU, true);
         let rule =
             under.case(dirty, Exec(READ), &[FlushChipset], under.state(LLC_LEVEL, CPU | GPU, NO, true));
@@ -183,7 +183,7 @@ fn t2_put_pages_and_acquire_again() {
         let gone = Snapshot { pages: false, ..under.state(LLC_LEVEL, CPU, CPU, true) };
         under.case(under.state(LLC_LEVEL, GPU, NO, true), Event::Release, &[], gone);
     }
-    for under in every(&[LLC, WT, BYPASS, NON_LLC]) {
+    for under in every(&[LLC, WT, BYPASS, NON_LLC, PAT]) {
         let gone = Snapshot { pages: false, ..under.state(LLC_LEVEL, CPU, CPU, true) };
         under.case(gone, Event::Acquire, &[FlushSync], under.state(LLC_LEVEL, CPU, NO, false));
     }

@@ -73,7 +73,12 @@ impl System {
     /// # Errors
     /// That of a fault that ends it.
     pub(super) fn enter(&self, request: &'static str, needs: Needs) -> Result<()> {
-        match self.faults.enter(request, needs)? {
+        let entry = self.faults.enter(request, needs);
+        tracing::debug!(
+            request,
+            errno = entry.as_ref().err().map(|error| tracing::field::debug(error.errno()))
+        );
+        match entry? {
             Entry::Clear => {}
             Entry::Shrink => self.shrink(),
         }
