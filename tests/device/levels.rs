@@ -95,3 +95,19 @@ fn an_unplugged_device_leaves_the_level_and_the_word_free() {
     assert_eq!(bo.level(), CacheLevel::Llc);
     write(&bo, 0, &NEW);
 }
+
+#[test]
+fn a_refused_change_too_waits_for_the_gpu_before_it_takes_its_writes_for_dirty_lines() {
+    let rig = rig("sim:mtl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    rig.soft.stall_gpu(true);
+    rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+    std::thread::scope(|scope| {
+        let change = scope.spawn(|| bo.set_caching(None));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(!change.is_finished(), "lines that are flushed now would be dirty again");
+        rig.soft.stall_gpu(false);
+        assert_eq!(refused(change.join().unwrap()).errno(), Errno::EOPNOTSUPP);
+    });
+    assert_eq!(bo.prepare_scanout().unwrap().report().lines, 128);
+}
