@@ -1,10 +1,8 @@
 """Fails if a module of src/ imports one from a layer above its own. The layers are the picture in src/lib.rs."""
 
 import re
-import sys
-import tempfile
-from pathlib import Path
 
+import seeds
 from rust_source import code, line_of
 
 PICTURE = re.compile(r"^//! L(\d)\s+(.*)$", re.MULTILINE)
@@ -103,59 +101,28 @@ mod other;
 """
 
 CLEAN = {
-    "lib.rs": LIB,
-    "top.rs": "use crate::{bottom::A, middle};",
-    "other/mod.rs": "use super::middle::B;",
-    "side.rs": "use crate::middle::B; // crate::top is above\nconst C: &str = \"crate::top\"; /* /* crate::top */ */",
-    "middle/mod.rs": "use crate::bottom::A;",
-    "middle/part.rs": "use super::super::bottom::A; mod tests { use super::*; fn top() {} }",
-    "bottom.rs": "fn f<'a>(x: &'a u8) -> char { '\"' }",
+    "src/lib.rs": LIB,
+    "src/top.rs": "use crate::{bottom::A, middle};",
+    "src/other/mod.rs": "use super::middle::B;",
+    "src/side.rs": "use crate::middle::B; // crate::top is above\nconst C: &str = \"crate::top\"; /* /* crate::top */ */",
+    "src/middle/mod.rs": "use crate::bottom::A;",
+    "src/middle/part.rs": "use super::super::bottom::A; mod tests { use super::*; fn top() {} }",
+    "src/bottom.rs": "fn f<'a>(x: &'a u8) -> char { '\"' }",
 }
 
 SEEDS = {
-    "an import": ("bottom.rs", "use crate::middle::B;"),
-    "an import in braces": ("bottom.rs", "use crate::{\n    bottom::A,\n    side::{self, C},\n};"),
-    "a path in an expression": ("middle/mod.rs", "fn f() { crate::top::run() }"),
-    "a path by super": ("middle/part.rs", "use super::super::top::T;"),
-    "a path by super from a file of the root": ("bottom.rs", "use super::side::C;"),
-    "an import in a test": ("side.rs", "#[cfg(test)] mod tests { use crate::other::O; }"),
-    "a re-export": ("bottom.rs", "pub use crate::top::T;"),
-    "a path after a lifetime and a quote": ("bottom.rs", "fn f<'a>(c: char) -> bool { c == '\"' || crate::top::t() }"),
-    "a path in a macro": ("middle/mod.rs", "macro_rules! m { () => { $crate::top::T } }"),
-    "a module without a layer": ("lib.rs", LIB + "mod stray;"),
-    "a file without a layer": ("stray.rs", ""),
+    "an import": ("src/bottom.rs", "use crate::middle::B;"),
+    "an import in braces": ("src/bottom.rs", "use crate::{\n    bottom::A,\n    side::{self, C},\n};"),
+    "a path in an expression": ("src/middle/mod.rs", "fn f() { crate::top::run() }"),
+    "a path by super": ("src/middle/part.rs", "use super::super::top::T;"),
+    "a path by super from a file of the root": ("src/bottom.rs", "use super::side::C;"),
+    "an import in a test": ("src/side.rs", "#[cfg(test)] mod tests { use crate::other::O; }"),
+    "a re-export": ("src/bottom.rs", "pub use crate::top::T;"),
+    "a path after a lifetime and a quote": ("src/bottom.rs", "fn f<'a>(c: char) -> bool { c == '\"' || crate::top::t() }"),
+    "a path in a macro": ("src/middle/mod.rs", "macro_rules! m { () => { $crate::top::T } }"),
+    "a module without a layer": ("src/lib.rs", LIB + "mod stray;"),
+    "a file without a layer": ("src/stray.rs", ""),
 }
 
 
-def write(root, files):
-    for path, text in files.items():
-        (root / "src" / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / "src" / path).write_text(text)
-
-
-def self_test():
-    """Fails unless a clean crate passes and every seeded violation is caught."""
-    cases = [("a clean crate", None), *SEEDS.items()]
-    for what, seed in cases:
-        with tempfile.TemporaryDirectory() as directory:
-            write(Path(directory), CLEAN)
-            if seed:
-                write(Path(directory), dict([seed]))
-            wrong, _ = violations(Path(directory))
-        if bool(wrong) != bool(seed):
-            sys.exit(f"self-test: {what}: {wrong or 'not caught'}")
-    print(f"self-test: {len(SEEDS)} seeded violations caught")
-
-
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    wrong, seen = violations(Path("."))
-    if seen == 0:
-        sys.exit("no import was looked at")
-    if wrong:
-        sys.exit("\n".join([*wrong, f"{len(wrong)} imports point up, or have no layer"]))
-    print(f"{seen} imports point down")
-
-
-main()
+seeds.main(violations, CLEAN, SEEDS, "imports point down")

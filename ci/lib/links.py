@@ -2,9 +2,8 @@
 
 import re
 import subprocess
-import sys
-import tempfile
-from pathlib import Path
+
+import seeds
 
 FENCE = re.compile(r"^(```|~~~).*?^\1[`~]*\s*$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`+[^`\n]*`+")
@@ -70,27 +69,4 @@ SEEDS = {
 }
 
 
-def self_test():
-    """Fails unless clean documents pass and every seeded violation is caught."""
-    for what, seed in [("clean documents", None), *SEEDS.items()]:
-        with tempfile.TemporaryDirectory() as directory:
-            subprocess.run(["git", "init", "-q", directory], check=True)
-            for path, text in [*CLEAN.items(), *([seed] if seed else [])]:
-                (Path(directory) / path).parent.mkdir(parents=True, exist_ok=True)
-                (Path(directory) / path).write_text(text)
-            wrong, _ = violations(Path(directory))
-        if bool(wrong) != bool(seed):
-            sys.exit(f"self-test: {what}: {wrong or 'not caught'}")
-    print(f"self-test: {len(SEEDS)} seeded violations caught")
-
-
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    wrong, seen = violations(Path("."))
-    if wrong:
-        sys.exit("\n".join(wrong))
-    print(f"{seen} relative links lead somewhere")
-
-
-main()
+seeds.main(violations, CLEAN, SEEDS, "relative links lead somewhere")

@@ -2,10 +2,8 @@
 
 import re
 import subprocess
-import sys
-import tempfile
-from pathlib import Path
 
+import seeds
 from rust_source import code
 
 LIST = "ci/lib/unsafe-files"
@@ -67,27 +65,4 @@ SEEDS = {
 }
 
 
-def self_test():
-    """Fails unless a clean tree passes and every seeded violation is caught."""
-    for what, seed in [("a clean tree", None), *SEEDS.items()]:
-        with tempfile.TemporaryDirectory() as directory:
-            subprocess.run(["git", "init", "-q", directory], check=True)
-            for path, text in [*CLEAN.items(), *([seed] if seed else [])]:
-                (Path(directory) / path).parent.mkdir(parents=True, exist_ok=True)
-                (Path(directory) / path).write_text(text)
-            wrong, _ = violations(Path(directory))
-        if bool(wrong) != bool(seed):
-            sys.exit(f"self-test: {what}: {wrong or 'not caught'}")
-    print(f"self-test: {len(SEEDS)} seeded violations caught")
-
-
-def main():
-    if sys.argv[1:] == ["--self-test"]:
-        return self_test()
-    wrong, count = violations(Path("."))
-    if wrong:
-        sys.exit("\n".join(wrong))
-    print(f"{count} files have unsafe code, as listed")
-
-
-main()
+seeds.main(violations, CLEAN, SEEDS, "files have unsafe code, as listed")
