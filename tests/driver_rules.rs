@@ -4,7 +4,8 @@
 //! invalidate, `D` drain, `DI` both, `x` there is no such access.
 
 use gem_coherency::platform::{self, Caps};
-use gem_coherency::policy::driver::table;
+use gem_coherency::policy::driver::{needs_flush_of_zeroes, table};
+use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency::policy::{Path, Rule, Verdict, needs_flush, needs_invalidate};
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 
@@ -294,6 +295,24 @@ fn bypass_is_a_reason_only_where_it_bypasses() {
     // The same entries exist on these, and the kernel does not take them as bypassing.
     for name in ["icl", "tgl", "adls"] {
         assert_eq!(decide(name, Access::Read).verdict, Verdict::NotNeeded, "{name}");
+    }
+}
+
+#[test]
+fn zeroes_stay_dirty_only_where_nothing_flushes_or_shares_them() {
+    let decide = |name: &str, creation| {
+        let rules = KernelRules::of(KernelVersion::new(6, 12)).unwrap();
+        let fresh = Snapshot::created(caps(name), &rules, creation).unwrap();
+        needs_flush_of_zeroes(caps(name), &rules, fresh).rule
+    };
+    assert_eq!(decide("glk", Creation::User), Rule::AcquireDirty);
+    assert_eq!(decide("i965gm", Creation::User), Rule::AcquireDirty);
+    assert_eq!(decide("tgl", Creation::User), Rule::LlcCoherent);
+    assert_eq!(decide("jsl", Creation::User), Rule::BypassAcquire);
+    assert_eq!(decide("dg2", Creation::User), Rule::DiscreteSnoops);
+    assert_eq!(decide("mtl", Creation::User), Rule::ZeroesStayDirty);
+    for index in 0..=4 {
+        assert_eq!(decide("mtl", Creation::UserWithPat(index)), Rule::BypassAcquire, "PAT index {index}");
     }
 }
 

@@ -8,10 +8,10 @@ use crate::bo::{self, Bo, Origin};
 use crate::drm::{Created, Drm};
 use crate::error::{Error, Result};
 use crate::platform::{Call, Caps};
-use crate::policy::coherency;
-use crate::policy::kernel::{Creation, Snapshot};
+use crate::policy::driver::needs_flush_of_zeroes;
+use crate::policy::kernel::{self, Creation, Event, Snapshot};
 use crate::units::PAGE_BYTES;
-use crate::vocabulary::{CacheLevel, CachingMode, Coherency, Handle};
+use crate::vocabulary::{CacheLevel, CachingMode, Handle};
 
 /// PAT indices of graphics version 12.70 (`mtl_pat_table`): 1 writes through, 2 is uncached, 3 is
 /// cached and snoops. Index 1 is not coherent with the CPU's caches.
@@ -71,28 +71,22 @@ pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
     let drm = device.drm.as_ref();
     let (created, pat) = create(device, request)?;
     let open = OpenHandle { drm, handle: Some(created.handle) };
-    let (level, acquire) = match pat {
-        // Userspace can read around the caches with an index of its own (can_bypass_llc).
-        Some(index) => (created_level(device, Creation::UserWithPat(index)), Acquire::Flushes),
+    let changed = match pat {
+        Some(_) => None,
         None => set_up_caching(device, created.handle, request.caching)?,
+    };
+    let creation = pat.map_or(Creation::User, Creation::UserWithPat);
+    let level = match pat {
+        Some(_) => created_level(device, creation),
+        None => bo::level_of(device, created.handle, creation),
     };
     let bo = Bo::new(device, &mut device.registry.lock(), created, level, Origin::Created, pat.is_some())?;
     open.keep();
-    if acquire == Acquire::LeavesZeroes {
+    if zeroes_stay(device, creation, changed) {
         bo.distrust_zeroes();
     }
     tracing::debug!(handle = bo.handle().get(), bytes = bo.size(), %level, "alloc");
     Ok(bo)
-}
-
-/// Whether the kernel flushes a new object's zeroes when its pages come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Acquire {
-    /// It does, or no agent can miss them in the cache.
-    Flushes,
-    /// They stay dirty in the cache, where a mapping around it, and the display, do not look: an
-    /// object that is cached from its creation on, on a device without LLC.
-    LeavesZeroes,
 }
 
 /// Refuses sizes that no object can have, before the kernel does, with the reason.
@@ -130,31 +124,32 @@ fn create(device: &Shared, request: AllocRequest) -> Result<(Created, Option<u8>
     }
 }
 
-/// Gives a new object its caching mode, if it has not got it; returns its level, and what its
-/// zeroes come to.
-fn set_up_caching(
-    device: &Shared,
-    handle: Handle,
-    mode: Option<CachingMode>,
-) -> Result<(CacheLevel, Acquire)> {
+/// Gives a new object its caching mode; returns what had to be asked for, if it did not have it.
+fn set_up_caching(device: &Shared, handle: Handle, mode: Option<CachingMode>) -> Result<Option<CachingMode>> {
     let drm = device.drm.as_ref();
-    let caps = device.caps();
-    let is_so =
-        |mode| drm.caching(handle).is_ok_and(|now| bo::mode_level(caps, now) == bo::mode_level(caps, mode));
-    if let Some(mode) = mode.filter(|&mode| !is_so(mode)) {
-        let call = match mode {
-            CachingMode::Cached => Call::SetCachingCached,
-            CachingMode::None | CachingMode::Display => Call::SetCaching,
-        };
-        drm.set_caching(handle, mode)
-            .map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))?;
-        // A change of the level makes the object dirty (i915_gem_object_set_cache_level).
-        return Ok((bo::level_of(device, handle, Creation::User), Acquire::Flushes));
+    let level = |mode| bo::mode_level(device.caps(), mode);
+    let is_so = |mode| drm.caching(handle).is_ok_and(|now| level(now) == level(mode));
+    let Some(mode) = mode.filter(|&mode| !is_so(mode)) else { return Ok(None) };
+    let call = match mode {
+        CachingMode::Cached => Call::SetCachingCached,
+        CachingMode::None | CachingMode::Display => Call::SetCaching,
+    };
+    drm.set_caching(handle, mode)
+        .map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))?;
+    Ok(Some(mode))
+}
+
+/// Whether the zeroes of a new object's pages may stay dirty in the cache, for all that is known;
+/// `changed` is the caching mode that it was given after its creation.
+fn zeroes_stay(device: &Shared, creation: Creation, changed: Option<CachingMode>) -> bool {
+    let (caps, rules) = (device.caps(), &device.rules);
+    let Ok(mut fresh) = Snapshot::created(caps, rules, creation) else { return true };
+    if let Some(mode) = changed
+        && let Ok(step) = kernel::step(caps, rules, fresh, Event::SetCaching(mode))
+    {
+        fresh = step.next;
     }
-    let level = bo::level_of(device, handle, Creation::User);
-    let cached = coherency(caps, level).contains(Coherency::WRITE);
-    let around = !caps.intersects(Caps::LLC | Caps::DISCRETE);
-    Ok((level, if cached && around { Acquire::LeavesZeroes } else { Acquire::Flushes }))
+    device.is_conservative() || needs_flush_of_zeroes(caps, rules, fresh).is_needed()
 }
 
 /// The level that i915 gives to an object that comes to be like this.

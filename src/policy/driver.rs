@@ -5,6 +5,7 @@
 //! the level already keep right needs nothing.
 
 use crate::platform::Caps;
+use crate::policy::kernel::{self, KernelRules, Snapshot};
 use crate::policy::{Decision, Rule, Verdict};
 use crate::vocabulary::{Access, Agent, CacheLevel, MmapMode, MocsClass};
 
@@ -125,6 +126,25 @@ pub fn needs_invalidate(caps: Caps, level: CacheLevel, writer: Path, next: Path,
             GpuView::Local => Decision::new(Verdict::NotNeeded, Rule::LocalMemory),
         },
         Path::Display => Decision::new(Verdict::Refused, Rule::DisplayNeverWrites),
+    }
+}
+
+/// What becomes of the zeroes of new pages, which the kernel writes through the CPU's cache, for an
+/// object that was just set up and has no pages yet.
+///
+/// `NotNeeded` by the rule of the kernel's own flush, or where whoever looks finds them; `Flush` if
+/// they stay dirty in the cache: then every line has to be taken as dirty.
+pub fn needs_flush_of_zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot) -> Decision {
+    match kernel::step(caps, rules, fresh, kernel::Event::Acquire) {
+        Ok(step) if step.effects.actions().any(kernel::Action::is_flush) => {
+            Decision::new(Verdict::NotNeeded, step.rule)
+        }
+        Ok(_) | Err(_) if caps.contains(Caps::DISCRETE) => {
+            Decision::new(Verdict::NotNeeded, Rule::DiscreteSnoops)
+        }
+        // The display is the kernel's to flush for: the first pin forces the level, and flushes.
+        Ok(_) | Err(_) if caps.contains(Caps::LLC) => Decision::new(Verdict::NotNeeded, Rule::LlcCoherent),
+        Ok(_) | Err(_) => Decision::new(Verdict::Flush, Rule::ZeroesStayDirty),
     }
 }
 
