@@ -267,13 +267,6 @@ pub enum Error {
         to: crate::vocabulary::CacheLevel,
     },
 
-    /// Contents that are not in memory although they should be: an earlier flush failed.
-    #[error("BO {handle} could not be flushed earlier and is not submitted")]
-    Unflushed {
-        /// The object.
-        handle: u32,
-    },
-
     /// A wait that ran out.
     #[error("BO {handle} is still busy after {timeout_ns} ns")]
     Timeout {
@@ -313,7 +306,6 @@ impl Error {
                 Errno::EBUSY
             }
             Self::TooManyGuards { .. } => Errno::EOVERFLOW,
-            Self::Unflushed { .. } => Errno::EIO,
             Self::Timeout { .. } => Errno::ETIME,
         }
     }

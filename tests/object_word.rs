@@ -123,16 +123,9 @@ fn contents_that_are_not_needed_are_not_accessed_until_they_are_needed_again() {
 }
 
 #[test]
-fn after_a_failed_flush_nothing_is_submitted_or_shown_until_it_is_mended() {
-    let state = llc().fail();
-    case(state, &["begin_submit", "pin at none", "pin at llc"].map(|name| (name, Blocked::Failed)));
-    assert_eq!(state.mend(), llc());
-}
-
-#[test]
 fn an_end_without_a_begin_changes_nothing() {
     for end in [State::end_read, State::end_write, State::end_submit, State::unpin_screen] {
-        for state in [llc(), llc().fail().note_gpu_write(), llc().set_dont_need().unwrap()] {
+        for state in [llc(), llc().note_gpu_write(), llc().set_dont_need().unwrap()] {
             assert_eq!(end(state), state);
         }
     }
@@ -175,7 +168,7 @@ fn notes_are_kept_apart() {
 #[test]
 fn the_level_survives_every_other_transition() {
     for &level in CacheLevel::ALL {
-        let state = State::new(level).begin_write().unwrap().note_gpu_write().fail().set_will_need().unwrap();
+        let state = State::new(level).begin_write().unwrap().note_gpu_write().set_will_need().unwrap();
         assert_eq!(state.level(), level);
     }
 }
@@ -212,7 +205,6 @@ fn every_cause_is_an_error_that_names_the_object() {
         (Blocked::Pinned, Errno::EBUSY),
         (Blocked::Changing, Errno::EBUSY),
         (Blocked::TooManyGuards { limit: 4095 }, Errno::EOVERFLOW),
-        (Blocked::Failed, Errno::EIO),
     ] {
         let error: Error = blocked.error(handle);
         assert!(error.to_string().contains("BO 77"), "{error}");

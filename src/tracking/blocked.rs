@@ -37,8 +37,6 @@ pub enum Blocked {
         /// The limit.
         limit: u32,
     },
-    /// A flush failed, so that memory may not hold what was written.
-    Failed,
 }
 
 impl Blocked {
@@ -54,7 +52,6 @@ impl Blocked {
             Self::Pinned => Error::Pinned { handle },
             Self::Changing => Error::LevelChanging { handle },
             Self::TooManyGuards { limit } => Error::TooManyGuards { handle, limit },
-            Self::Failed => Error::Unflushed { handle },
         }
     }
 }

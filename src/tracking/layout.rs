@@ -45,9 +45,8 @@ pub(super) const CHANGING: Field = DONT_NEED.above(1);
 pub(super) const WC_STORES: Field = CHANGING.above(1);
 pub(super) const GTT_STORES: Field = WC_STORES.above(1);
 pub(super) const GPU_WROTE: Field = GTT_STORES.above(1);
-pub(super) const FAILED: Field = GPU_WROTE.above(1);
 
-const_assert!(FAILED.shift + FAILED.bits <= u64::BITS);
+const_assert!(GPU_WROTE.shift + GPU_WROTE.bits <= u64::BITS);
 const_assert!(CacheLevel::ALL.len() as u64 == LEVEL.max() + 1);
 const_assert!(WRITERS.max() <= u32::MAX as u64 && READERS.max() <= u32::MAX as u64);
 const_assert!(SUBMITS.max() <= u32::MAX as u64 && PINS.max() <= u32::MAX as u64);

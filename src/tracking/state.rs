@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::blocked::Blocked;
 use super::layout::{
-    CHANGING, CLOSED, DONT_NEED, FAILED, Field, GPU_WROTE, GTT_STORES, LEVEL, PINS, PURGED, READERS, SUBMITS,
+    CHANGING, CLOSED, DONT_NEED, Field, GPU_WROTE, GTT_STORES, LEVEL, PINS, PURGED, READERS, SUBMITS,
     WC_STORES, WRITERS,
 };
 use crate::vocabulary::CacheLevel;
@@ -136,11 +136,6 @@ impl State {
         self.is(GPU_WROTE)
     }
 
-    /// Whether a flush failed.
-    pub const fn is_failed(self) -> bool {
-        self.is(FAILED)
-    }
-
     /// Nothing, or why the object cannot be used at all.
     const fn check_alive(self) -> Result<(), Blocked> {
         if self.is(CLOSED) {
@@ -200,12 +195,9 @@ impl State {
         self.fewer(WRITERS)
     }
 
-    /// One more submission; refused after a failed flush.
+    /// One more submission.
     pub fn begin_submit(self) -> Result<Self, Blocked> {
         self.check_contents()?;
-        if self.is(FAILED) {
-            return Err(Blocked::Failed);
-        }
         self.more(SUBMITS)
     }
 
@@ -231,9 +223,6 @@ impl State {
     pub fn pin_screen(self, level: CacheLevel) -> Result<Self, Blocked> {
         self.check_contents()?;
         self.check_screen(level)?;
-        if self.is(FAILED) {
-            return Err(Blocked::Failed);
-        }
         Ok(self.more(PINS)?.with_level(level))
     }
 
@@ -270,16 +259,6 @@ impl State {
     /// Nothing is left of what [`State::note_gtt_store`] noted.
     pub fn take_gtt_stores(self) -> Self {
         self.clear(GTT_STORES)
-    }
-
-    /// A flush failed.
-    pub fn fail(self) -> Self {
-        self.set(FAILED)
-    }
-
-    /// Everything was flushed after a failure.
-    pub fn mend(self) -> Self {
-        self.clear(FAILED)
     }
 
     /// The contents are not needed.
@@ -339,7 +318,6 @@ impl fmt::Debug for State {
             ("WC_STORES", WC_STORES),
             ("GTT_STORES", GTT_STORES),
             ("GPU_WROTE", GPU_WROTE),
-            ("FAILED", FAILED),
         ];
         for (name, flag) in flags {
             if self.is(flag) {

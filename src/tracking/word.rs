@@ -94,7 +94,7 @@ impl ObjectWord {
     /// be closed nor change its level, so that the handle and the decision that was made stay valid.
     ///
     /// # Errors
-    /// As [`ObjectWord::begin_read`], and [`Blocked::Failed`].
+    /// As [`ObjectWord::begin_read`].
     pub fn begin_submit(&self) -> Result<State, Blocked> {
         self.attempt(State::begin_submit)
     }
@@ -168,16 +168,6 @@ impl ObjectWord {
     /// Takes what [`ObjectWord::note_gtt_store`] noted; returns the state before.
     pub(super) fn take_gtt_stores(&self) -> State {
         self.always(State::take_gtt_stores).0
-    }
-
-    /// Refuses every submission from now on, because memory may not hold what was written.
-    pub fn fail(&self) {
-        self.always(State::fail);
-    }
-
-    /// Allows submissions again: the whole object was flushed since.
-    pub fn mend(&self) {
-        self.always(State::mend);
     }
 
     /// Marks the contents as not needed.
