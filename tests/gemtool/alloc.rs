@@ -191,3 +191,16 @@ fn the_log_says_what_is_done_and_leaves_the_output_alone() {
         );
     }
 }
+
+#[test]
+fn contents_that_read_back_wrong_are_exit_status_1() {
+    let ran = gemtool("alloc --caching=cached --device sim:tgl,fault=stray");
+    assert_eq!(ran.status, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("WRONG through the mapping from byte 0 on"), "{}", ran.out);
+    let json = gemtool("alloc --json --caching=cached --count 3 --device sim:tgl,fault=stray@1");
+    assert_eq!(json.status, Some(1), "{}", json.err);
+    let report: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(report["held"], false);
+    let counts: Vec<_> = report["groups"].as_array().unwrap().iter().map(|group| &group["count"]).collect();
+    assert_eq!(counts, [2, 1], "two were right, and one was not");
+}

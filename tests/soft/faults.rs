@@ -106,3 +106,16 @@ fn a_stalled_gpu_is_busy_and_waits_run_out() {
     });
     assert_eq!(page.device.busy(page.handle()).unwrap(), Busy(0));
 }
+
+#[test]
+fn a_stray_gpu_changes_what_it_was_given() {
+    let page = Page::new("tgl");
+    page.store(b"kept");
+    page.device.inject(Fault::Stray, 0);
+    let object = ExecObject { handle: page.handle(), access: Access::Read };
+    page.device.execute(&[object]).unwrap();
+    page.device.execute(&[object]).unwrap();
+    let mut bytes = [0; 4];
+    page.device.pread(page.handle(), 0, &mut bytes).unwrap();
+    assert_eq!(bytes, [!b'k', b'e', b'p', b't']);
+}

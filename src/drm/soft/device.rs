@@ -382,7 +382,7 @@ impl Drm for Soft {
         for (object, access) in objects.iter().rev() {
             let mut state = object.state();
             object.happen(&mut state, request, Event::Exec(*access))?;
-            object.submitted(&mut state, *access);
+            object.submitted(&mut state, *access)?;
         }
         Ok(())
     }

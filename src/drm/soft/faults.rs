@@ -24,6 +24,8 @@ words! {
         Unplugged = "enodev",
         /// Memory is short: the contents of every object that is marked as not needed are taken.
         Purge = "purge",
+        /// The GPU changes the first byte of an object that it is given, which nobody told it to.
+        Stray = "stray",
     }
 }
 
@@ -51,6 +53,7 @@ struct State {
     waiting: Vec<Waiting>,
     wedged: bool,
     unplugged: bool,
+    stray: bool,
     restarts: u64,
 }
 
@@ -78,6 +81,11 @@ impl Faults {
         self.state().restarts
     }
 
+    /// Whether the GPU goes astray in the object that it is given now.
+    pub(super) fn take_stray(&self) -> bool {
+        std::mem::take(&mut self.state().stray)
+    }
+
     /// What happens to `request` before it is done.
     ///
     /// # Errors
@@ -95,6 +103,7 @@ impl Faults {
                 Fault::Interrupted => state.restarts += 1,
                 Fault::Unplugged => state.unplugged = true,
                 Fault::Purge => entry = Entry::Shrink,
+                Fault::Stray => state.stray = true,
             }
         }
         if state.unplugged {
@@ -119,6 +128,7 @@ fn due(waiting: &mut Vec<Waiting>, needs: Needs) -> Vec<Fault> {
     waiting.retain_mut(|one| {
         let can_hit = match one.fault {
             Fault::NoMemory => needs != Needs::Nothing,
+            Fault::Stray => needs == Needs::Gpu,
             Fault::Wedged | Fault::Interrupted | Fault::Unplugged | Fault::Purge => true,
         };
         if can_hit && one.after == 0 {

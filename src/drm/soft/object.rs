@@ -11,10 +11,11 @@ use super::system::System;
 use crate::cacheops::LineOp;
 use crate::drm::Advice;
 use crate::error::{Error, Result};
+use crate::hierarchy::Route;
 use crate::policy::Rule;
 use crate::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot, Step};
 use crate::units::{ByteRange, PAGE_BYTES};
-use crate::vocabulary::{Access, Handle};
+use crate::vocabulary::{Access, Handle, MocsClass};
 
 /// A buffer object; it lives as long as a name, a mapping or a dma-buf of it.
 #[derive(Debug)]
@@ -265,8 +266,16 @@ impl Object {
     }
 
     /// Notes that the GPU was given the object.
-    pub(super) fn submitted(&self, state: &mut State, access: Access) {
+    pub(super) fn submitted(&self, state: &mut State, access: Access) -> Result<()> {
         state.used = self.system.gpu.submit(state.used, access);
+        if !self.system.faults.take_stray() {
+            return Ok(());
+        }
+        let (terms, route) = (self.system.terms(state.snapshot.level), Route::Gpu(MocsClass::PageTable));
+        let mut store = self.store();
+        let mut byte = [0];
+        store.read(terms, route, 0, &mut byte)?;
+        store.write(terms, route, 0, &[!byte[0]])
     }
 }
 

@@ -11,7 +11,7 @@ pub const PREFIX: &str = "sim:";
 
 /// What a name may say, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]], \
-                       FAULT being enomem, eio, eintr, enodev or purge at the N-th request";
+                       FAULT being enomem, eio, eintr, enodev, purge or stray at the N-th request";
 
 /// The kernel if the name says none.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
