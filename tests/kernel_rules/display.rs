@@ -251,3 +251,14 @@ fn userptr_has_no_dma_buf() {
         assert_eq!(refusal.errno, Some(Errno::EINVAL));
     }
 }
+
+#[test]
+fn a_display_flush_of_an_object_without_pages_brings_them_in_first() {
+    for under in every(&[NON_LLC]) {
+        let after = Snapshot { pages: true, write_domain: NO, dirty: false, ..fresh(under) };
+        assert_eq!(
+            under.case(fresh(under), Event::SwFinish, &[FlushSync, FlushAsync], after),
+            Rule::AcquireDirty
+        );
+    }
+}
