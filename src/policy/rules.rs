@@ -246,7 +246,7 @@ rules! {
     PwriteFlush = "pwrite-flush":
         "Writing a clean object that is not coherent for write flushes the touched lines after the copy.",
         "i915_gem_domain.c:i915_gem_object_prepare_write";
-    PwriteDirty = "pwrite-dirty":
+    TransferDirty = "transfer-dirty":
         "The object is dirty, and will be flushed whole before anyone else reads it.",
         "i915_gem_domain.c:i915_gem_object_prepare_write, i915_gem_object_prepare_read";
     PwriteCached = "pwrite-cached":

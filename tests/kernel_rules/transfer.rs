@@ -28,7 +28,7 @@ fn pread_in_the_cpu_domain_or_of_a_dirty_object_flushes_nothing() {
             under.case(state, Event::Pread, &[], state);
         }
         let dirty = under.state(NONE, GTT, NO, true);
-        assert_eq!(under.case(dirty, Event::Pread, &[], dirty), Rule::PwriteDirty);
+        assert_eq!(under.case(dirty, Event::Pread, &[], dirty), Rule::TransferDirty);
     }
 }
 
@@ -82,7 +82,7 @@ fn pwrite_to_a_dirty_object_flushes_nothing() {
     for under in every(&[NON_LLC, NEITHER, &["skl", "tgl"], BYPASS]) {
         let dirty = under.state(NONE, CPU, CPU, true);
         for event in [pwrite(false, true), pwrite(true, false)] {
-            assert_eq!(under.case(dirty, event, &[], dirty), Rule::PwriteDirty);
+            assert_eq!(under.case(dirty, event, &[], dirty), Rule::TransferDirty);
         }
     }
 }

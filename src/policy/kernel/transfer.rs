@@ -26,7 +26,7 @@ impl Object<'_> {
         }
         self.flush_write_domain(!Domains::CPU);
         if self.state.dirty {
-            self.skip(Rule::PwriteDirty);
+            self.skip(Rule::TransferDirty);
         } else if !self.state.read_domains.contains(Domains::CPU) {
             self.issue(Action::FlushBefore, Rule::PreadInvalidate);
         }
@@ -67,7 +67,7 @@ impl Object<'_> {
         }
         self.flush_write_domain(!Domains::CPU);
         if self.state.dirty {
-            return self.skip(Rule::PwriteDirty);
+            return self.skip(Rule::TransferDirty);
         }
         if partial && !self.state.read_domains.contains(Domains::CPU) {
             self.issue(Action::FlushBefore, Rule::PartialLineWrite);
