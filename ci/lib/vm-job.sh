@@ -5,6 +5,12 @@ echo "== info"
 "$gemtool" info --json
 echo "== getparam"
 python3 ci/lib/getparam.py
+echo "== refused"
+cp "$gemtool" /tmp/gemtool && chmod 755 /tmp/gemtool
+setpriv --reuid=65534 --regid=65534 --clear-groups /tmp/gemtool info --device /dev/dri/card0 2>&1
+echo "exit $?"
+"$gemtool" info --device /dev/dri/card1 2>&1
+echo "exit $?"
 echo "== alloc"
 sh ci/lib/alloc-matrix.sh "$gemtool"
 echo "== node_real"
