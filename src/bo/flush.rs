@@ -10,12 +10,12 @@ use crate::access::{FlushReport, Step};
 use crate::cacheops::{self, LineOp};
 use crate::drm::Mapping;
 use crate::error::{Error, Result};
-use crate::platform::Caps;
 use crate::policy::driver::{CpuMemory, path_refusal};
-use crate::policy::{Decision, Path, Rule, Verdict, needs_flush, needs_invalidate};
+use crate::policy::pending::{self, Demands, flush_op, pending_flush};
+use crate::policy::{Decision, Path, Rule, Verdict, needs_invalidate};
 use crate::tracking::{Flight, Landing, Taken, land};
 use crate::units::LineRange;
-use crate::vocabulary::{Access, MmapMode, MocsClass};
+use crate::vocabulary::{Access, MocsClass};
 
 /// An access that is about to happen.
 #[derive(Clone, Copy, Debug)]
@@ -32,75 +32,17 @@ pub(crate) struct Need<'a> {
     pub(crate) invalidate: bool,
 }
 
-/// The way to memory of the CPU's cached stores.
-pub(crate) fn cached_path(caps: Caps) -> Path {
-    Path::Cpu(if caps.contains(Caps::DISCRETE) { MmapMode::Fixed } else { MmapMode::Wb })
-}
-
-/// The way of its stores around the cache.
-fn combining_path(caps: Caps) -> Path {
-    Path::Cpu(if caps.contains(Caps::DISCRETE) { MmapMode::Fixed } else { MmapMode::Wc })
-}
-
-/// What the policy demands for one access, by what is pending; `None` for what can wait.
-#[derive(Clone, Copy, Debug, Default)]
-struct Demands {
-    dirty: Option<Decision>,
-    gpu_write: Option<Decision>,
-    stale: Option<Decision>,
-    wc_stores: Option<Decision>,
-    gtt_stores: Option<Decision>,
-}
-
-impl Demands {
-    fn any(self) -> bool {
-        [self.dirty, self.gpu_write, self.stale, self.wc_stores, self.gtt_stores].iter().any(Option::is_some)
-    }
-}
-
 impl Need<'_> {
-    /// What the policy says about `writer`'s stores before this access.
-    fn after(&self, writer: Path) -> Decision {
-        let (caps, level) = (self.bo.device.caps(), self.bo.level());
-        let decide = |access| needs_flush(caps, level, writer, self.next, access);
-        let decision = decide(self.access);
-        match (self.next, self.access) {
-            (Path::Gpu(_), Access::Write) if !decision.is_needed() => decide(Access::Read),
-            _ => decision,
-        }
-    }
-
-    /// What the policy says about lines that may be stale before this access.
-    fn stale(&self) -> Option<Decision> {
-        let (caps, level) = (self.bo.device.caps(), self.bo.level());
-        match self.next {
-            Path::Cpu(_) => {
-                let writers = [Path::Gpu(MocsClass::PageTable), combining_path(caps)];
-                let decide = |writer| needs_invalidate(caps, level, writer, self.next, self.access);
-                writers.map(decide).into_iter().find(|decision| decision.verdict == Verdict::Invalidate)
-            }
-            // A snooping GPU looks for dirty lines only, and nobody else looks into the CPU's caches.
-            Path::Gpu(_) | Path::Display => None,
-        }
-    }
-
+    /// What the policy demands for this access of what is pending.
     fn demands(&self) -> Demands {
-        let caps = self.bo.device.caps();
         let state = self.bo.tracked.word().state();
-        let flush = |writer| Some(self.after(writer)).filter(|it| it.verdict == Verdict::Flush);
-        // A drain costs next to nothing; a mapping that is refused by now may have stored before.
-        let drain = |writer: Path, rule| match self.after(writer).verdict {
-            Verdict::Drain | Verdict::Refused => Some(Decision::new(Verdict::Drain, rule)),
-            Verdict::NotNeeded | Verdict::Flush | Verdict::Invalidate => None,
-        };
-        let wc = drain(combining_path(caps), Rule::WcDrain);
-        let gtt = drain(Path::Cpu(MmapMode::Gtt), Rule::GttDrain);
+        let demands = pending::demands(self.bo.device.caps(), self.bo.level(), self.next, self.access);
         Demands {
-            dirty: flush(cached_path(caps)),
-            gpu_write: flush(Path::Gpu(MocsClass::PageTable)).filter(|_| state.has_gpu_write()),
-            stale: self.stale().filter(|_| self.invalidate),
-            wc_stores: wc.filter(|_| state.has_wc_stores()),
-            gtt_stores: gtt.filter(|_| state.has_gtt_stores()),
+            dirty: demands.dirty,
+            gpu_write: demands.gpu_write.filter(|_| state.has_gpu_write()),
+            stale: demands.stale.filter(|_| self.invalidate),
+            wc_stores: demands.wc_stores.filter(|_| state.has_wc_stores()),
+            gtt_stores: demands.gtt_stores.filter(|_| state.has_gtt_stores()),
         }
     }
 
@@ -112,22 +54,16 @@ impl Need<'_> {
                 let gpu = Path::Gpu(MocsClass::PageTable);
                 (needs_invalidate(caps, level, gpu, self.next, self.access), Rule::NothingStale)
             }
-            Path::Gpu(_) | Path::Display => (self.after(Path::Cpu(self.bo.mode())), Rule::NothingDirty),
+            Path::Gpu(_) | Path::Display => {
+                let store = Path::Cpu(self.bo.mode());
+                (pending_flush(caps, level, store, self.next, self.access), Rule::NothingDirty)
+            }
         };
         match decision.verdict {
             Verdict::NotNeeded => decision,
             Verdict::Flush | Verdict::Invalidate | Verdict::Drain | Verdict::Refused => {
                 Decision::new(Verdict::NotNeeded, rule)
             }
-        }
-    }
-
-    /// How dirty lines are flushed for this access: a reader leaves them in the cache, clean; for
-    /// what writes memory behind the cache they go.
-    fn flush_op(&self) -> LineOp {
-        match (self.next, self.access) {
-            (Path::Gpu(_) | Path::Display, Access::Read) => LineOp::WriteBack,
-            (Path::Gpu(_) | Path::Display, Access::Write) | (Path::Cpu(_), _) => LineOp::Flush,
         }
     }
 
@@ -198,7 +134,7 @@ impl<'a> Work<'a> {
             lines.perform(self.flight.range());
             self.note(self.demands.gpu_write, lines.end()?);
         } else if self.demands.dirty.is_some() {
-            let mut lines = Lines::new(bo, self.need.flush_op());
+            let mut lines = Lines::new(bo, flush_op(self.need.next, self.need.access));
             self.flight.take_dirty(|run| lines.perform(run));
             self.note(self.demands.dirty, lines.end()?);
         }

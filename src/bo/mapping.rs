@@ -9,13 +9,13 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use nix::errno::Errno;
 use serde::Serialize;
 
-use super::flush::cached_path;
 use super::{Bo, Origin, Shared};
 use crate::drm::Mapping;
 use crate::error::{Error, Result};
 use crate::platform::{Call, Caps};
 use crate::policy::driver::{CpuMemory, cpu_memory, path_refusal};
-use crate::policy::{Path, Rule, Verdict, needs_flush, needs_invalidate};
+use crate::policy::pending::notes_of_store;
+use crate::policy::{Path, Rule, Verdict, needs_flush};
 use crate::units::LineRange;
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass, words};
 
@@ -199,16 +199,18 @@ impl Shared {
         if lines.is_empty() {
             return Ok(());
         }
-        let (caps, level) = (self.device.caps(), self.level());
         let word = self.tracked.word();
-        match cpu_memory(level, mode) {
-            CpuMemory::Cached => return self.tracked.dirty().mark(lines),
-            CpuMemory::Combining => word.note_wc_store(),
-            CpuMemory::Aperture => word.note_gtt_store(),
-            CpuMemory::Uncached => {}
+        let notes = notes_of_store(self.device.caps(), self.level(), mode);
+        if notes.dirty {
+            self.tracked.dirty().mark(lines)?;
         }
-        let stale = needs_invalidate(caps, level, Path::Cpu(mode), cached_path(caps), Access::Read);
-        if stale.verdict == Verdict::Invalidate {
+        if notes.wc_stores {
+            word.note_wc_store();
+        }
+        if notes.gtt_stores {
+            word.note_gtt_store();
+        }
+        if notes.stale {
             self.note_written_around(lines);
         }
         Ok(())

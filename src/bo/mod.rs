@@ -15,7 +15,7 @@ pub use mapping::{FlushOwner, Ownership};
 pub use scanout::ScanoutGuard;
 
 pub(crate) use caching::{level_of, mode_level};
-pub(crate) use flush::{Need, cached_path, settle};
+pub(crate) use flush::{Need, settle};
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
@@ -28,10 +28,11 @@ use crate::device;
 use crate::device::registry::Names;
 use crate::drm::{Busy, Created};
 use crate::error::{Error, Result};
-use crate::policy::{self, Path, Rule, Verdict, needs_flush, needs_invalidate};
+use crate::policy::pending::notes_of_gpu_write;
+use crate::policy::{self, Rule};
 use crate::tracking::Tracked;
 use crate::units::{ByteRange, LineRange};
-use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MmapMode, MocsClass};
+use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MocsClass};
 use mapping::Maps;
 
 /// Where a BO comes from.
@@ -80,20 +81,17 @@ impl Shared {
     /// Notes that the GPU writes the object through `mocs`.
     pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
         let (caps, level) = (self.device.caps(), self.level());
-        let writer = Path::Gpu(mocs);
         // Release pairs with the Acquire of `wait_for_gpu`: who counts this write waits after its note.
         self.gpu_writes.fetch_add(1, Ordering::Release);
-        let flush = |next| needs_flush(caps, level, writer, next, Access::Read).verdict;
-        let around = [Path::Display, Path::Gpu(MocsClass::BypassLlc), Path::Cpu(MmapMode::Wc)];
-        if around.into_iter().any(|next| flush(next) == Verdict::Flush) {
+        let notes = notes_of_gpu_write(caps, level, mocs);
+        if notes.gpu_write {
             self.tracked.word().note_gpu_write();
         }
         if self.device.is_conservative() {
             // It may have been coherent after all, and then the bytes are in the cache.
             self.tracked.dirty().mark_all();
         }
-        let stale = needs_invalidate(caps, level, writer, cached_path(caps), Access::Read);
-        if stale.verdict == Verdict::Invalidate {
+        if notes.stale {
             self.note_written_around(self.tracked.stale().all());
         }
     }

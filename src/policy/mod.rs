@@ -8,6 +8,7 @@
 mod decision;
 pub mod driver;
 pub mod kernel;
+pub mod pending;
 mod rules;
 
 pub use decision::{Decision, Verdict};
