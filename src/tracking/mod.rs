@@ -14,16 +14,22 @@
 //! - **Who reads through the cache**: [`ObjectWord::begin_read`]; a flight as above that takes the
 //!   stale lines and invalidates them, after the GPU is done; [`land`]; the loads; then
 //!   [`ObjectWord::end_read`].
+//! - **Who gives an object up for reuse**: everything above is over; [`ObjectWord::set_dont_need`]; the
+//!   kernel is told; then, and nothing after it, [`ReuseCache::put`]. **Who takes it**:
+//!   [`ReuseCache::take`]; the GPU is idle; the kernel is told; [`ObjectWord::set_will_need`]. The word
+//!   and the maps go with it as they are.
 
 mod blocked;
 mod flight;
 mod layout;
 mod lines;
+mod reuse;
 mod state;
 mod word;
 
 pub use blocked::Blocked;
 pub use flight::{Flight, Landing, Taken, Tracked, land};
 pub use lines::LineMap;
+pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;
 pub use word::ObjectWord;
