@@ -67,6 +67,12 @@ impl Maps {
         self.current.store(mode as u8 + 1, Ordering::Release);
     }
 
+    /// The mode is to be chosen again; the mappings stay.
+    pub(super) fn forget_choice(&self) {
+        // Relaxed: nobody else has the BO.
+        self.current.store(0, Ordering::Relaxed);
+    }
+
     /// Whether a mapping goes through the CPU's caches.
     pub(super) fn has_cached(&self, level: CacheLevel) -> bool {
         let cached = |&&mode: &&MmapMode| cpu_memory(level, mode) == CpuMemory::Cached;

@@ -8,15 +8,19 @@
 mod caching;
 mod flush;
 mod mapping;
+mod reuse;
 mod scanout;
 mod share;
 
 pub use mapping::{FlushOwner, Ownership};
+pub use reuse::Released;
 pub use scanout::ScanoutGuard;
 
 pub(crate) use caching::{level_of, mode_level};
 pub(crate) use flush::{Need, settle};
+pub(crate) use reuse::close;
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
@@ -25,6 +29,7 @@ use nix::errno::Errno;
 
 use crate::access::{CpuAccess, FlushReport, Step};
 use crate::device;
+use crate::device::Key;
 use crate::device::registry::Names;
 use crate::drm::{Busy, Created};
 use crate::error::{Error, Result};
@@ -38,22 +43,30 @@ use mapping::Maps;
 /// Where a BO comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Created here.
-    Created,
+    /// Created here; who asks for the same gets the object again, if it has a key.
+    Created(Option<Key>),
     /// From a dma-buf.
     Imported,
 }
 
-/// A buffer object; clones are the same BO, and the last one closes it.
+/// A buffer object; clones are the same BO, and the last one closes it, or keeps it for reuse.
 #[derive(Clone, Debug)]
 pub struct Bo {
     shared: Arc<Shared>,
 }
 
-/// What the clones of a BO share.
+/// What the clones of a BO share: one life of its object.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) device: Arc<device::Shared>,
+    object: Arc<Object>,
+    /// Whether the object is somebody else's by now, or closed.
+    ended: bool,
+}
+
+/// What a BO leaves behind for reuse: the kernel's object, and all that is known of it.
+#[derive(Debug)]
+pub(crate) struct Object {
     pub(crate) handle: Handle,
     pub(crate) size: u64,
     pub(crate) tracked: Tracked,
@@ -70,6 +83,16 @@ pub(crate) struct Shared {
     /// Whether memory was written around the CPU's caches while no cached mapping was there, so
     /// that nobody kept account of stale lines.
     written_around: AtomicBool,
+    /// Whether others may know the object, by means that this library does not see.
+    never_reuse: AtomicBool,
+}
+
+impl Deref for Shared {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        &self.object
+    }
 }
 
 impl Shared {
@@ -124,27 +147,11 @@ impl Shared {
         self.gpu_waited.fetch_max(told, Ordering::Release);
         Ok(())
     }
-
-    /// Gives the handle back, unless it is another BO's by now.
-    fn give_back(&self) -> Result<()> {
-        let mut names = self.device.registry.lock();
-        if !names.remove(self.handle, self.number) {
-            return Ok(());
-        }
-        let closed = self.device.drm.close(self.handle);
-        tracing::debug!(handle = self.handle.get(), ok = closed.is_ok(), "close");
-        closed
-    }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if self.tracked.word().state().is_closed() {
-            return;
-        }
-        // A guard that was leaked must not keep the handle open.
-        let _ = self.tracked.word().close();
-        if let Err(error) = self.give_back() {
+        if let Err(error) = self.end() {
             tracing::warn!(handle = self.handle.get(), %error, "close");
         }
     }
@@ -160,8 +167,7 @@ impl Bo {
         origin: Origin,
         keeps_level: bool,
     ) -> Result<Self> {
-        let shared = Arc::new(Shared {
-            device: Arc::clone(device),
+        let object = Object {
             handle: created.handle,
             size: created.size_bytes,
             tracked: Tracked::new(created.size_bytes, level)?,
@@ -172,7 +178,9 @@ impl Bo {
             gpu_writes: AtomicU64::new(0),
             gpu_waited: AtomicU64::new(0),
             written_around: AtomicBool::new(origin == Origin::Imported),
-        });
+            never_reuse: AtomicBool::new(false),
+        };
+        let shared = Arc::new(Shared { device: Arc::clone(device), object: Arc::new(object), ended: false });
         names.insert(created.handle, shared.number, Arc::downgrade(&shared));
         Ok(Self { shared })
     }
@@ -291,22 +299,22 @@ impl Bo {
         self.shared.make_current(Step::Export)
     }
 
-    /// Gives this clone up; the last one closes the handle.
+    /// Gives this clone up, as [`Bo::release`] does, and reports that nothing was flushed.
+    ///
+    /// For a BO that is kept for reuse that is as true: its dirty lines stay marked, and whoever gets
+    /// it next flushes what it needs.
     ///
     /// # Errors
     /// GEM_CLOSE's. Dropping does the same, without saying so.
     pub fn finish(self) -> Result<FlushReport> {
         let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
         report.trace(self.handle());
-        if let Some(shared) = Arc::into_inner(self.shared)
-            && shared.tracked.word().close().is_ok()
-        {
-            shared.give_back()?;
-        }
+        self.release()?;
         Ok(report)
     }
 
-    /// Closes the handle for every clone; they answer [`Error::Closed`] from then on.
+    /// Closes the handle for every clone; they answer [`Error::Closed`] from then on. It is never
+    /// reused.
     ///
     /// Mappings, and pointers into them, stay valid until the last clone is gone.
     ///
@@ -315,7 +323,7 @@ impl Bo {
     /// [`Error::Closed`], [`Error::LevelChanging`]; GEM_CLOSE's.
     pub fn close(&self) -> Result<FlushReport> {
         self.shared.tracked.word().close().map_err(|blocked| blocked.error(self.handle()))?;
-        self.shared.give_back()?;
+        close(&self.shared.device, &self.shared.object)?;
         let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
         report.trace(self.handle());
         Ok(report)

@@ -21,7 +21,17 @@ impl Bo {
     /// As [`Bo::flush`], and what PRIME_HANDLE_TO_FD answers.
     pub fn export(&self) -> Result<OwnedFd> {
         self.shared().make_current(Step::Export)?;
+        self.never_reuse();
         self.shared().device.drm.export(self.handle())
+    }
+
+    /// Says that others may know the BO, by means that this library does not see: an export or a name
+    /// (flink) by the caller's own ioctl. Its object is closed in the end, never reused.
+    ///
+    /// [`Bo::export`] and imports need no such word.
+    pub fn never_reuse(&self) {
+        // Relaxed: read by whoever gives the last clone up, which comes after.
+        self.shared().never_reuse.store(true, Ordering::Relaxed);
     }
 
     /// Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or

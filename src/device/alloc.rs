@@ -3,7 +3,7 @@
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use super::Shared;
+use super::{Key, Shared};
 use crate::bo::{self, Bo, Origin};
 use crate::drm::{Created, Drm};
 use crate::error::{Error, Result};
@@ -18,6 +18,15 @@ use crate::vocabulary::{CacheLevel, CachingMode, Handle};
 const PAT_WRITE_THROUGH: u8 = 1;
 const PAT_UNCACHED: u8 = 2;
 const PAT_CACHED: u8 = 3;
+
+/// The PAT index that a caching mode is, where it is one.
+pub(super) const fn pat_index(mode: CachingMode) -> u8 {
+    match mode {
+        CachingMode::None => PAT_UNCACHED,
+        CachingMode::Cached => PAT_CACHED,
+        CachingMode::Display => PAT_WRITE_THROUGH,
+    }
+}
 
 /// What kind of BO is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +77,12 @@ impl Drop for OpenHandle<'_> {
 pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
     let _span = tracing::debug_span!("alloc", bytes = request.size, caching = ?request.caching).entered();
     check_size(device, request.size)?;
+    let key = Key::of(device, request);
+    if let Some(bo) = key.and_then(|key| device.reuse.take(device, key)) {
+        return Ok(bo);
+    }
+    // What is to be reused has the size of its class.
+    let request = AllocRequest { size: key.map_or(request.size, |key| key.bytes), ..request };
     let drm = device.drm.as_ref();
     let (created, pat) = create(device, request)?;
     let open = OpenHandle { drm, handle: Some(created.handle) };
@@ -80,7 +95,8 @@ pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
         Some(_) => created_level(device, creation),
         None => bo::level_of(device, created.handle, creation),
     };
-    let bo = Bo::new(device, &mut device.registry.lock(), created, level, Origin::Created, pat.is_some())?;
+    let origin = Origin::Created(key.map(|key| key.at(level)));
+    let bo = Bo::new(device, &mut device.registry.lock(), created, level, origin, pat.is_some())?;
     open.keep();
     if zeroes_stay(device, creation, changed) {
         bo.distrust_zeroes();
@@ -110,11 +126,7 @@ fn create(device: &Shared, request: AllocRequest) -> Result<(Created, Option<u8>
     let drm = device.drm.as_ref();
     match request.caching {
         Some(mode) if device.caps().contains(Caps::PAT_AT_CREATE) => {
-            let index = match mode {
-                CachingMode::None => PAT_UNCACHED,
-                CachingMode::Cached => PAT_CACHED,
-                CachingMode::Display => PAT_WRITE_THROUGH,
-            };
+            let index = pat_index(mode);
             let created = drm.create_with_pat(request.size, u32::from(index)).map_err(|error| {
                 device.explain(Call::CreateWithPat, || format!("caching mode {mode}"), error)
             })?;
@@ -124,18 +136,22 @@ fn create(device: &Shared, request: AllocRequest) -> Result<(Created, Option<u8>
     }
 }
 
+/// The call that gives an object this caching mode.
+pub(super) const fn caching_call(mode: CachingMode) -> Call {
+    match mode {
+        CachingMode::Cached => Call::SetCachingCached,
+        CachingMode::None | CachingMode::Display => Call::SetCaching,
+    }
+}
+
 /// Gives a new object its caching mode; returns what had to be asked for, if it did not have it.
 fn set_up_caching(device: &Shared, handle: Handle, mode: Option<CachingMode>) -> Result<Option<CachingMode>> {
     let drm = device.drm.as_ref();
     let level = |mode| bo::mode_level(device.caps(), mode);
     let is_so = |mode| drm.caching(handle).is_ok_and(|now| level(now) == level(mode));
     let Some(mode) = mode.filter(|&mode| !is_so(mode)) else { return Ok(None) };
-    let call = match mode {
-        CachingMode::Cached => Call::SetCachingCached,
-        CachingMode::None | CachingMode::Display => Call::SetCaching,
-    };
     drm.set_caching(handle, mode)
-        .map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))?;
+        .map_err(|error| device.explain(caching_call(mode), || format!("caching mode {mode}"), error))?;
     Ok(Some(mode))
 }
 
@@ -169,7 +185,10 @@ pub(super) fn import(device: &Arc<Shared>, dma_buf: BorrowedFd<'_>) -> Result<Bo
     let created = drm.import(dma_buf)?;
     if let Some(bo) = names.get(created.handle) {
         tracing::debug!(handle = created.handle.get(), "import of an open BO");
-        return Ok(Bo::from_shared(bo));
+        let bo = Bo::from_shared(bo);
+        // Somebody has exported it, whoever that was.
+        bo.never_reuse();
+        return Ok(bo);
     }
     let open = OpenHandle { drm, handle: Some(created.handle) };
     let level = bo::level_of(device, created.handle, Creation::Import);

@@ -19,17 +19,22 @@
 mod about;
 mod alloc;
 pub(crate) mod registry;
+mod reuse;
 mod spec;
 mod submit;
 
 pub use about::{MapModeInfo, Quirk};
 pub use alloc::AllocRequest;
 pub(crate) use alloc::created_level;
+pub(crate) use reuse::Key;
+pub use reuse::ReuseStats;
 pub use spec::DeviceSpec;
 pub use submit::{Prepared, Submission};
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
+
+use nix::errno::Errno;
 
 use crate::access::FlushReport;
 use crate::bo::Bo;
@@ -41,6 +46,7 @@ use crate::platform::{self, CONSERVATIVE, Call, Caps, Disagreement, Machine};
 use crate::policy::kernel::KernelRules;
 use crate::vocabulary::MocsClass;
 use registry::Registry;
+use reuse::Reuse;
 
 /// `I915_MEMORY_CLASS_SYSTEM`: where objects without a placement live.
 const CLASS_SYSTEM: u16 = 0;
@@ -58,6 +64,7 @@ pub(crate) struct Shared {
     pub(crate) machine: Machine,
     pub(crate) rules: KernelRules,
     pub(crate) registry: Registry,
+    pub(crate) reuse: Reuse,
     disagreements: Vec<Disagreement>,
     /// Bytes of the memory that objects live in, if the device says.
     memory_bytes: Option<u64>,
@@ -85,6 +92,12 @@ impl Shared {
             },
             _ => error,
         }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.reuse.trim(self);
     }
 }
 
@@ -146,8 +159,17 @@ impl Device {
             regions.iter().find(|region| region.class == CLASS_SYSTEM).map(|region| region.probed_bytes)
         });
         tracing::debug!(name = drm.name(), platform = machine.platform.name, kernel = %machine.kernel, "device");
-        let registry = Registry::default();
-        Ok(Self { shared: Arc::new(Shared { drm, machine, rules, registry, disagreements, memory_bytes }) })
+        Ok(Self {
+            shared: Arc::new(Shared {
+                drm,
+                machine,
+                rules,
+                registry: Registry::default(),
+                reuse: Reuse::new(),
+                disagreements,
+                memory_bytes,
+            }),
+        })
     }
 
     /// The platform, the kernel, and what the platform can do under it.
@@ -206,7 +228,10 @@ impl Device {
         self.drm().open_counts()
     }
 
-    /// Creates a BO.
+    /// Creates a BO, or takes one that was kept for reuse ([`Device::set_reuse_limit`]).
+    ///
+    /// A new BO reads as zeroes. One that is reused holds bytes of its earlier life on this device, any
+    /// of them: then the contents are undefined until they are written.
     ///
     /// # Errors
     /// - [`Error::BadSize`]: 0 bytes, more than can be, or more than there is memory;
@@ -214,6 +239,36 @@ impl Device {
     /// - [`Error::Ioctl`]: what GEM_CREATE and the requests after it answer. No handle is left open.
     pub fn alloc(&self, request: AllocRequest) -> Result<Bo> {
         alloc::alloc(&self.shared, request)
+    }
+
+    /// Keeps up to `bytes` bytes of BOs for reuse, from now on; 0, as in the beginning, keeps nothing.
+    ///
+    /// A BO whose last clone goes is kept if nobody else can know it: created here with a size of some
+    /// class, never exported or imported or said to be [`Bo::never_reuse`], not on screen, with its
+    /// contents in place. While it waits the kernel may take its memory ([`Bo::dont_need`]).
+    /// [`Device::alloc`] then rounds sizes up to their class: four for each power of two, up to 64 MiB.
+    ///
+    /// What is too much is closed, the longest unused first. A submission that finds the GPU wedged
+    /// (EIO) sets the limit to 0: nobody knows what such a GPU still writes. A driver with an execbuf
+    /// of its own does that itself.
+    pub fn set_reuse_limit(&self, bytes: u64) {
+        self.shared.reuse.set_limit(&self.shared, bytes);
+    }
+
+    /// Closes BOs that are kept for reuse once `allocations` more were made without a use for them:
+    /// 1024 unless said otherwise.
+    pub fn set_reuse_age(&self, allocations: u64) {
+        self.shared.reuse.set_max_age(&self.shared, allocations);
+    }
+
+    /// Closes every BO that is kept for reuse; for when memory is short, or the caller's timer says so.
+    pub fn trim(&self) {
+        self.shared.reuse.trim(&self.shared);
+    }
+
+    /// What became of BOs and of wishes for them since the device was opened.
+    pub fn reuse_stats(&self) -> ReuseStats {
+        self.shared.reuse.stats()
     }
 
     /// Opens the BO behind a dma-buf; the same BO if it is open on this device already.
@@ -257,7 +312,11 @@ impl Device {
     pub fn submit(&self, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
         let prepared = self.begin_submit(submissions)?;
         let objects: Vec<ExecObject> = submit::exec_objects(submissions);
-        self.drm().execute(&objects)?;
+        self.drm().execute(&objects).inspect_err(|error| {
+            if error.errno() == Errno::EIO {
+                self.set_reuse_limit(0);
+            }
+        })?;
         Ok(prepared.into_reports())
     }
 }

@@ -53,9 +53,14 @@ impl Names {
         self.named.get(&handle).and_then(|name| name.bo.upgrade())
     }
 
+    /// Whether the handle is BO number `number`'s, or that of an object which was one.
+    pub(crate) fn owns(&self, handle: Handle, number: u64) -> bool {
+        self.named.get(&handle).is_some_and(|name| name.number == number)
+    }
+
     /// Takes the handle from the BO number `number`; false if it is another's by now.
     pub(crate) fn remove(&mut self, handle: Handle, number: u64) -> bool {
-        let is_owner = self.named.get(&handle).is_some_and(|name| name.number == number);
+        let is_owner = self.owns(handle, number);
         if is_owner {
             self.named.remove(&handle);
         }

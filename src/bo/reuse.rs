@@ -1,0 +1,110 @@
+//! How a BO ends, and begins again: what the last clone leaves behind.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::{Bo, Object, Origin, Shared, level_of};
+use crate::device::registry::Names;
+use crate::device::{self, Key};
+use crate::error::Result;
+use crate::policy::kernel::Creation;
+
+/// What became of a BO when a clone of it was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Released {
+    /// Nothing: there are other clones.
+    InUse,
+    /// The device keeps the object for reuse.
+    Kept,
+    /// The handle is closed.
+    Closed,
+}
+
+/// Gives the handle of `object` back, unless it is another BO's by now.
+pub(crate) fn close(device: &device::Shared, object: &Object) -> Result<()> {
+    let mut names = device.registry.lock();
+    if !names.remove(object.handle, object.number) {
+        return Ok(());
+    }
+    let closed = device.drm.close(object.handle);
+    tracing::debug!(handle = object.handle.get(), ok = closed.is_ok(), "close");
+    closed
+}
+
+impl Object {
+    /// What the object can be reused as, if nobody else knows it.
+    fn key(&self) -> Option<Key> {
+        match self.origin {
+            // Relaxed: see `Bo::never_reuse`.
+            Origin::Created(key) if !self.never_reuse.load(Ordering::Relaxed) => key,
+            Origin::Created(_) | Origin::Imported => None,
+        }
+    }
+}
+
+impl Shared {
+    /// Ends this life of the object: it is kept for reuse, or closed.
+    ///
+    /// Everybody else's accesses are over, and happened before: the last clone is gone.
+    pub(super) fn end(&mut self) -> Result<Released> {
+        if std::mem::replace(&mut self.ended, true) || self.tracked.word().state().is_closed() {
+            return Ok(Released::Closed);
+        }
+        if let Some(key) = self.reuse_key()
+            && self.device.reuse.keep(&self.device, key, &self.object)
+        {
+            return Ok(Released::Kept);
+        }
+        // A guard that was leaked must not keep the handle open.
+        let _ = self.tracked.word().close();
+        close(&self.device, &self.object)?;
+        Ok(Released::Closed)
+    }
+
+    /// The key under which the object can be found again: its level is the one that it has now.
+    fn reuse_key(&self) -> Option<Key> {
+        let key = self.object.key().filter(|_| self.device.reuse.takes(self.size))?;
+        let level = self.level();
+        // The display may have changed the level, or a flip that was announced never came: only the
+        // kernel knows.
+        let sure = level == key.level || level_of(&self.device, self.handle, Creation::User) == level;
+        sure.then_some(key.at(level))
+    }
+}
+
+impl Bo {
+    /// Gives this clone up; the last one ends the BO, and says what became of it.
+    ///
+    /// The handle is closed, unless the device keeps objects for reuse
+    /// ([`crate::device::Device::set_reuse_limit`]) and may keep this one.
+    ///
+    /// # Errors
+    /// GEM_CLOSE's.
+    pub fn release(self) -> Result<Released> {
+        match Arc::into_inner(self.shared) {
+            Some(mut last) => last.end(),
+            None => Ok(Released::InUse),
+        }
+    }
+
+    /// The next life of an object that was kept, and whose contents the kernel has promised to keep;
+    /// `None` if the handle is another BO's by now.
+    pub(crate) fn again(
+        device: &Arc<device::Shared>,
+        names: &mut Names,
+        object: Arc<Object>,
+    ) -> Option<Self> {
+        let (handle, number) = (object.handle, object.number);
+        if !names.owns(handle, number) {
+            return None;
+        }
+        object.tracked.word().set_will_need().ok()?;
+        // The mappings stay, and with them what is known of the lines that they brought into caches.
+        object.maps.forget_choice();
+        // The GPU is idle. Relaxed, because nobody else has the object.
+        object.gpu_waited.store(object.gpu_writes.load(Ordering::Relaxed), Ordering::Relaxed);
+        let shared = Arc::new(Shared { device: Arc::clone(device), object, ended: false });
+        names.insert(handle, number, Arc::downgrade(&shared));
+        Some(Self { shared })
+    }
+}
