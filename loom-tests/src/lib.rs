@@ -148,3 +148,66 @@ impl Kernel {
         self.0.with(|_| self.1.load(Ordering::Relaxed))
     }
 }
+
+/// A value with a count of its owners, as `std::sync::Arc` has it, but a count that loom sees.
+///
+/// It is given up by [`Counted::release`] and not by dropping, so that a model that failed unwinds
+/// without further steps.
+pub struct Counted<T> {
+    value: std::sync::Arc<T>,
+    count: std::sync::Arc<AtomicU64>,
+}
+
+/// What finds a [`Counted`] value as long as it has an owner.
+pub struct Finder<T> {
+    value: std::sync::Weak<T>,
+    count: std::sync::Arc<AtomicU64>,
+}
+
+impl<T> Counted<T> {
+    /// One owner.
+    pub fn new(value: T) -> Self {
+        let (value, count) = (std::sync::Arc::new(value), std::sync::Arc::new(AtomicU64::new(1)));
+        Self { value, count }
+    }
+
+    /// What finds it.
+    pub fn finder(&self) -> Finder<T> {
+        Finder { value: std::sync::Arc::downgrade(&self.value), count: std::sync::Arc::clone(&self.count) }
+    }
+
+    /// One owner fewer; the value, if this was the last one.
+    pub fn release(self) -> Option<std::sync::Arc<T>> {
+        // Release pairs with the Acquire of the last owner, as in `Arc::drop`.
+        (self.count.fetch_sub(1, Ordering::Release) == 1).then(|| {
+            self.count.load(Ordering::Acquire);
+            self.value
+        })
+    }
+}
+
+impl<T> std::ops::Deref for Counted<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> Finder<T> {
+    /// One owner more; `None` if there is none left.
+    pub fn find(&self) -> Option<Counted<T>> {
+        let mut count = self.count.load(Ordering::Relaxed);
+        while count != 0 {
+            // Acquire, as in `Weak::upgrade`.
+            match self.count.compare_exchange(count, count + 1, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => {
+                    let value = self.value.upgrade().expect("the count is not 0");
+                    return Some(Counted { value, count: std::sync::Arc::clone(&self.count) });
+                }
+                Err(now) => count = now,
+            }
+        }
+        None
+    }
+}

@@ -22,7 +22,7 @@ pub(crate) use reuse::close;
 
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -30,12 +30,11 @@ use nix::errno::Errno;
 use crate::access::{CpuAccess, FlushReport, Step};
 use crate::device;
 use crate::device::Key;
-use crate::device::registry::Names;
 use crate::drm::{Busy, Created};
 use crate::error::{Error, Result};
 use crate::policy::pending::notes_of_gpu_write;
 use crate::policy::{self, Rule};
-use crate::tracking::Tracked;
+use crate::tracking::{Named, Number, Tracked};
 use crate::units::{ByteRange, LineRange};
 use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MocsClass};
 use mapping::Maps;
@@ -73,8 +72,8 @@ pub(crate) struct Object {
     origin: Origin,
     /// Whether nothing changes the level, because userspace chose a PAT index.
     keeps_level: bool,
-    /// Which owner of the handle this is: see the module `device::registry`.
-    number: u64,
+    /// Which owner of the handle this is.
+    number: Number,
     maps: Maps,
     /// How many times the GPU was told to write.
     gpu_writes: AtomicU64,
@@ -157,35 +156,56 @@ impl Drop for Shared {
     }
 }
 
-impl Bo {
-    /// The BO of a new handle.
-    pub(crate) fn new(
-        device: &Arc<device::Shared>,
-        names: &mut MutexGuard<'_, Names>,
-        created: Created,
-        level: CacheLevel,
-        origin: Origin,
-        keeps_level: bool,
-    ) -> Result<Self> {
+impl Named for Arc<Shared> {
+    type Weak = Weak<Shared>;
+
+    fn weak(&self) -> Self::Weak {
+        Self::downgrade(self)
+    }
+
+    fn living(weak: &Self::Weak) -> Option<Self> {
+        weak.upgrade().filter(|shared| !shared.tracked.word().state().is_closed())
+    }
+}
+
+/// A handle that is not a BO's yet, and what is known of its object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct New {
+    pub(crate) created: Created,
+    pub(crate) level: CacheLevel,
+    pub(crate) origin: Origin,
+    /// Whether nothing changes the level, because userspace chose a PAT index.
+    pub(crate) keeps_level: bool,
+}
+
+impl Shared {
+    /// The BO of a new handle, as the registry's number `number`.
+    pub(crate) fn new(device: &Arc<device::Shared>, number: Number, new: New) -> Result<Self> {
+        let New { created, level, origin, keeps_level } = new;
         let object = Object {
             handle: created.handle,
             size: created.size_bytes,
             tracked: Tracked::new(created.size_bytes, level)?,
             origin,
             keeps_level,
-            number: names.number(),
+            number,
             maps: Maps::default(),
             gpu_writes: AtomicU64::new(0),
             gpu_waited: AtomicU64::new(0),
             written_around: AtomicBool::new(origin == Origin::Imported),
             never_reuse: AtomicBool::new(false),
         };
-        let shared = Arc::new(Shared { device: Arc::clone(device), object: Arc::new(object), ended: false });
-        names.insert(created.handle, shared.number, Arc::downgrade(&shared));
-        Ok(Self { shared })
+        Ok(Self { device: Arc::clone(device), object: Arc::new(object), ended: false })
     }
 
-    /// Another clone of an open BO.
+    /// The BO is not to be: its handle stays the caller's.
+    pub(crate) fn disown(mut self) {
+        self.ended = true;
+    }
+}
+
+impl Bo {
+    /// A clone of a BO.
     pub(crate) fn from_shared(shared: Arc<Shared>) -> Self {
         Self { shared }
     }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Bo, Object, Origin, Shared, level_of};
-use crate::device::registry::Names;
 use crate::device::{self, Key};
 use crate::error::Result;
 use crate::policy::kernel::Creation;
+use crate::tracking::GivenBack;
 
 /// What became of a BO when a clone of it was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +22,12 @@ pub enum Released {
 
 /// Gives the handle of `object` back, unless it is another BO's by now.
 pub(crate) fn close(device: &device::Shared, object: &Object) -> Result<()> {
-    let mut names = device.registry.lock();
-    if !names.remove(object.handle, object.number) {
-        return Ok(());
+    let request = || device.drm.close(object.handle);
+    let given_back = device.registry.give_back(object.handle, object.number, request);
+    tracing::debug!(handle = object.handle.get(), ?given_back, "close");
+    match given_back? {
+        GivenBack::Closed | GivenBack::AnotherOwner => Ok(()),
     }
-    let closed = device.drm.close(object.handle);
-    tracing::debug!(handle = object.handle.get(), ok = closed.is_ok(), "close");
-    closed
 }
 
 impl Object {
@@ -89,22 +88,16 @@ impl Bo {
 
     /// The next life of an object that was kept, and whose contents the kernel has promised to keep;
     /// `None` if the handle is another BO's by now.
-    pub(crate) fn again(
-        device: &Arc<device::Shared>,
-        names: &mut Names,
-        object: Arc<Object>,
-    ) -> Option<Self> {
+    pub(crate) fn again(device: &Arc<device::Shared>, object: Arc<Object>) -> Option<Self> {
         let (handle, number) = (object.handle, object.number);
-        if !names.owns(handle, number) {
-            return None;
-        }
-        object.tracked.word().set_will_need().ok()?;
-        // The mappings stay, and with them what is known of the lines that they brought into caches.
-        object.maps.forget_choice();
-        // The GPU is idle. Relaxed, because nobody else has the object.
-        object.gpu_waited.store(object.gpu_writes.load(Ordering::Relaxed), Ordering::Relaxed);
-        let shared = Arc::new(Shared { device: Arc::clone(device), object, ended: false });
-        names.insert(handle, number, Arc::downgrade(&shared));
-        Some(Self { shared })
+        let revive = || {
+            object.tracked.word().set_will_need().ok()?;
+            // The mappings stay, and with them what is known of the lines that they brought into caches.
+            object.maps.forget_choice();
+            // The GPU is idle. Relaxed, because nobody else has the object.
+            object.gpu_waited.store(object.gpu_writes.load(Ordering::Relaxed), Ordering::Relaxed);
+            Some(Arc::new(Shared { device: Arc::clone(device), object, ended: false }))
+        };
+        device.registry.revive(handle, number, revive).map(Self::from_shared)
     }
 }

@@ -5,11 +5,37 @@ use std::sync::atomic::Ordering;
 
 use nix::errno::Errno;
 
-use super::Bo;
+use super::{Bo, Shared};
 use crate::access::Step;
 use crate::drm::{Advice, Retained};
 use crate::error::Result;
 use crate::units::ByteRange;
+
+impl Shared {
+    /// Takes nothing for granted about the CPU's caches after an import; what may be stale, a cached
+    /// mapping of an import learns when it is made.
+    ///
+    /// A buffer of another device cannot be mapped; then the kernel takes care of the caches, and of
+    /// nothing here can anything be dirty.
+    pub(crate) fn distrust_caches(&self) -> Result<()> {
+        match self.mapping() {
+            Ok(_) => {
+                self.tracked.dirty().mark_all();
+                Ok(())
+            }
+            Err(error) if error.errno() == Errno::ENODEV => {
+                tracing::debug!(handle = self.handle.get(), "foreign: not to be mapped");
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Takes the zeroes of pages that the kernel does not flush for dirty.
+    pub(crate) fn distrust_zeroes(&self) {
+        self.tracked.dirty().mark_all();
+    }
+}
 
 impl Bo {
     /// A dma-buf of the BO, after everything that was written was flushed.
@@ -43,31 +69,6 @@ impl Bo {
         let range = ByteRange::within(offset, len, self.size())?;
         self.shared().note_written_around(range.lines());
         Ok(())
-    }
-
-    /// Takes nothing for granted about the CPU's caches after an import.
-    ///
-    /// A buffer of another device cannot be mapped; then the kernel takes care of the caches, and of
-    /// nothing here can anything be dirty.
-    pub(crate) fn distrust_caches(&self) -> Result<()> {
-        let shared = self.shared();
-        match shared.mapping() {
-            Ok(_) => {
-                shared.written_around.store(true, Ordering::SeqCst);
-                shared.tracked.dirty().mark_all();
-                Ok(())
-            }
-            Err(error) if error.errno() == Errno::ENODEV => {
-                tracing::debug!(handle = self.handle().get(), "foreign: not to be mapped");
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Takes the zeroes of pages that the kernel does not flush for dirty.
-    pub(crate) fn distrust_zeroes(&self) {
-        self.shared().tracked.dirty().mark_all();
     }
 
     /// Says that the contents are not needed: the kernel may take them when memory is short.

@@ -4,7 +4,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use super::{Key, Shared};
-use crate::bo::{self, Bo, Origin};
+use crate::bo::{self, Bo, New, Origin};
 use crate::drm::{Created, Drm};
 use crate::error::{Error, Result};
 use crate::platform::{Call, Caps};
@@ -96,11 +96,16 @@ pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
         None => bo::level_of(device, created.handle, creation),
     };
     let origin = Origin::Created(key.map(|key| key.at(level)));
-    let bo = Bo::new(device, &mut device.registry.lock(), created, level, origin, pat.is_some())?;
-    open.keep();
-    if zeroes_stay(device, creation, changed) {
-        bo.distrust_zeroes();
-    }
+    let new = New { created, level, origin, keeps_level: pat.is_some() };
+    let shared = device.registry.enter(created.handle, |number| {
+        let shared = bo::Shared::new(device, number, new)?;
+        open.keep();
+        if zeroes_stay(device, creation, changed) {
+            shared.distrust_zeroes();
+        }
+        Ok::<_, Error>(Arc::new(shared))
+    })?;
+    let bo = Bo::from_shared(shared);
     tracing::debug!(handle = bo.handle().get(), bytes = bo.size(), %level, "alloc");
     Ok(bo)
 }
@@ -180,25 +185,26 @@ pub(crate) fn created_level(device: &Shared, creation: Creation) -> CacheLevel {
 pub(super) fn import(device: &Arc<Shared>, dma_buf: BorrowedFd<'_>) -> Result<Bo> {
     let _span = tracing::debug_span!("import").entered();
     let drm = device.drm.as_ref();
-    // Held over the request: see the module `registry`.
-    let mut names = device.registry.lock();
-    let created = drm.import(dma_buf)?;
-    if let Some(bo) = names.get(created.handle) {
-        tracing::debug!(handle = created.handle.get(), "import of an open BO");
-        let bo = Bo::from_shared(bo);
-        // Somebody has exported it, whoever that was.
-        bo.never_reuse();
-        return Ok(bo);
-    }
-    let open = OpenHandle { drm, handle: Some(created.handle) };
-    let level = bo::level_of(device, created.handle, Creation::Import);
-    // Only an object whose PAT index was chosen at creation does not say.
-    let keeps_level = device.caps().contains(Caps::PAT_AT_CREATE) && drm.caching(created.handle).is_err();
-    let bo = Bo::new(device, &mut names, created, level, Origin::Imported, keeps_level)?;
-    open.keep();
-    // The handle is the BO's; dropping it needs the lock.
-    drop(names);
-    bo.distrust_caches()?;
-    tracing::debug!(handle = bo.handle().get(), bytes = bo.size(), %level, "import");
+    // Both run under the registry's lock.
+    let request = || drm.import(dma_buf).map(|created| (created.handle, created));
+    let make = |created: Created, number| {
+        let open = OpenHandle { drm, handle: Some(created.handle) };
+        let level = bo::level_of(device, created.handle, Creation::Import);
+        // Only an object whose PAT index was chosen at creation does not say.
+        let keeps_level = device.caps().contains(Caps::PAT_AT_CREATE) && drm.caching(created.handle).is_err();
+        let new = New { created, level, origin: Origin::Imported, keeps_level };
+        let shared = bo::Shared::new(device, number, new)?;
+        // Before anybody else can find the BO, and submit it.
+        if let Err(error) = shared.distrust_caches() {
+            shared.disown();
+            return Err(error);
+        }
+        open.keep();
+        Ok(Arc::new(shared))
+    };
+    let bo = Bo::from_shared(device.registry.import(request, make)?);
+    // It may have been open already; somebody has exported it, whoever that was.
+    bo.never_reuse();
+    tracing::debug!(handle = bo.handle().get(), bytes = bo.size(), level = %bo.level(), "import");
     Ok(bo)
 }

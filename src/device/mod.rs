@@ -18,7 +18,6 @@
 
 mod about;
 mod alloc;
-pub(crate) mod registry;
 mod reuse;
 mod spec;
 mod submit;
@@ -37,15 +36,15 @@ use std::sync::Arc;
 use nix::errno::Errno;
 
 use crate::access::FlushReport;
-use crate::bo::Bo;
+use crate::bo::{self, Bo};
 use crate::drm::node::{self, Node};
 use crate::drm::soft::Soft;
 use crate::drm::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
 use crate::error::{Error, Result};
 use crate::platform::{self, CONSERVATIVE, Call, Caps, Disagreement, Machine};
 use crate::policy::kernel::KernelRules;
+use crate::tracking::Registry;
 use crate::vocabulary::MocsClass;
-use registry::Registry;
 use reuse::Reuse;
 
 /// `I915_MEMORY_CLASS_SYSTEM`: where objects without a placement live.
@@ -63,7 +62,8 @@ pub(crate) struct Shared {
     pub(crate) drm: Arc<dyn Drm>,
     pub(crate) machine: Machine,
     pub(crate) rules: KernelRules,
-    pub(crate) registry: Registry,
+    /// Whose every handle is.
+    pub(crate) registry: Registry<Arc<bo::Shared>>,
     pub(crate) reuse: Reuse,
     disagreements: Vec<Disagreement>,
     /// Bytes of the memory that objects live in, if the device says.

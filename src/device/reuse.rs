@@ -194,7 +194,7 @@ impl Reuse {
         {
             match self.look_at(device, claim.value()) {
                 Found::Ready => {
-                    taken = Bo::again(device, &mut device.registry.lock(), claim.into_value());
+                    taken = Bo::again(device, claim.into_value());
                 }
                 Found::Busy => busy.push(claim),
                 Found::Gone => close_all(device, [claim.into_value()]),

@@ -1,4 +1,5 @@
-//! What is known about one object at run time: the object word, the line maps, the flushes under way.
+//! What is known about one object at run time: the object word, the line maps, the flushes under way;
+//! and of one device, which BO every handle belongs to ([`Registry`]).
 //!
 //! [`Tracked`] holds all of it for one object and is what threads share. The order of calls is the
 //! protocol, and loom checks it:
@@ -23,6 +24,7 @@ mod blocked;
 mod flight;
 mod layout;
 mod lines;
+mod registry;
 mod reuse;
 mod state;
 mod word;
@@ -30,6 +32,7 @@ mod word;
 pub use blocked::Blocked;
 pub use flight::{Flight, Landing, Taken, Tracked, land};
 pub use lines::LineMap;
+pub use registry::{GivenBack, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;
 pub use word::ObjectWord;

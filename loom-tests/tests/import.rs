@@ -1,0 +1,294 @@
+//! Imports of one dma-buf against each other, and against the close of the BO that it was.
+//!
+//! Invariant: the kernel has one handle for the buffer, and it is closed once, when the last BO that
+//! owns it goes; an import gets the living BO, or one of its own with an open handle, never one that
+//! was closed before; who gets a BO finds what was noted of it when it was made.
+//! Preemption bound: 4 (without one it takes minutes). Time: 0.8 s.
+#![cfg(loom)]
+
+use std::convert::Infallible;
+
+use gem_coherency::tracking::{GivenBack, Landing, Named, Number, Registry, Tracked, land};
+use gem_coherency::vocabulary::{CacheLevel, Handle};
+use loom::sync::{Arc, Mutex};
+use loom::thread;
+use loom_tests::{Counted, Finder, Memory, check};
+
+/// The kernel's only handle: whether it is open, and how many times it was opened.
+#[derive(Clone, Copy, Default)]
+struct Open {
+    is_open: bool,
+    times: u64,
+}
+
+/// One device file, and one buffer: a line that another device left dirty in the cache.
+struct Device {
+    registry: Registry<Ref>,
+    kernel: Mutex<Open>,
+    memory: Memory,
+}
+
+impl Device {
+    fn new() -> Self {
+        let device = Self {
+            registry: Registry::default(),
+            kernel: Mutex::new(Open::default()),
+            memory: Memory::new(1),
+        };
+        device.memory.store(0, 1);
+        device
+    }
+
+    /// PRIME_FD_TO_HANDLE: the same handle as long as it is open; returns which opening it is.
+    fn kernel_import(&self) -> u64 {
+        let mut open = self.kernel.lock().unwrap();
+        if !open.is_open {
+            *open = Open { is_open: true, times: open.times + 1 };
+        }
+        open.times
+    }
+
+    /// GEM_CLOSE.
+    fn kernel_close(&self) {
+        let was_open = std::mem::take(&mut self.kernel.lock().unwrap().is_open);
+        assert!(was_open, "the handle was closed twice");
+    }
+
+    fn kernel_now(&self) -> Open {
+        *self.kernel.lock().unwrap()
+    }
+
+    /// Imports as [`gem_coherency::device::Device::import`] does.
+    fn import(&self) -> Ref {
+        let request = || Ok::<_, Infallible>((handle(), self.kernel_import()));
+        self.registry.import(request, |opening, number| Ok(Ref::new(opening, number))).unwrap()
+    }
+
+    /// Closes as the drop of the last clone does.
+    fn release(&self, bo: Ref) {
+        if let Some(last) = bo.0.release() {
+            last.tracked.word().close().expect("nobody uses it");
+            // Another import may own the handle by now, and close it.
+            let _ = self.give_back(&last);
+        }
+    }
+
+    fn give_back(&self, bo: &Bo) -> GivenBack {
+        let close = || {
+            self.kernel_close();
+            Ok::<_, Infallible>(())
+        };
+        self.registry.give_back(handle(), bo.number, close).unwrap()
+    }
+
+    /// Submits the BO to a GPU that reads memory.
+    fn submit(&self, bo: &Bo) {
+        bo.tracked.word().begin_submit().expect("the BO was closed");
+        let mut flight =
+            bo.tracked.begin_flight(bo.tracked.dirty().all()).expect("all lines are in the object");
+        flight.take_dirty(|lines| self.memory.flush(lines));
+        assert_eq!(land([flight]), Landing::InMemory);
+        let now = self.kernel_now();
+        assert!(now.is_open && now.times == bo.opening, "the handle is not the BO's");
+        assert_eq!(self.memory.gpu_load(0), 1, "the GPU reads old data");
+        bo.tracked.word().end_submit();
+    }
+
+    /// After everybody: nothing is open.
+    fn nothing_left(&self) {
+        assert!(!self.kernel_now().is_open, "a handle was left open");
+    }
+}
+
+fn handle() -> Handle {
+    Handle::new(1).expect("1 is a handle")
+}
+
+struct Bo {
+    tracked: Tracked,
+    number: Number,
+    /// Which opening of the kernel's handle it owns.
+    opening: u64,
+}
+
+/// A clone of a BO.
+struct Ref(Counted<Bo>);
+
+impl Ref {
+    /// A new BO of a buffer whose lines nobody knows.
+    fn new(opening: u64, number: Number) -> Self {
+        let tracked = Tracked::new(64, CacheLevel::None).expect("a small map");
+        tracked.dirty().mark_all();
+        Self(Counted::new(Bo { tracked, number, opening }))
+    }
+}
+
+impl Named for Ref {
+    type Weak = Finder<Bo>;
+
+    fn weak(&self) -> Self::Weak {
+        self.0.finder()
+    }
+
+    fn living(weak: &Self::Weak) -> Option<Self> {
+        weak.find().filter(|bo| !bo.tracked.word().state().is_closed()).map(Self)
+    }
+}
+
+/// Two threads, `one` and `other`, on a device that `first` made something of.
+fn model<T: Send + 'static>(
+    first: fn(&Device) -> T,
+    one: impl Fn(&Device, T) + Copy + Send + Sync + 'static,
+    other: impl Fn(&Device) + Send + Sync + 'static,
+) {
+    check(Some(4), move || {
+        let device = Arc::new(Device::new());
+        let kept = first(&device);
+        let thread = thread::spawn({
+            let device = Arc::clone(&device);
+            move || one(&device, kept)
+        });
+        other(&device);
+        thread.join().unwrap();
+        device.nothing_left();
+    });
+}
+
+fn import_and_submit(device: &Device) {
+    let bo = device.import();
+    device.submit(&bo.0);
+    device.release(bo);
+}
+
+#[test]
+fn two_imports_of_one_buffer_close_its_handle_once() {
+    model(|_| (), |device, ()| import_and_submit(device), import_and_submit);
+}
+
+#[test]
+fn an_import_against_the_last_close_gets_an_open_handle() {
+    model(Device::import, |device, bo| device.release(bo), import_and_submit);
+}
+
+/// Imports a BO, and closes it for every clone as far as the word says so; its handle is open still.
+fn import_and_half_close(device: &Device) -> Ref {
+    let bo = device.import();
+    bo.0.tracked.word().close().expect("nobody uses it");
+    bo
+}
+
+/// The second half of an explicit close.
+fn end_close(device: &Device, bo: Ref) {
+    let _ = device.give_back(&bo.0);
+}
+
+#[test]
+fn an_import_after_a_close_that_has_begun_gets_a_bo_of_its_own() {
+    model(import_and_half_close, end_close, import_and_submit);
+}
+
+/// What a twin imports: as [`Device::import`], but for one step.
+fn model_of_import<T: Send + 'static>(
+    first: fn(&Device) -> T,
+    one: impl Fn(&Device, T) + Copy + Send + Sync + 'static,
+    import: fn(&Device) -> Ref,
+) {
+    let other = move |device: &Device| {
+        let bo = import(device);
+        device.submit(&bo.0);
+        device.release(bo);
+    };
+    model(first, one, other);
+}
+
+#[test]
+#[should_panic(expected = "the handle is not the BO's")]
+fn a_request_before_the_lock_gets_a_handle_that_is_about_to_be_closed() {
+    let import = |device: &Device| {
+        let opening = device.kernel_import();
+        let request = || Ok::<_, Infallible>((handle(), opening));
+        device.registry.import(request, |opening, number| Ok(Ref::new(opening, number))).unwrap()
+    };
+    model_of_import(Device::import, |device, bo| device.release(bo), import);
+}
+
+#[test]
+#[should_panic(expected = "the handle was closed twice")]
+fn a_close_after_the_lock_closes_the_handle_of_an_import() {
+    let close_late = |device: &Device, bo: Ref| {
+        let Some(last) = bo.0.release() else { return };
+        match device.registry.give_back(handle(), last.number, || Ok::<_, Infallible>(())).unwrap() {
+            GivenBack::Closed => device.kernel_close(),
+            GivenBack::AnotherOwner => {}
+        }
+    };
+    model(Device::import, close_late, import_and_submit);
+}
+
+#[test]
+#[should_panic(expected = "the handle is not the BO's")]
+fn a_close_that_does_not_ask_who_owns_the_handle_closes_another_bos() {
+    let close_anyway = |device: &Device, bo: Ref| {
+        if bo.0.release().is_some() {
+            device.kernel_close();
+        }
+    };
+    model(Device::import, close_anyway, import_and_submit);
+}
+
+#[test]
+#[should_panic(expected = "the GPU reads old data")]
+fn a_bo_that_is_marked_after_it_was_named_is_submitted_unmarked() {
+    let import = |device: &Device| {
+        let mut is_new = false;
+        let unmarked = |opening, number| {
+            is_new = true;
+            let tracked = Tracked::new(64, CacheLevel::None).expect("a small map");
+            Ok(Ref(Counted::new(Bo { tracked, number, opening })))
+        };
+        let request = || Ok::<_, Infallible>((handle(), device.kernel_import()));
+        let bo = device.registry.import(request, unmarked).unwrap();
+        if is_new {
+            bo.0.tracked.dirty().mark_all();
+        }
+        bo
+    };
+    model_of_import(|_| (), move |device, ()| device.release(import(device)), import);
+}
+
+/// A clone of a BO that is found although somebody closed it.
+struct Careless(Ref);
+
+impl Named for Careless {
+    type Weak = Finder<Bo>;
+
+    fn weak(&self) -> Self::Weak {
+        self.0.weak()
+    }
+
+    fn living(weak: &Self::Weak) -> Option<Self> {
+        weak.find().map(|bo| Self(Ref(bo)))
+    }
+}
+
+#[test]
+#[should_panic(expected = "the BO was closed")]
+fn a_bo_that_is_found_while_it_lives_may_be_closed_already() {
+    check(Some(4), || {
+        let registry = Arc::new(Registry::<Careless>::default());
+        let import = |registry: &Registry<Careless>| {
+            let make = |(), number| Ok(Careless(Ref::new(1, number)));
+            registry.import(|| Ok::<_, Infallible>((handle(), ())), make).unwrap()
+        };
+        let first = import(&registry);
+        first.0.0.tracked.word().close().expect("nobody uses it");
+        let close = thread::spawn({
+            let registry = Arc::clone(&registry);
+            move || registry.give_back(handle(), first.0.0.number, || Ok::<_, Infallible>(()))
+        });
+        let second = import(&registry);
+        let begun = second.0.0.tracked.word().begin_submit();
+        let _ = close.join().unwrap();
+        begun.expect("the BO was closed");
+    });
+}
