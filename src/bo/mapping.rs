@@ -3,8 +3,6 @@
 use std::fmt;
 use std::ptr::NonNull;
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use nix::errno::Errno;
 use serde::Serialize;
@@ -38,46 +36,6 @@ pub struct Ownership {
     pub owner: FlushOwner,
     /// The rule that makes it so.
     pub rule: Rule,
-}
-
-/// The mappings of a BO: at most one for each mode, kept until the BO goes.
-#[derive(Debug, Default)]
-pub(super) struct Maps {
-    slots: [OnceLock<Mapping>; MmapMode::ALL.len()],
-    /// The mode that accesses use, by its place in [`MmapMode::ALL`] and one more; 0: none yet.
-    current: AtomicU8,
-    /// Held by who makes a mapping, so that nobody makes the same one.
-    making: Mutex<()>,
-}
-
-impl Maps {
-    fn slot(&self, mode: MmapMode) -> Option<&Mapping> {
-        self.slots.get(mode as usize)?.get()
-    }
-
-    /// The mapping that accesses use.
-    fn current(&self) -> Option<&Mapping> {
-        // Acquire pairs with the Release of `choose`: who sees the mode finds the mapping.
-        let place = usize::from(self.current.load(Ordering::Acquire)).checked_sub(1)?;
-        self.slots.get(place)?.get()
-    }
-
-    fn choose(&self, mode: MmapMode) {
-        // Release: as in `current`.
-        self.current.store(mode as u8 + 1, Ordering::Release);
-    }
-
-    /// The mode is to be chosen again; the mappings stay.
-    pub(super) fn forget_choice(&self) {
-        // Relaxed: nobody else has the BO.
-        self.current.store(0, Ordering::Relaxed);
-    }
-
-    /// Whether a mapping goes through the CPU's caches.
-    pub(super) fn has_cached(&self, level: CacheLevel) -> bool {
-        let cached = |&&mode: &&MmapMode| cpu_memory(level, mode) == CpuMemory::Cached;
-        MmapMode::ALL.iter().filter(cached).any(|&mode| self.slot(mode).is_some())
-    }
 }
 
 /// The mode in which a BO of this level is mapped if nobody says: through the cache where the GPU
@@ -135,13 +93,12 @@ impl Shared {
 
     /// The mapping in `mode`; made if there is none yet.
     fn map_in(&self, mode: MmapMode) -> Result<&Mapping> {
-        if let Some(mapping) = self.maps.slot(mode) {
-            return Ok(mapping);
-        }
-        let _making = self.maps.making.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mapping) = self.maps.slot(mode) {
-            return Ok(mapping);
-        }
+        let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
+        self.maps.get_or_make(mode, self.tracked.stale(), is_cached, || self.make_mapping(mode))
+    }
+
+    /// Makes a mapping in `mode`.
+    fn make_mapping(&self, mode: MmapMode) -> Result<Mapping> {
         let what = || format!("map mode {mode}");
         let state = self.tracked.word().state();
         if state.is_closed() {
@@ -154,23 +111,16 @@ impl Shared {
             // The kernel would map it, and kill the process that touches it.
             return Err(self.not_available(what(), Rule::GttSnoopedFaults));
         }
-        let mapping = self
-            .device
-            .drm
-            .map(self.handle, mode, self.size)
-            .map_err(|error| self.device.explain(Call::MmapOffset(mode), what, error))?;
+        let mapped = self.device.drm.map(self.handle, mode, self.size);
+        let mapping = mapped.map_err(|error| self.device.explain(Call::MmapOffset(mode), what, error))?;
         tracing::debug!(handle = self.handle.get(), %mode, bytes = self.size, "map");
-        let Some(slot) = self.maps.slots.get(mode as usize) else {
-            return Err(self.not_available(what(), Rule::NotOnPlatform));
-        };
-        let mapping = slot.get_or_init(|| mapping);
-        if cpu_memory(state.level(), mode) == CpuMemory::Cached
-            // SeqCst: see `note_written_around`.
-            && self.written_around.load(Ordering::SeqCst)
-        {
-            self.tracked.stale().mark_all();
-        }
         Ok(mapping)
+    }
+
+    /// Notes that memory of `lines` was written behind the CPU's caches.
+    pub(crate) fn note_written_around(&self, lines: LineRange) {
+        let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
+        self.maps.note_written_around(lines, self.tracked.stale(), is_cached);
     }
 
     /// A mapping whose addresses the CPU's flush instructions can be given: any but the aperture's,
@@ -178,7 +128,7 @@ impl Shared {
     /// CLFLUSH).
     pub(super) fn flush_mapping(&self) -> Result<&Mapping> {
         let usable = [MmapMode::Wb, MmapMode::Wc, MmapMode::Uc, MmapMode::Fixed];
-        match usable.into_iter().find_map(|mode| self.maps.slot(mode)) {
+        match usable.into_iter().find_map(|mode| self.maps.get(mode)) {
             Some(mapping) => Ok(mapping),
             None => self.map_in(default_mode(self.device.caps(), self.level())),
         }
@@ -188,7 +138,7 @@ impl Shared {
     pub(super) fn drain(&self, memory: CpuMemory) -> Result<()> {
         let (caps, level) = (self.device.caps(), self.level());
         let modes = MmapMode::ALL.iter().filter(|&&mode| cpu_memory(level, mode) == memory);
-        for mapping in modes.filter_map(|&mode| self.maps.slot(mode)) {
+        for mapping in modes.filter_map(|&mode| self.maps.get(mode)) {
             mapping.drain();
             let usable = path_refusal(caps, level, Path::Cpu(mapping.mode())).is_none();
             if memory == CpuMemory::Aperture && usable && !caps.contains(Caps::COHERENT_GGTT) {

@@ -30,14 +30,13 @@ use nix::errno::Errno;
 use crate::access::{CpuAccess, FlushReport, Step};
 use crate::device;
 use crate::device::Key;
-use crate::drm::{Busy, Created};
+use crate::drm::{Busy, Created, Mapping};
 use crate::error::{Error, Result};
 use crate::policy::pending::notes_of_gpu_write;
 use crate::policy::{self, Rule};
-use crate::tracking::{Named, Number, Tracked};
-use crate::units::{ByteRange, LineRange};
+use crate::tracking::{Mappings, Named, Number, Past, Tracked};
+use crate::units::ByteRange;
 use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MocsClass};
-use mapping::Maps;
 
 /// Where a BO comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,14 +73,11 @@ pub(crate) struct Object {
     keeps_level: bool,
     /// Which owner of the handle this is.
     number: Number,
-    maps: Maps,
+    maps: Mappings<Mapping>,
     /// How many times the GPU was told to write.
     gpu_writes: AtomicU64,
     /// Up to which of these times somebody waited.
     gpu_waited: AtomicU64,
-    /// Whether memory was written around the CPU's caches while no cached mapping was there, so
-    /// that nobody kept account of stale lines.
-    written_around: AtomicBool,
     /// Whether others may know the object, by means that this library does not see.
     never_reuse: AtomicBool,
 }
@@ -115,17 +111,6 @@ impl Shared {
         }
         if notes.stale {
             self.note_written_around(self.tracked.stale().all());
-        }
-    }
-
-    /// Notes that memory of `lines` was written behind the CPU's caches.
-    pub(crate) fn note_written_around(&self, lines: LineRange) {
-        // SeqCst, here and where a cached mapping is made: of a store to this flag and a look for the
-        // mapping, and a mapping made and a look at this flag, at least one sees the other.
-        self.written_around.store(true, Ordering::SeqCst);
-        if self.maps.has_cached(self.level()) {
-            // The lines are the object's own; they were checked when the access began.
-            let _ = self.tracked.stale().mark(lines);
         }
     }
 
@@ -189,10 +174,12 @@ impl Shared {
             origin,
             keeps_level,
             number,
-            maps: Maps::default(),
+            maps: Mappings::new(match origin {
+                Origin::Created(_) => Past::Known,
+                Origin::Imported => Past::Unknown,
+            }),
             gpu_writes: AtomicU64::new(0),
             gpu_waited: AtomicU64::new(0),
-            written_around: AtomicBool::new(origin == Origin::Imported),
             never_reuse: AtomicBool::new(false),
         };
         Ok(Self { device: Arc::clone(device), object: Arc::new(object), ended: false })
