@@ -6,6 +6,7 @@ mod forgotten_flush;
 mod guards;
 mod levels;
 mod newest;
+mod reuse;
 mod scanout;
 mod share;
 mod stale_reads;

@@ -1,0 +1,533 @@
+//! Reuse: what is kept, what is not, and that an object's next life begins with what its last one left.
+
+use std::collections::HashSet;
+use std::os::fd::AsFd;
+use std::sync::Mutex;
+
+use gem_coherency::Error;
+use gem_coherency::bo::{Bo, Released};
+use gem_coherency::device::{AllocRequest, ReuseStats};
+use gem_coherency::drm::soft::Fault;
+use gem_coherency::drm::{Drm, OpenCounts};
+use gem_coherency::policy::{Rule, Verdict};
+use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode, MocsClass};
+use nix::errno::Errno;
+
+use super::{NEW, Rig, gpu, nothing_left, prepared, read, refused, write};
+
+const OLD: [u8; 8] = *b"old data";
+const PAGE_TABLE: MocsClass = MocsClass::PageTable;
+const PLATFORMS: [&str; 9] = ["tgl", "jsl", "hsw", "glk", "chv", "g45", "i965gm", "mtl", "dg2"];
+
+/// A software device that keeps up to 1 MiB.
+#[track_caller]
+fn rig(name: &str) -> Rig {
+    let rig = super::rig(name);
+    rig.device.set_reuse_limit(1 << 20);
+    rig
+}
+
+/// A BO that was written, so that it has pages.
+#[track_caller]
+fn used(rig: &Rig, request: AllocRequest) -> Bo {
+    let bo = rig.device.alloc(request).unwrap();
+    write(&bo, 0, &OLD);
+    bo
+}
+
+/// A BO that was kept.
+#[track_caller]
+fn kept(rig: &Rig, request: AllocRequest) -> Handle {
+    let bo = used(rig, request);
+    let handle = bo.handle();
+    assert_eq!(bo.release().unwrap(), Released::Kept);
+    handle
+}
+
+fn two_pages(caching: CachingMode) -> AllocRequest {
+    AllocRequest::new(8192).caching(caching)
+}
+
+/// Whether an allocation gets that object; the BO is closed again.
+#[track_caller]
+fn gets(rig: &Rig, request: AllocRequest, handle: Handle) -> bool {
+    let hits = rig.device.reuse_stats().hits;
+    let bo = rig.device.alloc(request).unwrap();
+    let hit = rig.device.reuse_stats().hits > hits;
+    assert_eq!(hit, bo.handle() == handle, "a name is given again by the kernel only after a close");
+    bo.close().unwrap();
+    hit
+}
+
+#[test]
+fn without_a_limit_nothing_is_kept_and_sizes_are_the_kernels() {
+    let rig = super::rig("sim:glk");
+    let bo = used(&rig, AllocRequest::new(9 * 4096));
+    assert_eq!(bo.size(), 9 * 4096);
+    assert_eq!(bo.release().unwrap(), Released::Closed);
+    assert_eq!(rig.device.reuse_stats(), ReuseStats::default());
+    nothing_left(&rig);
+}
+
+#[test]
+fn what_was_released_comes_back_with_its_handle_and_its_mapping() {
+    for platform in PLATFORMS {
+        let rig = rig(&format!("sim:{platform}"));
+        let bo = used(&rig, AllocRequest::new(9 * 4096));
+        let (handle, level, mode) = (bo.handle(), bo.level(), bo.map_mode());
+        assert_eq!(bo.size(), 10 * 4096, "the size of its class");
+        let clone = bo.clone();
+        assert_eq!(bo.release().unwrap(), Released::InUse);
+        assert_eq!(clone.release().unwrap(), Released::Kept);
+        assert_eq!(rig.counts(), OpenCounts { handles: 1, mappings: 1 });
+
+        let again = rig.device.alloc(AllocRequest::new(10 * 4096)).unwrap();
+        assert_eq!((again.handle(), again.level(), again.map_mode()), (handle, level, mode), "{platform}");
+        assert_eq!(read(&again, 0), OLD, "{platform}: the contents are whatever was there");
+        write(&again, 0, &NEW);
+        assert_eq!(read(&again, 0), NEW);
+        assert_eq!(rig.counts(), OpenCounts { handles: 1, mappings: 1 }, "{platform}");
+        let expected = ReuseStats { hits: 1, misses: 1, ..ReuseStats::default() };
+        assert_eq!(rig.device.reuse_stats(), expected);
+        again.close().unwrap();
+        drop(again);
+        nothing_left(&rig);
+    }
+}
+
+#[test]
+fn finish_and_drop_keep_too_and_close_closes() {
+    let rig = rig("sim:glk");
+    let report = used(&rig, two_pages(None)).finish().unwrap();
+    assert_eq!(
+        (report.decision.verdict, report.decision.rule),
+        (Verdict::NotNeeded, Rule::CloseFlushesNothing)
+    );
+    assert_eq!(rig.device.reuse_stats().held, 1);
+    drop(used(&rig, two_pages(None)));
+    assert_eq!((rig.device.reuse_stats().held, rig.device.reuse_stats().hits), (1, 1));
+    let bo = used(&rig, two_pages(None));
+    bo.close().unwrap();
+    assert_eq!(bo.release().unwrap(), Released::Closed);
+    nothing_left(&rig);
+}
+
+#[test]
+fn another_size_class_or_level_is_another_object() {
+    for platform in ["tgl", "hsw", "glk", "mtl"] {
+        for (kept_as, other) in [(Cached, None), (None, Cached), (Display, Cached)] {
+            let rig = rig(&format!("sim:{platform}"));
+            let handle = kept(&rig, two_pages(kept_as));
+            assert!(!gets(&rig, two_pages(other), handle), "{platform} {kept_as} {other}");
+            assert!(!gets(&rig, AllocRequest::new(4096).caching(kept_as), handle));
+            assert!(!gets(&rig, AllocRequest::new(8193).caching(kept_as), handle));
+            assert!(gets(&rig, two_pages(kept_as), handle));
+        }
+    }
+}
+
+#[test]
+fn the_platforms_own_choice_and_the_same_mode_share_objects_but_for_pat() {
+    for (platform, caching, shared) in [("tgl", Cached, true), ("glk", None, true), ("mtl", Cached, false)] {
+        let rig = rig(&format!("sim:{platform}"));
+        let handle = kept(&rig, AllocRequest::new(8192));
+        assert_eq!(gets(&rig, two_pages(caching), handle), shared, "{platform}");
+    }
+}
+
+#[test]
+fn the_level_is_the_one_that_the_object_has_in_the_end() {
+    let rig = rig("sim:glk");
+    let bo = used(&rig, two_pages(None));
+    let handle = bo.handle();
+    bo.set_caching(Cached).unwrap();
+    assert_eq!(bo.release().unwrap(), Released::Kept);
+    assert!(!gets(&rig, two_pages(None), handle));
+    assert!(gets(&rig, two_pages(Cached), handle));
+}
+
+#[test]
+fn what_was_on_screen_is_not_reused_as_cached() {
+    for (platform, level) in [("tgl", CacheLevel::None), ("hsw", CacheLevel::Wt)] {
+        let rig = rig(&format!("sim:{platform}"));
+        let bo = used(&rig, two_pages(Cached));
+        let handle = bo.handle();
+        rig.soft.set_framebuffer(handle).unwrap();
+        let on_screen = bo.prepare_scanout().unwrap();
+        rig.soft.pin_display(handle).unwrap();
+        rig.soft.unpin_display(handle).unwrap();
+        rig.soft.remove_framebuffer(handle).unwrap();
+        on_screen.end();
+        assert_eq!(bo.release().unwrap(), Released::Kept);
+        assert!(!gets(&rig, two_pages(Cached), handle), "{platform}");
+        let again = rig.device.alloc(two_pages(Display)).unwrap();
+        assert_eq!((again.handle(), again.level()), (handle, level), "{platform}");
+        assert_eq!(rig.soft.snapshot(handle).unwrap().level, level, "the kernel's own");
+    }
+}
+
+#[test]
+fn a_level_that_the_kernel_does_not_confirm_is_no_key() {
+    let rig = rig("sim:tgl");
+    let bo = used(&rig, two_pages(Cached));
+    // Announced, but never shown: the kernel has it at LLC.
+    bo.prepare_scanout().unwrap().end();
+    assert_eq!(bo.level(), CacheLevel::None);
+    assert_eq!(bo.release().unwrap(), Released::Closed);
+    nothing_left(&rig);
+}
+
+#[test]
+fn what_others_may_know_is_closed() {
+    let rig = rig("sim:glk");
+    let exported = used(&rig, two_pages(None));
+    let dma_buf = exported.export().unwrap();
+    assert_eq!(exported.release().unwrap(), Released::Closed);
+
+    let imported = rig.device.import(dma_buf.as_fd()).unwrap();
+    assert_eq!(imported.release().unwrap(), Released::Closed);
+
+    let named = used(&rig, two_pages(None));
+    named.never_reuse();
+    assert_eq!(named.release().unwrap(), Released::Closed);
+
+    // Exported behind the library's back; the import gives it away.
+    let raw = used(&rig, two_pages(None));
+    let dma_buf = rig.soft.export(raw.handle()).unwrap();
+    drop(rig.device.import(dma_buf.as_fd()).unwrap());
+    assert_eq!(raw.release().unwrap(), Released::Closed);
+    nothing_left(&rig);
+}
+
+#[test]
+fn an_object_that_is_imported_while_it_waits_is_the_imports() {
+    let rig = rig("sim:glk");
+    let bo = used(&rig, two_pages(None));
+    let dma_buf = rig.soft.export(bo.handle()).unwrap();
+    let handle = bo.handle();
+    assert_eq!(bo.release().unwrap(), Released::Kept);
+    let imported = rig.device.import(dma_buf.as_fd()).unwrap();
+    assert_eq!(imported.handle(), handle);
+    let other = rig.device.alloc(two_pages(None)).unwrap();
+    assert_ne!(other.handle(), handle, "one handle, two BOs");
+    rig.device.trim();
+    assert_eq!(rig.counts().handles, 2, "and it is not closed under the import");
+    drop(imported);
+    other.close().unwrap();
+    nothing_left(&rig);
+}
+
+#[test]
+fn what_is_still_used_is_closed() {
+    let rig = rig("sim:tgl");
+    let bo = used(&rig, two_pages(Cached));
+    std::mem::forget(bo.write(0, 8).unwrap());
+    assert_eq!(bo.release().unwrap(), Released::Closed, "a leaked guard may still be stored through");
+    nothing_left(&rig);
+}
+
+#[test]
+fn contents_that_were_given_up_before_are_no_obstacle() {
+    let rig = rig("sim:tgl");
+    let bo = used(&rig, two_pages(Cached));
+    let handle = bo.handle();
+    bo.dont_need().unwrap();
+    assert_eq!(bo.release().unwrap(), Released::Kept);
+    let again = used(&rig, two_pages(Cached));
+    assert_eq!((again.handle(), read(&again, 0)), (handle, OLD));
+}
+
+#[test]
+fn contents_that_the_kernel_took_are_not_handed_out() {
+    for platform in PLATFORMS {
+        let rig = rig(&format!("sim:{platform}"));
+        kept(&rig, AllocRequest::new(8192));
+        rig.soft.shrink();
+        let bo = rig.device.alloc(AllocRequest::new(8192)).unwrap();
+        assert_eq!(read(&bo, 0), [0; 8], "{platform}: a new object");
+        let stats = rig.device.reuse_stats();
+        assert_eq!((stats.hits, stats.misses, stats.purged, stats.held), (0, 2, 1, 0), "{platform}");
+        assert_eq!(rig.counts().handles, 1, "{platform}: the other one is closed");
+    }
+}
+
+#[test]
+fn memory_that_is_short_at_any_request_never_shows_a_purged_object() {
+    for after in 0..12 {
+        let rig = rig("sim:glk");
+        rig.soft.inject(Fault::Purge, after);
+        for _ in 0..4 {
+            let bo = rig.device.alloc(two_pages(None)).unwrap();
+            write(&bo, 0, &NEW);
+            assert_eq!(read(&bo, 0), NEW, "{after}");
+        }
+        rig.device.trim();
+        nothing_left(&rig);
+    }
+}
+
+#[test]
+fn an_object_without_pages_has_nothing_to_keep() {
+    let rig = rig("sim:tgl");
+    assert_eq!(rig.device.alloc(two_pages(Cached)).unwrap().release().unwrap(), Released::Closed);
+    assert_eq!(rig.device.reuse_stats().purged, 1);
+    nothing_left(&rig);
+}
+
+#[test]
+fn what_the_gpu_uses_is_handed_out_once_it_is_done() {
+    let rig = rig("sim:glk");
+    let idle = used(&rig, two_pages(None));
+    let busy = used(&rig, two_pages(None));
+    let handles = [busy.handle(), idle.handle()];
+    rig.soft.stall_gpu(true);
+    rig.device.submit(&[gpu(&busy, Access::Write)]).unwrap();
+    assert_eq!(busy.release().unwrap(), Released::Kept);
+    assert_eq!(idle.release().unwrap(), Released::Kept);
+
+    let first = rig.device.alloc(two_pages(None)).unwrap();
+    assert_eq!(first.handle(), handles[1], "another, though the busy one is older");
+    let second = rig.device.alloc(two_pages(None)).unwrap();
+    assert!(!handles.contains(&second.handle()), "a new one");
+    assert_eq!((rig.device.reuse_stats().busy, rig.device.reuse_stats().held), (2, 1));
+
+    rig.soft.stall_gpu(false);
+    let third = rig.device.alloc(two_pages(None)).unwrap();
+    assert_eq!(third.handle(), handles[0]);
+}
+
+#[test]
+fn a_wedged_gpu_ends_reuse_until_it_is_said_to_be_well() {
+    let rig = rig("sim:tgl");
+    let bo = used(&rig, two_pages(Cached));
+    kept(&rig, two_pages(Cached));
+    rig.soft.inject(Fault::Wedged, 0);
+    assert_eq!(refused(rig.device.submit(&[gpu(&bo, Access::Write)])).errno(), Errno::EIO);
+    assert_eq!(rig.device.reuse_stats().held, 0);
+    assert_eq!(bo.release().unwrap(), Released::Closed);
+    nothing_left(&rig);
+    rig.device.set_reuse_limit(1 << 20);
+    kept(&rig, two_pages(Cached));
+}
+
+#[test]
+fn an_unplugged_device_keeps_nothing_and_hands_nothing_out() {
+    let rig = rig("sim:glk");
+    let bo = used(&rig, two_pages(None));
+    kept(&rig, two_pages(None));
+    rig.soft.inject(Fault::Unplugged, 0);
+    assert_eq!(refused(rig.device.alloc(two_pages(None))).errno(), Errno::ENODEV);
+    assert_eq!(rig.device.reuse_stats().held, 0, "what the kernel does not answer for is let go");
+    assert_eq!(refused(bo.release()).errno(), Errno::ENODEV);
+    assert_eq!(rig.device.reuse_stats().held, 0);
+}
+
+#[test]
+fn what_the_platform_refuses_is_refused_although_something_is_kept() {
+    for (platform, caching) in [("dg2", Cached), ("dg2", None), ("i965gm", Cached)] {
+        let rig = rig(&format!("sim:{platform}"));
+        kept(&rig, AllocRequest::new(8192));
+        let error = refused(rig.device.alloc(two_pages(caching)));
+        assert!(matches!(error, Error::NotAvailable { .. }), "{platform} {caching}: {error}");
+    }
+}
+
+#[test]
+fn the_limit_is_kept_and_the_oldest_makes_room() {
+    let rig = super::rig("sim:glk");
+    rig.device.set_reuse_limit(3 * 8192);
+    let bos: Vec<_> = (0..5).map(|_| used(&rig, two_pages(None))).collect();
+    let handles: Vec<_> = bos.iter().map(Bo::handle).collect();
+    for bo in bos {
+        drop(bo);
+        assert!(rig.device.reuse_stats().held_bytes <= 3 * 8192);
+    }
+    let stats = rig.device.reuse_stats();
+    assert_eq!((stats.held, stats.held_bytes, stats.evicted), (3, 3 * 8192, 2));
+    assert_eq!(rig.counts().handles, 3);
+    let large = used(&rig, AllocRequest::new(4 * 8192).caching(None));
+    assert_eq!(large.release().unwrap(), Released::Closed, "larger than the limit");
+    assert!(gets(&rig, two_pages(None), handles[2]), "the first two are gone");
+    rig.device.set_reuse_limit(8192);
+    assert_eq!(rig.device.reuse_stats().held, 1);
+    rig.device.trim();
+    nothing_left(&rig);
+}
+
+#[test]
+fn what_nobody_wants_for_a_while_is_closed() {
+    let rig = rig("sim:glk");
+    rig.device.set_reuse_age(2);
+    kept(&rig, two_pages(None));
+    let allocate = || rig.device.alloc(AllocRequest::new(4096)).unwrap().close().unwrap();
+    allocate();
+    allocate();
+    assert_eq!((rig.device.reuse_stats().held, rig.device.reuse_stats().aged), (1, 0));
+    allocate();
+    assert_eq!((rig.device.reuse_stats().held, rig.device.reuse_stats().aged), (0, 1));
+    nothing_left(&rig);
+}
+
+#[test]
+fn the_last_of_device_and_bos_closes_what_is_kept() {
+    let rig = rig("sim:glk");
+    let bo = used(&rig, two_pages(None));
+    kept(&rig, two_pages(None));
+    let Rig { soft, device } = rig;
+    drop(device);
+    assert_eq!(soft.open_counts().handles, 2, "the BO is of a device that still is");
+    drop(bo);
+    assert_eq!(soft.open_counts(), OpenCounts::default());
+}
+
+/// The old life leaves dirty lines in the cache, by `store`; the new one's GPU overwrites them. Then the
+/// cache writes back what it has. What does the GPU read?
+#[track_caller]
+fn gpu_write_over_the_old_life(name: &str, caching: CachingMode, store: fn(&Rig, &Bo)) -> [u8; 8] {
+    let rig = rig(name);
+    let bo = rig.bo(caching, MmapMode::Wb);
+    let handle = bo.handle();
+    write(&bo, 4096, b"has pages");
+    rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+    store(&rig, &bo);
+    assert_eq!(bo.release().unwrap(), Released::Kept);
+
+    let bo = rig.device.alloc(two_pages(caching)).unwrap();
+    assert_eq!(bo.handle(), handle);
+    rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+    rig.soft.gpu_write(handle, PAGE_TABLE, 0, &NEW).unwrap();
+    rig.evict(&bo);
+    rig.gpu(&bo, PAGE_TABLE, 0)
+}
+
+#[test]
+fn lines_that_were_dirty_in_the_old_life_do_not_overwrite_the_new_ones_gpu_writes() {
+    for platform in ["glk", "bxt", "chv", "g45", "i965gm", "mtl"] {
+        let seen = gpu_write_over_the_old_life(&format!("sim:{platform}"), None, |_, bo| write(bo, 0, &OLD));
+        assert_eq!(seen, NEW, "{platform}");
+        // The twin: of these stores there is no mark, as if it were cleared on the way.
+        let seen = gpu_write_over_the_old_life(&format!("sim:{platform}"), None, |rig, bo| {
+            rig.raw_store(bo, MmapMode::Wb, 0, &OLD);
+        });
+        assert_eq!(seen, OLD, "{platform}");
+    }
+}
+
+#[test]
+fn lines_that_were_dirty_in_the_old_life_are_flushed_for_the_new_ones_first_reader() {
+    let rig = rig("sim:glk");
+    kept(&rig, two_pages(Cached));
+    // Snooped, so nothing was flushed; the new owner shows the whole BO.
+    let bo = rig.device.alloc(two_pages(Cached)).unwrap();
+    assert!(bo.dirty_lines() > 0);
+    assert_ne!(rig.display(&bo, 0), OLD);
+    let on_screen = bo.prepare_scanout().unwrap();
+    assert_eq!(on_screen.report().decision.verdict, Verdict::Flush);
+    assert_eq!((rig.display(&bo, 0), bo.dirty_lines()), (OLD, 0));
+}
+
+#[test]
+fn lines_that_were_stale_in_the_old_life_are_invalidated_in_the_new_one() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    write(&bo, 0, &OLD);
+    rig.device.submit(&[gpu(&bo, Access::Read)]).unwrap();
+    read(&bo, 0);
+    rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+    rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 0, &NEW).unwrap();
+    drop(bo);
+    let bo = rig.bo(None, MmapMode::Wb);
+    assert_eq!((rig.device.reuse_stats().hits, bo.stale_lines()), (1, 128));
+    assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0), OLD, "without the invalidate: older bytes");
+    assert_eq!(read(&bo, 0), NEW);
+}
+
+#[test]
+fn lines_cached_before_a_store_around_the_cache_are_not_trusted_in_the_new_life() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wc);
+    // Fetched by somebody who is not tracked, as by speculation.
+    assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0), [0; 8]);
+    write(&bo, 0, &OLD);
+    rig.device.submit(&[gpu(&bo, Access::Read)]).unwrap();
+    drop(bo);
+    let bo = rig.bo(None, MmapMode::Wb);
+    assert_eq!(rig.device.reuse_stats().hits, 1);
+    assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0), [0; 8], "without the invalidate: older bytes");
+    assert_eq!(read(&bo, 0), OLD);
+}
+
+#[test]
+fn stores_around_the_cache_in_the_old_life_are_drained_in_the_new_one() {
+    for (map, rule) in [(MmapMode::Wc, Rule::WcDrain), (MmapMode::Gtt, Rule::GttDrain)] {
+        let rig = rig("sim:glk");
+        let bo = rig.bo(None, map);
+        write(&bo, 0, &OLD);
+        drop(bo);
+        let bo = rig.device.alloc(two_pages(None)).unwrap();
+        assert_eq!(rig.device.reuse_stats().hits, 1);
+        assert_eq!(bo.map_mode(), MmapMode::Wc, "the choice starts anew, the mappings stay");
+        assert_ne!(rig.gpu(&bo, PAGE_TABLE, 0), OLD, "{map}: still on their way");
+        assert_eq!(prepared(&rig, gpu(&bo, Access::Read)), (Verdict::Drain, rule, 0));
+        assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), OLD, "{map}");
+    }
+}
+
+#[test]
+fn what_the_gpu_left_in_the_cache_in_the_old_life_is_flushed_in_the_new_one() {
+    for platform in ["tgl", "glk"] {
+        let rig = rig(&format!("sim:{platform}"));
+        let bo = used(&rig, two_pages(Cached));
+        rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+        rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 0, &NEW).unwrap();
+        drop(bo);
+        let bo = rig.device.alloc(two_pages(Cached)).unwrap();
+        assert_eq!(rig.device.reuse_stats().hits, 1);
+        assert_ne!(rig.display(&bo, 0), NEW, "{platform}");
+        let on_screen = bo.prepare_scanout().unwrap();
+        assert_eq!((on_screen.report().lines, rig.display(&bo, 0)), (128, NEW), "{platform}");
+    }
+}
+
+#[test]
+fn threads_that_reuse_each_others_objects_never_share_one_and_lose_no_line() {
+    const THREADS: u64 = 4;
+    const ROUNDS: u64 = 100;
+    for (platform, caching) in
+        [("glk", None), ("glk", Cached), ("tgl", Cached), ("jsl", Cached), ("mtl", None)]
+    {
+        let rig = super::rig(&format!("sim:{platform},adversary=on,seed=5"));
+        rig.device.set_reuse_limit(3 * 8192);
+        rig.device.set_reuse_age(8);
+        let owned = Mutex::new(HashSet::new());
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (rig, owned) = (&rig, &owned);
+                scope.spawn(move || {
+                    for round in 0..ROUNDS {
+                        let bo = rig.device.alloc(two_pages(caching)).unwrap();
+                        assert!(owned.lock().unwrap().insert(bo.handle()), "one object, two owners");
+                        bo.map(if round % 3 == 0 { MmapMode::Wc } else { MmapMode::Wb }).unwrap();
+                        let value = (thread * ROUNDS + round).to_le_bytes();
+                        write(&bo, round % 8 * 72, &value);
+                        rig.device.submit(&[gpu(&bo, Access::Read)]).unwrap();
+                        assert_eq!(rig.gpu(&bo, PAGE_TABLE, round % 8 * 72), value, "{platform} {caching}");
+                        rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+                        rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 4096, &value).unwrap();
+                        assert_eq!(read(&bo, 4096), value, "{platform} {caching}");
+                        // Left dirty for the next owner.
+                        write(&bo, 4096, &OLD);
+                        owned.lock().unwrap().remove(&bo.handle());
+                    }
+                });
+            }
+        });
+        let stats = rig.device.reuse_stats();
+        assert_eq!(stats.hits + stats.misses, THREADS * ROUNDS);
+        assert!(stats.hits > 0 && stats.held_bytes <= 3 * 8192, "{stats:?}");
+        rig.device.trim();
+        assert_eq!(rig.device.reuse_stats().held_bytes, 0);
+        nothing_left(&rig);
+    }
+}
