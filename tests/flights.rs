@@ -113,3 +113,28 @@ fn a_flight_that_leaves_the_object_is_an_error() {
     let error = object.begin_flight(LineRange::new(0, 257)).unwrap_err();
     assert!(matches!(error, Error::RangeOutOfBounds { size: 16384, .. }), "{error}");
 }
+
+#[test]
+fn what_the_gpu_is_told_to_write_stays_noted_until_somebody_waits() {
+    let object = tracked();
+    let take = || {
+        let mut flight = object.begin_flight(object.stale().all()).unwrap();
+        let taken = (flight.take_stale(|_| {}), flight.take_gpu_write());
+        assert_eq!(land([flight]), Landing::InMemory);
+        taken
+    };
+    let lines = LineRange::new(60, 70);
+    object.gpu_writes().tell();
+    object.stale().mark(lines).unwrap();
+    object.word().note_gpu_write();
+    for _ in 0..2 {
+        assert!(!object.gpu_writes().are_over());
+        assert_eq!(take(), (10, Taken::Pending));
+    }
+    assert_eq!(object.gpu_writes().wait(|| Err("timeout")), Err("timeout"));
+    assert_eq!(take(), (10, Taken::Pending), "the wait failed");
+    object.gpu_writes().wait_if_told(|| Ok::<_, Error>(())).unwrap();
+    assert_eq!(take(), (10, Taken::Pending));
+    assert_eq!(take(), (0, Taken::Nothing));
+    object.gpu_writes().wait_if_told(|| Err("asked to wait for nothing")).unwrap();
+}

@@ -1,8 +1,8 @@
 //! Making memory and caches right before an access: the one place where lines are flushed.
 //!
 //! [`settle`] takes the accesses that are about to happen, one per BO of a submission, or one alone;
-//! asks the policy about everything that is pending; and carries out what it demands with one pair
-//! of fences for all. What is not demanded stays pending: another reader may need it.
+//! asks the policy about everything that is pending; and carries out what it demands in one queue
+//! ([`run_queue`]), with one pair of fences for all. What is not demanded stays pending: another reader may need it.
 
 use super::Shared;
 use super::mapping::refusal_errno;
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::policy::driver::{CpuMemory, path_refusal};
 use crate::policy::pending::{self, Demands, flush_op, pending_flush};
 use crate::policy::{Decision, Path, Rule, Verdict, needs_invalidate};
-use crate::tracking::{Flight, Landing, Taken, land};
+use crate::tracking::{Fences, Flight, Taken, Tracked, Work, run_queue};
 use crate::units::LineRange;
 use crate::vocabulary::{Access, MocsClass};
 
@@ -35,15 +35,8 @@ pub(crate) struct Need<'a> {
 impl Need<'_> {
     /// What the policy demands for this access of what is pending.
     fn demands(&self) -> Demands {
-        let state = self.bo.tracked.word().state();
         let demands = pending::demands(self.bo.device.caps(), self.bo.level(), self.next, self.access);
-        Demands {
-            dirty: demands.dirty,
-            gpu_write: demands.gpu_write.filter(|_| state.has_gpu_write()),
-            stale: demands.stale.filter(|_| self.invalidate),
-            wc_stores: demands.wc_stores.filter(|_| state.has_wc_stores()),
-            gtt_stores: demands.gtt_stores.filter(|_| state.has_gtt_stores()),
-        }
+        Demands { stale: demands.stale.filter(|_| self.invalidate), ..demands }
     }
 
     /// Why nothing has to be done if nothing is pending.
@@ -82,63 +75,15 @@ impl Need<'_> {
 }
 
 /// One access whose demands are being carried out.
-struct Work<'a> {
+struct Task<'a> {
     need: Need<'a>,
     demands: Demands,
-    flight: Flight<'a>,
     report: FlushReport,
 }
 
-impl<'a> Work<'a> {
-    /// Announces the work; `None` if there is none.
-    fn begin(need: Need<'a>, report: FlushReport) -> Result<Option<Self>> {
-        let demands = need.demands();
-        if !demands.any() {
-            return Ok(None);
-        }
-        // What the GPU wrote may be anywhere in the object.
-        let lines = if demands.gpu_write.is_some() { need.bo.tracked.dirty().all() } else { need.lines };
-        let flight = need.bo.tracked.begin_flight(lines)?;
-        Ok(Some(Self { need, demands, flight, report }))
-    }
-
-    /// Whether lines will be flushed or invalidated, so that fences are needed.
-    fn has_lines(&self) -> bool {
-        let tracked = &self.need.bo.tracked;
-        let lines = self.flight.range();
-        self.demands.gpu_write.is_some()
-            || (self.demands.dirty.is_some() && tracked.dirty().any(lines))
-            || (self.demands.stale.is_some() && tracked.stale().any(lines))
-    }
-
-    /// Flushes, invalidates and drains.
-    fn carry_out(&mut self) -> Result<()> {
-        let bo = self.need.bo;
-        if self.demands.wc_stores.is_some() && self.flight.take_wc_stores() == Taken::Pending {
-            bo.drain(CpuMemory::Combining)?;
-            self.note(self.demands.wc_stores, 0);
-        }
-        if self.demands.gtt_stores.is_some() && self.flight.take_gtt_stores() == Taken::Pending {
-            bo.drain(CpuMemory::Aperture)?;
-            self.note(self.demands.gtt_stores, 0);
-        }
-        if self.demands.stale.is_some() {
-            let mut lines = Lines::new(bo, LineOp::Invalidate);
-            self.flight.take_stale(|run| lines.perform(run));
-            self.note(self.demands.stale, lines.end()?);
-        }
-        if self.demands.gpu_write.is_some() && self.flight.take_gpu_write() == Taken::Pending {
-            // Every line, the dirty ones among them.
-            self.flight.take_dirty(|_| {});
-            let mut lines = Lines::new(bo, LineOp::WriteBack);
-            lines.perform(self.flight.range());
-            self.note(self.demands.gpu_write, lines.end()?);
-        } else if self.demands.dirty.is_some() {
-            let mut lines = Lines::new(bo, flush_op(self.need.next, self.need.access));
-            self.flight.take_dirty(|run| lines.perform(run));
-            self.note(self.demands.dirty, lines.end()?);
-        }
-        Ok(())
+impl<'a> Task<'a> {
+    fn new(need: Need<'a>, step: Step) -> Self {
+        Self { need, demands: Demands::default(), report: FlushReport::new(step, need.idle(), 0) }
     }
 
     /// Notes in the report what was done.
@@ -151,18 +96,75 @@ impl<'a> Work<'a> {
     }
 }
 
+impl<'a> Work<'a> for Task<'a> {
+    fn object(&self) -> &'a Tracked {
+        &self.need.bo.tracked
+    }
+
+    fn prepare(&mut self) -> Result<Option<LineRange>> {
+        let bo = self.need.bo;
+        self.demands = self.need.demands();
+        let any = self.demands.any();
+        self.demands.gpu_write = self.demands.gpu_write.filter(|_| bo.tracked.word().state().has_gpu_write());
+        let has_gpu_write = self.demands.gpu_write.is_some();
+        if matches!(self.need.next, Path::Cpu(_)) || has_gpu_write || bo.device.is_conservative() {
+            bo.wait_for_gpu()?;
+        }
+        // What the GPU wrote may be anywhere in the object.
+        let lines = if has_gpu_write { bo.tracked.dirty().all() } else { self.need.lines };
+        Ok(any.then_some(lines))
+    }
+
+    fn carry_out(&mut self, flight: &mut Flight<'a>, fences: &mut Fences<'_>) -> Result<()> {
+        let bo = self.need.bo;
+        if self.demands.wc_stores.is_some() && flight.take_wc_stores() == Taken::Pending {
+            bo.drain(CpuMemory::Combining)?;
+            self.note(self.demands.wc_stores, 0);
+        }
+        if self.demands.gtt_stores.is_some() && flight.take_gtt_stores() == Taken::Pending {
+            bo.drain(CpuMemory::Aperture)?;
+            self.note(self.demands.gtt_stores, 0);
+        }
+        if self.demands.stale.is_some() {
+            let mut lines = Lines::new(bo, LineOp::Invalidate, fences);
+            flight.take_stale(|run| lines.perform(run));
+            let count = lines.end()?;
+            self.note(self.demands.stale, count);
+        }
+        if self.demands.gpu_write.is_some() && flight.take_gpu_write() == Taken::Pending {
+            // Every line, the dirty ones among them.
+            flight.take_dirty(|_| {});
+            let mut lines = Lines::new(bo, LineOp::WriteBack, fences);
+            lines.perform(flight.range());
+            let count = lines.end()?;
+            self.note(self.demands.gpu_write, count);
+        } else if self.demands.dirty.is_some() {
+            let mut lines = Lines::new(bo, flush_op(self.need.next, self.need.access), fences);
+            flight.take_dirty(|run| lines.perform(run));
+            let count = lines.end()?;
+            self.note(self.demands.dirty, count);
+            if count > 0 && bo.device.is_conservative() && !bo.tracked.gpu_writes().are_over() {
+                // They may have been marked for a write of the GPU that is still to come.
+                bo.tracked.dirty().mark_all();
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Runs of lines that one operation is performed on.
-struct Lines<'a> {
+struct Lines<'a, 'f, 'g> {
     bo: &'a Shared,
     op: LineOp,
+    fences: &'f mut Fences<'g>,
     mapping: Option<&'a Mapping>,
     count: u64,
     failed: Option<Error>,
 }
 
-impl<'a> Lines<'a> {
-    fn new(bo: &'a Shared, op: LineOp) -> Self {
-        Self { bo, op, mapping: None, count: 0, failed: None }
+impl<'a, 'f, 'g> Lines<'a, 'f, 'g> {
+    fn new(bo: &'a Shared, op: LineOp, fences: &'f mut Fences<'g>) -> Self {
+        Self { bo, op, fences, mapping: None, count: 0, failed: None }
     }
 
     fn perform(&mut self, run: LineRange) {
@@ -181,6 +183,7 @@ impl<'a> Lines<'a> {
             None => self.bo.flush_mapping()?,
         };
         self.mapping = Some(mapping);
+        self.fences.before_lines();
         mapping.lines(run, self.op)
     }
 
@@ -199,42 +202,11 @@ impl<'a> Lines<'a> {
 /// [`Error::NotAvailable`] for an access that cannot be; what mapping answers, if a BO must be mapped
 /// to be flushed, and what waiting answers. Then everything that was pending still is.
 pub(crate) fn settle(needs: &[Need<'_>], step: Step) -> Result<Vec<FlushReport>> {
-    for need in needs {
-        need.check()?;
-        // Before any flight begins: other threads wait for flights.
-        if matches!(need.next, Path::Cpu(_)) || need.demands().gpu_write.is_some() {
-            need.bo.wait_for_gpu()?;
-        }
+    needs.iter().try_for_each(Need::check)?;
+    let mut tasks: Vec<_> = needs.iter().map(|need| Task::new(*need, step)).collect();
+    run_queue(&mut tasks, &cacheops::fence)?;
+    for task in &tasks {
+        task.report.trace(task.need.bo.handle);
     }
-    let mut reports: Vec<_> = needs.iter().map(|need| FlushReport::new(step, need.idle(), 0)).collect();
-    loop {
-        let mut works = Vec::new();
-        for (place, (need, report)) in needs.iter().zip(&reports).enumerate() {
-            works.extend(Work::begin(*need, *report)?.map(|work| (place, work)));
-        }
-        let fenced = works.iter().any(|(_, work)| work.has_lines());
-        if fenced {
-            cacheops::fence();
-        }
-        for (_, work) in &mut works {
-            // An error drops the flights, which marks again what they took.
-            work.carry_out()?;
-        }
-        if fenced {
-            cacheops::fence();
-        }
-        for (place, work) in &works {
-            if let Some(report) = reports.get_mut(*place) {
-                *report = work.report;
-            }
-        }
-        match land(works.into_iter().map(|(_, work)| work.flight)) {
-            Landing::InMemory => break,
-            Landing::Again => tracing::debug!("another thread's flush failed: again"),
-        }
-    }
-    for (need, report) in needs.iter().zip(&reports) {
-        report.trace(need.bo.handle);
-    }
-    Ok(reports)
+    Ok(tasks.into_iter().map(|task| task.report).collect())
 }

@@ -21,7 +21,7 @@ pub(crate) use flush::{Need, settle};
 pub(crate) use reuse::close;
 
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -74,10 +74,6 @@ pub(crate) struct Object {
     /// Which owner of the handle this is.
     number: Number,
     maps: Mappings<Mapping>,
-    /// How many times the GPU was told to write.
-    gpu_writes: AtomicU64,
-    /// Up to which of these times somebody waited.
-    gpu_waited: AtomicU64,
     /// Whether others may know the object, by means that this library does not see.
     never_reuse: AtomicBool,
 }
@@ -99,8 +95,8 @@ impl Shared {
     /// Notes that the GPU writes the object through `mocs`.
     pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
         let (caps, level) = (self.device.caps(), self.level());
-        // Release pairs with the Acquire of `wait_for_gpu`: who counts this write waits after its note.
-        self.gpu_writes.fetch_add(1, Ordering::Release);
+        // Before the notes, so that who takes one knows that it is about a write to wait for.
+        self.tracked.gpu_writes().tell();
         let notes = notes_of_gpu_write(caps, level, mocs);
         if notes.gpu_write {
             self.tracked.word().note_gpu_write();
@@ -116,20 +112,12 @@ impl Shared {
 
     /// Waits until the GPU has written what it was told to write, if nobody did since.
     pub(crate) fn wait_for_gpu(&self) -> Result<()> {
-        // Acquire pairs with the Release of `note_gpu_write`, and of `wait_idle`.
-        if self.gpu_waited.load(Ordering::Acquire) < self.gpu_writes.load(Ordering::Acquire) {
-            self.wait_idle(-1)?;
-        }
-        Ok(())
+        self.tracked.gpu_writes().wait_if_told(|| self.device.drm.wait(self.handle, -1))
     }
 
     /// Waits until the GPU is done with the object.
     fn wait_idle(&self, timeout_ns: i64) -> Result<()> {
-        let told = self.gpu_writes.load(Ordering::Acquire);
-        self.device.drm.wait(self.handle, timeout_ns)?;
-        // Release pairs with the Acquire of `wait_for_gpu`: who skips the wait comes after it.
-        self.gpu_waited.fetch_max(told, Ordering::Release);
-        Ok(())
+        self.tracked.gpu_writes().wait(|| self.device.drm.wait(self.handle, timeout_ns))
     }
 }
 
@@ -178,8 +166,6 @@ impl Shared {
                 Origin::Created(_) => Past::Known,
                 Origin::Imported => Past::Unknown,
             }),
-            gpu_writes: AtomicU64::new(0),
-            gpu_waited: AtomicU64::new(0),
             never_reuse: AtomicBool::new(false),
         };
         Ok(Self { device: Arc::clone(device), object: Arc::new(object), ended: false })

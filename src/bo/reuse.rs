@@ -1,5 +1,6 @@
 //! How a BO ends, and begins again: what the last clone leaves behind.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -94,8 +95,8 @@ impl Bo {
             object.tracked.word().set_will_need().ok()?;
             // The mappings stay, and with them what is known of the lines that they brought into caches.
             object.maps.forget_choice();
-            // The GPU is idle. Relaxed, because nobody else has the object.
-            object.gpu_waited.store(object.gpu_writes.load(Ordering::Relaxed), Ordering::Relaxed);
+            // The kernel says that the GPU is idle.
+            let Ok(()) = object.tracked.gpu_writes().wait(|| Ok::<_, Infallible>(()));
             Some(Arc::new(Shared { device: Arc::clone(device), object, ended: false }))
         };
         device.registry.revive(handle, number, revive).map(Self::from_shared)

@@ -12,6 +12,7 @@
 
 use std::sync::PoisonError;
 
+use super::gpu_writes::GpuWrites;
 use super::lines::LineMap;
 use super::word::ObjectWord;
 use crate::error::Result;
@@ -25,6 +26,7 @@ pub struct Tracked {
     word: ObjectWord,
     dirty: LineMap,
     stale: LineMap,
+    gpu_writes: GpuWrites,
     flights: Flights,
 }
 
@@ -38,6 +40,7 @@ impl Tracked {
             word: ObjectWord::new(level),
             dirty: LineMap::new(size_bytes)?,
             stale: LineMap::new(size_bytes)?,
+            gpu_writes: GpuWrites::default(),
             flights: Flights::default(),
         })
     }
@@ -55,6 +58,11 @@ impl Tracked {
     /// The lines whose newest data may be in memory only.
     pub fn stale(&self) -> &LineMap {
         &self.stale
+    }
+
+    /// The GPU's writes.
+    pub fn gpu_writes(&self) -> &GpuWrites {
+        &self.gpu_writes
     }
 
     /// Announces a flush or an invalidate of lines in `range`.
@@ -161,15 +169,29 @@ impl<'a> Flight<'a> {
         self.object.dirty.take(self.range, visit)
     }
 
-    /// Takes the stale lines of the range: [`LineMap::take`].
-    pub fn take_stale(&mut self, visit: impl FnMut(LineRange)) -> u64 {
+    /// Takes the stale lines of the range: [`LineMap::take`]. If the GPU has been told to write and
+    /// nobody waited since, they stay marked, too: what it writes makes them stale again.
+    pub fn take_stale(&mut self, mut visit: impl FnMut(LineRange)) -> u64 {
         self.took.stale = true;
-        self.object.stale.take(self.range, visit)
+        let Tracked { stale, gpu_writes, .. } = self.object;
+        stale.take(self.range, |run| {
+            // After the take: a mark that was taken finds the write that it is about.
+            if !gpu_writes.are_over() {
+                let _ = stale.mark(run);
+            }
+            visit(run);
+        })
     }
 
-    /// Takes the note that the GPU wrote into the LLC: the whole object has to be flushed.
+    /// Takes the note that the GPU wrote into the LLC: the whole object has to be flushed. If the GPU
+    /// has been told to write and nobody waited since, the note stays, too.
     pub fn take_gpu_write(&mut self) -> Taken {
-        let pending = self.object.word.take_gpu_write().has_gpu_write();
+        let Tracked { word, gpu_writes, .. } = self.object;
+        let pending = word.take_gpu_write().has_gpu_write();
+        // After the take, as in `take_stale`.
+        if pending && !gpu_writes.are_over() {
+            word.note_gpu_write();
+        }
         self.took.gpu_write |= pending;
         Taken::new(pending)
     }
@@ -206,7 +228,7 @@ impl Drop for Flight<'_> {
         }
         // First give back, then end: who waits for this flight finds the lines when it looks again.
         // The range was checked when the flight began.
-        let Tracked { word, dirty, stale, flights } = self.object;
+        let Tracked { word, dirty, stale, flights, gpu_writes: _ } = self.object;
         if self.took.dirty {
             let _ = dirty.mark(self.range);
         }

@@ -10,7 +10,7 @@
 //!   its store may be taken, and its line flushed, before the data is there.
 //! - **Who needs memory to be current** (submit, scanout pin, export): [`ObjectWord::begin_submit`];
 //!   [`Tracked::begin_flight`]; take the lines and the noted stores from the [`Flight`]; flush and drain;
-//!   fence; [`land`]. Only then is memory current, also with regard to lines that another thread took
+//!   fence; [`land`]. [`run_queue`] does so for several objects at once. Only then is memory current, also with regard to lines that another thread took
 //!   and is still flushing.
 //! - **Who reads through the cache**: [`ObjectWord::begin_read`]; a flight as above that takes the
 //!   stale lines and invalidates them, after the GPU is done; [`land`]; the loads; then
@@ -22,9 +22,11 @@
 
 mod blocked;
 mod flight;
+mod gpu_writes;
 mod layout;
 mod lines;
 mod mappings;
+mod queue;
 mod registry;
 mod reuse;
 mod state;
@@ -32,8 +34,10 @@ mod word;
 
 pub use blocked::Blocked;
 pub use flight::{Flight, Landing, Taken, Tracked, land};
+pub use gpu_writes::GpuWrites;
 pub use lines::LineMap;
 pub use mappings::{Mappings, Past};
+pub use queue::{Fences, Work, run_queue};
 pub use registry::{GivenBack, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;

@@ -1,0 +1,303 @@
+//! A write of the GPU against who makes memory or the cache right for a reader.
+//!
+//! The GPU writes some time after it was told to, at the latest when somebody waits for it. Invariant: who
+//! reads after a submission has ended waits for its write, and finds the lines that the write made dirty
+//! in the LLC, or stale in the cache, still to be flushed or invalidated, also if somebody else flushed or
+//! invalidated between the ioctl and the write; who does not wait because somebody did sees the write.
+//! Preemption bound: none. Time: 0.3 s.
+#![cfg(loom)]
+
+use std::convert::Infallible;
+
+use gem_coherency::error::Result;
+use gem_coherency::tracking::{Fences, Flight, GpuWrites, Landing, Taken, Tracked, Work, land, run_queue};
+use gem_coherency::units::LineRange;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::thread;
+use loom_tests::{Object, check};
+
+/// Where the GPU's writes go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum To {
+    /// Into the LLC: memory is old until somebody flushes.
+    Llc,
+    /// To memory: the CPU's cache is old until somebody invalidates.
+    Memory,
+}
+
+/// An object of one line, and a GPU that was given a batch or not.
+struct Bo {
+    object: Object,
+    to: To,
+    batch: AtomicU64,
+}
+
+impl Bo {
+    fn new(to: To) -> Arc<Self> {
+        Arc::new(Self { object: Object::new(1), to, batch: AtomicU64::new(0) })
+    }
+
+    /// The notes about a write.
+    fn note(&self) {
+        match self.to {
+            To::Llc => self.object.tracked.word().note_gpu_write(),
+            To::Memory => self.object.tracked.stale().mark_all(),
+        }
+    }
+
+    /// EXECBUFFER2; orders nothing by itself.
+    fn ioctl(&self) {
+        self.batch.store(1, Ordering::Relaxed);
+    }
+
+    /// GEM_WAIT: what was submitted is written now.
+    fn kernel_wait(&self) -> Result<(), Infallible> {
+        if self.batch.load(Ordering::Relaxed) == 1 {
+            match self.to {
+                To::Llc => self.object.memory.store(0, 1),
+                To::Memory => self.object.memory.gpu_store(0, 1),
+            }
+        }
+        Ok(())
+    }
+
+    /// A submission as [`gem_coherency::device::Device::begin_submit`] has it.
+    fn submit(&self) {
+        self.object.tracked.gpu_writes().tell();
+        self.note();
+        self.ioctl();
+        self.object.tracked.gpu_writes().tell();
+        self.note();
+    }
+
+    /// Makes everything right for a reader; returns what it reads.
+    fn read(&self) -> u64 {
+        run_queue(&mut [Task(self)], &|| ()).expect("nothing fails");
+        match self.to {
+            To::Llc => self.object.memory.gpu_load(0),
+            To::Memory => self.object.memory.load(0),
+        }
+    }
+}
+
+/// A reader. Line operations happen at once: the fences are the business of `flush_queue`.
+struct Task<'a>(&'a Bo);
+
+impl<'a> Work<'a> for Task<'a> {
+    fn object(&self) -> &'a Tracked {
+        &self.0.object.tracked
+    }
+
+    fn prepare(&mut self) -> Result<Option<LineRange>> {
+        let Ok(()) = self.object().gpu_writes().wait_if_told(|| self.0.kernel_wait());
+        Ok(Some(self.object().dirty().all()))
+    }
+
+    fn carry_out(&mut self, flight: &mut Flight<'a>, _: &mut Fences<'_>) -> Result<()> {
+        let memory = &self.0.object.memory;
+        match flight.take_gpu_write() {
+            Taken::Pending => memory.flush(flight.range()),
+            Taken::Nothing => {}
+        }
+        flight.take_stale(|run| memory.invalidate(run));
+        Ok(())
+    }
+}
+
+/// One thread submits by `submit`, the other one reads by `read`; then both are done, and it reads again.
+fn model(to: To, submit: fn(&Bo), read: fn(&Bo)) {
+    check(None, move || {
+        let bo = Bo::new(to);
+        let submitter = thread::spawn({
+            let bo = Arc::clone(&bo);
+            move || submit(&bo)
+        });
+        read(&bo);
+        submitter.join().unwrap();
+        assert_eq!(bo.read(), 1, "the write was forgotten");
+    });
+}
+
+fn reads(bo: &Bo) {
+    // 0 or 1: nothing orders it.
+    bo.read();
+}
+
+#[test]
+fn a_flush_between_the_ioctl_and_the_write_leaves_the_note() {
+    model(To::Llc, Bo::submit, reads);
+}
+
+#[test]
+fn an_invalidate_between_the_ioctl_and_the_write_leaves_the_marks() {
+    model(To::Memory, Bo::submit, reads);
+}
+
+/// As [`Bo::submit`], but what is counted comes after what is noted.
+fn note_first(bo: &Bo) {
+    bo.ioctl();
+    bo.note();
+    bo.object.tracked.gpu_writes().tell();
+}
+
+#[test]
+#[should_panic(expected = "the write was forgotten")]
+fn a_flush_takes_a_note_whose_write_was_not_told_yet() {
+    model(To::Llc, note_first, reads);
+}
+
+#[test]
+#[should_panic(expected = "the write was forgotten")]
+fn an_invalidate_takes_marks_whose_write_was_not_told_yet() {
+    model(To::Memory, note_first, reads);
+}
+
+#[test]
+#[should_panic(expected = "the write was forgotten")]
+fn taking_marks_without_a_look_at_the_gpu_forgets_the_write() {
+    model(To::Memory, Bo::submit, |bo| {
+        let Ok(()) = bo.object.tracked.gpu_writes().wait_if_told(|| bo.kernel_wait());
+        let flight = bo.object.begin_flight();
+        bo.object.tracked.stale().take(flight.range(), |run| bo.object.memory.invalidate(run));
+        assert_eq!(land([flight]), Landing::InMemory);
+    });
+}
+
+#[test]
+#[should_panic(expected = "the write was forgotten")]
+fn a_submission_that_notes_before_the_ioctl_alone_is_forgotten() {
+    let submit = |bo: &Bo| {
+        bo.object.tracked.gpu_writes().tell();
+        bo.note();
+        bo.ioctl();
+    };
+    model(To::Llc, submit, reads);
+}
+
+/// The counters, as the library has them and as twins.
+trait Counters: Default + Send + Sync + 'static {
+    fn tell(&self);
+    fn are_over(&self) -> bool;
+    fn wait(&self, wait: impl FnOnce());
+}
+
+impl Counters for GpuWrites {
+    fn tell(&self) {
+        self.tell();
+    }
+
+    fn are_over(&self) -> bool {
+        self.are_over()
+    }
+
+    fn wait(&self, wait: impl FnOnce()) {
+        let waited = || {
+            wait();
+            Ok::<_, Infallible>(())
+        };
+        let Ok(()) = self.wait(waited);
+    }
+}
+
+/// The same protocol; `RELAXED` says which counter has lost its ordering: 0 told, 1 waited.
+struct Weak<const RELAXED: usize>([AtomicU64; 2]);
+
+impl<const RELAXED: usize> Default for Weak<RELAXED> {
+    fn default() -> Self {
+        Self([AtomicU64::new(0), AtomicU64::new(0)])
+    }
+}
+
+impl<const RELAXED: usize> Weak<RELAXED> {
+    fn load(&self, which: usize) -> u64 {
+        let ordering = if which == RELAXED { Ordering::Relaxed } else { Ordering::Acquire };
+        self.0[which].load(ordering)
+    }
+
+    fn raise(&self, which: usize, value: u64) {
+        let ordering = if which == RELAXED { Ordering::Relaxed } else { Ordering::Release };
+        self.0[which].fetch_max(value, ordering);
+    }
+}
+
+impl<const RELAXED: usize> Counters for Weak<RELAXED> {
+    fn tell(&self) {
+        self.raise(0, 1);
+    }
+
+    fn are_over(&self) -> bool {
+        self.load(1) >= self.load(0)
+    }
+
+    fn wait(&self, wait: impl FnOnce()) {
+        let told = self.load(0);
+        wait();
+        self.raise(1, told);
+    }
+}
+
+/// One thread submits; the other one waits once it knows of the write.
+fn counted<C: Counters>() {
+    check(None, || {
+        let shared = Arc::new((C::default(), Bo::new(To::Memory)));
+        let submitter = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                shared.1.ioctl();
+                shared.0.tell();
+            }
+        });
+        if !shared.0.are_over() {
+            shared.0.wait(|| {
+                let Ok(()) = shared.1.kernel_wait();
+            });
+            let seen = shared.1.object.memory.gpu_load(0);
+            assert_eq!(seen, 1, "the kernel did not know what to wait for");
+        }
+        submitter.join().unwrap();
+    });
+}
+
+#[test]
+fn who_counts_a_write_waits_for_it() {
+    counted::<GpuWrites>();
+}
+
+#[test]
+#[should_panic(expected = "the kernel did not know what to wait for")]
+fn a_relaxed_count_of_writes_waits_before_the_ioctl() {
+    counted::<Weak<0>>();
+}
+
+/// Of a write that was submitted, one thread waits; the other one waits or need not.
+fn waited<C: Counters>() {
+    check(None, || {
+        let shared = Arc::new((C::default(), Bo::new(To::Memory)));
+        shared.1.ioctl();
+        shared.0.tell();
+        let waiter = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                shared.0.wait(|| {
+                    let Ok(()) = shared.1.kernel_wait();
+                });
+            }
+        });
+        if shared.0.are_over() {
+            assert_eq!(shared.1.object.memory.gpu_load(0), 1, "over, and not to be seen");
+        }
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn who_finds_that_another_thread_waited_sees_the_write() {
+    waited::<GpuWrites>();
+}
+
+#[test]
+#[should_panic(expected = "over, and not to be seen")]
+fn a_relaxed_count_of_waits_goes_on_before_the_write() {
+    waited::<Weak<1>>();
+}
