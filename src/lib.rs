@@ -12,7 +12,7 @@
 //!
 //! ```text
 //! L6  gemtool
-//! L5  device -> bo -> access
+//! L5  device -> bo -> access         model (explorer)
 //! L4  drm: the uAPI boundary; node (a real /dev/dri file) | soft (a software i915)
 //! L3  tracking: the object word, the line maps, flights
 //! L2  policy: the rules, once
@@ -29,6 +29,7 @@ pub mod device;
 pub mod drm;
 pub mod error;
 pub mod hierarchy;
+pub mod model;
 pub mod platform;
 pub mod policy;
 mod sync;

@@ -66,6 +66,11 @@ assumptions! {
     GpuCachesEndWithBatch = "gpu-caches-end-with-batch", "A10":
         "The GPU's own caches are empty of an object's bytes between batches.",
         "intel_engine emit_flush, emit_fini_breadcrumb: every request invalidates before and flushes after";
+    OwnUncachedSnoops = "own-uncached-snoops", "A11":
+        "On Meteor Lake the CPU's WC and UC accesses find dirty lines and drop stale ones in its own caches, although \
+         the GPU shares none.",
+        "objects start cached there, and their acquired pages are not flushed, although they can be mapped WC \
+         (0fbcf57077c4); Intel SDM volume 3, 12.12.4";
 }
 
 /// Which assumptions are held.
@@ -76,9 +81,18 @@ impl Assumptions {
     /// All of them.
     pub const ALL: Self = Self(!0);
 
+    /// What this library assumes: all but [`Assumption::OwnUncachedSnoops`], on which only the kernel
+    /// relies.
+    pub const LIBRARY: Self = Self::ALL.without(Assumption::OwnUncachedSnoops);
+
     /// These without `assumption`.
     pub const fn without(self, assumption: Assumption) -> Self {
         Self(self.0 & !(1 << assumption as u16))
+    }
+
+    /// What is in both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
     }
 
     /// Whether `assumption` is held.

@@ -87,9 +87,9 @@ pub struct Hardware {
 }
 
 impl Hardware {
-    /// Hardware with these capabilities, of which everything is assumed.
+    /// Hardware with these capabilities, of which is assumed what this library assumes.
     pub const fn new(caps: Caps) -> Self {
-        Self { caps, held: Assumptions::ALL }
+        Self { caps, held: Assumptions::LIBRARY }
     }
 
     /// The same hardware without `assumption`.

@@ -56,6 +56,11 @@ impl Route {
             (Self::CpuCached, _) => Some(View::Allocating),
             (Self::CpuUncached, _) if llc && held.hold(Assumption::LlcUncachedSnoops) => Some(View::Evicting),
             (Self::Aperture, _) if llc && held.hold(Assumption::LlcApertureSnoops) => Some(View::Evicting),
+            (Self::CpuUncached, _)
+                if hardware.has(Caps::PAT_AT_CREATE) && held.hold(Assumption::OwnUncachedSnoops) =>
+            {
+                Some(View::Evicting)
+            }
             (Self::CpuUncached | Self::Aperture, _) => Some(View::Around),
             (Self::Gpu(mocs), _) if llc => Some(shared_cache(hardware, level, mocs, access)),
             (Self::Gpu(_), _) => Some(own_cache(hardware, level, access)),

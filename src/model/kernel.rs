@@ -1,0 +1,184 @@
+//! The kernel's object in the model: its reachable states by number, and every event's outcome.
+
+use std::collections::HashMap;
+
+use super::mutant::Mutation;
+use super::property::Invariant;
+use super::world::KERNEL_STATES;
+use crate::error::{Error, Result};
+use crate::platform::Caps;
+use crate::policy::Rule;
+use crate::policy::kernel::{self, Action, Backing, Effect, Event, KernelRules, Refusal, Snapshot};
+use crate::vocabulary::Coherency;
+
+/// What an event leads to.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    /// The object's next state.
+    pub(super) next: u16,
+    /// What is issued.
+    pub(super) effects: Vec<Effect>,
+    /// The rule that decided.
+    pub(super) rule: Rule,
+    /// Whether pages come in.
+    pub(super) acquires: bool,
+    /// Whether pages go.
+    pub(super) releases: bool,
+}
+
+/// Every state of one object that can be reached, with every event's outcome.
+#[derive(Debug)]
+pub(super) struct Object {
+    states: Vec<Snapshot>,
+    outcomes: Vec<Vec<Option<Outcome>>>,
+    /// A state that breaks one of the kernel's own invariants, by number.
+    pub(super) broken: HashMap<u16, Invariant>,
+}
+
+impl Object {
+    /// The object that starts as `first`.
+    ///
+    /// # Errors
+    /// [`Error::BadSize`] if it has more states than the model has room for.
+    pub(super) fn new(
+        caps: Caps,
+        rules: &KernelRules,
+        first: Snapshot,
+        mutation: Mutation,
+        refuses: impl Fn(Event) -> bool,
+    ) -> Result<Self> {
+        let mut object = Self { states: vec![first], outcomes: Vec::new(), broken: HashMap::new() };
+        let mut numbers = HashMap::from([(first, 0_u16)]);
+        while let Some(&before) = object.states.get(object.outcomes.len()) {
+            let mut outcomes = Vec::with_capacity(Event::ALL.len());
+            for &event in Event::ALL {
+                let step = match kernel::step(caps, rules, before, event) {
+                    Ok(_) if refuses(event) => None,
+                    Ok(step) => Some(step),
+                    Err(Refusal { .. }) => None,
+                };
+                let outcome = match step {
+                    None => None,
+                    Some(step) => {
+                        let next = marking(before, step.next, step.rule, mutation);
+                        let number = *numbers.entry(next).or_insert_with(|| {
+                            object.states.push(next);
+                            (object.states.len() - 1) as u16
+                        });
+                        Some(Outcome {
+                            next: number,
+                            effects: effects(&step, mutation),
+                            rule: step.rule,
+                            acquires: !before.pages && next.pages,
+                            releases: before.pages && !next.pages,
+                        })
+                    }
+                };
+                outcomes.push(outcome);
+            }
+            if object.states.len() > KERNEL_STATES {
+                let size = object.states.len() as u64;
+                return Err(Error::BadSize { size, why: "more states of an object than the model numbers" });
+            }
+            if let Some(invariant) = broken(caps, rules, first, before) {
+                object.broken.insert(object.outcomes.len() as u16, invariant);
+            }
+            object.outcomes.push(outcomes);
+        }
+        Ok(object)
+    }
+
+    /// The state of that number.
+    pub(super) fn state(&self, number: u16) -> &Snapshot {
+        // Numbers are made here only, and kept whole by packing.
+        &self.states[usize::from(number)]
+    }
+
+    /// What an event leads to; `None` if it is refused.
+    pub(super) fn outcome(&self, number: u16, event: Event) -> Option<&Outcome> {
+        self.outcomes.get(usize::from(number))?.get(place(event))?.as_ref()
+    }
+}
+
+/// The event's place in [`Event::ALL`].
+fn place(event: Event) -> usize {
+    match event {
+        Event::Acquire => 0,
+        Event::Release => 1,
+        Event::Fault => 2,
+        Event::SetDomainCpu(access) => 3 + access as usize,
+        Event::SetDomainGtt(access) => 5 + access as usize,
+        Event::SetDomainWc(access) => 7 + access as usize,
+        Event::SetCaching(mode) => 9 + mode as usize,
+        Event::Pread => 12,
+        Event::Pwrite { partial, awake } => 13 + usize::from(!awake) * 2 + usize::from(partial),
+        Event::Exec(access) => 17 + access as usize,
+        Event::AddFramebuffer => 19,
+        Event::RemoveFramebuffer => 20,
+        Event::PinDisplay => 21,
+        Event::UnpinDisplay => 22,
+        Event::SwFinish => 23,
+        Event::DirtyFb => 24,
+        Event::DmaBufBegin(access) => 25 + access as usize,
+        Event::DmaBufEnd => 27,
+        Event::Suspend => 28,
+        Event::Hibernate => 29,
+        Event::Resume { bound } => 30 + usize::from(bound),
+    }
+}
+
+/// The next state, without the mark that the rule sets if it was taken away.
+fn marking(before: Snapshot, next: Snapshot, rule: Rule, mutation: Mutation) -> Snapshot {
+    if rule == Rule::LevelChange && mutation.lacks(rule) {
+        return Snapshot { dirty: before.dirty, ..next };
+    }
+    next
+}
+
+/// What is issued, after the mutation.
+fn effects(step: &kernel::Step, mutation: Mutation) -> Vec<Effect> {
+    let kept = |effect: &Effect| match mutation {
+        Mutation::Without(rule) => effect.rule != rule,
+        Mutation::NoAsyncFlush => effect.action != Action::FlushAsync,
+        Mutation::None | Mutation::Planted(_) => true,
+    };
+    let mut effects: Vec<Effect> = step.effects.iter().filter(kept).collect();
+    if step.effects.iter().next().is_none() && mutation.lacks(step.rule) && step.next.pages {
+        // The rule spares a flush: without it the flush is done.
+        effects.push(Effect { action: Action::FlushSync, rule: step.rule });
+    }
+    effects
+}
+
+/// The kernel's own invariant that `state` breaks, of an object that began as `first`.
+///
+/// Source: kernel-doc of cache_dirty (df94fd05e69e).
+fn broken(caps: Caps, rules: &KernelRules, first: Snapshot, state: Snapshot) -> Option<Invariant> {
+    let tracked = state.backing == Backing::Shmem
+        && state.user_pat.is_none()
+        && !caps.intersects(Caps::LLC | Caps::DISCRETE);
+    if !tracked {
+        return None;
+    }
+    let uncached = !state.coherent.contains(Coherency::WRITE);
+    if uncached && !state.pages && !state.dirty {
+        return Some(Invariant::StartsDirty);
+    }
+    let was_flushed_or_left = state != first;
+    if rules.release_marks_dirty && !state.pages && !state.dirty && was_flushed_or_left && first.dirty {
+        return Some(Invariant::ReleasedDirty);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_has_its_place() {
+        for (index, &event) in Event::ALL.iter().enumerate() {
+            assert_eq!(place(event), index, "{event}");
+        }
+    }
+}

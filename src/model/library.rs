@@ -1,0 +1,335 @@
+//! The library on top of the kernel: what `bo` and `device` do, line by line, with the decisions of
+//! [`crate::policy::pending`] that they take.
+
+use super::answers::Answer;
+use super::condition::Condition;
+use super::log::{Deed, Log};
+use super::mutant::{Mutant, Mutation};
+use super::setting::Caller;
+use super::system::{Stop, System};
+use super::world::{
+    Book, Buffer, GRANULES, LINES, LineSet, Owed, Value, Window, World, granules, is_partial, line_of,
+};
+use crate::cacheops::LineOp;
+use crate::hierarchy::Line;
+use crate::policy::Decision;
+use crate::policy::driver::{CpuMemory, Path, cpu_memory, needs_flush_of_zeroes, path_refusal};
+use crate::policy::kernel::{Backing, Event};
+use crate::policy::pending::{cached_path, flush_op, notes_of_gpu_write, notes_of_store};
+use crate::vocabulary::{Access, CacheLevel, Coherency, Domains, MmapMode, MocsClass};
+
+impl System {
+    /// Whether accesses are guarded line by line.
+    pub(super) fn guards_lines(&self) -> bool {
+        self.setting.caller == Caller::Library
+    }
+
+    /// What the library knows of a new object.
+    pub(super) fn first_book(&self) -> Book {
+        if !self.guards_lines() {
+            return Book::default();
+        }
+        let first = *self.kernel.state(0);
+        let zeroes = needs_flush_of_zeroes(self.caps(), &self.setting.rules, first);
+        let stay = zeroes.is_needed() && !self.setting.mutation.lacks(zeroes.rule);
+        Book {
+            dirty: if stay { LineSet::ALL } else { LineSet::NONE },
+            written_around: self.backing() == Backing::Import,
+            ..Book::default()
+        }
+    }
+
+    /// What the library does before an access.
+    pub(super) fn library_open(
+        &self,
+        world: &mut World,
+        window: Window,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        self.close_window(world);
+        match window {
+            Window::Closed => {}
+            Window::Cpu { mode, access, line } => {
+                if !self.can_map(world, mode) {
+                    return Err(Stop::Impossible);
+                }
+                self.map(world, mode);
+                let lines = LineSet::one(line);
+                self.settle(world, Path::Cpu(mode), access, lines, access == Access::Read, log)?;
+                if access == Access::Write && self.memory.mutation.is(Mutant::FlushBeforeStore) {
+                    self.fault(world, log)?;
+                    self.flush_now(world, lines, LineOp::Flush);
+                }
+            }
+            Window::Gpu { mocs, access } => {
+                self.settle(world, Path::Gpu(mocs), access, LineSet::ALL, false, log)?;
+                if access == Access::Write {
+                    self.note_gpu_write(world, mocs);
+                }
+                self.event(world, Event::Exec(access), log)?;
+            }
+            Window::Display => {
+                if path_refusal(self.caps(), self.level(world), Path::Display).is_some() {
+                    return Err(Stop::Impossible);
+                }
+                self.settle(world, Path::Display, Access::Read, LineSet::ALL, false, log)?;
+                if self.is_shown_unflushed(world) {
+                    return Err(Stop::Impossible);
+                }
+                if !self.snapshot(world).framebuffer {
+                    self.event(world, Event::AddFramebuffer, log)?;
+                }
+                if !self.snapshot(world).pinned {
+                    self.event(world, Event::PinDisplay, log)?;
+                }
+            }
+        }
+        world.window = window;
+        Ok(())
+    }
+
+    /// Whether the display would show what the kernel does not know to be dirty, where the caller
+    /// keeps from that.
+    pub(super) fn is_shown_unflushed(&self, world: &World) -> bool {
+        let snapshot = self.snapshot(world);
+        let forgotten = !snapshot.dirty && snapshot.level == CacheLevel::Wt && snapshot.user_pat.is_none();
+        let saved = !snapshot.pages;
+        self.setting.kept.keep(Condition::WtShownClean)
+            && forgotten
+            && (saved || (0..LINES).any(|line| self.is_newer_in_cache(world, line)))
+    }
+
+    /// Whether some byte of a line is newer in the cache than in memory.
+    fn is_newer_in_cache(&self, world: &World, line: usize) -> bool {
+        world.lines[line] == Line::Dirty
+            && granules(line).any(|granule| world.cache[granule] != world.memory[granule])
+    }
+
+    /// Ends what is open; what the GPU was told to write is noted again.
+    fn close_window(&self, world: &mut World) {
+        if let Window::Gpu { mocs, access: Access::Write } = world.window {
+            self.note_gpu_write(world, mocs);
+        }
+        world.window = Window::Closed;
+    }
+
+    /// A mapping of that mode is there from now on.
+    fn map(&self, world: &mut World, mode: MmapMode) {
+        let cached = cpu_memory(self.level(world), mode) == CpuMemory::Cached;
+        if !cached || world.book.cached_map {
+            return;
+        }
+        world.book.cached_map = true;
+        if world.book.written_around && !self.memory.mutation.is(Mutant::LateMapForgets) {
+            world.book.stale = LineSet::ALL;
+        }
+    }
+
+    /// Memory of `lines` was written around the CPU's caches.
+    fn note_written_around(&self, world: &mut World, lines: LineSet) {
+        world.book.written_around = true;
+        if world.book.cached_map {
+            world.book.stale = world.book.stale.with(lines);
+        }
+    }
+
+    fn note_gpu_write(&self, world: &mut World, mocs: MocsClass) {
+        if self.memory.mutation.is(Mutant::GpuWriteNotNoted) {
+            return;
+        }
+        let notes = notes_of_gpu_write(self.caps(), self.level(world), mocs);
+        world.book.gpu_write |= notes.gpu_write;
+        if notes.stale {
+            self.note_written_around(world, LineSet::ALL);
+        }
+    }
+
+    /// A store through a guard.
+    pub(super) fn library_store(
+        &self,
+        world: &mut World,
+        mode: MmapMode,
+        granule: usize,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let line = LineSet::one(line_of(granule));
+        let cached = cpu_memory(self.level(world), mode) == CpuMemory::Cached;
+        if cached && !world.book.stale.and(line).is_empty() {
+            if is_partial(granule) && !self.memory.mutation.is(Mutant::PartialStoreKeepsStale) {
+                self.settle(world, Path::Cpu(mode), Access::Write, line, true, log)?;
+            }
+            world.book.stale = world.book.stale.without(line);
+        }
+        self.store_on(world, Path::Cpu(mode), granule, log)?;
+        let notes = notes_of_store(self.caps(), self.level(world), mode);
+        if notes.dirty && !self.memory.mutation.is(Mutant::FlushBeforeStore) {
+            world.book.dirty = world.book.dirty.with(line);
+        }
+        world.book.wc_stores |= notes.wc_stores;
+        world.book.gtt_stores |= notes.gtt_stores;
+        if notes.stale {
+            self.note_written_around(world, line);
+        }
+        Ok(())
+    }
+
+    /// What is pending under the level that goes, before SET_CACHING.
+    pub(super) fn leave_level(&self, world: &mut World, _log: &mut impl Log) -> Result<(), Stop> {
+        if !self.guards_lines() {
+            return Ok(());
+        }
+        self.close_window(world);
+        if std::mem::take(&mut world.book.wc_stores) {
+            self.drain(world, Buffer::Combining);
+        }
+        if std::mem::take(&mut world.book.gtt_stores) {
+            self.drain(world, Buffer::Aperture);
+        }
+        if std::mem::take(&mut world.book.gpu_write) {
+            world.book.dirty = LineSet::ALL;
+        }
+        Ok(())
+    }
+
+    /// Makes memory and caches right before an access: what `bo::flush` does.
+    fn settle(
+        &self,
+        world: &mut World,
+        next: Path,
+        access: Access,
+        range: LineSet,
+        invalidate: bool,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let level = self.level(world);
+        let Answer { demands, spared } = self.answers.get(level, next, access);
+        for decision in spared.iter().flatten() {
+            log.deed(Deed::LibrarySpared(*decision));
+        }
+        if let Some(decision) = demands.wc_stores
+            && std::mem::take(&mut world.book.wc_stores)
+        {
+            self.drain(world, Buffer::Combining);
+            log.deed(Deed::Library(decision, 0));
+        }
+        if let Some(decision) = demands.gtt_stores
+            && std::mem::take(&mut world.book.gtt_stores)
+        {
+            self.drain(world, Buffer::Aperture);
+            log.deed(Deed::Library(decision, 0));
+        }
+        if let Some(decision) = demands.stale.filter(|_| invalidate) {
+            let lines = world.book.stale.and(range);
+            world.book.stale = world.book.stale.without(lines);
+            self.perform(world, decision, lines, LineOp::Invalidate, log)?;
+        }
+        if let Some(decision) = demands.gpu_write
+            && std::mem::take(&mut world.book.gpu_write)
+        {
+            world.book.dirty = LineSet::NONE;
+            self.perform(world, decision, LineSet::ALL, LineOp::WriteBack, log)?;
+        } else if let Some(decision) = demands.dirty {
+            let lines = world.book.dirty.and(range);
+            world.book.dirty = world.book.dirty.without(lines);
+            self.perform(world, decision, lines, flush_op(next, access), log)?;
+        }
+        if let Mutation::Without(_) = self.setting.mutation {
+            self.do_what_is_spared(world, spared, range, log)?;
+        }
+        Ok(())
+    }
+
+    /// Without a rule that spares a flush, the flush is done.
+    fn do_what_is_spared(
+        &self,
+        world: &mut World,
+        spared: &[Option<Decision>],
+        range: LineSet,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let mutation = self.setting.mutation;
+        for decision in spared.iter().flatten().filter(|decision| mutation.lacks(decision.rule)) {
+            self.perform(world, *decision, range, LineOp::Flush, log)?;
+        }
+        Ok(())
+    }
+
+    /// Performs one operation on lines, through a mapping, between two fences.
+    fn perform(
+        &self,
+        world: &mut World,
+        decision: Decision,
+        lines: LineSet,
+        op: LineOp,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.fault(world, log)?;
+        log.deed(Deed::Library(decision, lines.count()));
+        let mutation = self.memory.mutation;
+        if mutation.is(Mutant::NoLeadingFence) && op == LineOp::Invalidate {
+            // It happened already, before the GPU wrote.
+            return Ok(());
+        }
+        if mutation.is(Mutant::NoTrailingFence) || mutation.is(Mutant::BitsClearedFirst) {
+            world.owed = Owed { lines: world.owed.lines.with(lines), op };
+            return Ok(());
+        }
+        self.flush_now(world, lines, op);
+        Ok(())
+    }
+
+    /// Whether the kernel would save a line that is older than memory, and let the newest bytes go.
+    pub(super) fn would_save_stale(&self, world: &World) -> bool {
+        let snapshot = self.snapshot(world);
+        let drops =
+            !snapshot.read_domains.contains(Domains::CPU) && !snapshot.coherent.contains(Coherency::READ);
+        let older = |granule| world.cached(granule).is_some_and(|copy| copy != Value::Newest);
+        !drops && (0..GRANULES).any(older)
+    }
+
+    /// Whether the book has what may be dirty or stale of a line.
+    pub(super) fn is_marked(&self, world: &World, line: usize) -> bool {
+        if !self.snapshot(world).pages {
+            return true;
+        }
+        self.dirt_is_marked(world, line) && self.staleness_is_marked(world, line)
+    }
+
+    fn dirt_is_marked(&self, world: &World, line: usize) -> bool {
+        let newer =
+            |granule| world.cached(granule) == Some(Value::Newest) && world.memory[granule] != Value::Newest;
+        if world.lines[line] != Line::Dirty || !granules(line).any(newer) {
+            return true;
+        }
+        let (level, book) = (self.level(world), world.book);
+        let readers = Path::ALL.iter().filter(|&&path| match path {
+            Path::Cpu(mode) => self.map_modes().contains(&mode) && self.can_map(world, mode),
+            Path::Gpu(_) => true,
+            // The first pin makes the kernel flush.
+            Path::Display => self.snapshot(world).pinned,
+        });
+        for &reader in readers {
+            let demands = self.answers.get(level, reader, Access::Read).demands;
+            let seen = demands.dirty.is_none();
+            let noted = book.gpu_write && demands.gpu_write.is_some();
+            if !seen && !noted && !book.dirty.has(line) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn staleness_is_marked(&self, world: &World, line: usize) -> bool {
+        let older =
+            |granule| world.cached(granule) == Some(Value::Old) && (world.memory[granule] == Value::Newest);
+        if !granules(line).any(older) {
+            return true;
+        }
+        let book = world.book;
+        let demands = self.answers.get(self.level(world), cached_path(self.caps()), Access::Read).demands;
+        demands.stale.is_none() || book.stale.has(line) || (!book.cached_map && book.written_around)
+    }
+}

@@ -1,0 +1,117 @@
+//! The states that a search has found: a set with the order in which, and from where, they came.
+
+/// A state's place in the order of discovery.
+pub(super) type Index = u32;
+
+/// Marks a free slot.
+const FREE: Index = Index::MAX;
+
+/// States, each with its parent; found again through open addressing.
+#[derive(Debug)]
+pub(super) struct Seen {
+    states: Vec<u64>,
+    parents: Vec<Index>,
+    slots: Vec<Index>,
+}
+
+/// Spreads the bits of a packed state, whose low ones are few (Fibonacci hashing).
+fn spread(state: u64) -> u64 {
+    (state ^ state >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+impl Seen {
+    /// Nothing yet.
+    pub(super) fn new() -> Self {
+        Self { states: Vec::new(), parents: Vec::new(), slots: vec![FREE; 1 << 10] }
+    }
+
+    /// Adds a state that came from `parent`; false if it was there already.
+    pub(super) fn insert(&mut self, state: u64, parent: Index) -> bool {
+        // At most three quarters are taken.
+        if self.states.len() * 4 >= self.slots.len() * 3 {
+            self.grow();
+        }
+        let slot = self.slot(state);
+        if self.slots[slot] != FREE {
+            return false;
+        }
+        self.slots[slot] = self.states.len() as Index;
+        self.states.push(state);
+        self.parents.push(parent);
+        true
+    }
+
+    /// The slot that holds `state`, or the free one where it belongs.
+    fn slot(&self, state: u64) -> usize {
+        let mask = self.slots.len() - 1;
+        let bits = self.slots.len().trailing_zeros();
+        let mut slot = (spread(state) >> (u64::BITS - bits)) as usize;
+        while self.slots[slot] != FREE && self.states[self.slots[slot] as usize] != state {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    fn grow(&mut self) {
+        self.slots = vec![FREE; self.slots.len() * 2];
+        for index in 0..self.states.len() {
+            let slot = self.slot(self.states[index]);
+            self.slots[slot] = index as Index;
+        }
+    }
+
+    /// The state at a place.
+    pub(super) fn get(&self, index: Index) -> Option<u64> {
+        self.states.get(index as usize).copied()
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.states.len()
+    }
+
+    /// The states from the first one to the one at `index`.
+    pub(super) fn path(&self, index: Index) -> Vec<u64> {
+        let mut path = Vec::new();
+        let mut at = index;
+        while let (Some(&state), Some(&parent)) =
+            (self.states.get(at as usize), self.parents.get(at as usize))
+        {
+            path.push(state);
+            if parent == at {
+                break;
+            }
+            at = parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// How much memory it takes.
+    pub(super) fn bytes(&self) -> u64 {
+        let slot = size_of::<Index>();
+        (self.states.capacity() * size_of::<u64>()
+            + self.parents.capacity() * slot
+            + self.slots.capacity() * slot) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_new_once_and_is_found_after_growth() {
+        let mut seen = Seen::new();
+        for state in 0..10_000_u64 {
+            assert!(seen.insert(state << 40, state.saturating_sub(1) as Index));
+        }
+        for state in 0..10_000_u64 {
+            assert!(!seen.insert(state << 40, 0));
+        }
+        assert_eq!(seen.len(), 10_000);
+        assert_eq!(seen.get(17), Some(17 << 40));
+        assert_eq!(seen.path(3), [0, 1 << 40, 2 << 40, 3 << 40]);
+        assert!(seen.bytes() >= 10_000 * 12);
+    }
+}

@@ -1,0 +1,46 @@
+//! What one search is about: a machine, a kernel, an object, and who uses it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use super::condition::Conditions;
+use super::mutant::Mutation;
+use crate::error::Error;
+use crate::hierarchy::Assumptions;
+use crate::platform::Machine;
+use crate::policy::kernel::{Creation, KernelRules};
+use crate::vocabulary::words;
+
+words! {
+    /// Who uses the object.
+    Caller, "caller" {
+        /// A process that keeps to the uAPI: SET_DOMAIN before the CPU's turn, EXECBUFFER2 before the
+        /// GPU's, a flip or DIRTYFB before the display's. The kernel alone flushes.
+        Protocol = "protocol",
+        /// A process that uses this library, which flushes on top of the kernel.
+        Library = "library",
+        /// A process that does whatever its own object lets it do, in any order.
+        Hostile = "hostile",
+    }
+}
+
+/// One search.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The platform under the kernel.
+    pub machine: Machine,
+    /// The kernel's rules.
+    pub rules: KernelRules,
+    /// How the object came to be.
+    pub creation: Creation,
+    /// Who uses it.
+    pub caller: Caller,
+    /// What is assumed of the hardware.
+    pub held: Assumptions,
+    /// What the caller keeps to.
+    pub kept: Conditions,
+    /// What is changed.
+    pub mutation: Mutation,
+}

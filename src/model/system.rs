@@ -1,0 +1,410 @@
+//! The transition system: every move from a state, and what must hold where it leads.
+
+use nix::errno::Errno;
+
+use super::answers::Answers;
+use super::kernel::Object;
+use super::log::{Deed, Log};
+use super::memory::Memory;
+use super::moves::{self, Move};
+use super::mutant::{Mutant, Mutation};
+use super::property::Property;
+use super::setting::{Caller, Setting};
+use super::world::{Buffer, GRANULES, LINES, LineSet, Owed, Value, Window, World, granules, line_of};
+use crate::cacheops::LineOp;
+use crate::error::{Error, Result};
+use crate::hierarchy::{Hardware, Line, Route};
+use crate::platform::{Call, Caps};
+use crate::policy::driver::{CpuMemory, Path, cpu_memory, path_refusal};
+use crate::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
+use crate::vocabulary::{CacheLevel, MmapMode};
+
+/// Why a move leads to no state that the search goes on from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stop {
+    /// There is no such move here.
+    Impossible,
+    /// It breaks a property, in this state.
+    Broken(Property, World),
+}
+
+/// Flushes that a copy by the kernel has around it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AroundCopy {
+    pub(super) before: bool,
+    pub(super) after: bool,
+}
+
+/// One object under one setting.
+#[derive(Debug)]
+pub(super) struct System {
+    pub(super) setting: Setting,
+    pub(super) kernel: Object,
+    pub(super) memory: Memory,
+    moves: Vec<Move>,
+    map_modes: Vec<MmapMode>,
+    pub(super) answers: Answers,
+}
+
+impl System {
+    /// Whether the machine has objects of that kind.
+    pub(super) fn exists(setting: &Setting) -> bool {
+        let Setting { machine, rules, creation, .. } = setting;
+        let refused = *creation == Creation::Userptr && machine.refusal(Call::Userptr).is_some();
+        !refused && Snapshot::created(machine.caps, rules, *creation).is_ok()
+    }
+
+    /// The system of `setting`.
+    ///
+    /// # Errors
+    /// [`Error::NotAvailable`] if the machine has no such objects; as [`Object::new`].
+    pub(super) fn new(setting: Setting) -> Result<Self> {
+        let Setting { machine, rules, creation, caller, held, mutation, .. } = setting;
+        let first =
+            Snapshot::created(machine.caps, &rules, creation).map_err(|refusal| Error::NotAvailable {
+                what: format!("an object created as {creation:?}"),
+                platform: machine.platform.name,
+                why: refusal.rule.reason(),
+                errno: refusal.errno.unwrap_or(Errno::EINVAL),
+            })?;
+        let copies = machine.refusal(Call::PreadPwrite).is_none();
+        let refuses = |event| !copies && matches!(event, Event::Pread | Event::Pwrite { .. });
+        let hardware = Hardware { caps: machine.caps, held };
+        let tells_age = caller != Caller::Hostile;
+        let mut system = Self {
+            setting,
+            kernel: Object::new(machine.caps, &rules, first, mutation, refuses)?,
+            memory: Memory { hardware, tells_age, mutation },
+            moves: Vec::new(),
+            map_modes: Vec::new(),
+            answers: Answers::new(machine.caps, mutation),
+        };
+        system.map_modes = moves::map_modes(&system);
+        system.moves = Move::all(&system);
+        Ok(system)
+    }
+
+    /// The state that a search begins with.
+    pub(super) fn first(&self) -> World {
+        let mut world = World::new([Value::Newest; GRANULES], 0);
+        if self.backing() == Backing::Import {
+            // The exporter's pages are there, zeroed through the CPU's cache.
+            self.memory.fill_pages(&mut world);
+        }
+        world.book = self.first_book();
+        world
+    }
+
+    /// Every move that may be possible.
+    pub(super) fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// Makes a move.
+    pub(super) fn apply(&self, world: &World, step: Move, log: &mut impl Log) -> Result<World, Stop> {
+        let mut next = *world;
+        match step {
+            Move::Whim(whim, line) if self.is_resident(&next) => {
+                self.memory.whim(&mut next, whim, line).ok_or(Stop::Impossible)?;
+            }
+            Move::Whim(..) => return Err(Stop::Impossible),
+            Move::Land(buffer, granule) => {
+                let level = self.level(&next);
+                self.memory.land(&mut next, level, buffer, granule).ok_or(Stop::Impossible)?;
+            }
+            Move::Complete if next.owed == Owed::NOTHING => return Err(Stop::Impossible),
+            Move::Complete => {
+                let Owed { lines, op } = next.owed;
+                self.memory.maintain(&mut next, lines, op);
+                next.owed = Owed::NOTHING;
+            }
+            Move::HandOver => self.hand_over(&mut next, log)?,
+            Move::Load(line) => self.load_in_window(&mut next, line, log)?,
+            Move::Store(granule) => self.store_in_window(&mut next, granule, log)?,
+            Move::Touch(path, access, place) => self.touch(&mut next, path, access, place, log)?,
+            Move::Open(window) => match self.setting.caller {
+                Caller::Protocol => self.protocol_open(&mut next, window, log)?,
+                Caller::Library => self.library_open(&mut next, window, log)?,
+                Caller::Hostile => self.hostile_open(&mut next, window, log)?,
+            },
+            Move::Call(event) => self.call(&mut next, event, log)?,
+            Move::Pread(line) => self.pread(&mut next, line, log)?,
+            Move::Pwrite(granule, awake) => self.pwrite(&mut next, granule, awake, log)?,
+        }
+        self.check(&next)?;
+        Ok(next)
+    }
+
+    pub(super) fn caps(&self) -> Caps {
+        self.setting.machine.caps
+    }
+
+    pub(super) fn snapshot(&self, world: &World) -> &Snapshot {
+        self.kernel.state(world.kernel)
+    }
+
+    pub(super) fn level(&self, world: &World) -> CacheLevel {
+        self.snapshot(world).level
+    }
+
+    pub(super) fn backing(&self) -> Backing {
+        self.kernel.state(0).backing
+    }
+
+    /// Whether there are pages that caches can hold lines of.
+    pub(super) fn is_resident(&self, world: &World) -> bool {
+        self.backing() == Backing::Import || self.snapshot(world).pages
+    }
+
+    /// The modes in which the caller can map the object.
+    pub(super) fn map_modes(&self) -> &[MmapMode] {
+        &self.map_modes
+    }
+
+    /// Whether the object can be mapped so, and touched at its level.
+    pub(super) fn can_map(&self, world: &World, mode: MmapMode) -> bool {
+        match path_refusal(self.caps(), self.level(world), Path::Cpu(mode)) {
+            None => true,
+            Some(rule) => self.setting.mutation.lacks(rule),
+        }
+    }
+
+    /// Lets an event happen to the object, with all that the kernel issues.
+    pub(super) fn event(
+        &self,
+        world: &mut World,
+        event: Event,
+        log: &mut impl Log,
+    ) -> Result<AroundCopy, Stop> {
+        let outcome = self.kernel.outcome(world.kernel, event).ok_or(Stop::Impossible)?;
+        if outcome.acquires {
+            self.acquire(world);
+        }
+        let mut around = AroundCopy::default();
+        for effect in &outcome.effects {
+            log.deed(Deed::Kernel(*effect));
+            match effect.action {
+                Action::FlushSync | Action::FlushAsync | Action::Wbinvd => {
+                    self.flush_now(world, LineSet::ALL, LineOp::Flush);
+                }
+                Action::FlushBefore => around.before = true,
+                Action::FlushAfter => around.after = true,
+                Action::Barrier | Action::WriteBarrier => {
+                    self.drain(world, Buffer::Combining);
+                    if self.caps().contains(Caps::COHERENT_GGTT) {
+                        self.drain(world, Buffer::Aperture);
+                    }
+                }
+                Action::FlushGgtt | Action::FlushChipset => {
+                    self.drain(world, Buffer::Combining);
+                    self.drain(world, Buffer::Aperture);
+                }
+            }
+        }
+        if outcome.effects.is_empty() {
+            log.deed(Deed::KernelSpared(outcome.rule));
+        }
+        if outcome.releases {
+            self.release(world);
+        }
+        world.kernel = outcome.next;
+        Ok(around)
+    }
+
+    /// A flush that has all its effect before anything else happens, unless a mutant forbids it.
+    pub(super) fn flush_now(&self, world: &mut World, lines: LineSet, op: LineOp) {
+        self.memory.maintain(world, lines, op);
+    }
+
+    pub(super) fn drain(&self, world: &mut World, buffer: Buffer) {
+        self.memory.drain(world, self.level(world), buffer);
+    }
+
+    /// Pages come in; where they come from says what they hold.
+    fn acquire(&self, world: &mut World) {
+        match self.backing() {
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => self.memory.fill_pages(world),
+            // The exporter's are there; the GPU clears local memory, which is never cached.
+            Backing::Import | Backing::Local => {}
+        }
+    }
+
+    /// Pages go.
+    fn release(&self, world: &mut World) {
+        match self.backing() {
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => {
+                let level = self.level(world);
+                self.memory.save_pages(world, level);
+            }
+            Backing::Import | Backing::Local => {}
+        }
+        if let Window::Gpu { .. } | Window::Display = world.window {
+            world.window = Window::Closed;
+        }
+    }
+
+    /// A first touch brings pages in.
+    pub(super) fn fault(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
+        if !self.snapshot(world).pages {
+            self.event(world, Event::Fault, log)?;
+        }
+        Ok(())
+    }
+
+    /// The object is closed, and its memory becomes another process's.
+    fn hand_over(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
+        if self.snapshot(world).pinned {
+            return Err(Stop::Impossible);
+        }
+        if self.snapshot(world).pages {
+            self.event(world, Event::Release, log)?;
+        }
+        let mut next = self.first();
+        // Whatever is still under way is the previous owner's.
+        next.owed = world.owed;
+        for granule in 0..GRANULES {
+            next.gpu[granule] = world.gpu[granule].map(|_| Value::Secret);
+        }
+        *world = next;
+        Ok(())
+    }
+
+    /// The CPU's route and buffer through a mapping.
+    fn cpu_route(&self, world: &World, mode: MmapMode) -> (Route, Option<Buffer>) {
+        match cpu_memory(self.level(world), mode) {
+            CpuMemory::Cached => (Route::CpuCached, None),
+            CpuMemory::Combining => (Route::CpuUncached, Some(Buffer::Combining)),
+            CpuMemory::Uncached => (Route::CpuUncached, None),
+            CpuMemory::Aperture => (Route::Aperture, Some(Buffer::Aperture)),
+        }
+    }
+
+    /// Drains what an access through a mapping finds under way.
+    fn drain_for(&self, world: &mut World, mode: MmapMode, buffer: Option<Buffer>) {
+        match (buffer, cpu_memory(self.level(world), mode)) {
+            (Some(buffer), _) => self.drain(world, buffer),
+            (None, CpuMemory::Uncached) => self.drain(world, Buffer::Combining),
+            (None, CpuMemory::Cached | CpuMemory::Combining | CpuMemory::Aperture) => {}
+        }
+    }
+
+    /// Loads a line on a path.
+    pub(super) fn load_on(
+        &self,
+        world: &mut World,
+        path: Path,
+        line: usize,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let route = match path {
+            Path::Cpu(mode) => {
+                self.fault(world, log)?;
+                let (route, buffer) = self.cpu_route(world, mode);
+                // A load on the same way comes after the stores before it, and an uncached one drains
+                // the write-combining buffers (Intel SDM volume 3, 12.3.1).
+                self.drain_for(world, mode, buffer);
+                route
+            }
+            Path::Gpu(mocs) => Route::Gpu(mocs),
+            Path::Display => Route::Display,
+        };
+        self.load(world, route, line)
+    }
+
+    /// The level by which an access finds its way.
+    ///
+    /// DG1's accesses to system memory snoop, whatever level an import has; that is why it is exempt
+    /// from the wbinvd (`i915_gem_object_get_pages_dmabuf`).
+    fn route_level(&self, world: &World) -> CacheLevel {
+        if self.backing() == Backing::Import && self.caps().contains(Caps::DG1) {
+            CacheLevel::Llc
+        } else {
+            self.level(world)
+        }
+    }
+
+    /// Loads a line on a route, and judges what is read.
+    pub(super) fn load(&self, world: &mut World, route: Route, line: usize) -> Result<(), Stop> {
+        let level = self.route_level(world);
+        let mut seen = self.memory.load(world, level, route, line).ok_or(Stop::Impossible)?;
+        if self.memory.mutation.is(Mutant::SnoopMisses) && matches!(route, Route::Gpu(_)) {
+            granules(line).for_each(|granule| seen[granule] = Some(world.memory[granule]));
+        }
+        let seen = || seen.iter().flatten();
+        if seen().any(|&copy| copy == Value::Secret) {
+            return Err(Stop::Broken(Property::NoLeak, *world));
+        }
+        if seen().any(|&copy| copy != Value::Newest) {
+            return Err(Stop::Broken(Property::NewestRead, *world));
+        }
+        Ok(())
+    }
+
+    /// Stores a granule on a path.
+    pub(super) fn store_on(
+        &self,
+        world: &mut World,
+        path: Path,
+        granule: usize,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let route = match path {
+            Path::Cpu(mode) => {
+                self.fault(world, log)?;
+                match self.cpu_route(world, mode) {
+                    (_, Some(buffer)) => {
+                        self.memory.store_buffered(world, buffer, granule);
+                        return Ok(());
+                    }
+                    (route, None) => {
+                        self.drain_for(world, mode, None);
+                        route
+                    }
+                }
+            }
+            Path::Gpu(mocs) => Route::Gpu(mocs),
+            Path::Display => Route::Display,
+        };
+        self.store(world, route, granule)
+    }
+
+    /// Stores a granule on a route.
+    pub(super) fn store(&self, world: &mut World, route: Route, granule: usize) -> Result<(), Stop> {
+        let level = self.route_level(world);
+        let was = world.lines[line_of(granule)];
+        self.memory.store(world, level, route, granule).ok_or(Stop::Impossible)?;
+        let dropped = world.lines[line_of(granule)] == Line::Absent && was != Line::Absent;
+        if dropped && self.memory.mutation.is(Mutant::WriteKeepsLine) {
+            world.lines[line_of(granule)] = Line::Clean;
+        }
+        Ok(())
+    }
+
+    /// What must hold in every state.
+    fn check(&self, world: &World) -> Result<(), Stop> {
+        if self.kernel.broken.contains_key(&world.kernel) {
+            return Err(Stop::Broken(Property::KernelInvariants, *world));
+        }
+        if self.memory.tells_age && !(0..GRANULES).all(|granule| world.has_newest(granule)) {
+            return Err(Stop::Broken(Property::NoLostWrite, *world));
+        }
+        if self.setting.caller == Caller::Library && self.setting.mutation == Mutation::None {
+            for line in 0..LINES {
+                if !self.is_marked(world, line) {
+                    return Err(Stop::Broken(Property::Marked, *world));
+                }
+            }
+        }
+        Ok(())
+    }
+}

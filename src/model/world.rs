@@ -1,0 +1,418 @@
+//! One state of the model: two cache lines of one object, and everything that decides about them.
+//!
+//! Line 0 is always written whole; line 1 is written by halves, so that stale parts of a partly
+//! written line show. What is written at once is a *granule*: one of line 0, two of line 1.
+//!
+//! Bytes are three abstract values. No rule looks at bytes, so all that matters of a copy is whether
+//! it is the newest one, an older one, or somebody else's.
+
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use serde::Serialize;
+
+use crate::cacheops::LineOp;
+use crate::error::Error;
+use crate::hierarchy::Line;
+use crate::vocabulary::{Access, MmapMode, MocsClass, words};
+
+words! {
+    /// What a copy of a granule is.
+    Value, "value" {
+        /// What was written last.
+        Newest = "newest",
+        /// What was written before.
+        Old = "old",
+        /// What the page's previous owner left.
+        Secret = "secret",
+    }
+}
+
+/// How many lines there are.
+pub const LINES: usize = 2;
+/// How many granules: one of line 0, two of line 1.
+pub const GRANULES: usize = 3;
+
+/// The granules of a line.
+pub const fn granules(line: usize) -> Range<usize> {
+    if line == 0 { 0..1 } else { 1..GRANULES }
+}
+
+/// The line of a granule.
+pub const fn line_of(granule: usize) -> usize {
+    if granule == 0 { 0 } else { 1 }
+}
+
+/// Whether a store to `granule` overwrites its line only in part.
+pub const fn is_partial(granule: usize) -> bool {
+    granule != 0
+}
+
+words! {
+    /// Where stores wait on their way to memory.
+    Buffer, "store buffer" {
+        /// The CPU's write-combining buffers.
+        Combining = "write-combining",
+        /// The aperture's: in the CPU or the chipset.
+        Aperture = "aperture",
+    }
+}
+
+/// Who may access the object now, after doing what has to be done before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Window {
+    /// Nobody.
+    Closed,
+    /// The CPU.
+    Cpu {
+        /// Through this mapping.
+        mode: MmapMode,
+        /// A window for writing is one for reading, too.
+        access: Access,
+        /// The guard's line; without guards it is the whole object, and this is 0.
+        line: usize,
+    },
+    /// The GPU, in a batch.
+    Gpu {
+        /// Its accesses' MOCS class.
+        mocs: MocsClass,
+        /// A window for writing is one for reading, too.
+        access: Access,
+    },
+    /// The display engine.
+    Display,
+}
+
+impl Window {
+    /// Every window.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..32).filter_map(Self::from_bits)
+    }
+
+    fn bits(self) -> u64 {
+        match self {
+            Self::Closed => 0,
+            Self::Cpu { mode, access, line } => 1 + (mode as u64 * 2 + access as u64) * 2 + line as u64,
+            Self::Gpu { mocs, access } => 21 + mocs as u64 * 2 + access as u64,
+            Self::Display => 27,
+        }
+    }
+
+    fn from_bits(bits: u64) -> Option<Self> {
+        let access = |bit: u64| if bit == 0 { Access::Read } else { Access::Write };
+        match bits {
+            0 => Some(Self::Closed),
+            1..=20 => {
+                let bits = bits - 1;
+                let mode = *MmapMode::ALL.get((bits / 4) as usize)?;
+                Some(Self::Cpu { mode, access: access(bits / 2 % 2), line: (bits % 2) as usize })
+            }
+            21..=26 => {
+                let bits = bits - 21;
+                let mocs = *MocsClass::ALL.get((bits / 2) as usize)?;
+                Some(Self::Gpu { mocs, access: access(bits % 2) })
+            }
+            27 => Some(Self::Display),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("nobody"),
+            Self::Cpu { mode, access, .. } => write!(f, "CPU {access}s ({mode})"),
+            Self::Gpu { mocs, access } => write!(f, "GPU {access}s ({mocs})"),
+            Self::Display => f.write_str("display reads"),
+        }
+    }
+}
+
+/// A set of lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LineSet(u8);
+
+impl LineSet {
+    /// No line.
+    pub const NONE: Self = Self(0);
+    /// Every line.
+    pub const ALL: Self = Self((1 << LINES) - 1);
+
+    /// One line.
+    pub const fn one(line: usize) -> Self {
+        Self(1 << line)
+    }
+
+    /// Whether `line` is in it.
+    pub const fn has(self, line: usize) -> bool {
+        self.0 & 1 << line != 0
+    }
+
+    /// Whether no line is in it.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// These and those.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// These without those.
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// What is in both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
+    /// The lines, in order.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..LINES).filter(move |&line| self.has(line))
+    }
+
+    /// How many lines.
+    pub const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+}
+
+/// What the library keeps account of: its line maps, notes and mappings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Book {
+    /// The dirty map.
+    pub dirty: LineSet,
+    /// The stale map.
+    pub stale: LineSet,
+    /// The note of stores through WC and UC mappings.
+    pub wc_stores: bool,
+    /// The note of stores through the aperture.
+    pub gtt_stores: bool,
+    /// The note of what the GPU may have left in the cache.
+    pub gpu_write: bool,
+    /// Whether a mapping goes through the cache.
+    pub cached_map: bool,
+    /// Whether memory was written around the cache while there was none.
+    pub written_around: bool,
+}
+
+/// A flush that was issued and may still happen; only a mutant leaves one behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Owed {
+    /// The lines.
+    pub lines: LineSet,
+    /// What is done to them.
+    pub op: LineOp,
+}
+
+impl Owed {
+    /// Nothing is owed.
+    pub const NOTHING: Self = Self { lines: LineSet::NONE, op: LineOp::WriteBack };
+}
+
+/// One state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct World {
+    /// What the CPU's caches hold of each line.
+    pub lines: [Line; LINES],
+    /// The cached copies, of lines that are not absent.
+    pub cache: [Value; GRANULES],
+    /// The copies in memory; of an object without pages, those in the page cache or in swap.
+    pub memory: [Value; GRANULES],
+    /// Stores under way, by [`Buffer`].
+    pub buffered: [[Option<Value>; GRANULES]; 2],
+    /// What the GPU kept of earlier batches; nothing, unless that assumption is dropped.
+    pub gpu: [Option<Value>; GRANULES],
+    /// The kernel's state of the object, by its number.
+    pub kernel: u16,
+    /// Who may access it.
+    pub window: Window,
+    /// The library's state.
+    pub book: Book,
+    /// What a mutant's flush still owes.
+    pub owed: Owed,
+}
+
+/// How many states of the object the kernel's number has room for.
+pub const KERNEL_STATES: usize = 1 << 10;
+
+/// Writes fields of a packed state, lowest first.
+struct Packer {
+    bits: u64,
+    used: u32,
+}
+
+impl Packer {
+    fn put(&mut self, width: u32, value: u64) {
+        debug_assert!(value < 1 << width);
+        self.bits |= value << self.used;
+        self.used += width;
+    }
+}
+
+/// Reads them back in the same order.
+struct Unpacker(u64);
+
+impl Unpacker {
+    fn take(&mut self, width: u32) -> u64 {
+        let value = self.0 & ((1 << width) - 1);
+        self.0 >>= width;
+        value
+    }
+
+    fn flag(&mut self) -> bool {
+        self.take(1) != 0
+    }
+}
+
+const fn value(bits: u64) -> Value {
+    match bits {
+        0 => Value::Newest,
+        1 => Value::Old,
+        _ => Value::Secret,
+    }
+}
+
+const fn some_value(bits: u64) -> Option<Value> {
+    match bits {
+        0 => None,
+        bits => Some(value(bits - 1)),
+    }
+}
+
+fn some_bits(copy: Option<Value>) -> u64 {
+    copy.map_or(0, |value| value as u64 + 1)
+}
+
+impl World {
+    /// An object with these contents that nobody has touched, without pages.
+    pub fn new(contents: [Value; GRANULES], kernel: u16) -> Self {
+        Self {
+            lines: [Line::Absent; LINES],
+            cache: [Value::Newest; GRANULES],
+            memory: contents,
+            buffered: [[None; GRANULES]; 2],
+            gpu: [None; GRANULES],
+            kernel,
+            window: Window::Closed,
+            book: Book::default(),
+            owed: Owed::NOTHING,
+        }
+    }
+
+    /// The state in 62 bits. States that differ only by which half of line 1 is which are one.
+    pub fn pack(&self) -> u64 {
+        let plain = self.bits([0, 1, 2]);
+        plain.min(self.bits([0, 2, 1]))
+    }
+
+    /// The bits, with the granules in this order.
+    fn bits(&self, order: [usize; GRANULES]) -> u64 {
+        let mut packer = Packer { bits: 0, used: 0 };
+        for line in self.lines {
+            packer.put(2, line as u64);
+        }
+        for granule in order {
+            let is_cached = self.lines[line_of(granule)] != Line::Absent;
+            packer.put(2, if is_cached { self.cache[granule] as u64 } else { 0 });
+            packer.put(2, self.memory[granule] as u64);
+            packer.put(2, some_bits(self.buffered[0][granule]));
+            packer.put(2, some_bits(self.buffered[1][granule]));
+            packer.put(2, some_bits(self.gpu[granule]));
+        }
+        packer.put(10, u64::from(self.kernel));
+        packer.put(5, self.window.bits());
+        let Book { dirty, stale, wc_stores, gtt_stores, gpu_write, cached_map, written_around } = self.book;
+        packer.put(2, u64::from(dirty.0));
+        packer.put(2, u64::from(stale.0));
+        for flag in [wc_stores, gtt_stores, gpu_write, cached_map, written_around] {
+            packer.put(1, u64::from(flag));
+        }
+        packer.put(2, u64::from(self.owed.lines.0));
+        packer.put(2, if self.owed.lines.is_empty() { 0 } else { self.owed.op as u64 });
+        packer.bits
+    }
+
+    /// The state of these bits.
+    pub fn unpack(bits: u64) -> Self {
+        let mut bits = Unpacker(bits);
+        let mut world = Self::new([Value::Newest; GRANULES], 0);
+        for line in &mut world.lines {
+            *line = match bits.take(2) {
+                0 => Line::Absent,
+                1 => Line::Clean,
+                _ => Line::Dirty,
+            };
+        }
+        for granule in 0..GRANULES {
+            world.cache[granule] = value(bits.take(2));
+            world.memory[granule] = value(bits.take(2));
+            world.buffered[0][granule] = some_value(bits.take(2));
+            world.buffered[1][granule] = some_value(bits.take(2));
+            world.gpu[granule] = some_value(bits.take(2));
+        }
+        world.kernel = bits.take(10) as u16;
+        world.window = Window::from_bits(bits.take(5)).unwrap_or(Window::Closed);
+        world.book.dirty = LineSet(bits.take(2) as u8);
+        world.book.stale = LineSet(bits.take(2) as u8);
+        world.book.wc_stores = bits.flag();
+        world.book.gtt_stores = bits.flag();
+        world.book.gpu_write = bits.flag();
+        world.book.cached_map = bits.flag();
+        world.book.written_around = bits.flag();
+        world.owed.lines = LineSet(bits.take(2) as u8);
+        world.owed.op = match bits.take(2) {
+            0 => LineOp::WriteBack,
+            1 => LineOp::Flush,
+            _ => LineOp::Invalidate,
+        };
+        world
+    }
+
+    /// The cached copy of a granule, if its line is cached.
+    pub fn cached(&self, granule: usize) -> Option<Value> {
+        (self.lines[line_of(granule)] != Line::Absent).then_some(self.cache[granule])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing_but_the_order_of_the_halves() {
+        let mut world = World::new([Value::Newest, Value::Old, Value::Secret], 777);
+        world.lines = [Line::Dirty, Line::Clean];
+        world.cache = [Value::Old, Value::Newest, Value::Old];
+        world.buffered = [[None, Some(Value::Newest), None], [Some(Value::Old), None, Some(Value::Secret)]];
+        world.gpu = [None, Some(Value::Secret), Some(Value::Old)];
+        world.book =
+            Book { dirty: LineSet::one(1), gpu_write: true, written_around: true, ..Book::default() };
+        world.owed = Owed { lines: LineSet::one(0), op: LineOp::Invalidate };
+        for window in Window::all() {
+            world.window = window;
+            let back = World::unpack(world.pack());
+            let mut swapped = world;
+            for copies in [&mut swapped.cache, &mut swapped.memory] {
+                copies.swap(1, 2);
+            }
+            for copies in swapped.buffered.iter_mut().chain([&mut swapped.gpu]) {
+                copies.swap(1, 2);
+            }
+            assert!(back == world || back == swapped, "{back:?}");
+            assert_eq!(world.pack(), swapped.pack());
+        }
+        assert_eq!(Window::all().count(), 28);
+    }
+
+    #[test]
+    fn what_an_absent_line_held_makes_no_difference() {
+        let world = World::new([Value::Newest; GRANULES], 0);
+        let other = World { cache: [Value::Secret; GRANULES], ..world };
+        assert_eq!(world.pack(), other.pack());
+    }
+}
