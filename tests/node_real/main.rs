@@ -9,6 +9,7 @@ mod device;
 mod flushes;
 mod objects;
 mod platforms;
+mod reuse;
 
 use std::env;
 use std::fmt::Debug;
@@ -77,8 +78,11 @@ fn main() -> ExitCode {
             _ => words.push(arg),
         }
     }
-    let mut tests: Vec<&Test> =
-        [device::TESTS, objects::TESTS, access::TESTS, flushes::TESTS].into_iter().flatten().collect();
+    // Those of `device` that harm it leave nothing to test: they come last of all.
+    let mut tests: Vec<&Test> = [reuse::TESTS, device::TESTS, objects::TESTS, access::TESTS, flushes::TESTS]
+        .into_iter()
+        .flatten()
+        .collect();
     tests.sort_by_key(|test| test.harms);
     let found = find();
     let path = match device.map_or_else(|| found.first().map(Path::to_owned), Ok) {
