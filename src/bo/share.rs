@@ -51,8 +51,9 @@ impl Bo {
         self.shared().device.drm.export(self.handle())
     }
 
-    /// Says that others may know the BO, by means that this library does not see: an export or a name
-    /// (flink) by the caller's own ioctl. Its object is closed in the end, never reused.
+    /// Says that others may know the object, or that something else of it outlives the BO, by means that
+    /// this library does not see: an export or a name (flink) by the caller's own ioctl, a framebuffer
+    /// that stays, a tiling mode. The handle is closed in the end, never reused.
     ///
     /// [`Bo::export`] and imports need no such word.
     pub fn never_reuse(&self) {

@@ -243,9 +243,9 @@ impl Device {
 
     /// Keeps up to `bytes` bytes of BOs for reuse, from now on; 0, as in the beginning, keeps nothing.
     ///
-    /// A BO whose last clone goes is kept if nobody else can know it: created here with a size of some
-    /// class, never exported or imported or said to be [`Bo::never_reuse`], not on screen, with its
-    /// contents in place. While it waits the kernel may take its memory ([`Bo::dont_need`]).
+    /// A BO whose last clone goes is kept if it was allocated since, nobody else can know it (it was
+    /// never exported or imported, nor said to be one for [`Bo::never_reuse`]), it is not on screen, and
+    /// its contents are there. While it waits the kernel may take its memory ([`Bo::dont_need`]).
     /// [`Device::alloc`] then rounds sizes up to their class: four for each power of two, up to 64 MiB.
     ///
     /// What is too much is closed, the longest unused first. A submission that finds the GPU wedged

@@ -3,7 +3,8 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::bo::Released;
+use gem_coherency::device::{AllocRequest, Device, ReuseStats};
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param, Retained,
@@ -145,4 +146,14 @@ fn on_an_unknown_device_everything_is_flushed_and_invalidated() {
     // What the GPU wrote may have stayed in a cache that nobody knows of.
     let guard = bo.prepare_scanout().unwrap();
     assert_eq!((guard.report().decision.verdict, guard.report().lines), (Verdict::Flush, 64));
+}
+
+#[test]
+fn on_an_unknown_device_nothing_is_reused() {
+    let device = Device::with_conservative_platform(disguised("sim:jsl", Param::ChipsetId, 0x1234)).unwrap();
+    device.set_reuse_limit(1 << 20);
+    let bo = device.alloc(AllocRequest::new(4096)).unwrap();
+    write(&bo, 0, &NEW);
+    assert_eq!(bo.release().unwrap(), Released::Closed);
+    assert_eq!(device.reuse_stats(), ReuseStats::default());
 }
