@@ -7,6 +7,7 @@ mod guards;
 mod levels;
 mod newest;
 mod reuse;
+mod reuse_lives;
 mod scanout;
 mod share;
 mod stale_reads;
