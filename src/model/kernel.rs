@@ -143,7 +143,8 @@ fn effects(step: &kernel::Step, mutation: Mutation) -> Vec<Effect> {
         Mutation::None | Mutation::Planted(_) => true,
     };
     let mut effects: Vec<Effect> = step.effects.iter().filter(kept).collect();
-    if step.effects.iter().next().is_none() && mutation.lacks(step.rule) && step.next.pages {
+    let spared = !step.effects.actions().any(Action::is_flush);
+    if spared && mutation.lacks(step.rule) && step.next.pages {
         // The rule spares a flush: without it the flush is done.
         effects.push(Effect { action: Action::FlushSync, rule: step.rule });
     }

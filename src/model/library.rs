@@ -24,19 +24,20 @@ impl System {
         self.setting.caller == Caller::Library
     }
 
-    /// What the library knows of a new object.
-    pub(super) fn first_book(&self) -> Book {
+    /// What the library knows of a new object, and why its zeroes are not trusted if they are not.
+    pub(super) fn first_book(&self) -> (Book, Option<Decision>) {
         if !self.guards_lines() {
-            return Book::default();
+            return (Book::default(), None);
         }
         let first = *self.kernel.state(0);
         let zeroes = needs_flush_of_zeroes(self.caps(), &self.setting.rules, first);
         let stay = zeroes.is_needed() && !self.setting.mutation.lacks(zeroes.rule);
-        Book {
+        let book = Book {
             dirty: if stay { LineSet::ALL } else { LineSet::NONE },
             written_around: self.backing() == Backing::Import,
             ..Book::default()
-        }
+        };
+        (book, stay.then_some(zeroes))
     }
 
     /// What the library does before an access.

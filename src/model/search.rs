@@ -55,7 +55,7 @@ pub(super) fn search(system: &System, mut progress: impl FnMut(u64)) -> Result<F
     let mut used = Used::default();
     let mut size = Size::default();
     let mut violation = None;
-    seen.insert(system.first().pack(), 0);
+    seen.insert(system.first(&mut used).pack(), 0);
     // The places in the order of discovery at which a level of the search ends.
     let (mut next, mut level_end) = (0_u32, 1_u32);
     'search: while let Some(state) = seen.get(next) {
@@ -108,7 +108,7 @@ impl Search {
 impl Space {
     /// The first state, packed.
     pub fn first(&self) -> u64 {
-        self.0.first().pack()
+        self.0.first(&mut ()).pack()
     }
 
     /// Visits every state that a move leads to from a packed state.

@@ -85,13 +85,17 @@ impl System {
     }
 
     /// The state that a search begins with.
-    pub(super) fn first(&self) -> World {
+    pub(super) fn first(&self, log: &mut impl Log) -> World {
         let mut world = World::new([Value::Newest; GRANULES], 0);
         if self.backing() == Backing::Import {
             // The exporter's pages are there, zeroed through the CPU's cache.
             self.memory.fill_pages(&mut world);
         }
-        world.book = self.first_book();
+        let (book, distrust) = self.first_book();
+        world.book = book;
+        if let Some(decision) = distrust {
+            log.deed(Deed::Library(decision, book.dirty.count()));
+        }
         world
     }
 
@@ -201,7 +205,7 @@ impl System {
                 }
             }
         }
-        if outcome.effects.is_empty() {
+        if !outcome.effects.iter().any(|effect| effect.action.is_flush()) {
             log.deed(Deed::KernelSpared(outcome.rule));
         }
         if outcome.releases {
@@ -269,7 +273,7 @@ impl System {
         if self.snapshot(world).pages {
             self.event(world, Event::Release, log)?;
         }
-        let mut next = self.first();
+        let mut next = self.first(log);
         // Whatever is still under way is the previous owner's.
         next.owed = world.owed;
         for granule in 0..GRANULES {

@@ -73,7 +73,7 @@ impl Move {
 impl Trace {
     /// Goes the way of `violation` again, and notes what is done.
     pub(super) fn new(system: &System, violation: &Violation) -> Self {
-        let first = system.first();
+        let first = system.first(&mut ());
         let mut world = first;
         let mut steps = Vec::new();
         let mut push = |step, deeds, after: World| {
