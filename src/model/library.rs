@@ -2,14 +2,13 @@
 //! [`crate::policy::pending`] that they take.
 
 use super::answers::Answer;
+use super::book::{Book, LineSet, Owed};
 use super::condition::Condition;
 use super::log::{Deed, Log};
 use super::mutant::{Mutant, Mutation};
 use super::setting::Caller;
 use super::system::{Stop, System};
-use super::world::{
-    Book, Buffer, GRANULES, LINES, LineSet, Owed, Value, Window, World, granules, is_partial, line_of,
-};
+use super::world::{Buffer, GRANULES, LINES, Value, Window, World, granules, is_partial, line_of};
 use crate::cacheops::LineOp;
 use crate::hierarchy::Line;
 use crate::policy::Decision;

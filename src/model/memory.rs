@@ -1,7 +1,8 @@
 //! What accesses, flushes and the caches' own whims do to a [`World`], through the hierarchy.
 
+use super::book::LineSet;
 use super::mutant::{Mutant, Mutation};
-use super::world::{Buffer, GRANULES, LINES, LineSet, Value, World, granules, is_partial, line_of};
+use super::world::{Buffer, GRANULES, LINES, Value, World, granules, is_partial, line_of};
 use crate::cacheops::LineOp;
 use crate::hierarchy::{self, Assumption, Hardware, Line, Maintenance, Place, Route, Transfer, Whim};
 use crate::vocabulary::{Access, CacheLevel};

@@ -6,7 +6,9 @@
 //! adversary that writes back, evicts and reads ahead whenever it likes. The search goes breadth
 //! first to a fixed point, so the first violation has the shortest trace.
 
+mod access;
 mod answers;
+mod book;
 mod check;
 mod condition;
 mod kernel;
@@ -25,6 +27,7 @@ mod trace;
 mod uapi_caller;
 mod world;
 
+pub use book::{Book, LineSet, Owed};
 pub use check::{KERNELS, Outcome, Scope, Search, all_machines, machines};
 pub use condition::{Condition, Conditions};
 pub use log::{Deed, RuleSet, Used};
@@ -35,4 +38,4 @@ pub use property::Property;
 pub use search::{Size, Space};
 pub use setting::{Caller, Setting};
 pub use trace::{Actor, Trace, TraceStep};
-pub use world::{Book, Buffer, LineSet, Owed, Value, Window, World};
+pub use world::{Buffer, Value, Window, World};

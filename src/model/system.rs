@@ -3,19 +3,20 @@
 use nix::errno::Errno;
 
 use super::answers::Answers;
+use super::book::{LineSet, Owed};
 use super::kernel::Object;
 use super::log::{Deed, Log};
 use super::memory::Memory;
 use super::moves::{self, Move};
-use super::mutant::{Mutant, Mutation};
+use super::mutant::Mutation;
 use super::property::Property;
 use super::setting::{Caller, Setting};
-use super::world::{Buffer, GRANULES, LINES, LineSet, Owed, Value, Window, World, granules, line_of};
+use super::world::{Buffer, GRANULES, LINES, Value, Window, World};
 use crate::cacheops::LineOp;
 use crate::error::{Error, Result};
-use crate::hierarchy::{Hardware, Line, Route};
+use crate::hierarchy::Hardware;
 use crate::platform::{Call, Caps};
-use crate::policy::driver::{CpuMemory, Path, cpu_memory, path_refusal};
+use crate::policy::driver::{Path, path_refusal};
 use crate::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use crate::vocabulary::{CacheLevel, MmapMode};
 
@@ -280,117 +281,6 @@ impl System {
             next.gpu[granule] = world.gpu[granule].map(|_| Value::Secret);
         }
         *world = next;
-        Ok(())
-    }
-
-    /// The CPU's route and buffer through a mapping.
-    fn cpu_route(&self, world: &World, mode: MmapMode) -> (Route, Option<Buffer>) {
-        match cpu_memory(self.level(world), mode) {
-            CpuMemory::Cached => (Route::CpuCached, None),
-            CpuMemory::Combining => (Route::CpuUncached, Some(Buffer::Combining)),
-            CpuMemory::Uncached => (Route::CpuUncached, None),
-            CpuMemory::Aperture => (Route::Aperture, Some(Buffer::Aperture)),
-        }
-    }
-
-    /// Drains what an access through a mapping finds under way.
-    fn drain_for(&self, world: &mut World, mode: MmapMode, buffer: Option<Buffer>) {
-        match (buffer, cpu_memory(self.level(world), mode)) {
-            (Some(buffer), _) => self.drain(world, buffer),
-            (None, CpuMemory::Uncached) => self.drain(world, Buffer::Combining),
-            (None, CpuMemory::Cached | CpuMemory::Combining | CpuMemory::Aperture) => {}
-        }
-    }
-
-    /// Loads a line on a path.
-    pub(super) fn load_on(
-        &self,
-        world: &mut World,
-        path: Path,
-        line: usize,
-        log: &mut impl Log,
-    ) -> Result<(), Stop> {
-        let route = match path {
-            Path::Cpu(mode) => {
-                self.fault(world, log)?;
-                let (route, buffer) = self.cpu_route(world, mode);
-                // A load on the same way comes after the stores before it, and an uncached one drains
-                // the write-combining buffers (Intel SDM volume 3, 12.3.1).
-                self.drain_for(world, mode, buffer);
-                route
-            }
-            Path::Gpu(mocs) => Route::Gpu(mocs),
-            Path::Display => Route::Display,
-        };
-        self.load(world, route, line)
-    }
-
-    /// The level by which an access finds its way.
-    ///
-    /// DG1's accesses to system memory snoop, whatever level an import has; that is why it is exempt
-    /// from the wbinvd (`i915_gem_object_get_pages_dmabuf`).
-    fn route_level(&self, world: &World) -> CacheLevel {
-        if self.backing() == Backing::Import && self.caps().contains(Caps::DG1) {
-            CacheLevel::Llc
-        } else {
-            self.level(world)
-        }
-    }
-
-    /// Loads a line on a route, and judges what is read.
-    pub(super) fn load(&self, world: &mut World, route: Route, line: usize) -> Result<(), Stop> {
-        let level = self.route_level(world);
-        let mut seen = self.memory.load(world, level, route, line).ok_or(Stop::Impossible)?;
-        if self.memory.mutation.is(Mutant::SnoopMisses) && matches!(route, Route::Gpu(_)) {
-            granules(line).for_each(|granule| seen[granule] = Some(world.memory[granule]));
-        }
-        let seen = || seen.iter().flatten();
-        if seen().any(|&copy| copy == Value::Secret) {
-            return Err(Stop::Broken(Property::NoLeak, *world));
-        }
-        if seen().any(|&copy| copy != Value::Newest) {
-            return Err(Stop::Broken(Property::NewestRead, *world));
-        }
-        Ok(())
-    }
-
-    /// Stores a granule on a path.
-    pub(super) fn store_on(
-        &self,
-        world: &mut World,
-        path: Path,
-        granule: usize,
-        log: &mut impl Log,
-    ) -> Result<(), Stop> {
-        let route = match path {
-            Path::Cpu(mode) => {
-                self.fault(world, log)?;
-                match self.cpu_route(world, mode) {
-                    (_, Some(buffer)) => {
-                        self.memory.store_buffered(world, buffer, granule);
-                        return Ok(());
-                    }
-                    (route, None) => {
-                        self.drain_for(world, mode, None);
-                        route
-                    }
-                }
-            }
-            Path::Gpu(mocs) => Route::Gpu(mocs),
-            Path::Display => Route::Display,
-        };
-        self.store(world, route, granule)
-    }
-
-    /// Stores a granule on a route.
-    pub(super) fn store(&self, world: &mut World, route: Route, granule: usize) -> Result<(), Stop> {
-        let level = self.route_level(world);
-        let was = world.lines[line_of(granule)];
-        self.memory.store(world, level, route, granule).ok_or(Stop::Impossible)?;
-        let dropped = world.lines[line_of(granule)] == Line::Absent && was != Line::Absent;
-        if dropped && self.memory.mutation.is(Mutant::WriteKeepsLine) {
-            world.lines[line_of(granule)] = Line::Clean;
-        }
         Ok(())
     }
 

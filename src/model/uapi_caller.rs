@@ -1,11 +1,12 @@
 //! Callers that use the kernel's uAPI alone: by its protocol, or against it.
 
+use super::book::LineSet;
 use super::condition::Condition;
 use super::log::Log;
 use super::mutant::Mutant;
 use super::setting::Caller;
 use super::system::{Stop, System};
-use super::world::{Buffer, LineSet, Window, World, is_partial, line_of};
+use super::world::{Buffer, Window, World, is_partial, line_of};
 use crate::cacheops::LineOp;
 use crate::hierarchy::Route;
 use crate::platform::Caps;

@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use super::book::{Book, LineSet, Owed};
 use crate::cacheops::LineOp;
 use crate::error::Error;
 use crate::hierarchy::Line;
@@ -130,90 +131,6 @@ impl fmt::Display for Window {
     }
 }
 
-/// A set of lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct LineSet(u8);
-
-impl LineSet {
-    /// No line.
-    pub const NONE: Self = Self(0);
-    /// Every line.
-    pub const ALL: Self = Self((1 << LINES) - 1);
-
-    /// One line.
-    pub const fn one(line: usize) -> Self {
-        Self(1 << line)
-    }
-
-    /// Whether `line` is in it.
-    pub const fn has(self, line: usize) -> bool {
-        self.0 & 1 << line != 0
-    }
-
-    /// Whether no line is in it.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
-    }
-
-    /// These and those.
-    pub const fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// These without those.
-    pub const fn without(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// What is in both.
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// The lines, in order.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..LINES).filter(move |&line| self.has(line))
-    }
-
-    /// How many lines.
-    pub const fn count(self) -> u32 {
-        self.0.count_ones()
-    }
-}
-
-/// What the library keeps account of: its line maps, notes and mappings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Book {
-    /// The dirty map.
-    pub dirty: LineSet,
-    /// The stale map.
-    pub stale: LineSet,
-    /// The note of stores through WC and UC mappings.
-    pub wc_stores: bool,
-    /// The note of stores through the aperture.
-    pub gtt_stores: bool,
-    /// The note of what the GPU may have left in the cache.
-    pub gpu_write: bool,
-    /// Whether a mapping goes through the cache.
-    pub cached_map: bool,
-    /// Whether memory was written around the cache while there was none.
-    pub written_around: bool,
-}
-
-/// A flush that was issued and may still happen; only a mutant leaves one behind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Owed {
-    /// The lines.
-    pub lines: LineSet,
-    /// What is done to them.
-    pub op: LineOp,
-}
-
-impl Owed {
-    /// Nothing is owed.
-    pub const NOTHING: Self = Self { lines: LineSet::NONE, op: LineOp::WriteBack };
-}
-
 /// One state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct World {
@@ -327,12 +244,12 @@ impl World {
         packer.put(10, u64::from(self.kernel));
         packer.put(5, self.window.bits());
         let Book { dirty, stale, wc_stores, gtt_stores, gpu_write, cached_map, written_around } = self.book;
-        packer.put(2, u64::from(dirty.0));
-        packer.put(2, u64::from(stale.0));
+        packer.put(2, dirty.bits());
+        packer.put(2, stale.bits());
         for flag in [wc_stores, gtt_stores, gpu_write, cached_map, written_around] {
             packer.put(1, u64::from(flag));
         }
-        packer.put(2, u64::from(self.owed.lines.0));
+        packer.put(2, self.owed.lines.bits());
         packer.put(2, if self.owed.lines.is_empty() { 0 } else { self.owed.op as u64 });
         packer.bits
     }
@@ -357,14 +274,14 @@ impl World {
         }
         world.kernel = bits.take(10) as u16;
         world.window = Window::from_bits(bits.take(5)).unwrap_or(Window::Closed);
-        world.book.dirty = LineSet(bits.take(2) as u8);
-        world.book.stale = LineSet(bits.take(2) as u8);
+        world.book.dirty = LineSet::from_bits(bits.take(2));
+        world.book.stale = LineSet::from_bits(bits.take(2));
         world.book.wc_stores = bits.flag();
         world.book.gtt_stores = bits.flag();
         world.book.gpu_write = bits.flag();
         world.book.cached_map = bits.flag();
         world.book.written_around = bits.flag();
-        world.owed.lines = LineSet(bits.take(2) as u8);
+        world.owed.lines = LineSet::from_bits(bits.take(2));
         world.owed.op = match bits.take(2) {
             0 => LineOp::WriteBack,
             1 => LineOp::Flush,
