@@ -1,7 +1,7 @@
 //! Models of the races that `gem_coherency::tracking` must win, on the production types.
 //!
 //! One race per file in `tests/`: on top its invariant, its preemption bound and how long it takes;
-//! below, the model, and broken twins that loom must reject. Run all of them with
+//! below, the model, and broken twins that loom must reject. `ci/loom` runs all of them, as does
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" cargo test -p loom-tests --release
@@ -22,9 +22,10 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs `model` in every interleaving with at most `preemptions` forced switches; `None` for all.
+/// LOOM_MAX_PREEMPTIONS in the environment replaces the number.
 pub fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = preemptions;
+    builder.preemption_bound = builder.preemption_bound.or(preemptions);
     builder.check(model);
 }
 

@@ -16,7 +16,7 @@ pub struct ObjectWord(AtomicU64);
 impl ObjectWord {
     /// The word of a new object of `level`.
     pub fn new(level: CacheLevel) -> Self {
-        Self(AtomicU64::new(State::new(level).to_bits()))
+        Self::from(State::new(level))
     }
 
     /// The state now; it may be another one already when the caller looks at it.
@@ -201,6 +201,12 @@ impl ObjectWord {
     /// [`Blocked::Closed`], [`Blocked::InUse`], [`Blocked::Pinned`], [`Blocked::Changing`].
     pub fn close(&self) -> Result<State, Blocked> {
         self.attempt(State::close)
+    }
+}
+
+impl From<State> for ObjectWord {
+    fn from(state: State) -> Self {
+        Self(AtomicU64::new(state.to_bits()))
     }
 }
 
