@@ -14,7 +14,7 @@
 //! L6  gemtool
 //! L5  device -> bo -> access         model (explorer)
 //! L4  drm: the uAPI boundary; node (a real /dev/dri file) | soft (a software i915)
-//! L3  tracking: the object word, the line maps, flights, the reuse cache
+//! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
 //! L2  policy: the rules, once
 //! L1  platform   uapi   cacheops   hierarchy
 //! L0  vocabulary   units   error   sync

@@ -10,11 +10,15 @@
 //!   its store may be taken, and its line flushed, before the data is there.
 //! - **Who needs memory to be current** (submit, scanout pin, export): [`ObjectWord::begin_submit`];
 //!   [`Tracked::begin_flight`]; take the lines and the noted stores from the [`Flight`]; flush and drain;
-//!   fence; [`land`]. [`run_queue`] does so for several objects at once. Only then is memory current, also with regard to lines that another thread took
-//!   and is still flushing.
+//!   fence; [`land`]. Only then is memory current, also with regard to lines that another thread took
+//!   and is still flushing. [`run_queue`] is this order, for several objects at once.
 //! - **Who reads through the cache**: [`ObjectWord::begin_read`]; a flight as above that takes the
 //!   stale lines and invalidates them, after the GPU is done; [`land`]; the loads; then
 //!   [`ObjectWord::end_read`].
+//! - **Who makes the GPU write**: [`GpuWrites::tell`]; the notes of the write (stale lines, or
+//!   [`ObjectWord::note_gpu_write`]); the ioctl; and both again, because a reader may have taken the
+//!   first notes before the GPU had anything to write.
+//! - **Who maps, and who writes around the cache**: [`Mappings`], which keeps the account between them.
 //! - **Who gives an object up for reuse**: everything above is over; [`ObjectWord::set_dont_need`]; the
 //!   kernel is told; then, and nothing after it, [`ReuseCache::put`]. **Who takes it**:
 //!   [`ReuseCache::take`]; the GPU is idle; the kernel is told; [`ObjectWord::set_will_need`]. The word
