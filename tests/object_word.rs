@@ -123,8 +123,22 @@ fn contents_that_are_not_needed_are_not_accessed_until_they_are_needed_again() {
 }
 
 #[test]
+fn a_request_about_the_handle_needs_nothing_but_an_open_one_and_keeps_it_open() {
+    let in_use = Err(Blocked::InUse { writers: 0, readers: 0, submits: 1 });
+    let changing = llc().begin_level_change(CacheLevel::None).unwrap();
+    for state in [llc(), llc().set_dont_need().unwrap(), llc().purge().unwrap(), changing] {
+        let asking = state.begin_request().unwrap();
+        assert_eq!(asking.end_request(), state);
+        assert!(asking.end_level_change(CacheLevel::Llc).close() == in_use);
+    }
+    assert_eq!(llc().close().unwrap().begin_request(), Err(Blocked::Closed));
+}
+
+#[test]
 fn an_end_without_a_begin_changes_nothing() {
-    for end in [State::end_read, State::end_write, State::end_submit, State::unpin_screen] {
+    let ends =
+        [State::end_read, State::end_write, State::end_submit, State::end_request, State::unpin_screen];
+    for end in ends {
         for state in [llc(), llc().note_gpu_write(), llc().set_dont_need().unwrap()] {
             assert_eq!(end(state), state);
         }
@@ -133,10 +147,11 @@ fn an_end_without_a_begin_changes_nothing() {
 
 #[test]
 fn a_full_count_is_an_error_and_spills_into_no_other_field() {
-    let counts: [(Transition, Ending); 4] = [
+    let counts: [(Transition, Ending); 5] = [
         (State::begin_read, State::end_read),
         (State::begin_write, State::end_write),
         (State::begin_submit, State::end_submit),
+        (State::begin_request, State::end_request),
         (|state| state.pin_screen(CacheLevel::Llc), State::unpin_screen),
     ];
     for (begin, end) in counts {

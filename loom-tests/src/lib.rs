@@ -19,7 +19,9 @@ use gem_coherency::tracking::{Flight, Landing, Tracked, land};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 use loom::cell::UnsafeCell;
+use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::thread;
 
 /// Runs `model` in every interleaving with at most `preemptions` forced switches; `None` for all.
 /// LOOM_MAX_PREEMPTIONS in the environment replaces the number.
@@ -27,6 +29,33 @@ pub fn check(preemptions: Option<usize>, model: impl Fn() + Sync + Send + 'stati
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(preemptions);
     builder.check(model);
+}
+
+/// Two threads, `one` and `other`, on what `setup` makes; when both are done, `after`.
+///
+/// Runs twice, each of the two in the model's first thread once: loom remembers of an atomic the last
+/// access only, so a load that another thread's load hides is not tried after that thread's store.
+pub fn race<T: 'static>(
+    preemptions: Option<usize>,
+    setup: impl Fn() -> T + Copy + Send + Sync + 'static,
+    one: impl Fn(&T) + Copy + Send + Sync + 'static,
+    other: impl Fn(&T) + Copy + Send + Sync + 'static,
+    after: impl Fn(&T) + Copy + Send + Sync + 'static,
+) {
+    for swapped in [false, true] {
+        check(preemptions, move || {
+            let shared = Arc::new(setup());
+            let run =
+                move |shared: &T, first: bool| if first == swapped { one(shared) } else { other(shared) };
+            let thread = thread::spawn({
+                let shared = Arc::clone(&shared);
+                move || run(&shared, false)
+            });
+            run(&shared, true);
+            thread.join().unwrap();
+            after(&shared);
+        });
+    }
 }
 
 /// Data of a few cache lines as the CPU and as a non-coherent agent see it; newer values are greater.

@@ -1,4 +1,4 @@
-//! A close against a submission, and against another close.
+//! A close against a submission or another request about the handle, and against another close.
 //!
 //! Invariant: a submission that has begun keeps its handle until it ends (the kernel may give a
 //! closed handle to a new object, and the submission would be about that one), and of two closes one
@@ -8,44 +8,44 @@
 
 use gem_coherency::tracking::{Blocked, ObjectWord};
 use gem_coherency::vocabulary::CacheLevel;
-use loom::sync::Arc;
-use loom::thread;
-use loom_tests::{Kernel, check};
+use loom::sync::atomic::{AtomicU64, Ordering};
+use loom_tests::{Kernel, race};
 
-/// The word, and the kernel's handle: 1 is open, 0 is closed.
+/// The word, the kernel's handle (1 is open, 0 is closed), and how often it was closed.
 struct Object {
     word: ObjectWord,
     handle: Kernel,
+    closed: AtomicU64,
 }
 
 /// Both threads close; the second one submits first, with what it gets from `submit`.
 fn model(submit: fn(&Object)) {
-    check(None, move || {
-        let object = Arc::new(Object { word: ObjectWord::new(CacheLevel::Llc), handle: Kernel::default() });
+    let setup = || {
+        let word = ObjectWord::new(CacheLevel::Llc);
+        let object = Object { word, handle: Kernel::default(), closed: AtomicU64::new(0) };
         object.handle.change(1);
-        let other = thread::spawn({
-            let object = Arc::clone(&object);
-            move || close(&object)
-        });
-        submit(&object);
-        let here = close(&object);
-        let there = other.join().unwrap();
-        assert_eq!(u32::from(here) + u32::from(there), 1, "one close gives the handle back");
+        object
+    };
+    let submitter = move |object: &Object| {
+        submit(object);
+        close(object);
+    };
+    race(None, setup, close, submitter, |object| {
+        assert_eq!(object.closed.load(Ordering::Relaxed), 1, "one close gives the handle back");
     });
 }
 
 /// Closes the handle if the word allows it.
-fn close(object: &Object) -> bool {
+fn close(object: &Object) {
     match object.word.close() {
         Ok(_) => {
             assert_eq!(object.handle.get(), 1, "closed twice");
             object.handle.change(0);
-            true
+            object.closed.fetch_add(1, Ordering::Relaxed);
         }
         Err(blocked) => {
             let in_use = Blocked::InUse { writers: 0, readers: 0, submits: 1 };
             assert!(blocked == in_use || blocked == Blocked::Closed, "{blocked:?}");
-            false
         }
     }
 }
@@ -56,6 +56,17 @@ fn a_submission_keeps_its_handle_until_it_ends() {
         Ok(_) => {
             assert_eq!(object.handle.get(), 1, "submitted a closed handle");
             object.word.end_submit();
+        }
+        Err(blocked) => assert_eq!(blocked, Blocked::Closed),
+    });
+}
+
+#[test]
+fn a_request_keeps_its_handle_until_it_ends() {
+    model(|object| match object.word.begin_request() {
+        Ok(_) => {
+            assert_eq!(object.handle.get(), 1, "a request about a closed handle");
+            object.word.end_request();
         }
         Err(blocked) => assert_eq!(blocked, Blocked::Closed),
     });

@@ -4,7 +4,7 @@
 //! what another queue took and has not fenced yet, and also where that one fails; a line that is
 //! marked while the queue runs is fenced or stays marked. No two queues wait for each other.
 //! In the model a flush happens at the fence after it, not earlier.
-//! Preemption bound: 6 (without one it takes minutes). Time: 16 s.
+//! Preemption bound: 5. Time: 16 s.
 #![cfg(loom)]
 
 use std::cell::RefCell;
@@ -12,9 +12,9 @@ use std::cell::RefCell;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::tracking::{Fences, Flight, Landing, Taken, Tracked, Work, land, run_queue};
 use gem_coherency::units::LineRange;
-use loom::sync::Arc;
-use loom::thread;
-use loom_tests::{Object, check};
+use loom_tests::{Object, race};
+
+const BOUND: Option<usize> = Some(5);
 
 /// What one thread has flushed and not fenced.
 #[derive(Default)]
@@ -54,6 +54,7 @@ impl<'a> Work<'a> for Task<'a> {
 
     fn carry_out(&mut self, flight: &mut Flight<'a>, fences: &mut Fences<'_>) -> Result<()> {
         match flight.take_gtt_stores() {
+            Taken::Pending if self.fails => return Err(failure()),
             // A drain waits by itself.
             Taken::Pending => self.object.memory.flush(flight.range()),
             Taken::Nothing => {}
@@ -80,19 +81,18 @@ fn queue(objects: &[&Object], fails: Option<usize>) -> Result<()> {
 
 /// Two threads flush two dirty objects in opposite order, this one by `here`, the other one by `there`.
 fn opposite_orders(there: fn(&[&Object]), here: fn(&[&Object])) {
-    check(Some(6), move || {
-        let objects = Arc::new([Object::new(1), Object::new(1)]);
+    let setup = || {
+        let objects = [Object::new(1), Object::new(1)];
         objects.iter().for_each(|object| object.write(0, 1));
-        let other = thread::spawn({
-            let objects = Arc::clone(&objects);
-            move || there(&[&objects[1], &objects[0]])
-        });
-        here(&[&objects[0], &objects[1]]);
-        for object in objects.iter() {
+        objects
+    };
+    let here = move |[first, second]: &[Object; 2]| {
+        here(&[first, second]);
+        for object in [first, second] {
             assert_eq!(object.memory.gpu_load(0), 1, "the GPU reads old data");
         }
-        other.join().unwrap();
-    });
+    };
+    race(BOUND, setup, move |[first, second]| there(&[second, first]), here, |_| ());
 }
 
 fn succeeds(objects: &[&Object]) {
@@ -150,52 +150,49 @@ fn a_queue_that_fails_and_lands_lets_the_other_one_read_old_data() {
     );
 }
 
-/// Two threads want stores through the aperture drained; a thread that `skips` has no work if it finds
-/// no note.
-fn one_note(skips: bool) {
-    check(Some(6), move || {
-        let object = Arc::new(Object::new(1));
+/// Two threads want stores through the aperture drained: this one, and another one that does `there`. A
+/// thread that `skips` has no work if it finds no note.
+fn one_note(skips: bool, there: fn(&Object)) {
+    let setup = || {
+        let object = Object::new(1);
         object.memory.store(0, 1);
         object.tracked.word().note_gtt_store();
-        let drain = move |object: &Object| {
-            if !skips || object.tracked.word().state().has_gtt_stores() {
-                queue(&[object], None).expect("nothing fails");
-            }
-            assert_eq!(object.memory.gpu_load(0), 1, "the GPU reads old data");
-        };
-        let other = thread::spawn({
-            let object = Arc::clone(&object);
-            move || drain(&object)
-        });
-        drain(&object);
-        other.join().unwrap();
-    });
+        object
+    };
+    let here = move |object: &Object| {
+        if !skips || object.tracked.word().state().has_gtt_stores() {
+            succeeds(&[object]);
+        }
+        assert_eq!(object.memory.gpu_load(0), 1, "the GPU reads old data");
+    };
+    race(BOUND, setup, there, here, |_| ());
+}
+
+/// Drains, and reads.
+fn drains(object: &Object) {
+    succeeds(&[object]);
+    assert_eq!(object.memory.gpu_load(0), 1, "the GPU reads old data");
 }
 
 #[test]
 fn a_note_that_another_queue_took_is_waited_for() {
-    one_note(false);
+    one_note(false, drains);
 }
 
 #[test]
 #[should_panic(expected = "the GPU reads old data")]
 fn a_queue_without_work_because_the_note_is_gone_does_not_wait_for_who_took_it() {
-    one_note(true);
+    one_note(true, drains);
+}
+
+#[test]
+fn a_note_that_a_failing_queue_took_is_there_for_the_one_that_waits_for_it() {
+    one_note(false, |object| assert!(queue(&[object], Some(0)).is_err()));
 }
 
 /// A writer marks a line while `flush` runs; then everything is flushed.
 fn against_a_writer(flush: fn(&Object)) {
-    check(Some(6), move || {
-        let object = Arc::new(Object::new(1));
-        let writer = thread::spawn({
-            let object = Arc::clone(&object);
-            move || object.write(0, 1)
-        });
-        flush(&object);
-        writer.join().unwrap();
-        queue(&[&object], None).expect("nothing fails");
-        assert_eq!(object.memory.gpu_load(0), 1, "the GPU reads old data");
-    });
+    race(BOUND, || Object::new(1), |object| object.write(0, 1), flush, drains);
 }
 
 #[test]

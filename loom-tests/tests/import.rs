@@ -3,7 +3,7 @@
 //! Invariant: the kernel has one handle for the buffer, and it is closed once, when the last BO that
 //! owns it goes; an import gets the living BO, or one of its own with an open handle, never one that
 //! was closed before; who gets a BO finds what was noted of it when it was made.
-//! Preemption bound: 6 (without one it takes minutes). Time: 10 s.
+//! Preemption bound: 5 (without one it takes minutes). Time: 5 s.
 #![cfg(loom)]
 
 use std::convert::Infallible;
@@ -12,7 +12,7 @@ use gem_coherency::tracking::{GivenBack, Landing, Named, Number, Registry, Track
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
-use loom_tests::{Counted, Finder, Memory, check};
+use loom_tests::{Counted, Finder, Memory, check, race};
 
 /// The kernel's only handle: whether it is open, and how many times it was opened.
 #[derive(Clone, Copy, Default)]
@@ -139,19 +139,18 @@ impl Named for Ref {
 fn model<T: Send + 'static>(
     first: fn(&Device) -> T,
     one: impl Fn(&Device, T) + Copy + Send + Sync + 'static,
-    other: impl Fn(&Device) + Send + Sync + 'static,
+    other: impl Fn(&Device) + Copy + Send + Sync + 'static,
 ) {
-    check(Some(6), move || {
-        let device = Arc::new(Device::new());
+    let setup = move || {
+        let device = Device::new();
         let kept = first(&device);
-        let thread = thread::spawn({
-            let device = Arc::clone(&device);
-            move || one(&device, kept)
-        });
-        other(&device);
-        thread.join().unwrap();
-        device.nothing_left();
-    });
+        (device, std::sync::Mutex::new(Some(kept)))
+    };
+    let one = move |(device, kept): &(Device, std::sync::Mutex<Option<T>>)| {
+        let kept = kept.lock().unwrap().take();
+        one(device, kept.expect("nobody else takes it"));
+    };
+    race(Some(5), setup, one, move |(device, _)| other(device), |(device, _)| device.nothing_left());
 }
 
 fn import_and_submit(device: &Device) {
@@ -274,7 +273,7 @@ impl Named for Careless {
 #[test]
 #[should_panic(expected = "the BO was closed")]
 fn a_bo_that_is_found_while_it_lives_may_be_closed_already() {
-    check(Some(6), || {
+    check(Some(5), || {
         let registry = Arc::new(Registry::<Careless>::default());
         let import = |registry: &Registry<Careless>| {
             let make = |(), number| Ok(Careless(Ref::new(1, number)));

@@ -14,7 +14,7 @@ use gem_coherency::vocabulary::MmapMode;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
-use loom_tests::{Object, check};
+use loom_tests::{Object, check, race};
 
 /// An object, its mappings, and how often one was made. A mapping is a page table: a value that its
 /// maker stored without any ordering.
@@ -66,23 +66,24 @@ fn is_cached(mode: MmapMode) -> bool {
 /// One thread stores around the cache and does what `note` says; another one maps as `map` says, reads,
 /// and reads again when the first is done.
 fn store_against_map(note: fn(&Bo, &Words), map: fn(&Bo, &Words)) {
-    check(None, move || {
-        let (bo, words) = (Bo::new(), Arc::new(Words::default()));
+    let setup = || {
+        let bo = Bo::new();
         bo.object.tracked.word().begin_write().expect("nothing blocks it");
-        let writer = thread::spawn({
-            let (bo, words) = (Arc::clone(&bo), Arc::clone(&words));
-            move || {
-                bo.object.memory.gpu_store(0, 1);
-                note(&bo, &words);
-                bo.object.tracked.word().end_write();
-            }
-        });
+        (bo, Words::default())
+    };
+    let write = move |(bo, words): &(Arc<Bo>, Words)| {
+        bo.object.memory.gpu_store(0, 1);
+        note(bo, words);
+        bo.object.tracked.word().end_write();
+    };
+    let read = move |(bo, words): &(Arc<Bo>, Words)| {
         let state = bo.object.tracked.word().begin_read().expect("nothing blocks it");
-        map(&bo, &words);
+        map(bo, words);
         let seen = bo.load();
         bo.object.tracked.word().end_read();
-        writer.join().unwrap();
         assert!(seen == 1 || state.writers() == 1, "the CPU loads a stale line");
+    };
+    race(None, setup, write, read, |(bo, _)| {
         assert_eq!(bo.load(), 1, "a store around the cache was forgotten");
     });
 }
@@ -194,22 +195,36 @@ fn a_mapping_that_is_found_before_its_marks_reads_stale_lines() {
     });
 }
 
-#[test]
-fn who_sees_the_choice_finds_the_mapping() {
-    check(None, || {
-        let bo = Bo::new();
-        let chooser = thread::spawn({
-            let bo = Arc::clone(&bo);
-            move || {
-                bo.map();
-                bo.maps.choose(MmapMode::Wb);
-            }
-        });
+/// One thread maps and chooses a mode; another one, which finds none chosen, maps as accesses do, and makes
+/// its mode the choice by `default`.
+fn choice_against_default(default: fn(&Mappings<AtomicU64>)) {
+    let choose = |bo: &Arc<Bo>| {
+        bo.map();
+        bo.maps.choose(MmapMode::Wb);
+    };
+    let access = move |bo: &Arc<Bo>| match bo.maps.current() {
+        Some(mapping) => assert_eq!(mapping.load(Ordering::Relaxed), 1, "half a mapping"),
+        None => {
+            let make = || Ok::<_, Infallible>(AtomicU64::new(2));
+            let Ok(_) = bo.maps.get_or_make(MmapMode::Wc, bo.object.tracked.stale(), is_cached, make);
+            default(&bo.maps);
+        }
+    };
+    race(None, Bo::new, choose, access, |bo| {
         let chosen = bo.maps.current().map(|mapping| mapping.load(Ordering::Relaxed));
-        assert!(chosen.is_none_or(|value| value == 1), "half a mapping");
-        chooser.join().unwrap();
-        assert!(bo.maps.current().is_some());
+        assert_eq!(chosen, Some(1), "the choice was replaced");
     });
+}
+
+#[test]
+fn a_choice_is_found_with_its_mapping_and_never_replaced_by_a_default() {
+    choice_against_default(|maps| maps.choose_if_none(MmapMode::Wc));
+}
+
+#[test]
+#[should_panic(expected = "the choice was replaced")]
+fn a_default_that_does_not_look_replaces_a_choice() {
+    choice_against_default(|maps| maps.choose(MmapMode::Wc));
 }
 
 #[test]

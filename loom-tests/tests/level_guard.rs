@@ -7,9 +7,7 @@
 
 use gem_coherency::tracking::{Blocked, ObjectWord};
 use gem_coherency::vocabulary::CacheLevel;
-use loom::sync::Arc;
-use loom::thread;
-use loom_tests::{Kernel, check};
+use loom_tests::{Kernel, race};
 
 /// The word, and the kernel's level; the model begins with `Llc` (1) and changes to `None` (0).
 struct Object {
@@ -18,24 +16,21 @@ struct Object {
 }
 
 fn model(change: fn(&Object)) {
-    check(None, move || {
-        let object = Arc::new(Object { word: ObjectWord::new(CacheLevel::Llc), kernel: Kernel::default() });
+    let setup = || {
+        let object = Object { word: ObjectWord::new(CacheLevel::Llc), kernel: Kernel::default() };
         object.kernel.change(1);
-        let other = thread::spawn({
-            let object = Arc::clone(&object);
-            move || change(&object)
-        });
-        match object.word.begin_write() {
-            Ok(state) => {
-                let cached = u64::from(state.level() == CacheLevel::Llc);
-                assert_eq!(object.kernel.get(), cached, "the guard saw another level");
-                assert_eq!(object.kernel.get(), cached, "the level changed under the guard");
-                object.word.end_write();
-            }
-            Err(blocked) => assert_eq!(blocked, Blocked::Changing),
+        object
+    };
+    let guard = |object: &Object| match object.word.begin_write() {
+        Ok(state) => {
+            let cached = u64::from(state.level() == CacheLevel::Llc);
+            assert_eq!(object.kernel.get(), cached, "the guard saw another level");
+            assert_eq!(object.kernel.get(), cached, "the level changed under the guard");
+            object.word.end_write();
         }
-        other.join().unwrap();
-    });
+        Err(blocked) => assert_eq!(blocked, Blocked::Changing),
+    };
+    race(None, setup, change, guard, |_| ());
 }
 
 #[test]

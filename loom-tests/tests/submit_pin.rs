@@ -3,7 +3,7 @@
 //! Invariant: whoever goes on finds in memory what was dirty before it began, also where the other
 //! one took the line and is still flushing it, and also where the other one fails. No order of
 //! objects makes the two wait for each other.
-//! Preemption bound: none. Time: 6.3 s.
+//! Preemption bound: none. Time: 7.4 s.
 #![cfg(loom)]
 
 use std::process::Command;
@@ -12,7 +12,7 @@ use gem_coherency::tracking::{Landing, Taken, land};
 use gem_coherency::vocabulary::CacheLevel;
 use loom::sync::Arc;
 use loom::thread;
-use loom_tests::{Object, check};
+use loom_tests::{Object, check, race};
 
 /// One line is dirty; two threads run `agent`, and then the line must be in memory for both.
 fn two_agents(agent: fn(&Object)) {
@@ -65,21 +65,21 @@ fn a_flight_announced_after_taking_is_announced_too_late() {
 
 /// One line is dirty; a flight fails while `agent` makes memory current.
 fn one_fails(agent: fn(&Object)) {
-    check(None, move || {
-        let object = Arc::new(Object::new(1));
+    let setup = || {
+        let object = Object::new(1);
         object.write(0, 1);
-        let fails = thread::spawn({
-            let object = Arc::clone(&object);
-            move || {
-                let mut flight = object.begin_flight();
-                flight.take_dirty(|_| {});
-                drop(flight);
-            }
-        });
-        agent(&object);
+        object
+    };
+    let fails = |object: &Object| {
+        let mut flight = object.begin_flight();
+        flight.take_dirty(|_| {});
+        drop(flight);
+    };
+    let agent = move |object: &Object| {
+        agent(object);
         assert_eq!(object.memory.gpu_load(0), 1, "the GPU reads old data");
-        fails.join().unwrap();
-    });
+    };
+    race(None, setup, fails, agent, |_| ());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Invariant: neither writer's mark removes the other's, and a submitter that takes a line while
 //! writers are still at work flushes its data or leaves its mark.
-//! Preemption bound: 4 (without one it takes minutes), none for the twins. Time: 3.2 s.
+//! Preemption bound: 4 (without one it takes minutes), none for the twins. Time: 2 s.
 #![cfg(loom)]
 
 use gem_coherency::units::LineRange;

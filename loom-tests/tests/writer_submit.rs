@@ -6,28 +6,27 @@
 #![cfg(loom)]
 
 use gem_coherency::tracking::ObjectWord;
-use loom::sync::Arc;
-use loom::thread;
-use loom_tests::{Object, check};
+use loom_tests::{Object, race};
 
 /// The writer's part, after `begin_write`.
 type Writer = fn(&Object, &ObjectWord);
 
 fn model(writer: Writer) {
-    check(None, move || {
-        let object = Arc::new(Object::new(1));
+    let setup = || {
+        let object = Object::new(1);
         object.tracked.word().begin_write().expect("nothing blocks it");
-        let other = Arc::clone(&object);
-        let thread = thread::spawn(move || writer(&other, other.tracked.word()));
-
+        object
+    };
+    let submit = |object: &Object| {
         let state = object.tracked.word().begin_submit().expect("nothing blocks it");
         object.make_current();
         if state.writers() == 0 {
             assert_eq!(object.memory.gpu_load(0), 1, "submitted after the end of the write");
         }
         object.tracked.word().end_submit();
-
-        thread.join().unwrap();
+    };
+    let write = move |object: &Object| writer(object, object.tracked.word());
+    race(None, setup, write, submit, |object| {
         object.make_current();
         assert_eq!(object.memory.gpu_load(0), 1, "submitted at last");
     });

@@ -81,8 +81,9 @@ impl Shared {
         }
         let mode = default_mode(self.device.caps(), self.level());
         let mapping = self.map_in(mode)?;
-        self.maps.choose(mode);
-        Ok(mapping)
+        self.maps.choose_if_none(mode);
+        // Another thread may have chosen meanwhile.
+        Ok(self.maps.current().unwrap_or(mapping))
     }
 
     /// The mode that accesses use, or would use.
@@ -100,10 +101,8 @@ impl Shared {
     /// Makes a mapping in `mode`.
     fn make_mapping(&self, mode: MmapMode) -> Result<Mapping> {
         let what = || format!("map mode {mode}");
+        let _request = self.begin_request()?;
         let state = self.tracked.word().state();
-        if state.is_closed() {
-            return Err(Error::Closed { handle: self.handle.get() });
-        }
         if state.is_purged() {
             return Err(Error::Purged { handle: self.handle.get() });
         }

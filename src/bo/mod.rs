@@ -121,6 +121,23 @@ impl Shared {
     }
 }
 
+/// A request about the handle of an object, which nobody closes meanwhile; ends when dropped.
+pub(crate) struct Request<'a>(&'a Object);
+
+impl Object {
+    /// Begins a request that would hit another object if the handle were closed, and given to that one.
+    pub(crate) fn begin_request(&self) -> Result<Request<'_>> {
+        self.tracked.word().begin_request().map_err(|blocked| blocked.error(self.handle))?;
+        Ok(Request(self))
+    }
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        self.0.tracked.word().end_request();
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
         if let Err(error) = self.end() {

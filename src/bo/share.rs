@@ -48,6 +48,7 @@ impl Bo {
     pub fn export(&self) -> Result<OwnedFd> {
         self.shared().make_current(Step::Export)?;
         self.never_reuse();
+        let _request = self.shared().begin_request()?;
         self.shared().device.drm.export(self.handle())
     }
 
@@ -111,7 +112,9 @@ impl Bo {
 
     fn advise(&self, advice: Advice) -> Result<Retained> {
         let shared = self.shared();
+        let request = shared.begin_request()?;
         let retained = shared.device.drm.madvise(shared.handle, advice)?;
+        drop(request);
         tracing::debug!(handle = shared.handle.get(), ?advice, ?retained, "madvise");
         if retained == Retained::Purged {
             shared.tracked.word().purge().map_err(|blocked| blocked.error(shared.handle))?;

@@ -77,15 +77,23 @@ impl<T> Mappings<T> {
 
     /// The mapping that accesses use.
     pub fn current(&self) -> Option<&T> {
-        // Acquire pairs with the Release of `choose`: who sees the mode finds the mapping.
-        let place = self.current.load(Ordering::Acquire).checked_sub(1)?;
+        // Relaxed: the slot publishes the mapping. Who sees the choice and not the mapping comes before
+        // the choice.
+        let place = self.current.load(Ordering::Relaxed).checked_sub(1)?;
         self.get(*MmapMode::ALL.get(place as usize)?)
     }
 
     /// Accesses use the mapping of that mode from now on; it was made before.
     pub fn choose(&self, mode: MmapMode) {
-        // Release pairs with the Acquire of `current`.
-        self.current.store(mode as u64 + 1, Ordering::Release);
+        // Relaxed: as in `current`. A read-modify-write, as in `choose_if_none`: they come one after the
+        // other.
+        self.current.swap(mode as u64 + 1, Ordering::Relaxed);
+    }
+
+    /// The same, unless a mode was chosen before.
+    pub fn choose_if_none(&self, mode: MmapMode) {
+        // Relaxed: as in `current`. One step, so that no choice is replaced.
+        let _ = self.current.compare_exchange(0, mode as u64 + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Accesses use no mapping; the mappings stay. For an object that begins a new life: nobody else

@@ -206,6 +206,19 @@ impl State {
         self.fewer(SUBMITS)
     }
 
+    /// One more request about the handle, counted as a submission; contents and level do not matter.
+    pub fn begin_request(self) -> Result<Self, Blocked> {
+        if self.is(CLOSED) {
+            return Err(Blocked::Closed);
+        }
+        self.more(SUBMITS)
+    }
+
+    /// One request fewer.
+    pub fn end_request(self) -> Self {
+        self.fewer(SUBMITS)
+    }
+
     /// The level is being changed to `to`: nothing else may begin until [`State::end_level_change`].
     pub fn begin_level_change(self, to: CacheLevel) -> Result<Self, Blocked> {
         self.check_alive()?;

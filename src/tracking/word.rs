@@ -104,6 +104,20 @@ impl ObjectWord {
         self.always(State::end_submit);
     }
 
+    /// Begins a request about the handle that is no submission: until [`ObjectWord::end_request`], after
+    /// the ioctl, the object cannot be closed, and the handle be given to another one.
+    ///
+    /// # Errors
+    /// [`Blocked::Closed`], [`Blocked::TooManyGuards`].
+    pub fn begin_request(&self) -> Result<State, Blocked> {
+        self.attempt(State::begin_request)
+    }
+
+    /// Ends a request; without one nothing changes.
+    pub fn end_request(&self) {
+        self.always(State::end_request);
+    }
+
     /// Begins a change of the level to `to`: until [`ObjectWord::end_level_change`], after the ioctl,
     /// nothing else can begin.
     ///
