@@ -31,8 +31,8 @@ pub(super) struct Outcome {
 pub(super) struct Object {
     states: Vec<Snapshot>,
     outcomes: Vec<Vec<Option<Outcome>>>,
-    /// A state that breaks one of the kernel's own invariants, by number.
-    pub(super) broken: HashMap<u16, Invariant>,
+    /// Whether a state breaks one of the kernel's own invariants.
+    broken: Vec<Option<Invariant>>,
 }
 
 impl Object {
@@ -47,7 +47,7 @@ impl Object {
         mutation: Mutation,
         refuses: impl Fn(Event) -> bool,
     ) -> Result<Self> {
-        let mut object = Self { states: vec![first], outcomes: Vec::new(), broken: HashMap::new() };
+        let mut object = Self { states: vec![first], outcomes: Vec::new(), broken: Vec::new() };
         let mut numbers = HashMap::from([(first, 0_u16)]);
         while let Some(&before) = object.states.get(object.outcomes.len()) {
             let mut outcomes = Vec::with_capacity(Event::ALL.len());
@@ -80,9 +80,7 @@ impl Object {
                 let size = object.states.len() as u64;
                 return Err(Error::BadSize { size, why: "more states of an object than the model numbers" });
             }
-            if let Some(invariant) = broken(caps, rules, first, before) {
-                object.broken.insert(object.outcomes.len() as u16, invariant);
-            }
+            object.broken.push(broken(caps, rules, first, before));
             object.outcomes.push(outcomes);
         }
         Ok(object)
@@ -92,6 +90,11 @@ impl Object {
     pub(super) fn state(&self, number: u16) -> &Snapshot {
         // Numbers are made here only, and kept whole by packing.
         &self.states[usize::from(number)]
+    }
+
+    /// The invariant that the state of that number breaks, if any.
+    pub(super) fn broken(&self, number: u16) -> Option<Invariant> {
+        self.broken[usize::from(number)]
     }
 
     /// What an event leads to; `None` if it is refused.

@@ -113,6 +113,22 @@ impl System {
         world.window = Window::Closed;
     }
 
+    /// The object is released, kept, and given out again, with its book and its mappings.
+    ///
+    /// What it holds is undefined then: every copy is as good as the newest until somebody stores.
+    pub(super) fn reuse(&self, world: &mut World) -> Result<(), Stop> {
+        if self.snapshot(world).pinned {
+            return Err(Stop::Impossible);
+        }
+        self.close_window(world);
+        world.undefine();
+        if self.memory.mutation.is(Mutant::ReuseForgets) {
+            let Book { cached_map, .. } = world.book;
+            world.book = Book { cached_map, ..Book::default() };
+        }
+        Ok(())
+    }
+
     /// A mapping of that mode is there from now on.
     fn map(&self, world: &mut World, mode: MmapMode) {
         let cached = cpu_memory(self.level(world), mode) == CpuMemory::Cached;

@@ -48,6 +48,19 @@ impl World {
         self.gpu[granule].iter_mut().for_each(age);
     }
 
+    /// Nobody has stored yet: any copy will do, but a secret.
+    pub(super) fn undefine(&mut self) {
+        let renew = |value: &mut Value| {
+            if *value == Value::Old {
+                *value = Value::Newest;
+            }
+        };
+        self.cache.iter_mut().for_each(renew);
+        self.memory.iter_mut().for_each(renew);
+        self.buffered.iter_mut().flatten().flatten().for_each(renew);
+        self.gpu.iter_mut().flatten().for_each(renew);
+    }
+
     /// Whether some copy of a granule is the newest.
     pub(super) fn has_newest(&self, granule: usize) -> bool {
         let newest = |copy: Option<Value>| copy == Some(Value::Newest);

@@ -23,6 +23,9 @@ pub enum Move {
     Complete,
     /// The object is closed, and another process's object gets its memory.
     HandOver,
+    /// The library keeps the object and gives it out again: another user in the same process, to whom
+    /// its contents are undefined.
+    Reuse,
     /// The caller does what has to be done before an access, and may access then.
     Open(Window),
     /// Whoever may access loads a line.
@@ -56,6 +59,7 @@ impl fmt::Display for Move {
             }
             Self::Complete => f.write_str("the flush is over"),
             Self::HandOver => f.write_str("close; another process gets the memory"),
+            Self::Reuse => f.write_str("release; the object is used again"),
             Self::Open(Window::Closed) => f.write_str("end"),
             Self::Open(Window::Cpu { mode, access, .. }) => write!(f, "begin: CPU {access} ({mode})"),
             Self::Open(Window::Gpu { mocs, access }) => write!(f, "submit: GPU {access} ({mocs})"),
@@ -97,6 +101,9 @@ impl Move {
             moves.push(Self::Complete);
         }
         moves.push(Self::HandOver);
+        if system.setting.caller == Caller::Library && system.backing() != Backing::Import {
+            moves.push(Self::Reuse);
+        }
         moves.extend(accesses(system));
         moves.extend(openings(system));
         moves.extend(calls(system).into_iter().map(Self::Call));

@@ -32,6 +32,8 @@ words! {
         GpuWriteNotNoted = "gpu-write-not-noted",
         /// A mapping that is made late forgets what was written around the cache before.
         LateMapForgets = "late-map-forgets",
+        /// An object that is used again begins with an empty book.
+        ReuseForgets = "reuse-forgets",
         /// The hierarchy loses the line that moves before an access.
         TransferLost = "transfer-lost",
         /// The GPU misses the line that a snoop or a look-up finds.
@@ -55,6 +57,7 @@ impl Mutant {
             Self::PartialStoreKeepsStale => "A partial store into a stale line does not invalidate it first.",
             Self::GpuWriteNotNoted => "What the GPU is told to write is not noted.",
             Self::LateMapForgets => "A late mapping forgets what was written around the cache before.",
+            Self::ReuseForgets => "An object that is used again begins with an empty book.",
             Self::TransferLost => "The line that moves before an access is lost.",
             Self::SnoopMisses => "The GPU misses the line that a snoop or a look-up finds.",
             Self::WriteKeepsLine => "A write that drops the CPU's line leaves it.",

@@ -55,16 +55,21 @@ pub(super) fn search(system: &System, mut progress: impl FnMut(u64)) -> Result<F
     let mut used = Used::default();
     let mut size = Size::default();
     let mut violation = None;
+    let mut reached = Vec::new();
     seen.insert(system.first(&mut used).pack(), 0);
     // The places in the order of discovery at which a level of the search ends.
     let (mut next, mut level_end) = (0_u32, 1_u32);
     'search: while let Some(state) = seen.get(next) {
         let world = World::unpack(state);
+        reached.clear();
         for &step in system.moves() {
             match system.apply(&world, step, &mut used) {
                 Ok(to) => {
                     size.transitions += 1;
-                    seen.insert(to.pack(), next);
+                    let to = to.pack();
+                    if to != state {
+                        reached.push(to);
+                    }
                 }
                 Err(Stop::Impossible) => {}
                 Err(Stop::Broken(property, _)) => {
@@ -73,6 +78,7 @@ pub(super) fn search(system: &System, mut progress: impl FnMut(u64)) -> Result<F
                 }
             }
         }
+        seen.insert_all(&reached, next);
         next += 1;
         if next % 4096 == 0 {
             progress(seen.len() as u64);

@@ -3,15 +3,16 @@
 /// A state's place in the order of discovery.
 pub(super) type Index = u32;
 
-/// Marks a free slot.
-const FREE: Index = Index::MAX;
+/// Marks a free slot; a packed state has 62 bits.
+const FREE: u64 = u64::MAX;
 
 /// States, each with its parent; found again through open addressing.
 #[derive(Debug)]
 pub(super) struct Seen {
     states: Vec<u64>,
     parents: Vec<Index>,
-    slots: Vec<Index>,
+    /// The states again, where their hash puts them: to find one costs one access to memory.
+    slots: Vec<u64>,
 }
 
 /// Spreads the bits of a packed state, whose low ones are few (Fibonacci hashing).
@@ -35,18 +36,34 @@ impl Seen {
         if self.slots[slot] != FREE {
             return false;
         }
-        self.slots[slot] = self.states.len() as Index;
+        self.slots[slot] = state;
         self.states.push(state);
         self.parents.push(parent);
         true
     }
 
+    /// Adds the states that are not there yet.
+    ///
+    /// Every slot is looked at once before anything is done with it: the look-ups do not depend on
+    /// each other, and the processor waits for memory once for all of them.
+    pub(super) fn insert_all(&mut self, states: &[u64], parent: Index) {
+        let fetched = states.iter().fold(0, |all, &state| all ^ self.slots[self.home(state)]);
+        std::hint::black_box(fetched);
+        for &state in states {
+            self.insert(state, parent);
+        }
+    }
+
+    /// Where `state` belongs if nothing else is there.
+    fn home(&self, state: u64) -> usize {
+        (spread(state) >> (u64::BITS - self.slots.len().trailing_zeros())) as usize
+    }
+
     /// The slot that holds `state`, or the free one where it belongs.
     fn slot(&self, state: u64) -> usize {
         let mask = self.slots.len() - 1;
-        let bits = self.slots.len().trailing_zeros();
-        let mut slot = (spread(state) >> (u64::BITS - bits)) as usize;
-        while self.slots[slot] != FREE && self.states[self.slots[slot] as usize] != state {
+        let mut slot = self.home(state);
+        while self.slots[slot] != FREE && self.slots[slot] != state {
             slot = (slot + 1) & mask;
         }
         slot
@@ -56,7 +73,7 @@ impl Seen {
         self.slots = vec![FREE; self.slots.len() * 2];
         for index in 0..self.states.len() {
             let slot = self.slot(self.states[index]);
-            self.slots[slot] = index as Index;
+            self.slots[slot] = self.states[index];
         }
     }
 
@@ -89,10 +106,9 @@ impl Seen {
 
     /// How much memory it takes.
     pub(super) fn bytes(&self) -> u64 {
-        let slot = size_of::<Index>();
-        (self.states.capacity() * size_of::<u64>()
-            + self.parents.capacity() * slot
-            + self.slots.capacity() * slot) as u64
+        let (state, parent) = (size_of::<u64>(), size_of::<Index>());
+        (self.states.capacity() * state + self.parents.capacity() * parent + self.slots.capacity() * state)
+            as u64
     }
 }
 

@@ -123,6 +123,7 @@ impl System {
                 self.memory.maintain(&mut next, lines, op);
                 next.owed = Owed::NOTHING;
             }
+            Move::Reuse => self.reuse(&mut next)?,
             Move::HandOver => self.hand_over(&mut next, log)?,
             Move::Load(line) => self.load_in_window(&mut next, line, log)?,
             Move::Store(granule) => self.store_in_window(&mut next, granule, log)?,
@@ -286,7 +287,7 @@ impl System {
 
     /// What must hold in every state.
     fn check(&self, world: &World) -> Result<(), Stop> {
-        if self.kernel.broken.contains_key(&world.kernel) {
+        if self.kernel.broken(world.kernel).is_some() {
             return Err(Stop::Broken(Property::KernelInvariants, *world));
         }
         if self.memory.tells_age && !(0..GRANULES).all(|granule| world.has_newest(granule)) {

@@ -59,6 +59,7 @@ impl Move {
             Self::Whim(..) | Self::Land(..) | Self::Complete => Actor::Caches,
             Self::Call(Event::Release | Event::Suspend | Event::Hibernate) => Actor::Kernel,
             Self::HandOver
+            | Self::Reuse
             | Self::Open(_)
             | Self::Load(_)
             | Self::Store(_)
