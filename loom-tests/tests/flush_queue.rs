@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 
 use gem_coherency::error::{Error, Result};
-use gem_coherency::tracking::{Fences, Flight, Landing, Taken, Tracked, Work, land, run_queue};
+use gem_coherency::tracking::{Fences, Flight, Landing, State, Taken, Tracked, Work, land, run_queue};
 use gem_coherency::units::LineRange;
 use loom_tests::{Object, race};
 
@@ -150,9 +150,9 @@ fn a_queue_that_fails_and_lands_lets_the_other_one_read_old_data() {
     );
 }
 
-/// Two threads want stores through the aperture drained: this one, and another one that does `there`. A
-/// thread that `skips` has no work if it finds no note.
-fn one_note(skips: bool, there: fn(&Object)) {
+/// Two threads want stores through the aperture drained: one that has no work if it `skips`, and one that
+/// does `there`.
+fn one_note(skips: fn(&Object) -> bool, there: fn(&Object)) {
     let setup = || {
         let object = Object::new(1);
         object.memory.store(0, 1);
@@ -160,12 +160,17 @@ fn one_note(skips: bool, there: fn(&Object)) {
         object
     };
     let here = move |object: &Object| {
-        if !skips || object.tracked.word().state().has_gtt_stores() {
+        if !skips(object) {
             succeeds(&[object]);
         }
         assert_eq!(object.memory.gpu_load(0), 1, "the GPU reads old data");
     };
     race(BOUND, setup, there, here, |_| ());
+}
+
+/// What the library asks.
+fn is_settled(object: &Object) -> bool {
+    object.tracked.is_settled(State::has_gtt_stores)
 }
 
 /// Drains, and reads.
@@ -176,18 +181,21 @@ fn drains(object: &Object) {
 
 #[test]
 fn a_note_that_another_queue_took_is_waited_for() {
-    one_note(false, drains);
+    one_note(|_| false, drains);
+    one_note(is_settled, drains);
 }
 
 #[test]
 #[should_panic(expected = "the GPU reads old data")]
 fn a_queue_without_work_because_the_note_is_gone_does_not_wait_for_who_took_it() {
-    one_note(true, drains);
+    one_note(|object| !object.tracked.word().state().has_gtt_stores(), drains);
 }
 
 #[test]
 fn a_note_that_a_failing_queue_took_is_there_for_the_one_that_waits_for_it() {
-    one_note(false, |object| assert!(queue(&[object], Some(0)).is_err()));
+    let fails = |object: &Object| assert!(queue(&[object], Some(0)).is_err());
+    one_note(|_| false, fails);
+    one_note(is_settled, fails);
 }
 
 /// A writer marks a line while `flush` runs; then everything is flushed.

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::policy::driver::{CpuMemory, path_refusal};
 use crate::policy::pending::{self, Demands, flush_op, pending_flush};
 use crate::policy::{Decision, Path, Rule, Verdict, needs_invalidate};
-use crate::tracking::{Fences, Flight, Taken, Tracked, Work, run_queue};
+use crate::tracking::{Fences, Flight, State, Taken, Tracked, Work, run_queue};
 use crate::units::LineRange;
 use crate::vocabulary::{Access, MocsClass};
 
@@ -104,15 +104,23 @@ impl<'a> Work<'a> for Task<'a> {
     fn prepare(&mut self) -> Result<Option<LineRange>> {
         let bo = self.need.bo;
         self.demands = self.need.demands();
-        let any = self.demands.any();
-        self.demands.gpu_write = self.demands.gpu_write.filter(|_| bo.tracked.word().state().has_gpu_write());
-        let has_gpu_write = self.demands.gpu_write.is_some();
+        let has_gpu_write = self.demands.gpu_write.is_some() && bo.tracked.word().state().has_gpu_write();
         if matches!(self.need.next, Path::Cpu(_)) || has_gpu_write || bo.device.is_conservative() {
             bo.wait_for_gpu()?;
         }
+        let Demands { dirty, gpu_write, stale, wc_stores, gtt_stores } = self.demands;
+        let is_noted = |state: State| {
+            (gpu_write.is_some() && state.has_gpu_write())
+                || (wc_stores.is_some() && state.has_wc_stores())
+                || (gtt_stores.is_some() && state.has_gtt_stores())
+        };
+        if dirty.is_none() && stale.is_none() && bo.tracked.is_settled(is_noted) {
+            return Ok(None);
+        }
         // What the GPU wrote may be anywhere in the object.
         let lines = if has_gpu_write { bo.tracked.dirty().all() } else { self.need.lines };
-        Ok(any.then_some(lines))
+        self.demands.gpu_write = gpu_write.filter(|_| has_gpu_write);
+        Ok(Some(lines))
     }
 
     fn carry_out(&mut self, flight: &mut Flight<'a>, fences: &mut Fences<'_>) -> Result<()> {

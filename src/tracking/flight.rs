@@ -14,6 +14,7 @@ use std::sync::PoisonError;
 
 use super::gpu_writes::GpuWrites;
 use super::lines::LineMap;
+use super::state::State;
 use super::word::ObjectWord;
 use crate::error::Result;
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -63,6 +64,14 @@ impl Tracked {
     /// The GPU's writes.
     pub fn gpu_writes(&self) -> &GpuWrites {
         &self.gpu_writes
+    }
+
+    /// Whether no note is there that `is_noted` looks for, and nobody has taken one and is dealing with it:
+    /// then an access that wants nothing but such notes dealt with needs no flight.
+    pub fn is_settled(&self, is_noted: impl Fn(State) -> bool) -> bool {
+        // Who takes a note has a flight open by then, and one that fails gives it back before it ends. So
+        // the second look, after the lock, finds what was given back.
+        !is_noted(self.word.state()) && self.flights.lock().open.is_empty() && !is_noted(self.word.state())
     }
 
     /// Announces a flush or an invalidate of lines in `range`.

@@ -12,7 +12,8 @@ pub trait Work<'a> {
     /// The lines that the work is about; `None` if the access demands nothing, whatever is pending.
     ///
     /// Called before any flight begins, so it may wait for the GPU. Work that finds nothing pending
-    /// is work all the same: another thread may have taken what was, and not be done with it.
+    /// is work all the same: another thread may have taken what was, and not be done with it
+    /// ([`Tracked::is_settled`]).
     ///
     /// # Errors
     /// What keeps the access from happening.

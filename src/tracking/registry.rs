@@ -147,6 +147,10 @@ impl<W> Names<W> {
 
 impl<B: Named> fmt::Debug for Registry<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} handles", self.lock().named.len())
+        // Not under a lock that the caller may hold.
+        match self.0.try_lock() {
+            Ok(names) => write!(f, "{} handles", names.named.len()),
+            Err(_) => f.write_str("handles, in use"),
+        }
     }
 }
