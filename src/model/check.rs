@@ -125,6 +125,7 @@ impl Likeness {
             discrete_never_dirty: setting.rules.discrete_never_dirty && caps.contains(Caps::DISCRETE),
             pat_index: setting.rules.pat_index && pat,
             dirtyfb_needs_plane: setting.rules.dirtyfb_needs_plane && shown,
+            without: setting.rules.without,
         };
         let only_import = if import { Caps::empty() } else { Caps::GEN12.union(Caps::DG1) };
         let calls = MmapMode::ALL.iter().map(|&mode| Call::MmapOffset(mode));

@@ -47,6 +47,11 @@ impl Object {
         mutation: Mutation,
         refuses: impl Fn(Event) -> bool,
     ) -> Result<Self> {
+        let without = match mutation {
+            Mutation::Without(rule) => Some(rule),
+            Mutation::None | Mutation::Planted(_) | Mutation::NoAsyncFlush => None,
+        };
+        let rules = &KernelRules { without, ..*rules };
         let mut object = Self { states: vec![first], outcomes: Vec::new(), broken: Vec::new() };
         let mut numbers = HashMap::from([(first, 0_u16)]);
         while let Some(&before) = object.states.get(object.outcomes.len()) {
@@ -60,7 +65,7 @@ impl Object {
                 let outcome = match step {
                     None => None,
                     Some(step) => {
-                        let next = marking(before, step.next, step.rule, mutation);
+                        let next = step.next;
                         let number = *numbers.entry(next).or_insert_with(|| {
                             object.states.push(next);
                             (object.states.len() - 1) as u16
@@ -130,21 +135,9 @@ fn place(event: Event) -> usize {
     }
 }
 
-/// The next state, without the mark that the rule sets if it was taken away.
-fn marking(before: Snapshot, next: Snapshot, rule: Rule, mutation: Mutation) -> Snapshot {
-    if rule == Rule::LevelChange && mutation.lacks(rule) {
-        return Snapshot { dirty: before.dirty, ..next };
-    }
-    next
-}
-
 /// What is issued, after the mutation.
 fn effects(step: &kernel::Step, mutation: Mutation) -> Vec<Effect> {
-    let kept = |effect: &Effect| match mutation {
-        Mutation::Without(rule) => effect.rule != rule,
-        Mutation::NoAsyncFlush => effect.action != Action::FlushAsync,
-        Mutation::None | Mutation::Planted(_) => true,
-    };
+    let kept = |effect: &Effect| mutation != Mutation::NoAsyncFlush || effect.action != Action::FlushAsync;
     let mut effects: Vec<Effect> = step.effects.iter().filter(kept).collect();
     let spared = !step.effects.actions().any(Action::is_flush);
     if spared && mutation.lacks(step.rule) && step.next.pages {

@@ -51,6 +51,11 @@ pub struct Finding {
 /// Rules that demand something without which nothing breaks in the model, and why they are kept.
 const CONSERVATIVE: &[(Rule, &str)] = &[
     (
+        Rule::AcquireUncachedLlc,
+        "Engines find the zeroes in the LLC; left dirty, the object would be flushed when it is shown. The kernel \
+         flushes early because an uncached object usually is.",
+    ),
+    (
         Rule::EnterDomainBarrier,
         "It orders instructions, which the model makes in order; stores under way are drained where a write domain \
          is left.",

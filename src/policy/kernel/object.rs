@@ -49,8 +49,11 @@ impl<'a> Object<'a> {
         Step { next: self.state, effects: self.effects, rule: self.flushed.unwrap_or(self.skipped) }
     }
 
-    /// Issues `action`.
+    /// Issues `action`, unless its rule was taken away.
     pub(super) fn issue(&mut self, action: Action, rule: Rule) {
+        if self.rules.lacks(rule) {
+            return;
+        }
         self.effects.push(action, rule);
         if action.is_flush() {
             self.flushed.get_or_insert(rule);
@@ -115,8 +118,9 @@ impl<'a> Object<'a> {
             self.skip(Rule::LevelUnchanged);
             return;
         }
+        let was_dirty = self.state.dirty;
         self.set_cache_coherency(level);
-        self.state.dirty = true;
+        self.state.dirty = !self.rules.lacks(Rule::LevelChange) || was_dirty;
         self.skip(Rule::LevelChange);
     }
 
@@ -139,6 +143,8 @@ impl<'a> Object<'a> {
             return self.skip(Rule::CoherentForRead);
         }
         match when {
+            // What nobody flushes stays dirty.
+            When::Async | When::Sync if self.rules.lacks(rule) => {}
             When::Async => {
                 // The worker pins the pages when it is queued.
                 self.acquire();

@@ -28,7 +28,7 @@ impl Object<'_> {
             return;
         }
         self.state.write_domain = Domains::empty();
-        self.state.dirty = false;
+        self.state.dirty = self.rules.lacks(flush);
         if self.state.backing.has_struct_pages() {
             self.issue(Action::FlushSync, flush);
         } else {
@@ -73,7 +73,7 @@ impl Object<'_> {
 
     /// Marks the object dirty where userspace can read around the LLC, so that the acquire flushes.
     fn dirty_if_bypassable(&mut self, known: bool, usual: Rule) -> Rule {
-        if !known || !self.can_bypass_llc() {
+        if !known || !self.can_bypass_llc() || self.rules.lacks(Rule::BypassAcquire) {
             return usual;
         }
         self.state.dirty = true;

@@ -1,6 +1,7 @@
 //! What differs between kernel versions, as data.
 
 use crate::error::{Error, Result};
+use crate::policy::Rule;
 use crate::vocabulary::KernelVersion;
 
 /// The rules of one kernel version, as far as versions differ.
@@ -25,11 +26,19 @@ pub struct KernelRules {
     pub pat_index: bool,
     /// DIRTYFB does nothing for a framebuffer that is not on a plane (seen on 6.12, not on 6.1).
     pub dirtyfb_needs_plane: bool,
+    /// A rule that is taken away: what it demands is not done, and what it marks is not marked. No
+    /// kernel lacks one; it is for those who ask what a rule is there for.
+    pub without: Option<Rule>,
 }
 
 impl KernelRules {
     /// The oldest kernel whose rules are known: the last one without any of the bypass series.
     pub const OLDEST: KernelVersion = KernelVersion::new(5, 14);
+
+    /// Whether `rule` was taken away.
+    pub fn lacks(&self, rule: Rule) -> bool {
+        self.without == Some(rule)
+    }
 
     /// The rules of `version`; versions with long-term support are taken at their newest release.
     ///
@@ -50,6 +59,7 @@ impl KernelRules {
             discrete_never_dirty: since(6, 2) || stable_6_1,
             pat_index: since(6, 5),
             dirtyfb_needs_plane: since(6, 12),
+            without: None,
         })
     }
 }
