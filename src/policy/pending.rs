@@ -77,13 +77,6 @@ pub struct Demands {
     pub gtt_stores: Option<Decision>,
 }
 
-impl Demands {
-    /// Whether there is any.
-    pub fn any(self) -> bool {
-        [self.dirty, self.gpu_write, self.stale, self.wc_stores, self.gtt_stores].iter().any(Option::is_some)
-    }
-}
-
 /// What has to be done about pending work before `next` accesses an object of this level.
 ///
 /// A GPU that writes is taken to read, too.
