@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use gem_coherency::hierarchy::{Assumption, Assumptions};
 use gem_coherency::model::{
     Baseline, Caller, Condition, Conditions, Move, Mutant, Mutation, Need, Outcome, Property, Scope, Search,
-    Window, all_machines, machines,
+    Window, all_cores, all_machines, machines,
 };
 use gem_coherency::platform;
 use gem_coherency::policy::Rule;
@@ -101,7 +101,7 @@ fn a_trace_ends_where_the_property_breaks_and_says_why() {
 fn every_rule_that_a_small_search_meets_is_there_for_something() {
     let mut scope = scope("i965gm", (6, 12), Caller::Protocol);
     scope.callers = vec![Caller::Protocol];
-    let baseline = Baseline::new(&scope, || ()).unwrap();
+    let baseline = Baseline::new(&scope, all_cores(), |_| ()).unwrap();
     assert!(baseline.violation().is_none());
     for (rule, need) in [
         (Rule::AcquireDirty, Need::Needed),
@@ -122,7 +122,7 @@ fn every_rule_that_a_small_search_meets_is_there_for_something() {
 #[test]
 fn planted_faults_are_noticed() {
     let scope = scope("i965gm", (6, 12), Caller::Protocol);
-    let baseline = Baseline::new(&scope, || ()).unwrap();
+    let baseline = Baseline::new(&scope, all_cores(), |_| ()).unwrap();
     for mutant in
         [Mutant::OneLineShort, Mutant::InvalidateWithClwb, Mutant::FlushBeforeStore, Mutant::FlushDropsDirty]
     {

@@ -1,12 +1,14 @@
 //! Whether every rule is there for something: the check without it, rule by rule.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::str::FromStr;
 
 use serde::Serialize;
 
 use super::check::{Outcome, Scope, Search};
 use super::condition::Condition;
+use super::crew::side_by_side;
 use super::mutant::{Mutant, Mutation};
 use super::setting::{Caller, Setting};
 use super::trace::Trace;
@@ -108,17 +110,17 @@ const EXEMPTION_SEARCHES: usize = 2;
 pub struct Baseline(Vec<(Search, Outcome)>);
 
 impl Baseline {
-    /// Makes the searches.
+    /// Makes the searches on `jobs` threads; `done` hears of each that is over.
     ///
     /// # Errors
     /// As [`Search::run`].
-    pub fn new(scope: &Scope, mut done: impl FnMut()) -> Result<Self> {
-        let mut searches = Vec::new();
-        for search in scope.searches()? {
+    pub fn new(scope: &Scope, jobs: NonZeroUsize, done: impl Fn(&Outcome) + Sync) -> Result<Self> {
+        let made = side_by_side(&scope.searches()?, jobs, |search| {
             let outcome = search.run(|_| ())?;
-            done();
-            searches.push((search, outcome));
-        }
+            done(&outcome);
+            Ok((search.clone(), outcome))
+        });
+        let mut searches = made.into_iter().collect::<Result<Vec<_>>>()?;
         // What is small is searched first: most counterexamples are found there.
         searches.sort_by_key(|(_, outcome)| outcome.size.states);
         Ok(Self(searches))

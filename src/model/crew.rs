@@ -1,0 +1,57 @@
+//! Searches side by side: each is one thread's, and their results keep their order.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Does `work` for every item, on `jobs` threads; the results are in the items' order.
+pub fn side_by_side<T, R>(items: &[T], jobs: NonZeroUsize, work: impl Fn(&T) -> R + Sync) -> Vec<R>
+where
+    T: Sync,
+    R: Send,
+{
+    let next = AtomicUsize::new(0);
+    let results = Mutex::new(Vec::with_capacity(items.len()));
+    thread::scope(|scope| {
+        for _ in 0..jobs.get().min(items.len()) {
+            scope.spawn(|| {
+                // Relaxed: who takes which item is all that is shared; results come through the lock.
+                while let place = next.fetch_add(1, Ordering::Relaxed)
+                    && let Some(item) = items.get(place)
+                {
+                    let result = work(item);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((place, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(place, _)| *place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// As many threads as the machine runs at once.
+pub fn all_cores() -> NonZeroUsize {
+    thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_is_worked_on_once_and_results_keep_their_order() {
+        let items: Vec<u32> = (0..1000).collect();
+        for jobs in [1, 2, 7, 2000] {
+            let calls = AtomicUsize::new(0);
+            let doubled = side_by_side(&items, NonZeroUsize::new(jobs).unwrap(), |item| {
+                calls.fetch_add(1, Ordering::Relaxed);
+                item * 2
+            });
+            assert!(doubled.iter().zip(&items).all(|(double, item)| *double == item * 2));
+            assert_eq!((doubled.len(), calls.into_inner()), (1000, 1000));
+        }
+        assert!(side_by_side(&[] as &[u32], all_cores(), |item| *item).is_empty());
+    }
+}
