@@ -1,5 +1,6 @@
 //! What may be typed; the text is checked here, and nothing else.
 
+mod check;
 mod object;
 mod pattern;
 mod size;
@@ -9,6 +10,7 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVersion, MmapMode, MocsClass};
 
+pub use check::{Check, Dropped};
 pub use object::{History, Object};
 pub use pattern::Pattern;
 
@@ -21,7 +23,7 @@ Devices:
 
 Exit status:
   0  done, and everything held
-  1  a rule or an expectation did not hold (contents read back wrong)
+  1  a rule or an expectation did not hold (contents read back wrong, a property is broken)
   2  usage or environment: a bad value, no device, a call that the platform refuses
 
 Environment:
@@ -33,7 +35,8 @@ Examples:
   gemtool info
   gemtool platforms jsl
   gemtool explain --platform jsl --who driver --level none --map wb --writer cpu --reader gpu
-  gemtool explain --who kernel --table --json";
+  gemtool explain --who kernel --table --json
+  gemtool check --platform jsl --kernel 5.14";
 
 /// Cache coherency of GEM buffer objects on Intel GPUs: does it, shows it, explains it.
 #[derive(Clone, Debug, Parser)]
@@ -68,6 +71,9 @@ pub enum Command {
     /// Say what is flushed or invalidated and why: one decision, or all of them; needs no device
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
+    /// Search the model of rules, caches and memory for a way to read wrong bytes; needs no device
+    #[command(after_help = check::CHECK_EXAMPLES)]
+    Check(Check),
     /// List the rules, or show one
     #[command(after_help = RULES_EXAMPLES)]
     Rules(Rules),

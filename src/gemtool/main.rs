@@ -63,6 +63,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Info(info) => page.report(&cmd::info::run(info)?, form)?,
         Command::Explain(explain) if explain.table => explain_table(explain, &mut page, form)?,
         Command::Explain(explain) => explain_one(explain, &mut page, form)?,
+        Command::Check(check) => return run_check(check, &mut page, form, args.verbose),
         Command::Rules(rules) => page.report(&cmd::rules::run(rules), form)?,
     }
     Ok(Outcome::Held)
@@ -82,6 +83,27 @@ fn run_alloc(
     if let Some(released) = session.release()? {
         page.report(&released, form)?;
     }
+    Ok(if report.held { Outcome::Held } else { Outcome::Violated })
+}
+
+/// Searches the model and writes what was found; a violation is drawn if that was asked for.
+fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -> Result<Outcome, Failure> {
+    let mut report = cmd::check::run(args, verbose > 0, verbose == 0)?;
+    let mut drawn = Ok(());
+    if let Some(path) = &args.svg {
+        let picture = report.violation().map(|(_, trace)| render::check::picture(trace));
+        drawn = picture.as_ref().map_or(Ok(()), |picture| std::fs::write(path, picture));
+        report.svg =
+            Some(cmd::check::Svg { path: path.clone(), written: picture.is_some() && drawn.is_ok() });
+    }
+    // What was found is worth more than the picture of it.
+    page.report(&report, form)?;
+    drawn.map_err(|error| {
+        Failure::flag(
+            "--svg",
+            format!("cannot write '{}': {error}", args.svg.clone().unwrap_or_default().display()),
+        )
+    })?;
     Ok(if report.held { Outcome::Held } else { Outcome::Violated })
 }
 

@@ -1,6 +1,7 @@
 //! The commands: each returns what it found as data and prints nothing.
 
 pub mod alloc;
+pub mod check;
 pub mod device;
 pub mod explain;
 mod hold;

@@ -134,7 +134,7 @@ fn rule_texts(page: &mut Page<'_>, rules: BTreeSet<Rule>) -> io::Result<()> {
 }
 
 /// Writes a rule with its sentence and its source.
-fn rule_text(page: &mut Page<'_>, rule: Rule) -> io::Result<()> {
+pub fn rule_text(page: &mut Page<'_>, rule: Rule) -> io::Result<()> {
     let name = page.paint(Style::new().bold(), rule.name());
     page.line(&name)?;
     page.wrapped(2, rule.reason())?;
@@ -188,10 +188,19 @@ fn state_letters(state: &State) -> String {
     format!("{} {} {letters}", state.level, domains(state))
 }
 
-/// Read and write domains: `cpu+gtt/cpu`; `gpu` is all five domains of the GPU.
+/// Read and write domains: `cpu+gtt/cpu`.
 fn domains(state: &State) -> String {
+    format!("{}/{}", read_domains(state), write_domain(state))
+}
+
+/// The read domains: `cpu+gtt`; `gpu` is all five domains of the GPU.
+pub fn read_domains(state: &State) -> String {
     let read = if state.read_domains.is_empty() { "none".to_owned() } else { state.read_domains.join("+") };
     // What the kernel sets for every submission: all domains of the GPU at once.
-    let read = read.replace("render+sampler+command+instruction+vertex", "gpu");
-    format!("{read}/{}", state.write_domain.unwrap_or("none"))
+    read.replace("render+sampler+command+instruction+vertex", "gpu")
+}
+
+/// The write domain.
+pub fn write_domain(state: &State) -> &'static str {
+    state.write_domain.unwrap_or("none")
 }

@@ -1,9 +1,11 @@
 //! Writes what a command found: text for people, JSON for programs, from the same data.
 
 mod alloc;
+pub mod check;
 pub mod explain;
 mod info;
 pub mod platforms;
+mod svg;
 mod table;
 
 pub use table::{Align, Table};
@@ -136,6 +138,25 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
+    /// How wide the page is.
+    pub fn columns(&self) -> usize {
+        self.columns
+    }
+
+    /// `text`, bold if it is new; with a star where there are no colours.
+    pub fn mark(&self, text: &str, is_new: bool) -> String {
+        match (is_new, self.colours) {
+            (false, _) => text.to_owned(),
+            (true, true) => self.paint(Style::new().bold(), text),
+            (true, false) => format!("{text}*"),
+        }
+    }
+
+    /// Columns that [`Self::mark`] adds.
+    pub fn mark_columns(&self, is_new: bool) -> usize {
+        usize::from(is_new && !self.colours)
+    }
+
     /// `text` in `style`, if the page has colours.
     pub fn paint(&self, style: Style, text: &str) -> String {
         if self.colours && style != Style::new() && !text.trim().is_empty() {
@@ -210,6 +231,19 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
+/// A large number as people read it: `12 345 678`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +264,11 @@ mod tests {
         assert_eq!(bytes(4097), "4097 bytes");
         assert_eq!(bytes(0), "0 bytes");
         assert_eq!(bytes(3 << 30), "3 GiB");
+    }
+
+    #[test]
+    fn large_numbers_are_grouped() {
+        assert_eq!([0, 999, 1000, 12_345_678].map(grouped), ["0", "999", "1 000", "12 345 678"]);
     }
 
     #[test]

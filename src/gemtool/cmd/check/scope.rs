@@ -1,0 +1,146 @@
+//! What is searched, from what was typed.
+
+use gem_coherency::hierarchy::{Assumption, Assumptions};
+use gem_coherency::model::{Caller, Condition, Conditions, KERNELS, Mutant, Mutation, Scope, machines};
+use gem_coherency::platform;
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::KernelRules;
+use gem_coherency::vocabulary::KernelVersion;
+use serde::Serialize;
+
+use crate::args::{Check, Dropped};
+use crate::failure::Failure;
+
+/// An assumption about hardware, or a condition for callers.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Premise {
+    /// `A3`, `U2`.
+    pub id: &'static str,
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is held or kept to.
+    pub held: bool,
+    /// What it says.
+    pub statement: &'static str,
+}
+
+/// What is changed in the model on purpose.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// The rule that was taken away.
+    Without(Rule),
+    /// The fault that was planted.
+    Mutant(Mutant),
+    /// Flushes that are left to a worker do not happen.
+    NoAsyncFlush,
+}
+
+/// What is searched, in words.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScopeLine {
+    /// The platforms' names.
+    pub platforms: Vec<&'static str>,
+    /// The kernels.
+    pub kernels: Vec<KernelVersion>,
+    /// Who uses the object.
+    pub callers: Vec<Caller>,
+    /// What is assumed of the hardware.
+    pub assumptions: Vec<Premise>,
+    /// What callers keep to.
+    pub conditions: Vec<Premise>,
+    /// What is changed.
+    pub change: Option<Change>,
+    /// Whether every platform is in it.
+    #[serde(skip)]
+    pub is_every_platform: bool,
+}
+
+/// The scope that the arguments ask for.
+///
+/// # Errors
+/// A platform or kernel that is not known.
+pub fn of(args: &Check) -> Result<Scope, Failure> {
+    let kernels = unique(&args.kernels, &KERNELS);
+    for &kernel in &kernels {
+        KernelRules::of(kernel).map_err(|error| Failure::flag("--kernel", error))?;
+    }
+    let mut platforms = Vec::new();
+    for name in &args.platforms {
+        let platform = platform::by_name(name).map_err(|error| Failure::flag("--platform", error))?;
+        if !platforms.contains(&platform.name) {
+            platforms.push(platform.name);
+        }
+    }
+    let wanted = |name| platforms.is_empty() || platforms.contains(&name);
+    let listed = || platform::all().iter().filter(|platform| wanted(platform.name));
+    let of_kernel = |kernel| listed().flat_map(move |&platform| machines(platform, kernel));
+    let mut scope = Scope {
+        machines: kernels.iter().flat_map(|&kernel| of_kernel(kernel)).collect(),
+        callers: unique(&args.callers, Caller::ALL),
+        held: Assumptions::ALL,
+        kept: Conditions::ALL,
+        mutation: match (args.without, args.mutant) {
+            (Some(rule), _) => Mutation::Without(rule),
+            (None, Some(mutant)) => Mutation::Planted(mutant),
+            (None, None) => Mutation::None,
+        },
+    };
+    for dropped in &args.dropped {
+        match *dropped {
+            Dropped::Assumption(assumption) => scope.held = scope.held.without(assumption),
+            Dropped::Condition(condition) => scope.kept = scope.kept.without(condition),
+        }
+    }
+    Ok(scope)
+}
+
+/// What was asked for, each once; `all` if nothing was.
+fn unique<T: Copy + PartialEq>(asked: &[T], all: &[T]) -> Vec<T> {
+    let mut found = Vec::new();
+    for &one in if asked.is_empty() { all } else { asked } {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
+impl ScopeLine {
+    /// A scope in words.
+    pub fn new(scope: &Scope) -> Self {
+        let platforms: Vec<_> = scope.machines.iter().map(|machine| machine.platform.name).collect();
+        let kernels: Vec<_> = scope.machines.iter().map(|machine| machine.kernel).collect();
+        let platforms = unique(&platforms, &[]);
+        Self {
+            is_every_platform: platforms.len() == platform::all().len(),
+            platforms,
+            kernels: unique(&kernels, &[]),
+            callers: scope.callers.clone(),
+            assumptions: Assumption::ALL
+                .iter()
+                .map(|&one| Premise {
+                    id: one.id(),
+                    name: one.name(),
+                    held: scope.held.hold(one),
+                    statement: one.statement(),
+                })
+                .collect(),
+            conditions: Condition::ALL
+                .iter()
+                .map(|&one| Premise {
+                    id: one.id(),
+                    name: one.name(),
+                    held: scope.kept.keep(one),
+                    statement: one.statement(),
+                })
+                .collect(),
+            change: match scope.mutation {
+                Mutation::None => None,
+                Mutation::Without(rule) => Some(Change::Without(rule)),
+                Mutation::Planted(mutant) => Some(Change::Mutant(mutant)),
+                Mutation::NoAsyncFlush => Some(Change::NoAsyncFlush),
+            },
+        }
+    }
+}

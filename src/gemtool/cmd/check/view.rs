@@ -1,0 +1,325 @@
+//! A way to a violation, step by step, in words.
+
+use gem_coherency::hierarchy::Line;
+use gem_coherency::model::{
+    Actor, Buffer, Caller, Deed, LineSet, Move, Property, Setting, Trace, TraceStep, Value, World,
+};
+use gem_coherency::policy::kernel::{self, Action, Backing, Event, Snapshot};
+use gem_coherency::policy::{Rule, Verdict};
+use serde::{Serialize, Serializer};
+
+use super::report::MachineLine;
+use super::wrong::Wrong;
+use crate::args::Object;
+use crate::cmd::explain::kernel::State;
+
+/// The granules of each line: line 0 is written whole, line 1 by halves.
+const GRANULES: [&[usize]; 2] = [&[0], &[1, 2]];
+
+/// A way to a violation.
+#[derive(Clone, Debug, Serialize)]
+pub struct TraceView {
+    /// What is broken.
+    pub property: Property,
+    /// What it says.
+    pub statement: &'static str,
+    /// The platform under the kernel.
+    #[serde(flatten)]
+    pub machine: MachineLine,
+    /// The platform's title.
+    pub title: &'static str,
+    /// Who uses the object.
+    pub caller: Caller,
+    /// How the object came to be.
+    pub object: Object,
+    /// The state at the beginning.
+    pub first: StateView,
+    /// The steps; the last one breaks the property.
+    pub steps: Vec<StepView>,
+    /// What is wrong in the end.
+    pub wrong: Wrong,
+}
+
+/// One step.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepView {
+    /// What happens.
+    pub step: String,
+    /// Who makes the move.
+    pub actor: Actor,
+    /// What is done for it or not, and by which rules.
+    pub deeds: Vec<DeedView>,
+    /// The state afterwards.
+    pub after: StateView,
+}
+
+/// Who flushes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Doer {
+    /// The kernel.
+    Kernel,
+    /// The library.
+    Library,
+}
+
+/// What was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The kernel issued it.
+    Issued(Action),
+    /// The library performed it on so many lines; a drain is on none.
+    Performed(Verdict, u32),
+    /// Fresh lines are not trusted: so many are marked dirty.
+    Marked(u32),
+    /// No flush.
+    Nothing,
+    /// What the rule demands was left out, because the rule was taken away.
+    LeftOut,
+}
+
+/// Something that was done or not, and by which rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct DeedView {
+    /// Who did it.
+    pub by: Doer,
+    /// What was done.
+    #[serde(flatten)]
+    pub what: What,
+    /// The rule.
+    pub rule: Rule,
+    /// Why, in one sentence.
+    pub reason: &'static str,
+}
+
+/// One state.
+#[derive(Clone, Debug, Serialize)]
+pub struct StateView {
+    /// Whether there are pages that caches can hold lines of.
+    pub resident: bool,
+    /// The lines.
+    pub lines: [LineView; 2],
+    /// The kernel's state of the object.
+    pub kernel: State,
+    /// What the library keeps account of; null if it is not used.
+    pub book: Option<BookView>,
+    /// Who may access the object.
+    pub open: String,
+    /// Lines whose flush was issued and is not over; only a planted fault leaves one behind.
+    pub owed: Vec<usize>,
+}
+
+/// One line's copies: one of line 0, two halves of line 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LineView {
+    /// What the CPU's caches hold.
+    pub cache: Line,
+    /// The cached copies; none if the line is absent.
+    pub cached: Vec<Value>,
+    /// The copies in memory; without pages, what they will be filled with.
+    pub memory: Vec<Value>,
+    /// Stores in the write-combining buffers.
+    pub write_combining: Vec<Option<Value>>,
+    /// Stores under way through the aperture.
+    pub aperture: Vec<Option<Value>>,
+    /// What the GPU kept of earlier batches.
+    pub gpu: Vec<Option<Value>>,
+}
+
+/// What the library keeps account of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BookView {
+    /// The dirty map.
+    pub dirty: Vec<usize>,
+    /// The stale map.
+    pub stale: Vec<usize>,
+    /// What else is noted.
+    pub notes: Vec<&'static str>,
+}
+
+impl TraceView {
+    /// A trace in words.
+    pub fn new(trace: &Trace) -> Self {
+        let setting = &trace.setting;
+        let library = setting.caller == Caller::Library;
+        let befores = std::iter::once(trace.kernel).chain(trace.steps.iter().map(|step| step.kernel));
+        let steps = trace.steps.iter().zip(befores).map(|(step, before)| StepView {
+            step: step.step.to_string(),
+            actor: step.step.actor(),
+            deeds: deeds(setting, step, before),
+            after: StateView::new(&step.after, step.kernel, library),
+        });
+        Self {
+            property: trace.property,
+            statement: trace.property.statement(),
+            machine: (&setting.machine).into(),
+            title: setting.machine.platform.title,
+            caller: setting.caller,
+            object: Object(setting.creation),
+            first: StateView::new(&trace.first, trace.kernel, library),
+            steps: steps.collect(),
+            wrong: Wrong::of(trace),
+        }
+    }
+
+    /// The rules of the steps, each once, in the order in which they decide.
+    pub fn rules(&self) -> Vec<Rule> {
+        let mut rules = Vec::new();
+        for deed in self.steps.iter().flat_map(|step| &step.deeds) {
+            if !rules.contains(&deed.rule) {
+                rules.push(deed.rule);
+            }
+        }
+        rules
+    }
+}
+
+/// What was done in a step, each thing once; `before` is the kernel's state before it.
+fn deeds(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<DeedView> {
+    let mutation = setting.mutation;
+    let mut views: Vec<DeedView> = Vec::new();
+    let view = |by, what, rule: Rule| DeedView { by, what, rule, reason: rule.reason() };
+    let mut push = |by, what, rule: Rule| {
+        let view = view(by, what, rule);
+        if !views.contains(&view) {
+            views.push(view);
+        }
+    };
+    for deed in &step.deeds {
+        match *deed {
+            Deed::Kernel(effect) => push(Doer::Kernel, What::Issued(effect.action), effect.rule),
+            Deed::KernelSpared(rule) if mutation.lacks(rule) => push(Doer::Kernel, What::LeftOut, rule),
+            Deed::KernelSpared(rule) => push(Doer::Kernel, What::Nothing, rule),
+            Deed::Library(decision, lines) if step.step == Move::HandOver => {
+                push(Doer::Library, What::Marked(lines), decision.rule);
+            }
+            // Without a rule that spares a flush, the flush is done.
+            Deed::Library(decision, lines) if !decision.is_needed() => {
+                push(Doer::Library, What::Performed(Verdict::Flush, lines), decision.rule);
+            }
+            Deed::Library(decision, lines) => {
+                push(Doer::Library, What::Performed(decision.verdict, lines), decision.rule);
+            }
+            Deed::LibrarySpared(decision) if mutation.lacks(decision.rule) => {}
+            Deed::LibrarySpared(decision) => push(Doer::Library, What::Nothing, decision.rule),
+        }
+    }
+    if let Some(rule) = unflushed_acquire(setting, step, before) {
+        let what = if mutation.lacks(rule) { What::LeftOut } else { What::Nothing };
+        let acquire = view(Doer::Kernel, what, rule);
+        let place = views.iter().position(|deed| deed.by == Doer::Kernel).unwrap_or(views.len());
+        if !views.contains(&acquire) {
+            views.insert(place, acquire);
+        }
+    }
+    views
+}
+
+/// The rule by which pages that come in are not flushed, if some do in this step.
+///
+/// The step itself tells of the call that brings them in, and whether that flushes.
+fn unflushed_acquire(setting: &Setting, step: &TraceStep, before: Snapshot) -> Option<Rule> {
+    if before.pages || !step.kernel.pages {
+        return None;
+    }
+    let acquire = kernel::step(setting.machine.caps, &setting.rules, before, Event::Acquire).ok()?;
+    let flush = acquire.effects.iter().find(|effect| effect.action.is_flush());
+    match flush {
+        None => Some(acquire.rule),
+        Some(effect) => setting.mutation.lacks(effect.rule).then_some(effect.rule),
+    }
+}
+
+impl Doer {
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Library => "library",
+        }
+    }
+}
+
+impl What {
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Issued(action) => action.name(),
+            Self::Performed(verdict, _) => verdict.name(),
+            Self::Marked(_) => "mark-dirty",
+            Self::Nothing => "nothing",
+            Self::LeftOut => "left-out",
+        }
+    }
+
+    /// How many lines it was done to, where that is known.
+    pub const fn lines(self) -> Option<u32> {
+        match self {
+            Self::Performed(_, lines) | Self::Marked(lines) => Some(lines),
+            Self::Issued(_) | Self::Nothing | Self::LeftOut => None,
+        }
+    }
+}
+
+impl Serialize for What {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let mut fields = serializer.serialize_struct("What", 2)?;
+        fields.serialize_field("done", self.name())?;
+        fields.serialize_field("lines", &self.lines())?;
+        fields.end()
+    }
+}
+
+impl StateView {
+    fn new(world: &World, kernel: Snapshot, library: bool) -> Self {
+        Self {
+            resident: kernel.pages || kernel.backing == Backing::Import,
+            lines: [0, 1].map(|line| LineView::new(world, line)),
+            kernel: kernel.into(),
+            book: library.then(|| BookView::new(world)),
+            open: world.window.to_string(),
+            owed: lines(world.owed.lines),
+        }
+    }
+}
+
+impl LineView {
+    fn new(world: &World, line: usize) -> Self {
+        let granules = GRANULES[line];
+        let buffered = |buffer: Buffer| {
+            granules.iter().map(|&granule| world.buffered[buffer as usize][granule]).collect()
+        };
+        Self {
+            cache: world.lines[line],
+            cached: granules.iter().filter_map(|&granule| world.cached(granule)).collect(),
+            memory: granules.iter().map(|&granule| world.memory[granule]).collect(),
+            write_combining: buffered(Buffer::Combining),
+            aperture: buffered(Buffer::Aperture),
+            gpu: granules.iter().map(|&granule| world.gpu[granule]).collect(),
+        }
+    }
+}
+
+impl BookView {
+    fn new(world: &World) -> Self {
+        let book = world.book;
+        let notes = [
+            (book.wc_stores, "wc-stores"),
+            (book.gtt_stores, "gtt-stores"),
+            (book.gpu_write, "gpu-write"),
+            (book.cached_map, "cached-map"),
+            (book.written_around, "written-around"),
+        ];
+        Self {
+            dirty: lines(book.dirty),
+            stale: lines(book.stale),
+            notes: notes.iter().filter(|(noted, _)| *noted).map(|(_, name)| *name).collect(),
+        }
+    }
+}
+
+/// The lines of a set.
+fn lines(set: LineSet) -> Vec<usize> {
+    set.iter().collect()
+}

@@ -1,0 +1,257 @@
+//! What is wrong at the end of a trace: who reads what from where, or what is lost.
+
+use gem_coherency::hierarchy::{self, Assumption, Hardware, Line, Place, Route};
+use gem_coherency::model::{Buffer, Move, Property, Setting, Trace, TraceStep, Value, Window, World};
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory};
+use gem_coherency::policy::kernel::Backing;
+use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
+use serde::Serialize;
+
+/// What is wrong.
+#[derive(Clone, Debug, Serialize)]
+pub struct Wrong {
+    /// In one or two sentences.
+    pub sentence: String,
+    /// The read, if it is one.
+    pub read: Option<Read>,
+}
+
+/// A read of wrong bytes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Read {
+    /// Who reads, and which way.
+    pub reader: String,
+    /// The line.
+    pub line: usize,
+    /// Which part of the line, by its place: line 0 has one, line 1 has two.
+    pub part: usize,
+    /// Where the bytes come from.
+    pub from: Source,
+    /// What they are.
+    pub value: Value,
+}
+
+/// Where a reader finds bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The CPU's caches.
+    Cache,
+    /// Memory.
+    Memory,
+    /// The GPU's own caches.
+    GpuCache,
+}
+
+impl Source {
+    const ALL: [Self; 3] = [Self::Cache, Self::Memory, Self::GpuCache];
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Cache => "the CPU's cache",
+            Self::Memory => "memory",
+            Self::GpuCache => "the GPU's own cache",
+        }
+    }
+
+    /// The copy of a granule that is found there.
+    fn copy(self, world: &World, granule: usize) -> Option<Value> {
+        match self {
+            Self::Cache => world.cached(granule),
+            Self::Memory => Some(world.memory[granule]),
+            Self::GpuCache => world.gpu[granule],
+        }
+    }
+}
+
+impl Wrong {
+    /// What is wrong at the end of `trace`.
+    pub fn of(trace: &Trace) -> Self {
+        let read = trace.steps.last().and_then(|last| Some((last, read(trace, last)?)));
+        if let Some((last, read)) = read {
+            return Self { sentence: read_sentence(&read, &last.after), read: Some(read) };
+        }
+        let sentence = match trace.steps.last() {
+            None => "It does not hold at the beginning.".to_owned(),
+            Some(last) => state_sentence(trace.property, last),
+        };
+        Self { sentence, read: None }
+    }
+}
+
+/// What is wrong with a state.
+fn state_sentence(property: Property, last: &TraceStep) -> String {
+    let world = &last.after;
+    match property {
+        Property::NoLostWrite => {
+            let kept = |granule: &usize| {
+                Source::ALL.iter().take(2).any(|at| at.copy(world, *granule) == Some(Value::Newest))
+                    || Buffer::ALL
+                        .iter()
+                        .any(|&buffer| world.buffered[buffer as usize][*granule] == Some(Value::Newest))
+            };
+            match (0..world.memory.len()).find(|granule| !kept(granule)) {
+                Some(granule) => {
+                    format!("What was written last to {} is nowhere any more.", part_name(granule))
+                }
+                None => "A write is lost.".to_owned(),
+            }
+        }
+        Property::Marked => {
+            let newer = |line: &usize| {
+                let granules = if *line == 0 { 0..1 } else { 1..3 };
+                world.lines[*line] == Line::Dirty
+                    && !world.book.dirty.has(*line)
+                    && granules.into_iter().any(|granule| {
+                        world.cached(granule) == Some(Value::Newest) && world.memory[granule] != Value::Newest
+                    })
+            };
+            match (0..world.lines.len()).find(newer) {
+                Some(line) => format!(
+                    "Line {line} is newer in the CPU's cache than in memory, and the library does not know."
+                ),
+                None => "A line is older in the CPU's cache than in memory, and the library does not know."
+                    .to_owned(),
+            }
+        }
+        Property::KernelInvariants => format!(
+            "The object has {}, is {} and has the level {}.",
+            if last.kernel.pages { "pages" } else { "no pages" },
+            if last.kernel.dirty { "dirty" } else { "not dirty" },
+            last.kernel.level,
+        ),
+        Property::NewestRead | Property::NoLeak => format!("Wrong bytes are read ({}).", last.step),
+    }
+}
+
+/// Who reads what, and where the newest bytes are meanwhile.
+fn read_sentence(read: &Read, world: &World) -> String {
+    let granule = read.line + read.part;
+    let what = match read.value {
+        Value::Newest => "what was written last",
+        Value::Old => "bytes from before the last write",
+        Value::Secret => "what the page's previous owner left there",
+    };
+    let reader = &read.reader;
+    let (part, from, value) = (part_name(granule), read.from.words(), read.value);
+    let newest = match newest_at(world, granule, read.from) {
+        Some(place) => format!("The newest bytes are in {place}."),
+        None => "The newest bytes are nowhere any more.".to_owned(),
+    };
+    format!("{reader} reads {part} from {from} and gets {value}: {what}. {newest}")
+}
+
+/// Where the newest copy of a granule is.
+fn newest_at(world: &World, granule: usize, read: Source) -> Option<String> {
+    if world.cached(granule) == Some(Value::Newest) {
+        let state = world.lines[usize::from(granule != 0)];
+        let unwritten = state == Line::Dirty && read == Source::Memory;
+        let why = if unwritten { " that nothing wrote back" } else { "" };
+        return Some(format!("the CPU's cache, in a {state} line{why}"));
+    }
+    let waits = |&&buffer: &&Buffer| world.buffered[buffer as usize][granule] == Some(Value::Newest);
+    if let Some(buffer) = Buffer::ALL.iter().find(waits) {
+        return Some(format!("the {buffer} buffers, on their way to memory"));
+    }
+    if world.memory[granule] != Value::Newest {
+        return None;
+    }
+    Some(match read {
+        Source::Cache => "memory, and nothing dropped the line".to_owned(),
+        Source::Memory | Source::GpuCache => "memory".to_owned(),
+    })
+}
+
+/// A granule's name.
+fn part_name(granule: usize) -> &'static str {
+    match granule {
+        0 => "line 0",
+        1 => "the first half of line 1",
+        _ => "the second half of line 1",
+    }
+}
+
+/// The read that the last step makes, if it makes one.
+fn read(trace: &Trace, last: &TraceStep) -> Option<Read> {
+    let is_wrong = |value: Value| match trace.property {
+        Property::NoLeak => value == Value::Secret,
+        Property::NewestRead => value != Value::Newest,
+        Property::NoLostWrite | Property::Marked | Property::KernelInvariants => false,
+    };
+    let (reader, route, line) = reader(trace, last)?;
+    let expected = source(&trace.setting, last, route, line)?;
+    // A planted fault makes some reads take another way.
+    let sources = std::iter::once(expected).chain(Source::ALL);
+    let granules: &[usize] = if line == 0 { &[0] } else { &[1, 2] };
+    sources
+        .flat_map(|from| granules.iter().map(move |&granule| (from, granule)))
+        .filter_map(|(from, granule)| Some((from, granule, from.copy(&last.after, granule)?)))
+        .find(|&(_, _, value)| is_wrong(value))
+        .map(|(from, granule, value)| Read { reader, line, part: granule - line, from, value })
+}
+
+/// Who reads in the last step, by which route, and which line.
+fn reader(trace: &Trace, last: &TraceStep) -> Option<(String, Route, usize)> {
+    let path = match last.after.window {
+        Window::Cpu { mode, .. } => Some(Path::Cpu(mode)),
+        Window::Gpu { mocs, .. } => Some(Path::Gpu(mocs)),
+        Window::Display => Some(Path::Display),
+        Window::Closed => None,
+    };
+    let by_path = |path: Path, line| {
+        let (name, route) = match path {
+            Path::Cpu(mode) => (format!("The CPU ({mode})"), cpu_route(last.kernel.level, mode)),
+            Path::Gpu(mocs) => (format!("The GPU ({mocs})"), Route::Gpu(mocs)),
+            Path::Display => ("The display".to_owned(), Route::Display),
+        };
+        (name, route, line)
+    };
+    match last.step {
+        Move::Touch(path, Access::Read, line) => Some(by_path(path, line)),
+        Move::Load(line) => path.map(|path| by_path(path, line)),
+        Move::Pread(line) => {
+            let cached = trace.kernel.backing.has_struct_pages();
+            let route = if cached { Route::CpuCached } else { Route::Aperture };
+            Some(("PREAD".to_owned(), route, line))
+        }
+        Move::Touch(_, Access::Write, _)
+        | Move::Whim(..)
+        | Move::Land(..)
+        | Move::Complete
+        | Move::HandOver
+        | Move::Reuse
+        | Move::Open(_)
+        | Move::Store(_)
+        | Move::Call(_)
+        | Move::Pwrite(..) => None,
+    }
+}
+
+/// The CPU's route through a mapping.
+fn cpu_route(level: CacheLevel, mode: MmapMode) -> Route {
+    match cpu_memory(level, mode) {
+        CpuMemory::Cached => Route::CpuCached,
+        CpuMemory::Combining | CpuMemory::Uncached => Route::CpuUncached,
+        CpuMemory::Aperture => Route::Aperture,
+    }
+}
+
+/// Where a read on `route` finds the bytes of a line.
+///
+/// A read finds them in the same place if it is made once more, so the state afterwards tells.
+fn source(setting: &Setting, last: &TraceStep, route: Route, line: usize) -> Option<Source> {
+    let hardware = Hardware { caps: setting.machine.caps, held: setting.held };
+    let keeps = !setting.held.hold(Assumption::GpuCachesEndWithBatch);
+    if keeps && matches!(route, Route::Gpu(_)) {
+        return Some(Source::GpuCache);
+    }
+    // The accesses of DG1 to system memory snoop, whatever level an import has.
+    let import = last.kernel.backing == Backing::Import && hardware.caps.contains(Caps::DG1);
+    let level = if import { CacheLevel::Llc } else { last.kernel.level };
+    let effect = hierarchy::effect(hardware, level, route, Access::Read, last.after.lines[line])?;
+    Some(match effect.at {
+        Place::Cache => Source::Cache,
+        Place::Memory => Source::Memory,
+    })
+}

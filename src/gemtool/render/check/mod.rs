@@ -1,0 +1,296 @@
+//! `gemtool check` for people.
+
+mod picture;
+mod trace;
+
+pub use picture::picture;
+
+use std::io;
+
+use anstyle::{AnsiColor, Style};
+use gem_coherency::model::Caller;
+use gem_coherency::vocabulary::KernelVersion;
+
+use super::{Align, Page, Report, Table, grouped, held_style};
+use crate::cmd::check::{Change, CheckReport, Group, Machines, Premise, ScopeLine, SearchLine, TraceView};
+
+impl Report for CheckReport {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        scope(page, &self.scope)?;
+        page.gap()?;
+        if self.detail {
+            searches(page, self)?
+        } else {
+            groups(page, &self.groups)?
+        }
+        page.gap()?;
+        match self.violation() {
+            Some((_, trace)) => {
+                trace::write(page, trace)?;
+                others(page, self)?;
+            }
+            None => properties(page, self)?,
+        }
+        totals(page, self)
+    }
+}
+
+/// Writes what is searched.
+fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
+    page.heading("Searched")?;
+    let platforms = match scope.platforms.as_slice() {
+        all if scope.is_every_platform => format!("all {}", all.len()),
+        some => some.join(", "),
+    };
+    page.field("platforms", &platforms)?;
+    page.field("kernels", &kernel_words(&scope.kernels))?;
+    let callers: Vec<_> = scope.callers.iter().map(|&caller| format!("{caller} ({})", who(caller))).collect();
+    page.field("callers", &callers.join(", "))?;
+    premises(page, "assumed", "of hardware", &scope.assumptions)?;
+    premises(page, "kept to", "by callers", &scope.conditions)?;
+    let warning = AnsiColor::Yellow.on_default();
+    match scope.change {
+        None => page.field("changed", "nothing: the rules as they are"),
+        Some(Change::Without(rule)) => {
+            page.styled_field("changed", &format!("without the rule {rule}: {}", rule.reason()), warning)
+        }
+        Some(Change::Mutant(mutant)) => {
+            page.styled_field("changed", &format!("a fault, {mutant}: {}", mutant.statement()), warning)
+        }
+        Some(Change::NoAsyncFlush) => {
+            page.styled_field("changed", "flushes that are left to a worker never happen", warning)
+        }
+    }
+}
+
+/// Writes which premises are held, and which are not.
+fn premises(page: &mut Page<'_>, name: &str, whose: &str, premises: &[Premise]) -> io::Result<()> {
+    let ids = match (premises.first(), premises.last()) {
+        (Some(first), Some(last)) => format!("{} to {}", first.id, last.id),
+        (_, _) => "nothing".to_owned(),
+    };
+    let mut dropped = premises.iter().filter(|premise| !premise.held).peekable();
+    if dropped.peek().is_none() {
+        return page.field(name, &format!("{ids} ({whose})"));
+    }
+    let without: Vec<_> = dropped.clone().map(|premise| premise.id).collect();
+    page.field(name, &format!("{ids} ({whose}) without {}", without.join(", ")))?;
+    for Premise { id, name, statement, .. } in dropped {
+        let text = format!("not held: {id} {name}: {statement}");
+        page.styled_field("", &text, AnsiColor::Yellow.on_default())?;
+    }
+    Ok(())
+}
+
+/// Writes a row for every caller and kind of object.
+fn groups(page: &mut Page<'_>, groups: &[Group]) -> io::Result<()> {
+    use Align::{Left, Right};
+    let heads = [
+        ("caller", Left),
+        ("object", Left),
+        ("cases", Right),
+        ("searches", Right),
+        ("states", Right),
+        ("transitions", Right),
+        ("deepest", Right),
+        ("result", Left),
+    ];
+    let mut table = Table::new(2, &heads);
+    for group in groups {
+        let result = match group.violations {
+            0 => "holds".to_owned(),
+            broken => format!("broken in {broken}"),
+        };
+        let size = group.size;
+        table.row([
+            group.caller.map_or("", Caller::name).to_owned(),
+            group.object.map_or(String::new(), |object| object.to_string()),
+            grouped(group.cases as u64),
+            grouped(group.searches as u64),
+            grouped(size.states),
+            grouped(size.transitions),
+            size.depth.to_string(),
+            result,
+        ]);
+        table.style(7, held_style(group.violations == 0));
+    }
+    table.write(page)?;
+    page.note(
+        2,
+        "A case is a platform under a kernel, with and without eDRAM; cases that cannot be told apart are searched once.",
+    )
+}
+
+/// Writes a row for every search.
+fn searches(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
+    use Align::{Left, Right};
+    let heads = [
+        ("caller", Left),
+        ("object", Left),
+        ("states", Right),
+        ("transitions", Right),
+        ("deepest", Right),
+        ("result", Left),
+        ("for", Left),
+    ];
+    let mut table = Table::new(2, &heads);
+    for search in &report.searches {
+        let result = search.violation.as_ref().map_or("holds", |trace| trace.property.name());
+        table.row([
+            search.caller.name().to_owned(),
+            search.object.to_string(),
+            grouped(search.size.states),
+            grouped(search.size.transitions),
+            search.size.depth.to_string(),
+            result.to_owned(),
+            machine_words(&search.machines, &report.scope),
+        ]);
+        table.style(5, held_style(search.violation.is_none()));
+    }
+    table.write(page)
+}
+
+/// Writes what was checked, and for whom.
+fn properties(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
+    page.heading("Properties")?;
+    for line in &report.properties {
+        let callers: Vec<_> = line.callers.iter().map(|caller| caller.name()).collect();
+        let name = page.paint(Style::new().bold(), line.property.name());
+        page.line(&format!("  {name}: {}", callers.join(", ")))?;
+        page.note(4, line.statement)?;
+    }
+    page.gap()
+}
+
+/// Writes the violations that are not shown in full.
+fn others(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
+    let shown = report.shortest;
+    let places = report.searches.iter().enumerate().filter(|(place, _)| Some(*place) != shown);
+    let others: Vec<(&SearchLine, &TraceView)> =
+        places.filter_map(|(_, search)| Some((search, search.violation.as_ref()?))).collect();
+    if others.is_empty() {
+        return Ok(());
+    }
+    page.heading(&format!("Other searches that find a violation: {}", others.len()))?;
+    use Align::{Left, Right};
+    let heads = [
+        ("property", Left),
+        ("caller", Left),
+        ("object", Left),
+        ("steps", Right),
+        ("last step", Left),
+        ("for", Left),
+    ];
+    let mut table = Table::new(2, &heads);
+    for (search, trace) in others {
+        let last = trace.steps.last().map_or(String::new(), |step| step.step.clone());
+        table.row([
+            trace.property.name().to_owned(),
+            search.caller.name().to_owned(),
+            search.object.to_string(),
+            trace.steps.len().to_string(),
+            last,
+            first_machine(&search.machines),
+        ]);
+    }
+    table.write(page)?;
+    page.gap()
+}
+
+/// Writes what it came to, and how large it was.
+fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
+    let ScopeLine { platforms, kernels, .. } = &report.scope;
+    let checked = format!("{}, {}", count(platforms.len(), "platform"), count(kernels.len(), "kernel"));
+    let totals = &report.totals;
+    let verdict = match totals.violations {
+        0 => format!("Every property holds: {checked}, {}.", count(totals.cases, "case")),
+        broken => format!("Broken in {broken} of {}: {checked}.", count(totals.searches, "search")),
+    };
+    page.styled_heading(&verdict, held_style(report.held))?;
+    let size = totals.size;
+    page.field(
+        "size",
+        &format!(
+            "{}, {} states, {} transitions",
+            count(totals.searches, "search"),
+            grouped(size.states),
+            grouped(size.transitions)
+        ),
+    )?;
+    page.field(
+        "speed",
+        &format!(
+            "{:.1} s, {} states per second; at most {} KiB for one search",
+            size.seconds,
+            grouped(size.states_per_second as u64),
+            grouped(size.bytes.div_ceil(1 << 10))
+        ),
+    )?;
+    match &report.svg {
+        None => Ok(()),
+        Some(svg) if svg.written => page.field("picture", &svg.path.display().to_string()),
+        Some(_) => page.field("picture", "none: there is nothing to draw where every property holds"),
+    }
+}
+
+/// `1 search`, `3 searches`.
+fn count(number: usize, what: &str) -> String {
+    let ending = match (number, what.ends_with('h')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {what}{ending}", grouped(number as u64))
+}
+
+/// Who a caller is.
+fn who(caller: Caller) -> &'static str {
+    match caller {
+        Caller::Protocol => "keeps to the uAPI",
+        Caller::Library => "uses this library",
+        Caller::Hostile => "does whatever it can",
+    }
+}
+
+/// Kernels, one after the other.
+fn kernel_words(kernels: &[KernelVersion]) -> String {
+    kernels.iter().map(KernelVersion::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Machines in short: platforms with the kernels under which they are meant, if those are not all.
+fn machine_words(machines: &Machines, scope: &ScopeLine) -> String {
+    let mut groups: Vec<(Vec<String>, Vec<KernelVersion>)> = Vec::new();
+    for (label, kernels) in by_label(machines) {
+        match groups.iter_mut().find(|(_, others)| *others == kernels) {
+            Some((labels, _)) => labels.push(label),
+            None => groups.push((vec![label], kernels)),
+        }
+    }
+    let words = groups.iter().map(|(labels, kernels)| {
+        let labels = labels.join(", ");
+        if *kernels == scope.kernels { labels } else { format!("{labels} ({})", kernel_words(kernels)) }
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+/// Each platform, with and without eDRAM, with its kernels.
+fn by_label(machines: &Machines) -> Vec<(String, Vec<KernelVersion>)> {
+    let mut labels: Vec<(String, Vec<KernelVersion>)> = Vec::new();
+    for machine in &machines.0 {
+        let label = format!("{}{}", machine.platform, if machine.edram { "+edram" } else { "" });
+        match labels.iter_mut().find(|(other, _)| *other == label) {
+            Some((_, kernels)) => kernels.push(machine.kernel),
+            None => labels.push((label, vec![machine.kernel])),
+        }
+    }
+    labels
+}
+
+/// The machine that was searched, and how many more it stands for.
+fn first_machine(machines: &Machines) -> String {
+    match machines.0.as_slice() {
+        [] => String::new(),
+        [only] => format!("{} {}", only.platform, only.kernel),
+        [first, more @ ..] => format!("{} {} and {} more", first.platform, first.kernel, more.len()),
+    }
+}

@@ -1,0 +1,385 @@
+//! A way to a violation as a picture: a row for each step, a column for each place.
+
+use gem_coherency::hierarchy::Line;
+use gem_coherency::model::{Caller, Value};
+
+use super::super::svg::{Anchor, Font, Picture, Rect, Stroke};
+use super::super::wrap;
+use super::trace::{actor, book_words, done_lines, kernel_words, title};
+use crate::cmd::check::{LineView, Source, StateView, StepView, TraceView};
+
+const WIDTH: f64 = 1200.0;
+const MARGIN: f64 = 24.0;
+/// The column of what happens.
+const STEP: f64 = 290.0;
+/// Between two columns; wider where arrows go.
+const GAP: f64 = 18.0;
+const ARROW_GAP: f64 = 56.0;
+/// Before a line's box in the first column of boxes: its number and state.
+const LABEL: f64 = 48.0;
+const BOX: f64 = 32.0;
+const BOX_GAP: f64 = 12.0;
+/// Above and below what a row shows.
+const PAD: f64 = 20.0;
+
+const INK: &str = "#1f2933";
+const FAINT: &str = "#7b8794";
+const RULE: &str = "#d5dae0";
+const RED: &str = "#c01c28";
+const BLUE: &str = "#1a5fb4";
+
+const TITLE: Font = Font { size: 19.0, bold: true, colour: INK, anchor: Anchor::Start };
+const HEAD: Font = Font { size: 13.0, bold: true, colour: FAINT, anchor: Anchor::Start };
+const BOLD: Font = Font { size: 13.0, bold: true, colour: INK, anchor: Anchor::Start };
+const TEXT: Font = Font { size: 12.0, bold: false, colour: INK, anchor: Anchor::Start };
+const SMALL: Font = Font { size: 11.0, bold: false, colour: FAINT, anchor: Anchor::Start };
+const IN_BOX: Font = Font { size: 12.0, bold: false, colour: INK, anchor: Anchor::Middle };
+
+/// Where the columns are.
+struct Columns {
+    cache: Rect,
+    memory: Rect,
+    buffers: Option<Rect>,
+    kernel: Rect,
+    library: Option<Rect>,
+}
+
+/// The picture of a trace, as SVG.
+pub fn picture(trace: &TraceView) -> String {
+    let columns = Columns::of(trace);
+    let mut picture = Picture::default();
+    let title = title(trace);
+    let mut y = MARGIN + TITLE.size;
+    y = picture.lines(MARGIN, y, &fold(&title, WIDTH - 2.0 * MARGIN, TITLE), TITLE);
+    y = columns.heads(&mut picture, y + 10.0);
+    let start = Row { number: 0, step: None, before: None, after: &trace.first, read: None };
+    y = start.draw(&mut picture, &columns, y);
+    let mut before = &trace.first;
+    for (index, step) in trace.steps.iter().enumerate() {
+        let is_last = index + 1 == trace.steps.len();
+        let read =
+            trace.wrong.read.as_ref().filter(|_| is_last).map(|read| (read.from, read.line, read.part));
+        let row = Row {
+            number: index + 1,
+            step: Some((step, is_last)),
+            before: Some(before),
+            after: &step.after,
+            read,
+        };
+        y = row.draw(&mut picture, &columns, y);
+        before = &step.after;
+    }
+    y = verdict(&mut picture, trace, y + 8.0);
+    y = legend(&mut picture, trace.caller, y + 22.0);
+    picture.finish(WIDTH, y + MARGIN / 2.0, &title)
+}
+
+fn fold(text: &str, width: f64, font: Font) -> Vec<String> {
+    wrap(text, font.letters(width))
+}
+
+fn stroke(colour: &'static str, width: f64) -> Stroke {
+    Stroke { colour, width, dashed: false }
+}
+
+fn fill(value: Value) -> &'static str {
+    match value {
+        Value::Newest => "#c8e6d0",
+        Value::Old => "#fde9a9",
+        Value::Secret => "#f4b6b1",
+    }
+}
+
+impl Columns {
+    fn of(trace: &TraceView) -> Self {
+        let states = || trace.steps.iter().map(|step| &step.after).chain([&trace.first]);
+        let waits = |line: &LineView| buffered(line).iter().any(|part| part.is_some());
+        let with_buffers = states().any(|state| state.lines.iter().any(waits));
+        let with_library = states().any(|state| state.book.is_some());
+        let gaps = GAP
+            + ARROW_GAP
+            + GAP
+            + if with_buffers { ARROW_GAP } else { 0.0 }
+            + if with_library { GAP } else { 0.0 };
+        let shares =
+            [1.3, 1.0, if with_buffers { 0.9 } else { 0.0 }, 0.95, if with_library { 0.8 } else { 0.0 }];
+        let unit = (WIDTH - 2.0 * MARGIN - STEP - gaps) / shares.iter().sum::<f64>();
+        let [cache, memory, buffers, kernel, library] = shares.map(|share| share * unit);
+        let mut x = MARGIN + STEP + GAP;
+        let mut next = |width: f64, gap: f64| {
+            let column = Rect { x, y: 0.0, width, height: 0.0 };
+            x += width + gap;
+            column
+        };
+        Self {
+            cache: next(cache, ARROW_GAP),
+            memory: next(memory, if with_buffers { ARROW_GAP } else { GAP }),
+            buffers: with_buffers.then(|| next(buffers, GAP)),
+            kernel: next(kernel, GAP),
+            library: with_library.then(|| next(library, 0.0)),
+        }
+    }
+
+    fn heads(&self, picture: &mut Picture, y: f64) -> f64 {
+        let base = y + HEAD.size;
+        picture.text(MARGIN, base, "step", HEAD);
+        picture.text(self.cache.x + LABEL, base, "CPU cache", HEAD);
+        picture.text(self.memory.x, base, "memory", HEAD);
+        if let Some(buffers) = self.buffers {
+            picture.text(buffers.x, base, "on the way", HEAD);
+        }
+        picture.text(self.kernel.x, base, "kernel", HEAD);
+        if let Some(library) = self.library {
+            picture.text(library.x, base, "library", HEAD);
+        }
+        base + 8.0
+    }
+
+    /// Where a line's box is in a column of a row that begins at `y`.
+    fn line_box(&self, column: Rect, line: usize, y: f64) -> Rect {
+        let label = if column == self.cache { LABEL } else { 0.0 };
+        Rect {
+            x: column.x + label,
+            y: y + PAD + line as f64 * (BOX + BOX_GAP),
+            width: column.width - label,
+            height: BOX,
+        }
+    }
+}
+
+/// One part of a line's box.
+fn part_of(whole: Rect, part: usize, parts: usize) -> Rect {
+    let width = whole.width / parts as f64;
+    Rect { x: whole.x + width * part as f64, width, ..whole }
+}
+
+/// What a line has under way: stores in either buffer, or what the GPU kept.
+fn buffered(line: &LineView) -> Vec<Option<(&'static str, Value)>> {
+    let parts = line.write_combining.iter().zip(&line.aperture).zip(&line.gpu);
+    let named = parts.map(|((combining, aperture), gpu)| {
+        let combining = combining.map(|value| ("WC", value));
+        combining.or(aperture.map(|value| ("GTT", value))).or(gpu.map(|value| ("GPU", value)))
+    });
+    named.collect()
+}
+
+/// One row: what happens, and the state afterwards.
+struct Row<'a> {
+    number: usize,
+    step: Option<(&'a StepView, bool)>,
+    before: Option<&'a StateView>,
+    after: &'a StateView,
+    /// What is read that should not be: where, which line, which part.
+    read: Option<(Source, usize, usize)>,
+}
+
+impl Row<'_> {
+    /// Draws it from `y` on, and returns where it ends.
+    fn draw(&self, picture: &mut Picture, columns: &Columns, y: f64) -> f64 {
+        picture.line(&[(MARGIN, y), (WIDTH - MARGIN, y)], stroke(RULE, 1.0));
+        let mut bottom = y + PAD + 2.0 * BOX + BOX_GAP;
+        bottom = bottom.max(self.what(picture, y + PAD));
+        bottom = bottom.max(words(
+            picture,
+            columns.kernel,
+            y + PAD,
+            self.before.map(|before| kernel_words(&before.kernel)),
+            &kernel_words(&self.after.kernel),
+        ));
+        if let (Some(column), Some(book)) = (columns.library, &self.after.book) {
+            let was = self.before.and_then(|before| before.book.as_ref()).map(book_words);
+            bottom = bottom.max(words(picture, column, y + PAD, was, &book_words(book)));
+        }
+        for line in 0..self.after.lines.len() {
+            self.line(picture, columns, line, y);
+        }
+        self.wrong_read(picture, columns, y);
+        bottom + PAD
+    }
+
+    /// Writes what happens.
+    fn what(&self, picture: &mut Picture, y: f64) -> f64 {
+        let Some((step, is_last)) = self.step else {
+            picture.text(MARGIN, y + BOLD.size, "start", BOLD);
+            return y + BOLD.line_height();
+        };
+        let font = if is_last { Font { colour: RED, ..BOLD } } else { BOLD };
+        let text = format!("{}  {}: {}", self.number, actor(step.actor), step.step);
+        let mut next = picture.lines(MARGIN, y + font.size, &fold(&text, STEP, font), font);
+        for (by, text) in done_lines(step, self.before) {
+            next =
+                picture.lines(MARGIN + 14.0, next, &fold(&format!("{by} {text}"), STEP - 14.0, TEXT), TEXT);
+        }
+        next
+    }
+
+    /// Draws a line in every column that has boxes.
+    fn line(&self, picture: &mut Picture, columns: &Columns, line: usize, y: f64) {
+        let (Some(after), before) =
+            (self.after.lines.get(line), self.before.and_then(|state| state.lines.get(line)))
+        else {
+            return;
+        };
+        let cache = columns.line_box(columns.cache, line, y);
+        picture.text(columns.cache.x, cache.y + 13.0, &format!("line {line}"), TEXT);
+        picture.text(columns.cache.x, cache.y + 27.0, after.cache.name(), SMALL);
+        let border = match after.cache {
+            Line::Absent => Stroke { colour: FAINT, width: 1.0, dashed: true },
+            Line::Clean => stroke(INK, 1.0),
+            Line::Dirty => stroke(INK, 2.6),
+        };
+        let parts = after.memory.len();
+        let cached: Vec<_> = (0..parts).map(|part| after.cached.get(part).copied()).collect();
+        boxes(picture, cache, &cached, border, |value| value.name().to_owned());
+        let memory = columns.line_box(columns.memory, line, y);
+        let resident = self.after.resident;
+        let border = Stroke { dashed: !resident, ..stroke(INK, 1.0) };
+        let in_memory: Vec<_> = after.memory.iter().map(|&value| Some(value)).collect();
+        boxes(picture, memory, &in_memory, border, |value| {
+            if resident { value.name().to_owned() } else { format!("({value})") }
+        });
+        if let Some(before) = before {
+            changed(picture, cache, (before.cache, &before.cached) != (after.cache, &after.cached));
+            let was_resident = self.before.is_some_and(|before| before.resident);
+            changed(picture, memory, (&before.memory, was_resident) != (&after.memory, resident));
+            if was_resident && resident {
+                between(picture, cache, memory, before, after);
+            }
+        }
+        let Some(column) = columns.buffers else { return };
+        let way = columns.line_box(column, line, y);
+        let waiting = buffered(after);
+        for (part, waits) in waiting.iter().enumerate() {
+            if let Some((name, value)) = waits {
+                let at = part_of(way, part, parts);
+                picture.rect(at, fill(*value), Some(stroke(INK, 1.0)));
+                picture.text(
+                    at.middle(),
+                    at.y + 20.0,
+                    &format!("{name}: {value}"),
+                    Font { size: 11.0, ..IN_BOX },
+                );
+            }
+        }
+        let landed = |before: &LineView| {
+            buffered(before).iter().zip(&waiting).any(|(was, is)| was.is_some() && is.is_none())
+        };
+        if before.is_some_and(landed) {
+            let middle = way.y + BOX / 2.0;
+            picture.arrow(&[(way.x - 4.0, middle), (memory.right() + 4.0, middle)], stroke(BLUE, 2.0));
+        }
+    }
+
+    /// Shows where the wrong bytes are read, and the way that they take to whoever makes the step.
+    fn wrong_read(&self, picture: &mut Picture, columns: &Columns, y: f64) {
+        let Some((from, line, part)) = self.read else { return };
+        let column = match from {
+            Source::Cache => columns.cache,
+            Source::Memory => columns.memory,
+            Source::GpuCache => columns.buffers.unwrap_or(columns.memory),
+        };
+        let parts = self.after.lines.get(line).map_or(1, |line| line.memory.len());
+        let at = part_of(columns.line_box(column, line, y), part, parts);
+        picture.rect(at, "none", Some(stroke(RED, 3.5)));
+        // Line 0 is reached from above, line 1 from below: nothing else lies in the way.
+        let (edge, way) =
+            if line == 0 { (at.y - 2.0, at.y - 12.0) } else { (at.bottom() + 2.0, at.bottom() + 12.0) };
+        let end = MARGIN + STEP - 4.0;
+        picture.arrow(&[(at.middle(), edge), (at.middle(), way), (end, way)], stroke(RED, 2.4));
+    }
+}
+
+/// Draws a line's parts; those without a value are empty.
+fn boxes(
+    picture: &mut Picture,
+    whole: Rect,
+    parts: &[Option<Value>],
+    border: Stroke,
+    text: impl Fn(Value) -> String,
+) {
+    for (part, value) in parts.iter().enumerate() {
+        let at = part_of(whole, part, parts.len());
+        picture.rect(at, value.map_or("#ffffff", fill), Some(border));
+        if let Some(value) = value {
+            picture.text(at.middle(), at.y + 20.0, &text(*value), IN_BOX);
+        }
+    }
+}
+
+/// Marks a box that is not as it was.
+fn changed(picture: &mut Picture, at: Rect, is_new: bool) {
+    if is_new {
+        picture.rect(Rect { y: at.bottom() + 3.0, height: 3.0, ..at }, BLUE, None);
+    }
+}
+
+/// Draws what moved between the cache and memory.
+fn between(picture: &mut Picture, cache: Rect, memory: Rect, before: &LineView, after: &LineView) {
+    let middle = cache.y + BOX / 2.0;
+    let (left, right) = ((cache.right() + 5.0, middle), (memory.x - 5.0, middle));
+    let wrote_back =
+        before.cache == Line::Dirty && after.cache != Line::Dirty && after.memory == before.cached;
+    let filled = before.cache == Line::Absent && after.cache == Line::Clean;
+    if wrote_back {
+        picture.arrow(&[left, right], stroke(BLUE, 2.0));
+    } else if filled {
+        picture.arrow(&[right, left], stroke(BLUE, 2.0));
+    }
+}
+
+/// Writes words below each other, those that are new in bold; returns where they end.
+fn words(picture: &mut Picture, column: Rect, y: f64, before: Option<Vec<String>>, after: &[String]) -> f64 {
+    let mut next = y + TEXT.size;
+    for word in after {
+        let is_new = before.as_ref().is_some_and(|before| !before.contains(word));
+        let font = if is_new { Font { bold: true, colour: BLUE, ..TEXT } } else { TEXT };
+        next = picture.lines(column.x, next, &fold(word, column.width, font), font);
+    }
+    next
+}
+
+/// Writes what is wrong, in a band of its own.
+fn verdict(picture: &mut Picture, trace: &TraceView, y: f64) -> f64 {
+    const INSET: f64 = 14.0;
+    let font = Font { size: 14.0, ..BOLD };
+    let width = WIDTH - 2.0 * (MARGIN + INSET);
+    let broken = format!("{} is broken. {}", trace.property, trace.wrong.sentence);
+    let (broken, statement) = (fold(&broken, width, font), fold(trace.statement, width, TEXT));
+    let text = broken.len() as f64 * font.line_height() + statement.len() as f64 * TEXT.line_height();
+    let band = Rect { x: MARGIN, y, width: WIDTH - 2.0 * MARGIN, height: text + 22.0 };
+    picture.rect(band, "#fdecea", Some(stroke(RED, 1.5)));
+    let next = picture.lines(MARGIN + INSET, y + 14.0 + 10.0, &broken, font);
+    picture.lines(MARGIN + INSET, next, &statement, TEXT);
+    band.bottom()
+}
+
+/// Says what the boxes mean.
+fn legend(picture: &mut Picture, caller: Caller, y: f64) -> f64 {
+    let (solid, thick) = (stroke(INK, 1.0), stroke(INK, 2.6));
+    let dashed = Stroke { dashed: true, ..solid };
+    let newest = match caller {
+        Caller::Protocol | Caller::Library => "newest: written last (at first, zeroes)",
+        Caller::Hostile => "newest: the object's own bytes (at first, zeroes)",
+    };
+    let entries = [
+        (fill(Value::Newest), solid, newest),
+        (fill(Value::Old), solid, "old: from before the last write"),
+        (fill(Value::Secret), solid, "secret: the page's previous owner's"),
+        ("#ffffff", thick, "thick border: dirty line"),
+        ("#ffffff", solid, "thin border: clean line, memory"),
+        ("#ffffff", dashed, "dashed: absent; (in memory) no pages yet"),
+    ];
+    const ACROSS: usize = 3;
+    let width = (WIDTH - 2.0 * MARGIN) / ACROSS as f64;
+    let mut bottom = y;
+    for (index, (colour, border, text)) in entries.into_iter().enumerate() {
+        let x = MARGIN + (index % ACROSS) as f64 * width;
+        let y = y + (index / ACROSS) as f64 * 22.0;
+        picture.rect(Rect { x, y: y - 11.0, width: 22.0, height: 14.0 }, colour, Some(border));
+        picture.text(x + 30.0, y, text, TEXT);
+        bottom = y;
+    }
+    let text = "Blue: changed in this step, or moved. Red: the read that breaks the property. A line is 64 bytes; line 1 is written by halves.";
+    picture.text(MARGIN, bottom + 24.0, text, SMALL);
+    bottom + 34.0
+}

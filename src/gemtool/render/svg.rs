@@ -1,0 +1,217 @@
+//! A writer for pictures: SVG, without more of it than is needed.
+
+use std::fmt::{self, Write};
+
+/// Of a letter's height, how wide it is on average in the fonts that are asked for.
+const LETTER_WIDTH: f64 = 0.56;
+
+/// How text looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Font {
+    /// Pixels.
+    pub size: f64,
+    /// Whether it is bold.
+    pub bold: bool,
+    /// `#rrggbb`.
+    pub colour: &'static str,
+    /// Where it begins, is centred, or ends.
+    pub anchor: Anchor,
+}
+
+/// Which point of a text is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// Its beginning.
+    Start,
+    /// Its middle.
+    Middle,
+}
+
+/// How a line or a border looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Stroke {
+    /// `#rrggbb`.
+    pub colour: &'static str,
+    /// Pixels.
+    pub width: f64,
+    /// Whether it is broken.
+    pub dashed: bool,
+}
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rect {
+    /// From the left.
+    pub x: f64,
+    /// From above.
+    pub y: f64,
+    /// To the right.
+    pub width: f64,
+    /// Down.
+    pub height: f64,
+}
+
+/// A picture that is being drawn; what comes later lies on top.
+#[derive(Clone, Debug, Default)]
+pub struct Picture {
+    body: String,
+}
+
+impl Font {
+    /// How many letters fit into so many pixels.
+    pub fn letters(self, width: f64) -> usize {
+        let wide = if self.bold { 1.1 } else { 1.0 };
+        (width / (self.size * LETTER_WIDTH * wide)).floor().max(1.0) as usize
+    }
+
+    /// From one line of text to the next.
+    pub fn line_height(self) -> f64 {
+        (self.size * 1.35).round()
+    }
+}
+
+impl Rect {
+    /// The middle, from the left.
+    pub fn middle(self) -> f64 {
+        self.x + self.width / 2.0
+    }
+
+    /// The right edge.
+    pub fn right(self) -> f64 {
+        self.x + self.width
+    }
+
+    /// The lower edge.
+    pub fn bottom(self) -> f64 {
+        self.y + self.height
+    }
+}
+
+impl Picture {
+    /// Draws a filled rectangle.
+    pub fn rect(&mut self, at: Rect, fill: &str, stroke: Option<Stroke>) {
+        let Rect { x, y, width, height } = at;
+        let border = stroke.map_or(String::new(), |stroke| stroke.to_string());
+        self.add(format_args!(
+            r#"<rect x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" rx="3" fill="{}"{border}/>"#,
+            Escaped(fill)
+        ));
+    }
+
+    /// Writes one line of text; `y` is its base line.
+    pub fn text(&mut self, x: f64, y: f64, text: &str, font: Font) {
+        let weight = if font.bold { r#" font-weight="bold""# } else { "" };
+        let anchor = match font.anchor {
+            Anchor::Start => "",
+            Anchor::Middle => r#" text-anchor="middle""#,
+        };
+        self.add(format_args!(
+            r#"<text x="{x:.1}" y="{y:.1}" font-size="{}" fill="{}"{weight}{anchor}>{}</text>"#,
+            font.size,
+            font.colour,
+            Escaped(text)
+        ));
+    }
+
+    /// Writes lines of text, and returns where the next one would be.
+    pub fn lines(&mut self, x: f64, y: f64, lines: &[String], font: Font) -> f64 {
+        let mut y = y;
+        for line in lines {
+            self.text(x, y, line, font);
+            y += font.line_height();
+        }
+        y
+    }
+
+    /// Draws straight lines from point to point.
+    pub fn line(&mut self, points: &[(f64, f64)], stroke: Stroke) {
+        let points: Vec<_> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        self.add(format_args!(r#"<polyline points="{}" fill="none"{stroke}/>"#, points.join(" ")));
+    }
+
+    /// Draws straight lines with an arrow's head at the last point.
+    pub fn arrow(&mut self, points: &[(f64, f64)], stroke: Stroke) {
+        const HEAD: f64 = 9.0;
+        let [.., (from_x, from_y), (x, y)] = *points else { return };
+        let length = (x - from_x).hypot(y - from_y).max(1.0);
+        let (dx, dy) = ((x - from_x) / length * HEAD, (y - from_y) / length * HEAD);
+        let mut shaft = points.to_vec();
+        if let Some(end) = shaft.last_mut() {
+            *end = (x - dx * 0.8, y - dy * 0.8);
+        }
+        self.line(&shaft, stroke);
+        let (left, right) = ((x - dx - dy / 2.0, y - dy + dx / 2.0), (x - dx + dy / 2.0, y - dy - dx / 2.0));
+        self.add(format_args!(
+            r#"<polygon points="{x:.1},{y:.1} {:.1},{:.1} {:.1},{:.1}" fill="{}"/>"#,
+            left.0, left.1, right.0, right.1, stroke.colour
+        ));
+    }
+
+    /// The document, `width` by `height` pixels; the title is for screen readers.
+    pub fn finish(self, width: f64, height: f64, title: &str) -> String {
+        format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+             <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"DejaVu Sans, Verdana, Arial, sans-serif\">\n\
+             <title>{}</title>\n\
+             <rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#ffffff\"/>\n{}</svg>\n",
+            Escaped(title),
+            self.body
+        )
+    }
+
+    fn add(&mut self, element: fmt::Arguments<'_>) {
+        // A string takes everything.
+        let _ = writeln!(self.body, "{element}");
+    }
+}
+
+impl fmt::Display for Stroke {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, r#" stroke="{}" stroke-width="{}""#, self.colour, self.width)?;
+        f.write_str(if self.dashed { r#" stroke-dasharray="4 3""# } else { "" })
+    }
+}
+
+/// Text in which nothing can be taken for markup.
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.chars().try_for_each(|letter| match letter {
+            '<' => f.write_str("&lt;"),
+            '>' => f.write_str("&gt;"),
+            '&' => f.write_str("&amp;"),
+            '"' => f.write_str("&quot;"),
+            // XML has no other control characters.
+            control if control.is_control() => f.write_char(' '),
+            letter => f.write_char(letter),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FONT: Font = Font { size: 12.0, bold: false, colour: "#000000", anchor: Anchor::Start };
+
+    #[test]
+    fn text_is_never_markup() {
+        let mut picture = Picture::default();
+        picture.text(1.0, 2.0, "a < b & \"c\" > d\u{1}", FONT);
+        let svg = picture.finish(10.0, 10.0, "<t>");
+        assert!(svg.contains("a &lt; b &amp; &quot;c&quot; &gt; d </text>"), "{svg}");
+        assert!(svg.contains("<title>&lt;t&gt;</title>"), "{svg}");
+    }
+
+    #[test]
+    fn an_arrow_needs_two_points() {
+        let stroke = Stroke { colour: "#000000", width: 1.0, dashed: false };
+        let mut picture = Picture::default();
+        picture.arrow(&[(0.0, 0.0)], stroke);
+        assert_eq!(picture.body, "");
+        picture.arrow(&[(0.0, 0.0), (20.0, 0.0)], stroke);
+        assert!(picture.body.contains("polyline") && picture.body.contains("polygon"));
+    }
+}
