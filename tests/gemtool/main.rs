@@ -2,6 +2,7 @@
 
 mod alloc;
 mod bad_input;
+mod check;
 mod docs;
 mod explain;
 mod info;

@@ -126,7 +126,7 @@ impl Columns {
         picture.text(self.cache.x + LABEL, base, "CPU cache", HEAD);
         picture.text(self.memory.x, base, "memory", HEAD);
         if let Some(buffers) = self.buffers {
-            picture.text(buffers.x, base, "on the way", HEAD);
+            picture.text(buffers.x, base, "store buffers", HEAD);
         }
         picture.text(self.kernel.x, base, "kernel", HEAD);
         if let Some(library) = self.library {
@@ -253,17 +253,14 @@ impl Row<'_> {
             if let Some((name, value)) = waits {
                 let at = part_of(way, part, parts);
                 picture.rect(at, fill(*value), Some(stroke(INK, 1.0)));
-                picture.text(
-                    at.middle(),
-                    at.y + 20.0,
-                    &format!("{name}: {value}"),
-                    Font { size: 11.0, ..IN_BOX },
-                );
+                picture.text(at.middle(), at.y + 13.0, name, Font { size: 10.0, colour: FAINT, ..IN_BOX });
+                picture.text(at.middle(), at.y + 26.0, value.name(), Font { size: 11.0, ..IN_BOX });
             }
         }
-        let landed = |before: &LineView| {
-            buffered(before).iter().zip(&waiting).any(|(was, is)| was.is_some() && is.is_none())
-        };
+        changed(picture, way, before.is_some_and(|before| buffered(before) != waiting));
+        // What the GPU kept goes nowhere when it goes.
+        let stores = |line: &LineView| line.write_combining.iter().chain(&line.aperture).flatten().count();
+        let landed = |before: &LineView| stores(before) > stores(after);
         if before.is_some_and(landed) {
             let middle = way.y + BOX / 2.0;
             picture.arrow(&[(way.x - 4.0, middle), (memory.right() + 4.0, middle)], stroke(BLUE, 2.0));

@@ -1,0 +1,240 @@
+//! `gemtool check`.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::{Ran, fits, gemtool};
+
+const LEAK: &str = "check --kernel 5.14 --platform jsl";
+const FIXED: &str = "check --kernel 6.12 --platform jsl --caller protocol";
+
+/// A file of this test run's own that does not exist.
+fn fresh_file(name: &str) -> PathBuf {
+    let path = std::env::temp_dir().join(format!("gemtool-check-{}-{name}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    path
+}
+
+impl Ran {
+    /// The output of a run that found a violation and complained about nothing.
+    #[track_caller]
+    fn violated(self) -> String {
+        assert_eq!(self.status, Some(1), "{}{}", self.out, self.err);
+        assert_eq!(self.err, "");
+        self.out
+    }
+
+    /// The same, read as JSON.
+    #[track_caller]
+    fn violated_json(self) -> Value {
+        serde_json::from_str(&self.violated()).expect("one JSON document")
+    }
+}
+
+/// The violation that is shown first.
+#[track_caller]
+fn shortest(report: &Value) -> &Value {
+    let place = report["shortest"].as_u64().expect("a violation");
+    &report["searches"][place as usize]["violation"]
+}
+
+#[test]
+fn the_series_of_2021_is_about_a_leak_that_takes_two_steps() {
+    let text = gemtool(LEAK).violated();
+    fits(&text, 100);
+    let lines: Vec<_> = text.lines().collect();
+    let place = |line: &str| lines.iter().position(|other| *other == line).expect(line);
+    let submit = place("  1  caller     submit: GPU read (page-table)");
+    let pages = place("     kernel     takes pages, and fills them through the CPU's cache");
+    let unflushed = place("     kernel     flushes nothing (acquire-coherent)");
+    let read = place("  2  caller     GPU (bypass-llc) reads line 0");
+    let end = place("no-leak is broken on jsl under kernel 5.14, in 2 steps.");
+    assert!(submit < pages && pages < unflushed && unflushed < read && read < end);
+    assert!(lines[unflushed..read].contains(&"     memory     secret*         secret | secret*"), "{text}");
+    assert!(lines[end + 1].starts_with("  The GPU (bypass-llc) reads line 0 from memory and gets secret:"));
+}
+
+#[test]
+fn the_fixed_kernel_does_not_leak() {
+    let text = gemtool(FIXED).held();
+    fits(&text, 100);
+    assert!(text.contains("Every property holds: 1 platform, 1 kernel, 4 cases."), "{text}");
+    for property in ["newest-read", "no-lost-write", "no-leak", "kernel-invariants"] {
+        assert!(text.contains(&format!("  {property}: protocol\n")), "{property}: {text}");
+    }
+    assert!(!text.contains("  marked: "), "only the library keeps an account: {text}");
+}
+
+#[test]
+fn without_the_rule_of_the_fix_the_leak_is_there_again() {
+    let text =
+        gemtool("check --kernel 6.12 --platform jsl --caller hostile --without bypass-acquire").violated();
+    assert!(text.contains("changed       without the rule bypass-acquire: "), "{text}");
+    assert!(text.contains("does not do what bypass-acquire demands: the rule is taken away\n"), "{text}");
+    assert!(text.contains("no-leak is broken on jsl under kernel 6.12, in 2 steps."), "{text}");
+}
+
+#[test]
+fn a_condition_that_is_not_kept_to_gives_a_counterexample() {
+    let report = gemtool("check --kernel 6.12 --platform glk --caller protocol --drop-assumption U1 --json");
+    let report = report.violated_json();
+    assert_eq!(shortest(&report)["property"], "newest-read");
+    let dropped: Vec<_> =
+        report["scope"]["conditions"].as_array().unwrap().iter().filter(|one| one["held"] == false).collect();
+    assert_eq!((dropped.len(), &dropped[0]["id"]), (1, &"U1".into()));
+    let by_name = gemtool(
+        "check --kernel 6.12 --platform glk --caller protocol --drop-assumption domain-before-level --json",
+    );
+    assert_eq!(shortest(&by_name.violated_json()), shortest(&report));
+}
+
+#[test]
+fn an_assumption_that_is_dropped_is_named_with_what_it_carries() {
+    let text =
+        gemtool("check --kernel 6.12 --platform mtl --caller hostile --drop-assumption A11").violated();
+    assert!(text.contains("assumed       A1 to A11 (of hardware) without A11\n"), "{text}");
+    assert!(text.contains("not held: A11 own-uncached-snoops: "), "{text}");
+    assert!(text.contains("The CPU (wc) reads line 0 from memory and gets secret"), "{text}");
+}
+
+#[test]
+fn a_planted_fault_is_caught() {
+    let report =
+        gemtool("check --kernel 6.12 --platform glk --caller library --mutant one-line-short --json");
+    let report = report.violated_json();
+    assert_eq!(report["scope"]["change"]["mutant"], "one-line-short");
+    let read = &shortest(&report)["wrong"]["read"];
+    assert_eq!(
+        (&read["line"], &read["from"], &read["value"]),
+        (&1.into(), &"memory".into(), &"secret".into())
+    );
+}
+
+#[test]
+fn json_has_the_scope_the_sizes_and_the_whole_trace() {
+    let report = gemtool(&format!("{LEAK} --json")).violated_json();
+    assert_eq!(report["held"], false);
+    assert_eq!(report["scope"]["platforms"], serde_json::json!(["jsl"]));
+    assert_eq!(report["scope"]["kernels"], serde_json::json!(["5.14"]));
+    assert_eq!(report["scope"]["callers"], serde_json::json!(["protocol", "library", "hostile"]));
+    let searches = report["searches"].as_array().unwrap();
+    let sum = |field: &str| searches.iter().map(|search| search[field].as_u64().unwrap()).sum::<u64>();
+    for field in ["states", "transitions"] {
+        assert!(sum(field) > 1000);
+        assert_eq!(report["totals"][field], sum(field), "{field}");
+    }
+    assert_eq!(report["totals"]["searches"], searches.len());
+    let trace = shortest(&report);
+    assert_eq!((&trace["caller"], &trace["object"]), (&"hostile".into(), &"user".into()));
+    assert_eq!(
+        (&trace["platform"], &trace["kernel"], &trace["edram"]),
+        (&"jsl".into(), &"5.14".into(), &false.into())
+    );
+    let steps = trace["steps"].as_array().unwrap();
+    assert_eq!(steps.len(), 2);
+    let submit = &steps[0];
+    assert_eq!(
+        (&submit["actor"], &submit["step"]),
+        (&"caller".into(), &"submit: GPU read (page-table)".into())
+    );
+    let acquire = &submit["deeds"][0];
+    assert_eq!(
+        (&acquire["by"], &acquire["done"], &acquire["rule"]),
+        (&"kernel".into(), &"nothing".into(), &"acquire-coherent".into())
+    );
+    let line = &submit["after"]["lines"][0];
+    assert_eq!(
+        (&line["cache"], &line["cached"][0], &line["memory"][0]),
+        (&"dirty".into(), &"newest".into(), &"secret".into())
+    );
+    assert_eq!(
+        (&submit["after"]["kernel"]["pages"], &trace["first"]["kernel"]["pages"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(trace["wrong"]["read"]["reader"], "The GPU (bypass-llc)");
+}
+
+#[test]
+fn a_check_of_many_platforms_adds_them_up() {
+    let line = "check --platform i830,glk --platform glk --kernel 6.1,6.12 --caller protocol";
+    let text = gemtool(line).held();
+    assert!(text.contains("Every property holds: 2 platforms, 2 kernels, "), "{text}");
+    assert!(text.contains("cases that cannot be told apart"), "{text}");
+    let detail = gemtool(&format!("{line} --json")).json();
+    let cases: u64 =
+        detail["groups"].as_array().unwrap().iter().map(|group| group["cases"].as_u64().unwrap()).sum();
+    assert_eq!(detail["totals"]["cases"], cases);
+    assert!(detail["totals"]["searches"].as_u64().unwrap() < cases, "some cases are alike");
+}
+
+#[test]
+fn the_picture_is_whole_and_drawn_of_a_violation_only() {
+    let drawn = fresh_file("leak.svg");
+    let text = gemtool(&format!("{LEAK} --svg {}", drawn.display())).violated();
+    assert!(text.contains(&format!("picture       {}", drawn.display())), "{text}");
+    let svg = std::fs::read_to_string(&drawn).unwrap();
+    std::fs::remove_file(&drawn).unwrap();
+    is_well_formed(&svg);
+    for words in [">secret<", ">newest<", "GPU (bypass-llc) reads", "no-leak is broken.", ">(newest)<"] {
+        assert!(svg.contains(words), "{words}");
+    }
+    let not_drawn = fresh_file("none.svg");
+    let text = gemtool(&format!("{FIXED} --svg {}", not_drawn.display())).held();
+    assert!(text.contains("picture       none: there is nothing to draw"), "{text}");
+    assert!(!not_drawn.exists());
+}
+
+/// Every element is closed, in order, and no text holds markup.
+#[track_caller]
+fn is_well_formed(svg: &str) {
+    let body = svg.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>").expect("a declaration");
+    let mut open = Vec::new();
+    let mut elements = 0;
+    for piece in body.split('<').skip(1) {
+        let (tag, text) = piece.split_once('>').expect("an end of the tag");
+        assert!(!text.contains('>'), "{piece}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name), "{piece}");
+        } else if !tag.ends_with('/') {
+            open.push(tag.split_whitespace().next().expect("a name"));
+        }
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        for entity in text.split('&').skip(1) {
+            assert!(["lt;", "gt;", "amp;", "quot;"].iter().any(|known| entity.starts_with(known)), "{text}");
+        }
+        elements += 1;
+    }
+    assert!(open.is_empty(), "{open:?}");
+    assert!(elements > 50 && body.contains("viewBox=\"0 0 1200 "), "{elements}");
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_is_named_before_the_search() {
+    gemtool("check --svg /nonexistent/leak.svg").refused(&["--svg", "/nonexistent/leak.svg"]);
+    gemtool("check --svg /tmp").refused(&["--svg", "/tmp", "is a folder"]);
+}
+
+#[test]
+fn a_picture_that_fails_in_the_end_does_not_hide_what_was_found() {
+    let full = gemtool(&format!("{LEAK} --caller hostile --svg /dev/full"));
+    assert_eq!(full.status, Some(2), "{}", full.err);
+    assert!(full.out.contains("no-leak is broken on jsl") && full.err.contains("/dev/full"), "{}", full.err);
+}
+
+#[test]
+fn a_word_that_is_not_known_is_named_with_those_that_are() {
+    gemtool("check --drop-assumption A99").refused(&[
+        "--drop-assumption",
+        "A99",
+        "A3 bypass-is-for-reads",
+        "U2 submit-after-level",
+    ]);
+    gemtool("check --without bypass").refused(&["--without", "'bypass'", "bypass-acquire"]);
+    gemtool("check --mutant short").refused(&["--mutant", "'short'", "one-line-short"]);
+    gemtool("check --caller driver").refused(&["--caller", "'driver'", "protocol, library, hostile"]);
+    gemtool("check --platform foo").refused(&["--platform", "'foo'", "gemtool platforms"]);
+    gemtool("check --kernel 5.4").refused(&["--kernel", "5.4", "5.14"]);
+    gemtool("check --kernel 6.1,six").refused(&["--kernel", "'six'"]);
+    gemtool("check --without bypass-acquire --mutant one-line-short").refused(&["--without", "--mutant"]);
+}
