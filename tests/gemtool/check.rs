@@ -169,6 +169,21 @@ fn a_check_of_many_platforms_adds_them_up() {
 }
 
 #[test]
+fn what_is_found_does_not_depend_on_the_jobs() {
+    let searches = |jobs| {
+        let mut report = gemtool(&format!("{LEAK} --json --jobs {jobs}")).violated_json();
+        assert_eq!(report["run"]["jobs"], jobs);
+        for search in report["searches"].as_array_mut().unwrap() {
+            for field in ["seconds", "states_per_second"] {
+                search.as_object_mut().unwrap().remove(field).expect(field);
+            }
+        }
+        (report["searches"].take(), report["shortest"].take())
+    };
+    assert_eq!(searches(1), searches(3));
+}
+
+#[test]
 fn the_picture_is_whole_and_drawn_of_a_violation_only() {
     let drawn = fresh_file("leak.svg");
     let text = gemtool(&format!("{LEAK} --svg {}", drawn.display())).violated();
@@ -235,6 +250,7 @@ fn a_word_that_is_not_known_is_named_with_those_that_are() {
     gemtool("check --caller driver").refused(&["--caller", "'driver'", "protocol, library, hostile"]);
     gemtool("check --platform foo").refused(&["--platform", "'foo'", "gemtool platforms"]);
     gemtool("check --kernel 5.4").refused(&["--kernel", "5.4", "5.14"]);
+    gemtool("check --jobs 0").refused(&["--jobs", "'0'"]);
     gemtool("check --kernel 6.1,six").refused(&["--kernel", "'six'"]);
     gemtool("check --without bypass-acquire --mutant one-line-short").refused(&["--without", "--mutant"]);
 }

@@ -1,5 +1,6 @@
 //! What may be typed after `gemtool check`.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -52,6 +53,10 @@ pub struct Check {
     /// With this fault planted; an unknown word lists them
     #[arg(long, value_name = "NAME")]
     pub mutant: Option<Mutant>,
+
+    /// How many searches go side by side [default: as many as there are cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
 
     /// Draw the shortest way to a violation into this file
     #[arg(long, value_name = "FILE")]

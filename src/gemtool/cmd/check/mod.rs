@@ -5,14 +5,17 @@ mod scope;
 mod view;
 mod wrong;
 
-pub use report::{CheckReport, Group, Machines, SearchLine, Svg};
+pub use report::{CheckReport, Group, Machines, Run, SearchLine, Svg};
 pub use scope::{Change, Premise, ScopeLine};
 pub use view::{BookView, DeedView, Doer, LineView, StateView, StepView, TraceView, What};
 pub use wrong::Source;
 
+use std::num::NonZeroUsize;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-use gem_coherency::model::{Outcome, Search};
+use gem_coherency::model::{Outcome, Search, all_cores, side_by_side};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args;
@@ -28,9 +31,12 @@ pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckRepo
     }
     let scope = scope::of(args)?;
     let searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
-    let outcomes = outcomes(&searches, progress)?;
+    let jobs = args.jobs.unwrap_or_else(all_cores);
+    let start = Instant::now();
+    let outcomes = outcomes(&searches, jobs, progress)?;
+    let run = Run { jobs, wall_seconds: start.elapsed().as_secs_f64() };
     let detail = detail || args.platforms.len() == 1;
-    Ok(CheckReport::new(ScopeLine::new(&scope), &searches, &outcomes, detail))
+    Ok(CheckReport::new(ScopeLine::new(&scope), run, &searches, &outcomes, detail))
 }
 
 /// Whether a file can be in the folder that the path names: a search takes too long to find out later.
@@ -49,20 +55,27 @@ fn has_folder(path: &Path) -> Result<(), Failure> {
     Err(Failure::flag("--svg", format!("'{}' {why}", path.display())))
 }
 
-/// What each search finds; a bar shows how far it is.
-fn outcomes(searches: &[Search], progress: bool) -> Result<Vec<Outcome>, Failure> {
+/// What each search finds; a bar shows how far they are.
+fn outcomes(searches: &[Search], jobs: NonZeroUsize, progress: bool) -> Result<Vec<Outcome>, Failure> {
     let bar = if progress { bar(searches.len() as u64) } else { ProgressBar::hidden() };
-    let mut before = 0;
-    let mut outcomes = Vec::with_capacity(searches.len());
-    for search in searches {
-        let outcome = search.run(|states| bar.set_message(millions(before + states)))?;
-        before += outcome.size.states;
-        bar.set_message(millions(before));
+    let all = AtomicU64::new(0);
+    let outcomes = side_by_side(searches, jobs, |search| {
+        let mut told = 0;
+        // Relaxed: the sum is for people to look at.
+        let mut tell = |states: u64| {
+            let before = all.fetch_add(states - told, Ordering::Relaxed);
+            bar.set_message(millions(before + states - told));
+            told = states;
+        };
+        let outcome = search.run(&mut tell);
+        if let Ok(outcome) = &outcome {
+            tell(outcome.size.states);
+        }
         bar.inc(1);
-        outcomes.push(outcome);
-    }
+        outcome
+    });
     bar.finish_and_clear();
-    Ok(outcomes)
+    Ok(outcomes.into_iter().collect::<Result<_, _>>()?)
 }
 
 /// A number that changes too fast to be read in full.

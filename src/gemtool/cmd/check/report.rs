@@ -1,5 +1,6 @@
 //! What was searched and found, as data.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use gem_coherency::model::{Caller, Outcome, Property, Search, Size, Trace};
@@ -19,6 +20,8 @@ pub struct CheckReport {
     pub scope: ScopeLine,
     /// Whether every property holds.
     pub held: bool,
+    /// How it was run.
+    pub run: Run,
     /// The properties, and for whom each was checked.
     pub properties: Vec<PropertyLine>,
     /// All searches together.
@@ -35,6 +38,15 @@ pub struct CheckReport {
     /// Whether people see every search.
     #[serde(skip)]
     pub detail: bool,
+}
+
+/// How a check was run.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Run {
+    /// How many searches went side by side.
+    pub jobs: NonZeroUsize,
+    /// How long all of them took.
+    pub wall_seconds: f64,
 }
 
 /// A property, and for whom it was checked.
@@ -78,7 +90,7 @@ pub struct SizeLine {
     pub depth: u32,
     /// Memory for the states at its peak; of several searches the greatest.
     pub bytes: u64,
-    /// How long it took.
+    /// How long it took; of several searches the sum.
     pub seconds: f64,
     /// States found in a second.
     pub states_per_second: f64,
@@ -170,7 +182,7 @@ impl Group {
 
 impl CheckReport {
     /// The report on `searches` and what they found.
-    pub fn new(scope: ScopeLine, searches: &[Search], outcomes: &[Outcome], detail: bool) -> Self {
+    pub fn new(scope: ScopeLine, run: Run, searches: &[Search], outcomes: &[Outcome], detail: bool) -> Self {
         let found: Vec<_> = searches.iter().zip(outcomes).collect();
         let mut kinds = Vec::new();
         for (search, _) in &found {
@@ -185,6 +197,7 @@ impl CheckReport {
         let shortest = found.iter().enumerate().filter_map(rank).min().map(|(_, place)| place);
         Self {
             held: shortest.is_none(),
+            run,
             properties: properties(&scope),
             totals: Group::new(&found, None, None),
             groups: kinds

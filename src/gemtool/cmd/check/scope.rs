@@ -47,6 +47,8 @@ pub struct ScopeLine {
     pub callers: Vec<Caller>,
     /// What is assumed of the hardware.
     pub assumptions: Vec<Premise>,
+    /// Those that the library does without, by id.
+    pub library_without: Vec<&'static str>,
     /// What callers keep to.
     pub conditions: Vec<Premise>,
     /// What is changed.
@@ -125,6 +127,11 @@ impl ScopeLine {
                     held: scope.held.hold(one),
                     statement: one.statement(),
                 })
+                .collect(),
+            library_without: Assumption::ALL
+                .iter()
+                .filter(|&&one| !Assumptions::LIBRARY.hold(one))
+                .map(|one| one.id())
                 .collect(),
             conditions: Condition::ALL
                 .iter()

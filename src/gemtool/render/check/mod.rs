@@ -46,7 +46,12 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
     page.field("kernels", &kernel_words(&scope.kernels))?;
     let callers: Vec<_> = scope.callers.iter().map(|&caller| format!("{caller} ({})", who(caller))).collect();
     page.field("callers", &callers.join(", "))?;
-    premises(page, "assumed", "of hardware", &scope.assumptions)?;
+    let whose = if scope.callers.contains(&Caller::Library) && !scope.library_without.is_empty() {
+        format!("of hardware; the library does without {}", scope.library_without.join(", "))
+    } else {
+        "of hardware".to_owned()
+    };
+    premises(page, "assumed", &whose, &scope.assumptions)?;
     premises(page, "kept to", "by callers", &scope.conditions)?;
     let warning = AnsiColor::Yellow.on_default();
     match scope.change {
@@ -217,11 +222,13 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
             grouped(size.transitions)
         ),
     )?;
+    let each = if report.run.jobs.get() == 1 { "" } else { " each" };
     page.field(
         "speed",
         &format!(
-            "{:.1} s, {} states per second; at most {} KiB for one search",
-            size.seconds,
+            "{:.1} s with {}, {} states per second{each}; at most {} KiB for one search",
+            report.run.wall_seconds,
+            count(report.run.jobs.get(), "job"),
             grouped(size.states_per_second as u64),
             grouped(size.bytes.div_ceil(1 << 10))
         ),

@@ -49,7 +49,8 @@ pub fn write(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
     page.styled_heading(&broken, AnsiColor::Red.on_default().bold())?;
     page.wrapped(2, &trace.wrong.sentence)?;
     page.note(2, &format!("{}: {}", trace.property, trace.statement))?;
-    page.note(2, legend(trace.caller))?;
+    let legend = legend(trace.caller, page);
+    page.note(2, &legend)?;
     page.gap()?;
     rules(page, trace)
 }
@@ -73,18 +74,19 @@ fn rules(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
     page.gap()
 }
 
-/// What the words for bytes mean.
-fn legend(caller: Caller) -> &'static str {
-    match caller {
+/// What the words for bytes mean, and the marks of a page.
+fn legend(caller: Caller, page: &Page<'_>) -> String {
+    let bytes = match caller {
         Caller::Protocol | Caller::Library => {
-            "newest: what was written last (at first, zeroes); old: what was before; secret: what the page's \
-             previous owner left; in parentheses: there are no pages yet; '-': not there; '*': changed in this step."
+            "newest: what was written last (at first, zeroes); old: what was before"
         }
-        Caller::Hostile => {
-            "newest: the object's own bytes (at first, zeroes); secret: what the page's previous owner left; in \
-             parentheses: there are no pages yet; '-': not there; '*': changed in this step."
-        }
-    }
+        Caller::Hostile => "newest: the object's own bytes (at first, zeroes)",
+    };
+    let mark = if page.mark_columns(true) == 0 { "bold" } else { "'*'" };
+    format!(
+        "{bytes}; secret: what the page's previous owner left; in parentheses: there are no pages yet; '-': not \
+         there; {mark}: changed in this step."
+    )
 }
 
 /// Who uses the object.
