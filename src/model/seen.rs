@@ -13,6 +13,8 @@ pub(super) struct Seen {
     parents: Vec<Index>,
     /// The states again, where their hash puts them: to find one costs one access to memory.
     slots: Vec<u64>,
+    /// The most memory that was taken so far, while the slots grew.
+    peak: u64,
 }
 
 /// Spreads the bits of a packed state, whose low ones are few (Fibonacci hashing).
@@ -23,7 +25,7 @@ fn spread(state: u64) -> u64 {
 impl Seen {
     /// Nothing yet.
     pub(super) fn new() -> Self {
-        Self { states: Vec::new(), parents: Vec::new(), slots: vec![FREE; 1 << 10] }
+        Self { states: Vec::new(), parents: Vec::new(), slots: vec![FREE; 1 << 10], peak: 0 }
     }
 
     /// Adds a state that came from `parent`; false if it was there already.
@@ -70,7 +72,10 @@ impl Seen {
     }
 
     fn grow(&mut self) {
-        self.slots = vec![FREE; self.slots.len() * 2];
+        let slots = vec![FREE; self.slots.len() * 2];
+        // For a moment both are there.
+        self.peak = self.bytes() + (slots.len() * size_of::<u64>()) as u64;
+        self.slots = slots;
         for index in 0..self.states.len() {
             let slot = self.slot(self.states[index]);
             self.slots[slot] = self.states[index];
@@ -104,11 +109,12 @@ impl Seen {
         path
     }
 
-    /// How much memory it takes.
+    /// How much memory it takes, at its peak.
     pub(super) fn bytes(&self) -> u64 {
         let (state, parent) = (size_of::<u64>(), size_of::<Index>());
-        (self.states.capacity() * state + self.parents.capacity() * parent + self.slots.capacity() * state)
-            as u64
+        let now =
+            self.states.capacity() * state + self.parents.capacity() * parent + self.slots.capacity() * state;
+        self.peak.max(now as u64)
     }
 }
 

@@ -223,29 +223,13 @@ impl World {
 
     /// The state in 62 bits. States that differ only by which half of line 1 is which are one.
     pub fn pack(&self) -> u64 {
-        let plain = self.bits([0, 1, 2]);
-        if self.has_equal_halves() { plain } else { plain.min(self.bits([0, 2, 1])) }
-    }
-
-    fn has_equal_halves(&self) -> bool {
-        self.cache[1] == self.cache[2]
-            && self.memory[1] == self.memory[2]
-            && self.buffered.iter().chain([&self.gpu]).all(|copies| copies[1] == copies[2])
-    }
-
-    /// The bits, with the granules in this order.
-    fn bits(&self, order: [usize; GRANULES]) -> u64 {
         let mut packer = Packer { bits: 0, used: 0 };
         for line in self.lines {
             packer.put(2, line as u64);
         }
-        for granule in order {
-            let is_cached = self.lines[line_of(granule)] != Line::Absent;
-            packer.put(2, if is_cached { self.cache[granule] as u64 } else { 0 });
-            packer.put(2, self.memory[granule] as u64);
-            packer.put(2, some_bits(self.buffered[0][granule]));
-            packer.put(2, some_bits(self.buffered[1][granule]));
-            packer.put(2, some_bits(self.gpu[granule]));
+        let [whole, one, other] = std::array::from_fn(|granule| self.copies(granule));
+        for copies in [whole, one.max(other), one.min(other)] {
+            packer.put(10, copies);
         }
         packer.put(10, u64::from(self.kernel));
         packer.put(5, self.window.bits());
@@ -258,6 +242,18 @@ impl World {
         packer.put(2, self.owed.lines.bits());
         packer.put(2, if self.owed.lines.is_empty() { 0 } else { self.owed.op as u64 });
         packer.bits
+    }
+
+    /// All copies of a granule, packed.
+    fn copies(&self, granule: usize) -> u64 {
+        let is_cached = self.lines[line_of(granule)] != Line::Absent;
+        let cached = if is_cached { self.cache[granule] as u64 } else { 0 };
+        let [combining, aperture] = self.buffered;
+        cached
+            | (self.memory[granule] as u64) << 2
+            | some_bits(combining[granule]) << 4
+            | some_bits(aperture[granule]) << 6
+            | some_bits(self.gpu[granule]) << 8
     }
 
     /// The state of these bits.

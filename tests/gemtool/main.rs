@@ -7,6 +7,7 @@ mod docs;
 mod explain;
 mod info;
 mod platforms;
+mod proof;
 
 use std::process::{Command, Stdio};
 

@@ -25,7 +25,12 @@ Examples:
   gemtool check --platform jsl --without bypass-acquire --svg leak.svg
   gemtool check --platform glk --caller protocol --drop-assumption U1
   gemtool check --platform tgl,glk --drop-assumption A2 --json
-  gemtool check --platform jsl --caller library --mutant one-line-short";
+  gemtool check --platform jsl --caller library --mutant one-line-short
+  gemtool check --kernel 6.12 --rules                    what each rule is there for
+  gemtool check --kernel 6.12 --mutants --assumptions";
+
+/// What changes one search, and does not go with what changes many.
+const CHANGES: [&str; 4] = ["dropped", "without", "mutant", "svg"];
 
 /// `gemtool check`.
 #[derive(Clone, Debug, ClapArgs)]
@@ -57,6 +62,18 @@ pub struct Check {
     /// How many searches go side by side [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+
+    /// Take every rule away, one by one, and say what breaks without it
+    #[arg(long, conflicts_with_all = CHANGES)]
+    pub rules: bool,
+
+    /// Plant every fault, one by one, and say what notices it
+    #[arg(long, conflicts_with_all = CHANGES)]
+    pub mutants: bool,
+
+    /// Drop every assumption and condition, one by one, and say what it carries
+    #[arg(long, conflicts_with_all = CHANGES)]
+    pub assumptions: bool,
 
     /// Draw the shortest way to a violation into this file
     #[arg(long, value_name = "FILE")]

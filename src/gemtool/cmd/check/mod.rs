@@ -1,10 +1,12 @@
 //! `gemtool check`: searches the model, and says what was searched and what was found.
 
+mod proof;
 mod report;
 mod scope;
 mod view;
 mod wrong;
 
+pub use proof::{Proof, ProofReport, RuleLine};
 pub use report::{CheckReport, Group, Machines, Run, SearchLine, Svg};
 pub use scope::{Change, Premise, ScopeLine};
 pub use view::{BookView, DeedView, Doer, LineView, StateView, StepView, TraceView, What};
@@ -39,6 +41,22 @@ pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckRepo
     Ok(CheckReport::new(ScopeLine::new(&scope), run, &searches, &outcomes, detail))
 }
 
+/// Takes away, plants and drops what was asked for, piece by piece; `None` if something is violated
+/// with everything in its place, which [`run`] shows.
+///
+/// # Errors
+/// A platform or kernel that is not known.
+pub fn prove(args: &args::Check, progress: bool) -> Result<Option<ProofReport>, Failure> {
+    let scope = scope::of(args)?;
+    let searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
+    let template = "{bar:40} {pos}/{len} done, {elapsed}";
+    let bar = bar((searches.len() + proof::count(args)) as u64, template, progress);
+    let jobs = args.jobs.unwrap_or_else(all_cores);
+    let report = proof::run(args, &scope, jobs, || bar.inc(1));
+    bar.finish_and_clear();
+    report
+}
+
 /// Whether a file can be in the folder that the path names: a search takes too long to find out later.
 fn has_folder(path: &Path) -> Result<(), Failure> {
     let folder = match path.parent() {
@@ -57,7 +75,8 @@ fn has_folder(path: &Path) -> Result<(), Failure> {
 
 /// What each search finds; a bar shows how far they are.
 fn outcomes(searches: &[Search], jobs: NonZeroUsize, progress: bool) -> Result<Vec<Outcome>, Failure> {
-    let bar = if progress { bar(searches.len() as u64) } else { ProgressBar::hidden() };
+    let template = "{bar:40} {pos}/{len} searches, {msg} states, {elapsed}";
+    let bar = bar(searches.len() as u64, template, progress);
     let all = AtomicU64::new(0);
     let outcomes = side_by_side(searches, jobs, |search| {
         let mut told = 0;
@@ -83,11 +102,11 @@ fn millions(states: u64) -> String {
     format!("{:.1} M", states as f64 / 1e6)
 }
 
-/// A bar on standard error; invisible unless that is a terminal.
-fn bar(count: u64) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
-    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} searches, {msg} states, {elapsed}");
-    if let Ok(style) = style {
+/// A bar on standard error; invisible unless that is a terminal, and a bar is `wanted`.
+fn bar(count: u64, template: &str, wanted: bool) -> ProgressBar {
+    let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+    let bar = ProgressBar::with_draw_target(Some(count), target);
+    if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
     bar

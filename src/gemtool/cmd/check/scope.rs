@@ -109,6 +109,11 @@ fn unique<T: Copy + PartialEq>(asked: &[T], all: &[T]) -> Vec<T> {
 }
 
 impl ScopeLine {
+    /// Whether every platform and caller is in it.
+    pub fn is_everything(&self) -> bool {
+        self.is_every_platform && self.callers.len() == Caller::ALL.len()
+    }
+
     /// A scope in words.
     pub fn new(scope: &Scope) -> Self {
         let platforms: Vec<_> = scope.machines.iter().map(|machine| machine.platform.name).collect();

@@ -1,6 +1,7 @@
 //! `gemtool check` for people.
 
 mod picture;
+mod proof;
 mod trace;
 
 pub use picture::picture;

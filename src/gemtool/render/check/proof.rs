@@ -1,0 +1,138 @@
+//! What each rule, assumption and condition is there for, and which faults are noticed; for people.
+
+use std::io;
+
+use gem_coherency::model::{Caller, Need};
+
+use super::{count, scope};
+use crate::cmd::check::{Proof, ProofReport, RuleLine};
+use crate::render::{Align, Page, Report, Table, grouped, held_style};
+
+impl Report for ProofReport {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        scope(page, &self.scope)?;
+        if !self.rules.is_empty() {
+            rules(page, self)?;
+        }
+        if !self.mutants.is_empty() {
+            mutants(page, self)?;
+        }
+        if !self.premises.is_empty() {
+            premises(page, self)?;
+        }
+        page.gap()?;
+        totals(page, self)
+    }
+}
+
+/// Writes what each rule is there for.
+fn rules(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
+    page.gap()?;
+    page.heading("Without each rule")?;
+    page.note(2, "What it demands is not done, and what it spares is done all the same.")?;
+    let heads = [("rule", Align::Left), ("is", Align::Left), ("because", Align::Left)];
+    let mut table = Table::new(2, &heads);
+    for line in &report.rules {
+        table.row([line.rule.name().to_owned(), line.need.name().to_owned(), because(line)]);
+        table.style(1, held_style(line.is_accounted_for()));
+    }
+    table.write(page)?;
+    let missing = report.rules.iter().any(|line| !line.is_accounted_for());
+    match missing && !report.scope.is_everything() {
+        true => page.note(2, "A rule can be needed on platforms, or by callers, that were not searched."),
+        false => Ok(()),
+    }
+}
+
+/// Why a rule is there.
+fn because(line: &RuleLine) -> String {
+    match (&line.proof, line.why) {
+        (Some(proof), None) => proof_words(proof),
+        (Some(proof), Some(why)) => format!("listed: {why} But: {}", proof_words(proof)),
+        (None, Some(why)) => why.to_owned(),
+        (None, None) => match line.need {
+            Need::Exemption => "what it spares may be done".to_owned(),
+            Need::Redundant => {
+                format!("nothing breaks in {}, and no reason is listed", count(line.searches, "search"))
+            }
+            Need::Needed | Need::Conservative | Need::NotMet | Need::WronglyListed => String::new(),
+        },
+    }
+}
+
+/// A counterexample on one line.
+fn proof_words(proof: &Proof) -> String {
+    let edram = if proof.machine.edram { "+edram" } else { "" };
+    format!(
+        "{}: {} ({}, {}, {}{edram})",
+        proof.property,
+        proof.steps.join("; "),
+        proof.caller,
+        proof.object,
+        proof.machine.platform,
+    )
+}
+
+/// Writes which planted faults are noticed.
+fn mutants(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
+    page.gap()?;
+    page.heading("With each fault planted")?;
+    let heads = [("fault", Align::Left), ("is", Align::Left), ("by", Align::Left)];
+    let mut table = Table::new(2, &heads);
+    for line in &report.mutants {
+        let verdict = if line.proof.is_some() { "noticed" } else { "not noticed" };
+        let proof = line.proof.as_ref().map_or(line.statement.to_owned(), proof_words);
+        table.row([line.mutant.name().to_owned(), verdict.to_owned(), proof]);
+        table.style(1, held_style(line.proof.is_some()));
+    }
+    table.write(page)
+}
+
+/// Writes what assumptions and conditions carry.
+fn premises(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
+    page.gap()?;
+    page.heading("Without each assumption and condition")?;
+    let heads = [("", Align::Left), ("name", Align::Left), ("carries", Align::Left)];
+    let mut table = Table::new(2, &heads);
+    for line in &report.premises {
+        let (held, carries) = match (&line.proof, line.caution) {
+            (Some(proof), None) => (true, proof_words(proof)),
+            (Some(proof), Some(caution)) => (false, format!("listed: {caution} But: {}", proof_words(proof))),
+            (None, Some(caution)) => (true, caution.to_owned()),
+            (None, None) => (false, "nothing in what was searched, and no reason is listed".to_owned()),
+        };
+        table.row([line.id.to_owned(), line.name.to_owned(), carries]);
+        table.style(0, held_style(held));
+    }
+    table.write(page)?;
+    match &report.worker_leak {
+        None if !report.scope.callers.contains(&Caller::Hostile) => Ok(()),
+        None => page.note(
+            2,
+            "Without an LLC, flushes that the kernel leaves to a worker keep nothing from leaking, but on Meteor Lake.",
+        ),
+        Some(proof) => page.wrapped(2, &format!("Only a worker's flush prevents {}", proof_words(proof))),
+    }
+}
+
+/// Writes what it came to.
+fn totals(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
+    let (rules, mutants, premises) = (report.rules.len(), report.mutants.len(), report.premises.len());
+    let mut parts = Vec::new();
+    if rules > 0 {
+        let needed = report.rules.iter().filter(|line| line.need == Need::Needed).count();
+        let conservative = report.rules.iter().filter(|line| line.need == Need::Conservative).count();
+        parts.push(format!("{} ({needed} needed, {conservative} conservative)", count(rules, "rule")));
+    }
+    if mutants > 0 {
+        let noticed = report.mutants.iter().filter(|line| line.proof.is_some()).count();
+        parts.push(format!("{noticed} of {} noticed", count(mutants, "fault")));
+    }
+    if premises > 0 {
+        parts.push(count(premises, "premise"));
+    }
+    let verdict = if report.held { "Everything is accounted for" } else { "Something is not accounted for" };
+    page.styled_heading(&format!("{verdict}: {}.", parts.join(", ")), held_style(report.held))?;
+    page.field("size", &format!("{} states with nothing taken away", grouped(report.baseline.states)))?;
+    page.field("speed", &format!("{:.1} s in all", report.seconds))
+}

@@ -1,0 +1,81 @@
+//! `gemtool check --rules`, `--mutants`, `--assumptions`, on a platform with few states.
+
+use serde_json::Value;
+
+use crate::{fits, gemtool};
+
+const SMALL: &str = "check --kernel 6.12 --platform i965gm --caller protocol";
+
+#[track_caller]
+fn report(flags: &str) -> (Option<i32>, Value) {
+    let ran = gemtool(&format!("{SMALL} {flags} --json"));
+    assert_eq!(ran.err, "");
+    (ran.status, serde_json::from_str(&ran.out).expect("one JSON document"))
+}
+
+#[track_caller]
+fn line<'a>(report: &'a Value, table: &str, key: &str, name: &str) -> &'a Value {
+    let lines = report[table].as_array().expect("a table");
+    lines.iter().find(|line| line[key] == name).expect(name)
+}
+
+#[test]
+fn a_rule_that_is_needed_has_its_counterexample_and_others_their_reason() {
+    let (_, report) = report("--rules");
+    assert_eq!(report["rules"].as_array().unwrap().len(), 87);
+    let exec = line(&report, "rules", "rule", "exec-flush");
+    assert_eq!((&exec["need"], &exec["why"]), (&"needed".into(), &Value::Null));
+    assert_eq!(exec["proof"]["platform"], "i965gm");
+    assert!(exec["proof"]["steps"].as_array().unwrap().len() > 2);
+    let barrier = line(&report, "rules", "rule", "enter-domain-barrier");
+    assert_eq!((&barrier["need"], &barrier["proof"]), (&"conservative".into(), &Value::Null));
+    assert!(barrier["why"].as_str().unwrap().ends_with('.'));
+}
+
+#[test]
+fn a_rule_that_nobody_needs_here_is_told_and_fails() {
+    // Nothing snoops here, so nothing that is about snooping can be needed.
+    let ran = gemtool(&format!("{SMALL} --rules"));
+    assert_eq!(ran.status, Some(1));
+    fits(&ran.out, 100);
+    assert!(ran.out.contains("redundant     nothing breaks in "), "{}", ran.out);
+    assert!(ran.out.contains("A rule can be needed on platforms, or by callers, that were not searched."));
+    assert!(ran.out.contains("Something is not accounted for: 87 rules"));
+}
+
+#[test]
+fn a_fault_of_the_library_goes_unnoticed_where_nobody_uses_it() {
+    let (status, report) = report("--mutants");
+    assert_eq!((status, &report["held"]), (Some(1), &Value::Bool(false)));
+    assert!(line(&report, "mutants", "mutant", "one-line-short")["proof"]["steps"].is_array());
+    assert_eq!(line(&report, "mutants", "mutant", "reuse-forgets")["proof"], Value::Null);
+    assert!(report.get("rules").is_none() && report.get("premises").is_none());
+}
+
+#[test]
+fn premises_are_dropped_one_by_one() {
+    let (_, report) = report("--assumptions");
+    assert_eq!(report["premises"].as_array().unwrap().len(), 17);
+    assert!(line(&report, "premises", "id", "A9")["proof"]["steps"].is_array());
+    assert!(line(&report, "premises", "id", "A7")["caution"].is_string());
+    assert!(line(&report, "premises", "id", "U4")["proof"]["steps"].is_array());
+    assert_eq!(report["worker_leak"], Value::Null);
+}
+
+#[test]
+fn what_changes_one_search_does_not_go_with_what_changes_many() {
+    for flags in
+        ["--rules --without exec-flush", "--mutants --mutant one-line-short", "--assumptions --svg x"]
+    {
+        let ran = gemtool(&format!("{SMALL} {flags}"));
+        assert_eq!(ran.status, Some(2), "{flags}");
+        assert!(ran.err.contains("cannot be used with"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn nothing_is_taken_away_from_what_is_broken_already() {
+    let ran = gemtool("check --kernel 5.14 --platform jsl --caller hostile --rules");
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.out.contains("no-leak is broken on jsl under kernel 5.14"), "{}", ran.out);
+}
