@@ -300,15 +300,20 @@ fn bypass_is_a_reason_only_where_it_bypasses() {
 
 #[test]
 fn zeroes_stay_dirty_only_where_nothing_flushes_or_shares_them() {
-    let decide = |name: &str, creation| {
-        let rules = KernelRules::of(KernelVersion::new(6, 12)).unwrap();
+    let decide_under = |kernel, name: &str, creation| {
+        let rules = KernelRules::of(kernel).unwrap();
         let fresh = Snapshot::created(caps(name), &rules, creation).unwrap();
         needs_flush_of_zeroes(caps(name), &rules, fresh).rule
     };
+    let decide = |name: &str, creation| decide_under(KernelVersion::new(6, 12), name, creation);
     assert_eq!(decide("glk", Creation::User), Rule::AcquireDirty);
     assert_eq!(decide("i965gm", Creation::User), Rule::AcquireDirty);
     assert_eq!(decide("tgl", Creation::User), Rule::LlcCoherent);
     assert_eq!(decide("jsl", Creation::User), Rule::BypassAcquire);
+    for unfixed in [KernelVersion::new(5, 14), KernelVersion::new(5, 15), KernelVersion::new(6, 0)] {
+        assert_eq!(decide_under(unfixed, "jsl", Creation::User), Rule::ZeroesStayDirty, "{unfixed}");
+        assert_eq!(decide_under(unfixed, "tgl", Creation::User), Rule::LlcCoherent, "{unfixed}");
+    }
     assert_eq!(decide("dg2", Creation::User), Rule::DiscreteSnoops);
     assert_eq!(decide("mtl", Creation::User), Rule::ZeroesStayDirty);
     for index in 0..=4 {

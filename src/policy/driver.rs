@@ -143,7 +143,9 @@ pub fn needs_flush_of_zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot) -
             Decision::new(Verdict::NotNeeded, Rule::DiscreteSnoops)
         }
         // The display is the kernel's to flush for: the first pin forces the level, and flushes.
-        Ok(_) | Err(_) if caps.contains(Caps::LLC) => Decision::new(Verdict::NotNeeded, Rule::LlcCoherent),
+        Ok(_) | Err(_) if caps.contains(Caps::LLC) && !caps.contains(Caps::LLC_BYPASS_MOCS) => {
+            Decision::new(Verdict::NotNeeded, Rule::LlcCoherent)
+        }
         Ok(_) | Err(_) => Decision::new(Verdict::Flush, Rule::ZeroesStayDirty),
     }
 }

@@ -124,8 +124,8 @@ rules! {
         "The display engine only reads.",
         "i915_gem_domain.c:i915_gem_object_pin_to_display_plane";
     ZeroesStayDirty = "zeroes-stay-dirty":
-        "Where there is no LLC, the zeroes of an object that starts cached are not flushed, and would overwrite what \
-         goes around the cache.",
+        "Zeroes that the kernel leaves in the cache, where not everybody looks, would be read past, or overwrite what \
+         goes around it.",
         "i915_gem_pages.c:__i915_gem_object_set_pages; i915_gem_shmem.c:shmem_object_init (6.5)";
     NothingDirty = "nothing-dirty":
         "Nobody wrote since everything was last in memory, so there is nothing to flush.",
