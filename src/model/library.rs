@@ -58,7 +58,7 @@ impl System {
                 self.settle(world, Path::Cpu(mode), access, lines, access == Access::Read, log)?;
                 if access == Access::Write && self.memory.mutation.is(Mutant::FlushBeforeStore) {
                     self.fault(world, log)?;
-                    self.flush_now(world, lines, LineOp::Flush);
+                    self.memory.maintain(world, lines, LineOp::Flush);
                 }
             }
             Window::Gpu { mocs, access } => {
@@ -190,9 +190,9 @@ impl System {
     }
 
     /// What is pending under the level that goes, before SET_CACHING.
-    pub(super) fn leave_level(&self, world: &mut World, _log: &mut impl Log) -> Result<(), Stop> {
+    pub(super) fn leave_level(&self, world: &mut World) {
         if !self.guards_lines() {
-            return Ok(());
+            return;
         }
         self.close_window(world);
         if std::mem::take(&mut world.book.wc_stores) {
@@ -204,7 +204,6 @@ impl System {
         if std::mem::take(&mut world.book.gpu_write) {
             world.book.dirty = LineSet::ALL;
         }
-        Ok(())
     }
 
     /// Makes memory and caches right before an access: what `bo::flush` does.
@@ -293,7 +292,7 @@ impl System {
             world.owed = Owed { lines: world.owed.lines.with(lines), op };
             return Ok(());
         }
-        self.flush_now(world, lines, op);
+        self.memory.maintain(world, lines, op);
         Ok(())
     }
 

@@ -191,7 +191,7 @@ impl System {
             log.deed(Deed::Kernel(*effect));
             match effect.action {
                 Action::FlushSync | Action::FlushAsync | Action::Wbinvd => {
-                    self.flush_now(world, LineSet::ALL, LineOp::Flush);
+                    self.memory.maintain(world, LineSet::ALL, LineOp::Flush);
                 }
                 Action::FlushBefore => around.before = true,
                 Action::FlushAfter => around.after = true,
@@ -215,11 +215,6 @@ impl System {
         }
         world.kernel = outcome.next;
         Ok(around)
-    }
-
-    /// A flush that has all its effect before anything else happens, unless a mutant forbids it.
-    pub(super) fn flush_now(&self, world: &mut World, lines: LineSet, op: LineOp) {
-        self.memory.maintain(world, lines, op);
     }
 
     pub(super) fn drain(&self, world: &mut World, buffer: Buffer) {

@@ -6,7 +6,7 @@ use super::log::Log;
 use super::mutant::Mutant;
 use super::setting::Caller;
 use super::system::{Stop, System};
-use super::world::{Buffer, Window, World, is_partial, line_of};
+use super::world::{Buffer, Value, Window, World, is_partial, line_of};
 use crate::cacheops::LineOp;
 use crate::hierarchy::Route;
 use crate::platform::Caps;
@@ -106,7 +106,7 @@ impl System {
                 if self.keeps_protocol(Condition::DomainBeforeLevel) {
                     self.event(world, Event::SetDomainCpu(Access::Read), log)?;
                 }
-                self.leave_level(world, log)?;
+                self.leave_level(world);
                 self.event(world, event, log)?;
                 self.submit_after(world, log)?;
                 world.window = Window::Closed;
@@ -191,12 +191,10 @@ impl System {
     ) -> Result<(), Stop> {
         match world.window {
             Window::Closed => Err(Stop::Impossible),
-            Window::Cpu { line: guarded, .. } if self.guards_lines() && guarded != line => {
-                Err(Stop::Impossible)
-            }
-            Window::Cpu { mode, access: Access::Write, .. } if self.guards_lines() => {
-                // A guard for writing reads back what it wrote, and nothing else is promised.
-                let _ = mode;
+            // A guard is for its own line, and one for writing promises nothing to who reads.
+            Window::Cpu { line: guarded, access, .. }
+                if self.guards_lines() && (guarded != line || access == Access::Write) =>
+            {
                 Err(Stop::Impossible)
             }
             Window::Cpu { mode, .. } => self.load_on(world, Path::Cpu(mode), line, log),
@@ -257,7 +255,7 @@ impl System {
         let around = self.event(world, Event::Pread, log)?;
         world.window = Window::Closed;
         if around.before {
-            self.flush_now(world, LineSet::one(line), LineOp::Flush);
+            self.memory.maintain(world, LineSet::one(line), LineOp::Flush);
         }
         if self.backing().has_struct_pages() {
             return self.load(world, Route::CpuCached, line);
@@ -280,12 +278,12 @@ impl System {
         world.window = Window::Closed;
         if !self.snapshot(world).pages && self.backing() == Backing::Shmem {
             // Into the page cache.
-            world.memory[granule] = super::world::Value::Newest;
+            world.memory[granule] = Value::Newest;
             return Ok(());
         }
         let early = self.memory.mutation.is(Mutant::FlushBeforeStore);
         if around.before || (around.after && early) {
-            self.flush_now(world, line, LineOp::Flush);
+            self.memory.maintain(world, line, LineOp::Flush);
         }
         if self.snapshot(world).write_domain == Domains::GTT {
             if self.is_left_to_caches(world) {
@@ -298,7 +296,7 @@ impl System {
             self.store(world, Route::CpuCached, granule)?;
         }
         if around.after && !early {
-            self.flush_now(world, line, LineOp::Flush);
+            self.memory.maintain(world, line, LineOp::Flush);
         }
         Ok(())
     }
