@@ -91,8 +91,8 @@ fn applies(caller: Caller, creation: Creation) -> bool {
         // A PAT index that userspace chose leaves coherency to userspace, and an import to the exporter.
         (Caller::Protocol, Creation::UserWithPat(_) | Creation::Import) => false,
         // The library makes none.
-        (Caller::Library, Creation::Userptr) => false,
-        (Caller::Protocol | Caller::Library, _) => true,
+        (Caller::Library | Caller::Unknown, Creation::Userptr) => false,
+        (Caller::Protocol | Caller::Library | Caller::Unknown, _) => true,
     }
 }
 
@@ -113,7 +113,7 @@ impl Likeness {
         let import = creation == Creation::Import;
         let with_pat = matches!(creation, Creation::UserWithPat(_));
         let bypass = caps.contains(Caps::LLC_BYPASS_MOCS) || with_pat;
-        let shown = !import && creation != Creation::Userptr && caller != Caller::Library;
+        let shown = !import && creation != Creation::Userptr && !caller.uses_library();
         let pat = caps.contains(Caps::PAT_AT_CREATE) || (import && caps.contains(Caps::GEN12));
         // What counts is what a version does, where it makes a difference.
         let rules = KernelRules {
@@ -130,7 +130,7 @@ impl Likeness {
         let only_import = if import { Caps::empty() } else { Caps::GEN12.union(Caps::DG1) };
         let calls = MmapMode::ALL.iter().map(|&mode| Call::MmapOffset(mode));
         let refusals = calls
-            .chain((caller != Caller::Library).then_some(Call::PreadPwrite))
+            .chain((!caller.uses_library()).then_some(Call::PreadPwrite))
             .map(|call| machine.refusal(call).is_some())
             .collect();
         Self { caller, creation, caps: caps.difference(only_import), rules, refusals }
@@ -165,7 +165,7 @@ impl Scope {
     fn setting(&self, machine: Machine, caller: Caller, creation: Creation) -> Result<Setting> {
         // The library relies on less than the kernel does.
         let held = match caller {
-            Caller::Library => self.held.and(Assumptions::LIBRARY),
+            Caller::Library | Caller::Unknown => self.held.and(Assumptions::LIBRARY),
             Caller::Protocol | Caller::Hostile => self.held,
         };
         let rules = KernelRules::of(machine.kernel)?;
@@ -180,7 +180,7 @@ impl Caller {
             Self::Protocol => {
                 &[Property::NewestRead, Property::NoLostWrite, Property::NoLeak, Property::KernelInvariants]
             }
-            Self::Library => Property::ALL,
+            Self::Library | Self::Unknown => Property::ALL,
             Self::Hostile => &[Property::NoLeak, Property::KernelInvariants],
         }
     }

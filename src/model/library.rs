@@ -11,16 +11,16 @@ use super::system::{Stop, System};
 use super::world::{Buffer, GRANULES, LINES, Value, Window, World, granules, is_partial, line_of};
 use crate::cacheops::LineOp;
 use crate::hierarchy::Line;
-use crate::policy::Decision;
 use crate::policy::driver::{CpuMemory, Path, cpu_memory, needs_flush_of_zeroes, path_refusal};
 use crate::policy::kernel::{Backing, Event};
 use crate::policy::pending::{cached_path, flush_op, notes_of_gpu_write, notes_of_store};
+use crate::policy::{Decision, Rule, Verdict};
 use crate::vocabulary::{Access, CacheLevel, Coherency, Domains, MmapMode, MocsClass};
 
 impl System {
     /// Whether accesses are guarded line by line.
     pub(super) fn guards_lines(&self) -> bool {
-        self.setting.caller == Caller::Library
+        self.setting.caller.uses_library()
     }
 
     /// What the library knows of a new object, and why its zeroes are not trusted if they are not.
@@ -29,7 +29,12 @@ impl System {
             return (Book::default(), None);
         }
         let first = *self.kernel.state(0);
-        let zeroes = needs_flush_of_zeroes(self.caps(), &self.setting.rules, first);
+        let zeroes = match self.setting.caller {
+            Caller::Unknown => Decision::new(Verdict::Flush, Rule::ZeroesStayDirty),
+            Caller::Protocol | Caller::Library | Caller::Hostile => {
+                needs_flush_of_zeroes(self.caps(), &self.setting.rules, first)
+            }
+        };
         let stay = zeroes.is_needed() && !self.setting.mutation.lacks(zeroes.rule);
         let book = Book {
             dirty: if stay { LineSet::ALL } else { LineSet::NONE },
@@ -69,7 +74,7 @@ impl System {
                 self.event(world, Event::Exec(access), log)?;
             }
             Window::Display => {
-                if path_refusal(self.caps(), self.level(world), Path::Display).is_some() {
+                if path_refusal(self.believed(), self.believed_level(world), Path::Display).is_some() {
                     return Err(Stop::Impossible);
                 }
                 self.settle(world, Path::Display, Access::Read, LineSet::ALL, false, log)?;
@@ -153,8 +158,12 @@ impl System {
         if self.memory.mutation.is(Mutant::GpuWriteNotNoted) {
             return;
         }
-        let notes = notes_of_gpu_write(self.caps(), self.level(world), mocs);
+        let notes = notes_of_gpu_write(self.believed(), self.believed_level(world), mocs);
         world.book.gpu_write |= notes.gpu_write;
+        if self.setting.caller == Caller::Unknown {
+            // It may have been coherent after all, and then the bytes are in the cache.
+            world.book.dirty = LineSet::ALL;
+        }
         if notes.stale {
             self.note_written_around(world, LineSet::ALL);
         }
@@ -177,7 +186,7 @@ impl System {
             world.book.stale = world.book.stale.without(line);
         }
         self.store_on(world, Path::Cpu(mode), granule, log)?;
-        let notes = notes_of_store(self.caps(), self.level(world), mode);
+        let notes = notes_of_store(self.believed(), self.believed_level(world), mode);
         if notes.dirty && !self.memory.mutation.is(Mutant::FlushBeforeStore) {
             world.book.dirty = world.book.dirty.with(line);
         }
@@ -216,7 +225,7 @@ impl System {
         invalidate: bool,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
-        let level = self.level(world);
+        let level = self.believed_level(world);
         let Answer { demands, spared } = self.answers.get(level, next, access);
         for decision in spared.iter().flatten() {
             log.deed(Deed::LibrarySpared(*decision));
@@ -327,7 +336,7 @@ impl System {
             Path::Display => self.snapshot(world).pinned,
         });
         for &reader in readers {
-            let demands = self.answers.get(level, reader, Access::Read).demands;
+            let demands = self.facts.get(level, reader, Access::Read).demands;
             let seen = demands.dirty.is_none();
             let noted = book.gpu_write && demands.gpu_write.is_some();
             if !seen && !noted && !book.dirty.has(line) {
@@ -344,7 +353,7 @@ impl System {
             return true;
         }
         let book = world.book;
-        let demands = self.answers.get(self.level(world), cached_path(self.caps()), Access::Read).demands;
+        let demands = self.facts.get(self.level(world), cached_path(self.caps()), Access::Read).demands;
         demands.stale.is_none() || book.stale.has(line) || (!book.cached_map && book.written_around)
     }
 }

@@ -101,7 +101,7 @@ impl Move {
             moves.push(Self::Complete);
         }
         moves.push(Self::HandOver);
-        if system.setting.caller == Caller::Library && system.backing() != Backing::Import {
+        if system.guards_lines() && system.backing() != Backing::Import {
             moves.push(Self::Reuse);
         }
         moves.extend(accesses(system));
@@ -131,7 +131,7 @@ pub(super) fn map_modes(system: &System) -> Vec<MmapMode> {
 fn accesses(system: &System) -> Vec<Move> {
     let mut moves = Vec::new();
     match system.setting.caller {
-        Caller::Protocol | Caller::Library => {
+        Caller::Protocol | Caller::Library | Caller::Unknown => {
             moves.extend((0..LINES).map(Move::Load));
             moves.extend((0..GRANULES).map(Move::Store));
         }
@@ -145,7 +145,7 @@ fn accesses(system: &System) -> Vec<Move> {
             moves.extend((0..LINES).map(|line| Move::Touch(Path::Display, Access::Read, line)));
         }
     }
-    if system.setting.caller != Caller::Library {
+    if !system.guards_lines() {
         moves.extend((0..LINES).map(Move::Pread));
         for awake in [true, false] {
             moves.extend((0..GRANULES).map(|granule| Move::Pwrite(granule, awake)));
@@ -157,7 +157,7 @@ fn accesses(system: &System) -> Vec<Move> {
 /// What opens a window.
 fn openings(system: &System) -> Vec<Move> {
     let mut moves = vec![Move::Open(Window::Closed)];
-    let library = system.setting.caller == Caller::Library;
+    let library = system.guards_lines();
     let lines = if library { LINES } else { 1 };
     for &access in Access::ALL {
         if system.setting.caller != Caller::Hostile {
@@ -166,7 +166,7 @@ fn openings(system: &System) -> Vec<Move> {
             }
         }
         let classes: &[MocsClass] = match system.setting.caller {
-            Caller::Library => MocsClass::ALL,
+            Caller::Library | Caller::Unknown => MocsClass::ALL,
             // What goes around the LLC is the caller's own to flush for, and the kernel's uAPI has no
             // call that does.
             Caller::Protocol => &[MocsClass::PageTable, MocsClass::Uncached],
@@ -192,7 +192,7 @@ fn calls(system: &System) -> Vec<Event> {
     if shows {
         events.push(Event::UnpinDisplay);
     }
-    if system.setting.caller == Caller::Library {
+    if system.guards_lines() {
         return events;
     }
     if shows {

@@ -21,8 +21,20 @@ words! {
         Protocol = "protocol",
         /// A process that uses this library, which flushes on top of the kernel.
         Library = "library",
+        /// A process that uses this library on a device that it does not know, and takes at its worst.
+        Unknown = "unknown",
         /// A process that does whatever its own object lets it do, in any order.
         Hostile = "hostile",
+    }
+}
+
+impl Caller {
+    /// Whether it uses this library.
+    pub const fn uses_library(self) -> bool {
+        match self {
+            Self::Library | Self::Unknown => true,
+            Self::Protocol | Self::Hostile => false,
+        }
     }
 }
 

@@ -15,7 +15,7 @@ use super::world::{Buffer, GRANULES, LINES, Value, Window, World};
 use crate::cacheops::LineOp;
 use crate::error::{Error, Result};
 use crate::hierarchy::Hardware;
-use crate::platform::{Call, Caps};
+use crate::platform::{CONSERVATIVE, Call, Caps};
 use crate::policy::driver::{Path, path_refusal};
 use crate::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use crate::vocabulary::{CacheLevel, MmapMode};
@@ -36,6 +36,14 @@ pub(super) struct AroundCopy {
     pub(super) after: bool,
 }
 
+/// What a caller takes the device for.
+fn believed(caller: Caller, caps: Caps) -> Caps {
+    match caller {
+        Caller::Unknown => CONSERVATIVE.caps,
+        Caller::Protocol | Caller::Library | Caller::Hostile => caps,
+    }
+}
+
 /// One object under one setting.
 #[derive(Debug)]
 pub(super) struct System {
@@ -44,7 +52,10 @@ pub(super) struct System {
     pub(super) memory: Memory,
     moves: Vec<Move>,
     map_modes: Vec<MmapMode>,
+    /// The policy's answers for what the caller takes the device for.
     pub(super) answers: Answers,
+    /// The same for what it is.
+    pub(super) facts: Answers,
 }
 
 impl System {
@@ -78,7 +89,8 @@ impl System {
             memory: Memory { hardware, tells_age, mutation },
             moves: Vec::new(),
             map_modes: Vec::new(),
-            answers: Answers::new(machine.caps, mutation),
+            answers: Answers::new(believed(caller, machine.caps), mutation),
+            facts: Answers::new(machine.caps, mutation),
         };
         system.map_modes = moves::map_modes(&system);
         system.moves = Move::all(&system);
@@ -130,7 +142,7 @@ impl System {
             Move::Touch(path, access, place) => self.touch(&mut next, path, access, place, log)?,
             Move::Open(window) => match self.setting.caller {
                 Caller::Protocol => self.protocol_open(&mut next, window, log)?,
-                Caller::Library => self.library_open(&mut next, window, log)?,
+                Caller::Library | Caller::Unknown => self.library_open(&mut next, window, log)?,
                 Caller::Hostile => self.hostile_open(&mut next, window, log)?,
             },
             Move::Call(event) => self.call(&mut next, event, log)?,
@@ -143,6 +155,19 @@ impl System {
 
     pub(super) fn caps(&self) -> Caps {
         self.setting.machine.caps
+    }
+
+    /// What the library takes the device for.
+    pub(super) fn believed(&self) -> Caps {
+        believed(self.setting.caller, self.caps())
+    }
+
+    /// What the library takes the object's level for.
+    pub(super) fn believed_level(&self, world: &World) -> CacheLevel {
+        match self.setting.caller {
+            Caller::Unknown => CacheLevel::None,
+            Caller::Protocol | Caller::Library | Caller::Hostile => self.level(world),
+        }
     }
 
     pub(super) fn snapshot(&self, world: &World) -> &Snapshot {
@@ -169,10 +194,11 @@ impl System {
 
     /// Whether the object can be mapped so, and touched at its level.
     pub(super) fn can_map(&self, world: &World, mode: MmapMode) -> bool {
-        match path_refusal(self.caps(), self.level(world), Path::Cpu(mode)) {
-            None => true,
-            Some(rule) => self.setting.mutation.lacks(rule),
-        }
+        let refusals = [
+            path_refusal(self.caps(), self.level(world), Path::Cpu(mode)),
+            path_refusal(self.believed(), self.believed_level(world), Path::Cpu(mode)),
+        ];
+        refusals.into_iter().flatten().all(|rule| self.setting.mutation.lacks(rule))
     }
 
     /// Lets an event happen to the object, with all that the kernel issues.
@@ -288,7 +314,7 @@ impl System {
         if self.memory.tells_age && !(0..GRANULES).all(|granule| world.has_newest(granule)) {
             return Err(Stop::Broken(Property::NoLostWrite, *world));
         }
-        if self.setting.caller == Caller::Library && self.setting.mutation == Mutation::None {
+        if self.guards_lines() && self.setting.mutation == Mutation::None {
             for line in 0..LINES {
                 if !self.is_marked(world, line) {
                     return Err(Stop::Broken(Property::Marked, *world));

@@ -117,7 +117,7 @@ fn json_has_the_scope_the_sizes_and_the_whole_trace() {
     assert_eq!(report["held"], false);
     assert_eq!(report["scope"]["platforms"], serde_json::json!(["jsl"]));
     assert_eq!(report["scope"]["kernels"], serde_json::json!(["5.14"]));
-    assert_eq!(report["scope"]["callers"], serde_json::json!(["protocol", "library", "hostile"]));
+    assert_eq!(report["scope"]["callers"], serde_json::json!(["protocol", "library", "unknown", "hostile"]));
     let searches = report["searches"].as_array().unwrap();
     let sum = |field: &str| searches.iter().map(|search| search[field].as_u64().unwrap()).sum::<u64>();
     for field in ["states", "transitions"] {
@@ -247,7 +247,7 @@ fn a_word_that_is_not_known_is_named_with_those_that_are() {
     ]);
     gemtool("check --without bypass").refused(&["--without", "'bypass'", "bypass-acquire"]);
     gemtool("check --mutant short").refused(&["--mutant", "'short'", "one-line-short"]);
-    gemtool("check --caller driver").refused(&["--caller", "'driver'", "protocol, library, hostile"]);
+    gemtool("check --caller driver").refused(&["--caller", "'driver'", "protocol, library, unknown, hostile"]);
     gemtool("check --platform foo").refused(&["--platform", "'foo'", "gemtool platforms"]);
     gemtool("check --kernel 5.4").refused(&["--kernel", "5.4", "5.14"]);
     gemtool("check --jobs 0").refused(&["--jobs", "'0'"]);

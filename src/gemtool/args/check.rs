@@ -14,9 +14,9 @@ use gem_coherency::vocabulary::KernelVersion;
 pub const CHECK_EXAMPLES: &str = "\
 Every state that caches, memory, store buffers, the kernel and the library can come to is searched,
 with caches that write back, evict and read ahead whenever they like, for every kind of object.
-Callers: protocol (keeps to the uAPI; the kernel alone flushes), library (uses this library), hostile
-(does whatever it can with its own object). If a property does not hold, the shortest way there is
-shown step by step, and the exit status is 1.
+Callers: protocol (keeps to the uAPI; the kernel alone flushes), library (uses this library), unknown
+(uses it on a device that it does not know), hostile (does whatever it can with its own object). If a
+property does not hold, the shortest way there is shown step by step, and the exit status is 1.
 
 Examples:
   gemtool check                                          all there is, in half a minute
@@ -43,7 +43,7 @@ pub struct Check {
     #[arg(long = "kernel", value_name = "VERSION", value_delimiter = ',')]
     pub kernels: Vec<KernelVersion>,
 
-    /// Who uses the object: protocol, library or hostile [default: each of them]
+    /// Who uses the object: protocol, library, unknown or hostile [default: each of them]
     #[arg(long = "caller", value_name = "CALLER", value_delimiter = ',')]
     pub callers: Vec<Caller>,
 

@@ -240,7 +240,7 @@ fn rank(trace: &Trace) -> (bool, usize, bool) {
         Property::NewestRead | Property::NoLostWrite | Property::NoLeak => false,
         Property::Marked | Property::KernelInvariants => true,
     };
-    (is_account, trace.steps.len(), trace.setting.caller == Caller::Library)
+    (is_account, trace.steps.len(), trace.setting.caller.uses_library())
 }
 
 /// The properties that the callers of a scope must have.

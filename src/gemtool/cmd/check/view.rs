@@ -141,7 +141,7 @@ impl TraceView {
     /// A trace in words.
     pub fn new(trace: &Trace) -> Self {
         let setting = &trace.setting;
-        let library = setting.caller == Caller::Library;
+        let library = setting.caller.uses_library();
         let befores = std::iter::once(trace.kernel).chain(trace.steps.iter().map(|step| step.kernel));
         let steps = trace.steps.iter().zip(befores).map(|(step, before)| StepView {
             step: step.step.to_string(),

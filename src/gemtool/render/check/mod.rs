@@ -47,11 +47,12 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
     page.field("kernels", &kernel_words(&scope.kernels))?;
     let callers: Vec<_> = scope.callers.iter().map(|&caller| format!("{caller} ({})", who(caller))).collect();
     page.field("callers", &callers.join(", "))?;
-    let whose = if scope.callers.contains(&Caller::Library) && !scope.library_without.is_empty() {
-        format!("of hardware; the library does without {}", scope.library_without.join(", "))
-    } else {
-        "of hardware".to_owned()
-    };
+    let whose =
+        if scope.callers.iter().any(|caller| caller.uses_library()) && !scope.library_without.is_empty() {
+            format!("of hardware; the library does without {}", scope.library_without.join(", "))
+        } else {
+            "of hardware".to_owned()
+        };
     premises(page, "assumed", &whose, &scope.assumptions)?;
     premises(page, "kept to", "by callers", &scope.conditions)?;
     let warning = AnsiColor::Yellow.on_default();
@@ -256,6 +257,7 @@ fn who(caller: Caller) -> &'static str {
     match caller {
         Caller::Protocol => "keeps to the uAPI",
         Caller::Library => "uses this library",
+        Caller::Unknown => "uses it on a device it does not know",
         Caller::Hostile => "does whatever it can",
     }
 }

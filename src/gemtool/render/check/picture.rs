@@ -355,7 +355,7 @@ fn legend(picture: &mut Picture, caller: Caller, y: f64) -> f64 {
     let (solid, thick) = (stroke(INK, 1.0), stroke(INK, 2.6));
     let dashed = Stroke { dashed: true, ..solid };
     let newest = match caller {
-        Caller::Protocol | Caller::Library => "newest: written last (at first, zeroes)",
+        Caller::Protocol | Caller::Library | Caller::Unknown => "newest: written last (at first, zeroes)",
         Caller::Hostile => "newest: the object's own bytes (at first, zeroes)",
     };
     let entries = [

@@ -77,7 +77,7 @@ fn rules(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
 /// What the words for bytes mean, and the marks of a page.
 fn legend(caller: Caller, page: &Page<'_>) -> String {
     let bytes = match caller {
-        Caller::Protocol | Caller::Library => {
+        Caller::Protocol | Caller::Library | Caller::Unknown => {
             "newest: what was written last (at first, zeroes); old: what was before"
         }
         Caller::Hostile => "newest: the object's own bytes (at first, zeroes)",
@@ -94,6 +94,7 @@ fn who(caller: Caller) -> &'static str {
     match caller {
         Caller::Protocol => "a process that keeps to the uAPI",
         Caller::Library => "a process that uses this library",
+        Caller::Unknown => "a process that uses this library on a device unknown to it",
         Caller::Hostile => "a hostile process",
     }
 }
