@@ -247,7 +247,11 @@ fn a_word_that_is_not_known_is_named_with_those_that_are() {
     ]);
     gemtool("check --without bypass").refused(&["--without", "'bypass'", "bypass-acquire"]);
     gemtool("check --mutant short").refused(&["--mutant", "'short'", "one-line-short"]);
-    gemtool("check --caller driver").refused(&["--caller", "'driver'", "protocol, library, unknown, hostile"]);
+    gemtool("check --caller driver").refused(&[
+        "--caller",
+        "'driver'",
+        "protocol, library, unknown, hostile",
+    ]);
     gemtool("check --platform foo").refused(&["--platform", "'foo'", "gemtool platforms"]);
     gemtool("check --kernel 5.4").refused(&["--kernel", "5.4", "5.14"]);
     gemtool("check --jobs 0").refused(&["--jobs", "'0'"]);
