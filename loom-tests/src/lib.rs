@@ -19,8 +19,8 @@ use gem_coherency::tracking::{Flight, Landing, Tracked, land};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 use loom::cell::UnsafeCell;
-use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
+use loom::sync::{Arc, Mutex};
 use loom::thread;
 
 /// Runs `model` in every interleaving with at most `preemptions` forced switches; `None` for all.
@@ -239,5 +239,33 @@ impl<T> Finder<T> {
             }
         }
         None
+    }
+}
+
+/// The kernel's only handle of one buffer: whether it is open, and how many times it was opened.
+#[derive(Default)]
+pub struct OnlyHandle(Mutex<(bool, u64)>);
+
+impl OnlyHandle {
+    /// PRIME_FD_TO_HANDLE: the same handle as long as it is open; returns which opening it is.
+    pub fn import(&self) -> u64 {
+        let mut handle = self.0.lock().unwrap();
+        let (is_open, times) = *handle;
+        if !is_open {
+            *handle = (true, times + 1);
+        }
+        handle.1
+    }
+
+    /// GEM_CLOSE.
+    pub fn close(&self) {
+        let was_open = std::mem::take(&mut self.0.lock().unwrap().0);
+        assert!(was_open, "the handle was closed twice");
+    }
+
+    /// Which opening is open, if any.
+    pub fn opening(&self) -> Option<u64> {
+        let (is_open, times) = *self.0.lock().unwrap();
+        is_open.then_some(times)
     }
 }

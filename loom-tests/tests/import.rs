@@ -10,57 +10,28 @@ use std::convert::Infallible;
 
 use gem_coherency::tracking::{GivenBack, Landing, Named, Number, Registry, Tracked, land};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
-use loom::sync::{Arc, Mutex};
+use loom::sync::Arc;
 use loom::thread;
-use loom_tests::{Counted, Finder, Memory, check, race};
-
-/// The kernel's only handle: whether it is open, and how many times it was opened.
-#[derive(Clone, Copy, Default)]
-struct Open {
-    is_open: bool,
-    times: u64,
-}
+use loom_tests::{Counted, Finder, Memory, OnlyHandle, check, race};
 
 /// One device file, and one buffer: a line that another device left dirty in the cache.
 struct Device {
     registry: Registry<Ref>,
-    kernel: Mutex<Open>,
+    kernel: OnlyHandle,
     memory: Memory,
 }
 
 impl Device {
     fn new() -> Self {
-        let device = Self {
-            registry: Registry::default(),
-            kernel: Mutex::new(Open::default()),
-            memory: Memory::new(1),
-        };
+        let device =
+            Self { registry: Registry::default(), kernel: OnlyHandle::default(), memory: Memory::new(1) };
         device.memory.store(0, 1);
         device
     }
 
-    /// PRIME_FD_TO_HANDLE: the same handle as long as it is open; returns which opening it is.
-    fn kernel_import(&self) -> u64 {
-        let mut open = self.kernel.lock().unwrap();
-        if !open.is_open {
-            *open = Open { is_open: true, times: open.times + 1 };
-        }
-        open.times
-    }
-
-    /// GEM_CLOSE.
-    fn kernel_close(&self) {
-        let was_open = std::mem::take(&mut self.kernel.lock().unwrap().is_open);
-        assert!(was_open, "the handle was closed twice");
-    }
-
-    fn kernel_now(&self) -> Open {
-        *self.kernel.lock().unwrap()
-    }
-
     /// Imports as [`gem_coherency::device::Device::import`] does.
     fn import(&self) -> Ref {
-        let request = || Ok::<_, Infallible>((handle(), self.kernel_import()));
+        let request = || Ok::<_, Infallible>((handle(), self.kernel.import()));
         self.registry.import(request, |opening, number| Ok(Ref::new(opening, number))).unwrap()
     }
 
@@ -75,7 +46,7 @@ impl Device {
 
     fn give_back(&self, bo: &Bo) -> GivenBack {
         let close = || {
-            self.kernel_close();
+            self.kernel.close();
             Ok::<_, Infallible>(())
         };
         self.registry.give_back(handle(), bo.number, close).unwrap()
@@ -88,15 +59,14 @@ impl Device {
             bo.tracked.begin_flight(bo.tracked.dirty().all()).expect("all lines are in the object");
         flight.take_dirty(|lines| self.memory.flush(lines));
         assert_eq!(land([flight]), Landing::InMemory);
-        let now = self.kernel_now();
-        assert!(now.is_open && now.times == bo.opening, "the handle is not the BO's");
+        assert_eq!(self.kernel.opening(), Some(bo.opening), "the handle is not the BO's");
         assert_eq!(self.memory.gpu_load(0), 1, "the GPU reads old data");
         bo.tracked.word().end_submit();
     }
 
     /// After everybody: nothing is open.
     fn nothing_left(&self) {
-        assert!(!self.kernel_now().is_open, "a handle was left open");
+        assert_eq!(self.kernel.opening(), None, "a handle was left open");
     }
 }
 
@@ -204,7 +174,7 @@ fn model_of_import<T: Send + 'static>(
 #[should_panic(expected = "the handle is not the BO's")]
 fn a_request_before_the_lock_gets_a_handle_that_is_about_to_be_closed() {
     let import = |device: &Device| {
-        let opening = device.kernel_import();
+        let opening = device.kernel.import();
         let request = || Ok::<_, Infallible>((handle(), opening));
         device.registry.import(request, |opening, number| Ok(Ref::new(opening, number))).unwrap()
     };
@@ -217,7 +187,7 @@ fn a_close_after_the_lock_closes_the_handle_of_an_import() {
     let close_late = |device: &Device, bo: Ref| {
         let Some(last) = bo.0.release() else { return };
         match device.registry.give_back(handle(), last.number, || Ok::<_, Infallible>(())).unwrap() {
-            GivenBack::Closed => device.kernel_close(),
+            GivenBack::Closed => device.kernel.close(),
             GivenBack::AnotherOwner => {}
         }
     };
@@ -229,7 +199,7 @@ fn a_close_after_the_lock_closes_the_handle_of_an_import() {
 fn a_close_that_does_not_ask_who_owns_the_handle_closes_another_bos() {
     let close_anyway = |device: &Device, bo: Ref| {
         if bo.0.release().is_some() {
-            device.kernel_close();
+            device.kernel.close();
         }
     };
     model(Device::import, close_anyway, import_and_submit);
@@ -245,7 +215,7 @@ fn a_bo_that_is_marked_after_it_was_named_is_submitted_unmarked() {
             let tracked = Tracked::new(64, CacheLevel::None).expect("a small map");
             Ok(Ref(Counted::new(Bo { tracked, number, opening })))
         };
-        let request = || Ok::<_, Infallible>((handle(), device.kernel_import()));
+        let request = || Ok::<_, Infallible>((handle(), device.kernel.import()));
         let bo = device.registry.import(request, unmarked).unwrap();
         if is_new {
             bo.0.tracked.dirty().mark_all();

@@ -11,16 +11,9 @@ use std::sync::Arc as Plain;
 
 use gem_coherency::tracking::{Claim, Landing, Named, Number, Registry, ReuseCache, Tracked, land};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
-use loom::sync::{Arc, Mutex};
+use loom::sync::Arc;
 use loom::thread;
-use loom_tests::{Counted, Finder, Memory, check};
-
-/// The kernel's only handle: whether it is open, and how many times it was opened.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-struct Open {
-    is_open: bool,
-    times: u64,
-}
+use loom_tests::{Counted, Finder, Memory, OnlyHandle, check};
 
 /// What goes from life to life: the tracking, and which opening of the handle it is about.
 struct Body {
@@ -48,7 +41,7 @@ impl Named for Ref {
 struct Device {
     registry: Registry<Ref>,
     cache: ReuseCache<u8, Plain<Body>>,
-    kernel: Mutex<Open>,
+    kernel: OnlyHandle,
     memory: Memory,
 }
 
@@ -62,7 +55,7 @@ impl Device {
         let device = Self {
             registry: Registry::default(),
             cache: ReuseCache::new(1),
-            kernel: Mutex::new(Open::default()),
+            kernel: OnlyHandle::default(),
             memory: Memory::new(1),
         };
         assert!(device.cache.set_limit(4096).is_empty());
@@ -74,24 +67,9 @@ impl Device {
         device
     }
 
-    /// PRIME_FD_TO_HANDLE: the same handle as long as it is open; returns which opening it is.
-    fn kernel_import(&self) -> u64 {
-        let mut open = self.kernel.lock().unwrap();
-        if !open.is_open {
-            *open = Open { is_open: true, times: open.times + 1 };
-        }
-        open.times
-    }
-
-    /// GEM_CLOSE.
-    fn kernel_close(&self) {
-        let was_open = std::mem::take(&mut self.kernel.lock().unwrap().is_open);
-        assert!(was_open, "the handle was closed twice");
-    }
-
     /// Imports as [`gem_coherency::device::Device::import`] does: the lines are taken for dirty.
     fn import(&self) -> Ref {
-        let request = || Ok::<_, Infallible>((handle(), self.kernel_import()));
+        let request = || Ok::<_, Infallible>((handle(), self.kernel.import()));
         let make = |opening, number| {
             let tracked = Tracked::new(64, CacheLevel::None).expect("a small map");
             tracked.dirty().mark_all();
@@ -108,7 +86,7 @@ impl Device {
     /// Closes the handle, unless it is another's.
     fn close(&self, body: &Body) {
         let close = || {
-            self.kernel_close();
+            self.kernel.close();
             Ok::<_, Infallible>(())
         };
         let _ = self.registry.give_back(handle(), body.number, close).unwrap();
@@ -121,8 +99,7 @@ impl Device {
         let mut flight = bo.0.tracked.begin_flight(all).expect("all lines are in the object");
         flight.take_dirty(|lines| self.memory.flush(lines));
         assert_eq!(land([flight]), Landing::InMemory);
-        let now = *self.kernel.lock().unwrap();
-        assert_eq!(now, Open { is_open: true, times: bo.0.opening }, "the handle is not the BO's");
+        assert_eq!(self.kernel.opening(), Some(bo.0.opening), "the handle is not the BO's");
         assert_eq!(self.memory.gpu_load(0), 1, "the GPU reads old data");
         bo.0.tracked.word().end_submit();
         if let Some(last) = bo.0.release() {
@@ -151,7 +128,7 @@ fn against_an_import(other: fn(&Device)) {
         thread.join().unwrap();
         // What nobody took in the end.
         device.cache.clear().iter().for_each(|body| device.close(body));
-        assert!(!device.kernel.lock().unwrap().is_open, "a handle was left open");
+        assert_eq!(device.kernel.opening(), None, "a handle was left open");
         assert_eq!(device.cache.held_bytes(), 0);
     });
 }
@@ -182,5 +159,5 @@ fn what_is_closed_for_age_is_not_the_imports() {
 #[test]
 #[should_panic(expected = "the handle was closed twice")]
 fn closing_what_grew_old_without_asking_whose_it_is_closes_the_handle_twice() {
-    against_an_import(|device| device.cache.clear().iter().for_each(|_| device.kernel_close()));
+    against_an_import(|device| device.cache.clear().iter().for_each(|_| device.kernel.close()));
 }

@@ -45,7 +45,7 @@ impl System {
     }
 
     /// What the library does before an access.
-    pub(super) fn library_open(
+    pub(super) fn open_by_library(
         &self,
         world: &mut World,
         window: Window,
@@ -170,7 +170,7 @@ impl System {
     }
 
     /// A store through a guard.
-    pub(super) fn library_store(
+    pub(super) fn store_by_library(
         &self,
         world: &mut World,
         mode: MmapMode,

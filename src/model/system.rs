@@ -141,9 +141,9 @@ impl System {
             Move::Store(granule) => self.store_in_window(&mut next, granule, log)?,
             Move::Touch(path, access, place) => self.touch(&mut next, path, access, place, log)?,
             Move::Open(window) => match self.setting.caller {
-                Caller::Protocol => self.protocol_open(&mut next, window, log)?,
-                Caller::Library | Caller::Unknown => self.library_open(&mut next, window, log)?,
-                Caller::Hostile => self.hostile_open(&mut next, window, log)?,
+                Caller::Protocol => self.open_by_protocol(&mut next, window, log)?,
+                Caller::Library | Caller::Unknown => self.open_by_library(&mut next, window, log)?,
+                Caller::Hostile => self.open_by_hostile(&mut next, window, log)?,
             },
             Move::Call(event) => self.call(&mut next, event, log)?,
             Move::Pread(line) => self.pread(&mut next, line, log)?,

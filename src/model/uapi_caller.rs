@@ -16,7 +16,7 @@ use crate::vocabulary::{Access, CacheLevel, Domains, MmapMode};
 
 impl System {
     /// What the uAPI asks for before an access.
-    pub(super) fn protocol_open(
+    pub(super) fn open_by_protocol(
         &self,
         world: &mut World,
         window: Window,
@@ -60,7 +60,7 @@ impl System {
     }
 
     /// A batch of a hostile process: the kernel does its part.
-    pub(super) fn hostile_open(
+    pub(super) fn open_by_hostile(
         &self,
         world: &mut World,
         window: Window,
@@ -215,7 +215,7 @@ impl System {
                 if line_of(granule) != line {
                     return Err(Stop::Impossible);
                 }
-                self.library_store(world, mode, granule, log)
+                self.store_by_library(world, mode, granule, log)
             }
             Window::Cpu { mode, access: Access::Write, .. } => {
                 self.store_on(world, Path::Cpu(mode), granule, log)

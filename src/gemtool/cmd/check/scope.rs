@@ -48,7 +48,7 @@ pub struct ScopeLine {
     /// What is assumed of the hardware.
     pub assumptions: Vec<Premise>,
     /// Those that the library does without, by id.
-    pub library_without: Vec<&'static str>,
+    pub kernel_only: Vec<&'static str>,
     /// What callers keep to.
     pub conditions: Vec<Premise>,
     /// What is changed.
@@ -133,7 +133,7 @@ impl ScopeLine {
                     statement: one.statement(),
                 })
                 .collect(),
-            library_without: Assumption::ALL
+            kernel_only: Assumption::ALL
                 .iter()
                 .filter(|&&one| !Assumptions::LIBRARY.hold(one))
                 .map(|one| one.id())

@@ -47,12 +47,11 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
     page.field("kernels", &kernel_words(&scope.kernels))?;
     let callers: Vec<_> = scope.callers.iter().map(|&caller| format!("{caller} ({})", who(caller))).collect();
     page.field("callers", &callers.join(", "))?;
-    let whose =
-        if scope.callers.iter().any(|caller| caller.uses_library()) && !scope.library_without.is_empty() {
-            format!("of hardware; the library does without {}", scope.library_without.join(", "))
-        } else {
-            "of hardware".to_owned()
-        };
+    let whose = if scope.callers.iter().any(|caller| caller.uses_library()) && !scope.kernel_only.is_empty() {
+        format!("of hardware; the library does without {}", scope.kernel_only.join(", "))
+    } else {
+        "of hardware".to_owned()
+    };
     premises(page, "assumed", &whose, &scope.assumptions)?;
     premises(page, "kept to", "by callers", &scope.conditions)?;
     let warning = AnsiColor::Yellow.on_default();

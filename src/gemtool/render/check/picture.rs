@@ -41,7 +41,7 @@ struct Columns {
     memory: Rect,
     buffers: Option<Rect>,
     kernel: Rect,
-    library: Option<Rect>,
+    book: Option<Rect>,
 }
 
 /// The picture of a trace, as SVG.
@@ -95,16 +95,16 @@ impl Columns {
         let states = || trace.steps.iter().map(|step| &step.after).chain([&trace.first]);
         let waits = |line: &LineView| buffered(line).iter().any(|part| part.is_some());
         let with_buffers = states().any(|state| state.lines.iter().any(waits));
-        let with_library = states().any(|state| state.book.is_some());
+        let with_book = states().any(|state| state.book.is_some());
         let gaps = GAP
             + ARROW_GAP
             + GAP
             + if with_buffers { ARROW_GAP } else { 0.0 }
-            + if with_library { GAP } else { 0.0 };
+            + if with_book { GAP } else { 0.0 };
         let shares =
-            [1.3, 1.0, if with_buffers { 0.9 } else { 0.0 }, 0.95, if with_library { 0.8 } else { 0.0 }];
+            [1.3, 1.0, if with_buffers { 0.9 } else { 0.0 }, 0.95, if with_book { 0.8 } else { 0.0 }];
         let unit = (WIDTH - 2.0 * MARGIN - STEP - gaps) / shares.iter().sum::<f64>();
-        let [cache, memory, buffers, kernel, library] = shares.map(|share| share * unit);
+        let [cache, memory, buffers, kernel, book] = shares.map(|share| share * unit);
         let mut x = MARGIN + STEP + GAP;
         let mut next = |width: f64, gap: f64| {
             let column = Rect { x, y: 0.0, width, height: 0.0 };
@@ -116,7 +116,7 @@ impl Columns {
             memory: next(memory, if with_buffers { ARROW_GAP } else { GAP }),
             buffers: with_buffers.then(|| next(buffers, GAP)),
             kernel: next(kernel, GAP),
-            library: with_library.then(|| next(library, 0.0)),
+            book: with_book.then(|| next(book, 0.0)),
         }
     }
 
@@ -129,8 +129,8 @@ impl Columns {
             picture.text(buffers.x, base, "store buffers", HEAD);
         }
         picture.text(self.kernel.x, base, "kernel", HEAD);
-        if let Some(library) = self.library {
-            picture.text(library.x, base, "library", HEAD);
+        if let Some(book) = self.book {
+            picture.text(book.x, base, "library", HEAD);
         }
         base + 8.0
     }
@@ -186,7 +186,7 @@ impl Row<'_> {
             self.before.map(|before| kernel_words(&before.kernel)),
             &kernel_words(&self.after.kernel),
         ));
-        if let (Some(column), Some(book)) = (columns.library, &self.after.book) {
+        if let (Some(column), Some(book)) = (columns.book, &self.after.book) {
             let was = self.before.and_then(|before| before.book.as_ref()).map(book_words);
             bottom = bottom.max(words(picture, column, y + PAD, was, &book_words(book)));
         }
