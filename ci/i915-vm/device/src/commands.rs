@@ -6,6 +6,7 @@
 use crate::engine::Spin;
 use crate::gpu::Gpu;
 use crate::memory::Address;
+use crate::mi;
 use crate::page_tables::{Context, Space};
 use crate::qemu::clock;
 use std::ops::ControlFlow::{self, Break, Continue};
@@ -35,22 +36,6 @@ const MAX_DEPTH: u32 = 2;
 /// A batch that jumped more often than this to one place spins.
 const SPIN_JUMPS: u32 = 2;
 
-/// MI commands: bits 28..23 of the first dword, bits 31..29 are zero.
-mod mi {
-    pub const USER_INTERRUPT: u32 = 0x02;
-    pub const BATCH_BUFFER_END: u32 = 0x0a;
-    /// The first command with a length in its lower bits.
-    pub const FIRST_WITH_LENGTH: u32 = 0x10;
-    pub const SEMAPHORE_WAIT: u32 = 0x1c;
-    pub const STORE_DWORD_IMM: u32 = 0x20;
-    pub const STORE_DWORD_INDEX: u32 = 0x21;
-    pub const LOAD_REGISTER_IMM: u32 = 0x22;
-    pub const UPDATE_GTT: u32 = 0x23;
-    pub const STORE_REGISTER_MEM: u32 = 0x24;
-    pub const FLUSH_DW: u32 = 0x26;
-    pub const BATCH_BUFFER_START: u32 = 0x31;
-    pub const CONDITIONAL_BATCH_BUFFER_END: u32 = 0x36;
-}
 /// What reads as the end of the stream: used where nothing is mapped.
 const BATCH_BUFFER_END_WORD: u32 = mi::BATCH_BUFFER_END << 23;
 /// PIPE_CONTROL: the upper half of its first dword.

@@ -32,6 +32,7 @@ mod gpu;
 mod gt;
 mod interrupts;
 mod memory;
+mod mi;
 mod page_tables;
 mod platforms;
 mod qemu;
