@@ -18,7 +18,7 @@ pub use pattern::Pattern;
 const EXAMPLES: &str = "\
 Devices:
   a path (/dev/dri/renderD128), or the software i915: sim:PLATFORM[,kernel=6.12][,seed=N]
-  [,edram=0|1][,adversary=on|off][,fault=FAULT[@N]].
+  [,edram=0|1][,adversary=on|off][,memory=cached|coherent][,without=RULE][,id=HEX][,fault=FAULT[@N]].
   Without --device the first i915 node is taken; a software device never is.
 
 Exit status:

@@ -1,5 +1,7 @@
 //! `<linux/dma-buf.h>`.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 use super::{requests, structs, values};
 
 structs! {

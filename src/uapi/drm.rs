@@ -1,5 +1,7 @@
 //! `<drm/drm.h>` and `<drm/drm_mode.h>`: what every DRM driver answers.
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 use super::{requests, structs, values};
 
 structs! {

@@ -2,6 +2,8 @@
 //!
 //! Submission and queries are in [`super::i915_exec`].
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 use super::{requests, structs, values};
 
 structs! {

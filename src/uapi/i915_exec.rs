@@ -2,6 +2,8 @@
 //!
 //! Objects are in [`super::i915`].
 
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
 use super::{requests, structs, values};
 
 structs! {

@@ -81,7 +81,7 @@ macro_rules! structs {
         $(
             $(#[$meta])*
             #[allow(non_camel_case_types, non_snake_case)]
-            #[derive(Clone, Copy, Debug, Default)]
+            #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable)]
             #[repr(C)]
             pub struct $name { $($(#[$fmeta])* pub $field: $type,)+ }
 

@@ -6,10 +6,10 @@
 use nix::errno::Errno;
 
 use super::Soft;
-use super::device::refuse;
 use super::faults::{Fault, Needs};
 use super::log::KernelFlush;
 use super::object::Object;
+use super::requests::refuse;
 use crate::drm::Created;
 #[cfg(doc)]
 use crate::drm::Drm;
@@ -199,6 +199,11 @@ impl Soft {
         self.system.log.all()
     }
 
+    /// Takes the flushes that the kernel did since the last time, oldest first.
+    pub fn take_kernel_flushes(&self) -> Vec<KernelFlush> {
+        self.system.log.take()
+    }
+
     /// How many CPU accesses a real device would have answered with SIGBUS; they did nothing.
     pub fn bus_errors(&self) -> u64 {
         // Relaxed: a statistic.
@@ -211,6 +216,14 @@ impl Soft {
     /// ENOENT.
     pub fn snapshot(&self, handle: Handle) -> Result<Snapshot> {
         Ok(self.lookup("snapshot", handle)?.state().snapshot)
+    }
+
+    /// The object that a request names by number.
+    pub(super) fn find(&self, request: &'static str, handle: u32) -> Result<std::sync::Arc<Object>> {
+        match Handle::new(handle) {
+            Some(handle) => self.lookup(request, handle),
+            None => refuse(request, Errno::ENOENT),
+        }
     }
 
     /// The object of that name.

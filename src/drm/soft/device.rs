@@ -10,13 +10,14 @@ use nix::errno::Errno;
 use super::faults::Needs;
 use super::limits::SYSTEM_BYTES;
 use super::object::Object;
+use super::requests::{self, refuse};
 use super::window::Window;
 use super::{Soft, facts, limits, prime, transfer};
 use crate::drm::mapping::Counted;
 use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param, Retained,
 };
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::platform::{Call, Caps};
 use crate::policy::kernel::{Backing, Creation, Event, Snapshot};
 use crate::uapi::drm::{
@@ -24,26 +25,21 @@ use crate::uapi::drm::{
 };
 use crate::uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT,
-    DRM_IOCTL_I915_GEM_GET_CACHING, DRM_IOCTL_I915_GEM_MADVISE, DRM_IOCTL_I915_GEM_MMAP,
-    DRM_IOCTL_I915_GEM_MMAP_OFFSET, DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE,
-    DRM_IOCTL_I915_GEM_SET_CACHING, DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SW_FINISH,
-    DRM_IOCTL_I915_GEM_WAIT, DRM_IOCTL_I915_GETPARAM,
+    DRM_IOCTL_I915_GEM_MADVISE, DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET,
+    DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE, DRM_IOCTL_I915_GEM_WAIT, DRM_IOCTL_I915_GETPARAM,
 };
 use crate::uapi::i915_exec::{DRM_IOCTL_I915_GEM_EXECBUFFER2, DRM_IOCTL_I915_QUERY};
 use crate::units::PAGE_BYTES;
-use crate::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, KernelVersion, MmapMode};
+use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 /// What GEM_BUSY says of an object that the render engine writes (`busy_check_writer`).
 const BUSY_WRITE: u32 = 0x1_0001;
 /// What it says of one that the render engine reads (`busy_check_reader`).
 const BUSY_READ: u32 = 0x1_0000;
-pub(super) fn refuse<T>(request: &'static str, errno: Errno) -> Result<T> {
-    Err(Error::Ioctl { request, errno })
-}
 
 impl Soft {
     /// Refuses what the platform refuses whatever the arguments.
-    fn check(&self, request: &'static str, call: Call) -> Result<()> {
+    pub(super) fn check(&self, request: &'static str, call: Call) -> Result<()> {
         match self.system.machine.refusal(call) {
             None => Ok(()),
             Some(refusal) => {
@@ -93,8 +89,8 @@ impl Soft {
     }
 
     /// One event because of one request, when the GPU is done with the object.
-    fn event(&self, request: &'static str, handle: Handle, event: Event) -> Result<()> {
-        let object = self.lookup(request, handle)?;
+    pub(super) fn event(&self, request: &'static str, handle: u32, event: Event) -> Result<()> {
+        let object = self.find(request, handle)?;
         object.wait_idle();
         object.happen(&mut object.state(), request, event).map(drop)
     }
@@ -116,7 +112,7 @@ impl Drm for Soft {
 
     fn param(&self, param: Param) -> Result<i32> {
         self.system.enter(DRM_IOCTL_I915_GETPARAM.name, Needs::Nothing)?;
-        Ok(facts::param(self.system.machine, param))
+        Ok(facts::param(self.system.machine, self.system.id, param))
     }
 
     fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
@@ -152,31 +148,11 @@ impl Drm for Soft {
     }
 
     fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()> {
-        let request = DRM_IOCTL_I915_GEM_SET_CACHING.name;
-        self.system.enter(request, Needs::Nothing)?;
-        self.check(
-            request,
-            match mode {
-                CachingMode::Cached => Call::SetCachingCached,
-                CachingMode::None | CachingMode::Display => Call::SetCaching,
-            },
-        )?;
-        self.event(request, handle, Event::SetCaching(mode))
+        self.set_caching_ioctl(handle.get(), requests::caching_number(mode))
     }
 
     fn caching(&self, handle: Handle) -> Result<CachingMode> {
-        let request = DRM_IOCTL_I915_GEM_GET_CACHING.name;
-        self.system.enter(request, Needs::Nothing)?;
-        self.check(request, Call::GetCaching)?;
-        let snapshot = self.lookup(request, handle)?.state().snapshot;
-        if snapshot.user_pat.is_some() {
-            return refuse(request, Errno::EOPNOTSUPP);
-        }
-        Ok(match snapshot.level {
-            CacheLevel::None => CachingMode::None,
-            CacheLevel::Llc | CacheLevel::L3Llc => CachingMode::Cached,
-            CacheLevel::Wt => CachingMode::Display,
-        })
+        self.get_caching_ioctl(handle.get())
     }
 
     fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
@@ -247,31 +223,11 @@ impl Drm for Soft {
     }
 
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
-        let request = DRM_IOCTL_I915_GEM_SET_DOMAIN.name;
-        self.system.enter(request, Needs::Memory)?;
-        self.check(request, Call::SetDomain)?;
-        if (read | write).intersects(Domains::GPU) || (!write.is_empty() && read != write) {
-            return refuse(request, Errno::EINVAL);
-        }
-        if read.is_empty() {
-            return Ok(());
-        }
-        let access = if write.is_empty() { Access::Read } else { Access::Write };
-        let event = if read.contains(Domains::WC) {
-            Event::SetDomainWc(access)
-        } else if read.contains(Domains::GTT) {
-            Event::SetDomainGtt(access)
-        } else {
-            Event::SetDomainCpu(access)
-        };
-        self.event(request, handle, event)
+        self.set_domain_ioctl(handle.get(), read.bits(), write.bits())
     }
 
     fn sw_finish(&self, handle: Handle) -> Result<()> {
-        let request = DRM_IOCTL_I915_GEM_SW_FINISH.name;
-        self.system.enter(request, Needs::Nothing)?;
-        let object = self.lookup(request, handle)?;
-        object.happen(&mut object.state(), request, Event::SwFinish).map(drop)
+        self.sw_finish_ioctl(handle.get())
     }
 
     fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {

@@ -31,10 +31,10 @@ pub(super) fn version(kernel: KernelVersion) -> DriverVersion {
 }
 
 /// GETPARAM on a machine.
-pub(super) fn param(machine: Machine, param: Param) -> i32 {
+pub(super) fn param(machine: Machine, id: u16, param: Param) -> i32 {
     let has = |cap| i32::from(machine.caps.contains(cap));
     match param {
-        Param::ChipsetId => i32::from(machine.platform.example_id),
+        Param::ChipsetId => i32::from(id),
         Param::HasLlc => has(Caps::LLC),
         Param::HasWt => has(Caps::WT) * EDRAM_MB,
         Param::MmapVersion => 1,

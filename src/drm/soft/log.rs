@@ -17,6 +17,8 @@ const KEPT: usize = 1 << 16;
 pub struct KernelFlush {
     /// The request that led to it, as the uAPI header names it, or what else it was.
     pub call: &'static str,
+    /// Which object of the device, counted from 1 in order of creation; 0 for a wbinvd.
+    pub object: u64,
     /// The object's first name; `None` for one that has none.
     #[serde(serialize_with = "number")]
     pub handle: Option<Handle>,
@@ -55,6 +57,10 @@ impl Log {
             flushes.pop_front();
         }
         flushes.push_back(flush);
+    }
+
+    pub(super) fn take(&self) -> Vec<KernelFlush> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).drain(..).collect()
     }
 
     pub(super) fn all(&self) -> Vec<KernelFlush> {

@@ -38,7 +38,9 @@ mod lines;
 mod log;
 mod object;
 mod prime;
+mod process;
 mod raw;
+mod requests;
 mod spec;
 mod store;
 mod system;
@@ -47,10 +49,11 @@ mod window;
 
 pub use faults::Fault;
 pub use log::KernelFlush;
+pub use process::{Pages, Process};
 pub use spec::PREFIX;
 pub use store::PREVIOUS_OWNER;
 
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
@@ -66,14 +69,28 @@ pub struct Soft {
     system: Arc<System>,
     handles: Mutex<Handles>,
     mappings: Arc<AtomicU64>,
+    minor: Minor,
+    /// Whether the file is the primary node's master.
+    master: bool,
+}
+
+/// A node of the device (`enum drm_minor_type`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Minor {
+    /// `/dev/dri/card0`.
+    Primary,
+    /// `/dev/dri/renderD128`: requests of the display are EACCES.
+    Render,
 }
 
 impl Soft {
     /// Opens the device that `name` describes: `sim:jsl`, `sim:jsl,kernel=6.1,seed=7`.
     ///
     /// After the platform: `kernel=X.Y` (6.12 if not given), `edram=0|1` (1 on Haswell, else 0),
-    /// `adversary=on|off` (off) and `seed=N` for what the caches do unasked, and `fault=FAULT[@N]`,
-    /// at the N-th request that it can hit, any number of times.
+    /// `adversary=on|off` (off) and `seed=N` for what the caches do unasked, `memory=coherent` for a
+    /// machine where every agent sees every byte at once, as under emulation (`cached` if not given),
+    /// `without=RULE` for a kernel that lacks a rule, `id=HEX` for another of the platform's PCI ids,
+    /// and `fault=FAULT[@N]`, at the N-th request that it can hit, any number of times.
     ///
     /// # Errors
     /// [`crate::Error::BadDeviceSpec`], saying what is wrong and what is allowed.
@@ -85,7 +102,25 @@ impl Soft {
             system: Arc::new(System::new(&spec)),
             handles: Mutex::default(),
             mappings: Arc::default(),
+            minor: Minor::Primary,
+            master: false,
         })
+    }
+
+    /// Opens the same device once more: another file with names of its own for the same objects.
+    ///
+    /// The first to open the primary node so is its master, for as long as the device is.
+    pub fn open_again(&self, minor: Minor) -> Self {
+        // Relaxed: a flag that publishes nothing.
+        let master = minor == Minor::Primary && !self.system.mastered.swap(true, Ordering::Relaxed);
+        Self {
+            name: self.name.clone(),
+            system: Arc::clone(&self.system),
+            handles: Mutex::default(),
+            mappings: Arc::default(),
+            minor,
+            master,
+        }
     }
 
     /// The machine that the device simulates.

@@ -173,7 +173,15 @@ impl Object {
         let lines_written = self.store().maintain(terms, range.lines(), LineOp::Flush)?;
         let Effect { action, rule } = effect;
         let bytes = range.lines().bytes();
-        self.system.log.push(KernelFlush { call, handle: state.name, action, rule, bytes, lines_written });
+        self.system.log.push(KernelFlush {
+            call,
+            object: self.id,
+            handle: state.name,
+            action,
+            rule,
+            bytes,
+            lines_written,
+        });
         Ok(())
     }
 
@@ -182,6 +190,7 @@ impl Object {
         let Effect { action, rule } = effect;
         self.system.log.push(KernelFlush {
             call,
+            object: self.id,
             handle: state.name,
             action,
             rule,

@@ -38,6 +38,7 @@ impl Raw {
 impl Store {
     /// The address of the bytes that a mapping on `route` shows.
     pub(super) fn raw_pointer(&mut self, terms: Terms, route: Route) -> Result<*mut u8> {
+        let route = terms.route(route);
         self.find_raw_stores()?;
         let shares_cache = terms.hardware.caps.contains(Caps::LLC);
         match route {

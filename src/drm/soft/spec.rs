@@ -3,6 +3,7 @@
 use super::faults::Fault;
 use crate::error::{Error, Result};
 use crate::platform::{self, Machine, Platform};
+use crate::policy::Rule;
 use crate::policy::kernel::KernelRules;
 use crate::vocabulary::KernelVersion;
 
@@ -10,8 +11,8 @@ use crate::vocabulary::KernelVersion;
 pub const PREFIX: &str = "sim:";
 
 /// What a name may say, for error messages.
-const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]], \
-                       FAULT being enomem, eio, eintr, enodev, purge or stray at the N-th request";
+const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
+                       [,memory=cached|coherent][,without=RULE][,id=HEX], FAULT being enomem, eio, eintr, enodev, purge or stray at the N-th request";
 
 /// The kernel if the name says none.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -23,6 +24,10 @@ pub(super) struct Spec {
     pub(super) rules: KernelRules,
     pub(super) seed: u64,
     pub(super) adversary: bool,
+    /// Whether every agent sees every byte at once, as under emulation.
+    pub(super) coherent: bool,
+    /// The PCI id.
+    pub(super) id: u16,
     /// Faults, and how many requests go well before each.
     pub(super) faults: Vec<(Fault, u64)>,
 }
@@ -34,6 +39,9 @@ struct Settings {
     seed: Option<u64>,
     edram: Option<bool>,
     adversary: Option<bool>,
+    coherent: Option<bool>,
+    without: Option<Rule>,
+    id: Option<u16>,
     faults: Vec<(Fault, u64)>,
 }
 
@@ -78,6 +86,15 @@ impl Settings {
             }
             "edram" => once(key, &mut self.edram, switch(key, value, ["0", "1"])?),
             "adversary" => once(key, &mut self.adversary, switch(key, value, ["off", "on"])?),
+            "memory" => once(key, &mut self.coherent, switch(key, value, ["cached", "coherent"])?),
+            "without" => {
+                once(key, &mut self.without, value.parse().map_err(|error: Error| error.to_string())?)
+            }
+            "id" => {
+                let id = u16::from_str_radix(value, 16)
+                    .map_err(|_| format!("id '{value}' is not a PCI id (four hexadecimal digits)"))?;
+                once(key, &mut self.id, id)
+            }
             "fault" => {
                 self.faults.push(fault(value)?);
                 Ok(())
@@ -89,6 +106,10 @@ impl Settings {
     fn into_spec(self, platform: &'static Platform) -> Result<Spec, String> {
         let kernel = self.kernel.unwrap_or(DEFAULT_KERNEL);
         let rules = KernelRules::of(kernel).map_err(|error| error.to_string())?;
+        let id = self.id.unwrap_or(platform.example_id);
+        if platform::by_id(id).ok() != Some(platform) {
+            return Err(format!("id={id:04x} is no {platform}"));
+        }
         if self.edram == Some(true) && !platform.edram_probed {
             return Err(format!("edram=1: i915 does not look for eDRAM on {platform}"));
         }
@@ -96,7 +117,9 @@ impl Settings {
         let edram = self.edram.unwrap_or(platform.name == "hsw");
         Ok(Spec {
             machine: platform.machine(kernel, edram),
-            rules,
+            rules: KernelRules { without: self.without, ..rules },
+            id,
+            coherent: self.coherent.unwrap_or(false),
             seed: self.seed.unwrap_or(0),
             adversary: self.adversary.unwrap_or(false),
             faults: self.faults,
@@ -142,6 +165,7 @@ mod tests {
         assert_eq!(spec.machine.platform.name, "jsl");
         assert_eq!(spec.machine.kernel, KernelVersion::new(6, 1));
         assert_eq!((spec.seed, spec.adversary), (7, true));
+        assert!(!spec.coherent && spec.rules.without.is_none());
         assert_eq!(spec.faults, [(Fault::NoMemory, 2), (Fault::Wedged, 0)]);
     }
 
@@ -153,6 +177,13 @@ mod tests {
         let wt = |text: &str| Spec::parse(text).unwrap().machine.caps.contains(Caps::WT);
         assert!(wt("sim:hsw") && wt("sim:skl,edram=1"));
         assert!(!wt("sim:hsw,edram=0") && !wt("sim:skl"));
+    }
+
+    #[test]
+    fn a_name_takes_a_rule_away_and_chooses_a_device_id() {
+        let spec = Spec::parse("sim:jsl,without=bypass-acquire,memory=coherent,id=4e55").unwrap();
+        assert!(spec.rules.lacks(Rule::BypassAcquire) && spec.coherent);
+        assert_eq!(spec.id, 0x4e55);
     }
 
     #[track_caller]
@@ -178,6 +209,10 @@ mod tests {
         bad("sim:glk,colour=red", "colour");
         bad("sim:i965gm,edram=1", "eDRAM");
         bad("sim:jsl,adversary=1", "neither off nor on");
+        bad("sim:jsl,memory=magic", "neither cached nor coherent");
+        bad("sim:jsl,without=luck", "luck");
+        bad("sim:jsl,id=9a49", "9a49");
+        bad("sim:jsl,id=zz", "zz");
         bad("sim:jsl,fault=eagain", "eagain");
         bad("sim:jsl,fault=eio@0", "from 1");
         bad("sim:jsl,fault=eio@x", "'x'");

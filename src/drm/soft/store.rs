@@ -23,6 +23,15 @@ const COMBINING_BUFFERS: usize = 10;
 pub(super) struct Terms {
     pub(super) hardware: Hardware,
     pub(super) level: CacheLevel,
+    /// Whether every agent sees every byte at once, so that all of them go by the cached bytes.
+    pub(super) coherent: bool,
+}
+
+impl Terms {
+    /// The way that an access takes which was made on `route`.
+    pub(super) fn route(self, route: Route) -> Route {
+        if self.coherent { Route::CpuCached } else { route }
+    }
 }
 
 /// Who zeroes an object's pages before userspace may see them.
@@ -94,6 +103,7 @@ impl Store {
 
     /// Reads on `route`.
     pub(super) fn read(&mut self, terms: Terms, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
+        let route = terms.route(route);
         let range = self.begin(terms, offset, data.len() as u64)?;
         self.drain_route(terms, route)?;
         let mut lines = range.lines();
@@ -120,6 +130,7 @@ impl Store {
 
     /// Writes on `route`, at once.
     pub(super) fn write(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        let route = terms.route(route);
         self.begin(terms, offset, data.len() as u64)?;
         self.drain_route(terms, route)?;
         self.put(terms, route, offset, data)?;
@@ -128,6 +139,9 @@ impl Store {
 
     /// Writes on `route` through the write-combining buffers, where the last lines stay.
     pub(super) fn combine(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        if terms.coherent {
+            return self.write(terms, route, offset, data);
+        }
         self.begin(terms, offset, data.len() as u64)?;
         let most = COMBINING_BUFFERS * LINE_BYTES as usize;
         let (through, rest) = data.split_at(data.len().saturating_sub(most));

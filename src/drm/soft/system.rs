@@ -29,11 +29,17 @@ pub(super) struct System {
     pub(super) log: Log,
     /// Whether the device is runtime-awake, which copies through the aperture want.
     pub(super) awake: AtomicBool,
+    /// Whether the primary node has a master.
+    pub(super) mastered: AtomicBool,
     /// CPU accesses that a real device would have answered with SIGBUS.
     pub(super) bus_errors: AtomicU64,
     /// Bytes of the objects that have pages.
     in_use: AtomicU64,
     seed: Option<u64>,
+    /// Whether every agent sees every byte at once.
+    coherent: bool,
+    /// The PCI id.
+    pub(super) id: u16,
     objects: Mutex<Objects>,
 }
 
@@ -56,8 +62,11 @@ impl System {
             gpu: Gpu::default(),
             log: Log::default(),
             awake: AtomicBool::new(true),
+            mastered: AtomicBool::new(false),
             bus_errors: AtomicU64::new(0),
             in_use: AtomicU64::new(0),
+            coherent: spec.coherent,
+            id: spec.id,
             seed: spec.adversary.then_some(spec.seed),
             objects: Mutex::default(),
         }
@@ -65,7 +74,7 @@ impl System {
 
     /// How an object of this level is accessed.
     pub(super) fn terms(&self, level: CacheLevel) -> Terms {
-        Terms { hardware: Hardware::new(self.machine.caps), level }
+        Terms { hardware: Hardware::new(self.machine.caps), level, coherent: self.coherent }
     }
 
     /// What happens to a request before it is done.
@@ -138,7 +147,15 @@ impl System {
             bytes += object.size();
             lines_written += object.flush_store();
         }
-        self.log.push(KernelFlush { call, handle: None, action: Action::Wbinvd, rule, bytes, lines_written });
+        self.log.push(KernelFlush {
+            call,
+            object: 0,
+            handle: None,
+            action: Action::Wbinvd,
+            rule,
+            bytes,
+            lines_written,
+        });
     }
 
     /// Counts a CPU access that would have ended in SIGBUS.

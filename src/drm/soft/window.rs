@@ -18,11 +18,40 @@ use crate::vocabulary::{CacheLevel, MmapMode};
 pub(super) struct Window {
     object: Arc<Object>,
     mode: MmapMode,
+    /// The object's byte that the mapping begins with.
+    first: u64,
 }
 
 impl Window {
     pub(super) fn new(object: Arc<Object>, mode: MmapMode) -> Self {
-        Self { object, mode }
+        Self { object, mode, first: 0 }
+    }
+
+    /// A mapping that begins with the object's byte `first`.
+    pub(super) fn starting_at(object: Arc<Object>, mode: MmapMode, first: u64) -> Self {
+        Self { object, mode, first }
+    }
+
+    /// Loads like the CPU.
+    ///
+    /// # Errors
+    /// Where a real device answers with SIGBUS.
+    pub(super) fn try_load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        let offset = self.first + offset;
+        self.access(|store, terms, route| store.read(terms, route, offset, data))
+    }
+
+    /// Stores like the CPU.
+    ///
+    /// # Errors
+    /// As [`Self::try_load`].
+    pub(super) fn try_store(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let combines = self.combines(self.object.state().snapshot.level);
+        let offset = self.first + offset;
+        self.access(|store, terms, route| match combines {
+            true => store.combine(terms, route, offset, data),
+            false => store.write(terms, route, offset, data),
+        })
     }
 
     /// The way to memory that the mapping takes.
@@ -46,22 +75,17 @@ impl Window {
         }
     }
 
+    /// What came of an access; where a real device answers with SIGBUS, the error is counted.
+    fn count<T>(&self, done: Result<T>) -> Option<T> {
+        done.inspect_err(|error| self.object.system().bus_error(error)).ok()
+    }
+
     /// Does `access` to the bytes after the page fault that comes with a first touch.
-    ///
-    /// Where a real device answers with SIGBUS, nothing is accessed and the error is counted.
-    fn touch<T>(&self, access: impl FnOnce(&mut Store, Terms, Route) -> Result<T>) -> Option<T> {
+    fn access<T>(&self, access: impl FnOnce(&mut Store, Terms, Route) -> Result<T>) -> Result<T> {
         let mut state = self.object.state();
-        let done = self.fault(&mut state).and_then(|()| {
-            let level = state.snapshot.level;
-            access(&mut self.object.store(), self.object.system().terms(level), self.route(level))
-        });
-        match done {
-            Ok(value) => Some(value),
-            Err(error) => {
-                self.object.system().bus_error(&error);
-                None
-            }
-        }
+        self.fault(&mut state)?;
+        let level = state.snapshot.level;
+        access(&mut self.object.store(), self.object.system().terms(level), self.route(level))
     }
 
     fn fault(&self, state: &mut State) -> Result<()> {
@@ -78,28 +102,24 @@ impl Window {
 
 impl SoftMemory for Window {
     fn as_ptr(&self) -> *mut u8 {
-        self.touch(|store, terms, route| store.raw_pointer(terms, route)).unwrap_or(std::ptr::null_mut())
+        let pointer = self.access(|store, terms, route| store.raw_pointer(terms, route));
+        self.count(pointer).unwrap_or(std::ptr::null_mut())
     }
 
     fn store(&self, offset: u64, data: &[u8]) {
-        let level = self.object.state().snapshot.level;
-        let combines = self.combines(level);
-        self.touch(|store, terms, route| match combines {
-            true => store.combine(terms, route, offset, data),
-            false => store.write(terms, route, offset, data),
-        });
+        self.count(self.try_store(offset, data));
     }
 
     fn load(&self, offset: u64, data: &mut [u8]) {
         data.fill(0);
-        self.touch(|store, terms, route| store.read(terms, route, offset, data));
+        self.count(self.try_load(offset, data));
     }
 
     fn lines(&self, lines: LineRange, op: LineOp) {
-        self.touch(|store, terms, _| store.maintain(terms, lines, op));
+        self.count(self.access(|store, terms, _| store.maintain(terms, lines, op)));
     }
 
     fn drain(&self) {
-        self.touch(|store, terms, _| store.drain(terms));
+        self.count(self.access(|store, terms, _| store.drain(terms)));
     }
 }

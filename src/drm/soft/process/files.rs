@@ -1,0 +1,60 @@
+//! Open files by descriptor.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+
+use crate::drm::soft::Soft;
+
+/// An open file.
+#[derive(Clone, Debug)]
+pub(in crate::drm::soft) enum File {
+    /// A device.
+    Device(Arc<Soft>),
+    /// A dma-buf.
+    DmaBuf(Arc<OwnedFd>),
+    /// A fence that is signalled (a sync file).
+    Fence,
+}
+
+/// The descriptor table.
+#[derive(Debug, Default)]
+pub(in crate::drm::soft) struct Files(BTreeMap<i32, File>);
+
+impl Files {
+    /// The file's new descriptor, the lowest that is free.
+    pub(in crate::drm::soft) fn install(&mut self, file: File) -> i32 {
+        let fd = (0..).find(|fd| !self.0.contains_key(fd)).unwrap_or(i32::MAX);
+        self.0.insert(fd, file);
+        fd
+    }
+
+    /// The file of a descriptor.
+    ///
+    /// # Errors
+    /// EBADF.
+    pub(in crate::drm::soft) fn get(&self, fd: i32) -> Result<&File, Errno> {
+        self.0.get(&fd).ok_or(Errno::EBADF)
+    }
+
+    /// The dma-buf of a descriptor (`dma_buf_get`).
+    ///
+    /// # Errors
+    /// EBADF; EINVAL for another kind of file.
+    pub(in crate::drm::soft) fn dma_buf(&self, fd: i32) -> Result<Arc<OwnedFd>, Errno> {
+        match self.get(fd)? {
+            File::DmaBuf(dma_buf) => Ok(Arc::clone(dma_buf)),
+            File::Device(_) | File::Fence => Err(Errno::EINVAL),
+        }
+    }
+
+    /// Gives a descriptor back.
+    ///
+    /// # Errors
+    /// EBADF.
+    pub(in crate::drm::soft) fn remove(&mut self, fd: i32) -> Result<File, Errno> {
+        self.0.remove(&fd).ok_or(Errno::EBADF)
+    }
+}

@@ -1,0 +1,253 @@
+//! The process's address space: its own pages, and windows to objects.
+
+use std::collections::BTreeMap;
+
+use nix::errno::Errno;
+
+use crate::drm::soft::window::Window;
+use crate::units::PAGE_BYTES;
+
+/// What a process may do with pages (`PROT_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Load and store.
+    ReadWrite,
+    /// Load.
+    ReadOnly,
+    /// Neither.
+    None,
+    /// Load, store, and run: PROT_EXEC.
+    Executable,
+}
+
+impl Pages {
+    fn loads(self) -> bool {
+        match self {
+            Self::ReadWrite | Self::ReadOnly | Self::Executable => true,
+            Self::None => false,
+        }
+    }
+
+    /// Whether stores are allowed.
+    pub(in crate::drm::soft) fn stores(self) -> bool {
+        match self {
+            Self::ReadWrite | Self::Executable => true,
+            Self::ReadOnly | Self::None => false,
+        }
+    }
+}
+
+/// One past the last address of a process (`TASK_SIZE_MAX` with four page-table levels).
+pub(in crate::drm::soft) const USER_END: u64 = (1 << 47) - PAGE_BYTES;
+/// Where the search for room for a mapping begins, downwards (`mmap_base`).
+const MAP_BASE: u64 = 0x7fff_0000_0000;
+/// Bytes of its own that a process may have: nothing that is simulated may eat the machine.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What is mapped at one address.
+#[derive(Debug)]
+enum Backing {
+    /// Memory of the process's own, by page; a page that was never written has no entry.
+    Anonymous(BTreeMap<u64, Box<[u8; PAGE_BYTES as usize]>>),
+    /// An object.
+    Window(Window),
+}
+
+/// What one call mapped.
+#[derive(Debug)]
+struct Area {
+    len: u64,
+    pages: Pages,
+    backing: Backing,
+}
+
+/// An address space.
+#[derive(Debug, Default)]
+pub(in crate::drm::soft) struct Memory {
+    areas: BTreeMap<u64, Area>,
+}
+
+impl Memory {
+    /// Makes zeroed memory at `address`.
+    pub(super) fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Result<(), Errno> {
+        let end = address.checked_add(len).filter(|&end| end <= USER_END).ok_or(Errno::EINVAL)?;
+        if len == 0 || !(address | len).is_multiple_of(PAGE_BYTES) {
+            return Err(Errno::EINVAL);
+        }
+        if self.overlaps(address, end) {
+            return Err(Errno::EEXIST);
+        }
+        let own: u64 = self.areas.values().filter(|area| area.is_own()).map(|area| area.len).sum();
+        if own + len > MOST_BYTES {
+            return Err(Errno::ENOMEM);
+        }
+        self.areas.insert(address, Area { len, pages, backing: Backing::Anonymous(BTreeMap::new()) });
+        Ok(())
+    }
+
+    /// Maps `len` bytes of an object where there is room; returns the address.
+    ///
+    /// # Errors
+    /// ENOMEM.
+    pub(in crate::drm::soft) fn map(&mut self, window: Window, len: u64, pages: Pages) -> Result<u64, Errno> {
+        let len = len.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::ENOMEM)?;
+        let mut end = MAP_BASE;
+        for (&start, area) in self.areas.range(..MAP_BASE).rev() {
+            if end.checked_sub(start + area.len).is_some_and(|room| room >= len) {
+                break;
+            }
+            end = end.min(start);
+        }
+        let address = end.checked_sub(len).filter(|&address| address > 0).ok_or(Errno::ENOMEM)?;
+        self.areas.insert(address, Area { len, pages, backing: Backing::Window(window) });
+        Ok(address)
+    }
+
+    /// Unmaps what one call mapped.
+    pub(super) fn unmap(&mut self, address: u64) -> Result<(), Errno> {
+        self.areas.remove(&address).map(drop).ok_or(Errno::EINVAL)
+    }
+
+    /// Whether every page of the range is mapped as the process's own, plain memory; with stores
+    /// allowed, if `writable`.
+    pub(in crate::drm::soft) fn is_plain(&self, address: u64, len: u64, writable: bool) -> bool {
+        let end = address.saturating_add(len);
+        let mut at = address;
+        while at < end {
+            match self.area(at) {
+                Some((start, area)) if area.is_own() && area.pages.loads() => {
+                    if writable && !area.pages.stores() {
+                        return false;
+                    }
+                    at = start + area.len;
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Copies from memory; returns how many bytes there were before the first that cannot be read.
+    pub(in crate::drm::soft) fn read(&self, address: u64, data: &mut [u8]) -> usize {
+        let mut done = 0;
+        while let Some(rest) = data.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            let Some(at) = address.checked_add(done as u64) else { break };
+            let Some((start, area)) = self.area(at).filter(|(_, area)| area.pages.loads()) else { break };
+            let offset = at - start;
+            let len = piece(offset, area.len, rest.len());
+            let Some(part) = rest.get_mut(..len) else { break };
+            match &area.backing {
+                Backing::Anonymous(own) => match own.get(&(offset / PAGE_BYTES)) {
+                    Some(page) => part.copy_from_slice(&page[in_page(offset, len)]),
+                    None => part.fill(0),
+                },
+                Backing::Window(window) => {
+                    if window.try_load(offset, part).is_err() {
+                        break;
+                    }
+                }
+            }
+            done += len;
+        }
+        done
+    }
+
+    /// Copies to memory; returns how many bytes were copied before the first that cannot be written.
+    pub(in crate::drm::soft) fn write(&mut self, address: u64, data: &[u8]) -> usize {
+        let mut done = 0;
+        while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
+            let Some(at) = address.checked_add(done as u64) else { break };
+            let Some((start, area)) = self.area_mut(at).filter(|(_, area)| area.pages.stores()) else {
+                break;
+            };
+            let offset = at - start;
+            let len = piece(offset, area.len, rest.len());
+            let Some(part) = rest.get(..len) else { break };
+            match &mut area.backing {
+                Backing::Anonymous(own) => {
+                    let page =
+                        own.entry(offset / PAGE_BYTES).or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
+                    page[in_page(offset, len)].copy_from_slice(part);
+                }
+                Backing::Window(window) => {
+                    if window.try_store(offset, part).is_err() {
+                        break;
+                    }
+                }
+            }
+            done += len;
+        }
+        done
+    }
+
+    fn area(&self, address: u64) -> Option<(u64, &Area)> {
+        let (&start, area) = self.areas.range(..=address).next_back()?;
+        (address - start < area.len).then_some((start, area))
+    }
+
+    fn area_mut(&mut self, address: u64) -> Option<(u64, &mut Area)> {
+        let (&start, area) = self.areas.range_mut(..=address).next_back()?;
+        (address - start < area.len).then_some((start, area))
+    }
+
+    fn overlaps(&self, address: u64, end: u64) -> bool {
+        self.areas.range(..end).next_back().is_some_and(|(&start, area)| start + area.len > address)
+    }
+}
+
+impl Area {
+    fn is_own(&self) -> bool {
+        match self.backing {
+            Backing::Anonymous(_) => true,
+            Backing::Window(_) => false,
+        }
+    }
+}
+
+/// How many bytes of `len` at `offset` lie in the same page.
+fn piece(offset: u64, area: u64, len: usize) -> usize {
+    let to_page_end = PAGE_BYTES - offset % PAGE_BYTES;
+    len.min(to_page_end.min(area - offset) as usize)
+}
+
+/// Those bytes as a range in the page.
+fn in_page(offset: u64, len: usize) -> std::ops::Range<usize> {
+    let first = (offset % PAGE_BYTES) as usize;
+    first..first + len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: u64 = 0x10000;
+
+    #[test]
+    fn a_copy_ends_at_the_first_byte_that_may_not_be_touched() {
+        let mut memory = Memory::default();
+        memory.allocate(AT, 2 * PAGE_BYTES, Pages::ReadWrite).unwrap();
+        memory.allocate(AT + 2 * PAGE_BYTES, PAGE_BYTES, Pages::ReadOnly).unwrap();
+        memory.allocate(AT + 3 * PAGE_BYTES, PAGE_BYTES, Pages::None).unwrap();
+        let edge = AT + 2 * PAGE_BYTES - 4;
+        assert_eq!(memory.write(edge, &[7; 10]), 4);
+        let mut seen = [1; 10];
+        assert_eq!(memory.read(edge, &mut seen), 10);
+        assert_eq!(seen, [7, 7, 7, 7, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(memory.read(AT + 3 * PAGE_BYTES - 4, &mut seen), 4);
+        assert_eq!(memory.read(0, &mut seen), 0);
+        assert_eq!(memory.read(u64::MAX - 3, &mut seen), 0);
+    }
+
+    #[test]
+    fn memory_is_refused_where_it_cannot_be() {
+        let mut memory = Memory::default();
+        memory.allocate(AT, PAGE_BYTES, Pages::ReadWrite).unwrap();
+        let mut refused = |address, len| memory.allocate(address, len, Pages::ReadWrite).unwrap_err();
+        assert_eq!(refused(AT, PAGE_BYTES), Errno::EEXIST);
+        assert_eq!(refused(AT - PAGE_BYTES, 2 * PAGE_BYTES), Errno::EEXIST);
+        assert_eq!(refused(AT + 1, PAGE_BYTES), Errno::EINVAL);
+        assert_eq!(refused(2 * AT, 0), Errno::EINVAL);
+        assert_eq!(refused(u64::MAX - 4095, PAGE_BYTES), Errno::EINVAL);
+        assert_eq!(refused(2 * AT, 2 << 30), Errno::ENOMEM);
+    }
+}
