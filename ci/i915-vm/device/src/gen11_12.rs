@@ -1,6 +1,7 @@
 //! Gen11 and gen12: contexts through the submit queue; interrupts through two banks, in which every
 //! engine has a bit, and an identity register that names engine and events.
 
+use crate::display::pipes;
 use crate::engine::{EngineInfo, offset};
 use crate::execlists::{StatusFormat, Submission};
 use crate::gen8_9::OTHER_BLOCKS;
@@ -10,9 +11,10 @@ use crate::interrupts::Block;
 use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
 
-/// GEN11_GFX_MSTR_IRQ: bit 31 enables; bits 0 and 1: a bank has something.
+/// GEN11_GFX_MSTR_IRQ: bit 31 enables; bits 0 and 1: a bank has something; bit 16: the display has.
 pub const MASTER: u32 = 0x19_0010;
 pub const MASTER_ENABLE: u32 = 1 << 31;
+const MASTER_DISPLAY: u32 = 1 << 16;
 /// GEN11_GT_INTR_DW(0) and (1): the engines with events, write one to clear.
 const BANK_0: u32 = 0x19_0018;
 const BANK_1: u32 = 0x19_001c;
@@ -193,7 +195,10 @@ struct Gen11;
 impl Generation for Gen11 {
     fn read(&self, gpu: &Gpu, register: u32) -> Option<u32> {
         match register {
-            MASTER => Some(gpu.registers.get(MASTER) & MASTER_ENABLE | gpu.banks.active()),
+            MASTER => {
+                let display = if pipes::display_interrupts(gpu) { MASTER_DISPLAY } else { 0 };
+                Some(gpu.registers.get(MASTER) & MASTER_ENABLE | display | gpu.banks.active())
+            }
             _ => read(gpu, register),
         }
     }
@@ -218,6 +223,7 @@ impl Generation for Gen11 {
     }
 
     fn interrupt_pending(&self, gpu: &Gpu) -> bool {
-        gpu.registers.get(MASTER) & MASTER_ENABLE != 0 && gpu.banks.active() != 0
+        gpu.registers.get(MASTER) & MASTER_ENABLE != 0
+            && (gpu.banks.active() != 0 || pipes::display_interrupts(gpu))
     }
 }

@@ -1,5 +1,6 @@
 //! Gen8 and gen9: contexts through RING_ELSP, four-level page tables.
 
+use crate::display::pipes;
 use crate::engine::{EngineInfo, offset};
 use crate::execlists::{StatusFormat, Submission};
 use crate::gpu::{Generation, Gpu, Source};
@@ -8,7 +9,8 @@ use crate::interrupts::Block;
 use crate::page_tables::PerProcess;
 use crate::platforms::{Bars, Display, Platform};
 
-/// GEN8_MASTER_IRQ: bit 31 enables, the others say in which half of which block to look.
+/// GEN8_MASTER_IRQ: bit 31 enables, the others say in which half of which block to look; bits 16 to
+/// 19: in the block of which pipe.
 const MASTER: u32 = 0x4_4200;
 const MASTER_ENABLE: u32 = 1 << 31;
 /// GEN8_GT_RCS_IRQ, _BCS_, _VCS0_, _VCS1_, _PM_ (not raised) and _VECS_: for the lower and the
@@ -16,7 +18,7 @@ const MASTER_ENABLE: u32 = 1 << 31;
 const MASTER_GT: [[u32; 2]; 4] = [[1 << 0, 1 << 1], [1 << 2, 1 << 3], [1 << 4, 0], [1 << 6, 0]];
 /// GEN8_GT_ISR(0) and the three that follow: each block has two engines.
 const GT: [Block; 4] = [Block(0x4_4300), Block(0x4_4310), Block(0x4_4320), Block(0x4_4330)];
-/// All other blocks (display, south, power controller): up to 444f0. Nothing is raised in them.
+/// All other blocks: up to 444f0. Nothing is raised in them but in those of pipes.
 pub const OTHER_BLOCKS: std::ops::Range<u32> = 0x4_4400..0x4_4500;
 
 /// FORCEWAKE_RENDER_GEN9 and FORCEWAKE_MEDIA_GEN9 with their acknowledgements.
@@ -88,7 +90,7 @@ impl Gen8 {
                 let bit = |events: u32, bit: u32| if events == 0 { 0 } else { bit };
                 bit(active & 0xffff, lower) | bit(active >> 16, upper)
             })
-            .fold(enable, |master, bits| master | bits)
+            .fold(enable | pipes::interrupting(gpu), |master, bits| master | bits)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One GPU: its parts, and the way of a register access: first the platform's generation, then the
 //! display engine, then the command streamers; what nobody claims is plain memory.
 
-use crate::display;
+use crate::display::{self, Model};
 use crate::engine::Engine;
 use crate::gen11_12::Banks;
 use crate::memory::Memory;
@@ -53,7 +53,8 @@ const CONFIG_GGC: u32 = 0x50;
 pub struct Parts {
     pub platform: &'static Platform,
     pub function: PciFunction,
-    pub timer: Timer,
+    pub retry: Timer,
+    pub frame: Timer,
     pub global_table: Ram,
     pub local_memory: Option<Ram>,
 }
@@ -66,6 +67,10 @@ pub struct Gpu {
     pub engines: Vec<Engine>,
     /// Rings when it is time to look again at engines that wait for something.
     pub retry: Timer,
+    /// What the display does; without, it is off.
+    pub display: Option<&'static Model>,
+    /// Rings at the vertical blank, while a pipe is on.
+    pub frame: Timer,
     /// Pending events of gen11 and later.
     pub banks: Banks,
     /// Registers behind the sideband of Valleyview and Cherryview.
@@ -86,7 +91,9 @@ impl Gpu {
             memory: Memory { local: parts.local_memory },
             global_table: parts.global_table,
             engines: platform.engines.iter().map(Engine::new).collect(),
-            retry: parts.timer,
+            retry: parts.retry,
+            display: display::wanted(platform),
+            frame: parts.frame,
             banks: Banks::default(),
             sideband: Sideband::default(),
             reset_control: 0,
@@ -135,6 +142,7 @@ impl Gpu {
         self.platform
             .generation
             .read(self, register)
+            .or_else(|| display::read(self, register))
             .or_else(|| self.engine_read(register))
             .unwrap_or_else(|| self.registers.get(register))
     }

@@ -1,6 +1,7 @@
 //! What the GTs of gen6 and later have in common: forcewake, reset, the power controller's mailbox,
 //! TLB invalidation. Requests are done at once.
 
+use crate::display;
 use crate::gpu::Gpu;
 
 /// GEN6_GDRST: the driver writes the domains to reset and waits for them to read as zero.
@@ -73,6 +74,7 @@ pub fn write(gpu: &mut Gpu, base: u32, register: u32, value: u32) -> bool {
             if value & 0xff == PCODE_COMMAND_STATUS {
                 gpu.registers.set(PCODE_DATA, 1);
             }
+            display::answer(gpu, value);
             gpu.registers.set(register, 0);
         }
         _ => return false,

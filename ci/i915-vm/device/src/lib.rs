@@ -8,7 +8,8 @@
 //! * [`gpu`]: one device: register file, memory, engines, and who answers for a register;
 //! * [`gen3_5`], [`gen6_7`], [`valleyview`], [`gen8_9`], [`gen11_12`], [`xehp`]: what is particular
 //!   to a generation: fuses, forcewake, resets, interrupts;
-//! * [`gt`], [`interrupts`], [`display`]: what several generations share;
+//! * [`gt`], [`interrupts`]: what several generations share;
+//! * [`display`]: off, or with pipes and ports;
 //! * [`engine`], [`execlists`], [`commands`], [`blitter`]: submission and execution of batches;
 //! * [`page_tables`], [`aperture`], [`memory`]: where an address of the GPU leads.
 //!

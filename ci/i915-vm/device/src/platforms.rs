@@ -1,8 +1,9 @@
 //! The platforms: one entry each, on top of what its generation's file says of all of them.
 //!
-//! The `run` script reads this file: names with their descriptions, and which of them have no
-//! display fuse.
+//! The `run` script reads this file: names with their descriptions, which of them have no display
+//! fuse, and which a model of the display.
 
+use crate::display::{Model, models};
 use crate::engine::EngineInfo;
 use crate::execlists::Submission;
 use crate::gpu::Generation;
@@ -51,10 +52,12 @@ pub struct LocalMemory {
     pub holds_tables: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Display {
     /// The display is fused off: the driver sees it, and goes on without.
     FusedOff,
+    /// The same, unless the display is wanted: then it is on, and does what the model says.
+    Model(&'static Model),
     /// There is no such fuse: the driver must be told.
     NoFuse,
 }
@@ -84,7 +87,13 @@ pub static PLATFORMS: &[Platform] = &[
     // Ivybridge, gen7: LLC
     Platform { name: "ivb", device_id: 0x0166, revision: 0x09, ..gen6_7::IVYBRIDGE },
     // Haswell, gen7: LLC and eDRAM (write-through caching)
-    Platform { name: "hsw", device_id: 0x0d22, revision: 0x06, ..gen6_7::HASWELL },
+    Platform {
+        name: "hsw",
+        device_id: 0x0d22,
+        revision: 0x06,
+        display: Display::Model(&models::HASWELL),
+        ..gen6_7::HASWELL
+    },
     // Valleyview, gen7: no LLC, snooping
     Platform {
         name: "vlv",
@@ -102,21 +111,69 @@ pub static PLATFORMS: &[Platform] = &[
         ..valleyview::CHERRYVIEW
     },
     // Broadwell, gen8: LLC
-    Platform { name: "bdw", device_id: 0x1616, revision: 0x09, ..gen8_9::GEN8 },
+    Platform {
+        name: "bdw",
+        device_id: 0x1616,
+        revision: 0x09,
+        display: Display::Model(&models::BROADWELL),
+        ..gen8_9::GEN8
+    },
     // Skylake, gen9: LLC
-    Platform { name: "skl", device_id: 0x1912, revision: 0x06, ..gen8_9::GEN9 },
+    Platform {
+        name: "skl",
+        device_id: 0x1912,
+        revision: 0x06,
+        display: Display::Model(&models::SKYLAKE),
+        ..gen8_9::GEN9
+    },
     // Apollo Lake (Broxton), gen9: no LLC, snooping
-    Platform { name: "apl", device_id: 0x5a84, revision: 0x0b, ..gen8_9::GEN9 },
+    Platform {
+        name: "apl",
+        device_id: 0x5a84,
+        revision: 0x0b,
+        display: Display::Model(&models::BROXTON),
+        ..gen8_9::GEN9
+    },
     // Gemini Lake, gen9: no LLC, snooping
-    Platform { name: "glk", device_id: 0x3184, revision: 0x03, ..gen8_9::GEN9 },
+    Platform {
+        name: "glk",
+        device_id: 0x3184,
+        revision: 0x03,
+        display: Display::Model(&models::BROXTON),
+        ..gen8_9::GEN9
+    },
     // Ice Lake, gen11: LLC
-    Platform { name: "icl", device_id: 0x8a52, revision: 0x07, ..gen11_12::GEN11 },
+    Platform {
+        name: "icl",
+        device_id: 0x8a52,
+        revision: 0x07,
+        display: Display::Model(&models::ICE_LAKE),
+        ..gen11_12::GEN11
+    },
     // Elkhart Lake, gen11: LLC that can be bypassed
-    Platform { name: "ehl", device_id: 0x4541, revision: 0x01, ..gen11_12::GEN11 },
+    Platform {
+        name: "ehl",
+        device_id: 0x4541,
+        revision: 0x01,
+        display: Display::Model(&models::ICE_LAKE),
+        ..gen11_12::GEN11
+    },
     // Jasper Lake, gen11: LLC that can be bypassed
-    Platform { name: "jsl", device_id: 0x4e61, revision: 0x01, ..gen11_12::GEN11 },
+    Platform {
+        name: "jsl",
+        device_id: 0x4e61,
+        revision: 0x01,
+        display: Display::Model(&models::ICE_LAKE),
+        ..gen11_12::GEN11
+    },
     // Tiger Lake, gen12: LLC
-    Platform { name: "tgl", device_id: 0x9a49, revision: 0x01, ..gen11_12::GEN12 },
+    Platform {
+        name: "tgl",
+        device_id: 0x9a49,
+        revision: 0x01,
+        display: Display::Model(&models::TIGER_LAKE),
+        ..gen11_12::GEN12
+    },
     // Rocket Lake, gen12: LLC
     Platform { name: "rkl", device_id: 0x4c8a, revision: 0x04, ..gen11_12::GEN12 },
     // Alder Lake S, gen12: LLC

@@ -4,6 +4,7 @@
 
 use super::ffi::{self, BAR_64_BIT, BAR_PREFETCH, MemoryRegionOps, Object, TypeInfo};
 use super::{PciFunction, Ram, Timer, allocate, fatal};
+use crate::display::pipes;
 use crate::gpu::{Gpu, Parts};
 use crate::platforms::{PLATFORMS, Platform};
 use std::cell::RefCell;
@@ -167,9 +168,8 @@ unsafe extern "C" fn realize(device: Object, error: *mut Object) {
         }
         None => (io(c"i915-aperture", &APERTURE_OPS, APERTURE_SIZE), None),
     };
-    let timer = allocate();
-    // SAFETY: regions were initialised above and are given away once; a timer structure fits into
-    // `allocate`'s memory; the MSI capability may fail: null says that the error is not wanted.
+    // SAFETY: regions were initialised above and are given away once; the MSI capability may fail:
+    // null says that the error is not wanted.
     unsafe {
         let size = match bars.entries_bar {
             Some(_) => bars.registers,
@@ -188,24 +188,26 @@ unsafe extern "C" fn realize(device: Object, error: *mut Object) {
             set_interrupt_pin(device, platform.device_id);
         }
         ffi::msi_init(device, MSI_CAPABILITY, 1, false, false, null_mut());
-        ffi::timer_init_full(
-            timer,
-            null_mut(),
-            ffi::CLOCK_VIRTUAL,
-            ffi::SCALE_NS,
-            0,
-            timer_rings,
-            null_mut(),
-        );
     }
     let gpu = Gpu::new(Parts {
         platform,
         function: PciFunction(device),
-        timer: Timer(timer),
+        retry: timer(retry_rings),
+        frame: timer(frame_rings),
         global_table,
         local_memory,
     });
     GPU.store(Box::leak(Box::new(RefCell::new(gpu))), Ordering::Release);
+}
+
+/// A timer that calls `rings`.
+fn timer(rings: unsafe extern "C" fn(Object)) -> Timer {
+    let timer = allocate();
+    // SAFETY: a timer structure fits into `allocate`'s memory; null is the main loop's group.
+    unsafe {
+        ffi::timer_init_full(timer, null_mut(), ffi::CLOCK_VIRTUAL, ffi::SCALE_NS, 0, rings, null_mut());
+    }
+    Timer(timer)
 }
 
 /// Sets the interrupt pin to INTA. QEMU wants it in the device's configuration array, which no
@@ -271,8 +273,12 @@ unsafe extern "C" fn aperture_write(_: Object, offset: u64, value: u64, size: c_
     with_gpu((), |gpu| gpu.aperture_write(offset, data));
 }
 
-unsafe extern "C" fn timer_rings(_: Object) {
+unsafe extern "C" fn retry_rings(_: Object) {
     with_gpu((), Gpu::retry_blocked);
+}
+
+unsafe extern "C" fn frame_rings(_: Object) {
+    with_gpu((), pipes::vertical_blank);
 }
 
 const fn memory_operations(

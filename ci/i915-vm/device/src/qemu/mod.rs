@@ -80,7 +80,7 @@ impl PciFunction {
     }
 }
 
-/// A timer that calls [`crate::gpu::Gpu::retry_blocked`].
+/// A timer: what it does when it rings was said when it was made.
 pub struct Timer(Object);
 
 impl Timer {
