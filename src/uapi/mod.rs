@@ -71,6 +71,14 @@ impl<T> Ioctl<T> {
     }
 }
 
+/// A field's name in C, of which Rust may need a raw identifier.
+const fn c_name(name: &str) -> &str {
+    match name.as_bytes() {
+        [b'r', b'#', ..] => name.split_at(2).1,
+        _ => name,
+    }
+}
+
 /// Declares structs with their layouts: `field @ offset: type`, and the size after the name.
 ///
 /// Compiling fails if an offset or the size is another, or if there is padding without a name.
@@ -95,7 +103,7 @@ macro_rules! structs {
             name: stringify!($name),
             size: $size,
             fields: &[$(crate::uapi::Field {
-                name: stringify!($field),
+                name: crate::uapi::c_name(stringify!($field)),
                 offset: $offset,
                 size: size_of::<$type>(),
             },)+],
