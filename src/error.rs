@@ -267,6 +267,17 @@ pub enum Error {
         to: crate::vocabulary::CacheLevel,
     },
 
+    /// A file of tracefs that cannot be found, read or written.
+    #[error("cannot {action} {path}: {errno}{}", trace_hint(*errno))]
+    Tracing {
+        /// What was being done: find, read, write, make or remove.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// What the kernel said.
+        errno: Errno,
+    },
+
     /// A wait that ran out.
     #[error("BO {handle} is still busy after {timeout_ns} ns")]
     Timeout {
@@ -284,6 +295,7 @@ impl Error {
             Self::Open { errno, .. }
             | Self::NotDrm { errno, .. }
             | Self::NotAvailable { errno, .. }
+            | Self::Tracing { errno, .. }
             | Self::Ioctl { errno, .. } => *errno,
             Self::UnknownWord { .. }
             | Self::BadKernelVersion { .. }
@@ -317,6 +329,19 @@ fn open_hint(errno: Errno) -> &'static str {
         " (join the group that owns the node, usually 'render' or 'video')"
     } else if errno == Errno::ENOENT {
         " (`ls -l /dev/dri` shows the nodes)"
+    } else {
+        ""
+    }
+}
+
+/// What tracing needs, and does not have.
+fn trace_hint(errno: Errno) -> &'static str {
+    if errno == Errno::EACCES || errno == Errno::EPERM {
+        " (tracing the kernel needs root: CAP_SYS_ADMIN, and no lockdown)"
+    } else if errno == Errno::ENOENT {
+        " (tracing needs tracefs, `mount -t tracefs nodev /sys/kernel/tracing`, and a kernel with CONFIG_KPROBE_EVENTS)"
+    } else if errno == Errno::EBUSY {
+        " (another program traces here)"
     } else {
         ""
     }

@@ -13,7 +13,7 @@
 //! ```text
 //! L6  gemtool
 //! L5  device -> bo -> access         model (explorer)
-//! L4  drm: the uAPI boundary; node (a real /dev/dri file) | soft (a software i915)
+//! L4  drm   kernel_trace: the uAPI boundary; node (a real /dev/dri file) | soft (a software i915); flushes, seen
 //! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
 //! L2  policy: the rules, once
 //! L1  platform   uapi   cacheops   hierarchy
@@ -29,6 +29,7 @@ pub mod device;
 pub mod drm;
 pub mod error;
 pub mod hierarchy;
+pub mod kernel_trace;
 pub mod model;
 pub mod platform;
 pub mod policy;

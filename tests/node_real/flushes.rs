@@ -1,16 +1,17 @@
 //! The kernel's own flushes against the rules: random calls, traced.
 //!
-//! Every call's `drm_clflush_sg`, `drm_clflush_virt_range` and `wbinvd_on_all_cpus` are seen through
-//! kprobes, attributed to the object by its page list, and compared with what `step` predicted. Needs
+//! Every call's flushes are seen through `kernel_trace` and compared with what `step` predicted. Needs
 //! tracefs, as root has it in the virtual machines of `ci/i915-vm`.
 
+use std::cell::RefCell;
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use gem_coherency::drm::node::Node;
 use gem_coherency::drm::{Advice, Drm, ExecObject, Mapping, Param};
+use gem_coherency::kernel_trace::{Attribution, Kind, Toucher, Tracer};
 use gem_coherency::platform::{Call, Caps, Facts, Machine};
 use gem_coherency::policy::kernel::{Action, Creation, Event, KernelRules, Snapshot, step};
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
@@ -18,11 +19,6 @@ use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
 use super::{Bench, Skip, Test, test};
 
 pub(super) const TESTS: &[Test] = &[test!(the_kernel_flushes_when_the_rules_say_and_only_then)];
-
-/// The kernel's trace, reduced to what flushes.
-struct Trace {
-    directory: PathBuf,
-}
 
 /// What the trace showed of one object during one call.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -35,80 +31,35 @@ struct Flushes {
     wbinvd: usize,
 }
 
-impl Trace {
-    fn open() -> Result<Self, String> {
-        let directory = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
-            .into_iter()
-            .map(PathBuf::from)
-            .find(|directory| directory.join("kprobe_events").exists())
-            .ok_or("no tracefs")?;
-        let trace = Self { directory };
-        trace.write("options/hash-ptr", "0")?;
-        trace.write(
-            "kprobe_events",
-            "p:gemco_pages __i915_gem_object_set_pages obj=$arg1:x64 pages=$arg2:x64\n\
-             p:gemco_sg drm_clflush_sg pages=$arg1:x64\n\
-             p:gemco_virt drm_clflush_virt_range len=$arg2:u64\n\
-             p:gemco_wbinvd wbinvd_on_all_cpus\n",
-        )?;
-        trace.write("events/kprobes/enable", "1")?;
-        trace.write("events/i915/i915_gem_object_create/enable", "1")?;
-        Ok(trace)
-    }
-
-    fn write(&self, file: &str, text: &str) -> Result<(), String> {
-        let path = self.directory.join(file);
-        fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
-    }
-
-    /// What was traced since the last time.
-    fn take(&self) -> String {
-        let path = self.directory.join("trace");
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(&path, "").unwrap();
-        text
-    }
-}
-
-/// The value of `key=` in a line of the trace.
-fn field<'a>(line: &'a str, key: &str) -> Option<&'a str> {
-    let start = line.find(&format!("{key}="))? + key.len() + 1;
-    let rest = &line[start..];
-    Some(rest.split([' ', ',', '\n']).next().unwrap_or(rest).trim_start_matches("0x").trim_start_matches('0'))
-}
-
 /// One object, driven on the device and by the rules alike.
 struct Subject<'a> {
     node: &'a Node,
-    trace: &'a Trace,
+    tracer: &'a RefCell<Tracer>,
+    attribution: Attribution,
     handle: Handle,
     /// The kernel's address of the object.
-    object: String,
+    object: u64,
     /// Whether the device decides how objects are mapped.
     discrete: bool,
     mapping: Option<Mapping>,
     dma_buf: Option<OwnedFd>,
 }
 
-/// How many bytes PREAD and PWRITE copy: parts of lines, or three whole ones. The kernel flushes
-/// bytes of its own by address, too, but never so many.
+/// How many bytes PREAD and PWRITE copy: parts of lines, or three whole ones.
 const PART: usize = 100;
 const WHOLE: usize = 192;
-
-/// What stands in the trace before each call.
-const MARK: &str = "gemco call";
 
 const SIZE: u64 = 3 * 4096;
 
 impl<'a> Subject<'a> {
-    fn new(node: &'a Node, trace: &'a Trace, discrete: bool) -> Self {
-        trace.take();
+    fn new(node: &'a Node, tracer: &'a RefCell<Tracer>, discrete: bool) -> Self {
+        let mut attribution = Attribution::new();
+        tracer.borrow_mut().take().unwrap();
         let handle = node.create(SIZE).unwrap().handle;
-        let text = trace.take();
-        let create =
-            text.lines().rfind(|line| line.contains("i915_gem_object_create")).expect("a create event");
-        let object = field(create, "obj").unwrap().to_owned();
-        Self { node, trace, handle, object, discrete, mapping: None, dma_buf: None }
+        tracer.borrow_mut().take().unwrap().iter().for_each(|seen| attribution.feed(seen));
+        let created = attribution.finish();
+        let &[object] = &created[0].named[..] else { panic!("one object is named: {created:?}") };
+        Self { node, tracer, attribution, handle, object, discrete, mapping: None, dma_buf: None }
     }
 
     /// Does the call that stands for `event`; `None` if there is none here.
@@ -122,7 +73,7 @@ impl<'a> Subject<'a> {
             return None;
         }
         let mut bytes = [0; WHOLE];
-        self.trace.write("trace_marker", MARK).unwrap();
+        self.tracer.borrow().mark(event.name()).unwrap();
         let result = match event {
             Event::SetDomainCpu(access) => domains(access, Domains::CPU),
             Event::SetDomainGtt(access) => domains(access, Domains::GTT),
@@ -174,26 +125,30 @@ impl<'a> Subject<'a> {
     }
 
     /// What the kernel did to the object during each call since its creation.
-    fn flushes(&self) -> Vec<Flushes> {
-        let mut calls: Vec<Flushes> = Vec::new();
-        let mut pages = String::new();
-        for line in self.trace.take().lines().filter(|line| !line.starts_with('#')) {
-            if line.contains(MARK) {
-                calls.push(Flushes::default());
-            }
-            let Some(call) = calls.last_mut() else { continue };
-            if line.contains("gemco_pages:") && field(line, "obj") == Some(&self.object) {
-                field(line, "pages").unwrap().clone_into(&mut pages);
-            } else if line.contains("gemco_sg:") && field(line, "pages") == Some(&pages) {
-                call.whole += 1;
-            } else if line.contains("gemco_virt:") {
-                let len = field(line, "len").and_then(|len| len.parse().ok());
-                call.ranges |= len == Some(PART) || len == Some(WHOLE);
-            } else if line.contains("gemco_wbinvd:") {
-                call.wbinvd += 1;
-            }
-        }
+    fn flushes(&mut self) -> Vec<Flushes> {
+        let seen = self.tracer.borrow_mut().take().unwrap();
+        seen.iter().for_each(|seen| self.attribution.feed(seen));
+        let calls = self.attribution.finish();
         calls
+            .into_iter()
+            .filter(|call| call.mark.is_some())
+            .map(|call| {
+                assert_eq!(call.lost, 0, "events of the trace were lost");
+                let mut flushes = Flushes::default();
+                for flush in call.flushes.iter().filter(|flush| flush.object == Some(self.object)) {
+                    match flush.kind {
+                        Kind::Whole { bytes } => {
+                            assert_eq!(bytes, Some(SIZE), "the object's size");
+                            flushes.whole += 1;
+                        }
+                        Kind::Range { toucher: Toucher::Transfer, .. } => flushes.ranges = true,
+                        Kind::Range { toucher, .. } => panic!("{toucher:?}"),
+                        Kind::Wbinvd => flushes.wbinvd += 1,
+                    }
+                }
+                flushes
+            })
+            .collect()
     }
 }
 
@@ -272,10 +227,11 @@ fn machine(node: &Node) -> Machine {
 }
 
 fn the_kernel_flushes_when_the_rules_say_and_only_then(bench: &Bench) -> Skip {
-    let trace = match Trace::open() {
-        Ok(trace) => trace,
-        Err(why) => return Some(why),
+    let trace = match Tracer::start() {
+        Ok(tracer) => RefCell::new(tracer),
+        Err(why) => return Some(why.to_string()),
     };
+    assert_eq!(trace.borrow().missing(), [""; 0], "what cannot be probed");
     let node = bench.open();
     let machine = machine(&node);
     let rules = KernelRules::of(node.kernel()).unwrap();
