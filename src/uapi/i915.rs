@@ -1,6 +1,7 @@
 //! `<drm/i915_drm.h>`: objects, their memory, and their CPU accesses.
 //!
-//! Submission and queries are in [`super::i915_exec`].
+//! Submission and queries are in [`super::i915_exec`], contexts in [`super::i915_context`], what the
+//! driver says about the device in [`super::i915_facts`].
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -17,16 +18,6 @@ structs! {
         flags @ 12: u32,
         /// Must be 0.
         rsvd @ 16: [u32; 4],
-    }
-
-    /// The argument of GETPARAM.
-    drm_i915_getparam: 16 {
-        /// `I915_PARAM_*`.
-        param @ 0: i32,
-        /// Padding.
-        __pad0 @ 4: u32,
-        /// Address of the `int` the value is stored to.
-        value @ 8: u64,
     }
 
     /// The argument of GEM_CREATE.
@@ -159,6 +150,30 @@ structs! {
         timeout_ns @ 8: i64,
     }
 
+    /// The argument of SET_TILING.
+    drm_i915_gem_set_tiling: 16 {
+        /// The object's name.
+        handle @ 0: u32,
+        /// `I915_TILING_*`; back: what it is now.
+        tiling_mode @ 4: u32,
+        /// Bytes from line to line; back: what they are now.
+        stride @ 8: u32,
+        /// Back: `I915_BIT_6_SWIZZLE_*`.
+        swizzle_mode @ 12: u32,
+    }
+
+    /// The argument of GET_TILING.
+    drm_i915_gem_get_tiling: 16 {
+        /// The object's name.
+        handle @ 0: u32,
+        /// Back: `I915_TILING_*`.
+        tiling_mode @ 4: u32,
+        /// Back: `I915_BIT_6_SWIZZLE_*` that the CPU has to follow.
+        swizzle_mode @ 8: u32,
+        /// Back: what memory really has.
+        phys_swizzle_mode @ 12: u32,
+    }
+
     /// The argument of GEM_USERPTR.
     drm_i915_gem_userptr: 24 {
         /// Address of the first page.
@@ -195,6 +210,16 @@ structs! {
         regions @ 40: u64,
     }
 
+    /// The extension that makes an object protected.
+    drm_i915_gem_create_ext_protected_content: 40 {
+        /// The head; its name is `I915_GEM_CREATE_EXT_PROTECTED_CONTENT`.
+        base @ 0: i915_user_extension,
+        /// Must be 0.
+        flags @ 32: u32,
+        /// Padding.
+        __pad0 @ 36: u32,
+    }
+
     /// The extension that gives an object its PAT index, for good.
     drm_i915_gem_create_ext_set_pat: 40 {
         /// The head; its name is `I915_GEM_CREATE_EXT_SET_PAT`.
@@ -207,21 +232,6 @@ structs! {
 }
 
 values! {
-    /// The PCI device id.
-    I915_PARAM_CHIPSET_ID: i32 = 4;
-    /// Whether CPU and GPU share the LLC.
-    I915_PARAM_HAS_LLC: i32 = 17;
-    /// Whether the level WT exists.
-    I915_PARAM_HAS_WT: i32 = 27;
-    /// Version of GEM_MMAP.
-    I915_PARAM_MMAP_VERSION: i32 = 30;
-    /// PCI revision.
-    I915_PARAM_REVISION: i32 = 32;
-    /// Version of MMAP_GTT and MMAP_OFFSET.
-    I915_PARAM_MMAP_GTT_VERSION: i32 = 40;
-    /// Whether writes through the aperture need only a barrier.
-    I915_PARAM_MMAP_GTT_COHERENT: i32 = 52;
-
     /// GEM_MMAP maps write-combining.
     I915_MMAP_WC: u64 = 0x1;
     /// MMAP_OFFSET: through the aperture.
@@ -266,6 +276,19 @@ values! {
     /// Internal state of the kernel: the contents are gone.
     __I915_MADV_PURGED: u32 = 2;
 
+    /// Lines follow each other.
+    I915_TILING_NONE: u32 = 0;
+    /// Tiles of 512 bytes by 8 lines.
+    I915_TILING_X: u32 = 1;
+    /// Tiles of 128 bytes by 32 lines.
+    I915_TILING_Y: u32 = 2;
+    /// The last of them.
+    I915_TILING_LAST: u32 = I915_TILING_Y;
+    /// Bit 6 of an address is what it says.
+    I915_BIT_6_SWIZZLE_NONE: u32 = 0;
+    /// Nobody knows what bit 6 of an address depends on.
+    I915_BIT_6_SWIZZLE_UNKNOWN: u32 = 5;
+
     /// The GPU only reads the pages.
     I915_USERPTR_READ_ONLY: u32 = 0x1;
     /// The pages are looked at when the object is made.
@@ -277,13 +300,13 @@ values! {
     I915_GEM_CREATE_EXT_FLAG_NEEDS_CPU_ACCESS: u32 = 1 << 0;
     /// Name of the extension `drm_i915_gem_create_ext_memory_regions`.
     I915_GEM_CREATE_EXT_MEMORY_REGIONS: u32 = 0;
+    /// Name of the extension `drm_i915_gem_create_ext_protected_content`.
+    I915_GEM_CREATE_EXT_PROTECTED_CONTENT: u32 = 1;
     /// Name of the extension `drm_i915_gem_create_ext_set_pat`.
     I915_GEM_CREATE_EXT_SET_PAT: u32 = 2;
 }
 
 requests! {
-    /// Asks for one fact.
-    DRM_IOCTL_I915_GETPARAM = IOWR(b'd', 0x46, drm_i915_getparam) == 0xc010_6446;
     /// Says which engines use an object.
     DRM_IOCTL_I915_GEM_BUSY = IOWR(b'd', 0x57, drm_i915_gem_busy) == 0xc008_6457;
     /// Makes an object.
@@ -298,6 +321,10 @@ requests! {
     DRM_IOCTL_I915_GEM_SET_DOMAIN = IOW(b'd', 0x5f, drm_i915_gem_set_domain) == 0x400c_645f;
     /// Says that the CPU's writes to a framebuffer are done.
     DRM_IOCTL_I915_GEM_SW_FINISH = IOW(b'd', 0x60, drm_i915_gem_sw_finish) == 0x4004_6460;
+    /// Changes how an object is tiled.
+    DRM_IOCTL_I915_GEM_SET_TILING = IOWR(b'd', 0x61, drm_i915_gem_set_tiling) == 0xc010_6461;
+    /// Asks how an object is tiled.
+    DRM_IOCTL_I915_GEM_GET_TILING = IOWR(b'd', 0x62, drm_i915_gem_get_tiling) == 0xc010_6462;
     /// Asks for the mmap(2) offset of an object in the aperture.
     DRM_IOCTL_I915_GEM_MMAP_GTT = IOWR(b'd', 0x64, drm_i915_gem_mmap_gtt) == 0xc010_6464;
     /// Asks for an object's mmap(2) offset in some mode.

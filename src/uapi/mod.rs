@@ -12,7 +12,9 @@
 pub mod dma_buf;
 pub mod drm;
 pub mod i915;
+pub mod i915_context;
 pub mod i915_exec;
+pub mod i915_facts;
 
 use std::marker::PhantomData;
 
@@ -58,8 +60,12 @@ impl<T> Clone for Ioctl<T> {
 
 impl<T> Copy for Ioctl<T> {}
 
+/// `_IOC_NONE`: there is no struct.
+const IO: u32 = 0;
 /// `_IOC_WRITE`: the struct is copied to the kernel only.
 const IOW: u32 = 1;
+/// `_IOC_READ`: the struct is copied from the kernel only.
+const IOR: u32 = 2;
 /// `_IOC_READ | _IOC_WRITE`: the struct is copied to the kernel and back.
 const IOWR: u32 = 3;
 
@@ -166,6 +172,18 @@ pub const HEADERS: &[Header] = &[
         layouts: i915_exec::LAYOUTS,
         ioctls: i915_exec::IOCTLS,
         constants: i915_exec::CONSTANTS,
+    },
+    Header {
+        name: "drm/i915_drm.h",
+        layouts: i915_context::LAYOUTS,
+        ioctls: i915_context::IOCTLS,
+        constants: i915_context::CONSTANTS,
+    },
+    Header {
+        name: "drm/i915_drm.h",
+        layouts: i915_facts::LAYOUTS,
+        ioctls: i915_facts::IOCTLS,
+        constants: i915_facts::CONSTANTS,
     },
     Header {
         name: "linux/dma-buf.h",

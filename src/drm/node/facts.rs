@@ -9,11 +9,12 @@ use super::request::call;
 use crate::drm::{DriverVersion, MemoryRegion};
 use crate::error::{Error, Result};
 use crate::uapi::drm::{DRM_IOCTL_VERSION, drm_version};
-use crate::uapi::i915::{DRM_IOCTL_I915_GETPARAM, drm_i915_getparam};
+
 use crate::uapi::i915_exec::{
     DRM_I915_QUERY_MEMORY_REGIONS, DRM_IOCTL_I915_QUERY, drm_i915_memory_region_info, drm_i915_query,
     drm_i915_query_item, drm_i915_query_memory_regions,
 };
+use crate::uapi::i915_facts::{DRM_IOCTL_I915_GETPARAM, drm_i915_getparam};
 
 /// The longest text of VERSION, and the longest answer of QUERY, that is believed, in bytes.
 const LONGEST: usize = 1 << 16;
