@@ -26,7 +26,7 @@ pub struct KernelFlush {
     pub action: Action,
     /// Why.
     pub rule: Rule,
-    /// Bytes of the object that the flush went over.
+    /// Bytes of the object that were to be flushed: their lines are.
     pub bytes: u64,
     /// Lines that were dirty, and are in memory now; of all objects for a wbinvd.
     pub lines_written: u64,

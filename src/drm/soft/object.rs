@@ -172,7 +172,7 @@ impl Object {
         let terms = self.system.terms(state.snapshot.level);
         let lines_written = self.store().maintain(terms, range.lines(), LineOp::Flush)?;
         let Effect { action, rule } = effect;
-        let bytes = range.lines().bytes();
+        let bytes = range.len();
         self.system.log.push(KernelFlush {
             call,
             object: self.id,

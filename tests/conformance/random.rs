@@ -1,0 +1,97 @@
+//! Random sequences of calls, and the shortest one that shows a difference.
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+
+use super::call::Call;
+use super::replay::{Compared, Difference};
+use super::shapes::{self, Files, Shape, Values};
+
+/// Calls of one sequence, at most.
+const LONGEST: usize = 60;
+
+/// One call as numbers; all zeroes are an ordinary call.
+type Raw = (u32, u16, Vec<(u8, u16)>);
+
+fn raw() -> impl Strategy<Value = Raw> {
+    let most_fields = shapes::all().map(|shape| shape.fields.len()).max().unwrap_or(0);
+    let numbers = proptest::collection::vec((0..10u8, any::<u16>()), most_fields);
+    (any::<u32>(), 0..8u16, numbers)
+}
+
+/// The call that the numbers mean.
+fn call((shape, file, numbers): &Raw) -> Call {
+    let total: u32 = shapes::all().map(|shape| shape.weight).sum();
+    let mut left = shape % total;
+    let shape: &'static Shape = shapes::all()
+        .find(|shape| {
+            let here = left < shape.weight;
+            left = left.saturating_sub(shape.weight);
+            here
+        })
+        .expect("the weights add up");
+    // Most calls are made on the first file, with ordinary values, to objects that are there.
+    let file = match (shape.files, file) {
+        (Files::First, _) => 0,
+        (Files::All, file) => file.saturating_sub(5),
+    };
+    let picks = shape.fields.iter().zip(numbers).map(|(field, &(chance, number))| {
+        let len = field.values.len();
+        match field.values {
+            Values::Handle | Values::AnyHandle if chance < 7 => number % 3,
+            Values::Fd | Values::Offset | Values::Mapping if chance < 7 => number % 4,
+            _ if chance < 6 => 0,
+            _ => number % len,
+        }
+    });
+    Call { shape, file, picks: picks.collect() }
+}
+
+/// Every sequence begins with two objects.
+fn sequence(raw: &[Raw]) -> Vec<Call> {
+    let create = Call::first(shapes::named("GEM_CREATE"));
+    [create.clone(), create].into_iter().chain(raw.iter().map(call)).collect()
+}
+
+/// Runs `test` over random sequences until `calls` calls were made, or one differs; then makes that
+/// sequence as short and as plain as it can.
+pub fn run(
+    seed: u64,
+    calls: u64,
+    mut test: impl FnMut(&[Vec<Call>]) -> Result<Compared, Difference>,
+) -> (Compared, Option<Difference>) {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config { failure_persistence: None, max_shrink_iters: 3000, cases: 1, ..Config::default() };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let strategy = proptest::collection::vec(raw(), LONGEST / 2..LONGEST);
+    let shrinkable = proptest::collection::vec(raw(), 0..LONGEST);
+    let _ = shrinkable;
+    let mut compared = Compared::default();
+    while compared.calls < calls {
+        let last = std::cell::RefCell::new(None);
+        let counted = std::cell::RefCell::new(Compared::default());
+        let tested = std::cell::RefCell::new(&mut test);
+        let result = runner.run_one(
+            strategy.new_tree(&mut runner).expect("a sequence"),
+            |raw| match (tested.borrow_mut())(&[sequence(&raw)]) {
+                Ok(done) => {
+                    counted.borrow_mut().add(done);
+                    Ok(())
+                }
+                Err(difference) => {
+                    *last.borrow_mut() = Some(difference);
+                    Err(TestCaseError::fail("different"))
+                }
+            },
+        );
+        compared.add(counted.into_inner());
+        match result {
+            Ok(_) => {}
+            Err(TestError::Fail(_, _)) => return (compared, last.into_inner()),
+            Err(TestError::Abort(why)) => panic!("{why}"),
+        }
+    }
+    (compared, None)
+}

@@ -1,0 +1,47 @@
+//! Lists in the caller's memory that a struct points to.
+
+use zerocopy::{Immutable, IntoBytes};
+
+use crate::arena::{DATA, LISTS};
+
+/// Bytes of the arena whose values differ between processes; they are not compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mask {
+    /// The first byte's address.
+    pub address: u64,
+    /// How many bytes.
+    pub len: u64,
+}
+
+/// Puts things into memory, one after the other.
+#[derive(Debug)]
+pub struct Builder {
+    next: u64,
+    /// Address and bytes.
+    pub written: Vec<(u64, Vec<u8>)>,
+    /// What is not compared afterwards.
+    pub masks: Vec<Mask>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self { next: LISTS, written: Vec::new(), masks: Vec::new() }
+    }
+}
+
+impl Builder {
+    /// Puts a value down, aligned to 8 bytes; returns its address.
+    pub fn put<T: IntoBytes + Immutable + ?Sized>(&mut self, value: &T) -> u64 {
+        let bytes = value.as_bytes().to_vec();
+        let address = self.next;
+        self.next += (bytes.len() as u64).next_multiple_of(8);
+        assert!(self.next <= DATA, "lists of a call do not fit");
+        self.written.push((address, bytes));
+        address
+    }
+
+    /// Says that bytes at `address` are not compared.
+    pub fn mask(&mut self, address: u64, len: u64) {
+        self.masks.push(Mask { address, len });
+    }
+}

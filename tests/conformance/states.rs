@@ -1,0 +1,122 @@
+//! Every reachable caching state of an object, with the calls that lead there.
+
+use std::collections::{HashMap, VecDeque};
+
+use gem_coherency::platform::{Caps, Machine};
+use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Snapshot, step};
+use gem_coherency::vocabulary::{Access, CachingMode};
+
+use super::call::Call;
+use super::shapes;
+
+/// The shortest ways to every state, the fresh object's first.
+pub fn paths(machine: Machine, rules: &KernelRules) -> Vec<Vec<Event>> {
+    let start = Snapshot::created(machine.caps, rules, Creation::User).expect("objects can be created");
+    let mut seen: HashMap<Snapshot, Vec<Event>> = HashMap::from([(start, Vec::new())]);
+    let mut order = vec![start];
+    let mut left = VecDeque::from([start]);
+    while let Some(state) = left.pop_front() {
+        let path = seen[&state].clone();
+        for &event in Event::ALL.iter().filter(|&&event| calls_for(machine, event).is_some()) {
+            let Ok(done) = step(machine.caps, rules, state, event) else { continue };
+            if !seen.contains_key(&done.next) {
+                let mut path = path.clone();
+                path.push(event);
+                seen.insert(done.next, path);
+                order.push(done.next);
+                left.push_back(done.next);
+            }
+        }
+    }
+    order.iter().map(|state| seen[state].clone()).collect()
+}
+
+/// The calls that make `event` happen to the object named 2; `None` if no call does.
+pub fn calls_for(machine: Machine, event: Event) -> Option<Vec<Call>> {
+    let call = |name| Call::first(shapes::named(name));
+    let domain = |domain, access| {
+        let write = if access == Access::Write { domain } else { 0 };
+        call("GEM_SET_DOMAIN").with("read_domains", domain).with("write_domain", write)
+    };
+    Some(match event {
+        Event::SetDomainCpu(access) => vec![domain(1, access)],
+        Event::SetDomainGtt(access) => vec![domain(0x40, access)],
+        Event::SetDomainWc(access) => vec![domain(0x80, access)],
+        Event::SetCaching(CachingMode::None) => vec![call("GEM_SET_CACHING")],
+        Event::SetCaching(CachingMode::Cached) => vec![call("GEM_SET_CACHING").with("caching", 1)],
+        Event::SetCaching(CachingMode::Display) => vec![call("GEM_SET_CACHING").with("caching", 2)],
+        Event::Pread => vec![call("GEM_PREAD")],
+        Event::Pwrite { partial: false, awake: true } => vec![call("GEM_PWRITE")],
+        Event::Pwrite { partial: true, awake: true } => vec![call("GEM_PWRITE").with("size", 100)],
+        Event::Fault => {
+            let mode = if machine.caps.contains(Caps::DISCRETE) { 4 } else { 2 };
+            vec![call("GEM_MMAP_OFFSET").with("flags", mode), call("mmap"), call("load"), call("munmap")]
+        }
+        Event::Acquire
+        | Event::Release
+        | Event::Exec(_)
+        | Event::Pwrite { .. }
+        | Event::AddFramebuffer
+        | Event::RemoveFramebuffer
+        | Event::PinDisplay
+        | Event::UnpinDisplay
+        | Event::SwFinish
+        | Event::DirtyFb
+        | Event::DmaBufBegin(_)
+        | Event::DmaBufEnd
+        | Event::Suspend
+        | Event::Hibernate
+        | Event::Resume { .. } => return None,
+    })
+}
+
+/// Every call with one field at a time at each of its values, on every object state, followed by calls
+/// that show what state it left.
+pub fn enumerated(machine: Machine, rules: &KernelRules) -> impl Iterator<Item = Vec<Call>> {
+    let prefixes: Vec<Vec<Call>> = paths(machine, rules)
+        .into_iter()
+        .map(|path| {
+            let mut calls = vec![Call::first(shapes::named("GEM_CREATE"))];
+            calls.extend(path.into_iter().filter_map(|event| calls_for(machine, event)).flatten());
+            calls
+        })
+        .collect();
+    let probes: Vec<Call> = [
+        Event::SetDomainCpu(Access::Read),
+        Event::SetDomainGtt(Access::Write),
+        Event::SetDomainCpu(Access::Write),
+        Event::SetDomainWc(Access::Read),
+    ]
+    .into_iter()
+    .filter_map(|event| calls_for(machine, event))
+    .flatten()
+    .collect();
+    prefixes.into_iter().flat_map(move |prefix| {
+        let probes = probes.clone();
+        variations().map(move |call| {
+            let mut calls = prefix.clone();
+            calls.push(call);
+            calls.extend(probes.iter().cloned());
+            calls
+        })
+    })
+}
+
+/// Every call, with one field at a time at each of its values.
+pub fn variations() -> impl Iterator<Item = Call> {
+    shapes::all().flat_map(|shape| {
+        let first = Call::first(shape);
+        let others = shape.fields.iter().enumerate().flat_map({
+            let first = first.clone();
+            move |(index, field)| {
+                let first = first.clone();
+                (1..field.values.len()).map(move |pick| {
+                    let mut call = first.clone();
+                    call.picks[index] = pick;
+                    call
+                })
+            }
+        });
+        std::iter::once(first).chain(others)
+    })
+}
