@@ -41,6 +41,8 @@ pub trait Witness {
     fn before(&mut self, call: &Call);
     /// A call is over; returns whether a worker was given something to flush.
     fn after(&mut self) -> bool;
+    /// A sequence is over, and another begins.
+    fn between(&mut self) {}
     /// The flushes of each call, of the driver and of the software device.
     fn finish(&mut self) -> Vec<(Vec<Flush>, Vec<Flush>)>;
 }
@@ -74,7 +76,8 @@ fn of_soft(flush: &KernelFlush) -> Flush {
             unreachable!("{} flushes nothing", flush.action)
         }
     };
-    Flush { object: flush.object, kind, bytes }
+    let object = if kind == FlushKind::Wbinvd { 0 } else { flush.object };
+    Flush { object, kind, bytes }
 }
 
 /// The flushes of one call, in an order that does not depend on workers; ranges added up.

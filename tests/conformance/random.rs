@@ -1,5 +1,7 @@
 //! Random sequences of calls, and the shortest one that shows a difference.
 
+use std::cell::{Cell, RefCell};
+
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
@@ -58,40 +60,32 @@ fn sequence(raw: &[Raw]) -> Vec<Call> {
 pub fn run(
     seed: u64,
     calls: u64,
-    mut test: impl FnMut(&[Vec<Call>]) -> Result<Compared, Difference>,
+    test: impl Fn(&[Vec<Call>]) -> Result<Compared, Difference>,
 ) -> (Compared, Option<Difference>) {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let config = Config { failure_persistence: None, max_shrink_iters: 3000, cases: 1, ..Config::default() };
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(config, rng);
-    let strategy = proptest::collection::vec(raw(), LONGEST / 2..LONGEST);
-    let shrinkable = proptest::collection::vec(raw(), 0..LONGEST);
-    let _ = shrinkable;
-    let mut compared = Compared::default();
-    while compared.calls < calls {
-        let last = std::cell::RefCell::new(None);
-        let counted = std::cell::RefCell::new(Compared::default());
-        let tested = std::cell::RefCell::new(&mut test);
-        let result = runner.run_one(
-            strategy.new_tree(&mut runner).expect("a sequence"),
-            |raw| match (tested.borrow_mut())(&[sequence(&raw)]) {
-                Ok(done) => {
-                    counted.borrow_mut().add(done);
-                    Ok(())
-                }
-                Err(difference) => {
-                    *last.borrow_mut() = Some(difference);
-                    Err(TestCaseError::fail("different"))
-                }
-            },
-        );
-        compared.add(counted.into_inner());
+    let config = Config { failure_persistence: None, max_shrink_iters: 2000, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let strategy = proptest::collection::vec(raw(), 1..LONGEST);
+    let compared = Cell::new(Compared::default());
+    while compared.get().calls < calls {
+        let last = RefCell::new(None);
+        let tree = strategy.new_tree(&mut runner).expect("a sequence");
+        let result = runner.run_one(tree, |raw| match test(&[sequence(&raw)]) {
+            Ok(done) => {
+                compared.set(compared.get().and(done));
+                Ok(())
+            }
+            Err(difference) => {
+                *last.borrow_mut() = Some(difference);
+                Err(TestCaseError::fail("different"))
+            }
+        });
         match result {
             Ok(_) => {}
-            Err(TestError::Fail(_, _)) => return (compared, last.into_inner()),
+            Err(TestError::Fail(..)) => return (compared.get(), last.into_inner()),
             Err(TestError::Abort(why)) => panic!("{why}"),
         }
     }
-    (compared, None)
+    (compared.get(), None)
 }

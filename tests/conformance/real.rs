@@ -95,7 +95,8 @@ impl Target for Real {
     fn foreign(&mut self, len: u64) -> Option<i32> {
         let path = self.foreign.clone()?;
         let device = self.open_path(&path).ok()?;
-        let mut dumb = drm_mode_create_dumb { width: 1024, height: (len / 4096) as u32, bpp: 32, ..Default::default() };
+        let mut dumb =
+            drm_mode_create_dumb { width: 1024, height: (len / 4096) as u32, bpp: 32, ..Default::default() };
         Self::request(device, DRM_IOCTL_MODE_CREATE_DUMB.code, &mut dumb).ok()?;
         let mut prime = drm_prime_handle { handle: dumb.handle, flags: libc::O_RDWR as u32, fd: -1 };
         Self::request(device, DRM_IOCTL_PRIME_HANDLE_TO_FD.code, &mut prime).ok()?;
@@ -175,13 +176,11 @@ impl Target for Real {
         let mut at = address;
         for piece in data.chunks(PIECE) {
             // SAFETY: a live slice.
-            let written =
-                unsafe { libc::write(self.pipe.1.as_raw_fd(), piece.as_ptr().cast(), piece.len()) };
+            let written = unsafe { libc::write(self.pipe.1.as_raw_fd(), piece.as_ptr().cast(), piece.len()) };
             Errno::result(written)?;
             // SAFETY: the kernel writes the bytes, and fails where it cannot; see the module.
-            let read = Errno::result(unsafe {
-                libc::read(self.pipe.0.as_raw_fd(), at as *mut _, piece.len())
-            });
+            let read =
+                Errno::result(unsafe { libc::read(self.pipe.0.as_raw_fd(), at as *mut _, piece.len()) });
             let done = read.map_or(0, |read| read as usize);
             // What was not taken must not come out at the next load.
             let mut rest = vec![0; piece.len() - done];

@@ -37,6 +37,8 @@ struct Side<'a> {
 pub struct Difference {
     /// The calls, the last of which differs.
     pub calls: Vec<Call>,
+    /// Which of the sequences it was.
+    pub sequence: usize,
     /// What differs, for both sides.
     pub what: What,
 }
@@ -69,10 +71,12 @@ pub struct Compared {
 
 impl Compared {
     /// Both together.
-    pub fn add(&mut self, other: Self) {
-        self.calls += other.calls;
-        self.done += other.done;
-        self.flushes += other.flushes;
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            calls: self.calls + other.calls,
+            done: self.done + other.done,
+            flushes: self.flushes + other.flushes,
+        }
     }
 }
 
@@ -84,7 +88,8 @@ pub fn compare(
     witness: &mut dyn Witness,
     sequences: &[Vec<Call>],
 ) -> Result<Compared, Difference> {
-    let failed = |side: &str| Difference { calls: Vec::new(), what: What::Start(side.to_owned()) };
+    let failed =
+        |side: &str| Difference { calls: Vec::new(), sequence: 0, what: What::Start(side.to_owned()) };
     witness.begin();
     let mut real = Side::start(real).map_err(|errno| failed(&format!("the driver: {errno}")))?;
     let mut soft = Side::start(soft).map_err(|errno| failed(&format!("the software device: {errno}")))?;
@@ -108,6 +113,7 @@ pub fn compare(
             }
         }
         if number + 1 < sequences.len() {
+            witness.between();
             real.give_back();
             soft.give_back();
         }
@@ -124,7 +130,7 @@ pub fn compare(
     match found {
         None => Ok(compared),
         Some(((number, index), what)) => {
-            Err(Difference { calls: sequences[number][..=index].to_vec(), what })
+            Err(Difference { calls: sequences[number][..=index].to_vec(), sequence: number, what })
         }
     }
 }

@@ -68,6 +68,14 @@ pub(super) fn object(dma_buf: BorrowedFd<'_>) -> Result<Arc<Object>> {
     find(dma_buf, DRM_IOCTL_PRIME_FD_TO_HANDLE.name, Errno::EINVAL)
 }
 
+/// The size of the object behind a dma-buf, in bytes.
+///
+/// # Errors
+/// ESPIPE for a file that is no dma-buf of a software device.
+pub(super) fn size(dma_buf: BorrowedFd<'_>) -> Result<u64, Errno> {
+    find(dma_buf, "lseek", Errno::ESPIPE).map(|object| object.size()).map_err(|error| error.errno())
+}
+
 /// Begins or ends a CPU access through a dma-buf, for the machine that exported it.
 ///
 /// # Errors

@@ -89,7 +89,11 @@ pub const SHAPES: &[Shape] = &[
         "load",
         Kind::Load,
         4,
-        &[f("mapping", 0, 0, Mapping), f("offset", 0, 0, Of(&[0, 60, 4090, 8192])), f("len", 0, 0, Of(&[64, 8, 4096, 1]))],
+        &[
+            f("mapping", 0, 0, Mapping),
+            f("offset", 0, 0, Of(&[0, 60, 4090, 8192])),
+            f("len", 0, 0, Of(&[64, 8, 4096, 1])),
+        ],
     ),
     plain(
         "store",

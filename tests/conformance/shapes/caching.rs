@@ -15,12 +15,22 @@ pub const SHAPES: &[Shape] = &[
         DRM_IOCTL_I915_GEM_CREATE.code,
         3,
         &[
-            f("size", 0, 8, Of(&[12288, 4096, 1, 4097, 0, 1 << 63, u64::MAX - 4095, u64::MAX - 4094, u64::MAX])),
+            f(
+                "size",
+                0,
+                8,
+                Of(&[12288, 4096, 1, 4097, 0, 1 << 63, u64::MAX - 4095, u64::MAX - 4094, u64::MAX]),
+            ),
             f("handle", 8, 4, Of(&[0, 7])),
             f("pad", 12, 4, Of(&[0, 1])),
         ],
     ),
-    ioctl("GEM_CLOSE", DRM_IOCTL_GEM_CLOSE.code, 1, &[f("handle", 0, 4, Handle), f("pad", 4, 4, Of(&[0, 9]))]),
+    ioctl(
+        "GEM_CLOSE",
+        DRM_IOCTL_GEM_CLOSE.code,
+        1,
+        &[f("handle", 0, 4, Handle), f("pad", 4, 4, Of(&[0, 9]))],
+    ),
     ioctl(
         "GEM_SET_CACHING",
         DRM_IOCTL_I915_GEM_SET_CACHING.code,

@@ -25,6 +25,7 @@
 mod files;
 mod memory;
 
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use nix::errno::Errno;
@@ -93,6 +94,22 @@ impl Process {
             File::Fence => return Err(Errno::ENODEV),
         };
         self.memory.map(window, len, pages)
+    }
+
+    /// Takes a dma-buf that another process, or another driver, made; returns its descriptor.
+    pub fn receive(&mut self, dma_buf: OwnedFd) -> i32 {
+        self.files.install(File::DmaBuf(Arc::new(dma_buf)))
+    }
+
+    /// lseek(2) to the end: a dma-buf's size.
+    ///
+    /// # Errors
+    /// EBADF; ESPIPE for what has no end.
+    pub fn size_of(&self, fd: i32) -> Result<u64, Errno> {
+        match self.files.get(fd)? {
+            File::DmaBuf(dma_buf) => super::prime::size(dma_buf.as_fd()),
+            File::Device(_) | File::Fence => Err(Errno::ESPIPE),
+        }
     }
 
     /// Makes anonymous memory at `address`: mmap(2) with MAP_FIXED_NOREPLACE; zeroed.

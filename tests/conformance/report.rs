@@ -1,0 +1,114 @@
+//! What was compared and found, and which differences are known.
+
+use super::known;
+use super::replay::{Compared, Difference, What};
+
+/// The account of one device.
+#[derive(Debug)]
+pub struct Report {
+    title: String,
+    compared: Compared,
+    /// Differences that are not known, each kind once.
+    found: Vec<Difference>,
+    /// Known differences met: which, and how often.
+    known: std::cell::RefCell<Vec<u64>>,
+}
+
+impl Report {
+    pub fn new(title: String) -> Self {
+        let known = std::cell::RefCell::new(vec![0; known::ALL.len()]);
+        Self { title, compared: Compared::default(), found: Vec::new(), known }
+    }
+
+    pub fn count(&mut self, compared: Compared) {
+        self.compared = self.compared.and(compared);
+    }
+
+    pub fn compared(&self) -> Compared {
+        self.compared
+    }
+
+    /// Takes a difference in.
+    pub fn found(&mut self, difference: Difference) {
+        if !self.knows(&difference) {
+            self.found.push(difference);
+        }
+    }
+
+    /// Whether a difference is known, or was found before.
+    pub fn knows(&self, difference: &Difference) -> bool {
+        if let Some(index) = known::ALL.iter().position(|known| (known.is)(difference)) {
+            self.known.borrow_mut()[index] += 1;
+            return true;
+        }
+        self.found.iter().any(|found| alike(found, difference))
+    }
+
+    /// How many kinds of differences are not known.
+    pub fn unexplained(&self) -> usize {
+        self.found.len()
+    }
+
+    /// One line.
+    pub fn summary(&self) -> String {
+        let Compared { calls, done, flushes } = self.compared;
+        let known: u64 = self.known.borrow().iter().sum();
+        format!(
+            "{}: {calls} calls ({done} succeeded), {flushes} flushes, {} differences, {known} known",
+            self.title,
+            self.found.len()
+        )
+    }
+
+    /// A row of a table.
+    pub fn row(&self) -> String {
+        let Compared { calls, done, flushes } = self.compared;
+        let known: u64 = self.known.borrow().iter().sum();
+        format!("| {} | {calls} | {done} | {flushes} | {} | {known} |", self.title, self.found.len())
+    }
+
+    /// All of it.
+    pub fn print(&self) {
+        for difference in &self.found {
+            print_difference(difference);
+        }
+        for (known, &times) in known::ALL.iter().zip(self.known.borrow().iter()) {
+            if times > 0 {
+                println!("known, {times} times: {}", known.name);
+            }
+        }
+        println!("{}", self.summary());
+    }
+}
+
+/// Whether two differences are of one kind: the same request, differing in the same way.
+fn alike(one: &Difference, other: &Difference) -> bool {
+    let name = |difference: &Difference| difference.calls.last().map(|call| call.shape.name);
+    name(one) == name(other)
+        && match (&one.what, &other.what) {
+            (What::Result { real, soft }, What::Result { real: real_too, soft: soft_too }) => {
+                real == real_too && soft == soft_too
+            }
+            (What::Bytes { .. }, What::Bytes { .. })
+            | (What::Memory { .. }, What::Memory { .. })
+            | (What::Flushes { .. }, What::Flushes { .. })
+            | (What::Start(_), What::Start(_)) => true,
+            _ => false,
+        }
+}
+
+fn print_difference(difference: &Difference) {
+    println!("difference:");
+    for call in &difference.calls {
+        println!("    {call:?}");
+    }
+    match &difference.what {
+        What::Result { real, soft } => println!("  driver   {real:?}\n  software {soft:?}"),
+        What::Bytes { real, soft } => println!("  driver   {real:02x?}\n  software {soft:02x?}"),
+        What::Memory { address, real, soft } => {
+            println!("  at {address:#x}\n  driver   {real:02x?}\n  software {soft:02x?}");
+        }
+        What::Flushes { real, soft } => println!("  driver   {real:?}\n  software {soft:?}"),
+        What::Start(why) => println!("  cannot begin: {why}"),
+    }
+}

@@ -1,0 +1,177 @@
+//! The two kinds of witnesses: of the driver's trace beside the device's log, and of two devices' logs.
+
+use std::collections::{HashMap, HashSet};
+
+use gem_coherency::drm::soft::{Minor, Soft};
+use gem_coherency::kernel_trace::{Attribution, Kind, Seen, SeenFlush, TracedCall, Tracer, What};
+
+use super::call::Call;
+use super::flushes::{Flush, FlushKind, Log, Witness, merged};
+use super::target::Simulated;
+
+/// Two software devices, for the comparison of one with another.
+#[derive(Debug)]
+pub struct TwoLogs {
+    devices: [Soft; 2],
+    logs: [Log; 2],
+}
+
+impl TwoLogs {
+    pub fn new(one: &Simulated, other: &Simulated) -> Self {
+        let file = |side: &Simulated| side.device().open_again(Minor::Render);
+        Self { devices: [file(one), file(other)], logs: Default::default() }
+    }
+}
+
+impl Witness for TwoLogs {
+    fn begin(&mut self) {}
+
+    fn started(&mut self) {
+        for device in &self.devices {
+            device.take_kernel_flushes();
+        }
+    }
+
+    fn before(&mut self, _call: &Call) {}
+
+    fn after(&mut self) -> bool {
+        for (device, log) in self.devices.iter().zip(&mut self.logs) {
+            log.take(device);
+        }
+        false
+    }
+
+    fn finish(&mut self) -> Vec<(Vec<Flush>, Vec<Flush>)> {
+        let [one, other] = &mut self.logs;
+        one.finish().into_iter().zip(other.finish()).collect()
+    }
+}
+
+/// The driver's trace, if there is one, and a software device.
+#[derive(Debug)]
+pub struct Traced<'a> {
+    tracer: Option<&'a mut Tracer>,
+    device: Soft,
+    log: Log,
+}
+
+/// What stands in the trace before each call.
+const CALL: &str = "call";
+/// What stands there before the frame's own calls.
+const FRAME: &str = "frame";
+
+impl<'a> Traced<'a> {
+    pub fn new(tracer: Option<&'a mut Tracer>, soft: &Simulated) -> Self {
+        Self { tracer, device: soft.device().open_again(Minor::Render), log: Log::default() }
+    }
+
+    fn mark(&mut self, text: &str) {
+        if let Some(tracer) = &self.tracer {
+            tracer.mark(text).unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+}
+
+impl Witness for Traced<'_> {
+    fn begin(&mut self) {
+        if let Some(tracer) = &mut self.tracer {
+            tracer.take().unwrap_or_else(|error| panic!("{error}"));
+        }
+        self.mark(FRAME);
+    }
+
+    fn started(&mut self) {
+        self.device.take_kernel_flushes();
+    }
+
+    fn before(&mut self, _call: &Call) {
+        // What the frame did between sequences is not compared.
+        self.device.take_kernel_flushes();
+        self.mark(CALL);
+    }
+
+    fn after(&mut self) -> bool {
+        self.log.take(&self.device)
+    }
+
+    fn between(&mut self) {
+        self.mark(FRAME);
+    }
+
+    fn finish(&mut self) -> Vec<(Vec<Flush>, Vec<Flush>)> {
+        let soft = self.log.finish();
+        let Some(tracer) = &mut self.tracer else { return Vec::new() };
+        tracer.mark(FRAME).unwrap_or_else(|error| panic!("{error}"));
+        let seen = tracer.take().unwrap_or_else(|error| panic!("{error}"));
+        let real = calls(&seen);
+        assert_eq!(real.len(), soft.len(), "calls in the trace");
+        real.into_iter().zip(soft).collect()
+    }
+}
+
+/// The flushes of each call in a trace that begins before any object was created.
+fn calls(seen: &[Seen]) -> Vec<Vec<Flush>> {
+    let mut attribution = Attribution::new();
+    let mut numbers = Numbers::default();
+    let mut calls = Vec::new();
+    for one in seen {
+        attribution.feed(one);
+        if matches!(one.what, What::Mark(_)) {
+            calls.extend(attribution.calls().iter().filter_map(|call| numbers.flushes(call)));
+        }
+        numbers.note(&one.what);
+    }
+    calls
+}
+
+/// The numbers of objects, in the order in which they got their first name.
+#[derive(Debug, Default)]
+struct Numbers {
+    /// Objects without a name so far, by address.
+    fresh: HashSet<u64>,
+    named: HashMap<u64, u64>,
+    count: u64,
+}
+
+impl Numbers {
+    fn note(&mut self, what: &What) {
+        match what {
+            What::Created { object, .. } => {
+                self.fresh.insert(*object);
+                self.named.remove(object);
+            }
+            What::Named { object, .. } if self.fresh.remove(object) => {
+                self.count += 1;
+                self.named.insert(*object, self.count);
+            }
+            // What is freed gives its pages back some time later, in no call.
+            What::Destroyed { object } => {
+                self.named.remove(object);
+            }
+            _ => {}
+        }
+    }
+
+    fn flushes(&self, call: &TracedCall) -> Option<Vec<Flush>> {
+        if call.mark.as_deref() != Some(CALL) {
+            return None;
+        }
+        assert_eq!(call.lost, 0, "events of the trace are lost");
+        Some(merged(call.flushes.iter().filter_map(|flush| self.flush(flush)).collect()))
+    }
+
+    fn flush(&self, flush: &SeenFlush) -> Option<Flush> {
+        let object = match flush.object {
+            Some(object) => *self.named.get(&object)?,
+            None => 0,
+        };
+        Some(match flush.kind {
+            Kind::Whole { bytes } => {
+                let kind = if flush.asynchronous { FlushKind::WholeByWorker } else { FlushKind::Whole };
+                Flush { object, kind, bytes: bytes.unwrap_or(0) }
+            }
+            Kind::Range { bytes, .. } => Flush { object, kind: FlushKind::Range, bytes },
+            Kind::Wbinvd => Flush { object: 0, kind: FlushKind::Wbinvd, bytes: 0 },
+        })
+    }
+}
