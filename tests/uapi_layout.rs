@@ -27,6 +27,7 @@ const LATE: &[(&str, &str)] = &[
     ("I915_CONTEXT_PARAM_CONTEXT_IMAGE", "6.10"),
     ("DRM_CAP_ATOMIC_ASYNC_PAGE_FLIP", "6.8"),
     ("DRM_CLIENT_CAP_CURSOR_PLANE_HOTSPOT", "6.8"),
+    ("DRM_I915_QUERY_GUC_SUBMISSION_VERSION", "6.9"),
 ];
 
 /// One comparison: what is compared, the C expression, and the value it should have.

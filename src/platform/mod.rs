@@ -5,16 +5,20 @@
 //! a flush: that is [`crate::policy`].
 
 mod calls;
+mod engines;
 mod ids;
 mod machine;
 mod mocs;
 mod table;
+mod topology;
 
 pub use calls::{Call, Refusal};
+pub use engines::{CommandParser, Engine, EngineClass};
 pub use ids::DeviceId;
 pub use machine::{CapFact, CapSource, Disagreement, Fact, Facts, Machine};
 pub use mocs::mocs_class;
 pub use table::*;
+pub use topology::Topology;
 
 use std::fmt;
 

@@ -4,9 +4,46 @@
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
+use super::i915::i915_user_extension;
 use super::{requests, structs, values};
 
 structs! {
+    /// An address in an object that the kernel puts another object's address to.
+    drm_i915_gem_relocation_entry: 32 {
+        /// The other object's name, or its index with `I915_EXEC_HANDLE_LUT`.
+        target_handle @ 0: u32,
+        /// Added to the address; signed.
+        delta @ 4: u32,
+        /// Where to.
+        offset @ 8: u64,
+        /// The other object's address that is there already; back: that is there now.
+        presumed_offset @ 16: u64,
+        /// How the batch reads the other object: `I915_GEM_DOMAIN_*`.
+        read_domains @ 24: u32,
+        /// How it writes it, or 0.
+        write_domain @ 28: u32,
+    }
+
+    /// A syncobj of a submission.
+    drm_i915_gem_exec_fence: 8 {
+        /// Its name.
+        handle @ 0: u32,
+        /// `I915_EXEC_FENCE_WAIT`, `I915_EXEC_FENCE_SIGNAL`.
+        flags @ 4: u32,
+    }
+
+    /// The extension with points of timelines.
+    drm_i915_gem_execbuffer_ext_timeline_fences: 56 {
+        /// The head.
+        base @ 0: i915_user_extension,
+        /// How many there are.
+        fence_count @ 32: u64,
+        /// Address of as many [`drm_i915_gem_exec_fence`].
+        handles_ptr @ 40: u64,
+        /// Address of as many points.
+        values_ptr @ 48: u64,
+    }
+
     /// An object of a submission.
     drm_i915_gem_exec_object2: 56 {
         /// The object's name.
@@ -134,14 +171,49 @@ values! {
     I915_EXEC_DEFAULT: u64 = 0;
     /// The render engine.
     I915_EXEC_RENDER: u64 = 1;
+    /// A video engine.
+    I915_EXEC_BSD: u64 = 2;
     /// The copy engine.
     I915_EXEC_BLT: u64 = 3;
+    /// The video enhancement engine.
+    I915_EXEC_VEBOX: u64 = 4;
+    /// The bits that name the engine.
+    I915_EXEC_RING_MASK: u64 = 0x3f;
+    /// Where constants are: gone.
+    I915_EXEC_CONSTANTS_MASK: u64 = 3 << 6;
+    /// The offsets of the streamed output are reset: generation 7.
+    I915_EXEC_GEN7_SOL_RESET: u64 = 1 << 8;
+    /// The batch is privileged.
+    I915_EXEC_SECURE: u64 = 1 << 9;
+    /// Not looked at.
+    I915_EXEC_IS_PINNED: u64 = 1 << 10;
     /// Relocations whose target did not move are not looked at.
     I915_EXEC_NO_RELOC: u64 = 1 << 11;
     /// Relocations name objects by their index.
     I915_EXEC_HANDLE_LUT: u64 = 1 << 12;
+    /// Which of several video engines.
+    I915_EXEC_BSD_MASK: u64 = 3 << 13;
+    /// The resource streamer: gone.
+    I915_EXEC_RESOURCE_STREAMER: u64 = 1 << 15;
+    /// The batch waits for the fence in the lower half of `rsvd2`.
+    I915_EXEC_FENCE_IN: u64 = 1 << 16;
+    /// A fence comes back in the upper half of `rsvd2`.
+    I915_EXEC_FENCE_OUT: u64 = 1 << 17;
     /// The batch is the first object.
     I915_EXEC_BATCH_FIRST: u64 = 1 << 18;
+    /// There are syncobjs at `cliprects_ptr`.
+    I915_EXEC_FENCE_ARRAY: u64 = 1 << 19;
+    /// The batch waits until the fence in the lower half of `rsvd2` is submitted.
+    I915_EXEC_FENCE_SUBMIT: u64 = 1 << 20;
+    /// There are extensions at `cliprects_ptr`.
+    I915_EXEC_USE_EXTENSIONS: u64 = 1 << 21;
+
+    /// The batch waits for the syncobj.
+    I915_EXEC_FENCE_WAIT: u32 = 1 << 0;
+    /// The syncobj gets the batch's fence.
+    I915_EXEC_FENCE_SIGNAL: u32 = 1 << 1;
+    /// The extension [`drm_i915_gem_execbuffer_ext_timeline_fences`].
+    DRM_I915_GEM_EXECBUFFER_EXT_TIMELINE_FENCES: u32 = 0;
 
     /// Memory that the CPU shares.
     I915_MEMORY_CLASS_SYSTEM: u16 = 0;
@@ -152,6 +224,8 @@ values! {
 }
 
 requests! {
+    /// Waits until the GPU is at most 20 ms behind the file.
+    DRM_IOCTL_I915_GEM_THROTTLE = IO(b'd', 0x58, ()) == 0x0000_6458;
     /// Submits a batch.
     DRM_IOCTL_I915_GEM_EXECBUFFER2 = IOW(b'd', 0x69, drm_i915_gem_execbuffer2) == 0x4040_6469;
     /// Submits a batch, and gets a fence back.

@@ -15,6 +15,7 @@ pub mod i915;
 pub mod i915_context;
 pub mod i915_exec;
 pub mod i915_facts;
+pub mod i915_query;
 
 use std::marker::PhantomData;
 
@@ -184,6 +185,12 @@ pub const HEADERS: &[Header] = &[
         layouts: i915_facts::LAYOUTS,
         ioctls: i915_facts::IOCTLS,
         constants: i915_facts::CONSTANTS,
+    },
+    Header {
+        name: "drm/i915_drm.h",
+        layouts: i915_query::LAYOUTS,
+        ioctls: i915_query::IOCTLS,
+        constants: i915_query::CONSTANTS,
     },
     Header {
         name: "linux/dma-buf.h",

@@ -3,7 +3,6 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use nix::errno::Errno;
 
@@ -18,25 +17,20 @@ use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param, Retained,
 };
 use crate::error::Result;
-use crate::platform::{Call, Caps};
+use crate::platform::{Call, Caps, EngineClass};
 use crate::policy::kernel::{Backing, Creation, Event, Snapshot};
 use crate::uapi::drm::{
     DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_IOCTL_VERSION,
 };
 use crate::uapi::i915::{
-    DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT,
-    DRM_IOCTL_I915_GEM_MADVISE, DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET,
-    DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE, DRM_IOCTL_I915_GEM_WAIT,
+    DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, DRM_IOCTL_I915_GEM_MADVISE,
+    DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET, DRM_IOCTL_I915_GEM_PREAD,
+    DRM_IOCTL_I915_GEM_PWRITE, drm_i915_gem_wait,
 };
-use crate::uapi::i915_exec::{DRM_IOCTL_I915_GEM_EXECBUFFER2, DRM_IOCTL_I915_QUERY};
+use crate::uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2;
 use crate::uapi::i915_facts::DRM_IOCTL_I915_GETPARAM;
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
-
-/// What GEM_BUSY says of an object that the render engine writes (`busy_check_writer`).
-const BUSY_WRITE: u32 = 0x1_0001;
-/// What it says of one that the render engine reads (`busy_check_reader`).
-const BUSY_READ: u32 = 0x1_0000;
 
 impl Soft {
     /// Refuses what the platform refuses whatever the arguments.
@@ -117,8 +111,7 @@ impl Drm for Soft {
     }
 
     fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
-        self.system.enter(DRM_IOCTL_I915_QUERY.name, Needs::Nothing)?;
-        Ok(facts::memory_regions(self.system.machine))
+        self.memory_regions_query()
     }
 
     fn create(&self, size_bytes: u64) -> Result<Created> {
@@ -252,22 +245,11 @@ impl Drm for Soft {
     }
 
     fn busy(&self, handle: Handle) -> Result<Busy> {
-        let request = DRM_IOCTL_I915_GEM_BUSY.name;
-        self.system.enter(request, Needs::Nothing)?;
-        let used = self.lookup(request, handle)?.state().used;
-        Ok(Busy(match self.system.gpu.busy(used) {
-            None => 0,
-            Some(Access::Read) => BUSY_READ,
-            Some(Access::Write) => BUSY_WRITE,
-        }))
+        self.busy_ioctl(handle.get()).map(Busy)
     }
 
     fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()> {
-        let request = DRM_IOCTL_I915_GEM_WAIT.name;
-        self.system.enter(request, Needs::Nothing)?;
-        let used = self.lookup(request, handle)?.state().used;
-        let timeout = u64::try_from(timeout_ns).ok().map(Duration::from_nanos);
-        if self.system.gpu.wait(used, timeout) { Ok(()) } else { refuse(request, Errno::ETIME) }
+        self.wait_ioctl(&mut drm_i915_gem_wait { bo_handle: handle.get(), flags: 0, timeout_ns })
     }
 
     fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained> {
@@ -330,6 +312,9 @@ impl Drm for Soft {
             .iter()
             .map(|one| Ok((self.lookup(request, one.handle)?, one.access)))
             .collect::<Result<Vec<_>>>()?;
+        if self.system.faults.is_wedged() {
+            return refuse(request, Errno::EIO);
+        }
         for (object, _) in &objects {
             if object.size() > limits::address_space_bytes(self.system.machine) {
                 return refuse(request, Errno::E2BIG);
@@ -339,7 +324,7 @@ impl Drm for Soft {
         for (object, access) in objects.iter().rev() {
             let mut state = object.state();
             object.happen(&mut state, request, Event::Exec(*access))?;
-            object.submitted(&mut state, *access)?;
+            object.submitted(&mut state, EngineClass::Render, *access)?;
         }
         Ok(())
     }

@@ -81,6 +81,11 @@ impl Faults {
         self.state().restarts
     }
 
+    /// Whether the GPU is wedged for good (`intel_gt_terminally_wedged`).
+    pub(super) fn is_wedged(&self) -> bool {
+        self.state().wedged
+    }
+
     /// Whether the GPU goes astray in the object that it is given now.
     pub(super) fn take_stray(&self) -> bool {
         std::mem::take(&mut self.state().stray)
@@ -108,8 +113,6 @@ impl Faults {
         }
         if state.unplugged {
             failed = Some(Errno::ENODEV);
-        } else if state.wedged && needs == Needs::Gpu {
-            failed = Some(Errno::EIO);
         }
         match failed {
             Some(errno) => Err(Error::Ioctl { request, errno }),
@@ -161,10 +164,10 @@ mod tests {
     fn unplugged_and_wedged_last() {
         let faults = Faults::default();
         let enter = |needs| faults.enter("request", needs).map_err(|error| error.errno());
+        assert!(!faults.is_wedged());
         faults.inject(Fault::Wedged, 0);
         assert_eq!(enter(Needs::Memory), Ok(Entry::Clear));
-        assert_eq!(enter(Needs::Gpu), Err(Errno::EIO));
-        assert_eq!(enter(Needs::Gpu), Err(Errno::EIO));
+        assert!(faults.is_wedged());
         faults.inject(Fault::Unplugged, 0);
         assert_eq!(enter(Needs::Nothing), Err(Errno::ENODEV));
         assert_eq!(enter(Needs::Gpu), Err(Errno::ENODEV));

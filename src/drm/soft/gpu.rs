@@ -3,6 +3,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use crate::platform::EngineClass;
 use crate::vocabulary::Access;
 
 /// What the GPU does with an object since it was submitted.
@@ -10,8 +11,18 @@ use crate::vocabulary::Access;
 pub(super) struct Use {
     /// During which stall the object was submitted.
     stall: u64,
-    /// Whether it writes.
-    access: Access,
+    /// Which engines use it how, as GEM_BUSY says it.
+    busy: u32,
+}
+
+/// What GEM_BUSY says of one use (`__busy_read_flag`, `__busy_write_id`); several are ORed.
+fn flags(class: EngineClass, access: Access) -> u32 {
+    let class = u32::from(class.number());
+    let reads = 0x1_0000 << class;
+    match access {
+        Access::Read => reads,
+        Access::Write => reads | (class + 1),
+    }
 }
 
 #[derive(Debug, Default)]
@@ -39,20 +50,20 @@ impl Gpu {
         self.resumed.notify_all();
     }
 
-    /// What an object is used for that is submitted now; `None` if the GPU is done at once.
+    /// What an object is used for that is submitted now to an engine of `class`; `None` if the GPU is
+    /// done at once.
     ///
-    /// A write that was submitted before stays one.
-    pub(super) fn submit(&self, before: Option<Use>, access: Access) -> Option<Use> {
+    /// What was submitted before goes on.
+    pub(super) fn submit(&self, before: Option<Use>, class: EngineClass, access: Access) -> Option<Use> {
         let state = self.state();
-        let writes = before.is_some_and(|one| one.access == Access::Write && one.stall == state.stalls);
-        let access = if writes { Access::Write } else { access };
-        state.stalled.then_some(Use { stall: state.stalls, access })
+        let before = before.filter(|one| one.stall == state.stalls).map_or(0, |one| one.busy);
+        state.stalled.then_some(Use { stall: state.stalls, busy: before | flags(class, access) })
     }
 
-    /// How the GPU uses the object now, if it does.
-    pub(super) fn busy(&self, used: Option<Use>) -> Option<Access> {
+    /// What GEM_BUSY says of the object: 0 if the GPU is done with it.
+    pub(super) fn busy(&self, used: Option<Use>) -> u32 {
         let state = self.state();
-        used.filter(|used| is_running(&state, *used)).map(|used| used.access)
+        used.filter(|used| is_running(&state, *used)).map_or(0, |used| used.busy)
     }
 
     /// Waits until the GPU is done; for ever without a timeout.
@@ -79,4 +90,24 @@ impl Gpu {
 
 fn is_running(state: &State, used: Use) -> bool {
     state.stalled && state.stalls == used.stall
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn busy_names_the_writer_and_every_reader_until_the_gpu_goes_on() {
+        let gpu = Gpu::default();
+        gpu.stall(true);
+        let used = gpu.submit(None, EngineClass::Render, Access::Read);
+        assert_eq!(gpu.busy(used), 0x1_0000);
+        let used = gpu.submit(used, EngineClass::Copy, Access::Write);
+        assert_eq!(gpu.busy(used), 0x3_0002);
+        gpu.stall(false);
+        assert_eq!(gpu.busy(used), 0);
+        gpu.stall(true);
+        let again = gpu.submit(used, EngineClass::Video, Access::Read);
+        assert_eq!(gpu.busy(again), 0x4_0000, "the first stall is over");
+    }
 }

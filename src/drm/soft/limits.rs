@@ -1,7 +1,10 @@
 //! How large things can be.
 
+use std::sync::{Arc, Mutex};
+
 use nix::errno::Errno;
 
+use super::space::Space;
 use crate::platform::{Caps, Machine, Ppgtt};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::KernelVersion;
@@ -31,11 +34,20 @@ pub(super) fn too_big(machine: Machine, size: u64) -> Option<Errno> {
     (discrete && size > SYSTEM_BYTES).then_some(Errno::ENXIO)
 }
 
-/// Bytes of the GPU's address space: an object that is larger cannot be bound (`i915_vma_insert`).
+/// An address space of the GPU with nothing in it; the kernel keeps for itself the first page of one
+/// that it shares with contexts.
+pub(super) fn address_space(machine: Machine) -> Arc<Mutex<Space>> {
+    let total = address_space_bytes(machine);
+    let first = if machine.has_full_ppgtt() { 0 } else { PAGE_BYTES };
+    Arc::new(Mutex::new(Space::new(total, first..total)))
+}
+
+/// Bytes of the GPU's address space: an object that is larger cannot be bound (`vma_create`).
 pub(super) fn address_space_bytes(machine: Machine) -> u64 {
-    match machine.platform.ppgtt {
-        Ppgtt::Full { bits } | Ppgtt::Aliasing { bits } => 1 << bits,
-        // The GGTT itself, of which the oldest have less.
-        Ppgtt::None => 1 << 31,
+    match (machine.platform.ppgtt, machine.platform.graphics.major) {
+        (Ppgtt::Full { bits } | Ppgtt::Aliasing { bits }, _) => 1 << bits,
+        // The GGTT itself, as large as the aperture is on the emulated devices.
+        (Ppgtt::None, ..4) => 256 << 20,
+        (Ppgtt::None, _) => 512 << 20,
     }
 }

@@ -28,6 +28,7 @@
 
 mod adversary;
 mod agents;
+mod context;
 mod device;
 mod facts;
 mod faults;
@@ -41,6 +42,7 @@ mod prime;
 mod process;
 mod raw;
 mod requests;
+mod space;
 mod spec;
 mod store;
 mod system;
@@ -59,6 +61,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::error::Result;
 use crate::platform::Machine;
 use handles::Handles;
+use space::Space;
 use spec::Spec;
 use system::System;
 
@@ -72,6 +75,8 @@ pub struct Soft {
     minor: Minor,
     /// Whether the file is the primary node's master.
     master: bool,
+    /// The address space of the file's first context, where contexts have their own.
+    default_space: Arc<Mutex<Space>>,
 }
 
 /// A node of the device (`enum drm_minor_type`).
@@ -97,9 +102,11 @@ impl Soft {
     pub fn open(name: &str) -> Result<Self> {
         let spec = Spec::parse(name)?;
         tracing::debug!(name, kernel = %spec.machine.kernel, "open");
+        let system = Arc::new(System::new(&spec));
         Ok(Self {
             name: name.to_owned(),
-            system: Arc::new(System::new(&spec)),
+            default_space: limits::address_space(system.machine),
+            system,
             handles: Mutex::default(),
             mappings: Arc::default(),
             minor: Minor::Primary,
@@ -120,6 +127,7 @@ impl Soft {
             mappings: Arc::default(),
             minor,
             master,
+            default_space: limits::address_space(self.system.machine),
         }
     }
 

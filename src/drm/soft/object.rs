@@ -12,6 +12,7 @@ use crate::cacheops::LineOp;
 use crate::drm::Advice;
 use crate::error::{Error, Result};
 use crate::hierarchy::Route;
+use crate::platform::EngineClass;
 use crate::policy::Rule;
 use crate::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot, Step};
 use crate::units::{ByteRange, PAGE_BYTES};
@@ -83,6 +84,11 @@ impl Object {
         let state =
             State { snapshot, advice: Advice::WillNeed, purged: false, used: None, name: None, bound: false };
         Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state) }
+    }
+
+    /// Its number in the machine, which no other object ever has.
+    pub(super) fn id(&self) -> u64 {
+        self.id
     }
 
     /// Bytes, whole pages.
@@ -274,9 +280,9 @@ impl Object {
         Error::OnScreen { handle: state.name.map_or(0, Handle::get), from, to }
     }
 
-    /// Notes that the GPU was given the object.
-    pub(super) fn submitted(&self, state: &mut State, access: Access) -> Result<()> {
-        state.used = self.system.gpu.submit(state.used, access);
+    /// Notes that an engine of `class` was given the object.
+    pub(super) fn submitted(&self, state: &mut State, class: EngineClass, access: Access) -> Result<()> {
+        state.used = self.system.gpu.submit(state.used, class, access);
         if !self.system.faults.take_stray() {
             return Ok(());
         }

@@ -7,16 +7,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use super::adversary::Adversary;
 use super::faults::{Entry, Faults, Needs};
 use super::gpu::Gpu;
-use super::limits::SYSTEM_BYTES;
+use super::limits::{self, SYSTEM_BYTES};
 use super::log::{KernelFlush, Log};
 use super::object::Object;
+use super::space::Space;
 use super::spec::Spec;
 use super::store::Terms;
 use crate::error::Result;
 use crate::hierarchy::Hardware;
 use crate::platform::Machine;
 use crate::policy::Rule;
-use crate::policy::kernel::{Action, KernelRules};
+use crate::policy::kernel::{Action, Backing, KernelRules};
 use crate::vocabulary::CacheLevel;
 
 /// The machine that a software device is in, and its kernel.
@@ -40,6 +41,8 @@ pub(super) struct System {
     coherent: bool,
     /// The PCI id.
     pub(super) id: u16,
+    /// The address space of all contexts, where they have none of their own.
+    pub(super) global_space: Arc<Mutex<Space>>,
     objects: Mutex<Objects>,
 }
 
@@ -67,6 +70,7 @@ impl System {
             in_use: AtomicU64::new(0),
             coherent: spec.coherent,
             id: spec.id,
+            global_space: limits::address_space(spec.machine),
             seed: spec.adversary.then_some(spec.seed),
             objects: Mutex::default(),
         }
@@ -130,6 +134,15 @@ impl System {
     pub(super) fn give_memory(&self, bytes: u64) {
         // Relaxed: as in `take_memory`.
         self.in_use.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    /// Bytes of local memory that objects have.
+    pub(super) fn local_bytes_in_use(&self) -> u64 {
+        let bytes = |object: Arc<Object>| {
+            let snapshot = object.state().snapshot;
+            if snapshot.backing == Backing::Local && snapshot.pages { object.size() } else { 0 }
+        };
+        self.all().into_iter().map(bytes).sum()
     }
 
     /// Takes the contents of every object that is marked as not needed.

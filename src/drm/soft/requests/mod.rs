@@ -6,7 +6,9 @@
 
 mod caching;
 mod domain;
+mod query;
 mod table;
+mod wait;
 
 use std::os::fd::OwnedFd;
 
