@@ -10,12 +10,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use gem_coherency::drm::node::Node;
-use gem_coherency::drm::{Advice, Drm, ExecObject, Mapping, Param};
+use gem_coherency::drm::{Advice, Created, Drm, ExecObject, Mapping, Param};
 use gem_coherency::kernel_trace::{Attribution, Kind, Toucher, Tracer};
 use gem_coherency::platform::{Call, Caps, Facts, Machine};
-use gem_coherency::policy::kernel::{Action, Creation, Event, KernelRules, Snapshot, step};
-use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
+use gem_coherency::policy::kernel::{Action, Creation, Event, KernelRules, Refusal, Snapshot, Step, step};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, MmapMode};
+use nix::errno::Errno;
 
+use super::display::Scanout;
 use super::{Bench, Skip, Test, test};
 
 pub(super) const TESTS: &[Test] = &[test!(the_kernel_flushes_when_the_rules_say_and_only_then)];
@@ -23,8 +25,10 @@ pub(super) const TESTS: &[Test] = &[test!(the_kernel_flushes_when_the_rules_say_
 /// What the trace showed of one object during one call.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Flushes {
-    /// `drm_clflush_sg` of the object's pages.
+    /// `drm_clflush_sg` of the object's pages, before the call went on.
     whole: usize,
+    /// The same, by a worker.
+    queued: usize,
     /// Whether there was a `drm_clflush_virt_range`.
     ranges: bool,
     /// `wbinvd_on_all_cpus`.
@@ -32,17 +36,31 @@ struct Flushes {
 }
 
 /// One object, driven on the device and by the rules alike.
-struct Subject<'a> {
+pub(super) struct Subject<'a> {
     node: &'a Node,
     tracer: &'a RefCell<Tracer>,
     attribution: Attribution,
     handle: Handle,
     /// The kernel's address of the object.
     object: u64,
+    size_bytes: u64,
     /// Whether the device decides how objects are mapped.
     discrete: bool,
     mapping: Option<Mapping>,
     dma_buf: Option<OwnedFd>,
+    scanout: Option<Scanout<'a>>,
+}
+
+/// One call: what the rules say, and what happened.
+#[derive(Debug)]
+pub(super) struct Done {
+    before: Snapshot,
+    event: Event,
+    expected: Result<Step, Refusal>,
+    result: Result<(), Errno>,
+    /// GET_CACHING after the call; `None` where there is no such request.
+    caching: Option<CachingMode>,
+    seen: Flushes,
 }
 
 /// How many bytes PREAD and PWRITE copy: parts of lines, or three whole ones.
@@ -53,23 +71,34 @@ const SIZE: u64 = 3 * 4096;
 
 impl<'a> Subject<'a> {
     fn new(node: &'a Node, tracer: &'a RefCell<Tracer>, discrete: bool) -> Self {
+        Self::made(node, tracer, discrete, || (node.create(SIZE).unwrap(), None))
+    }
+
+    /// The object that `make` makes, and the way to the screen that it has.
+    pub(super) fn made(
+        node: &'a Node,
+        tracer: &'a RefCell<Tracer>,
+        discrete: bool,
+        make: impl FnOnce() -> (Created, Option<Scanout<'a>>),
+    ) -> Self {
         let mut attribution = Attribution::new();
         tracer.borrow_mut().take().unwrap();
-        let handle = node.create(SIZE).unwrap().handle;
+        let (Created { handle, size_bytes }, scanout) = make();
         tracer.borrow_mut().take().unwrap().iter().for_each(|seen| attribution.feed(seen));
         let created = attribution.finish();
         let &[object] = &created[0].named[..] else { panic!("one object is named: {created:?}") };
-        Self { node, tracer, attribution, handle, object, discrete, mapping: None, dma_buf: None }
+        let (mapping, dma_buf) = (None, None);
+        Self { node, tracer, attribution, handle, object, size_bytes, discrete, mapping, dma_buf, scanout }
     }
 
     /// Does the call that stands for `event`; `None` if there is none here.
-    fn perform(&mut self, event: Event, has_pages: bool) -> Option<Result<(), nix::errno::Errno>> {
+    fn perform(&mut self, event: Event, state: &Snapshot) -> Option<Result<(), Errno>> {
         let (node, handle) = (self.node, self.handle);
         let domains = |access, domain| match access {
             Access::Read => node.set_domain(handle, domain, Domains::empty()),
             Access::Write => node.set_domain(handle, domain, domain),
         };
-        if has_no_call(event, has_pages) {
+        if has_no_call(event, state, self.scanout.as_ref()) {
             return None;
         }
         let mut bytes = [0; WHOLE];
@@ -104,18 +133,24 @@ impl<'a> Subject<'a> {
                 drop_pages();
                 purgeable.map(drop)
             }
-            Event::Acquire
-            | Event::Pwrite { .. }
-            | Event::AddFramebuffer
+            Event::AddFramebuffer
             | Event::RemoveFramebuffer
             | Event::PinDisplay
             | Event::UnpinDisplay
-            | Event::DirtyFb
+            | Event::DirtyFb => self.scanout.as_mut()?.perform(event),
+            Event::Acquire
+            | Event::Pwrite { .. }
             | Event::Suspend
             | Event::Hibernate
             | Event::Resume { .. } => unreachable!("{event} has no call"),
         };
         Some(result.map_err(|error| error.errno()))
+    }
+
+    pub(super) fn close(mut self) {
+        self.mapping = None;
+        self.scanout = None;
+        self.node.close(self.handle).unwrap();
     }
 
     /// A dma-buf of the object.
@@ -138,8 +173,8 @@ impl<'a> Subject<'a> {
                 for flush in call.flushes.iter().filter(|flush| flush.object == Some(self.object)) {
                     match flush.kind {
                         Kind::Whole { bytes } => {
-                            assert_eq!(bytes, Some(SIZE), "the object's size");
-                            flushes.whole += 1;
+                            assert_eq!(bytes, Some(self.size_bytes), "the object's size");
+                            *if flush.asynchronous { &mut flushes.queued } else { &mut flushes.whole } += 1;
                         }
                         Kind::Range { toucher: Toucher::Transfer, .. } => flushes.ranges = true,
                         Kind::Range { toucher, .. } => panic!("{toucher:?}"),
@@ -153,17 +188,15 @@ impl<'a> Subject<'a> {
 }
 
 /// Whether nothing here makes `event` happen; without pages nothing is released, and the advice that
-/// makes the kernel release them would purge the object.
-fn has_no_call(event: Event, has_pages: bool) -> bool {
+/// makes the kernel release them would purge the object. What is shown keeps its pages.
+fn has_no_call(event: Event, state: &Snapshot, scanout: Option<&Scanout<'_>>) -> bool {
     match event {
-        Event::Release => !has_pages,
+        Event::Release => !state.pages || state.pinned,
+        Event::AddFramebuffer => scanout.is_none() || state.framebuffer,
+        Event::RemoveFramebuffer | Event::PinDisplay | Event::DirtyFb => !state.framebuffer,
+        Event::UnpinDisplay => !state.pinned,
         Event::Acquire
         | Event::Pwrite { awake: false, .. }
-        | Event::AddFramebuffer
-        | Event::RemoveFramebuffer
-        | Event::PinDisplay
-        | Event::UnpinDisplay
-        | Event::DirtyFb
         | Event::Suspend
         | Event::Hibernate
         | Event::Resume { .. } => true,
@@ -198,7 +231,8 @@ fn predicted(actions: impl Iterator<Item = Action>) -> Flushes {
     let mut flushes = Flushes::default();
     for action in actions {
         match action {
-            Action::FlushSync | Action::FlushAsync => flushes.whole += 1,
+            Action::FlushSync => flushes.whole += 1,
+            Action::FlushAsync => flushes.queued += 1,
             Action::FlushBefore | Action::FlushAfter => flushes.ranges = true,
             Action::Wbinvd => flushes.wbinvd += 1,
             Action::Barrier | Action::WriteBarrier | Action::FlushGgtt | Action::FlushChipset => {}
@@ -207,15 +241,27 @@ fn predicted(actions: impl Iterator<Item = Action>) -> Flushes {
     flushes
 }
 
+/// The events that the platform has a call for.
+pub(super) fn possible(machine: &Machine) -> Vec<Event> {
+    let copies = machine.refusal(Call::PreadPwrite).is_none();
+    let is_copy = |event: &Event| matches!(event, Event::Pread | Event::Pwrite { .. });
+    Event::ALL.iter().copied().filter(|event| copies || !is_copy(event)).collect()
+}
+
+/// What random events start from.
+pub(super) fn seed() -> u64 {
+    std::env::var("GEM_COHERENCY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(42)
+}
+
 /// A small generator of pseudo-random numbers (xorshift).
-fn next(state: &mut u64) -> u64 {
+pub(super) fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
     *state
 }
 
-fn machine(node: &Node) -> Machine {
+pub(super) fn machine(node: &Node) -> Machine {
     let fact = |param| node.param(param).ok();
     let facts = Facts {
         chipset_id: fact(Param::ChipsetId).unwrap() as u16,
@@ -224,6 +270,77 @@ fn machine(node: &Node) -> Machine {
         coherent_ggtt: fact(Param::MmapGttCoherent).map(|value| value != 0),
     };
     Machine::from_facts(&facts, node.kernel()).unwrap().0
+}
+
+/// Does what `events` say, as far as it can be done, and compares: the calls that were made.
+pub(super) fn drive(
+    subject: &mut Subject<'_>,
+    machine: &Machine,
+    rules: &KernelRules,
+    events: impl IntoIterator<Item = Event>,
+) -> Vec<Done> {
+    let mut state = Snapshot::created(machine.caps, rules, Creation::User).unwrap();
+    let mut done = Vec::new();
+    for event in events {
+        let expected = step(machine.caps, rules, state, event);
+        // A call that does not return is not made.
+        if expected.is_err_and(|refusal| refusal.errno.is_none()) {
+            continue;
+        }
+        let Some(result) = subject.perform(event, &state) else { continue };
+        let caching = subject.node.caching(subject.handle).ok();
+        done.push(Done { before: state, event, expected, result, caching, seen: Flushes::default() });
+        let Ok(step) = expected else { continue };
+        if step.effects.actions().any(|action| action == Action::FlushAsync) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        state = step.next;
+        if event == Event::Release {
+            break;
+        }
+    }
+    let seen = subject.flushes();
+    assert_eq!(seen.len(), done.len(), "calls in the trace");
+    for (call, seen) in done.iter_mut().zip(seen) {
+        call.seen = seen;
+    }
+    done
+}
+
+impl Done {
+    /// Whether the rules say what happened.
+    fn agrees(&self) -> bool {
+        match self.expected {
+            Ok(step) => {
+                let mode = match step.next.level {
+                    CacheLevel::None => CachingMode::None,
+                    CacheLevel::Llc | CacheLevel::L3Llc => CachingMode::Cached,
+                    CacheLevel::Wt => CachingMode::Display,
+                };
+                self.result.is_ok()
+                    && predicted(step.effects.actions()) == self.seen
+                    && self.caching.is_none_or(|caching| caching == mode)
+            }
+            Err(refusal) => self.result.err() == refusal.errno && self.seen == Flushes::default(),
+        }
+    }
+
+    /// Whether other rules would say something else.
+    pub(super) fn refutes(&self, machine: &Machine, other: &KernelRules) -> bool {
+        step(machine.caps, other, self.before, self.event)
+            .is_ok_and(|step| predicted(step.effects.actions()) != self.seen && self.result.is_ok())
+    }
+
+    pub(super) fn flushes(&self) -> usize {
+        self.seen.whole + self.seen.queued + self.seen.wbinvd + usize::from(self.seen.ranges)
+    }
+}
+
+/// The first call that the rules do not say, with what led to it.
+pub(super) fn difference(done: &[Done]) -> Option<String> {
+    let index = done.iter().position(|call| !call.agrees())?;
+    let history: Vec<_> = done[..=index].iter().map(|call| call.event.name()).collect();
+    Some(format!("{history:?}\n  {:?}", done[index]))
 }
 
 fn the_kernel_flushes_when_the_rules_say_and_only_then(bench: &Bench) -> Skip {
@@ -236,63 +353,25 @@ fn the_kernel_flushes_when_the_rules_say_and_only_then(bench: &Bench) -> Skip {
     let machine = machine(&node);
     let rules = KernelRules::of(node.kernel()).unwrap();
     let discrete = machine.caps.contains(Caps::DISCRETE);
-    let events: Vec<_> = Event::ALL
-        .iter()
-        .copied()
-        .filter(|event| {
-            !matches!(event, Event::Pread | Event::Pwrite { .. })
-                || machine.refusal(Call::PreadPwrite).is_none()
-        })
-        .collect();
-    let mut seed =
-        std::env::var("GEM_COHERENCY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(42_u64);
+    let events = possible(&machine);
+    let mut seed = seed();
     // The first submission brings in objects of the kernel's own.
-    let warm = Subject::new(&node, &trace, discrete).perform(Event::Exec(Access::Read), false);
-    assert_eq!(warm, Some(Ok(())), "a first submission");
+    let mut warm = Subject::new(&node, &trace, discrete);
+    let done = drive(&mut warm, &machine, &rules, [Event::Exec(Access::Read)]);
+    assert_eq!(done[0].result, Ok(()), "a first submission");
     let (mut calls, mut flushed, mut differences) = (0, 0, Vec::new());
     // The negative twin: rules without the acquire flush must be caught where it exists.
     let old = KernelRules { bypass_acquire_flush: false, ..rules };
     let mut missed_by_old = 0;
     for _ in 0..100 {
         let mut subject = Subject::new(&node, &trace, discrete);
-        let mut state = Snapshot::created(machine.caps, &rules, Creation::User).unwrap();
-        let mut done = Vec::new();
-        for _ in 0..30 {
-            let event = events[(next(&mut seed) % events.len() as u64) as usize];
-            let Some(result) = subject.perform(event, state.pages) else { continue };
-            let expected = step(machine.caps, &rules, state, event);
-            done.push((state, event, expected, result));
-            let Ok(step) = expected else { continue };
-            if step.effects.actions().any(|action| action == Action::FlushAsync) {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            state = step.next;
-            if event == Event::Release {
-                break;
-            }
-        }
-        let seen = subject.flushes();
-        assert_eq!(seen.len(), done.len(), "calls in the trace");
+        let random = (0..30).map(|_| events[(next(&mut seed) % events.len() as u64) as usize]);
+        let done = drive(&mut subject, &machine, &rules, random);
         calls += done.len();
-        for (index, ((state, event, expected, result), seen)) in done.iter().zip(seen).enumerate() {
-            flushed += seen.whole + seen.wbinvd + usize::from(seen.ranges);
-            if let Ok(step) = step(machine.caps, &old, *state, *event) {
-                missed_by_old += usize::from(predicted(step.effects.actions()) != seen && result.is_ok());
-            }
-            let agree = match expected {
-                Ok(step) => result.is_ok() && predicted(step.effects.actions()) == seen,
-                Err(refusal) => result.err() == refusal.errno && seen == Flushes::default(),
-            };
-            if !agree {
-                let history: Vec<_> = done[..=index].iter().map(|(_, event, _, _)| event.name()).collect();
-                differences.push(format!(
-                    "{history:?}\n  in {state:?}\n  expected {expected:?}\n  seen {seen:?}, {result:?}"
-                ));
-                break;
-            }
-        }
-        subject.mapping = None;
-        node.close(subject.handle).unwrap();
+        flushed += done.iter().map(Done::flushes).sum::<usize>();
+        missed_by_old += done.iter().filter(|call| call.refutes(&machine, &old)).count();
+        differences.extend(difference(&done));
+        subject.close();
     }
     println!(
         "{} under {}: {calls} calls, {flushed} flushes, {} differences",

@@ -1,11 +1,13 @@
 //! What an open i915 file answers, on the real driver.
 //!
 //! Runs on the first i915 node of /dev/dri, or on the one that `--device PATH` names; without one
-//! every test is skipped, and that is printed and counted. `--destructive` adds the tests that
-//! wedge the GPU and unplug the device, for virtual machines. Other words select tests by name.
+//! every test is skipped, and that is printed and counted. `--destructive` adds the tests that take
+//! over the display, wedge the GPU and unplug the device, for virtual machines. Other words select
+//! tests by name.
 
 mod access;
 mod device;
+mod display;
 mod flushes;
 mod objects;
 mod platforms;
@@ -79,10 +81,11 @@ fn main() -> ExitCode {
         }
     }
     // Those of `device` that harm it leave nothing to test: they come last of all.
-    let mut tests: Vec<&Test> = [reuse::TESTS, device::TESTS, objects::TESTS, access::TESTS, flushes::TESTS]
-        .into_iter()
-        .flatten()
-        .collect();
+    let mut tests: Vec<&Test> =
+        [reuse::TESTS, display::TESTS, device::TESTS, objects::TESTS, access::TESTS, flushes::TESTS]
+            .into_iter()
+            .flatten()
+            .collect();
     tests.sort_by_key(|test| test.harms);
     let found = find();
     let path = match device.map_or_else(|| found.first().map(Path::to_owned), Ok) {

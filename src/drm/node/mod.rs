@@ -4,13 +4,15 @@
 //! [`Node`] then answers [`Drm`]'s requests with the kernel's own, one ioctl per method.
 //!
 //! # Safety
-//! The requests are made in `request`, `facts`, `objects`, `access` and `submit` below this module.
+//! The requests are made in `request`, `facts`, `objects`, `access`, `submit` and `display` below this
+//! module.
 //! A request's struct has the size its code carries (`uapi` asserts both), its fields are integers,
 //! and every address in it is that of memory borrowed for the call. Files and mappings that the
 //! kernel returns are owned at once.
 #![allow(unsafe_code)]
 
 mod access;
+pub mod display;
 mod facts;
 mod objects;
 mod open;

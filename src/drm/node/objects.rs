@@ -29,7 +29,7 @@ use crate::vocabulary::{Access, CachingMode, Handle};
 ///
 /// # Errors
 /// EBADMSG for 0, which no driver returns.
-fn named(request: &'static str, raw: u32) -> Result<Handle> {
+pub(super) fn named(request: &'static str, raw: u32) -> Result<Handle> {
     Handle::new(raw).ok_or(Error::Ioctl { request, errno: Errno::EBADMSG })
 }
 

@@ -1,0 +1,286 @@
+//! What the kernel does for scanout, against the rules: framebuffers, mode sets, flips, cursors.
+//!
+//! Takes over the display: for the virtual machines of `ci/i915-vm`, with `--display`. Without a
+//! display, or without an HDMI connector, every test is skipped.
+
+use std::cell::{Cell, RefCell};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
+
+use gem_coherency::Result;
+use gem_coherency::drm::node::Node;
+use gem_coherency::drm::node::display::{Connector, Crtc, Framebuffer, Mode, Picture};
+use gem_coherency::drm::{Created, Drm};
+use gem_coherency::kernel_trace::Tracer;
+use gem_coherency::platform::Machine;
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::{Event, KernelRules};
+use gem_coherency::vocabulary::{Access, CachingMode};
+
+use super::flushes::{Done, Subject, difference, drive, machine, next, possible, seed};
+use super::{Bench, Skip, Test, test};
+
+pub(super) const TESTS: &[Test] = &[
+    test!(what_is_shown_is_flushed_as_the_rules_say, harms),
+    test!(random_calls_on_what_is_shown_are_flushed_as_the_rules_say, harms),
+];
+
+/// A picture of the mode that is set.
+const WIDTH: u32 = 1024;
+const HEIGHT: u32 = 768;
+
+/// How long the kernel's workers may need for what a plane showed before.
+const SETTLE: Duration = Duration::from_millis(20);
+
+/// A CRTC and a connector, with a picture that is shown when a test's is not.
+pub(super) struct Screen<'a> {
+    node: &'a Node,
+    crtc: Crtc,
+    connector: Connector,
+    spare: Framebuffer,
+    is_on: Cell<bool>,
+}
+
+impl<'a> Screen<'a> {
+    /// The first HDMI connector, on the first CRTC; or why there is none.
+    fn open(node: &'a Node) -> Result<Self, String> {
+        let display = node.display().map_err(|error| format!("no display: {error}"))?;
+        let crtc = display.crtcs.first().copied().ok_or("no CRTC")?;
+        let hdmi = |connector: &Connector| connector.is_hdmi();
+        let connector = display.connectors.into_iter().find(hdmi).ok_or("no HDMI connector")?;
+        let spare = node.create_dumb(WIDTH, HEIGHT).and_then(|picture| node.add_framebuffer(&picture));
+        let spare = spare.map_err(|error| format!("no framebuffer: {error}"))?;
+        Ok(Self { node, crtc, connector, spare, is_on: Cell::new(false) })
+    }
+
+    /// Shows a framebuffer: by a flip, or by a mode set if the CRTC is off.
+    fn show(&self, framebuffer: Framebuffer) -> Result<()> {
+        if self.is_on.replace(true) {
+            self.node.flip(self.crtc, framebuffer)
+        } else {
+            self.node.set_crtc(self.crtc, self.connector, framebuffer, Mode::XGA)
+        }
+    }
+
+    fn turn_off(&self) {
+        if self.is_on.replace(false) {
+            self.node.turn_off(self.crtc).unwrap();
+            sleep(SETTLE);
+        }
+    }
+}
+
+/// An object's way to the screen.
+pub(super) struct Scanout<'a> {
+    screen: &'a Screen<'a>,
+    picture: Picture,
+    framebuffer: Option<Framebuffer>,
+    is_shown: bool,
+}
+
+impl Scanout<'_> {
+    /// Does the call that stands for `event`, one of the display's.
+    pub(super) fn perform(&mut self, event: Event) -> Result<()> {
+        let Screen { node, spare, .. } = *self.screen;
+        let framebuffer = || self.framebuffer.expect("a framebuffer");
+        match event {
+            Event::AddFramebuffer => self.framebuffer = Some(node.add_framebuffer(&self.picture)?),
+            Event::RemoveFramebuffer => {
+                node.remove_framebuffer(framebuffer())?;
+                self.framebuffer = None;
+                // The kernel turned off what showed it.
+                if std::mem::take(&mut self.is_shown) {
+                    self.screen.is_on.set(false);
+                }
+                sleep(SETTLE);
+            }
+            Event::PinDisplay => {
+                self.screen.show(framebuffer())?;
+                self.is_shown = true;
+            }
+            Event::UnpinDisplay => {
+                self.screen.show(spare)?;
+                self.is_shown = false;
+                sleep(SETTLE);
+            }
+            Event::DirtyFb => node.dirty(framebuffer())?,
+            other => unreachable!("{other} is not the display's"),
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Scanout<'_> {
+    fn drop(&mut self) {
+        if self.framebuffer.is_some() {
+            self.perform(Event::RemoveFramebuffer).unwrap();
+        }
+    }
+}
+
+/// What every test here needs.
+struct Scene<'a> {
+    screen: &'a Screen<'a>,
+    tracer: &'a RefCell<Tracer>,
+    machine: Machine,
+    rules: KernelRules,
+    done: Vec<Done>,
+    differences: Vec<String>,
+}
+
+impl<'a> Scene<'a> {
+    fn new(screen: &'a Screen<'a>, tracer: &'a RefCell<Tracer>) -> Self {
+        let machine = machine(screen.node);
+        let rules = KernelRules::of(screen.node.kernel()).unwrap();
+        Self { screen, tracer, machine, rules, done: Vec::new(), differences: Vec::new() }
+    }
+
+    /// Drives a new object.
+    fn drive(&mut self, events: impl IntoIterator<Item = Event>) {
+        let Self { screen, tracer, machine, rules, .. } = self;
+        // Displays of discrete devices are not modelled in the virtual machines.
+        let mut subject = Subject::made(screen.node, tracer, false, || {
+            let picture = screen.node.create_dumb(WIDTH, HEIGHT).unwrap();
+            let size_bytes = u64::from(picture.pitch_bytes) * u64::from(HEIGHT);
+            let created = Created { handle: picture.handle, size_bytes };
+            (created, Some(Scanout { screen, picture, framebuffer: None, is_shown: false }))
+        });
+        let done = drive(&mut subject, machine, rules, events);
+        self.differences.extend(difference(&done));
+        self.done.extend(done);
+        subject.close();
+    }
+
+    /// Says what was compared, and fails if there were differences, or if the comparison does not
+    /// notice rules that are not the kernel's.
+    fn judge(self, least: usize) {
+        let Self { machine, rules, done, differences, .. } = self;
+        println!(
+            "{} under {}, display on: {} calls, {} flushes, {} differences",
+            machine.platform,
+            rules.version,
+            done.len(),
+            done.iter().map(Done::flushes).sum::<usize>(),
+            differences.len()
+        );
+        assert!(differences.is_empty(), "{}", differences.join("\n"));
+        assert!(done.len() >= least, "only {} calls", done.len());
+        let others = [
+            KernelRules { dirtyfb_needs_plane: !rules.dirtyfb_needs_plane, ..rules },
+            KernelRules { without: Some(Rule::ScanoutFlush), ..rules },
+        ];
+        for other in others {
+            let refuted = done.iter().any(|call| call.refutes(&machine, &other));
+            assert!(refuted, "the calls agree with {other:?}, too");
+        }
+    }
+}
+
+/// The device's primary node: only it knows a display.
+fn primary(path: &Path) -> Option<PathBuf> {
+    let siblings = Path::new("/sys/class/drm").join(path.file_name()?).join("device/drm");
+    let names = fs::read_dir(siblings).ok()?.flatten().map(|entry| entry.file_name());
+    let card = names.into_iter().find(|name| name.to_string_lossy().starts_with("card"))?;
+    Some(Path::new("/dev/dri").join(card))
+}
+
+/// Runs a test where there is a display and a trace.
+fn with_scene(bench: &Bench, test: impl FnOnce(&mut Scene<'_>), least: usize) -> Skip {
+    let Some(path) = primary(&bench.path) else {
+        return Some("no primary node".to_owned());
+    };
+    let node = Node::open(&path).unwrap();
+    let screen = match Screen::open(&node) {
+        Ok(screen) => screen,
+        Err(why) => return Some(why),
+    };
+    let tracer = match Tracer::start() {
+        Ok(tracer) => RefCell::new(tracer),
+        Err(why) => return Some(why.to_string()),
+    };
+    let mut scene = Scene::new(&screen, &tracer);
+    test(&mut scene);
+    scene.judge(least);
+    screen.turn_off();
+    None
+}
+
+const CPU: Event = Event::SetDomainCpu(Access::Write);
+const CPU_READ: Event = Event::SetDomainCpu(Access::Read);
+const GTT: Event = Event::SetDomainGtt(Access::Write);
+const GTT_READ: Event = Event::SetDomainGtt(Access::Read);
+const WC: Event = Event::SetDomainWc(Access::Write);
+const GPU: Event = Event::Exec(Access::Write);
+const COPY: Event = Event::Pwrite { partial: false, awake: true };
+const NONE: Event = Event::SetCaching(CachingMode::None);
+const CACHED: Event = Event::SetCaching(CachingMode::Cached);
+const DISPLAY: Event = Event::SetCaching(CachingMode::Display);
+const BEGIN: Event = Event::DmaBufBegin(Access::Write);
+const END: Event = Event::DmaBufEnd;
+const ADD: Event = Event::AddFramebuffer;
+const REMOVE: Event = Event::RemoveFramebuffer;
+const SHOW: Event = Event::PinDisplay;
+const HIDE: Event = Event::UnpinDisplay;
+const FINISH: Event = Event::SwFinish;
+const DIRTY: Event = Event::DirtyFb;
+
+/// What is worth doing to something shown, each from a new object at its default level.
+const LIVES: &[&[Event]] = &[
+    // A framebuffer that is not shown, at the default level and at level NONE.
+    &[ADD, CPU, FINISH, FINISH],
+    &[ADD, CPU, DIRTY, FINISH],
+    &[NONE, ADD, CPU, FINISH, CPU, DIRTY],
+    &[ADD, GPU, FINISH],
+    &[NONE, ADD, GPU, FINISH],
+    // Shown: never touched, written, at the level that is wanted, and again.
+    &[ADD, SHOW, SHOW],
+    &[ADD, CPU, SHOW],
+    &[NONE, ADD, SHOW],
+    &[DISPLAY, ADD, CPU, SHOW],
+    &[ADD, COPY, SHOW],
+    // Each way to write what is shown, with each way to say so.
+    &[ADD, SHOW, CPU, FINISH, FINISH],
+    &[ADD, SHOW, CPU, DIRTY, DIRTY],
+    &[ADD, SHOW, CPU, SHOW],
+    &[ADD, SHOW, CPU, GTT_READ, FINISH, CPU, WC, DIRTY],
+    &[ADD, SHOW, GTT, CPU_READ, WC, CPU_READ],
+    &[ADD, SHOW, COPY, DIRTY, CPU, COPY, DIRTY],
+    &[ADD, SHOW, CPU, GPU, FINISH],
+    &[ADD, SHOW, GPU, FINISH],
+    &[ADD, SHOW, BEGIN, END, DIRTY],
+    &[ADD, SHOW, Event::Fault, DIRTY],
+    // The level stays, until it is set again or the object is shown again.
+    &[ADD, SHOW, HIDE, REMOVE, CPU, FINISH],
+    &[ADD, SHOW, REMOVE, CACHED, ADD, SHOW],
+    &[ADD, SHOW, HIDE, CACHED, CPU, FINISH, SHOW],
+    &[ADD, SHOW, DISPLAY, CPU, FINISH],
+];
+
+fn what_is_shown_is_flushed_as_the_rules_say(bench: &Bench) -> Skip {
+    let test = |scene: &mut Scene<'_>| {
+        for life in LIVES {
+            // Shown by a flip, and by a mode set.
+            scene.screen.show(scene.screen.spare).unwrap();
+            scene.drive(life.iter().copied());
+            scene.screen.turn_off();
+            scene.drive(life.iter().copied());
+        }
+    };
+    with_scene(bench, test, 200)
+}
+
+fn random_calls_on_what_is_shown_are_flushed_as_the_rules_say(bench: &Bench) -> Skip {
+    let test = |scene: &mut Scene<'_>| {
+        let mut events = possible(&scene.machine);
+        // The display's are few among all events.
+        events.extend([ADD, SHOW, SHOW, HIDE, FINISH, DIRTY, DIRTY]);
+        let mut seed = seed();
+        for _ in 0..30 {
+            let random = (0..30).map(|_| events[(next(&mut seed) % events.len() as u64) as usize]);
+            scene.drive([ADD].into_iter().chain(random));
+        }
+    };
+    with_scene(bench, test, 400)
+}
