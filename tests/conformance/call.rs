@@ -40,8 +40,8 @@ pub struct Outcome {
     pub bytes: Vec<u8>,
 }
 
-/// No descriptor, no offset, no address: what stands for a token that there is none of.
-const NONE: u64 = 0xffff_ffff_ffff_f000;
+/// No offset and no address: what stands for a token that there is none of.
+const NONE: u64 = 0x4000_0000_0000;
 
 impl Call {
     /// The call whose fields take their first values.

@@ -127,7 +127,7 @@ fn calls(seen: &[Seen]) -> Vec<Vec<Flush>> {
 /// The numbers of objects, in the order in which they got their first name.
 #[derive(Debug, Default)]
 struct Numbers {
-    /// Objects without a name so far, by address.
+    /// i915's objects without a name so far, by address.
     fresh: HashSet<u64>,
     named: HashMap<u64, u64>,
     count: u64,
@@ -136,7 +136,7 @@ struct Numbers {
 impl Numbers {
     fn note(&mut self, what: &What) {
         match what {
-            What::Created { object, .. } => {
+            What::Made { object, .. } => {
                 self.fresh.insert(*object);
                 self.named.remove(object);
             }
