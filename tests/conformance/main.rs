@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! conformance --device /dev/dri/card0 --sim sim:tgl,kernel=6.12 [--calls N] [--seed N]
-//!             [--only random|enumerated] [--wrong errno]
+//!             [--only random|enumerated] [--shapes GEM_P,mmap] [--wrong errno]
 //! ```
 
 mod arena;
@@ -91,6 +91,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
                 "enumerated" => args.random = false,
                 other => return Err(format!("--only '{other}' (random or enumerated)")),
             },
+            "--shapes" => shapes::choose(&value()?),
             "--wrong" => match value()?.as_str() {
                 "errno" => args.wrong = true,
                 other => return Err(format!("--wrong '{other}' (errno)")),

@@ -7,6 +7,8 @@ pub mod access;
 pub mod build;
 pub mod caching;
 
+use std::sync::OnceLock;
+
 pub use build::{Builder, Mask};
 
 use super::arena::{DATA, HOLE, ISLAND, READ_ONLY};
@@ -172,8 +174,24 @@ pub const fn plain(name: &'static str, kind: Kind, weight: u32, fields: &'static
     Shape { name, kind, files: Files::All, weight, fields }
 }
 
+/// Names of the shapes that are used; all of them if there are none.
+static CHOSEN: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Uses only the shapes whose names begin with one of these words, separated by commas.
+pub fn choose(words: &str) {
+    let _ = CHOSEN.set(words.split(',').map(str::to_owned).collect());
+}
+
+/// The shapes that are used.
+pub fn chosen() -> impl Iterator<Item = &'static Shape> {
+    let chosen = CHOSEN.get().map_or(&[][..], Vec::as_slice);
+    all().filter(move |shape| {
+        chosen.is_empty() || chosen.iter().any(|word| shape.name.starts_with(word.as_str()))
+    })
+}
+
 /// Every shape.
-pub fn all() -> impl Iterator<Item = &'static Shape> {
+fn all() -> impl Iterator<Item = &'static Shape> {
     [caching::SHAPES, access::SHAPES].into_iter().flatten()
 }
 
