@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use gem_coherency::drm::soft::{Minor, Pages, Process, Soft};
 use nix::errno::Errno;
+use nix::libc::SEEK_END;
 
 /// What a system call returns.
 pub type Done<T> = Result<T, Errno>;
@@ -34,22 +35,17 @@ pub trait Target: Debug {
     fn shrink(&mut self);
 }
 
-/// The simulated process, with the software device and a foreign one.
+/// The simulated process, with the software device.
 #[derive(Debug)]
 pub struct Simulated {
     process: Process,
     device: Soft,
-    foreign: Soft,
 }
 
 impl Simulated {
     /// A process for `device`, a name `sim:...`.
     pub fn new(device: &str) -> gem_coherency::Result<Self> {
-        Ok(Self {
-            process: Process::default(),
-            device: Soft::open(device)?,
-            foreign: Soft::open("sim:tgl,memory=coherent")?,
-        })
+        Ok(Self { process: Process::default(), device: Soft::open(device)? })
     }
 
     /// The device, for what it logged.
@@ -64,11 +60,7 @@ impl Target for Simulated {
     }
 
     fn foreign(&mut self, len: u64) -> Option<i32> {
-        use gem_coherency::drm::Drm;
-        let handle = self.foreign.create(len).ok()?.handle;
-        let dma_buf = self.foreign.export(handle).ok()?;
-        self.foreign.close(handle).ok()?;
-        Some(self.process.receive(dma_buf))
+        self.process.foreign_dma_buf(len, true).ok()
     }
 
     fn close(&mut self, fd: i32) -> Done<()> {
@@ -88,7 +80,7 @@ impl Target for Simulated {
     }
 
     fn size_of(&mut self, fd: i32) -> Done<u64> {
-        self.process.size_of(fd)
+        self.process.lseek(fd, 0, SEEK_END)
     }
 
     fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Done<()> {

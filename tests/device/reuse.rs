@@ -7,6 +7,7 @@ use gem_coherency::bo::{Bo, Released};
 use gem_coherency::device::{AllocRequest, ReuseStats};
 use gem_coherency::drm::soft::Fault;
 use gem_coherency::drm::{Drm, OpenCounts};
+use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle};
@@ -25,11 +26,14 @@ pub(super) fn rig(name: &str) -> Rig {
     rig
 }
 
-/// A BO that was written, so that it has pages.
+/// A BO that was written, and that has pages: on a discrete device the GPU has to have it for that.
 #[track_caller]
 pub(super) fn used(rig: &Rig, request: AllocRequest) -> Bo {
     let bo = rig.device.alloc(request).unwrap();
     write(&bo, 0, &OLD);
+    if rig.soft.machine().caps.contains(Caps::DISCRETE) {
+        rig.device.submit(&[gpu(&bo, Access::Read)]).unwrap();
+    }
     bo
 }
 

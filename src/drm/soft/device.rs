@@ -17,15 +17,18 @@ use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param, Retained,
 };
 use crate::error::Result;
-use crate::platform::{Call, Caps, EngineClass};
-use crate::policy::kernel::{Backing, Creation, Event, Snapshot};
+use crate::platform::{Call, EngineClass};
+use crate::policy::kernel::{Creation, Event, Snapshot};
+use crate::uapi::dma_buf::{
+    DMA_BUF_IOCTL_SYNC, DMA_BUF_SYNC_END, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW, DMA_BUF_SYNC_START,
+};
 use crate::uapi::drm::{
-    DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_IOCTL_VERSION,
+    DRM_CLOEXEC, DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_VERSION, DRM_RDWR,
 };
 use crate::uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, DRM_IOCTL_I915_GEM_MADVISE,
     DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET, DRM_IOCTL_I915_GEM_PREAD,
-    DRM_IOCTL_I915_GEM_PWRITE, drm_i915_gem_wait,
+    DRM_IOCTL_I915_GEM_PWRITE, I915_MMAP_WC, drm_i915_gem_wait,
 };
 use crate::uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2;
 use crate::uapi::i915_facts::DRM_IOCTL_I915_GETPARAM;
@@ -66,7 +69,7 @@ impl Soft {
     }
 
     /// Gives a new object its name.
-    fn named(&self, request: &'static str, object: Arc<Object>) -> Result<Created> {
+    pub(super) fn named(&self, request: &'static str, object: Arc<Object>) -> Result<Created> {
         let size_bytes = object.size();
         let Some(handle) = self.handles().insert(Arc::clone(&object)) else {
             return refuse(request, Errno::ENOSPC);
@@ -77,10 +80,13 @@ impl Soft {
     }
 
     /// A mapping of an object, after every check.
-    fn window(&self, object: Arc<Object>, mode: MmapMode, size_bytes: u64) -> Mapping {
-        tracing::debug!(mode = %mode, bytes = size_bytes, "mmap");
+    fn mapping(&self, window: Window, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
+        if self.lookup("mmap", handle)?.size() > SYSTEM_BYTES {
+            // The kernel maps it and kills the process at the first touch.
+            return refuse("mmap", Errno::ENOMEM);
+        }
         let counted = Counted::new(&self.mappings);
-        Mapping::from_soft(Arc::new(Window::new(object, mode)), mode, size_bytes, counted)
+        Ok(Mapping::from_soft(Arc::new(window), mode, size_bytes, counted))
     }
 
     /// One event because of one request, when the GPU is done with the object.
@@ -150,70 +156,27 @@ impl Drm for Soft {
     }
 
     fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
-        let request = DRM_IOCTL_I915_GEM_MMAP_OFFSET.name;
-        self.system.enter(request, Needs::Memory)?;
-        let aperture = self.system.machine.caps.contains(Caps::APERTURE);
-        if mode == MmapMode::Gtt && !aperture {
-            return refuse(request, Errno::ENODEV);
-        }
-        let object = self.lookup(request, handle)?;
-        self.check(request, Call::MmapOffset(mode))?;
-        let backing = object.state().snapshot.backing;
-        let discrete = self.system.machine.caps.contains(Caps::DISCRETE);
-        match backing {
-            Backing::Userptr => return refuse(request, Errno::ENODEV),
-            // Without struct pages only the aperture shows it, and there is none on discrete devices.
-            Backing::Import | Backing::Phys if mode != MmapMode::Gtt || discrete => {
-                return refuse(request, Errno::ENODEV);
-            }
-            Backing::Import
-            | Backing::Phys
-            | Backing::Shmem
-            | Backing::Local
-            | Backing::LocalSystem
-            | Backing::Stolen
-            | Backing::Internal => {}
-        }
-        let pages = object.size() / PAGE_BYTES;
-        if pages > limits::OFFSET_PAGES {
-            return refuse(request, Errno::ENOSPC);
-        }
-        // Less than the whole object is version 5, which stable kernels have without saying so.
-        if size_bytes == 0 || size_bytes.div_ceil(PAGE_BYTES) > pages {
+        self.system.enter(DRM_IOCTL_I915_GEM_MMAP_OFFSET.name, Needs::Memory)?;
+        let offset = self.mmap_offset_ioctl(handle.get(), requests::mmap_number(mode))?;
+        if size_bytes == 0 {
             return refuse("mmap", Errno::EINVAL);
         }
-        if object.size() > SYSTEM_BYTES {
-            // The kernel maps it and kills the process at the first touch.
-            return refuse("mmap", Errno::ENOMEM);
-        }
-        Ok(self.window(object, mode, size_bytes))
+        let window = self.mmap_file(size_bytes, offset)?;
+        self.mapping(window, handle, mode, size_bytes)
     }
 
     fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
         let request = DRM_IOCTL_I915_GEM_MMAP.name;
-        match mode {
-            MmapMode::Wb | MmapMode::Wc => {}
+        let flags = match mode {
+            MmapMode::Wb => 0,
+            MmapMode::Wc => I915_MMAP_WC,
             MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => return refuse(request, Errno::EINVAL),
-        }
-        self.system.enter(request, Needs::Memory)?;
-        self.check(request, Call::MmapLegacy)?;
-        let object = self.lookup(request, handle)?;
-        match object.state().snapshot.backing {
-            Backing::Shmem | Backing::Phys => {}
-            Backing::Userptr
-            | Backing::Import
-            | Backing::Local
-            | Backing::LocalSystem
-            | Backing::Stolen
-            | Backing::Internal => return refuse(request, Errno::ENXIO),
-        }
-        if size_bytes == 0 || size_bytes > object.size() {
+        };
+        let (object, mode) = self.map_legacy_ioctl(handle.get(), flags, 0, size_bytes)?;
+        if size_bytes == 0 {
             return refuse(request, Errno::EINVAL);
         }
-        if object.size() > SYSTEM_BYTES {
-            return refuse(request, Errno::ENOMEM);
-        }
-        Ok(self.window(object, mode, size_bytes))
+        self.mapping(Window::of_file(&object, mode, 0), handle, mode, size_bytes)
     }
 
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
@@ -268,41 +231,29 @@ impl Drm for Soft {
     }
 
     fn export(&self, handle: Handle) -> Result<OwnedFd> {
-        let request = DRM_IOCTL_PRIME_HANDLE_TO_FD.name;
-        self.system.enter(request, Needs::Memory)?;
-        let object = self.lookup(request, handle)?;
-        let backing = object.state().snapshot.backing;
-        if backing == Backing::Userptr {
-            return refuse(request, Errno::EINVAL);
-        }
-        prime::export(object)
+        prime::open(self.handle_to_dma_buf_ioctl(handle.get(), DRM_CLOEXEC | DRM_RDWR)?)
     }
 
     fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created> {
         let request = DRM_IOCTL_PRIME_FD_TO_HANDLE.name;
         self.system.enter(request, Needs::Memory)?;
-        let object = prime::object(dma_buf)?;
-        let size_bytes = object.size();
-        let named = self.handles().name_of(|one| one.shares_bytes(&object));
-        if let Some(handle) = named {
-            return Ok(Created { handle, size_bytes });
-        }
-        if Arc::ptr_eq(object.system(), &self.system) {
-            return self.named(request, object);
-        }
-        // Attaching pins the exporter's pages.
-        object.happen(&mut object.state(), request, Event::Acquire)?;
-        let snapshot = Snapshot::created(self.system.machine.caps, &self.system.rules, Creation::Import)
-            .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
-        self.named(request, Object::imported(&self.system, &object, snapshot))
+        self.dma_buf_to_handle(prime::find(dma_buf, request, Errno::EINVAL)?)
     }
 
     fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
-        prime::sync(dma_buf, Event::DmaBufBegin(access))
+        let direction = match access {
+            Access::Read => DMA_BUF_SYNC_READ,
+            Access::Write => DMA_BUF_SYNC_RW,
+        };
+        prime::find(dma_buf, DMA_BUF_IOCTL_SYNC.name, Errno::ENOTTY)?.sync(DMA_BUF_SYNC_START | direction)
     }
 
-    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, _access: Access) -> Result<()> {
-        prime::sync(dma_buf, Event::DmaBufEnd)
+    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
+        let direction = match access {
+            Access::Read => DMA_BUF_SYNC_READ,
+            Access::Write => DMA_BUF_SYNC_RW,
+        };
+        prime::find(dma_buf, DMA_BUF_IOCTL_SYNC.name, Errno::ENOTTY)?.sync(DMA_BUF_SYNC_END | direction)
     }
 
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {

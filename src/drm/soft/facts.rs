@@ -8,7 +8,7 @@ use crate::vocabulary::KernelVersion;
 /// What GETPARAM says of HAS_WT where it is: `edram_size_mb`, 128 on Haswell and Broadwell.
 const EDRAM_MB: i32 = 128;
 /// The first kernel with version 5 of MMAP_OFFSET.
-const MMAP_VERSION_5: KernelVersion = KernelVersion::new(6, 12);
+pub(super) const MMAP_VERSION_5: KernelVersion = KernelVersion::new(6, 12);
 
 /// What the kernel's memory regions are called (`I915_MEMORY_CLASS_*`).
 const CLASS_SYSTEM: u16 = 0;

@@ -6,6 +6,7 @@ use nix::errno::Errno;
 
 use super::gpu::Use;
 use super::log::KernelFlush;
+use super::share::{Attachment, DmaBuf, Exporter, Links};
 use super::store::{Store, Terms, Zeroing};
 use super::system::System;
 use crate::cacheops::LineOp;
@@ -16,7 +17,7 @@ use crate::platform::EngineClass;
 use crate::policy::Rule;
 use crate::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot, Step};
 use crate::units::{ByteRange, PAGE_BYTES};
-use crate::vocabulary::{Access, Handle, MocsClass};
+use crate::vocabulary::{Access, Handle, MmapMode, MocsClass};
 
 /// A buffer object; it lives as long as a name, a mapping or a dma-buf of it.
 #[derive(Debug)]
@@ -27,6 +28,10 @@ pub(super) struct Object {
     /// Shared with the exporter if the object is another device's.
     store: Arc<Mutex<Store>>,
     state: Mutex<State>,
+    /// What refers to the object from outside.
+    pub(super) links: Links,
+    /// The dma-buf that the object is, if it is another device's.
+    attachment: Option<Attachment>,
 }
 
 /// What the kernel knows about an object.
@@ -40,6 +45,8 @@ pub(super) struct State {
     pub(super) name: Option<Handle>,
     /// Whether the object is bound into the GGTT: it was shown, or touched through the aperture.
     pub(super) bound: bool,
+    /// Devices that the object's dma-buf is attached to, which pins the pages.
+    pub(super) attached: u32,
 }
 
 /// Flushes that a transfer does around its copy.
@@ -64,14 +71,28 @@ impl Object {
         };
         system.register(|id| {
             let store = Arc::new(Mutex::new(Store::new(size, zeroing, system.adversary(id))));
-            Self::with_store(system, id, size, snapshot, store)
+            // TTM gives every object its place in the device's file at creation (ttm_bo_init_reserved).
+            let links = match snapshot.backing {
+                Backing::Local | Backing::LocalSystem => {
+                    Links::mapped_at(MmapMode::Fixed, system.add_offset(id, MmapMode::Fixed, size).ok())
+                }
+                Backing::Shmem
+                | Backing::Userptr
+                | Backing::Import
+                | Backing::Stolen
+                | Backing::Internal
+                | Backing::Phys => Links::default(),
+            };
+            Self::with_store(system, id, size, snapshot, store, links, None)
         })
     }
 
-    /// Another device's object, as `system` sees it.
-    pub(super) fn imported(system: &Arc<System>, from: &Self, snapshot: Snapshot) -> Arc<Self> {
-        let store = Arc::clone(&from.store);
-        system.register(|id| Self::with_store(system, id, from.size, snapshot, store))
+    /// Another device's memory, as `system` sees it.
+    pub(super) fn imported(system: &Arc<System>, attachment: Attachment, snapshot: Snapshot) -> Arc<Self> {
+        let (size, store) = (attachment.dma_buf().size(), Arc::clone(attachment.dma_buf().store()));
+        system.register(|id| {
+            Self::with_store(system, id, size, snapshot, store, Links::default(), Some(attachment))
+        })
     }
 
     fn with_store(
@@ -80,10 +101,41 @@ impl Object {
         size: u64,
         snapshot: Snapshot,
         store: Arc<Mutex<Store>>,
+        links: Links,
+        attachment: Option<Attachment>,
     ) -> Self {
-        let state =
-            State { snapshot, advice: Advice::WillNeed, purged: false, used: None, name: None, bound: false };
-        Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state) }
+        let state = State {
+            snapshot,
+            advice: Advice::WillNeed,
+            purged: false,
+            used: None,
+            name: None,
+            bound: false,
+            attached: 0,
+        };
+        Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, attachment }
+    }
+
+    /// The object's dma-buf, made with these permissions if there is none.
+    pub(super) fn dma_buf(self: &Arc<Self>, writable: bool) -> Arc<DmaBuf> {
+        match &self.attachment {
+            // What came from elsewhere is exported as what it was there.
+            Some(attachment) => Arc::clone(attachment.dma_buf()),
+            None => self.links.dma_buf(|| DmaBuf { exporter: Exporter::Object(Arc::clone(self)), writable }),
+        }
+    }
+
+    /// Whether the object has a place in the device's file from the start (`ops->mmap_offset`).
+    pub(super) fn is_mapped_by_itself(&self) -> bool {
+        self.links.mapped_by_itself
+    }
+
+    /// The first page in the device's file where the object is mapped in a mode.
+    ///
+    /// # Errors
+    /// ENOSPC.
+    pub(super) fn offset(&self, mode: MmapMode) -> std::result::Result<u64, Errno> {
+        self.links.offset(mode, || self.system.add_offset(self.id, mode, self.size))
     }
 
     /// Its number in the machine, which no other object ever has.
@@ -101,9 +153,9 @@ impl Object {
         &self.system
     }
 
-    /// Whether both are views of the same bytes.
-    pub(super) fn shares_bytes(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.store, &other.store)
+    /// The bytes, for those who keep them without the object.
+    pub(super) fn shared_store(&self) -> &Arc<Mutex<Store>> {
+        &self.store
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -223,7 +275,8 @@ impl Object {
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        if state.advice == Advice::DontNeed && !state.purged && !state.snapshot.pinned {
+        if state.advice == Advice::DontNeed && !state.purged && !state.snapshot.pinned && state.attached == 0
+        {
             self.purge(&mut state);
         }
     }
@@ -299,6 +352,9 @@ impl Drop for Object {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if state.snapshot.pages {
             self.system.give_memory(self.size);
+        }
+        for start in self.links.offsets() {
+            self.system.remove_offset(start);
         }
         self.system.unregister(self.id);
     }

@@ -9,6 +9,7 @@ use crate::cacheops::LineOp;
 use crate::drm::mapping::SharedBytes;
 use crate::error::Result;
 use crate::hierarchy::{self, Hardware, Line, Place, Route, Transfer, Whim};
+use crate::platform::Caps;
 use crate::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use crate::vocabulary::{Access, CacheLevel};
 
@@ -28,6 +29,10 @@ pub(super) struct Terms {
 }
 
 impl Terms {
+    /// For the CPU's accesses to memory that belongs to no device.
+    pub(super) const ORDINARY: Self =
+        Self { hardware: Hardware::new(Caps::empty()), level: CacheLevel::None, coherent: false };
+
     /// The way that an access takes which was made on `route`.
     pub(super) fn route(self, route: Route) -> Route {
         if self.coherent { Route::CpuCached } else { route }

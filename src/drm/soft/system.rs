@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use nix::errno::Errno;
+
 use super::adversary::Adversary;
 use super::faults::{Entry, Faults, Needs};
 use super::gpu::Gpu;
 use super::limits::{self, SYSTEM_BYTES};
 use super::log::{KernelFlush, Log};
 use super::object::Object;
+use super::offsets::{Node, Offsets};
 use super::space::Space;
 use super::spec::Spec;
 use super::store::Terms;
@@ -18,7 +21,8 @@ use crate::hierarchy::Hardware;
 use crate::platform::Machine;
 use crate::policy::Rule;
 use crate::policy::kernel::{Action, Backing, KernelRules};
-use crate::vocabulary::CacheLevel;
+use crate::units::PAGE_BYTES;
+use crate::vocabulary::{CacheLevel, MmapMode};
 
 /// The machine that a software device is in, and its kernel.
 #[derive(Debug)]
@@ -44,6 +48,7 @@ pub(super) struct System {
     /// The address space of all contexts, where they have none of their own.
     pub(super) global_space: Arc<Mutex<Space>>,
     objects: Mutex<Objects>,
+    offsets: Mutex<Offsets>,
 }
 
 #[derive(Debug, Default)]
@@ -73,6 +78,7 @@ impl System {
             global_space: limits::address_space(spec.machine),
             seed: spec.adversary.then_some(spec.seed),
             objects: Mutex::default(),
+            offsets: Mutex::default(),
         }
     }
 
@@ -111,6 +117,30 @@ impl System {
     /// Forgets an object.
     pub(super) fn unregister(&self, id: u64) {
         self.objects().alive.remove(&id);
+    }
+
+    /// Gives the object `id` of `size` bytes a place in the device's file; returns its first page.
+    ///
+    /// # Errors
+    /// ENOSPC.
+    pub(super) fn add_offset(&self, id: u64, mode: MmapMode, size: u64) -> std::result::Result<u64, Errno> {
+        self.offsets().add(id, mode, size / PAGE_BYTES)
+    }
+
+    /// Takes a place in the device's file back.
+    pub(super) fn remove_offset(&self, start: u64) {
+        self.offsets().remove(start);
+    }
+
+    /// What lies at these pages of the device's file, and the object, if it still is.
+    pub(super) fn at_offset(&self, start: u64, pages: u64) -> Option<(Node, Option<Arc<Object>>)> {
+        let node = self.offsets().find(start, pages)?;
+        let object = self.objects().alive.get(&node.object).and_then(Weak::upgrade);
+        Some((node, object))
+    }
+
+    fn offsets(&self) -> MutexGuard<'_, Offsets> {
+        self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Every object, oldest first.

@@ -1,35 +1,73 @@
 //! A CPU mapping of an object: loads and stores by mode.
+//!
+//! There are two kinds. What mmap(2) of the device's file makes has page faults of i915's, which
+//! bring the object's pages in, and keeps the object. What GEM_MMAP makes, and mmap(2) of a dma-buf,
+//! maps the file that the pages belong to: a fault there is that file's own, i915 never learns of it,
+//! the mapping keeps the bytes only, and shows fresh zeroes once the contents were taken.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nix::errno::Errno;
 
 use super::object::{Object, State};
 use super::store::{Store, Terms};
+use super::system::System;
 use crate::cacheops::LineOp;
+use crate::drm::Advice;
 use crate::drm::mapping::SoftMemory;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hierarchy::Route;
 use crate::policy::driver::{Path, path_refusal};
-use crate::policy::kernel::Event;
+use crate::policy::kernel::{Backing, Event};
 use crate::units::LineRange;
 use crate::vocabulary::{CacheLevel, MmapMode};
 
 /// One mapping.
 #[derive(Debug)]
 pub(super) struct Window {
-    object: Arc<Object>,
+    memory: Memory,
     mode: MmapMode,
-    /// The object's byte that the mapping begins with.
+    /// The byte that the mapping begins with.
     first: u64,
+    /// Whether the mapping was touched, so that page tables show its pages.
+    touched: AtomicBool,
+}
+
+/// What is mapped.
+#[derive(Debug)]
+enum Memory {
+    /// An object, through the device's file.
+    Object(Arc<Object>),
+    /// The file behind an object, and the machine that it is in; or memory of no device.
+    File(Arc<Mutex<Store>>, Option<Arc<System>>),
 }
 
 impl Window {
-    pub(super) fn new(object: Arc<Object>, mode: MmapMode) -> Self {
-        Self { object, mode, first: 0 }
+    /// A mapping of the device's file that begins with the object's byte `first`.
+    pub(super) fn of_object(object: Arc<Object>, mode: MmapMode, first: u64) -> Self {
+        Self { memory: Memory::Object(object), mode, first, touched: AtomicBool::new(false) }
     }
 
-    /// A mapping that begins with the object's byte `first`.
-    pub(super) fn starting_at(object: Arc<Object>, mode: MmapMode, first: u64) -> Self {
-        Self { object, mode, first }
+    /// A mapping of the file behind an object that begins with byte `first`.
+    pub(super) fn of_file(object: &Object, mode: MmapMode, first: u64) -> Self {
+        let memory = Memory::File(Arc::clone(object.shared_store()), Some(Arc::clone(object.system())));
+        Self { memory, mode, first, touched: AtomicBool::new(false) }
+    }
+
+    /// A mapping of ordinary memory that begins with byte `first`: write-combining, as vgem's.
+    pub(super) fn of_memory(store: Arc<Mutex<Store>>, first: u64) -> Self {
+        let memory = Memory::File(store, None);
+        Self { memory, mode: MmapMode::Wc, first, touched: AtomicBool::new(false) }
+    }
+
+    /// Whether the kernel knows the pages as memory, so that they can be given to the GPU (no
+    /// `VM_PFNMAP`).
+    pub(super) fn has_struct_pages(&self) -> bool {
+        match self.memory {
+            Memory::Object(_) => false,
+            Memory::File(..) => true,
+        }
     }
 
     /// Loads like the CPU.
@@ -46,7 +84,7 @@ impl Window {
     /// # Errors
     /// As [`Self::try_load`].
     pub(super) fn try_store(&self, offset: u64, data: &[u8]) -> Result<()> {
-        let combines = self.combines(self.object.state().snapshot.level);
+        let combines = self.combines();
         let offset = self.first + offset;
         self.access(|store, terms, route| match combines {
             true => store.combine(terms, route, offset, data),
@@ -67,37 +105,79 @@ impl Window {
     }
 
     /// Whether stores gather in write-combining buffers.
-    fn combines(&self, level: CacheLevel) -> bool {
-        match self.mode {
-            MmapMode::Wc | MmapMode::Gtt => true,
-            MmapMode::Wb | MmapMode::Uc => false,
-            MmapMode::Fixed => level == CacheLevel::None,
+    fn combines(&self) -> bool {
+        match (self.mode, &self.memory) {
+            (MmapMode::Wc | MmapMode::Gtt, _) => true,
+            (MmapMode::Wb | MmapMode::Uc, _) | (MmapMode::Fixed, Memory::File(..)) => false,
+            (MmapMode::Fixed, Memory::Object(object)) => object.state().snapshot.level == CacheLevel::None,
         }
     }
 
     /// What came of an access; where a real device answers with SIGBUS, the error is counted.
     fn count<T>(&self, done: Result<T>) -> Option<T> {
-        done.inspect_err(|error| self.object.system().bus_error(error)).ok()
+        done.inspect_err(|error| {
+            if let Memory::Object(object) = &self.memory {
+                object.system().bus_error(error);
+            }
+        })
+        .ok()
     }
 
     /// Does `access` to the bytes after the page fault that comes with a first touch.
     fn access<T>(&self, access: impl FnOnce(&mut Store, Terms, Route) -> Result<T>) -> Result<T> {
-        let mut state = self.object.state();
-        self.fault(&mut state)?;
-        let level = state.snapshot.level;
-        access(&mut self.object.store(), self.object.system().terms(level), self.route(level))
+        match &self.memory {
+            Memory::Object(object) => {
+                let mut state = object.state();
+                self.fault(object, &mut state)?;
+                let level = state.snapshot.level;
+                access(&mut object.store(), object.system().terms(level), self.route(level))
+            }
+            Memory::File(store, system) => {
+                // No level makes a difference to the CPU's own accesses.
+                let level = CacheLevel::None;
+                let terms = system.as_ref().map_or(Terms::ORDINARY, |system| system.terms(level));
+                access(&mut lock(store), terms, self.route(level))
+            }
+        }
     }
 
-    fn fault(&self, state: &mut State) -> Result<()> {
-        let caps = self.object.system().machine.caps;
+    /// A page fault of i915's (`vm_fault_cpu`, `vm_fault_gtt`, `vm_fault_ttm`).
+    ///
+    /// Page tables that are still there are not looked up again; but when pages go, they go too.
+    fn fault(&self, object: &Object, state: &mut State) -> Result<()> {
+        let caps = object.system().machine.caps;
         if let Some(rule) = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode)) {
             tracing::debug!(%rule, mode = %self.mode, "fault refused");
-            return Err(crate::Error::Ioctl { request: "page fault", errno: nix::errno::Errno::EFAULT });
+            return Err(REFUSED);
         }
-        self.object.happen(state, "page fault", Event::Fault)?;
+        match state.snapshot.backing {
+            // TTM's fault brings in memory that i915 does not count as pages.
+            Backing::Local | Backing::LocalSystem => {
+                // Relaxed: under the object's lock.
+                let shown = self.touched.load(Ordering::Relaxed) && !state.purged;
+                if state.advice == Advice::DontNeed && !shown {
+                    return Err(REFUSED);
+                }
+            }
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::Import
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => {}
+        }
+        object.happen(state, "page fault", Event::Fault)?;
         state.bound |= self.mode == MmapMode::Gtt;
+        self.touched.store(true, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// What a fault that ends in SIGBUS failed with (`i915_error_to_vmf_fault`).
+const REFUSED: Error = Error::Ioctl { request: "page fault", errno: Errno::EFAULT };
+
+fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl SoftMemory for Window {

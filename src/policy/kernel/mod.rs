@@ -61,7 +61,8 @@ impl Refusal {
 pub fn step(caps: Caps, rules: &KernelRules, before: Snapshot, event: Event) -> Result<Step, Refusal> {
     let mut object = Object::new(caps, rules, before);
     match event {
-        Event::Acquire | Event::Fault => object.acquire_alone(),
+        Event::Acquire => object.acquire_alone(),
+        Event::Fault => object.fault(),
         Event::Release => object.release(),
         Event::SetDomainCpu(access) => object.set_domain(domains::Target::Cpu, access)?,
         Event::SetDomainGtt(access) => object.set_domain(domains::Target::Gtt, access)?,

@@ -42,6 +42,20 @@ impl Object<'_> {
         self.acquire();
     }
 
+    /// A first touch of a mapping of the device's file (`vm_fault_cpu`, `vm_fault_gtt`); TTM's brings
+    /// in memory that does not count as the object's pages (`vm_fault_ttm`).
+    pub(super) fn fault(&mut self) {
+        match self.state.backing {
+            Backing::Local | Backing::LocalSystem => self.skip(Rule::DiscreteNeverFlushes),
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::Import
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => self.acquire_alone(),
+        }
+    }
+
     /// What the backing does when it fetches pages; returns the rule that a flush would have.
     fn get_pages(&mut self) -> Rule {
         let usual = if self.has(Caps::LLC) { Rule::AcquireUncachedLlc } else { Rule::AcquireDirty };

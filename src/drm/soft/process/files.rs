@@ -1,12 +1,12 @@
 //! Open files by descriptor.
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use nix::errno::Errno;
 
 use crate::drm::soft::Soft;
+use crate::drm::soft::share::DmaBuf;
 
 /// An open file.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub(in crate::drm::soft) enum File {
     /// A device.
     Device(Arc<Soft>),
     /// A dma-buf.
-    DmaBuf(Arc<OwnedFd>),
+    DmaBuf(Arc<DmaBuf>),
     /// A fence that is signalled (a sync file).
     Fence,
 }
@@ -43,7 +43,7 @@ impl Files {
     ///
     /// # Errors
     /// EBADF; EINVAL for another kind of file.
-    pub(in crate::drm::soft) fn dma_buf(&self, fd: i32) -> Result<Arc<OwnedFd>, Errno> {
+    pub(in crate::drm::soft) fn dma_buf(&self, fd: i32) -> Result<Arc<DmaBuf>, Errno> {
         match self.get(fd)? {
             File::DmaBuf(dma_buf) => Ok(Arc::clone(dma_buf)),
             File::Device(_) | File::Fence => Err(Errno::EINVAL),

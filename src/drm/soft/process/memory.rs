@@ -85,12 +85,21 @@ impl Memory {
         Ok(())
     }
 
-    /// Maps `len` bytes of an object where there is room; returns the address.
+    /// Maps `len` bytes of an object, whole pages, where there is room; returns the address.
     ///
     /// # Errors
     /// ENOMEM.
     pub(in crate::drm::soft) fn map(&mut self, window: Window, len: u64, pages: Pages) -> Result<u64, Errno> {
-        let len = len.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::ENOMEM)?;
+        let address = self.room(len)?;
+        self.areas.insert(address, Area { len, pages, backing: Backing::Window(window) });
+        Ok(address)
+    }
+
+    /// Where there is room for `len` bytes, whole pages.
+    ///
+    /// # Errors
+    /// ENOMEM.
+    pub(super) fn room(&self, len: u64) -> Result<u64, Errno> {
         let mut end = MAP_BASE;
         for (&start, area) in self.areas.range(..MAP_BASE).rev() {
             if end.checked_sub(start + area.len).is_some_and(|room| room >= len) {
@@ -98,9 +107,7 @@ impl Memory {
             }
             end = end.min(start);
         }
-        let address = end.checked_sub(len).filter(|&address| address > 0).ok_or(Errno::ENOMEM)?;
-        self.areas.insert(address, Area { len, pages, backing: Backing::Window(window) });
-        Ok(address)
+        end.checked_sub(len).filter(|&address| address > 0).ok_or(Errno::ENOMEM)
     }
 
     /// Unmaps what one call mapped.

@@ -25,17 +25,23 @@
 mod files;
 mod memory;
 
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 use nix::errno::Errno;
+use nix::libc::{SEEK_HOLE, SEEK_SET};
 
 pub(super) use files::{File, Files};
 pub use memory::Pages;
 pub(super) use memory::{Memory, USER_END};
 
 use super::requests::{self, Caller};
+use super::share::DmaBuf;
 use super::{Minor, Soft};
+use crate::units::PAGE_BYTES;
+
+/// Bytes of ordinary memory that a dma-buf may have.
+const MOST_FOREIGN_BYTES: u64 = 1 << 30;
 
 /// A process: what it has mapped, and what it has open.
 #[derive(Debug, Default)]
@@ -78,7 +84,10 @@ impl Process {
                 let mut caller = Caller { device: &device, memory: &mut self.memory, files: &mut self.files };
                 requests::ioctl(&mut caller, code, argument)
             }
-            File::DmaBuf(dma_buf) => requests::dma_buf_ioctl(&dma_buf, &self.memory, code, argument),
+            File::DmaBuf(dma_buf) => {
+                requests::dma_buf_ioctl(&dma_buf, &mut self.memory, &mut self.files, code, argument)?;
+                Ok(0)
+            }
             File::Fence => Err(Errno::ENOTTY),
         }
     }
@@ -86,30 +95,74 @@ impl Process {
     /// mmap(2), shared, of `len` bytes of a file; returns the address.
     ///
     /// # Errors
-    /// EBADF, EINVAL, EACCES, ENODEV, ENOMEM, as the kernel gives them.
+    /// EINVAL, EBADF, EOVERFLOW, EACCES, ENODEV, ENOMEM, as the kernel gives them.
     pub fn mmap(&mut self, len: u64, pages: Pages, fd: i32, offset: u64) -> Result<u64, Errno> {
-        let window = match self.files.get(fd)?.clone() {
-            File::Device(device) => requests::mmap(&device, len, pages, offset)?,
+        if !offset.is_multiple_of(PAGE_BYTES) {
+            return Err(Errno::EINVAL);
+        }
+        let file = self.files.get(fd)?.clone();
+        if len == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let len = len.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::ENOMEM)?;
+        self.memory.room(len)?;
+        // A device's file has the last page, too (FMODE_UNSIGNED_OFFSET).
+        let last = match file {
+            File::Device(_) => u128::from(u64::MAX) + 1,
+            File::DmaBuf(_) | File::Fence => u128::from(u64::MAX),
+        };
+        if u128::from(offset) + u128::from(len) > last {
+            return Err(Errno::EOVERFLOW);
+        }
+        let window = match file {
+            File::Device(device) => requests::mmap(&device, len, offset)?,
+            File::DmaBuf(dma_buf) if pages.stores() && !dma_buf.writable => return Err(Errno::EACCES),
             File::DmaBuf(dma_buf) => requests::mmap_dma_buf(&dma_buf, len, offset)?,
+            File::Fence if pages.stores() => return Err(Errno::EACCES),
             File::Fence => return Err(Errno::ENODEV),
         };
         self.memory.map(window, len, pages)
     }
 
-    /// Takes a dma-buf that another process, or another driver, made; returns its descriptor.
-    pub fn receive(&mut self, dma_buf: OwnedFd) -> i32 {
-        self.files.install(File::DmaBuf(Arc::new(dma_buf)))
-    }
-
-    /// lseek(2) to the end: a dma-buf's size.
+    /// Takes a dma-buf that another device, or another process, exported; returns its descriptor.
     ///
     /// # Errors
-    /// EBADF; ESPIPE for what has no end.
-    pub fn size_of(&self, fd: i32) -> Result<u64, Errno> {
-        match self.files.get(fd)? {
-            File::DmaBuf(dma_buf) => super::prime::size(dma_buf.as_fd()),
-            File::Device(_) | File::Fence => Err(Errno::ESPIPE),
+    /// EINVAL for a file that is no dma-buf of a software device.
+    pub fn receive(&mut self, dma_buf: BorrowedFd<'_>) -> Result<i32, Errno> {
+        let dma_buf = super::prime::find(dma_buf, "receive", Errno::EINVAL).map_err(|error| error.errno())?;
+        Ok(self.files.install(File::DmaBuf(dma_buf)))
+    }
+
+    /// lseek(2): what a dma-buf answers with its size.
+    ///
+    /// # Errors
+    /// EBADF; EINVAL; ESPIPE for files that have no position.
+    pub fn lseek(&self, fd: i32, offset: i64, whence: i32) -> Result<u64, Errno> {
+        let file = self.files.get(fd)?;
+        if !(SEEK_SET..=SEEK_HOLE).contains(&whence) {
+            return Err(Errno::EINVAL);
         }
+        match file {
+            // noop_llseek.
+            File::Device(_) => Ok(0),
+            File::DmaBuf(dma_buf) => requests::lseek_dma_buf(dma_buf, offset, whence),
+            File::Fence => Err(Errno::ESPIPE),
+        }
+    }
+
+    /// Opens a dma-buf of `size` bytes of ordinary memory, as another driver (vgem) exports it; returns
+    /// the descriptor.
+    ///
+    /// # Errors
+    /// EINVAL for a size that is not of whole pages, or 0; ENOMEM for more than 1 GiB.
+    pub fn foreign_dma_buf(&mut self, size: u64, writable: bool) -> Result<i32, Errno> {
+        if size == 0 || !size.is_multiple_of(PAGE_BYTES) {
+            return Err(Errno::EINVAL);
+        }
+        if size > MOST_FOREIGN_BYTES {
+            return Err(Errno::ENOMEM);
+        }
+        Ok(self.files.install(File::DmaBuf(Arc::new(DmaBuf::of_memory(size, writable)))))
     }
 
     /// Makes anonymous memory at `address`: mmap(2) with MAP_FIXED_NOREPLACE; zeroed.

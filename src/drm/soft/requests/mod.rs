@@ -5,21 +5,24 @@
 //! functions below it, so that every check stands once. [`ioctl`] is the way in (`drm_ioctl`).
 
 mod caching;
+mod dma_buf;
 mod domain;
+mod extensions;
+mod map;
+mod prime;
 mod query;
 mod table;
 mod wait;
 
-use std::os::fd::OwnedFd;
-
 use nix::errno::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::process::{Files, Memory, Pages};
-use super::window::Window;
+use super::process::{Files, Memory};
 use super::{Minor, Soft};
 use crate::error::{Error, Result};
 pub(super) use caching::number as caching_number;
+pub(super) use dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
+pub(super) use map::{mmap, number as mmap_number};
 use table::Allowed;
 
 /// Who makes a request: the device's file, and the process's memory and files.
@@ -90,24 +93,4 @@ fn with<T: FromBytes + IntoBytes + Immutable>(
     // The struct was read from the same bytes, so it fits.
     let _ = args.write_to_prefix(bytes);
     done
-}
-
-/// DMA_BUF_IOCTL_*, on a dma-buf (`dma_buf_ioctl`).
-pub(super) fn dma_buf_ioctl(
-    _dma_buf: &OwnedFd,
-    _memory: &Memory,
-    _code: u32,
-    _argument: u64,
-) -> Result<i32, Errno> {
-    Err(Errno::ENOTTY)
-}
-
-/// mmap(2) of a device's file (`i915_gem_mmap`).
-pub(super) fn mmap(_device: &Soft, _len: u64, _pages: Pages, _offset: u64) -> Result<Window, Errno> {
-    Err(Errno::EINVAL)
-}
-
-/// mmap(2) of a dma-buf (`dma_buf_mmap_internal`, `i915_gem_dmabuf_mmap`).
-pub(super) fn mmap_dma_buf(_dma_buf: &OwnedFd, _len: u64, _offset: u64) -> Result<Window, Errno> {
-    Err(Errno::EINVAL)
 }

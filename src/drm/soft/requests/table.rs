@@ -2,7 +2,7 @@
 //!
 //! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that stands in neither is EINVAL.
 
-use super::{Caller, caching, domain, query, wait};
+use super::{Caller, caching, domain, map, prime, query, wait};
 use crate::error::Result;
 
 /// Which files may make a request (`DRM_RENDER_ALLOW`, `DRM_MASTER`); `DRM_AUTH` and
@@ -40,7 +40,8 @@ macro_rules! entries {
 pub(super) use entries;
 
 /// The requests, by the module that has them.
-static GROUPS: &[&[Entry]] = &[caching::ENTRIES, domain::ENTRIES, query::ENTRIES, wait::ENTRIES];
+static GROUPS: &[&[Entry]] =
+    &[caching::ENTRIES, domain::ENTRIES, map::ENTRIES, prime::ENTRIES, query::ENTRIES, wait::ENTRIES];
 
 /// The request of that number.
 pub(super) fn find(number: u32) -> Option<&'static Entry> {
