@@ -112,3 +112,18 @@ fn cpu_access_through_a_dma_buf_is_bracketed_by_the_exporter() {
     let refused = device.begin_dma_buf_access(other.as_fd(), Access::Read);
     assert_eq!(errno(refused), Some(Errno::ENOTTY));
 }
+
+#[test]
+fn an_object_is_alive_as_long_as_anything_holds_it() {
+    let device = sim("tgl");
+    let bo = device.create(5000).unwrap();
+    let mapping = device.map(bo.handle, MmapMode::Wb, 5000).unwrap();
+    let fd = device.export(bo.handle).unwrap();
+    assert_eq!((device.objects_alive(), device.bytes_in_use()), (1, 0), "no pages yet");
+    mapping.copy_in(0, b"pages").unwrap();
+    device.close(bo.handle).unwrap();
+    drop(mapping);
+    assert_eq!((device.objects_alive(), device.bytes_in_use()), (1, 8192), "the dma-buf holds it");
+    drop(fd);
+    assert_eq!((device.objects_alive(), device.bytes_in_use()), (0, 0));
+}

@@ -210,6 +210,18 @@ impl Soft {
         self.system.bus_errors.load(std::sync::atomic::Ordering::Relaxed)
     }
 
+    /// How many objects there are, by whatever they are held: names, mappings, dma-bufs; for finding leaks.
+    pub fn objects_alive(&self) -> u64 {
+        super::prime::forget_closed();
+        self.system.all().len() as u64
+    }
+
+    /// Bytes of the objects that have pages, of the machine's memory; for finding leaks.
+    pub fn bytes_in_use(&self) -> u64 {
+        super::prime::forget_closed();
+        self.system.bytes_in_use()
+    }
+
     /// The object's caching state as the kernel keeps it.
     ///
     /// # Errors

@@ -175,6 +175,12 @@ impl System {
         self.all().into_iter().map(bytes).sum()
     }
 
+    /// Bytes of memory that are taken.
+    pub(super) fn bytes_in_use(&self) -> u64 {
+        // Relaxed: as in `take_memory`.
+        self.in_use.load(Ordering::Relaxed)
+    }
+
     /// Takes the contents of every object that is marked as not needed.
     pub(super) fn shrink(&self) {
         for object in self.all() {
