@@ -11,7 +11,7 @@
 //! Imports point down only (`ci/layers` checks it):
 //!
 //! ```text
-//! L6  gemtool
+//! L6  gemtool -> script
 //! L5  device -> bo -> access         model (explorer)
 //! L4  drm   kernel_trace: the uAPI boundary; node (a real /dev/dri file) | soft (a software i915); flushes, seen
 //! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
@@ -33,6 +33,7 @@ pub mod kernel_trace;
 pub mod model;
 pub mod platform;
 pub mod policy;
+pub mod script;
 mod sync;
 pub mod tracking;
 pub mod uapi;

@@ -2,17 +2,16 @@
 
 mod check;
 mod object;
-mod pattern;
-mod size;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
+use gem_coherency::script::size;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVersion, MmapMode, MocsClass};
 
 pub use check::{Check, Dropped};
+pub use gem_coherency::script::Pattern;
 pub use object::{History, Object};
-pub use pattern::Pattern;
 
 /// Shown under `gemtool --help`.
 const EXAMPLES: &str = "\

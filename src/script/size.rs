@@ -31,12 +31,21 @@ fn whole(text: &str) -> Result<u64, Wrong> {
 /// # Errors
 /// What is wrong with the text.
 pub fn count(text: &str) -> Result<u64, String> {
-    match whole(text) {
-        Ok(0) => Err("at least 1 is needed".to_owned()),
-        Ok(count) => Ok(count),
-        Err(Wrong::Form) => Err("not a number (decimal, or hexadecimal with 0x)".to_owned()),
-        Err(Wrong::TooLarge) => Err("larger than 2^64 - 1".to_owned()),
+    match number(text)? {
+        0 => Err("at least 1 is needed".to_owned()),
+        count => Ok(count),
     }
+}
+
+/// Reads a whole number, which may be 0: `0`, `64`, `0x40`.
+///
+/// # Errors
+/// What is wrong with the text.
+pub fn number(text: &str) -> Result<u64, String> {
+    whole(text).map_err(|wrong| match wrong {
+        Wrong::Form => "not a number (decimal, or hexadecimal with 0x)".to_owned(),
+        Wrong::TooLarge => "larger than 2^64 - 1".to_owned(),
+    })
 }
 
 /// Reads a size in bytes: `4096`, `0x1000`, `64KiB`, `1M`.

@@ -1,0 +1,244 @@
+//! From text to what it says: lines, steps, names.
+
+mod claim;
+mod condition;
+mod statement;
+mod values;
+mod vocabulary;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use nix::errno::Errno;
+
+use super::error::{Error, Place};
+use super::statement::{Action, Attempt, Name, Step};
+use super::words::{Line, Word};
+use super::{Script, size};
+use vocabulary::Role;
+pub use vocabulary::{Subject, Verb};
+
+/// Bytes of the longest script.
+pub const MAX_BYTES: usize = 64 << 20;
+
+/// Letters of the longest name.
+const NAME_LETTERS: usize = 40;
+
+/// What a name is given to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Bo,
+    DmaBuf,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bo => "BO",
+            Self::DmaBuf => "dma-buf",
+        })
+    }
+}
+
+/// The names that were given so far.
+#[derive(Debug, Default)]
+struct Names {
+    known: HashMap<String, (Name, Kind, usize)>,
+    letters: Vec<String>,
+}
+
+impl Names {
+    /// The name of something of that kind.
+    fn find(&self, line: &Line<'_>, word: Word<'_>, wanted: &[Kind]) -> Result<Name, Error> {
+        match self.known.get(word.text) {
+            Some(&(name, kind, _)) if wanted.contains(&kind) => Ok(name),
+            Some((_, kind, given)) => {
+                let wanted = wanted.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or a ");
+                Err(line
+                    .wrong(word, format!("'{}' is a {kind} (line {given}), and no {wanted}", word.shown())))
+            }
+            None => {
+                let mut known: Vec<&str> = self
+                    .known
+                    .iter()
+                    .filter(|(_, (_, kind, _))| wanted.contains(kind))
+                    .map(|(name, _)| name.as_str())
+                    .collect();
+                known.sort_unstable();
+                known.truncate(8);
+                let known = match known.as_slice() {
+                    [] => "nothing has a name yet: 'a = alloc 64KiB' gives one".to_owned(),
+                    known => format!("known: {}", known.join(", ")),
+                };
+                Err(line.wrong(word, format!("'{}' is the name of nothing ({known})", word.shown())))
+            }
+        }
+    }
+
+    /// Takes the next word as the name of a BO.
+    fn bo(&self, line: &mut Line<'_>) -> Result<Name, Error> {
+        let word = line.need("the name of a BO")?;
+        self.find(line, word, &[Kind::Bo])
+    }
+
+    /// Whether `word` can be a name, and is not one yet.
+    fn check(&self, line: &Line<'_>, word: Word<'_>) -> Result<(), Error> {
+        let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let begins = word.text.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
+        if !begins || !word.text.chars().all(letter) || word.text.len() > NAME_LETTERS {
+            let why = format!(
+                "'{}' is no name: a letter, then letters, digits, '-' and '_', at most {NAME_LETTERS}",
+                word.shown()
+            );
+            return Err(line.wrong(word, why));
+        }
+        if word.text.parse::<Verb>().is_ok() {
+            return Err(line.wrong(word, format!("'{}' is a statement, and no name", word.shown())));
+        }
+        match self.known.get(word.text) {
+            None => Ok(()),
+            Some((_, kind, given)) => {
+                let why = format!("'{}' is a {kind}'s name already (line {given})", word.shown());
+                Err(line.wrong(word, why))
+            }
+        }
+    }
+
+    /// Gives `word` to something new.
+    fn give(&mut self, line: &Line<'_>, word: Word<'_>, kind: Kind) -> Name {
+        let name = Name(self.letters.len());
+        self.letters.push(word.text.to_owned());
+        self.known.insert(word.text.to_owned(), (name, kind, line.number()));
+        name
+    }
+}
+
+/// Reads a script.
+///
+/// # Errors
+/// The first thing that is wrong, with its line and column.
+pub fn parse(text: &str) -> Result<Script, Error> {
+    if text.len() > MAX_BYTES {
+        let why =
+            format!("a script has at most {} MiB, and this one has {} bytes", MAX_BYTES >> 20, text.len());
+        return Err(Error::new(Place { line: 1, column: 1, columns: 1 }, "", why));
+    }
+    let mut names = Names::default();
+    let mut steps = Vec::new();
+    for (number, text) in (1..).zip(text.lines()) {
+        let mut line = Line::new(number, text);
+        if line.peek().is_some() {
+            steps.push(step(&mut line, &mut names)?);
+        }
+    }
+    Ok(Script { steps, names: names.letters })
+}
+
+/// As [`parse`], for bytes that may not be UTF-8.
+///
+/// # Errors
+/// As [`parse`]; the first bytes that are no character.
+pub fn parse_bytes(bytes: &[u8]) -> Result<Script, Error> {
+    let wrong = match std::str::from_utf8(bytes) {
+        Ok(text) => return parse(text),
+        Err(error) => error.valid_up_to(),
+    };
+    let (before, after) = bytes.split_at(wrong);
+    let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let end = after.iter().position(|&byte| byte == b'\n').unwrap_or(after.len());
+    let column = 1 + String::from_utf8_lossy(&before[begin..]).chars().count();
+    let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+    let text = String::from_utf8_lossy(&bytes[begin..wrong + end]);
+    let byte = after.first().copied().unwrap_or_default();
+    let why = format!("byte 0x{byte:02x} is not UTF-8");
+    Err(Error::new(Place { line, column, columns: 1 }, &text, why))
+}
+
+/// What a line says that is not empty.
+fn step(line: &mut Line<'_>, names: &mut Names) -> Result<Step, Error> {
+    let conditions =
+        if line.take_if(Verb::Where.name()) { condition::until_colon(line)? } else { Vec::new() };
+    let first = line.taken();
+    let word = line.need("a statement")?;
+    let place = line.place(word);
+    let assigns = line.peek().is_some_and(|next| next.text == "=");
+    let action = if assigns {
+        names.check(line, word)?;
+        if !conditions.is_empty() {
+            let why =
+                "what has a name is made on every device: begin the script with 'needs' instead of 'where'";
+            return Err(line.wrong(word, why));
+        }
+        line.take();
+        let (making, kind) = statement::making(line, names)?;
+        Action::Make(names.give(line, word, kind), making)
+    } else {
+        action(line, names, word)?
+    };
+    line.end()?;
+    Ok(Step { place, text: line.said_from(first), line: line.text().to_owned(), conditions, action })
+}
+
+/// What a line says that gives no name.
+fn action(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<Action, Error> {
+    let verb = verb(line, word)?;
+    match verb.role() {
+        Role::Needs => Ok(Action::Needs(condition::to_end(line)?)),
+        Role::Guards => Err(line.wrong(word, "one 'where' is enough: it takes several conditions")),
+        Role::Expects if line.take_if("error") => expect_error(line, names),
+        Role::Expects => {
+            let negated = line.take_if("not");
+            Ok(Action::Expect { negated, claim: claim::claim(line, names)? })
+        }
+        Role::Makes => {
+            let said = line.said_from(line.taken() - 1);
+            Err(line.wrong(word, format!("what '{verb}' makes needs a name: 'NAME = {said}'")))
+        }
+        Role::Does => Ok(Action::Do(statement::statement(line, names, word, verb)?)),
+    }
+}
+
+/// `ERRNO: STATEMENT`.
+fn expect_error(line: &mut Line<'_>, names: &Names) -> Result<Action, Error> {
+    let word = line.need("an errno and a colon ('EINVAL:')")?;
+    let Some((name, _)) = word.split_once(":").filter(|(_, rest)| rest.text.is_empty()) else {
+        let why = format!("'{}' is no errno with a colon and a blank after it ('EINVAL: ...')", word.shown());
+        return Err(line.wrong(word, why));
+    };
+    let errno = errno(name.text).ok_or_else(|| {
+        line.wrong(name, format!("unknown errno '{}' (known: EINVAL, ENODEV, ...)", name.shown()))
+    })?;
+    let first = line.need("a statement")?;
+    let verb = verb(line, first)?;
+    let attempt = match verb.role() {
+        Role::Makes => Attempt::Make(statement::made_by(line, names, first)?.0),
+        Role::Does => Attempt::Do(statement::statement(line, names, first, verb)?),
+        Role::Expects | Role::Guards | Role::Needs => {
+            let why = format!("'{verb}' is never refused: only what is done or made is");
+            return Err(line.wrong(first, why));
+        }
+    };
+    Ok(Action::ExpectError { errno, attempt })
+}
+
+/// The errno that is called `name`.
+fn errno(name: &str) -> Option<Errno> {
+    (1..=133).map(Errno::from_raw).find(|&errno| errno != Errno::UnknownErrno && format!("{errno:?}") == name)
+}
+
+/// The verb that `word` is.
+fn verb(line: &Line<'_>, word: Word<'_>) -> Result<Verb, Error> {
+    if word.text.contains('=') {
+        let why = format!("'{}': blanks are needed around '=' ('a = alloc 64KiB')", word.shown());
+        return Err(line.wrong(word, why));
+    }
+    line.known(word)
+}
+
+/// A number.
+fn number(line: &Line<'_>, word: Word<'_>) -> Result<u64, Error> {
+    size::number(word.text).map_err(|why| line.wrong(word, format!("'{}': {why}", word.shown())))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,266 @@
+//! Carrying a script out, step by step.
+
+use super::claims::{self, Last};
+use super::error::Error;
+use super::report::{Counts, Outcome, Report, StepReport, Stopped};
+use super::state::{Done, Refused, State};
+use super::statement::{Action, Attempt, Claim, Condition, Making, Name, Statement, Step};
+use super::{Script, Target};
+
+/// Why a step was not done, and where it stands.
+#[derive(Debug)]
+struct Failure {
+    errno: Option<String>,
+    why: String,
+}
+
+impl From<Refused> for Failure {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Library(error) => {
+                Self { errno: Some(format!("{:?}", error.errno())), why: error.to_string() }
+            }
+            Refused::Usage(why) => Self { errno: None, why },
+        }
+    }
+}
+
+/// Which steps are for the device.
+struct Plan<'a> {
+    target: &'a Target,
+    /// Whether the rest is skipped.
+    is_over: bool,
+}
+
+impl Plan<'_> {
+    /// Why `step` is skipped, if it is.
+    fn skips(&mut self, step: &Step) -> Option<String> {
+        let lacks = |conditions: &[Condition]| self.target.lacks(conditions);
+        let skipped = lacks(&step.conditions);
+        if let (Action::Needs(conditions), None) = (&step.action, &skipped) {
+            let why = lacks(conditions)?;
+            self.is_over = true;
+            return Some(format!("{why}: the script ends here"));
+        }
+        skipped
+    }
+}
+
+/// Carries `script` out on `target`, and gives back whatever it made.
+///
+/// An expectation that does not hold is noted, and the script goes on; what the library or the device
+/// refuses stops it. On a real device a step that only a software device can do stops it before
+/// anything is done.
+pub fn run(script: &Script, target: &Target) -> Report {
+    let mut report = Report {
+        counts: Counts::default(),
+        steps: Vec::new(),
+        stopped: None,
+        open: target.device().open_counts(),
+    };
+    if let Some(step) = unsuitable(script, target) {
+        let why = "this needs a software device (sim:...); 'where software:' before it skips it elsewhere";
+        report.stopped = Some(stopped(step, why));
+        report.counts.not_reached = script.steps().len() as u64;
+        return report;
+    }
+    let mut plan = Plan { target, is_over: false };
+    let mut state = State::new(script, target);
+    let mut last = Last::default();
+    // What came before the script is not its own.
+    drop(state.kernel_flushes());
+    for step in script.steps() {
+        let done = match plan.skips(step) {
+            Some(why) => plain(step, Outcome::Skipped { why }),
+            None => one(script, target, &mut state, &mut last, step),
+        };
+        match &done.outcome {
+            Outcome::Done => report.counts.done += 1,
+            Outcome::Held => report.counts.held += 1,
+            Outcome::NotHeld { .. } => report.counts.not_held += 1,
+            Outcome::Skipped { .. } => report.counts.skipped += 1,
+            Outcome::Failed { why, .. } => report.stopped = Some(stopped(step, why)),
+        }
+        tracing::debug!(line = step.place.line, statement = step.text, outcome = ?done.outcome, "step");
+        report.steps.push(done);
+        if report.stopped.is_some() || plan.is_over {
+            break;
+        }
+    }
+    let rest = (script.steps().len() - report.steps.len()) as u64;
+    if report.stopped.is_some() {
+        report.counts.not_reached = rest;
+    } else {
+        report.counts.skipped += rest;
+    }
+    if let (Err(error), None, Some(step)) = (state.end(), &report.stopped, script.steps().last()) {
+        report.stopped = Some(stopped(step, &format!("after the last line: {error}")));
+    }
+    report.open = target.device().open_counts();
+    report
+}
+
+/// The first step that the device cannot do, because it is a real one.
+fn unsuitable<'a>(script: &'a Script, target: &Target) -> Option<&'a Step> {
+    let mut plan = Plan { target, is_over: false };
+    for step in script.steps() {
+        let is_skipped = plan.skips(step).is_some();
+        if plan.is_over {
+            return None;
+        }
+        if !is_skipped && target.soft().is_none() && step.action.is_for_software() {
+            return Some(step);
+        }
+    }
+    None
+}
+
+fn stopped(step: &Step, why: &str) -> Stopped {
+    let error = Error::new(step.place, &step.line, why);
+    Stopped { line: step.place.line, column: step.place.column, why: why.to_owned(), error }
+}
+
+/// The report on a step that did nothing.
+fn plain(step: &Step, outcome: Outcome) -> StepReport {
+    StepReport {
+        line: step.place.line,
+        column: step.place.column,
+        statement: step.text.clone(),
+        outcome,
+        note: None,
+        decisions: Vec::new(),
+        kernel_flushes: None,
+        bos: Vec::new(),
+    }
+}
+
+/// Does one step.
+fn one(script: &Script, target: &Target, state: &mut State<'_>, last: &mut Last, step: &Step) -> StepReport {
+    let result = act(script, target, state, last, &step.action);
+    let kernel_flushes = state.kernel_flushes();
+    let (outcome, done) = match result {
+        Ok((outcome, done)) => (outcome, done),
+        Err(Failure { errno, why }) => (Outcome::Failed { errno, why }, Done::default()),
+    };
+    if acts(&step.action) {
+        last.decisions.clone_from(&done.decisions);
+        last.kernel_flushes = kernel_flushes.clone().unwrap_or_default();
+    }
+    let mut names = named(&step.action);
+    names.sort_unstable();
+    names.dedup();
+    StepReport {
+        note: done.note,
+        decisions: done.decisions,
+        kernel_flushes,
+        bos: names.into_iter().filter_map(|name| state.bo_state(name)).collect(),
+        ..plain(step, outcome)
+    }
+}
+
+/// Does what a step says; what came of it.
+fn act(
+    script: &Script,
+    target: &Target,
+    state: &mut State<'_>,
+    last: &Last,
+    action: &Action,
+) -> Result<(Outcome, Done), Failure> {
+    match action {
+        Action::Needs(_) => Ok((Outcome::Held, Done::default())),
+        Action::Do(statement) => {
+            let mut done = state.perform(statement)?;
+            Ok((expectation(&mut done), done))
+        }
+        Action::Make(name, making) => Ok((Outcome::Done, state.make(*name, *making)?)),
+        Action::Expect { negated, claim } => {
+            let answer = claims::answer(script, target, state, last, claim)?;
+            if answer.is_so != *negated {
+                return Ok((Outcome::Held, Done::default()));
+            }
+            let not = if *negated { "anything but " } else { "" };
+            let expected = format!("{not}{}", answer.claimed);
+            Ok((Outcome::NotHeld { expected, seen: answer.seen }, Done::default()))
+        }
+        Action::ExpectError { errno, attempt } => {
+            let attempted = match attempt {
+                Attempt::Do(statement) => state.perform(statement),
+                Attempt::Make(making) => state.try_make(*making),
+            };
+            let not_held = |seen: String| Outcome::NotHeld { expected: format!("{errno:?}"), seen };
+            match attempted {
+                Ok(done) => Ok((not_held("no error".to_owned()), done)),
+                Err(Refused::Library(error)) if error.errno() == *errno => {
+                    Ok((Outcome::Held, Done { note: Some(error.to_string()), ..Done::default() }))
+                }
+                Err(Refused::Library(error)) => {
+                    Ok((not_held(format!("{:?}: {error}", error.errno())), Done::default()))
+                }
+                Err(refused @ Refused::Usage(_)) => Err(refused.into()),
+            }
+        }
+    }
+}
+
+/// What a statement came to that was done.
+fn expectation(done: &mut Done) -> Outcome {
+    match done.expectation.take() {
+        None => Outcome::Done,
+        Some(Ok(())) => Outcome::Held,
+        Some(Err((expected, seen))) => Outcome::NotHeld { expected, seen },
+    }
+}
+
+/// Whether a step does something, and not only looks.
+fn acts(action: &Action) -> bool {
+    match action {
+        Action::Do(_) | Action::Make(..) | Action::ExpectError { .. } => true,
+        Action::Needs(_) | Action::Expect { .. } => false,
+    }
+}
+
+/// The names that a step says.
+fn named(action: &Action) -> Vec<Name> {
+    match action {
+        Action::Needs(_) => Vec::new(),
+        Action::Do(statement) | Action::ExpectError { attempt: Attempt::Do(statement), .. } => {
+            done_to(statement)
+        }
+        Action::Make(name, Making::Alloc { .. }) => vec![*name],
+        Action::Make(name, Making::Export(other) | Making::Import(other)) => vec![*name, *other],
+        Action::ExpectError { attempt: Attempt::Make(making), .. } => match making {
+            Making::Alloc { .. } => Vec::new(),
+            Making::Export(name) | Making::Import(name) => vec![*name],
+        },
+        Action::Expect { claim, .. } => match *claim {
+            Claim::Same(one, other) => vec![one, other],
+            Claim::Verdict { bo, .. }
+            | Claim::Caching(bo, _)
+            | Claim::Level(bo, _)
+            | Claim::Dirty(bo, _)
+            | Claim::Stale(bo, _)
+            | Claim::KernelFlushes { bo, .. }
+            | Claim::GpuReads { bo, .. }
+            | Claim::DisplayReads { bo, .. } => vec![bo],
+        },
+    }
+}
+
+/// The names that a statement says.
+fn done_to(statement: &Statement) -> Vec<Name> {
+    match *statement {
+        Statement::Submit(ref uses) => uses.iter().map(|one| one.bo).collect(),
+        Statement::Power(_) => Vec::new(),
+        Statement::Map(bo, _)
+        | Statement::Write { bo, .. }
+        | Statement::Read { bo, .. }
+        | Statement::GpuWrite { bo, .. }
+        | Statement::Scanout(bo)
+        | Statement::OffScreen(bo)
+        | Statement::SetCaching(bo, _)
+        | Statement::Domain { bo, .. }
+        | Statement::Flush(bo)
+        | Statement::Wait(bo)
+        | Statement::Close(bo) => vec![bo],
+    }
+}
