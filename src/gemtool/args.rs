@@ -2,6 +2,7 @@
 
 mod check;
 mod object;
+mod run;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use gem_coherency::policy::Rule;
@@ -12,6 +13,7 @@ use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVe
 pub use check::{Check, Dropped};
 pub use gem_coherency::script::Pattern;
 pub use object::{History, Object};
+pub use run::Run;
 
 /// Shown under `gemtool --help`.
 const EXAMPLES: &str = "\
@@ -35,7 +37,8 @@ Examples:
   gemtool platforms jsl
   gemtool explain --platform jsl --who driver --level none --map wb --writer cpu --reader gpu
   gemtool explain --who kernel --table --json
-  gemtool check --platform jsl --kernel 5.14";
+  gemtool check --platform jsl --kernel 5.14
+  gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk";
 
 /// Cache coherency of GEM buffer objects on Intel GPUs: does it, shows it, explains it.
 #[derive(Clone, Debug, Parser)]
@@ -73,6 +76,9 @@ pub enum Command {
     /// Search the model of rules, caches and memory for a way to read wrong bytes; needs no device
     #[command(after_help = check::CHECK_EXAMPLES)]
     Check(Check),
+    /// Carry out a script: a scenario, line by line, with what it expects
+    #[command(after_help = run::RUN_EXAMPLES)]
+    Run(Run),
     /// List the rules, or show one
     #[command(after_help = RULES_EXAMPLES)]
     Rules(Rules),

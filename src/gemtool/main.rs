@@ -63,6 +63,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Info(info) => page.report(&cmd::info::run(info)?, form)?,
         Command::Explain(explain) if explain.table => explain_table(explain, &mut page, form)?,
         Command::Explain(explain) => explain_one(explain, &mut page, form)?,
+        Command::Run(run) => return run_script(run, &mut page, form),
         Command::Check(check) => return run_check(check, &mut page, form, args.verbose),
         Command::Rules(rules) => page.report(&cmd::rules::run(rules), form)?,
     }
@@ -111,6 +112,20 @@ fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -
         )
     })?;
     Ok(if report.held { Outcome::Held } else { Outcome::Violated })
+}
+
+/// Carries a script out and writes what came of it; what stopped it is said after that.
+fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outcome, Failure> {
+    if args.timeline && form == Form::Json {
+        return Err(Failure::flag("--timeline", "JSON has all of it already: leave out one of the two"));
+    }
+    let report = cmd::run::run(args)?;
+    page.report(&report, form)?;
+    page.flush()?;
+    match report.stopped() {
+        Some(failure) => Err(failure),
+        None => Ok(if report.held { Outcome::Held } else { Outcome::Violated }),
+    }
 }
 
 /// Writes one decision.

@@ -48,12 +48,26 @@ fn every_example_prints_what_the_guide_shows() {
 
 #[test]
 fn every_flag_is_in_the_guide() {
-    for command in ["alloc", "info", "platforms", "explain", "check", "rules"] {
+    for command in ["alloc", "info", "platforms", "explain", "check", "run", "rules"] {
         let help = gemtool(&format!("{command} --help")).held();
         let words = help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
         for flag in words.filter(|word| word.starts_with("--") && word.len() > 2 && *word != "--help") {
             assert!(GUIDE.contains(flag), "{command} {flag}");
         }
+    }
+}
+
+#[test]
+fn every_word_of_the_script_language_is_in_the_guide_and_the_help() {
+    use gem_coherency::script::{Subject, Verb};
+    let help = gemtool("run --help").held();
+    for verb in Verb::ALL {
+        assert!(GUIDE.contains(&format!("`{verb}")) || GUIDE.contains(&format!("= {verb}")), "{verb}");
+        assert!(help.contains(verb.name()), "{verb}");
+    }
+    for subject in Subject::ALL {
+        assert!(GUIDE.contains(&format!("`{subject} BO")), "{subject}");
+        assert!(help.contains(subject.name()), "{subject}");
     }
 }
 

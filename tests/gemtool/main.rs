@@ -8,6 +8,7 @@ mod explain;
 mod info;
 mod platforms;
 mod proof;
+mod run;
 
 use std::process::{Command, Stdio};
 

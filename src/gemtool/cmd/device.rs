@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use gem_coherency::Error;
 use gem_coherency::device::Device;
 use gem_coherency::drm::DriverVersion;
+use gem_coherency::script::Target;
 use gem_coherency::vocabulary::KernelVersion;
 use serde::Serialize;
 
@@ -15,14 +17,27 @@ use crate::failure::Failure;
 /// # Errors
 /// What is wrong with the device, or that there is none.
 pub fn open(args: &args::Device) -> Result<Device, Failure> {
-    let opened = match &args.device {
-        Some(name) => Device::open(name),
-        None => Device::open_first(),
-    };
-    opened.map_err(|error| match args.device {
-        Some(_) => Failure::flag("--device", error),
-        None => Failure::Library(error),
-    })
+    opened(args, Device::open, Device::open_first)
+}
+
+/// As [`open`], for a script.
+///
+/// # Errors
+/// As [`open`].
+pub fn target(args: &args::Device) -> Result<Target, Failure> {
+    opened(args, Target::open, || Device::open_first().map(Target::from_device))
+}
+
+/// What `by_name` or `first` opens, and which flag is to blame if it does not.
+fn opened<T>(
+    args: &args::Device,
+    by_name: impl FnOnce(&str) -> Result<T, Error>,
+    first: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Failure> {
+    match &args.device {
+        Some(name) => by_name(name).map_err(|error| Failure::flag("--device", error)),
+        None => first().map_err(Failure::Library),
+    }
 }
 
 /// Which device it is; everything in a report that depends on where it ran.

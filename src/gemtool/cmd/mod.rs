@@ -9,3 +9,4 @@ pub mod info;
 pub mod machine;
 pub mod platforms;
 pub mod rules;
+pub mod run;

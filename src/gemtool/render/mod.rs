@@ -5,6 +5,7 @@ pub mod check;
 pub mod explain;
 mod info;
 pub mod platforms;
+mod run;
 mod svg;
 mod table;
 

@@ -1,0 +1,51 @@
+//! `gemtool run`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+use super::Device;
+
+/// Shown under `gemtool run --help`.
+pub const RUN_EXAMPLES: &str = "\
+A script has one statement per line; '#' begins a comment. docs/gemtool.md has the whole language.
+
+  NAME = alloc SIZE [caching=MODE] [map=MODE]      NAME = export BO      NAME = import DMABUF
+  write BO RANGE fill=PATTERN [raw[=MODE]]         pwrite BO RANGE fill=PATTERN
+  read BO RANGE [expect=PATTERN] [raw[=MODE]]      pread BO RANGE [expect=PATTERN]
+  submit BO [access=read|write] [mocs=CLASS] ...   map BO MODE      set-caching BO MODE
+  domain BO DOMAIN read|write      flush BO      wait BO      scanout BO      off-screen BO
+  close NAME      suspend      hibernate      resume      gpu-write BO RANGE fill=PATTERN [mocs=CLASS]
+  expect [not] verdict BO VERDICT [lines=N] [rule=RULE]      expect [not] caching BO MODE
+  expect [not] level BO LEVEL      expect [not] dirty|stale BO ==|>=|<= N      expect [not] same BO BO
+  expect [not] kernel-flushes BO ==|>=|<= N [rule=RULE]
+  expect [not] gpu-reads BO RANGE PATTERN [mocs=CLASS]       expect [not] display-reads BO RANGE PATTERN
+  expect error ERRNO: STATEMENT
+  needs CONDITION ...      where CONDITION ...: STATEMENT
+
+Ranges: 0..4096, 100+28, all. 'raw' goes past the library, which then flushes nothing for it. suspend,
+hibernate, resume, gpu-write, kernel-flushes, gpu-reads and display-reads need a software device.
+
+Exit status: 1 if an expectation did not hold (the others are checked all the same), 2 if the script
+is wrong or the device refuses a statement (the script stops there).
+
+Examples:
+  gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
+  gemtool run examples/scripts/llc-bypass.gemco --device sim:jsl --timeline
+  echo 'a = alloc 4KiB' | gemtool run - --device sim:tgl --json";
+
+/// `gemtool run`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Run {
+    /// The script's file; '-' is standard input
+    #[arg(value_name = "SCRIPT")]
+    pub script: PathBuf,
+
+    /// Show for every step what was decided and flushed, by the library and by the kernel
+    #[arg(long)]
+    pub timeline: bool,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub device: Device,
+}
