@@ -86,6 +86,29 @@ pub struct MemoryRegion {
     pub probed_bytes: u64,
 }
 
+impl MemoryRegion {
+    /// The region's name, for [`Drm::create_in`].
+    pub const fn placement(&self) -> Placement {
+        Placement { class: self.class, instance: self.instance }
+    }
+}
+
+/// A memory region's name (`drm_i915_gem_memory_class_instance`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Placement {
+    /// `I915_MEMORY_CLASS_*`: 0 system, 1 device.
+    pub class: u16,
+    /// Which of its class.
+    pub instance: u16,
+}
+
+impl Placement {
+    /// System memory.
+    pub const SYSTEM: Self = Self { class: 0, instance: 0 };
+    /// The memory of a discrete device.
+    pub const LOCAL: Self = Self { class: 1, instance: 0 };
+}
+
 /// What madvise asks for (`I915_MADV_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
@@ -152,6 +175,11 @@ pub trait Drm: Send + Sync + fmt::Debug {
 
     /// GEM_CREATE_EXT with SET_PAT: an object whose PAT index never changes; ENODEV before 12.70.
     fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created>;
+
+    /// GEM_CREATE_EXT with MEMORY_REGIONS: an object that lives in one of these, the first that has
+    /// room; its size is rounded up to pages of all of them. EINVAL for none, one that the device
+    /// lacks, and one that is named twice.
+    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created>;
 
     /// GEM_CLOSE: gives the name back.
     fn close(&self, handle: Handle) -> Result<()>;

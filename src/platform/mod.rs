@@ -6,6 +6,8 @@
 
 mod calls;
 mod engines;
+mod features;
+mod gtt;
 mod ids;
 mod machine;
 mod mocs;
@@ -14,6 +16,7 @@ mod topology;
 
 pub use calls::{Call, Refusal};
 pub use engines::{CommandParser, Engine, EngineClass};
+pub use gtt::Swizzle;
 pub use ids::DeviceId;
 pub use machine::{CapFact, CapSource, Disagreement, Fact, Facts, Machine};
 pub use mocs::mocs_class;

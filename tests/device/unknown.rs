@@ -7,7 +7,8 @@ use gem_coherency::bo::Released;
 use gem_coherency::device::{AllocRequest, Device, ReuseStats};
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{
-    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param, Retained,
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
+    Placement, Retained,
 };
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
@@ -45,6 +46,9 @@ impl Drm for Disguised {
     }
     fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created> {
         self.soft.create_with_pat(size_bytes, pat_index)
+    }
+    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
+        self.soft.create_in(size_bytes, placements)
     }
     fn close(&self, handle: Handle) -> Result<()> {
         self.soft.close(handle)

@@ -29,7 +29,8 @@ pub use open::{Found, find, find_in};
 
 use crate::drm::mapping::{Counted, Mapping};
 use crate::drm::{
-    Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Retained,
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Placement,
+    Retained,
 };
 use crate::error::Result;
 use crate::uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
@@ -121,6 +122,10 @@ impl Drm for Node {
 
     fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created> {
         objects::create_with_pat(self.fd(), size_bytes, pat_index).map(|created| self.counted(created))
+    }
+
+    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
+        objects::create_in(self.fd(), size_bytes, placements).map(|created| self.counted(created))
     }
 
     fn close(&self, handle: Handle) -> Result<()> {

@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::unistd::{Whence, lseek};
 
 use super::request::call;
-use crate::drm::{Advice, Created, Retained};
+use crate::drm::{Advice, Created, Placement, Retained};
 use crate::error::{Error, Result};
 use crate::uapi::dma_buf::{DMA_BUF_IOCTL_SYNC, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW, dma_buf_sync};
 use crate::uapi::drm::{
@@ -19,10 +19,12 @@ use crate::uapi::drm::{
 use crate::uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, DRM_IOCTL_I915_GEM_GET_CACHING,
     DRM_IOCTL_I915_GEM_MADVISE, DRM_IOCTL_I915_GEM_SET_CACHING, I915_CACHING_CACHED, I915_CACHING_DISPLAY,
-    I915_CACHING_NONE, I915_GEM_CREATE_EXT_SET_PAT, I915_MADV_DONTNEED, I915_MADV_WILLNEED,
-    drm_i915_gem_caching, drm_i915_gem_create, drm_i915_gem_create_ext, drm_i915_gem_create_ext_set_pat,
-    drm_i915_gem_madvise, i915_user_extension,
+    I915_CACHING_NONE, I915_GEM_CREATE_EXT_MEMORY_REGIONS, I915_GEM_CREATE_EXT_SET_PAT, I915_MADV_DONTNEED,
+    I915_MADV_WILLNEED, drm_i915_gem_caching, drm_i915_gem_create, drm_i915_gem_create_ext,
+    drm_i915_gem_create_ext_memory_regions, drm_i915_gem_create_ext_set_pat, drm_i915_gem_madvise,
+    i915_user_extension,
 };
+use crate::uapi::i915_exec::drm_i915_gem_memory_class_instance;
 use crate::vocabulary::{Access, CachingMode, Handle};
 
 /// The handle that a request returned.
@@ -60,6 +62,39 @@ pub(super) fn create_with_pat(fd: BorrowedFd<'_>, size: u64, pat_index: u32) -> 
     // - bit patterns: integers only.
     unsafe { call(fd, DRM_IOCTL_I915_GEM_CREATE_EXT, None, &mut args)? };
     Ok(Created { handle: named(DRM_IOCTL_I915_GEM_CREATE_EXT.name, args.handle)?, size_bytes: args.size })
+}
+
+/// Makes an object that lives in one of several regions: `DRM_IOCTL_I915_GEM_CREATE_EXT`,
+/// 0xc018647c, with MEMORY_REGIONS.
+///
+/// # Errors
+/// EINVAL for no regions, more than seven, one that the device lacks, one twice, and as [`create`];
+/// E2BIG, ENXIO, ENOMEM.
+pub(super) fn create_in(fd: BorrowedFd<'_>, size: u64, placements: &[Placement]) -> Result<Created> {
+    let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
+    let name = |place: &Placement| drm_i915_gem_memory_class_instance {
+        memory_class: place.class,
+        memory_instance: place.instance,
+    };
+    let regions: Vec<_> = placements.iter().map(name).collect();
+    let Ok(num_regions) = u32::try_from(regions.len()) else {
+        return Err(Error::Ioctl { request, errno: Errno::EINVAL });
+    };
+    let base = i915_user_extension { name: I915_GEM_CREATE_EXT_MEMORY_REGIONS, ..Default::default() };
+    let list = drm_i915_gem_create_ext_memory_regions {
+        base,
+        num_regions,
+        regions: regions.as_ptr() as u64,
+        ..Default::default()
+    };
+    let extensions = std::ptr::from_ref(&list) as u64;
+    let mut args = drm_i915_gem_create_ext { size, extensions, ..Default::default() };
+    // SAFETY:
+    // - `extensions`: the address of a live extension that the kernel only reads; it ends the chain;
+    // - its `regions`: a live slice of `num_regions` names, which the kernel only reads;
+    // - bit patterns: integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_CREATE_EXT, None, &mut args)? };
+    Ok(Created { handle: named(request, args.handle)?, size_bytes: args.size })
 }
 
 /// Gives an object's name back: `DRM_IOCTL_GEM_CLOSE`, 0x40086409.

@@ -10,29 +10,22 @@ use super::faults::{Fault, Needs};
 use super::log::KernelFlush;
 use super::object::Object;
 use super::requests::refuse;
-use crate::drm::Created;
 #[cfg(doc)]
 use crate::drm::Drm;
+use crate::drm::{Created, Placement};
 use crate::error::{Error, Result};
 use crate::hierarchy::Route;
-use crate::policy::kernel::{Creation, Event, Snapshot};
+use crate::policy::kernel::{Event, Snapshot};
 use crate::uapi::drm::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
-use crate::uapi::i915::DRM_IOCTL_I915_GEM_CREATE_EXT;
 use crate::vocabulary::{Handle, MocsClass};
 
 impl Soft {
-    /// Creates an object in local memory (GEM_CREATE_EXT with MEMORY_REGIONS), its size rounded up to
-    /// pages of that memory.
+    /// Creates an object in local memory; as [`Drm::create_in`] with [`Placement::LOCAL`].
     ///
     /// # Errors
     /// EINVAL where there is none; otherwise as [`Drm::create`].
     pub fn create_local(&self, size_bytes: u64) -> Result<Created> {
-        let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
-        self.system.enter(request, Needs::Memory)?;
-        match self.system.machine.platform.local_page_bytes {
-            Some(page_bytes) => self.create_as(request, size_bytes, page_bytes.into(), Creation::Local),
-            None => refuse(request, Errno::EINVAL),
-        }
+        self.create_in_ioctl(size_bytes, &[Placement::LOCAL])
     }
 
     /// Reads as the GPU does with a MOCS entry of this class.

@@ -11,28 +11,24 @@ use super::limits::SYSTEM_BYTES;
 use super::object::Object;
 use super::requests::{self, refuse};
 use super::window::Window;
-use super::{Soft, facts, limits, prime, transfer};
+use super::{Soft, limits, prime, transfer};
 use crate::drm::mapping::Counted;
 use crate::drm::{
-    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param, Retained,
+    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
+    Placement, Retained,
 };
 use crate::error::Result;
 use crate::platform::{Call, EngineClass};
-use crate::policy::kernel::{Creation, Event, Snapshot};
+use crate::policy::kernel::Event;
 use crate::uapi::dma_buf::{
     DMA_BUF_IOCTL_SYNC, DMA_BUF_SYNC_END, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW, DMA_BUF_SYNC_START,
 };
-use crate::uapi::drm::{
-    DRM_CLOEXEC, DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_VERSION, DRM_RDWR,
-};
+use crate::uapi::drm::{DRM_CLOEXEC, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_RDWR};
 use crate::uapi::i915::{
-    DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, DRM_IOCTL_I915_GEM_MADVISE,
     DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET, DRM_IOCTL_I915_GEM_PREAD,
     DRM_IOCTL_I915_GEM_PWRITE, I915_MMAP_WC, drm_i915_gem_wait,
 };
 use crate::uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2;
-use crate::uapi::i915_facts::DRM_IOCTL_I915_GETPARAM;
-use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 impl Soft {
@@ -45,27 +41,6 @@ impl Soft {
                 refuse(request, refusal.errno)
             }
         }
-    }
-
-    /// A new object, its size rounded up to `page_bytes`.
-    pub(super) fn create_as(
-        &self,
-        request: &'static str,
-        size_bytes: u64,
-        page_bytes: u64,
-        creation: Creation,
-    ) -> Result<Created> {
-        let rules = &self.system.rules;
-        let snapshot = Snapshot::created(self.system.machine.caps, rules, creation)
-            .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
-        let size = match size_bytes.checked_next_multiple_of(page_bytes) {
-            None | Some(0) => return refuse(request, Errno::EINVAL),
-            Some(size) => size,
-        };
-        if let Some(errno) = limits::too_big(self.system.machine, size) {
-            return refuse(request, errno);
-        }
-        self.named(request, Object::new(&self.system, size, snapshot))
     }
 
     /// Gives a new object its name.
@@ -107,13 +82,11 @@ impl Drm for Soft {
     }
 
     fn version(&self) -> Result<DriverVersion> {
-        self.system.enter(DRM_IOCTL_VERSION.name, Needs::Nothing)?;
-        Ok(facts::version(self.kernel()))
+        self.version_ioctl()
     }
 
     fn param(&self, param: Param) -> Result<i32> {
-        self.system.enter(DRM_IOCTL_I915_GETPARAM.name, Needs::Nothing)?;
-        Ok(facts::param(self.system.machine, self.system.id, param))
+        self.getparam_ioctl(param as i32)
     }
 
     fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
@@ -121,30 +94,19 @@ impl Drm for Soft {
     }
 
     fn create(&self, size_bytes: u64) -> Result<Created> {
-        let request = DRM_IOCTL_I915_GEM_CREATE.name;
-        self.system.enter(request, Needs::Memory)?;
-        self.create_as(request, size_bytes, PAGE_BYTES, Creation::User)
+        self.create_ioctl(size_bytes)
     }
 
     fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created> {
-        let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
-        self.system.enter(request, Needs::Memory)?;
-        self.check(request, Call::CreateWithPat)?;
-        match u8::try_from(pat_index) {
-            Ok(index) => self.create_as(request, size_bytes, PAGE_BYTES, Creation::UserWithPat(index)),
-            Err(_) => refuse(request, Errno::EINVAL),
-        }
+        self.create_with_pat_ioctl(size_bytes, pat_index)
+    }
+
+    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
+        self.create_in_ioctl(size_bytes, placements)
     }
 
     fn close(&self, handle: Handle) -> Result<()> {
-        let request = DRM_IOCTL_GEM_CLOSE.name;
-        self.system.enter(request, Needs::Nothing)?;
-        let closed = self.handles().remove(handle);
-        tracing::debug!(request, handle = handle.get(), known = closed.is_some());
-        match closed {
-            Some(_) => Ok(()),
-            None => refuse(request, Errno::EINVAL),
-        }
+        self.close_ioctl(handle.get())
     }
 
     fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()> {
@@ -216,18 +178,7 @@ impl Drm for Soft {
     }
 
     fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained> {
-        let request = DRM_IOCTL_I915_GEM_MADVISE.name;
-        self.system.enter(request, Needs::Nothing)?;
-        let object = self.lookup(request, handle)?;
-        let mut state = object.state();
-        if !state.purged {
-            state.advice = advice;
-        }
-        if state.advice == Advice::DontNeed && !state.purged && !state.snapshot.pages {
-            // Nothing is attached that would have to be given back first.
-            object.purge(&mut state);
-        }
-        Ok(if state.purged { Retained::Purged } else { Retained::Yes })
+        self.madvise_ioctl(handle.get(), requests::madvise_number(advice))
     }
 
     fn export(&self, handle: Handle) -> Result<OwnedFd> {

@@ -68,7 +68,9 @@ impl Handles {
                 }
             }
         }
-        object.links.unnamed();
+        if object.links.unnamed() {
+            object.system().names().forget(object.id());
+        }
         Some(object)
     }
 

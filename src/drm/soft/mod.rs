@@ -37,6 +37,8 @@ mod handles;
 mod limits;
 mod lines;
 mod log;
+mod masters;
+mod names;
 mod object;
 mod offsets;
 mod prime;
@@ -57,12 +59,13 @@ pub use process::{Pages, Process};
 pub use spec::PREFIX;
 pub use store::PREVIOUS_OWNER;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::platform::Machine;
 use handles::Handles;
+use masters::Client;
 use space::Space;
 use spec::Spec;
 use system::System;
@@ -75,8 +78,7 @@ pub struct Soft {
     handles: Mutex<Handles>,
     mappings: Arc<AtomicU64>,
     minor: Minor,
-    /// Whether the file is the primary node's master.
-    master: bool,
+    client: Mutex<Client>,
     /// The address space of the file's first context, where contexts have their own.
     default_space: Arc<Mutex<Space>>,
 }
@@ -96,6 +98,7 @@ impl Soft {
     /// After the platform: `kernel=X.Y` (6.12 if not given), `edram=0|1` (1 on Haswell, else 0),
     /// `adversary=on|off` (off) and `seed=N` for what the caches do unasked, `memory=coherent` for a
     /// machine where every agent sees every byte at once, as under emulation (`cached` if not given),
+    /// `display=off` for one whose display is fused off,
     /// `without=RULE` for a kernel that lacks a rule, `id=HEX` for another of the platform's PCI ids,
     /// and `fault=FAULT[@N]`, at the N-th request that it can hit, any number of times.
     ///
@@ -112,23 +115,25 @@ impl Soft {
             handles: Mutex::default(),
             mappings: Arc::default(),
             minor: Minor::Primary,
-            master: false,
+            client: Mutex::default(),
         })
     }
 
     /// Opens the same device once more: another file with names of its own for the same objects.
     ///
-    /// The first to open the primary node so is its master, for as long as the device is.
+    /// Who opens the primary node while it has no master is its master.
     pub fn open_again(&self, minor: Minor) -> Self {
-        // Relaxed: a flag that publishes nothing.
-        let master = minor == Minor::Primary && !self.system.mastered.swap(true, Ordering::Relaxed);
+        let client = match minor {
+            Minor::Primary => self.system.masters().open(),
+            Minor::Render => Client::default(),
+        };
         Self {
             name: self.name.clone(),
             system: Arc::clone(&self.system),
             handles: Mutex::default(),
             mappings: Arc::default(),
             minor,
-            master,
+            client: Mutex::new(client),
             default_space: limits::address_space(self.system.machine),
         }
     }
@@ -138,7 +143,24 @@ impl Soft {
         self.system.machine
     }
 
+    /// Whether the file is the device's master.
+    fn is_master(&self) -> bool {
+        self.system.masters().is_current(&self.client())
+    }
+
+    /// What the file is to masters; locked after the masters where both are.
+    fn client(&self) -> MutexGuard<'_, Client> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn handles(&self) -> MutexGuard<'_, Handles> {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Soft {
+    fn drop(&mut self) {
+        let client = self.client.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.system.masters().release(client);
     }
 }

@@ -6,6 +6,7 @@ use nix::errno::Errno;
 
 use super::gpu::Use;
 use super::log::KernelFlush;
+use super::requests::Tiling;
 use super::share::{Attachment, DmaBuf, Exporter, Links};
 use super::store::{Store, Terms, Zeroing};
 use super::system::System;
@@ -47,6 +48,7 @@ pub(super) struct State {
     pub(super) bound: bool,
     /// Devices that the object's dma-buf is attached to, which pins the pages.
     pub(super) attached: u32,
+    pub(super) tiling: Tiling,
 }
 
 /// Flushes that a transfer does around its copy.
@@ -112,6 +114,7 @@ impl Object {
             name: None,
             bound: false,
             attached: 0,
+            tiling: Tiling::default(),
         };
         Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, attachment }
     }

@@ -143,14 +143,16 @@ impl Links {
         self.state().names += 1;
     }
 
-    /// One name less.
-    pub(super) fn unnamed(&self) {
+    /// One name less; returns whether it was the last.
+    pub(super) fn unnamed(&self) -> bool {
         let mut state = self.state();
         state.names -= 1;
-        let kept = if state.names == 0 { state.kept.take() } else { None };
+        let last = state.names == 0;
+        let kept = if last { state.kept.take() } else { None };
         // It may be the last to hold the object.
         drop(state);
         drop(kept);
+        last
     }
 
     /// The dma-buf, if there is one; `make` makes it otherwise.

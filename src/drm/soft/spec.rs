@@ -12,7 +12,7 @@ pub const PREFIX: &str = "sim:";
 
 /// What a name may say, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
-                       [,memory=cached|coherent][,without=RULE][,id=HEX], FAULT being enomem, eio, eintr, enodev, purge or stray at the N-th request";
+                       [,memory=cached|coherent][,display=on|off][,without=RULE][,id=HEX], FAULT being enomem, eio, eintr, enodev, purge or stray at the N-th request";
 
 /// The kernel if the name says none.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -26,6 +26,8 @@ pub(super) struct Spec {
     pub(super) adversary: bool,
     /// Whether every agent sees every byte at once, as under emulation.
     pub(super) coherent: bool,
+    /// Whether there is a display.
+    pub(super) display: bool,
     /// The PCI id.
     pub(super) id: u16,
     /// Faults, and how many requests go well before each.
@@ -40,6 +42,7 @@ struct Settings {
     edram: Option<bool>,
     adversary: Option<bool>,
     coherent: Option<bool>,
+    display: Option<bool>,
     without: Option<Rule>,
     id: Option<u16>,
     faults: Vec<(Fault, u64)>,
@@ -87,6 +90,7 @@ impl Settings {
             "edram" => once(key, &mut self.edram, switch(key, value, ["0", "1"])?),
             "adversary" => once(key, &mut self.adversary, switch(key, value, ["off", "on"])?),
             "memory" => once(key, &mut self.coherent, switch(key, value, ["cached", "coherent"])?),
+            "display" => once(key, &mut self.display, switch(key, value, ["off", "on"])?),
             "without" => {
                 once(key, &mut self.without, value.parse().map_err(|error: Error| error.to_string())?)
             }
@@ -120,6 +124,7 @@ impl Settings {
             rules: KernelRules { without: self.without, ..rules },
             id,
             coherent: self.coherent.unwrap_or(false),
+            display: self.display.unwrap_or(true),
             seed: self.seed.unwrap_or(0),
             adversary: self.adversary.unwrap_or(false),
             faults: self.faults,
@@ -210,6 +215,7 @@ mod tests {
         bad("sim:i965gm,edram=1", "eDRAM");
         bad("sim:jsl,adversary=1", "neither off nor on");
         bad("sim:jsl,memory=magic", "neither cached nor coherent");
+        bad("sim:jsl,display=dim", "neither off nor on");
         bad("sim:jsl,without=luck", "luck");
         bad("sim:jsl,id=9a49", "9a49");
         bad("sim:jsl,id=zz", "zz");

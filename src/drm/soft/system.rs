@@ -11,6 +11,8 @@ use super::faults::{Entry, Faults, Needs};
 use super::gpu::Gpu;
 use super::limits::{self, SYSTEM_BYTES};
 use super::log::{KernelFlush, Log};
+use super::masters::Masters;
+use super::names::Names;
 use super::object::Object;
 use super::offsets::{Node, Offsets};
 use super::space::Space;
@@ -34,8 +36,12 @@ pub(super) struct System {
     pub(super) log: Log,
     /// Whether the device is runtime-awake, which copies through the aperture want.
     pub(super) awake: AtomicBool,
-    /// Whether the primary node has a master.
-    pub(super) mastered: AtomicBool,
+    /// Whether the machine has a display (`DRIVER_MODESET`).
+    pub(super) display: bool,
+    masters: Mutex<Masters>,
+    names: Mutex<Names>,
+    /// The GPU's timestamp.
+    pub(super) ticks: AtomicU64,
     /// CPU accesses that a real device would have answered with SIGBUS.
     pub(super) bus_errors: AtomicU64,
     /// Bytes of the objects that have pages.
@@ -70,7 +76,10 @@ impl System {
             gpu: Gpu::default(),
             log: Log::default(),
             awake: AtomicBool::new(true),
-            mastered: AtomicBool::new(false),
+            display: spec.display,
+            masters: Mutex::default(),
+            names: Mutex::default(),
+            ticks: AtomicU64::new(0),
             bus_errors: AtomicU64::new(0),
             in_use: AtomicU64::new(0),
             coherent: spec.coherent,
@@ -212,6 +221,16 @@ impl System {
         // Relaxed: a statistic.
         self.bus_errors.fetch_add(1, Ordering::Relaxed);
         tracing::error!(%why, "SIGBUS on real devices");
+    }
+
+    /// Who is the device's master.
+    pub(super) fn masters(&self) -> MutexGuard<'_, Masters> {
+        self.masters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The objects' names in all files; no other lock is taken under it.
+    pub(super) fn names(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn objects(&self) -> MutexGuard<'_, Objects> {

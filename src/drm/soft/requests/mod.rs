@@ -4,14 +4,23 @@
 //! where the struct holds addresses. The typed requests of [`crate::drm::Drm`] call the same
 //! functions below it, so that every check stands once. [`ioctl`] is the way in (`drm_ioctl`).
 
+mod aperture;
+mod auth;
 mod caching;
+mod create;
 mod dma_buf;
 mod domain;
 mod extensions;
+mod legacy;
+mod madvise;
 mod map;
+mod names;
+mod param;
 mod prime;
 mod query;
 mod table;
+mod tiling;
+mod version;
 mod wait;
 
 use nix::errno::Errno;
@@ -22,8 +31,10 @@ use super::{Minor, Soft};
 use crate::error::{Error, Result};
 pub(super) use caching::number as caching_number;
 pub(super) use dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
+pub(super) use madvise::number as madvise_number;
 pub(super) use map::{mmap, number as mmap_number};
 use table::Allowed;
+pub(super) use tiling::Tiling;
 
 /// Who makes a request: the device's file, and the process's memory and files.
 #[derive(Debug)]
@@ -31,6 +42,29 @@ pub(super) struct Caller<'a> {
     pub(super) device: &'a Soft,
     pub(super) memory: &'a mut Memory,
     pub(super) files: &'a mut Files,
+}
+
+impl Caller<'_> {
+    /// The struct at `address` (`copy_from_user`).
+    ///
+    /// # Errors
+    /// EFAULT.
+    fn get<T: FromBytes + IntoBytes>(&self, request: &'static str, address: u64) -> Result<T> {
+        let mut value = T::new_zeroed();
+        let bytes = value.as_mut_bytes();
+        if self.memory.read(address, bytes) < bytes.len() {
+            return refuse(request, Errno::EFAULT);
+        }
+        Ok(value)
+    }
+
+    /// Copies to `address` (`copy_to_user`).
+    ///
+    /// # Errors
+    /// EFAULT.
+    fn put(&mut self, request: &'static str, address: u64, bytes: &[u8]) -> Result<()> {
+        if self.memory.write(address, bytes) < bytes.len() { refuse(request, Errno::EFAULT) } else { Ok(()) }
+    }
 }
 
 /// `_IOC_WRITE`, as a request's code has it: the struct is copied in.
@@ -55,7 +89,7 @@ pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result
     if (code >> 8) & 0xff != u32::from(b'd') {
         return Err(Errno::ENOTTY);
     }
-    let entry = table::find(code & 0xff).ok_or(Errno::EINVAL)?;
+    let entry = table::find(code & 0xff, caller.device.system.machine.kernel).ok_or(Errno::EINVAL)?;
     let size = |code: u32| (code >> 16 & 0x3fff) as usize;
     let copied = |way| if code & entry.code & way == 0 { 0 } else { size(code) };
     let (len_in, len_out) = (copied(IOC_IN), copied(IOC_OUT));
@@ -76,7 +110,7 @@ fn permit(device: &Soft, allowed: Allowed) -> Result<(), Errno> {
     let fine = match (allowed, device.minor) {
         (Allowed::Everyone, _) => true,
         (Allowed::Primary, Minor::Primary) => true,
-        (Allowed::Master, Minor::Primary) => device.master,
+        (Allowed::Master, Minor::Primary) => device.is_master(),
         (Allowed::Primary | Allowed::Master, Minor::Render) => false,
     };
     if fine { Ok(()) } else { Err(Errno::EACCES) }

@@ -2,8 +2,12 @@
 //!
 //! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that stands in neither is EINVAL.
 
-use super::{Caller, caching, domain, map, prime, query, wait};
+use super::{
+    Caller, aperture, auth, caching, create, domain, legacy, madvise, map, names, param, prime, query,
+    tiling, version, wait,
+};
 use crate::error::Result;
+use crate::vocabulary::KernelVersion;
 
 /// Which files may make a request (`DRM_RENDER_ALLOW`, `DRM_MASTER`); `DRM_AUTH` and
 /// `DRM_ROOT_ONLY` ask for nothing that a primary file of root's lacks.
@@ -40,10 +44,30 @@ macro_rules! entries {
 pub(super) use entries;
 
 /// The requests, by the module that has them.
-static GROUPS: &[&[Entry]] =
-    &[caching::ENTRIES, domain::ENTRIES, map::ENTRIES, prime::ENTRIES, query::ENTRIES, wait::ENTRIES];
+static GROUPS: &[&[Entry]] = &[
+    aperture::ENTRIES,
+    auth::ENTRIES,
+    caching::ENTRIES,
+    create::ENTRIES,
+    domain::ENTRIES,
+    legacy::ENTRIES,
+    madvise::ENTRIES,
+    map::ENTRIES,
+    names::ENTRIES,
+    param::ENTRIES,
+    prime::ENTRIES,
+    query::ENTRIES,
+    tiling::ENTRIES,
+    version::ENTRIES,
+    wait::ENTRIES,
+];
 
-/// The request of that number.
-pub(super) fn find(number: u32) -> Option<&'static Entry> {
-    GROUPS.iter().flat_map(|group| group.iter()).find(|entry| entry.code & 0xff == number)
+/// The first kernel without the requests of user-mode drivers.
+const WITHOUT_LEGACY: KernelVersion = KernelVersion::new(6, 8);
+
+/// The request of that number, as far as the kernel has it.
+pub(super) fn find(number: u32, kernel: KernelVersion) -> Option<&'static Entry> {
+    let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { &[] };
+    let all = GROUPS.iter().copied().chain([legacy]).flatten();
+    all.into_iter().find(|entry| entry.code & 0xff == number)
 }

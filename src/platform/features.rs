@@ -1,0 +1,118 @@
+//! What else i915 knows about a platform that a client can ask for or run into.
+
+use super::table::*;
+use super::{Caps, EngineClass, Machine, Ppgtt};
+
+impl Machine {
+    /// Bytes of a context's address space: the GGTT's where contexts share it
+    /// (`i915_gem_context_get_eb_vm`).
+    pub fn context_bytes(&self) -> u64 {
+        match self.platform.ppgtt {
+            Ppgtt::Full { bits } => 1 << bits,
+            Ppgtt::None | Ppgtt::Aliasing { .. } => self.global_gtt_bytes(),
+        }
+    }
+
+    /// Whether batches go through submission queues (`HAS_EXECLISTS`: `has_logical_ring_contexts`),
+    /// where they have priorities and wait for each other.
+    pub fn has_execlists(&self) -> bool {
+        self.platform.graphics.major >= 8
+    }
+
+    /// Whether engines of `class` save their state per context (`intel_engine_context_size`).
+    pub fn has_context_image(&self, class: EngineClass) -> bool {
+        match class {
+            EngineClass::Render | EngineClass::Compute => self.platform.graphics.major >= 4,
+            EngineClass::Copy | EngineClass::Video | EngineClass::VideoEnhance => self.has_execlists(),
+        }
+    }
+
+    /// Whether contexts can be made (`has_logical_contexts`).
+    pub fn has_contexts(&self) -> bool {
+        self.has_context_image(EngineClass::Render)
+    }
+
+    /// Whether a batch can be interrupted by another (`I915_ENGINE_HAS_PREEMPTION`).
+    pub fn can_preempt(&self) -> bool {
+        self.platform.graphics.major >= 9
+    }
+
+    /// Whether an engine can be reset by itself (`has_reset_engine`).
+    pub fn has_reset_engine(&self) -> bool {
+        self.platform.graphics.major >= 7
+    }
+
+    /// Whether there is protected content without firmware for the GPU (`has_pxp`).
+    pub fn has_pxp(&self) -> bool {
+        let graphics = self.platform.graphics;
+        graphics.major == 12 && graphics.minor < 55 && !self.caps.contains(Caps::DISCRETE)
+    }
+
+    /// Whether execution units are pooled (`gen9_sseu_info_init`).
+    pub fn has_pooled_eu(&self) -> bool {
+        self.platform == &BXT || self.platform == &GLK
+    }
+
+    /// Frequency of the engines' timestamp, in Hz, as real devices of the platform have it
+    /// (`intel_gt_init_clock_frequency`).
+    pub fn timestamp_hz(&self) -> u32 {
+        let platform = self.platform;
+        match platform.graphics.major {
+            ..=3 => 0,
+            4 if platform == &G45 || platform == &GM45 => 1_000_000_000 / 1024,
+            4 => 266_667_000,
+            5 => 1_000_000,
+            6..=8 => 12_500_000,
+            9 if platform == &BXT || platform == &GLK => 19_200_000,
+            9..=11 => 12_000_000,
+            12.. => 19_200_000,
+        }
+    }
+
+    /// Whether the display has an overlay (`has_overlay` of `intel_display_device.c`).
+    pub fn has_overlay(&self) -> bool {
+        match self.platform.graphics.major {
+            ..=3 => true,
+            4 => self.platform == &I965G || self.platform == &I965GM,
+            5.. => false,
+        }
+    }
+
+    /// Whether the display takes atomic commits of clients (`intel_display_device_info_runtime_init`).
+    pub fn has_atomic(&self) -> bool {
+        let g4x = [&G45, &GM45];
+        self.platform.graphics.major >= 5 || g4x.contains(&self.platform)
+    }
+
+    /// Whether the display flips without waiting for the vertical blank (`HAS_ASYNC_FLIPS`).
+    pub fn flips_at_once(&self) -> bool {
+        self.platform.graphics.major >= 5
+    }
+
+    /// Width and height of the largest cursor (`intel_mode_config_init`).
+    pub fn cursor(&self) -> (u64, u64) {
+        let small = [&I830, &I85X, &I915G, &I915GM];
+        match self.platform {
+            platform if platform == &I845G => (64, 1023),
+            platform if platform == &I865G => (512, 1023),
+            platform if small.contains(&platform) => (64, 64),
+            _ => (256, 256),
+        }
+    }
+
+    /// Whether tiles are 128 bytes wide, not 512: all of gen2, those in Y where
+    /// `HAS_128_BYTE_Y_TILING` says so.
+    pub fn has_narrow_tiles(&self, y: bool) -> bool {
+        let wide = [&I915G, &I915GM];
+        match self.platform.graphics.major {
+            ..=2 => true,
+            3.. => y && !wide.contains(&self.platform),
+        }
+    }
+
+    /// Whether engines can be bonded (`set_proto_ctx_engines_bond`).
+    pub fn has_bonding(&self) -> bool {
+        let late = [&TGL, &RKL, &ADLS];
+        self.platform.graphics.major < 12 || late.contains(&self.platform)
+    }
+}
