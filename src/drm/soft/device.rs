@@ -18,7 +18,7 @@ use crate::drm::{
     Placement, Retained,
 };
 use crate::error::Result;
-use crate::platform::{Call, EngineClass};
+use crate::platform::Call;
 use crate::policy::kernel::Event;
 use crate::uapi::dma_buf::{
     DMA_BUF_IOCTL_SYNC, DMA_BUF_SYNC_END, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW, DMA_BUF_SYNC_START,
@@ -28,7 +28,6 @@ use crate::uapi::i915::{
     DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET, DRM_IOCTL_I915_GEM_PREAD,
     DRM_IOCTL_I915_GEM_PWRITE, I915_MMAP_WC, drm_i915_gem_wait,
 };
-use crate::uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2;
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 impl Soft {
@@ -208,27 +207,7 @@ impl Drm for Soft {
     }
 
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
-        let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
-        self.system.enter(request, Needs::Gpu)?;
-        let objects = objects
-            .iter()
-            .map(|one| Ok((self.lookup(request, one.handle)?, one.access)))
-            .collect::<Result<Vec<_>>>()?;
-        if self.system.faults.is_wedged() {
-            return refuse(request, Errno::EIO);
-        }
-        for (object, _) in &objects {
-            if object.size() > limits::address_space_bytes(self.system.machine) {
-                return refuse(request, Errno::E2BIG);
-            }
-            object.happen(&mut object.state(), request, Event::Acquire)?;
-        }
-        for (object, access) in objects.iter().rev() {
-            let mut state = object.state();
-            object.happen(&mut state, request, Event::Exec(*access))?;
-            object.submitted(&mut state, EngineClass::Render, *access)?;
-        }
-        Ok(())
+        self.execute_ioctl(objects)
     }
 
     fn open_counts(&self) -> OpenCounts {

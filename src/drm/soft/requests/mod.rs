@@ -10,6 +10,7 @@ mod caching;
 mod create;
 mod dma_buf;
 mod domain;
+mod exec;
 mod extensions;
 mod legacy;
 mod madvise;

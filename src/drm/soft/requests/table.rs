@@ -3,7 +3,7 @@
 //! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that stands in neither is EINVAL.
 
 use super::{
-    Caller, aperture, auth, caching, create, domain, legacy, madvise, map, names, param, prime, query,
+    Caller, aperture, auth, caching, create, domain, exec, legacy, madvise, map, names, param, prime, query,
     tiling, version, wait,
 };
 use crate::error::Result;
@@ -50,6 +50,7 @@ static GROUPS: &[&[Entry]] = &[
     caching::ENTRIES,
     create::ENTRIES,
     domain::ENTRIES,
+    exec::ENTRIES,
     legacy::ENTRIES,
     madvise::ENTRIES,
     map::ENTRIES,

@@ -1,0 +1,27 @@
+//! Addresses of the GPU, of 48 bits, as the uAPI writes them.
+
+/// Bits of an address.
+const BITS: u32 = 48;
+
+/// The address with its highest bit repeated above it (`gen8_canonical_addr`).
+pub(super) const fn canonical(address: u64) -> u64 {
+    ((address << (64 - BITS)) as i64 >> (64 - BITS)) as u64
+}
+
+/// The address without what is above its highest bit (`gen8_noncanonical_addr`).
+pub(super) const fn noncanonical(address: u64) -> u64 {
+    address & ((1 << BITS) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_upper_half_is_negative() {
+        assert_eq!(canonical(0x7fff_ffff_f000), 0x7fff_ffff_f000);
+        assert_eq!(canonical(0x8000_0000_0000), 0xffff_8000_0000_0000);
+        assert_eq!(noncanonical(0xffff_8000_0000_0000), 0x8000_0000_0000);
+        assert_eq!(canonical(noncanonical(0x1234_0000_0000_1000)), 0x1000);
+    }
+}

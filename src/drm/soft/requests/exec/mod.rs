@@ -1,0 +1,268 @@
+//! EXECBUFFER2: from the checks of its struct to the objects that the GPU is given.
+//!
+//! What is left out: syncobjs, of which a file never has one, so that naming one is ENOENT; and
+//! parallel submission, which no context of a platform without a GuC offers beyond one engine.
+//!
+//! What a batch does is not simulated: it reads and writes nothing. So a batch without an end, which
+//! would hang a GPU, is accepted and does nothing either, but where the kernel itself looks for the
+//! end ([`parse`]).
+
+mod address;
+mod bind;
+mod fences;
+mod objects;
+mod parse;
+mod relocate;
+
+use nix::errno::Errno;
+use zerocopy::IntoBytes;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::drm::ExecObject;
+use crate::drm::soft::Soft;
+use crate::drm::soft::context::Context;
+use crate::drm::soft::faults::Needs;
+use crate::drm::soft::process::{File, Memory};
+use crate::error::{Error, Result};
+use crate::platform::{Call, Caps, Engine, EngineClass, GraphicsVersion, Machine};
+use crate::policy::kernel::Event;
+use crate::uapi::i915_exec::*;
+use crate::vocabulary::Access;
+use address::canonical;
+use objects::Slot;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_EXECBUFFER2_WR, Everyone => execbuffer2;
+};
+
+/// Flags that are refused (`__I915_EXEC_ILLEGAL_FLAGS`): unknown ones, and those of what is gone.
+const ILLEGAL: u64 =
+    !((I915_EXEC_USE_EXTENSIONS << 1) - 1) | I915_EXEC_CONSTANTS_MASK | I915_EXEC_RESOURCE_STREAMER;
+/// What the kernel allocates for each object (`eb_element_size`).
+const ELEMENT_BYTES: u64 = 136;
+/// What it gets at most at a time: half of a small machine's memory.
+const MOST_BYTES: u64 = 512 << 20;
+/// Bytes of an object of the list, and where its offset is.
+const ENTRY: u64 = size_of::<drm_i915_gem_exec_object2>() as u64;
+const OFFSET: u64 = std::mem::offset_of!(drm_i915_gem_exec_object2, offset) as u64;
+
+/// `i915_gem_execbuffer2_ioctl`.
+fn execbuffer2(caller: &mut Caller<'_>, args: &mut drm_i915_gem_execbuffer2) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+    caller.device.system.enter(request, Needs::Gpu)?;
+    let done = check(args).and_then(|()| {
+        let list = read_list(caller.memory, args)?;
+        execute(caller, args, &list)
+    });
+    done.or_else(|errno| refuse(request, errno))
+}
+
+/// The checks of the struct alone (`check_buffer_count`, `i915_gem_check_execbuffer`).
+fn check(args: &mut drm_i915_gem_execbuffer2) -> Result<(), Errno> {
+    if args.buffer_count < 1 || args.buffer_count > i32::MAX as u32 || args.flags & ILLEGAL != 0 {
+        return Err(Errno::EINVAL);
+    }
+    let has_list = args.flags & (I915_EXEC_FENCE_ARRAY | I915_EXEC_USE_EXTENSIONS) != 0;
+    if !has_list && (args.num_cliprects != 0 || args.cliprects_ptr != 0) {
+        return Err(Errno::EINVAL);
+    }
+    if args.DR4 == u32::MAX {
+        // UXA's garbage is forgiven.
+        args.DR4 = 0;
+    }
+    let aligned = (args.batch_start_offset | args.batch_len).is_multiple_of(8);
+    if args.DR1 != 0 || args.DR4 != 0 || !aligned { Err(Errno::EINVAL) } else { Ok(()) }
+}
+
+/// The list of objects.
+fn read_list(
+    memory: &Memory,
+    args: &drm_i915_gem_execbuffer2,
+) -> Result<Vec<drm_i915_gem_exec_object2>, Errno> {
+    let count = u64::from(args.buffer_count);
+    if (count + 2) * ELEMENT_BYTES > MOST_BYTES {
+        return Err(Errno::ENOMEM);
+    }
+    let mut list = Vec::new();
+    for number in 0..count {
+        let mut entry = drm_i915_gem_exec_object2::default();
+        let bytes = entry.as_mut_bytes();
+        let at = args.buffers_ptr.checked_add(number * ENTRY).ok_or(Errno::EFAULT)?;
+        if memory.read(at, bytes) < bytes.len() {
+            return Err(Errno::EFAULT);
+        }
+        list.push(entry);
+    }
+    Ok(list)
+}
+
+/// A submission on its way (`struct i915_execbuffer`).
+struct Submission<'a> {
+    device: &'a Soft,
+    args: drm_i915_gem_execbuffer2,
+    context: Context,
+    engine: Engine,
+    slots: Vec<Slot>,
+    /// Which slot the batch is; `None` without one.
+    batch: Option<usize>,
+    /// Whether relocations are looked at, and offsets written back (`__EXEC_HAS_RELOC`).
+    relocates: bool,
+}
+
+/// `i915_gem_do_execbuffer`, and the offsets that are written back.
+fn execute(
+    caller: &mut Caller<'_>,
+    args: &mut drm_i915_gem_execbuffer2,
+    list: &[drm_i915_gem_exec_object2],
+) -> Result<(), Errno> {
+    let device = caller.device;
+    if args.flags & I915_EXEC_SECURE != 0 {
+        secure(device)?;
+    }
+    fences::extensions(caller.memory, args)?;
+    fences::array(caller.memory, args)?;
+    fences::wait(caller.files, args)?;
+    let context = device.context(args.rsvd1 as u32).ok_or(Errno::ENOENT)?;
+    let engine = select_engine(device, &context, args.flags).ok_or(Errno::EINVAL)?;
+    if device.system.faults.is_wedged() {
+        return Err(Errno::EIO);
+    }
+    let relocates = args.flags & I915_EXEC_NO_RELOC == 0;
+    let mut submission =
+        Submission { device, args: *args, context, engine, slots: Vec::new(), batch: None, relocates };
+    submission.look_up(caller.memory, list)?;
+    submission.place(caller.memory)?;
+    let done = submission.capture().and_then(|()| submission.submit());
+    submission.write_back(caller.memory);
+    done?;
+    if args.flags & I915_EXEC_FENCE_OUT != 0 {
+        let fd = caller.files.install(File::Fence);
+        args.rsvd2 = args.rsvd2 & 0xffff_ffff | u64::from(fd as u32) << 32;
+    }
+    Ok(())
+}
+
+/// Whether a privileged batch is refused; the process is root's.
+fn secure(device: &Soft) -> Result<(), Errno> {
+    match device.system.machine.refusal(Call::ExecSecure) {
+        Some(refusal) => Err(refusal.errno),
+        None if !device.master => Err(Errno::EPERM),
+        None => Ok(()),
+    }
+}
+
+/// `eb_select_engine`.
+fn select_engine(device: &Soft, context: &Context, flags: u64) -> Option<Engine> {
+    let ring = (flags & I915_EXEC_RING_MASK) as u32;
+    match &context.engines {
+        Some(engines) => *engines.get(ring as usize)?,
+        None => {
+            let bsd = (flags & I915_EXEC_BSD_MASK) / (I915_EXEC_BSD_MASK & I915_EXEC_BSD_MASK.wrapping_neg());
+            device.system.machine.legacy_ring(device.gt(), ring, bsd as u32)
+        }
+    }
+}
+
+impl Submission<'_> {
+    /// Binds and relocates the objects, and checks the batch (`eb_relocate_parse`).
+    fn place(&mut self, memory: &mut Memory) -> Result<(), Errno> {
+        let space = std::sync::Arc::clone(&self.context.space);
+        let mut space = space.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.bind(&mut space)?;
+        if self.relocates {
+            self.relocate(memory, &space)?;
+        }
+        self.parse()
+    }
+
+    /// Refuses to save objects for a context that goes on after a hang (`eb_capture_stage`).
+    fn capture(&self) -> Result<(), Errno> {
+        let machine = self.device.system.machine;
+        let captures = self.slots.iter().any(|slot| slot.flags & EXEC_OBJECT_CAPTURE != 0);
+        if captures && self.context.recoverable && must_not_recover(machine) {
+            return Err(Errno::EINVAL);
+        }
+        Ok(())
+    }
+
+    /// Gives the objects to the GPU, the last first (`eb_move_to_gpu`, `eb_request_submit`).
+    fn submit(&self) -> Result<(), Errno> {
+        let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+        for slot in self.slots.iter().rev() {
+            let access = if slot.flags & EXEC_OBJECT_WRITE != 0 { Access::Write } else { Access::Read };
+            let mut state = slot.object.state();
+            let done = slot.object.happen(&mut state, request, Event::Exec(access));
+            done.and_then(|_| slot.object.submitted(&mut state, self.engine.class, access))
+                .map_err(|error| error.errno())?;
+        }
+        let streams = self.device.system.machine.platform.graphics.major == 7
+            && self.engine.class == EngineClass::Render;
+        if self.args.flags & I915_EXEC_GEN7_SOL_RESET != 0 && !streams {
+            return Err(Errno::EINVAL);
+        }
+        Ok(())
+    }
+
+    /// Writes the addresses of objects that moved to the caller's list.
+    fn write_back(&self, memory: &mut Memory) {
+        if !self.relocates {
+            return;
+        }
+        for (number, slot) in (0..).zip(&self.slots) {
+            let at = self.args.buffers_ptr.wrapping_add(number * ENTRY + OFFSET);
+            let address = canonical(slot.entry.offset).to_le_bytes();
+            if slot.moved && memory.write(at, &address) < address.len() {
+                break;
+            }
+        }
+    }
+}
+
+/// Whether what a batch wants saved is saved only for contexts that end with a hang.
+fn must_not_recover(machine: Machine) -> bool {
+    machine.caps.contains(Caps::DISCRETE) || machine.platform.graphics > GraphicsVersion::new(12, 0)
+}
+
+impl Soft {
+    /// Submits objects on the render engine, without a batch in sight: that of the trait.
+    pub(in crate::drm::soft) fn execute_ioctl(&self, objects: &[ExecObject]) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+        self.system.enter(request, Needs::Gpu)?;
+        let done = self.execute_objects(objects);
+        done.map_err(|errno| Error::Ioctl { request, errno })
+    }
+
+    fn execute_objects(&self, objects: &[ExecObject]) -> Result<(), Errno> {
+        let list: Vec<_> = objects
+            .iter()
+            .map(|object| drm_i915_gem_exec_object2 {
+                handle: object.handle.get(),
+                flags: match object.access {
+                    Access::Read => 0,
+                    Access::Write => EXEC_OBJECT_WRITE,
+                },
+                ..Default::default()
+            })
+            .collect();
+        let args = drm_i915_gem_execbuffer2 { flags: I915_EXEC_NO_RELOC, ..Default::default() };
+        let context = self.context(0).ok_or(Errno::ENOENT)?;
+        let engine = select_engine(self, &context, I915_EXEC_DEFAULT).ok_or(Errno::EINVAL)?;
+        if self.system.faults.is_wedged() {
+            return Err(Errno::EIO);
+        }
+        let mut submission = Submission {
+            device: self,
+            args,
+            context,
+            engine,
+            slots: Vec::new(),
+            batch: None,
+            relocates: false,
+        };
+        let mut memory = Memory::default();
+        submission.look_up(&memory, &list)?;
+        submission.place(&mut memory)?;
+        submission.submit()
+    }
+}

@@ -1,0 +1,87 @@
+//! The kernel's own look at a batch, where it takes one: of generation 7, if the batch's length was
+//! given, and of the copy engine of generation 9.
+//!
+//! The kernel copies the batch to an object of its own, so that the caller's is read by the CPU. Of
+//! the commands only the empty one is known here: a batch with any other is taken for legal, and for
+//! ended.
+
+use nix::errno::Errno;
+
+use super::Submission;
+use crate::drm::soft::object::AroundCopy;
+use crate::hierarchy::Route;
+use crate::platform::CommandParser;
+use crate::policy::kernel::{Action, Backing, Effect, Event};
+use crate::uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2;
+use crate::units::{ByteRange, PAGE_BYTES};
+
+/// The command that does nothing.
+const MI_NOOP: [u8; 4] = [0; 4];
+/// Bytes that a batch to copy has at most.
+const MOST_BYTES: u64 = 64 << 20;
+
+impl Submission<'_> {
+    /// Copies and checks the batch, if it has to be (`eb_parse`).
+    ///
+    /// # Errors
+    /// ENODEV for a batch that the CPU cannot read, ENOMEM for one of more than 64 MiB, EINVAL for one
+    /// without an end.
+    pub(super) fn parse(&self) -> Result<(), Errno> {
+        let Some(slot) = self.batch.and_then(|index| self.slots.get(index)) else { return Ok(()) };
+        match self.device.system.machine.command_parser(self.engine) {
+            CommandParser::Never => return Ok(()),
+            CommandParser::WithLength if self.args.batch_len == 0 => return Ok(()),
+            CommandParser::WithLength | CommandParser::Always => {}
+        }
+        let call = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+        let object = &slot.object;
+        let start = u64::from(self.args.batch_start_offset);
+        let len = match self.args.batch_len {
+            0 => object.size().saturating_sub(start),
+            len => u64::from(len),
+        };
+        if len > MOST_BYTES {
+            return Err(Errno::ENOMEM);
+        }
+        object.wait_idle();
+        let mut state = object.state();
+        let backing = state.snapshot.backing;
+        if !backing.has_struct_pages() {
+            return Err(Errno::ENODEV);
+        }
+        let around = match backing {
+            // Its domains are nobody's to see, and it is always coherent.
+            Backing::Userptr => AroundCopy::default(),
+            Backing::Shmem
+            | Backing::Import
+            | Backing::Local
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => {
+                object.happen(&mut state, call, Event::Pread).map_err(|error| error.errno())?
+            }
+        };
+        let terms = object.system().terms(state.snapshot.level);
+        let (mut at, end) = (start, start + len);
+        let mut ended = false;
+        // The kernel copies, and so flushes, all of it page by page.
+        while at < end {
+            let piece = (PAGE_BYTES - at % PAGE_BYTES).min(end - at);
+            let range = ByteRange::within(at, piece, object.size()).map_err(|_| Errno::EINVAL)?;
+            if let Some(rule) = around.before {
+                let effect = Effect { action: Action::FlushBefore, rule };
+                object.flush_range(&state, call, effect, range).map_err(|error| error.errno())?;
+            }
+            if !ended {
+                let mut bytes = [0; PAGE_BYTES as usize];
+                let bytes = bytes.get_mut(..piece as usize).unwrap_or_default();
+                let read = object.store().read(terms, Route::CpuCached, at, bytes);
+                read.map_err(|error| error.errno())?;
+                ended = bytes.chunks_exact(4).any(|command| command != MI_NOOP);
+            }
+            at += piece;
+        }
+        if ended { Ok(()) } else { Err(Errno::EINVAL) }
+    }
+}
