@@ -11,7 +11,7 @@ use super::limits::SYSTEM_BYTES;
 use super::object::Object;
 use super::requests::{self, refuse};
 use super::window::Window;
-use super::{Soft, limits, prime, transfer};
+use super::{Soft, prime, transfer};
 use crate::drm::mapping::Counted;
 use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,

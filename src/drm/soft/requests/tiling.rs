@@ -39,6 +39,13 @@ pub(in crate::drm::soft) struct Tiling {
     stride: u32,
 }
 
+impl Tiling {
+    /// Whether it is (`i915_gem_object_is_tiled`).
+    pub(in crate::drm::soft) fn is_tiled(self) -> bool {
+        self.mode != I915_TILING_NONE
+    }
+}
+
 /// `i915_gem_set_tiling_ioctl`.
 fn set_tiling(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_tiling) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_SET_TILING.name;

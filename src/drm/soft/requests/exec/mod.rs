@@ -147,7 +147,7 @@ fn execute(
 fn secure(device: &Soft) -> Result<(), Errno> {
     match device.system.machine.refusal(Call::ExecSecure) {
         Some(refusal) => Err(refusal.errno),
-        None if !device.master => Err(Errno::EPERM),
+        None if !device.is_master() => Err(Errno::EPERM),
         None => Ok(()),
     }
 }

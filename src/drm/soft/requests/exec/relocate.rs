@@ -204,6 +204,9 @@ fn put(object: &Object, has_llc: bool, way: &mut Option<Way>, offset: u64, word:
 fn reach(object: &Object, state: &mut State, has_llc: bool) -> Result<Way, Errno> {
     let call = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
     let snapshot = state.snapshot;
+    if state.tiling.is_tiled() {
+        return Err(Errno::EINVAL);
+    }
     let cached = snapshot.user_pat.is_none() && snapshot.level != CacheLevel::None;
     if snapshot.backing == Backing::Userptr {
         // Its domains are nobody's to see, and it is always coherent.
