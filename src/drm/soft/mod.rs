@@ -64,6 +64,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::platform::Machine;
+use context::Contexts;
 use handles::Handles;
 use masters::Client;
 use space::Space;
@@ -79,8 +80,7 @@ pub struct Soft {
     mappings: Arc<AtomicU64>,
     minor: Minor,
     client: Mutex<Client>,
-    /// The address space of the file's first context, where contexts have their own.
-    default_space: Arc<Mutex<Space>>,
+    contexts: Mutex<Contexts>,
 }
 
 /// A node of the device (`enum drm_minor_type`).
@@ -110,7 +110,7 @@ impl Soft {
         let system = Arc::new(System::new(&spec));
         Ok(Self {
             name: name.to_owned(),
-            default_space: limits::address_space(system.machine),
+            contexts: Mutex::new(Contexts::new(first_space(system.machine))),
             system,
             handles: Mutex::default(),
             mappings: Arc::default(),
@@ -134,7 +134,7 @@ impl Soft {
             mappings: Arc::default(),
             minor,
             client: Mutex::new(client),
-            default_space: limits::address_space(self.system.machine),
+            contexts: Mutex::new(Contexts::new(first_space(self.system.machine))),
         }
     }
 
@@ -156,6 +156,11 @@ impl Soft {
     fn handles(&self) -> MutexGuard<'_, Handles> {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The address space of a file's first context, where contexts have their own.
+fn first_space(machine: Machine) -> Option<Arc<Mutex<Space>>> {
+    machine.has_full_ppgtt().then(|| limits::address_space(machine))
 }
 
 impl Drop for Soft {

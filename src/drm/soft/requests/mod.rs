@@ -7,6 +7,7 @@
 mod aperture;
 mod auth;
 mod caching;
+mod context;
 mod create;
 mod dma_buf;
 mod domain;

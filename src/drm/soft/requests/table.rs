@@ -3,8 +3,8 @@
 //! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that stands in neither is EINVAL.
 
 use super::{
-    Caller, aperture, auth, caching, create, domain, exec, legacy, madvise, map, names, param, prime, query,
-    tiling, version, wait,
+    Caller, aperture, auth, caching, context, create, domain, exec, legacy, madvise, map, names, param,
+    prime, query, tiling, version, wait,
 };
 use crate::error::Result;
 use crate::vocabulary::KernelVersion;
@@ -48,6 +48,8 @@ static GROUPS: &[&[Entry]] = &[
     aperture::ENTRIES,
     auth::ENTRIES,
     caching::ENTRIES,
+    context::ENTRIES,
+    context::SPACES,
     create::ENTRIES,
     domain::ENTRIES,
     exec::ENTRIES,

@@ -123,7 +123,7 @@ fn execute(
     fences::extensions(caller.memory, args)?;
     fences::array(caller.memory, args)?;
     fences::wait(caller.files, args)?;
-    let context = device.context(args.rsvd1 as u32).ok_or(Errno::ENOENT)?;
+    let context = device.context(args.rsvd1 as u32)?;
     let engine = select_engine(device, &context, args.flags).ok_or(Errno::EINVAL)?;
     if device.system.faults.is_wedged() {
         return Err(Errno::EIO);
@@ -246,7 +246,7 @@ impl Soft {
             })
             .collect();
         let args = drm_i915_gem_execbuffer2 { flags: I915_EXEC_NO_RELOC, ..Default::default() };
-        let context = self.context(0).ok_or(Errno::ENOENT)?;
+        let context = self.context(0)?;
         let engine = select_engine(self, &context, I915_EXEC_DEFAULT).ok_or(Errno::EINVAL)?;
         if self.system.faults.is_wedged() {
             return Err(Errno::EIO);

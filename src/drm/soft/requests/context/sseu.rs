@@ -1,0 +1,171 @@
+//! How much of the GPU a context uses: `I915_CONTEXT_PARAM_SSEU`.
+
+use nix::errno::Errno;
+use zerocopy::IntoBytes;
+
+use crate::drm::soft::context::{Kept, Sseu};
+use crate::drm::soft::requests::{Caller, refuse};
+use crate::error::Result;
+use crate::platform::{Engine, EngineClass, Topology};
+use crate::uapi::i915_context::*;
+
+/// Bytes of the parameter.
+const LEN: u32 = size_of::<drm_i915_gem_context_param_sseu>() as u32;
+/// The one graphics version whose slices can be chosen.
+const CHOOSES: u8 = 11;
+
+/// What is asked for, after the checks that all requests do.
+fn read(caller: &Caller<'_>, request: &'static str, address: u64) -> Result<drm_i915_gem_context_param_sseu> {
+    let user: drm_i915_gem_context_param_sseu = caller.get(request, address)?;
+    if user.rsvd != 0 || user.flags & !I915_CONTEXT_SSEU_FLAG_ENGINE_INDEX != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    Ok(user)
+}
+
+/// The engine that is meant, and where the context keeps what was set for it (`lookup_user_engine`).
+fn lookup(
+    caller: &Caller<'_>,
+    context: &Kept,
+    user: &drm_i915_gem_context_param_sseu,
+) -> Option<(usize, Engine)> {
+    let device = caller.device;
+    let by_index = user.flags & I915_CONTEXT_SSEU_FLAG_ENGINE_INDEX != 0;
+    match &context.engines {
+        Some(slots) if by_index => {
+            let index = usize::from(user.engine.engine_instance);
+            Some((index, slots.get(index)?.engine()?))
+        }
+        None if !by_index => {
+            let engine = device.engine(user.engine.engine_class, user.engine.engine_instance)?;
+            let index = device.engines().iter().position(|one| *one == engine)?;
+            Some((index, engine))
+        }
+        Some(_) | None => None,
+    }
+}
+
+/// `get_sseu`.
+pub(super) fn get(
+    caller: &mut Caller<'_>,
+    context: &Kept,
+    args: &mut drm_i915_gem_context_param,
+) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_CONTEXT_GETPARAM.name;
+    if args.size != 0 {
+        if args.size < LEN {
+            return refuse(request, Errno::EINVAL);
+        }
+        let mut user = read(caller, request, args.value)?;
+        let Some((index, _)) = lookup(caller, context, &user) else { return refuse(request, Errno::EINVAL) };
+        let whole = Sseu::whole(topology(caller));
+        let sseu = context.sseu.get(&index).copied().unwrap_or(whole);
+        user.slice_mask = sseu.slices.into();
+        user.subslice_mask = sseu.subslices.into();
+        user.min_eus_per_subslice = sseu.min_eus.into();
+        user.max_eus_per_subslice = sseu.max_eus.into();
+        caller.put(request, args.value, user.as_bytes())?;
+    }
+    args.size = LEN;
+    Ok(())
+}
+
+/// `set_sseu`.
+pub(super) fn set(
+    caller: &Caller<'_>,
+    context: &mut Kept,
+    args: &mut drm_i915_gem_context_param,
+) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
+    check(caller, args)?;
+    let user = read(caller, request, args.value)?;
+    let Some((index, engine)) = lookup(caller, context, &user) else { return refuse(request, Errno::EINVAL) };
+    if engine.class != EngineClass::Render {
+        return refuse(request, Errno::ENODEV);
+    }
+    store(caller, context, index, &user)?;
+    args.size = LEN;
+    Ok(())
+}
+
+/// `set_proto_ctx_sseu`.
+pub(super) fn propose(
+    caller: &Caller<'_>,
+    context: &mut Kept,
+    args: &mut drm_i915_gem_context_param,
+) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
+    check(caller, args)?;
+    let user = read(caller, request, args.value)?;
+    let render = |slot: crate::drm::soft::context::Slot| match slot {
+        crate::drm::soft::context::Slot::One(engine) => engine.class == EngineClass::Render,
+        _ => false,
+    };
+    let by_index = user.flags & I915_CONTEXT_SSEU_FLAG_ENGINE_INDEX != 0;
+    let index = usize::from(user.engine.engine_instance);
+    let fine = match &context.engines {
+        Some(slots) => by_index && slots.get(index).is_some_and(|&slot| render(slot)),
+        None => !by_index && user.engine.engine_class == I915_ENGINE_CLASS_RENDER && index == 0,
+    };
+    if !fine {
+        return refuse(request, Errno::EINVAL);
+    }
+    store(caller, context, index, &user)?;
+    args.size = LEN;
+    Ok(())
+}
+
+/// The checks that come before anything is read.
+fn check(caller: &Caller<'_>, args: &drm_i915_gem_context_param) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
+    if args.size < LEN {
+        return refuse(request, Errno::EINVAL);
+    }
+    if caller.device.system.machine.platform.graphics.major != CHOOSES {
+        return refuse(request, Errno::ENODEV);
+    }
+    Ok(())
+}
+
+fn topology(caller: &Caller<'_>) -> Option<Topology> {
+    caller.device.system.machine.topology(caller.device.gt())
+}
+
+/// Keeps what is asked for, if the GPU can do it.
+fn store(
+    caller: &Caller<'_>,
+    context: &mut Kept,
+    index: usize,
+    user: &drm_i915_gem_context_param_sseu,
+) -> Result<()> {
+    match topology(caller).and_then(|topology| possible(topology, user)) {
+        Some(sseu) => {
+            context.sseu.insert(index, sseu);
+            Ok(())
+        }
+        None => refuse(DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name, Errno::EINVAL),
+    }
+}
+
+/// What is asked for, if it is one of the few things that version 11 does
+/// (`i915_gem_user_to_context_sseu`): all slices, or one with all or half of its subslices, and every
+/// execution unit.
+fn possible(whole: Topology, user: &drm_i915_gem_context_param_sseu) -> Option<Sseu> {
+    let sseu = Sseu {
+        slices: u8::try_from(user.slice_mask).ok()?,
+        subslices: u8::try_from(user.subslice_mask).ok()?,
+        min_eus: u8::try_from(user.min_eus_per_subslice).ok()?,
+        max_eus: u8::try_from(user.max_eus_per_subslice).ok()?,
+    };
+    let all = Sseu::whole(Some(whole));
+    let known = sseu.slices & !all.slices == 0 && sseu.subslices & !all.subslices == 0;
+    let (slices, subslices) = (sseu.slices.count_ones(), sseu.subslices.count_ones());
+    let (all_slices, all_subslices) = (all.slices.count_ones(), all.subslices.count_ones());
+    let full = subslices == all_subslices;
+    let enough = if slices == 1 { full || subslices == all_subslices / 2 } else { full };
+    // More than four subslices are an even number.
+    let even = subslices <= 4 || subslices.is_multiple_of(2);
+    let eus = sseu.min_eus == all.max_eus && sseu.max_eus == all.max_eus;
+    let some = slices > 0 && subslices > 0 && (slices == 1 || slices == all_slices);
+    (known && some && enough && even && eus).then_some(sseu)
+}
