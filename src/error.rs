@@ -339,7 +339,7 @@ fn trace_hint(errno: Errno) -> &'static str {
     if errno == Errno::EACCES || errno == Errno::EPERM {
         " (tracing the kernel needs root: CAP_SYS_ADMIN, and no lockdown)"
     } else if errno == Errno::ENOENT {
-        " (tracing needs tracefs, `mount -t tracefs nodev /sys/kernel/tracing`, and a kernel with CONFIG_KPROBE_EVENTS)"
+        " (tracing needs root, tracefs: `mount -t tracefs nodev /sys/kernel/tracing`, and a kernel with CONFIG_KPROBE_EVENTS)"
     } else if errno == Errno::EBUSY {
         " (another program traces here)"
     } else {

@@ -1,6 +1,7 @@
-# What ci/i915-vm-check runs in a virtual machine: $1 is gemtool, $2 the binary of tests/node_real.
+# What ci/i915-vm-check runs in a virtual machine: $1 is gemtool, $2 the binary of tests/node_real, $3 the rule by which
+# a new object is flushed here, if the trace is to be checked.
 # Its output is cut at the lines "== PART". What harms the device comes last.
-gemtool=$1 tests=$2
+gemtool=$1 tests=$2 rule=$3
 echo "== info"
 "$gemtool" info --json
 echo "== getparam"
@@ -13,5 +14,18 @@ echo "exit $?"
 echo "exit $?"
 echo "== alloc"
 sh ci/lib/alloc-matrix.sh "$gemtool"
+if [ -n "$rule" ]; then
+    for flags in "" "--without $rule"; do
+        echo "== trace $flags"
+        "$gemtool" trace $flags -- "$gemtool" alloc --caching=none
+        echo "exit $?"
+    done
+    echo "== trace refused"
+    setpriv --reuid=65534 --regid=65534 --clear-groups /tmp/gemtool trace 2>&1
+    echo "exit $?"
+    echo "== left behind"
+    cat /sys/kernel/tracing/kprobe_events
+    ls /sys/kernel/tracing/instances
+fi
 echo "== node_real"
 "$tests" --destructive

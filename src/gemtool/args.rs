@@ -3,6 +3,7 @@
 mod check;
 mod object;
 mod run;
+mod trace;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use gem_coherency::policy::Rule;
@@ -14,6 +15,7 @@ pub use check::{Check, Dropped};
 pub use gem_coherency::script::Pattern;
 pub use object::{History, Object};
 pub use run::Run;
+pub use trace::Trace;
 
 /// Shown under `gemtool --help`.
 const EXAMPLES: &str = "\
@@ -24,7 +26,8 @@ Devices:
 
 Exit status:
   0  done, and everything held
-  1  a rule or an expectation did not hold (contents read back wrong, a property is broken)
+  1  a rule or an expectation did not hold (contents read back wrong, a property is broken,
+     the kernel flushed otherwise than predicted)
   2  usage or environment: a bad value, no device, a call that the platform refuses
 
 Environment:
@@ -38,7 +41,8 @@ Examples:
   gemtool explain --platform jsl --who driver --level none --map wb --writer cpu --reader gpu
   gemtool explain --who kernel --table --json
   gemtool check --platform jsl --kernel 5.14
-  gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk";
+  gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
+  gemtool trace -- gemtool alloc --caching=none";
 
 /// Cache coherency of GEM buffer objects on Intel GPUs: does it, shows it, explains it.
 #[derive(Clone, Debug, Parser)]
@@ -82,6 +86,9 @@ pub enum Command {
     /// List the rules, or show one
     #[command(after_help = RULES_EXAMPLES)]
     Rules(Rules),
+    /// Trace the kernel's own flushes, and hold them beside what the rules predict; needs root
+    #[command(after_help = trace::TRACE_EXAMPLES)]
+    Trace(Trace),
 }
 
 /// Shown under `gemtool alloc --help`.

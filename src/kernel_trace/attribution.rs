@@ -102,7 +102,7 @@ impl Attribution {
                 }
             }
             // A new object at a reused address is nobody's until it gets a handle.
-            What::Created { object, size_bytes } => {
+            What::Created { object, size_bytes, .. } => {
                 self.named.remove(object);
                 self.sizes.insert(*object, *size_bytes);
             }
@@ -139,8 +139,12 @@ impl Attribution {
                 self.copying.insert(seen.tid, *object);
             }
             // The decision: what it leads to is seen by itself, as `FlushPages`.
-            // An object that is freed is flushed after `Destroyed`; a new one at its address begins anew.
-            What::Clflush { .. } | What::Level { .. } | What::Made { .. } | What::Destroyed { .. } => {}
+            What::Clflush { .. } | What::Level { .. } | What::Made { .. } | What::Call(_) => {}
+            // Its pages went before.
+            What::Destroyed { object } => {
+                self.named.remove(object);
+                self.sizes.remove(object);
+            }
             What::Lost(count) => self.current.lost = self.current.lost.saturating_add(*count),
         }
     }
@@ -192,7 +196,7 @@ impl Attribution {
 /// Everything else is the driver's own: page tables (`gen8_ppgtt_*`, `fill_page_dma`, `clear_pd_entry`),
 /// status pages and timelines (`process_csb`, `intel_timeline_*`), firmware (`guc_*`), the kernel's
 /// mappings of rings and contexts (`__i915_gem_object_flush_map`).
-fn toucher(caller: &str) -> Option<Toucher> {
+pub(super) fn toucher(caller: &str) -> Option<Toucher> {
     // Which of these the compiler inlines into which differs.
     const TRANSFER: [&str; 6] = [
         "i915_gem_pread_ioctl",
@@ -225,11 +229,11 @@ mod tests {
     /// What a glk under 6.12 shows of creations, an acquire, a PWRITE and a deferred flush; the driver's own between.
     const TRACE: &str = "\
          gemtool-161     [000] .....     6.120000: tracing_mark_write: one
-         gemtool-161     [000] .....     6.121290: gemco_created: (drm_gem_private_object_init+0x4/0xe0 [drm]) obj=0xff2beed5c1e57a80 size=4096
+         gemtool-161     [000] .....     6.121290: gemco_created: (drm_gem_private_object_init+0x4/0xe0 [drm]) dev=0xff2beed5c3400000 obj=0xff2beed5c1e57a80 size=4096
          gemtool-161     [000] .....     6.121829: gemco_pages: (__i915_gem_object_set_pages+0x4/0x270 [i915]) obj=0xff2beed5c1e57a80 pages=0xff2beed5c377b7e0
          gemtool-161     [000] .....     6.121848: gemco_sg: (drm_clflush_sg+0x4/0xd0 [drm]) pages=0xff2beed5c377b7e0 caller=__i915_gem_object_set_pages+0x255/0x270 [i915]
          gemtool-161     [000] .....     6.121924: gemco_range: (drm_clflush_virt_range+0x4/0x60 [drm]) len=4096 caller=gen8_ppgtt_create+0x678/0x870 [i915]
-         gemtool-161     [000] .....     6.156022: gemco_created: (drm_gem_private_object_init+0x4/0xe0 [drm]) obj=0xff2beed5c1e56d00 size=65536
+         gemtool-161     [000] .....     6.156022: gemco_created: (drm_gem_private_object_init+0x4/0xe0 [drm]) dev=0xff2beed5c3400000 obj=0xff2beed5c1e56d00 size=65536
          gemtool-161     [000] .....     6.156747: gemco_named: (drm_gem_handle_create_tail+0x4/0x170 [drm]) file=0xff2beed5c3632000 obj=0xff2beed5c1e56d00
          gemtool-161     [000] .....     6.204000: tracing_mark_write: two
          gemtool-161     [000] .....     6.204190: gemco_pages: (__i915_gem_object_set_pages+0x4/0x270 [i915]) obj=0xff2beed5c1e56d00 pages=0xff2beed5c377b9e0
@@ -273,7 +277,7 @@ mod tests {
     fn an_address_that_is_reused_belongs_to_the_new_object() {
         let reused = TRACE.to_owned()
             + "gemtool-161 [000] ..... 7.000000: tracing_mark_write: three\n\
-               gemtool-161 [000] ..... 7.000001: gemco_created: (f+0x4/0xe0 [drm]) obj=0xff2beed5c1e56d00 size=8192\n\
+               gemtool-161 [000] ..... 7.000001: gemco_created: (f+0x4/0xe0 [drm]) dev=0xff2beed5c3400000 obj=0xff2beed5c1e56d00 size=8192\n\
                gemtool-161 [000] ..... 7.000002: gemco_pages: (f+0x4/0x270 [i915]) obj=0xff2beed5c1e56d00 pages=0xff2beed5c377b9e0\n\
                gemtool-161 [000] ..... 7.000003: gemco_sg: (f+0x4/0xd0 [drm]) pages=0xff2beed5c377b9e0 caller=g+0x255/0x270 [i915]\n";
         assert_eq!(calls(&reused)[2].flushes, [], "an object of the driver's own");

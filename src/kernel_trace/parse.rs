@@ -1,8 +1,16 @@
 //! The text of the trace, as events.
 
+use super::call::{Call, CallEvent};
 use super::probes::PREFIX;
 use super::seen::{Seen, What};
 use crate::vocabulary::Access;
+
+/// `EXEC_OBJECT_WRITE`.
+const EXEC_OBJECT_WRITE: u32 = 1 << 2;
+/// `enum dma_data_direction`: the CPU may write.
+const DMA_BIDIRECTIONAL: u32 = 0;
+/// As [`DMA_BIDIRECTIONAL`].
+const DMA_TO_DEVICE: u32 = 1;
 
 /// Puts bytes of the trace together to lines.
 #[derive(Debug, Default)]
@@ -92,7 +100,11 @@ fn what(event: &str, arguments: &str) -> Option<What> {
         };
     }
     Some(match event.strip_prefix(PREFIX)? {
-        "created" => What::Created { object: object()?, size_bytes: number(arguments, "size")? },
+        "created" => What::Created {
+            device: hex(arguments, "dev")?,
+            object: object()?,
+            size_bytes: number(arguments, "size")?,
+        },
         "made" => What::Made { object: object()?, operations: symbol(arguments, "ops")? },
         "named" => What::Named { object: object()?, file: hex(arguments, "file")? },
         "pages" => What::Pages { object: object()?, pages: hex(arguments, "pages")? },
@@ -102,6 +114,67 @@ fn what(event: &str, arguments: &str) -> Option<What> {
         }
         "wbinvd" => What::Wbinvd { caller: symbol(arguments, "caller")? },
         "level" => What::Level { object: object()?, level: number(arguments, "level")?.try_into().ok()? },
+        name => What::Call(call_event(name, arguments)?),
+    })
+}
+
+/// What the event of a call is.
+fn call_event(name: &str, arguments: &str) -> Option<CallEvent> {
+    let object = || hex(arguments, "obj");
+    let small = |key| u32::try_from(number(arguments, key)?).ok();
+    if let Some(call) = name.strip_prefix("end_") {
+        let result = argument(arguments, "ret")?.parse().ok()?;
+        return Some(CallEvent::End { call: call.replace('_', "-"), result });
+    }
+    Some(match name {
+        "waited" => CallEvent::Waited { object: object()? },
+        "unpaged" => CallEvent::Unpaged { object: object()? },
+        "binding" => CallEvent::Binding { object: object()? },
+        "bound" => CallEvent::Bound { binding: hex(arguments, "vma")? },
+        "used" => {
+            let writes = small("flags")? & EXEC_OBJECT_WRITE != 0;
+            let access = if writes { Access::Write } else { Access::Read };
+            CallEvent::Used { binding: hex(arguments, "vma")?, access }
+        }
+        "prepared" | "prepared_write" => CallEvent::Prepared { object: object()? },
+        "if_display" => CallEvent::IfDisplay { object: object()? },
+        "shown" => CallEvent::Shown { object: object()? },
+        "framebuffer" => CallEvent::Framebuffer { framebuffer: hex(arguments, "fb")?, object: object()? },
+        "framebuffer_gone" => CallEvent::FramebufferGone { framebuffer: hex(arguments, "fb")? },
+        "pat" => CallEvent::Pat { object: object()?, index: small("index")? },
+        "closed" => CallEvent::Closed { object: object()?, handle: small("handle")? },
+        "suspended" | "frozen" => CallEvent::Suspended,
+        _ => CallEvent::Begin(call(name, arguments)?),
+    })
+}
+
+/// A call that begins.
+fn call(name: &str, arguments: &str) -> Option<Call> {
+    let small = |key| u32::try_from(number(arguments, key)?).ok();
+    let bytes = |key| number(arguments, key);
+    Some(match name {
+        "create" => Call::Create,
+        "create_ext" => Call::CreateExt,
+        "userptr" => Call::Userptr,
+        "create_dumb" => Call::CreateDumb,
+        "set_caching" => Call::SetCaching { handle: small("handle")?, mode: small("mode")? },
+        "set_domain" => {
+            Call::SetDomain { handle: small("handle")?, read: small("read")?, write: small("write")? }
+        }
+        "pread" => Call::Pread { handle: small("handle")?, offset: bytes("offset")?, bytes: bytes("bytes")? },
+        "pwrite" => {
+            Call::Pwrite { handle: small("handle")?, offset: bytes("offset")?, bytes: bytes("bytes")? }
+        }
+        "execbuffer" => Call::Execbuffer { objects: small("objects")? },
+        "sw_finish" => Call::SwFinish { handle: small("handle")? },
+        "madvise" => Call::Madvise { handle: small("handle")?, advice: small("advice")? },
+        "dma_buf_begin" => {
+            let writes = matches!(small("direction")?, DMA_BIDIRECTIONAL | DMA_TO_DEVICE);
+            Call::DmaBufBegin { access: if writes { Access::Write } else { Access::Read } }
+        }
+        "dma_buf_end" => Call::DmaBufEnd,
+        "fault" => Call::Fault,
+        "fault_gtt" => Call::FaultGtt,
         _ => return None,
     })
 }
@@ -143,11 +216,11 @@ mod tests {
     #[test]
     fn lines_of_6_1() {
         case(
-            "         gemtool-121     [000] .....     4.869957: gemco_created: (drm_gem_private_object_init+0x0/0xb0 [drm]) obj=0xff361aa70271f740 size=4096",
+            "         gemtool-121     [000] .....     4.869957: gemco_created: (drm_gem_private_object_init+0x0/0xb0 [drm]) dev=0xff361aa703400000 obj=0xff361aa70271f740 size=4096",
             121,
             "gemtool",
             4_869_957_000,
-            What::Created { object: 0xff36_1aa7_0271_f740, size_bytes: 4096 },
+            What::Created { device: 0xff36_1aa7_0340_0000, object: 0xff36_1aa7_0271_f740, size_bytes: 4096 },
         );
         case(
             "         gemtool-121     [000] .N...     5.040264: gemco_sg: (drm_clflush_sg+0x0/0xb0 [drm]) pages=0xff361aa712545d30 caller=__i915_gem_object_set_pages+0x21f/0x230 [i915]",

@@ -5,6 +5,17 @@
 pub enum Scope {
     /// Flushes, and what ties them to objects.
     Flushes,
+    /// The calls that lead to them, too.
+    Calls,
+}
+
+/// Where a function is probed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum At {
+    /// At its first byte.
+    Entry,
+    /// Where it returns to.
+    Return,
 }
 
 /// A kprobe: where, and what is fetched there.
@@ -12,6 +23,8 @@ pub enum Scope {
 pub(super) struct Probe {
     /// The event's name, without [`PREFIX`].
     pub name: &'static str,
+    /// Where it is.
+    pub at: At,
     /// The function.
     pub function: &'static str,
     /// The arguments that are fetched, as `kprobe_events` takes them.
@@ -28,14 +41,70 @@ pub(super) const PREFIX: &str = "gemco_";
 /// lib/ is built without tracing, so `idr_alloc` and `idr_replace`, which know the number of a handle,
 /// cannot be probed.
 pub(super) const PROBES: &[Probe] = &[
-    flushes("created", "drm_gem_private_object_init", "obj=$arg2:x64 size=$arg3:u64"),
-    flushes("made", "i915_gem_object_init", "obj=$arg1:x64 ops=$arg2:symbol"),
+    flushes("created", "drm_gem_private_object_init", "dev=$arg1:x64 obj=$arg2:x64 size=$arg3:u64"),
+    begins("made", "i915_gem_object_init", "obj=$arg1:x64 ops=$arg2:symbol"),
     flushes("named", "drm_gem_handle_create_tail", "file=$arg1:x64 obj=$arg2:x64"),
     flushes("pages", "__i915_gem_object_set_pages", "obj=$arg1:x64 pages=$arg2:x64"),
     flushes("sg", "drm_clflush_sg", "pages=$arg1:x64 caller=$stack0:symbol"),
     flushes("range", "drm_clflush_virt_range", "len=$arg2:u64 caller=$stack0:symbol"),
     flushes("wbinvd", "wbinvd_on_all_cpus", "caller=$stack0:symbol"),
     flushes("level", "i915_gem_object_set_cache_level", "obj=$arg1:x64 level=$arg2:u32"),
+    // Calls. `$arg2` of a request is the kernel's copy of what was passed.
+    begins("create", "i915_gem_create_ioctl", ""),
+    ends("end_create", "i915_gem_create_ioctl"),
+    begins("create_ext", "i915_gem_create_ext_ioctl", ""),
+    ends("end_create_ext", "i915_gem_create_ext_ioctl"),
+    begins("userptr", "i915_gem_userptr_ioctl", ""),
+    ends("end_userptr", "i915_gem_userptr_ioctl"),
+    begins("create_dumb", "i915_gem_dumb_create", ""),
+    ends("end_create_dumb", "i915_gem_dumb_create"),
+    begins("set_caching", "i915_gem_set_caching_ioctl", "handle=+0($arg2):u32 mode=+4($arg2):u32"),
+    ends("end_set_caching", "i915_gem_set_caching_ioctl"),
+    begins(
+        "set_domain",
+        "i915_gem_set_domain_ioctl",
+        "handle=+0($arg2):u32 read=+4($arg2):u32 write=+8($arg2):u32",
+    ),
+    ends("end_set_domain", "i915_gem_set_domain_ioctl"),
+    begins("pread", "i915_gem_pread_ioctl", "handle=+0($arg2):u32 offset=+8($arg2):u64 bytes=+16($arg2):u64"),
+    ends("end_pread", "i915_gem_pread_ioctl"),
+    begins(
+        "pwrite",
+        "i915_gem_pwrite_ioctl",
+        "handle=+0($arg2):u32 offset=+8($arg2):u64 bytes=+16($arg2):u64",
+    ),
+    ends("end_pwrite", "i915_gem_pwrite_ioctl"),
+    begins("execbuffer", "i915_gem_execbuffer2_ioctl", "objects=+8($arg2):u32"),
+    ends("end_execbuffer", "i915_gem_execbuffer2_ioctl"),
+    begins("sw_finish", "i915_gem_sw_finish_ioctl", "handle=+0($arg2):u32"),
+    ends("end_sw_finish", "i915_gem_sw_finish_ioctl"),
+    begins("madvise", "i915_gem_madvise_ioctl", "handle=+0($arg2):u32 advice=+4($arg2):u32"),
+    ends("end_madvise", "i915_gem_madvise_ioctl"),
+    begins("dma_buf_begin", "i915_gem_begin_cpu_access", "direction=$arg2:u32"),
+    ends("end_dma_buf_begin", "i915_gem_begin_cpu_access"),
+    begins("dma_buf_end", "i915_gem_end_cpu_access", ""),
+    ends("end_dma_buf_end", "i915_gem_end_cpu_access"),
+    begins("fault", "vm_fault_cpu", ""),
+    ends("end_fault", "vm_fault_cpu"),
+    begins("fault_gtt", "vm_fault_gtt", ""),
+    ends("end_fault_gtt", "vm_fault_gtt"),
+    // Inside them.
+    begins("waited", "i915_gem_object_wait", "obj=$arg1:x64"),
+    begins("unpaged", "__i915_gem_object_unset_pages", "obj=$arg1:x64"),
+    begins("binding", "i915_vma_instance", "obj=$arg1:x64"),
+    Probe { fetch: "vma=$retval:x64", ..ends("bound", "i915_vma_instance") },
+    begins("used", "_i915_vma_move_to_active", "vma=$arg1:x64 flags=$arg4:u32"),
+    begins("prepared", "i915_gem_object_prepare_read", "obj=$arg1:x64"),
+    begins("prepared_write", "i915_gem_object_prepare_write", "obj=$arg1:x64"),
+    begins("if_display", "i915_gem_object_flush_if_display", "obj=$arg1:x64"),
+    begins("shown", "i915_gem_object_pin_to_display_plane", "obj=$arg1:x64"),
+    begins("framebuffer", "intel_framebuffer_init", "fb=$arg1:x64 obj=$arg2:x64"),
+    ends("end_framebuffer", "intel_framebuffer_init"),
+    begins("framebuffer_gone", "intel_user_framebuffer_destroy", "fb=$arg1:x64"),
+    begins("pat", "i915_gem_object_set_pat_index", "obj=$arg1:x64 index=$arg2:u32"),
+    begins("closed", "drm_gem_object_release_handle", "handle=$arg1:u32 obj=$arg2:x64"),
+    begins("suspended", "i915_gem_suspend", ""),
+    begins("frozen", "i915_gem_freeze", ""),
 ];
 
 /// The tracepoints, by system and name.
@@ -48,5 +117,15 @@ pub(super) const TRACEPOINTS: &[(&str, &str)] = &[
 
 /// A probe that flushes need.
 const fn flushes(name: &'static str, function: &'static str, fetch: &'static str) -> Probe {
-    Probe { name, function, fetch, scope: Scope::Flushes }
+    Probe { name, at: At::Entry, function, fetch, scope: Scope::Flushes }
+}
+
+/// A probe at the beginning of a call, or inside one.
+const fn begins(name: &'static str, function: &'static str, fetch: &'static str) -> Probe {
+    Probe { name, at: At::Entry, function, fetch, scope: Scope::Calls }
+}
+
+/// A probe at a call's return.
+const fn ends(name: &'static str, function: &'static str) -> Probe {
+    Probe { name, at: At::Return, function, fetch: "ret=$retval:s32", scope: Scope::Calls }
 }

@@ -1,5 +1,6 @@
 //! What a line of the kernel's trace says.
 
+use super::call::CallEvent;
 use crate::vocabulary::Access;
 
 /// One event of the trace.
@@ -24,12 +25,14 @@ pub enum What {
     Mark(String),
     /// An object got its size (`drm_gem_private_object_init`); of any DRM driver.
     Created {
+        /// The device.
+        device: u64,
         /// The object.
         object: u64,
         /// Its size in bytes.
         size_bytes: u64,
     },
-    /// An object of i915 was made (`i915_gem_object_init`).
+    /// An object of i915 was made (`i915_gem_object_init`); only a tracer of [`super::Scope::Calls`] sees it.
     Made {
         /// The object.
         object: u64,
@@ -98,6 +101,8 @@ pub enum What {
         /// The object.
         object: u64,
     },
+    /// Something of a call; only a tracer of [`super::Scope::Calls`] sees it.
+    Call(CallEvent),
     /// The trace ran over: as many events are missing here.
     Lost(u64),
 }

@@ -9,6 +9,7 @@ mod info;
 mod platforms;
 mod proof;
 mod run;
+mod trace;
 
 use std::process::{Command, Stdio};
 

@@ -10,3 +10,4 @@ pub mod machine;
 pub mod platforms;
 pub mod rules;
 pub mod run;
+pub mod trace;

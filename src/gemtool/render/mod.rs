@@ -8,6 +8,7 @@ pub mod platforms;
 mod run;
 mod svg;
 mod table;
+mod trace;
 
 pub use table::{Align, Table};
 

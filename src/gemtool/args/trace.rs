@@ -1,0 +1,84 @@
+//! What may be typed after `gemtool trace`.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use gem_coherency::policy::Rule;
+
+use super::Device;
+
+/// Shown under `gemtool trace --help`.
+pub const TRACE_EXAMPLES: &str = "\
+Needs root, tracefs and a kernel with kprobes. Every object is followed from its creation through the
+calls that change how it is cached; each flush of the kernel's is shown beside the one that the rules
+predict. A flush that was not predicted, or predicted and not seen, is a mismatch: exit status 1.
+Objects of all processes are followed. On objects that are older than the trace, and on those of which
+something happened that the rules do not tell (on screen, relocated, two threads at once), there is
+no verdict.
+
+Examples:
+  gemtool trace -- gemtool alloc --caching=none
+  gemtool trace --device /dev/dri/renderD128 --json -- vkcube --c 100
+  gemtool trace --duration 5s                    whatever uses the device in five seconds
+  gemtool trace                                  until Ctrl-C
+  gemtool trace --without bypass-acquire -- gemtool alloc    what a wrong rule looks like";
+
+/// `gemtool trace`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Trace {
+    /// How long to watch: a number and ms, s or m [default: until the command ends, or Ctrl-C]
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "command")]
+    pub duration: Option<Duration>,
+
+    /// Predict without this rule: what it demands is not expected (`gemtool rules` lists them)
+    #[arg(long, value_name = "RULE")]
+    pub without: Option<Rule>,
+
+    /// The command to trace, with its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub device: Device,
+}
+
+/// Reads a time: `500ms`, `5s`, `2m`; at most a day.
+///
+/// # Errors
+/// What is wrong with the text.
+fn duration(text: &str) -> Result<Duration, String> {
+    const UNITS: [(&str, u64); 3] = [("ms", 1), ("s", 1000), ("m", 60_000)];
+    const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+    let found = UNITS.iter().find_map(|&(unit, millis)| Some((text.strip_suffix(unit)?, millis)));
+    let wrong = || "not a time (a whole number, then ms, s or m)".to_owned();
+    let (digits, millis) = found.ok_or_else(wrong)?;
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(wrong());
+    }
+    let time =
+        digits.parse::<u64>().ok().and_then(|count| count.checked_mul(millis)).map(Duration::from_millis);
+    match time {
+        Some(Duration::ZERO) => Err("nothing can be seen in no time".to_owned()),
+        Some(time) if time <= DAY => Ok(time),
+        Some(_) | None => Err("longer than a day".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit() {
+        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("5s"), Ok(Duration::from_secs(5)));
+        assert_eq!(duration("1440m"), Ok(Duration::from_secs(86400)));
+        for text in
+            ["", "5", "s", "-1s", "1.5s", "5h", "0s", "1441m", "99999999999999999999s", "5 s", "5\u{b5}s"]
+        {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
+}
