@@ -101,6 +101,10 @@ impl Call {
                 Outcome { done, bytes: Vec::new() }
             }
             Kind::Seek => Outcome { done: target.size_of(values[0] as i32), bytes: Vec::new() },
+            Kind::Suspend => {
+                target.suspend();
+                Outcome { done: Ok(0), bytes: Vec::new() }
+            }
             Kind::Shrink => {
                 target.shrink();
                 Outcome { done: Ok(0), bytes: Vec::new() }

@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! conformance --device /dev/dri/card0 --sim sim:tgl,kernel=6.12 [--calls N] [--seed N]
-//!             [--only random|enumerated] [--shapes GEM_P,mmap] [--wrong errno]
+//!             [--only random|enumerated|suspend] [--shapes GEM_P,mmap] [--wrong errno]
 //! ```
 
 mod arena;
@@ -51,6 +51,7 @@ struct Args {
     seed: u64,
     random: bool,
     enumerated: bool,
+    suspend: bool,
     wrong: bool,
 }
 
@@ -76,6 +77,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         seed: 1,
         random: true,
         enumerated: true,
+        suspend: false,
         wrong: false,
     };
     while let Some(word) = words.next() {
@@ -89,7 +91,8 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
             "--only" => match value()?.as_str() {
                 "random" => args.enumerated = false,
                 "enumerated" => args.random = false,
-                other => return Err(format!("--only '{other}' (random or enumerated)")),
+                "suspend" => (args.random, args.enumerated, args.suspend) = (false, false, true),
+                other => return Err(format!("--only '{other}' (random, enumerated or suspend)")),
             },
             "--shapes" => shapes::choose(&value()?),
             "--wrong" => match value()?.as_str() {
@@ -145,6 +148,10 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
     if args.enumerated {
         enumerated(&states::enumerated(machine, &rules).collect::<Vec<_>>(), args, &mut report, &test);
     }
+    if args.suspend {
+        real::stay_in_memory().unwrap_or_else(|errno| panic!("mlockall: {errno}"));
+        each(&states::suspended(machine, &rules).collect::<Vec<_>>(), &mut report, &test);
+    }
     if args.random {
         randomly(args, &mut report, &test);
     }
@@ -167,8 +174,12 @@ fn enumerated(all: &[Vec<Call>], args: &Args, report: &mut Report, test: &Test<'
     // All of them, if there is time; otherwise every n-th, from a start that the seed chooses.
     let step = (calls / wanted.max(1)).max(1) as usize;
     let start = args.seed as usize % step;
-    let chosen: Vec<Vec<Call>> = all.iter().skip(start).step_by(step).cloned().collect();
-    for batch in chosen.chunks(BATCH) {
+    each(&all.iter().skip(start).step_by(step).cloned().collect::<Vec<_>>(), report, test);
+}
+
+/// Makes every sequence.
+fn each(sequences: &[Vec<Call>], report: &mut Report, test: &Test<'_>) {
+    for batch in sequences.chunks(BATCH) {
         let mut left = batch;
         while !left.is_empty() && report.unexplained() < ENOUGH {
             match test(left) {
@@ -230,6 +241,7 @@ fn twins() -> ExitCode {
             seed: 1,
             random: true,
             enumerated: true,
+            suspend: false,
             wrong: *wrong,
         };
         enumerated(&states::enumerated(machine, &rules).collect::<Vec<_>>(), &args, &mut report, &test);

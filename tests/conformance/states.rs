@@ -73,15 +73,35 @@ pub fn calls_for(machine: Machine, event: Event) -> Option<Vec<Call>> {
 /// Every call with one field at a time at each of its values, on every object state, followed by calls
 /// that show what state it left.
 pub fn enumerated(machine: Machine, rules: &KernelRules) -> impl Iterator<Item = Vec<Call>> {
-    let prefixes: Vec<Vec<Call>> = paths(machine, rules)
+    let probes = probes(machine);
+    prefixes(machine, rules).into_iter().flat_map(move |prefix| {
+        let probes = probes.clone();
+        variations().map(move |call| [prefix.as_slice(), &[call], &probes].concat())
+    })
+}
+
+/// A suspend on every object state, followed by calls that show what state it left.
+pub fn suspended(machine: Machine, rules: &KernelRules) -> impl Iterator<Item = Vec<Call>> {
+    let probes = probes(machine);
+    let suspend = Call::first(shapes::named("suspend"));
+    prefixes(machine, rules)
         .into_iter()
-        .map(|path| {
-            let mut calls = vec![Call::first(shapes::named("GEM_CREATE"))];
-            calls.extend(path.into_iter().filter_map(|event| calls_for(machine, event)).flatten());
-            calls
-        })
-        .collect();
-    let probes: Vec<Call> = [
+        .map(move |prefix| [prefix.as_slice(), std::slice::from_ref(&suspend), &probes].concat())
+}
+
+/// The calls that lead to each state.
+fn prefixes(machine: Machine, rules: &KernelRules) -> Vec<Vec<Call>> {
+    let calls = |path: Vec<Event>| {
+        let mut calls = vec![Call::first(shapes::named("GEM_CREATE"))];
+        calls.extend(path.into_iter().filter_map(|event| calls_for(machine, event)).flatten());
+        calls
+    };
+    paths(machine, rules).into_iter().map(calls).collect()
+}
+
+/// Calls whose flushes, and whose errors, differ by the state that an object is in.
+fn probes(machine: Machine) -> Vec<Call> {
+    [
         Event::SetDomainCpu(Access::Read),
         Event::SetDomainGtt(Access::Write),
         Event::SetDomainCpu(Access::Write),
@@ -90,21 +110,12 @@ pub fn enumerated(machine: Machine, rules: &KernelRules) -> impl Iterator<Item =
     .into_iter()
     .filter_map(|event| calls_for(machine, event))
     .flatten()
-    .collect();
-    prefixes.into_iter().flat_map(move |prefix| {
-        let probes = probes.clone();
-        variations().map(move |call| {
-            let mut calls = prefix.clone();
-            calls.push(call);
-            calls.extend(probes.iter().cloned());
-            calls
-        })
-    })
+    .collect()
 }
 
 /// Every call, with one field at a time at each of its values.
 pub fn variations() -> impl Iterator<Item = Call> {
-    shapes::chosen().flat_map(|shape| {
+    shapes::chosen().filter(|shape| shape.weight > 0).flat_map(|shape| {
         let first = Call::first(shape);
         let others = shape.fields.iter().enumerate().flat_map({
             let first = first.clone();

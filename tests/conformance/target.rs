@@ -33,6 +33,8 @@ pub trait Target: Debug {
     fn store(&mut self, address: u64, data: &[u8]) -> Done<()>;
     /// Makes the kernel give back the pages that it may (`i915_gem_drop_caches`).
     fn shrink(&mut self);
+    /// Suspends the machine to memory and resumes it.
+    fn suspend(&mut self);
 }
 
 /// The simulated process, with the software device.
@@ -97,5 +99,9 @@ impl Target for Simulated {
 
     fn shrink(&mut self) {
         self.device.shrink();
+    }
+
+    fn suspend(&mut self) {
+        self.device.suspend().and_then(|()| self.device.resume()).expect("the machine sleeps and wakes up");
     }
 }

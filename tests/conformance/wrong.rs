@@ -69,4 +69,8 @@ impl Target for Wrong {
     fn shrink(&mut self) {
         self.0.shrink();
     }
+
+    fn suspend(&mut self) {
+        self.0.suspend();
+    }
 }

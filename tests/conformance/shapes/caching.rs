@@ -55,4 +55,6 @@ pub const SHAPES: &[Shape] = &[
     ),
     ioctl("GEM_SW_FINISH", DRM_IOCTL_I915_GEM_SW_FINISH.code, 1, &[f("handle", 0, 4, AnyHandle)]),
     plain("shrink", Kind::Shrink, 1, &[]),
+    // Takes a second: only where it is asked for.
+    plain("suspend", Kind::Suspend, 0, &[]),
 ];

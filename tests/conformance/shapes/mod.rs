@@ -51,6 +51,8 @@ pub enum Kind {
     Seek,
     /// The shrinker.
     Shrink,
+    /// Suspend to memory, and resume.
+    Suspend,
 }
 
 /// On which files a call is made.
