@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use gem_coherency::drm::soft::{KernelFlush, Soft};
+use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Action;
 
 use super::call::Call;
@@ -54,7 +55,12 @@ pub struct Log(Vec<Vec<Flush>>);
 impl Log {
     /// Takes what the device flushed during the call that is over; returns whether a worker had a part.
     pub fn take(&mut self, device: &Soft) -> bool {
-        let flushes: Vec<Flush> = device.take_kernel_flushes().iter().map(of_soft).collect();
+        let flushes: Vec<Flush> = device
+            .take_kernel_flushes()
+            .iter()
+            .filter(|flush| flush.rule != Rule::ResumeWbinvd)
+            .map(of_soft)
+            .collect();
         let by_worker = flushes.iter().any(|flush| flush.kind == FlushKind::WholeByWorker);
         self.0.push(merged(flushes));
         by_worker
