@@ -190,6 +190,7 @@ fn each(sequences: &[Vec<Call>], report: &mut Report, test: &Test<'_>) {
                 Err(difference) => {
                     // The same calls in a process of their own are the better example, if they do.
                     let at = difference.sequence;
+                    report.count(difference.compared);
                     let alone = test(std::slice::from_ref(&left[at])).err();
                     report.found(alone.unwrap_or(difference));
                     left = &left[at + 1..];
@@ -205,7 +206,7 @@ fn randomly(args: &Args, report: &mut Report, test: &Test<'_>) {
     while report.compared().calls < end && report.unexplained() < ENOUGH {
         let (compared, difference) =
             random::run(seed, end - report.compared().calls, |calls| match test(calls) {
-                Err(difference) if report.knows(&difference) => Ok(Compared::default()),
+                Err(difference) if report.knows(&difference) => Ok(difference.compared),
                 other => other,
             });
         report.count(compared);

@@ -39,6 +39,8 @@ pub struct Difference {
     pub calls: Vec<Call>,
     /// Which of the sequences it was.
     pub sequence: usize,
+    /// What was compared before, and was equal.
+    pub compared: Compared,
     /// What differs, for both sides.
     pub what: What,
 }
@@ -88,8 +90,12 @@ pub fn compare(
     witness: &mut dyn Witness,
     sequences: &[Vec<Call>],
 ) -> Result<Compared, Difference> {
-    let failed =
-        |side: &str| Difference { calls: Vec::new(), sequence: 0, what: What::Start(side.to_owned()) };
+    let failed = |side: &str| Difference {
+        calls: Vec::new(),
+        sequence: 0,
+        compared: Compared::default(),
+        what: What::Start(side.to_owned()),
+    };
     witness.begin();
     let mut real = Side::start(real).map_err(|errno| failed(&format!("the driver: {errno}")))?;
     let mut soft = Side::start(soft).map_err(|errno| failed(&format!("the software device: {errno}")))?;
@@ -130,7 +136,7 @@ pub fn compare(
     match found {
         None => Ok(compared),
         Some(((number, index), what)) => {
-            Err(Difference { calls: sequences[number][..=index].to_vec(), sequence: number, what })
+            Err(Difference { calls: sequences[number][..=index].to_vec(), sequence: number, compared, what })
         }
     }
 }
