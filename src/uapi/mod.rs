@@ -11,6 +11,7 @@
 
 pub mod dma_buf;
 pub mod drm;
+pub mod drm_display;
 pub mod i915;
 pub mod i915_context;
 pub mod i915_exec;
@@ -162,6 +163,12 @@ pub struct Header {
 /// Every header of which something is declared here.
 pub const HEADERS: &[Header] = &[
     Header { name: "drm/drm.h", layouts: drm::LAYOUTS, ioctls: drm::IOCTLS, constants: drm::CONSTANTS },
+    Header {
+        name: "drm/drm.h",
+        layouts: drm_display::LAYOUTS,
+        ioctls: drm_display::IOCTLS,
+        constants: drm_display::CONSTANTS,
+    },
     Header {
         name: "drm/i915_drm.h",
         layouts: i915::LAYOUTS,

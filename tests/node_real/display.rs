@@ -106,7 +106,22 @@ impl Scanout<'_> {
                 sleep(SETTLE);
             }
             Event::DirtyFb => node.dirty(framebuffer())?,
-            other => unreachable!("{other} is not the display's"),
+            Event::Acquire
+            | Event::Release
+            | Event::Fault
+            | Event::SetDomainCpu(_)
+            | Event::SetDomainGtt(_)
+            | Event::SetDomainWc(_)
+            | Event::SetCaching(_)
+            | Event::Pread
+            | Event::Pwrite { .. }
+            | Event::Exec(_)
+            | Event::SwFinish
+            | Event::DmaBufBegin(_)
+            | Event::DmaBufEnd
+            | Event::Suspend
+            | Event::Hibernate
+            | Event::Resume { .. } => unreachable!("{event} is not the display's"),
         }
         Ok(())
     }

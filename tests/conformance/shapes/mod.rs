@@ -6,6 +6,7 @@
 pub mod access;
 pub mod build;
 pub mod caching;
+pub mod display;
 
 use std::sync::OnceLock;
 
@@ -194,7 +195,7 @@ pub fn chosen() -> impl Iterator<Item = &'static Shape> {
 
 /// Every shape.
 fn all() -> impl Iterator<Item = &'static Shape> {
-    [caching::SHAPES, access::SHAPES].into_iter().flatten()
+    [caching::SHAPES, access::SHAPES, display::SHAPES].into_iter().flatten()
 }
 
 /// The shape of that name.

@@ -185,7 +185,7 @@ impl Soft {
     }
 
     /// A new object, its size rounded up to `page_bytes` (`__i915_gem_object_create_user_ext`).
-    fn create_as(
+    pub(super) fn create_as(
         &self,
         request: &'static str,
         size_bytes: u64,

@@ -60,6 +60,8 @@ pub(super) static ENTRIES: &[Entry] = &[
     noop(0x28, IOWR, Master),    // RM_DRAW
     noop(0x2c, IOW, Primary),    // FINISH
     noop(0x3f, IOW, Master),     // UPDATE_DRAW
+    noop(0xa8, IOWR, Master),    // MODE_ATTACHMODE
+    noop(0xa9, IOWR, Master),    // MODE_DETACHMODE
     noop(0x40, IOW, Master),     // I915_INIT
     noop(0x41, IO, Primary),     // I915_FLUSH
     noop(0x42, IO, Primary),     // I915_FLIP

@@ -117,6 +117,11 @@ impl Soft {
         let Some(&mode) = MmapMode::ALL.iter().find(|&&mode| number(mode) == flags) else {
             return refuse(request, Errno::EINVAL);
         };
+        self.offset_of(request, handle, mode)
+    }
+
+    /// The same, for a mode (`__assign_mmap_offset_handle`).
+    pub(super) fn offset_of(&self, request: &'static str, handle: u32, mode: MmapMode) -> Result<u64> {
         if mode == MmapMode::Gtt && !self.system.machine.caps.contains(Caps::APERTURE) {
             return refuse(request, Errno::ENODEV);
         }

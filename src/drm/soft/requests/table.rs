@@ -3,8 +3,8 @@
 //! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that stands in neither is EINVAL.
 
 use super::{
-    Caller, aperture, auth, caching, context, create, domain, exec, legacy, madvise, map, names, param,
-    prime, query, tiling, version, wait,
+    Caller, aperture, auth, caching, context, create, domain, dumb, exec, legacy, madvise, map, modes, names,
+    param, prime, query, tiling, version, wait,
 };
 use crate::error::Result;
 use crate::vocabulary::KernelVersion;
@@ -52,10 +52,12 @@ static GROUPS: &[&[Entry]] = &[
     context::SPACES,
     create::ENTRIES,
     domain::ENTRIES,
+    dumb::ENTRIES,
     exec::ENTRIES,
     legacy::ENTRIES,
     madvise::ENTRIES,
     map::ENTRIES,
+    modes::ENTRIES,
     names::ENTRIES,
     param::ENTRIES,
     prime::ENTRIES,
@@ -65,12 +67,13 @@ static GROUPS: &[&[Entry]] = &[
     wait::ENTRIES,
 ];
 
-/// The first kernel without the requests of user-mode drivers.
+/// The first kernel without the requests of user-mode drivers, and with CLOSEFB (seen on 6.12, not on
+/// 6.1).
 const WITHOUT_LEGACY: KernelVersion = KernelVersion::new(6, 8);
 
 /// The request of that number, as far as the kernel has it.
 pub(super) fn find(number: u32, kernel: KernelVersion) -> Option<&'static Entry> {
-    let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { &[] };
+    let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { modes::SINCE_6_8 };
     let all = GROUPS.iter().copied().chain([legacy]).flatten();
     all.into_iter().find(|entry| entry.code & 0xff == number)
 }

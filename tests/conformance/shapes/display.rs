@@ -1,0 +1,53 @@
+//! Dumb buffers, and what is refused without a display.
+
+use gem_coherency::uapi::drm::{
+    DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_DESTROY_DUMB, DRM_IOCTL_MODE_DIRTYFB,
+    DRM_IOCTL_MODE_GETRESOURCES, DRM_IOCTL_MODE_MAP_DUMB, DRM_IOCTL_MODE_RMFB,
+};
+use gem_coherency::uapi::drm_display::{
+    DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CLOSEFB, DRM_IOCTL_WAIT_VBLANK,
+};
+
+use super::Values::{Handle, Of};
+use super::{Out, Shape, f, ioctl, out};
+
+pub const SHAPES: &[Shape] = &[
+    ioctl(
+        "MODE_CREATE_DUMB",
+        DRM_IOCTL_MODE_CREATE_DUMB.code,
+        2,
+        &[
+            f("height", 0, 4, Of(&[2, 1, 16, 0])),
+            f("width", 4, 4, Of(&[1024, 1, 17, 1025, 0, 0xffff_f001, 0xffff_ffff])),
+            f("bpp", 8, 4, Of(&[32, 8, 1, 16, 15, 24, 33, 64, 0, 0xffff_fff7, 0xffff_fff8])),
+            f("flags", 12, 4, Of(&[0, 1])),
+            f("handle", 16, 4, Of(&[0, 77])),
+            f("pitch", 20, 4, Of(&[0, 5])),
+            f("size", 24, 8, Of(&[0, 6])),
+        ],
+    ),
+    ioctl(
+        "MODE_MAP_DUMB",
+        DRM_IOCTL_MODE_MAP_DUMB.code,
+        1,
+        &[
+            f("handle", 0, 4, Handle),
+            f("pad", 4, 4, Of(&[0, 1])),
+            out("offset", 8, 8, Of(&[0, 5]), Out::Offset),
+        ],
+    ),
+    ioctl("MODE_DESTROY_DUMB", DRM_IOCTL_MODE_DESTROY_DUMB.code, 1, &[f("handle", 0, 4, Handle)]),
+    ioctl(
+        "MODE_ADDFB2",
+        DRM_IOCTL_MODE_ADDFB2.code,
+        1,
+        &[f("fb_id", 0, 4, Of(&[0, 9])), f("handles[0]", 20, 4, Handle)],
+    ),
+    ioctl("MODE_RMFB", DRM_IOCTL_MODE_RMFB.code, 1, &[f("fb_id", 0, 4, Of(&[0, 40]))]),
+    ioctl("MODE_CLOSEFB", DRM_IOCTL_MODE_CLOSEFB.code, 1, &[]),
+    ioctl("MODE_DIRTYFB", DRM_IOCTL_MODE_DIRTYFB.code, 1, &[]),
+    ioctl("MODE_GETRESOURCES", DRM_IOCTL_MODE_GETRESOURCES.code, 1, &[]),
+    ioctl("MODE_ATTACHMODE", 0xc048_64a8, 1, &[]),
+    ioctl("MODE_ATOMIC", DRM_IOCTL_MODE_ATOMIC.code, 1, &[]),
+    ioctl("WAIT_VBLANK", DRM_IOCTL_WAIT_VBLANK.code, 1, &[]),
+];
