@@ -141,31 +141,27 @@ impl Drm for Soft {
     }
 
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
-        self.set_domain_ioctl(handle.get(), read.bits(), write.bits())
+        self.set_domain_ioctl(None, handle.get(), read.bits(), write.bits())
     }
 
     fn sw_finish(&self, handle: Handle) -> Result<()> {
         self.sw_finish_ioctl(handle.get())
     }
 
-    fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
+    fn pread(&self, handle: Handle, offset: u64, mut data: &mut [u8]) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_PREAD.name;
-        self.system.enter(request, Needs::Memory)?;
-        self.check(request, Call::PreadPwrite)?;
-        if data.is_empty() {
-            return Ok(());
+        match self.transfer_ioctl(request, handle.get(), offset, data.len() as u64, None)? {
+            None => Ok(()),
+            Some((object, range)) => transfer::pread(&object, range, &mut data),
         }
-        transfer::pread(&*self.lookup(request, handle)?, offset, data)
     }
 
-    fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
+    fn pwrite(&self, handle: Handle, offset: u64, mut data: &[u8]) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_PWRITE.name;
-        self.system.enter(request, Needs::Memory)?;
-        self.check(request, Call::PreadPwrite)?;
-        if data.is_empty() {
-            return Ok(());
+        match self.transfer_ioctl(request, handle.get(), offset, data.len() as u64, None)? {
+            None => Ok(()),
+            Some((object, range)) => transfer::pwrite(&object, range, &mut data),
         }
-        transfer::pwrite(&*self.lookup(request, handle)?, offset, data)
     }
 
     fn busy(&self, handle: Handle) -> Result<Busy> {

@@ -26,8 +26,8 @@ pub(super) const OFFSET_PAGES: u64 = (0xffff_ffff / PAGE_BYTES) * 256;
 /// Why an object of `size` bytes cannot be, or `None` if it can: it may still find no memory.
 pub(super) fn too_big(machine: Machine, size: u64) -> Option<Errno> {
     let discrete = machine.caps.contains(Caps::DISCRETE);
-    let counts_pages = discrete || machine.kernel < LARGE_OBJECTS;
-    if size > MOST_BYTES || (counts_pages && size / PAGE_BYTES > MOST_PAGES) {
+    let too_many = size / PAGE_BYTES > MOST_PAGES;
+    if size > MOST_BYTES || (discrete && too_many) || counts_too_many_pages(machine, size) {
         return Some(Errno::E2BIG);
     }
     // TTM finds room at creation (i915_ttm_err_to_gem).
@@ -40,6 +40,12 @@ pub(super) fn address_space(machine: Machine) -> Arc<Mutex<Space>> {
     let total = address_space_bytes(machine);
     let first = if machine.has_full_ppgtt() { 0 } else { PAGE_BYTES };
     Arc::new(Mutex::new(Space::new(total, first..total)))
+}
+
+/// Whether the kernel counts an object's pages beforehand, and they are too many
+/// (`i915_gem_object_size_2big`).
+pub(super) fn counts_too_many_pages(machine: Machine, size: u64) -> bool {
+    machine.kernel < LARGE_OBJECTS && size / PAGE_BYTES > MOST_PAGES
 }
 
 /// Bytes of the GPU's address space: an object that is larger cannot be bound (`vma_create`).

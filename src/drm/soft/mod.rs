@@ -51,6 +51,7 @@ mod spec;
 mod store;
 mod system;
 mod transfer;
+mod userptr;
 mod window;
 
 pub use faults::Fault;

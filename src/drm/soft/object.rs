@@ -10,6 +10,7 @@ use super::requests::Tiling;
 use super::share::{Attachment, DmaBuf, Exporter, Links};
 use super::store::{Store, Terms, Zeroing};
 use super::system::System;
+use super::userptr::UserMemory;
 use crate::cacheops::LineOp;
 use crate::drm::Advice;
 use crate::error::{Error, Result};
@@ -31,8 +32,19 @@ pub(super) struct Object {
     state: Mutex<State>,
     /// What refers to the object from outside.
     pub(super) links: Links,
-    /// The dma-buf that the object is, if it is another device's.
-    attachment: Option<Attachment>,
+    /// Where its pages come from, if not from the device.
+    pub(super) origin: Origin,
+}
+
+/// Where an object's pages come from.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// The device itself.
+    Own,
+    /// Another device's dma-buf.
+    Attached(Attachment),
+    /// A process's memory.
+    User(UserMemory),
 }
 
 /// What the kernel knows about an object.
@@ -85,7 +97,7 @@ impl Object {
                 | Backing::Internal
                 | Backing::Phys => Links::default(),
             };
-            Self::with_store(system, id, size, snapshot, store, links, None)
+            Self::with_store(system, id, size, snapshot, store, links, Origin::Own)
         })
     }
 
@@ -93,7 +105,22 @@ impl Object {
     pub(super) fn imported(system: &Arc<System>, attachment: Attachment, snapshot: Snapshot) -> Arc<Self> {
         let (size, store) = (attachment.dma_buf().size(), Arc::clone(attachment.dma_buf().store()));
         system.register(|id| {
-            Self::with_store(system, id, size, snapshot, store, Links::default(), Some(attachment))
+            let origin = Origin::Attached(attachment);
+            Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
+        })
+    }
+
+    /// An object of `size` bytes of a process's memory, whole pages.
+    pub(super) fn of_user(
+        system: &Arc<System>,
+        size: u64,
+        snapshot: Snapshot,
+        memory: UserMemory,
+    ) -> Arc<Self> {
+        system.register(|id| {
+            let store = Arc::new(Mutex::new(Store::new(size, Zeroing::Cpu, system.adversary(id))));
+            let origin = Origin::User(memory);
+            Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
         })
     }
 
@@ -104,7 +131,7 @@ impl Object {
         snapshot: Snapshot,
         store: Arc<Mutex<Store>>,
         links: Links,
-        attachment: Option<Attachment>,
+        origin: Origin,
     ) -> Self {
         let state = State {
             snapshot,
@@ -116,15 +143,17 @@ impl Object {
             attached: 0,
             tiling: Tiling::default(),
         };
-        Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, attachment }
+        Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, origin }
     }
 
     /// The object's dma-buf, made with these permissions if there is none.
     pub(super) fn dma_buf(self: &Arc<Self>, writable: bool) -> Arc<DmaBuf> {
-        match &self.attachment {
+        match &self.origin {
             // What came from elsewhere is exported as what it was there.
-            Some(attachment) => Arc::clone(attachment.dma_buf()),
-            None => self.links.dma_buf(|| DmaBuf { exporter: Exporter::Object(Arc::clone(self)), writable }),
+            Origin::Attached(attachment) => Arc::clone(attachment.dma_buf()),
+            Origin::Own | Origin::User(_) => {
+                self.links.dma_buf(|| DmaBuf { exporter: Exporter::Object(Arc::clone(self)), writable })
+            }
         }
     }
 
@@ -232,8 +261,26 @@ impl Object {
     ) -> Result<()> {
         let terms = self.system.terms(state.snapshot.level);
         let lines_written = self.store().maintain(terms, range.lines(), LineOp::Flush)?;
+        self.log_flush(state, call, effect, range.len(), lines_written);
+        Ok(())
+    }
+
+    fn flush(&self, state: &State, call: &'static str, terms: Terms, effect: Effect) -> Result<()> {
+        let lines_written = self.store().flush_all(terms)?;
+        self.log_flush(state, call, effect, self.size, lines_written);
+        Ok(())
+    }
+
+    /// Logs a flush of `bytes` bytes, of which so many lines were dirty.
+    pub(super) fn log_flush(
+        &self,
+        state: &State,
+        call: &'static str,
+        effect: Effect,
+        bytes: u64,
+        lines_written: u64,
+    ) {
         let Effect { action, rule } = effect;
-        let bytes = range.len();
         self.system.log.push(KernelFlush {
             call,
             object: self.id,
@@ -243,22 +290,6 @@ impl Object {
             bytes,
             lines_written,
         });
-        Ok(())
-    }
-
-    fn flush(&self, state: &State, call: &'static str, terms: Terms, effect: Effect) -> Result<()> {
-        let lines_written = self.store().flush_all(terms)?;
-        let Effect { action, rule } = effect;
-        self.system.log.push(KernelFlush {
-            call,
-            object: self.id,
-            handle: state.name,
-            action,
-            rule,
-            bytes: self.size,
-            lines_written,
-        });
-        Ok(())
     }
 
     /// Writes back and drops every line; returns how many were written back.

@@ -131,7 +131,7 @@ mod tests {
         let mut offsets = Offsets::default();
         offsets.add(1, MmapMode::Wb, 2).unwrap();
         offsets.add(2, MmapMode::Wc, 2).unwrap();
-        let mut case = |start, pages, object: Option<u64>| {
+        let case = |start, pages, object: Option<u64>| {
             assert_eq!(offsets.find(FIRST_PAGE + start, pages).map(|node| node.object), object);
         };
         case(0, 2, Some(1));

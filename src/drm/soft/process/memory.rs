@@ -1,6 +1,7 @@
 //! The process's address space: its own pages, and windows to objects.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::errno::Errno;
 
@@ -56,15 +57,30 @@ enum Backing {
 /// What one call mapped.
 #[derive(Debug)]
 struct Area {
+    /// Which one it is, in order of creation.
+    serial: u64,
     len: u64,
     pages: Pages,
     backing: Backing,
 }
 
 /// An address space.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(in crate::drm::soft) struct Memory {
+    id: u64,
     areas: BTreeMap<u64, Area>,
+    /// Areas that there have been.
+    made: u64,
+}
+
+/// Address spaces that there have been.
+static SPACES: AtomicU64 = AtomicU64::new(0);
+
+impl Default for Memory {
+    fn default() -> Self {
+        // Relaxed: a number that nobody else has, which publishes nothing.
+        Self { id: SPACES.fetch_add(1, Ordering::Relaxed), areas: BTreeMap::new(), made: 0 }
+    }
 }
 
 impl Memory {
@@ -81,7 +97,7 @@ impl Memory {
         if own + len > MOST_BYTES {
             return Err(Errno::ENOMEM);
         }
-        self.areas.insert(address, Area { len, pages, backing: Backing::Anonymous(BTreeMap::new()) });
+        self.insert(address, len, pages, Backing::Anonymous(BTreeMap::new()));
         Ok(())
     }
 
@@ -91,8 +107,13 @@ impl Memory {
     /// ENOMEM.
     pub(in crate::drm::soft) fn map(&mut self, window: Window, len: u64, pages: Pages) -> Result<u64, Errno> {
         let address = self.room(len)?;
-        self.areas.insert(address, Area { len, pages, backing: Backing::Window(window) });
+        self.insert(address, len, pages, Backing::Window(window));
         Ok(address)
+    }
+
+    fn insert(&mut self, address: u64, len: u64, pages: Pages, backing: Backing) {
+        self.made += 1;
+        self.areas.insert(address, Area { serial: self.made, len, pages, backing });
     }
 
     /// Where there is room for `len` bytes, whole pages.
@@ -115,23 +136,38 @@ impl Memory {
         self.areas.remove(&address).map(drop).ok_or(Errno::EINVAL)
     }
 
-    /// Whether every page of the range is mapped as the process's own, plain memory; with stores
-    /// allowed, if `writable`.
-    pub(in crate::drm::soft) fn is_plain(&self, address: u64, len: u64, writable: bool) -> bool {
-        let end = address.saturating_add(len);
+    /// What tells this address space from others.
+    pub(in crate::drm::soft) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Whether there is memory with no hole at all of the range, whatever may be done with it, and
+    /// none of it is a device's (`probe_range`).
+    pub(in crate::drm::soft) fn is_memory(&self, address: u64, len: u64) -> bool {
+        self.areas_of(address, len).is_some_and(|areas| areas.iter().all(|area| area.has_struct_pages()))
+    }
+
+    /// Whose pages a range consists of, as numbers that no other memory ever has; `None` if some of
+    /// it cannot be given to the GPU to load from, or to store to (`pin_user_pages_fast`).
+    pub(in crate::drm::soft) fn pin(&self, address: u64, len: u64, stores: bool) -> Option<Vec<u64>> {
+        let areas = self.areas_of(address, len)?;
+        let fits = |area: &&Area| {
+            area.has_struct_pages() && if stores { area.pages.stores() } else { area.pages.loads() }
+        };
+        areas.iter().all(fits).then(|| areas.iter().map(|area| area.serial).collect())
+    }
+
+    /// What the range is mapped to; `None` if there are holes.
+    fn areas_of(&self, address: u64, len: u64) -> Option<Vec<&Area>> {
+        let end = address.checked_add(len)?;
+        let mut areas = Vec::new();
         let mut at = address;
         while at < end {
-            match self.area(at) {
-                Some((start, area)) if area.is_own() && area.pages.loads() => {
-                    if writable && !area.pages.stores() {
-                        return false;
-                    }
-                    at = start + area.len;
-                }
-                _ => return false,
-            }
+            let (start, area) = self.area(at)?;
+            areas.push(area);
+            at = start + area.len;
         }
-        true
+        Some(areas)
     }
 
     /// Copies from memory; returns how many bytes there were before the first that cannot be read.
@@ -203,6 +239,14 @@ impl Memory {
 }
 
 impl Area {
+    /// Whether the kernel knows the pages as memory (neither `VM_PFNMAP` nor `VM_IO`).
+    fn has_struct_pages(&self) -> bool {
+        match &self.backing {
+            Backing::Anonymous(_) => true,
+            Backing::Window(window) => window.has_struct_pages(),
+        }
+    }
+
     fn is_own(&self) -> bool {
         match self.backing {
             Backing::Anonymous(_) => true,

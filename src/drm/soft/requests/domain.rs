@@ -6,6 +6,7 @@ use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::drm::soft::Soft;
 use crate::drm::soft::faults::Needs;
+use crate::drm::soft::process::Memory;
 use crate::error::Result;
 use crate::platform::Call;
 use crate::policy::kernel::Event;
@@ -22,7 +23,8 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 
 /// `i915_gem_set_domain_ioctl`.
 pub(super) fn set_domain(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_domain) -> Result<()> {
-    caller.device.set_domain_ioctl(args.handle, args.read_domains, args.write_domain)
+    let memory = Some(&*caller.memory);
+    caller.device.set_domain_ioctl(memory, args.handle, args.read_domains, args.write_domain)
 }
 
 /// `i915_gem_sw_finish_ioctl`.
@@ -32,7 +34,15 @@ pub(super) fn sw_finish(caller: &mut Caller<'_>, args: &mut drm_i915_gem_sw_fini
 
 impl Soft {
     /// Moves an object to a domain; bits that name no domain lead to the CPU's.
-    pub(in crate::drm::soft) fn set_domain_ioctl(&self, handle: u32, read: u32, write: u32) -> Result<()> {
+    ///
+    /// `memory` is that of the process, if it is a simulated one: userptr objects look there.
+    pub(in crate::drm::soft) fn set_domain_ioctl(
+        &self,
+        memory: Option<&Memory>,
+        handle: u32,
+        read: u32,
+        write: u32,
+    ) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_SET_DOMAIN.name;
         self.system.enter(request, Needs::Memory)?;
         self.check(request, Call::SetDomain)?;
@@ -51,7 +61,10 @@ impl Soft {
         } else {
             Event::SetDomainCpu(access)
         };
-        self.event(request, handle, event)
+        let object = self.find(request, handle)?;
+        object.wait_idle();
+        object.validate_user_pages(request, memory)?;
+        object.happen(&mut object.state(), request, event).map(drop)
     }
 
     /// Ends the CPU's writes to a framebuffer.

@@ -24,6 +24,8 @@ mod prime;
 mod query;
 mod table;
 mod tiling;
+mod transfer;
+mod userptr;
 mod version;
 mod wait;
 

@@ -4,7 +4,7 @@
 
 use super::{
     Caller, aperture, auth, caching, context, create, domain, dumb, exec, legacy, madvise, map, modes, names,
-    param, prime, query, tiling, version, wait,
+    param, prime, query, tiling, transfer, userptr, version, wait,
 };
 use crate::error::Result;
 use crate::vocabulary::KernelVersion;
@@ -63,6 +63,8 @@ static GROUPS: &[&[Entry]] = &[
     prime::ENTRIES,
     query::ENTRIES,
     tiling::ENTRIES,
+    transfer::ENTRIES,
+    userptr::ENTRIES,
     version::ENTRIES,
     wait::ENTRIES,
 ];

@@ -9,7 +9,6 @@ use super::address::{canonical, noncanonical};
 use crate::drm::soft::object::Object;
 use crate::drm::soft::process::Memory;
 use crate::platform::{Call, Machine};
-use crate::policy::kernel::{Backing, Event};
 use crate::uapi::i915_exec::*;
 use crate::units::PAGE_BYTES;
 
@@ -59,9 +58,7 @@ impl Submission<'_> {
                 self.check_batch(&object, &entry)?;
             }
             let needs_bias = is_batch && entry.relocation_count != 0 && entry.flags & EXEC_OBJECT_PINNED == 0;
-            if object.state().snapshot.backing == Backing::Userptr {
-                userptr_pages(&object, memory)?;
-            }
+            object.validate_user_pages(request, Some(memory)).map_err(|error| error.errno())?;
             let flags = entry.flags;
             self.slots.push(Slot { object, entry, flags, needs_bias, placed: false, moved: false });
         }
@@ -104,11 +101,4 @@ fn validated(
     }
     entry.offset = noncanonical(entry.offset);
     Ok(entry)
-}
-
-/// Brings the caller's pages in (`i915_gem_object_userptr_submit_init`).
-fn userptr_pages(object: &Object, _memory: &Memory) -> Result<(), Errno> {
-    let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
-    let acquired = object.happen(&mut object.state(), request, Event::Acquire);
-    acquired.map(drop).map_err(|error| error.errno())
 }

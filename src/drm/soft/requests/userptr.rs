@@ -1,0 +1,65 @@
+//! USERPTR.
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::transfer::access_ok;
+use super::{Caller, refuse};
+use crate::drm::soft::faults::Needs;
+use crate::drm::soft::limits;
+use crate::drm::soft::object::Object;
+use crate::drm::soft::userptr::UserMemory;
+use crate::error::Result;
+use crate::platform::Call;
+use crate::policy::kernel::{Creation, Snapshot};
+use crate::uapi::i915::{
+    DRM_IOCTL_I915_GEM_USERPTR, I915_USERPTR_PROBE, I915_USERPTR_READ_ONLY, I915_USERPTR_UNSYNCHRONIZED,
+    drm_i915_gem_userptr,
+};
+use crate::units::PAGE_BYTES;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_USERPTR, Everyone => userptr;
+};
+
+/// `i915_gem_userptr_ioctl`.
+pub(super) fn userptr(caller: &mut Caller<'_>, args: &mut drm_i915_gem_userptr) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_USERPTR.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Memory)?;
+    device.check(request, Call::Userptr)?;
+    let known = I915_USERPTR_READ_ONLY | I915_USERPTR_PROBE | I915_USERPTR_UNSYNCHRONIZED;
+    if args.flags & !known != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    if limits::counts_too_many_pages(device.system.machine, args.user_size) {
+        return refuse(request, Errno::E2BIG);
+    }
+    if args.user_size == 0 || !(args.user_ptr | args.user_size).is_multiple_of(PAGE_BYTES) {
+        return refuse(request, Errno::EINVAL);
+    }
+    if !access_ok(device, args.user_ptr, args.user_size) {
+        return refuse(request, Errno::EFAULT);
+    }
+    if args.flags & I915_USERPTR_UNSYNCHRONIZED != 0 {
+        return refuse(request, Errno::ENODEV);
+    }
+    let read_only = args.flags & I915_USERPTR_READ_ONLY != 0;
+    if read_only {
+        device.check(request, Call::UserptrReadOnly)?;
+    }
+    if args.flags & I915_USERPTR_PROBE != 0 && !caller.memory.is_memory(args.user_ptr, args.user_size) {
+        return refuse(request, Errno::EFAULT);
+    }
+    let snapshot = Snapshot::created(device.system.machine.caps, &device.system.rules, Creation::Userptr)
+        .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
+    let memory = UserMemory {
+        process: caller.memory.id(),
+        address: args.user_ptr,
+        read_only,
+        pinned: std::sync::Mutex::default(),
+    };
+    let object = Object::of_user(&device.system, args.user_size, snapshot, memory);
+    args.handle = device.named(request, object)?.handle.get();
+    Ok(())
+}
