@@ -27,5 +27,7 @@ if [ -n "$rule" ]; then
     cat /sys/kernel/tracing/kprobe_events
     ls /sys/kernel/tracing/instances
 fi
+echo "== scripts"
+sh ci/lib/scripts.sh "$gemtool"
 echo "== node_real"
 "$tests" --destructive
