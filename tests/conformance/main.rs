@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! conformance --device /dev/dri/card0 --sim sim:tgl,kernel=6.12 [--calls N] [--seed N]
-//!             [--only random|enumerated|suspend] [--shapes GEM_P,mmap] [--wrong errno]
+//!             [--only random|enumerated|suspend] [--suspend] [--shapes GEM_P,mmap] [--wrong errno]
 //! ```
 
 mod arena;
@@ -94,6 +94,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
                 "suspend" => (args.random, args.enumerated, args.suspend) = (false, false, true),
                 other => return Err(format!("--only '{other}' (random, enumerated or suspend)")),
             },
+            "--suspend" => args.suspend = true,
             "--shapes" => shapes::choose(&value()?),
             "--wrong" => match value()?.as_str() {
                 "errno" => args.wrong = true,
