@@ -48,13 +48,19 @@ pub fn calls_for(machine: Machine, event: Event) -> Option<Vec<Call>> {
         Event::Pread => vec![call("GEM_PREAD")],
         Event::Pwrite { partial: false, awake: true } => vec![call("GEM_PWRITE")],
         Event::Pwrite { partial: true, awake: true } => vec![call("GEM_PWRITE").with("size", 100)],
+        Event::Exec(Access::Read) => vec![call("GEM_EXECBUFFER2_WR")],
+        Event::Exec(Access::Write) => {
+            let mut call = call("GEM_EXECBUFFER2_WR");
+            // The second list.
+            call.picks[0] = 1;
+            vec![call]
+        }
         Event::Fault => {
             let mode = if machine.caps.contains(Caps::DISCRETE) { 4 } else { 2 };
             vec![call("GEM_MMAP_OFFSET").with("flags", mode), call("mmap"), call("load"), call("munmap")]
         }
         Event::Acquire
         | Event::Release
-        | Event::Exec(_)
         | Event::Pwrite { .. }
         | Event::AddFramebuffer
         | Event::RemoveFramebuffer

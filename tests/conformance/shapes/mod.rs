@@ -7,6 +7,8 @@ pub mod access;
 pub mod build;
 pub mod caching;
 pub mod display;
+pub mod execute;
+pub mod query;
 pub mod share;
 
 use std::sync::OnceLock;
@@ -196,7 +198,9 @@ pub fn chosen() -> impl Iterator<Item = &'static Shape> {
 
 /// Every shape.
 fn all() -> impl Iterator<Item = &'static Shape> {
-    [caching::SHAPES, access::SHAPES, display::SHAPES, share::SHAPES].into_iter().flatten()
+    [caching::SHAPES, access::SHAPES, display::SHAPES, execute::SHAPES, query::SHAPES, share::SHAPES]
+        .into_iter()
+        .flatten()
 }
 
 /// The shape of that name.
