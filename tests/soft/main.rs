@@ -3,6 +3,7 @@
 mod access;
 mod display;
 mod errors;
+mod execute;
 mod faults;
 mod memory;
 mod prime;
