@@ -1,0 +1,9 @@
+//! Any system calls of a simulated process, on any software devices: no panic, no end to wait for, and
+//! nothing left when the process is gone.
+
+#![no_main]
+
+use gem_coherency_fuzz::{calls, input::Input, watch};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| calls::make_all(&mut Input::new(bytes))));

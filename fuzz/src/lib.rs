@@ -1,0 +1,14 @@
+//! What the fuzz targets share: input as values, devices, the watch over the heap, planted faults.
+//!
+//! A target fails by panicking, by hanging, or by taking too much memory; libFuzzer sees all three.
+
+pub mod arena;
+pub mod caller;
+pub mod calls;
+pub mod fields;
+pub mod input;
+pub mod names;
+pub mod plant;
+pub mod scripts;
+pub mod watch;
+pub mod world;

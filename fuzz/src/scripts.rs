@@ -1,0 +1,94 @@
+//! Scripts, parsed and carried out.
+
+use std::sync::Arc;
+
+use gem_coherency::drm::soft::Soft;
+use gem_coherency::script::{self, Action, Attempt, Condition, Making, Script, Step, Target};
+
+/// Bytes of all BOs of a script that is carried out; a larger one takes long, and does what it is told.
+const MOST_BYTES: u64 = 1 << 20;
+/// Lines of a script that is carried out.
+const MOST_STEPS: usize = 60;
+
+/// Devices that differ in what they do.
+const DEVICES: &[&str] = &[
+    "sim:glk",
+    "sim:jsl,adversary=on",
+    "sim:hsw,kernel=6.1",
+    "sim:mtl",
+    "sim:dg2",
+    "sim:i965gm,memory=coherent",
+    "sim:jsl,kernel=5.14,fault=enomem@7",
+];
+
+/// Reads the bytes as a script, and carries it out.
+///
+/// # Panics
+/// If it finds a fault.
+pub fn check(bytes: &[u8]) {
+    let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
+    let script = match script::parse_bytes(bytes) {
+        Ok(script) => script,
+        Err(error) => {
+            let place = error.place();
+            assert!((1..=lines).contains(&place.line), "{place:?} of {lines} lines");
+            assert!((1..=bytes.len() + 2).contains(&place.column), "{place:?}");
+            // What is shown moves no cursor.
+            assert!(!error.to_string().chars().any(|c| c.is_control() && c != '\n'), "{error:?}");
+            return;
+        }
+    };
+    says_the_same(&script);
+    if script.steps().len() > MOST_STEPS || bytes_of(&script) > MOST_BYTES {
+        return;
+    }
+    let device = DEVICES[bytes.len() % DEVICES.len()];
+    let reports = [(); 2].map(|()| {
+        let soft = Arc::new(Soft::open(device).expect("a good name"));
+        let report = Target::from_soft(Arc::clone(&soft)).map(|target| script::run(&script, &target));
+        assert_eq!((soft.objects_alive(), soft.bytes_in_use()), (0, 0), "left on {device}");
+        report.expect("a device that is known").steps
+    });
+    let [once, again] = reports;
+    assert_eq!(once, again, "the second time on {device}");
+}
+
+/// What the steps say they say is what they say.
+fn says_the_same(script: &Script) {
+    let texts: Vec<String> = script.steps().iter().map(print).collect();
+    let again = script::parse(&texts.join("\n")).expect("a script's own text");
+    assert_eq!(again.steps().len(), texts.len());
+    for (one, other) in script.steps().iter().zip(again.steps()) {
+        assert_eq!(
+            (&one.text, &one.conditions, &one.action),
+            (&other.text, &other.conditions, &other.action),
+        );
+    }
+}
+
+/// A step as a line.
+fn print(step: &Step) -> String {
+    let conditions: Vec<String> = step.conditions.iter().map(Condition::to_string).collect();
+    match conditions.is_empty() {
+        true => step.text.clone(),
+        false => format!("where {}: {}", conditions.join(" "), step.text),
+    }
+}
+
+/// Bytes of all BOs, if all steps are done.
+fn bytes_of(script: &Script) -> u64 {
+    script.steps().iter().fold(0, |sum, step| match &step.action {
+        Action::Make(_, Making::Alloc { size, .. })
+        | Action::ExpectError { attempt: Attempt::Make(Making::Alloc { size, .. }), .. } => {
+            u64::saturating_add(sum, *size)
+        }
+        Action::Make(_, Making::Export(_) | Making::Import(_))
+        | Action::ExpectError {
+            attempt: Attempt::Make(Making::Export(_) | Making::Import(_)) | Attempt::Do(_),
+            ..
+        }
+        | Action::Needs(_)
+        | Action::Do(_)
+        | Action::Expect { .. } => sum,
+    })
+}

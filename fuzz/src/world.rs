@@ -1,0 +1,98 @@
+//! A simulated process with a few devices, and what is to hold when all of it is gone.
+
+use gem_coherency::drm::soft::{Minor, Process, Soft};
+use gem_coherency::drm::{Drm, OpenCounts};
+use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
+
+use crate::arena::ARGS;
+use crate::input::Input;
+use crate::{arena, names};
+
+/// Files that one process opens at most.
+pub(crate) const MOST_FILES: usize = 64;
+
+/// A process and its devices.
+#[derive(Debug)]
+pub struct World {
+    /// The process.
+    pub process: Process,
+    /// The devices, for what no request reaches.
+    pub devices: Vec<Soft>,
+    /// What calls gave back.
+    pub(crate) seen: Vec<u64>,
+    /// Offsets among them that mmap(2) may take.
+    pub(crate) offsets: Vec<u64>,
+    /// Where something is mapped.
+    pub(crate) mappings: Vec<u64>,
+    /// Where structs lie that others can point to.
+    pub(crate) built: Vec<u64>,
+    /// Where the next ones will lie.
+    pub(crate) next_slot: u64,
+    /// Files that were opened.
+    pub(crate) opened: usize,
+    /// Whether a device's GPU is stopped.
+    pub(crate) stalled: bool,
+    /// Whether GEM_CREATE succeeded, for planted faults.
+    pub(crate) has_made_one: bool,
+}
+
+impl World {
+    /// A process with a file of one or two devices; `None` if the input names none.
+    pub fn new(input: &mut Input<'_>) -> Option<Self> {
+        let mut world = Self {
+            process: Process::default(),
+            devices: Vec::new(),
+            seen: Vec::new(),
+            offsets: Vec::new(),
+            mappings: Vec::new(),
+            built: Vec::new(),
+            next_slot: 0,
+            opened: 0,
+            stalled: false,
+            has_made_one: false,
+        };
+        arena::make(&mut world.process);
+        world.devices.push(names::open(&names::choose_with_faults(input)).ok()?);
+        world.open(0, Minor::Primary);
+        if input.one_in(2) {
+            world.devices.push(names::open(&names::choose(input)).ok()?);
+            world.open(1, Minor::Render);
+        }
+        world.create(usize::from(input.byte() % 5));
+        Some(world)
+    }
+
+    /// Makes some objects, on the first file: most requests want one.
+    fn create(&mut self, count: usize) {
+        for size in [4096, 0x1_0000, 8192, 4096].into_iter().take(count) {
+            // Size; handle and padding.
+            let bytes: [[u8; 8]; 2] = [u64::to_le_bytes(size), [0; 8]];
+            let _ = self.process.store(ARGS, bytes.as_flattened());
+            let _ = self.process.ioctl(0, DRM_IOCTL_I915_GEM_CREATE.code, ARGS);
+        }
+    }
+
+    /// Opens another file of a device.
+    pub fn open(&mut self, device: usize, minor: Minor) {
+        if self.opened < MOST_FILES
+            && let Some(device) = self.devices.get(device)
+        {
+            self.opened += 1;
+            self.process.open(device, minor);
+        }
+    }
+
+    /// Ends the process, as exit(2) does, and looks for what is left of it.
+    ///
+    /// # Panics
+    /// If anything is.
+    pub fn end(self) {
+        let Self { process, devices, .. } = self;
+        drop(process);
+        for device in &devices {
+            assert_eq!(device.open_counts(), OpenCounts::default(), "names or mappings on {}", device.name());
+            let (objects, bytes) = (device.objects_alive(), device.bytes_in_use());
+            assert_eq!((objects, bytes), (0, 0), "objects and their bytes are left on {}", device.name());
+        }
+    }
+}
