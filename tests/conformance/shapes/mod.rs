@@ -6,8 +6,12 @@
 pub mod access;
 pub mod build;
 pub mod caching;
+pub mod contexts;
 pub mod display;
 pub mod execute;
+pub mod facts;
+pub mod legacy;
+pub mod objects;
 pub mod query;
 pub mod share;
 
@@ -198,9 +202,21 @@ pub fn chosen() -> impl Iterator<Item = &'static Shape> {
 
 /// Every shape.
 fn all() -> impl Iterator<Item = &'static Shape> {
-    [caching::SHAPES, access::SHAPES, display::SHAPES, execute::SHAPES, query::SHAPES, share::SHAPES]
-        .into_iter()
-        .flatten()
+    [
+        caching::SHAPES,
+        access::SHAPES,
+        contexts::SHAPES,
+        display::SHAPES,
+        execute::SHAPES,
+        facts::SHAPES,
+        legacy::SHAPES,
+        legacy::OTHERS,
+        objects::SHAPES,
+        query::SHAPES,
+        share::SHAPES,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 /// The shape of that name.
