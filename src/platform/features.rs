@@ -1,18 +1,20 @@
 //! What else i915 knows about a platform that a client can ask for or run into.
 
 use super::table::*;
-use super::{Caps, EngineClass, Machine, Ppgtt};
+use crate::units::PAGE_BYTES;
+use crate::vocabulary::KernelVersion;
+
+use super::{Caps, EngineClass, Machine, Platform};
+
+impl Platform {
+    /// Whether a fuse can take the display away (`SFUSE_STRAP`, `SKL_DFSM` in
+    /// `intel_display_device_info_runtime_init`), so that the driver has no `DRIVER_MODESET`.
+    pub fn has_display_fuse(&self) -> bool {
+        self.graphics.major >= 7 && self != &VLV && self != &CHV
+    }
+}
 
 impl Machine {
-    /// Bytes of a context's address space: the GGTT's where contexts share it
-    /// (`i915_gem_context_get_eb_vm`).
-    pub fn context_bytes(&self) -> u64 {
-        match self.platform.ppgtt {
-            Ppgtt::Full { bits } => 1 << bits,
-            Ppgtt::None | Ppgtt::Aliasing { .. } => self.global_gtt_bytes(),
-        }
-    }
-
     /// Whether batches go through submission queues (`HAS_EXECLISTS`: `has_logical_ring_contexts`),
     /// where they have priorities and wait for each other.
     pub fn has_execlists(&self) -> bool {
@@ -78,10 +80,19 @@ impl Machine {
         }
     }
 
-    /// Whether the display takes atomic commits of clients (`intel_display_device_info_runtime_init`).
+    /// Whether the display takes atomic commits of clients (`nuclear_pageflip`): from gen5 on, and on
+    /// G4x where a kernel after 6.1 drives it.
     pub fn has_atomic(&self) -> bool {
-        let g4x = [&G45, &GM45];
-        self.platform.graphics.major >= 5 || g4x.contains(&self.platform)
+        let g4x = [&G45, &GM45].contains(&self.platform) && self.kernel > KernelVersion::new(6, 1);
+        self.platform.graphics.major >= 5 || g4x
+    }
+
+    /// Bytes at the end of a context's address space that the kernel keeps for itself: a page of local
+    /// memory from graphics version 12.55 on (`gen8_init_rsvd`; there in 6.12, not in 6.1).
+    pub fn reserved_space_bytes(&self) -> u64 {
+        let graphics = self.platform.graphics;
+        let reserves = graphics.major >= 12 && graphics.minor >= 55 && self.kernel > KernelVersion::new(6, 1);
+        if reserves { self.platform.local_page_bytes.map_or(PAGE_BYTES, u64::from) } else { 0 }
     }
 
     /// Whether the display flips without waiting for the vertical blank (`HAS_ASYNC_FLIPS`).

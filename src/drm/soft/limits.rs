@@ -51,7 +51,7 @@ pub(super) fn counts_too_many_pages(machine: Machine, size: u64) -> bool {
 /// Bytes of the GPU's address space: an object that is larger cannot be bound (`vma_create`).
 pub(super) fn address_space_bytes(machine: Machine) -> u64 {
     match (machine.platform.ppgtt, machine.platform.graphics.major) {
-        (Ppgtt::Full { bits } | Ppgtt::Aliasing { bits }, _) => 1 << bits,
+        (Ppgtt::Full { bits } | Ppgtt::Aliasing { bits }, _) => (1 << bits) - machine.reserved_space_bytes(),
         // The GGTT itself, as large as the aperture is on the emulated devices.
         (Ppgtt::None, ..4) => 256 << 20,
         (Ppgtt::None, _) => 512 << 20,

@@ -99,7 +99,7 @@ impl Soft {
     /// After the platform: `kernel=X.Y` (6.12 if not given), `edram=0|1` (1 on Haswell, else 0),
     /// `adversary=on|off` (off) and `seed=N` for what the caches do unasked, `memory=coherent` for a
     /// machine where every agent sees every byte at once, as under emulation (`cached` if not given),
-    /// `display=off` for one whose display is fused off,
+    /// `display=on|off` for one whose display is there or fused off (off where it can be),
     /// `without=RULE` for a kernel that lacks a rule, `id=HEX` for another of the platform's PCI ids,
     /// and `fault=FAULT[@N]`, at the N-th request that it can hit, any number of times.
     ///

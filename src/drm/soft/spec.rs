@@ -124,7 +124,8 @@ impl Settings {
             rules: KernelRules { without: self.without, ..rules },
             id,
             coherent: self.coherent.unwrap_or(false),
-            display: self.display.unwrap_or(true),
+            // Off where a fuse takes it away: what needs it is refused either way.
+            display: self.display.unwrap_or(!platform.has_display_fuse()),
             seed: self.seed.unwrap_or(0),
             adversary: self.adversary.unwrap_or(false),
             faults: self.faults,

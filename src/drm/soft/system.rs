@@ -79,7 +79,7 @@ impl System {
             display: spec.display,
             masters: Mutex::default(),
             names: Mutex::default(),
-            ticks: AtomicU64::new(0),
+            ticks: AtomicU64::new(1),
             bus_errors: AtomicU64::new(0),
             in_use: AtomicU64::new(0),
             coherent: spec.coherent,
