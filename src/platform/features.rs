@@ -44,10 +44,12 @@ impl Machine {
         self.platform.graphics.major >= 7
     }
 
-    /// Whether there is protected content without firmware for the GPU (`has_pxp`).
+    /// Whether there is protected content without firmware for the GPU (`has_pxp`); Debian builds 6.1
+    /// without `CONFIG_DRM_I915_PXP`, 6.12 with it.
     pub fn has_pxp(&self) -> bool {
         let graphics = self.platform.graphics;
-        graphics.major == 12 && graphics.minor < 55 && !self.caps.contains(Caps::DISCRETE)
+        let built = self.kernel > KernelVersion::new(6, 1);
+        built && graphics.major == 12 && graphics.minor < 55 && !self.caps.contains(Caps::DISCRETE)
     }
 
     /// Whether execution units are pooled (`gen9_sseu_info_init`).

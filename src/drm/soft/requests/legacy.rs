@@ -107,7 +107,7 @@ pub(super) static BEFORE_6_8: &[Entry] = &[
     invalid(0x1d, IOWR, Primary), // GET_SAREA_CTX
     invalid(0x20, IOWR, Primary), // ADD_CTX
     invalid(0x21, IOWR, Master),  // RM_CTX
-    noop(0x22, IOW, Master),      // MOD_CTX
+    invalid(0x22, IOW, Master),   // MOD_CTX
     invalid(0x23, IOWR, Primary), // GET_CTX
     invalid(0x24, IOW, Master),   // SWITCH_CTX
     invalid(0x25, IOW, Master),   // NEW_CTX
