@@ -6,6 +6,7 @@ mod errors;
 mod execute;
 mod faults;
 mod memory;
+mod objects;
 mod prime;
 mod protocol;
 mod raw;
