@@ -5,6 +5,7 @@ use nix::errno::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, extensions, refuse};
 use crate::drm::soft::faults::Needs;
+use crate::drm::soft::object::Object;
 use crate::drm::soft::{Soft, limits};
 use crate::drm::{Created, Placement};
 use crate::error::Result;
@@ -202,6 +203,6 @@ impl Soft {
         if let Some(errno) = limits::too_big(self.system.machine, size) {
             return refuse(request, errno);
         }
-        self.named(request, crate::drm::soft::object::Object::new(&self.system, size, snapshot))
+        self.named(request, Object::new(&self.system, size, snapshot))
     }
 }

@@ -188,7 +188,8 @@ impl Soft {
             I915_CONTEXT_PARAM_RECOVERABLE => context.recoverable = on,
             I915_CONTEXT_PARAM_PERSISTENCE => {
                 // What does not persist is cancelled by preempting it, or else by resetting its engine.
-                if !on && !(machine.can_preempt() && machine.has_reset_engine()) {
+                let can_cancel = machine.can_preempt() && machine.has_reset_engine();
+                if !on && !can_cancel {
                     return refuse(request, Errno::ENODEV);
                 }
                 context.persistent = on;

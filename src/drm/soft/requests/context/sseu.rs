@@ -3,7 +3,7 @@
 use nix::errno::Errno;
 use zerocopy::IntoBytes;
 
-use crate::drm::soft::context::{Kept, Sseu};
+use crate::drm::soft::context::{Kept, Slot, Sseu};
 use crate::drm::soft::requests::{Caller, refuse};
 use crate::error::Result;
 use crate::platform::{Engine, EngineClass, Topology};
@@ -97,9 +97,9 @@ pub(super) fn propose(
     let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
     check(caller, args)?;
     let user = read(caller, request, args.value)?;
-    let render = |slot: crate::drm::soft::context::Slot| match slot {
-        crate::drm::soft::context::Slot::One(engine) => engine.class == EngineClass::Render,
-        _ => false,
+    let render = |slot: Slot| match slot {
+        Slot::One(engine) => engine.class == EngineClass::Render,
+        Slot::Empty | Slot::Balanced { .. } | Slot::Parallel { .. } => false,
     };
     let by_index = user.flags & I915_CONTEXT_SSEU_FLAG_ENGINE_INDEX != 0;
     let index = usize::from(user.engine.engine_instance);
