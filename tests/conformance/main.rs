@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! conformance --device /dev/dri/card0 --sim sim:tgl,kernel=6.12 [--calls N] [--seed N]
-//!             [--only random|enumerated|suspend] [--suspend] [--shapes GEM_P,mmap] [--wrong errno]
+//!             [--only random|enumerated|suspend] [--suspend] [--show] [--shapes GEM_P,mmap] [--wrong errno]
 //! ```
 
 mod arena;
@@ -52,6 +52,8 @@ struct Args {
     random: bool,
     enumerated: bool,
     suspend: bool,
+    /// Every call before it is made, for what hangs.
+    show: bool,
     wrong: bool,
 }
 
@@ -78,6 +80,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         random: true,
         enumerated: true,
         suspend: false,
+        show: false,
         wrong: false,
     };
     while let Some(word) = words.next() {
@@ -95,6 +98,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
                 other => return Err(format!("--only '{other}' (random, enumerated or suspend)")),
             },
             "--suspend" => args.suspend = true,
+            "--show" => args.show = true,
             "--shapes" => shapes::choose(&value()?),
             "--wrong" => match value()?.as_str() {
                 "errno" => args.wrong = true,
@@ -139,7 +143,7 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
         let mut tracer = tracer.borrow_mut();
         let mut real = Real::new(&device).unwrap_or_else(|why| panic!("{why}"));
         let mut soft = Simulated::new(&name).unwrap_or_else(|error| panic!("{error}"));
-        let mut witness = Traced::new(tracer.as_mut(), &soft);
+        let mut witness = Traced::new(tracer.as_mut(), &soft, args.show);
         if args.wrong {
             replay::compare(&mut real, &mut Wrong(soft), &mut witness, sequences)
         } else {
@@ -244,6 +248,7 @@ fn twins() -> ExitCode {
             random: true,
             enumerated: true,
             suspend: false,
+            show: false,
             wrong: *wrong,
         };
         enumerated(&states::enumerated(machine, &rules).collect::<Vec<_>>(), &args, &mut report, &test);

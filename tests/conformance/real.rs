@@ -64,6 +64,11 @@ impl Real {
         Ok(fd)
     }
 
+    /// A fault leaves an empty buffer in the pipe, and in the end no room.
+    fn renew_pipe(&mut self) {
+        self.pipe = pipe().unwrap_or_else(|errno| panic!("pipe: {errno}"));
+    }
+
     fn request<T>(fd: i32, code: u32, args: &mut T) -> Done<i32> {
         // SAFETY: `args` is the struct of the request, which has no address in it.
         Errno::result(unsafe { libc::ioctl(fd, code.into(), std::ptr::from_mut(args)) })
@@ -161,10 +166,11 @@ impl Target for Real {
         for piece in data.chunks_mut(PIECE) {
             // SAFETY: the kernel reads the bytes, and fails where it cannot.
             let written = unsafe { libc::write(self.pipe.1.as_raw_fd(), at as *const _, piece.len()) };
-            let written = Errno::result(written)? as usize;
+            let written = Errno::result(written).inspect_err(|_| self.renew_pipe())? as usize;
             // SAFETY: a live, exclusive slice.
             let read = unsafe { libc::read(self.pipe.0.as_raw_fd(), piece.as_mut_ptr().cast(), written) };
             if Errno::result(read)? as usize != piece.len() {
+                self.renew_pipe();
                 return Err(Errno::EFAULT);
             }
             at += piece.len() as u64;
@@ -181,12 +187,8 @@ impl Target for Real {
             // SAFETY: the kernel writes the bytes, and fails where it cannot; see the module.
             let read =
                 Errno::result(unsafe { libc::read(self.pipe.0.as_raw_fd(), at as *mut _, piece.len()) });
-            let done = read.map_or(0, |read| read as usize);
-            // What was not taken must not come out at the next load.
-            let mut rest = vec![0; piece.len() - done];
-            if !rest.is_empty() {
-                // SAFETY: a live, exclusive vector.
-                unsafe { libc::read(self.pipe.0.as_raw_fd(), rest.as_mut_ptr().cast(), rest.len()) };
+            if read != Ok(piece.len() as isize) {
+                self.renew_pipe();
                 return Err(Errno::EFAULT);
             }
             at += piece.len() as u64;

@@ -31,6 +31,7 @@ impl Report {
     /// Takes a difference in.
     pub fn found(&mut self, difference: Difference) {
         if !self.knows(&difference) {
+            print_difference(&difference);
             self.found.push(difference);
         }
     }
@@ -67,11 +68,8 @@ impl Report {
         format!("| {} | {calls} | {done} | {flushes} | {} | {known} |", self.title, self.found.len())
     }
 
-    /// All of it.
+    /// What is known, and the account; what was found was printed at once.
     pub fn print(&self) {
-        for difference in &self.found {
-            print_difference(difference);
-        }
         for (known, &times) in known::ALL.iter().zip(self.known.borrow().iter()) {
             if times > 0 {
                 println!("known, {times} times: {}", known.name);

@@ -53,6 +53,7 @@ pub struct Traced<'a> {
     tracer: Option<&'a mut Tracer>,
     device: Soft,
     log: Log,
+    show: bool,
 }
 
 /// What stands in the trace before each call.
@@ -61,8 +62,8 @@ const CALL: &str = "call";
 const FRAME: &str = "frame";
 
 impl<'a> Traced<'a> {
-    pub fn new(tracer: Option<&'a mut Tracer>, soft: &Simulated) -> Self {
-        Self { tracer, device: soft.device().open_again(Minor::Render), log: Log::default() }
+    pub fn new(tracer: Option<&'a mut Tracer>, soft: &Simulated, show: bool) -> Self {
+        Self { tracer, device: soft.device().open_again(Minor::Render), log: Log::default(), show }
     }
 
     fn mark(&mut self, text: &str) {
@@ -84,7 +85,10 @@ impl Witness for Traced<'_> {
         self.device.take_kernel_flushes();
     }
 
-    fn before(&mut self, _call: &Call) {
+    fn before(&mut self, call: &Call) {
+        if self.show {
+            println!("    {call:?}");
+        }
         // What the frame did between sequences is not compared.
         self.device.take_kernel_flushes();
         self.mark(CALL);
@@ -131,6 +135,8 @@ fn calls(seen: &[Seen]) -> Vec<Vec<Flush>> {
 /// The numbers of objects, in the order in which they got their first name.
 #[derive(Debug, Default)]
 struct Numbers {
+    /// The i915 device.
+    device: Option<u64>,
     /// i915's objects without a name so far, by address.
     fresh: HashSet<u64>,
     named: HashMap<u64, u64>,
@@ -140,8 +146,11 @@ struct Numbers {
 impl Numbers {
     fn note(&mut self, what: &What) {
         match what {
-            What::Made { object, .. } => {
-                self.fresh.insert(*object);
+            What::Created { object, device, .. } => {
+                // The first is of a context or the batch; the foreign device's objects are not numbered.
+                if *self.device.get_or_insert(*device) == *device {
+                    self.fresh.insert(*object);
+                }
                 self.named.remove(object);
             }
             What::Named { object, .. } if self.fresh.remove(object) => {

@@ -14,7 +14,7 @@ pub const TWINS: &[(&str, &str, bool, bool)] = &[
     ("sim:dg2", "sim:dg2", false, false),
     ("sim:tgl", "sim:tgl", true, true),
     ("sim:jsl", "sim:jsl,without=bypass-acquire", false, true),
-    ("sim:glk", "sim:glk,without=enter-domain-flush", false, true),
+    ("sim:glk", "sim:glk,without=enter-cpu-stale", false, true),
     ("sim:hsw", "sim:bdw,edram=1", false, true),
 ];
 
