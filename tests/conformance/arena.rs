@@ -32,7 +32,14 @@ pub fn make(target: &mut dyn Target) -> Done<()> {
     target.allocate(READ_ONLY, PAGE, Pages::ReadOnly)?;
     target.allocate(ISLAND, PAGE, Pages::ReadWrite)?;
     target.allocate(USER, USER_LEN, Pages::ReadWrite)?;
-    target.allocate(USER + USER_LEN, PAGE, Pages::ReadOnly)
+    target.allocate(USER + USER_LEN, PAGE, Pages::ReadOnly)?;
+    // Pages that were never written are one page of zeroes, which userptr gives EAGAIN for, once.
+    target.store(USER, &[1; USER_LEN as usize])
+}
+
+/// Whether all of the bytes are of [`WRITABLE`].
+pub fn is_writable(address: u64, len: u64) -> bool {
+    WRITABLE.iter().any(|&(start, size)| address >= start && address + len <= start + size)
 }
 
 /// What a fresh arena holds in the first pages: no zeroes where data come from.

@@ -1,8 +1,9 @@
 //! Random sequences of calls, and the shortest one that shows a difference.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 use super::call::Call;
@@ -55,6 +56,9 @@ fn sequence(raw: &[Raw]) -> Vec<Call> {
     [create.clone(), create].into_iter().chain(raw.iter().map(call)).collect()
 }
 
+/// Sequences that one process makes before it begins anew.
+const BATCH: usize = 16;
+
 /// Runs `test` over random sequences until `calls` calls were made, or one differs; then makes that
 /// sequence as short and as plain as it can.
 pub fn run(
@@ -64,28 +68,36 @@ pub fn run(
 ) -> (Compared, Option<Difference>) {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let config = Config { failure_persistence: None, max_shrink_iters: 2000, ..Config::default() };
+    let config = Config { failure_persistence: None, max_shrink_iters: 1000, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let strategy = proptest::collection::vec(raw(), 1..LONGEST);
-    let compared = Cell::new(Compared::default());
-    while compared.get().calls < calls {
-        let last = RefCell::new(None);
-        let tree = strategy.new_tree(&mut runner).expect("a sequence");
-        let result = runner.run_one(tree, |raw| match test(&[sequence(&raw)]) {
+    let mut compared = Compared::default();
+    while compared.calls < calls {
+        let mut trees: Vec<_> =
+            (0..BATCH).map(|_| strategy.new_tree(&mut runner).expect("a sequence")).collect();
+        let sequences: Vec<_> = trees.iter().map(|tree| sequence(&tree.current())).collect();
+        let different = match test(&sequences) {
             Ok(done) => {
-                compared.set(compared.get().and(done));
-                Ok(())
+                compared = compared.and(done);
+                continue;
             }
-            Err(difference) => {
-                *last.borrow_mut() = Some(difference);
-                Err(TestCaseError::fail("different"))
-            }
-        });
-        match result {
-            Ok(_) => {}
-            Err(TestError::Fail(..)) => return (compared.get(), last.into_inner()),
-            Err(TestError::Abort(why)) => panic!("{why}"),
+            Err(difference) => difference,
+        };
+        compared = compared.and(different.compared);
+        // Alone it can be made shorter, if it differs alone.
+        let last = RefCell::new(different);
+        let alone =
+            runner.run_one(trees.swap_remove(last.borrow().sequence), |raw| match test(&[sequence(&raw)]) {
+                Ok(_) => Ok(()),
+                Err(difference) => {
+                    *last.borrow_mut() = difference;
+                    Err(TestCaseError::fail("different"))
+                }
+            });
+        if let Err(TestError::Abort(why)) = alone {
+            panic!("{why}");
         }
+        return (compared, Some(last.into_inner()));
     }
-    (compared.get(), None)
+    (compared, None)
 }
