@@ -85,6 +85,7 @@ pub fn run(
         };
         compared = compared.and(different.compared);
         // Alone it can be made shorter, if it differs alone.
+        let tree = trees.swap_remove(different.sequence);
         let last = RefCell::new(different);
         let alone =
             runner.run_one(trees.swap_remove(last.borrow().sequence), |raw| match test(&[sequence(&raw)]) {
