@@ -1,6 +1,7 @@
 //! Differences that are known, each with its reason.
 
-use super::replay::Difference;
+use super::arena::{USER, USER_LEN};
+use super::replay::{Difference, What};
 
 /// A known difference.
 #[derive(Debug)]
@@ -14,4 +15,16 @@ pub struct Known {
 }
 
 /// All of them.
-pub const ALL: &[Known] = &[];
+pub const ALL: &[Known] = &[Known {
+    name: "a relocation into userptr memory shows in the process",
+    why: "the bytes of a userptr object are its own on the software device, not the process's",
+    is: |difference| {
+        let submits =
+            difference.calls.last().is_some_and(|call| call.shape.name.starts_with("GEM_EXECBUFFER2"));
+        let in_user_pages = match difference.what {
+            What::Memory { address, .. } => (USER..USER + USER_LEN).contains(&address),
+            What::Result { .. } | What::Bytes { .. } | What::Flushes { .. } | What::Start(_) => false,
+        };
+        submits && in_user_pages
+    },
+}];

@@ -87,14 +87,13 @@ pub fn run(
         // Alone it can be made shorter, if it differs alone.
         let tree = trees.swap_remove(different.sequence);
         let last = RefCell::new(different);
-        let alone =
-            runner.run_one(trees.swap_remove(last.borrow().sequence), |raw| match test(&[sequence(&raw)]) {
-                Ok(_) => Ok(()),
-                Err(difference) => {
-                    *last.borrow_mut() = difference;
-                    Err(TestCaseError::fail("different"))
-                }
-            });
+        let alone = runner.run_one(tree, |raw| match test(&[sequence(&raw)]) {
+            Ok(_) => Ok(()),
+            Err(difference) => {
+                *last.borrow_mut() = difference;
+                Err(TestCaseError::fail("different"))
+            }
+        });
         if let Err(TestError::Abort(why)) = alone {
             panic!("{why}");
         }

@@ -72,7 +72,7 @@ impl Report {
     pub fn print(&self) {
         for (known, &times) in known::ALL.iter().zip(self.known.borrow().iter()) {
             if times > 0 {
-                println!("known, {times} times: {}", known.name);
+                println!("known, {times} times: {} ({})", known.name, known.why);
             }
         }
         println!("{}", self.summary());

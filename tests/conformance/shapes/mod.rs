@@ -16,6 +16,7 @@ pub mod query;
 pub mod share;
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 pub use build::{Builder, Mask};
 
@@ -192,10 +193,22 @@ pub fn choose(words: &str) {
     let _ = CHOSEN.set(words.split(',').map(str::to_owned).collect());
 }
 
+/// Whether requests of the display are left out.
+static NO_DISPLAY: AtomicBool = AtomicBool::new(false);
+
+/// Leaves the requests of the display out.
+pub fn leave_out_display() {
+    NO_DISPLAY.store(true, Ordering::Relaxed);
+}
+
 /// The shapes that are used.
 pub fn chosen() -> impl Iterator<Item = &'static Shape> {
     let chosen = CHOSEN.get().map_or(&[][..], Vec::as_slice);
+    let left_out = if NO_DISPLAY.load(Ordering::Relaxed) { display::SHAPES } else { &[] };
     all().filter(move |shape| {
+        if left_out.iter().any(|one| one.name == shape.name) {
+            return false;
+        }
         chosen.is_empty() || chosen.iter().any(|word| shape.name.starts_with(word.as_str()))
     })
 }
