@@ -39,13 +39,13 @@ fn call((shape, file, numbers): &Raw) -> Call {
         (Files::All, file) => file.saturating_sub(5),
     };
     let picks = shape.fields.iter().zip(numbers).map(|(field, &(chance, number))| {
-        let len = field.values.len();
-        match field.values {
-            Values::Handle | Values::AnyHandle if chance < 7 => number % 3,
-            Values::Fd | Values::Offset | Values::Mapping if chance < 7 => number % 4,
-            _ if chance < 6 => 0,
-            _ => number % len,
-        }
+        // Objects and what calls returned are mostly there; other fields mostly take their first value.
+        let (likely, among) = match field.values {
+            Values::Handle | Values::AnyHandle => (7, 3),
+            Values::Fd | Values::Offset | Values::Mapping => (7, 4),
+            Values::Of(_) | Values::Address | Values::Built(..) => (6, 1),
+        };
+        number % if chance < likely { among } else { field.values.len() }
     });
     Call { shape, file, picks: picks.collect() }
 }

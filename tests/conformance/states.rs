@@ -1,5 +1,6 @@
 //! Every reachable caching state of an object, with the calls that lead there.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 
 use gem_coherency::platform::{Caps, Machine};
@@ -19,10 +20,8 @@ pub fn paths(machine: Machine, rules: &KernelRules) -> Vec<Vec<Event>> {
         let path = seen[&state].clone();
         for &event in Event::ALL.iter().filter(|&&event| calls_for(machine, event).is_some()) {
             let Ok(done) = step(machine.caps, rules, state, event) else { continue };
-            if !seen.contains_key(&done.next) {
-                let mut path = path.clone();
-                path.push(event);
-                seen.insert(done.next, path);
+            if let Entry::Vacant(unseen) = seen.entry(done.next) {
+                unseen.insert([path.as_slice(), &[event]].concat());
                 order.push(done.next);
                 left.push_back(done.next);
             }

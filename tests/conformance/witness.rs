@@ -161,7 +161,18 @@ impl Numbers {
             What::Destroyed { object } => {
                 self.named.remove(object);
             }
-            _ => {}
+            What::Mark(_)
+            | What::Made { .. }
+            | What::Named { .. }
+            | What::Pages { .. }
+            | What::FlushPages { .. }
+            | What::FlushRange { .. }
+            | What::Wbinvd { .. }
+            | What::Clflush { .. }
+            | What::Level { .. }
+            | What::Transfer { .. }
+            | What::Call(_)
+            | What::Lost(_) => {}
         }
     }
 
