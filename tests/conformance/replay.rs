@@ -224,13 +224,13 @@ impl<'a> Side<'a> {
         }
         // The struct itself was compared with what stands for its descriptors and addresses.
         memory[..4096].fill(0);
-        for Mask { address, len } in masks {
-            let at = (address - ARGS) as usize;
-            memory[at..at + len as usize].fill(0);
-        }
         // The next call finds the data as they were.
         if memory[4096..self.memory.len()] != self.memory[4096..] {
             self.target.store(ARGS + 4096, &self.memory[4096..]).expect("the arena can be written");
+        }
+        for Mask { address, len } in masks {
+            let at = (address - ARGS) as usize;
+            memory[at..at + len as usize].fill(0);
         }
         (outcome, memory)
     }
