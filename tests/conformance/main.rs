@@ -147,7 +147,7 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
             None
         }
     };
-    let mut report = Report::new(format!("{} | {}", machine.platform.name, machine.kernel));
+    let mut report = Report::new(format!("{} | {}", machine.platform.name, machine.kernel), true);
     let tracer = std::cell::RefCell::new(&mut tracer);
     let test = |sequences: &[Vec<Call>]| {
         let mut tracer = tracer.borrow_mut();
@@ -248,12 +248,14 @@ fn twins() -> ExitCode {
         };
         let machine = Soft::open(one).expect("a software device").machine();
         let rules = KernelRules::of(machine.kernel).expect("the device has the kernel's rules");
-        let mut report =
-            Report::new(format!("{one} and {other}{}", if *wrong { ", wrong on purpose" } else { "" }));
+        let mut report = Report::new(
+            format!("{one} and {other}{}", if *wrong { ", wrong on purpose" } else { "" }),
+            !expected,
+        );
         let args = Args {
             device: None,
             sim: String::new(),
-            calls: 4000,
+            calls: 800,
             seed: 1,
             random: true,
             enumerated: true,

@@ -7,6 +7,8 @@ use super::replay::{Compared, Difference, What};
 #[derive(Debug)]
 pub struct Report {
     title: String,
+    /// Whether a difference is printed when it is found.
+    aloud: bool,
     compared: Compared,
     /// Differences that are not known, each kind once.
     found: Vec<Difference>,
@@ -15,9 +17,9 @@ pub struct Report {
 }
 
 impl Report {
-    pub fn new(title: String) -> Self {
+    pub fn new(title: String, aloud: bool) -> Self {
         let known = std::cell::RefCell::new(vec![0; known::ALL.len()]);
-        Self { title, compared: Compared::default(), found: Vec::new(), known }
+        Self { title, aloud, compared: Compared::default(), found: Vec::new(), known }
     }
 
     pub fn count(&mut self, compared: Compared) {
@@ -31,7 +33,9 @@ impl Report {
     /// Takes a difference in.
     pub fn found(&mut self, difference: Difference) {
         if !self.knows(&difference) {
-            print_difference(&difference);
+            if self.aloud {
+                print_difference(&difference);
+            }
             self.found.push(difference);
         }
     }
