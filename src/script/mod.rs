@@ -1,6 +1,6 @@
 //! Scenarios as text: a language of lines, what a script says, and what came of it on a device.
 //!
-//! [`parse`] reads a script and touches nothing else; [`run`] carries it out on a [`Target`], a real
+//! [`parse()`] reads a script and touches nothing else; [`run()`] carries it out on a [`Target`], a real
 //! device or a software one, and returns what happened as data. `docs/gemtool.md` has the language.
 //!
 //! ```
