@@ -1,6 +1,8 @@
 # What ci/i915-vm-check runs in a virtual machine: $1 is gemtool, $2 the binary of tests/node_real, $3 the rule by which
 # a new object is flushed here, if the trace is to be checked.
 # Its output is cut at the lines "== PART". What harms the device comes last.
+# The machine's output is a terminal; colours would hide the words.
+export NO_COLOR=1
 gemtool=$1 tests=$2 rule=$3
 echo "== info"
 "$gemtool" info --json
