@@ -143,8 +143,8 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
     let mut tracer = match Tracer::start() {
         Ok(tracer) => Some(tracer),
         Err(error) => {
-            println!("flushes are not compared: {error}");
-            None
+            eprintln!("conformance: flushes cannot be compared: {error}");
+            return ExitCode::from(2);
         }
     };
     let mut report = Report::new(format!("{} | {}", machine.platform.name, machine.kernel), true);
