@@ -21,6 +21,7 @@ const LATE: &[(&str, &str)] = &[
     ("drm_i915_gem_create_ext_set_pat", "6.5"),
     ("I915_GEM_CREATE_EXT_SET_PAT", "6.5"),
     ("DRM_IOCTL_MODE_CLOSEFB", "6.8"),
+    ("drm_mode_closefb", "6.8"),
     ("I915_PARAM_OA_TIMESTAMP_FREQUENCY", "6.3"),
     ("I915_PARAM_PXP_STATUS", "6.5"),
     ("I915_PARAM_HAS_CONTEXT_FREQ_HINT", "6.10"),

@@ -12,6 +12,7 @@
 pub mod dma_buf;
 pub mod drm;
 pub mod drm_display;
+pub mod drm_fourcc;
 pub mod i915;
 pub mod i915_context;
 pub mod i915_exec;
@@ -168,6 +169,12 @@ pub const HEADERS: &[Header] = &[
         layouts: drm_display::LAYOUTS,
         ioctls: drm_display::IOCTLS,
         constants: drm_display::CONSTANTS,
+    },
+    Header {
+        name: "drm/drm_fourcc.h",
+        layouts: drm_fourcc::LAYOUTS,
+        ioctls: drm_fourcc::IOCTLS,
+        constants: drm_fourcc::CONSTANTS,
     },
     Header {
         name: "drm/i915_drm.h",

@@ -14,13 +14,14 @@ use super::request::call;
 use super::{Node, objects};
 use crate::drm::Created;
 use crate::error::{Error, Result};
-use crate::uapi::drm::{
+use crate::uapi::drm_display::{
     DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_DIRTYFB,
     DRM_IOCTL_MODE_GETCONNECTOR, DRM_IOCTL_MODE_GETRESOURCES, DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_RMFB,
     DRM_IOCTL_MODE_SETCRTC, DRM_MODE_CONNECTOR_HDMIA, DRM_MODE_CURSOR_BO, DRM_MODE_PAGE_FLIP_EVENT,
     drm_mode_card_res, drm_mode_create_dumb, drm_mode_crtc, drm_mode_crtc_page_flip, drm_mode_cursor,
     drm_mode_fb_cmd2, drm_mode_fb_dirty_cmd, drm_mode_get_connector, drm_mode_modeinfo,
 };
+use crate::uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
 use crate::vocabulary::Handle;
 
 /// A CRTC: it reads a framebuffer and sends it to connectors.
@@ -117,8 +118,6 @@ impl Mode {
     }
 }
 
-/// XRGB8888: four bytes a pixel (`DRM_FORMAT_XRGB8888`).
-const XRGB8888: u32 = u32::from_le_bytes(*b"XR24");
 const XRGB8888_BITS: u32 = 32;
 
 impl Node {
@@ -193,7 +192,7 @@ impl Node {
         let mut args = drm_mode_fb_cmd2 {
             width: picture.width,
             height: picture.height,
-            pixel_format: XRGB8888,
+            pixel_format: DRM_FORMAT_XRGB8888,
             handles: [handle, 0, 0, 0],
             pitches: [picture.pitch_bytes, 0, 0, 0],
             ..Default::default()

@@ -16,7 +16,7 @@ use crate::drm::{Created, Placement};
 use crate::error::{Error, Result};
 use crate::hierarchy::Route;
 use crate::policy::kernel::{Event, Snapshot};
-use crate::uapi::drm::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
+use crate::uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
 use crate::vocabulary::{Handle, MocsClass};
 
 impl Soft {

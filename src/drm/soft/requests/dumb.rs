@@ -10,7 +10,7 @@ use crate::drm::{Created, Drm};
 use crate::error::Result;
 use crate::platform::Caps;
 use crate::policy::kernel::Creation;
-use crate::uapi::drm::{
+use crate::uapi::drm_display::{
     DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_DESTROY_DUMB, DRM_IOCTL_MODE_MAP_DUMB, drm_mode_create_dumb,
     drm_mode_destroy_dumb, drm_mode_map_dumb,
 };
