@@ -98,7 +98,7 @@ impl System {
     pub(super) fn is_shown_unflushed(&self, world: &World) -> bool {
         let snapshot = self.snapshot(world);
         let forgotten = !snapshot.dirty && snapshot.level == CacheLevel::Wt && snapshot.user_pat.is_none();
-        let saved = !snapshot.pages;
+        let saved = !world.resident;
         self.setting.kept.keep(Condition::WtShownClean)
             && forgotten
             && (saved || (0..LINES).any(|line| self.is_newer_in_cache(world, line)))
@@ -316,7 +316,9 @@ impl System {
 
     /// Whether the book has what may be dirty or stale of a line.
     pub(super) fn is_marked(&self, world: &World, line: usize) -> bool {
-        if !self.snapshot(world).pages {
+        // What an exporter left is flushed when its pages come.
+        let exporters = self.backing() == Backing::Import && !self.snapshot(world).pages;
+        if !world.resident || exporters {
             return true;
         }
         self.dirt_is_marked(world, line) && self.staleness_is_marked(world, line)

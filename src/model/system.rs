@@ -103,6 +103,7 @@ impl System {
         if self.backing() == Backing::Import {
             // The exporter's pages are there, zeroed through the CPU's cache.
             self.memory.fill_pages(&mut world);
+            world.resident = true;
         }
         let (book, distrust) = self.first_book();
         world.book = book;
@@ -121,7 +122,7 @@ impl System {
     pub(super) fn apply(&self, world: &World, step: Move, log: &mut impl Log) -> Result<World, Stop> {
         let mut next = *world;
         match step {
-            Move::Whim(whim, line) if self.is_resident(&next) => {
+            Move::Whim(whim, line) if next.resident => {
                 self.memory.whim(&mut next, whim, line).ok_or(Stop::Impossible)?;
             }
             Move::Whim(..) => return Err(Stop::Impossible),
@@ -182,11 +183,6 @@ impl System {
         self.kernel.state(0).backing
     }
 
-    /// Whether there are pages that caches can hold lines of.
-    pub(super) fn is_resident(&self, world: &World) -> bool {
-        self.backing() == Backing::Import || self.snapshot(world).pages
-    }
-
     /// The modes in which the caller can map the object.
     pub(super) fn map_modes(&self) -> &[MmapMode] {
         &self.map_modes
@@ -209,8 +205,8 @@ impl System {
         log: &mut impl Log,
     ) -> Result<AroundCopy, Stop> {
         let outcome = self.kernel.outcome(world.kernel, event).ok_or(Stop::Impossible)?;
-        if outcome.acquires {
-            self.acquire(world);
+        if outcome.acquires || event == Event::Fault {
+            self.bring_in(world);
         }
         let mut around = AroundCopy::default();
         for effect in &outcome.effects {
@@ -247,8 +243,12 @@ impl System {
         self.memory.drain(world, self.level(world), buffer);
     }
 
-    /// Pages come in; where they come from says what they hold.
-    fn acquire(&self, world: &mut World) {
+    /// Memory comes in if it is not there; where it comes from says what it holds.
+    fn bring_in(&self, world: &mut World) {
+        if world.resident {
+            return;
+        }
+        world.resident = true;
         match self.backing() {
             Backing::Shmem
             | Backing::Userptr
@@ -256,12 +256,12 @@ impl System {
             | Backing::Stolen
             | Backing::Internal
             | Backing::Phys => self.memory.fill_pages(world),
-            // The exporter's are there; the GPU clears local memory, which is never cached.
+            // The exporter's is there; the GPU clears local memory, which is never cached.
             Backing::Import | Backing::Local => {}
         }
     }
 
-    /// Pages go.
+    /// Pages go, and the memory with them.
     fn release(&self, world: &mut World) {
         match self.backing() {
             Backing::Shmem
@@ -272,15 +272,17 @@ impl System {
             | Backing::Phys => {
                 let level = self.level(world);
                 self.memory.save_pages(world, level);
+                world.resident = false;
             }
-            Backing::Import | Backing::Local => {}
+            Backing::Local => world.resident = false,
+            Backing::Import => {}
         }
         if let Window::Gpu { .. } | Window::Display = world.window {
             world.window = Window::Closed;
         }
     }
 
-    /// A first touch brings pages in.
+    /// A first touch brings memory in.
     pub(super) fn fault(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
         if !self.snapshot(world).pages {
             self.event(world, Event::Fault, log)?;

@@ -138,12 +138,16 @@ pub struct World {
     pub lines: [Line; LINES],
     /// The cached copies, of lines that are not absent.
     pub cache: [Value; GRANULES],
-    /// The copies in memory; of an object without pages, those in the page cache or in swap.
+    /// The copies in memory; of an object that is not [resident](Self::resident), those in the page cache
+    /// or in swap.
     pub memory: [Value; GRANULES],
     /// Stores under way, by [`Buffer`].
     pub buffered: [[Option<Value>; GRANULES]; 2],
     /// What the GPU kept of earlier batches; nothing, unless that assumption is dropped.
     pub gpu: [Option<Value>; GRANULES],
+    /// Whether there is memory that caches can hold lines of. That of a discrete device's object is there
+    /// from the first touch of a mapping, which does not give the object pages (`vm_fault_ttm`).
+    pub resident: bool,
     /// The kernel's state of the object, by its number.
     pub kernel: u16,
     /// Who may access it.
@@ -206,7 +210,7 @@ fn some_bits(copy: Option<Value>) -> u64 {
 }
 
 impl World {
-    /// An object with these contents that nobody has touched, without pages.
+    /// An object with these contents that nobody has touched, not resident.
     pub fn new(contents: [Value; GRANULES], kernel: u16) -> Self {
         Self {
             lines: [Line::Absent; LINES],
@@ -214,6 +218,7 @@ impl World {
             memory: contents,
             buffered: [[None; GRANULES]; 2],
             gpu: [None; GRANULES],
+            resident: false,
             kernel,
             window: Window::Closed,
             book: Book::default(),
@@ -221,7 +226,7 @@ impl World {
         }
     }
 
-    /// The state in 62 bits. States that differ only by which half of line 1 is which are one.
+    /// The state in 63 bits. States that differ only by which half of line 1 is which are one.
     pub fn pack(&self) -> u64 {
         let mut packer = Packer { bits: 0, used: 0 };
         for line in self.lines {
@@ -240,6 +245,7 @@ impl World {
             packer.put(1, u64::from(flag));
         }
         packer.put(2, self.owed.lines.bits());
+        packer.put(1, u64::from(self.resident));
         packer.put(2, if self.owed.lines.is_empty() { 0 } else { self.owed.op as u64 });
         packer.bits
     }
@@ -284,6 +290,7 @@ impl World {
         world.book.cached_map = bits.flag();
         world.book.written_around = bits.flag();
         world.owed.lines = LineSet::from_bits(bits.take(2));
+        world.resident = bits.flag();
         world.owed.op = match bits.take(2) {
             0 => LineOp::WriteBack,
             1 => LineOp::Flush,
@@ -306,6 +313,7 @@ mod tests {
     fn packing_loses_nothing_but_the_order_of_the_halves() {
         let mut world = World::new([Value::Newest, Value::Old, Value::Secret], 777);
         world.lines = [Line::Dirty, Line::Clean];
+        world.resident = true;
         world.cache = [Value::Old, Value::Newest, Value::Old];
         world.buffered = [[None, Some(Value::Newest), None], [Some(Value::Old), None, Some(Value::Secret)]];
         world.gpu = [None, Some(Value::Secret), Some(Value::Old)];

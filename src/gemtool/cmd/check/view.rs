@@ -4,7 +4,7 @@ use gem_coherency::hierarchy::Line;
 use gem_coherency::model::{
     Actor, Buffer, Caller, Deed, LineSet, Move, Property, Setting, Trace, TraceStep, Value, World,
 };
-use gem_coherency::policy::kernel::{self, Action, Backing, Event, Snapshot};
+use gem_coherency::policy::kernel::{self, Action, Event, Snapshot};
 use gem_coherency::policy::{Rule, Verdict};
 use serde::{Serialize, Serializer};
 
@@ -95,7 +95,7 @@ pub struct DeedView {
 /// One state.
 #[derive(Clone, Debug, Serialize)]
 pub struct StateView {
-    /// Whether there are pages that caches can hold lines of.
+    /// Whether there is memory that caches can hold lines of.
     pub resident: bool,
     /// The lines.
     pub lines: [LineView; 2],
@@ -116,7 +116,7 @@ pub struct LineView {
     pub cache: Line,
     /// The cached copies; none if the line is absent.
     pub cached: Vec<Value>,
-    /// The copies in memory; without pages, what they will be filled with.
+    /// The copies in memory; where there is none yet, what it will be filled with.
     pub memory: Vec<Value>,
     /// Stores in the write-combining buffers.
     pub write_combining: Vec<Option<Value>>,
@@ -274,7 +274,7 @@ impl Serialize for What {
 impl StateView {
     fn new(world: &World, kernel: Snapshot, library: bool) -> Self {
         Self {
-            resident: kernel.pages || kernel.backing == Backing::Import,
+            resident: world.resident,
             lines: [0, 1].map(|line| LineView::new(world, line)),
             kernel: kernel.into(),
             book: library.then(|| BookView::new(world)),

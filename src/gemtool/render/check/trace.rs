@@ -84,7 +84,7 @@ fn legend(caller: Caller, page: &Page<'_>) -> String {
     };
     let mark = if page.mark_columns(true) == 0 { "bold" } else { "'*'" };
     format!(
-        "{bytes}; secret: what the page's previous owner left; in parentheses: there are no pages yet; '-': not \
+        "{bytes}; secret: what the page's previous owner left; in parentheses: there is no memory yet; '-': not \
          there; {mark}: changed in this step."
     )
 }
@@ -117,7 +117,7 @@ pub fn done_lines(step: &StepView, before: Option<&StateView>) -> Vec<(&'static 
         Some((first.by.name(), deed_words(first.what, &rules)))
     };
     let mut lines: Vec<_> = groups.filter_map(line).collect();
-    if let Some(text) = before.and_then(|before| pages_words(&before.kernel, &step.after.kernel)) {
+    if let Some(text) = before.and_then(|before| pages_words(before, &step.after)) {
         let kernel = Doer::Kernel.name();
         let place = lines.iter().position(|(by, _)| *by == kernel).unwrap_or(lines.len());
         lines.insert(place, (kernel, text.to_owned()));
@@ -125,9 +125,9 @@ pub fn done_lines(step: &StepView, before: Option<&StateView>) -> Vec<(&'static 
     lines
 }
 
-/// What came of the pages.
-fn pages_words(before: &State, after: &State) -> Option<&'static str> {
-    let through_cache = match after.backing {
+/// What came of the pages, or of memory that is there without them.
+fn pages_words(before: &StateView, after: &StateView) -> Option<&'static str> {
+    let through_cache = match after.kernel.backing {
         Backing::Shmem
         | Backing::Userptr
         | Backing::LocalSystem
@@ -136,10 +136,12 @@ fn pages_words(before: &State, after: &State) -> Option<&'static str> {
         | Backing::Phys => true,
         Backing::Import | Backing::Local => false,
     };
-    match (before.pages, after.pages) {
-        (false, true) if through_cache => Some("takes pages, and fills them through the CPU's cache"),
+    let filled = !before.resident && after.resident && through_cache;
+    match (before.kernel.pages, after.kernel.pages) {
+        (false, true) if filled => Some("takes pages, and fills them through the CPU's cache"),
         (false, true) => Some("takes pages"),
         (true, false) => Some("gives the pages back"),
+        (false, false) if filled => Some("takes memory, and fills it through the CPU's cache"),
         (true, true) | (false, false) => None,
     }
 }
