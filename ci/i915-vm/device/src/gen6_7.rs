@@ -32,6 +32,11 @@ const DIMM_1: (u32, u32) = (0x14_5008, 2);
 /// HSW_EDRAM_CAP: bit 0: there is eDRAM, so that the driver offers write-through caching.
 const EDRAM: (u32, u32) = (0x12_0010, 1);
 
+/// CXT_SIZE and GEN7_CXT_SIZE: lines of the parts of a context's image; the driver adds up the ring's,
+/// the extended and the pipeline's, or the extended and the vertex fetcher's.
+const IMAGE_6: (u32, u32) = (0x21a0, 10 << 18 | 60 << 6 | 60);
+pub const IMAGE_7: (u32, u32) = (0x21a8, 100 << 9 | 60);
+
 const FIFO: (u32, u32) = (gt::FIFO_CONTROL, gt::FIFO_FREE);
 const FREQUENCIES: (u32, u32) = (gt::RP_STATE_CAP, gt::RP_STATES);
 const GUC: (u32, u32) = (gt::GUC_STATUS, gt::GUC_IN_RESET);
@@ -60,7 +65,7 @@ pub const GEN6: Platform = Platform {
     graphics_control: 2 << 8,
     local_memory: None,
     display: Display::FusedOff,
-    power_up: &[DIMM_0, DIMM_1, FIFO, FREQUENCIES],
+    power_up: &[DIMM_0, DIMM_1, FIFO, FREQUENCIES, IMAGE_6],
 };
 
 /// The status pages are at RENDER_HWS_PGA_GEN7, BLT_, BSD_ and VEBOX_HWS_PGA_GEN7.
@@ -72,7 +77,7 @@ pub const IVYBRIDGE: Platform = Platform {
         engine("bcs0", 0x2_2000, 0x4280, GT, 22),
         engine("vcs0", 0x1_2000, 0x4180, GT, 12),
     ],
-    power_up: &[DIMM_0, DIMM_1, FIFO, FREQUENCIES, ECOBUS],
+    power_up: &[DIMM_0, DIMM_1, FIFO, FREQUENCIES, ECOBUS, IMAGE_7],
     ..GEN6
 };
 

@@ -52,7 +52,7 @@ const CCU_CLOCKS: std::ops::RangeInclusive<u32> = 0x60..=0x6f;
 
 pub const VALLEYVIEW: Platform = Platform {
     generation: &Valleyview(Gen6 { forcewake: FORCEWAKE }),
-    power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), GT_POWER_STATUS],
+    power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), GT_POWER_STATUS, gen6_7::IMAGE_7],
     ..gen6_7::IVYBRIDGE
 };
 
