@@ -84,12 +84,12 @@ impl Call {
                 Outcome { done, bytes: Vec::new() }
             }
             Kind::Load => {
-                let mut bytes = vec![0; values[2] as usize];
+                let mut bytes = vec![0; self.mapped(known, values[1], values[2])];
                 let done = target.load(values[0].wrapping_add(values[1]), &mut bytes).map(|()| 0);
                 Outcome { done, bytes: if done.is_ok() { bytes } else { Vec::new() } }
             }
             Kind::Store => {
-                let bytes = vec![values[3] as u8; values[2] as usize];
+                let bytes = vec![values[3] as u8; self.mapped(known, values[1], values[2])];
                 let done = target.store(values[0].wrapping_add(values[1]), &bytes).map(|()| 0);
                 Outcome { done, bytes: Vec::new() }
             }
@@ -111,6 +111,13 @@ impl Call {
             }
         };
         (outcome, builder.masks)
+    }
+
+    /// As many of `len` bytes from `offset` as are in the mapping: what lies behind it is chance.
+    fn mapped(&self, known: &Known, offset: u64, len: u64) -> usize {
+        let mapping = known.mappings.get(usize::from(self.picks[0])).filter(|mapping| mapping.0 != NONE);
+        let end = mapping.and_then(|mapping| mapping.1.checked_next_multiple_of(4096)).unwrap_or(u64::MAX);
+        len.min(end.saturating_sub(offset)) as usize
     }
 
     fn request(

@@ -1,5 +1,6 @@
 //! What was compared and found, and which differences are known.
 
+use super::flushes::{Flush, FlushKind};
 use super::known;
 use super::replay::{Compared, Difference, What};
 
@@ -91,12 +92,19 @@ fn alike(one: &Difference, other: &Difference) -> bool {
             (What::Result { real, soft }, What::Result { real: real_too, soft: soft_too }) => {
                 real == real_too && soft == soft_too
             }
+            (What::Flushes { real, soft }, What::Flushes { real: real_too, soft: soft_too }) => {
+                kinds(real).eq(kinds(real_too)) && kinds(soft).eq(kinds(soft_too))
+            }
             (What::Bytes { .. }, What::Bytes { .. })
             | (What::Memory { .. }, What::Memory { .. })
-            | (What::Flushes { .. }, What::Flushes { .. })
             | (What::Start(_), What::Start(_)) => true,
             _ => false,
         }
+}
+
+/// How things are flushed, whatever they are.
+fn kinds(flushes: &[Flush]) -> impl Iterator<Item = FlushKind> {
+    flushes.iter().map(|flush| flush.kind)
 }
 
 fn print_difference(difference: &Difference) {

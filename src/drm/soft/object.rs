@@ -56,7 +56,8 @@ pub(super) struct State {
     pub(super) used: Option<Use>,
     /// The first name, for the log.
     pub(super) name: Option<Handle>,
-    /// Whether the object is bound into the GGTT: it was shown, or touched through the aperture.
+    /// Whether the object is bound into the GGTT: it was shown, or touched through the aperture, or used by
+    /// a context that has no address space of its own.
     pub(super) bound: bool,
     /// Devices that the object's dma-buf is attached to, which pins the pages.
     pub(super) attached: u32,
@@ -234,6 +235,8 @@ impl Object {
             .map_err(|refusal| self.refused(state, call, event, refusal))?;
         self.account(state, call, &step)?;
         state.snapshot = step.next;
+        // Without pages there is nothing to bind, and another level is applied when it is bound again.
+        state.bound &= step.next.pages && step.next.level == before.level;
         tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
         let terms = self.system.terms(before.level);
         let mut around = AroundCopy::default();

@@ -11,10 +11,20 @@ use std::collections::BTreeMap;
 
 /// FORCEWAKE_VLV and FORCEWAKE_MEDIA_VLV with their acknowledgements.
 const FORCEWAKE: &[(u32, u32)] = &[(0x13_00b0, 0x13_00b4), (0x13_00b8, 0x13_00bc)];
-/// VLV_GTLC_PW_STATUS: render, media and wake requests are allowed.
+/// VLV_GTLC_WAKE_CTRL: bit 0 allows the GT to wake up; bits 25 and 24 say that the render and the media
+/// context exist.
+const GT_WAKE: (u32, u32) = (0x13_0090, 3 << 24);
+/// VLV_GTLC_PW_STATUS: render, media and wake requests are allowed; bit 0 acknowledges GT_WAKE's.
 const GT_POWER_STATUS: (u32, u32) = (0x13_0094, 0xff);
+/// VLV_GTLC_SURVIVABILITY_REG: bit 2 forces the clock on, and bit 3 says that it is.
+const GT_CLOCK: u32 = 0x13_0098;
+const CLOCK_FORCED: u32 = 1 << 2;
+const CLOCK_RUNS: u32 = 1 << 3;
 /// VLV_IIR: display interrupts, write one to clear.
 const DISPLAY_PENDING: u32 = 0x18_20a4;
+/// GCI_CONTROL: bit 27 is a request, cleared when it was seen.
+const CREDITS: u32 = 0x18_650c;
+const CREDITS_RESEND: u32 = 1 << 27;
 /// DISPLAY_PHY_STATUS: bits 31 and 30 are "power good" of the two PHYs.
 const PHY_STATUS: u32 = 0x1e_0104;
 
@@ -52,7 +62,7 @@ const CCU_CLOCKS: std::ops::RangeInclusive<u32> = 0x60..=0x6f;
 
 pub const VALLEYVIEW: Platform = Platform {
     generation: &Valleyview(Gen6 { forcewake: FORCEWAKE }),
-    power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), GT_POWER_STATUS, gen6_7::IMAGE_7],
+    power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), GT_WAKE, GT_POWER_STATUS, gen6_7::IMAGE_7],
     ..gen6_7::IVYBRIDGE
 };
 
@@ -61,7 +71,7 @@ pub const CHERRYVIEW: Platform = Platform {
     per_process: PerProcess::ThreeLevel,
     // CHV_GMCH_GGMS: page-table entries for 4 GiB.
     graphics_control: 3 << 8,
-    power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), (gt::GUC_STATUS, gt::GUC_IN_RESET), GT_POWER_STATUS],
+    power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), (gt::GUC_STATUS, gt::GUC_IN_RESET), GT_WAKE, GT_POWER_STATUS],
     ..gen8_9::GEN8
 };
 
@@ -111,6 +121,16 @@ impl<G: Generation> Generation for Valleyview<G> {
     fn write(&self, gpu: &mut Gpu, register: u32, value: u32) -> bool {
         match register {
             DISPLAY_PENDING => gpu.registers.clear_written(register, value),
+            _ if register == GT_WAKE.0 => {
+                let (status, power) = GT_POWER_STATUS;
+                gpu.registers.set(register, value);
+                gpu.registers.set(status, power & !1 | value & 1);
+            }
+            CREDITS => gpu.registers.set(register, value & !CREDITS_RESEND),
+            GT_CLOCK => {
+                let runs = if value & CLOCK_FORCED != 0 { CLOCK_RUNS } else { 0 };
+                gpu.registers.set(register, value & !CLOCK_RUNS | runs);
+            }
             SIDEBAND_REQUEST => {
                 let (operation, port) = (value >> 16 & 0xff, value >> 8 & 0xff);
                 let address = gpu.registers.get(SIDEBAND_ADDRESS);

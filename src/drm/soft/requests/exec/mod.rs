@@ -170,6 +170,11 @@ impl Submission<'_> {
         let space = std::sync::Arc::clone(&self.context.space);
         let mut space = space.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.bind(&mut space)?;
+        if std::sync::Arc::ptr_eq(&self.context.space, &self.device.system.global_space) {
+            for slot in &self.slots {
+                slot.object.state().bound = true;
+            }
+        }
         if self.relocates {
             self.relocate(memory, &space)?;
         }
