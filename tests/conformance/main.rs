@@ -15,6 +15,7 @@ mod arena;
 mod call;
 mod flushes;
 mod known;
+mod mended;
 mod random;
 mod real;
 mod replay;
@@ -32,9 +33,11 @@ use gem_coherency::drm::node::Node;
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{Drm, Param};
 use gem_coherency::kernel_trace::Tracer;
+use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
 
 use call::Call;
+use mended::Mended;
 use real::Real;
 use replay::{Compared, Difference};
 use report::Report;
@@ -160,11 +163,13 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
             replay::compare(&mut real, &mut soft, &mut witness, sequences)
         }
     };
+    again(mended::ALL, machine, &mut report, &test);
     if args.enumerated {
         enumerated(&states::enumerated(machine, &rules).collect::<Vec<_>>(), args, &mut report, &test);
     }
     if args.suspend {
         real::stay_in_memory().unwrap_or_else(|errno| panic!("mlockall: {errno}"));
+        again(mended::ASLEEP, machine, &mut report, &test);
         each(&states::suspended(machine, &rules).collect::<Vec<_>>(), &mut report, &test);
     }
     if args.random {
@@ -190,6 +195,19 @@ fn enumerated(all: &[Vec<Call>], args: &Args, report: &mut Report, test: &Test<'
     let step = (calls / wanted.max(1)).max(1) as usize;
     let start = args.seed as usize % step;
     each(&all.iter().skip(start).step_by(step).cloned().collect::<Vec<_>>(), report, test);
+}
+
+/// Makes the calls again that showed what was mended.
+fn again(mended: &[Mended], machine: Machine, report: &mut Report, test: &Test<'_>) {
+    for one in mended.iter().filter(|one| (one.on)(machine)) {
+        let before = report.unexplained();
+        each(&[(one.calls)(machine)], report, test);
+        if report.unexplained() == before {
+            report.is_mended();
+        } else {
+            println!("it is there again: {}", one.name);
+        }
+    }
 }
 
 /// Makes every sequence.

@@ -13,6 +13,8 @@ pub struct Report {
     compared: Compared,
     /// Differences that are not known, each kind once.
     found: Vec<Difference>,
+    /// How many of old were looked for and not met.
+    mended: usize,
     /// Known differences met: which, and how often.
     known: std::cell::RefCell<Vec<u64>>,
 }
@@ -20,7 +22,7 @@ pub struct Report {
 impl Report {
     pub fn new(title: String, aloud: bool) -> Self {
         let known = std::cell::RefCell::new(vec![0; known::ALL.len()]);
-        Self { title, aloud, compared: Compared::default(), found: Vec::new(), known }
+        Self { title, aloud, compared: Compared::default(), found: Vec::new(), mended: 0, known }
     }
 
     pub fn count(&mut self, compared: Compared) {
@@ -29,6 +31,11 @@ impl Report {
 
     pub fn compared(&self) -> Compared {
         self.compared
+    }
+
+    /// Takes in that a difference of old was not met.
+    pub fn is_mended(&mut self) {
+        self.mended += 1;
     }
 
     /// Takes a difference in.
@@ -66,11 +73,15 @@ impl Report {
         )
     }
 
-    /// A row of a table.
+    /// A row of a table: calls, those that succeeded, flushes; kinds of differences that were ever found,
+    /// of these mended, known, and neither.
     pub fn row(&self) -> String {
         let Compared { calls, done, flushes } = self.compared;
-        let known: u64 = self.known.borrow().iter().sum();
-        format!("| {} | {calls} | {done} | {flushes} | {} | {known} |", self.title, self.found.len())
+        let known = self.known.borrow().iter().filter(|&&times| times > 0).count();
+        let Self { title, mended, .. } = self;
+        let left = self.found.len();
+        let all = mended + known + left;
+        format!("| {title} | {calls} | {done} | {flushes} | {all} | {mended} | {known} | {left} |")
     }
 
     /// What is known, and the account; what was found was printed at once.
