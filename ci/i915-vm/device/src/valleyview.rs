@@ -71,7 +71,12 @@ pub const CHERRYVIEW: Platform = Platform {
     per_process: PerProcess::ThreeLevel,
     // CHV_GMCH_GGMS: page-table entries for 4 GiB.
     graphics_control: 3 << 8,
-    power_up: &[(gt::FIFO_CONTROL, gt::FIFO_FREE), (gt::GUC_STATUS, gt::GUC_IN_RESET), GT_WAKE, GT_POWER_STATUS],
+    power_up: &[
+        (gt::FIFO_CONTROL, gt::FIFO_FREE),
+        (gt::GUC_STATUS, gt::GUC_IN_RESET),
+        GT_WAKE,
+        GT_POWER_STATUS,
+    ],
     ..gen8_9::GEN8
 };
 
