@@ -149,6 +149,15 @@ pub enum Error {
         instruction: &'static str,
     },
 
+    /// Two cache instructions that were asked for and that do the same.
+    #[error("{variable} names {instruction} beside another of its kind")]
+    TwoCacheInstructions {
+        /// The environment variable that asks for them.
+        variable: &'static str,
+        /// The second one.
+        instruction: &'static str,
+    },
+
     /// A CPU whose cache lines are of an unexpected size.
     #[error("this CPU's cache lines have {bytes} bytes; only lines of 64 bytes are supported")]
     CacheLineSize {
@@ -298,6 +307,7 @@ impl Error {
             | Self::Tracing { errno, .. }
             | Self::Ioctl { errno, .. } => *errno,
             Self::UnknownWord { .. }
+            | Self::TwoCacheInstructions { .. }
             | Self::BadKernelVersion { .. }
             | Self::KernelTooOld { .. }
             | Self::BadDeviceSpec { .. }

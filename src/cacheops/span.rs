@@ -1,11 +1,12 @@
-//! Which lines a range of addresses lies in; no line is touched here.
+//! Which lines an operation is performed on, as addresses; no line is touched here.
+//!
+//! The loops that touch lines take them from these iterators, so what is tested here is what is flushed.
 #![deny(unsafe_code)]
 
-use super::LineOp;
-use crate::units::LINE_BYTES;
+use crate::units::{LINE_BYTES, PAGE_BYTES};
 
 /// Bytes of a line, as an address.
-const LINE: usize = LINE_BYTES as usize;
+pub(super) const LINE: usize = LINE_BYTES as usize;
 
 /// The lines of a range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,24 +27,84 @@ pub const fn line_span(address: usize, len: usize) -> LineSpan {
     LineSpan { first, lines: (last - first) / LINE + 1 }
 }
 
-/// The address of every line that `op` on `address..address + len` touches, in order.
-pub(super) fn line_addresses(address: usize, len: usize, op: LineOp) -> impl Iterator<Item = usize> {
+/// How often the last line of a range is touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastLine {
+    /// As the others.
+    Once,
+    /// Once more than the others.
+    Twice,
+}
+
+/// The address of every line with a byte in `address..address + len`, in order.
+pub(super) fn line_addresses(address: usize, len: usize, last_line: LastLine) -> impl Iterator<Item = usize> {
     let LineSpan { first, lines } = line_span(address, len);
-    let again = match op {
-        LineOp::WriteBack | LineOp::Flush => 0,
-        LineOp::Invalidate => lines.min(1),
+    let again = match last_line {
+        LastLine::Once => 0,
+        LastLine::Twice => lines.min(1),
     };
     (0..lines).chain((lines - again)..lines).map(move |line| first + line * LINE)
+}
+
+/// The address of every line of the page at `page` whose bit is set in `mask`, in order.
+pub(super) fn page_addresses(page: usize, mask: u64, last_line: LastLine) -> impl Iterator<Item = usize> {
+    // A full word is a range: no bit has to be looked for.
+    let (whole, mask) = if mask == u64::MAX { (PAGE_BYTES as usize, 0) } else { (0, mask) };
+    let again = match last_line {
+        LastLine::Once => 0,
+        LastLine::Twice => (1u64 << 63).checked_shr(mask.leading_zeros()).unwrap_or(0),
+    };
+    let listed = Bits(mask).chain(Bits(again)).map(move |line| page + line as usize * LINE);
+    line_addresses(page, whole, last_line).chain(listed)
+}
+
+/// The numbers of the bits that are set in a word, from the lowest on.
+#[derive(Clone, Copy, Debug)]
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        let bit = self.0.trailing_zeros();
+        self.0 &= self.0.wrapping_sub(1);
+        (bit != u64::BITS).then_some(bit)
+    }
+}
+
+/// A range of bytes by the lines that they fill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pieces {
+    /// Bytes before the first whole line.
+    pub(super) head: usize,
+    /// Whole lines.
+    pub(super) lines: usize,
+    /// Bytes behind the last whole line.
+    pub(super) tail: usize,
+}
+
+/// Cuts `address..address + len` at the ends of lines.
+pub(super) const fn pieces(address: usize, len: usize) -> Pieces {
+    let to_line = address.wrapping_neg() % LINE;
+    let head = if to_line < len { to_line } else { len };
+    let rest = len - head;
+    Pieces { head, lines: rest / LINE, tail: rest % LINE }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const LAST: [LastLine; 2] = [LastLine::Once, LastLine::Twice];
+
     /// The lines of a range, found byte by byte.
-    fn by_bytes(address: usize, len: usize) -> Vec<usize> {
+    fn by_bytes(address: usize, len: usize, last_line: LastLine) -> Vec<usize> {
         let mut lines: Vec<_> = (address..address + len).map(|byte| byte & !63).collect();
         lines.dedup();
+        match last_line {
+            LastLine::Once => {}
+            LastLine::Twice => lines.extend(lines.last().copied()),
+        }
         lines
     }
 
@@ -53,7 +114,7 @@ mod tests {
             for len in 0..=260 {
                 let span = line_span(address, len);
                 let lines: Vec<_> = (0..span.lines).map(|line| span.first + line * 64).collect();
-                assert_eq!(lines, by_bytes(address, len), "{address} + {len}");
+                assert_eq!(lines, by_bytes(address, len, LastLine::Once), "{address} + {len}");
             }
         }
     }
@@ -67,13 +128,59 @@ mod tests {
     }
 
     #[test]
-    fn invalidate_touches_the_last_line_twice_and_the_others_once() {
-        for (address, len) in [(0, 0), (0, 1), (63, 2), (4095, 4097), (4096, 4096)] {
-            let mut twice = by_bytes(address, len);
-            assert_eq!(line_addresses(address, len, LineOp::Flush).collect::<Vec<_>>(), twice);
-            assert_eq!(line_addresses(address, len, LineOp::WriteBack).collect::<Vec<_>>(), twice);
-            twice.extend(twice.last().copied());
-            assert_eq!(line_addresses(address, len, LineOp::Invalidate).collect::<Vec<_>>(), twice);
+    fn a_range_is_every_line_once_and_the_last_one_as_often_as_asked() {
+        let lens = (0..=200).chain(4096 - 65..=4096 + 65).chain([3 * 4096]);
+        for len in lens {
+            for address in (8192 - 65)..=(8192 + 65) {
+                for last in LAST {
+                    let lines: Vec<_> = line_addresses(address, len, last).collect();
+                    assert_eq!(lines, by_bytes(address, len, last), "{address} + {len}, {last:?}");
+                }
+            }
+        }
+    }
+
+    /// Masks of every kind: each bit alone, each bit left out, every run, and some hundred others.
+    fn masks() -> impl Iterator<Item = u64> {
+        let single = (0..64).map(|bit| 1 << bit);
+        let missing = (0..64).map(|bit| !(1 << bit));
+        let runs =
+            (0..64).flat_map(|first| (first..64).map(move |last| (u64::MAX >> (63 - last + first)) << first));
+        let mixed = (1..500u64).map(|seed| seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (seed << 37));
+        [0, u64::MAX, 0x5555_5555_5555_5555].into_iter().chain(single).chain(missing).chain(runs).chain(mixed)
+    }
+
+    #[test]
+    fn a_page_word_is_exactly_the_lines_whose_bits_are_set() {
+        for page in [0, 4096, usize::MAX - 4095] {
+            for mask in masks() {
+                let mut lines: Vec<_> =
+                    (0..64).filter(|bit| mask >> bit & 1 != 0).map(|bit| page + bit * 64).collect();
+                assert_eq!(page_addresses(page, mask, LastLine::Once).collect::<Vec<_>>(), lines, "{mask:x}");
+                lines.extend(lines.last().copied());
+                assert_eq!(
+                    page_addresses(page, mask, LastLine::Twice).collect::<Vec<_>>(),
+                    lines,
+                    "{mask:x}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_fill_the_range_and_only_whole_lines_lie_between() {
+        for address in 4096..=4096 + 64 {
+            for len in 0..=300 {
+                let Pieces { head, lines, tail } = pieces(address, len);
+                assert_eq!(head + lines * 64 + tail, len, "{address} + {len}");
+                assert!(head < 64 && tail < 64, "{address} + {len}");
+                if lines > 0 {
+                    assert_eq!((address + head) % 64, 0, "{address} + {len}");
+                }
+                // What is left of a line on either side is not a line that was filled whole.
+                let whole = (address..address + len).filter(|at| at % 64 == 0 && at + 64 <= address + len);
+                assert_eq!(lines, whole.count(), "{address} + {len}");
+            }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Which instructions this CPU has, and which of them are used.
 #![deny(unsafe_code)]
 
-use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::str::FromStr;
@@ -10,11 +9,14 @@ use std::sync::OnceLock;
 use serde::Serialize;
 
 use super::LineOp;
+use super::cpu::Cpu;
+use super::span::LastLine;
 use crate::error::{Error, Result};
 use crate::units::LINE_BYTES;
 use crate::vocabulary::words;
 
-/// The environment variable that limits the instructions: `clflush`, `clflushopt` or `clwb`.
+/// The environment variable that limits the instructions: at most one word of [`Instruction`], one of
+/// [`StoreInstruction`] and one of [`LoadInstruction`], with commas between: `clflushopt,movntdq`.
 pub const OVERRIDE: &str = "GEM_COHERENCY_CACHEOPS";
 
 words! {
@@ -29,6 +31,30 @@ words! {
     }
 }
 
+words! {
+    /// What stores whole lines around the cache; each later one is preferred to the earlier ones.
+    StoreInstruction, "store instruction in GEM_COHERENCY_CACHEOPS" {
+        /// Nothing does: ordinary stores, and every line is written back.
+        Mov = "mov-store",
+        /// Non-temporal stores of 16 bytes (SSE2).
+        Sse2 = "movntdq",
+        /// Non-temporal stores of 32 bytes (AVX).
+        Avx = "vmovntdq-ymm",
+        /// Non-temporal stores of a line (AVX-512F).
+        Avx512 = "vmovntdq-zmm",
+    }
+}
+
+words! {
+    /// What loads from write-combining memory; the later one is preferred.
+    LoadInstruction, "load instruction in GEM_COHERENCY_CACHEOPS" {
+        /// Ordinary loads, each of them a read of memory.
+        Mov = "mov-load",
+        /// Streaming loads, a line of memory at a time (SSE4.1).
+        Movntdqa = "movntdqa",
+    }
+}
+
 /// What the CPU has, and what is used of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Support {
@@ -38,73 +64,129 @@ pub struct Support {
     pub clflushopt: bool,
     /// Whether the CPU has CLWB.
     pub clwb: bool,
-    /// What [`OVERRIDE`] says, if it is set.
+    /// What [`OVERRIDE`] says about instructions on lines, if anything.
     pub overridden: Option<Instruction>,
     /// What flushes and invalidates.
     pub flush_by: Instruction,
     /// What writes back.
     pub write_back_by: Instruction,
+    /// Whether an invalidate touches the last line twice, as Atoms need it.
+    pub repeats_last_line: bool,
+    /// What [`OVERRIDE`] says about stores, if anything.
+    pub store_overridden: Option<StoreInstruction>,
+    /// What stores around the cache.
+    pub store_by: StoreInstruction,
+    /// What [`OVERRIDE`] says about loads, if anything.
+    pub load_overridden: Option<LoadInstruction>,
+    /// What loads from write-combining memory.
+    pub load_by: LoadInstruction,
 }
 
-/// What CPUID says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Cpu {
-    line_bytes: u64,
-    clflushopt: bool,
-    clwb: bool,
+/// What the environment limits the instructions to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Limits {
+    line: Option<Instruction>,
+    store: Option<StoreInstruction>,
+    load: Option<LoadInstruction>,
 }
 
-impl Cpu {
-    /// Asks this CPU.
-    ///
-    /// Source: Intel SDM vol. 2A, CPUID: leaf 1 EBX bits 15..8 (CLFLUSH line size, in 8 bytes), leaf 7
-    /// EBX bit 23 (CLFLUSHOPT) and bit 24 (CLWB).
-    fn detect() -> Self {
-        let line_bytes = u64::from((__cpuid(1).ebx >> 8) & 0xff) * 8;
-        let features = if __cpuid(0).eax >= 7 { __cpuid_count(7, 0).ebx } else { 0 };
-        Self { line_bytes, clflushopt: features & (1 << 23) != 0, clwb: features & (1 << 24) != 0 }
-    }
+/// Every word that [`OVERRIDE`] may have.
+const WORDS: &[&str] = &[
+    Instruction::Clflush.name(),
+    Instruction::Clflushopt.name(),
+    Instruction::Clwb.name(),
+    StoreInstruction::Mov.name(),
+    StoreInstruction::Sse2.name(),
+    StoreInstruction::Avx.name(),
+    StoreInstruction::Avx512.name(),
+    LoadInstruction::Mov.name(),
+    LoadInstruction::Movntdqa.name(),
+];
 
-    fn has(self, instruction: Instruction) -> bool {
-        match instruction {
-            Instruction::Clflush => true,
-            Instruction::Clflushopt => self.clflushopt,
-            Instruction::Clwb => self.clwb,
+impl Limits {
+    /// Reads the variable's value.
+    fn parse(value: &OsStr, cpu: &Cpu) -> Result<Self> {
+        let value = value.to_string_lossy();
+        let mut limits = Self::default();
+        for word in value.split(',') {
+            if let Ok(instruction) = word.parse() {
+                set(&mut limits.line, instruction, instruction.name(), cpu.has(instruction))?;
+            } else if let Ok(instruction) = word.parse() {
+                set(&mut limits.store, instruction, instruction.name(), cpu.has_store(instruction))?;
+            } else if let Ok(instruction) = word.parse() {
+                set(&mut limits.load, instruction, instruction.name(), cpu.has_load(instruction))?;
+            } else {
+                let what = "instruction in GEM_COHERENCY_CACHEOPS";
+                return Err(Error::UnknownWord { what, word: word.to_owned(), known: WORDS });
+            }
         }
-    }
-
-    /// The last of `wanted` that the CPU has and that does not come after `limit`.
-    fn best(self, wanted: &[Instruction], limit: Instruction) -> Instruction {
-        let usable = wanted.iter().copied().filter(|&one| one <= limit && self.has(one));
-        usable.max().unwrap_or(Instruction::Clflush)
-    }
-
-    /// What is used on this CPU with `word` in the environment.
-    fn choose(self, word: Option<&OsStr>) -> Result<Support> {
-        let overridden = word.map(|word| word.to_string_lossy().parse::<Instruction>()).transpose()?;
-        if let Some(instruction) = overridden.filter(|&instruction| !self.has(instruction)) {
-            return Err(Error::NoCacheInstruction { variable: OVERRIDE, instruction: instruction.name() });
-        }
-        if self.line_bytes != LINE_BYTES {
-            return Err(Error::CacheLineSize { bytes: self.line_bytes });
-        }
-        let limit = overridden.unwrap_or(Instruction::Clwb);
-        Ok(Support {
-            line_bytes: self.line_bytes,
-            clflushopt: self.clflushopt,
-            clwb: self.clwb,
-            overridden,
-            flush_by: self.best(&[Instruction::Clflush, Instruction::Clflushopt], limit),
-            write_back_by: self.best(Instruction::ALL, limit),
-        })
+        Ok(limits)
     }
 }
+
+/// Sets a limit to an instruction that the CPU has.
+fn set<T>(limit: &mut Option<T>, instruction: T, name: &'static str, has: bool) -> Result<()> {
+    if !has {
+        return Err(Error::NoCacheInstruction { variable: OVERRIDE, instruction: name });
+    }
+    match limit.replace(instruction) {
+        None => Ok(()),
+        Some(_) => Err(Error::TwoCacheInstructions { variable: OVERRIDE, instruction: name }),
+    }
+}
+
+/// The last of `wanted` that the CPU has and that does not come after `limit`.
+fn best<T: Copy + Ord>(wanted: &[T], limit: Option<T>, has: impl Fn(T) -> bool) -> Option<T> {
+    let allowed = |one: T| limit.is_none_or(|limit| one <= limit);
+    wanted.iter().copied().filter(|&one| allowed(one) && has(one)).max()
+}
+
+/// What is used on `cpu` with `value` in the environment.
+fn choose(cpu: &Cpu, value: Option<&OsStr>) -> Result<Support> {
+    let limits = value.map(|value| Limits::parse(value, cpu)).transpose()?.unwrap_or_default();
+    if cpu.line_bytes != LINE_BYTES {
+        return Err(Error::CacheLineSize { bytes: cpu.line_bytes });
+    }
+    let flushes = &[Instruction::Clflush, Instruction::Clflushopt];
+    let line = |wanted| best(wanted, limits.line, |one| cpu.has(one)).unwrap_or(FALLBACK.flush_by);
+    let store = best(StoreInstruction::ALL, limits.store, |one| cpu.has_store(one));
+    let load = best(LoadInstruction::ALL, limits.load, |one| cpu.has_load(one));
+    Ok(Support {
+        line_bytes: cpu.line_bytes,
+        clflushopt: cpu.clflushopt,
+        clwb: cpu.clwb,
+        overridden: limits.line,
+        flush_by: line(flushes),
+        write_back_by: line(Instruction::ALL),
+        repeats_last_line: cpu.model.repeats_last_line(),
+        store_overridden: limits.store,
+        store_by: store.unwrap_or(FALLBACK.store_by),
+        load_overridden: limits.load,
+        load_by: load.unwrap_or(FALLBACK.load_by),
+    })
+}
+
+/// What every CPU has.
+const FALLBACK: Support = Support {
+    line_bytes: LINE_BYTES,
+    clflushopt: false,
+    clwb: false,
+    overridden: None,
+    flush_by: Instruction::Clflush,
+    write_back_by: Instruction::Clflush,
+    repeats_last_line: true,
+    store_overridden: None,
+    store_by: StoreInstruction::Mov,
+    load_overridden: None,
+    load_by: LoadInstruction::Mov,
+};
 
 /// What the CPU has and what is used of it, decided at the first call.
 ///
 /// # Errors
-/// [`Error::UnknownWord`] if [`OVERRIDE`] is no instruction, [`Error::NoCacheInstruction`] if the CPU
-/// lacks it, [`Error::CacheLineSize`] if the CPU's lines are not [`LINE_BYTES`] long.
+/// [`Error::UnknownWord`] if [`OVERRIDE`] has a word that is no instruction, [`Error::NoCacheInstruction`] if
+/// the CPU lacks one, [`Error::TwoCacheInstructions`] if two do the same, [`Error::CacheLineSize`] if the
+/// CPU's lines are not [`LINE_BYTES`] long.
 pub fn support() -> Result<Support> {
     decided().clone()
 }
@@ -112,34 +194,65 @@ pub fn support() -> Result<Support> {
 fn decided() -> &'static Result<Support> {
     static SUPPORT: OnceLock<Result<Support>> = OnceLock::new();
     SUPPORT.get_or_init(|| {
-        let word: Option<OsString> = std::env::var_os(OVERRIDE);
-        let support = Cpu::detect().choose(word.as_deref());
+        let value: Option<OsString> = std::env::var_os(OVERRIDE);
+        let support = choose(&Cpu::detect(), value.as_deref());
         tracing::debug!(?support, "cache instructions");
         support
     })
 }
 
-/// What performs `op`; what every CPU has, if [`support`] is an error.
-pub(super) fn chosen(op: LineOp) -> Instruction {
-    match (decided(), op) {
-        (Ok(support), LineOp::WriteBack) => support.write_back_by,
-        (Ok(support), LineOp::Flush | LineOp::Invalidate) => support.flush_by,
-        (Err(_), LineOp::WriteBack | LineOp::Flush | LineOp::Invalidate) => Instruction::Clflush,
+/// What is used; what every CPU has, if [`support`] is an error.
+pub(super) fn chosen() -> &'static Support {
+    decided().as_ref().unwrap_or(&FALLBACK)
+}
+
+impl Support {
+    /// What performs `op`.
+    pub(super) fn by(&self, op: LineOp) -> Instruction {
+        match op {
+            LineOp::WriteBack => self.write_back_by,
+            LineOp::Flush | LineOp::Invalidate => self.flush_by,
+        }
+    }
+
+    /// How often `op` touches the last line of a range.
+    pub(super) fn last_line(&self, op: LineOp) -> LastLine {
+        match op {
+            LineOp::WriteBack | LineOp::Flush => LastLine::Once,
+            LineOp::Invalidate if self.repeats_last_line => LastLine::Twice,
+            LineOp::Invalidate => LastLine::Once,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::cpu::Model;
     use super::*;
     use Instruction::{Clflush, Clflushopt, Clwb};
 
-    const ATOM: Cpu = Cpu { line_bytes: 64, clflushopt: false, clwb: false };
-    const SKYLAKE: Cpu = Cpu { line_bytes: 64, clflushopt: true, clwb: false };
-    const TIGERLAKE: Cpu = Cpu { line_bytes: 64, clflushopt: true, clwb: true };
+    const ATOM: Cpu = Cpu {
+        line_bytes: 64,
+        clflushopt: false,
+        clwb: false,
+        sse4_1: true,
+        sse4_2: true,
+        avx: false,
+        avx512f: false,
+        model: Model { intel: true, family: 6, model: 0x37, hybrid: false, virtual_machine: false },
+    };
+    const CORE2: Cpu = Cpu { sse4_1: false, sse4_2: false, ..ATOM };
+    const SKYLAKE: Cpu = Cpu { clflushopt: true, avx: true, ..ATOM };
+    const TIGERLAKE: Cpu =
+        Cpu { clwb: true, avx512f: true, model: Model { model: 0x8c, ..ATOM.model }, ..SKYLAKE };
+
+    fn chosen(cpu: Cpu, value: Option<&str>) -> Support {
+        choose(&cpu, value.map(OsStr::new)).unwrap()
+    }
 
     #[track_caller]
-    fn case(cpu: Cpu, word: Option<&str>, flush_by: Instruction, write_back_by: Instruction) {
-        let support = cpu.choose(word.map(OsStr::new)).unwrap();
+    fn case(cpu: Cpu, value: Option<&str>, flush_by: Instruction, write_back_by: Instruction) {
+        let support = chosen(cpu, value);
         assert_eq!((support.flush_by, support.write_back_by), (flush_by, write_back_by));
     }
 
@@ -151,28 +264,75 @@ mod tests {
         case(TIGERLAKE, Some("clwb"), Clflushopt, Clwb);
         case(TIGERLAKE, Some("clflushopt"), Clflushopt, Clflushopt);
         case(TIGERLAKE, Some("clflush"), Clflush, Clflush);
+        case(TIGERLAKE, Some("movntdq,clflush,mov-load"), Clflush, Clflush);
+    }
+
+    #[test]
+    fn the_widest_store_and_the_streaming_load_are_used_unless_limited() {
+        use LoadInstruction::Movntdqa;
+        use StoreInstruction::{Avx, Avx512, Mov, Sse2};
+        let case = |cpu, value, store, load| {
+            let support = chosen(cpu, value);
+            assert_eq!((support.store_by, support.load_by), (store, load), "{value:?}");
+        };
+        case(CORE2, None, Mov, LoadInstruction::Mov);
+        case(ATOM, None, Sse2, Movntdqa);
+        case(SKYLAKE, None, Avx, Movntdqa);
+        case(TIGERLAKE, None, Avx512, Movntdqa);
+        case(TIGERLAKE, Some("vmovntdq-ymm"), Avx, Movntdqa);
+        case(TIGERLAKE, Some("clwb,movntdq"), Sse2, Movntdqa);
+        case(TIGERLAKE, Some("mov-store,mov-load"), Mov, LoadInstruction::Mov);
     }
 
     #[test]
     fn clwb_never_flushes_because_it_keeps_a_stale_line() {
-        let clwb_only = Cpu { clflushopt: false, ..TIGERLAKE };
-        case(clwb_only, None, Clflush, Clwb);
+        case(Cpu { clflushopt: false, ..TIGERLAKE }, None, Clflush, Clwb);
+    }
+
+    #[test]
+    fn only_an_invalidate_repeats_the_last_line_and_only_where_an_atom_may_be() {
+        for (cpu, invalidate) in [(ATOM, LastLine::Twice), (TIGERLAKE, LastLine::Once)] {
+            let support = chosen(cpu, None);
+            assert_eq!(support.last_line(LineOp::Invalidate), invalidate);
+            assert_eq!(support.last_line(LineOp::Flush), LastLine::Once);
+            assert_eq!(support.last_line(LineOp::WriteBack), LastLine::Once);
+        }
     }
 
     #[test]
     fn a_bad_override_is_an_error_that_names_it() {
-        let text = |cpu: Cpu, word| cpu.choose(Some(OsStr::new(word))).unwrap_err().to_string();
-        for word in ["", "CLWB", "wbinvd", "clwb "] {
-            let text = text(TIGERLAKE, word);
+        let text = |cpu: Cpu, value| choose(&cpu, Some(OsStr::new(value))).unwrap_err().to_string();
+        for (value, word) in [
+            ("", ""),
+            ("CLWB", "CLWB"),
+            ("wbinvd", "wbinvd"),
+            ("clwb ", "clwb "),
+            ("clwb,", ""),
+            ("clwb;movntdq", "clwb;movntdq"),
+            ("movntdq,avx", "avx"),
+        ] {
+            let text = text(TIGERLAKE, value);
             assert!(text.contains(&format!("'{word}'")) && text.contains(OVERRIDE), "{text}");
+            assert!(WORDS.iter().all(|known| text.contains(known)), "{text}");
         }
-        let text = text(SKYLAKE, "clwb");
-        assert!(text.contains("clwb") && text.contains(OVERRIDE), "{text}");
+        for (cpu, value) in
+            [(SKYLAKE, "clwb"), (SKYLAKE, "vmovntdq-zmm"), (CORE2, "movntdq"), (CORE2, "movntdqa")]
+        {
+            let text = text(cpu, value);
+            assert!(
+                text.contains("this CPU has no") && text.contains(value) && text.contains(OVERRIDE),
+                "{text}"
+            );
+        }
+        for (value, second) in [("clwb,clflush", "clflush"), ("movntdq,movntdq", "movntdq")] {
+            let text = text(TIGERLAKE, value);
+            assert!(text.contains(second) && text.contains(OVERRIDE), "{text}");
+        }
     }
 
     #[test]
     fn another_line_size_is_an_error() {
-        let error = Cpu { line_bytes: 32, ..ATOM }.choose(None).unwrap_err();
+        let error = choose(&Cpu { line_bytes: 32, ..ATOM }, None).unwrap_err();
         assert_eq!(error, Error::CacheLineSize { bytes: 32 });
     }
 }

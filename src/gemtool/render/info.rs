@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use super::{Align, Page, Report, Table, bytes, held_style, platforms};
 use crate::cmd::info::InfoReport;
-use gem_coherency::cacheops::OVERRIDE;
+use gem_coherency::cacheops::{Instruction, LoadInstruction, OVERRIDE, StoreInstruction, Support};
 
 impl Report for InfoReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
@@ -78,9 +78,18 @@ impl InfoReport {
         page.field("line", &bytes(self.cpu.line_bytes))?;
         page.field("flush", self.cpu.flush_by.name())?;
         page.field("write back", self.cpu.write_back_by.name())?;
-        match self.cpu.overridden {
-            Some(instruction) => page.field("limited to", &format!("{instruction} ({})", OVERRIDE)),
-            None => Ok(()),
+        page.field("last line", if self.cpu.repeats_last_line { "twice on invalidate" } else { "once" })?;
+        page.field("store around", self.cpu.store_by.name())?;
+        page.field("load around", self.cpu.load_by.name())?;
+        let Support { overridden, store_overridden, load_overridden, .. } = self.cpu;
+        let limits = [
+            overridden.map(Instruction::name),
+            store_overridden.map(StoreInstruction::name),
+            load_overridden.map(LoadInstruction::name),
+        ];
+        match &limits.into_iter().flatten().collect::<Vec<_>>()[..] {
+            [] => Ok(()),
+            limits => page.field("limited to", &format!("{} ({OVERRIDE})", limits.join(", "))),
         }
     }
 

@@ -1,0 +1,175 @@
+//! What CPUID says of this CPU.
+#![deny(unsafe_code)]
+
+use std::arch::x86_64::{__cpuid, __cpuid_count};
+
+use super::{Instruction, LoadInstruction, StoreInstruction};
+
+/// What a CPU can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cpu {
+    pub(super) line_bytes: u64,
+    pub(super) clflushopt: bool,
+    pub(super) clwb: bool,
+    pub(super) sse4_1: bool,
+    pub(super) sse4_2: bool,
+    pub(super) avx: bool,
+    pub(super) avx512f: bool,
+    pub(super) model: Model,
+}
+
+/// Which CPU it is, as far as it matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Model {
+    pub(super) intel: bool,
+    pub(super) family: u32,
+    pub(super) model: u32,
+    /// Whether it has Atom cores beside others.
+    pub(super) hybrid: bool,
+    /// Whether a hypervisor answers for it, which may call it what it likes.
+    pub(super) virtual_machine: bool,
+}
+
+/// The models of family 6 that have no Atom core, Nehalem to Tiger Lake and their servers.
+///
+/// Source: `arch/x86/include/asm/intel-family.h` of the kernel.
+const CORE_MODELS: &[u32] = &[
+    0x1a, 0x1e, 0x1f, 0x2e, // Nehalem
+    0x25, 0x2c, 0x2f, // Westmere
+    0x2a, 0x2d, // Sandybridge
+    0x3a, 0x3e, // Ivybridge
+    0x3c, 0x3f, 0x45, 0x46, // Haswell
+    0x3d, 0x47, 0x4f, 0x56, // Broadwell
+    0x4e, 0x5e, 0x55, // Skylake
+    0x8e, 0x9e, 0xa5, 0xa6, // Kaby Lake to Comet Lake
+    0x66, // Cannon Lake
+    0x7d, 0x7e, 0x6a, 0x6c, 0xa7, // Ice Lake, Rocket Lake
+    0x8c, 0x8d, // Tiger Lake
+    0x8f, 0xcf, // Sapphire and Emerald Rapids
+];
+
+impl Model {
+    /// Whether an invalidate has to touch the last line twice.
+    ///
+    /// Atoms from Baytrail on do not serialise a flush before a read without it (kernel commit
+    /// 396f5d62d1a5, "drm: Restore double clflush on the last partial cacheline"). The kernel does it on every
+    /// CPU; here it is left out where it is known that no core is an Atom, and nobody hides which CPU it is.
+    pub(super) fn repeats_last_line(self) -> bool {
+        let known = self.intel && self.family == 6 && CORE_MODELS.contains(&self.model);
+        !known || self.hybrid || self.virtual_machine
+    }
+
+    /// Family and model of the signature that CPUID leaf 1 has in EAX.
+    ///
+    /// Source: Intel SDM vol. 2A, CPUID, "Version Information".
+    fn family_and_model(signature: u32) -> (u32, u32) {
+        let (family, model) = ((signature >> 8) & 0xf, (signature >> 4) & 0xf);
+        let extended_model = (signature >> 12) & 0xf0;
+        match family {
+            6 => (family, model | extended_model),
+            15 => (family + ((signature >> 20) & 0xff), model | extended_model),
+            _ => (family, model),
+        }
+    }
+}
+
+impl Cpu {
+    /// Asks this CPU; registers that the system does not save count as absent.
+    ///
+    /// Source: Intel SDM vol. 2A, CPUID: leaf 0 (vendor), leaf 1 EAX (signature), EBX bits 15..8 (CLFLUSH line
+    /// size, in 8 bytes), ECX bit 31 (not used by CPUs: hypervisors set it), leaf 7 EBX bit 23 (CLFLUSHOPT)
+    /// and bit 24 (CLWB), EDX bit 15 (hybrid).
+    pub(super) fn detect() -> Self {
+        let (names, version) = (__cpuid(0), __cpuid(1));
+        let vendor = [names.ebx, names.edx, names.ecx].map(u32::to_le_bytes).concat();
+        let (features, more) = match names.eax {
+            7.. => {
+                let leaf = __cpuid_count(7, 0);
+                (leaf.ebx, leaf.edx)
+            }
+            _ => (0, 0),
+        };
+        let (family, model) = Model::family_and_model(version.eax);
+        Self {
+            line_bytes: u64::from((version.ebx >> 8) & 0xff) * 8,
+            clflushopt: features & (1 << 23) != 0,
+            clwb: features & (1 << 24) != 0,
+            sse4_1: is_x86_feature_detected!("sse4.1"),
+            sse4_2: is_x86_feature_detected!("sse4.2"),
+            avx: is_x86_feature_detected!("avx"),
+            avx512f: is_x86_feature_detected!("avx512f"),
+            model: Model {
+                intel: vendor == b"GenuineIntel",
+                family,
+                model,
+                hybrid: more & (1 << 15) != 0,
+                virtual_machine: version.ecx & (1 << 31) != 0,
+            },
+        }
+    }
+
+    /// Whether it has an instruction on lines.
+    pub(super) fn has(&self, instruction: Instruction) -> bool {
+        match instruction {
+            Instruction::Clflush => true,
+            Instruction::Clflushopt => self.clflushopt,
+            Instruction::Clwb => self.clwb,
+        }
+    }
+
+    /// Whether its stores by `instruction` leave memory current behind a fence.
+    ///
+    /// A non-temporal store evicts a line that is cached (Intel SDM vol. 1, 10.4.6.2); of "some older CPU
+    /// implementations (e.g., Pentium M)" it says that they change the line in place. Which of them are
+    /// 64-bit it does not say, so CPUs without SSE4.2, which came with Nehalem and Silvermont, have none.
+    pub(super) fn has_store(&self, instruction: StoreInstruction) -> bool {
+        match instruction {
+            StoreInstruction::Mov => true,
+            StoreInstruction::Sse2 => self.sse4_2,
+            StoreInstruction::Avx => self.sse4_2 && self.avx,
+            StoreInstruction::Avx512 => self.sse4_2 && self.avx512f,
+        }
+    }
+
+    /// Whether it has an instruction that loads.
+    pub(super) fn has_load(&self, instruction: LoadInstruction) -> bool {
+        match instruction {
+            LoadInstruction::Mov => true,
+            LoadInstruction::Movntdqa => self.sse4_1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIGERLAKE: Model =
+        Model { intel: true, family: 6, model: 0x8c, hybrid: false, virtual_machine: false };
+
+    #[test]
+    fn the_last_line_is_repeated_unless_no_core_can_be_an_atom() {
+        assert!(!TIGERLAKE.repeats_last_line());
+        for (name, model) in [
+            ("Baytrail", 0x37),
+            ("Goldmont Plus", 0x7a),
+            ("Jasper Lake", 0x9c),
+            ("Alder Lake N", 0xbe),
+            ("unknown", 0xff),
+        ] {
+            assert!(Model { model, ..TIGERLAKE }.repeats_last_line(), "{name}");
+        }
+        assert!(Model { hybrid: true, ..TIGERLAKE }.repeats_last_line());
+        assert!(Model { virtual_machine: true, ..TIGERLAKE }.repeats_last_line());
+        assert!(Model { intel: false, ..TIGERLAKE }.repeats_last_line());
+        assert!(Model { family: 15, ..TIGERLAKE }.repeats_last_line());
+    }
+
+    #[test]
+    fn a_signature_is_read_as_the_manual_says() {
+        assert_eq!(Model::family_and_model(0x0008_06c1), (6, 0x8c), "Tiger Lake");
+        assert_eq!(Model::family_and_model(0x0009_06c0), (6, 0x9c), "Jasper Lake");
+        assert_eq!(Model::family_and_model(0x0000_0f43), (15, 4), "Prescott");
+        assert_eq!(Model::family_and_model(0x00a2_0f10), (25, 0x21), "Zen 3");
+    }
+}

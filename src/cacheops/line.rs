@@ -1,0 +1,232 @@
+//! Operations on lines of the cache: a line, a range, several ranges, a page's lines by a mask.
+//!
+//! # Safety
+//! CLFLUSH, CLFLUSHOPT and CLWB access no byte, but fault like a load where nothing is mapped; so every
+//! function requires its bytes to be mapped. No address outside the lines of these bytes is used, and a line
+//! never reaches into another page.
+#![allow(unsafe_code)]
+
+use std::arch::asm;
+
+use super::span::{LINE, line_addresses, page_addresses};
+use super::support::{Support, chosen};
+use super::{Instruction, fence, store_fence};
+use crate::units::PAGE_BYTES;
+
+/// What is done to a cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineOp {
+    /// CLWB: a dirty line is written to memory and may stay, clean. Never drops a stale line.
+    ///
+    /// On a CPU without CLWB the line leaves the cache.
+    WriteBack,
+    /// CLFLUSHOPT or CLFLUSH: a dirty line is written to memory, and the line leaves the cache.
+    Flush,
+    /// As `Flush`, before a read: a stale line leaves the cache. Where a core may be an Atom, the last line
+    /// of each range is flushed twice ([`Support::repeats_last_line`]).
+    Invalidate,
+}
+
+/// Performs `op` on the line that `byte` lies in, without a fence.
+///
+/// Fences: as [`lines`].
+///
+/// # Safety
+/// The byte is mapped.
+pub unsafe fn line(byte: *const u8, op: LineOp) {
+    // SAFETY: the byte is mapped: the caller's obligation, passed on.
+    unsafe { lines(byte, 1, op) }
+}
+
+/// Performs `op` on every line with a byte in `first..first + len`, without a fence.
+///
+/// Fences: a batch of calls stands between two [`fence`]s: the first orders the stores before the flushes,
+/// the second waits for the flushes. Where [`super::support()`] reports an error, CLFLUSH is used.
+///
+/// # Safety
+/// The bytes are mapped.
+pub unsafe fn lines(first: *const u8, len: usize, op: LineOp) {
+    // SAFETY:
+    // - the bytes are mapped: the caller's obligation, passed on;
+    // - the CPU has the instructions: they were chosen so.
+    unsafe { lines_by(chosen(), first, len, op) }
+}
+
+/// Performs `op` on every line with a byte in one of `ranges`, each an address and a length, without a fence.
+///
+/// Fences: as [`lines`].
+///
+/// # Safety
+/// The bytes are mapped.
+pub unsafe fn lines_of_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
+    // SAFETY:
+    // - the bytes are mapped: the caller's obligation, passed on;
+    // - the CPU has the instructions: they were chosen so.
+    unsafe { lines_of_ranges_by(chosen(), ranges, op) }
+}
+
+/// Performs `op` on the lines of one page whose bits are set in `mask`, without a fence: bit 0 is the line at
+/// `page`, bit 63 the page's last.
+///
+/// Fences: as [`lines`].
+///
+/// # Safety
+/// `page` is the first byte of a page that is mapped, unless `mask` is 0.
+pub unsafe fn lines_of_page(page: *const u8, mask: u64, op: LineOp) {
+    // SAFETY:
+    // - the page is mapped: the caller's obligation, passed on;
+    // - the CPU has the instructions: they were chosen so.
+    unsafe { lines_of_page_by(chosen(), page, mask, op) }
+}
+
+/// Writes back every line with a byte in `first..first + len`, and waits for it; the lines may stay in the
+/// cache.
+///
+/// Fences: has its own, one on either side. Stores before are in memory before any store after.
+///
+/// # Safety
+/// The bytes are mapped.
+pub unsafe fn write_back_range(first: *const u8, len: usize) {
+    // SAFETY: the bytes are mapped: the caller's obligation, passed on.
+    unsafe { fenced_ranges(&[(first, len)], LineOp::WriteBack) }
+}
+
+/// Flushes every line with a byte in `first..first + len`, and waits for it.
+///
+/// Fences: has its own, one on either side. Stores before are in memory before any store after.
+///
+/// # Safety
+/// The bytes are mapped.
+pub unsafe fn flush_range(first: *const u8, len: usize) {
+    // SAFETY: the bytes are mapped: the caller's obligation, passed on.
+    unsafe { fenced_ranges(&[(first, len)], LineOp::Flush) }
+}
+
+/// Invalidates every line with a byte in `first..first + len`, and waits for it: the next load reads memory.
+/// A dirty line is written back first.
+///
+/// Fences: has its own, one on either side, which no load passes.
+///
+/// # Safety
+/// The bytes are mapped.
+pub unsafe fn invalidate_range(first: *const u8, len: usize) {
+    // SAFETY: the bytes are mapped: the caller's obligation, passed on.
+    unsafe { fenced_ranges(&[(first, len)], LineOp::Invalidate) }
+}
+
+/// Performs `op` on every line with a byte in one of `ranges`, and waits for it, as [`write_back_range`],
+/// [`flush_range`] and [`invalidate_range`] do.
+///
+/// Fences: has its own, one pair for all ranges.
+///
+/// # Safety
+/// The bytes are mapped.
+pub unsafe fn fenced_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
+    let support = chosen();
+    let fence = Fence::around(op, support.by(op));
+    fence.issue();
+    // SAFETY:
+    // - the bytes are mapped: the caller's obligation, passed on;
+    // - the CPU has the instructions: they were chosen so.
+    unsafe { lines_of_ranges_by(support, ranges, op) }
+    fence.issue();
+}
+
+/// What orders a batch of line operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fence {
+    /// SFENCE.
+    Stores,
+    /// MFENCE.
+    All,
+}
+
+impl Fence {
+    /// What `op` by `instruction` needs on either side.
+    ///
+    /// CLFLUSHOPT and CLWB are ordered by SFENCE, which loads may pass, so an invalidate needs more. Of CLFLUSH
+    /// older manuals say that only MFENCE orders it.
+    /// Source: Intel SDM vol. 2A, CLFLUSH, CLFLUSHOPT, CLWB.
+    pub(super) fn around(op: LineOp, instruction: Instruction) -> Self {
+        match (op, instruction) {
+            (LineOp::Invalidate, _) | (_, Instruction::Clflush) => Self::All,
+            (LineOp::WriteBack | LineOp::Flush, Instruction::Clflushopt | Instruction::Clwb) => Self::Stores,
+        }
+    }
+
+    fn issue(self) {
+        match self {
+            Self::Stores => store_fence(),
+            Self::All => fence(),
+        }
+    }
+}
+
+/// [`lines`] with the instructions of `support`.
+///
+/// # Safety
+/// The bytes are mapped, and the CPU has the instructions.
+#[inline]
+pub(super) unsafe fn lines_by(support: &Support, first: *const u8, len: usize, op: LineOp) {
+    let addresses = line_addresses(first.addr(), len, support.last_line(op));
+    // SAFETY:
+    // - each is in the page of one of the caller's bytes, which is mapped;
+    // - the CPU has the instruction: the caller's obligation.
+    unsafe { perform(addresses.map(|address| first.with_addr(address)), support.by(op)) }
+}
+
+/// [`lines_of_ranges`] with the instructions of `support`.
+///
+/// # Safety
+/// The bytes are mapped, and the CPU has the instructions.
+#[inline]
+pub(super) unsafe fn lines_of_ranges_by(support: &Support, ranges: &[(*const u8, usize)], op: LineOp) {
+    let last_line = support.last_line(op);
+    let pointers = ranges.iter().flat_map(|&(first, len)| {
+        line_addresses(first.addr(), len, last_line).map(move |address| first.with_addr(address))
+    });
+    // SAFETY:
+    // - each is in the page of one of the caller's bytes, which is mapped;
+    // - the CPU has the instruction: the caller's obligation.
+    unsafe { perform(pointers, support.by(op)) }
+}
+
+/// [`lines_of_page`] with the instructions of `support`.
+///
+/// # Safety
+/// As [`lines_of_page`]; the CPU has the instructions.
+#[inline]
+pub(super) unsafe fn lines_of_page_by(support: &Support, page: *const u8, mask: u64, op: LineOp) {
+    // The first byte of a line, whatever the caller says, so that no line of another page is touched.
+    let page = page.map_addr(|address| address & !(PAGE_BYTES as usize - 1));
+    let addresses = page_addresses(page.addr(), mask, support.last_line(op));
+    // SAFETY:
+    // - each is in the caller's page, which is mapped;
+    // - the CPU has the instruction: the caller's obligation.
+    unsafe { perform(addresses.map(|address| page.with_addr(address)), support.by(op)) }
+}
+
+/// Performs one instruction on each of `lines`.
+///
+/// # Safety
+/// Every one of `lines` is mapped, and the CPU has `instruction`.
+#[inline(always)]
+unsafe fn perform(lines: impl Iterator<Item = *const u8>, instruction: Instruction) {
+    const { assert!(LINE.is_power_of_two()) }
+    // The assembly changes no register, flag or stack, but memory as other agents see it; so it never says
+    // `nomem`: the compiler may not move a store past it.
+    match instruction {
+        Instruction::Clflush => lines.for_each(|line| {
+            // SAFETY: `line` is mapped: the caller's obligation.
+            unsafe { asm!("clflush byte ptr [{}]", in(reg) line, options(nostack, preserves_flags)) }
+        }),
+        Instruction::Clflushopt => lines.for_each(|line| {
+            // SAFETY: `line` is mapped, and the CPU has CLFLUSHOPT: the caller's obligations.
+            unsafe { asm!("clflushopt byte ptr [{}]", in(reg) line, options(nostack, preserves_flags)) }
+        }),
+        Instruction::Clwb => lines.for_each(|line| {
+            // SAFETY: `line` is mapped, and the CPU has CLWB: the caller's obligations.
+            unsafe { asm!("clwb byte ptr [{}]", in(reg) line, options(nostack, preserves_flags)) }
+        }),
+    }
+}

@@ -1,0 +1,108 @@
+//! Loads from write-combining memory.
+//!
+//! An ordinary load from there is a read of memory of its own, however narrow. MOVNTDQA reads the whole line
+//! into a buffer, and the other three quarters of it are served from there.
+//!
+//! # Safety
+//! MOVNTDQA wants addresses of a multiple of 16, so the first and the last bytes are taken out of the 16 that
+//! they lie in: those lie in one line, and so in a page that is mapped. Nothing outside the caller's bytes
+//! reaches the caller.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
+
+use super::span::LINE;
+use super::support::{LoadInstruction, Support, chosen};
+
+/// Bytes of a streaming load.
+const UNIT: usize = size_of::<__m128i>();
+
+/// Copies the `to.len()` bytes at `from` into `to` by streaming loads; ordinary ones where the CPU has none.
+///
+/// Fences: a [`super::fence`] has to stand before, or the bytes may be those of an earlier read.
+///
+/// For memory that is mapped write-combining; right for any other, too. Source and destination need no
+/// alignment.
+///
+/// # Safety
+/// The bytes at `from` are mapped for reading.
+pub unsafe fn load_around(to: &mut [u8], from: *const u8) {
+    // SAFETY:
+    // - the source: the caller's obligation, passed on;
+    // - the CPU has the instruction: it was chosen so.
+    unsafe { load_around_by(chosen(), to, from) }
+}
+
+/// [`load_around`] with the instructions of `support`.
+///
+/// # Safety
+/// As [`load_around`]; the CPU has the instructions.
+pub(super) unsafe fn load_around_by(support: &Support, to: &mut [u8], from: *const u8) {
+    match support.load_by {
+        // SAFETY:
+        // - source: the caller's obligation;
+        // - destination: a live, exclusive slice of the same length, so not the source.
+        LoadInstruction::Mov => unsafe {
+            std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len());
+        },
+        // SAFETY:
+        // - the source: the caller's obligation, passed on;
+        // - the CPU has SSE4.1: the caller's obligation.
+        LoadInstruction::Movntdqa => unsafe { stream(to, from) },
+    }
+}
+
+/// Copies by streaming loads.
+///
+/// # Safety
+/// As [`load_around`]; the CPU has SSE4.1.
+#[target_feature(enable = "sse4.1")]
+unsafe fn stream(to: &mut [u8], from: *const u8) {
+    let to_unit = from.addr().wrapping_neg() % UNIT;
+    let (head, rest) = to.split_at_mut(to_unit.min(to.len()));
+    // SAFETY: the head lies in one unit, and each of its bytes is mapped: the caller's obligation.
+    unsafe { stream_part(head, from) }
+    let from = from.wrapping_add(head.len());
+    let mut lines = rest.chunks_exact_mut(LINE);
+    let mut done = 0;
+    for line in &mut lines {
+        for part in (0..LINE).step_by(UNIT) {
+            // SAFETY:
+            // - source: within the caller's bytes, and aligned: `from` is behind the head;
+            // - destination: `part` and the unit behind it lie in `line`.
+            unsafe {
+                let unit = _mm_stream_load_si128(from.add(done + part).cast());
+                _mm_storeu_si128(line.as_mut_ptr().add(part).cast(), unit);
+            }
+        }
+        done += LINE;
+    }
+    for unit in lines.into_remainder().chunks_mut(UNIT) {
+        // SAFETY: `unit` lies in one unit, and each of its bytes is mapped: the caller's obligation.
+        unsafe { stream_part(unit, from.wrapping_add(done)) }
+        done += unit.len();
+    }
+}
+
+/// Copies the bytes at `from` that lie in one unit, which is loaded whole.
+///
+/// # Safety
+/// The bytes at `from` are mapped and lie in one unit; the CPU has SSE4.1.
+#[target_feature(enable = "sse4.1")]
+unsafe fn stream_part(to: &mut [u8], from: *const u8) {
+    if to.is_empty() {
+        return;
+    }
+    let skipped = from.addr() % UNIT;
+    let mut whole = [0; UNIT];
+    // SAFETY:
+    // - source: aligned, and in the page of a byte that is mapped;
+    // - destination: `whole` has the size of a unit.
+    unsafe {
+        let unit = _mm_stream_load_si128(from.wrapping_sub(skipped).cast());
+        _mm_storeu_si128(whole.as_mut_ptr().cast(), unit);
+    }
+    for (to, byte) in to.iter_mut().zip(whole.iter().skip(skipped)) {
+        *to = *byte;
+    }
+}

@@ -1,0 +1,220 @@
+//! Copies that end in memory: around the cache by non-temporal stores, or through it with a write-back.
+//!
+//! Whole lines go around the cache. What is left of a line at either end is stored as usual and that line
+//! written back: a non-temporal store of a part of a line would have to read the rest, or go to memory in
+//! pieces.
+//!
+//! # Safety
+//! Every function writes the bytes that it is given and no other, and touches their lines, which never reach
+//! into another page. Destinations need no alignment: what has to be aligned is found by
+//! [`pieces`](super::span::pieces). After non-temporal stores the destination may only be accessed behind a
+//! fence, which each function asks its caller for.
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::{
+    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_set1_epi8, _mm_stream_si128, _mm256_loadu_si256,
+    _mm256_set1_epi8, _mm256_stream_si256, _mm512_loadu_si512, _mm512_set1_epi8, _mm512_stream_si512,
+};
+
+use super::line::{LineOp, lines_by};
+use super::span::{LINE, Pieces, pieces};
+use super::support::{StoreInstruction, Support, chosen};
+
+/// Bytes that are copied through the cache before they are written back: few enough to be in it still.
+const THROUGH_BYTES: usize = 4096;
+
+/// Copies `from` to `to` around the cache: whole lines by non-temporal stores, and lines that are overwritten
+/// in part by stores and a write-back. No line stays dirty.
+///
+/// Fences: a [`super::store_fence`] has to follow before anybody, this thread included, relies on the bytes;
+/// where [`StoreInstruction::Mov`] is used and lines are flushed by CLFLUSH, a [`super::fence`].
+///
+/// The memory may be mapped write-back or write-combining. For bytes that the CPU does not touch again soon.
+///
+/// # Safety
+/// `to` is mapped for writing, `from.len()` bytes long, and no reference points there.
+pub unsafe fn copy_around(to: *mut u8, from: &[u8]) {
+    // SAFETY:
+    // - the destination: the caller's obligation, passed on;
+    // - the CPU has the instructions: they were chosen so.
+    unsafe { copy_around_by(chosen(), to, from) }
+}
+
+/// Sets `len` bytes at `to` to `byte` around the cache, as [`copy_around`] stores.
+///
+/// Fences: as [`copy_around`].
+///
+/// # Safety
+/// `to` is mapped for writing, `len` bytes long, and no reference points there.
+pub unsafe fn fill_around(to: *mut u8, byte: u8, len: usize) {
+    // SAFETY:
+    // - the destination: the caller's obligation, passed on;
+    // - the CPU has the instructions: they were chosen so.
+    unsafe { fill_around_by(chosen(), to, byte, len) }
+}
+
+/// Copies `from` to `to` through the cache and writes every line of it back; the lines may stay, clean.
+///
+/// Fences: as [`copy_around`]. Another thread's earlier stores to parts of the same lines are written back if
+/// this thread knows of them by a locked instruction.
+///
+/// # Safety
+/// As [`copy_around`].
+pub unsafe fn copy_through(to: *mut u8, from: &[u8]) {
+    // SAFETY:
+    // - the destination: the caller's obligation, passed on;
+    // - the CPU has the instructions: they were chosen so.
+    unsafe { copy_through_by(chosen(), to, from) }
+}
+
+/// [`copy_around`] with the instructions of `support`.
+///
+/// # Safety
+/// As [`copy_around`]; the CPU has the instructions.
+pub(super) unsafe fn copy_around_by(support: &Support, to: *mut u8, from: &[u8]) {
+    if support.store_by == StoreInstruction::Mov {
+        // SAFETY: the caller's obligations, passed on.
+        return unsafe { copy_through_by(support, to, from) };
+    }
+    let Pieces { head, lines, tail: _ } = pieces(to.addr(), from.len());
+    let (head, rest) = from.split_at(head);
+    let (whole, tail) = rest.split_at(lines * LINE);
+    // SAFETY:
+    // - destinations: the pieces lie one behind the other within the caller's bytes;
+    // - alignment: whole lines begin where one does, which `pieces` finds;
+    // - the CPU has the instructions: the caller's obligation.
+    unsafe {
+        copy_through_by(support, to, head);
+        let to = to.add(head.len());
+        match support.store_by {
+            StoreInstruction::Mov => copy_through_by(support, to, whole),
+            StoreInstruction::Sse2 => copy_lines_sse2(to, whole.as_ptr(), lines),
+            StoreInstruction::Avx => copy_lines_avx(to, whole.as_ptr(), lines),
+            StoreInstruction::Avx512 => copy_lines_avx512(to, whole.as_ptr(), lines),
+        }
+        copy_through_by(support, to.add(whole.len()), tail);
+    }
+}
+
+/// [`fill_around`] with the instructions of `support`.
+///
+/// # Safety
+/// As [`fill_around`]; the CPU has the instructions.
+pub(super) unsafe fn fill_around_by(support: &Support, to: *mut u8, byte: u8, len: usize) {
+    let Pieces { head, lines, tail } = pieces(to.addr(), len);
+    // SAFETY: as in `copy_around_by`.
+    unsafe {
+        fill_through(support, to, byte, head);
+        let to = to.add(head);
+        match support.store_by {
+            StoreInstruction::Mov => fill_through(support, to, byte, lines * LINE),
+            StoreInstruction::Sse2 => fill_lines_sse2(to, byte, lines),
+            StoreInstruction::Avx => fill_lines_avx(to, byte, lines),
+            StoreInstruction::Avx512 => fill_lines_avx512(to, byte, lines),
+        }
+        fill_through(support, to.add(lines * LINE), byte, tail);
+    }
+}
+
+/// [`copy_through`] with the instructions of `support`.
+///
+/// # Safety
+/// As [`copy_through`]; the CPU has the instructions.
+pub(super) unsafe fn copy_through_by(support: &Support, to: *mut u8, from: &[u8]) {
+    for (index, block) in from.chunks(THROUGH_BYTES).enumerate() {
+        // SAFETY:
+        // - destination: the block's place within the caller's bytes;
+        // - source: a live slice of the same length;
+        // - no overlap: no reference points to the destination, by the caller's obligation;
+        // - the CPU has the instructions: the caller's obligation.
+        unsafe {
+            let to = to.add(index * THROUGH_BYTES);
+            std::ptr::copy_nonoverlapping(block.as_ptr(), to, block.len());
+            lines_by(support, to, block.len(), LineOp::WriteBack);
+        }
+    }
+}
+
+/// Sets `len` bytes at `to` to `byte` and writes their lines back.
+///
+/// # Safety
+/// As [`fill_around_by`].
+unsafe fn fill_through(support: &Support, to: *mut u8, byte: u8, len: usize) {
+    for start in (0..len).step_by(THROUGH_BYTES) {
+        let block = THROUGH_BYTES.min(len - start);
+        // SAFETY:
+        // - destination: the block's place within the caller's bytes;
+        // - the CPU has the instructions: the caller's obligation.
+        unsafe {
+            let to = to.add(start);
+            to.write_bytes(byte, block);
+            lines_by(support, to, block, LineOp::WriteBack);
+        }
+    }
+}
+
+/// Declares the copy and the fill of whole lines by one kind of register.
+macro_rules! whole_lines {
+    ($feature:literal, $vector:ty, $copy:ident, $fill:ident, $load:ident, $stream:ident, $splat:ident) => {
+        /// Copies `lines` lines by non-temporal stores.
+        ///
+        /// # Safety
+        /// `to` is the first byte of so many lines that are mapped for writing, `from` as many readable bytes
+        /// elsewhere; the CPU has the feature.
+        #[target_feature(enable = $feature)]
+        unsafe fn $copy(to: *mut u8, from: *const u8, lines: usize) {
+            for line in 0..lines {
+                for part in (0..LINE).step_by(size_of::<$vector>()) {
+                    // SAFETY:
+                    // - source: within the caller's readable bytes, of any alignment;
+                    // - destination: within the caller's lines, aligned as a part of a line is.
+                    unsafe {
+                        let at = line * LINE + part;
+                        $stream(to.add(at).cast(), $load(from.add(at).cast()));
+                    }
+                }
+            }
+        }
+
+        /// Fills `lines` lines by non-temporal stores.
+        ///
+        /// # Safety
+        /// As for the copy.
+        #[target_feature(enable = $feature)]
+        unsafe fn $fill(to: *mut u8, byte: u8, lines: usize) {
+            let bytes = $splat(byte as i8);
+            for at in (0..lines * LINE).step_by(size_of::<$vector>()) {
+                // SAFETY: within the caller's lines, aligned as a part of a line is.
+                unsafe { $stream(to.add(at).cast(), bytes) }
+            }
+        }
+    };
+}
+
+whole_lines!(
+    "sse2",
+    __m128i,
+    copy_lines_sse2,
+    fill_lines_sse2,
+    _mm_loadu_si128,
+    _mm_stream_si128,
+    _mm_set1_epi8
+);
+whole_lines!(
+    "avx",
+    __m256i,
+    copy_lines_avx,
+    fill_lines_avx,
+    _mm256_loadu_si256,
+    _mm256_stream_si256,
+    _mm256_set1_epi8
+);
+whole_lines!(
+    "avx512f",
+    __m512i,
+    copy_lines_avx512,
+    fill_lines_avx512,
+    _mm512_loadu_si512,
+    _mm512_stream_si512,
+    _mm512_set1_epi8
+);

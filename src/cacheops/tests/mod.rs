@@ -1,0 +1,124 @@
+//! The instructions on real memory, with pages on either side that fault.
+//!
+//! # Safety
+//! Every address lies in the pages that [`Fenced`] made accessible, but in the tests that want a fault, which
+//! end in a process of their own.
+#![allow(unsafe_code)]
+
+mod lines;
+mod loads;
+mod stores;
+
+use std::ffi::c_void;
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::os::unix::process::ExitStatusExt;
+use std::ptr::NonNull;
+
+use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+
+use super::cpu::Cpu;
+use super::support::Support;
+use super::*;
+
+const PAGE: usize = 4096;
+const PAGES: usize = 2;
+const BYTES: usize = PAGES * PAGE;
+
+/// Two pages of memory between two that fault.
+struct Fenced(NonNull<c_void>);
+
+impl Fenced {
+    fn new() -> Self {
+        let len = NonZeroUsize::new((PAGES + 2) * PAGE).unwrap();
+        let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+        // SAFETY: an anonymous mapping at an address of the kernel's choice replaces nothing.
+        let base = unsafe { mmap_anonymous(None, len, access, MapFlags::MAP_PRIVATE) }.unwrap();
+        for page in [0, PAGES + 1] {
+            // SAFETY: the page lies in the mapping above, and nothing uses it.
+            unsafe { mprotect(base.byte_add(page * PAGE), PAGE, ProtFlags::PROT_NONE) }.unwrap();
+        }
+        let fenced = Self(base);
+        fenced.put(0, &pattern(0, BYTES));
+        fenced
+    }
+
+    /// Byte `at` of the accessible pages.
+    fn byte(&self, at: usize) -> *mut u8 {
+        self.0.as_ptr().cast::<u8>().wrapping_add(PAGE + at)
+    }
+
+    /// The bytes from `at` on.
+    #[track_caller]
+    fn get(&self, at: usize, len: usize) -> Vec<u8> {
+        assert!(at + len <= BYTES);
+        let mut bytes = vec![0; len];
+        // SAFETY:
+        // - source: within the accessible pages, as asserted;
+        // - destination: as many bytes of the heap.
+        unsafe { std::ptr::copy_nonoverlapping(self.byte(at), bytes.as_mut_ptr(), len) };
+        bytes
+    }
+
+    /// Stores `bytes` from `at` on.
+    #[track_caller]
+    fn put(&self, at: usize, bytes: &[u8]) {
+        assert!(at + bytes.len() <= BYTES);
+        // SAFETY: as in `get`, the other way.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.byte(at), bytes.len()) };
+    }
+
+    #[track_caller]
+    fn assert_untouched(&self) {
+        assert!(self.get(0, BYTES) == pattern(0, BYTES), "bytes changed");
+    }
+}
+
+impl Drop for Fenced {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `new`, and no pointer into it is left.
+        unsafe { munmap(self.0, (PAGES + 2) * PAGE) }.unwrap();
+    }
+}
+
+/// What the accessible pages hold at first, from byte `at` on.
+fn pattern(at: usize, len: usize) -> Vec<u8> {
+    (at..at + len).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8).collect()
+}
+
+/// Every way of this CPU's, as what is chosen would say it; says which the CPU has not.
+fn ways<T: Copy + fmt::Display>(
+    all: &[T],
+    has: impl Fn(&Cpu, T) -> bool,
+    set: impl Fn(&mut Support, T),
+) -> Vec<Support> {
+    let cpu = Cpu::detect();
+    let mut ways = Vec::new();
+    for &one in all {
+        if has(&cpu, one) {
+            let mut support = support().unwrap();
+            set(&mut support, one);
+            ways.push(support);
+        } else {
+            eprintln!("skipped: this CPU has no {one}");
+        }
+    }
+    ways
+}
+
+/// Tells a child process of [`dies`] that it is the child.
+const FAULTS: &str = "GEM_COHERENCY_TEST_FAULTS";
+
+/// Runs `fault` in a process of its own, which is test `name`, and wants it killed by SIGSEGV.
+#[track_caller]
+fn dies(name: &str, fault: impl FnOnce()) {
+    if std::env::var_os(FAULTS).is_some() {
+        return fault();
+    }
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", name])
+        .env(FAULTS, "1")
+        .output()
+        .unwrap();
+    assert_eq!(child.status.signal(), Some(nix::libc::SIGSEGV), "{child:?}");
+}

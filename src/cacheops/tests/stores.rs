@@ -1,0 +1,151 @@
+//! Copies and fills: every byte that was asked for, and no other, at every alignment and length.
+//!
+//! That the bytes are in memory no program can see for itself; that no line is left out of the write-backs is
+//! tested where the lines are counted, in `span`.
+//!
+//! # Safety
+//! As for the module above.
+#![allow(unsafe_code)]
+
+use super::super::store::{copy_around_by, copy_through_by, fill_around_by};
+use super::*;
+
+/// A function under test.
+type Copy = unsafe fn(&Support, *mut u8, &[u8]);
+
+const COPIES: [Copy; 2] = [copy_around_by, copy_through_by];
+
+/// Every kind of store with the best write-back, and with CLFLUSH.
+fn all() -> Vec<Support> {
+    let stores = ways(StoreInstruction::ALL, Cpu::has_store, |support, one| support.store_by = one);
+    let plain = stores.iter().map(|&it| Support { write_back_by: Instruction::Clflush, ..it });
+    stores.iter().copied().chain(plain.take(1)).collect()
+}
+
+/// Bytes that differ from what the memory held, and from their neighbours.
+fn data(len: usize) -> Vec<u8> {
+    pattern(7, len).iter().map(|byte| !byte).collect()
+}
+
+/// Copies `data` to `at`; it is there, nothing beside it changed, and is what it was again.
+#[track_caller]
+fn case(memory: &Fenced, support: &Support, copy: Copy, at: usize, data: &[u8]) {
+    // SAFETY:
+    // - destination: in the accessible pages, or `put` below would panic;
+    // - the CPU has the instructions.
+    unsafe { copy(support, memory.byte(at), data) };
+    store_fence();
+    assert_around(memory, at, data, support);
+}
+
+/// Finds `data` at `at` between what was there before, and puts that back.
+#[track_caller]
+fn assert_around(memory: &Fenced, at: usize, data: &[u8], support: &Support) {
+    let (start, end) = (at.saturating_sub(130), (at + data.len() + 130).min(BYTES));
+    let mut expected = pattern(start, end - start);
+    let before = expected.clone();
+    expected[at - start..][..data.len()].copy_from_slice(data);
+    assert!(memory.get(start, end - start) == expected, "{} bytes at {at}, {support:?}", data.len());
+    memory.put(start, &before);
+}
+
+#[test]
+fn every_alignment_of_the_destination_with_every_short_length() {
+    let memory = Fenced::new();
+    let data = data(200 + 64);
+    for support in all() {
+        for copy in COPIES {
+            for at in 0..=66 {
+                for len in 0..=200 {
+                    case(&memory, &support, copy, PAGE - 100 + at, &data[at % 3..][..len]);
+                }
+            }
+        }
+    }
+    memory.assert_untouched();
+}
+
+#[test]
+fn every_alignment_of_the_source() {
+    let memory = Fenced::new();
+    let data = data(200 + 64);
+    for support in all() {
+        for copy in COPIES {
+            for (at, from) in
+                [0, 1, 15, 16, 32, 63].into_iter().flat_map(|at| (0..=64).map(move |from| (at, from)))
+            {
+                for len in [1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 192, 200] {
+                    case(&memory, &support, copy, PAGE + at, &data[from..][..len]);
+                }
+            }
+        }
+    }
+    memory.assert_untouched();
+}
+
+#[test]
+fn lengths_around_a_page_to_the_very_ends_of_memory() {
+    let memory = Fenced::new();
+    let source = Fenced::new();
+    for support in all() {
+        for copy in COPIES {
+            for len in (PAGE - 66..=PAGE + 66).chain([BYTES - 1, BYTES]) {
+                let data = data(len);
+                for at in [0, BYTES - len] {
+                    case(&memory, &support, copy, at, &data);
+                }
+                // From the last bytes that can be read, and from the first.
+                for from in [0, BYTES - len] {
+                    // SAFETY: within the accessible pages, which nobody writes meanwhile.
+                    let data = unsafe { std::slice::from_raw_parts(source.byte(from), len) };
+                    case(&memory, &support, copy, 0, data);
+                }
+            }
+        }
+    }
+    memory.assert_untouched();
+}
+
+#[test]
+fn a_fill_is_a_copy_of_one_byte() {
+    let memory = Fenced::new();
+    let lens = || (0..=200).chain(PAGE - 2..=PAGE + 2);
+    for support in all() {
+        for at in (0..=66).chain(BYTES - 66..=BYTES) {
+            for len in lens().filter(|len| at + len <= BYTES) {
+                // SAFETY:
+                // - destination: within the accessible pages;
+                // - the CPU has the instructions.
+                unsafe { fill_around_by(&support, memory.byte(at), 0xa5, len) };
+                store_fence();
+                assert_around(&memory, at, &vec![0xa5; len], &support);
+            }
+        }
+    }
+    memory.assert_untouched();
+}
+
+#[test]
+fn what_is_chosen_is_used() {
+    let memory = Fenced::new();
+    let data = data(300);
+    // SAFETY: within the accessible pages.
+    unsafe {
+        copy_around(memory.byte(1), &data);
+        copy_through(memory.byte(401), &data);
+        fill_around(memory.byte(801), 9, 300);
+    }
+    store_fence();
+    assert_eq!(memory.get(1, 300), data);
+    assert_eq!(memory.get(401, 300), data);
+    assert_eq!(memory.get(801, 300), [9; 300]);
+}
+
+#[test]
+fn a_copy_that_is_a_byte_too_long_faults() {
+    dies("cacheops::tests::stores::a_copy_that_is_a_byte_too_long_faults", || {
+        let memory = Fenced::new();
+        // SAFETY: none: the last byte is in a page that faults, which ends this process.
+        unsafe { copy_around(memory.byte(BYTES - 128), &data(129)) };
+    });
+}
