@@ -114,6 +114,50 @@ impl LineRange {
     }
 }
 
+/// Cache lines of one page of an object: bit n of a word is the page's line n.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PageLines {
+    page: u64,
+    mask: u64,
+}
+
+impl PageLines {
+    /// The lines of page `page` whose bits are set in `mask`.
+    pub const fn new(page: u64, mask: u64) -> Self {
+        Self { page, mask }
+    }
+
+    /// The page, by index.
+    pub const fn page(self) -> u64 {
+        self.page
+    }
+
+    /// A bit for each line.
+    pub const fn mask(self) -> u64 {
+        self.mask
+    }
+
+    /// How many lines.
+    pub const fn count(self) -> u64 {
+        self.mask.count_ones() as u64
+    }
+
+    /// The lines as the longest possible ranges, in order.
+    pub fn runs(self) -> impl Iterator<Item = LineRange> {
+        let mut left = self.mask;
+        std::iter::from_fn(move || {
+            if left == 0 {
+                return None;
+            }
+            let start = left.trailing_zeros();
+            let length = (left >> start).trailing_ones();
+            left &= !((u64::MAX >> (u64::BITS - length)) << start);
+            let first = self.page * PAGE_LINES + u64::from(start);
+            Some(LineRange::new(first, first + u64::from(length)))
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,5 +189,17 @@ mod tests {
         assert_eq!(partial(64, 65), [2]);
         assert_eq!(partial(4, 60), [0]);
         assert_eq!(partial(4, 0), []);
+    }
+
+    #[test]
+    fn the_runs_of_a_page_are_its_lines_and_no_two_touch() {
+        for mask in [0, 1, u64::MAX, 1 << 63, 0x8000_0000_0000_0001, 0x00ff_0f0f_5555_0001, !(1 << 31)] {
+            let lines = PageLines::new(3, mask);
+            let runs: Vec<_> = lines.runs().collect();
+            assert!(runs.windows(2).all(|pair| pair[0].end() < pair[1].first()), "{runs:?}");
+            let listed: Vec<_> = runs.iter().flat_map(|run| run.indices()).collect();
+            let set: Vec<_> = (0..64).filter(|bit| mask >> bit & 1 != 0).map(|bit| 192 + bit).collect();
+            assert_eq!((listed, lines.count()), (set.clone(), set.len() as u64));
+        }
     }
 }

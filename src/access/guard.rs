@@ -24,11 +24,11 @@ const FILL_BYTES: usize = 4096;
 #[derive(Debug)]
 #[must_use = "the access ends when the guard is dropped"]
 pub struct CpuAccess<'bo> {
-    bo: &'bo Bo,
-    mapping: &'bo Mapping,
+    pub(super) bo: &'bo Bo,
+    pub(super) mapping: &'bo Mapping,
     access: Access,
     range: ByteRange,
-    report: FlushReport,
+    pub(super) report: FlushReport,
 }
 
 /// An access that the object word knows of; ends when dropped.
@@ -191,7 +191,7 @@ impl<'bo> CpuAccess<'bo> {
     }
 
     /// The bytes as a range, if they may be stored to.
-    fn check_store(&self, offset: u64, len: u64) -> Result<ByteRange> {
+    pub(super) fn check_store(&self, offset: u64, len: u64) -> Result<ByteRange> {
         match self.access {
             Access::Read => Err(Error::WriteThroughReadGuard { handle: self.bo.handle().get() }),
             Access::Write => self.within(offset, len),
@@ -200,7 +200,7 @@ impl<'bo> CpuAccess<'bo> {
 
     /// Makes stale lines right before a store: what is overwritten in part is invalidated, what is
     /// overwritten whole is stale no longer.
-    fn prepare_store(&mut self, range: ByteRange) -> Result<()> {
+    pub(super) fn prepare_store(&mut self, range: ByteRange) -> Result<()> {
         let shared = self.bo.shared();
         let is_cached = cpu_memory(shared.level(), self.mapping.mode()) == CpuMemory::Cached;
         if !is_cached || !shared.tracked.stale().any(range.lines()) {

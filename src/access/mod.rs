@@ -2,6 +2,8 @@
 
 mod guard;
 mod report;
+mod upload;
 
 pub use guard::CpuAccess;
 pub use report::{FlushReport, Step};
+pub use upload::{AROUND_FROM_BYTES, Upload};

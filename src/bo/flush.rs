@@ -135,20 +135,23 @@ impl<'a> Work<'a> for Task<'a> {
         }
         if self.demands.stale.is_some() {
             let mut lines = Lines::new(bo, LineOp::Invalidate, fences);
-            flight.take_stale(|run| lines.perform(run));
+            flight.take_stale(|run| lines.perform(run.count(), |mapping, op| mapping.lines(run, op)));
             let count = lines.end()?;
             self.note(self.demands.stale, count);
         }
         if self.demands.gpu_write.is_some() && flight.take_gpu_write() == Taken::Pending {
             // Every line, the dirty ones among them.
-            flight.take_dirty(|_| {});
+            flight.take_dirty_pages(|_| {});
             let mut lines = Lines::new(bo, LineOp::WriteBack, fences);
-            lines.perform(flight.range());
+            let all = flight.range();
+            lines.perform(all.count(), |mapping, op| mapping.lines(all, op));
             let count = lines.end()?;
             self.note(self.demands.gpu_write, count);
         } else if self.demands.dirty.is_some() {
             let mut lines = Lines::new(bo, flush_op(self.need.next, self.need.access), fences);
-            flight.take_dirty(|run| lines.perform(run));
+            flight.take_dirty_pages(|page| {
+                lines.perform(page.count(), |mapping, op| mapping.page_lines(page, op))
+            });
             let count = lines.end()?;
             self.note(self.demands.dirty, count);
             if count > 0 && bo.device.is_conservative() && !bo.tracked.gpu_writes().are_over() {
@@ -160,7 +163,7 @@ impl<'a> Work<'a> for Task<'a> {
     }
 }
 
-/// Runs of lines that one operation is performed on.
+/// Lines that one operation is performed on.
 struct Lines<'a, 'f, 'g> {
     bo: &'a Shared,
     op: LineOp,
@@ -175,33 +178,46 @@ impl<'a, 'f, 'g> Lines<'a, 'f, 'g> {
         Self { bo, op, fences, mapping: None, count: 0, failed: None }
     }
 
-    fn perform(&mut self, run: LineRange) {
+    /// Has `operate` perform the operation on `count` lines, unless something failed before.
+    fn perform(&mut self, count: u64, operate: impl FnOnce(&Mapping, LineOp) -> Result<()>) {
         if self.failed.is_some() {
             return;
         }
-        match self.try_perform(run) {
-            Ok(()) => self.count += run.count(),
+        match self.try_perform(operate) {
+            Ok(()) => self.count += count,
             Err(error) => self.failed = Some(error),
         }
     }
 
-    fn try_perform(&mut self, run: LineRange) -> Result<()> {
+    fn try_perform(&mut self, operate: impl FnOnce(&Mapping, LineOp) -> Result<()>) -> Result<()> {
         let mapping = match self.mapping {
             Some(mapping) => mapping,
             None => self.bo.flush_mapping()?,
         };
         self.mapping = Some(mapping);
         self.fences.before_lines();
-        mapping.lines(run, self.op)
+        operate(mapping, self.op)
     }
 
     /// How many lines there were.
     fn end(self) -> Result<u64> {
         match self.failed {
-            None => Ok(self.count),
+            None => {
+                if self.count > 0 {
+                    let (handle, op, lines) = (self.bo.handle.get(), self.op, self.count);
+                    tracing::trace!(handle, ?op, lines, "lines");
+                }
+                Ok(self.count)
+            }
             Some(error) => Err(error),
         }
     }
+}
+
+/// The fence of every queue.
+fn fence() {
+    tracing::trace!("fence");
+    cacheops::fence();
 }
 
 /// Makes memory and caches right for `needs`, which are about to happen; one report for each.
@@ -212,7 +228,7 @@ impl<'a, 'f, 'g> Lines<'a, 'f, 'g> {
 pub(crate) fn settle(needs: &[Need<'_>], step: Step) -> Result<Vec<FlushReport>> {
     needs.iter().try_for_each(Need::check)?;
     let mut tasks: Vec<_> = needs.iter().map(|need| Task::new(*need, step)).collect();
-    run_queue(&mut tasks, &cacheops::fence)?;
+    run_queue(&mut tasks, &fence)?;
     for task in &tasks {
         task.report.trace(task.need.bo.handle);
     }

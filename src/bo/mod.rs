@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 
-use crate::access::{CpuAccess, FlushReport, Step};
+use crate::access::{CpuAccess, FlushReport, Step, Upload};
 use crate::device;
 use crate::device::Key;
 use crate::drm::{Busy, Created, Mapping};
@@ -250,6 +250,20 @@ impl Bo {
     /// cannot be used at the BO's level; what mapping and waiting answer.
     pub fn write(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
         CpuAccess::begin(self, Access::Write, ByteRange::within(offset, len, self.size())?)
+    }
+
+    /// Stores `data` at `offset` for the GPU: where that looks at memory only, `data` is there when this
+    /// returns, and no line of it is dirty. `hint` says what the CPU does next.
+    ///
+    /// Elsewhere it is a store as through [`Bo::write`]: what is pending is noted, and done at the submission.
+    /// Waits for writes of the GPU that this library knows of.
+    ///
+    /// # Errors
+    /// As [`Bo::write`]; what invalidating stale lines answers, if `data` overwrites them in part.
+    pub fn upload(&self, offset: u64, data: &[u8], hint: Upload) -> Result<FlushReport> {
+        let mut guard = self.write(offset, data.len() as u64)?;
+        guard.upload_at(offset, data, hint)?;
+        guard.finish()
     }
 
     /// Begins to read `len` bytes at `offset` with the CPU: invalidates what is stale there.

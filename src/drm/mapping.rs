@@ -16,7 +16,7 @@ use nix::sys::mman::munmap;
 
 use crate::cacheops::{self, LineOp};
 use crate::error::{Error, Result};
-use crate::units::{ByteRange, LineRange};
+use crate::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PageLines};
 use crate::vocabulary::MmapMode;
 
 /// Memory of a software device as one mapping mode shows it.
@@ -27,6 +27,9 @@ pub trait SoftMemory: Send + Sync + fmt::Debug {
     fn as_ptr(&self) -> *mut u8;
     /// Stores `data` at `offset`, as the CPU would through this mapping.
     fn store(&self, offset: u64, data: &[u8]);
+    /// Stores `data` at `offset` around the CPU's caches, as [`cacheops::copy_around`] does: they may be in
+    /// its write-combining buffers yet.
+    fn store_around(&self, offset: u64, data: &[u8]);
     /// Loads `data` from `offset`, as the CPU would through this mapping.
     fn load(&self, offset: u64, data: &mut [u8]);
     /// Performs `op` on every line of `lines`.
@@ -271,6 +274,54 @@ impl Mapping {
         Ok(())
     }
 
+    /// Copies `data` to `offset` around the CPU's caches ([`cacheops::copy_around`]): it is in memory once
+    /// [`Mapping::drain`] was called by this thread. No line is dirty then.
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
+    pub fn copy_around(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let range = ByteRange::within(offset, data.len() as u64, self.len)?;
+        match &self.memory {
+            // SAFETY:
+            // - destination: `range` lies within `self.len` bytes that `pages` keeps mapped writable;
+            // - no reference to mapped memory exists.
+            Memory::Kernel(pages) => unsafe {
+                cacheops::copy_around(pages.first().add(range.offset() as usize), data);
+            },
+            Memory::Soft(memory) => memory.store_around(range.offset(), data),
+        }
+        Ok(())
+    }
+
+    /// Copies `data` to `offset` through the CPU's caches and writes its lines back
+    /// ([`cacheops::copy_through`]): it is in memory once [`Mapping::drain`] was called by this thread.
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
+    pub fn copy_through(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let range = ByteRange::within(offset, data.len() as u64, self.len)?;
+        match &self.memory {
+            // SAFETY: as in `copy_around`.
+            Memory::Kernel(pages) => unsafe {
+                cacheops::copy_through(pages.first().add(range.offset() as usize), data);
+            },
+            Memory::Soft(memory) => {
+                memory.store(range.offset(), data);
+                memory.lines(range.lines(), LineOp::WriteBack);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether streaming loads are worth their fence: they are made for memory that is mapped write-combining,
+    /// and read a line at a time.
+    fn streams(&self, len: usize) -> bool {
+        match self.mode {
+            MmapMode::Wc | MmapMode::Gtt | MmapMode::Fixed => len as u64 >= LINE_BYTES,
+            MmapMode::Wb | MmapMode::Uc => false,
+        }
+    }
+
     /// Copies `data.len()` bytes from `offset` into `data`.
     ///
     /// # Errors
@@ -278,6 +329,11 @@ impl Mapping {
     pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match &self.memory {
+            // SAFETY: the source: `range` lies within `self.len` bytes that `pages` keeps mapped readable.
+            Memory::Kernel(pages) if self.streams(data.len()) => unsafe {
+                cacheops::fence();
+                cacheops::load_around(data, pages.first().add(range.offset() as usize));
+            },
             // SAFETY:
             // - source: `range` lies within `self.len` bytes that `pages` keeps mapped readable;
             // - destination: a live, exclusive slice of the same length;
@@ -297,7 +353,7 @@ impl Mapping {
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`] if the lines leave the mapping.
     pub fn lines(&self, lines: LineRange, op: LineOp) -> Result<()> {
-        let range = ByteRange::within(lines.first() * crate::units::LINE_BYTES, lines.bytes(), self.len)?;
+        let range = ByteRange::within(lines.first() * LINE_BYTES, lines.bytes(), self.len)?;
         match &self.memory {
             // SAFETY: `range` lies within `self.len` bytes that `pages` keeps mapped.
             Memory::Kernel(pages) => unsafe {
@@ -309,7 +365,28 @@ impl Mapping {
         Ok(())
     }
 
-    /// Drains the write-combining buffers, so that stores through a WC or GTT mapping leave the CPU.
+    /// Performs `op` on the lines of one page, without a fence, as [`Mapping::lines`] does.
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if a line leaves the mapping.
+    pub fn page_lines(&self, lines: PageLines, op: LineOp) -> Result<()> {
+        let Some(last) = lines.mask().checked_ilog2() else { return Ok(()) };
+        let offset = lines.page().saturating_mul(PAGE_BYTES);
+        let range = ByteRange::within(offset, (u64::from(last) + 1) * LINE_BYTES, self.len)?;
+        match &self.memory {
+            // SAFETY: the page's first byte, and all up to the last line, lie within `self.len` bytes that
+            // `pages` keeps mapped, from the start of a page.
+            Memory::Kernel(pages) => unsafe {
+                let page = pages.first().add(range.offset() as usize);
+                cacheops::lines_of_page(page, lines.mask(), op);
+            },
+            Memory::Soft(memory) => lines.runs().for_each(|run| memory.lines(run, op)),
+        }
+        Ok(())
+    }
+
+    /// Drains the write-combining buffers, so that stores through a WC or GTT mapping, and stores around the
+    /// caches, leave the CPU; waits for lines that are being written back.
     pub fn drain(&self) {
         match &self.memory {
             Memory::Kernel(_) => cacheops::fence(),

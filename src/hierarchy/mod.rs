@@ -103,7 +103,7 @@ impl Hardware {
 }
 
 /// What `access` on `route` does to a line of an object of this level; `None` if there is no such
-/// access: the display engine never writes.
+/// access: the display engine never writes, and non-temporal stores are no loads.
 pub fn effect(
     hardware: Hardware,
     level: CacheLevel,
@@ -193,6 +193,18 @@ mod tests {
             case(caps, Level::None, Route::CpuCached, Read, Dirty, (Nothing, Cache, Dirty));
             case(caps, Level::None, Route::CpuCached, Write, Absent, (Fill, Cache, Dirty));
             case(caps, Level::None, Route::CpuCached, Write, Clean, (Nothing, Cache, Dirty));
+        }
+    }
+
+    #[test]
+    fn a_non_temporal_store_leaves_memory_current_and_no_line_on_all_hardware() {
+        use {Access::*, Line::*, Place::*, Transfer::*};
+        for caps in [LLC, JSL, GLK, MTL, DG2, Caps::empty()] {
+            let route = Route::CpuNonTemporal;
+            case(caps, Level::None, route, Write, Absent, (Nothing, Memory, Absent));
+            case(caps, Level::None, route, Write, Clean, (Nothing, Memory, Absent));
+            case(caps, Level::None, route, Write, Dirty, (WriteBack, Memory, Absent));
+            assert_eq!(effect(Hardware::new(caps), Level::None, route, Read, Clean), None);
         }
     }
 

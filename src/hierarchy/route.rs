@@ -9,6 +9,8 @@ use crate::vocabulary::{Access, CacheLevel, MocsClass};
 pub enum Route {
     /// The CPU through its caches: WB mappings, and the kernel's own copies.
     CpuCached,
+    /// The CPU's non-temporal stores through WB mappings: the line leaves its caches, wherever it is.
+    CpuNonTemporal,
     /// The CPU around its caches: WC and UC mappings.
     CpuUncached,
     /// The CPU through the GGTT aperture.
@@ -23,6 +25,7 @@ impl Route {
     /// Every route.
     pub const ALL: &'static [Self] = &[
         Self::CpuCached,
+        Self::CpuNonTemporal,
         Self::CpuUncached,
         Self::Aperture,
         Self::Gpu(MocsClass::PageTable),
@@ -54,6 +57,8 @@ impl Route {
         let llc = hardware.has(Caps::LLC);
         match (self, access) {
             (Self::CpuCached, _) => Some(View::Allocating),
+            (Self::CpuNonTemporal, Access::Write) => Some(View::Evicting),
+            (Self::CpuNonTemporal, Access::Read) => None,
             (Self::CpuUncached, _) if llc && held.hold(Assumption::LlcUncachedSnoops) => Some(View::Evicting),
             (Self::Aperture, _) if llc && held.hold(Assumption::LlcApertureSnoops) => Some(View::Evicting),
             (Self::CpuUncached, _)

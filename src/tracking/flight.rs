@@ -18,7 +18,7 @@ use super::state::State;
 use super::word::ObjectWord;
 use crate::error::Result;
 use crate::sync::{Condvar, Mutex, MutexGuard};
-use crate::units::LineRange;
+use crate::units::{LineRange, PageLines};
 use crate::vocabulary::CacheLevel;
 
 /// Everything that is tracked of one object.
@@ -172,10 +172,16 @@ impl<'a> Flight<'a> {
         self.range
     }
 
-    /// Takes the dirty lines of the range: [`LineMap::take`].
+    /// Takes the dirty lines of the range, by runs: [`LineMap::take`].
     pub fn take_dirty(&mut self, visit: impl FnMut(LineRange)) -> u64 {
         self.took.dirty = true;
         self.object.dirty.take(self.range, visit)
+    }
+
+    /// Takes the dirty lines of the range, by pages: [`LineMap::take_pages`].
+    pub fn take_dirty_pages(&mut self, visit: impl FnMut(PageLines)) -> u64 {
+        self.took.dirty = true;
+        self.object.dirty.take_pages(self.range, visit)
     }
 
     /// Takes the stale lines of the range: [`LineMap::take`]. If the GPU has been told to write and

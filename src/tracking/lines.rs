@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::{Error, Result};
 use crate::sync::{AtomicU64, Ordering};
-use crate::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
+use crate::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES, PageLines};
 
 /// One bit per cache line of an object; one word is one page.
 ///
@@ -92,16 +92,15 @@ impl LineMap {
         }
     }
 
-    /// Removes the marked lines of `lines` and hands them to `visit`, in order, as the longest
-    /// possible runs; returns how many there were.
+    /// Removes the marked lines of `lines` and hands them to `visit`, page by page in order; returns how many
+    /// there were.
     ///
     /// A line that is marked meanwhile is handed out here or stays marked, never lost. Between this
     /// call and the end of the flush nothing says that the lines are not in memory yet: use
     /// [`super::Flight::take_dirty`] and [`super::Flight::take_stale`], which do.
     /// Lines outside the object were never marked.
-    pub fn take(&self, lines: LineRange, mut visit: impl FnMut(LineRange)) -> u64 {
+    pub fn take_pages(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
         let mut taken = 0;
-        let mut run = LineRange::new(0, 0);
         for (page, word, mask) in self.words(lines) {
             // Relaxed: a line whose mark happened before this call is found, because a load cannot
             // read what is older than what it must know; and a word that another thread's `take` has
@@ -112,25 +111,31 @@ impl LineMap {
             }
             // Acquire pairs with the Release of `mark`: the flush of the line, after this, flushes
             // the store.
-            let mut bits = word.fetch_and(!mask, Ordering::Acquire) & mask;
-            while bits != 0 {
-                let start = bits.trailing_zeros();
-                let length = (bits >> start).trailing_ones();
-                bits &= !((u64::MAX >> (u64::BITS - length)) << start);
-                let first = page * PAGE_LINES + u64::from(start);
-                let end = first + u64::from(length);
-                taken += end - first;
-                if run.is_empty() {
-                    run = LineRange::new(first, end);
-                } else if run.end() == first {
-                    run = LineRange::new(run.first(), end);
-                } else {
-                    visit(std::mem::replace(&mut run, LineRange::new(first, end)));
-                }
+            let lines = PageLines::new(page, word.fetch_and(!mask, Ordering::Acquire) & mask);
+            if lines.mask() != 0 {
+                taken += lines.count();
+                visit(lines);
             }
         }
-        if !run.is_empty() {
-            visit(run);
+        taken
+    }
+
+    /// [`LineMap::take_pages`] by the longest possible runs.
+    pub fn take(&self, lines: LineRange, mut visit: impl FnMut(LineRange)) -> u64 {
+        let mut pending = LineRange::new(0, 0);
+        let taken = self.take_pages(lines, |page| {
+            for run in page.runs() {
+                if pending.is_empty() {
+                    pending = run;
+                } else if pending.end() == run.first() {
+                    pending = LineRange::new(pending.first(), run.end());
+                } else {
+                    visit(std::mem::replace(&mut pending, run));
+                }
+            }
+        });
+        if !pending.is_empty() {
+            visit(pending);
         }
         taken
     }

@@ -13,7 +13,9 @@ mod share;
 mod stale_reads;
 mod submit;
 mod threads;
+mod trace;
 mod unknown;
+mod upload;
 
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use gem_coherency::Error;
+use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Submission};
 use gem_coherency::drm::soft::Fault;
 use gem_coherency::drm::{Drm, ExecObject};
@@ -11,6 +12,7 @@ use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 use nix::errno::Errno;
 
+use super::trace::cache_operations;
 use super::{NEW, gpu, prepared, read, refused, rig, write};
 
 #[test]
@@ -44,6 +46,36 @@ fn every_bo_of_a_submission_gets_its_own_answer() {
     for bo in [&wb, &wc, &cached] {
         assert_eq!(rig.gpu(bo, MocsClass::PageTable, 60), NEW);
     }
+}
+
+#[test]
+fn all_dirty_lines_of_a_submission_are_written_back_between_one_pair_of_fences() {
+    let rig = rig("sim:glk");
+    let bos: Vec<_> = (0..5).map(|_| rig.bo(None, MmapMode::Wb)).collect();
+    let dirty = || {
+        for (number, bo) in (0..).zip(&bos) {
+            (0..=number).for_each(|line| write(bo, line * 192, &NEW));
+        }
+    };
+    let lines = |bo: &Bo, count| format!("lines {} {count}", bo.handle());
+    let all: Vec<_> = bos.iter().map(|bo| gpu(bo, Access::Read)).collect();
+
+    dirty();
+    let mut expected = vec!["fence".to_owned()];
+    expected.extend((1..).zip(&bos).map(|(count, bo)| lines(bo, count)));
+    expected.push("fence".to_owned());
+    assert_eq!(cache_operations(|| rig.device.prepare_submit(&all)), expected);
+    assert_eq!(
+        cache_operations(|| rig.device.prepare_submit(&all)),
+        [""; 0],
+        "nothing dirty: not even a fence"
+    );
+
+    dirty();
+    let apart =
+        cache_operations(|| all.iter().try_for_each(|one| rig.device.prepare_submit(&[*one]).map(drop)));
+    assert_eq!(apart.iter().filter(|one| *one == "fence").count(), 10, "each submission has its own pair");
+    assert_eq!(apart[..3], ["fence".to_owned(), lines(&bos[0], 1), "fence".to_owned()]);
 }
 
 #[test]

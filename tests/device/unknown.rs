@@ -3,6 +3,7 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use gem_coherency::access::Upload;
 use gem_coherency::bo::Released;
 use gem_coherency::device::{AllocRequest, Device, ReuseStats};
 use gem_coherency::drm::soft::Soft;
@@ -150,6 +151,20 @@ fn on_an_unknown_device_everything_is_flushed_and_invalidated() {
     // What the GPU wrote may have stayed in a cache that nobody knows of.
     let guard = bo.prepare_scanout().unwrap();
     assert_eq!((guard.report().decision.verdict, guard.report().lines), (Verdict::Flush, 64));
+}
+
+#[test]
+fn on_an_unknown_device_an_upload_is_a_store_that_stays_marked() {
+    let device = Device::with_conservative_platform(disguised("sim:jsl", Param::ChipsetId, 0x1234)).unwrap();
+    for &hint in Upload::ALL {
+        let bo = device.alloc(AllocRequest::new(4096)).unwrap();
+        bo.map(MmapMode::Wb).unwrap();
+        bo.flush().unwrap();
+        bo.upload(0, &[1; 2048], hint).unwrap();
+        assert_eq!(bo.dirty_lines(), 32, "{hint}");
+        let reports = device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+        assert!(reports[0].decision.verdict == Verdict::Flush && reports[0].lines >= 32, "{reports:?}");
+    }
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Store {
         self.find_raw_stores()?;
         let shares_cache = terms.hardware.caps.contains(Caps::LLC);
         match route {
-            Route::CpuCached => self.raw.cached = true,
+            Route::CpuCached | Route::CpuNonTemporal => self.raw.cached = true,
             Route::CpuUncached | Route::Aperture | Route::Gpu(_) | Route::Display if shares_cache => {
                 self.raw.alias = true;
             }

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::hierarchy::Route;
 use crate::policy::driver::{Path, path_refusal};
 use crate::policy::kernel::{Backing, Event};
-use crate::units::LineRange;
+use crate::units::{LINE_BYTES, LineRange};
 use crate::vocabulary::{CacheLevel, MmapMode};
 
 /// One mapping.
@@ -89,6 +89,30 @@ impl Window {
         self.access(|store, terms, route| match combines {
             true => store.combine(terms, route, offset, data),
             false => store.write(terms, route, offset, data),
+        })
+    }
+
+    /// Stores like the CPU around its caches (`cacheops::copy_around`): whole lines by non-temporal stores,
+    /// which gather in write-combining buffers; the others by stores that are written back.
+    fn try_store_around(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let offset = self.first + offset;
+        let head = data.len().min((offset.wrapping_neg() % LINE_BYTES) as usize);
+        let (head, rest) = data.split_at(head);
+        let (whole, tail) = rest.split_at(rest.len() - rest.len() % LINE_BYTES as usize);
+        let behind = offset + (head.len() + whole.len()) as u64;
+        self.access(|store, terms, route| {
+            if route != Route::CpuCached {
+                return store.combine(terms, route, offset, data);
+            }
+            for (offset, part) in [(offset, head), (behind, tail)] {
+                store.write(terms, route, offset, part)?;
+                let lines =
+                    LineRange::new(offset / LINE_BYTES, (offset + part.len() as u64).div_ceil(LINE_BYTES));
+                if !part.is_empty() {
+                    store.maintain(terms, lines, LineOp::WriteBack)?;
+                }
+            }
+            store.combine(terms, Route::CpuNonTemporal, offset + head.len() as u64, whole)
         })
     }
 
@@ -188,6 +212,10 @@ impl SoftMemory for Window {
 
     fn store(&self, offset: u64, data: &[u8]) {
         self.count(self.try_store(offset, data));
+    }
+
+    fn store_around(&self, offset: u64, data: &[u8]) {
+        self.count(self.try_store_around(offset, data));
     }
 
     fn load(&self, offset: u64, data: &mut [u8]) {

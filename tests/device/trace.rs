@@ -1,0 +1,75 @@
+//! The fences and line operations of a call, as the library traces them.
+
+use std::fmt::Debug;
+use std::sync::{Arc, Mutex};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// The fences and line operations of `call` on this thread, in order: `fence`, or `lines`, the BO's handle, and how
+/// many lines.
+#[track_caller]
+pub fn cache_operations<T: Debug>(call: impl FnOnce() -> gem_coherency::Result<T>) -> Vec<String> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let done = tracing::subscriber::with_default(Recorder(Arc::clone(&seen)), call);
+    done.unwrap();
+    std::mem::take(&mut seen.lock().unwrap())
+}
+
+/// Keeps the events of flushes.
+struct Recorder(Arc<Mutex<Vec<String>>>);
+
+/// The fields of an event that say what was done.
+#[derive(Default)]
+struct Fields {
+    message: String,
+    handle: u64,
+    lines: u64,
+}
+
+impl Visit for Fields {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        match field.name() {
+            "handle" => self.handle = value,
+            "lines" => self.lines = value,
+            _ => {}
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "message" {
+            self.message = format!("{value:?}");
+        }
+    }
+}
+
+impl Subscriber for Recorder {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "gem_coherency::bo::flush"
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        let Fields { message, handle, lines } = fields;
+        let seen = match message.as_str() {
+            "fence" => message,
+            "lines" => format!("lines {handle} {lines}"),
+            _ => return,
+        };
+        self.0.lock().unwrap().push(seen);
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
