@@ -34,7 +34,7 @@ words! {
 }
 
 /// From how many bytes on [`Upload::Auto`] stores around the cache.
-pub const AROUND_FROM_BYTES: u64 = 1024;
+pub const AROUND_FROM_BYTES: u64 = 2048;
 
 /// How bytes get to memory through a write-back mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 
 use std::arch::asm;
 
-use super::span::{LINE, line_addresses, page_addresses};
+use super::span::{line_addresses, page_addresses};
 use super::support::{Support, chosen};
 use super::{Instruction, fence, store_fence};
 use crate::units::PAGE_BYTES;
@@ -212,7 +212,6 @@ pub(super) unsafe fn lines_of_page_by(support: &Support, page: *const u8, mask: 
 /// Every one of `lines` is mapped, and the CPU has `instruction`.
 #[inline(always)]
 unsafe fn perform(lines: impl Iterator<Item = *const u8>, instruction: Instruction) {
-    const { assert!(LINE.is_power_of_two()) }
     // The assembly changes no register, flag or stack, but memory as other agents see it; so it never says
     // `nomem`: the compiler may not move a store past it.
     match instruction {

@@ -25,33 +25,45 @@ const PAGE: usize = 4096;
 const PAGES: usize = 2;
 const BYTES: usize = PAGES * PAGE;
 
-/// Two pages of memory between two that fault.
-struct Fenced(NonNull<c_void>);
+/// Memory between two pages that fault.
+struct Fenced {
+    base: NonNull<c_void>,
+    pages: usize,
+}
 
 impl Fenced {
     fn new() -> Self {
-        let len = NonZeroUsize::new((PAGES + 2) * PAGE).unwrap();
+        Self::of_pages(PAGES)
+    }
+
+    fn of_pages(pages: usize) -> Self {
+        let len = NonZeroUsize::new((pages + 2) * PAGE).unwrap();
         let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
         // SAFETY: an anonymous mapping at an address of the kernel's choice replaces nothing.
         let base = unsafe { mmap_anonymous(None, len, access, MapFlags::MAP_PRIVATE) }.unwrap();
-        for page in [0, PAGES + 1] {
+        for page in [0, pages + 1] {
             // SAFETY: the page lies in the mapping above, and nothing uses it.
             unsafe { mprotect(base.byte_add(page * PAGE), PAGE, ProtFlags::PROT_NONE) }.unwrap();
         }
-        let fenced = Self(base);
-        fenced.put(0, &pattern(0, BYTES));
+        let fenced = Self { base, pages };
+        fenced.put(0, &pattern(0, fenced.bytes()));
         fenced
+    }
+
+    /// How many bytes are accessible.
+    fn bytes(&self) -> usize {
+        self.pages * PAGE
     }
 
     /// Byte `at` of the accessible pages.
     fn byte(&self, at: usize) -> *mut u8 {
-        self.0.as_ptr().cast::<u8>().wrapping_add(PAGE + at)
+        self.base.as_ptr().cast::<u8>().wrapping_add(PAGE + at)
     }
 
     /// The bytes from `at` on.
     #[track_caller]
     fn get(&self, at: usize, len: usize) -> Vec<u8> {
-        assert!(at + len <= BYTES);
+        assert!(at + len <= self.bytes());
         let mut bytes = vec![0; len];
         // SAFETY:
         // - source: within the accessible pages, as asserted;
@@ -63,21 +75,21 @@ impl Fenced {
     /// Stores `bytes` from `at` on.
     #[track_caller]
     fn put(&self, at: usize, bytes: &[u8]) {
-        assert!(at + bytes.len() <= BYTES);
+        assert!(at + bytes.len() <= self.bytes());
         // SAFETY: as in `get`, the other way.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.byte(at), bytes.len()) };
     }
 
     #[track_caller]
     fn assert_untouched(&self) {
-        assert!(self.get(0, BYTES) == pattern(0, BYTES), "bytes changed");
+        assert!(self.get(0, self.bytes()) == pattern(0, self.bytes()), "bytes changed");
     }
 }
 
 impl Drop for Fenced {
     fn drop(&mut self) {
         // SAFETY: the mapping was made by `new`, and no pointer into it is left.
-        unsafe { munmap(self.0, (PAGES + 2) * PAGE) }.unwrap();
+        unsafe { munmap(self.base, (self.pages + 2) * PAGE) }.unwrap();
     }
 }
 

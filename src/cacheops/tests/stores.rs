@@ -41,7 +41,7 @@ fn case(memory: &Fenced, support: &Support, copy: Copy, at: usize, data: &[u8]) 
 /// Finds `data` at `at` between what was there before, and puts that back.
 #[track_caller]
 fn assert_around(memory: &Fenced, at: usize, data: &[u8], support: &Support) {
-    let (start, end) = (at.saturating_sub(130), (at + data.len() + 130).min(BYTES));
+    let (start, end) = (at.saturating_sub(130), (at + data.len() + 130).min(memory.bytes()));
     let mut expected = pattern(start, end - start);
     let before = expected.clone();
     expected[at - start..][..data.len()].copy_from_slice(data);
@@ -101,6 +101,23 @@ fn lengths_around_a_page_to_the_very_ends_of_memory() {
                     case(&memory, &support, copy, 0, data);
                 }
             }
+        }
+    }
+    memory.assert_untouched();
+}
+
+#[test]
+fn copies_of_many_pages() {
+    let pages = 10;
+    let memory = Fenced::of_pages(pages);
+    let data = data(pages * PAGE);
+    // Whole groups of four pages, and a line, a byte, a page more or less.
+    let lens = [4, 5, 8, 9].into_iter().flat_map(|pages| {
+        [-64, -1, 0, 1, 64, 65].map(move |more: isize| (pages * PAGE).wrapping_add_signed(more))
+    });
+    for (support, len) in all().iter().flat_map(|support| lens.clone().map(move |len| (support, len))) {
+        for (at, from) in [(0, 0), (64, 1), (65, 0), (100, 33), (pages * PAGE - len, 7)] {
+            case(&memory, support, copy_around_by, at, &data[from..][..len]);
         }
     }
     memory.assert_untouched();
