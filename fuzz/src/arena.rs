@@ -17,7 +17,7 @@ const HOLE: u64 = READ_ONLY + PAGE;
 const ISLAND: u64 = HOLE + PAGE;
 const NO_ACCESS: u64 = ISLAND + PAGE;
 /// More bytes, of whole pages: also a user's memory that becomes an object.
-const LARGE: u64 = ARGS + 0x10_0000;
+pub const LARGE: u64 = ARGS + 0x10_0000;
 const LARGE_LEN: u64 = 64 * PAGE;
 
 /// Addresses worth trying.

@@ -15,6 +15,7 @@ use nix::errno::Errno;
 use crate::arena::{ARGS, PLACES};
 use crate::input::Input;
 use crate::plant::{Plant, planted};
+use crate::tally;
 use crate::world::{MOST_FILES, World};
 
 /// Calls that one process makes at most.
@@ -75,9 +76,16 @@ pub fn make_all(input: &mut Input<'_>) {
 }
 
 impl World {
-    /// Makes one call.
+    /// Makes a call: any, or one that will probably succeed.
     fn call(&mut self, input: &mut Input<'_>) {
-        match input.byte() % 32 {
+        match input.byte() {
+            pick @ 0..128 => self.any(pick % 32, input),
+            128.. => self.likely(input),
+        }
+    }
+
+    fn any(&mut self, pick: u8, input: &mut Input<'_>) {
+        match pick {
             0..20 => self.request(input),
             20 => self.any_request(input),
             21 | 22 => self.map(input),
@@ -139,18 +147,34 @@ impl World {
             false => self.device_fd(input),
         };
         let address = if input.one_in(32) { self.place(input) } else { ARGS };
-        let _ = self.process.store(address, &args);
+        let _ = self.send(fd, name, code, address, &args);
+    }
+
+    /// Puts a struct somewhere, and makes the request with it.
+    pub(crate) fn send(
+        &mut self,
+        fd: i32,
+        name: &'static str,
+        code: u32,
+        address: u64,
+        args: &[u8],
+    ) -> Result<i32, Errno> {
+        let _ = self.process.store(address, args);
         let done = self.ioctl(fd, code, address);
         if is_shown() {
             eprintln!("{name} on {fd} at {address:#x}: {done:?} {args:x?}");
         }
-        self.remember(&args, address);
-        if code == DRM_IOCTL_I915_GEM_CREATE.code {
-            self.has_made_one |= done.is_ok();
+        self.remember(args, address);
+        if done.is_ok() {
+            tally::note(name);
+            if code == DRM_IOCTL_I915_GEM_CREATE.code {
+                self.has_made_one = true;
+            }
+            if code == DRM_IOCTL_VERSION.code && self.has_made_one {
+                self.plant();
+            }
         }
-        if code == DRM_IOCTL_VERSION.code && done.is_ok() && self.has_made_one {
-            self.plant();
-        }
+        done
     }
 
     /// Any code, also ones with sizes and directions of their own.
@@ -240,11 +264,23 @@ impl World {
             240..250 => self.offsets.last().copied().unwrap_or_default().wrapping_add(4096),
             _ => input.word(),
         };
+        self.mmap(len, pages, fd, offset);
+    }
+
+    /// mmap(2) of a file.
+    pub(crate) fn mmap(&mut self, len: u64, pages: Pages, fd: i32, offset: u64) -> Option<u64> {
         let done = self.process.mmap(len, pages, fd, offset);
         if is_shown() {
             eprintln!("mmap of {len:#x} {pages:?} on {fd} at {offset:#x}: {done:x?}");
         }
-        self.mappings.extend(done);
+        let address = done.ok()?;
+        tally::note(if self.process.device(fd).is_some() {
+            "mmap of an object"
+        } else {
+            "mmap of a dma-buf"
+        });
+        self.mappings.push(address);
+        Some(address)
     }
 
     /// Somewhere in the process's memory, or not.
@@ -257,22 +293,26 @@ impl World {
     }
 
     /// A dma-buf from a device that is not the process's.
-    fn receive(&mut self, input: &mut Input<'_>) {
+    pub(crate) fn receive(&mut self, input: &mut Input<'_>) {
         if self.opened == MOST_FILES {
             return;
         }
         self.opened += 1;
         if input.one_in(2) {
             let size = input.of(&[4096, 0, 100, 8192, 0x1_0000, 1 << 40]);
-            let _ = self.process.foreign_dma_buf(size, input.one_in(2));
+            if let Ok(fd) = self.process.foreign_dma_buf(size, input.one_in(2)) {
+                self.keep_dma_buf(fd);
+            }
             return;
         }
         let Some(device) = self.devices.get(usize::from(input.byte() % 2)) else { return };
         // The object's name ends with this file.
         let file = device.open_again(Minor::Render);
         let Ok(created) = file.create(input.of(&[4096, 8192, 65536])) else { return };
-        if let Ok(dma_buf) = file.export(created.handle) {
-            let _ = self.process.receive(dma_buf.as_fd());
+        if let Ok(dma_buf) = file.export(created.handle)
+            && let Ok(fd) = self.process.receive(dma_buf.as_fd())
+        {
+            self.keep_dma_buf(fd);
         }
     }
 

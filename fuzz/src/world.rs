@@ -6,6 +6,7 @@ use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 
 use crate::arena::ARGS;
 use crate::input::Input;
+use crate::likely::Left;
 use crate::{arena, names};
 
 /// Files that one process opens at most.
@@ -28,6 +29,8 @@ pub struct World {
     pub(crate) built: Vec<u64>,
     /// Where the next ones will lie.
     pub(crate) next_slot: u64,
+    /// What calls that succeeded have left, for the next ones.
+    pub(crate) left: Left,
     /// Files that were opened.
     pub(crate) opened: usize,
     /// Whether a device's GPU is stopped.
@@ -47,6 +50,7 @@ impl World {
             mappings: Vec::new(),
             built: Vec::new(),
             next_slot: 0,
+            left: Left::default(),
             opened: 0,
             stalled: false,
             has_made_one: false,
@@ -68,7 +72,11 @@ impl World {
             // Size; handle and padding.
             let bytes: [[u8; 8]; 2] = [u64::to_le_bytes(size), [0; 8]];
             let _ = self.process.store(ARGS, bytes.as_flattened());
-            let _ = self.process.ioctl(0, DRM_IOCTL_I915_GEM_CREATE.code, ARGS);
+            if self.process.ioctl(0, DRM_IOCTL_I915_GEM_CREATE.code, ARGS).is_ok() {
+                let mut handle = [0; 4];
+                let _ = self.process.load(ARGS + 8, &mut handle);
+                self.keep(u32::from_le_bytes(handle), size);
+            }
         }
     }
 
