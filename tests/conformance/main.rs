@@ -239,7 +239,10 @@ fn randomly(args: &Args, report: &mut Report, test: &Test<'_>) {
     while report.compared().calls < end && report.unexplained() < ENOUGH {
         let (compared, difference) =
             random::run(seed, end - report.compared().calls, |calls| match test(calls) {
-                Err(difference) if report.knows(&difference) => Ok(difference.compared),
+                Err(difference) if !report.is_new(&difference) => {
+                    report.met(&difference);
+                    Ok(difference.compared)
+                }
                 other => other,
             });
         report.count(compared);

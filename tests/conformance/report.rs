@@ -40,7 +40,8 @@ impl Report {
 
     /// Takes a difference in.
     pub fn found(&mut self, difference: Difference) {
-        if !self.knows(&difference) {
+        self.met(&difference);
+        if self.is_new(&difference) {
             if self.aloud {
                 print_difference(&difference);
             }
@@ -48,13 +49,16 @@ impl Report {
         }
     }
 
-    /// Whether a difference is known, or was found before.
-    pub fn knows(&self, difference: &Difference) -> bool {
-        if let Some(index) = known::ALL.iter().position(|known| (known.is)(difference)) {
+    /// Whether a difference is not known, and was not found before.
+    pub fn is_new(&self, difference: &Difference) -> bool {
+        known(difference).is_none() && !self.found.iter().any(|found| alike(found, difference))
+    }
+
+    /// Counts a difference if it is a known one.
+    pub fn met(&self, difference: &Difference) {
+        if let Some(index) = known(difference) {
             self.known.borrow_mut()[index] += 1;
-            return true;
         }
-        self.found.iter().any(|found| alike(found, difference))
     }
 
     /// How many kinds of differences are not known.
@@ -93,6 +97,11 @@ impl Report {
         }
         println!("{}", self.summary());
     }
+}
+
+/// Which known difference it is.
+fn known(difference: &Difference) -> Option<usize> {
+    known::ALL.iter().position(|known| (known.is)(difference))
 }
 
 /// Whether two differences are of one kind: the same request, differing in the same way.
