@@ -43,7 +43,6 @@ use replay::{Compared, Difference};
 use report::Report;
 use target::Simulated;
 use witness::{Traced, TwoLogs};
-use wrong::Wrong;
 
 /// What was asked for.
 #[derive(Debug)]
@@ -155,13 +154,9 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
     let test = |sequences: &[Vec<Call>]| {
         let mut tracer = tracer.borrow_mut();
         let mut real = Real::new(&device).unwrap_or_else(|why| panic!("{why}"));
-        let mut soft = Simulated::new(&name).unwrap_or_else(|error| panic!("{error}"));
+        let mut soft = simulated(&name, args.wrong);
         let mut witness = Traced::new(tracer.as_mut(), &soft, args.show);
-        if args.wrong {
-            replay::compare(&mut real, &mut Wrong(soft), &mut witness, sequences)
-        } else {
-            replay::compare(&mut real, &mut soft, &mut witness, sequences)
-        }
+        replay::compare(&mut real, &mut soft, &mut witness, sequences)
     };
     again(mended::ALL, machine, &mut report, &test);
     if args.enumerated {
@@ -253,19 +248,23 @@ fn randomly(args: &Args, report: &mut Report, test: &Test<'_>) {
     }
 }
 
+/// A process for a software device, which may answer one call with a wrong errno.
+fn simulated(name: &str, wrong: bool) -> Simulated {
+    let simulated = match wrong {
+        true => Simulated::that_answers(name, wrong::answer),
+        false => Simulated::new(name),
+    };
+    simulated.unwrap_or_else(|error| panic!("{error}"))
+}
+
 /// Software devices against each other.
 fn twins() -> ExitCode {
     let mut failed = 0;
     for (one, other, wrong, expected) in wrong::TWINS {
         let test = |sequences: &[Vec<Call>]| {
-            let mut one = Simulated::new(one).unwrap_or_else(|error| panic!("{error}"));
-            let mut other = Simulated::new(other).unwrap_or_else(|error| panic!("{error}"));
+            let (mut one, mut other) = (simulated(one, false), simulated(other, *wrong));
             let mut witness = TwoLogs::new(&one, &other);
-            if *wrong {
-                replay::compare(&mut one, &mut Wrong(other), &mut witness, sequences)
-            } else {
-                replay::compare(&mut one, &mut other, &mut witness, sequences)
-            }
+            replay::compare(&mut one, &mut other, &mut witness, sequences)
         };
         let machine = Soft::open(one).expect("a software device").machine();
         let rules = KernelRules::of(machine.kernel).expect("the device has the kernel's rules");

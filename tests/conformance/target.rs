@@ -37,17 +37,26 @@ pub trait Target: Debug {
     fn suspend(&mut self);
 }
 
+/// What is said of a request, by its code, where the device answered so.
+pub type Answer = fn(u32, Done<i32>) -> Done<i32>;
+
 /// The simulated process, with the software device.
 #[derive(Debug)]
 pub struct Simulated {
     process: Process,
     device: Soft,
+    answer: Answer,
 }
 
 impl Simulated {
     /// A process for `device`, a name `sim:...`.
     pub fn new(device: &str) -> gem_coherency::Result<Self> {
-        Ok(Self { process: Process::default(), device: Soft::open(device)? })
+        Self::that_answers(device, |_, done| done)
+    }
+
+    /// As [`Self::new`], but `answer` changes what requests return.
+    pub fn that_answers(device: &str, answer: Answer) -> gem_coherency::Result<Self> {
+        Ok(Self { process: Process::default(), device: Soft::open(device)?, answer })
     }
 
     /// The device, for what it logged.
@@ -70,7 +79,7 @@ impl Target for Simulated {
     }
 
     fn ioctl(&mut self, fd: i32, code: u32, argument: u64) -> Done<i32> {
-        self.process.ioctl(fd, code, argument)
+        (self.answer)(code, self.process.ioctl(fd, code, argument))
     }
 
     fn mmap(&mut self, len: u64, pages: Pages, fd: i32, offset: u64) -> Done<u64> {
