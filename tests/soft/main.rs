@@ -1,10 +1,14 @@
 //! The software i915: what it answers, and that what goes stale in it is really stale.
 
 mod access;
+mod caller;
+mod contexts;
 mod display;
 mod errors;
 mod execute;
+mod facts;
 mod faults;
+mod masters;
 mod memory;
 mod objects;
 mod prime;
