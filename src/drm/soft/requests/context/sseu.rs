@@ -9,6 +9,8 @@ use crate::error::Result;
 use crate::platform::{Engine, EngineClass, Topology};
 use crate::uapi::i915_context::*;
 
+/// The request that [`set`] and [`propose`] are part of.
+const SETPARAM: &str = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
 /// Bytes of the parameter.
 const LEN: u32 = size_of::<drm_i915_gem_context_param_sseu>() as u32;
 /// The one graphics version whose slices can be chosen.
@@ -76,16 +78,14 @@ pub(super) fn set(
     context: &mut Kept,
     args: &mut drm_i915_gem_context_param,
 ) -> Result<()> {
-    let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
-    check(caller, args)?;
-    let user = read(caller, request, args.value)?;
-    let Some((index, engine)) = lookup(caller, context, &user) else { return refuse(request, Errno::EINVAL) };
+    let user = wanted(caller, args)?;
+    let Some((index, engine)) = lookup(caller, context, &user) else {
+        return refuse(SETPARAM, Errno::EINVAL);
+    };
     if engine.class != EngineClass::Render {
-        return refuse(request, Errno::ENODEV);
+        return refuse(SETPARAM, Errno::ENODEV);
     }
-    store(caller, context, index, &user)?;
-    args.size = LEN;
-    Ok(())
+    store(caller, context, index, &user, args)
 }
 
 /// `set_proto_ctx_sseu`.
@@ -94,9 +94,7 @@ pub(super) fn propose(
     context: &mut Kept,
     args: &mut drm_i915_gem_context_param,
 ) -> Result<()> {
-    let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
-    check(caller, args)?;
-    let user = read(caller, request, args.value)?;
+    let user = wanted(caller, args)?;
     let render = |slot: Slot| match slot {
         Slot::One(engine) => engine.class == EngineClass::Render,
         Slot::Empty | Slot::Balanced { .. } | Slot::Parallel { .. } => false,
@@ -108,43 +106,39 @@ pub(super) fn propose(
         None => !by_index && user.engine.engine_class == I915_ENGINE_CLASS_RENDER && index == 0,
     };
     if !fine {
-        return refuse(request, Errno::EINVAL);
+        return refuse(SETPARAM, Errno::EINVAL);
     }
-    store(caller, context, index, &user)?;
-    args.size = LEN;
-    Ok(())
+    store(caller, context, index, &user, args)
 }
 
-/// The checks that come before anything is read.
-fn check(caller: &Caller<'_>, args: &drm_i915_gem_context_param) -> Result<()> {
-    let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
+/// What CONTEXT_SETPARAM asks for, after the checks that come before an engine is looked up.
+fn wanted(caller: &Caller<'_>, args: &drm_i915_gem_context_param) -> Result<drm_i915_gem_context_param_sseu> {
     if args.size < LEN {
-        return refuse(request, Errno::EINVAL);
+        return refuse(SETPARAM, Errno::EINVAL);
     }
     if caller.device.system.machine.platform.graphics.major != CHOOSES {
-        return refuse(request, Errno::ENODEV);
+        return refuse(SETPARAM, Errno::ENODEV);
     }
-    Ok(())
+    read(caller, SETPARAM, args.value)
 }
 
 fn topology(caller: &Caller<'_>) -> Option<Topology> {
     caller.device.system.machine.topology(caller.device.gt())
 }
 
-/// Keeps what is asked for, if the GPU can do it.
+/// Keeps what is asked for, if the GPU can do it; says how long the parameter is.
 fn store(
     caller: &Caller<'_>,
     context: &mut Kept,
     index: usize,
     user: &drm_i915_gem_context_param_sseu,
+    args: &mut drm_i915_gem_context_param,
 ) -> Result<()> {
-    match topology(caller).and_then(|topology| possible(topology, user)) {
-        Some(sseu) => {
-            context.sseu.insert(index, sseu);
-            Ok(())
-        }
-        None => refuse(DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name, Errno::EINVAL),
-    }
+    let possible = topology(caller).and_then(|topology| possible(topology, user));
+    let Some(sseu) = possible else { return refuse(SETPARAM, Errno::EINVAL) };
+    context.sseu.insert(index, sseu);
+    args.size = LEN;
+    Ok(())
 }
 
 /// What is asked for, if it is one of the few things that version 11 does
