@@ -17,6 +17,7 @@ mod raw;
 mod rules;
 mod secrets;
 mod threads;
+mod userptr;
 
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{Created, Drm, Mapping};

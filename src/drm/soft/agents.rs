@@ -33,7 +33,8 @@ impl Soft {
     /// The object is bound first, which brings its pages in.
     ///
     /// # Errors
-    /// ENOENT, ENOMEM, EFAULT for a purged object; [`Error::RangeOutOfBounds`].
+    /// ENOENT, ENOMEM, EFAULT for a purged object and for a process's memory that no request brought
+    /// in yet; [`Error::RangeOutOfBounds`].
     pub fn gpu_read(&self, handle: Handle, mocs: MocsClass, offset: u64, data: &mut [u8]) -> Result<()> {
         self.read_on(handle, "GPU read", Route::Gpu(mocs), offset, data)
     }
@@ -47,7 +48,7 @@ impl Soft {
         let mut state = object.state();
         object.happen(&mut state, "GPU write", Event::Acquire)?;
         let terms = object.system().terms(state.snapshot.level);
-        object.store().write(terms, Route::Gpu(mocs), offset, data)
+        object.write(terms, Route::Gpu(mocs), offset, data)
     }
 
     /// Reads as the display engine does.
@@ -70,7 +71,7 @@ impl Soft {
         let mut state = object.state();
         object.happen(&mut state, call, Event::Acquire)?;
         let terms = object.system().terms(state.snapshot.level);
-        object.store().read(terms, route, offset, data)
+        object.read(terms, route, offset, data)
     }
 
     /// Makes the object a framebuffer (ADDFB2).

@@ -28,6 +28,7 @@
 
 mod adversary;
 mod agents;
+mod bytes;
 mod context;
 mod device;
 mod facts;

@@ -119,7 +119,8 @@ impl Object {
         memory: UserMemory,
     ) -> Arc<Self> {
         system.register(|id| {
-            let store = Arc::new(Mutex::new(Store::new(size, Zeroing::Cpu, system.adversary(id))));
+            // The bytes are the process's.
+            let store = Arc::new(Mutex::new(Store::new(0, Zeroing::Cpu, None)));
             let origin = Origin::User(memory);
             Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
         })
@@ -247,7 +248,7 @@ impl Object {
                 Action::FlushAfter => around.after = Some(effect.rule),
                 Action::Wbinvd => *wbinvd = Some(effect.rule),
                 Action::Barrier | Action::WriteBarrier | Action::FlushGgtt | Action::FlushChipset => {
-                    self.store().drain(terms)?;
+                    self.drain(terms)?;
                 }
             }
         }
@@ -269,7 +270,7 @@ impl Object {
     }
 
     fn flush(&self, state: &State, call: &'static str, terms: Terms, effect: Effect) -> Result<()> {
-        let lines_written = self.store().flush_all(terms)?;
+        let lines_written = self.flush_all(terms)?;
         self.log_flush(state, call, effect, self.size, lines_written);
         Ok(())
     }
@@ -299,7 +300,7 @@ impl Object {
     pub(super) fn flush_store(&self) -> u64 {
         // The level makes no difference to a flush.
         let terms = self.system.terms(crate::vocabulary::CacheLevel::None);
-        self.store().flush_all(terms).unwrap_or_else(|error| {
+        self.flush_all(terms).unwrap_or_else(|error| {
             tracing::error!(%error, "wbinvd");
             0
         })
@@ -377,10 +378,9 @@ impl Object {
             return Ok(());
         }
         let (terms, route) = (self.system.terms(state.snapshot.level), Route::Gpu(MocsClass::PageTable));
-        let mut store = self.store();
         let mut byte = [0];
-        store.read(terms, route, 0, &mut byte)?;
-        store.write(terms, route, 0, &[!byte[0]])
+        self.read(terms, route, 0, &mut byte)?;
+        self.write(terms, route, 0, &[!byte[0]])
     }
 }
 

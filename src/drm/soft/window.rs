@@ -70,6 +70,14 @@ impl Window {
         }
     }
 
+    /// Where the bytes from `offset` on are in the mapped file; `None` for a device's.
+    pub(super) fn file(&self, offset: u64) -> Option<(Arc<Mutex<Store>>, u64)> {
+        match &self.memory {
+            Memory::Object(_) => None,
+            Memory::File(store, _) => Some((Arc::clone(store), self.first + offset)),
+        }
+    }
+
     /// Loads like the CPU.
     ///
     /// # Errors

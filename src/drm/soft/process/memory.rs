@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::errno::Errno;
 
+use crate::drm::soft::adversary::Adversary;
+use crate::drm::soft::store::{Store, Terms, Zeroing};
 use crate::drm::soft::window::Window;
+use crate::hierarchy::Route;
 use crate::units::PAGE_BYTES;
 
 /// What a process may do with pages (`PROT_*`).
@@ -50,8 +54,19 @@ const MOST_BYTES: u64 = 1 << 30;
 enum Backing {
     /// Memory of the process's own, by page; a page that was never written has no entry.
     Anonymous(BTreeMap<u64, Box<[u8; PAGE_BYTES as usize]>>),
+    /// Such memory since some of it was given to a GPU: the CPU is one of its agents.
+    Shared(Arc<Mutex<Store>>),
     /// An object.
     Window(Window),
+}
+
+/// Memory that was given to a GPU.
+#[derive(Clone, Debug)]
+pub(in crate::drm::soft) struct Part {
+    pub(in crate::drm::soft) store: Arc<Mutex<Store>>,
+    /// Where it begins in the store.
+    pub(in crate::drm::soft) first: u64,
+    pub(in crate::drm::soft) len: u64,
 }
 
 /// What one call mapped.
@@ -157,6 +172,29 @@ impl Memory {
         areas.iter().all(fits).then(|| areas.iter().map(|area| area.serial).collect())
     }
 
+    /// The bytes of a range that can be pinned, in order; `adversary` is for memory that no GPU had yet.
+    ///
+    /// # Errors
+    /// EFAULT where there is none; what the simulating process's memory says.
+    pub(in crate::drm::soft) fn parts(
+        &mut self,
+        address: u64,
+        len: u64,
+        adversary: impl Fn() -> Option<Adversary>,
+    ) -> Result<Vec<Part>, Errno> {
+        let end = address.checked_add(len).ok_or(Errno::EFAULT)?;
+        let mut parts = Vec::new();
+        let mut at = address;
+        while at < end {
+            let (start, area) = self.area_mut(at).ok_or(Errno::EFAULT)?;
+            let len = (start + area.len).min(end) - at;
+            let (store, first) = area.share(at - start, &adversary)?;
+            parts.push(Part { store, first, len });
+            at += len;
+        }
+        Ok(parts)
+    }
+
     /// What the range is mapped to; `None` if there are holes.
     fn areas_of(&self, address: u64, len: u64) -> Option<Vec<&Area>> {
         let end = address.checked_add(len)?;
@@ -184,6 +222,11 @@ impl Memory {
                     Some(page) => part.copy_from_slice(&page[in_page(offset, len)]),
                     None => part.fill(0),
                 },
+                Backing::Shared(store) => {
+                    if lock(store).read(Terms::ORDINARY, Route::CpuCached, offset, part).is_err() {
+                        break;
+                    }
+                }
                 Backing::Window(window) => {
                     if window.try_load(offset, part).is_err() {
                         break;
@@ -211,6 +254,11 @@ impl Memory {
                     let page =
                         own.entry(offset / PAGE_BYTES).or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
                     page[in_page(offset, len)].copy_from_slice(part);
+                }
+                Backing::Shared(store) => {
+                    if lock(store).write(Terms::ORDINARY, Route::CpuCached, offset, part).is_err() {
+                        break;
+                    }
                 }
                 Backing::Window(window) => {
                     if window.try_store(offset, part).is_err() {
@@ -242,17 +290,47 @@ impl Area {
     /// Whether the kernel knows the pages as memory (neither `VM_PFNMAP` nor `VM_IO`).
     fn has_struct_pages(&self) -> bool {
         match &self.backing {
-            Backing::Anonymous(_) => true,
+            Backing::Anonymous(_) | Backing::Shared(_) => true,
             Backing::Window(window) => window.has_struct_pages(),
         }
     }
 
     fn is_own(&self) -> bool {
         match self.backing {
-            Backing::Anonymous(_) => true,
+            Backing::Anonymous(_) | Backing::Shared(_) => true,
             Backing::Window(_) => false,
         }
     }
+
+    /// The bytes from `offset` on, for others too: where they are.
+    ///
+    /// # Errors
+    /// EFAULT for a device's memory; what the simulating process's memory says.
+    fn share(
+        &mut self,
+        offset: u64,
+        adversary: &dyn Fn() -> Option<Adversary>,
+    ) -> Result<(Arc<Mutex<Store>>, u64), Errno> {
+        match &self.backing {
+            Backing::Window(window) => window.file(offset).ok_or(Errno::EFAULT),
+            Backing::Shared(store) => Ok((Arc::clone(store), offset)),
+            Backing::Anonymous(pages) => {
+                let mut store = Store::new(self.len, Zeroing::Cpu, adversary());
+                for (page, bytes) in pages {
+                    let at = page * PAGE_BYTES;
+                    let copied = store.write(Terms::ORDINARY, Route::CpuCached, at, bytes.as_slice());
+                    copied.map_err(|error| error.errno())?;
+                }
+                let store = Arc::new(Mutex::new(store));
+                self.backing = Backing::Shared(Arc::clone(&store));
+                Ok((store, offset))
+            }
+        }
+    }
+}
+
+fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many bytes of `len` at `offset` lie in the same page.

@@ -33,7 +33,7 @@ use nix::libc::{SEEK_HOLE, SEEK_SET};
 
 pub(super) use files::{File, Files};
 pub use memory::Pages;
-pub(super) use memory::{Memory, USER_END};
+pub(super) use memory::{Memory, Part, USER_END};
 
 use super::requests::{self, Caller};
 use super::share::DmaBuf;

@@ -23,7 +23,7 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 
 /// `i915_gem_set_domain_ioctl`.
 pub(super) fn set_domain(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_domain) -> Result<()> {
-    let memory = Some(&*caller.memory);
+    let memory = Some(&mut *caller.memory);
     caller.device.set_domain_ioctl(memory, args.handle, args.read_domains, args.write_domain)
 }
 
@@ -38,7 +38,7 @@ impl Soft {
     /// `memory` is that of the process, if it is a simulated one: userptr objects look there.
     pub(in crate::drm::soft) fn set_domain_ioctl(
         &self,
-        memory: Option<&Memory>,
+        memory: Option<&mut Memory>,
         handle: u32,
         read: u32,
         write: u32,

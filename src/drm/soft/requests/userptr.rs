@@ -53,12 +53,7 @@ pub(super) fn userptr(caller: &mut Caller<'_>, args: &mut drm_i915_gem_userptr) 
     }
     let snapshot = Snapshot::created(device.system.machine.caps, &device.system.rules, Creation::Userptr)
         .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
-    let memory = UserMemory {
-        process: caller.memory.id(),
-        address: args.user_ptr,
-        read_only,
-        pinned: std::sync::Mutex::default(),
-    };
+    let memory = UserMemory::new(caller.memory, args.user_ptr, read_only);
     let object = Object::of_user(&device.system, args.user_size, snapshot, memory);
     args.handle = device.named(request, object)?.handle.get();
     Ok(())

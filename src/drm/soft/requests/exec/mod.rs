@@ -266,7 +266,7 @@ impl Soft {
             relocates: false,
         };
         let mut memory = Memory::default();
-        submission.look_up(&memory, &list)?;
+        submission.look_up(&mut memory, &list)?;
         submission.place(&mut memory)?;
         submission.submit()
     }

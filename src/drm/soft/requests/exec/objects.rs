@@ -35,7 +35,7 @@ impl Submission<'_> {
     /// Finds every object (`eb_lookup_vmas`).
     pub(super) fn look_up(
         &mut self,
-        memory: &Memory,
+        memory: &mut Memory,
         list: &[drm_i915_gem_exec_object2],
     ) -> Result<(), Errno> {
         let machine = self.device.system.machine;
@@ -58,7 +58,7 @@ impl Submission<'_> {
                 self.check_batch(&object, &entry)?;
             }
             let needs_bias = is_batch && entry.relocation_count != 0 && entry.flags & EXEC_OBJECT_PINNED == 0;
-            object.validate_user_pages(request, Some(memory)).map_err(|error| error.errno())?;
+            object.validate_user_pages(request, Some(&mut *memory)).map_err(|error| error.errno())?;
             let flags = entry.flags;
             self.slots.push(Slot { object, entry, flags, needs_bias, placed: false, moved: false });
         }

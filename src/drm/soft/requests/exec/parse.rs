@@ -76,7 +76,7 @@ impl Submission<'_> {
             if !ended {
                 let mut bytes = [0; PAGE_BYTES as usize];
                 let bytes = bytes.get_mut(..piece as usize).unwrap_or_default();
-                let read = object.store().read(terms, Route::CpuCached, at, bytes);
+                let read = object.read(terms, Route::CpuCached, at, bytes);
                 read.map_err(|error| error.errno())?;
                 ended = bytes.chunks_exact(4).any(|command| command != MI_NOOP);
             }

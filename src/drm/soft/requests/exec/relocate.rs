@@ -194,7 +194,7 @@ fn put(object: &Object, has_llc: bool, way: &mut Option<Way>, offset: u64, word:
     let done = around
         .before
         .map_or(Ok(()), |rule| flush(Action::FlushBefore, rule))
-        .and_then(|()| object.store().write(terms, route, offset, word))
+        .and_then(|()| object.write(terms, route, offset, word))
         .and_then(|()| around.after.map_or(Ok(()), |rule| flush(Action::FlushAfter, rule)));
     done.map_err(|error| error.errno())
 }
