@@ -94,14 +94,15 @@ pub fn suspended(machine: Machine, rules: &KernelRules) -> impl Iterator<Item = 
         .map(move |prefix| [prefix.as_slice(), std::slice::from_ref(&suspend), &probes].concat())
 }
 
-/// The calls that lead to each state.
+/// The calls that lead to each state of an object, and to one of the process's memory.
 fn prefixes(machine: Machine, rules: &KernelRules) -> Vec<Vec<Call>> {
     let calls = |path: Vec<Event>| {
         let mut calls = vec![Call::first(shapes::named("GEM_CREATE"))];
         calls.extend(path.into_iter().filter_map(|event| calls_for(machine, event)).flatten());
         calls
     };
-    paths(machine, rules).into_iter().map(calls).collect()
+    let user = vec![Call::first(shapes::named("GEM_USERPTR"))];
+    paths(machine, rules).into_iter().map(calls).chain([user]).collect()
 }
 
 /// Calls whose flushes, and whose errors, differ by the state that an object is in.
