@@ -131,6 +131,11 @@ pub const ALL: &[Mended] = &[
         },
     },
     Mended {
+        name: "an address that was put into a process's memory did not show there",
+        on: any,
+        calls: |_| vec![call("GEM_USERPTR"), call("GEM_EXECBUFFER2_WR relocations")],
+    },
+    Mended {
         name: "a dumb buffer's pitch was rounded up to another multiple where there is no display",
         on: any,
         calls: |_| vec![call("MODE_CREATE_DUMB")],
