@@ -145,15 +145,24 @@ impl Object {
 
     /// Flushes every dirty line, up to and with the fence; the flight is still open.
     pub fn flush(&self) -> Flight<'_> {
+        self.flush_by(|run| self.memory.flush(run))
+    }
+
+    fn flush_by(&self, flush: impl FnMut(LineRange)) -> Flight<'_> {
         let mut flight = self.begin_flight();
-        flight.take_dirty(|run| self.memory.flush(run));
+        flight.take_dirty(flush);
         flight
     }
 
     /// Makes memory current, as a submission or a scanout pin does.
     pub fn make_current(&self) {
+        self.make_current_by(|run| self.memory.flush(run));
+    }
+
+    /// Makes memory current by `flush`, which gets the lines that are marked.
+    pub fn make_current_by(&self, flush: impl Fn(LineRange)) {
         loop {
-            match land([self.flush()]) {
+            match land([self.flush_by(&flush)]) {
                 Landing::InMemory => return,
                 Landing::Again => {}
             }

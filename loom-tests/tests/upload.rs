@@ -1,0 +1,114 @@
+//! An upload against a submission, and against a writer of the same line.
+//!
+//! Invariant: a submission that finds a line unmarked because an upload took the mark waits until the
+//! line is in memory; bytes that another thread stores beside the upload are in memory when the
+//! upload is, or stay marked.
+//! In the model a line has two halves, which only its flush brings to memory; the upload stores one.
+//! Preemption bound: none. Time: below 1 s.
+#![cfg(loom)]
+
+use gem_coherency::error::Result;
+use gem_coherency::tracking::{Fences, Flight, Tracked, Work, run_queue};
+use gem_coherency::units::LineRange;
+use loom_tests::{Object, race};
+
+/// The line's halves, as places of the model's memory.
+const HALVES: LineRange = LineRange::new(0, 2);
+const UPLOADED: u64 = 0;
+const OTHER: u64 = 1;
+
+/// An object of which only line 0 is marked.
+fn object() -> Object {
+    Object::new(2)
+}
+
+/// Another thread's store to the other half.
+fn write(object: &Object) {
+    object.memory.store(OTHER, 1);
+    object.mark(0);
+}
+
+/// Flushes the line if it is marked, and waits for those who took the mark.
+fn submit(object: &Object) {
+    object.make_current_by(|_| object.memory.flush(HALVES));
+}
+
+/// As the library uploads: a flight, the marks, the stores and their write-back, the fence.
+struct Upload<'a>(&'a Object);
+
+impl<'a> Work<'a> for Upload<'a> {
+    fn object(&self) -> &'a Tracked {
+        &self.0.tracked
+    }
+
+    fn prepare(&mut self) -> Result<Option<LineRange>> {
+        Ok(Some(LineRange::new(0, 1)))
+    }
+
+    fn carry_out(&mut self, flight: &mut Flight<'a>, _fences: &mut Fences<'_>) -> Result<()> {
+        flight.take_dirty_pages(|_| {});
+        self.0.memory.store(UPLOADED, 1);
+        self.0.memory.flush(HALVES);
+        Ok(())
+    }
+}
+
+fn upload(object: &Object) {
+    run_queue(&mut [Upload(object)], &|| {}).expect("nothing fails");
+    assert_eq!(object.memory.gpu_load(UPLOADED), 1, "the GPU reads old data");
+}
+
+/// A dirty line is submitted while `uploads` takes its mark.
+fn against_a_submission(uploads: fn(&Object)) {
+    let setup = || {
+        let object = object();
+        write(&object);
+        object
+    };
+    let submits = |object: &Object| {
+        submit(object);
+        assert_eq!(object.memory.gpu_load(OTHER), 1, "the GPU reads old data");
+    };
+    race(None, setup, uploads, submits, |_| ());
+}
+
+#[test]
+fn a_submission_waits_for_the_upload_that_took_the_mark() {
+    against_a_submission(upload);
+}
+
+#[test]
+#[should_panic(expected = "the GPU reads old data")]
+fn an_upload_without_a_flight_hides_the_line_from_a_submission() {
+    against_a_submission(|object| {
+        object.tracked.dirty().take_pages(LineRange::new(0, 1), |_| {});
+        object.memory.store(UPLOADED, 1);
+        object.memory.flush(HALVES);
+    });
+}
+
+/// Another thread stores to the other half of the line while `uploads` runs; then all is submitted.
+fn against_a_writer(uploads: fn(&Object)) {
+    race(None, object, write, uploads, |object| {
+        submit(object);
+        let seen = [UPLOADED, OTHER].map(|half| object.memory.gpu_load(half));
+        assert_eq!(seen, [1, 1], "the GPU reads old data");
+    });
+}
+
+#[test]
+fn bytes_beside_an_upload_are_in_memory_or_marked() {
+    against_a_writer(upload);
+}
+
+#[test]
+#[should_panic(expected = "the GPU reads old data")]
+fn taking_the_marks_after_the_stores_loses_what_was_stored_beside_them() {
+    against_a_writer(|object| {
+        let mut flight = object.begin_flight();
+        object.memory.store(UPLOADED, 1);
+        object.memory.flush(HALVES);
+        flight.take_dirty_pages(|_| {});
+        let _ = gem_coherency::tracking::land([flight]);
+    });
+}
