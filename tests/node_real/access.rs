@@ -1,7 +1,7 @@
 //! The CPU's accesses: maps, copies, domains; and submissions.
 
 use gem_coherency::drm::node::Node;
-use gem_coherency::drm::{Drm, ExecObject, OpenCounts};
+use gem_coherency::drm::{Drm, ExecObject, Mapping, OpenCounts};
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
 use nix::errno::Errno;
 
@@ -10,6 +10,7 @@ use crate::{Bench, Skip, Test, allowed_or, errno, expected, test};
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     test!(each_map_mode_works_or_is_refused),
+    test!(bytes_go_around_the_cache_at_any_alignment),
     test!(a_map_may_be_shorter_than_the_object_but_not_longer),
     test!(the_legacy_map_works_or_is_refused),
     test!(a_map_outlives_its_handle),
@@ -62,6 +63,44 @@ fn each_map_mode_works_or_is_refused(bench: &Bench) -> Skip {
         node.close(handle).unwrap();
         assert_eq!(node.open_counts(), OpenCounts::default(), "{mode}");
     }
+    None
+}
+
+fn bytes_go_around_the_cache_at_any_alignment(bench: &Bench) -> Skip {
+    let node = bench.open();
+    expected!(bench);
+    let created = node.create(8 * 4096).unwrap();
+    let (handle, size) = (created.handle, created.size_bytes);
+    let data: Vec<u8> = (0..5 * 4096).map(|at| (at % 251) as u8 + 1).collect();
+    let mut modes = 0;
+    for &mode in MmapMode::ALL {
+        let Ok(mapping) = node.map(handle, mode, size) else { continue };
+        modes += 1;
+        for (offset, len) in [(0, 64), (4095, 2), (4033, 200), (61, 4096), (4, 5 * 4096), (size - 77, 77)] {
+            let data = &data[..len];
+            for copy in [Mapping::copy_around, Mapping::copy_through] {
+                mapping.copy_in(0, &vec![0; size as usize]).unwrap();
+                copy(&mapping, offset, data).unwrap();
+                mapping.drain();
+                // All of it, and from an odd byte on: a load that streams, where the mode has such.
+                let mut all = vec![0xee; size as usize];
+                mapping.copy_out(0, &mut all).unwrap();
+                let (before, rest) = all.split_at(offset as usize);
+                let (there, behind) = rest.split_at(len);
+                assert!(there == data, "{mode}: {len} bytes at {offset}");
+                assert!(
+                    before.iter().chain(behind).all(|&byte| byte == 0),
+                    "{mode}: {len} bytes at {offset}"
+                );
+                let mut part = vec![0; len - 1];
+                mapping.copy_out(offset + 1, &mut part).unwrap();
+                assert!(part == data[1..], "{mode}: {len} bytes at {offset}, the first left out");
+            }
+        }
+        errno(Errno::EINVAL, mapping.copy_around(size - 1, &[0; 2]));
+        errno(Errno::EINVAL, mapping.copy_through(size, &[0; 1]));
+    }
+    assert!(modes > 0, "no mode can be mapped");
     None
 }
 
