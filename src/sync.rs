@@ -8,12 +8,54 @@
 mod inner {
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
+
+    use zerocopy::FromZeros;
+
+    /// So many zeroes, of whose pages memory is taken when they are first written; `None` if there is not
+    /// that much address space.
+    pub(crate) fn zeroed_words(count: usize) -> Option<Box<[AtomicU64]>> {
+        <[AtomicU64]>::new_box_zeroed_with_elems(count).ok()
+    }
+
+    /// The bits that may be set in a word: a look that spares a read-modify-write, if it shows none.
+    #[inline]
+    pub(crate) fn look(word: &AtomicU64, ordering: Ordering) -> u64 {
+        word.load(ordering)
+    }
+
+    /// Nothing: between SeqCst accesses the order is theirs.
+    #[inline]
+    pub(crate) fn full_fence() {}
 }
 
 #[cfg(loom)]
 mod inner {
     pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
+
+    std::thread_local! {
+        static LOOKS: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
+    }
+
+    /// Whether [`look`] looks, or takes every bit for set. loom remembers of an atomic its last access only, so that a look hides what
+    /// another thread loaded before, and loom does not try the read-modify-write after the look before that
+    /// load. So models that such loads decide run without looks, too.
+    pub fn set_looks(looks: bool) {
+        LOOKS.set(looks);
+    }
+
+    pub(crate) fn look(word: &AtomicU64, ordering: Ordering) -> u64 {
+        if LOOKS.get() { word.load(ordering) } else { u64::MAX }
+    }
+
+    pub(crate) fn zeroed_words(count: usize) -> Option<Box<[AtomicU64]>> {
+        Some((0..count).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// What SeqCst accesses do by themselves: loom takes them for AcqRel ones, and fences for what they are.
+    pub(crate) fn full_fence() {
+        loom::sync::atomic::fence(Ordering::SeqCst);
+    }
 
     /// What of `std::sync::OnceLock` is used here; loom has none.
     ///
@@ -47,4 +89,6 @@ mod inner {
     }
 }
 
+#[cfg(loom)]
+pub use inner::set_looks;
 pub(crate) use inner::*;

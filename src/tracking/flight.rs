@@ -175,13 +175,13 @@ impl<'a> Flight<'a> {
     /// Takes the dirty lines of the range, by runs: [`LineMap::take`].
     pub fn take_dirty(&mut self, visit: impl FnMut(LineRange)) -> u64 {
         self.took.dirty = true;
-        self.object.dirty.take(self.range, visit)
+        self.object.dirty.take_in_flight(self.range, visit)
     }
 
     /// Takes the dirty lines of the range, by pages: [`LineMap::take_pages`].
     pub fn take_dirty_pages(&mut self, visit: impl FnMut(PageLines)) -> u64 {
         self.took.dirty = true;
-        self.object.dirty.take_pages(self.range, visit)
+        self.object.dirty.take_pages_in_flight(self.range, visit)
     }
 
     /// Takes the stale lines of the range: [`LineMap::take`]. If the GPU has been told to write and
@@ -189,7 +189,7 @@ impl<'a> Flight<'a> {
     pub fn take_stale(&mut self, mut visit: impl FnMut(LineRange)) -> u64 {
         self.took.stale = true;
         let Tracked { stale, gpu_writes, .. } = self.object;
-        stale.take(self.range, |run| {
+        stale.take_in_flight(self.range, |run| {
             // After the take: a mark that was taken finds the write that it is about.
             if !gpu_writes.are_over() {
                 let _ = stale.mark(run);
@@ -225,12 +225,25 @@ impl<'a> Flight<'a> {
         Taken::new(pending)
     }
 
+    /// Makes the summaries of what was taken say so; under the board's lock, while nothing else is open.
+    fn sweep(&self) {
+        let Tracked { dirty, stale, .. } = self.object;
+        for (map, taken) in [(dirty, self.took.dirty), (stale, self.took.stale)] {
+            if taken {
+                map.sweep();
+            }
+        }
+    }
+
     /// Ends the flight; returns what is left to wait for.
     fn end(mut self) -> Wait<'a> {
         self.landed = true;
         let flights = &self.object.flights;
         let mut board = flights.lock();
         board.open.retain(|&open| open != self.number);
+        if board.open.is_empty() && self.range == self.object.dirty.all() {
+            self.sweep();
+        }
         flights.ended.notify_all();
         Wait { object: self.object, until: board.next, failures: self.failures }
     }

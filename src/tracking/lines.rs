@@ -1,19 +1,28 @@
 //! A set of an object's cache lines that threads share.
 
 use std::fmt;
+use std::ops::Range;
 
+use super::summary::Summary;
 use crate::error::{Error, Result};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, look, zeroed_words};
 use crate::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES, PageLines};
 
 /// One bit per cache line of an object; one word is one page.
 ///
-/// An object has two: the lines that are dirty, and the lines that are stale.
+/// An object has two: the lines that are dirty, and the lines that are stale. A map takes 1/512 of the
+/// object's size, and a [`Summary`] 1/32768 more if it is large; of a large map the system gives a page of
+/// memory when a line in it is first marked.
 pub struct LineMap {
     pages: Box<[AtomicU64]>,
+    /// Which words may have bits; `None` where it is as quick to look at all of them.
+    summary: Option<Summary>,
     size_bytes: u64,
     lines: u64,
 }
+
+/// Words of a map without a summary, at most: one cache line of them.
+const FEW_PAGES: usize = 8;
 
 /// The bits of `lines` in the word of page `page`; at least one of them lies in it.
 fn page_mask(page: u64, lines: LineRange) -> u64 {
@@ -30,10 +39,12 @@ impl LineMap {
     pub fn new(size_bytes: u64) -> Result<Self> {
         let too_large = || Error::BadSize { size: size_bytes, why: "there is no memory for its line map" };
         let count = usize::try_from(size_bytes.div_ceil(PAGE_BYTES)).map_err(|_| too_large())?;
-        let mut pages = Vec::new();
-        pages.try_reserve_exact(count).map_err(|_| too_large())?;
-        pages.resize_with(count, || AtomicU64::new(0));
-        Ok(Self { pages: pages.into_boxed_slice(), size_bytes, lines: size_bytes.div_ceil(LINE_BYTES) })
+        let pages = zeroed_words(count).ok_or_else(too_large)?;
+        let summary = match count {
+            0..=FEW_PAGES => None,
+            _ => Some(Summary::new(count).ok_or_else(too_large)?),
+        };
+        Ok(Self { pages, summary, size_bytes, lines: size_bytes.div_ceil(LINE_BYTES) })
     }
 
     /// Every line of the object.
@@ -53,17 +64,19 @@ impl LineMap {
         })
     }
 
+    /// The pages of `lines`, as far as they are the object's.
+    fn pages(&self, lines: LineRange) -> Range<u64> {
+        let end = lines.end().min(self.lines);
+        if lines.first() >= end { 0..0 } else { lines.first() / PAGE_LINES..end.div_ceil(PAGE_LINES) }
+    }
+
     /// The words of `lines`, each with its page and the bits of `lines` in it; lines outside the
     /// object have none.
     fn words(&self, lines: LineRange) -> impl Iterator<Item = (u64, &AtomicU64, u64)> {
+        let pages = self.pages(lines);
         let lines = LineRange::new(lines.first(), lines.end().min(self.lines));
-        let (first, end) = if lines.is_empty() {
-            (0, 0)
-        } else {
-            (lines.first() / PAGE_LINES, lines.end().div_ceil(PAGE_LINES))
-        };
-        let words = self.pages.get(first as usize..end as usize).unwrap_or_default();
-        (first..).zip(words).map(move |(page, word)| (page, word, page_mask(page, lines)))
+        let words = self.pages.get(pages.start as usize..pages.end as usize).unwrap_or_default();
+        (pages.start..).zip(words).map(move |(page, word)| (page, word, page_mask(page, lines)))
     }
 
     /// Adds `lines`.
@@ -75,20 +88,25 @@ impl LineMap {
     /// [`Error::RangeOutOfBounds`] if `lines` leaves the object; then no line was added.
     pub fn mark(&self, lines: LineRange) -> Result<()> {
         self.check(lines)?;
-        for (_, word, mask) in self.words(lines) {
-            // Release pairs with the Acquire of `take`: who finds the bit sees the store.
-            // A read-modify-write for whole pages too: a plain store would end the release sequence
-            // of another thread's mark, and with it the promise made to that thread.
-            word.fetch_or(mask, Ordering::Release);
-        }
+        self.add(lines);
         Ok(())
     }
 
     /// Adds every line of the object.
     pub fn mark_all(&self) {
-        for (_, word, mask) in self.words(self.all()) {
-            // Release: as in `mark`.
-            word.fetch_or(mask, Ordering::Release);
+        self.add(self.all());
+    }
+
+    fn add(&self, lines: LineRange) {
+        for (_, word, mask) in self.words(lines) {
+            // Release pairs with the Acquire of `take`: who finds the bit sees the store. SeqCst, as the
+            // summary wants it (`Summary::note`), is that too.
+            // A read-modify-write for whole pages too: a plain store would end the release sequence
+            // of another thread's mark, and with it the promise made to that thread.
+            word.fetch_or(mask, Ordering::SeqCst);
+        }
+        if let Some(summary) = &self.summary {
+            summary.note(self.pages(lines));
         }
     }
 
@@ -100,50 +118,51 @@ impl LineMap {
     /// [`super::Flight::take_dirty`] and [`super::Flight::take_stale`], which do.
     /// Lines outside the object were never marked.
     pub fn take_pages(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
+        if self.is_swept() {
+            return 0;
+        }
+        self.words(lines).map(|word| take_word(word, &mut visit)).sum()
+    }
+
+    /// [`LineMap::take_pages`] of a flight, which need not look where the summary says that nothing is: no
+    /// other flight sweeps while this one is open.
+    pub(super) fn take_pages_in_flight(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
+        let Some(summary) = &self.summary else { return self.take_pages(lines, visit) };
         let mut taken = 0;
-        for (page, word, mask) in self.words(lines) {
-            // Relaxed: a line whose mark happened before this call is found, because a load cannot
-            // read what is older than what it must know; and a word that another thread's `take` has
-            // emptied was emptied in a flight that began before this one ends, which the lock of the
-            // flights orders.
-            if word.load(Ordering::Relaxed) & mask == 0 {
-                continue;
-            }
-            // Acquire pairs with the Release of `mark`: the flush of the line, after this, flushes
-            // the store.
-            let lines = PageLines::new(page, word.fetch_and(!mask, Ordering::Acquire) & mask);
-            if lines.mask() != 0 {
-                taken += lines.count();
-                visit(lines);
-            }
+        for run in summary.pages(self.pages(lines)) {
+            let run = LineRange::new(run.start * PAGE_LINES, run.end * PAGE_LINES);
+            let both = LineRange::new(lines.first().max(run.first()), lines.end().min(run.end()));
+            taken += self.words(both).map(|word| take_word(word, &mut visit)).sum::<u64>();
         }
         taken
     }
 
     /// [`LineMap::take_pages`] by the longest possible runs.
-    pub fn take(&self, lines: LineRange, mut visit: impl FnMut(LineRange)) -> u64 {
-        let mut pending = LineRange::new(0, 0);
-        let taken = self.take_pages(lines, |page| {
-            for run in page.runs() {
-                if pending.is_empty() {
-                    pending = run;
-                } else if pending.end() == run.first() {
-                    pending = LineRange::new(pending.first(), run.end());
-                } else {
-                    visit(std::mem::replace(&mut pending, run));
-                }
-            }
-        });
-        if !pending.is_empty() {
-            visit(pending);
+    pub fn take(&self, lines: LineRange, visit: impl FnMut(LineRange)) -> u64 {
+        by_runs(visit, |visit| self.take_pages(lines, visit))
+    }
+
+    /// [`LineMap::take_pages_in_flight`] by the longest possible runs.
+    pub(super) fn take_in_flight(&self, lines: LineRange, visit: impl FnMut(LineRange)) -> u64 {
+        by_runs(visit, |visit| self.take_pages_in_flight(lines, visit))
+    }
+
+    /// Makes the summary forget the pages without marks.
+    ///
+    /// Only while no flight is open and none can begin.
+    pub(super) fn sweep(&self) {
+        if let Some(summary) = &self.summary {
+            summary.sweep(|page| {
+                // SeqCst: what `Summary::sweep` asks for.
+                self.pages.get(page as usize).is_some_and(|word| word.load(Ordering::SeqCst) != 0)
+            });
         }
-        taken
     }
 
     /// Whether a line of `lines` is marked; false says nothing about lines that are being flushed.
     pub fn any(&self, lines: LineRange) -> bool {
-        // Relaxed: as in `take`.
-        self.words(lines).any(|(_, word, mask)| word.load(Ordering::Relaxed) & mask != 0)
+        // Relaxed: as in `take_word`.
+        !self.is_swept() && self.words(lines).any(|(_, word, mask)| word.load(Ordering::Relaxed) & mask != 0)
     }
 
     /// How many lines are marked.
@@ -156,6 +175,49 @@ impl LineMap {
     pub fn is_clean(&self) -> bool {
         !self.any(self.all())
     }
+
+    /// Whether the summary says of the whole object that no line is marked.
+    fn is_swept(&self) -> bool {
+        self.summary.as_ref().is_some_and(Summary::is_empty)
+    }
+}
+
+/// Takes the bits of `mask` from a page's word, and hands them to `visit`; returns how many there were.
+fn take_word((page, word, mask): (u64, &AtomicU64, u64), visit: &mut impl FnMut(PageLines)) -> u64 {
+    // Relaxed: a line whose mark happened before this call is found, because a load cannot
+    // read what is older than what it must know; and a word that another thread's `take` has
+    // emptied was emptied in a flight that began before this one ends, which the lock of the
+    // flights orders.
+    if look(word, Ordering::Relaxed) & mask == 0 {
+        return 0;
+    }
+    // Acquire pairs with the Release of `mark`: the flush of the line, after this, flushes
+    // the store.
+    let lines = PageLines::new(page, word.fetch_and(!mask, Ordering::Acquire) & mask);
+    if lines.mask() != 0 {
+        visit(lines);
+    }
+    lines.count()
+}
+
+/// Joins what `take` hands out to the longest possible runs for `visit`.
+fn by_runs(mut visit: impl FnMut(LineRange), take: impl FnOnce(&mut dyn FnMut(PageLines)) -> u64) -> u64 {
+    let mut pending = LineRange::new(0, 0);
+    let taken = take(&mut |page| {
+        for run in page.runs() {
+            if pending.is_empty() {
+                pending = run;
+            } else if pending.end() == run.first() {
+                pending = LineRange::new(pending.first(), run.end());
+            } else {
+                visit(std::mem::replace(&mut pending, run));
+            }
+        }
+    });
+    if !pending.is_empty() {
+        visit(pending);
+    }
+    taken
 }
 
 impl fmt::Debug for LineMap {

@@ -34,8 +34,11 @@ mod queue;
 mod registry;
 mod reuse;
 mod state;
+mod summary;
 mod word;
 
+#[cfg(loom)]
+pub use crate::sync::set_looks;
 pub use blocked::Blocked;
 pub use flight::{Flight, Landing, Taken, Tracked, land};
 pub use gpu_writes::GpuWrites;

@@ -1,0 +1,131 @@
+//! A writer against a submitter that sweeps the summary of a large map.
+//!
+//! Invariant: a mark is found by every flight that begins after it, and no map is clean that has one,
+//! although the sweep forgets pages while others mark them.
+//! Preemption bound: 3. Time: 10 s.
+#![cfg(loom)]
+
+use gem_coherency::tracking::{Landing, Tracked, land, set_looks};
+use gem_coherency::units::{LineRange, PageLines};
+use gem_coherency::vocabulary::CacheLevel;
+use loom_tests::{Memory, race};
+
+/// Pages of a map that is large enough for a summary.
+const PAGES: u64 = 9;
+const PREEMPTIONS: Option<usize> = Some(3);
+
+/// An object with data in the first line of two of its pages.
+struct Large {
+    tracked: Tracked,
+    memory: Memory,
+}
+
+/// The first line of a page.
+fn line(page: u64) -> LineRange {
+    LineRange::new(page * 64, page * 64 + 1)
+}
+
+impl Large {
+    /// A map whose summary remembers a mark of page 0 that is not there any more.
+    fn new() -> Self {
+        let tracked = Tracked::new(PAGES * 4096, CacheLevel::None).expect("a small map");
+        let object = Self { tracked, memory: Memory::new(2) };
+        object.mark(0);
+        // Part of the object only: this does not sweep.
+        let mut flight = object.tracked.begin_flight(line(0)).expect("a line of the object");
+        flight.take_dirty_pages(|_| {});
+        assert_eq!(land([flight]), Landing::InMemory);
+        object
+    }
+
+    fn mark(&self, page: u64) {
+        self.tracked.dirty().mark(line(page)).expect("a line of the object");
+    }
+
+    fn write(&self, page: u64, value: u64) {
+        self.memory.store(page, value);
+        self.mark(page);
+    }
+
+    fn flush(&self, page: PageLines) {
+        self.memory.flush(LineRange::new(page.page(), page.page() + 1));
+    }
+
+    /// Flushes what is dirty of the whole object, and sweeps.
+    fn make_current(&self) {
+        let mut flight = self.tracked.begin_flight(self.tracked.dirty().all()).expect("all lines");
+        flight.take_dirty_pages(|page| self.flush(page));
+        assert_eq!(land([flight]), Landing::InMemory);
+    }
+
+    /// Waits for what others flush.
+    fn wait(&self) {
+        let flight = self.tracked.begin_flight(line(0)).expect("a line of the object");
+        assert_eq!(land([flight]), Landing::InMemory);
+    }
+}
+
+fn model(write: fn(&Large)) {
+    for looks in [true, false] {
+        let setup = move || {
+            set_looks(looks);
+            Large::new()
+        };
+        race(PREEMPTIONS, setup, write, Large::make_current, |object| {
+            object.make_current();
+            assert_eq!(object.memory.gpu_load(0), 1, "submitted at last");
+            assert!(object.tracked.dirty().is_clean());
+        });
+    }
+}
+
+#[test]
+fn a_mark_that_meets_a_sweep_is_found_by_the_next_flight() {
+    model(|object| {
+        object.write(0, 1);
+        object.make_current();
+        assert_eq!(object.memory.gpu_load(0), 1, "submitted after the write");
+    });
+}
+
+#[test]
+fn a_mark_of_another_page_that_meets_a_sweep_is_found_by_the_next_flight() {
+    model(|object| {
+        object.write(0, 1);
+        object.write(1, 2);
+        object.make_current();
+        assert_eq!(object.memory.gpu_load(1), 2, "submitted after the write");
+    });
+}
+
+#[test]
+fn a_map_that_is_swept_is_clean_only_if_the_mark_was_taken() {
+    model(|object| {
+        object.write(0, 1);
+        if object.tracked.dirty().is_clean() {
+            object.wait();
+            assert_eq!(object.memory.gpu_load(0), 1, "clean after the write");
+        }
+    });
+}
+
+#[test]
+#[should_panic(expected = "submitted")]
+fn a_mark_before_the_store_loses_the_line_of_a_large_map() {
+    model(|object| {
+        object.mark(0);
+        object.memory.store(0, 1);
+        object.make_current();
+    });
+}
+
+#[test]
+#[should_panic(expected = "clean after the write")]
+fn a_clean_map_alone_does_not_say_that_the_line_is_in_memory() {
+    model(|object| {
+        object.write(0, 1);
+        if object.tracked.dirty().is_clean() {
+            assert_eq!(object.memory.gpu_load(0), 1, "clean after the write");
+        }
+    });
+}

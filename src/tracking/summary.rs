@@ -1,0 +1,204 @@
+//! Which pages of a large line map may have marks, so that nobody looks at the others.
+//!
+//! Two levels: a *group* is a word with a bit for each of 64 pages, and one *top* word has a bit for each
+//! of at most 63 runs of groups. A bit is set before the mark that it is about is over ([`Summary::note`]).
+//! Bits outlive the marks until somebody sweeps, which is only done while no flight is open: what a flight
+//! does not find in the summary is not there, and not in another flight's hands either.
+//!
+//! Who is in no flight may trust [`Summary::is_empty`], and nothing else: while the groups are swept, the
+//! top word says so.
+
+use std::ops::Range;
+
+use crate::sync::{AtomicU64, Ordering, full_fence, look, zeroed_words};
+
+/// Pages of a group.
+const GROUP_PAGES: u64 = u64::BITS as u64;
+/// Runs of groups that the top word has bits for; its last bit is [`SWEEPING`].
+const RUNS: u64 = u64::BITS as u64 - 1;
+/// In the top word: the groups do not say everything now.
+const SWEEPING: u64 = 1 << RUNS;
+
+/// Which words of a line map may have bits.
+#[derive(Debug)]
+pub(super) struct Summary {
+    groups: Box<[AtomicU64]>,
+    top: AtomicU64,
+    /// Groups of a run, as a power of two.
+    shift: u32,
+}
+
+/// The bits `range` of a word.
+fn bits(range: Range<u64>) -> u64 {
+    if range.is_empty() {
+        0
+    } else {
+        (u64::MAX >> (u64::from(u64::BITS) - (range.end - range.start))) << range.start
+    }
+}
+
+/// The longest runs of bits in a word.
+fn runs(mut word: u64) -> impl Iterator<Item = Range<u64>> {
+    std::iter::from_fn(move || {
+        if word == 0 {
+            return None;
+        }
+        let start = u64::from(word.trailing_zeros());
+        let end = start + u64::from((word >> start).trailing_ones());
+        word &= !bits(start..end);
+        Some(start..end)
+    })
+}
+
+impl Summary {
+    /// The summary of a map of `pages` pages without marks; `None` if there is no memory for it.
+    pub(super) fn new(pages: usize) -> Option<Self> {
+        let groups = zeroed_words(pages.div_ceil(GROUP_PAGES as usize))?;
+        let shift = (groups.len() as u64).div_ceil(RUNS).next_power_of_two().trailing_zeros();
+        Some(Self { groups, top: AtomicU64::new(0), shift })
+    }
+
+    /// Whether no page may have marks.
+    pub(super) fn is_empty(&self) -> bool {
+        // Relaxed: a mark that happened before this call had its bit set by then, or found it set; and
+        // coherence lets nobody read what was before that. Who emptied the word since found no marks.
+        self.top.load(Ordering::Relaxed) == 0
+    }
+
+    /// Notes that the words of `pages`, which are the map's, have got bits, by a SeqCst store.
+    ///
+    /// A sweep either sees those bits, or was over before this looks at the summary, which it then finds
+    /// empty: each side stores first and looks at the other's word second.
+    pub(super) fn note(&self, pages: Range<u64>) {
+        if pages.is_empty() {
+            return;
+        }
+        full_fence();
+        let groups = pages.start / GROUP_PAGES..pages.end.div_ceil(GROUP_PAGES);
+        for (index, group) in (groups.start..).zip(self.groups(groups.clone())) {
+            set(group, in_group(index, &pages));
+        }
+        set(&self.top, bits(groups.start >> self.shift..((groups.end - 1) >> self.shift) + 1));
+    }
+
+    /// The runs of those of `pages` that may have marks, for a flight.
+    pub(super) fn pages(&self, pages: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+        // Relaxed: as in `is_empty`.
+        let top = look(&self.top, Ordering::Relaxed);
+        let wanted = pages.start / GROUP_PAGES..pages.end.div_ceil(GROUP_PAGES);
+        self.run_groups(top)
+            .map(move |groups| groups.start.max(wanted.start)..groups.end.min(wanted.end))
+            .flat_map(|groups| (groups.start..).zip(self.groups(groups)))
+            .flat_map(move |(index, group)| {
+                let word = look(group, Ordering::Relaxed) & in_group(index, &pages);
+                let first = index * GROUP_PAGES;
+                runs(word).map(move |run| first + run.start..first + run.end)
+            })
+    }
+
+    /// Forgets the pages that `is_marked` denies, which looks at a page's word by a SeqCst load.
+    ///
+    /// Only while no flight is open and none can begin, and by one thread at a time.
+    pub(super) fn sweep(&self, is_marked: impl Fn(u64) -> bool) {
+        if look(&self.top, Ordering::Relaxed) == 0 {
+            return;
+        }
+        let top = self.top.swap(SWEEPING, Ordering::SeqCst);
+        full_fence();
+        for groups in self.run_groups(top) {
+            for (index, group) in (groups.start..).zip(self.groups(groups)) {
+                if look(group, Ordering::SeqCst) == 0 {
+                    continue;
+                }
+                let word = group.swap(0, Ordering::SeqCst);
+                full_fence();
+                let first = index * GROUP_PAGES;
+                for page in runs(word).flatten().map(|bit| first + bit).filter(|&page| is_marked(page)) {
+                    self.note(page..page + 1);
+                }
+            }
+        }
+        // Release: who finds the word empty now finds the groups as they are.
+        self.top.fetch_and(!SWEEPING, Ordering::Release);
+    }
+
+    fn groups(&self, groups: Range<u64>) -> impl Iterator<Item = &AtomicU64> {
+        self.groups.get(groups.start as usize..groups.end as usize).unwrap_or_default().iter()
+    }
+
+    /// The groups of the runs whose bits are set in `top`.
+    fn run_groups(&self, top: u64) -> impl Iterator<Item = Range<u64>> {
+        let (shift, count) = (self.shift, self.groups.len() as u64);
+        runs(top & !SWEEPING).map(move |run| run.start << shift..(run.end << shift).min(count))
+    }
+}
+
+/// Sets bits of a word that are not set.
+fn set(word: &AtomicU64, mask: u64) {
+    // Most marks find them set, and a load leaves the word's cache line with everyone.
+    if word.load(Ordering::SeqCst) & mask != mask {
+        word.fetch_or(mask, Ordering::SeqCst);
+    }
+}
+
+/// The bits of those of `pages` that are in the group.
+fn in_group(index: u64, pages: &Range<u64>) -> u64 {
+    let first = index * GROUP_PAGES;
+    let place = |page: u64| page.saturating_sub(first).min(GROUP_PAGES);
+    bits(place(pages.start)..place(pages.end))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// The pages that may have marks.
+    fn noted(summary: &Summary, pages: Range<u64>) -> Vec<u64> {
+        summary.pages(pages).flatten().collect()
+    }
+
+    #[test]
+    fn bits_of_a_range_are_its_places() {
+        for (range, expected) in
+            [(0..0, 0), (5..5, 0), (0..64, u64::MAX), (63..64, 1 << 63), (1..3, 6), (0..63, u64::MAX >> 1)]
+        {
+            assert_eq!(bits(range.clone()), expected, "{range:?}");
+            assert_eq!(runs(expected).flatten().collect::<Vec<_>>(), range.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn what_was_noted_is_found_at_every_size() {
+        for pages in [9_u64, 63, 64, 65, 127, 64 * 63, 64 * 63 + 1, 64 * 64, 262_144, 1 << 24] {
+            let summary = Summary::new(pages as usize).unwrap();
+            assert!(summary.is_empty());
+            let chosen = [0, pages / 3, pages / 2, pages - 1];
+            for page in chosen {
+                summary.note(page..page + 1);
+            }
+            let expected: std::collections::BTreeSet<u64> = chosen.into_iter().collect();
+            assert_eq!(noted(&summary, 0..pages), expected.iter().copied().collect::<Vec<_>>(), "{pages}");
+            assert_eq!(noted(&summary, 0..0), []);
+            assert_eq!(noted(&summary, pages - 1..pages), [pages - 1]);
+            assert!(!summary.is_empty());
+            // What has no marks is forgotten, and only that.
+            summary.sweep(|page| page == pages - 1);
+            assert_eq!(noted(&summary, 0..pages), [pages - 1], "{pages}");
+            summary.sweep(|_| false);
+            assert!(summary.is_empty() && noted(&summary, 0..pages).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_range_is_noted_across_groups_and_runs() {
+        let summary = Summary::new(262_144).unwrap();
+        for range in [60..70, 64..128, 4_000..5_000, 0..262_144] {
+            summary.note(range.clone());
+            assert_eq!(noted(&summary, range.clone()).len() as u64, range.end - range.start);
+            assert_eq!(noted(&summary, 0..262_144), range.clone().collect::<Vec<_>>());
+            summary.sweep(|_| false);
+            summary.note(range.start..range.start);
+            assert!(summary.is_empty());
+        }
+    }
+}
