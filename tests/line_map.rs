@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 
 use gem_coherency::Error;
-use gem_coherency::tracking::LineMap;
+use gem_coherency::tracking::{Landing, LineMap, Tracked, land};
 use gem_coherency::units::LineRange;
+use gem_coherency::vocabulary::CacheLevel;
 use proptest::prelude::*;
 
 /// Lines of the object: three pages and a half, so that the last word is used in part.
@@ -150,4 +151,94 @@ fn an_object_without_bytes_has_no_lines() {
 #[test]
 fn a_map_that_no_memory_can_hold_is_an_error() {
     assert!(matches!(LineMap::new(u64::MAX), Err(Error::BadSize { size: u64::MAX, .. })));
+}
+
+/// Sizes in pages on either side of where a map gets a summary, a second group, and a second run.
+const SIZES: [u64; 7] = [8, 9, 64, 65, 64 * 63, 64 * 63 + 1, 262_144];
+
+#[test]
+fn a_large_map_is_a_set_of_lines_too() {
+    for pages in SIZES {
+        let map = LineMap::new(pages * 4096).unwrap();
+        let last = pages * 64;
+        let chosen = [(0, 1), (63, 65), (last / 2, last / 2 + 3), (last - 1, last)];
+        for (first, end) in chosen {
+            assert!(!map.any(LineRange::new(first, end)), "{pages} pages");
+            map.mark(LineRange::new(first, end)).unwrap();
+            assert!(map.any(LineRange::new(first, end)) && !map.is_clean(), "{pages} pages");
+            assert!(!map.is_quickly_clean(map.all()) && !map.is_quickly_clean(LineRange::new(first, end)));
+        }
+        assert!(map.is_quickly_clean(LineRange::new(130, 200)), "{pages} pages");
+        let (count, runs) = take(&map, map.all());
+        assert_eq!((count, runs), (7, chosen.to_vec()), "{pages} pages");
+        assert!(map.is_clean(), "{pages} pages");
+    }
+}
+
+#[test]
+fn a_flight_over_all_of_a_large_object_leaves_a_map_that_one_look_finds_clean() {
+    for pages in SIZES {
+        let object = Tracked::new(pages * 4096, CacheLevel::None).unwrap();
+        let all = object.dirty().all();
+        object.dirty().mark(LineRange::new(3, 4)).unwrap();
+        object.dirty().mark(LineRange::new(pages * 64 - 1, pages * 64)).unwrap();
+        // One of two flights does not sweep: the other may hold what it did not find.
+        let other = object.begin_flight(LineRange::new(0, 1)).unwrap();
+        let mut flight = object.begin_flight(all).unwrap();
+        assert_eq!(flight.take_dirty(|_| {}), 2);
+        std::thread::scope(|scope| {
+            let landing = scope.spawn(|| land([flight]));
+            assert_eq!(land([other]), Landing::InMemory);
+            assert_eq!(landing.join().unwrap(), Landing::InMemory);
+        });
+        let mut flight = object.begin_flight(all).unwrap();
+        assert_eq!(flight.take_dirty(|_| {}), 0);
+        assert_eq!(land([flight]), Landing::InMemory);
+        assert!(object.dirty().is_quickly_clean(all), "{pages} pages");
+        // What is marked again is found again.
+        object.dirty().mark_all();
+        let mut flight = object.begin_flight(all).unwrap();
+        assert_eq!(flight.take_dirty(|_| {}), pages * 64);
+        assert_eq!(land([flight]), Landing::InMemory);
+        assert!(object.dirty().is_quickly_clean(all), "{pages} pages");
+    }
+}
+
+#[test]
+fn marks_and_sweeps_of_several_threads_lose_no_line() {
+    const PAGES: u64 = 200;
+    const ROUNDS: u64 = 20_000;
+    let object = Tracked::new(PAGES * 4096, CacheLevel::None).unwrap();
+    let sweep = || {
+        let mut flight = object.begin_flight(object.dirty().all()).unwrap();
+        let taken = flight.take_dirty(|_| {});
+        assert_eq!(land([flight]), Landing::InMemory);
+        taken
+    };
+    let taken = std::thread::scope(|scope| {
+        let markers: Vec<_> = (0..2)
+            .map(|marker| {
+                let object = &object;
+                scope.spawn(move || {
+                    let mut taken = 0;
+                    for round in 0..ROUNDS {
+                        // Every line is marked by one thread, and by nobody again before it was taken.
+                        let line = (round * 2 + marker) * 37 % (PAGES * 64);
+                        object.dirty().mark(LineRange::new(line, line + 1)).unwrap();
+                        let mut flight = object.begin_flight(LineRange::new(line, line + 1)).unwrap();
+                        taken += flight.take_dirty(|_| {});
+                        assert_eq!(land([flight]), Landing::InMemory);
+                        assert!(!object.dirty().any(LineRange::new(line, line + 1)), "line {line}");
+                    }
+                    taken
+                })
+            })
+            .collect();
+        let mut taken = 0;
+        while markers.iter().any(|marker| !marker.is_finished()) {
+            taken += sweep();
+        }
+        taken + markers.into_iter().map(|marker| marker.join().unwrap()).sum::<u64>()
+    });
+    assert_eq!(taken + sweep(), 2 * ROUNDS);
 }

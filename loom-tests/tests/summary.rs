@@ -110,6 +110,16 @@ fn a_map_that_is_swept_is_clean_only_if_the_mark_was_taken() {
 }
 
 #[test]
+fn what_is_settled_is_in_memory() {
+    model(|object| {
+        object.write(0, 1);
+        if object.tracked.is_settled(|_| !object.tracked.dirty().is_clean()) {
+            assert_eq!(object.memory.gpu_load(0), 1, "settled after the write");
+        }
+    });
+}
+
+#[test]
 #[should_panic(expected = "submitted")]
 fn a_mark_before_the_store_loses_the_line_of_a_large_map() {
     model(|object| {

@@ -109,12 +109,14 @@ impl<'a> Work<'a> for Task<'a> {
             bo.wait_for_gpu()?;
         }
         let Demands { dirty, gpu_write, stale, wc_stores, gtt_stores } = self.demands;
-        let is_noted = |state: State| {
+        let is_pending = |state: State| {
             (gpu_write.is_some() && state.has_gpu_write())
                 || (wc_stores.is_some() && state.has_wc_stores())
                 || (gtt_stores.is_some() && state.has_gtt_stores())
+                || (dirty.is_some() && !bo.tracked.dirty().is_quickly_clean(self.need.lines))
+                || (stale.is_some() && !bo.tracked.stale().is_quickly_clean(self.need.lines))
         };
-        if dirty.is_none() && stale.is_none() && bo.tracked.is_settled(is_noted) {
+        if bo.tracked.is_settled(is_pending) {
             return Ok(None);
         }
         // What the GPU wrote may be anywhere in the object.

@@ -66,12 +66,16 @@ impl Tracked {
         &self.gpu_writes
     }
 
-    /// Whether no note is there that `is_noted` looks for, and nobody has taken one and is dealing with it:
-    /// then an access that wants nothing but such notes dealt with needs no flight.
-    pub fn is_settled(&self, is_noted: impl Fn(State) -> bool) -> bool {
-        // Who takes a note has a flight open by then, and one that fails gives it back before it ends. So
-        // the second look, after the lock, finds what was given back.
-        !is_noted(self.word.state()) && self.flights.lock().open.is_empty() && !is_noted(self.word.state())
+    /// Whether nothing is pending that `is_pending` looks for, in the word or in the maps, and nobody has taken
+    /// such a thing and is dealing with it: then an access that wants nothing else dealt with needs no flight.
+    pub fn is_settled(&self, is_pending: impl Fn(State) -> bool) -> bool {
+        if is_pending(self.word.state()) {
+            return false;
+        }
+        // Who takes something has a flight open by then, and one that fails gives it back before it ends. So
+        // the second look finds what was given back; under the lock, so that nobody takes it before that.
+        let board = self.flights.lock();
+        board.open.is_empty() && !is_pending(self.word.state())
     }
 
     /// Announces a flush or an invalidate of lines in `range`.

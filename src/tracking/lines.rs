@@ -165,6 +165,13 @@ impl LineMap {
         !self.is_swept() && self.words(lines).any(|(_, word, mask)| word.load(Ordering::Relaxed) & mask != 0)
     }
 
+    /// Whether it takes no more than a look at few words to see that no line of `lines` is marked; as
+    /// [`LineMap::any`].
+    pub fn is_quickly_clean(&self, lines: LineRange) -> bool {
+        let pages = self.pages(lines);
+        self.is_swept() || (pages.end - pages.start <= FEW_PAGES as u64 && !self.any(lines))
+    }
+
     /// How many lines are marked.
     pub fn count(&self) -> u64 {
         // Relaxed: a statistic; nobody concludes from it what memory holds.
