@@ -7,19 +7,24 @@
 mod calls;
 mod engines;
 mod features;
+mod formats;
 mod gtt;
 mod ids;
 mod machine;
 mod mocs;
+mod modifiers;
+mod scanout;
 mod table;
 mod topology;
 
 pub use calls::{Call, Refusal};
 pub use engines::{CommandParser, Engine, EngineClass};
+pub use formats::{Format, Layout, Plane};
 pub use gtt::Swizzle;
 pub use ids::DeviceId;
 pub use machine::{CapFact, CapSource, Disagreement, Fact, Facts, Machine};
 pub use mocs::mocs_class;
+pub use modifiers::{Aux, Compression, Compressor, Modifier, Tiles};
 pub use table::*;
 pub use topology::Topology;
 

@@ -108,4 +108,10 @@ values! {
     I915_FORMAT_MOD_4_TILED_DG2_MC_CCS: u64 = intel(11);
     /// As DG2's RC_CCS, with a colour that cleared parts have.
     I915_FORMAT_MOD_4_TILED_DG2_RC_CCS_CC: u64 = intel(12);
+    /// 4, compressed when rendered, Meteor Lake.
+    I915_FORMAT_MOD_4_TILED_MTL_RC_CCS: u64 = intel(13);
+    /// 4, compressed by the media engines, Meteor Lake.
+    I915_FORMAT_MOD_4_TILED_MTL_MC_CCS: u64 = intel(14);
+    /// As Meteor Lake's RC_CCS, with a colour that cleared parts have.
+    I915_FORMAT_MOD_4_TILED_MTL_RC_CCS_CC: u64 = intel(15);
 }

@@ -27,6 +27,7 @@ pub struct Call {
 pub struct Known {
     pub fds: Vec<i32>,
     pub offsets: Vec<u64>,
+    pub framebuffers: Vec<u32>,
     /// Address and length.
     pub mappings: Vec<(u64, u64)>,
 }
@@ -145,6 +146,7 @@ impl Call {
                 _ if done.is_err() => (back != given).then_some(back),
                 Out::Fd => Some(note(&mut known.fds, back as i32)),
                 Out::Offset => Some(note(&mut known.offsets, back)),
+                Out::Framebuffer => Some(note(&mut known.framebuffers, back as u32)),
                 Out::Address => {
                     let len = values[self.shape.fields.iter().position(|f| f.name == "size").unwrap_or(0)];
                     Some(note(&mut known.mappings, (back, len)))
@@ -181,7 +183,7 @@ fn note<T: PartialEq>(known: &mut Vec<T>, thing: T) -> u64 {
 }
 
 fn tokenless(values: Values) -> bool {
-    !matches!(values, Values::Fd | Values::Offset | Values::Mapping)
+    !matches!(values, Values::Fd | Values::Offset | Values::Framebuffer | Values::Mapping)
 }
 
 /// The value of a pick that is the same in every process.
@@ -191,7 +193,9 @@ fn plain_value(values: Values, pick: u16) -> Option<u64> {
         Values::Handle => HANDLES,
         Values::AnyHandle => ANY_HANDLES,
         Values::Address => ADDRESSES,
-        Values::Fd | Values::Offset | Values::Mapping | Values::Built(..) => return None,
+        Values::Fd | Values::Offset | Values::Framebuffer | Values::Mapping | Values::Built(..) => {
+            return None;
+        }
     };
     list.get(usize::from(pick)).copied()
 }
@@ -205,6 +209,9 @@ fn value(values: Values, pick: u16, known: &Known, builder: &mut Builder) -> u64
         Values::Fd => known.fds.get(index).copied().unwrap_or(-1) as u32 as u64,
         Values::Offset if !real(pick) => [NONE, 0][usize::from(pick % 2)],
         Values::Offset => known.offsets.get(index).copied().unwrap_or(NONE),
+        // Ids that are none: no id, and one that no object of the display has.
+        Values::Framebuffer if !real(pick) => [0, 0x7fff_fff0][usize::from(pick % 2)],
+        Values::Framebuffer => known.framebuffers.get(index).copied().unwrap_or(0).into(),
         Values::Mapping if !real(pick) => NONE,
         Values::Mapping => known.mappings.get(index).map_or(NONE, |mapping| mapping.0),
         Values::Built(_, build) => build(builder, pick),

@@ -121,12 +121,13 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
     let name = match node {
         Ok((id, display)) => {
             if display {
-                println!(
-                    "requests of the display are left out: the driver has one, the software device none"
-                );
-                shapes::leave_out_display();
+                shapes::with_display();
             }
-            format!("{},memory=coherent,id={id:04x}", args.sim)
+            let mut name = format!("{},memory=coherent,id={id:04x}", args.sim);
+            if !name.contains(",display=") {
+                name += if display { ",display=on" } else { ",display=off" };
+            }
+            name
         }
         Err(error) => {
             eprintln!("conformance: {error}");

@@ -42,7 +42,7 @@ fn call((shape, file, numbers): &Raw) -> Call {
         // Objects and what calls returned are mostly there; other fields mostly take their first value.
         let (likely, among) = match field.values {
             Values::Handle | Values::AnyHandle => (7, 3),
-            Values::Fd | Values::Offset | Values::Mapping => (7, 4),
+            Values::Fd | Values::Offset | Values::Framebuffer | Values::Mapping => (7, 4),
             Values::Of(_) | Values::Address | Values::Built(..) => (6, 1),
         };
         number % if chance < likely { among } else { field.values.len() }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use gem_coherency::drm::soft::{Minor, Pages};
 use gem_coherency::uapi::drm::{DRM_IOCTL_GEM_CLOSE, drm_gem_close};
+use gem_coherency::uapi::drm_display::DRM_IOCTL_MODE_RMFB;
 use gem_coherency::uapi::i915::{
     DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_MMAP_OFFSET, DRM_IOCTL_I915_GEM_WAIT,
     I915_MMAP_OFFSET_FIXED, I915_MMAP_OFFSET_WB, drm_i915_gem_create, drm_i915_gem_mmap_offset,
@@ -198,6 +199,10 @@ impl<'a> Side<'a> {
         }
         for (index, fd) in self.files.into_iter().enumerate() {
             let Some(fd) = fd else { continue };
+            for mut id in self.known.framebuffers.clone() {
+                // Of the other file it is not; both are asked.
+                let _ = request(self.target, fd, DRM_IOCTL_MODE_RMFB.code, &mut id);
+            }
             for handle in if index == 0 { 2..12 } else { 1..12 } {
                 let mut close = drm_gem_close { handle, pad: 0 };
                 let _ = request(self.target, fd, DRM_IOCTL_GEM_CLOSE.code, &mut close);

@@ -58,6 +58,9 @@ pub fn calls_for(machine: Machine, event: Event) -> Option<Vec<Call>> {
             let mode = if machine.caps.contains(Caps::DISCRETE) { 4 } else { 2 };
             vec![call("GEM_MMAP_OFFSET").with("flags", mode), call("mmap"), call("load"), call("munmap")]
         }
+        Event::AddFramebuffer if shapes::has_display() => vec![call("MODE_ADDFB2")],
+        Event::RemoveFramebuffer if shapes::has_display() => vec![call("MODE_RMFB")],
+        Event::DirtyFb if shapes::has_display() => vec![call("MODE_DIRTYFB")],
         Event::Acquire
         | Event::Release
         | Event::Pwrite { .. }

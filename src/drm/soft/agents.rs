@@ -74,20 +74,24 @@ impl Soft {
         object.read(terms, route, offset, data)
     }
 
-    /// Makes the object a framebuffer (ADDFB2).
+    /// Makes the object a framebuffer (ADDFB2), whatever its size, and the display; without an id.
     ///
     /// # Errors
     /// ENOENT; ENODEV.
     pub fn set_framebuffer(&self, handle: Handle) -> Result<()> {
-        self.display(handle, DRM_IOCTL_MODE_ADDFB2.name, Event::AddFramebuffer)
+        let call = DRM_IOCTL_MODE_ADDFB2.name;
+        self.system.enter(call, Needs::Nothing)?;
+        self.lookup(call, handle)?.add_framebuffer(call)
     }
 
-    /// Makes the object a framebuffer no longer (RMFB); it leaves the screen.
+    /// Makes the object a framebuffer no longer (RMFB), if it was no other; it leaves the screen.
     ///
     /// # Errors
     /// ENOENT; ENODEV.
     pub fn remove_framebuffer(&self, handle: Handle) -> Result<()> {
-        self.display(handle, DRM_IOCTL_MODE_RMFB.name, Event::RemoveFramebuffer)
+        let call = DRM_IOCTL_MODE_RMFB.name;
+        self.system.enter(call, Needs::Nothing)?;
+        self.lookup(call, handle)?.remove_framebuffer(call)
     }
 
     /// Shows the object: a mode set, a flip or a plane update.

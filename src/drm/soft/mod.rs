@@ -33,6 +33,7 @@ mod context;
 mod device;
 mod facts;
 mod faults;
+mod framebuffers;
 mod gpu;
 mod handles;
 mod limits;
@@ -83,6 +84,8 @@ pub struct Soft {
     minor: Minor,
     client: Mutex<Client>,
     contexts: Mutex<Contexts>,
+    /// Ids of the framebuffers that the file made, the newest first.
+    framebuffers: Mutex<Vec<u32>>,
 }
 
 /// A node of the device (`enum drm_minor_type`).
@@ -118,6 +121,7 @@ impl Soft {
             mappings: Arc::default(),
             minor: Minor::Primary,
             client: Mutex::default(),
+            framebuffers: Mutex::default(),
         })
     }
 
@@ -137,6 +141,7 @@ impl Soft {
             minor,
             client: Mutex::new(client),
             contexts: Mutex::new(Contexts::new(first_space(self.system.machine))),
+            framebuffers: Mutex::default(),
         }
     }
 
@@ -155,6 +160,11 @@ impl Soft {
         self.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Ids of the framebuffers that the file made, the newest first; no other lock is taken under it.
+    fn own_framebuffers(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn handles(&self) -> MutexGuard<'_, Handles> {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,6 +177,10 @@ fn first_space(machine: Machine) -> Option<Arc<Mutex<Space>>> {
 
 impl Drop for Soft {
     fn drop(&mut self) {
+        for id in std::mem::take(&mut *self.own_framebuffers()) {
+            // drm_fb_release: there is nobody to tell.
+            let _ = self.system.remove_framebuffer(id);
+        }
         let client = self.client.get_mut().unwrap_or_else(PoisonError::into_inner);
         self.system.masters().release(client);
     }

@@ -62,6 +62,8 @@ pub(super) struct State {
     /// Devices that the object's dma-buf is attached to, which pins the pages.
     pub(super) attached: u32,
     pub(super) tiling: Tiling,
+    /// Framebuffers that show it.
+    pub(super) framebuffers: u32,
 }
 
 /// Flushes that a transfer does around its copy.
@@ -144,6 +146,7 @@ impl Object {
             bound: false,
             attached: 0,
             tiling: Tiling::default(),
+            framebuffers: 0,
         };
         Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, origin }
     }

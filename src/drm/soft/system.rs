@@ -8,6 +8,7 @@ use nix::errno::Errno;
 
 use super::adversary::Adversary;
 use super::faults::{Entry, Faults, Needs};
+use super::framebuffers::Framebuffers;
 use super::gpu::Gpu;
 use super::limits::{self, SYSTEM_BYTES};
 use super::log::{KernelFlush, Log};
@@ -40,6 +41,7 @@ pub(super) struct System {
     pub(super) display: bool,
     masters: Mutex<Masters>,
     names: Mutex<Names>,
+    framebuffers: Mutex<Framebuffers>,
     /// The GPU's timestamp.
     pub(super) ticks: AtomicU64,
     /// CPU accesses that a real device would have answered with SIGBUS.
@@ -79,6 +81,7 @@ impl System {
             display: spec.display,
             masters: Mutex::default(),
             names: Mutex::default(),
+            framebuffers: Mutex::default(),
             ticks: AtomicU64::new(1),
             bus_errors: AtomicU64::new(0),
             in_use: AtomicU64::new(0),
@@ -231,6 +234,11 @@ impl System {
     /// The objects' names in all files; no other lock is taken under it.
     pub(super) fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The framebuffers; no other lock is taken under it.
+    pub(super) fn framebuffers(&self) -> MutexGuard<'_, Framebuffers> {
+        self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn objects(&self) -> MutexGuard<'_, Objects> {

@@ -1,9 +1,8 @@
-//! Dumb buffers, and what is refused without a display.
+//! Dumb buffers, and what is refused everywhere, or without a display.
 
 use gem_coherency::uapi::drm_display::{
-    DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CLOSEFB, DRM_IOCTL_MODE_CREATE_DUMB,
-    DRM_IOCTL_MODE_DESTROY_DUMB, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_GETRESOURCES,
-    DRM_IOCTL_MODE_MAP_DUMB, DRM_IOCTL_MODE_RMFB, DRM_IOCTL_WAIT_VBLANK,
+    DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_DESTROY_DUMB, DRM_IOCTL_MODE_MAP_DUMB,
+    DRM_IOCTL_WAIT_VBLANK,
 };
 
 use super::Values::{Handle, Of};
@@ -35,17 +34,9 @@ pub const SHAPES: &[Shape] = &[
         ],
     ),
     ioctl("MODE_DESTROY_DUMB", DRM_IOCTL_MODE_DESTROY_DUMB.code, 1, &[f("handle", 0, 4, Handle)]),
-    ioctl(
-        "MODE_ADDFB2",
-        DRM_IOCTL_MODE_ADDFB2.code,
-        1,
-        &[f("fb_id", 0, 4, Of(&[0, 9])), f("handles[0]", 20, 4, Handle)],
-    ),
-    ioctl("MODE_RMFB", DRM_IOCTL_MODE_RMFB.code, 1, &[f("fb_id", 0, 4, Of(&[0, 40]))]),
-    ioctl("MODE_CLOSEFB", DRM_IOCTL_MODE_CLOSEFB.code, 1, &[]),
-    ioctl("MODE_DIRTYFB", DRM_IOCTL_MODE_DIRTYFB.code, 1, &[]),
-    ioctl("MODE_GETRESOURCES", DRM_IOCTL_MODE_GETRESOURCES.code, 1, &[]),
     ioctl("MODE_ATTACHMODE", 0xc048_64a8, 1, &[]),
     ioctl("MODE_ATOMIC", DRM_IOCTL_MODE_ATOMIC.code, 1, &[]),
-    ioctl("WAIT_VBLANK", DRM_IOCTL_WAIT_VBLANK.code, 1, &[]),
 ];
+
+/// What the software device has no pipes for.
+pub const UNLIKE: &[Shape] = &[ioctl("WAIT_VBLANK", DRM_IOCTL_WAIT_VBLANK.code, 1, &[])];

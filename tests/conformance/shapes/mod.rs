@@ -10,6 +10,7 @@ pub mod contexts;
 pub mod display;
 pub mod execute;
 pub mod facts;
+pub mod framebuffers;
 pub mod legacy;
 pub mod objects;
 pub mod query;
@@ -103,6 +104,8 @@ pub enum Values {
     Fd,
     /// An offset that some call returned, or none.
     Offset,
+    /// A framebuffer that some call made, or none.
+    Framebuffer,
     /// A mapping that some call made, or none.
     Mapping,
     /// The address of something that is built for the call; as many kinds as said.
@@ -118,6 +121,8 @@ pub enum Out {
     Fd,
     /// Which offset it is.
     Offset,
+    /// Which framebuffer it is.
+    Framebuffer,
     /// Which mapping it is; its length is in the field `size`.
     Address,
     /// Whether it is zero, negative or positive: a time that is left.
@@ -148,7 +153,7 @@ pub const ADDRESSES: &[u64] = &[
     0xffff_8000_0000_0000,
     0xffff_ffff_ffff_ff00,
 ];
-/// How many descriptors, offsets and mappings a call chooses from, the last two of none.
+/// How many descriptors, offsets, framebuffers and mappings a call chooses from, the last two of none.
 pub const TOKENS: u16 = 6;
 
 impl Values {
@@ -159,7 +164,7 @@ impl Values {
             Self::Handle => HANDLES.len() as u16,
             Self::AnyHandle => ANY_HANDLES.len() as u16,
             Self::Address => ADDRESSES.len() as u16,
-            Self::Fd | Self::Offset | Self::Mapping => TOKENS,
+            Self::Fd | Self::Offset | Self::Framebuffer | Self::Mapping => TOKENS,
             Self::Built(count, _) => count,
         }
     }
@@ -193,18 +198,23 @@ pub fn choose(words: &str) {
     let _ = CHOSEN.set(words.split(',').map(str::to_owned).collect());
 }
 
-/// Whether requests of the display are left out.
-static NO_DISPLAY: AtomicBool = AtomicBool::new(false);
+/// Whether the driver has a display.
+static DISPLAY: AtomicBool = AtomicBool::new(false);
 
-/// Leaves the requests of the display out.
-pub fn leave_out_display() {
-    NO_DISPLAY.store(true, Ordering::Relaxed);
+/// Says that the driver has a display: framebuffers can be made, and what is unlike is left out.
+pub fn with_display() {
+    DISPLAY.store(true, Ordering::Relaxed);
+}
+
+/// Whether the driver has a display.
+pub fn has_display() -> bool {
+    DISPLAY.load(Ordering::Relaxed)
 }
 
 /// The shapes that are used.
 pub fn chosen() -> impl Iterator<Item = &'static Shape> {
     let chosen = CHOSEN.get().map_or(&[][..], Vec::as_slice);
-    let left_out = if NO_DISPLAY.load(Ordering::Relaxed) { display::SHAPES } else { &[] };
+    let left_out = if has_display() { display::UNLIKE } else { &[] };
     all().filter(move |shape| {
         if left_out.iter().any(|one| one.name == shape.name) {
             return false;
@@ -220,8 +230,10 @@ fn all() -> impl Iterator<Item = &'static Shape> {
         access::SHAPES,
         contexts::SHAPES,
         display::SHAPES,
+        display::UNLIKE,
         execute::SHAPES,
         facts::SHAPES,
+        framebuffers::SHAPES,
         legacy::SHAPES,
         legacy::OTHERS,
         objects::SHAPES,

@@ -14,6 +14,7 @@ use crate::uapi::drm_display::{
     DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_DESTROY_DUMB, DRM_IOCTL_MODE_MAP_DUMB, drm_mode_create_dumb,
     drm_mode_destroy_dumb, drm_mode_map_dumb,
 };
+use crate::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Handle, MmapMode};
 
@@ -39,7 +40,13 @@ fn create_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_create_dumb) -> Resu
         bytes @ (1 | 2 | 4) => bytes,
         _ => return refuse(request, Errno::EINVAL),
     };
-    args.pitch = pitch(args.width * pixel_bytes);
+    let system = &caller.device.system;
+    let plane_bytes = if system.display {
+        system.machine.plane_stride_bytes(pixel_bytes, DRM_FORMAT_MOD_LINEAR)
+    } else {
+        0
+    };
+    args.pitch = pitch(args.width * pixel_bytes, plane_bytes);
     if args.pitch < args.width {
         return refuse(request, Errno::EINVAL);
     }
@@ -64,11 +71,9 @@ fn fits(args: &drm_mode_create_dumb) -> bool {
 ///
 /// Lines longer than a plane's are whole pages, so that they can be remapped; without a display there
 /// is no plane, and every line is longer (`intel_plane_fb_max_stride`).
-fn pitch(bytes: u32) -> u32 {
-    bytes
-        .checked_next_multiple_of(PITCH_BYTES)
-        .and_then(|pitch| pitch.checked_next_multiple_of(PAGE_BYTES as u32))
-        .unwrap_or(0)
+fn pitch(bytes: u32, plane_bytes: u32) -> u32 {
+    let pitch = bytes.checked_next_multiple_of(PITCH_BYTES).unwrap_or(0);
+    if pitch > plane_bytes { pitch.checked_next_multiple_of(PAGE_BYTES as u32).unwrap_or(0) } else { pitch }
 }
 
 /// `i915_gem_dumb_mmap_offset`: of any object, as the kernel wants to have it mapped.
@@ -138,6 +143,16 @@ mod tests {
         made([1, 0x4000_0000, 8], (1, 1 << 30, 1 << 30));
         made([0x4000_0000, 1, 8], (1, 4096, 4 << 40));
         made([1, 0xffff_f000, 8], (1, 0xffff_f000, 0xffff_f000));
+    }
+
+    #[test]
+    fn lines_that_a_plane_can_read_are_not_whole_pages() {
+        let made = |asked, expected| case("sim:glk,display=on", asked, None, expected);
+        made([1, 1, 8], (1, 64, 4096));
+        made([1, 8192, 32], (1, 32768, 32768));
+        made([1, 8193, 32], (1, 36864, 36864));
+        made([1, 8193, 8], (1, 12288, 12288));
+        case("sim:skl", [1, 1, 8], None, (1, 4096, 4096));
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod domain;
 mod dumb;
 mod exec;
 mod extensions;
+mod framebuffer;
 mod legacy;
 mod madvise;
 mod map;

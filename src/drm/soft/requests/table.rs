@@ -3,8 +3,8 @@
 //! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that stands in neither is EINVAL.
 
 use super::{
-    Caller, aperture, auth, caching, context, create, domain, dumb, exec, legacy, madvise, map, modes, names,
-    param, prime, query, tiling, transfer, userptr, version, wait,
+    Caller, aperture, auth, caching, context, create, domain, dumb, exec, framebuffer, legacy, madvise, map,
+    modes, names, param, prime, query, tiling, transfer, userptr, version, wait,
 };
 use crate::error::Result;
 use crate::vocabulary::KernelVersion;
@@ -54,6 +54,7 @@ static GROUPS: &[&[Entry]] = &[
     domain::ENTRIES,
     dumb::ENTRIES,
     exec::ENTRIES,
+    framebuffer::ENTRIES,
     legacy::ENTRIES,
     madvise::ENTRIES,
     map::ENTRIES,
@@ -75,7 +76,7 @@ const WITHOUT_LEGACY: KernelVersion = KernelVersion::new(6, 8);
 
 /// The request of that number, as far as the kernel has it.
 pub(super) fn find(number: u32, kernel: KernelVersion) -> Option<&'static Entry> {
-    let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { modes::SINCE_6_8 };
+    let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { framebuffer::SINCE_6_8 };
     let all = GROUPS.iter().copied().chain([legacy]).flatten();
     all.into_iter().find(|entry| entry.code & 0xff == number)
 }

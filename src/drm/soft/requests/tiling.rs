@@ -44,6 +44,16 @@ impl Tiling {
     pub(in crate::drm::soft) fn is_tiled(self) -> bool {
         self.mode != I915_TILING_NONE
     }
+
+    /// `I915_TILING_*`.
+    pub(super) fn mode(self) -> u32 {
+        self.mode
+    }
+
+    /// Bytes from line to line; 0 without tiles.
+    pub(super) fn stride(self) -> u32 {
+        self.stride
+    }
 }
 
 /// `i915_gem_set_tiling_ioctl`.

@@ -1,0 +1,107 @@
+//! The framebuffers of a device, by their ids.
+//!
+//! An id is the device's; the framebuffer is the file's that made it, and goes with it. It keeps its
+//! object, and on newer kernels a name of it, too.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::object::Object;
+use super::system::System;
+use crate::error::Result;
+use crate::platform::Format;
+use crate::policy::kernel::Event;
+use crate::uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_RMFB};
+use crate::vocabulary::KernelVersion;
+
+/// The lowest id: those before are of what the display itself has.
+const FIRST_ID: u32 = 128;
+/// The first kernel where a framebuffer counts as one of the object's names
+/// (`drm_gem_object_handle_get_if_exists_unlocked`; in 6.12's stable series, not in 6.1).
+const NAMES: KernelVersion = KernelVersion::new(6, 12);
+
+/// A framebuffer (`struct drm_framebuffer`).
+#[derive(Clone, Debug)]
+pub(super) struct Framebuffer {
+    pub(super) object: Arc<Object>,
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) format: Format,
+    pub(super) modifier: u64,
+    /// Bytes from line to line, by plane.
+    pub(super) pitches: [u32; 4],
+    /// Bytes to the first line, by plane.
+    pub(super) offsets: [u32; 4],
+}
+
+/// Those of a device.
+#[derive(Debug, Default)]
+pub(super) struct Framebuffers(BTreeMap<u32, Framebuffer>);
+
+impl Framebuffers {
+    /// The framebuffer of that id (`drm_framebuffer_lookup`).
+    pub(super) fn get(&self, id: u32) -> Option<Framebuffer> {
+        self.0.get(&id).cloned()
+    }
+
+    /// Gives it the lowest free id; `None` if there is none left.
+    fn insert(&mut self, framebuffer: Framebuffer) -> Option<u32> {
+        let id = (FIRST_ID..=i32::MAX as u32).find(|id| !self.0.contains_key(id))?;
+        self.0.insert(id, framebuffer);
+        Some(id)
+    }
+}
+
+impl System {
+    /// Makes a framebuffer known; `None` if all ids are taken (`drm_framebuffer_init`).
+    ///
+    /// # Errors
+    /// What the object's becoming one says.
+    pub(super) fn add_framebuffer(&self, framebuffer: Framebuffer) -> Result<Option<u32>> {
+        let object = Arc::clone(&framebuffer.object);
+        let Some(id) = self.framebuffers().insert(framebuffer) else { return Ok(None) };
+        if let Err(error) = object.add_framebuffer(DRM_IOCTL_MODE_ADDFB2.name) {
+            self.framebuffers().0.remove(&id);
+            return Err(error);
+        }
+        if self.machine.kernel >= NAMES {
+            object.links.named();
+        }
+        Ok(Some(id))
+    }
+
+    /// Forgets a framebuffer; the object leaves the screen with its last.
+    ///
+    /// # Errors
+    /// None that the kernel gives.
+    pub(super) fn remove_framebuffer(&self, id: u32) -> Result<()> {
+        let removed = self.framebuffers().0.remove(&id);
+        let Some(Framebuffer { object, .. }) = removed else { return Ok(()) };
+        if self.machine.kernel >= NAMES && object.links.unnamed() {
+            self.names().forget(object.id());
+        }
+        object.remove_framebuffer(DRM_IOCTL_MODE_RMFB.name)
+    }
+}
+
+impl Object {
+    /// One framebuffer more (`intel_frontbuffer_get`).
+    pub(super) fn add_framebuffer(&self, call: &'static str) -> Result<()> {
+        let mut state = self.state();
+        if state.framebuffers == 0 {
+            self.happen(&mut state, call, Event::AddFramebuffer)?;
+        }
+        state.framebuffers += 1;
+        Ok(())
+    }
+
+    /// One less; none if there is none (`intel_frontbuffer_put`).
+    pub(super) fn remove_framebuffer(&self, call: &'static str) -> Result<()> {
+        let mut state = self.state();
+        state.framebuffers = state.framebuffers.saturating_sub(1);
+        if state.framebuffers > 0 {
+            return Ok(());
+        }
+        self.happen(&mut state, call, Event::RemoveFramebuffer).map(drop)
+    }
+}
