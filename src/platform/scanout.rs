@@ -134,10 +134,9 @@ impl Machine {
         }
         let rgb = has(&[ALPHA, &[DRM_FORMAT_XRGB8888, DRM_FORMAT_XBGR8888]]);
         match modifier.compression.map(|compression| compression.by) {
+            Some(by) if !self.shows_compressed(by) => false,
             Some(Compressor::Render) => rgb,
-            Some(Compressor::Media) => {
-                self.has_media_compression() && (rgb || has(&[PACKED_YUV, XYUV, PLANAR, DEEP_PLANAR]))
-            }
+            Some(Compressor::Media) => rgb || has(&[PACKED_YUV, XYUV, PLANAR, DEEP_PLANAR]),
             None if version < 12 && modifier.tiles == Tiles::Yf => !has(&[NOT_YF, HALF_FLOATS, ICL_HDR]),
             None => true,
         }
@@ -162,13 +161,68 @@ impl Machine {
         }
     }
 
-    /// Whether planes show what media engines compressed (`gen12_plane_has_mc_ccs`); the first
-    /// steppings of some cannot.
-    fn has_media_compression(&self) -> bool {
+    /// Whether planes show what these engines compressed (`skl_plane_has_rc_ccs`, `gen12_plane_has_mc_ccs`).
+    ///
+    /// Some steppings cannot; asked for is the first, revision 0, which emulated and software devices have.
+    fn shows_compressed(&self, by: Compressor) -> bool {
         let platform = self.platform;
-        platform.display_version() >= 12 && platform != &DG1 && platform != &RKL
+        let six_one_dg2 = platform == &DG2 && self.kernel < LATER_FOUR;
+        match by {
+            Compressor::Render => platform != &ADLP,
+            Compressor::Media => ![&TGL, &RKL, &DG1, &ADLP].contains(&platform) && !six_one_dg2,
+        }
     }
 }
 
 /// The first kernel where later displays than DG2's have the tiles 4 (seen on 6.12, not on 6.1).
 const LATER_FOUR: KernelVersion = KernelVersion::new(6, 2);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn shows(platform: &'static Platform, kernel: u16, format: u32, modifier: u64) -> bool {
+        let kernel = KernelVersion::new(6, kernel);
+        let machine = platform.machine(kernel, false);
+        Modifier::find(modifier, kernel).is_some_and(|modifier| machine.shows(format, modifier))
+    }
+
+    #[test]
+    fn tiles_are_those_of_the_displays_version() {
+        let xrgb = |platform, modifier| shows(platform, 12, DRM_FORMAT_XRGB8888, modifier);
+        for platform in [&I915G, &HSW, &SKL, &TGL, &MTL] {
+            assert!(xrgb(platform, DRM_FORMAT_MOD_LINEAR) && xrgb(platform, I915_FORMAT_MOD_X_TILED));
+        }
+        assert!(!xrgb(&HSW, I915_FORMAT_MOD_Y_TILED) && xrgb(&SKL, I915_FORMAT_MOD_Y_TILED));
+        assert!(xrgb(&ADLP, I915_FORMAT_MOD_Y_TILED) && !xrgb(&DG2, I915_FORMAT_MOD_Y_TILED));
+        assert!(xrgb(&ICL, I915_FORMAT_MOD_Yf_TILED) && !xrgb(&TGL, I915_FORMAT_MOD_Yf_TILED));
+        assert!(xrgb(&DG2, I915_FORMAT_MOD_4_TILED) && !xrgb(&ADLP, I915_FORMAT_MOD_4_TILED));
+    }
+
+    #[test]
+    fn kernels_differ_about_the_newest_tiles() {
+        let four = |kernel| shows(&MTL, kernel, DRM_FORMAT_XRGB8888, I915_FORMAT_MOD_4_TILED);
+        assert!(four(12) && !four(1));
+        let media = |kernel| shows(&DG2, kernel, DRM_FORMAT_NV12, I915_FORMAT_MOD_4_TILED_DG2_MC_CCS);
+        assert!(media(12) && !media(1));
+    }
+
+    #[test]
+    fn the_cursor_shows_alpha_where_other_planes_do_not_and_never_tiled() {
+        let argb = |modifier| shows(&HSW, 12, DRM_FORMAT_ARGB8888, modifier);
+        assert!(argb(DRM_FORMAT_MOD_LINEAR) && !argb(I915_FORMAT_MOD_X_TILED));
+    }
+
+    #[test]
+    fn strides_are_limited_by_pixels_and_by_bytes() {
+        let bytes = |platform: &'static Platform, pixel_bytes, modifier| {
+            platform.machine(KernelVersion::new(6, 12), false).plane_stride_bytes(pixel_bytes, modifier)
+        };
+        assert_eq!([1, 2, 4, 8].map(|count| bytes(&HSW, count, 0)), [8192, 16384, 32768, 32768]);
+        assert_eq!([1, 4, 8].map(|count| bytes(&SNB, count, I915_FORMAT_MOD_X_TILED)), [4096, 16384, 32768]);
+        assert_eq!([1, 4].map(|count| bytes(&SNB, count, 0)), [32768, 32768]);
+        assert_eq!([1, 4].map(|count| bytes(&ADLP, count, 0)), [65536, 131_072]);
+        assert_eq!(bytes(&I915G, 4, I915_FORMAT_MOD_X_TILED), 8192);
+    }
+}

@@ -150,7 +150,10 @@ fn against_the_driver(args: &Args, device: PathBuf) -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut report = Report::new(format!("{} | {}", machine.platform.name, machine.kernel), true);
+    // A display that could have been fused off, and was not.
+    let display = if shapes::has_display() && machine.platform.has_display_fuse() { "+display" } else { "" };
+    let title = format!("{}{display} | {}", machine.platform.name, machine.kernel);
+    let mut report = Report::new(title, true);
     let tracer = std::cell::RefCell::new(&mut tracer);
     let test = |sequences: &[Vec<Call>]| {
         let mut tracer = tracer.borrow_mut();

@@ -79,13 +79,26 @@ pub fn calls_for(machine: Machine, event: Event) -> Option<Vec<Call>> {
 }
 
 /// Every call with one field at a time at each of its values, on every object state, followed by calls
-/// that show what state it left.
+/// that show what state it left; those that ask only for the object's size on one large object.
 pub fn enumerated(machine: Machine, rules: &KernelRules) -> impl Iterator<Item = Vec<Call>> {
     let probes = probes(machine);
-    prefixes(machine, rules).into_iter().flat_map(move |prefix| {
+    let on_states = prefixes(machine, rules).into_iter().flat_map(move |prefix| {
         let probes = probes.clone();
-        variations().map(move |call| [prefix.as_slice(), &[call], &probes].concat())
-    })
+        variations()
+            .filter(|call| !is_about_size(call))
+            .map(move |call| [prefix.as_slice(), &[call], &probes].concat())
+    });
+    let large = Call::first(shapes::named("GEM_CREATE_EXT")).with("size", 65537);
+    let shown = ["MODE_GETFB2", "MODE_RMFB"].map(|name| Call::first(shapes::named(name)));
+    let on_size = variations()
+        .filter(is_about_size)
+        .map(move |call| [&[large.clone(), call], shown.as_slice()].concat());
+    on_states.chain(on_size)
+}
+
+/// Whether a call asks nothing of an object but how large it is: where a picture's pixels lie.
+fn is_about_size(call: &Call) -> bool {
+    call.shape.name.starts_with("MODE_ADDFB2_")
 }
 
 /// A suspend on every object state, followed by calls that show what state it left.

@@ -8,6 +8,7 @@ mod errors;
 mod execute;
 mod facts;
 mod faults;
+mod framebuffers;
 mod masters;
 mod memory;
 mod objects;

@@ -120,6 +120,28 @@ const fn only(name: &'static str, at: usize, size: usize, value: &'static [u64])
     f(name, at, size, Of(value))
 }
 
+/// ADDFB2 of a picture whose second plane, with one of these pitches, says how the first is compressed.
+macro_rules! compressed {
+    ($name:literal, $modifiers:expr, $pitches:expr) => {
+        addfb2!(
+            $name,
+            1,
+            f("pixel_format", 12, 4, Of(FORMATS)),
+            f("width", 4, 4, Of(&[32, 16, 128, 129, 3840, 3841])),
+            f("height", 8, 4, Of(&[8, 16, 32, 33])),
+            only("handles[0]", 20, 4, &[2]),
+            f("handles[1]", 24, 4, Of(&[2, 3, 0])),
+            f("handles[2]", 28, 4, Of(&[0, 2])),
+            f("pitches[0]", 36, 4, Of(&[512, 64, 128, 192, 1024, 15360, 15488, 15872, 32768, 32896])),
+            f("pitches[1]", 40, 4, Of(&$pitches)),
+            f("offsets[1]", 56, 4, Of(&[0, 64, 4096, 0x2000, 0x4000])),
+            only("modifier[0]", 72, 8, &$modifiers),
+            f("modifier[1]", 80, 8, Of(&$modifiers)),
+            only("flags", 16, 4, &[2]),
+        )
+    };
+}
+
 /// A good picture of two planes.
 const NV12: &[u64] = &[DRM_FORMAT_NV12 as u64, DRM_FORMAT_P010 as u64, 0x3631_564e];
 
@@ -218,47 +240,55 @@ pub const SHAPES: &[Shape] = &[
         f("modifier[1]", 80, 8, Of(&[I915_FORMAT_MOD_Y_TILED, I915_FORMAT_MOD_X_TILED])),
         only("flags", 16, 4, &[2]),
     ),
-    // Compressed as gen9 to gen11 do it: a byte for 8 by 16 pixels, tiled as Y is.
+    // A byte for 8 by 16 pixels, tiled as Y is.
+    compressed!("MODE_ADDFB2_y_ccs", [I915_FORMAT_MOD_Y_TILED_CCS, 0], [128, 64, 0, 256]),
+    compressed!("MODE_ADDFB2_yf_ccs", [I915_FORMAT_MOD_Yf_TILED_CCS, 0], [128, 64, 0, 256]),
+    // A cache line for four tiles.
+    compressed!("MODE_ADDFB2_rc_ccs", [I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS, 0], [64, 128, 0, 32]),
+    compressed!("MODE_ADDFB2_mc_ccs", [I915_FORMAT_MOD_Y_TILED_GEN12_MC_CCS, 0], [64, 128, 0, 32]),
+    compressed!("MODE_ADDFB2_dg2_ccs", [I915_FORMAT_MOD_4_TILED_DG2_RC_CCS, 0], [0, 64]),
+    // And a plane for the colour of what is cleared.
     addfb2!(
-        "MODE_ADDFB2_compressed",
-        2,
+        "MODE_ADDFB2_clear_ccs",
+        1,
         f("pixel_format", 12, 4, Of(FORMATS)),
-        f("width", 4, 4, Of(&[32, 16, 33, 3841])),
-        f("height", 8, 4, Of(&[8, 16, 32, 33])),
+        f("width", 4, 4, Of(&[32, 16, 129])),
+        f("height", 8, 4, Of(&[8, 33])),
         only("handles[0]", 20, 4, &[2]),
-        f("handles[1]", 24, 4, Of(&[2, 3, 0])),
-        f("pitches[0]", 36, 4, Of(&[128, 64, 192, 512, 32768, 32896])),
-        f("pitches[1]", 40, 4, Of(&[128, 64, 0, 256])),
-        f("offsets[1]", 56, 4, Of(&[4096, 0, 64, 8192])),
-        f("modifier[0]", 72, 8, Of(&[I915_FORMAT_MOD_Y_TILED_CCS, I915_FORMAT_MOD_Yf_TILED_CCS])),
-        f("modifier[1]", 80, 8, Of(&[I915_FORMAT_MOD_Y_TILED_CCS, 0])),
+        only("handles[1]", 24, 4, &[2, 0]),
+        f("handles[2]", 28, 4, Of(&[2, 0, 3])),
+        f("pitches[0]", 36, 4, Of(&[512, 128])),
+        f("pitches[1]", 40, 4, Of(&[64, 128])),
+        f("pitches[2]", 44, 4, Of(&[0, 64, 65])),
+        f("offsets[1]", 56, 4, Of(&[0x4000, 0, 64])),
+        f("offsets[2]", 60, 4, Of(&[64, 0, 4096, 65, 0xffff_ffc0])),
+        only("modifier[0]", 72, 8, &[I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS_CC]),
+        only("modifier[1]", 80, 8, &[I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS_CC]),
+        f("modifier[2]", 88, 8, Of(&[I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS_CC, 0])),
         only("flags", 16, 4, &[2]),
     ),
-    // As gen12 does: a cache line for four tiles.
+    // Brightness, colours, and a plane for each that says how they are compressed.
     addfb2!(
-        "MODE_ADDFB2_compressed_lines",
-        2,
-        f("pixel_format", 12, 4, Of(FORMATS)),
-        f("width", 4, 4, Of(&[32, 16, 128, 129])),
-        f("height", 8, 4, Of(&[8, 32, 33])),
+        "MODE_ADDFB2_planes_ccs",
+        1,
+        f("pixel_format", 12, 4, Of(NV12)),
+        f("width", 4, 4, Of(&[32, 16, 129])),
+        f("height", 8, 4, Of(&[8, 33])),
         only("handles[0]", 20, 4, &[2]),
         f("handles[1]", 24, 4, Of(&[2, 0])),
-        f("handles[2]", 28, 4, Of(&[0, 2])),
-        f("pitches[0]", 36, 4, Of(&[512, 128, 1024, 32768, 33280])),
-        f("pitches[1]", 40, 4, Of(&[64, 128, 0])),
-        f("offsets[1]", 56, 4, Of(&[0x4000, 0, 64, 4096])),
-        f(
-            "modifier[0]",
-            72,
-            8,
-            Of(&[I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS, I915_FORMAT_MOD_Y_TILED_GEN12_MC_CCS]),
-        ),
-        f(
-            "modifier[1]",
-            80,
-            8,
-            Of(&[I915_FORMAT_MOD_Y_TILED_GEN12_RC_CCS, I915_FORMAT_MOD_Y_TILED_GEN12_MC_CCS]),
-        ),
+        f("handles[2]", 28, 4, Of(&[2, 0])),
+        f("handles[3]", 32, 4, Of(&[2, 0, 3])),
+        f("pitches[0]", 36, 4, Of(&[512, 128])),
+        f("pitches[1]", 40, 4, Of(&[512, 128])),
+        f("pitches[2]", 44, 4, Of(&[64, 128])),
+        f("pitches[3]", 48, 4, Of(&[64, 0, 128])),
+        f("offsets[1]", 56, 4, Of(&[0, 0x4000, 4096, 64])),
+        f("offsets[2]", 60, 4, Of(&[0, 4096, 64, 0x8000])),
+        f("offsets[3]", 64, 4, Of(&[0, 4096, 64, 0x8000])),
+        only("modifier[0]", 72, 8, &[I915_FORMAT_MOD_Y_TILED_GEN12_MC_CCS]),
+        only("modifier[1]", 80, 8, &[I915_FORMAT_MOD_Y_TILED_GEN12_MC_CCS]),
+        only("modifier[2]", 88, 8, &[I915_FORMAT_MOD_Y_TILED_GEN12_MC_CCS]),
+        f("modifier[3]", 96, 8, Of(&[I915_FORMAT_MOD_Y_TILED_GEN12_MC_CCS, 0])),
         only("flags", 16, 4, &[2]),
     ),
     ioctl(

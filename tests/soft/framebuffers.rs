@@ -1,0 +1,436 @@
+//! Framebuffers through ioctl(2): whose they are, what can be one, and what they keep.
+
+use gem_coherency::drm::soft::{Minor, Pages, Process, Soft};
+use gem_coherency::uapi::Ioctl;
+use gem_coherency::uapi::drm::{
+    DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_close, drm_gem_flink, drm_gem_open,
+};
+use gem_coherency::uapi::drm_display::*;
+use gem_coherency::uapi::drm_fourcc::*;
+use gem_coherency::uapi::i915::{
+    DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SET_TILING,
+    drm_i915_gem_create, drm_i915_gem_set_domain, drm_i915_gem_set_tiling,
+};
+use nix::errno::Errno;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use super::sim;
+
+const ARGS: u64 = 0x10000;
+const CLIPS: u64 = ARGS + 4096;
+
+/// A process with a device open twice: the master first.
+struct Rig {
+    process: Process,
+    device: Soft,
+    files: [i32; 2],
+}
+
+impl Rig {
+    #[track_caller]
+    fn new(name: &str) -> Self {
+        let device = sim(name);
+        let mut process = Process::default();
+        let files = [process.open(&device, Minor::Primary), process.open(&device, Minor::Primary)];
+        process.allocate(ARGS, 8192, Pages::ReadWrite).unwrap();
+        Self { process, device, files }
+    }
+
+    /// Makes a request on a file; the struct comes back also when it fails.
+    #[track_caller]
+    fn ask<T: FromBytes + IntoBytes + Immutable>(
+        &mut self,
+        file: usize,
+        request: Ioctl<T>,
+        args: &mut T,
+    ) -> Option<Errno> {
+        self.process.store(ARGS, args.as_bytes()).unwrap();
+        let done = self.process.ioctl(self.files[file], request.code, ARGS);
+        self.process.load(ARGS, args.as_mut_bytes()).unwrap();
+        done.err()
+    }
+
+    /// An object of so many pages on the first file.
+    #[track_caller]
+    fn object(&mut self, pages: u64) -> u32 {
+        let mut create = drm_i915_gem_create { size: pages * 4096, ..Default::default() };
+        assert_eq!(self.ask(0, DRM_IOCTL_I915_GEM_CREATE, &mut create), None);
+        create.handle
+    }
+
+    /// A framebuffer of the object on the first file.
+    #[track_caller]
+    fn framebuffer(&mut self, handle: u32) -> u32 {
+        let mut args = picture(handle);
+        assert_eq!(self.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut args), None);
+        args.fb_id
+    }
+
+    fn remove(&mut self, file: usize, id: u32) -> Option<Errno> {
+        self.ask(file, DRM_IOCTL_MODE_RMFB, &mut { id })
+    }
+
+    fn close(&mut self, handle: u32) {
+        assert_eq!(self.ask(0, DRM_IOCTL_GEM_CLOSE, &mut drm_gem_close { handle, pad: 0 }), None);
+    }
+
+    fn dirty(&mut self, file: usize, mut args: drm_mode_fb_dirty_cmd) -> Option<Errno> {
+        self.ask(file, DRM_IOCTL_MODE_DIRTYFB, &mut args)
+    }
+}
+
+/// 16 by 8 pixels of an object, in one page.
+fn picture(handle: u32) -> drm_mode_fb_cmd2 {
+    drm_mode_fb_cmd2 {
+        width: 16,
+        height: 8,
+        pixel_format: DRM_FORMAT_XRGB8888,
+        handles: [handle, 0, 0, 0],
+        pitches: [512, 0, 0, 0],
+        ..Default::default()
+    }
+}
+
+/// What comes of ADDFB2 of one page of a machine after `change`.
+#[track_caller]
+fn case(name: &str, change: impl Fn(&mut drm_mode_fb_cmd2), expected: Option<Errno>) {
+    let mut rig = Rig::new(&format!("{name},display=on"));
+    let handle = rig.object(1);
+    let mut args = picture(handle);
+    change(&mut args);
+    let before = args;
+    let done = rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut args);
+    assert_eq!(done, expected, "{name}: {before:?}");
+    assert_eq!(args.fb_id != before.fb_id, expected.is_none(), "an id, or nothing");
+    args.fb_id = before.fb_id;
+    assert_eq!(args.as_bytes(), before.as_bytes(), "nothing else is written");
+}
+
+const EINVAL: Option<Errno> = Some(Errno::EINVAL);
+const ENOENT: Option<Errno> = Some(Errno::ENOENT);
+const ERANGE: Option<Errno> = Some(Errno::ERANGE);
+
+#[test]
+fn an_object_that_is_too_small_is_no_framebuffer() {
+    case("tgl", |_| (), None);
+    case("tgl", |args| args.height = 9, EINVAL);
+    case("tgl", |args| (args.width, args.height) = (128, 8), None);
+    case("tgl", |args| args.width = 129, EINVAL);
+    case("tgl", |args| (args.width, args.height, args.pitches[0]) = (1, 1, 64), None);
+}
+
+#[test]
+fn sizes_are_limited_by_the_generation_and_by_four_gigabytes() {
+    let wide = |args: &mut drm_mode_fb_cmd2| args.width = 8193;
+    case("glk", |args| args.width = 0, EINVAL);
+    case("glk", |args| args.height = 0, EINVAL);
+    case("glk", |args| args.width = 16385, EINVAL);
+    case("snb", wide, EINVAL);
+    // In range, so that the 4 GiB are counted.
+    case("glk", |args| (args.width, args.pitches[0], args.offsets[0]) = (8193, u32::MAX, 0), ERANGE);
+    case("snb", |args| (args.width, args.pitches[0], args.offsets[0]) = (8193, u32::MAX, 0), EINVAL);
+    case("glk", |args| args.offsets[0] = u32::MAX - 4095, ERANGE);
+    case("glk", |args| args.offsets[0] = 64, EINVAL);
+}
+
+#[test]
+fn pitches_are_whole_lines_and_what_is_remapped_whole_pages() {
+    let line = |pitch: u32| {
+        move |args: &mut drm_mode_fb_cmd2| (args.height, args.width, args.pitches[0]) = (1, 1, pitch)
+    };
+    let mut rig = Rig::new("hsw,display=on");
+    let handle = rig.object(256);
+    let mut with = |pitch, pixel_format| {
+        let mut args = picture(handle);
+        line(pitch)(&mut args);
+        args.pixel_format = pixel_format;
+        rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut args)
+    };
+    assert_eq!(with(64, DRM_FORMAT_XRGB8888), None);
+    assert_eq!(with(65, DRM_FORMAT_XRGB8888), EINVAL);
+    assert_eq!(with(32768, DRM_FORMAT_XRGB8888), None);
+    assert_eq!(with(32768 + 64, DRM_FORMAT_XRGB8888), EINVAL);
+    assert_eq!(with(36864, DRM_FORMAT_XRGB8888), None);
+    assert_eq!(with(8192 + 64, DRM_FORMAT_C8), EINVAL, "8192 pixels of one byte");
+    assert_eq!(with(16384 + 64, DRM_FORMAT_C8), EINVAL);
+    assert_eq!(with(262_144, DRM_FORMAT_XRGB8888), None);
+    assert_eq!(with(262_144 + 4096, DRM_FORMAT_XRGB8888), EINVAL, "too long for the render engine");
+}
+
+#[test]
+fn formats_are_those_of_the_platforms_planes() {
+    let format = |pixel_format| move |args: &mut drm_mode_fb_cmd2| args.pixel_format = pixel_format;
+    case("hsw", format(DRM_FORMAT_XBGR8888), None);
+    case("hsw", format(DRM_FORMAT_ARGB8888), None);
+    case("hsw", format(DRM_FORMAT_ABGR8888), EINVAL);
+    case("skl", format(DRM_FORMAT_ABGR8888), None);
+    case("skl", format(DRM_FORMAT_ARGB2101010), EINVAL);
+    case("tgl", format(DRM_FORMAT_ARGB2101010), None);
+    case("i915g", format(DRM_FORMAT_XBGR8888), EINVAL);
+    case("i915g", format(DRM_FORMAT_XRGB1555), None);
+    case("tgl", format(DRM_FORMAT_XRGB1555), EINVAL);
+    case("tgl", format(0), EINVAL);
+}
+
+/// NV12 with the colours at an offset.
+fn nv12(offset: u32) -> impl Fn(&mut drm_mode_fb_cmd2) {
+    move |args| {
+        args.pixel_format = DRM_FORMAT_NV12;
+        args.handles[1] = args.handles[0];
+        (args.pitches[0], args.pitches[1]) = (128, 128);
+        args.offsets[1] = offset;
+    }
+}
+
+#[test]
+fn colours_begin_at_a_line_on_6_1_and_anywhere_on_6_12() {
+    case("tgl,kernel=6.1", nv12(1024), None);
+    case("tgl,kernel=6.1", nv12(1000), EINVAL);
+    case("tgl,kernel=6.12", nv12(1000), None);
+    case("glk,kernel=6.1", nv12(1000), None);
+    case("skl", nv12(1024), EINVAL);
+    case("kbl", nv12(1024), None);
+    let other = |args: &mut drm_mode_fb_cmd2| {
+        nv12(1024)(args);
+        args.handles[1] = 77;
+    };
+    case("tgl", other, EINVAL);
+}
+
+#[test]
+fn a_modifier_counts_only_with_its_flag() {
+    let modifier = |flags, modifier| {
+        move |args: &mut drm_mode_fb_cmd2| (args.flags, args.modifier[0]) = (flags, modifier)
+    };
+    case("tgl", modifier(0, I915_FORMAT_MOD_X_TILED), EINVAL);
+    case("tgl", modifier(DRM_MODE_FB_MODIFIERS, I915_FORMAT_MOD_X_TILED), None);
+    case("tgl", modifier(DRM_MODE_FB_MODIFIERS, I915_FORMAT_MOD_4_TILED), EINVAL);
+    case("tgl", modifier(4, 0), EINVAL);
+    // Four tiles of 128 by 32 do not fit into a page; one does.
+    let y = |pitch| {
+        move |args: &mut drm_mode_fb_cmd2| {
+            (args.flags, args.modifier[0]) = (DRM_MODE_FB_MODIFIERS, I915_FORMAT_MOD_Y_TILED);
+            args.pitches[0] = pitch;
+        }
+    };
+    case("tgl", y(512), EINVAL);
+    case("tgl", y(128), None);
+    case("hsw", y(128), EINVAL);
+}
+
+#[test]
+fn what_is_compressed_has_a_plane_that_says_how() {
+    let skl = |pitch: u32| {
+        move |args: &mut drm_mode_fb_cmd2| {
+            args.flags = DRM_MODE_FB_MODIFIERS;
+            args.modifier[..2].fill(I915_FORMAT_MOD_Y_TILED_CCS);
+            args.handles[1] = args.handles[0];
+            args.pitches[..2].copy_from_slice(&[128, pitch]);
+        }
+    };
+    case("skl", skl(128), None);
+    case("skl", skl(64), EINVAL);
+    case("skl", skl(0), EINVAL);
+    case("tgl", skl(128), EINVAL);
+    let without = |args: &mut drm_mode_fb_cmd2| {
+        skl(128)(args);
+        args.handles[1] = 0;
+    };
+    case("skl", without, EINVAL);
+}
+
+#[test]
+fn the_objects_tiling_is_the_framebuffers() {
+    let mut rig = Rig::new("hsw,display=on");
+    let handle = rig.object(1);
+    let tile = |rig: &mut Rig, tiling_mode| {
+        let mut args = drm_i915_gem_set_tiling { handle, tiling_mode, stride: 512, ..Default::default() };
+        rig.ask(0, DRM_IOCTL_I915_GEM_SET_TILING, &mut args)
+    };
+    assert_eq!(tile(&mut rig, 1), None);
+    let id = rig.framebuffer(handle);
+    let mut planes = drm_mode_fb_cmd2 { fb_id: id, ..Default::default() };
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_GETFB2, &mut planes), None);
+    assert_eq!((planes.modifier[0], planes.flags), (I915_FORMAT_MOD_X_TILED, DRM_MODE_FB_MODIFIERS));
+    assert_eq!(tile(&mut rig, 0), Some(Errno::EBUSY));
+    let mut linear = drm_mode_fb_cmd2 { flags: DRM_MODE_FB_MODIFIERS, ..picture(handle) };
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut linear), EINVAL);
+    let mut wider = drm_mode_fb_cmd2 { pitches: [1024, 0, 0, 0], ..picture(handle) };
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut wider), EINVAL);
+    assert_eq!(rig.remove(0, id), None);
+    assert_eq!(tile(&mut rig, 2), None);
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut picture(handle)), EINVAL, "Y has no old name");
+}
+
+#[test]
+fn only_the_file_that_made_a_framebuffer_removes_it() {
+    let mut rig = Rig::new("glk,display=on");
+    let handle = rig.object(1);
+    let id = rig.framebuffer(handle);
+    assert_eq!(rig.remove(1, id), ENOENT);
+    let mut closed = drm_mode_closefb { fb_id: id, pad: 0 };
+    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_CLOSEFB, &mut closed), ENOENT);
+    closed.pad = 1;
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_CLOSEFB, &mut closed), EINVAL);
+    assert_eq!(rig.remove(0, id), None);
+    assert_eq!(rig.remove(0, id), ENOENT);
+    assert_eq!(rig.framebuffer(handle), id, "the lowest free id");
+    closed.pad = 0;
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_CLOSEFB, &mut closed), None);
+    let mut old = Rig::new("glk,display=on,kernel=6.1");
+    assert_eq!(old.ask(0, DRM_IOCTL_MODE_CLOSEFB, &mut closed), EINVAL, "no such request");
+}
+
+#[test]
+fn a_framebuffer_keeps_its_object_until_its_file_closes() {
+    let mut rig = Rig::new("glk,display=on");
+    let handle = rig.object(1);
+    let id = rig.framebuffer(handle);
+    rig.close(handle);
+    assert_eq!(rig.device.objects_alive(), 1);
+    let mut shown = drm_mode_fb_cmd { fb_id: id, ..Default::default() };
+    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_GETFB, &mut shown), None);
+    assert_eq!((shown.width, shown.height, shown.pitch, shown.bpp, shown.depth), (16, 8, 512, 32, 24));
+    rig.close_on(1, shown.handle);
+    rig.process.close(rig.files[0]).unwrap();
+    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_GETFB, &mut shown), ENOENT);
+    assert_eq!(rig.device.objects_alive(), 0);
+}
+
+impl Rig {
+    fn close_on(&mut self, file: usize, handle: u32) {
+        assert_eq!(self.ask(file, DRM_IOCTL_GEM_CLOSE, &mut drm_gem_close { handle, pad: 0 }), None);
+    }
+}
+
+#[test]
+fn a_framebuffer_is_a_name_of_the_object_on_6_12_only() {
+    let case = |kernel: &str, expected| {
+        let mut rig = Rig::new(&format!("glk,display=on,kernel={kernel}"));
+        let handle = rig.object(1);
+        let mut flink = drm_gem_flink { handle, name: 0 };
+        assert_eq!(rig.ask(0, DRM_IOCTL_GEM_FLINK, &mut flink), None);
+        let id = rig.framebuffer(handle);
+        rig.close(handle);
+        let mut open = drm_gem_open { name: flink.name, ..Default::default() };
+        assert_eq!(rig.ask(0, DRM_IOCTL_GEM_OPEN, &mut open), expected, "{kernel}");
+        if expected.is_none() {
+            rig.close(open.handle);
+            assert_eq!(rig.remove(0, id), None);
+            assert_eq!(rig.ask(0, DRM_IOCTL_GEM_OPEN, &mut open), ENOENT, "with the framebuffer");
+        }
+    };
+    case("6.12", None);
+    case("6.1", ENOENT);
+}
+
+#[test]
+fn dirtyfb_is_the_masters_and_flushes_on_6_1() {
+    let case = |kernel: &str, flushes: usize| {
+        let mut rig = Rig::new(&format!("glk,display=on,kernel={kernel}"));
+        let handle = rig.object(1);
+        let fb_id = rig.framebuffer(handle);
+        let mut domain = drm_i915_gem_set_domain { handle, read_domains: 1, write_domain: 1 };
+        assert_eq!(rig.ask(0, DRM_IOCTL_I915_GEM_SET_DOMAIN, &mut domain), None);
+        let whole = drm_mode_fb_dirty_cmd { fb_id, ..Default::default() };
+        let before = rig.device.kernel_flushes().len();
+        assert_eq!(rig.dirty(1, whole), Some(Errno::EACCES), "not the master");
+        assert_eq!(rig.dirty(0, drm_mode_fb_dirty_cmd { num_clips: 1, ..whole }), EINVAL);
+        assert_eq!(rig.device.kernel_flushes().len(), before);
+        assert_eq!(rig.dirty(0, whole), None);
+        assert_eq!(rig.device.kernel_flushes().len() - before, flushes, "{kernel}");
+    };
+    case("6.1", 1);
+    case("6.12", 0);
+}
+
+#[test]
+fn dirtyfb_takes_256_rectangles_that_are_there_in_pairs_if_they_are_copied() {
+    let mut rig = Rig::new("glk,display=on");
+    let handle = rig.object(1);
+    let fb_id = rig.framebuffer(handle);
+    let mut with = |num_clips, clips_ptr, flags| {
+        rig.dirty(0, drm_mode_fb_dirty_cmd { fb_id, flags, num_clips, clips_ptr, ..Default::default() })
+    };
+    assert_eq!(with(256, CLIPS, 0), None);
+    assert_eq!(with(257, CLIPS, 0), EINVAL);
+    assert_eq!(with(0, CLIPS, 0), EINVAL);
+    assert_eq!(with(3, CLIPS, DRM_MODE_FB_DIRTY_ANNOTATE_COPY), EINVAL);
+    assert_eq!(with(2, CLIPS, DRM_MODE_FB_DIRTY_ANNOTATE_COPY), None);
+    assert_eq!(with(1, CLIPS + 4092, 0), Some(Errno::EFAULT));
+}
+
+#[test]
+fn two_framebuffers_of_an_object_are_one_until_both_are_gone() {
+    let mut rig = Rig::new("hsw,display=on");
+    let handle = rig.object(1);
+    let [one, other] = [rig.framebuffer(handle), rig.framebuffer(handle)];
+    let busy = |rig: &mut Rig| {
+        let mut args = drm_i915_gem_set_tiling { handle, tiling_mode: 1, stride: 512, ..Default::default() };
+        rig.ask(0, DRM_IOCTL_I915_GEM_SET_TILING, &mut args)
+    };
+    assert_eq!(rig.remove(0, one), None);
+    assert_eq!(busy(&mut rig), Some(Errno::EBUSY));
+    assert_eq!(rig.remove(0, other), None);
+    assert_eq!(busy(&mut rig), None);
+}
+
+#[test]
+fn resources_list_the_files_own_framebuffers_newest_first() {
+    let mut rig = Rig::new("glk,display=on");
+    let handle = rig.object(1);
+    let ids = [rig.framebuffer(handle), rig.framebuffer(handle), rig.framebuffer(handle)];
+    let mut args = drm_mode_card_res { fb_id_ptr: CLIPS, count_fbs: 2, ..Default::default() };
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_GETRESOURCES, &mut args), None);
+    assert_eq!((args.count_fbs, args.max_width, args.max_height), (3, 16384, 16384));
+    let mut listed = [0u32; 3];
+    rig.process.load(CLIPS, listed.as_mut_bytes()).unwrap();
+    assert_eq!(listed, [ids[2], ids[1], 0]);
+    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_GETRESOURCES, &mut args), None);
+    assert_eq!(args.count_fbs, 0);
+    args = drm_mode_card_res { fb_id_ptr: 8, count_fbs: 1, ..Default::default() };
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_GETRESOURCES, &mut args), Some(Errno::EFAULT));
+    assert_eq!(args.count_fbs, 1);
+}
+
+#[test]
+fn without_a_display_there_are_no_framebuffers() {
+    let mut rig = Rig::new("glk");
+    let handle = rig.object(1);
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut picture(handle)), Some(Errno::EOPNOTSUPP));
+    let mut args = drm_mode_fb_cmd2::default();
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_GETFB2, &mut args), EINVAL, "unlike all others");
+    assert_eq!(rig.remove(0, 1), Some(Errno::EOPNOTSUPP));
+}
+
+#[test]
+fn old_formats_are_known_by_their_depth() {
+    let mut rig = Rig::new("glk,display=on");
+    let handle = rig.object(1);
+    let mut with = |bpp, depth| {
+        let mut args =
+            drm_mode_fb_cmd { width: 16, height: 8, pitch: 512, bpp, depth, handle, ..Default::default() };
+        rig.ask(0, DRM_IOCTL_MODE_ADDFB, &mut args)
+    };
+    assert_eq!(with(32, 24), None);
+    assert_eq!(with(32, 32), None);
+    assert_eq!(with(32, 16), EINVAL);
+    assert_eq!(with(16, 15), EINVAL, "gen9 has no 15 bits");
+    assert_eq!(with(24, 24), EINVAL);
+}
+
+#[test]
+fn nothing_is_pretended_about_what_is_shown() {
+    let mut rig = Rig::new("glk,display=on");
+    let handle = rig.object(1);
+    let fb_id = rig.framebuffer(handle);
+    let mut flip = drm_mode_crtc_page_flip { crtc_id: 31, fb_id, ..Default::default() };
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_PAGE_FLIP, &mut flip), ENOENT);
+    flip.flags = 0x10;
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_PAGE_FLIP, &mut flip), EINVAL);
+    let mut crtc = drm_mode_crtc { fb_id, x: 1 << 16, ..Default::default() };
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_SETCRTC, &mut crtc), ERANGE);
+    crtc.x = 0;
+    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_SETCRTC, &mut crtc), ENOENT);
+    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_SETCRTC, &mut crtc), Some(Errno::EACCES));
+}
