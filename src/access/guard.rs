@@ -161,6 +161,7 @@ impl<'bo> CpuAccess<'bo> {
     /// What invalidating answers.
     pub fn as_ptr(&mut self) -> Result<NonNull<u8>> {
         self.invalidate(self.range.lines())?;
+        self.mapping.fence_loads();
         let pointer = NonNull::new(self.mapping.as_ptr());
         pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })
     }

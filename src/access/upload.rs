@@ -12,7 +12,6 @@ use serde::Serialize;
 use super::guard::CpuAccess;
 use super::report::FlushReport;
 use crate::bo::Shared;
-use crate::cacheops;
 use crate::drm::Mapping;
 use crate::error::{Error, Result};
 use crate::policy::pending::pending_flush;
@@ -87,7 +86,7 @@ impl<'a> Work<'a> for Uploading<'a> {
             Way::Around => self.mapping.copy_around(self.range.offset(), self.data)?,
             Way::Through => self.mapping.copy_through(self.range.offset(), self.data)?,
         }
-        self.mapping.drain();
+        self.mapping.publish();
         Ok(())
     }
 }
@@ -111,7 +110,7 @@ impl CpuAccess<'_> {
         self.prepare_store(range)?;
         let (bo, mapping) = (self.bo.shared(), self.mapping);
         let work = Uploading { bo, mapping, range, data, way: hint.way(range.len()) };
-        run_queue(&mut [work], &cacheops::fence)?;
+        run_queue(&mut [work], &|| {})?;
         let report = FlushReport::new(self.report.step, decision, range.lines().count());
         report.trace(bo.handle);
         self.report.add(report);

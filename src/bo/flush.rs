@@ -216,10 +216,10 @@ impl<'a, 'f, 'g> Lines<'a, 'f, 'g> {
     }
 }
 
-/// The fence of every queue.
-fn fence() {
-    tracing::trace!("fence");
-    cacheops::fence();
+/// A fence of a queue whose most demanding operation is `op`.
+fn fence(op: LineOp) {
+    tracing::trace!(?op, "fence");
+    cacheops::fence_around(op);
 }
 
 /// Makes memory and caches right for `needs`, which are about to happen; one report for each.
@@ -230,7 +230,10 @@ fn fence() {
 pub(crate) fn settle(needs: &[Need<'_>], step: Step) -> Result<Vec<FlushReport>> {
     needs.iter().try_for_each(Need::check)?;
     let mut tasks: Vec<_> = needs.iter().map(|need| Task::new(*need, step)).collect();
-    run_queue(&mut tasks, &fence)?;
+    // A GPU or a display learns of the lines by a store. The CPU's own next access may be a load.
+    let cpu = needs.iter().any(|need| matches!(need.next, Path::Cpu(_)));
+    let op = if cpu { LineOp::Invalidate } else { LineOp::Flush };
+    run_queue(&mut tasks, &|| fence(op))?;
     for task in &tasks {
         task.report.trace(task.need.bo.handle);
     }

@@ -40,8 +40,8 @@ pub unsafe fn line(byte: *const u8, op: LineOp) {
 
 /// Performs `op` on every line with a byte in `first..first + len`, without a fence.
 ///
-/// Fences: a batch of calls stands between two [`fence`]s: the first orders the stores before the flushes,
-/// the second waits for the flushes. Where [`super::support()`] reports an error, CLFLUSH is used.
+/// Fences: a batch of calls stands between two of [`fence_around`]: the first orders the stores before the
+/// flushes, the second the flushes before what comes after. Where [`super::support()`] reports an error, CLFLUSH is used.
 ///
 /// # Safety
 /// The bytes are mapped.
@@ -130,6 +130,15 @@ pub unsafe fn fenced_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
     // - the CPU has the instructions: they were chosen so.
     unsafe { lines_of_ranges_by(support, ranges, op) }
     fence.issue();
+}
+
+/// Orders a batch of `op`, before it and after it, by the cheapest fence that does.
+///
+/// Who learns of the batch by a later store of this thread, another thread, a device or the kernel, finds it done.
+/// A later load of this thread does, too, after an invalidate; after a flush or a write-back, which are for others,
+/// a load that goes around the cache needs a [`fence`] of its own.
+pub fn fence_around(op: LineOp) {
+    Fence::around(op, chosen().by(op)).issue();
 }
 
 /// What orders a batch of line operations.

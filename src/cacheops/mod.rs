@@ -2,9 +2,9 @@
 //!
 //! | what | functions | fences |
 //! |---|---|---|
-//! | lines | [`line()`], [`lines`], [`lines_of_ranges`], [`lines_of_page`] | none: [`fence`] before and after the batch |
+//! | lines | [`line()`], [`lines`], [`lines_of_ranges`], [`lines_of_page`] | none: [`fence_around`] before and after the batch |
 //! | lines, waited for | [`write_back_range`], [`flush_range`], [`invalidate_range`], [`fenced_ranges`] | their own |
-//! | stores | [`copy_around`], [`fill_around`], [`copy_through`] | none: [`store_fence`] after the last |
+//! | stores | [`copy_around`], [`fill_around`], [`copy_through`] | none: [`fence_around`] a write-back after the last |
 //! | loads | [`load_around`] | none: [`fence`] before the first |
 //!
 //! Which instructions are used is decided once per process: the best that the CPU has, or what [`OVERRIDE`]
@@ -30,8 +30,8 @@ mod tests;
 use std::arch::asm;
 
 pub use line::{
-    LineOp, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page, lines_of_ranges,
-    write_back_range,
+    LineOp, fence_around, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page,
+    lines_of_ranges, write_back_range,
 };
 pub use load::load_around;
 pub use span::{LineSpan, line_span};

@@ -39,8 +39,7 @@ const_assert!(STREAM_LINES.is_multiple_of(TURN_LINES));
 /// Copies `from` to `to` around the cache: whole lines by non-temporal stores, and lines that are overwritten
 /// in part by stores and a write-back. No line stays dirty.
 ///
-/// Fences: a [`super::store_fence`] has to follow before anybody, this thread included, relies on the bytes;
-/// where [`StoreInstruction::Mov`] is used and lines are flushed by CLFLUSH, a [`super::fence`].
+/// Fences: a [`super::fence_around`] of [`LineOp::WriteBack`] has to follow before anybody learns of the bytes.
 ///
 /// The memory may be mapped write-back or write-combining. For bytes that the CPU does not touch again soon.
 ///

@@ -275,7 +275,7 @@ impl Mapping {
     }
 
     /// Copies `data` to `offset` around the CPU's caches ([`cacheops::copy_around`]): it is in memory once
-    /// [`Mapping::drain`] was called by this thread. No line is dirty then.
+    /// [`Mapping::publish`] was called by this thread. No line is dirty then.
     ///
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
@@ -294,7 +294,7 @@ impl Mapping {
     }
 
     /// Copies `data` to `offset` through the CPU's caches and writes its lines back
-    /// ([`cacheops::copy_through`]): it is in memory once [`Mapping::drain`] was called by this thread.
+    /// ([`cacheops::copy_through`]): it is in memory once [`Mapping::publish`] was called by this thread.
     ///
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
@@ -313,8 +313,24 @@ impl Mapping {
         Ok(())
     }
 
-    /// Whether streaming loads are worth their fence: they are made for memory that is mapped write-combining,
-    /// and read a line at a time.
+    /// Orders what was copied around or through the caches before any later store: who learns of it by one finds
+    /// it in memory.
+    pub fn publish(&self) {
+        match &self.memory {
+            Memory::Kernel(_) => cacheops::fence_around(LineOp::WriteBack),
+            Memory::Soft(memory) => memory.drain(),
+        }
+    }
+
+    /// Orders loads through this mapping after what was flushed before, unless they find it in the cache.
+    pub fn fence_loads(&self) {
+        match self.mode {
+            MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => cacheops::fence(),
+            MmapMode::Wb => {}
+        }
+    }
+
+    /// Whether streaming loads are worth it: memory that is mapped write-combining is read by the line then.
     fn streams(&self, len: usize) -> bool {
         match self.mode {
             MmapMode::Wc | MmapMode::Gtt | MmapMode::Fixed => len as u64 >= LINE_BYTES,
@@ -328,10 +344,10 @@ impl Mapping {
     /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
     pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
+        self.fence_loads();
         match &self.memory {
             // SAFETY: the source: `range` lies within `self.len` bytes that `pages` keeps mapped readable.
             Memory::Kernel(pages) if self.streams(data.len()) => unsafe {
-                cacheops::fence();
                 cacheops::load_around(data, pages.first().add(range.offset() as usize));
             },
             // SAFETY:
@@ -348,7 +364,7 @@ impl Mapping {
     }
 
     /// Performs `op` on every line of `lines`, without a fence: bracket a batch of calls with
-    /// [`cacheops::fence`].
+    /// [`cacheops::fence_around`].
     ///
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`] if the lines leave the mapping.
@@ -385,8 +401,7 @@ impl Mapping {
         Ok(())
     }
 
-    /// Drains the write-combining buffers, so that stores through a WC or GTT mapping, and stores around the
-    /// caches, leave the CPU; waits for lines that are being written back.
+    /// Drains the write-combining buffers, so that stores through a WC or GTT mapping leave the CPU.
     pub fn drain(&self) {
         match &self.memory {
             Memory::Kernel(_) => cacheops::fence(),

@@ -81,7 +81,7 @@ fn bytes_go_around_the_cache_at_any_alignment(bench: &Bench) -> Skip {
             for copy in [Mapping::copy_around, Mapping::copy_through] {
                 mapping.copy_in(0, &vec![0; size as usize]).unwrap();
                 copy(&mapping, offset, data).unwrap();
-                mapping.drain();
+                mapping.publish();
                 // All of it, and from an odd byte on: a load that streams, where the mode has such.
                 let mut all = vec![0xee; size as usize];
                 mapping.copy_out(0, &mut all).unwrap();
