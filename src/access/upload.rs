@@ -14,7 +14,6 @@ use super::report::FlushReport;
 use crate::bo::Shared;
 use crate::drm::Mapping;
 use crate::error::{Error, Result};
-use crate::policy::pending::pending_flush;
 use crate::policy::{Decision, Path, Verdict};
 use crate::tracking::{Fences, Flight, Tracked, Work, run_queue};
 use crate::units::{ByteRange, LineRange};
@@ -120,9 +119,8 @@ impl CpuAccess<'_> {
     /// What a store through the mapping needs before the GPU reads. A flush is what only a write-back mapping
     /// needs; a drain is left to whoever hands the BO over.
     fn upload_decision(&self) -> Decision {
-        let (bo, store) = (self.bo.shared(), Path::Cpu(self.mapping.mode()));
         let reader = Path::Gpu(MocsClass::PageTable);
-        pending_flush(bo.device.caps(), bo.level(), store, reader, Access::Read)
+        self.bo.shared().answer(reader, Access::Read).after_store(self.mapping.mode())
     }
 }
 

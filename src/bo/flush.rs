@@ -10,12 +10,12 @@ use crate::access::{FlushReport, Step};
 use crate::cacheops::{self, LineOp};
 use crate::drm::Mapping;
 use crate::error::{Error, Result};
-use crate::policy::driver::{CpuMemory, path_refusal};
-use crate::policy::pending::{self, Demands, flush_op, pending_flush};
-use crate::policy::{Decision, Path, Rule, Verdict, needs_invalidate};
+use crate::policy::driver::CpuMemory;
+use crate::policy::pending::{Demands, flush_op};
+use crate::policy::{Answer, Decision, Path, Rule, Verdict};
 use crate::tracking::{Fences, Flight, State, Taken, Tracked, Work, run_queue};
 use crate::units::LineRange;
-use crate::vocabulary::{Access, MocsClass};
+use crate::vocabulary::Access;
 
 /// An access that is about to happen.
 #[derive(Clone, Copy, Debug)]
@@ -33,24 +33,23 @@ pub(crate) struct Need<'a> {
 }
 
 impl Need<'_> {
+    /// What the rules say about the access.
+    fn answer(&self) -> &'static Answer {
+        self.bo.answer(self.next, self.access)
+    }
+
     /// What the policy demands for this access of what is pending.
     fn demands(&self) -> Demands {
-        let demands = pending::demands(self.bo.device.caps(), self.bo.level(), self.next, self.access);
+        let demands = self.answer().demands;
         Demands { stale: demands.stale.filter(|_| self.invalidate), ..demands }
     }
 
     /// Why nothing has to be done if nothing is pending.
     fn idle(&self) -> Decision {
-        let (caps, level) = (self.bo.device.caps(), self.bo.level());
+        let answer = self.answer();
         let (decision, rule) = match self.next {
-            Path::Cpu(_) => {
-                let gpu = Path::Gpu(MocsClass::PageTable);
-                (needs_invalidate(caps, level, gpu, self.next, self.access), Rule::NothingStale)
-            }
-            Path::Gpu(_) | Path::Display => {
-                let store = Path::Cpu(self.bo.mode());
-                (pending_flush(caps, level, store, self.next, self.access), Rule::NothingDirty)
-            }
+            Path::Cpu(_) => (answer.invalidate_after_gpu_write, Rule::NothingStale),
+            Path::Gpu(_) | Path::Display => (answer.after_store(self.bo.mode()), Rule::NothingDirty),
         };
         match decision.verdict {
             Verdict::NotNeeded => decision,
@@ -62,8 +61,7 @@ impl Need<'_> {
 
     /// Refuses an access that the platform, or the level, does not have.
     fn check(&self) -> Result<()> {
-        let (caps, level) = (self.bo.device.caps(), self.bo.level());
-        let Some(rule) = path_refusal(caps, level, self.next) else { return Ok(()) };
+        let Some(rule) = self.answer().refusal else { return Ok(()) };
         let what = match self.next {
             Path::Cpu(mode) => format!("map mode {mode}"),
             Path::Gpu(_) => "GPU access".to_owned(),

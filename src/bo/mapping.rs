@@ -11,11 +11,10 @@ use super::{Bo, Origin, Shared};
 use crate::drm::Mapping;
 use crate::error::{Error, Result};
 use crate::platform::{Call, Caps};
-use crate::policy::driver::{CpuMemory, cpu_memory, path_refusal};
-use crate::policy::pending::notes_of_store;
-use crate::policy::{Path, Rule, Verdict, needs_flush};
+use crate::policy::driver::{CpuMemory, cpu_memory};
+use crate::policy::{Path, Rule};
 use crate::units::LineRange;
-use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass, words};
+use crate::vocabulary::{Access, MmapMode, MocsClass, words};
 
 words! {
     /// Who makes the CPU's stores to a BO visible to other agents.
@@ -36,19 +35,6 @@ pub struct Ownership {
     pub owner: FlushOwner,
     /// The rule that makes it so.
     pub rule: Rule,
-}
-
-/// The mode in which a BO of this level is mapped if nobody says: through the cache where the GPU
-/// sees it, around it elsewhere, and on discrete devices as the kernel decides.
-pub(super) fn default_mode(caps: Caps, level: CacheLevel) -> MmapMode {
-    if caps.contains(Caps::DISCRETE) {
-        return MmapMode::Fixed;
-    }
-    let (store, fetch) = (Path::Cpu(MmapMode::Wb), Path::Gpu(MocsClass::PageTable));
-    match needs_flush(caps, level, store, fetch, Access::Read).verdict {
-        Verdict::NotNeeded => MmapMode::Wb,
-        Verdict::Flush | Verdict::Invalidate | Verdict::Drain | Verdict::Refused => MmapMode::Wc,
-    }
 }
 
 /// What the kernel says to a path that it refuses.
@@ -79,7 +65,7 @@ impl Shared {
         if let Some(mapping) = self.maps.current() {
             return Ok(mapping);
         }
-        let mode = default_mode(self.device.caps(), self.level());
+        let mode = self.default_mode();
         let mapping = self.map_in(mode)?;
         self.maps.choose_if_none(mode);
         // Another thread may have chosen meanwhile.
@@ -89,7 +75,12 @@ impl Shared {
     /// The mode that accesses use, or would use.
     pub(super) fn mode(&self) -> MmapMode {
         let mode = self.maps.current().map(Mapping::mode);
-        mode.unwrap_or(default_mode(self.device.caps(), self.level()))
+        mode.unwrap_or(self.default_mode())
+    }
+
+    /// The mode in which the object is mapped at its level if nobody says.
+    fn default_mode(&self) -> MmapMode {
+        self.device.answers.default_mode(self.level())
     }
 
     /// The mapping in `mode`; made if there is none yet.
@@ -106,7 +97,7 @@ impl Shared {
         if state.is_purged() {
             return Err(Error::Purged { handle: self.handle.get() });
         }
-        if path_refusal(self.device.caps(), state.level(), Path::Cpu(mode)) == Some(Rule::GttSnoopedFaults) {
+        if self.answer(Path::Cpu(mode), Access::Read).refusal == Some(Rule::GttSnoopedFaults) {
             // The kernel would map it, and kill the process that touches it.
             return Err(self.not_available(what(), Rule::GttSnoopedFaults));
         }
@@ -129,7 +120,7 @@ impl Shared {
         let usable = [MmapMode::Wb, MmapMode::Wc, MmapMode::Uc, MmapMode::Fixed];
         match usable.into_iter().find_map(|mode| self.maps.get(mode)) {
             Some(mapping) => Ok(mapping),
-            None => self.map_in(default_mode(self.device.caps(), self.level())),
+            None => self.map_in(self.default_mode()),
         }
     }
 
@@ -139,7 +130,7 @@ impl Shared {
         let modes = MmapMode::ALL.iter().filter(|&&mode| cpu_memory(level, mode) == memory);
         for mapping in modes.filter_map(|&mode| self.maps.get(mode)) {
             mapping.drain();
-            let usable = path_refusal(caps, level, Path::Cpu(mapping.mode())).is_none();
+            let usable = self.answer(Path::Cpu(mapping.mode()), Access::Read).refusal.is_none();
             if memory == CpuMemory::Aperture && usable && !caps.contains(Caps::COHERENT_GGTT) {
                 // An uncached read waits for the posted stores before it; the kernel reads a
                 // register for that (intel_gt_flush_ggtt_writes), which is not ours to read.
@@ -155,7 +146,7 @@ impl Shared {
             return Ok(());
         }
         let word = self.tracked.word();
-        let notes = notes_of_store(self.device.caps(), self.level(), mode);
+        let notes = self.answer(Path::Cpu(mode), Access::Write).notes;
         if notes.dirty {
             self.tracked.dirty().mark(lines)?;
         }
@@ -210,7 +201,7 @@ impl Bo {
     /// Who makes the CPU's stores visible, and by which rule; for the mapping that accesses use.
     pub fn flush_owner(&self) -> Ownership {
         let shared = self.shared();
-        let (caps, level) = (shared.device.caps(), shared.level());
+        let caps = shared.device.caps();
         if shared.origin == Origin::Imported && shared.maps.current().is_none() {
             let reads_caches = caps.contains(Caps::LLC) && !caps.contains(Caps::LLC_BYPASS_MOCS);
             return if reads_caches || caps.contains(Caps::DG1) {
@@ -219,8 +210,8 @@ impl Bo {
                 Ownership { owner: FlushOwner::Kernel, rule: Rule::ImportWbinvd }
             };
         }
-        let store = Path::Cpu(shared.mode());
-        let decide = |reader| needs_flush(caps, level, store, reader, Access::Read);
+        let mode = shared.mode();
+        let decide = |reader| shared.answer(reader, Access::Read).after_store(mode);
         let gpu = decide(Path::Gpu(MocsClass::PageTable));
         let others = [Path::Gpu(MocsClass::BypassLlc), Path::Display].map(decide);
         match std::iter::once(gpu).chain(others).find(|decision| decision.is_needed()) {

@@ -32,8 +32,7 @@ use crate::device;
 use crate::device::Key;
 use crate::drm::{Busy, Created, Mapping};
 use crate::error::{Error, Result};
-use crate::policy::pending::notes_of_gpu_write;
-use crate::policy::{self, Rule};
+use crate::policy::{self, Answer, Path, Rule};
 use crate::tracking::{Mappings, Named, Number, Past, Tracked};
 use crate::units::ByteRange;
 use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MocsClass};
@@ -92,12 +91,16 @@ impl Shared {
         self.tracked.word().state().level()
     }
 
+    /// What the rules say about an access by `path` at the object's level.
+    pub(crate) fn answer(&self, path: Path, access: Access) -> &'static Answer {
+        self.device.answers.get(self.level(), path, access)
+    }
+
     /// Notes that the GPU writes the object through `mocs`.
     pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
-        let (caps, level) = (self.device.caps(), self.level());
         // Before the notes, so that who takes one knows that it is about a write to wait for.
         self.tracked.gpu_writes().tell();
-        let notes = notes_of_gpu_write(caps, level, mocs);
+        let notes = self.answer(Path::Gpu(mocs), Access::Write).notes;
         if notes.gpu_write {
             self.tracked.word().note_gpu_write();
         }

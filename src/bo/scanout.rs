@@ -5,7 +5,6 @@ use super::{Bo, Shared};
 use crate::access::{FlushReport, Step};
 use crate::error::Result;
 use crate::platform::Caps;
-use crate::policy::driver::path_refusal;
 use crate::policy::{Path, Rule};
 use crate::vocabulary::{Access, CacheLevel};
 
@@ -67,9 +66,8 @@ impl Shared {
     /// Makes memory current for a reader that looks no cache up.
     pub(super) fn make_current(&self, step: Step) -> Result<FlushReport> {
         let _begun = Begun::new(self)?;
-        let (caps, level) = (self.device.caps(), self.level());
-        if step != Step::Scanout && path_refusal(caps, level, Path::Display) == Some(Rule::DisplayNeedsLocal)
-        {
+        let refusal = self.answer(Path::Display, Access::Read).refusal;
+        if step != Step::Scanout && refusal == Some(Rule::DisplayNeedsLocal) {
             let report = FlushReport::nothing(step, Rule::DiscreteSnoops);
             report.trace(self.handle);
             return Ok(report);

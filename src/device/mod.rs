@@ -42,6 +42,7 @@ use crate::drm::soft::Soft;
 use crate::drm::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
 use crate::error::{Error, Result};
 use crate::platform::{self, CONSERVATIVE, Call, Caps, Disagreement, Machine};
+use crate::policy::Answers;
 use crate::policy::kernel::KernelRules;
 use crate::tracking::Registry;
 use crate::vocabulary::MocsClass;
@@ -62,6 +63,10 @@ pub(crate) struct Shared {
     pub(crate) drm: Arc<dyn Drm>,
     pub(crate) machine: Machine,
     pub(crate) rules: KernelRules,
+    /// What the driver-side rules say about this hardware.
+    pub(crate) answers: &'static Answers,
+    /// Whether the PCI id is unknown, so that nothing is taken to be coherent.
+    is_conservative: bool,
     /// Whose every handle is.
     pub(crate) registry: Registry<Arc<bo::Shared>>,
     pub(crate) reuse: Reuse,
@@ -78,7 +83,7 @@ impl Shared {
 
     /// Whether the PCI id is unknown, so that nothing is taken to be coherent.
     pub(crate) fn is_conservative(&self) -> bool {
-        self.machine.platform == &CONSERVATIVE
+        self.is_conservative
     }
 
     /// Says of a refusal of `call` why the platform refuses, if that is the reason.
@@ -164,6 +169,8 @@ impl Device {
                 drm,
                 machine,
                 rules,
+                answers: Answers::of(machine.caps),
+                is_conservative: machine.platform == &CONSERVATIVE,
                 registry: Registry::default(),
                 reuse: Reuse::new(),
                 disagreements,

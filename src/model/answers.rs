@@ -1,11 +1,10 @@
-//! The policy's answers, asked once for every question that a search can have.
+//! The policy's answers, as a search takes them: without the rule that was taken away.
 
 use super::mutant::Mutation;
 use crate::platform::Caps;
-use crate::policy::driver::Path;
-use crate::policy::pending::{self, Demands, cached_path, pending_flush};
-use crate::policy::{Decision, Verdict, needs_invalidate};
-use crate::vocabulary::{Access, CacheLevel, MocsClass};
+use crate::policy::pending::{Demands, cached_mode};
+use crate::policy::{self, Decision, Path, Verdict};
+use crate::vocabulary::{Access, CacheLevel, MmapMode};
 
 /// What the policy says before one access.
 #[derive(Clone, Copy, Debug)]
@@ -21,15 +20,17 @@ pub(super) struct Answer {
 pub(super) struct Answers(Vec<Answer>);
 
 impl Answers {
-    /// Asks the policy.
+    /// The policy's answers for `caps`.
     pub(super) fn new(caps: Caps, mutation: Mutation) -> Self {
+        let policy = policy::Answers::of(caps);
         let mut answers = Vec::new();
         for &level in CacheLevel::ALL {
             for &path in Path::ALL {
                 for &access in Access::ALL {
+                    let answer = policy.get(level, path, access);
                     answers.push(Answer {
-                        demands: demands(caps, level, path, access, mutation),
-                        spared: spared(caps, level, path, access),
+                        demands: demands(answer, mutation),
+                        spared: spared(answer, cached_mode(caps)),
                     });
                 }
             }
@@ -39,17 +40,12 @@ impl Answers {
 
     /// The answer for one access.
     pub(super) fn get(&self, level: CacheLevel, path: Path, access: Access) -> &Answer {
-        let path = match path {
-            Path::Cpu(mode) => mode as usize,
-            Path::Gpu(mocs) => 5 + mocs as usize,
-            Path::Display => 8,
-        };
-        &self.0[(level as usize * Path::ALL.len() + path) * Access::ALL.len() + access as usize]
+        &self.0[(level as usize * Path::ALL.len() + path.index()) * Access::ALL.len() + access as usize]
     }
 }
 
-fn demands(caps: Caps, level: CacheLevel, path: Path, access: Access, mutation: Mutation) -> Demands {
-    let all = pending::demands(caps, level, path, access);
+fn demands(answer: &policy::Answer, mutation: Mutation) -> Demands {
+    let all = answer.demands;
     let keep = |decision: Option<Decision>| decision.filter(|decision| !mutation.lacks(decision.rule));
     Demands {
         dirty: keep(all.dirty),
@@ -60,19 +56,15 @@ fn demands(caps: Caps, level: CacheLevel, path: Path, access: Access, mutation: 
     }
 }
 
-fn spared(caps: Caps, level: CacheLevel, path: Path, access: Access) -> [Option<Decision>; 3] {
-    let gpu = Path::Gpu(MocsClass::PageTable);
-    [
-        pending_flush(caps, level, cached_path(caps), path, access),
-        pending_flush(caps, level, gpu, path, access),
-        needs_invalidate(caps, level, gpu, path, access),
-    ]
-    .map(|decision| Some(decision).filter(|decision| decision.verdict == Verdict::NotNeeded))
+fn spared(answer: &policy::Answer, cached: MmapMode) -> [Option<Decision>; 3] {
+    [answer.after_store(cached), answer.after_gpu_write, answer.invalidate_after_gpu_write]
+        .map(|decision| Some(decision).filter(|decision| decision.verdict == Verdict::NotNeeded))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::pending;
 
     #[test]
     fn every_question_finds_its_own_answer() {

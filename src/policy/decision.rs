@@ -40,7 +40,7 @@ impl Decision {
     }
 
     /// Whether anything has to happen.
-    pub fn is_needed(self) -> bool {
+    pub const fn is_needed(self) -> bool {
         match self.verdict {
             Verdict::Flush | Verdict::Invalidate | Verdict::Drain => true,
             Verdict::NotNeeded | Verdict::Refused => false,

@@ -42,6 +42,15 @@ impl Path {
             Self::Display => Agent::Display,
         }
     }
+
+    /// Its place in [`Path::ALL`].
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Cpu(mode) => mode as usize,
+            Self::Gpu(mocs) => MmapMode::ALL.len() + mocs as usize,
+            Self::Display => MmapMode::ALL.len() + MocsClass::ALL.len(),
+        }
+    }
 }
 
 /// How a CPU mapping treats the CPU's caches.
@@ -58,7 +67,7 @@ pub enum CpuMemory {
 }
 
 /// Whether a GPU access agrees with the CPU's caches, and by what.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum GpuView {
     /// It does, by this rule.
     Coherent(Rule),
@@ -73,16 +82,26 @@ enum GpuView {
 /// What has to leave the writer's caches before `next` accesses the same memory.
 ///
 /// `Flush` and `Drain` are demands; the reader's side is [`needs_invalidate`]'s.
-pub fn needs_flush(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> Decision {
+pub const fn needs_flush(
+    caps: Caps,
+    level: CacheLevel,
+    writer: Path,
+    next: Path,
+    access: Access,
+) -> Decision {
     if let Some(rule) = refusal(caps, level, writer, next, access) {
         return Decision::new(Verdict::Refused, rule);
     }
     match (writer, next) {
         (Path::Cpu(from), _) => match cpu_memory(level, from) {
             CpuMemory::Cached => flush_of_cached_store(caps, level, next, access),
-            CpuMemory::Combining if writer == next => Decision::new(Verdict::NotNeeded, Rule::SamePath),
+            CpuMemory::Combining if writer.index() == next.index() => {
+                Decision::new(Verdict::NotNeeded, Rule::SamePath)
+            }
             CpuMemory::Combining => Decision::new(Verdict::Drain, Rule::WcDrain),
-            CpuMemory::Aperture if writer == next => Decision::new(Verdict::NotNeeded, Rule::SamePath),
+            CpuMemory::Aperture if writer.index() == next.index() => {
+                Decision::new(Verdict::NotNeeded, Rule::SamePath)
+            }
             CpuMemory::Aperture => Decision::new(Verdict::Drain, Rule::GttDrain),
             CpuMemory::Uncached => Decision::new(Verdict::NotNeeded, Rule::UncachedStore),
         },
@@ -95,20 +114,22 @@ pub fn needs_flush(caps: Caps, level: CacheLevel, writer: Path, next: Path, acce
 ///
 /// For a CPU write it is about partly overwritten lines only: a line that is stored whole needs no
 /// invalidate.
-pub fn needs_invalidate(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> Decision {
+pub const fn needs_invalidate(
+    caps: Caps,
+    level: CacheLevel,
+    writer: Path,
+    next: Path,
+    access: Access,
+) -> Decision {
     if let Some(rule) = refusal(caps, level, writer, next, access) {
         return Decision::new(Verdict::Refused, rule);
     }
     let Path::Cpu(to) = next else {
         return Decision::new(Verdict::NotNeeded, Rule::NotCached);
     };
-    if cpu_memory(level, to) != CpuMemory::Cached {
+    if !matches!(cpu_memory(level, to), CpuMemory::Cached) {
         return Decision::new(Verdict::NotNeeded, Rule::NotCached);
     }
-    let stale = |rule| match access {
-        Access::Read => Decision::new(Verdict::Invalidate, rule),
-        Access::Write => Decision::new(Verdict::Invalidate, Rule::PartialLineWrite),
-    };
     match writer {
         Path::Cpu(from) => match cpu_memory(level, from) {
             CpuMemory::Cached => Decision::new(Verdict::NotNeeded, Rule::SameCache),
@@ -116,16 +137,24 @@ pub fn needs_invalidate(caps: Caps, level: CacheLevel, writer: Path, next: Path,
                 Decision::new(Verdict::NotNeeded, Rule::LlcKeepsAliasesRight)
             }
             CpuMemory::Combining | CpuMemory::Aperture | CpuMemory::Uncached => {
-                stale(Rule::StaleAfterUncachedWrite)
+                invalidate(access, Rule::StaleAfterUncachedWrite)
             }
         },
         Path::Gpu(mocs) => match gpu_view(caps, level, mocs) {
             GpuView::Coherent(rule) => Decision::new(Verdict::NotNeeded, rule),
             GpuView::ReadsAround => Decision::new(Verdict::NotNeeded, Rule::LlcCoherent),
-            GpuView::NonCoherent => stale(Rule::StaleAfterGpuWrite),
+            GpuView::NonCoherent => invalidate(access, Rule::StaleAfterGpuWrite),
             GpuView::Local => Decision::new(Verdict::NotNeeded, Rule::LocalMemory),
         },
         Path::Display => Decision::new(Verdict::Refused, Rule::DisplayNeverWrites),
+    }
+}
+
+/// That stale lines go before they are read, by `rule`, or partly overwritten.
+const fn invalidate(access: Access, rule: Rule) -> Decision {
+    match access {
+        Access::Read => Decision::new(Verdict::Invalidate, rule),
+        Access::Write => Decision::new(Verdict::Invalidate, Rule::PartialLineWrite),
     }
 }
 
@@ -151,13 +180,13 @@ pub fn needs_flush_of_zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot) -
 }
 
 /// Why `path` cannot be taken to an object of this level, or `None` if it can.
-pub fn path_refusal(caps: Caps, level: CacheLevel, path: Path) -> Option<Rule> {
+pub const fn path_refusal(caps: Caps, level: CacheLevel, path: Path) -> Option<Rule> {
     let discrete = caps.contains(Caps::DISCRETE);
-    let cached = level != CacheLevel::None;
-    if level == CacheLevel::Wt && !caps.intersects(Caps::WT | Caps::PAT_AT_CREATE) {
+    let cached = !matches!(level, CacheLevel::None);
+    if matches!(level, CacheLevel::Wt) && !caps.intersects(Caps::WT.union(Caps::PAT_AT_CREATE)) {
         return Some(Rule::WtNeedsEdram);
     }
-    if cached && !caps.intersects(Caps::LLC | Caps::SNOOP) {
+    if cached && !caps.intersects(Caps::LLC.union(Caps::SNOOP)) {
         return Some(Rule::NoSnoop);
     }
     match path {
@@ -169,6 +198,19 @@ pub fn path_refusal(caps: Caps, level: CacheLevel, path: Path) -> Option<Rule> {
         Path::Cpu(MmapMode::Gtt) if cached && !caps.contains(Caps::LLC) => Some(Rule::GttSnoopedFaults),
         Path::Display if discrete && cached => Some(Rule::DisplayNeedsLocal),
         Path::Cpu(_) | Path::Gpu(_) | Path::Display => None,
+    }
+}
+
+/// The mode in which a BO of this level is mapped if nobody says: through the cache where the GPU
+/// sees it, around it elsewhere, and on discrete devices as the kernel decides.
+pub const fn default_mode(caps: Caps, level: CacheLevel) -> MmapMode {
+    if caps.contains(Caps::DISCRETE) {
+        return MmapMode::Fixed;
+    }
+    let (store, fetch) = (Path::Cpu(MmapMode::Wb), Path::Gpu(MocsClass::PageTable));
+    match needs_flush(caps, level, store, fetch, Access::Read).verdict {
+        Verdict::NotNeeded => MmapMode::Wb,
+        Verdict::Flush | Verdict::Invalidate | Verdict::Drain | Verdict::Refused => MmapMode::Wc,
     }
 }
 
@@ -208,15 +250,18 @@ pub fn table(caps: Caps) -> impl Iterator<Item = Row> {
 }
 
 /// Why the pair cannot be, or `None` if it can.
-fn refusal(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> Option<Rule> {
-    if writer == Path::Display || (next == Path::Display && access == Access::Write) {
+const fn refusal(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> Option<Rule> {
+    if matches!((writer, next, access), (Path::Display, _, _) | (_, Path::Display, Access::Write)) {
         return Some(Rule::DisplayNeverWrites);
     }
-    path_refusal(caps, level, writer).or_else(|| path_refusal(caps, level, next))
+    match path_refusal(caps, level, writer) {
+        Some(rule) => Some(rule),
+        None => path_refusal(caps, level, next),
+    }
 }
 
 /// What has to happen to lines that the CPU dirtied in its cache.
-fn flush_of_cached_store(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Decision {
+const fn flush_of_cached_store(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Decision {
     match next {
         Path::Cpu(to) => match cpu_memory(level, to) {
             CpuMemory::Cached => Decision::new(Verdict::NotNeeded, Rule::SameCache),
@@ -240,7 +285,7 @@ fn flush_of_cached_store(caps: Caps, level: CacheLevel, next: Path, access: Acce
 }
 
 /// What has to happen to lines that the GPU wrote.
-fn flush_of_gpu_write(
+const fn flush_of_gpu_write(
     caps: Caps,
     level: CacheLevel,
     mocs: MocsClass,
@@ -248,14 +293,16 @@ fn flush_of_gpu_write(
     access: Access,
 ) -> Decision {
     let view = gpu_view(caps, level, mocs);
-    if view == GpuView::Local {
+    if matches!(view, GpuView::Local) {
         return Decision::new(Verdict::NotNeeded, Rule::LocalMemory);
     }
     // On LLC parts only an access that follows the page table allocates; where the GPU snoops, the
     // kernel's own predicate does not look at the MOCS entry, and neither does this.
     let may_be_cached = match level {
         CacheLevel::None | CacheLevel::Wt => false,
-        CacheLevel::Llc | CacheLevel::L3Llc => mocs == MocsClass::PageTable || !caps.contains(Caps::LLC),
+        CacheLevel::Llc | CacheLevel::L3Llc => {
+            matches!(mocs, MocsClass::PageTable) || !caps.contains(Caps::LLC)
+        }
     };
     if !may_be_cached {
         return Decision::new(Verdict::NotNeeded, Rule::GpuWriteReachesMemory);
@@ -296,8 +343,8 @@ pub const fn cpu_memory(level: CacheLevel, mode: MmapMode) -> CpuMemory {
 }
 
 /// Whether a GPU access through `mocs` agrees with the CPU's caches.
-fn gpu_view(caps: Caps, level: CacheLevel, mocs: MocsClass) -> GpuView {
-    let cached = level != CacheLevel::None;
+const fn gpu_view(caps: Caps, level: CacheLevel, mocs: MocsClass) -> GpuView {
+    let cached = !matches!(level, CacheLevel::None);
     if caps.contains(Caps::DISCRETE) {
         return if cached { GpuView::Coherent(Rule::DiscreteSnoops) } else { GpuView::Local };
     }
@@ -318,7 +365,7 @@ fn gpu_view(caps: Caps, level: CacheLevel, mocs: MocsClass) -> GpuView {
 }
 
 /// Why CPU caches and GPU agree at a cached level.
-fn coherent_rule(caps: Caps) -> Rule {
+const fn coherent_rule(caps: Caps) -> Rule {
     if caps.contains(Caps::DISCRETE) {
         Rule::DiscreteSnoops
     } else if caps.contains(Caps::LLC) {

@@ -5,12 +5,14 @@
 //! itself. Every verdict, "no" included, names its [`Rule`]; `docs/coherency.md` is the home of
 //! what each rule means.
 
+mod answers;
 mod decision;
 pub mod driver;
 pub mod kernel;
 pub mod pending;
 mod rules;
 
+pub use answers::{Answer, Answers};
 pub use decision::{Decision, Verdict};
 pub use driver::{Path, needs_flush, needs_invalidate};
 pub use rules::Rule;

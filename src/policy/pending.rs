@@ -3,7 +3,7 @@
 //! [`needs_flush`] and [`needs_invalidate`] answer for one writer and one reader. Whoever keeps
 //! account of an object asks twice: after an access what to note ([`notes_of_store`],
 //! [`notes_of_gpu_write`]), and before the next one what has to be done about the notes
-//! ([`demands`]).
+//! ([`demands`]). [`super::Answers`] has the answers of all of them ready.
 
 use crate::cacheops::LineOp;
 use crate::platform::Caps;
@@ -11,9 +11,14 @@ use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::policy::{Decision, Path, Rule, Verdict, needs_flush, needs_invalidate};
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
+/// The map mode of the CPU's cached stores.
+pub const fn cached_mode(caps: Caps) -> MmapMode {
+    if caps.contains(Caps::DISCRETE) { MmapMode::Fixed } else { MmapMode::Wb }
+}
+
 /// The way to memory of the CPU's cached stores.
 pub const fn cached_path(caps: Caps) -> Path {
-    Path::Cpu(if caps.contains(Caps::DISCRETE) { MmapMode::Fixed } else { MmapMode::Wb })
+    Path::Cpu(cached_mode(caps))
 }
 
 /// The way of its stores around the cache.
@@ -36,30 +41,42 @@ pub struct Notes {
     pub gpu_write: bool,
 }
 
+impl Notes {
+    /// Nothing is noted, as of a read.
+    pub const NONE: Self =
+        Self { dirty: false, stale: false, wc_stores: false, gtt_stores: false, gpu_write: false };
+}
+
 /// What to note after the CPU stored through a mapping of `mode`.
-pub fn notes_of_store(caps: Caps, level: CacheLevel, mode: MmapMode) -> Notes {
+pub const fn notes_of_store(caps: Caps, level: CacheLevel, mode: MmapMode) -> Notes {
     let memory = cpu_memory(level, mode);
     let stale = needs_invalidate(caps, level, Path::Cpu(mode), cached_path(caps), Access::Read);
+    let dirty = matches!(memory, CpuMemory::Cached);
     Notes {
-        dirty: memory == CpuMemory::Cached,
-        stale: memory != CpuMemory::Cached && stale.verdict == Verdict::Invalidate,
-        wc_stores: memory == CpuMemory::Combining,
-        gtt_stores: memory == CpuMemory::Aperture,
+        dirty,
+        stale: !dirty && matches!(stale.verdict, Verdict::Invalidate),
+        wc_stores: matches!(memory, CpuMemory::Combining),
+        gtt_stores: matches!(memory, CpuMemory::Aperture),
         gpu_write: false,
     }
 }
 
 /// What to note when the GPU writes through `mocs`.
-pub fn notes_of_gpu_write(caps: Caps, level: CacheLevel, mocs: MocsClass) -> Notes {
+pub const fn notes_of_gpu_write(caps: Caps, level: CacheLevel, mocs: MocsClass) -> Notes {
     let writer = Path::Gpu(mocs);
-    let flush = |next| needs_flush(caps, level, writer, next, Access::Read).verdict;
-    let around = [Path::Display, Path::Gpu(MocsClass::BypassLlc), Path::Cpu(MmapMode::Wc)];
     let stale = needs_invalidate(caps, level, writer, cached_path(caps), Access::Read);
     Notes {
-        stale: stale.verdict == Verdict::Invalidate,
-        gpu_write: around.into_iter().any(|next| flush(next) == Verdict::Flush),
-        ..Notes::default()
+        stale: matches!(stale.verdict, Verdict::Invalidate),
+        gpu_write: is_flushed_for(caps, level, writer, Path::Display)
+            || is_flushed_for(caps, level, writer, Path::Gpu(MocsClass::BypassLlc))
+            || is_flushed_for(caps, level, writer, Path::Cpu(MmapMode::Wc)),
+        ..Notes::NONE
     }
+}
+
+/// Whether what `writer` wrote is flushed before `reader` looks.
+const fn is_flushed_for(caps: Caps, level: CacheLevel, writer: Path, reader: Path) -> bool {
+    matches!(needs_flush(caps, level, writer, reader, Access::Read).verdict, Verdict::Flush)
 }
 
 /// What an access demands of what may be pending; `None` for what can stay so.
@@ -80,43 +97,71 @@ pub struct Demands {
 /// What has to be done about pending work before `next` accesses an object of this level.
 ///
 /// A GPU that writes is taken to read, too.
-pub fn demands(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Demands {
-    let after = |writer| pending_flush(caps, level, writer, next, access);
-    let flush = |writer| Some(after(writer)).filter(|it| it.verdict == Verdict::Flush);
-    // A drain costs next to nothing; a mapping that is refused by now may have stored before.
-    let drain = |writer: Path, rule| match after(writer).verdict {
+pub const fn demands(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Demands {
+    Demands {
+        dirty: flush(pending_flush(caps, level, cached_path(caps), next, access)),
+        gpu_write: flush(pending_flush(caps, level, Path::Gpu(MocsClass::PageTable), next, access)),
+        stale: stale(caps, level, next, access),
+        wc_stores: drain(pending_flush(caps, level, combining_path(caps), next, access), Rule::WcDrain),
+        gtt_stores: drain(pending_flush(caps, level, Path::Cpu(MmapMode::Gtt), next, access), Rule::GttDrain),
+    }
+}
+
+/// The decision, if it is a flush.
+const fn flush(decision: Decision) -> Option<Decision> {
+    match decision.verdict {
+        Verdict::Flush => Some(decision),
+        Verdict::NotNeeded | Verdict::Invalidate | Verdict::Drain | Verdict::Refused => None,
+    }
+}
+
+/// The drain by `rule`, if it is the decision. It costs next to nothing, and a mapping that is refused
+/// by now may have stored before.
+const fn drain(decision: Decision, rule: Rule) -> Option<Decision> {
+    match decision.verdict {
         Verdict::Drain | Verdict::Refused => Some(Decision::new(Verdict::Drain, rule)),
         Verdict::NotNeeded | Verdict::Flush | Verdict::Invalidate => None,
-    };
-    Demands {
-        dirty: flush(cached_path(caps)),
-        gpu_write: flush(Path::Gpu(MocsClass::PageTable)),
-        stale: stale(caps, level, next, access),
-        wc_stores: drain(combining_path(caps), Rule::WcDrain),
-        gtt_stores: drain(Path::Cpu(MmapMode::Gtt), Rule::GttDrain),
     }
 }
 
 /// What the policy says about `writer`'s stores before this access.
-pub fn pending_flush(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> Decision {
-    let decide = |access| needs_flush(caps, level, writer, next, access);
-    let decision = decide(access);
+pub const fn pending_flush(
+    caps: Caps,
+    level: CacheLevel,
+    writer: Path,
+    next: Path,
+    access: Access,
+) -> Decision {
+    let decision = needs_flush(caps, level, writer, next, access);
     match (next, access) {
-        (Path::Gpu(_), Access::Write) if !decision.is_needed() => decide(Access::Read),
+        (Path::Gpu(_), Access::Write) if !decision.is_needed() => {
+            needs_flush(caps, level, writer, next, Access::Read)
+        }
         _ => decision,
     }
 }
 
 /// What the policy says about lines that may be stale before this access.
-fn stale(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Option<Decision> {
+const fn stale(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Option<Decision> {
     match next {
         Path::Cpu(_) => {
-            let writers = [Path::Gpu(MocsClass::PageTable), combining_path(caps)];
-            let decide = |writer| needs_invalidate(caps, level, writer, next, access);
-            writers.map(decide).into_iter().find(|decision| decision.verdict == Verdict::Invalidate)
+            let gpu = needs_invalidate(caps, level, Path::Gpu(MocsClass::PageTable), next, access);
+            let store = needs_invalidate(caps, level, combining_path(caps), next, access);
+            match invalidate(gpu) {
+                Some(decision) => Some(decision),
+                None => invalidate(store),
+            }
         }
         // A snooping GPU looks for dirty lines only, and nobody else looks into the CPU's caches.
         Path::Gpu(_) | Path::Display => None,
+    }
+}
+
+/// The decision, if it is an invalidate.
+const fn invalidate(decision: Decision) -> Option<Decision> {
+    match decision.verdict {
+        Verdict::Invalidate => Some(decision),
+        Verdict::NotNeeded | Verdict::Flush | Verdict::Drain | Verdict::Refused => None,
     }
 }
 
