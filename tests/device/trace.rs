@@ -1,24 +1,36 @@
 //! The fences and line operations of a call, as the library traces them.
 
+use std::cell::RefCell;
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex};
+use std::sync::Once;
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
+thread_local! {
+    /// What this thread saw, while it looks.
+    static SEEN: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
 /// The fences and line operations of `call` on this thread, in order: `fence`, or `lines`, the BO's handle, and how
 /// many lines.
 #[track_caller]
 pub fn cache_operations<T: Debug>(call: impl FnOnce() -> gem_coherency::Result<T>) -> Vec<String> {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let done = tracing::subscriber::with_default(Recorder(Arc::clone(&seen)), call);
+    // One for all threads: of a subscriber of this thread alone, another thread that comes to an event first
+    // knows nothing, and switches the event off.
+    static INSTALL: Once = Once::new();
+    INSTALL.call_once(|| tracing::subscriber::set_global_default(Recorder).unwrap());
+    tracing::callsite::rebuild_interest_cache();
+    SEEN.set(Some(Vec::new()));
+    let done = call();
+    let seen = SEEN.take();
     done.unwrap();
-    std::mem::take(&mut seen.lock().unwrap())
+    seen.unwrap()
 }
 
 /// Keeps the events of flushes.
-struct Recorder(Arc<Mutex<Vec<String>>>);
+struct Recorder;
 
 /// The fields of an event that say what was done.
 #[derive(Default)]
@@ -66,7 +78,11 @@ impl Subscriber for Recorder {
             "lines" => format!("lines {handle} {lines}"),
             _ => return,
         };
-        self.0.lock().unwrap().push(seen);
+        SEEN.with_borrow_mut(|all| {
+            if let Some(all) = all {
+                all.push(seen);
+            }
+        });
     }
 
     fn enter(&self, _: &Id) {}
