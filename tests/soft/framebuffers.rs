@@ -1,4 +1,4 @@
-//! Framebuffers through ioctl(2): whose they are, what can be one, and what they keep.
+//! Framebuffers through ioctl(2): whose they are, and what they keep.
 
 use gem_coherency::drm::soft::{Minor, Pages, Process, Soft};
 use gem_coherency::uapi::Ioctl;
@@ -20,7 +20,7 @@ const ARGS: u64 = 0x10000;
 const CLIPS: u64 = ARGS + 4096;
 
 /// A process with a device open twice: the master first.
-struct Rig {
+pub struct Rig {
     process: Process,
     device: Soft,
     files: [i32; 2],
@@ -28,7 +28,7 @@ struct Rig {
 
 impl Rig {
     #[track_caller]
-    fn new(name: &str) -> Self {
+    pub fn new(name: &str) -> Self {
         let device = sim(name);
         let mut process = Process::default();
         let files = [process.open(&device, Minor::Primary), process.open(&device, Minor::Primary)];
@@ -38,7 +38,7 @@ impl Rig {
 
     /// Makes a request on a file; the struct comes back also when it fails.
     #[track_caller]
-    fn ask<T: FromBytes + IntoBytes + Immutable>(
+    pub fn ask<T: FromBytes + IntoBytes + Immutable>(
         &mut self,
         file: usize,
         request: Ioctl<T>,
@@ -52,7 +52,7 @@ impl Rig {
 
     /// An object of so many pages on the first file.
     #[track_caller]
-    fn object(&mut self, pages: u64) -> u32 {
+    pub fn object(&mut self, pages: u64) -> u32 {
         let mut create = drm_i915_gem_create { size: pages * 4096, ..Default::default() };
         assert_eq!(self.ask(0, DRM_IOCTL_I915_GEM_CREATE, &mut create), None);
         create.handle
@@ -71,7 +71,11 @@ impl Rig {
     }
 
     fn close(&mut self, handle: u32) {
-        assert_eq!(self.ask(0, DRM_IOCTL_GEM_CLOSE, &mut drm_gem_close { handle, pad: 0 }), None);
+        self.close_on(0, handle);
+    }
+
+    fn close_on(&mut self, file: usize, handle: u32) {
+        assert_eq!(self.ask(file, DRM_IOCTL_GEM_CLOSE, &mut drm_gem_close { handle, pad: 0 }), None);
     }
 
     fn dirty(&mut self, file: usize, mut args: drm_mode_fb_dirty_cmd) -> Option<Errno> {
@@ -80,7 +84,7 @@ impl Rig {
 }
 
 /// 16 by 8 pixels of an object, in one page.
-fn picture(handle: u32) -> drm_mode_fb_cmd2 {
+pub fn picture(handle: u32) -> drm_mode_fb_cmd2 {
     drm_mode_fb_cmd2 {
         width: 16,
         height: 8,
@@ -91,153 +95,9 @@ fn picture(handle: u32) -> drm_mode_fb_cmd2 {
     }
 }
 
-/// What comes of ADDFB2 of one page of a machine after `change`.
-#[track_caller]
-fn case(name: &str, change: impl Fn(&mut drm_mode_fb_cmd2), expected: Option<Errno>) {
-    let mut rig = Rig::new(&format!("{name},display=on"));
-    let handle = rig.object(1);
-    let mut args = picture(handle);
-    change(&mut args);
-    let before = args;
-    let done = rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut args);
-    assert_eq!(done, expected, "{name}: {before:?}");
-    assert_eq!(args.fb_id != before.fb_id, expected.is_none(), "an id, or nothing");
-    args.fb_id = before.fb_id;
-    assert_eq!(args.as_bytes(), before.as_bytes(), "nothing else is written");
-}
-
-const EINVAL: Option<Errno> = Some(Errno::EINVAL);
-const ENOENT: Option<Errno> = Some(Errno::ENOENT);
-const ERANGE: Option<Errno> = Some(Errno::ERANGE);
-
-#[test]
-fn an_object_that_is_too_small_is_no_framebuffer() {
-    case("tgl", |_| (), None);
-    case("tgl", |args| args.height = 9, EINVAL);
-    case("tgl", |args| (args.width, args.height) = (128, 8), None);
-    case("tgl", |args| args.width = 129, EINVAL);
-    case("tgl", |args| (args.width, args.height, args.pitches[0]) = (1, 1, 64), None);
-}
-
-#[test]
-fn sizes_are_limited_by_the_generation_and_by_four_gigabytes() {
-    let wide = |args: &mut drm_mode_fb_cmd2| args.width = 8193;
-    case("glk", |args| args.width = 0, EINVAL);
-    case("glk", |args| args.height = 0, EINVAL);
-    case("glk", |args| args.width = 16385, EINVAL);
-    case("snb", wide, EINVAL);
-    // In range, so that the 4 GiB are counted.
-    case("glk", |args| (args.width, args.pitches[0], args.offsets[0]) = (8193, u32::MAX, 0), ERANGE);
-    case("snb", |args| (args.width, args.pitches[0], args.offsets[0]) = (8193, u32::MAX, 0), EINVAL);
-    case("glk", |args| args.offsets[0] = u32::MAX - 4095, ERANGE);
-    case("glk", |args| args.offsets[0] = 64, EINVAL);
-}
-
-#[test]
-fn pitches_are_whole_lines_and_what_is_remapped_whole_pages() {
-    let line = |pitch: u32| {
-        move |args: &mut drm_mode_fb_cmd2| (args.height, args.width, args.pitches[0]) = (1, 1, pitch)
-    };
-    let mut rig = Rig::new("hsw,display=on");
-    let handle = rig.object(256);
-    let mut with = |pitch, pixel_format| {
-        let mut args = picture(handle);
-        line(pitch)(&mut args);
-        args.pixel_format = pixel_format;
-        rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut args)
-    };
-    assert_eq!(with(64, DRM_FORMAT_XRGB8888), None);
-    assert_eq!(with(65, DRM_FORMAT_XRGB8888), EINVAL);
-    assert_eq!(with(32768, DRM_FORMAT_XRGB8888), None);
-    assert_eq!(with(32768 + 64, DRM_FORMAT_XRGB8888), EINVAL);
-    assert_eq!(with(36864, DRM_FORMAT_XRGB8888), None);
-    assert_eq!(with(8192 + 64, DRM_FORMAT_C8), EINVAL, "8192 pixels of one byte");
-    assert_eq!(with(16384 + 64, DRM_FORMAT_C8), EINVAL);
-    assert_eq!(with(262_144, DRM_FORMAT_XRGB8888), None);
-    assert_eq!(with(262_144 + 4096, DRM_FORMAT_XRGB8888), EINVAL, "too long for the render engine");
-}
-
-#[test]
-fn formats_are_those_of_the_platforms_planes() {
-    let format = |pixel_format| move |args: &mut drm_mode_fb_cmd2| args.pixel_format = pixel_format;
-    case("hsw", format(DRM_FORMAT_XBGR8888), None);
-    case("hsw", format(DRM_FORMAT_ARGB8888), None);
-    case("hsw", format(DRM_FORMAT_ABGR8888), EINVAL);
-    case("skl", format(DRM_FORMAT_ABGR8888), None);
-    case("skl", format(DRM_FORMAT_ARGB2101010), EINVAL);
-    case("tgl", format(DRM_FORMAT_ARGB2101010), None);
-    case("i915g", format(DRM_FORMAT_XBGR8888), EINVAL);
-    case("i915g", format(DRM_FORMAT_XRGB1555), None);
-    case("tgl", format(DRM_FORMAT_XRGB1555), EINVAL);
-    case("tgl", format(0), EINVAL);
-}
-
-/// NV12 with the colours at an offset.
-fn nv12(offset: u32) -> impl Fn(&mut drm_mode_fb_cmd2) {
-    move |args| {
-        args.pixel_format = DRM_FORMAT_NV12;
-        args.handles[1] = args.handles[0];
-        (args.pitches[0], args.pitches[1]) = (128, 128);
-        args.offsets[1] = offset;
-    }
-}
-
-#[test]
-fn colours_begin_at_a_line_on_6_1_and_anywhere_on_6_12() {
-    case("tgl,kernel=6.1", nv12(1024), None);
-    case("tgl,kernel=6.1", nv12(1000), EINVAL);
-    case("tgl,kernel=6.12", nv12(1000), None);
-    case("glk,kernel=6.1", nv12(1000), None);
-    case("skl", nv12(1024), EINVAL);
-    case("kbl", nv12(1024), None);
-    let other = |args: &mut drm_mode_fb_cmd2| {
-        nv12(1024)(args);
-        args.handles[1] = 77;
-    };
-    case("tgl", other, EINVAL);
-}
-
-#[test]
-fn a_modifier_counts_only_with_its_flag() {
-    let modifier = |flags, modifier| {
-        move |args: &mut drm_mode_fb_cmd2| (args.flags, args.modifier[0]) = (flags, modifier)
-    };
-    case("tgl", modifier(0, I915_FORMAT_MOD_X_TILED), EINVAL);
-    case("tgl", modifier(DRM_MODE_FB_MODIFIERS, I915_FORMAT_MOD_X_TILED), None);
-    case("tgl", modifier(DRM_MODE_FB_MODIFIERS, I915_FORMAT_MOD_4_TILED), EINVAL);
-    case("tgl", modifier(4, 0), EINVAL);
-    // Four tiles of 128 by 32 do not fit into a page; one does.
-    let y = |pitch| {
-        move |args: &mut drm_mode_fb_cmd2| {
-            (args.flags, args.modifier[0]) = (DRM_MODE_FB_MODIFIERS, I915_FORMAT_MOD_Y_TILED);
-            args.pitches[0] = pitch;
-        }
-    };
-    case("tgl", y(512), EINVAL);
-    case("tgl", y(128), None);
-    case("hsw", y(128), EINVAL);
-}
-
-#[test]
-fn what_is_compressed_has_a_plane_that_says_how() {
-    let skl = |pitch: u32| {
-        move |args: &mut drm_mode_fb_cmd2| {
-            args.flags = DRM_MODE_FB_MODIFIERS;
-            args.modifier[..2].fill(I915_FORMAT_MOD_Y_TILED_CCS);
-            args.handles[1] = args.handles[0];
-            args.pitches[..2].copy_from_slice(&[128, pitch]);
-        }
-    };
-    case("skl", skl(128), None);
-    case("skl", skl(64), EINVAL);
-    case("skl", skl(0), EINVAL);
-    case("tgl", skl(128), EINVAL);
-    let without = |args: &mut drm_mode_fb_cmd2| {
-        skl(128)(args);
-        args.handles[1] = 0;
-    };
-    case("skl", without, EINVAL);
-}
+pub const EINVAL: Option<Errno> = Some(Errno::EINVAL);
+pub const ENOENT: Option<Errno> = Some(Errno::ENOENT);
+pub const ERANGE: Option<Errno> = Some(Errno::ERANGE);
 
 #[test]
 fn the_objects_tiling_is_the_framebuffers() {
@@ -295,12 +155,6 @@ fn a_framebuffer_keeps_its_object_until_its_file_closes() {
     rig.process.close(rig.files[0]).unwrap();
     assert_eq!(rig.ask(1, DRM_IOCTL_MODE_GETFB, &mut shown), ENOENT);
     assert_eq!(rig.device.objects_alive(), 0);
-}
-
-impl Rig {
-    fn close_on(&mut self, file: usize, handle: u32) {
-        assert_eq!(self.ask(file, DRM_IOCTL_GEM_CLOSE, &mut drm_gem_close { handle, pad: 0 }), None);
-    }
 }
 
 #[test]
@@ -401,22 +255,6 @@ fn without_a_display_there_are_no_framebuffers() {
     let mut args = drm_mode_fb_cmd2::default();
     assert_eq!(rig.ask(0, DRM_IOCTL_MODE_GETFB2, &mut args), EINVAL, "unlike all others");
     assert_eq!(rig.remove(0, 1), Some(Errno::EOPNOTSUPP));
-}
-
-#[test]
-fn old_formats_are_known_by_their_depth() {
-    let mut rig = Rig::new("glk,display=on");
-    let handle = rig.object(1);
-    let mut with = |bpp, depth| {
-        let mut args =
-            drm_mode_fb_cmd { width: 16, height: 8, pitch: 512, bpp, depth, handle, ..Default::default() };
-        rig.ask(0, DRM_IOCTL_MODE_ADDFB, &mut args)
-    };
-    assert_eq!(with(32, 24), None);
-    assert_eq!(with(32, 32), None);
-    assert_eq!(with(32, 16), EINVAL);
-    assert_eq!(with(16, 15), EINVAL, "gen9 has no 15 bits");
-    assert_eq!(with(24, 24), EINVAL);
 }
 
 #[test]

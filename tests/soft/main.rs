@@ -12,6 +12,7 @@ mod framebuffers;
 mod masters;
 mod memory;
 mod objects;
+mod pictures;
 mod prime;
 mod protocol;
 mod raw;
