@@ -1,0 +1,221 @@
+//! What is counted: one function for each case, called twice by what sets it up.
+//!
+//! A function that is counted is never inlined, and its name begins with `counted_`. Nothing else's does.
+
+use std::hint::black_box;
+
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{AllocRequest, Device, Submission};
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::{Answers, Decision, Path, pending};
+use gem_coherency::tracking::LineMap;
+use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
+
+use super::Result;
+use super::callgrind::CALLS;
+
+/// Words that a line has.
+const WORDS_OF_LINE: u64 = 16;
+
+/// Whose way a case takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// The library's.
+    Library,
+    /// One that does the same, too slowly.
+    Planted,
+}
+
+impl Way {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Library => "library",
+            Self::Planted => "planted",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        [Self::Library, Self::Planted].into_iter().find(|way| way.name() == name)
+    }
+}
+
+/// Something that is counted.
+pub(super) struct Case {
+    /// Its name, as `limits.txt` has it.
+    pub(super) name: &'static str,
+    /// How many of the thing a call does; counts are of one.
+    pub(super) divisor: u64,
+    /// Sets up, and has the function called [`CALLS`] times.
+    pub(super) run: fn(Way) -> Result<()>,
+}
+
+/// Every case, in the order in which they run.
+pub(super) const CASES: [Case; 10] = [
+    Case { name: "decision", divisor: 1, run: decision },
+    Case { name: "mark of a 64-byte write", divisor: 1, run: |way| mark(way, LINE_BYTES) },
+    Case { name: "mark of a 4 KiB write", divisor: 1, run: |way| mark(way, PAGE_BYTES) },
+    Case { name: "mark_written of 64 bytes, glk", divisor: 1, run: mark_written },
+    Case { name: "clean check of 4 KiB", divisor: 1, run: |way| clean(way, PAGE_BYTES) },
+    Case { name: "clean check of 1 GiB", divisor: 1, run: |way| clean(way, 1 << 30) },
+    Case { name: "prepare_submit of 1 BO, tgl", divisor: 1, run: |way| prepare(way, "sim:tgl", 1) },
+    Case { name: "prepare_submit of 1 BO, glk", divisor: 1, run: |way| prepare(way, "sim:glk", 1) },
+    Case { name: "a BO of 1,000, tgl", divisor: 1000, run: |way| prepare(way, "sim:tgl", 1000) },
+    Case { name: "a BO of 1,000, glk", divisor: 1000, run: |way| prepare(way, "sim:glk", 1000) },
+];
+
+/// What has to be done about dirty lines before the GPU reads.
+fn decision(way: Way) -> Result<()> {
+    let caps = Caps::SNOOP | Caps::APERTURE;
+    let answers = Answers::of(caps);
+    let (level, gpu) = (CacheLevel::None, Path::Gpu(MocsClass::PageTable));
+    for _ in 0..CALLS {
+        let decision = match way {
+            Way::Library => counted_decision(
+                black_box(answers),
+                black_box(level),
+                black_box(gpu),
+                black_box(Access::Read),
+            ),
+            Way::Planted => counted_decision_anew(
+                black_box(caps),
+                black_box(level),
+                black_box(gpu),
+                black_box(Access::Read),
+            ),
+        };
+        decision.ok_or("no decision")?;
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_decision(answers: &Answers, level: CacheLevel, path: Path, access: Access) -> Option<Decision> {
+    answers.get(level, path, access).demands.dirty
+}
+
+#[inline(never)]
+fn counted_decision_anew(caps: Caps, level: CacheLevel, path: Path, access: Access) -> Option<Decision> {
+    pending::demands(caps, level, path, access).dirty
+}
+
+/// A write of `bytes` bytes is marked, each time in a page of its own.
+fn mark(way: Way, bytes: u64) -> Result<()> {
+    let map = LineMap::new(8 << 20)?;
+    for page in 0..CALLS as u64 {
+        let first = page * PAGE_LINES;
+        let lines = black_box(LineRange::new(first, first + bytes / LINE_BYTES));
+        match way {
+            Way::Library => counted_mark(black_box(&map), lines)?,
+            Way::Planted => counted_mark_by_word(black_box(&map), lines)?,
+        }
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_mark(map: &LineMap, lines: LineRange) -> gem_coherency::Result<()> {
+    map.mark(lines)
+}
+
+/// As one would who marks every store of a word.
+#[inline(never)]
+fn counted_mark_by_word(map: &LineMap, lines: LineRange) -> gem_coherency::Result<()> {
+    (lines.first()..lines.end()).try_for_each(|line| {
+        (0..WORDS_OF_LINE).try_for_each(|_| map.mark(black_box(LineRange::new(line, line + 1))))
+    })
+}
+
+/// A driver says that it stored 64 bytes, each time in a page of their own.
+fn mark_written(way: Way) -> Result<()> {
+    let device = Device::open("sim:glk")?;
+    let bo = device.alloc(AllocRequest::new(1 << 20).caching(CachingMode::None))?;
+    bo.map(MmapMode::Wb)?;
+    for page in 0..CALLS as u64 {
+        let offset = black_box(page * PAGE_BYTES);
+        match way {
+            Way::Library => counted_mark_written(black_box(&bo), offset)?,
+            Way::Planted => counted_mark_written_by_word(black_box(&bo), offset)?,
+        }
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_mark_written(bo: &Bo, offset: u64) -> gem_coherency::Result<()> {
+    bo.mark_written(offset, LINE_BYTES)
+}
+
+#[inline(never)]
+fn counted_mark_written_by_word(bo: &Bo, offset: u64) -> gem_coherency::Result<()> {
+    let bytes = LINE_BYTES / WORDS_OF_LINE;
+    (0..WORDS_OF_LINE).try_for_each(|word| bo.mark_written(offset + word * bytes, bytes))
+}
+
+/// A map of an object of `bytes` bytes is found clean.
+fn clean(way: Way, bytes: u64) -> Result<()> {
+    let map = LineMap::new(bytes)?;
+    for _ in 0..CALLS {
+        let is_clean = match way {
+            Way::Library => counted_is_clean(black_box(&map)),
+            Way::Planted => counted_is_clean_by_counting(black_box(&map)),
+        };
+        is_clean.then_some(()).ok_or("the map is not clean")?;
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_is_clean(map: &LineMap) -> bool {
+    map.is_clean()
+}
+
+/// As one would who has no masks and no summary.
+#[inline(never)]
+fn counted_is_clean_by_counting(map: &LineMap) -> bool {
+    let mut first_page = (0..PAGE_LINES).map(|line| LineRange::new(line, line + 1));
+    !first_page.any(|line| map.any(black_box(line))) && map.count() == 0
+}
+
+/// `bos` clean BOs are made ready for a GPU that reads them.
+fn prepare(way: Way, device: &str, bos: usize) -> Result<()> {
+    let device = Device::open(device)?;
+    let bos = (0..bos).map(|_| clean_bo(&device)).collect::<Result<Vec<_>>>()?;
+    let (access, mocs) = (Access::Read, MocsClass::PageTable);
+    let submissions: Vec<_> = bos.iter().map(|bo| Submission { bo, access, mocs }).collect();
+    for _ in 0..CALLS {
+        match way {
+            Way::Library => counted_prepare(black_box(&device), black_box(&submissions))?,
+            Way::Planted => counted_prepare_one_by_one(black_box(&device), black_box(&submissions))?,
+        }
+    }
+    Ok(())
+}
+
+/// A BO that is mapped through the cache, and was written and flushed.
+fn clean_bo(device: &Device) -> Result<Bo> {
+    let bo = device.alloc(AllocRequest::new(PAGE_BYTES).caching(CachingMode::None))?;
+    bo.map(MmapMode::Wb)?;
+    let mut guard = bo.write(0, PAGE_BYTES)?;
+    guard.fill(b"pattern!")?;
+    guard.finish()?;
+    bo.flush()?;
+    match bo.dirty_lines() {
+        0 => Ok(bo),
+        lines => Err(format!("{lines} lines are dirty after a flush").into()),
+    }
+}
+
+#[inline(never)]
+fn counted_prepare(device: &Device, submissions: &[Submission<'_>]) -> gem_coherency::Result<()> {
+    device.prepare_submit(submissions).map(drop)
+}
+
+/// As one would who prepares each BO by itself, for both accesses.
+#[inline(never)]
+fn counted_prepare_one_by_one(device: &Device, submissions: &[Submission<'_>]) -> gem_coherency::Result<()> {
+    submissions.iter().try_for_each(|&one| {
+        let write = Submission { access: Access::Write, ..one };
+        [one, write].iter().try_for_each(|one| device.prepare_submit(std::slice::from_ref(one)).map(drop))
+    })
+}
