@@ -136,6 +136,11 @@ pub const ALL: &[Mended] = &[
         calls: |_| vec![call("GEM_USERPTR"), call("GEM_EXECBUFFER2_WR relocations")],
     },
     Mended {
+        name: "no address space was ever named 0",
+        on: any,
+        calls: |_| vec![call("VM_CREATE"), call("VM_DESTROY").with("vm_id", 0), call("VM_CREATE"), call("VM_CREATE")],
+    },
+    Mended {
         name: "a dumb buffer's pitch was rounded up to another multiple where there is no display",
         on: any,
         calls: |_| vec![call("MODE_CREATE_DUMB")],

@@ -137,13 +137,15 @@ impl Kept {
 pub(super) struct Contexts {
     contexts: BTreeMap<u32, Kept>,
     spaces: BTreeMap<u32, Arc<Mutex<Space>>>,
+    /// Whether 0 may be the name of an address space.
+    zero_is_free: bool,
 }
 
 impl Contexts {
     /// The first context, which the file has from the start.
     pub(super) fn new(space: Option<Arc<Mutex<Space>>>) -> Self {
         let first = Kept { proposal: false, space, ..Kept::default() };
-        Self { contexts: BTreeMap::from([(0, first)]), spaces: BTreeMap::new() }
+        Self { contexts: BTreeMap::from([(0, first)]), ..Self::default() }
     }
 
     /// Names a new context; the lowest free number.
@@ -165,7 +167,8 @@ impl Contexts {
 
     /// Names an address space; the lowest free number.
     pub(super) fn add_space(&mut self, space: Arc<Mutex<Space>>) -> u32 {
-        let id = lowest(&self.spaces);
+        let zero = self.zero_is_free && !self.spaces.contains_key(&0);
+        let id = if zero { 0 } else { lowest(&self.spaces) };
         self.spaces.insert(id, space);
         id
     }
@@ -176,7 +179,11 @@ impl Contexts {
     }
 
     /// Takes the name of an address space away.
+    ///
+    /// 0 is not a name until somebody takes it away while there are others: the kernel keeps it by an entry in
+    /// the first node of the xarray (`XA_ZERO_ENTRY`), which VM_DESTROY erases before it finds nothing.
     pub(super) fn remove_space(&mut self, id: u32) -> Option<Arc<Mutex<Space>>> {
+        self.zero_is_free |= id == 0 && !self.spaces.is_empty();
         self.spaces.remove(&id)
     }
 }
