@@ -138,7 +138,9 @@ pub const ALL: &[Mended] = &[
     Mended {
         name: "no address space was ever named 0",
         on: any,
-        calls: |_| vec![call("VM_CREATE"), call("VM_DESTROY").with("vm_id", 0), call("VM_CREATE"), call("VM_CREATE")],
+        calls: |_| {
+            vec![call("VM_CREATE"), call("VM_DESTROY").with("vm_id", 0), call("VM_CREATE"), call("VM_CREATE")]
+        },
     },
     Mended {
         name: "a dumb buffer's pitch was rounded up to another multiple where there is no display",
