@@ -11,7 +11,7 @@ use crate::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES, PageLines};
 /// One bit per cache line of an object; one word is one page.
 ///
 /// An object has two: the lines that are dirty, and the lines that are stale. A map takes 1/512 of the
-/// object's size, and a [`Summary`] 1/32768 more if it is large; of a large map the system gives a page of
+/// object's size, and a summary of it 1/32768 more if it is large; of a large map the system gives a page of
 /// memory when a line in it is first marked.
 pub struct LineMap {
     pages: Box<[AtomicU64]>,
