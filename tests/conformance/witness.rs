@@ -118,9 +118,12 @@ fn calls(seen: &[Seen]) -> Vec<Vec<Flush>> {
     let mut attribution = Attribution::new();
     let mut numbers = Numbers::default();
     let mut calls = Vec::new();
-    for one in seen {
+    for (at, one) in seen.iter().enumerate() {
         // At a resume the driver's own objects, which always have a writer, decide; they are not simulated.
         if matches!(&one.what, What::Wbinvd { caller } if caller.starts_with("i915_ggtt_resume")) {
+            continue;
+        }
+        if is_of_a_free(one, &seen[at + 1..]) {
             continue;
         }
         attribution.feed(one);
@@ -130,6 +133,15 @@ fn calls(seen: &[Seen]) -> Vec<Vec<Flush>> {
         numbers.note(&one.what);
     }
     calls
+}
+
+/// Whether a flush is of an object that is being freed: its worker does that some time later, in no call, and
+/// says that the object is gone after it flushed its pages, maybe during the next call.
+fn is_of_a_free(flush: &Seen, later: &[Seen]) -> bool {
+    let released =
+        matches!(&flush.what, What::FlushPages { caller, .. } if caller.ends_with("release_shmem"));
+    let next = || later.iter().find(|next| next.tid == flush.tid && !matches!(next.what, What::Mark(_)));
+    released && next().is_some_and(|next| matches!(next.what, What::Destroyed { .. }))
 }
 
 /// The numbers of objects, in the order in which they got their first name.
@@ -157,7 +169,6 @@ impl Numbers {
                 self.count += 1;
                 self.named.insert(*object, self.count);
             }
-            // What is freed gives its pages back some time later, in no call.
             What::Destroyed { object } => {
                 self.named.remove(object);
             }
