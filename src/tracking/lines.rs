@@ -98,9 +98,21 @@ impl LineMap {
     }
 
     fn add(&self, lines: LineRange) {
-        for (_, word, mask) in self.words(lines) {
+        let page = lines.first() / PAGE_LINES;
+        // Most stores are to one page, and then there is one word to find.
+        if let Some(word) = self.pages.get(page as usize)
+            && !lines.is_empty()
+            && lines.end() <= (page + 1) * PAGE_LINES
+        {
             // Release pairs with the Acquire of `take`: who finds the bit sees the store. SeqCst, as the
             // summary wants it (`Summary::note`), is that too.
+            word.fetch_or(page_mask(page, lines), Ordering::SeqCst);
+            if let Some(summary) = &self.summary {
+                summary.note_page(page);
+            }
+            return;
+        }
+        for (_, word, mask) in self.words(lines) {
             // A read-modify-write for whole pages too: a plain store would end the release sequence
             // of another thread's mark, and with it the promise made to that thread.
             word.fetch_or(mask, Ordering::SeqCst);
@@ -180,7 +192,8 @@ impl LineMap {
 
     /// Whether no line is marked; as [`LineMap::any`].
     pub fn is_clean(&self) -> bool {
-        !self.any(self.all())
+        // Relaxed: as in `take_word`.
+        self.is_swept() || self.pages.iter().all(|word| word.load(Ordering::Relaxed) == 0)
     }
 
     /// Whether the summary says of the whole object that no line is marked.

@@ -81,6 +81,17 @@ impl Summary {
         set(&self.top, bits(groups.start >> self.shift..((groups.end - 1) >> self.shift) + 1));
     }
 
+    /// [`Summary::note`] of one page.
+    #[inline]
+    pub(super) fn note_page(&self, page: u64) {
+        full_fence();
+        let group = page / GROUP_PAGES;
+        if let Some(word) = self.groups.get(group as usize) {
+            set(word, 1 << (page % GROUP_PAGES));
+            set(&self.top, 1 << (group >> self.shift));
+        }
+    }
+
     /// The runs of those of `pages` that may have marks, for a flight.
     pub(super) fn pages(&self, pages: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         // Relaxed: as in `is_empty`.
@@ -114,7 +125,7 @@ impl Summary {
                 full_fence();
                 let first = index * GROUP_PAGES;
                 for page in runs(word).flatten().map(|bit| first + bit).filter(|&page| is_marked(page)) {
-                    self.note(page..page + 1);
+                    self.note_page(page);
                 }
             }
         }
@@ -134,6 +145,7 @@ impl Summary {
 }
 
 /// Sets bits of a word that are not set.
+#[inline]
 fn set(word: &AtomicU64, mask: u64) {
     // Most marks find them set, and a load leaves the word's cache line with everyone.
     if word.load(Ordering::SeqCst) & mask != mask {
