@@ -7,7 +7,7 @@
 //! # Safety
 //! Every function writes the bytes that it is given and no other, and touches their lines, which never reach
 //! into another page. Destinations need no alignment: what has to be aligned is found by
-//! [`pieces`](super::span::pieces). After non-temporal stores the destination may only be accessed behind a
+//! [`pieces`]. After non-temporal stores the destination may only be accessed behind a
 //! fence, which each function asks its caller for.
 #![allow(unsafe_code)]
 
