@@ -1,5 +1,7 @@
 //! What may be typed; the text is checked here, and nothing else.
 
+#[cfg(feature = "bench")]
+mod bench;
 mod check;
 mod object;
 mod run;
@@ -11,6 +13,8 @@ use gem_coherency::policy::kernel::Event;
 use gem_coherency::script::size;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVersion, MmapMode, MocsClass};
 
+#[cfg(feature = "bench")]
+pub use bench::Bench;
 pub use check::{Check, Dropped};
 pub use gem_coherency::script::Pattern;
 pub use object::{History, Object};
@@ -89,6 +93,10 @@ pub enum Command {
     /// Trace the kernel's own flushes, and hold them beside what the rules predict; needs root
     #[command(after_help = trace::TRACE_EXAMPLES)]
     Trace(Trace),
+    /// Measure what flushes, submissions and uploads cost, beside other ways to do them
+    #[cfg(feature = "bench")]
+    #[command(after_help = bench::BENCH_EXAMPLES)]
+    Bench(Bench),
 }
 
 /// Shown under `gemtool alloc --help`.

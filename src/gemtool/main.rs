@@ -66,6 +66,12 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Run(run) => return run_script(run, &mut page, form),
         Command::Check(check) => return run_check(check, &mut page, form, args.verbose),
         Command::Rules(rules) => page.report(&cmd::rules::run(rules), form)?,
+        #[cfg(feature = "bench")]
+        Command::Bench(bench) => {
+            let report = cmd::bench::run(bench)?;
+            page.report(&report, form)?;
+            return Ok(if report.held { Outcome::Held } else { Outcome::Violated });
+        }
         Command::Trace(trace) => {
             let report = cmd::trace::run(trace, args.json)?;
             page.report(&report, form)?;

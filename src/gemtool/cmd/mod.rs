@@ -1,6 +1,8 @@
 //! The commands: each returns what it found as data and prints nothing.
 
 pub mod alloc;
+#[cfg(feature = "bench")]
+pub mod bench;
 pub mod check;
 pub mod device;
 pub mod explain;

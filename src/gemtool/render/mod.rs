@@ -1,6 +1,8 @@
 //! Writes what a command found: text for people, JSON for programs, from the same data.
 
 mod alloc;
+#[cfg(feature = "bench")]
+mod bench;
 pub mod check;
 pub mod explain;
 mod info;

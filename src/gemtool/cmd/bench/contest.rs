@@ -1,0 +1,214 @@
+//! Several ways to do the same, in turn: A B C, B C A, C A B, ...
+
+use std::time::{Duration, Instant};
+
+use super::report::{Line, Target};
+use super::stats::Quartiles;
+use crate::failure::Failure;
+
+/// Sizes above are left out of a quick run.
+const QUICK_BYTES: u64 = 16 << 10;
+
+/// How much time is spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effort {
+    quick: bool,
+}
+
+impl Effort {
+    /// Enough for numbers that mean something, or a quick look that everything runs.
+    pub fn new(quick: bool) -> Self {
+        Self { quick }
+    }
+
+    /// How many rounds are made at least and at most, and after which time no more is begun.
+    fn limits(self) -> (usize, usize, Duration) {
+        match self.quick {
+            true => (3, 3, Duration::ZERO),
+            false => (15, 301, Duration::from_millis(1500)),
+        }
+    }
+
+    /// Those of `sizes` that are measured.
+    pub fn sizes(self, sizes: &[u64]) -> Vec<u64> {
+        sizes.iter().copied().filter(|&size| !self.quick || size <= QUICK_BYTES).collect()
+    }
+
+    /// `full`, or `quick` in a quick run.
+    pub fn pick(self, full: u64, quick: u64) -> u64 {
+        if self.quick { quick } else { full }
+    }
+}
+
+/// One turn: does the work, and says how many nanoseconds an operation took.
+pub type Turn<'a> = Box<dyn FnMut() -> Result<f64, Failure> + 'a>;
+
+/// What makes everything as it was before each turn, untimed.
+type Prepare<'a> = Box<dyn FnMut() -> Result<(), Failure> + 'a>;
+
+/// Several sides that do the same work on the same memory.
+pub struct Contest<'a> {
+    prepare: Prepare<'a>,
+    sides: Vec<(&'static str, Turn<'a>)>,
+}
+
+impl<'a> Contest<'a> {
+    /// Without sides; `prepare` runs before every turn.
+    pub fn new(prepare: impl FnMut() -> Result<(), Failure> + 'a) -> Self {
+        Self { prepare: Box::new(prepare), sides: Vec::new() }
+    }
+
+    /// Adds a side.
+    pub fn side(&mut self, name: &'static str, turn: impl FnMut() -> Result<f64, Failure> + 'a) {
+        self.sides.push((name, Box::new(turn)));
+    }
+
+    /// Lets the sides take turns, after a round that does not count.
+    ///
+    /// # Errors
+    /// What a turn or its preparation answers.
+    pub fn measure(mut self, effort: Effort) -> Result<Times, Failure> {
+        let (least, most, budget) = effort.limits();
+        let mut times: Vec<(&'static str, Vec<f64>)> =
+            self.sides.iter().map(|(name, _)| (*name, Vec::new())).collect();
+        let mut start = Instant::now();
+        for round in 0..=most {
+            if round > least && start.elapsed() > budget {
+                break;
+            }
+            let first = round % self.sides.len().max(1);
+            let (ahead, behind) = self.sides.split_at_mut(first);
+            let (times_ahead, times_behind) = times.split_at_mut(first);
+            let turns = behind.iter_mut().chain(ahead);
+            for ((_, turn), (_, times)) in turns.zip(times_behind.iter_mut().chain(times_ahead)) {
+                (self.prepare)()?;
+                let took = turn()?;
+                if round > 0 {
+                    times.push(took);
+                }
+            }
+            if round == 0 {
+                start = Instant::now();
+            }
+        }
+        Ok(Times { times })
+    }
+}
+
+/// How long an operation took, for each side and round.
+#[derive(Clone, Debug)]
+pub struct Times {
+    times: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl Times {
+    fn of(&self, side: &str) -> Option<&(&'static str, Vec<f64>)> {
+        self.times.iter().find(|(name, _)| *name == side)
+    }
+
+    /// How long an operation of `side` took; zeroes if there is no such side.
+    pub fn quartiles(&self, side: &str) -> Quartiles {
+        Quartiles::of(self.of(side).map_or(&[], |(_, times)| times.as_slice()))
+    }
+
+    /// The fastest of `sides`.
+    pub fn best<'s>(&self, sides: &[&'s str]) -> Option<&'s str> {
+        let present = sides.iter().filter(|side| self.of(side).is_some());
+        let median = |side: &str| self.quartiles(side).median;
+        present.min_by(|a, b| median(a).total_cmp(&median(b))).copied()
+    }
+
+    /// `ours` beside `theirs`; `None` if one of them took no part.
+    pub fn line(
+        &self,
+        (row, case): (&'static str, &str),
+        ours: &str,
+        theirs: &str,
+        target: Option<Target>,
+    ) -> Option<Line> {
+        let ((ours_name, ours), (theirs_name, theirs)) = (self.of(ours)?, self.of(theirs)?);
+        let (ours_ns, ratio) = (Quartiles::of(ours), Quartiles::of_ratios(ours, theirs));
+        Some(Line {
+            row,
+            case: case.to_owned(),
+            ours: ours_name,
+            ours_ns,
+            peer: theirs_name,
+            peer_ns: Quartiles::of(theirs),
+            ratio,
+            rounds: ours.len(),
+            target,
+            reached: target.map(|target| target.is_reached(ours_ns.median, ratio.median)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    /// A contest whose sides take `a` and `b` nanoseconds, and who came when.
+    fn times(effort: Effort, a: f64, b: f64) -> (Times, String) {
+        let order = RefCell::new(String::new());
+        let note = |what| order.borrow_mut().push(what);
+        let mut contest = Contest::new(|| {
+            note('.');
+            Ok(())
+        });
+        contest.side("a", || {
+            note('a');
+            Ok(a)
+        });
+        contest.side("b", || {
+            note('b');
+            Ok(b)
+        });
+        let times = contest.measure(effort).unwrap();
+        let order = order.borrow().clone();
+        (times, order)
+    }
+
+    #[test]
+    fn sides_take_turns_prepared_each_time_and_the_first_round_does_not_count() {
+        let (times, order) = times(Effort::new(true), 2.0, 3.0);
+        assert_eq!(order, ".a.b.b.a.a.b.b.a.".trim_end_matches('.'));
+        assert_eq!(times.line(("row", "case"), "a", "b", None).unwrap().rounds, 3);
+    }
+
+    #[test]
+    fn a_line_compares_two_sides_and_judges_by_the_median() {
+        let (times, _) = times(Effort::new(true), 2.0, 3.0);
+        let line =
+            |ours, target| times.line(("row", "case"), ours, if ours == "a" { "b" } else { "a" }, target);
+        let reached = |ours, target| line(ours, Some(target)).unwrap().reached;
+        assert_eq!(line("a", None).unwrap().ratio.median, 1.5);
+        assert_eq!(line("a", None).unwrap().reached, None);
+        assert_eq!(reached("a", Target::AtLeast(1.5)), Some(true));
+        assert_eq!(reached("a", Target::AtLeast(1.6)), Some(false));
+        assert_eq!(reached("b", Target::AtMostNs(3.0)), Some(true));
+        assert_eq!(reached("b", Target::AtMostNs(2.9)), Some(false));
+        assert!(times.line(("row", "case"), "a", "nobody", None).is_none());
+    }
+
+    #[test]
+    fn the_best_side_is_the_fastest_that_took_part() {
+        let (times, _) = times(Effort::new(true), 2.0, 3.0);
+        assert_eq!(times.best(&["b", "a", "nobody"]), Some("a"));
+        assert_eq!(times.best(&["nobody"]), None);
+    }
+
+    #[test]
+    fn a_contest_without_sides_is_over_at_once() {
+        let times = Contest::new(|| Ok(())).measure(Effort::new(true)).unwrap();
+        assert_eq!(times.best(&["a"]), None);
+    }
+
+    #[test]
+    fn an_error_of_a_turn_ends_the_contest() {
+        let mut contest = Contest::new(|| Ok(()));
+        contest.side("a", || Err(Failure::Environment("broken".to_owned())));
+        assert!(contest.measure(Effort::new(true)).is_err());
+    }
+}

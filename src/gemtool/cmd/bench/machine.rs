@@ -1,0 +1,85 @@
+//! What the numbers were measured on.
+
+use std::fs::read_to_string;
+use std::path::Path;
+
+use gem_coherency::cacheops::Support;
+use serde::Serialize;
+
+/// A machine, as far as it says.
+#[derive(Clone, Debug, Serialize)]
+pub struct Machine {
+    /// The processor's name.
+    pub cpu: String,
+    /// Whether it says that it is a virtual one.
+    pub is_virtual: bool,
+    /// Processors that may be used.
+    pub processors: usize,
+    /// The caches that the first processor has: `L2 2048K`.
+    pub caches: Vec<String>,
+    /// The kernel.
+    pub kernel: String,
+    /// Processes that wanted to run when it began.
+    pub load: String,
+    /// How gemtool was built.
+    pub build: &'static str,
+    /// What this CPU has, and what is used of it.
+    pub support: Support,
+    /// Whether libpmem is there.
+    pub has_libpmem: bool,
+}
+
+/// The machine that this is.
+pub fn describe(support: &Support, has_libpmem: bool) -> Machine {
+    let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let field = |name: &str| {
+        let value = cpuinfo.lines().find_map(|line| line.strip_prefix(name)?.split_once(':'));
+        value.map_or("", |(_, value)| value.trim())
+    };
+    let first_word = |path| {
+        let text = read_to_string(path).unwrap_or_default();
+        text.split_whitespace().next().unwrap_or("unknown").to_owned()
+    };
+    Machine {
+        cpu: match field("model name") {
+            "" => "unknown processor".to_owned(),
+            name => name.to_owned(),
+        },
+        is_virtual: field("flags").split_whitespace().any(|flag| flag == "hypervisor"),
+        processors: std::thread::available_parallelism().map_or(1, usize::from),
+        caches: caches(Path::new("/sys/devices/system/cpu/cpu0/cache")),
+        kernel: first_word("/proc/sys/kernel/osrelease"),
+        load: first_word("/proc/loadavg"),
+        build: if cfg!(debug_assertions) { "debug" } else { "release" },
+        support: support.clone(),
+        has_libpmem,
+    }
+}
+
+/// The data caches that a directory of sysfs lists.
+fn caches(directory: &Path) -> Vec<String> {
+    let cache = |index: u32| {
+        let says = |what| read_to_string(directory.join(format!("index{index}")).join(what)).ok();
+        Some((says("level")?, says("type")?, says("size")?))
+    };
+    let kind = |name: &str| match name.trim() {
+        "Data" => Some("d"),
+        "Unified" => Some(""),
+        // Instructions are not flushed.
+        _ => None,
+    };
+    (0..8)
+        .map_while(cache)
+        .filter_map(|(level, name, size)| Some(format!("L{}{} {}", level.trim(), kind(&name)?, size.trim())))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_that_is_not_there_has_no_caches() {
+        assert_eq!(caches(Path::new("/nonexistent")), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,144 @@
+//! What takes a few nanoseconds, whatever there is: a decision, a mark, a look whether a BO is clean.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use gem_coherency::platform::{Caps, by_name};
+use gem_coherency::policy::{Path, needs_flush, needs_invalidate};
+use gem_coherency::tracking::LineMap;
+use gem_coherency::units::LineRange;
+use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
+
+use super::super::Context;
+use super::super::clock::per_operation;
+use super::super::contest::Contest;
+use super::super::report::{Found, Target};
+use super::Numbers;
+use crate::failure::Failure;
+use crate::render::bytes;
+
+pub const NAME: &str = "constant";
+
+/// Operations of a turn.
+const OPERATIONS: u64 = 16_384;
+/// What the others are held beside.
+const REFERENCE: &str = "lock add";
+
+/// What a decision is about.
+type Question = (Caps, CacheLevel, Path, Path, Access);
+
+/// Questions of several platforms, in no order that a branch predictor would learn.
+fn questions() -> Result<Vec<Question>, Failure> {
+    let mut all = Vec::new();
+    for name in ["glk", "jsl", "tgl", "mtl"] {
+        let caps = by_name(name)?.machine(KernelVersion::new(6, 12), false).caps;
+        for level in [CacheLevel::None, CacheLevel::Llc] {
+            for mode in [MmapMode::Wb, MmapMode::Wc] {
+                for mocs in [MocsClass::PageTable, MocsClass::BypassLlc] {
+                    for access in [Access::Read, Access::Write] {
+                        all.push((caps, level, Path::Cpu(mode), Path::Gpu(mocs), access));
+                    }
+                }
+            }
+        }
+    }
+    let mut numbers = Numbers::new();
+    Ok((0..1024).filter_map(|_| all.get(numbers.below(all.len() as u64) as usize).copied()).collect())
+}
+
+/// A contest with the reference in it.
+fn contest<'a>(counter: &'a AtomicU64, prepare: impl FnMut() -> Result<(), Failure> + 'a) -> Contest<'a> {
+    let mut contest = Contest::new(prepare);
+    contest.side(REFERENCE, move || {
+        per_operation(OPERATIONS, || {
+            for _ in 0..OPERATIONS {
+                black_box(counter).fetch_add(1, Ordering::SeqCst);
+            }
+            Ok(())
+        })
+    });
+    contest
+}
+
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    decisions(context, found)?;
+    marks(context, found)?;
+    for size in [4 << 10, 1 << 20, 1 << 30] {
+        clean(context, found, size)?;
+    }
+    Ok(())
+}
+
+fn decisions(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let questions = questions()?;
+    let repeat = OPERATIONS / questions.len() as u64;
+    let counter = AtomicU64::new(0);
+    let mut contest = contest(&counter, || Ok(()));
+    contest.side("needs_flush", || {
+        per_operation(OPERATIONS, || {
+            for _ in 0..repeat {
+                for &(caps, level, writer, next, access) in black_box(&questions) {
+                    black_box(needs_flush(caps, level, writer, next, access));
+                }
+            }
+            Ok(())
+        })
+    });
+    contest.side("needs_invalidate", || {
+        per_operation(OPERATIONS, || {
+            for _ in 0..repeat {
+                for &(caps, level, writer, next, access) in black_box(&questions) {
+                    black_box(needs_invalidate(caps, level, next, writer, access));
+                }
+            }
+            Ok(())
+        })
+    });
+    let times = contest.measure(context.effort)?;
+    for name in ["needs_flush", "needs_invalidate"] {
+        found.push(times.line((NAME, "decision"), name, REFERENCE, Some(Target::AtMostNs(5.0))));
+    }
+    Ok(())
+}
+
+fn marks(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let map = LineMap::new(8 << 20)?;
+    let end = map.all().count();
+    let mut numbers = Numbers::new();
+    let lines: Vec<_> = (0..OPERATIONS).map(|_| numbers.below(end)).collect();
+    let counter = AtomicU64::new(0);
+    let mut contest = contest(&counter, || {
+        map.take_pages(map.all(), |_| {});
+        Ok(())
+    });
+    contest.side("LineMap::mark", || {
+        per_operation(OPERATIONS, || {
+            for &line in &lines {
+                map.mark(LineRange::new(line, line + 1))?;
+            }
+            Ok(())
+        })
+    });
+    let times = contest.measure(context.effort)?;
+    let case = "mark of a 64-byte write";
+    found.push(times.line((NAME, case), "LineMap::mark", REFERENCE, Some(Target::AtMostNs(10.0))));
+    Ok(())
+}
+
+fn clean(context: &Context, found: &mut Found, size: u64) -> Result<(), Failure> {
+    let map = LineMap::new(size)?;
+    let counter = AtomicU64::new(0);
+    let mut contest = contest(&counter, || Ok(()));
+    contest.side("LineMap::is_clean", || {
+        per_operation(OPERATIONS, || {
+            for _ in 0..OPERATIONS {
+                black_box(black_box(&map).is_clean());
+            }
+            Ok(())
+        })
+    });
+    let times = contest.measure(context.effort)?;
+    let case = format!("clean check of {}", bytes(size));
+    found.push(times.line((NAME, &case), "LineMap::is_clean", REFERENCE, Some(Target::AtMostNs(5.0))));
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! From which size on an upload around the cache takes less time than one through it.
+
+use gem_coherency::access::{AROUND_FROM_BYTES, Upload};
+use gem_coherency::units::ByteRange;
+
+use super::super::Context;
+use super::super::bytes::{Bytes, Flusher};
+use super::super::clock::per_operation;
+use super::super::contest::{Contest, Times};
+use super::super::ordinary;
+use super::super::report::Found;
+use crate::failure::Failure;
+use crate::render::bytes;
+
+pub const NAME: &str = "crossover";
+
+/// Bytes that are uploaded.
+const SIZES: [u64; 11] =
+    [64, 128, 256, 512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
+const BATCH_BYTES: u64 = 128 << 10;
+const BATCH: u64 = 256;
+
+/// Where the destination's lines are before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Before {
+    /// In memory only.
+    Cold,
+    /// In the cache, clean.
+    Warm,
+}
+
+impl Before {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Cold => "cold",
+            Self::Warm => "warm",
+        }
+    }
+}
+
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    for before in [Before::Cold, Before::Warm] {
+        let mut from = None;
+        for size in context.effort.sizes(&SIZES) {
+            let times = measure(context, before, size)?;
+            let case = format!("{}, {}", bytes(size), before.name());
+            let line = times.line((NAME, &case), "around", "through", None);
+            let pays = line.as_ref().is_some_and(|line| line.ratio.median >= 1.0);
+            from = if pays { from.or(Some(size)) } else { None };
+            found.push(line);
+        }
+        let from = from.map_or("no size measured".to_owned(), bytes);
+        found.notes.push(format!(
+            "{NAME}, {} destination: around the cache takes less time from {from} on; the library does it from {} on",
+            before.name(),
+            bytes(AROUND_FROM_BYTES)
+        ));
+    }
+    Ok(())
+}
+
+fn measure(context: &Context, before: Before, size: u64) -> Result<Times, Failure> {
+    let device = ordinary::device()?;
+    let count = (BATCH_BYTES / size).clamp(1, BATCH);
+    let bo = ordinary::bo(&device, size * count)?;
+    let view = Bytes::of(&bo)?;
+    let all = ByteRange::within(0, size * count, view.len())?;
+    let data = vec![0xa5; size as usize];
+    let mut contest = Contest::new(|| {
+        view.dirty(all);
+        match before {
+            Before::Cold => view.flush(Flusher::Flush, all),
+            Before::Warm => view.flush(Flusher::WriteBack, all),
+        }
+        Ok(())
+    });
+    for (name, hint) in [("around", Upload::Once), ("through", Upload::Kept)] {
+        let (bo, data) = (&bo, &data);
+        contest.side(name, move || {
+            per_operation(count, || {
+                for index in 0..count {
+                    bo.upload(index * size, data, hint)?;
+                }
+                Ok(())
+            })
+        });
+    }
+    contest.measure(context.effort)
+}

@@ -1,0 +1,66 @@
+//! Flushing a dirty range, and waiting until it is in memory.
+
+use gem_coherency::units::ByteRange;
+
+use super::super::Context;
+use super::super::bytes::{Bytes, Flusher, loops};
+use super::super::clock::per_operation;
+use super::super::contest::Contest;
+use super::super::ordinary;
+use super::super::report::{Found, Target};
+use crate::failure::Failure;
+use crate::render::bytes;
+
+pub const NAME: &str = "flush";
+
+/// Bytes of the range: 64 bytes to 64 MiB, each four times the one before.
+const SIZES: [u64; 11] =
+    [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
+/// Small ranges are flushed one after the other, each with its fences, until so much is.
+const BATCH_BYTES: u64 = 64 << 10;
+/// But no more than so many.
+const BATCH: u64 = 256;
+
+/// As fast, but for the noise.
+const AS_FAST: Target = Target::AtLeast(0.97);
+
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let device = ordinary::device()?;
+    for size in context.effort.sizes(&SIZES) {
+        let count = (BATCH_BYTES / size).clamp(1, BATCH);
+        let bo = ordinary::bo(&device, size * count)?;
+        let bytes_of_bo = Bytes::of(&bo)?;
+        let range = |index| ByteRange::within(index * size, size, bytes_of_bo.len());
+        let ranges = (0..count).map(range).collect::<Result<Vec<_>, _>>()?;
+        let mut contest = Contest::new(|| {
+            ranges.iter().for_each(|&range| bytes_of_bo.dirty(range));
+            Ok(())
+        });
+        let pmem = context.pmem.as_ref().ok().copied();
+        let by_loops: Vec<_> = loops(&context.support).into_iter().map(Flusher::Loop).collect();
+        let by_pmem = [pmem.map(Flusher::Persist), pmem.map(Flusher::FlushAndDrain)];
+        let flushers = [Flusher::WriteBack, Flusher::Flush];
+        for by in flushers.into_iter().chain(by_pmem.into_iter().flatten()).chain(by_loops.iter().copied()) {
+            let ranges = &ranges;
+            contest.side(by.name(), move || {
+                per_operation(count, || {
+                    ranges.iter().for_each(|&range| bytes_of_bo.flush(by, range));
+                    Ok(())
+                })
+            });
+        }
+        let times = contest.measure(context.effort)?;
+        let case = (NAME, bytes(size));
+        let mut line = |ours, theirs, target| found.push(times.line((case.0, &case.1), ours, theirs, target));
+        let medium = (4 << 10..=1 << 20).contains(&size);
+        let names: Vec<_> = by_loops.iter().map(|by| by.name()).collect();
+        line("write_back_range", "pmem_persist", Some(AS_FAST));
+        line("write_back_range", "pmem_flush+drain", Some(AS_FAST));
+        if let Some(best) = times.best(&names) {
+            line("write_back_range", best, Some(AS_FAST));
+        }
+        line("write_back_range", "clflush loop", medium.then_some(Target::AtLeast(1.3)));
+        line("flush_range", "clflushopt loop", Some(AS_FAST));
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! What is measured, by name.
+
+mod constant;
+mod crossover;
+mod flush;
+mod reuse;
+mod small;
+mod submit;
+mod threads;
+mod upload;
+
+use super::Context;
+use super::report::Found;
+use crate::failure::Failure;
+
+/// Something that is measured: several lines of the table.
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Measures it.
+    pub run: fn(&Context, &mut Found) -> Result<(), Failure>,
+}
+
+/// Every row, in the table's order.
+const ROWS: [Row; 8] = [
+    Row { name: flush::NAME, run: flush::run },
+    Row { name: small::NAME, run: small::run },
+    Row { name: submit::NAME, run: submit::run },
+    Row { name: upload::NAME, run: upload::run },
+    Row { name: constant::NAME, run: constant::run },
+    Row { name: reuse::NAME, run: reuse::run },
+    Row { name: threads::NAME, run: threads::run },
+    Row { name: crossover::NAME, run: crossover::run },
+];
+
+/// The rows' names, for messages.
+const NAMES: &str = "flush, small-updates, submit, upload, constant, reuse, threads, crossover";
+
+/// The rows of `names`, all of them if there is none.
+///
+/// # Errors
+/// The name that is not known, and those that are.
+pub fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
+    if names.is_empty() {
+        return Ok(ROWS.to_vec());
+    }
+    let find = |name: &String| {
+        let row = ROWS.iter().find(|row| row.name == *name).copied();
+        row.ok_or_else(|| format!("there is no row '{name}' (known: {NAMES})"))
+    };
+    names.iter().map(find).collect()
+}
+
+/// Numbers that look random and are the same every time (xorshift).
+#[derive(Clone, Debug)]
+struct Numbers(u64);
+
+impl Numbers {
+    /// From the same start.
+    fn new() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// One below `end`, which is not 0.
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_names_is_that_of_the_rows() {
+        let names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
+        assert_eq!(names.join(", "), NAMES);
+    }
+
+    #[test]
+    fn without_names_every_row_is_chosen_and_an_unknown_one_is_named() {
+        assert_eq!(chosen(&[]).map(|rows| rows.len()).unwrap(), ROWS.len());
+        let rows = chosen(&["submit".to_owned(), "flush".to_owned()]).unwrap();
+        assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["submit", "flush"]);
+        let error = chosen(&["flush".to_owned(), "speed".to_owned()]).err().unwrap();
+        assert!(error.contains("'speed'") && error.contains("small-updates"), "{error}");
+    }
+
+    #[test]
+    fn numbers_reach_everything_below_their_end() {
+        let mut numbers = Numbers::new();
+        let seen: std::collections::BTreeSet<_> = (0..1000).map(|_| numbers.below(10)).collect();
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+    }
+}

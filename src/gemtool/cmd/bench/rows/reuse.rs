@@ -1,0 +1,119 @@
+//! A BO that is taken from the reuse cache, against one that is made.
+
+use std::cell::RefCell;
+
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::drm::Mapping;
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{CachingMode, Handle, MmapMode};
+
+use super::super::Context;
+use super::super::clock::per_operation;
+use super::super::contest::Contest;
+use super::super::report::{Found, Target};
+use crate::failure::Failure;
+use crate::render::bytes;
+
+pub const NAME: &str = "reuse";
+
+/// The device, unless one is named.
+const DEVICE: &str = "sim:glk";
+/// Bytes of a BO.
+const SIZE: u64 = 64 << 10;
+/// BOs of a turn.
+const COUNT: u64 = 16;
+
+/// A BO that the bare requests made.
+struct Made {
+    handle: Handle,
+    mapping: Mapping,
+}
+
+/// What the turn before left.
+#[derive(Default)]
+struct Left {
+    bos: Vec<Bo>,
+    made: Vec<Made>,
+}
+
+impl Left {
+    /// Gives everything up: to the cache, or to the kernel.
+    fn release(&mut self, device: &Device) -> Result<(), Failure> {
+        self.bos.clear();
+        for made in self.made.drain(..) {
+            drop(made.mapping);
+            device.drm().close(made.handle)?;
+        }
+        Ok(())
+    }
+}
+
+/// A BO through the library, touched in every page.
+fn alloc(device: &Device) -> Result<Bo, Failure> {
+    let bo = device.alloc(AllocRequest::new(SIZE).caching(CachingMode::Cached))?;
+    bo.map(MmapMode::Wb)?;
+    let mut guard = bo.write(0, SIZE)?;
+    for offset in (0..SIZE).step_by(PAGE_BYTES as usize) {
+        guard.write_at(offset, &[1])?;
+    }
+    guard.finish()?;
+    Ok(bo)
+}
+
+/// The same by the requests alone, untracked.
+fn make(device: &Device) -> Result<Made, Failure> {
+    let drm = device.drm();
+    let created = drm.create(SIZE)?;
+    drm.set_caching(created.handle, CachingMode::Cached)?;
+    let mapping = drm.map(created.handle, MmapMode::Wb, created.size_bytes)?;
+    for offset in (0..SIZE).step_by(PAGE_BYTES as usize) {
+        mapping.copy_in(offset, &[1])?;
+    }
+    Ok(Made { handle: created.handle, mapping })
+}
+
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let name = context.device.as_deref().unwrap_or(DEVICE);
+    let open = || Device::open(name).map_err(|error| Failure::flag("--device", error));
+    let (reusing, plain) = (open()?, open()?);
+    reusing.set_reuse_limit(2 * COUNT * SIZE);
+    let left = RefCell::new(Left::default());
+    for with_release in [false, true] {
+        let release = |device: &Device| left.borrow_mut().release(device);
+        let mut contest = Contest::new(|| release(&plain));
+        let again = |wanted: bool, device: &Device| if wanted { release(device) } else { Ok(()) };
+        for (side, device) in [("hit", &reusing), ("Device::alloc", &plain)] {
+            let (left, again) = (&left, &again);
+            contest.side(side, move || {
+                per_operation(COUNT, || {
+                    for _ in 0..COUNT {
+                        let bo = alloc(device)?;
+                        left.borrow_mut().bos.push(bo);
+                        again(with_release, device)?;
+                    }
+                    Ok(())
+                })
+            });
+        }
+        contest.side("bare requests", || {
+            per_operation(COUNT, || {
+                for _ in 0..COUNT {
+                    let made = make(&plain)?;
+                    left.borrow_mut().made.push(made);
+                    again(with_release, &plain)?;
+                }
+                Ok(())
+            })
+        });
+        let times = contest.measure(context.effort)?;
+        let case =
+            format!("{} on {name}{}", bytes(SIZE), if with_release { ", with the release" } else { "" });
+        let target = (!with_release).then_some(Target::AtLeast(20.0));
+        found.push(times.line((NAME, &case), "hit", "bare requests", target));
+        found.push(times.line((NAME, &case), "hit", "Device::alloc", None));
+    }
+    let stats = reusing.reuse_stats();
+    found.notes.push(format!("{NAME}: {} hits, {} misses", stats.hits, stats.misses));
+    left.borrow_mut().release(&plain)
+}

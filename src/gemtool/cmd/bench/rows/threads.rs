@@ -1,0 +1,109 @@
+//! Several threads mark lines of one BO.
+
+use std::sync::Barrier;
+use std::thread;
+
+use gem_coherency::tracking::LineMap;
+use gem_coherency::units::{LineRange, PAGE_LINES};
+
+use super::super::Context;
+use super::super::clock::thread_ns;
+use super::super::contest::Contest;
+use super::super::report::{Found, Target};
+use super::Numbers;
+use crate::failure::Failure;
+
+pub const NAME: &str = "threads";
+
+/// Threads that mark.
+const THREADS: u64 = 8;
+/// Pages of each thread's.
+const PAGES: u64 = 256;
+
+/// Which pages are a thread's.
+#[derive(Clone, Copy, Debug)]
+enum Share {
+    /// A range of them.
+    Block,
+    /// Every eighth page, so that the words of eight threads share a cache line.
+    Interleaved,
+}
+
+impl Share {
+    /// The page that is `index` of `thread`.
+    const fn page(self, thread: u64, index: u64) -> u64 {
+        match self {
+            Self::Block => thread * PAGES + index,
+            Self::Interleaved => index * THREADS + thread,
+        }
+    }
+}
+
+/// Marks `marks` lines of `thread`'s; returns the processor time of each mark.
+fn mark(map: &LineMap, share: Share, thread: u64, marks: u64) -> Result<f64, Failure> {
+    let mut numbers = Numbers::new();
+    let start = thread_ns()?;
+    for _ in 0..marks {
+        let number = numbers.below(PAGES * PAGE_LINES);
+        let line = share.page(thread, number / PAGE_LINES) * PAGE_LINES + number % PAGE_LINES;
+        map.mark(LineRange::new(line, line + 1))?;
+    }
+    Ok((thread_ns()? - start) / marks as f64)
+}
+
+/// As [`mark`], by all threads at once; the mean of theirs.
+fn mark_by_all(map: &LineMap, share: Share, marks: u64) -> Result<f64, Failure> {
+    let ready = Barrier::new(THREADS as usize);
+    let times = thread::scope(|scope| {
+        let start = |thread| {
+            let ready = &ready;
+            scope.spawn(move || {
+                ready.wait();
+                mark(map, share, thread, marks)
+            })
+        };
+        let running: Vec<_> = (0..THREADS).map(start).collect();
+        let stopped = || Failure::Environment("a thread panicked".to_owned());
+        running.into_iter().map(|thread| thread.join().map_err(|_| stopped())?).collect::<Result<Vec<_>, _>>()
+    })?;
+    Ok(times.iter().sum::<f64>() / times.len().max(1) as f64)
+}
+
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let marks = context.effort.pick(100_000, 1_000);
+    let cases = [
+        (Share::Block, "marks, a block of pages each", Some(Target::AtLeast(0.97))),
+        (Share::Interleaved, "marks, every eighth page each", None),
+    ];
+    for (share, case, target) in cases {
+        let map = LineMap::new(THREADS * PAGES * 4096)?;
+        let mut contest = Contest::new(|| {
+            map.take_pages(map.all(), |_| {});
+            Ok(())
+        });
+        contest.side("8 threads", || mark_by_all(&map, share, marks));
+        contest.side("1 thread", || mark(&map, share, 0, marks));
+        let times = contest.measure(context.effort)?;
+        found.push(times.line((NAME, case), "8 threads", "1 thread", target));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_pages_of_the_threads_are_disjoint_and_all_of_the_map() {
+        for share in [Share::Block, Share::Interleaved] {
+            let pages =
+                (0..THREADS).flat_map(|thread| (0..PAGES).map(move |index| share.page(thread, index)));
+            assert_eq!(pages.collect::<BTreeSet<_>>().into_iter().max(), Some(THREADS * PAGES - 1));
+            let map = LineMap::new(THREADS * PAGES * 4096).unwrap();
+            mark_by_all(&map, share, 100).unwrap();
+            assert!(map.count() > THREADS && map.count() <= THREADS * 100);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Bytes that go to memory at once.
+
+use std::cell::Cell;
+
+use gem_coherency::access::Upload;
+
+use super::super::Context;
+use super::super::bytes::{Bytes, Copier};
+use super::super::clock::per_operation;
+use super::super::contest::Contest;
+use super::super::ordinary;
+use super::super::report::{Found, Target};
+use crate::failure::Failure;
+use crate::render::bytes;
+
+pub const NAME: &str = "upload";
+
+/// Bytes that are uploaded.
+const SIZES: [u64; 8] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 64 << 20];
+/// Small uploads go one behind the other, until so much is there.
+const BATCH_BYTES: u64 = 256 << 10;
+
+pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
+    let device = ordinary::device()?;
+    for size in context.effort.sizes(&SIZES) {
+        let count = (BATCH_BYTES / size).max(1);
+        let bo = ordinary::bo(&device, size * count)?;
+        let view = Bytes::of(&bo)?;
+        let data = vec![0x5a; size as usize];
+        let wrong = Cell::new(false);
+        let mut contest = Contest::new(|| Ok(()));
+        contest.side("Bo::upload", || {
+            let took = per_operation(count, || {
+                for index in 0..count {
+                    bo.upload(index * size, &data, Upload::Auto)?;
+                }
+                Ok(())
+            });
+            wrong.set(wrong.get() || bo.dirty_lines() != 0);
+            took
+        });
+        let pmem = context.pmem.as_ref().ok().copied();
+        let stored = context.support.clflushopt.then_some(Copier::StoreAndFlush);
+        let copiers = [Some(Copier::Around), stored, pmem.map(Copier::Pmem)];
+        for by in copiers.into_iter().flatten() {
+            let data = &data;
+            contest.side(by.name(), move || {
+                per_operation(count, || (0..count).try_for_each(|index| view.copy(by, index * size, data)))
+            });
+        }
+        let times = contest.measure(context.effort)?;
+        let case = bytes(size);
+        let mut line = |ours, theirs, target| found.push(times.line((NAME, &case), ours, theirs, target));
+        let least = if size > 8 << 20 { 1.2 } else { 1.5 };
+        line("Bo::upload", "store+clflushopt", Some(Target::AtLeast(least)));
+        line("Bo::upload", "pmem_memcpy_persist", Some(Target::AtLeast(1.0)));
+        line("copy_around", "pmem_memcpy_persist", None);
+        if wrong.get() {
+            found.wrong.push(format!("{NAME}: lines were dirty after an upload of {case}"));
+        }
+    }
+    Ok(())
+}
