@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 
 use gem_coherency::error::{Error, Result};
-use gem_coherency::tracking::{Fences, Flight, Landing, State, Taken, Tracked, Work, land, run_queue};
+use gem_coherency::tracking::{Batch, Flight, Landing, State, Taken, Tracked, Work, land, run_queue};
 use gem_coherency::units::LineRange;
 use loom_tests::{Object, race};
 
@@ -44,6 +44,13 @@ fn failure() -> Error {
 }
 
 impl<'a> Work<'a> for Task<'a> {
+    type Lines = (&'a Unfenced<'a>, &'a Object, LineRange);
+
+    fn perform(&(unfenced, object, run): &Self::Lines) -> Result<()> {
+        unfenced.flush(object, run);
+        Ok(())
+    }
+
     fn object(&self) -> &'a Tracked {
         &self.object.tracked
     }
@@ -52,18 +59,20 @@ impl<'a> Work<'a> for Task<'a> {
         Ok(Some(self.object.tracked.dirty().all()))
     }
 
-    fn carry_out(&mut self, flight: &mut Flight<'a>, fences: &mut Fences<'_>) -> Result<()> {
+    fn carry_out(&mut self, flight: &mut Flight<'a>, batch: &mut Batch<'_, Self::Lines>) -> Result<()> {
         match flight.take_gtt_stores() {
             Taken::Pending if self.fails => return Err(failure()),
             // A drain waits by itself.
             Taken::Pending => self.object.memory.flush(flight.range()),
             Taken::Nothing => {}
         }
+        let mut pushed = Ok(());
         flight.take_dirty(|run| {
-            fences.before_lines();
-            self.unfenced.flush(self.object, run);
+            if pushed.is_ok() {
+                pushed = batch.push((self.unfenced, self.object, run));
+            }
         });
-        if self.fails { Err(failure()) } else { Ok(()) }
+        if self.fails { Err(failure()) } else { pushed }
     }
 }
 

@@ -10,7 +10,7 @@
 use std::convert::Infallible;
 
 use gem_coherency::error::Result;
-use gem_coherency::tracking::{Fences, Flight, GpuWrites, Landing, Taken, Tracked, Work, land, run_queue};
+use gem_coherency::tracking::{Batch, Flight, GpuWrites, Landing, Taken, Tracked, Work, land, run_queue};
 use gem_coherency::units::LineRange;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -85,6 +85,12 @@ impl Bo {
 struct Task<'a>(&'a Bo);
 
 impl<'a> Work<'a> for Task<'a> {
+    type Lines = Infallible;
+
+    fn perform(lines: &Infallible) -> Result<()> {
+        match *lines {}
+    }
+
     fn object(&self) -> &'a Tracked {
         &self.0.object.tracked
     }
@@ -94,7 +100,7 @@ impl<'a> Work<'a> for Task<'a> {
         Ok(Some(self.object().dirty().all()))
     }
 
-    fn carry_out(&mut self, flight: &mut Flight<'a>, _: &mut Fences<'_>) -> Result<()> {
+    fn carry_out(&mut self, flight: &mut Flight<'a>, _batch: &mut Batch<'_, Infallible>) -> Result<()> {
         let memory = &self.0.object.memory;
         match flight.take_gpu_write() {
             Taken::Pending => memory.flush(flight.range()),

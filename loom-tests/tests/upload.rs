@@ -7,8 +7,10 @@
 //! Preemption bound: none. Time: below 1 s.
 #![cfg(loom)]
 
+use std::convert::Infallible;
+
 use gem_coherency::error::Result;
-use gem_coherency::tracking::{Fences, Flight, Tracked, Work, run_queue};
+use gem_coherency::tracking::{Batch, Flight, Tracked, Work, run_queue};
 use gem_coherency::units::LineRange;
 use loom_tests::{Object, race};
 
@@ -37,6 +39,12 @@ fn submit(object: &Object) {
 struct Upload<'a>(&'a Object);
 
 impl<'a> Work<'a> for Upload<'a> {
+    type Lines = Infallible;
+
+    fn perform(lines: &Infallible) -> Result<()> {
+        match *lines {}
+    }
+
     fn object(&self) -> &'a Tracked {
         &self.0.tracked
     }
@@ -45,7 +53,7 @@ impl<'a> Work<'a> for Upload<'a> {
         Ok(Some(LineRange::new(0, 1)))
     }
 
-    fn carry_out(&mut self, flight: &mut Flight<'a>, _fences: &mut Fences<'_>) -> Result<()> {
+    fn carry_out(&mut self, flight: &mut Flight<'a>, _batch: &mut Batch<'_, Infallible>) -> Result<()> {
         flight.take_dirty_pages(|_| {});
         self.0.memory.store(UPLOADED, 1);
         self.0.memory.flush(HALVES);

@@ -5,11 +5,11 @@ use std::ptr::NonNull;
 use nix::errno::Errno;
 
 use super::report::{FlushReport, Step};
-use crate::bo::{Bo, Need, settle};
+use crate::bo::{Bo, Need, settle_one};
 use crate::drm::Mapping;
 use crate::error::{Error, Result};
+use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::policy::{Path, Rule};
 use crate::units::{ByteRange, LineRange};
 use crate::vocabulary::Access;
 
@@ -78,7 +78,6 @@ impl<'bo> CpuAccess<'bo> {
             Access::Read => Step::Read,
             Access::Write => Step::Write,
         };
-        let mut guard_report = FlushReport::nothing(step, Rule::NothingStale);
         // What a write overwrites in part is invalidated where it is stored.
         let invalidate = access == Access::Read;
         let need = Need {
@@ -88,11 +87,9 @@ impl<'bo> CpuAccess<'bo> {
             access,
             invalidate,
         };
-        if let Some(report) = settle(&[need], step)?.first() {
-            guard_report = *report;
-        }
+        let report = settle_one(need, step)?;
         begun.keep();
-        Ok(Self { bo, mapping, access, range, report: guard_report })
+        Ok(Self { bo, mapping, access, range, report })
     }
 
     /// What the guard is for.
@@ -227,9 +224,8 @@ impl<'bo> CpuAccess<'bo> {
             access: self.access,
             invalidate: true,
         };
-        for report in settle(&[need], self.report.step)? {
-            self.report.add(report);
-        }
+        let report = settle_one(need, self.report.step)?;
+        self.report.add(report);
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! overwritten. Bytes that are all at hand and are for the GPU can do better: around the cache, or written back
 //! while they are in it.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
@@ -15,7 +16,7 @@ use crate::bo::Shared;
 use crate::drm::Mapping;
 use crate::error::{Error, Result};
 use crate::policy::{Decision, Path, Verdict};
-use crate::tracking::{Fences, Flight, Tracked, Work, run_queue};
+use crate::tracking::{Batch, Flight, Tracked, Work, run_queue};
 use crate::units::{ByteRange, LineRange};
 use crate::vocabulary::{Access, MocsClass, words};
 
@@ -68,6 +69,13 @@ struct Uploading<'a> {
 }
 
 impl<'a> Work<'a> for Uploading<'a> {
+    /// The bytes are written back as they are stored.
+    type Lines = Infallible;
+
+    fn perform(lines: &Infallible) -> Result<()> {
+        match *lines {}
+    }
+
     fn object(&self) -> &'a Tracked {
         &self.bo.tracked
     }
@@ -78,7 +86,7 @@ impl<'a> Work<'a> for Uploading<'a> {
 
     /// Needs no leading fence: a line is written back after this thread's stores to it, and after those of
     /// other threads whose marks it took.
-    fn carry_out(&mut self, flight: &mut Flight<'a>, _fences: &mut Fences<'_>) -> Result<()> {
+    fn carry_out(&mut self, flight: &mut Flight<'a>, _batch: &mut Batch<'_, Infallible>) -> Result<()> {
         // Before the stores: who marks a line after this stored to it after this, and it stays marked.
         flight.take_dirty_pages(|_| {});
         match self.way {

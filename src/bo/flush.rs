@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::policy::driver::CpuMemory;
 use crate::policy::pending::{Demands, flush_op};
 use crate::policy::{Answer, Decision, Path, Rule, Verdict};
-use crate::tracking::{Fences, Flight, State, Taken, Tracked, Work, run_queue};
-use crate::units::LineRange;
+use crate::tracking::{Batch, Flight, State, Taken, Tracked, Work, run_queue};
+use crate::units::{LineRange, PageLines};
 use crate::vocabulary::Access;
 
 /// An access that is about to happen.
@@ -94,7 +94,35 @@ impl<'a> Task<'a> {
     }
 }
 
+/// Lines that were taken.
+enum Taking {
+    /// A run of them.
+    Run(LineRange),
+    /// Some of a page.
+    Page(PageLines),
+}
+
+/// An operation on lines of a mapping.
+struct Operation<'a> {
+    bo: &'a Shared,
+    mapping: &'a Mapping,
+    op: LineOp,
+    lines: Taking,
+}
+
 impl<'a> Work<'a> for Task<'a> {
+    type Lines = Operation<'a>;
+
+    fn perform(operation: &Operation<'a>) -> Result<()> {
+        let Operation { bo, mapping, op, ref lines } = *operation;
+        let (count, done) = match *lines {
+            Taking::Run(run) => (run.count(), mapping.lines(run, op)),
+            Taking::Page(page) => (page.count(), mapping.page_lines(page, op)),
+        };
+        tracing::trace!(handle = bo.handle.get(), ?op, lines = count, "lines");
+        done
+    }
+
     fn object(&self) -> &'a Tracked {
         &self.need.bo.tracked
     }
@@ -123,7 +151,7 @@ impl<'a> Work<'a> for Task<'a> {
         Ok(Some(lines))
     }
 
-    fn carry_out(&mut self, flight: &mut Flight<'a>, fences: &mut Fences<'_>) -> Result<()> {
+    fn carry_out(&mut self, flight: &mut Flight<'a>, batch: &mut Batch<'_, Operation<'a>>) -> Result<()> {
         let bo = self.need.bo;
         if self.demands.wc_stores.is_some() && flight.take_wc_stores() == Taken::Pending {
             bo.drain(CpuMemory::Combining)?;
@@ -134,24 +162,22 @@ impl<'a> Work<'a> for Task<'a> {
             self.note(self.demands.gtt_stores, 0);
         }
         if self.demands.stale.is_some() {
-            let mut lines = Lines::new(bo, LineOp::Invalidate, fences);
-            flight.take_stale(|run| lines.perform(run.count(), |mapping, op| mapping.lines(run, op)));
+            let mut lines = Lines::new(bo, LineOp::Invalidate, batch);
+            flight.take_stale(|run| lines.add(run.count(), Taking::Run(run)));
             let count = lines.end()?;
             self.note(self.demands.stale, count);
         }
         if self.demands.gpu_write.is_some() && flight.take_gpu_write() == Taken::Pending {
             // Every line, the dirty ones among them.
             flight.take_dirty_pages(|_| {});
-            let mut lines = Lines::new(bo, LineOp::WriteBack, fences);
+            let mut lines = Lines::new(bo, LineOp::WriteBack, batch);
             let all = flight.range();
-            lines.perform(all.count(), |mapping, op| mapping.lines(all, op));
+            lines.add(all.count(), Taking::Run(all));
             let count = lines.end()?;
             self.note(self.demands.gpu_write, count);
         } else if self.demands.dirty.is_some() {
-            let mut lines = Lines::new(bo, flush_op(self.need.next, self.need.access), fences);
-            flight.take_dirty_pages(|page| {
-                lines.perform(page.count(), |mapping, op| mapping.page_lines(page, op))
-            });
+            let mut lines = Lines::new(bo, flush_op(self.need.next, self.need.access), batch);
+            flight.take_dirty_pages(|page| lines.add(page.count(), Taking::Page(page)));
             let count = lines.end()?;
             self.note(self.demands.dirty, count);
             if count > 0 && bo.device.is_conservative() && !bo.tracked.gpu_writes().are_over() {
@@ -163,61 +189,69 @@ impl<'a> Work<'a> for Task<'a> {
     }
 }
 
-/// Lines that one operation is performed on.
-struct Lines<'a, 'f, 'g> {
+/// Lines of one BO that one operation is performed on.
+struct Lines<'a, 'b, 'f> {
     bo: &'a Shared,
     op: LineOp,
-    fences: &'f mut Fences<'g>,
+    batch: &'b mut Batch<'f, Operation<'a>>,
     mapping: Option<&'a Mapping>,
     count: u64,
     failed: Option<Error>,
 }
 
-impl<'a, 'f, 'g> Lines<'a, 'f, 'g> {
-    fn new(bo: &'a Shared, op: LineOp, fences: &'f mut Fences<'g>) -> Self {
-        Self { bo, op, fences, mapping: None, count: 0, failed: None }
+impl<'a, 'b, 'f> Lines<'a, 'b, 'f> {
+    fn new(bo: &'a Shared, op: LineOp, batch: &'b mut Batch<'f, Operation<'a>>) -> Self {
+        Self { bo, op, batch, mapping: None, count: 0, failed: None }
     }
 
-    /// Has `operate` perform the operation on `count` lines, unless something failed before.
-    fn perform(&mut self, count: u64, operate: impl FnOnce(&Mapping, LineOp) -> Result<()>) {
+    /// Adds `count` lines to the batch, unless something failed before.
+    fn add(&mut self, count: u64, lines: Taking) {
         if self.failed.is_some() {
             return;
         }
-        match self.try_perform(operate) {
+        match self.try_add(lines) {
             Ok(()) => self.count += count,
             Err(error) => self.failed = Some(error),
         }
     }
 
-    fn try_perform(&mut self, operate: impl FnOnce(&Mapping, LineOp) -> Result<()>) -> Result<()> {
+    fn try_add(&mut self, lines: Taking) -> Result<()> {
         let mapping = match self.mapping {
             Some(mapping) => mapping,
             None => self.bo.flush_mapping()?,
         };
         self.mapping = Some(mapping);
-        self.fences.before_lines();
-        operate(mapping, self.op)
+        self.batch.push(Operation { bo: self.bo, mapping, op: self.op, lines })
     }
 
     /// How many lines there were.
     fn end(self) -> Result<u64> {
         match self.failed {
-            None => {
-                if self.count > 0 {
-                    let (handle, op, lines) = (self.bo.handle.get(), self.op, self.count);
-                    tracing::trace!(handle, ?op, lines, "lines");
-                }
-                Ok(self.count)
-            }
+            None => Ok(self.count),
             Some(error) => Err(error),
         }
     }
 }
 
-/// A fence of a queue whose most demanding operation is `op`.
-fn fence(op: LineOp) {
+/// A fence of a queue for `needs`.
+fn fence(needs: &[Need<'_>]) {
+    // A GPU or a display learns of the lines by a store. The CPU's own next access may be a load.
+    let cpu = needs.iter().any(|need| matches!(need.next, Path::Cpu(_)));
+    let op = if cpu { LineOp::Invalidate } else { LineOp::Flush };
     tracing::trace!(?op, "fence");
     cacheops::fence_around(op);
+}
+
+/// [`settle`] for one access; returns its report.
+///
+/// # Errors
+/// As [`settle`].
+pub(crate) fn settle_one(need: Need<'_>, step: Step) -> Result<FlushReport> {
+    need.check()?;
+    let mut task = Task::new(need, step);
+    run_queue(std::slice::from_mut(&mut task), &|| fence(&[need]))?;
+    task.report.trace(need.bo.handle);
+    Ok(task.report)
 }
 
 /// Makes memory and caches right for `needs`, which are about to happen; one report for each.
@@ -228,10 +262,7 @@ fn fence(op: LineOp) {
 pub(crate) fn settle(needs: &[Need<'_>], step: Step) -> Result<Vec<FlushReport>> {
     needs.iter().try_for_each(Need::check)?;
     let mut tasks: Vec<_> = needs.iter().map(|need| Task::new(*need, step)).collect();
-    // A GPU or a display learns of the lines by a store. The CPU's own next access may be a load.
-    let cpu = needs.iter().any(|need| matches!(need.next, Path::Cpu(_)));
-    let op = if cpu { LineOp::Invalidate } else { LineOp::Flush };
-    run_queue(&mut tasks, &|| fence(op))?;
+    run_queue(&mut tasks, &|| fence(needs))?;
     for task in &tasks {
         task.report.trace(task.need.bo.handle);
     }

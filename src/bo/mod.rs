@@ -17,7 +17,7 @@ pub use reuse::Released;
 pub use scanout::ScanoutGuard;
 
 pub(crate) use caching::{level_of, mode_level};
-pub(crate) use flush::{Need, settle};
+pub(crate) use flush::{Need, settle, settle_one};
 pub(crate) use reuse::close;
 
 use std::ops::Deref;

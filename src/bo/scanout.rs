@@ -1,6 +1,6 @@
 //! Handing a BO to the display engine.
 
-use super::flush::{Need, settle};
+use super::flush::{Need, settle_one};
 use super::{Bo, Shared};
 use crate::access::{FlushReport, Step};
 use crate::error::Result;
@@ -74,9 +74,7 @@ impl Shared {
         }
         let lines = self.tracked.dirty().all();
         let need = Need { bo: self, lines, next: Path::Display, access: Access::Read, invalidate: false };
-        let reports = settle(&[need], step)?;
-        // One report per need.
-        Ok(reports.first().copied().unwrap_or(FlushReport::nothing(step, Rule::NothingDirty)))
+        settle_one(need, step)
     }
 
     /// The level that the kernel forces on an object when it is shown.

@@ -108,6 +108,8 @@ struct Board {
     failures: u64,
     /// The numbers of the flights that have not ended: one for each thread that is flushing.
     open: Vec<u64>,
+    /// Threads that wait for flights to end: nobody is woken, by a system call, if there is none.
+    waiting: usize,
 }
 
 /// The board, and who waits for it to change.
@@ -239,8 +241,8 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Ends the flight; returns what is left to wait for.
-    fn end(mut self) -> Wait<'a> {
+    /// Ends the flight; returns what it came to, or what is left to wait for.
+    fn end(mut self) -> Ended<'a> {
         self.landed = true;
         let flights = &self.object.flights;
         let mut board = flights.lock();
@@ -248,8 +250,12 @@ impl<'a> Flight<'a> {
         if board.open.is_empty() && self.range == self.object.dirty.all() {
             self.sweep();
         }
-        flights.ended.notify_all();
-        Wait { object: self.object, until: board.next, failures: self.failures }
+        if board.waiting > 0 {
+            flights.ended.notify_all();
+        }
+        let wait = Wait { object: self.object, until: board.next, failures: self.failures };
+        // What was taken before this flight began has landed by now, or was given back.
+        if board.open.is_empty() { Ended::Known(wait.landing(&board)) } else { Ended::Open(wait) }
     }
 }
 
@@ -279,8 +285,18 @@ impl Drop for Flight<'_> {
         let mut board = flights.lock();
         board.failures += 1;
         board.open.retain(|&open| open != self.number);
-        flights.ended.notify_all();
+        if board.waiting > 0 {
+            flights.ended.notify_all();
+        }
     }
+}
+
+/// A flight that has ended.
+enum Ended<'a> {
+    /// No other was open.
+    Known(Landing),
+    /// Others were.
+    Open(Wait<'a>),
 }
 
 /// A flight that has ended, and the flights it may have to wait for: those that began before `until`.
@@ -295,8 +311,15 @@ impl Wait<'_> {
         let flights = &self.object.flights;
         let mut board = flights.lock();
         while board.open.iter().any(|&open| open < self.until) {
+            board.waiting += 1;
             board = flights.ended.wait(board).unwrap_or_else(PoisonError::into_inner);
+            board.waiting -= 1;
         }
+        self.landing(&board)
+    }
+
+    /// What the flight came to, now that nothing is left to wait for.
+    fn landing(&self, board: &Board) -> Landing {
         if board.failures == self.failures { Landing::InMemory } else { Landing::Again }
     }
 }
@@ -317,13 +340,18 @@ pub enum Landing {
 /// All flights of the calling thread end here in one call: a thread that waits while it keeps a
 /// flight open can wait for ever.
 pub fn land<'a>(flights: impl IntoIterator<Item = Flight<'a>>) -> Landing {
-    let waits: Vec<_> = flights.into_iter().map(Flight::end).collect();
     let mut landing = Landing::InMemory;
-    for wait in waits {
-        match wait.wait() {
-            Landing::InMemory => {}
-            Landing::Again => landing = Landing::Again,
+    let mut note = |one| match one {
+        Landing::InMemory => {}
+        Landing::Again => landing = Landing::Again,
+    };
+    let mut waits = Vec::new();
+    for flight in flights {
+        match flight.end() {
+            Ended::Known(one) => note(one),
+            Ended::Open(wait) => waits.push(wait),
         }
     }
+    waits.into_iter().map(Wait::wait).for_each(note);
     landing
 }

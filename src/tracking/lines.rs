@@ -142,9 +142,10 @@ impl LineMap {
         let Some(summary) = &self.summary else { return self.take_pages(lines, visit) };
         let mut taken = 0;
         for run in summary.pages(self.pages(lines)) {
-            let run = LineRange::new(run.start * PAGE_LINES, run.end * PAGE_LINES);
-            let both = LineRange::new(lines.first().max(run.first()), lines.end().min(run.end()));
-            taken += self.words(both).map(|word| take_word(word, &mut visit)).sum::<u64>();
+            let words = self.pages.get(run.start as usize..run.end as usize).unwrap_or_default();
+            for (page, word) in run.zip(words) {
+                taken += take_word((page, word, page_mask(page, lines)), &mut visit);
+            }
         }
         taken
     }

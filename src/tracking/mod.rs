@@ -44,7 +44,7 @@ pub use flight::{Flight, Landing, Taken, Tracked, land};
 pub use gpu_writes::GpuWrites;
 pub use lines::LineMap;
 pub use mappings::{Mappings, Past};
-pub use queue::{Fences, Work, run_queue};
+pub use queue::{Batch, Work, run_queue};
 pub use registry::{GivenBack, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;
