@@ -44,6 +44,6 @@ fn copy_around(bencher: Bencher<'_, '_>, len: usize) {
     bencher.counter(BytesCount::new(len)).with_inputs(|| vec![0; len]).bench_local_refs(|to| {
         // SAFETY: both vectors are `len` bytes long.
         unsafe { cacheops::copy_around(to.as_mut_ptr(), &from) };
-        cacheops::fence();
+        cacheops::copy_fence();
     });
 }

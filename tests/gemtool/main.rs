@@ -2,6 +2,8 @@
 
 mod alloc;
 mod bad_input;
+#[cfg(feature = "bench")]
+mod bench;
 mod check;
 mod docs;
 mod explain;

@@ -48,6 +48,8 @@ pub fn device() -> Result<Device, Failure> {
 pub fn bo(device: &Device, size: u64) -> Result<Bo, Failure> {
     let bo = device.alloc(AllocRequest::new(size).caching(CachingMode::None))?;
     bo.map(MmapMode::Wb)?;
+    // A new BO is dirty all over: the kernel's zeroes.
+    bo.flush()?;
     Ok(bo)
 }
 

