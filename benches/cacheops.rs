@@ -4,7 +4,7 @@
 //! Every range lies within a vector that outlives the call.
 
 use divan::{Bencher, counter::BytesCount};
-use gem_coherency::cacheops;
+use gem_coherency::cacheops::{self, LineOp};
 use gem_coherency_peers::{Loop, flush};
 
 /// Bytes of a range.
@@ -44,6 +44,6 @@ fn copy_around(bencher: Bencher<'_, '_>, len: usize) {
     bencher.counter(BytesCount::new(len)).with_inputs(|| vec![0; len]).bench_local_refs(|to| {
         // SAFETY: both vectors are `len` bytes long.
         unsafe { cacheops::copy_around(to.as_mut_ptr(), &from) };
-        cacheops::copy_fence();
+        cacheops::fence_around(LineOp::WriteBack);
     });
 }

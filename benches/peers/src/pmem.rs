@@ -42,7 +42,7 @@ impl Pmem {
                 Ok(found)
             }
         };
-        // SAFETY, for each: libpmem(7) declares the function so, and the pointer is not null.
+        // SAFETY: of each pointer: it is not null, and libpmem(7) declares the function with this type.
         unsafe {
             Ok(Self {
                 persist: std::mem::transmute::<*mut c_void, Range>(find(c"pmem_persist")?),

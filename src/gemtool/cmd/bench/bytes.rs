@@ -161,7 +161,7 @@ impl<'bo> Bytes<'bo> {
             match by {
                 Copier::Around => {
                     cacheops::copy_around(to, from);
-                    cacheops::copy_fence();
+                    cacheops::fence_around(LineOp::WriteBack);
                 }
                 Copier::StoreAndFlush => peers::store_and_flush(to, from),
                 Copier::Pmem(pmem) => pmem.memcpy_persist(to, from),

@@ -51,7 +51,7 @@ pub fn describe(support: &Support, has_libpmem: bool) -> Machine {
         kernel: first_word("/proc/sys/kernel/osrelease"),
         load: first_word("/proc/loadavg"),
         build: if cfg!(debug_assertions) { "debug" } else { "release" },
-        support: support.clone(),
+        support: *support,
         has_libpmem,
     }
 }

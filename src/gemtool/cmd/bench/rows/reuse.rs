@@ -30,6 +30,9 @@ struct Made {
     mapping: Mapping,
 }
 
+/// How a BO is got.
+type Get = fn(&Device) -> Result<Bo, Failure>;
+
 /// What the turn before left.
 #[derive(Default)]
 struct Left {
@@ -94,7 +97,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         let release = |device: &Device| left.borrow_mut().release(device);
         let mut contest = Contest::new(|| release(&plain));
         let again = |wanted: bool, device: &Device| if wanted { release(device) } else { Ok(()) };
-        let sides: [(_, fn(&Device) -> Result<Bo, Failure>, _); 3] = [
+        let sides: [(_, Get, _); 3] = [
             ("hit", alloc, &reusing),
             ("hit, touched", touched, &reusing),
             ("Device::alloc", touched, &plain),
