@@ -11,7 +11,7 @@
 //! Imports point down only (`ci/layers` checks it):
 //!
 //! ```text
-//! L6  gemtool -> script
+//! L6  gemtool -> script                     capi
 //! L5  device -> bo -> access         model (explorer)
 //! L4  drm   kernel_trace: the uAPI boundary; node (a real /dev/dri file) | soft (a software i915); flushes, seen
 //! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
@@ -25,6 +25,8 @@
 pub mod access;
 pub mod bo;
 pub mod cacheops;
+#[cfg(feature = "capi")]
+pub mod capi;
 pub mod device;
 pub mod drm;
 pub mod error;

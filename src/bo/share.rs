@@ -10,6 +10,7 @@ use crate::access::Step;
 use crate::drm::{Advice, Retained};
 use crate::error::Result;
 use crate::units::ByteRange;
+use crate::vocabulary::MocsClass;
 
 impl Shared {
     /// Takes nothing for granted about the CPU's caches after an import; what may be stale, a cached
@@ -70,6 +71,17 @@ impl Bo {
     pub fn mark_stale(&self, offset: u64, len: u64) -> Result<()> {
         let range = ByteRange::within(offset, len, self.size())?;
         self.shared().note_written_around(range.lines());
+        Ok(())
+    }
+
+    /// Says that the GPU writes the BO through `mocs`, in a batch that was submitted: for one that
+    /// [`crate::device::Device::prepare_submit`] was not told of. The next access waits, and does what it must.
+    ///
+    /// # Errors
+    /// [`crate::Error::Closed`].
+    pub fn gpu_wrote(&self, mocs: MocsClass) -> Result<()> {
+        self.check_open()?;
+        self.shared().note_gpu_write(mocs);
         Ok(())
     }
 

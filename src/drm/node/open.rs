@@ -1,8 +1,8 @@
 //! From a path to an open i915 device, or to what is wrong with the path.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -108,16 +108,31 @@ impl Node {
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let is_at = |error: io::Error| open_error(path, &error);
-        let metadata = fs::metadata(path).map_err(is_at)?;
-        if !metadata.file_type().is_char_device() {
-            return Err(Error::NotADevice { path: path.to_owned() });
-        }
         // Opening has effects on some devices (a watchdog starts), so others are left alone.
-        if major(metadata.rdev()) != DRM_MAJOR {
-            return Err(Error::NotDrm { path: path.to_owned(), errno: Errno::ENOTTY });
-        }
+        check_device(path, &fs::metadata(path).map_err(is_at)?)?;
         // The standard library adds O_CLOEXEC.
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(is_at)?;
+        Self::of_file(file, path)
+    }
+
+    /// Takes a duplicate of a device file that is open already: an object has the same name on both.
+    ///
+    /// The node is called as the file is: `/dev/dri/renderD128`.
+    ///
+    /// # Errors
+    /// As [`Node::open`]; EBADF for what is not open.
+    pub fn from_fd(fd: impl AsFd) -> Result<Self> {
+        let fd = fd.as_fd();
+        let link = PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd()));
+        let path = fs::read_link(&link).unwrap_or(link);
+        let is_at = |error: io::Error| open_error(&path, &error);
+        let file = File::from(fd.try_clone_to_owned().map_err(is_at)?);
+        check_device(&path, &file.metadata().map_err(is_at)?)?;
+        Self::of_file(file, &path)
+    }
+
+    /// The node that `file` is, if it is one.
+    fn of_file(file: File, path: &Path) -> Result<Self> {
         let driver = match facts::version(file.as_fd()) {
             Ok(version) => version.name,
             Err(error) => return Err(Error::NotDrm { path: path.to_owned(), errno: error.errno() }),
@@ -138,6 +153,17 @@ impl Node {
             close_errors: Default::default(),
         })
     }
+}
+
+/// Nothing, or that what is at `path` is no DRM device.
+fn check_device(path: &Path, metadata: &Metadata) -> Result<()> {
+    if !metadata.file_type().is_char_device() {
+        return Err(Error::NotADevice { path: path.to_owned() });
+    }
+    if major(metadata.rdev()) != DRM_MAJOR {
+        return Err(Error::NotDrm { path: path.to_owned(), errno: Errno::ENOTTY });
+    }
+    Ok(())
 }
 
 /// The version of the running kernel.
@@ -202,6 +228,14 @@ mod tests {
         case(&file, |e| matches!(e, Error::NotADevice { .. }));
         case("/dev/null", |e| matches!(e, Error::NotDrm { errno: Errno::ENOTTY, .. }));
         case(&link, |e| matches!(e, Error::NotDrm { .. }));
+    }
+
+    #[test]
+    fn an_open_file_that_is_no_drm_device_is_told_apart() {
+        let error = Node::from_fd(File::open("/dev/null").unwrap()).unwrap_err();
+        assert!(matches!(&error, Error::NotDrm { path, .. } if path == Path::new("/dev/null")), "{error:?}");
+        let error = Node::from_fd(File::open("/proc/self/status").unwrap()).unwrap_err();
+        assert!(matches!(error, Error::NotADevice { .. }), "{error:?}");
     }
 
     #[test]
