@@ -582,7 +582,8 @@ int gemco_coherency(unsigned int caps, unsigned int level);
  * Whether cache operations work here: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
  *
  * They fail for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that asks for what the CPU lacks;
- * then the operations use CLFLUSH. Any thread.
+ * then the operations use CLFLUSH. The first cache operation of a process, or this, finds out what the CPU has,
+ * and allocates once for it. Any thread.
  */
 int gemco_has_cache_ops(void);
 

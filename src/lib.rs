@@ -25,7 +25,7 @@
 pub mod access;
 pub mod bo;
 pub mod cacheops;
-#[cfg(feature = "capi")]
+#[cfg(any(feature = "capi", test))]
 pub mod capi;
 pub mod device;
 pub mod drm;

@@ -1,7 +1,7 @@
 //! Cache operations for a driver with mappings of its own.
 //!
 //! They are shaped as drivers have them already, so that they can be replaced one by one. Nothing here allocates, but for
-//! the first call of a process with [`cacheops::OVERRIDE`] set.
+//! the first call of a process, which finds out what the CPU has.
 
 use std::ffi::{c_int, c_void};
 
@@ -48,7 +48,8 @@ unsafe fn unfenced(call: &'static str, start: *const c_void, size: usize, op: Li
 /// Whether cache operations work here: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
 ///
 /// They fail for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that asks for what the CPU lacks;
-/// then the operations use CLFLUSH. Any thread.
+/// then the operations use CLFLUSH. The first cache operation of a process, or this, finds out what the CPU has,
+/// and allocates once for it. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_has_cache_ops() -> c_int {
     run("gemco_has_cache_ops", || {

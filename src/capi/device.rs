@@ -14,7 +14,6 @@ use crate::device::{Device, DeviceSpec, ReuseStats};
 use crate::drm::node::{self, Node};
 use crate::drm::soft::Soft;
 use crate::drm::{Drm, Param};
-use crate::error::Result;
 
 /// An open device.
 ///
@@ -61,11 +60,7 @@ impl From<ReuseStats> for gemco_reuse_stats {
 }
 
 /// Asks an open device what it is.
-fn taken(
-    drm: Arc<dyn Drm>,
-    soft: Option<Arc<Soft>>,
-    flags: c_uint,
-) -> std::result::Result<gemco_device, Failure> {
+fn taken(drm: Arc<dyn Drm>, soft: Option<Arc<Soft>>, flags: c_uint) -> Result<gemco_device, Failure> {
     let device = match flags {
         0 => Device::from_drm(drm)?,
         GEMCO_OPEN_CONSERVATIVE => Device::with_conservative_platform(drm)?,
@@ -75,14 +70,14 @@ fn taken(
 }
 
 /// Opens what a name says.
-fn opened(spec: &DeviceSpec) -> Result<(Arc<dyn Drm>, Option<Arc<Soft>>)> {
-    Ok(match spec {
-        DeviceSpec::Path(path) => (Arc::new(Node::open(path)?), None),
+fn opened(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> {
+    match spec {
+        DeviceSpec::Path(path) => taken(Arc::new(Node::open(path)?), None, flags),
         DeviceSpec::Soft(name) => {
             let soft = Arc::new(Soft::open(name)?);
-            (Arc::<Soft>::clone(&soft), Some(soft))
+            taken(Arc::<Soft>::clone(&soft), Some(soft), flags)
         }
-    })
+    }
 }
 
 /// Opens the device that `name` says: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl").
@@ -104,8 +99,7 @@ pub unsafe extern "C" fn gemco_device_open(
     run("gemco_device_open", || {
         // SAFETY: a string, and room for a pointer: the caller's obligations.
         let (name, out) = unsafe { (string(name, "name")?, Out::new(device, "device")?) };
-        let (drm, soft) = opened(&name.parse()?)?;
-        out.give(taken(drm, soft, flags)?);
+        out.give(opened(&name.parse()?, flags)?);
         Ok(0)
     })
 }
@@ -155,10 +149,7 @@ pub unsafe extern "C" fn gemco_device_open_fd(
 ///
 /// # Safety
 /// It is not closed during `'a`.
-pub(super) unsafe fn descriptor<'a>(
-    fd: c_int,
-    name: &'static str,
-) -> std::result::Result<BorrowedFd<'a>, Failure> {
+pub(super) unsafe fn descriptor<'a>(fd: c_int, name: &'static str) -> Result<BorrowedFd<'a>, Failure> {
     if fd < 0 {
         return Err(Failure::Argument { errno: Errno::EBADF, name, why: "is negative" });
     }

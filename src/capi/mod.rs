@@ -2,11 +2,11 @@
 //!
 //! Every function here is a shim: it checks what C can get wrong (null and misaligned pointers, lengths, numbers that are no
 //! value of an enum), makes one call of the library, and turns what comes of it into an integer. Errors are negative
-//! errno numbers, with a text for the thread ([`error`]); a panic is EIO, and never leaves. What the functions have in
+//! errno numbers, with a text for the thread (`error`); a panic is EIO, and never leaves. What the functions have in
 //! common stands in `docs/c-api.md`, what each one does beside it, from where cbindgen takes the header's comments.
 //!
 //! Enums cross as integers, since any number can come from C. Their values are the library's own enums by place, which the
-//! compiler checks ([`types`]).
+//! compiler checks (`types`).
 //!
 //! # Safety
 //! What C passes is trusted for what no check can find out; each function's text says so where it is more than this:

@@ -1,0 +1,38 @@
+/* What the C tests share: claims that end the program when they do not hold. */
+
+#ifndef CHECK_H
+#define CHECK_H
+
+#include <errno.h>
+#include <gem_coherency.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many claims held. */
+static int claims;
+
+/* That something is so. */
+#define CHECK(claim)                                                                                                   \
+    do {                                                                                                               \
+        if (!(claim)) {                                                                                                \
+            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #claim, gemco_last_error());   \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+        claims++;                                                                                                      \
+    } while (0)
+
+/* That a call succeeds. */
+#define OK(call) CHECK((call) == 0)
+
+/* That a call fails with this errno, and that its text has `part` in it. */
+#define FAILS(call, number, part)                                                                                      \
+    do {                                                                                                               \
+        CHECK((call) == -(number));                                                                                    \
+        CHECK(strstr(gemco_last_error(), part) != NULL);                                                               \
+    } while (0)
+
+/* That a decision or report rests on the rule of this name. */
+#define BY_RULE(decision, name) CHECK(strcmp(gemco_rule_name((decision).rule), name) == 0)
+
+#endif

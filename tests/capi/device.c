@@ -1,0 +1,434 @@
+/* BOs on software devices: what the GPU and the display see with the library's flushes, and without them. */
+
+#include "check.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+/* A range that touches three lines, of two pages. */
+enum { AT = 4076, LEN = 100, LINES = 3, SIZE = 16384 };
+
+static unsigned char fresh[LEN], seen[LEN];
+
+static int is_fresh(void) { return memcmp(seen, fresh, LEN) == 0; }
+
+static gemco_device *open_device(const char *name) {
+    gemco_device *device = NULL;
+    OK(gemco_device_open(name, 0, &device));
+    CHECK(device != NULL);
+    return device;
+}
+
+/* Closes a device after its BOs; nothing of them may be left. */
+static void close_device(gemco_device *device) {
+    uint64_t handles = 7, mappings = 7;
+    OK(gemco_device_open_counts(device, &handles, &mappings));
+    CHECK(handles == 0 && mappings == 0);
+    gemco_device_unref(device);
+}
+
+/* A BO whose zeroes are in memory. */
+static gemco_bo *new_bo(gemco_device *device, unsigned caching, unsigned map) {
+    gemco_bo *bo = NULL;
+    OK(gemco_bo_create(device, SIZE - 1, caching, &bo));
+    CHECK(gemco_bo_size(bo) == SIZE && gemco_bo_handle(bo) != 0);
+    OK(gemco_bo_map(bo, map, NULL));
+    OK(gemco_bo_flush(bo, NULL));
+    return bo;
+}
+
+/* A read by the GPU, or, with another number for the MOCS class, by the display. */
+static void look(gemco_device *device, gemco_bo *bo, unsigned mocs) {
+    memset(seen, 0xee, LEN);
+    if (mocs <= GEMCO_MOCS_BYPASS_LLC)
+        OK(gemco_sim_gpu_read(device, bo, mocs, AT, seen, LEN));
+    else
+        OK(gemco_sim_display_read(device, bo, AT, seen, LEN));
+}
+
+/* What the GPU sees of a CPU's write: the new bytes after a submission, and before it the old ones if lines had to be flushed. */
+static void submit_case(const char *name, unsigned caching, unsigned mocs, const char *rule, uint64_t lines) {
+    gemco_device *device = open_device(name);
+    gemco_bo *bo = new_bo(device, caching, GEMCO_MAP_WB);
+    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+
+    look(device, bo, mocs);
+    CHECK(is_fresh() == (lines == 0));
+
+    gemco_submission submission = {bo, GEMCO_READ, mocs};
+    gemco_report report;
+    OK(gemco_prepare_submit(device, &submission, 1, &report));
+    CHECK(report.step == GEMCO_STEP_SUBMIT && report.lines == lines && report.bytes == lines * 64);
+    CHECK((report.decision.verdict == GEMCO_FLUSH) == (lines != 0));
+    BY_RULE(report.decision, rule);
+    look(device, bo, mocs);
+    CHECK(is_fresh());
+
+    OK(gemco_submit(device, &submission, 1, &report));
+    CHECK(report.lines == 0);
+    gemco_bo_unref(bo);
+    close_device(device);
+}
+
+/* Stores through pointers: known if told, by the access's end or one by one; lost if not. */
+static void pointer_case(const char *name) {
+    gemco_device *device = open_device(name);
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
+    gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    gemco_report report;
+    void *pointer = NULL, *again = NULL;
+
+    /* Nobody is told. */
+    OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &pointer));
+    memcpy((char *)pointer + AT, fresh, LEN);
+    OK(gemco_prepare_submit(device, &submission, 1, &report));
+    CHECK(report.lines == 0);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
+    CHECK(!is_fresh());
+
+    /* Now the library is. */
+    OK(gemco_bo_mark_written(bo, AT, LEN));
+    OK(gemco_prepare_submit(device, &submission, 1, &report));
+    CHECK(report.lines == LINES);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
+    CHECK(is_fresh());
+
+    /* The end of an access tells of its whole range; what is told before, of that only. */
+    for (int told = 0; told < 2; told++) {
+        gemco_access *access = NULL;
+        OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8192, &access, NULL));
+        FAILS(gemco_bo_close(bo), EBUSY, "in use");
+        OK(gemco_access_pointer(access, &again));
+        CHECK(again == pointer);
+        memset((char *)again + 64, told, 64);
+        if (told)
+            OK(gemco_access_written(access, 64, 64));
+        FAILS(gemco_access_written(access, 8191, 2), EINVAL, "guarded range");
+        OK(gemco_access_end(access, &report));
+        CHECK(report.step == GEMCO_STEP_WRITE);
+        OK(gemco_prepare_submit(device, &submission, 1, &report));
+        CHECK(report.lines == (told ? 1 : 128));
+    }
+    gemco_access *access = NULL;
+    OK(gemco_access_begin(bo, GEMCO_READ, AT, LEN, &access, NULL));
+    FAILS(gemco_access_written(access, AT, 1), EACCES, "read guard");
+    OK(gemco_access_end(access, NULL));
+    gemco_bo_unref(bo);
+    close_device(device);
+}
+
+/* What the CPU sees of the GPU's writes: new bytes if the library was told, by a submission or afterwards. */
+static void gpu_write_case(void) {
+    gemco_device *device = open_device("sim:glk");
+    for (int told = 0; told < 3; told++) {
+        gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
+        gemco_report report;
+        OK(gemco_bo_read(bo, AT, seen, LEN, NULL));
+        gemco_submission submission = {bo, GEMCO_WRITE, GEMCO_MOCS_PAGE_TABLE};
+        gemco_prepared *prepared = NULL;
+        if (told == 1) {
+            OK(gemco_submit_begin(device, &submission, 1, &report, &prepared));
+            FAILS(gemco_bo_close(bo), EBUSY, "submissions under way");
+        }
+        OK(gemco_sim_gpu_write(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, fresh, LEN));
+        gemco_submit_end(prepared);
+        if (told == 2)
+            OK(gemco_gpu_wrote(bo, GEMCO_MOCS_PAGE_TABLE));
+        OK(gemco_bo_read(bo, AT, seen, LEN, &report));
+        CHECK(is_fresh() == (told != 0) && report.lines == (told ? LINES : 0));
+        if (told)
+            BY_RULE(report.decision, "stale-after-gpu-write");
+
+        /* Another process writes. */
+        memset(seen, 0x11, LEN);
+        OK(gemco_sim_gpu_write(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN));
+        OK(gemco_bo_mark_stale(bo, AT, LEN));
+        OK(gemco_bo_read(bo, AT, seen, LEN, &report));
+        CHECK(seen[0] == 0x11 && seen[LEN - 1] == 0x11);
+        gemco_bo_unref(bo);
+    }
+    close_device(device);
+}
+
+/* The display sees what was written before the BO was prepared for it, and of what comes later what was flushed. */
+static void scanout_case(const char *name, unsigned caching) {
+    gemco_device *device = open_device(name);
+    gemco_bo *bo = new_bo(device, caching, GEMCO_MAP_WB);
+    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+    look(device, bo, ~0u);
+    CHECK(!is_fresh());
+
+    gemco_scanout *scanout = NULL;
+    gemco_report report;
+    OK(gemco_prepare_scanout(bo, &scanout, &report));
+    CHECK(report.step == GEMCO_STEP_SCANOUT && report.lines == LINES);
+    BY_RULE(report.decision, "display-reads-memory");
+    look(device, bo, ~0u);
+    CHECK(is_fresh());
+    CHECK(gemco_bo_level(bo) == GEMCO_LEVEL_NONE);
+    FAILS(gemco_bo_set_caching(bo, GEMCO_CACHING_CACHED), EBUSY, "on screen");
+
+    fresh[0] ^= 0xff;
+    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+    look(device, bo, ~0u);
+    CHECK(!is_fresh());
+    OK(gemco_scanout_flush(scanout, &report));
+    CHECK(report.lines == LINES);
+    look(device, bo, ~0u);
+    CHECK(is_fresh());
+    gemco_scanout_end(scanout);
+    OK(gemco_bo_set_caching(bo, GEMCO_CACHING_CACHED));
+    CHECK(gemco_bo_level(bo) == GEMCO_LEVEL_LLC);
+    gemco_bo_unref(bo);
+    close_device(device);
+}
+
+/* What is uploaded is in memory at once, and not dirty; what is written is dirty and not there. */
+static void upload_case(void) {
+    gemco_device *device = open_device("sim:glk");
+    for (unsigned hint = GEMCO_UPLOAD_ONCE; hint <= GEMCO_UPLOAD_AUTO; hint++) {
+        gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
+        gemco_report report;
+        uint64_t dirty = 7;
+        OK(gemco_bo_upload(bo, AT, fresh, LEN, hint, &report));
+        OK(gemco_bo_lines(bo, &dirty, NULL));
+        CHECK(dirty == 0 && report.lines == LINES);
+        look(device, bo, GEMCO_MOCS_PAGE_TABLE);
+        CHECK(is_fresh());
+        fresh[1] ^= 0xff;
+        OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+        OK(gemco_bo_lines(bo, &dirty, NULL));
+        look(device, bo, GEMCO_MOCS_PAGE_TABLE);
+        CHECK(dirty == LINES && !is_fresh());
+        gemco_bo_unref(bo);
+    }
+    close_device(device);
+}
+
+/* A dma-buf has what was written, and is the same BO where it is imported again. */
+static void share_case(void) {
+    gemco_device *device = open_device("sim:glk");
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB), *same = NULL;
+    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+    int fd = gemco_bo_export(bo);
+    CHECK(fd >= 0);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
+    CHECK(is_fresh());
+    OK(gemco_bo_import(device, fd, &same));
+    CHECK(gemco_bo_handle(same) == gemco_bo_handle(bo));
+    gemco_bo_unref(bo);
+    OK(gemco_bo_read(same, AT, seen, LEN, NULL));
+    CHECK(is_fresh());
+    CHECK(close(fd) == 0);
+    gemco_bo_unref(same);
+    close_device(device);
+}
+
+/* A BO that was written: without contents there is nothing to keep. */
+static gemco_bo *used_bo(gemco_device *device) {
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_CACHED, GEMCO_MAP_WB);
+    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+    return bo;
+}
+
+/* An object is created again where the library may keep it, and only there. */
+static void reuse_case(void) {
+    gemco_device *device = open_device("sim:tgl");
+    gemco_reuse_stats stats;
+    for (unsigned kept = 0; kept < 2; kept++) {
+        OK(gemco_device_set_reuse_limit(device, kept ? 1 << 20 : 0));
+        gemco_bo_unref(used_bo(device));
+        gemco_bo_unref(used_bo(device));
+        OK(gemco_device_reuse_stats(device, &stats));
+        CHECK(stats.hits == kept && stats.held == kept && stats.held_bytes == kept * SIZE);
+    }
+    gemco_bo *bo = used_bo(device);
+    OK(gemco_bo_never_reuse(bo));
+    gemco_bo_unref(bo);
+    OK(gemco_device_reuse_stats(device, &stats));
+    CHECK(stats.hits == 2 && stats.held == 0);
+    gemco_bo_unref(used_bo(device));
+    OK(gemco_device_set_reuse_age(device, 5));
+    OK(gemco_device_trim(device));
+    close_device(device);
+}
+
+/* A closed BO says so in every call; references and devices end in any order. */
+static void life_case(void) {
+    gemco_device *device = open_device("sim:jsl");
+    gemco_bo *bo = used_bo(device), *other = gemco_bo_ref(bo);
+    CHECK(other == bo);
+    CHECK(gemco_bo_busy(bo) == 0);
+    OK(gemco_bo_wait(bo, -1));
+    OK(gemco_bo_wait(bo, 0));
+    CHECK(gemco_bo_dont_need(bo) == 1);
+    FAILS(gemco_bo_write(bo, 0, fresh, 1, NULL), EFAULT, "not needed");
+    CHECK(gemco_bo_will_need(bo) == 1);
+    OK(gemco_bo_write(bo, 0, fresh, 1, NULL));
+
+    OK(gemco_bo_close(bo));
+    gemco_bo_unref(other);
+    gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    FAILS(gemco_bo_close(bo), ENOENT, "is closed");
+    FAILS(gemco_bo_write(bo, 0, fresh, 1, NULL), ENOENT, "is closed");
+    FAILS(gemco_bo_read(bo, 0, seen, 1, NULL), ENOENT, "is closed");
+    FAILS(gemco_bo_mark_written(bo, 0, 1), ENOENT, "is closed");
+    FAILS(gemco_bo_export(bo), ENOENT, "is closed");
+    FAILS(gemco_bo_busy(bo), ENOENT, "is closed");
+    FAILS(gemco_bo_wait(bo, 0), ENOENT, "is closed");
+    FAILS(gemco_bo_set_caching(bo, GEMCO_CACHING_NONE), ENOENT, "is closed");
+    FAILS(gemco_bo_dont_need(bo), ENOENT, "is closed");
+    FAILS(gemco_bo_will_need(bo), ENOENT, "is closed");
+    FAILS(gemco_gpu_wrote(bo, GEMCO_MOCS_PAGE_TABLE), ENOENT, "is closed");
+    FAILS(gemco_prepare_submit(device, &submission, 1, NULL), ENOENT, "is closed");
+    FAILS(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, 0, seen, 1), ENOENT, "is closed");
+    gemco_bo_unref(bo);
+
+    /* The last reference to the device goes before the BO's, and an access keeps both. */
+    gemco_access *access = NULL;
+    CHECK(gemco_device_ref(device) == device);
+    gemco_device_unref(device);
+    bo = new_bo(device, GEMCO_CACHING_CACHED, GEMCO_MAP_WB);
+    gemco_device_unref(device);
+    OK(gemco_access_begin(bo, GEMCO_WRITE, AT, LEN, &access, NULL));
+    gemco_bo_unref(bo);
+    void *pointer = NULL;
+    OK(gemco_access_pointer(access, &pointer));
+    memcpy((char *)pointer + AT, fresh, LEN);
+    OK(gemco_access_end(access, NULL));
+}
+
+/* A report is a sentence, cut where there is no room; NULL stands for the last one. */
+static void explain_case(void) {
+    char text[400], short_text[10];
+    gemco_device *device = open_device("sim:jsl");
+    gemco_platform platform;
+    OK(gemco_device_platform(device, &platform));
+    CHECK(strcmp(platform.name, "jsl") == 0 && (platform.caps & GEMCO_CAP_LLC_BYPASS_MOCS));
+    CHECK(gemco_device_mocs(device, 16) == GEMCO_MOCS_BYPASS_LLC);
+    CHECK(gemco_device_mocs(device, 2) == GEMCO_MOCS_PAGE_TABLE);
+
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_CACHED, GEMCO_MAP_WB);
+    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+    gemco_submission submission = {bo, GEMCO_READ, (unsigned)gemco_device_mocs(device, 16)};
+    gemco_report report;
+    OK(gemco_prepare_submit(device, &submission, 1, &report));
+    int len = gemco_explain(&report, text, sizeof text);
+    CHECK(len == (int)strlen(text));
+    CHECK(strstr(text, "submit: flush, 3 lines (192 bytes), by bypass-mocs-read: MOCS") == text);
+    CHECK(strstr(text, gemco_rule_reason(report.decision.rule)) != NULL);
+    CHECK(gemco_explain(NULL, short_text, sizeof short_text) == len);
+    CHECK(strcmp(short_text, "submit: f") == 0);
+    CHECK(gemco_explain(&report, NULL, 0) == len);
+    CHECK(gemco_explain(&report, short_text, 1) == len && short_text[0] == 0);
+    report.step = 99;
+    FAILS(gemco_explain(&report, text, sizeof text), EINVAL, "report->step is 99");
+    gemco_bo_unref(bo);
+    close_device(device);
+}
+
+/* What a callback was given. */
+struct log {
+    int lines;
+    char last[300];
+    gemco_device *device;
+};
+
+static void on_log(unsigned level, const char *text, void *user) {
+    struct log *log = user;
+    CHECK(level >= GEMCO_LOG_ERROR && level <= GEMCO_LOG_DEBUG && strchr(text, '\n') == NULL);
+    if (strstr(text, "rule=") != NULL) {
+        log->lines++;
+        snprintf(log->last, sizeof log->last, "%s", text);
+    }
+    /* The library can be called, and its log not changed. */
+    gemco_platform platform;
+    OK(gemco_device_platform(log->device, &platform));
+    FAILS(gemco_set_log(GEMCO_LOG_OFF, NULL, NULL), EDEADLK, "within");
+}
+
+static void log_case(void) {
+    gemco_device *device = open_device("sim:glk");
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
+    struct log log = {0, "", device};
+    OK(gemco_set_log(GEMCO_LOG_DEBUG, on_log, &log));
+    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+    OK(gemco_bo_flush(bo, NULL));
+    CHECK(log.lines >= 2);
+    CHECK(strstr(log.last, "step=export") && strstr(log.last, "verdict=flush") && strstr(log.last, "lines=3"));
+    int lines = log.lines;
+    OK(gemco_set_log(GEMCO_LOG_WARN, on_log, &log));
+    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+    OK(gemco_set_log(GEMCO_LOG_DEBUG, NULL, NULL));
+    OK(gemco_bo_flush(bo, NULL));
+    CHECK(log.lines == lines);
+    FAILS(gemco_set_log(6, on_log, NULL), EINVAL, "level is 6");
+    gemco_bo_unref(bo);
+    close_device(device);
+}
+
+/* Threads share a device, each with a BO and an error text of its own. */
+static gemco_device *shared;
+
+static void *thread(void *argument) {
+    unsigned char mine[LEN], back[LEN];
+    const unsigned number = *(const unsigned *)argument;
+    gemco_bo *bo = NULL;
+    memset(mine, (int)number, LEN);
+    if (strcmp(gemco_last_error(), "") != 0 || gemco_bo_create(shared, SIZE, GEMCO_CACHING_NONE, &bo) != 0)
+        return NULL;
+    int is_right = 1;
+    for (unsigned round = 0; round < 50; round++) {
+        char text[40];
+        gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+        is_right &= gemco_bo_write(bo, round, mine, LEN, NULL) == 0;
+        is_right &= gemco_prepare_submit(shared, &submission, 1, NULL) == 0;
+        is_right &= gemco_sim_gpu_read(shared, bo, GEMCO_MOCS_PAGE_TABLE, round, back, LEN) == 0;
+        is_right &= memcmp(mine, back, LEN) == 0;
+        is_right &= gemco_bo_write(bo, SIZE + number, mine, 1, NULL) == -EINVAL;
+        snprintf(text, sizeof text, "offset %u ", SIZE + number);
+        is_right &= strstr(gemco_last_error(), text) != NULL;
+    }
+    gemco_bo_unref(bo);
+    return is_right ? argument : NULL;
+}
+
+static void thread_case(void) {
+    pthread_t threads[4];
+    unsigned numbers[4] = {1, 2, 3, 4};
+    shared = open_device("sim:glk");
+    for (int i = 0; i < 4; i++)
+        CHECK(pthread_create(&threads[i], NULL, thread, &numbers[i]) == 0);
+    for (int i = 0; i < 4; i++) {
+        void *result = NULL;
+        CHECK(pthread_join(threads[i], &result) == 0);
+        CHECK(result == &numbers[i]);
+    }
+    close_device(shared);
+}
+
+int main(void) {
+    for (int i = 0; i < LEN; i++)
+        fresh[i] = (unsigned char)(0xa5 ^ i);
+    submit_case("sim:jsl", GEMCO_CACHING_CACHED, GEMCO_MOCS_BYPASS_LLC, "bypass-mocs-read", LINES);
+    submit_case("sim:jsl", GEMCO_CACHING_CACHED, GEMCO_MOCS_PAGE_TABLE, "llc-coherent", 0);
+    submit_case("sim:jsl", GEMCO_CACHING_NONE, GEMCO_MOCS_UNCACHED, "llc-coherent", 0);
+    submit_case("sim:glk", GEMCO_CACHING_NONE, GEMCO_MOCS_PAGE_TABLE, "non-coherent-read", LINES);
+    submit_case("sim:glk", GEMCO_CACHING_CACHED, GEMCO_MOCS_PAGE_TABLE, "snooped", 0);
+    submit_case("sim:tgl", GEMCO_CACHING_DEFAULT, GEMCO_MOCS_PAGE_TABLE, "llc-coherent", 0);
+    submit_case("sim:tgl", GEMCO_CACHING_CACHED, GEMCO_MOCS_BYPASS_LLC, "llc-coherent", 0);
+    pointer_case("sim:glk");
+    gpu_write_case();
+    scanout_case("sim:tgl", GEMCO_CACHING_CACHED);
+    scanout_case("sim:jsl", GEMCO_CACHING_CACHED);
+    scanout_case("sim:glk", GEMCO_CACHING_NONE);
+    upload_case();
+    share_case();
+    reuse_case();
+    life_case();
+    explain_case();
+    log_case();
+    thread_case();
+    printf("%d claims\n", claims);
+    return 0;
+}

@@ -1,0 +1,173 @@
+/* The subset without a device: capabilities, decisions, rules in words, cache operations; and that it allocates nothing. */
+
+#include "check.h"
+
+/* The C library's own, which these stand before: whatever the program or the library allocates is counted. */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+
+static int allocations;
+
+#ifndef __SANITIZE_ADDRESS__
+void *malloc(size_t size) {
+    allocations++;
+    return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    allocations++;
+    return __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size) {
+    allocations++;
+    return __libc_realloc(old, size);
+}
+#endif
+
+enum { JSL = 0x4e61, GLK = 0x3185, TGL = 0x9a49, MTL = 0x7d55 };
+
+static unsigned caps_of(uint16_t id) {
+    gemco_platform platform;
+    OK(gemco_platform_by_id(id, 0, 0, 0, &platform));
+    CHECK(platform.pci_id == id);
+    return platform.caps;
+}
+
+/* A cell of the decision table. */
+static void flush_case(uint16_t id, unsigned level, unsigned writer, unsigned next, int verdict, const char *rule) {
+    gemco_decision decision;
+    CHECK(gemco_needs_flush(caps_of(id), level, writer, next, GEMCO_READ, &decision) == verdict);
+    CHECK(decision.verdict == (unsigned)verdict);
+    BY_RULE(decision, rule);
+    CHECK(gemco_needs_flush(caps_of(id), level, writer, next, GEMCO_READ, NULL) == verdict);
+}
+
+static void decisions(void) {
+    flush_case(JSL, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_WB, GEMCO_PATH_GPU_BYPASS_LLC, GEMCO_FLUSH, "bypass-mocs-read");
+    flush_case(JSL, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_WB, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_NOT_NEEDED, "llc-coherent");
+    flush_case(TGL, GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WB, GEMCO_PATH_GPU_BYPASS_LLC, GEMCO_NOT_NEEDED, "llc-coherent");
+    flush_case(TGL, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_WB, GEMCO_PATH_DISPLAY, GEMCO_FLUSH, "display-reads-memory");
+    flush_case(GLK, GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WB, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_FLUSH, "non-coherent-read");
+    flush_case(GLK, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_WB, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_NOT_NEEDED, "snooped");
+    flush_case(GLK, GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WC, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_DRAIN, "wc-drain");
+    flush_case(GLK, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_GTT, GEMCO_PATH_DISPLAY, GEMCO_REFUSED, "gtt-snooped-faults");
+
+    gemco_decision decision;
+    int verdict = gemco_needs_invalidate(caps_of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_PATH_CPU_WB,
+                                         GEMCO_READ, &decision);
+    CHECK(verdict == GEMCO_INVALIDATE);
+    BY_RULE(decision, "stale-after-gpu-write");
+    CHECK(strstr(gemco_rule_reason(decision.rule), "stale") != NULL);
+    CHECK(strstr(gemco_rule_source(decision.rule), "i915") != NULL);
+
+    CHECK(gemco_default_map_mode(caps_of(GLK), GEMCO_LEVEL_NONE) == GEMCO_MAP_WC);
+    CHECK(gemco_default_map_mode(caps_of(TGL), GEMCO_LEVEL_NONE) == GEMCO_MAP_WB);
+    CHECK(gemco_caching_level(caps_of(GLK), GEMCO_CACHING_CACHED) == GEMCO_LEVEL_LLC);
+    CHECK(gemco_caching_level(GEMCO_CAP_LLC | GEMCO_CAP_WT, GEMCO_CACHING_DISPLAY) == GEMCO_LEVEL_WT);
+    CHECK(gemco_coherency(caps_of(TGL), GEMCO_LEVEL_NONE) == 1);
+    CHECK(gemco_coherency(caps_of(GLK), GEMCO_LEVEL_NONE) == 0);
+    CHECK(gemco_coherency(caps_of(GLK), GEMCO_LEVEL_LLC) == 3);
+}
+
+static void platforms(void) {
+    gemco_platform platform;
+    OK(gemco_platform_by_id(JSL, 0, 0, 0, &platform));
+    CHECK(strcmp(platform.name, "jsl") == 0 && strcmp(platform.title, "Jasper Lake") == 0);
+    CHECK(platform.caps == (GEMCO_CAP_LLC | GEMCO_CAP_LLC_BYPASS_MOCS | GEMCO_CAP_APERTURE));
+    CHECK(platform.graphics_major == 11 && platform.graphics_minor == 0);
+    OK(gemco_platform_by_id(MTL, 6, 1, 0, &platform));
+    CHECK((platform.caps & GEMCO_CAP_LLC) && !(platform.caps & GEMCO_CAP_PAT_AT_CREATE));
+    OK(gemco_platform_by_id(MTL, 6, 12, 0, &platform));
+    CHECK(!(platform.caps & GEMCO_CAP_LLC) && (platform.caps & GEMCO_CAP_PAT_AT_CREATE));
+    FAILS(gemco_platform_by_id(1, 0, 0, 0, &platform), ENODEV, "8086:0001");
+    CHECK(platform.pci_id == MTL);
+}
+
+/* That no number of a parameter but those of its enum is taken. */
+static void numbers(void) {
+    unsigned caps = caps_of(GLK);
+    for (unsigned level = 0; level < 6; level++)
+        for (unsigned writer = 0; writer < 11; writer++)
+            for (unsigned next = 0; next < 11; next++)
+                for (unsigned access = 0; access < 4; access++) {
+                    int known = level <= GEMCO_LEVEL_WT && writer <= GEMCO_PATH_DISPLAY && next <= GEMCO_PATH_DISPLAY &&
+                                access <= GEMCO_WRITE;
+                    gemco_decision decision = {77, 77};
+                    int flush = gemco_needs_flush(caps, level, writer, next, access, &decision);
+                    CHECK((flush >= 0) == known && (decision.rule == 77) == !known);
+                    int invalidate = gemco_needs_invalidate(caps, level, writer, next, access, NULL);
+                    CHECK((invalidate >= 0) == known && (known || invalidate == -EINVAL));
+                }
+    FAILS(gemco_needs_flush(1u << 31, 0, 0, 0, 0, NULL), EINVAL, "caps is 2147483648");
+    FAILS(gemco_needs_flush(caps, 4, 0, 0, 0, NULL), EINVAL, "gemco_needs_flush: level is 4");
+    FAILS(gemco_caching_level(caps, GEMCO_CACHING_DEFAULT), EINVAL, "caching");
+    FAILS(gemco_default_map_mode(caps, ~0u), EINVAL, "level");
+    FAILS(gemco_coherency(~0u, 0), EINVAL, "caps");
+    CHECK(gemco_rule_name(~0u) == NULL && gemco_rule_reason(10000) == NULL && gemco_rule_source(10000) == NULL);
+    FAILS(gemco_platform_by_id(GLK, 0, 0, 0, NULL), EINVAL, "platform is NULL");
+}
+
+/* Every rule has words, and the numbers have no hole. */
+static void rules(void) {
+    unsigned rule = 0;
+    while (gemco_rule_name(rule) != NULL) {
+        CHECK(strlen(gemco_rule_name(rule)) > 3 && strlen(gemco_rule_reason(rule)) > 20);
+        CHECK(strlen(gemco_rule_source(rule)) > 3);
+        rule++;
+    }
+    CHECK(rule > 50);
+}
+
+static _Alignas(64) unsigned char bytes[4096];
+
+/* Operations take every range of mapped bytes, and leave what is there. */
+static void cache(void) {
+    for (size_t start = 0; start < 130; start += 13)
+        for (size_t size = 0; size < 300; size += 29) {
+            memset(bytes, (int)(start + size), sizeof bytes);
+            OK(gemco_flush_range(bytes + start, size));
+            OK(gemco_write_back_range(bytes + start, size));
+            OK(gemco_flush_inval_range(bytes + start, size));
+            gemco_pre_flush_fence();
+            OK(gemco_flush_range_no_fence(bytes + start, size));
+            gemco_post_flush_fence();
+            OK(gemco_flush_inval_range_no_fence(bytes + start, size));
+            gemco_post_flush_inval_fence();
+            for (size_t at = 0; at < sizeof bytes; at++)
+                if (bytes[at] != (unsigned char)(start + size))
+                    CHECK(!"a byte is another");
+        }
+    OK(gemco_flush_range(NULL, 0));
+    FAILS(gemco_flush_range(NULL, 1), EINVAL, "gemco_flush_range: start is NULL");
+    FAILS(gemco_write_back_range(bytes, SIZE_MAX), EINVAL, "size");
+    FAILS(gemco_flush_inval_range(NULL, 64), EINVAL, "start");
+    FAILS(gemco_flush_range_no_fence(NULL, 64), EINVAL, "start");
+    FAILS(gemco_flush_inval_range_no_fence(bytes, SIZE_MAX), EINVAL, "size");
+}
+
+int main(void) {
+    CHECK(strcmp(gemco_last_error(), "") == 0);
+    /* Finds out what the CPU has, once. */
+    OK(gemco_has_cache_ops());
+    int before = allocations;
+    platforms();
+    decisions();
+    numbers();
+    rules();
+    cache();
+    CHECK(allocations == before);
+
+    /* The count counts: by name, which allocates. */
+    gemco_platform platform;
+    OK(gemco_platform_by_name("Jasper Lake", 0, 0, 0, &platform));
+    CHECK(platform.caps == caps_of(JSL));
+    FAILS(gemco_platform_by_name("potato lake", 0, 0, 0, &platform), ENODEV, "potato lake");
+    FAILS(gemco_platform_by_name(NULL, 0, 0, 0, &platform), EINVAL, "name is NULL");
+#ifndef __SANITIZE_ADDRESS__
+    CHECK(allocations > before);
+#endif
+    printf("%d claims\n", claims);
+    return 0;
+}
