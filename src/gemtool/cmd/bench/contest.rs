@@ -1,7 +1,10 @@
-//! Several ways to do the same, in turn: A B C, B C A, C A B, ...
+//! Several ways to do the same, in turn: A B C, C A B, B A C, ...
+//!
+//! Each round has another order, so that no side is always behind the same one and finds what that left.
 
 use std::time::{Duration, Instant};
 
+use super::numbers::Numbers;
 use super::report::{Line, Target};
 use super::stats::Quartiles;
 use crate::failure::Failure;
@@ -71,16 +74,19 @@ impl<'a> Contest<'a> {
         let (least, most, budget) = effort.limits();
         let mut times: Vec<(&'static str, Vec<f64>)> =
             self.sides.iter().map(|(name, _)| (*name, Vec::new())).collect();
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        let mut numbers = Numbers::new();
         let mut start = Instant::now();
         for round in 0..=most {
             if round > least && start.elapsed() > budget {
                 break;
             }
-            let first = round % self.sides.len().max(1);
-            let (ahead, behind) = self.sides.split_at_mut(first);
-            let (times_ahead, times_behind) = times.split_at_mut(first);
-            let turns = behind.iter_mut().chain(ahead);
-            for ((_, turn), (_, times)) in turns.zip(times_behind.iter_mut().chain(times_ahead)) {
+            numbers.shuffle(&mut order);
+            for &index in &order {
+                let (Some((_, turn)), Some((_, times))) = (self.sides.get_mut(index), times.get_mut(index))
+                else {
+                    continue;
+                };
                 (self.prepare)()?;
                 let took = turn()?;
                 if round > 0 {
@@ -173,7 +179,11 @@ mod tests {
     #[test]
     fn sides_take_turns_prepared_each_time_and_the_first_round_does_not_count() {
         let (times, order) = times(Effort::new(true), 2.0, 3.0);
-        assert_eq!(order, ".a.b.b.a.a.b.b.a.".trim_end_matches('.'));
+        let turns: Vec<_> = order.split('.').filter(|turn| !turn.is_empty()).collect();
+        assert_eq!((turns.len(), order.len()), (8, 16), "{order}");
+        for round in turns.chunks(2) {
+            assert!(round == ["a", "b"] || round == ["b", "a"], "{order}");
+        }
         assert_eq!(times.line(("row", "case"), "a", "b", None).unwrap().rounds, 3);
     }
 

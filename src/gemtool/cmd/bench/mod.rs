@@ -7,6 +7,7 @@ mod bytes;
 mod clock;
 mod contest;
 mod machine;
+mod numbers;
 mod ordinary;
 pub mod report;
 mod rows;

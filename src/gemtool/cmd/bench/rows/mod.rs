@@ -52,25 +52,6 @@ pub fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
     names.iter().map(find).collect()
 }
 
-/// Numbers that look random and are the same every time (xorshift).
-#[derive(Clone, Debug)]
-struct Numbers(u64);
-
-impl Numbers {
-    /// From the same start.
-    fn new() -> Self {
-        Self(0x9e37_79b9_7f4a_7c15)
-    }
-
-    /// One below `end`, which is not 0.
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,12 +69,5 @@ mod tests {
         assert_eq!(rows.iter().map(|row| row.name).collect::<Vec<_>>(), ["submit", "flush"]);
         let error = chosen(&["flush".to_owned(), "speed".to_owned()]).err().unwrap();
         assert!(error.contains("'speed'") && error.contains("small-updates"), "{error}");
-    }
-
-    #[test]
-    fn numbers_reach_everything_below_their_end() {
-        let mut numbers = Numbers::new();
-        let seen: std::collections::BTreeSet<_> = (0..1000).map(|_| numbers.below(10)).collect();
-        assert_eq!(seen.into_iter().collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
     }
 }

@@ -12,9 +12,9 @@ use super::super::Context;
 use super::super::bytes::{Bytes, Flusher, loops};
 use super::super::clock::per_operation;
 use super::super::contest::Contest;
+use super::super::numbers::Numbers;
 use super::super::ordinary;
 use super::super::report::{Found, Target};
-use super::Numbers;
 use crate::failure::Failure;
 use crate::render::bytes;
 

@@ -9,8 +9,8 @@ use gem_coherency::units::{LineRange, PAGE_LINES};
 use super::super::Context;
 use super::super::clock::thread_ns;
 use super::super::contest::Contest;
+use super::super::numbers::Numbers;
 use super::super::report::{Found, Target};
-use super::Numbers;
 use crate::failure::Failure;
 
 pub const NAME: &str = "threads";

@@ -1,11 +1,13 @@
 //! Bytes that go to memory at once.
 
 use std::cell::Cell;
+use std::hint::black_box;
 
 use gem_coherency::access::Upload;
+use gem_coherency::units::ByteRange;
 
 use super::super::Context;
-use super::super::bytes::{Bytes, Copier};
+use super::super::bytes::{Bytes, Copier, Flusher};
 use super::super::clock::per_operation;
 use super::super::contest::Contest;
 use super::super::ordinary;
@@ -28,7 +30,13 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         let view = Bytes::of(&bo)?;
         let data = vec![0x5a; size as usize];
         let wrong = Cell::new(false);
-        let mut contest = Contest::new(|| Ok(()));
+        let all = ByteRange::within(0, view.len(), view.len())?;
+        let mut contest = Contest::new(|| {
+            view.flush(Flusher::Flush, all);
+            // The source is in the cache, as far as it fits.
+            black_box(data.iter().step_by(64).fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
+            Ok(())
+        });
         contest.side("Bo::upload", || {
             let took = per_operation(count, || {
                 for index in 0..count {

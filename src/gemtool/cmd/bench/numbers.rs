@@ -1,0 +1,57 @@
+//! Numbers that look random, and are the same every time.
+
+/// Such numbers (xorshift).
+#[derive(Clone, Debug)]
+pub struct Numbers(u64);
+
+impl Numbers {
+    /// From the same start.
+    pub fn new() -> Self {
+        Self(0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// One below `end`; 0 if that is 0.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.checked_rem(end).unwrap_or(0)
+    }
+
+    /// Brings `values` into another order (Fisher and Yates).
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
+        for last in (1..values.len()).rev() {
+            let other = self.below(last as u64 + 1) as usize;
+            values.swap(last, other);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn numbers_reach_everything_below_their_end() {
+        let mut numbers = Numbers::new();
+        let seen: BTreeSet<_> = (0..1000).map(|_| numbers.below(10)).collect();
+        assert_eq!(seen.into_iter().collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+        assert_eq!(numbers.below(0), 0);
+    }
+
+    #[test]
+    fn shuffling_comes_to_every_order_and_loses_nothing() {
+        let mut numbers = Numbers::new();
+        let mut values = [1, 2, 3];
+        let orders: BTreeSet<_> = (0..200)
+            .map(|_| {
+                numbers.shuffle(&mut values);
+                values
+            })
+            .collect();
+        assert_eq!(orders.len(), 6);
+        assert!(orders.iter().all(|order| order.iter().sum::<i32>() == 6));
+    }
+}
