@@ -848,6 +848,13 @@ int gemco_bo_map(const struct gemco_bo *bo,
                  void **pointer);
 
 /**
+ * How accesses map the BO, or will map it if there was none yet.
+ *
+ * Returns a gemco_map_mode; -EINVAL. Any thread.
+ */
+int gemco_bo_map_mode(const struct gemco_bo *bo);
+
+/**
  * Says that `len` bytes at `offset` were stored through the mapping, by this thread.
  *
  * Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. The thread that stored.
@@ -1121,8 +1128,8 @@ void gemco_scanout_end(struct gemco_scanout *scanout);
  * Sends the library's events to `callback`, from now on, for the whole process; NULL ends it.
  *
  * level: a gemco_log_level, which is also the least that is worth the cost of a line.
- * callback: may be called on any thread, several at once. It may call the library, but for this function, and must return
- * (no longjmp, no exception). Once this function has returned, the callback that was set before is not running, and will not be called
+ * callback: may be called on any thread, several at once. It may ask the library about platforms, rules and BOs, but nothing that
+ * accesses, submits, waits or gives back, and must return (no longjmp, no exception). Once this function has returned, the callback that was set before is not running, and will not be called
  * again.
  *
  * Returns 0; -EINVAL for a bad number; -EDEADLK from within a callback; -EBUSY if a Rust program has a subscriber of its own.

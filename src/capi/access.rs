@@ -208,13 +208,14 @@ pub unsafe extern "C" fn gemco_access_end(access: *mut gemco_access, report: *mu
     run("gemco_access_end", || {
         // SAFETY: null, or an access that C gives up: the caller's obligation.
         let Some(access) = unsafe { take_back(access, "access") }? else { return Ok(0) };
-        // SAFETY: room for a report, or null: the caller's obligation.
-        let out = unsafe { Out::optional(report, "report") }?;
         let mut open = access.state.lock().unwrap_or_else(PoisonError::into_inner);
         let range = open.guard.range();
+        // First of all: what is not marked is lost.
         if open.guard.access() == Access::Write && open.has_pointer && !open.is_told {
             open.guard.mark_written(range.offset(), range.len())?;
         }
+        // SAFETY: room for a report, or null: the caller's obligation.
+        let out = unsafe { Out::optional(report, "report") }?;
         hand_out(open.guard.report(), out);
         drop(open);
         Ok(0)

@@ -244,6 +244,20 @@ pub unsafe extern "C" fn gemco_bo_map(bo: *const gemco_bo, mode: c_uint, pointer
     })
 }
 
+/// How accesses map the BO, or will map it if there was none yet.
+///
+/// Returns a gemco_map_mode; -EINVAL. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_map_mode(bo: *const gemco_bo) -> c_int {
+    run("gemco_bo_map_mode", || {
+        // SAFETY: a BO: the caller's obligation.
+        Ok(unsafe { borrow(bo, "bo") }?.bo.map_mode() as c_int)
+    })
+}
+
 /// Says that `len` bytes at `offset` were stored through the mapping, by this thread.
 ///
 /// Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. The thread that stored.

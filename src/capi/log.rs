@@ -146,8 +146,8 @@ impl Visit for Line {
 /// Sends the library's events to `callback`, from now on, for the whole process; NULL ends it.
 ///
 /// level: a gemco_log_level, which is also the least that is worth the cost of a line.
-/// callback: may be called on any thread, several at once. It may call the library, but for this function, and must return
-/// (no longjmp, no exception). Once this function has returned, the callback that was set before is not running, and will not be called
+/// callback: may be called on any thread, several at once. It may ask the library about platforms, rules and BOs, but nothing that
+/// accesses, submits, waits or gives back, and must return (no longjmp, no exception). Once this function has returned, the callback that was set before is not running, and will not be called
 /// again.
 ///
 /// Returns 0; -EINVAL for a bad number; -EDEADLK from within a callback; -EBUSY if a Rust program has a subscriber of its own.

@@ -119,8 +119,13 @@ static void accesses(gemco_bo *bo) {
     CHECK(access == UNTOUCHED && pointer == UNTOUCHED && report.lines == 7);
     OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8, &access, NULL));
     FAILS(gemco_access_pointer(access, NULL), EINVAL, "pointer is NULL");
-    /* The access ends although its report has no place. */
+    /* The access ends although its report has no place, and what it stored counts. */
+    uint64_t dirty = 7;
+    OK(gemco_bo_flush(bo, NULL));
+    OK(gemco_access_pointer(access, &pointer));
     FAILS(gemco_access_end(access, odd(&report)), EINVAL, "report is not aligned");
+    OK(gemco_bo_lines(bo, &dirty, NULL));
+    CHECK(dirty == 1);
     OK(gemco_bo_set_caching(bo, GEMCO_CACHING_NONE));
 }
 
@@ -131,6 +136,7 @@ static void the_rest(gemco_device *device, gemco_bo *bo) {
     FAILS(gemco_bo_map(bo, GEMCO_MAP_FIXED, &pointer), ENODEV, "not available on jsl");
     FAILS(gemco_bo_map(bo, 0, odd(&pointer)), EINVAL, "pointer is not aligned");
     CHECK(pointer == UNTOUCHED);
+    FAILS(gemco_bo_map_mode(NULL), EINVAL, "bo is NULL");
     FAILS(gemco_bo_mark_written(NULL, 0, 0), EINVAL, "bo is NULL");
     FAILS(gemco_bo_mark_written(bo, 0, 4097), EINVAL, "leave the object");
     FAILS(gemco_bo_mark_stale(NULL, 0, 0), EINVAL, "bo is NULL");

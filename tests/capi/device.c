@@ -33,6 +33,7 @@ static gemco_bo *new_bo(gemco_device *device, unsigned caching, unsigned map) {
     OK(gemco_bo_create(device, SIZE - 1, caching, &bo));
     CHECK(gemco_bo_size(bo) == SIZE && gemco_bo_handle(bo) != 0);
     OK(gemco_bo_map(bo, map, NULL));
+    CHECK(gemco_bo_map_mode(bo) == (int)map);
     OK(gemco_bo_flush(bo, NULL));
     return bo;
 }
