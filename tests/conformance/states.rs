@@ -10,9 +10,8 @@ use gem_coherency::vocabulary::{Access, CachingMode};
 use super::call::Call;
 use super::shapes;
 
-/// The shortest ways to every state, the fresh object's first.
-pub fn paths(machine: Machine, rules: &KernelRules) -> Vec<Vec<Event>> {
-    let start = Snapshot::created(machine.caps, rules, Creation::User).expect("objects can be created");
+/// The shortest ways from a fresh object to every state, its own first.
+fn paths(machine: Machine, rules: &KernelRules, start: Snapshot) -> Vec<Vec<Event>> {
     let mut seen: HashMap<Snapshot, Vec<Event>> = HashMap::from([(start, Vec::new())]);
     let mut order = vec![start];
     let mut left = VecDeque::from([start]);
@@ -110,15 +109,31 @@ pub fn suspended(machine: Machine, rules: &KernelRules) -> impl Iterator<Item = 
         .map(move |prefix| [prefix.as_slice(), std::slice::from_ref(&suspend), &probes].concat())
 }
 
+/// The ways to make an object that userspace may choose, each with its call.
+fn creations(machine: Machine, rules: &KernelRules) -> Vec<(Creation, Call)> {
+    let with_pat = |index: u8| {
+        let mut create = Call::first(shapes::named("GEM_CREATE_EXT"));
+        create.picks[3] = shapes::objects::PAT_0 + u16::from(index);
+        (Creation::UserWithPat(index), create)
+    };
+    let indices = if machine.caps.contains(Caps::PAT_AT_CREATE) { 0..6 } else { 0..0 };
+    let is_made = |creation| Snapshot::created(machine.caps, rules, creation).is_ok();
+    std::iter::once((Creation::User, Call::first(shapes::named("GEM_CREATE"))))
+        .chain(indices.map(with_pat).filter(|(creation, _)| is_made(*creation)))
+        .collect()
+}
+
 /// The calls that lead to each state of an object, and to one of the process's memory.
 fn prefixes(machine: Machine, rules: &KernelRules) -> Vec<Vec<Call>> {
-    let calls = |path: Vec<Event>| {
-        let mut calls = vec![Call::first(shapes::named("GEM_CREATE"))];
-        calls.extend(path.into_iter().filter_map(|event| calls_for(machine, event)).flatten());
-        calls
-    };
     let user = vec![Call::first(shapes::named("GEM_USERPTR"))];
-    paths(machine, rules).into_iter().map(calls).chain([user]).collect()
+    let from = |(creation, create): (Creation, Call)| {
+        let start = Snapshot::created(machine.caps, rules, creation).expect("objects can be created");
+        paths(machine, rules, start).into_iter().map(move |path| {
+            let events = path.into_iter().filter_map(|event| calls_for(machine, event));
+            [vec![create.clone()], events.flatten().collect()].concat()
+        })
+    };
+    creations(machine, rules).into_iter().flat_map(from).chain([user]).collect()
 }
 
 /// Calls whose flushes, and whose errors, differ by the state that an object is in.

@@ -10,6 +10,8 @@ use crate::arena::{HOLE, READ_ONLY};
 const REGIONS: u32 = I915_GEM_CREATE_EXT_MEMORY_REGIONS;
 const PROTECTED: u32 = I915_GEM_CREATE_EXT_PROTECTED_CONTENT;
 const PAT: u32 = I915_GEM_CREATE_EXT_SET_PAT;
+/// The chain of extensions that sets PAT index 0; the next five set the next five.
+pub const PAT_0: u16 = 18;
 
 /// The head of an extension.
 fn head(name: u32, next: u64) -> i915_user_extension {
@@ -79,7 +81,7 @@ fn chain(builder: &mut Builder, kind: u16) -> u64 {
             let next = pat(builder, 3, 0);
             regions(builder, &[SYSTEM], next)
         }
-        18..=23 => pat(builder, [0, 1, 2, 3, 4, 5][usize::from(kind - 18)], 0),
+        PAT_0..=23 => pat(builder, u32::from(kind - PAT_0), 0),
         24 => pat(builder, u32::MAX, 0),
         25 => {
             let next = pat(builder, 7, 0);
