@@ -123,9 +123,13 @@ impl Summary {
                 }
                 let word = group.swap(0, Ordering::SeqCst);
                 full_fence();
-                let first = index * GROUP_PAGES;
-                for page in runs(word).flatten().map(|bit| first + bit).filter(|&page| is_marked(page)) {
-                    self.note_page(page);
+                let mut left = word;
+                while left != 0 {
+                    let page = index * GROUP_PAGES + u64::from(left.trailing_zeros());
+                    left &= left - 1;
+                    if is_marked(page) {
+                        self.note_page(page);
+                    }
                 }
             }
         }
