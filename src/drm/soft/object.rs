@@ -56,8 +56,7 @@ pub(super) struct State {
     pub(super) used: Option<Use>,
     /// The first name, for the log.
     pub(super) name: Option<Handle>,
-    /// Whether the object is bound into the GGTT: it was shown, or touched through the aperture, or used by
-    /// a context that has no address space of its own.
+    /// Whether the GGTT has it: shown, touched through the aperture, or used by a context without a space.
     pub(super) bound: bool,
     /// Devices that the object's dma-buf is attached to, which pins the pages.
     pub(super) attached: u32,
