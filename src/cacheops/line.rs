@@ -88,7 +88,7 @@ pub unsafe fn lines_of_page(page: *const u8, mask: u64, op: LineOp) {
 /// The bytes are mapped.
 pub unsafe fn write_back_range(first: *const u8, len: usize) {
     // SAFETY: the bytes are mapped: the caller's obligation, passed on.
-    unsafe { fenced_ranges(&[(first, len)], LineOp::WriteBack) }
+    unsafe { fenced_range(first, len, LineOp::WriteBack) }
 }
 
 /// Flushes every line with a byte in `first..first + len`, and waits for it.
@@ -99,7 +99,7 @@ pub unsafe fn write_back_range(first: *const u8, len: usize) {
 /// The bytes are mapped.
 pub unsafe fn flush_range(first: *const u8, len: usize) {
     // SAFETY: the bytes are mapped: the caller's obligation, passed on.
-    unsafe { fenced_ranges(&[(first, len)], LineOp::Flush) }
+    unsafe { fenced_range(first, len, LineOp::Flush) }
 }
 
 /// Invalidates every line with a byte in `first..first + len`, and waits for it: the next load reads memory.
@@ -111,7 +111,23 @@ pub unsafe fn flush_range(first: *const u8, len: usize) {
 /// The bytes are mapped.
 pub unsafe fn invalidate_range(first: *const u8, len: usize) {
     // SAFETY: the bytes are mapped: the caller's obligation, passed on.
-    unsafe { fenced_ranges(&[(first, len)], LineOp::Invalidate) }
+    unsafe { fenced_range(first, len, LineOp::Invalidate) }
+}
+
+/// [`fenced_ranges`] of one range, which is short where its cost shows.
+///
+/// # Safety
+/// The bytes are mapped.
+#[inline(always)]
+unsafe fn fenced_range(first: *const u8, len: usize, op: LineOp) {
+    let support = chosen();
+    let fence = Fence::around(op, support.by(op));
+    fence.issue();
+    // SAFETY:
+    // - the bytes are mapped: the caller's obligation;
+    // - the CPU has the instructions: they were chosen so.
+    unsafe { lines_by(support, first, len, op) }
+    fence.issue();
 }
 
 /// Performs `op` on every line with a byte in one of `ranges`, and waits for it, as [`write_back_range`],

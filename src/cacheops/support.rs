@@ -202,6 +202,7 @@ fn decided() -> &'static Result<Support> {
 }
 
 /// What is used; what every CPU has, if [`support`] is an error.
+#[inline]
 pub(super) fn chosen() -> &'static Support {
     decided().as_ref().unwrap_or(&FALLBACK)
 }
