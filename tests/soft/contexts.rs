@@ -1,6 +1,9 @@
 //! Contexts, their address spaces and their parameters.
 
+use gem_coherency::drm::soft::Soft;
+use gem_coherency::drm::{Drm, ExecObject};
 use gem_coherency::uapi::i915_context::*;
+use gem_coherency::vocabulary::{Access, CachingMode, Domains};
 use nix::errno::Errno;
 
 use super::caller::{Caller, HOLE, LIST};
@@ -75,4 +78,48 @@ fn priorities_and_persistence_need_a_scheduler() {
     assert_eq!(set("skl", PERSISTENCE, 0), None);
     assert_eq!(set("bdw", PERSISTENCE, 0), Some(Errno::ENODEV));
     assert_eq!(set("bdw", PERSISTENCE, 1), None);
+}
+
+#[test]
+fn an_address_space_is_named_0_once_somebody_destroyed_0_beside_others() {
+    let create = |caller: &mut Caller| {
+        let (errno, args) = caller.on(2, DRM_IOCTL_I915_GEM_VM_CREATE, drm_i915_gem_vm_control::default());
+        assert_eq!(errno, None);
+        args.vm_id
+    };
+    let destroy = |caller: &mut Caller, vm_id| {
+        let args = drm_i915_gem_vm_control { vm_id, ..Default::default() };
+        caller.on(2, DRM_IOCTL_I915_GEM_VM_DESTROY, args).0
+    };
+    let mut caller = Caller::new("tgl");
+    // Alone it changes nothing.
+    assert_eq!(destroy(&mut caller, 0), Some(Errno::ENOENT));
+    assert_eq!((create(&mut caller), create(&mut caller)), (1, 2));
+    assert_eq!(destroy(&mut caller, 0), Some(Errno::ENOENT));
+    assert_eq!((create(&mut caller), create(&mut caller)), (0, 3));
+    assert_eq!(destroy(&mut caller, 0), None);
+    assert_eq!(create(&mut caller), 0, "a name like any other");
+}
+
+#[test]
+fn a_resume_finds_bound_what_a_context_without_a_space_of_its_own_used() {
+    // The write domain after a submission, a suspend and a resume.
+    let domain = |name: &str, submit: bool, level_changes: bool| {
+        let device = Soft::open(name).unwrap();
+        let handle = device.create(4096).unwrap().handle;
+        device.set_domain(handle, Domains::CPU, Domains::CPU).unwrap();
+        if submit {
+            device.execute(&[ExecObject { handle, access: Access::Read }]).unwrap();
+        }
+        if level_changes {
+            device.set_caching(handle, CachingMode::Cached).unwrap();
+        }
+        device.suspend().unwrap();
+        device.resume().unwrap();
+        device.snapshot(handle).unwrap().write_domain
+    };
+    assert_eq!(domain("sim:gm45", true, false), Domains::empty());
+    assert_eq!(domain("sim:gm45", false, false), Domains::CPU, "not submitted");
+    assert_eq!(domain("sim:gm45", true, true), Domains::CPU, "unbound by the change of level");
+    assert_eq!(domain("sim:glk", true, false), Domains::CPU, "bound in a space of the context's own");
 }
