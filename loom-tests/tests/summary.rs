@@ -2,7 +2,7 @@
 //!
 //! Invariant: a mark is found by every flight that begins after it, and no map is clean that has one,
 //! although the sweep forgets pages while others mark them.
-//! Preemption bound: 3. Time: 10 s.
+//! Preemption bound: 3. Time: 5 s.
 #![cfg(loom)]
 
 use gem_coherency::tracking::{Landing, Tracked, land, set_looks};

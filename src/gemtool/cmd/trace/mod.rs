@@ -135,22 +135,10 @@ fn follow(args: &args::Trace, tracer: &mut Tracer) -> Result<(DeviceLine, Follow
     let seen = tracer.take()?;
     device.drm().close(created.handle).map_err(Failure::step("GEM_CLOSE"))?;
     let own = std::process::id();
-    let created = seen.iter().filter(|seen| seen.tid == own).find_map(|seen| match seen.what {
-        What::Created { device, .. } => Some(device),
-        What::Mark(_)
-        | What::Made { .. }
-        | What::Named { .. }
-        | What::Pages { .. }
-        | What::FlushPages { .. }
-        | What::FlushRange { .. }
-        | What::Wbinvd { .. }
-        | What::Clflush { .. }
-        | What::Level { .. }
-        | What::Transfer { .. }
-        | What::Destroyed { .. }
-        | What::Call(_)
-        | What::Lost(_) => None,
-    });
+    let created = seen
+        .iter()
+        .filter(|seen| seen.tid == own)
+        .find_map(|seen| if let What::Created { device, .. } = seen.what { Some(device) } else { None });
     let created = created.ok_or_else(|| {
         let missing = tracer.missing().join(", ");
         Failure::Environment(format!(
