@@ -16,6 +16,7 @@ use serde::Serialize;
 pub use mapping::Mapping;
 
 use crate::error::Result;
+use crate::platform::EngineClass;
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 /// What DRM_IOCTL_VERSION says.
@@ -140,6 +141,41 @@ pub struct ExecObject {
     pub access: Access,
 }
 
+/// An address that a batch wants of an object, at a place of the batch (`drm_i915_gem_relocation_entry`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relocation {
+    /// Where in the batch the address goes, in bytes; a multiple of 4.
+    pub at: u64,
+    /// Which of [`Run::objects`].
+    pub object: u32,
+    /// What is added to the object's address.
+    pub delta: u32,
+}
+
+/// Who says where the objects of a batch lie in the GPU's address space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses<'a> {
+    /// The caller (`EXEC_OBJECT_PINNED`): the addresses of the objects in order, and last the batch's.
+    Pinned(&'a [u64]),
+    /// The kernel, which puts them into the batch.
+    Relocated(&'a [Relocation]),
+}
+
+/// A batch that lies in an object, to be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run<'a> {
+    /// What the batch reads and writes, each once, without the batch.
+    pub objects: &'a [ExecObject],
+    /// The object that holds the batch, from its first byte on.
+    pub batch: Handle,
+    /// Bytes of the batch, a multiple of 8.
+    pub len_bytes: u32,
+    /// Which engine runs it.
+    pub engine: EngineClass,
+    /// Where everything lies.
+    pub addresses: Addresses<'a>,
+}
+
 /// Objects and mappings that are still open on a device; for finding leaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
 pub struct OpenCounts {
@@ -237,6 +273,16 @@ pub trait Drm: Send + Sync + fmt::Debug {
     ///
     /// The implementation brings a batch of its own (MI_BATCH_BUFFER_END) and waits for nothing.
     fn execute(&self, objects: &[ExecObject]) -> Result<()>;
+
+    /// EXECBUFFER2: runs a batch of the caller's, in the default context; waits for nothing.
+    ///
+    /// EINVAL for an engine that the platform lacks, for relocations where the kernel takes none, and for
+    /// addresses that are not whole pages; ENOSPC if the objects do not fit; EIO on a wedged GPU, and after
+    /// too many hangs; a batch that hangs is found out later ([`Drm::hangs`]).
+    fn run(&self, run: &Run<'_>) -> Result<()>;
+
+    /// GET_RESET_STATS: how many batches of the default context have hung the GPU.
+    fn hangs(&self) -> Result<u32>;
 
     /// What is open now, without what `execute` brings.
     fn open_counts(&self) -> OpenCounts;

@@ -9,7 +9,7 @@ use gem_coherency::device::{AllocRequest, Device, ReuseStats};
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
-    Placement, Retained,
+    Placement, Retained, Run,
 };
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
@@ -102,6 +102,14 @@ impl Drm for Disguised {
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
         self.soft.execute(objects)
     }
+    fn run(&self, run: &Run<'_>) -> Result<()> {
+        self.soft.run(run)
+    }
+
+    fn hangs(&self) -> Result<u32> {
+        self.soft.hangs()
+    }
+
     fn open_counts(&self) -> OpenCounts {
         self.soft.open_counts()
     }

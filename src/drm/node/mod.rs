@@ -30,7 +30,7 @@ pub use open::{Found, find, find_in};
 use crate::drm::mapping::{Counted, Mapping};
 use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Placement,
-    Retained,
+    Retained, Run,
 };
 use crate::error::Result;
 use crate::uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
@@ -212,6 +212,14 @@ impl Drm for Node {
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
         let batch = self.batch.handle(&self.file)?;
         submit::execute(self.fd(), objects, batch)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<()> {
+        submit::run(self.fd(), run)
+    }
+
+    fn hangs(&self) -> Result<u32> {
+        submit::hangs(self.fd())
     }
 
     fn open_counts(&self) -> OpenCounts {

@@ -1,4 +1,4 @@
-//! EXECBUFFER2 with an empty batch of the node's own.
+//! EXECBUFFER2, with a batch of the caller's or an empty one of the node's own.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -9,12 +9,16 @@ use nix::errno::Errno;
 use super::request::call;
 use super::{access, objects};
 use crate::drm::mapping::{Counted, Mapping};
-use crate::drm::{Created, ExecObject};
-use crate::error::Result;
+use crate::drm::{Addresses, Created, ExecObject, Run};
+use crate::error::{Error, Result};
+use crate::platform::EngineClass;
 use crate::uapi::i915_exec::{
-    DRM_IOCTL_I915_GEM_EXECBUFFER2, EXEC_OBJECT_WRITE, I915_EXEC_DEFAULT, I915_EXEC_NO_RELOC,
-    drm_i915_gem_exec_object2, drm_i915_gem_execbuffer2,
+    DRM_IOCTL_I915_GEM_EXECBUFFER2, EXEC_OBJECT_PINNED, EXEC_OBJECT_SUPPORTS_48B_ADDRESS, EXEC_OBJECT_WRITE,
+    I915_EXEC_BLT, I915_EXEC_BSD, I915_EXEC_DEFAULT, I915_EXEC_HANDLE_LUT, I915_EXEC_NO_RELOC,
+    I915_EXEC_RENDER, I915_EXEC_VEBOX, drm_i915_gem_exec_object2, drm_i915_gem_execbuffer2,
+    drm_i915_gem_relocation_entry,
 };
+use crate::uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Access, Domains, Handle, MmapMode};
 
@@ -91,6 +95,18 @@ fn or_refused<T>(result: Result<T>, errno: Errno) -> Result<Answer<T>> {
     }
 }
 
+/// An object of a submission, at a place of the kernel's choice.
+fn entry(object: &ExecObject) -> drm_i915_gem_exec_object2 {
+    drm_i915_gem_exec_object2 {
+        handle: object.handle.get(),
+        flags: match object.access {
+            Access::Read => 0,
+            Access::Write => EXEC_OBJECT_WRITE,
+        },
+        ..Default::default()
+    }
+}
+
 /// Submits `batch` over `objects`: `DRM_IOCTL_I915_GEM_EXECBUFFER2`, 0x40406469.
 ///
 /// On the render engine, in the default context, without relocations; the kernel places the objects.
@@ -99,14 +115,6 @@ fn or_refused<T>(result: Result<T>, errno: Errno) -> Result<Answer<T>> {
 /// ENOENT for an unknown handle; ENOSPC if the objects do not fit; EFAULT for a purged object; EIO
 /// on a wedged GPU; ENOMEM; ENODEV.
 pub(super) fn execute(fd: BorrowedFd<'_>, objects: &[ExecObject], batch: Handle) -> Result<()> {
-    let entry = |object: &ExecObject| drm_i915_gem_exec_object2 {
-        handle: object.handle.get(),
-        flags: match object.access {
-            Access::Read => 0,
-            Access::Write => EXEC_OBJECT_WRITE,
-        },
-        ..Default::default()
-    };
     let last = ExecObject { handle: batch, access: Access::Read };
     let mut list: Vec<_> = objects.iter().chain([&last]).map(entry).collect();
     let mut args = drm_i915_gem_execbuffer2 {
@@ -121,4 +129,80 @@ pub(super) fn execute(fd: BorrowedFd<'_>, objects: &[ExecObject], batch: Handle)
     // - addresses in the entries: 0, with no relocations;
     // - bit patterns: integers only.
     unsafe { call(fd, DRM_IOCTL_I915_GEM_EXECBUFFER2, Some(batch.get()), &mut args) }
+}
+
+/// The bits of an execbuf that name the first engine of a class, in a context with the default engines.
+fn ring(engine: EngineClass) -> Result<u64> {
+    match engine {
+        EngineClass::Render => Ok(I915_EXEC_RENDER),
+        EngineClass::Copy => Ok(I915_EXEC_BLT),
+        EngineClass::Video => Ok(I915_EXEC_BSD),
+        EngineClass::VideoEnhance => Ok(I915_EXEC_VEBOX),
+        // No ring of the default context is one.
+        EngineClass::Compute => {
+            Err(Error::Ioctl { request: DRM_IOCTL_I915_GEM_EXECBUFFER2.name, errno: Errno::EINVAL })
+        }
+    }
+}
+
+/// Runs a batch of the caller's: `DRM_IOCTL_I915_GEM_EXECBUFFER2`, 0x40406469.
+///
+/// # Errors
+/// Those of [`crate::drm::Drm::run`].
+pub(super) fn run(fd: BorrowedFd<'_>, run: &Run<'_>) -> Result<()> {
+    let last = ExecObject { handle: run.batch, access: Access::Read };
+    let mut list: Vec<_> = run.objects.iter().chain([&last]).map(entry).collect();
+    let mut flags = ring(run.engine)? | I915_EXEC_HANDLE_LUT;
+    let mut relocations = Vec::new();
+    match run.addresses {
+        Addresses::Pinned(addresses) => {
+            flags |= I915_EXEC_NO_RELOC;
+            if addresses.len() != list.len() {
+                let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+                return Err(Error::Ioctl { request, errno: Errno::EINVAL });
+            }
+            for (entry, &address) in list.iter_mut().zip(addresses) {
+                entry.offset = address;
+                entry.flags |= EXEC_OBJECT_PINNED | EXEC_OBJECT_SUPPORTS_48B_ADDRESS;
+            }
+        }
+        Addresses::Relocated(wanted) => {
+            relocations.extend(wanted.iter().map(|one| drm_i915_gem_relocation_entry {
+                target_handle: one.object,
+                delta: one.delta,
+                offset: one.at,
+                // An address that no object has, so that every one is put in.
+                presumed_offset: u64::MAX,
+                ..Default::default()
+            }));
+            if let Some(batch) = list.last_mut() {
+                batch.relocs_ptr = relocations.as_mut_ptr() as u64;
+                batch.relocation_count = relocations.len() as u32;
+            }
+        }
+    }
+    let mut args = drm_i915_gem_execbuffer2 {
+        buffers_ptr: list.as_mut_ptr() as u64,
+        buffer_count: list.len() as u32,
+        batch_len: run.len_bytes,
+        flags,
+        ..Default::default()
+    };
+    // SAFETY:
+    // - `buffers_ptr`: a live vector of `buffer_count` entries, to which the kernel writes offsets;
+    // - `relocs_ptr` of the last entry: a live vector of `relocation_count` entries, to which the kernel
+    //   writes presumed offsets; of the other entries 0, with no relocations;
+    // - bit patterns: integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GEM_EXECBUFFER2, Some(run.batch.get()), &mut args) }
+}
+
+/// How many batches of the default context hung: `DRM_IOCTL_I915_GET_RESET_STATS`, 0xc0186472.
+///
+/// # Errors
+/// EIO if the GPU was wedged before the context was first used; ENODEV.
+pub(super) fn hangs(fd: BorrowedFd<'_>) -> Result<u32> {
+    let mut args = drm_i915_reset_stats::default();
+    // SAFETY: no address in it; integers only.
+    unsafe { call(fd, DRM_IOCTL_I915_GET_RESET_STATS, None, &mut args)? };
+    Ok(args.batch_active)
 }

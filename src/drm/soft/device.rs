@@ -15,7 +15,7 @@ use super::{Soft, prime, transfer};
 use crate::drm::mapping::Counted;
 use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
-    Placement, Retained,
+    Placement, Retained, Run,
 };
 use crate::error::Result;
 use crate::platform::Call;
@@ -204,6 +204,14 @@ impl Drm for Soft {
 
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
         self.execute_ioctl(objects)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<()> {
+        self.run_ioctl(run)
+    }
+
+    fn hangs(&self) -> Result<u32> {
+        self.hangs_ioctl()
     }
 
     fn open_counts(&self) -> OpenCounts {

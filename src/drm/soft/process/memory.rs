@@ -100,7 +100,12 @@ impl Default for Memory {
 
 impl Memory {
     /// Makes zeroed memory at `address`.
-    pub(super) fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Result<(), Errno> {
+    pub(in crate::drm::soft) fn allocate(
+        &mut self,
+        address: u64,
+        len: u64,
+        pages: Pages,
+    ) -> Result<(), Errno> {
         let end = address.checked_add(len).filter(|&end| end <= USER_END).ok_or(Errno::EINVAL)?;
         if len == 0 || !(address | len).is_multiple_of(PAGE_BYTES) {
             return Err(Errno::EINVAL);

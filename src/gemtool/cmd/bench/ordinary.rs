@@ -13,7 +13,7 @@ use gem_coherency::drm::mapping::Counted;
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
-    Placement, Retained,
+    Placement, Retained, Run,
 };
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 use gem_coherency::{Error, Result};
@@ -134,6 +134,14 @@ impl Drm for Ordinary {
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
         self.soft.execute(objects)
     }
+    fn run(&self, run: &Run<'_>) -> Result<()> {
+        self.soft.run(run)
+    }
+
+    fn hangs(&self) -> Result<u32> {
+        self.soft.hangs()
+    }
+
     fn open_counts(&self) -> OpenCounts {
         self.soft.open_counts()
     }

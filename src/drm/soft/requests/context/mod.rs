@@ -151,7 +151,7 @@ fn set(caller: &Caller<'_>, context: &mut Kept, args: &mut drm_i915_gem_context_
 }
 
 /// `i915_gem_context_reset_stats_ioctl`: nothing ever hangs here.
-fn get_reset_stats(caller: &mut Caller<'_>, args: &mut drm_i915_reset_stats) -> Result<()> {
+pub(super) fn get_reset_stats(caller: &mut Caller<'_>, args: &mut drm_i915_reset_stats) -> Result<()> {
     let request = DRM_IOCTL_I915_GET_RESET_STATS.name;
     let device = caller.device;
     device.system.enter(request, Needs::Memory)?;

@@ -13,18 +13,18 @@ mod fences;
 mod objects;
 mod parse;
 mod relocate;
+mod typed;
 
 use nix::errno::Errno;
 use zerocopy::IntoBytes;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
-use crate::drm::ExecObject;
 use crate::drm::soft::Soft;
 use crate::drm::soft::context::Context;
 use crate::drm::soft::faults::Needs;
 use crate::drm::soft::process::{File, Memory};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::platform::{Call, Caps, Engine, EngineClass, GraphicsVersion, Machine};
 use crate::policy::kernel::Event;
 use crate::uapi::i915_exec::*;
@@ -227,47 +227,4 @@ impl Submission<'_> {
 /// Whether what a batch wants saved is saved only for contexts that end with a hang.
 fn must_not_recover(machine: Machine) -> bool {
     machine.caps.contains(Caps::DISCRETE) || machine.platform.graphics > GraphicsVersion::new(12, 0)
-}
-
-impl Soft {
-    /// Submits objects on the render engine, without a batch in sight: that of the trait.
-    pub(in crate::drm::soft) fn execute_ioctl(&self, objects: &[ExecObject]) -> Result<()> {
-        let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
-        self.system.enter(request, Needs::Gpu)?;
-        let done = self.execute_objects(objects);
-        done.map_err(|errno| Error::Ioctl { request, errno })
-    }
-
-    fn execute_objects(&self, objects: &[ExecObject]) -> Result<(), Errno> {
-        let list: Vec<_> = objects
-            .iter()
-            .map(|object| drm_i915_gem_exec_object2 {
-                handle: object.handle.get(),
-                flags: match object.access {
-                    Access::Read => 0,
-                    Access::Write => EXEC_OBJECT_WRITE,
-                },
-                ..Default::default()
-            })
-            .collect();
-        let args = drm_i915_gem_execbuffer2 { flags: I915_EXEC_NO_RELOC, ..Default::default() };
-        let context = self.context(0)?;
-        let engine = select_engine(self, &context, I915_EXEC_DEFAULT).ok_or(Errno::EINVAL)?;
-        if self.system.faults.is_wedged() {
-            return Err(Errno::EIO);
-        }
-        let mut submission = Submission {
-            device: self,
-            args,
-            context,
-            engine,
-            slots: Vec::new(),
-            batch: None,
-            relocates: false,
-        };
-        let mut memory = Memory::default();
-        submission.look_up(&mut memory, &list)?;
-        submission.place(&mut memory)?;
-        submission.submit()
-    }
 }
