@@ -15,7 +15,7 @@
 //! L5  device -> bo -> access         model (explorer)
 //! L4  drm   kernel_trace: the uAPI boundary; node (a real /dev/dri file) | soft (a software i915); flushes, seen
 //! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
-//! L2  policy: the rules, once
+//! L2  policy   batch: the rules, once; commands of the copy engine
 //! L1  platform   uapi   cacheops   hierarchy
 //! L0  vocabulary   units   error   sync
 //! ```
@@ -23,6 +23,7 @@
 #![deny(unsafe_code)]
 
 pub mod access;
+pub mod batch;
 pub mod bo;
 pub mod cacheops;
 #[cfg(any(feature = "capi", test))]

@@ -3,8 +3,11 @@
 //! An error names the value that caused it and, where the caller can do something, what. `errno`
 //! is what the kernel said, or what it would have said.
 
+mod hints;
+
 use std::path::PathBuf;
 
+use hints::{open_hint, request_hint, trace_hint};
 use nix::errno::Errno;
 
 /// What the crate's functions return.
@@ -287,6 +290,31 @@ pub enum Error {
         errno: Errno,
     },
 
+    /// Part of a command that its bits cannot say.
+    #[error("{what} {value} is not possible in a batch: {why}")]
+    NotEncodable {
+        /// Which part of it.
+        what: &'static str,
+        /// What was asked for.
+        value: u64,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+
+    /// No room in the GPU's address space.
+    #[error("no room for {bytes} bytes in the GPU's address space")]
+    NoAddress {
+        /// How much was wanted.
+        bytes: u64,
+    },
+
+    /// A batch of the device hung the GPU while another was waited for, or that one itself.
+    #[error("the GPU hung, and was reset: {hangs} batches of this device did so")]
+    Hung {
+        /// How many did, since the device was opened.
+        hangs: u32,
+    },
+
     /// A wait that ran out.
     #[error("BO {handle} is still busy after {timeout_ns} ns")]
     Timeout {
@@ -312,6 +340,7 @@ impl Error {
             | Self::KernelTooOld { .. }
             | Self::BadDeviceSpec { .. }
             | Self::BadSize { .. }
+            | Self::NotEncodable { .. }
             | Self::RangeOutOfBounds { .. }
             | Self::RangeOutOfGuard { .. }
             | Self::OtherDevice { .. } => Errno::EINVAL,
@@ -329,43 +358,8 @@ impl Error {
             }
             Self::TooManyGuards { .. } => Errno::EOVERFLOW,
             Self::Timeout { .. } => Errno::ETIME,
+            Self::NoAddress { .. } => Errno::ENOSPC,
+            Self::Hung { .. } => Errno::EIO,
         }
-    }
-}
-
-/// What the caller can do about an open(2) that failed.
-fn open_hint(errno: Errno) -> &'static str {
-    if errno == Errno::EACCES || errno == Errno::EPERM {
-        " (join the group that owns the node, usually 'render' or 'video')"
-    } else if errno == Errno::ENOENT {
-        " (`ls -l /dev/dri` shows the nodes)"
-    } else {
-        ""
-    }
-}
-
-/// What tracing needs, and does not have.
-fn trace_hint(errno: Errno) -> &'static str {
-    if errno == Errno::EACCES || errno == Errno::EPERM {
-        " (tracing the kernel needs root: CAP_SYS_ADMIN, and no lockdown)"
-    } else if errno == Errno::ENOENT {
-        " (tracing needs root, tracefs: `mount -t tracefs nodev /sys/kernel/tracing`, and a kernel with CONFIG_KPROBE_EVENTS)"
-    } else if errno == Errno::EBUSY {
-        " (another program traces here)"
-    } else {
-        ""
-    }
-}
-
-/// What an errno means where the kernel's text misleads.
-fn request_hint(errno: Errno) -> &'static str {
-    if errno == Errno::ENODEV {
-        " (not on this platform, or the device was unplugged)"
-    } else if errno == Errno::EIO {
-        " (the GPU is wedged)"
-    } else if errno == Errno::EFAULT {
-        " (purged object, or a bad address)"
-    } else {
-        ""
     }
 }

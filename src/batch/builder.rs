@@ -1,0 +1,240 @@
+//! Writing a batch, command by command.
+
+use super::dialect::*;
+use super::{Batch, Extent, Patch, Surface, put};
+use crate::error::{Error, Result};
+use crate::platform::Machine;
+
+/// Bytes of a pixel.
+const PIXEL: u32 = 4;
+/// What base addresses are multiples of; what is left over is a number of pixels.
+const BASE: u64 = 64;
+/// What pitches are multiples of, as XY_FAST_COPY_BLT wants them.
+const PITCH: u32 = 64;
+/// The widest pitch: 16 bits with a sign.
+const MOST_PITCH: u32 = 0x7fff & !(PITCH - 1);
+/// The largest coordinate: 16 bits with a sign; 14 bits from 12.5 on.
+const MOST_COORDINATE: u32 = 0x3fff;
+/// MOCS entries that a command can name.
+const MOCS_ENTRIES: u8 = 64;
+
+/// A batch that is being written.
+#[derive(Clone, Debug)]
+pub struct Builder {
+    dialect: Dialect,
+    words: Vec<u32>,
+    patches: Vec<Patch>,
+}
+
+/// A surface as commands have it: an aligned base, and corners in pixels.
+#[derive(Clone, Copy)]
+struct Corners {
+    buffer: u32,
+    base: u64,
+    pitch: u32,
+    mocs: Option<u8>,
+    left: u32,
+    right: u32,
+    bottom: u32,
+}
+
+impl Corners {
+    /// The upper left corner, x in the lower half.
+    fn first(&self) -> u32 {
+        self.left
+    }
+
+    /// The lower right one, which is no longer meant.
+    fn end(&self) -> u32 {
+        self.bottom << 16 | self.right
+    }
+}
+
+fn bad<T>(what: &'static str, value: u64, why: &'static str) -> Result<T> {
+    Err(Error::NotEncodable { what, value, why })
+}
+
+impl Builder {
+    /// An empty batch for the copy engine of `machine`.
+    ///
+    /// # Errors
+    /// As [`Dialect::of`].
+    pub fn new(machine: &Machine) -> Result<Self> {
+        Ok(Self { dialect: Dialect::of(machine)?, words: Vec::new(), patches: Vec::new() })
+    }
+
+    /// The commands that it is written in.
+    pub fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
+    /// Stores a dword (MI_STORE_DATA_IMM), through the page table.
+    ///
+    /// # Errors
+    /// [`Error::NotEncodable`] for an offset that is not a multiple of 4.
+    pub fn store(&mut self, buffer: u32, offset: u64, value: u32) -> Result<()> {
+        if !offset.is_multiple_of(4) {
+            return bad("offset", offset, "a store is of whole dwords");
+        }
+        self.words.push(MI_STORE_DATA_IMM);
+        if !self.dialect.wide {
+            self.words.push(0);
+        }
+        self.address(buffer, offset);
+        self.words.push(value);
+        Ok(())
+    }
+
+    /// Fills rows with a 32-bit value.
+    ///
+    /// # Errors
+    /// [`Error::NotEncodable`]: a MOCS entry where the command names none ([`Dialect::names_mocs`]); an
+    /// offset or width that is no multiple of 4; a pitch that is no multiple of 64, too wide, or less than a
+    /// row; nothing to fill, or too much.
+    pub fn fill(&mut self, to: Surface, extent: Extent, value: u32) -> Result<()> {
+        let to = self.corners(to, extent, Field::Fill)?;
+        match self.dialect.fill {
+            Fill::Color => {
+                let length = if self.dialect.wide { 5 } else { 4 };
+                self.words.push(XY_COLOR_BLT | WRITE_RGBA | length);
+                self.words.push(DEPTH_32 | ROP_PATTERN | to.pitch);
+                self.words.extend([to.first(), to.end()]);
+                self.address(to.buffer, to.base);
+                self.words.push(value);
+            }
+            Fill::FastColor => {
+                self.words.push(XY_FAST_COLOR_BLT | BLOCK_DEPTH_32 | (16 - 2));
+                self.block_surface(to);
+                self.words.push(IN_SYSTEM_MEMORY);
+                // The colour, of up to four channels.
+                self.words.extend([value, 0, 0, 0]);
+                // The clear colour's address, which is for compressed surfaces.
+                self.words.extend([0, 0, surface_size(to), 0, 0]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies rows.
+    ///
+    /// # Errors
+    /// As [`Self::fill`], about either surface.
+    pub fn copy(&mut self, to: Surface, from: Surface, extent: Extent) -> Result<()> {
+        let to = self.corners(to, extent, Field::Copy)?;
+        let from = self.corners(from, extent, Field::Copy)?;
+        let named = to.mocs.is_some() || from.mocs.is_some();
+        match self.dialect.copy {
+            Copy::Source => {
+                let length = if self.dialect.wide { 8 } else { 6 };
+                let first = XY_SRC_COPY_BLT | WRITE_RGBA | length;
+                self.plain_copy(first, DEPTH_32 | ROP_SOURCE, to, from);
+            }
+            Copy::Fast => self.plain_copy(XY_FAST_COPY_BLT | 8, DEPTH_32, to, from),
+            Copy::FastOrBlock if !named => self.plain_copy(XY_FAST_COPY_BLT | 8, DEPTH_32, to, from),
+            Copy::FastOrBlock => self.block_copy(12, to, from),
+            Copy::Block => self.block_copy(22, to, from),
+        }
+        Ok(())
+    }
+
+    /// Waits for what was written before, and makes it visible (MI_FLUSH_DW).
+    pub fn flush(&mut self) {
+        let words: &[u32] =
+            if self.dialect.wide { &[MI_FLUSH_DW | 2, 0, 0, 0] } else { &[MI_FLUSH_DW | 1, 0, 0] };
+        self.words.extend(words);
+    }
+
+    /// Ends the batch.
+    pub fn finish(mut self) -> Batch {
+        self.words.push(MI_BATCH_BUFFER_END);
+        if !self.words.len().is_multiple_of(2) {
+            self.words.push(0);
+        }
+        Batch { words: self.words, patches: self.patches, wide: self.dialect.wide }
+    }
+
+    /// XY_SRC_COPY_BLT and XY_FAST_COPY_BLT.
+    fn plain_copy(&mut self, first: u32, control: u32, to: Corners, from: Corners) {
+        self.words.extend([first, control | to.pitch, to.first(), to.end()]);
+        self.address(to.buffer, to.base);
+        self.words.extend([from.first(), from.pitch]);
+        self.address(from.buffer, from.base);
+    }
+
+    /// XY_BLOCK_COPY_BLT, of twelve dwords or of 22.
+    fn block_copy(&mut self, length: usize, to: Corners, from: Corners) {
+        let start = self.words.len();
+        self.words.push(XY_BLOCK_COPY_BLT | BLOCK_DEPTH_32 | (length as u32 - 2));
+        self.block_surface(to);
+        self.words.push(IN_SYSTEM_MEMORY);
+        self.words.extend([from.first(), self.pitch_and_mocs(from)]);
+        self.address(from.buffer, from.base);
+        self.words.push(IN_SYSTEM_MEMORY);
+        if length > 12 {
+            // Compression formats and clear colours: none. Then each surface's size, mip level and depth.
+            self.words.extend([0; 4]);
+            self.words.extend([surface_size(to), 0, 0, surface_size(from), 0, 0]);
+        }
+        debug_assert_eq!(self.words.len() - start, length);
+    }
+
+    /// The second to sixth dword of the block commands.
+    fn block_surface(&mut self, to: Corners) {
+        self.words.extend([self.pitch_and_mocs(to), to.first(), to.end()]);
+        self.address(to.buffer, to.base);
+    }
+
+    fn pitch_and_mocs(&self, surface: Corners) -> u32 {
+        let entry = surface.mocs.unwrap_or(self.dialect.mocs);
+        u32::from(entry) << MOCS_SHIFT | (surface.pitch - 1)
+    }
+
+    /// An address, as wide as they are here.
+    fn address(&mut self, buffer: u32, delta: u64) {
+        let word = self.words.len();
+        self.words.resize(word + if self.dialect.wide { 2 } else { 1 }, 0);
+        put(&mut self.words, word, delta, self.dialect.wide);
+        self.patches.push(Patch { word, buffer, delta });
+    }
+
+    fn corners(&self, surface: Surface, extent: Extent, field: Field) -> Result<Corners> {
+        let Surface { buffer, offset, pitch, mocs } = surface;
+        if !offset.is_multiple_of(PIXEL.into()) {
+            return bad("offset", offset, "it is no multiple of 4");
+        }
+        if extent.width == 0 || !extent.width.is_multiple_of(PIXEL) {
+            return bad("width", extent.width.into(), "it is no multiple of 4, or nothing");
+        }
+        let left = (offset % BASE) as u32 / PIXEL;
+        let right = left + extent.width / PIXEL;
+        if right > MOST_COORDINATE {
+            return bad("width", extent.width.into(), "a row ends beyond pixel 16383");
+        }
+        if extent.height == 0 || extent.height > MOST_COORDINATE {
+            return bad("height", extent.height.into(), "there are 1 to 16383 rows");
+        }
+        let narrow = extent.height > 1 && pitch < extent.width;
+        if pitch == 0 || !pitch.is_multiple_of(PITCH) || pitch > MOST_PITCH || narrow {
+            return bad(
+                "pitch",
+                pitch.into(),
+                "it is no multiple of 64, more than 32704, or less than a row",
+            );
+        }
+        if let Some(entry) = mocs {
+            if entry >= MOCS_ENTRIES {
+                return bad("MOCS entry", entry.into(), "there are 64");
+            }
+            if !self.dialect.names_mocs(field) {
+                return bad("MOCS entry", entry.into(), "this generation's command names none");
+            }
+        }
+        let base = offset - offset % BASE;
+        Ok(Corners { buffer, base, pitch, mocs, left, right, bottom: extent.height })
+    }
+}
+
+/// Height and width of a surface in pixels, each less one, and that it has two dimensions.
+fn surface_size(surface: Corners) -> u32 {
+    SURFACE_2D | (surface.right - 1) << 14 | (surface.bottom - 1)
+}
