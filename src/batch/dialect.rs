@@ -74,7 +74,7 @@ pub struct Dialect {
     pub(super) wide: bool,
     pub(super) fill: Fill,
     pub(super) copy: Copy,
-    /// The entry for accesses that name none, where the commands always name one.
+    /// The entry for accesses that name none, where the command has to name one; it is the page table's.
     pub(super) mocs: u8,
 }
 
@@ -85,8 +85,10 @@ const GEN12: GraphicsVersion = GraphicsVersion::new(12, 0);
 const XE_HP: GraphicsVersion = GraphicsVersion::new(12, 50);
 const XE_LPG: GraphicsVersion = GraphicsVersion::new(12, 70);
 
-/// The uncached entries of DG2 and of Meteor Lake, where coherency is the page table's matter
+/// Cached as the page table says, where there is an LLC (`gen12_mocs_table`, `tgl_mocs_table`); and the
+/// uncached entries of DG2 and of Meteor Lake, where coherency is the page table's matter anyway
 /// (`uc_index` of `dg2_mocs_table` and `mtl_mocs_table`).
+const GEN12_CACHED: u8 = 2;
 const DG2_UNCACHED: u8 = 1;
 const MTL_UNCACHED: u8 = 9;
 
@@ -118,7 +120,11 @@ impl Dialect {
                 version if version >= GEN9 => Copy::Fast,
                 _ => Copy::Source,
             },
-            mocs: if version >= XE_LPG { MTL_UNCACHED } else { DG2_UNCACHED },
+            mocs: match version {
+                version if version >= XE_LPG => MTL_UNCACHED,
+                version if version >= XE_HP => DG2_UNCACHED,
+                _ => GEN12_CACHED,
+            },
         })
     }
 

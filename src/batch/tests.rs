@@ -93,7 +93,7 @@ fn a_copy_that_names_mocs_entries_is_a_block_copy() {
         let from = [2, control(from), 0x0001_0080, 7, memory];
         [vec![0x5050_0000 | length], to.to_vec(), from.to_vec()].concat()
     };
-    case(GEN12, copy, &twelve(1, 16, 10));
+    case(GEN12, copy, &twelve(2, 16, 10));
     let size = |pixels: u32| 1 << 29 | (pixels - 1) << 14 | 1;
     let sizes = [0, 0, 0, 0, size(32), 0, 0, size(34), 0, 0];
     case(&["dg2"], copy, &[twelve(1, 16, 20), sizes.to_vec()].concat());

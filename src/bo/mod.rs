@@ -22,7 +22,7 @@ pub(crate) use reuse::close;
 
 use std::ops::Deref;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use nix::errno::Errno;
@@ -75,6 +75,8 @@ pub(crate) struct Object {
     maps: Mappings<Mapping>,
     /// Whether others may know the object, by means that this library does not see.
     never_reuse: AtomicBool,
+    /// Where batches find it; chosen when the first one names it.
+    address: OnceLock<device::Address>,
 }
 
 impl Deref for Shared {
@@ -94,6 +96,18 @@ impl Shared {
     /// What the rules say about an access by `path` at the object's level.
     pub(crate) fn answer(&self, path: Path, access: Access) -> &'static Answer {
         self.device.answers.get(self.level(), path, access)
+    }
+
+    /// Where batches find the object; it stays there.
+    ///
+    /// # Errors
+    /// [`Error::NoAddress`].
+    pub(crate) fn address(&self) -> Result<u64> {
+        if self.address.get().is_none() {
+            // Who comes second gives its own back.
+            let _ = self.address.set(self.device.addresses.take(self.size)?);
+        }
+        self.address.get().map(device::Address::get).ok_or(Error::NoAddress { bytes: self.size })
     }
 
     /// Notes that the GPU writes the object through `mocs`.
@@ -187,6 +201,7 @@ impl Shared {
                 Origin::Imported => Past::Unknown,
             }),
             never_reuse: AtomicBool::new(false),
+            address: OnceLock::new(),
         };
         Ok(Self { device: Arc::clone(device), object: Arc::new(object), ended: false })
     }

@@ -17,14 +17,18 @@
 //! ```
 
 mod about;
+mod addresses;
 mod alloc;
+mod batch;
 mod reuse;
 mod spec;
 mod submit;
 
 pub use about::{MapModeInfo, Quirk};
+pub(crate) use addresses::{Address, Addresses};
 pub use alloc::AllocRequest;
 pub(crate) use alloc::created_level;
+pub use batch::{Batch, Region, Submitted};
 pub(crate) use reuse::Key;
 pub use reuse::ReuseStats;
 pub use spec::DeviceSpec;
@@ -70,6 +74,8 @@ pub(crate) struct Shared {
     /// Whose every handle is.
     pub(crate) registry: Registry<Arc<bo::Shared>>,
     pub(crate) reuse: Reuse,
+    /// Which addresses of the GPU are nobody's.
+    pub(crate) addresses: Addresses,
     disagreements: Vec<Disagreement>,
     /// Bytes of the memory that objects live in, if the device says.
     memory_bytes: Option<u64>,
@@ -173,6 +179,7 @@ impl Device {
                 is_conservative: machine.platform == &CONSERVATIVE,
                 registry: Registry::default(),
                 reuse: Reuse::new(),
+                addresses: Addresses::new(&machine),
                 disagreements,
                 memory_bytes,
             }),

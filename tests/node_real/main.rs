@@ -6,6 +6,7 @@
 //! tests by name.
 
 mod access;
+mod batches;
 mod device;
 mod display;
 mod flushes;
@@ -81,11 +82,18 @@ fn main() -> ExitCode {
         }
     }
     // Those of `device` that harm it leave nothing to test: they come last of all.
-    let mut tests: Vec<&Test> =
-        [reuse::TESTS, display::TESTS, device::TESTS, objects::TESTS, access::TESTS, flushes::TESTS]
-            .into_iter()
-            .flatten()
-            .collect();
+    let mut tests: Vec<&Test> = [
+        reuse::TESTS,
+        batches::TESTS,
+        display::TESTS,
+        device::TESTS,
+        objects::TESTS,
+        access::TESTS,
+        flushes::TESTS,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     tests.sort_by_key(|test| test.harms);
     let found = find();
     let path = match device.map_or_else(|| found.first().map(Path::to_owned), Ok) {

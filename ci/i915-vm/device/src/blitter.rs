@@ -6,6 +6,7 @@ use crate::memory::Address;
 use crate::page_tables::{Context, Space};
 
 /// The first dword's bits 31..22: client 2 and the opcode.
+const XY_BLOCK_COPY: u32 = 0x141;
 const XY_FAST_COPY: u32 = 0x142;
 const XY_FAST_COLOR: u32 = 0x144;
 const XY_COLOR: u32 = 0x150;
@@ -36,6 +37,11 @@ fn pitch(word: u32) -> i64 {
     i64::from(word as u16 as i16)
 }
 
+/// A pitch of the block commands: less one, in 18 bits.
+fn block_pitch(word: u32) -> i64 {
+    i64::from(word & 0x3_ffff) + 1
+}
+
 fn wide(low: u32, high: u32) -> u64 {
     u64::from(high & 0xffff) << 32 | u64::from(low)
 }
@@ -43,7 +49,7 @@ fn wide(low: u32, high: u32) -> u64 {
 impl Gpu {
     /// Executes a command of the blitter; others are ignored.
     pub fn blit(&self, context: &Context, words: &[u32]) {
-        let &[first, control, from, to, w4, w5, w6, w7, w8, w9, ..] = words else {
+        let &[first, control, from, to, w4, w5, w6, w7, w8, w9, w10, ..] = words else {
             return;
         };
         // 64-bit addresses since gen8: every address has a dword more.
@@ -51,11 +57,7 @@ impl Gpu {
         let target = if is_wide { wide(w4, w5) } else { w4.into() };
         match first >> 22 {
             XY_FAST_COLOR => {
-                let surface = Surface {
-                    base: wide(w4, w5),
-                    pitch: i64::from(control & 0x3_ffff) + 1,
-                    bytes_per_pixel: 4,
-                };
+                let surface = Surface { base: wide(w4, w5), pitch: block_pitch(control), bytes_per_pixel: 4 };
                 self.fill(context, &surface, from, to, w7);
             }
             XY_COLOR => {
@@ -72,6 +74,12 @@ impl Gpu {
                 let target = Surface { base: target, pitch: pitch(control), bytes_per_pixel };
                 let source = Surface { base: source, pitch: pitch(source_pitch), bytes_per_pixel };
                 self.copy(context, (&target, from, to), (&source, source_at));
+            }
+            XY_BLOCK_COPY => {
+                let bytes_per_pixel = block_copy_depth(first);
+                let target = Surface { base: wide(w4, w5), pitch: block_pitch(control), bytes_per_pixel };
+                let source = Surface { base: wide(w9, w10), pitch: block_pitch(w8), bytes_per_pixel };
+                self.copy(context, (&target, from, to), (&source, w7));
             }
             _ => {}
         }
@@ -141,6 +149,18 @@ fn fast_copy_depth(control: u32) -> u64 {
         1 => 2,
         3 => 4,
         4 => 8,
+        _ => 16,
+    }
+}
+
+/// Bytes per pixel in XY_BLOCK_COPY: bits 21..19 of the first dword.
+fn block_copy_depth(first: u32) -> u64 {
+    match first >> 19 & 7 {
+        0 => 1,
+        1 => 2,
+        2 => 4,
+        3 => 8,
+        4 => 12,
         _ => 16,
     }
 }

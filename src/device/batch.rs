@@ -1,0 +1,319 @@
+//! Batches for the copy engine, over BOs: written, made ready, submitted, waited for.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::errno::Errno;
+
+use super::submit::{Prepared, begin};
+use super::{Device, Shared, Submission};
+use crate::access::{FlushReport, Upload};
+use crate::batch::{Builder, Dialect, Extent, Field, Surface};
+use crate::bo::Bo;
+use crate::device::AllocRequest;
+use crate::drm::{Addresses, ExecObject, Relocation, Run};
+use crate::error::{Error, Result};
+use crate::platform::{self, EngineClass};
+use crate::units::ByteRange;
+use crate::vocabulary::{Access, MocsClass};
+
+/// Bytes of a row where a range is copied or filled as rows.
+const ROW: u64 = 4096;
+/// Rows of one command.
+const MOST_ROWS: u64 = 8192;
+
+/// Rows of bytes in a BO, as a batch reads or writes them.
+#[derive(Clone, Copy, Debug)]
+pub struct Region<'a> {
+    bo: &'a Bo,
+    offset: u64,
+    pitch: u32,
+    mocs: Option<u8>,
+}
+
+impl<'a> Region<'a> {
+    /// What begins at `offset` bytes of `bo`: one row, or rows of 4096 bytes; through the page table.
+    pub const fn new(bo: &'a Bo, offset: u64) -> Self {
+        Self { bo, offset, pitch: ROW as u32, mocs: None }
+    }
+
+    /// The same with this many bytes from row to row.
+    pub const fn pitch(self, bytes: u32) -> Self {
+        Self { pitch: bytes, ..self }
+    }
+
+    /// The same through MOCS entry `index`, where the command can name one ([`Batch::names_mocs`]).
+    pub const fn mocs(self, index: u8) -> Self {
+        Self { mocs: Some(index), ..self }
+    }
+
+    /// What begins `start` bytes further on, in rows without a gap.
+    const fn piece(self, start: u64) -> Self {
+        Self { offset: self.offset + start, pitch: ROW as u32, ..self }
+    }
+}
+
+/// A batch for the copy engine that is being written; commands are executed in order.
+///
+/// ```
+/// use gem_coherency::device::{AllocRequest, Device, Region};
+///
+/// let device = Device::open("sim:tgl")?;
+/// let bo = device.alloc(AllocRequest::new(8192))?;
+/// let mut batch = device.batch()?;
+/// batch.fill_range(Region::new(&bo, 0), 4096, 0x0102_0304)?;
+/// batch.copy_range(Region::new(&bo, 4096), Region::new(&bo, 0), 4096)?;
+/// batch.submit()?.wait(None)?;
+///
+/// let mut bytes = [0; 4];
+/// bo.read(8188, 4)?.read_at(8188, &mut bytes)?;
+/// assert_eq!(bytes, [4, 3, 2, 1]);
+/// # Ok::<(), gem_coherency::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Batch {
+    device: Arc<Shared>,
+    builder: Builder,
+    /// The buffers of the builder.
+    bos: Vec<Bo>,
+    uses: Vec<Use>,
+}
+
+/// What a command does to a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Use {
+    buffer: u32,
+    access: Access,
+    mocs: MocsClass,
+}
+
+/// A batch that the GPU was given.
+#[derive(Debug)]
+#[must_use = "the GPU may still be at work"]
+pub struct Submitted {
+    device: Arc<Shared>,
+    batch: Bo,
+    reports: Vec<FlushReport>,
+    /// Batches that had hung before this one.
+    hangs: u32,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub(super) fn new(device: &Arc<Shared>) -> Result<Self> {
+        let builder = Builder::new(&device.machine)?;
+        Ok(Self { device: Arc::clone(device), builder, bos: Vec::new(), uses: Vec::new() })
+    }
+
+    /// Whether what a fill or a copy accesses can be named a MOCS entry for ([`Region::mocs`]).
+    pub fn names_mocs(&self, field: Field) -> bool {
+        self.dialect().names_mocs(field)
+    }
+
+    /// The commands that it is written in.
+    pub fn dialect(&self) -> &Dialect {
+        self.builder.dialect()
+    }
+
+    /// Stores four bytes, little-endian, through the page table.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutOfBounds`]; [`Error::NotEncodable`] for an offset that is no multiple of 4;
+    /// [`Error::OtherDevice`].
+    pub fn store(&mut self, bo: &Bo, offset: u64, value: u32) -> Result<&mut Self> {
+        ByteRange::within(offset, 4, bo.size())?;
+        let buffer = self.buffer(bo)?;
+        self.builder.store(buffer, offset, value)?;
+        self.note(buffer, Access::Write, None);
+        Ok(self)
+    }
+
+    /// Fills rows with a 32-bit value, little-endian.
+    ///
+    /// # Errors
+    /// As [`Self::store`], and as [`Builder::fill`].
+    pub fn fill(&mut self, to: Region<'_>, extent: Extent, value: u32) -> Result<&mut Self> {
+        let surface = self.surface(to, extent)?;
+        self.builder.fill(surface, extent, value)?;
+        self.note(surface.buffer, Access::Write, to.mocs);
+        Ok(self)
+    }
+
+    /// Copies rows.
+    ///
+    /// # Errors
+    /// As [`Self::fill`], about either region.
+    pub fn copy(&mut self, to: Region<'_>, from: Region<'_>, extent: Extent) -> Result<&mut Self> {
+        let (target, source) = (self.surface(to, extent)?, self.surface(from, extent)?);
+        self.builder.copy(target, source, extent)?;
+        self.note(target.buffer, Access::Write, to.mocs);
+        self.note(source.buffer, Access::Read, from.mocs);
+        Ok(self)
+    }
+
+    /// Fills `len` bytes in one piece, whatever the pitch.
+    ///
+    /// # Errors
+    /// As [`Self::fill`].
+    pub fn fill_range(&mut self, to: Region<'_>, len: u64, value: u32) -> Result<&mut Self> {
+        ByteRange::within(to.offset, len, to.bo.size())?;
+        for (start, extent) in pieces(len) {
+            self.fill(to.piece(start), extent, value)?;
+        }
+        Ok(self)
+    }
+
+    /// Copies `len` bytes in one piece, whatever the pitches.
+    ///
+    /// # Errors
+    /// As [`Self::copy`].
+    pub fn copy_range(&mut self, to: Region<'_>, from: Region<'_>, len: u64) -> Result<&mut Self> {
+        ByteRange::within(to.offset, len, to.bo.size())?;
+        ByteRange::within(from.offset, len, from.bo.size())?;
+        for (start, extent) in pieces(len) {
+            self.copy(to.piece(start), from.piece(start), extent)?;
+        }
+        Ok(self)
+    }
+
+    /// Waits for the commands before, so that those after see what they wrote.
+    pub fn flush(&mut self) -> &mut Self {
+        self.builder.flush();
+        self
+    }
+
+    /// Makes every BO ready, and gives the batch to the GPU; waits for nothing.
+    ///
+    /// # Errors
+    /// As [`Device::prepare_submit`] and [`crate::drm::Drm::run`]; [`Error::NoAddress`]; what making the
+    /// batch's own BO answers.
+    pub fn submit(self) -> Result<Submitted> {
+        let Self { device, builder, bos, uses } = self;
+        let drm = device.drm.as_ref();
+        let hangs = drm.hangs()?;
+        let mut written = builder.finish();
+        let batch = super::alloc::alloc(&device, AllocRequest::new(4 * written.words().len() as u64))?;
+        let mut relocations = Vec::new();
+        let mut addresses = Vec::new();
+        let pinned = device.machine.has_full_ppgtt();
+        if pinned {
+            for bo in bos.iter().chain([&batch]) {
+                addresses.push(bo.shared().address()?);
+            }
+            written = written.at(&addresses);
+        } else {
+            for patch in written.patches() {
+                let why = "the kernel adds at most 4 GiB to an address";
+                let too_far = |_| Error::NotEncodable { what: "offset", value: patch.delta, why };
+                relocations.push(Relocation {
+                    at: 4 * patch.word as u64,
+                    object: patch.buffer,
+                    delta: u32::try_from(patch.delta).map_err(too_far)?,
+                });
+            }
+        }
+        let bytes = written.to_bytes();
+        batch.upload(0, &bytes, Upload::Once)?;
+        let mut submissions: Vec<_> = uses
+            .iter()
+            .filter_map(|one| {
+                let bo = bos.get(one.buffer as usize)?;
+                Some(Submission { bo, access: one.access, mocs: one.mocs })
+            })
+            .collect();
+        let objects: Vec<_> = (0..).zip(&bos).map(|(buffer, bo)| exec_object(buffer, bo, &uses)).collect();
+        submissions.push(Submission { bo: &batch, access: Access::Read, mocs: MocsClass::PageTable });
+        let prepared: Prepared = begin(&device, &submissions)?;
+        let run = Run {
+            objects: &objects,
+            batch: batch.handle(),
+            len_bytes: bytes.len() as u32,
+            engine: EngineClass::Copy,
+            addresses: match pinned {
+                true => Addresses::Pinned(&addresses),
+                false => Addresses::Relocated(&relocations),
+            },
+        };
+        drm.run(&run).inspect_err(|error| {
+            if error.errno() == Errno::EIO {
+                device.reuse.set_limit(&device, 0);
+            }
+        })?;
+        Ok(Submitted { reports: prepared.into_reports(), device, batch, hangs })
+    }
+
+    /// The number of a BO in the batch.
+    fn buffer(&mut self, bo: &Bo) -> Result<u32> {
+        if !Arc::ptr_eq(&self.device, &bo.shared().device) {
+            return Err(Error::OtherDevice { handle: bo.handle().get() });
+        }
+        let place = self.bos.iter().position(|known| known.is_same(bo));
+        let place = place.unwrap_or_else(|| {
+            self.bos.push(bo.clone());
+            self.bos.len() - 1
+        });
+        Ok(place as u32)
+    }
+
+    fn surface(&mut self, region: Region<'_>, extent: Extent) -> Result<Surface> {
+        let Region { bo, offset, pitch, mocs } = region;
+        let rows = u64::from(extent.height.max(1) - 1) * u64::from(pitch);
+        ByteRange::within(offset, rows + u64::from(extent.width), bo.size())?;
+        Ok(Surface { buffer: self.buffer(bo)?, offset, pitch, mocs })
+    }
+
+    /// Notes an access, once.
+    fn note(&mut self, buffer: u32, access: Access, mocs: Option<u8>) {
+        let class = |index| platform::mocs_class(&self.device.machine, index);
+        let one = Use { buffer, access, mocs: mocs.map_or(MocsClass::PageTable, class) };
+        if !self.uses.contains(&one) {
+            self.uses.push(one);
+        }
+    }
+}
+
+/// A buffer as the kernel is told of it.
+fn exec_object(buffer: u32, bo: &Bo, uses: &[Use]) -> ExecObject {
+    let writes = uses.iter().any(|one| one.buffer == buffer && one.access == Access::Write);
+    ExecObject { handle: bo.handle(), access: if writes { Access::Write } else { Access::Read } }
+}
+
+/// A length as rows and what is left over: where each piece starts.
+fn pieces(len: u64) -> impl Iterator<Item = (u64, Extent)> {
+    let whole = len / ROW * ROW;
+    let rows = (0..whole).step_by((MOST_ROWS * ROW) as usize).map(move |start| {
+        let height = (whole - start).min(MOST_ROWS * ROW) / ROW;
+        (start, Extent { width: ROW as u32, height: height as u32 })
+    });
+    let rest = Extent { width: (len - whole) as u32, height: 1 };
+    rows.chain((rest.width > 0).then_some((whole, rest)))
+}
+
+impl Submitted {
+    /// What was flushed, or why not: one report per BO, access and MOCS class, in the order of the
+    /// commands; last the batch's own.
+    pub fn reports(&self) -> &[FlushReport] {
+        &self.reports
+    }
+
+    /// Waits until the GPU is done with the batch; without a timeout, for as long as it takes.
+    ///
+    /// # Errors
+    /// [`Error::Timeout`]; [`Error::Hung`] if a batch of this device, this or another, hung the GPU since this
+    /// one was submitted; GEM_WAIT's.
+    pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
+        self.batch.wait(timeout)?;
+        let hangs = self.device.drm.hangs()?;
+        if hangs > self.hangs { Err(Error::Hung { hangs }) } else { Ok(()) }
+    }
+}
+
+impl Device {
+    /// Begins a batch for the copy engine.
+    ///
+    /// # Errors
+    /// [`Error::NotAvailable`] before graphics version 6, and on an unknown device.
+    pub fn batch(&self) -> Result<Batch> {
+        Batch::new(&self.shared)
+    }
+}

@@ -1,0 +1,129 @@
+//! Batches of the builder: that the kernel takes them, and that they do what they say.
+//!
+//! The emulated GPU of `ci/i915-vm` decodes commands by itself, without the builder's tables.
+
+use std::sync::Arc;
+
+use gem_coherency::Error;
+use gem_coherency::batch::{Extent, Field};
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{AllocRequest, Device, Region};
+
+use super::{Bench, Skip, Test, test};
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[
+    test!(stores_fills_and_copies_arrive),
+    test!(copies_that_name_mocs_entries_arrive),
+    test!(addresses_stay_and_come_back),
+];
+
+/// A pattern that no two dwords of a page share.
+fn pattern(len: u64, salt: u32) -> Vec<u8> {
+    (0..len as u32 / 4).flat_map(|index| (index.wrapping_mul(0x9e37_79b9) ^ salt).to_le_bytes()).collect()
+}
+
+fn bytes(bo: &Bo, offset: u64, len: u64) -> Vec<u8> {
+    let mut bytes = vec![0; len as usize];
+    bo.read(offset, len).unwrap().read_at(offset, &mut bytes).unwrap();
+    bytes
+}
+
+fn filled(device: &Device, len: u64, salt: u32) -> Bo {
+    let bo = device.alloc(AllocRequest::new(len)).unwrap();
+    let mut write = bo.write(0, len).unwrap();
+    write.write_at(0, &pattern(len, salt)).unwrap();
+    write.finish().unwrap();
+    bo
+}
+
+/// The device, if it has a copy engine.
+fn open(bench: &Bench) -> Result<Device, String> {
+    let device = Device::from_drm(Arc::new(bench.open())).unwrap();
+    match device.batch() {
+        Ok(_) => Ok(device),
+        Err(error @ Error::NotAvailable { .. }) => {
+            assert!(device.machine().platform.graphics.major < 6, "{error}");
+            Err(error.to_string())
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn stores_fills_and_copies_arrive(bench: &Bench) -> Skip {
+    let device = match open(bench) {
+        Ok(device) => device,
+        Err(why) => return Some(why),
+    };
+    let (from, to) = (filled(&device, 64 << 10, 1), filled(&device, 64 << 10, 2));
+    let mut want = pattern(64 << 10, 2);
+    let mut batch = device.batch().unwrap();
+    batch.store(&to, 0x1004, 0xdead_beef).unwrap();
+    want[0x1004..0x1008].copy_from_slice(&0xdead_beef_u32.to_le_bytes());
+    // Three rows of 200 bytes in the middle of lines, and a row of one pixel.
+    let rows = Extent { width: 200, height: 3 };
+    batch.fill(Region::new(&to, 0x2014).pitch(512), rows, 0x0403_0201).unwrap();
+    for row in 0..3 {
+        let start = 0x2014 + 512 * row;
+        want[start..start + 200].copy_from_slice(&[1, 2, 3, 4].repeat(50));
+    }
+    batch.fill(Region::new(&to, 0x3ffc), Extent { width: 4, height: 1 }, 0xffff_ffff).unwrap();
+    want[0x3ffc..0x4000].fill(0xff);
+    let source = pattern(64 << 10, 1);
+    batch.copy(Region::new(&to, 0x4044).pitch(1024), Region::new(&from, 0x88).pitch(512), rows).unwrap();
+    for row in 0..3 {
+        let (start, first) = (0x4044 + 1024 * row, 0x88 + 512 * row);
+        want[start..start + 200].copy_from_slice(&source[first..first + 200]);
+    }
+    // More than a page, and not whole rows.
+    batch.copy_range(Region::new(&to, 0x8010), Region::new(&from, 0x4004), 0x2104).unwrap();
+    want[0x8010..0xa114].copy_from_slice(&source[0x4004..0x6108]);
+    batch.flush();
+    batch.submit().unwrap().wait(None).unwrap();
+    let got = bytes(&to, 0, 64 << 10);
+    let wrong = got.iter().zip(&want).position(|(got, want)| got != want);
+    assert_eq!(wrong, None, "the first wrong byte");
+    assert_eq!(bytes(&from, 0, 64 << 10), source, "what is read stays as it was");
+    None
+}
+
+fn copies_that_name_mocs_entries_arrive(bench: &Bench) -> Skip {
+    let device = match open(bench) {
+        Ok(device) => device,
+        Err(why) => return Some(why),
+    };
+    if !device.batch().unwrap().names_mocs(Field::Copy) {
+        return Some("no command of this generation names a MOCS entry".to_owned());
+    }
+    let source = pattern(8192, 3);
+    for entry in [0, 2, 3, 5, 16, 17, 48, 61] {
+        let (from, to) = (filled(&device, 8192, 3), filled(&device, 8192, 4));
+        let mut batch = device.batch().unwrap();
+        let from = Region::new(&from, 0x104).mocs(entry);
+        batch.copy_range(Region::new(&to, 0x1008), from, 0xf00).unwrap();
+        batch.submit().unwrap().wait(None).unwrap();
+        assert_eq!(bytes(&to, 0x1008, 0xf00), source[0x104..0x1004], "entry {entry}");
+    }
+    None
+}
+
+fn addresses_stay_and_come_back(bench: &Bench) -> Skip {
+    let device = match open(bench) {
+        Ok(device) => device,
+        Err(why) => return Some(why),
+    };
+    let kept = filled(&device, 4096, 5);
+    for round in 0..20_u32 {
+        // Others come and go where it is not.
+        let others: Vec<_> = (0..round % 5 + 1).map(|one| filled(&device, 4096 << (one % 3), one)).collect();
+        let mut batch = device.batch().unwrap();
+        for (number, other) in (0..).zip(&others) {
+            batch.copy_range(Region::new(&kept, 64 * number), Region::new(other, 64), 64).unwrap();
+        }
+        batch.submit().unwrap().wait(None).unwrap();
+        for (number, _) in (0..).zip(&others) {
+            assert_eq!(bytes(&kept, 64 * number, 64), pattern(128, number as u32)[64..], "round {round}");
+        }
+    }
+    None
+}
