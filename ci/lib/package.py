@@ -9,7 +9,7 @@ import seeds
 
 NEEDED = [
     "Cargo.toml", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs", "src/gemtool/main.rs",
-    "src/capi/install", "src/capi/gem_coherency.pc.in", "include/gem_coherency.h",
+    "src/gemtool/install", "src/capi/install", "src/capi/gem_coherency.pc.in", "include/gem_coherency.h",
     "docs/gemtool.md", "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
     "examples/driver.c", "examples/scripts/forgotten-flush.gemco",
 ]

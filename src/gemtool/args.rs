@@ -3,6 +3,7 @@
 #[cfg(feature = "bench")]
 mod bench;
 mod check;
+mod manual;
 mod object;
 mod run;
 mod trace;
@@ -17,6 +18,7 @@ use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVe
 pub use bench::Bench;
 pub use check::{Check, Dropped};
 pub use gem_coherency::script::Pattern;
+pub use manual::{Completions, Man};
 pub use object::{History, Object};
 pub use run::Run;
 pub use trace::Trace;
@@ -48,6 +50,9 @@ Examples:
   gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
   gemtool trace -- gemtool alloc --caching=none";
 
+/// Behind a command's own flags.
+const LAST: usize = 900;
+
 /// Cache coherency of GEM buffer objects on Intel GPUs: does it, shows it, explains it.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "gemtool", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -58,11 +63,11 @@ pub struct Args {
     pub command: Command,
 
     /// Print JSON, for programs
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = LAST)]
     pub json: bool,
 
     /// Say on standard error what is done: requests, decisions, flushes (-vv: all there is)
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = LAST)]
     pub verbose: u8,
 }
 
@@ -97,6 +102,12 @@ pub enum Command {
     #[cfg(feature = "bench")]
     #[command(after_help = bench::BENCH_EXAMPLES)]
     Bench(Bench),
+    /// Print a script by which a shell completes gemtool's commands, flags and words
+    #[command(after_help = manual::COMPLETIONS_EXAMPLES)]
+    Completions(Completions),
+    /// Print the manual pages, or write them into a folder
+    #[command(after_help = manual::MAN_EXAMPLES)]
+    Man(Man),
 }
 
 /// Shown under `gemtool alloc --help`.

@@ -66,6 +66,8 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Run(run) => return run_script(run, &mut page, form),
         Command::Check(check) => return run_check(check, &mut page, form, args.verbose),
         Command::Rules(rules) => page.report(&cmd::rules::run(rules), form)?,
+        Command::Completions(completions) => page.report(&cmd::completions::run(completions), form)?,
+        Command::Man(man) => page.report(&cmd::man::run(man)?, form)?,
         #[cfg(feature = "bench")]
         Command::Bench(bench) => {
             let report = cmd::bench::run(bench)?;

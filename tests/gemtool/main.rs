@@ -8,6 +8,7 @@ mod check;
 mod docs;
 mod explain;
 mod info;
+mod manual;
 mod platforms;
 mod proof;
 mod run;

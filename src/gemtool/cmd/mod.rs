@@ -4,11 +4,13 @@ pub mod alloc;
 #[cfg(feature = "bench")]
 pub mod bench;
 pub mod check;
+pub mod completions;
 pub mod device;
 pub mod explain;
 mod hold;
 pub mod info;
 pub mod machine;
+pub mod man;
 pub mod platforms;
 pub mod rules;
 pub mod run;

@@ -6,6 +6,7 @@ mod bench;
 pub mod check;
 pub mod explain;
 mod info;
+mod manual;
 pub mod platforms;
 mod run;
 mod svg;
@@ -95,6 +96,11 @@ impl<'a> Page<'a> {
     /// Writes a line.
     pub fn line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{text}")
+    }
+
+    /// Writes `text` as it is.
+    pub fn raw(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())
     }
 
     /// Writes a line that names what follows.

@@ -1,0 +1,24 @@
+//! `gemtool completions` and `gemtool man`: texts for other programs, as they are.
+
+use std::io;
+
+use super::{Page, Report};
+use crate::cmd::completions::Script;
+use crate::cmd::man::Manual;
+
+impl Report for Script {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        page.raw(&self.script)
+    }
+}
+
+impl Report for Manual {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        match &self.dir {
+            Some(dir) => {
+                self.pages.iter().try_for_each(|one| page.line(&dir.join(&one.name).display().to_string()))
+            }
+            None => self.pages.iter().try_for_each(|one| page.raw(&one.text)),
+        }
+    }
+}
