@@ -4,6 +4,7 @@
 //! i915. Everything above this layer runs unchanged on both. Errors keep the errno; requests that
 //! a signal interrupts are restarted.
 
+pub mod display;
 pub mod mapping;
 pub mod node;
 pub mod soft;
@@ -13,6 +14,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 
 use serde::Serialize;
 
+use display::Display;
 pub use mapping::Mapping;
 
 use crate::error::Result;
@@ -283,6 +285,9 @@ pub trait Drm: Send + Sync + fmt::Debug {
 
     /// GET_RESET_STATS: how many batches of the default context have hung the GPU.
     fn hangs(&self) -> Result<u32>;
+
+    /// The requests about what is shown.
+    fn display(&self) -> &dyn Display;
 
     /// What is open now, without what `execute` brings.
     fn open_counts(&self) -> OpenCounts;

@@ -59,6 +59,18 @@ impl Platform {
         }
     }
 
+    /// Pipes, each a CRTC's (`pipe_mask` of `intel_display_device.c`).
+    pub fn pipes(&self) -> usize {
+        match self.display_version() {
+            2 if self == &I845G || self == &I865G => 1,
+            ..=6 => 2,
+            7 if self == &VLV => 2,
+            7..=11 => 3,
+            12 if self == &RKL => 3,
+            12.. => 4,
+        }
+    }
+
     fn is_valleyview(&self) -> bool {
         self == &VLV || self == &CHV
     }
@@ -99,6 +111,32 @@ impl Machine {
             4..=6 => 8192,
             7.. => 16384,
         }
+    }
+
+    /// The largest mode (`intel_mode_valid`): pixels of a line, lines, and each with what is not shown.
+    pub fn largest_mode(&self) -> [u16; 4] {
+        match self.platform.display_version() {
+            ..=2 => [2048, 2048, 4096, 4096],
+            7 | 8 if self.platform == &HSW || self.platform == &BDW => [8192, 4096, 8192, 8192],
+            3..=8 => [4096, 4096, 8192, 8192],
+            9 | 10 => [8192, 4096, 8192, 8192],
+            11.. => [16384, 8192, 16384, 8192],
+        }
+    }
+
+    /// Whether a cursor can have that size (`i845_cursor_size_ok`, `i9xx_cursor_size_ok`).
+    pub fn shows_cursor(&self, width: u32, height: u32) -> bool {
+        let (most_wide, most_high) = self.cursor();
+        if height == 0 || u64::from(width) > most_wide || u64::from(height) > most_high {
+            return false;
+        }
+        if self.platform == &I845G || self.platform == &I865G {
+            // Only its pitch has to be a power of two.
+            return [64, 128, 256, 512].contains(&width);
+        }
+        let any_height = self.platform.display_version() >= 7 && !self.platform.is_valleyview();
+        [64, 128, 256].contains(&width)
+            && if any_height { (8..=width).contains(&height) } else { height == width }
     }
 
     /// The most bytes from line to line that a plane can read, for pixels of so many bytes

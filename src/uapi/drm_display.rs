@@ -1,6 +1,7 @@
 //! `<drm/drm_mode.h>`: what is shown, and the buffers that can be.
 //!
 //! Requests whose structs are not needed here have the structs' sizes: enough to know the requests.
+#![allow(non_upper_case_globals)]
 
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
@@ -89,6 +90,20 @@ structs! {
         mode_valid @ 32: u32,
         /// How the picture is timed.
         mode @ 36: drm_mode_modeinfo,
+    }
+
+    /// What an encoder is: what stands between CRTCs and a connector.
+    drm_mode_get_encoder: 20 {
+        /// The encoder.
+        encoder_id @ 0: u32,
+        /// Back: `DRM_MODE_ENCODER_*`.
+        encoder_type @ 4: u32,
+        /// Back: the CRTC that drives it, or 0.
+        crtc_id @ 8: u32,
+        /// Back: which CRTCs can, by their places in the list.
+        possible_crtcs @ 12: u32,
+        /// Back: which encoders can show the same.
+        possible_clones @ 16: u32,
     }
 
     /// What a connector is. Called twice: for the counts, and for what is counted.
@@ -267,10 +282,18 @@ values! {
     DRM_MODE_FB_DIRTY_ANNOTATE_COPY: u32 = 0x01;
     /// Rectangles that a DIRTYFB takes at most.
     DRM_MODE_FB_DIRTY_MAX_CLIPS: u32 = 256;
+    /// A DisplayPort connector.
+    DRM_MODE_CONNECTOR_DisplayPort: u32 = 10;
     /// An HDMI connector of type A.
     DRM_MODE_CONNECTOR_HDMIA: u32 = 11;
+    /// The screen prefers the mode.
+    DRM_MODE_TYPE_PREFERRED: u32 = 1 << 3;
+    /// The mode is userspace's.
+    DRM_MODE_TYPE_USERDEF: u32 = 1 << 5;
     /// `handle`, `width` and `height` of CURSOR count.
     DRM_MODE_CURSOR_BO: u32 = 0x01;
+    /// `x` and `y` of CURSOR count.
+    DRM_MODE_CURSOR_MOVE: u32 = 0x02;
     /// The file gets an event when the flip is done.
     DRM_MODE_PAGE_FLIP_EVENT: u32 = 0x01;
 }
@@ -295,7 +318,7 @@ requests! {
     /// Sets a gamma table.
     DRM_IOCTL_MODE_SETGAMMA = IOWR(b'd', 0xa5, [u8; 32]) == 0xc020_64a5;
     /// Asks what an encoder is.
-    DRM_IOCTL_MODE_GETENCODER = IOWR(b'd', 0xa6, [u8; 20]) == 0xc014_64a6;
+    DRM_IOCTL_MODE_GETENCODER = IOWR(b'd', 0xa6, drm_mode_get_encoder) == 0xc014_64a6;
     /// Asks what a connector is.
     DRM_IOCTL_MODE_GETCONNECTOR = IOWR(b'd', 0xa7, drm_mode_get_connector) == 0xc050_64a7;
     /// Asks what a property is.

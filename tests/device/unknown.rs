@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gem_coherency::access::Upload;
 use gem_coherency::bo::Released;
 use gem_coherency::device::{AllocRequest, Device, ReuseStats};
+use gem_coherency::drm::display::Display;
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
@@ -108,6 +109,10 @@ impl Drm for Disguised {
 
     fn hangs(&self) -> Result<u32> {
         self.soft.hangs()
+    }
+
+    fn display(&self) -> &dyn Display {
+        self.soft.display()
     }
 
     fn open_counts(&self) -> OpenCounts {

@@ -10,8 +10,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use gem_coherency::Result;
+use gem_coherency::drm::display::{Connector, Crtc, Display, Framebuffer, Mode, Picture, Shown};
 use gem_coherency::drm::node::Node;
-use gem_coherency::drm::node::display::{Connector, Crtc, Framebuffer, Mode, Picture};
 use gem_coherency::drm::{Created, Drm};
 use gem_coherency::kernel_trace::Tracer;
 use gem_coherency::platform::Machine;
@@ -46,7 +46,7 @@ pub(super) struct Screen<'a> {
 impl<'a> Screen<'a> {
     /// The first HDMI connector, on the first CRTC; or why there is none.
     fn open(node: &'a Node) -> Result<Self, String> {
-        let display = node.display().map_err(|error| format!("no display: {error}"))?;
+        let display = node.resources().map_err(|error| format!("no display: {error}"))?;
         let crtc = display.crtcs.first().copied().ok_or("no CRTC")?;
         let hdmi = |connector: &Connector| connector.is_hdmi();
         let connector = display.connectors.into_iter().find(hdmi).ok_or("no HDMI connector")?;
@@ -60,7 +60,7 @@ impl<'a> Screen<'a> {
         if self.is_on.replace(true) {
             self.node.flip(self.crtc, framebuffer)
         } else {
-            self.node.set_crtc(self.crtc, self.connector, framebuffer, Mode::XGA)
+            self.node.set_crtc(self.crtc, &Shown::new(framebuffer, Mode::XGA, self.connector))
         }
     }
 

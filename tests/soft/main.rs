@@ -3,6 +3,7 @@
 mod access;
 mod caller;
 mod contexts;
+mod crtcs;
 mod display;
 mod errors;
 mod execute;

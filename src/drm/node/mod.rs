@@ -12,7 +12,7 @@
 #![allow(unsafe_code)]
 
 mod access;
-pub mod display;
+mod display;
 mod facts;
 mod objects;
 mod open;
@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use open::{Found, find, find_in};
 
+use crate::drm::display::Display;
 use crate::drm::mapping::{Counted, Mapping};
 use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts, Param, Placement,
@@ -220,6 +221,10 @@ impl Drm for Node {
 
     fn hangs(&self) -> Result<u32> {
         submit::hangs(self.fd())
+    }
+
+    fn display(&self) -> &dyn Display {
+        self
     }
 
     fn open_counts(&self) -> OpenCounts {

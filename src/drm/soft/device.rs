@@ -12,6 +12,7 @@ use super::object::Object;
 use super::requests::{self, refuse};
 use super::window::Window;
 use super::{Soft, prime, transfer};
+use crate::drm::display::Display;
 use crate::drm::mapping::Counted;
 use crate::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
@@ -212,6 +213,10 @@ impl Drm for Soft {
 
     fn hangs(&self) -> Result<u32> {
         self.hangs_ioctl()
+    }
+
+    fn display(&self) -> &dyn Display {
+        self
     }
 
     fn open_counts(&self) -> OpenCounts {

@@ -34,20 +34,34 @@ pub(super) struct Framebuffer {
     pub(super) offsets: [u32; 4],
 }
 
-/// Those of a device.
+/// Those of a device, and who keeps each: the file that made it, and every plane that shows it.
 #[derive(Debug, Default)]
-pub(super) struct Framebuffers(BTreeMap<u32, Framebuffer>);
+pub(super) struct Framebuffers(BTreeMap<u32, (Framebuffer, u32)>);
 
 impl Framebuffers {
     /// The framebuffer of that id (`drm_framebuffer_lookup`).
     pub(super) fn get(&self, id: u32) -> Option<Framebuffer> {
-        self.0.get(&id).cloned()
+        self.0.get(&id).map(|(framebuffer, _)| framebuffer.clone())
+    }
+
+    /// The same, kept by one more.
+    pub(super) fn hold(&mut self, id: u32) -> Option<Framebuffer> {
+        let (framebuffer, holders) = self.0.get_mut(&id)?;
+        *holders += 1;
+        Some(framebuffer.clone())
+    }
+
+    /// Kept by one less; the framebuffer, if that was the last.
+    fn release(&mut self, id: u32) -> Option<Framebuffer> {
+        let (_, holders) = self.0.get_mut(&id)?;
+        *holders -= 1;
+        if *holders > 0 { None } else { self.0.remove(&id).map(|(framebuffer, _)| framebuffer) }
     }
 
     /// Gives it the lowest free id; `None` if there is none left.
     fn insert(&mut self, framebuffer: Framebuffer) -> Option<u32> {
         let id = (FIRST_ID..=i32::MAX as u32).find(|id| !self.0.contains_key(id))?;
-        self.0.insert(id, framebuffer);
+        self.0.insert(id, (framebuffer, 1));
         Some(id)
     }
 }
@@ -70,13 +84,26 @@ impl System {
         Ok(Some(id))
     }
 
-    /// Forgets a framebuffer; the object leaves the screen with its last.
+    /// Removes a framebuffer that a file made: whatever shows it is turned off.
     ///
     /// # Errors
     /// None that the kernel gives.
     pub(super) fn remove_framebuffer(&self, id: u32) -> Result<()> {
-        let removed = self.framebuffers().0.remove(&id);
-        let Some(Framebuffer { object, .. }) = removed else { return Ok(()) };
+        let taken = self.crtcs().take_off(id);
+        for plane in taken {
+            self.hide(DRM_IOCTL_MODE_RMFB.name, Some(plane))?;
+        }
+        self.release_framebuffer(id)
+    }
+
+    /// Who kept a framebuffer keeps it no longer; without any it is gone, and the object is one no
+    /// longer with its last.
+    ///
+    /// # Errors
+    /// None that the kernel gives.
+    pub(super) fn release_framebuffer(&self, id: u32) -> Result<()> {
+        let released = self.framebuffers().release(id);
+        let Some(Framebuffer { object, .. }) = released else { return Ok(()) };
         if self.machine.kernel >= NAMES && object.links.unnamed() {
             self.names().forget(object.id());
         }

@@ -50,6 +50,13 @@ impl Masters {
         client
     }
 
+    /// The file is opened now if it was not opened yet, but made with the device.
+    pub(super) fn open_late(&mut self, client: &mut Client) {
+        if client.master.is_none() {
+            *client = self.open();
+        }
+    }
+
     /// A file is closed (`drm_master_release`).
     pub(super) fn release(&mut self, client: &mut Client) {
         if let Some(master) = self.of(client) {

@@ -61,8 +61,10 @@ pub(super) struct State {
     /// Devices that the object's dma-buf is attached to, which pins the pages.
     pub(super) attached: u32,
     pub(super) tiling: Tiling,
-    /// Framebuffers that show it.
+    /// Framebuffers of it.
     pub(super) framebuffers: u32,
+    /// Planes that show it.
+    pub(super) planes: u32,
 }
 
 /// Flushes that a transfer does around its copy.
@@ -146,6 +148,7 @@ impl Object {
             attached: 0,
             tiling: Tiling::default(),
             framebuffers: 0,
+            planes: 0,
         };
         Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, origin }
     }

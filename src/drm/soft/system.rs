@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use nix::errno::Errno;
 
 use super::adversary::Adversary;
+use super::crtcs::Crtcs;
 use super::faults::{Entry, Faults, Needs};
 use super::framebuffers::Framebuffers;
 use super::gpu::Gpu;
@@ -42,6 +43,7 @@ pub(super) struct System {
     masters: Mutex<Masters>,
     names: Mutex<Names>,
     framebuffers: Mutex<Framebuffers>,
+    crtcs: Mutex<Crtcs>,
     /// The GPU's timestamp.
     pub(super) ticks: AtomicU64,
     /// CPU accesses that a real device would have answered with SIGBUS.
@@ -82,6 +84,7 @@ impl System {
             masters: Mutex::default(),
             names: Mutex::default(),
             framebuffers: Mutex::default(),
+            crtcs: Mutex::new(Crtcs::new(spec.machine)),
             ticks: AtomicU64::new(1),
             bus_errors: AtomicU64::new(0),
             in_use: AtomicU64::new(0),
@@ -239,6 +242,11 @@ impl System {
     /// The framebuffers; no other lock is taken under it.
     pub(super) fn framebuffers(&self) -> MutexGuard<'_, Framebuffers> {
         self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The CRTCs; framebuffers and objects are locked under it.
+    pub(super) fn crtcs(&self) -> MutexGuard<'_, Crtcs> {
+        self.crtcs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn objects(&self) -> MutexGuard<'_, Objects> {

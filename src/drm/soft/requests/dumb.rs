@@ -29,31 +29,7 @@ const PITCH_BYTES: u32 = 64;
 
 /// `drm_mode_create_dumb` and `i915_gem_dumb_create`.
 fn create_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_create_dumb) -> Result<()> {
-    let request = DRM_IOCTL_MODE_CREATE_DUMB.name;
-    caller.device.system.enter(request, Needs::Memory)?;
-    if !fits(args) {
-        return refuse(request, Errno::EINVAL);
-    }
-    // What comes back is zero until it is known, also when the request fails.
-    (args.handle, args.pitch, args.size) = (0, 0, 0);
-    let pixel_bytes = match args.bpp.div_ceil(8) {
-        bytes @ (1 | 2 | 4) => bytes,
-        _ => return refuse(request, Errno::EINVAL),
-    };
-    let system = &caller.device.system;
-    let plane_bytes = if system.display {
-        system.machine.plane_stride_bytes(pixel_bytes, DRM_FORMAT_MOD_LINEAR)
-    } else {
-        0
-    };
-    args.pitch = pitch(args.width * pixel_bytes, plane_bytes);
-    if args.pitch < args.width {
-        return refuse(request, Errno::EINVAL);
-    }
-    args.size = u64::from(args.pitch) * u64::from(args.height);
-    let created = caller.device.create_dumb_object(args.size)?;
-    (args.handle, args.size) = (created.handle.get(), created.size_bytes);
-    Ok(())
+    caller.device.create_dumb_ioctl(args).map(drop)
 }
 
 /// Whether the picture is not empty, and its bytes can be counted in 32 bits.
@@ -97,6 +73,38 @@ fn destroy_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_destroy_dumb) -> Re
 }
 
 impl Soft {
+    /// Makes a dumb buffer, and fills in what comes back.
+    ///
+    /// # Errors
+    /// EINVAL; what creating the object says.
+    pub(in crate::drm::soft) fn create_dumb_ioctl(&self, args: &mut drm_mode_create_dumb) -> Result<Created> {
+        let request = DRM_IOCTL_MODE_CREATE_DUMB.name;
+        let system = &self.system;
+        system.enter(request, Needs::Memory)?;
+        if !fits(args) {
+            return refuse(request, Errno::EINVAL);
+        }
+        // What comes back is zero until it is known, also when the request fails.
+        (args.handle, args.pitch, args.size) = (0, 0, 0);
+        let pixel_bytes = match args.bpp.div_ceil(8) {
+            bytes @ (1 | 2 | 4) => bytes,
+            _ => return refuse(request, Errno::EINVAL),
+        };
+        let plane_bytes = if system.display {
+            system.machine.plane_stride_bytes(pixel_bytes, DRM_FORMAT_MOD_LINEAR)
+        } else {
+            0
+        };
+        args.pitch = pitch(args.width * pixel_bytes, plane_bytes);
+        if args.pitch < args.width {
+            return refuse(request, Errno::EINVAL);
+        }
+        args.size = u64::from(args.pitch) * u64::from(args.height);
+        let created = self.create_dumb_object(args.size)?;
+        (args.handle, args.size) = (created.handle.get(), created.size_bytes);
+        Ok(created)
+    }
+
     /// An object for a dumb buffer: in local memory where there is some.
     fn create_dumb_object(&self, size_bytes: u64) -> Result<Created> {
         let request = DRM_IOCTL_MODE_CREATE_DUMB.name;

@@ -40,7 +40,7 @@ pub(super) use caching::number as caching_number;
 pub(super) use dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
 pub(super) use madvise::number as madvise_number;
 pub(super) use map::{mmap, number as mmap_number};
-use table::Allowed;
+pub(super) use table::Allowed;
 pub(super) use tiling::Tiling;
 
 /// Who makes a request: the device's file, and the process's memory and files.
@@ -113,7 +113,7 @@ pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result
 }
 
 /// Whether the file may make such a request (`drm_ioctl_permit`); the process is root's.
-fn permit(device: &Soft, allowed: Allowed) -> Result<(), Errno> {
+pub(super) fn permit(device: &Soft, allowed: Allowed) -> Result<(), Errno> {
     let fine = match (allowed, device.minor) {
         (Allowed::Everyone, _) => true,
         (Allowed::Primary, Minor::Primary) => true,

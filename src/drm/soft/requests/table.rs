@@ -12,7 +12,7 @@ use crate::vocabulary::KernelVersion;
 /// Which files may make a request (`DRM_RENDER_ALLOW`, `DRM_MASTER`); `DRM_AUTH` and
 /// `DRM_ROOT_ONLY` ask for nothing that a primary file of root's lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Allowed {
+pub(in crate::drm::soft) enum Allowed {
     /// All of them.
     Everyone,
     /// Those of the primary node.

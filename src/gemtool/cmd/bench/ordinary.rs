@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU64;
 
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::drm::display::Display;
 use gem_coherency::drm::mapping::Counted;
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{
@@ -140,6 +141,10 @@ impl Drm for Ordinary {
 
     fn hangs(&self) -> Result<u32> {
         self.soft.hangs()
+    }
+
+    fn display(&self) -> &dyn Display {
+        self.soft.display()
     }
 
     fn open_counts(&self) -> OpenCounts {

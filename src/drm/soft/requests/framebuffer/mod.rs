@@ -60,7 +60,7 @@ fn get_resources(caller: &mut Caller<'_>, args: &mut drm_mode_card_res) -> Resul
 
 /// `drm_mode_addfb2`.
 fn add(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd2) -> Result<()> {
-    args.fb_id = caller.device.add_framebuffer(DRM_IOCTL_MODE_ADDFB2.name, args)?;
+    args.fb_id = caller.device.add_framebuffer_ioctl(DRM_IOCTL_MODE_ADDFB2.name, args)?;
     Ok(())
 }
 
@@ -81,24 +81,24 @@ fn add_by_depth(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd) -> Result<(
         pitches: [args.pitch, 0, 0, 0],
         ..Default::default()
     };
-    args.fb_id = device.add_framebuffer(request, &whole)?;
+    args.fb_id = device.add_framebuffer_ioctl(request, &whole)?;
     Ok(())
 }
 
 /// `drm_mode_rmfb`: it leaves the screen, too.
 fn remove(caller: &mut Caller<'_>, id: &mut u32) -> Result<()> {
     caller.device.enter_display(DRM_IOCTL_MODE_RMFB.name, Needs::Nothing)?;
-    caller.device.give_up_framebuffer(DRM_IOCTL_MODE_RMFB.name, *id)
+    caller.device.give_up_framebuffer(DRM_IOCTL_MODE_RMFB.name, *id, true)
 }
 
-/// `drm_mode_closefb_ioctl`: without a screen there is no difference.
+/// `drm_mode_closefb_ioctl`: what shows it goes on.
 fn close(caller: &mut Caller<'_>, args: &mut drm_mode_closefb) -> Result<()> {
     let request = DRM_IOCTL_MODE_CLOSEFB.name;
     caller.device.enter_display(request, Needs::Nothing)?;
     if args.pad != 0 {
         return refuse(request, Errno::EINVAL);
     }
-    caller.device.give_up_framebuffer(request, args.fb_id)
+    caller.device.give_up_framebuffer(request, args.fb_id, false)
 }
 
 /// `drm_mode_getfb`, for root, who gets another name of the object.
@@ -167,15 +167,36 @@ impl Soft {
     ///
     /// # Errors
     /// EOPNOTSUPP without a display; that of a fault.
-    pub(super) fn enter_display(&self, request: &'static str, needs: Needs) -> Result<()> {
+    pub(in crate::drm::soft) fn enter_display(&self, request: &'static str, needs: Needs) -> Result<()> {
         let needs = if self.system.display { needs } else { Needs::Nothing };
         self.system.enter(request, needs)?;
         if self.system.display { Ok(()) } else { refuse(request, Errno::EOPNOTSUPP) }
     }
 
     /// Makes a framebuffer of the file; returns its id.
-    fn add_framebuffer(&self, request: &'static str, args: &drm_mode_fb_cmd2) -> Result<u32> {
+    ///
+    /// # Errors
+    /// As ADDFB2.
+    pub(in crate::drm::soft) fn add_framebuffer_ioctl(
+        &self,
+        request: &'static str,
+        args: &drm_mode_fb_cmd2,
+    ) -> Result<u32> {
         self.enter_display(request, Needs::Memory)?;
+        let id = self.new_framebuffer(request, args)?;
+        self.own_framebuffers().insert(0, id);
+        Ok(id)
+    }
+
+    /// Makes a framebuffer, which is no file's yet; returns its id.
+    ///
+    /// # Errors
+    /// As ADDFB2.
+    pub(in crate::drm::soft) fn new_framebuffer(
+        &self,
+        request: &'static str,
+        args: &drm_mode_fb_cmd2,
+    ) -> Result<u32> {
         let format = check::format(self, args).or_else(|errno| refuse(request, errno))?;
         let object = self.find(request, args.handles[0])?;
         let framebuffer =
@@ -183,25 +204,36 @@ impl Soft {
         let Some(id) = self.system.add_framebuffer(framebuffer)? else {
             return refuse(request, Errno::ENOSPC);
         };
-        self.own_framebuffers().insert(0, id);
         tracing::debug!(request, framebuffer = id, handle = args.handles[0]);
         Ok(id)
     }
 
     /// A framebuffer by its id, whoever made it.
-    fn framebuffer(&self, request: &'static str, id: u32) -> Result<Framebuffer> {
+    ///
+    /// # Errors
+    /// ENOENT.
+    pub(in crate::drm::soft) fn framebuffer(&self, request: &'static str, id: u32) -> Result<Framebuffer> {
         let found = self.system.framebuffers().get(id);
         found.map_or_else(|| refuse(request, Errno::ENOENT), Ok)
     }
 
-    /// Removes a framebuffer that this file made (`drm_mode_closefb`).
-    fn give_up_framebuffer(&self, request: &'static str, id: u32) -> Result<()> {
+    /// Gives a framebuffer up that this file made (`drm_mode_closefb`), and turns off what shows it if it is
+    /// to leave the screen.
+    ///
+    /// # Errors
+    /// ENOENT.
+    pub(in crate::drm::soft) fn give_up_framebuffer(
+        &self,
+        request: &'static str,
+        id: u32,
+        off_screen: bool,
+    ) -> Result<()> {
         let mut own = self.own_framebuffers();
         let Some(index) = own.iter().position(|&one| one == id) else {
             return refuse(request, Errno::ENOENT);
         };
         own.remove(index);
         drop(own);
-        self.system.remove_framebuffer(id)
+        if off_screen { self.system.remove_framebuffer(id) } else { self.system.release_framebuffer(id) }
     }
 }
