@@ -110,6 +110,27 @@ pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
     Ok(bo)
 }
 
+/// Creates a dumb buffer of a picture with 32 bits per pixel.
+pub(super) fn alloc_dumb(device: &Arc<Shared>, width: u32, height: u32) -> Result<Bo> {
+    let _span = tracing::debug_span!("alloc_dumb", width, height).entered();
+    let drm = device.drm.as_ref();
+    let picture = drm.display().create_dumb(width, height)?;
+    let open = OpenHandle { drm, handle: Some(picture.handle) };
+    let level = bo::level_of(device, picture.handle, Creation::User);
+    let size_bytes = picture.bytes().next_multiple_of(PAGE_BYTES);
+    let created = Created { handle: picture.handle, size_bytes };
+    let new = New { created, level, origin: Origin::Created(None), keeps_level: false };
+    let shared = device.registry.enter(created.handle, |number| {
+        let shared = bo::Shared::new(device, number, new)?;
+        open.keep();
+        if zeroes_stay(device, Creation::User, None) {
+            shared.distrust_zeroes();
+        }
+        Ok::<_, Error>(Arc::new(shared))
+    })?;
+    Ok(Bo::from_shared(shared))
+}
+
 /// Refuses sizes that no object can have, before the kernel does, with the reason.
 fn check_size(device: &Shared, size: u64) -> Result<()> {
     let bad = |why| Err(Error::BadSize { size, why });

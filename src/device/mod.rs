@@ -21,6 +21,7 @@ mod addresses;
 mod alloc;
 mod batch;
 mod reuse;
+mod screen;
 mod spec;
 mod submit;
 
@@ -31,6 +32,7 @@ pub(crate) use alloc::created_level;
 pub use batch::{Batch, Region, Submitted};
 pub(crate) use reuse::Key;
 pub use reuse::ReuseStats;
+pub use screen::{CURSOR_PIXELS, Screen};
 pub use spec::DeviceSpec;
 pub use submit::{Prepared, Submission};
 

@@ -13,6 +13,19 @@ pub(super) fn open_hint(errno: Errno) -> &'static str {
     }
 }
 
+/// Why there is no screen.
+pub(super) fn screen_hint(errno: Errno) -> &'static str {
+    if errno == Errno::EACCES {
+        " (only the primary node shows anything: /dev/dri/card0)"
+    } else if errno == Errno::EOPNOTSUPP {
+        " (its display is fused off, or disabled)"
+    } else if errno == Errno::ENXIO {
+        " (no screen is connected, and there is no HDMI connector)"
+    } else {
+        ""
+    }
+}
+
 /// What tracing needs, and does not have.
 pub(super) fn trace_hint(errno: Errno) -> &'static str {
     if errno == Errno::EACCES || errno == Errno::EPERM {

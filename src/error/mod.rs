@@ -7,7 +7,7 @@ mod hints;
 
 use std::path::PathBuf;
 
-use hints::{open_hint, request_hint, trace_hint};
+use hints::{open_hint, request_hint, screen_hint, trace_hint};
 use nix::errno::Errno;
 
 /// What the crate's functions return.
@@ -96,6 +96,24 @@ pub enum Error {
         path: PathBuf,
         /// The driver's name.
         driver: String,
+    },
+
+    /// A device that shows nothing.
+    #[error("{device} has no screen to show on: {errno}{}", screen_hint(*errno))]
+    NoScreen {
+        /// The device's name.
+        device: String,
+        /// What it said; ENXIO if it has a display without a connector to show on.
+        errno: Errno,
+    },
+
+    /// Another program has the display.
+    #[error(
+        "{request} is for the display's master, and another program is it: change to a text console, or end that program"
+    )]
+    NotMaster {
+        /// The request, as the uAPI header names it.
+        request: &'static str,
     },
 
     /// A PCI id that no platform claims.
@@ -332,6 +350,7 @@ impl Error {
             Self::Open { errno, .. }
             | Self::NotDrm { errno, .. }
             | Self::NotAvailable { errno, .. }
+            | Self::NoScreen { errno, .. }
             | Self::Tracing { errno, .. }
             | Self::Ioctl { errno, .. } => *errno,
             Self::UnknownWord { .. }
@@ -350,7 +369,7 @@ impl Error {
             | Self::UnknownDeviceId { .. }
             | Self::UnknownPlatform { .. } => Errno::ENODEV,
             Self::NoCacheInstruction { .. } | Self::CacheLineSize { .. } => Errno::EOPNOTSUPP,
-            Self::WriteThroughReadGuard { .. } => Errno::EACCES,
+            Self::WriteThroughReadGuard { .. } | Self::NotMaster { .. } => Errno::EACCES,
             Self::Closed { .. } => Errno::ENOENT,
             Self::Purged { .. } | Self::DontNeed { .. } => Errno::EFAULT,
             Self::InUse { .. } | Self::Pinned { .. } | Self::LevelChanging { .. } | Self::OnScreen { .. } => {

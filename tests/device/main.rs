@@ -9,6 +9,7 @@ mod newest;
 mod reuse;
 mod reuse_lives;
 mod scanout;
+mod screen;
 mod share;
 mod stale_reads;
 mod submit;

@@ -1,0 +1,337 @@
+//! A screen: a connector and a CRTC of a device, and the BOs that they show.
+
+use nix::errno::Errno;
+
+use super::{AllocRequest, Device, alloc};
+use crate::access::{FlushReport, Step};
+use crate::bo::{Bo, ScanoutGuard};
+use crate::drm::display::{Connection, Connector, Crtc, Framebuffer, Mode, Picture, Port, Resources, Shown};
+use crate::error::{Error, Result};
+use crate::policy::Rule;
+use crate::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
+use crate::units::PAGE_BYTES;
+
+/// Bytes of an XRGB8888 pixel.
+const PIXEL_BYTES: u32 = 4;
+/// What the length of a line is a multiple of (`intel_fb_stride_alignment`).
+const LINE_BYTES: u32 = 64;
+/// Width and height of a cursor that every platform has.
+pub const CURSOR_PIXELS: u32 = 64;
+
+/// A connector and a CRTC of a device that show BOs; what they showed before comes back at the end.
+///
+/// A picture is XRGB8888, not tiled, of the mode's size, with [`Screen::pitch_bytes`] from line to line.
+/// The file must be the display's master: nobody else opened the primary node before it.
+///
+/// ```
+/// use gem_coherency::device::{Device, Screen};
+///
+/// let device = Device::open("sim:tgl,display=on")?;
+/// let mut screen = Screen::open(&device)?;
+/// let frame = screen.alloc()?;
+/// let mut write = frame.write(0, frame.size())?;
+/// write.fill(&[0xff, 0x80, 0x00, 0x00])?;
+/// write.finish()?;
+/// let report = screen.show(&frame)?;
+/// assert!(report.lines > 0, "the display looks no cache up");
+/// let mut write = frame.write(100, 4)?;
+/// write.write_at(100, &[0xff; 4])?;
+/// write.finish()?;
+/// assert_eq!(screen.dirty()?.lines, 1);
+/// screen.close()?;
+/// # Ok::<(), gem_coherency::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Screen {
+    device: Device,
+    crtc: Crtc,
+    connector: Connector,
+    is_connected: bool,
+    mode: Mode,
+    /// What the CRTC showed before.
+    before: Option<Shown>,
+    /// Framebuffers of BOs that were shown, each with its BO, so that the BO lives as long.
+    frames: Vec<(Bo, Framebuffer)>,
+    /// What the CRTC shows of them.
+    shown: Option<(Framebuffer, ScanoutGuard)>,
+    cursor: Option<ScanoutGuard>,
+    /// Whether everything was put back.
+    is_closed: bool,
+}
+
+/// That there is no screen, and why.
+fn none(device: &Device, errno: Errno) -> Error {
+    Error::NoScreen { device: device.drm().name().to_owned(), errno }
+}
+
+/// What a refusal of the master's requests means.
+fn master(error: Error) -> Error {
+    match error {
+        Error::Ioctl { request, errno: Errno::EACCES } => Error::NotMaster { request },
+        other => other,
+    }
+}
+
+/// How well a screen can be shown on: first what is connected, then HDMI.
+fn rank(connector: Connector, port: &Port) -> Option<u8> {
+    if port.crtcs.is_empty() && port.crtc.is_none() {
+        return None;
+    }
+    match port.connection {
+        Connection::Connected if !port.modes.is_empty() => Some(0),
+        Connection::Connected | Connection::Disconnected | Connection::Unknown if connector.is_hdmi() => {
+            Some(1)
+        }
+        Connection::Connected | Connection::Disconnected | Connection::Unknown => None,
+    }
+}
+
+impl Screen {
+    /// Takes the first connector that a screen is plugged into, in the mode that the screen prefers; if
+    /// there is none, an HDMI connector, where i915 shows a picture to nobody in [`Mode::XGA`].
+    ///
+    /// Nothing is changed until something is shown.
+    ///
+    /// # Errors
+    /// [`Error::NoScreen`]: the device has no display, or none that can be used; or the file is no
+    /// primary node's. What the display's requests answer.
+    pub fn open(device: &Device) -> Result<Self> {
+        let display = device.drm().display();
+        let Resources { crtcs: all, connectors } =
+            display.resources().map_err(|error| none(device, error.errno()))?;
+        let mut ports = Vec::new();
+        for connector in connectors {
+            let port = display.port(connector)?;
+            if let Some(rank) = rank(connector, &port) {
+                ports.push((rank, connector, port));
+            }
+        }
+        let Some((rank, connector, port)) = ports.into_iter().min_by_key(|&(rank, ..)| rank) else {
+            return Err(none(device, Errno::ENXIO));
+        };
+        let mut idle = Vec::new();
+        for &crtc in all.iter().filter(|crtc| port.crtcs.contains(crtc)) {
+            if display.crtc(crtc)?.is_none() {
+                idle.push(crtc);
+            }
+        }
+        let free = port.crtc.or(idle.first().copied()).or(port.crtcs.first().copied());
+        let crtc = free.ok_or_else(|| none(device, Errno::ENXIO))?;
+        let before = display.crtc(crtc)?;
+        let mode = port.modes.first().copied().unwrap_or(Mode::XGA);
+        tracing::debug!(%connector, crtc = crtc.id(), %mode, connected = rank == 0, "screen");
+        Ok(Self {
+            device: device.clone(),
+            crtc,
+            connector,
+            is_connected: rank == 0,
+            mode,
+            before,
+            frames: Vec::new(),
+            shown: None,
+            cursor: None,
+            is_closed: false,
+        })
+    }
+
+    /// The connector.
+    pub fn connector(&self) -> Connector {
+        self.connector
+    }
+
+    /// The CRTC.
+    pub fn crtc(&self) -> Crtc {
+        self.crtc
+    }
+
+    /// The mode: how large a picture is.
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whether a screen is plugged in.
+    pub fn is_connected(&self) -> bool {
+        self.is_connected
+    }
+
+    /// Bytes from line to line: whole cache lines, and whole pages where a plane cannot read as much.
+    pub fn pitch_bytes(&self) -> u32 {
+        let pitch = (u32::from(self.mode.horizontal.shown) * PIXEL_BYTES).next_multiple_of(LINE_BYTES);
+        let most = self.device.machine().plane_stride_bytes(PIXEL_BYTES, DRM_FORMAT_MOD_LINEAR);
+        if pitch > most { pitch.next_multiple_of(PAGE_BYTES as u32) } else { pitch }
+    }
+
+    /// Bytes of a picture.
+    pub fn picture_bytes(&self) -> u64 {
+        u64::from(self.pitch_bytes()) * u64::from(self.mode.vertical.shown)
+    }
+
+    /// Creates a BO for a picture; [`AllocRequest`] of [`Screen::picture_bytes`] says more.
+    ///
+    /// # Errors
+    /// As [`Device::alloc`].
+    pub fn alloc(&self) -> Result<Bo> {
+        self.device.alloc(AllocRequest::new(self.picture_bytes()))
+    }
+
+    /// Creates a BO for a picture by CREATE_DUMB; it is a BO like others.
+    ///
+    /// # Errors
+    /// What CREATE_DUMB answers.
+    pub fn alloc_dumb(&self) -> Result<Bo> {
+        let (width, height) = (self.mode.horizontal.shown, self.mode.vertical.shown);
+        alloc::alloc_dumb(&self.device.shared, width.into(), height.into())
+    }
+
+    /// Makes a BO's framebuffer now, which [`Screen::show`] does at the first time otherwise.
+    ///
+    /// The BO lives until [`Screen::forget`], or as long as the screen.
+    ///
+    /// # Errors
+    /// EINVAL for a BO that is too small; what ADDFB2 answers otherwise.
+    pub fn add(&mut self, bo: &Bo) -> Result<Framebuffer> {
+        if let Some(&(_, framebuffer)) = self.frames.iter().find(|(known, _)| known.is_same(bo)) {
+            return Ok(framebuffer);
+        }
+        let picture = Picture {
+            handle: bo.handle(),
+            width: self.mode.horizontal.shown.into(),
+            height: self.mode.vertical.shown.into(),
+            pitch_bytes: self.pitch_bytes(),
+        };
+        let framebuffer = self.device.drm().display().add_framebuffer(&picture)?;
+        self.frames.push((bo.clone(), framebuffer));
+        Ok(framebuffer)
+    }
+
+    /// Makes memory current for the display engine and shows the BO: by a mode set if the screen shows
+    /// none of its BOs, else by a flip, whose end is waited for.
+    ///
+    /// What was shown before is off the screen then, and may be written again.
+    ///
+    /// # Errors
+    /// [`Error::NotMaster`]; as [`Bo::prepare_scanout`] and [`Screen::add`]; what SETCRTC and PAGE_FLIP
+    /// answer. The screen shows what it showed.
+    pub fn show(&mut self, bo: &Bo) -> Result<FlushReport> {
+        let guard = bo.prepare_scanout()?;
+        let framebuffer = self.add(bo)?;
+        let display = self.device.drm().display();
+        if self.shown.is_some() {
+            display.flip(self.crtc, framebuffer).map_err(master)?;
+        } else {
+            let shown = Shown::new(framebuffer, self.mode, self.connector);
+            display.set_crtc(self.crtc, &shown).map_err(master)?;
+        }
+        let report = guard.report();
+        self.shown = Some((framebuffer, guard));
+        Ok(report)
+    }
+
+    /// Makes memory current of what was written since it was shown, and says so to the kernel, for
+    /// panels that refresh themselves. Nothing if nothing is shown.
+    ///
+    /// # Errors
+    /// As [`Bo::prepare_scanout`]; what DIRTYFB answers.
+    pub fn dirty(&self) -> Result<FlushReport> {
+        let Some((framebuffer, guard)) = &self.shown else {
+            return Ok(FlushReport::nothing(Step::Scanout, Rule::NothingDirty));
+        };
+        let report = guard.flush()?;
+        self.device.drm().display().dirty(*framebuffer).map_err(master)?;
+        Ok(report)
+    }
+
+    /// Shows a cursor of [`CURSOR_PIXELS`] squared, ARGB8888 without gaps, at these pixels from the left
+    /// and the top; or none.
+    ///
+    /// # Errors
+    /// As [`Bo::prepare_scanout`]; what CURSOR answers.
+    pub fn set_cursor(&mut self, cursor: Option<&Bo>, at: (i32, i32)) -> Result<Option<FlushReport>> {
+        let display = self.device.drm().display();
+        let guard = cursor.map(Bo::prepare_scanout).transpose()?;
+        let picture = cursor.map(|bo| Picture {
+            handle: bo.handle(),
+            width: CURSOR_PIXELS,
+            height: CURSOR_PIXELS,
+            pitch_bytes: CURSOR_PIXELS * PIXEL_BYTES,
+        });
+        display.set_cursor(self.crtc, picture.as_ref()).map_err(master)?;
+        let report = guard.as_ref().map(ScanoutGuard::report);
+        self.cursor = guard;
+        if report.is_some() {
+            display.move_cursor(self.crtc, at.0, at.1)?;
+        }
+        Ok(report)
+    }
+
+    /// Turns the CRTC off; what is shown next sets the mode again.
+    ///
+    /// # Errors
+    /// What SETCRTC answers.
+    pub fn turn_off(&mut self) -> Result<()> {
+        self.device.drm().display().turn_off(self.crtc).map_err(master)?;
+        self.shown = None;
+        Ok(())
+    }
+
+    /// Removes a BO's framebuffer; the CRTC is off if it showed the BO.
+    ///
+    /// # Errors
+    /// What RMFB answers.
+    pub fn forget(&mut self, bo: &Bo) -> Result<()> {
+        let Some(place) = self.frames.iter().position(|(known, _)| known.is_same(bo)) else { return Ok(()) };
+        let (_, framebuffer) = self.frames[place];
+        self.device.drm().display().remove_framebuffer(framebuffer)?;
+        self.frames.remove(place);
+        if self.shown.as_ref().is_some_and(|&(shown, _)| shown == framebuffer) {
+            self.shown = None;
+        }
+        Ok(())
+    }
+
+    /// Shows what was shown before, and removes the framebuffers; dropping the screen does the same.
+    ///
+    /// # Errors
+    /// The first that the display's requests answer; the rest is done all the same.
+    pub fn close(mut self) -> Result<()> {
+        self.put_back()
+    }
+
+    /// Puts everything back, as far as that goes.
+    fn put_back(&mut self) -> Result<()> {
+        if std::mem::replace(&mut self.is_closed, true) {
+            return Ok(());
+        }
+        let display = self.device.drm().display();
+        let mut done = Ok(());
+        let mut keep = |result: Result<()>| {
+            if done.is_ok() {
+                done = result;
+            }
+        };
+        if self.cursor.is_some() {
+            keep(display.set_cursor(self.crtc, None));
+        }
+        if !self.frames.is_empty() {
+            keep(match &self.before {
+                Some(before) => display.set_crtc(self.crtc, before),
+                None if self.shown.is_some() => display.turn_off(self.crtc),
+                None => Ok(()),
+            });
+        }
+        for (_, framebuffer) in &self.frames {
+            keep(display.remove_framebuffer(*framebuffer));
+        }
+        self.frames.clear();
+        (self.shown, self.cursor) = (None, None);
+        done
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        if let Err(error) = self.put_back() {
+            tracing::warn!(crtc = self.crtc.id(), %error, "the screen was not put back");
+        }
+    }
+}
