@@ -7,6 +7,7 @@ use nix::errno::Errno;
 
 use super::Soft;
 use super::faults::{Fault, Needs};
+use super::gpu::{GpuFault, GpuHang};
 use super::log::KernelFlush;
 use super::object::Object;
 use super::requests::refuse;
@@ -182,8 +183,30 @@ impl Soft {
     }
 
     /// Stops the GPU, so that what is submitted stays busy, or lets it go on.
+    ///
+    /// Batches that were submitted meanwhile run before it returns, in their order.
     pub fn stall_gpu(&self, stalled: bool) {
-        self.system.gpu.stall(stalled);
+        self.system.gpu.stall(stalled, &self.system);
+    }
+
+    /// Every access of a batch to an address where nothing is bound, oldest first; the last 65,536 of them.
+    pub fn gpu_faults(&self) -> Vec<GpuFault> {
+        self.system.gpu.trouble.faults().iter().copied().collect()
+    }
+
+    /// Takes the accesses to nothing since the last time, oldest first.
+    pub fn take_gpu_faults(&self) -> Vec<GpuFault> {
+        self.system.gpu.trouble.faults().drain(..).collect()
+    }
+
+    /// Every batch that did not come to its end, oldest first; the last 65,536 of them.
+    pub fn gpu_hangs(&self) -> Vec<GpuHang> {
+        self.system.gpu.trouble.hangs().iter().copied().collect()
+    }
+
+    /// Takes the batches that did not come to their end since the last time, oldest first.
+    pub fn take_gpu_hangs(&self) -> Vec<GpuHang> {
+        self.system.gpu.trouble.hangs().drain(..).collect()
     }
 
     /// Says whether the device is runtime-awake, as it is at first; PWRITE takes another way then.

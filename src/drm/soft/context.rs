@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use nix::errno::Errno;
 
+use super::gpu::Standing;
 use super::space::Space;
 use super::{Soft, limits};
 use crate::platform::{self, Engine, EngineClass, Topology};
@@ -17,8 +18,12 @@ use crate::platform::{self, Engine, EngineClass, Topology};
 pub(super) struct Context {
     /// The engines that userspace chose (`I915_CONTEXT_PARAM_ENGINES`); `None` if it left the default.
     pub(super) engines: Option<Vec<Option<Engine>>>,
+    /// Whether hangs can ban it (`I915_CONTEXT_PARAM_BANNABLE`).
+    pub(super) bannable: bool,
     /// Whether it goes on after a hang (`I915_CONTEXT_PARAM_RECOVERABLE`).
     pub(super) recoverable: bool,
+    /// Its hangs.
+    pub(super) standing: Arc<Standing>,
     /// Where its objects are bound.
     pub(super) space: Arc<Mutex<Space>>,
 }
@@ -89,6 +94,8 @@ pub(super) struct Kept {
     pub(super) persistent: bool,
     pub(super) protected: bool,
     pub(super) priority: i64,
+    /// Its hangs.
+    pub(super) standing: Arc<Standing>,
 }
 
 impl Default for Kept {
@@ -104,6 +111,7 @@ impl Default for Kept {
             persistent: true,
             protected: false,
             priority: 0,
+            standing: Arc::default(),
         }
     }
 }
@@ -233,7 +241,9 @@ impl Soft {
         let slots = context.engines.as_ref();
         Ok(Context {
             engines: slots.map(|slots| slots.iter().map(|slot| slot.engine()).collect()),
+            bannable: context.bannable,
             recoverable: context.recoverable,
+            standing: Arc::clone(&context.standing),
             space: self.space_of(context),
         })
     }

@@ -86,6 +86,12 @@ impl Faults {
         self.state().wedged
     }
 
+    /// Whether the GPU does nothing any more: it is wedged, or the device unplugged.
+    pub(super) fn is_dead(&self) -> bool {
+        let state = self.state();
+        state.wedged || state.unplugged
+    }
+
     /// Whether the GPU goes astray in the object that it is given now.
     pub(super) fn take_stray(&self) -> bool {
         std::mem::take(&mut self.state().stray)

@@ -59,6 +59,7 @@ mod userptr;
 mod window;
 
 pub use faults::Fault;
+pub use gpu::{GpuFault, GpuHang, HangCause, Remedy};
 pub use log::KernelFlush;
 pub use process::{Pages, Process};
 pub use spec::PREFIX;
@@ -86,6 +87,8 @@ pub struct Soft {
     minor: Minor,
     client: Mutex<Client>,
     contexts: Mutex<Contexts>,
+    /// The hangs of the file's contexts.
+    hangs: Arc<gpu::Client>,
     /// Ids of the framebuffers that the file made, the newest first.
     framebuffers: Mutex<Vec<u32>>,
 }
@@ -115,6 +118,7 @@ impl Soft {
         let spec = Spec::parse(name)?;
         tracing::debug!(name, kernel = %spec.machine.kernel, "open");
         let system = Arc::new(System::new(&spec));
+        system.open();
         Ok(Self {
             name: name.to_owned(),
             contexts: Mutex::new(Contexts::new(first_space(system.machine))),
@@ -123,6 +127,7 @@ impl Soft {
             mappings: Arc::default(),
             minor: Minor::Primary,
             client: Mutex::default(),
+            hangs: Arc::default(),
             framebuffers: Mutex::default(),
         })
     }
@@ -135,6 +140,7 @@ impl Soft {
             Minor::Primary => self.system.masters().open(),
             Minor::Render => Client::default(),
         };
+        self.system.open();
         Self {
             name: self.name.clone(),
             system: Arc::clone(&self.system),
@@ -143,6 +149,7 @@ impl Soft {
             minor,
             client: Mutex::new(client),
             contexts: Mutex::new(Contexts::new(first_space(self.system.machine))),
+            hangs: Arc::default(),
             framebuffers: Mutex::default(),
         }
     }
@@ -185,5 +192,6 @@ impl Drop for Soft {
         }
         let client = self.client.get_mut().unwrap_or_else(PoisonError::into_inner);
         self.system.masters().release(client);
+        self.system.close();
     }
 }

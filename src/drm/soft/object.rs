@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use nix::errno::Errno;
 
-use super::gpu::Use;
+use super::gpu::{Turn, Use};
 use super::log::KernelFlush;
 use super::requests::Tiling;
 use super::share::{Attachment, DmaBuf, Exporter, Links};
@@ -318,8 +318,8 @@ impl Object {
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        if state.advice == Advice::DontNeed && !state.purged && !state.snapshot.pinned && state.attached == 0
-        {
+        let held = state.snapshot.pinned || state.attached != 0 || self.system.gpu.busy(state.used) != 0;
+        if state.advice == Advice::DontNeed && !state.purged && !held {
             self.purge(&mut state);
         }
     }
@@ -376,9 +376,15 @@ impl Object {
         Error::OnScreen { handle: state.name.map_or(0, Handle::get), from, to }
     }
 
-    /// Notes that an engine of `class` was given the object.
-    pub(super) fn submitted(&self, state: &mut State, class: EngineClass, access: Access) -> Result<()> {
-        state.used = self.system.gpu.submit(state.used, class, access);
+    /// Notes that an engine of `class` is given the object in this turn.
+    pub(super) fn submitted(
+        &self,
+        state: &mut State,
+        turn: &Turn<'_>,
+        class: EngineClass,
+        access: Access,
+    ) -> Result<()> {
+        state.used = Some(turn.uses(state.used, class, access));
         if !self.system.faults.take_stray() {
             return Ok(());
         }

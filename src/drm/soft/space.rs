@@ -9,6 +9,7 @@ use std::sync::{Arc, Weak};
 
 use nix::errno::Errno;
 
+use super::gpu::Bindings;
 use super::object::Object;
 use crate::units::PAGE_BYTES;
 
@@ -67,6 +68,11 @@ impl Space {
     pub(super) fn find(&self, object: &Object) -> Option<(u64, u64)> {
         let &start = self.starts.get(&object.id())?;
         Some((start, self.nodes.get(&start)?.len))
+    }
+
+    /// What is bound where.
+    pub(super) fn bindings(&self) -> Bindings {
+        Bindings::new(self.nodes.iter().map(|(&start, node)| (start, node.len, Weak::clone(&node.object))))
     }
 
     /// Takes the binding of an object away.

@@ -44,6 +44,10 @@ pub(super) struct System {
     names: Mutex<Names>,
     framebuffers: Mutex<Framebuffers>,
     crtcs: Mutex<Crtcs>,
+    /// Files that are open.
+    files: AtomicU64,
+    /// How often the whole GPU was reset (`i915_reset_count`).
+    pub(super) resets: AtomicU64,
     /// The GPU's timestamp.
     pub(super) ticks: AtomicU64,
     /// CPU accesses that a real device would have answered with SIGBUS.
@@ -85,6 +89,8 @@ impl System {
             names: Mutex::default(),
             framebuffers: Mutex::default(),
             crtcs: Mutex::new(Crtcs::new(spec.machine)),
+            files: AtomicU64::new(0),
+            resets: AtomicU64::new(0),
             ticks: AtomicU64::new(1),
             bus_errors: AtomicU64::new(0),
             in_use: AtomicU64::new(0),
@@ -94,6 +100,20 @@ impl System {
             seed: spec.adversary.then_some(spec.seed),
             objects: Mutex::default(),
             offsets: Mutex::default(),
+        }
+    }
+
+    /// A file more.
+    pub(super) fn open(&self) {
+        // Relaxed: a count; what the last file leaves behind is behind a lock.
+        self.files.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A file less; with the last one go the batches that a stalled GPU still has.
+    pub(super) fn close(&self) {
+        // Relaxed: as in `open`.
+        if self.files.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.gpu.abandon();
         }
     }
 

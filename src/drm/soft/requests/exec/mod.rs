@@ -3,17 +3,19 @@
 //! What is left out: syncobjs, of which a file never has one, so that naming one is ENOENT; and
 //! parallel submission, which no context of a platform without a GuC offers beyond one engine.
 //!
-//! What a batch does is not simulated: it reads and writes nothing. So a batch without an end, which
-//! would hang a GPU, is accepted and does nothing either, but where the kernel itself looks for the
-//! end ([`parse`]).
+//! The batch itself runs on the GPU ([`crate::drm::soft`]'s), which is done with it when the request
+//! returns, unless it is stalled. The kernel looks at batches of some engines first ([`parse`]).
 
 mod address;
 mod bind;
 mod fences;
+mod legal;
 mod objects;
 mod parse;
 mod relocate;
 mod typed;
+
+use std::sync::{Arc, PoisonError};
 
 use nix::errno::Errno;
 use zerocopy::IntoBytes;
@@ -23,6 +25,7 @@ use super::{Caller, refuse};
 use crate::drm::soft::Soft;
 use crate::drm::soft::context::Context;
 use crate::drm::soft::faults::Needs;
+use crate::drm::soft::gpu::{Batch, Bindings, Code, Lane, Owner, Privilege, Turn};
 use crate::drm::soft::process::{File, Memory};
 use crate::error::Result;
 use crate::platform::{Call, Caps, Engine, EngineClass, GraphicsVersion, Machine};
@@ -106,6 +109,10 @@ struct Submission<'a> {
     slots: Vec<Slot>,
     /// Which slot the batch is; `None` without one.
     batch: Option<usize>,
+    /// Where the GPU finds the batch's commands.
+    code: Code,
+    /// What is bound where the batch runs.
+    bindings: Bindings,
     /// Whether relocations are looked at, and offsets written back (`__EXEC_HAS_RELOC`).
     relocates: bool,
 }
@@ -128,9 +135,7 @@ fn execute(
     if device.system.faults.is_wedged() {
         return Err(Errno::EIO);
     }
-    let relocates = args.flags & I915_EXEC_NO_RELOC == 0;
-    let mut submission =
-        Submission { device, args: *args, context, engine, slots: Vec::new(), batch: None, relocates };
+    let mut submission = Submission::new(device, *args, context, engine);
     submission.look_up(caller.memory, list)?;
     submission.place(caller.memory)?;
     let done = submission.capture().and_then(|()| submission.submit());
@@ -164,13 +169,46 @@ fn select_engine(device: &Soft, context: &Context, flags: u64) -> Option<Engine>
     }
 }
 
-impl Submission<'_> {
+impl<'a> Submission<'a> {
+    fn new(device: &'a Soft, args: drm_i915_gem_execbuffer2, context: Context, engine: Engine) -> Self {
+        Self {
+            device,
+            args,
+            context,
+            engine,
+            slots: Vec::new(),
+            batch: None,
+            code: Code::InPlace,
+            bindings: Bindings::default(),
+            relocates: args.flags & I915_EXEC_NO_RELOC == 0,
+        }
+    }
+
+    /// Who answers for the batch.
+    fn owner(&self) -> Owner {
+        let ring = (self.args.flags & I915_EXEC_RING_MASK) as u32;
+        let lane = match self.context.engines {
+            Some(_) => Lane::Slot(ring),
+            None => Lane::Default(self.engine),
+        };
+        Owner {
+            context: Arc::clone(&self.context.standing),
+            file: Arc::clone(&self.device.hangs),
+            lane,
+            bannable: self.context.bannable,
+            recoverable: self.context.recoverable,
+        }
+    }
+
     /// Binds and relocates the objects, and checks the batch (`eb_relocate_parse`).
     fn place(&mut self, memory: &mut Memory) -> Result<(), Errno> {
-        let space = std::sync::Arc::clone(&self.context.space);
-        let mut space = space.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if self.owner().is_banned() {
+            return Err(Errno::EIO);
+        }
+        let space = Arc::clone(&self.context.space);
+        let mut space = space.lock().unwrap_or_else(PoisonError::into_inner);
         self.bind(&mut space)?;
-        if std::sync::Arc::ptr_eq(&self.context.space, &self.device.system.global_space) {
+        if Arc::ptr_eq(&self.context.space, &self.device.system.global_space) {
             for slot in &self.slots {
                 slot.object.state().bound = true;
             }
@@ -178,7 +216,11 @@ impl Submission<'_> {
         if self.relocates {
             self.relocate(memory, &space)?;
         }
-        self.parse()
+        self.code = self.parse()?;
+        if self.batch.is_some() {
+            self.bindings = space.bindings();
+        }
+        Ok(())
     }
 
     /// Refuses to save objects for a context that goes on after a hang (`eb_capture_stage`).
@@ -191,14 +233,25 @@ impl Submission<'_> {
         Ok(())
     }
 
-    /// Gives the objects to the GPU, the last first (`eb_move_to_gpu`, `eb_request_submit`).
-    fn submit(&self) -> Result<(), Errno> {
+    /// Gives the objects to the GPU, the last first, and the batch (`eb_move_to_gpu`, `eb_request_submit`).
+    ///
+    /// What fails half-way is submitted all the same, but for the batch.
+    fn submit(&mut self) -> Result<(), Errno> {
+        let system = &self.device.system;
+        let turn = system.gpu.begin();
+        let done = self.hand_over(&turn);
+        let batch = if done.is_ok() { self.take_batch() } else { None };
+        turn.submit(batch, system);
+        done
+    }
+
+    fn hand_over(&self, turn: &Turn<'_>) -> Result<(), Errno> {
         let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
         for slot in self.slots.iter().rev() {
             let access = if slot.flags & EXEC_OBJECT_WRITE != 0 { Access::Write } else { Access::Read };
             let mut state = slot.object.state();
             let done = slot.object.happen(&mut state, request, Event::Exec(access));
-            done.and_then(|_| slot.object.submitted(&mut state, self.engine.class, access))
+            done.and_then(|_| slot.object.submitted(&mut state, turn, self.engine.class, access))
                 .map_err(|error| error.errno())?;
         }
         let streams = self.device.system.machine.platform.graphics.major == 7
@@ -207,6 +260,22 @@ impl Submission<'_> {
             return Err(Errno::EINVAL);
         }
         Ok(())
+    }
+
+    /// The batch, as the GPU gets it.
+    fn take_batch(&mut self) -> Option<Batch> {
+        let slot = self.slots.get(self.batch?)?;
+        let privilege =
+            if self.args.flags & I915_EXEC_SECURE != 0 { Privilege::Secure } else { Privilege::User };
+        Some(Batch {
+            engine: self.engine,
+            privilege,
+            start: slot.entry.offset + u64::from(self.args.batch_start_offset),
+            code: std::mem::take(&mut self.code),
+            bindings: std::mem::take(&mut self.bindings),
+            _alive: self.slots.iter().map(|slot| Arc::clone(&slot.object)).collect(),
+            owner: self.owner(),
+        })
     }
 
     /// Writes the addresses of objects that moved to the caller's list.

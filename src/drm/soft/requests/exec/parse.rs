@@ -1,13 +1,15 @@
 //! The kernel's own look at a batch, where it takes one: of generation 7, if the batch's length was
 //! given, and of the copy engine of generation 9.
 //!
-//! The kernel copies the batch to an object of its own, so that the caller's is read by the CPU. Of
-//! the commands only the empty one is known here: a batch with any other is taken for legal, and for
-//! ended.
+//! The kernel copies the batch to an object of its own, so that the caller's is read by the CPU, and it
+//! is the copy that runs. [`legal`](super::legal) says what the kernel thinks of it.
 
 use nix::errno::Errno;
 
 use super::Submission;
+use super::address::canonical;
+use super::legal::{Checker, Verdict};
+use crate::drm::soft::gpu::Code;
 use crate::drm::soft::object::AroundCopy;
 use crate::hierarchy::Route;
 use crate::platform::CommandParser;
@@ -15,22 +17,26 @@ use crate::policy::kernel::{Action, Backing, Effect, Event};
 use crate::uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2;
 use crate::units::{ByteRange, PAGE_BYTES};
 
-/// The command that does nothing.
-const MI_NOOP: [u8; 4] = [0; 4];
 /// Bytes that a batch to copy has at most.
 const MOST_BYTES: u64 = 64 << 20;
 
 impl Submission<'_> {
-    /// Copies and checks the batch, if it has to be (`eb_parse`).
+    /// Copies and checks the batch, if it has to be (`eb_parse`); returns what the GPU runs.
+    ///
+    /// What generation 7 forbids runs in place, where the hardware forbids it.
     ///
     /// # Errors
     /// ENODEV for a batch that the CPU cannot read, ENOMEM for one of more than 64 MiB, EINVAL for one
-    /// without an end.
-    pub(super) fn parse(&self) -> Result<(), Errno> {
-        let Some(slot) = self.batch.and_then(|index| self.slots.get(index)) else { return Ok(()) };
-        match self.device.system.machine.command_parser(self.engine) {
-            CommandParser::Never => return Ok(()),
-            CommandParser::WithLength if self.args.batch_len == 0 => return Ok(()),
+    /// without an end, EACCES.
+    pub(super) fn parse(&self) -> Result<Code, Errno> {
+        let Some(slot) = self.batch.and_then(|index| self.slots.get(index)) else {
+            return Ok(Code::InPlace);
+        };
+        let machine = self.device.system.machine;
+        let parser = machine.command_parser(self.engine);
+        match parser {
+            CommandParser::Never => return Ok(Code::InPlace),
+            CommandParser::WithLength if self.args.batch_len == 0 => return Ok(Code::InPlace),
             CommandParser::WithLength | CommandParser::Always => {}
         }
         let call = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
@@ -64,7 +70,8 @@ impl Submission<'_> {
         };
         let terms = object.system().terms(state.snapshot.level);
         let (mut at, end) = (start, start + len);
-        let mut ended = false;
+        let mut checker = Checker::new(machine, self.engine, canonical(slot.entry.offset + start), len);
+        let (mut copy, mut verdict) = (Vec::new(), None);
         // The kernel copies, and so flushes, all of it page by page.
         while at < end {
             let piece = (PAGE_BYTES - at % PAGE_BYTES).min(end - at);
@@ -73,15 +80,21 @@ impl Submission<'_> {
                 let effect = Effect { action: Action::FlushBefore, rule };
                 object.flush_range(&state, call, effect, range).map_err(|error| error.errno())?;
             }
-            if !ended {
+            if verdict.is_none() {
                 let mut bytes = [0; PAGE_BYTES as usize];
                 let bytes = bytes.get_mut(..piece as usize).unwrap_or_default();
                 let read = object.read(terms, Route::CpuCached, at, bytes);
                 read.map_err(|error| error.errno())?;
-                ended = bytes.chunks_exact(4).any(|command| command != MI_NOOP);
+                copy.extend_from_slice(bytes);
+                verdict = checker.look(&copy);
             }
             at += piece;
         }
-        if ended { Ok(()) } else { Err(Errno::EINVAL) }
+        match (verdict, parser) {
+            (Some(Verdict::Legal), _) => Ok(Code::Copied(copy)),
+            (Some(Verdict::Forbidden), CommandParser::WithLength) => Ok(Code::InPlace),
+            (Some(Verdict::Forbidden), CommandParser::Always | CommandParser::Never) => Err(Errno::EACCES),
+            (Some(Verdict::Invalid) | None, _) => Err(Errno::EINVAL),
+        }
     }
 }

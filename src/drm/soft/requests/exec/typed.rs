@@ -58,15 +58,7 @@ impl Soft {
         if self.system.faults.is_wedged() {
             return Err(Errno::EIO);
         }
-        let mut submission = Submission {
-            device: self,
-            args,
-            context,
-            engine,
-            slots: Vec::new(),
-            batch: None,
-            relocates: false,
-        };
+        let mut submission = Submission::new(self, args, context, engine);
         let mut memory = Memory::default();
         submission.look_up(&mut memory, &list)?;
         submission.place(&mut memory)?;

@@ -1,0 +1,159 @@
+//! Memory as the GPU sees it: addresses of a context's space, translated to objects.
+
+use std::sync::{Arc, Weak};
+
+use super::trouble::GpuFault;
+use crate::drm::soft::object::Object;
+use crate::drm::soft::system::System;
+use crate::hierarchy::Route;
+use crate::platform::EngineClass;
+use crate::units::PAGE_BYTES;
+use crate::vocabulary::{Access, MocsClass};
+
+/// What is bound in an address space, and stays where it is for one batch.
+#[derive(Debug, Default)]
+pub(in crate::drm::soft) struct Bindings(Vec<Binding>);
+
+#[derive(Debug)]
+struct Binding {
+    start: u64,
+    end: u64,
+    object: Weak<Object>,
+}
+
+impl Bindings {
+    /// Of objects with their starts and lengths, in ascending order.
+    pub(in crate::drm::soft) fn new(bound: impl Iterator<Item = (u64, u64, Weak<Object>)>) -> Self {
+        Self(
+            bound
+                .map(|(start, len, object)| Binding { start, end: start.saturating_add(len), object })
+                .collect(),
+        )
+    }
+
+    /// The binding that `address` lies in.
+    fn at(&self, address: u64) -> Option<&Binding> {
+        let behind = self.0.partition_point(|binding| binding.start <= address);
+        self.0.get(behind.checked_sub(1)?).filter(|binding| address < binding.end)
+    }
+
+    /// Where the next binding behind `address` begins.
+    fn next(&self, address: u64) -> Option<u64> {
+        let behind = self.0.partition_point(|binding| binding.start <= address);
+        self.0.get(behind).map(|binding| binding.start)
+    }
+}
+
+/// The first bytes of a range of addresses, up to where something else begins.
+enum Piece {
+    /// Bytes of an object.
+    Bound { object: Arc<Object>, offset: u64, len: u64 },
+    /// Nothing, as far as the end of its page: the scratch page.
+    Nothing { len: u64 },
+}
+
+/// Dwords read at an address.
+pub(super) enum Fetched {
+    /// Those of a line from the address on.
+    Words(Vec<u32>),
+    /// Nothing is bound there, nor until this address.
+    NothingUntil(Option<u64>),
+}
+
+/// An address space, as an engine sees it.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    pub(super) system: &'a System,
+    pub(super) bindings: &'a Bindings,
+    pub(super) engine: EngineClass,
+}
+
+/// Bytes that the command streamer reads at a time.
+const FETCH_BYTES: u64 = 64;
+
+impl View<'_> {
+    /// The address without what is above its highest bit: 48 bits from graphics 8 on, 32 before.
+    pub(super) fn address(&self, address: u64) -> u64 {
+        let bits = if self.system.machine.platform.graphics.major >= 8 { 48 } else { 32 };
+        address & ((1 << bits) - 1)
+    }
+
+    fn piece(&self, address: u64, len: u64) -> Piece {
+        let bound = self.bindings.at(address).and_then(|binding| {
+            let object = binding.object.upgrade()?;
+            let offset = address - binding.start;
+            // What pads an object to its size has no pages, and neither has an object that gave them back.
+            let left = object.size().checked_sub(offset).filter(|&left| left > 0)?;
+            let has_pages = object.state().snapshot.pages;
+            has_pages.then_some(Piece::Bound { object, offset, len: left.min(len) })
+        });
+        bound.unwrap_or(Piece::Nothing { len: (PAGE_BYTES - address % PAGE_BYTES).min(len) })
+    }
+
+    /// Reads; where nothing is bound there are zeroes.
+    pub(super) fn read(&self, mocs: MocsClass, address: u64, data: &mut [u8]) {
+        let (mut address, mut rest) = (address, data);
+        while !rest.is_empty() {
+            address = self.address(address);
+            let piece = self.piece(address, rest.len() as u64);
+            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            let (into, behind) = rest.split_at_mut(len as usize);
+            let read = match piece {
+                Piece::Bound { object, offset, .. } => {
+                    let state = object.state();
+                    let terms = object.system().terms(state.snapshot.level);
+                    object.read(terms, Route::Gpu(mocs), offset, into).is_ok()
+                }
+                Piece::Nothing { .. } => false,
+            };
+            if !read {
+                into.fill(0);
+                self.fault(address, Access::Read);
+            }
+            rest = behind;
+            address = address.wrapping_add(len);
+        }
+    }
+
+    /// Writes; where nothing is bound the bytes are lost.
+    pub(super) fn write(&self, mocs: MocsClass, address: u64, data: &[u8]) {
+        let (mut address, mut rest) = (address, data);
+        while !rest.is_empty() {
+            address = self.address(address);
+            let piece = self.piece(address, rest.len() as u64);
+            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            let (from, behind) = rest.split_at(len as usize);
+            let written = match piece {
+                Piece::Bound { object, offset, .. } => {
+                    let state = object.state();
+                    let terms = object.system().terms(state.snapshot.level);
+                    object.write(terms, Route::Gpu(mocs), offset, from).is_ok()
+                }
+                Piece::Nothing { .. } => false,
+            };
+            if !written {
+                self.fault(address, Access::Write);
+            }
+            rest = behind;
+            address = address.wrapping_add(len);
+        }
+    }
+
+    /// Reads commands: as many as there are up to the end of the line.
+    pub(super) fn fetch(&self, address: u64) -> Fetched {
+        let address = self.address(address) & !3;
+        let len = FETCH_BYTES - address % FETCH_BYTES;
+        if let Piece::Nothing { .. } = self.piece(address, len) {
+            return Fetched::NothingUntil(self.bindings.next(address));
+        }
+        let mut bytes = [0; FETCH_BYTES as usize];
+        let bytes = bytes.get_mut(..len as usize).unwrap_or_default();
+        self.read(MocsClass::PageTable, address, bytes);
+        Fetched::Words(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
+    /// Records an access to nothing.
+    pub(super) fn fault(&self, address: u64, access: Access) {
+        self.system.gpu.trouble.fault(GpuFault { address, access, engine: self.engine });
+    }
+}
