@@ -66,9 +66,10 @@ fn none(device: &Device, errno: Errno) -> Error {
 
 /// What a refusal of the master's requests means.
 fn master(error: Error) -> Error {
-    match error {
-        Error::Ioctl { request, errno: Errno::EACCES } => Error::NotMaster { request },
-        other => other,
+    if let Error::Ioctl { request, errno: Errno::EACCES } = error {
+        Error::NotMaster { request }
+    } else {
+        error
     }
 }
 
