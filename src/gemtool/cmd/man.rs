@@ -107,7 +107,7 @@ fn body(roff: &mut Roff, lines: &[&str]) {
         lines.chunk_by(|a, b| a.starts_with(' ') == b.starts_with(' ') && !a.is_empty() && !b.is_empty())
     {
         match block {
-            [first, ..] if first.is_empty() => {}
+            ["", ..] => {}
             [first, ..] if first.starts_with(' ') => {
                 roff.control("PP", []).control("nf", []);
                 for line in block {
