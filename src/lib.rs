@@ -49,3 +49,8 @@ pub use error::{Error, Result};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The driver guide's examples, likewise; those in C are `ci/capi`'s.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/driver-guide.md")]
+struct DriverGuide;

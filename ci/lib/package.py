@@ -10,7 +10,7 @@ import seeds
 NEEDED = [
     "Cargo.toml", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs", "src/gemtool/main.rs",
     "src/gemtool/install", "src/capi/install", "src/capi/gem_coherency.pc.in", "include/gem_coherency.h",
-    "docs/gemtool.md", "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
+    "docs/driver-guide.md", "docs/gemtool.md", "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
     "examples/driver.c", "examples/scripts/forgotten-flush.gemco",
 ]
 # What a user has no use for without the repository; text may speak of it.
@@ -60,8 +60,8 @@ def violations(root):
 
 CLEAN = {name: "" for name in NEEDED} | {
     "README.md": "[a](docs/gemtool.md#x) [b](ci/i915-vm/README.md) [c](https://example.org/none)\n```\n[d](none)\n```\n",
-    "src/lib.rs": "#[doc = include_str!(\"../docs/c-api.md\")]\n",
-    "docs/gemtool.md": "[up](../README.md)\n",
+    "src/lib.rs": "#[doc = include_str!(\"../docs/driver-guide.md\")]\n",
+    "docs/driver-guide.md", "docs/gemtool.md": "[up](../README.md)\n",
 }
 SEEDS = {
     "a document that is not there": ("README.md", "[a](docs/none.md)\n"),

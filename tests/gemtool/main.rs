@@ -7,6 +7,7 @@ mod bench;
 mod check;
 mod docs;
 mod explain;
+mod guide;
 mod info;
 mod manual;
 mod platforms;
