@@ -1,4 +1,16 @@
 //! Bytes, cache lines and pages, and ranges of them that were checked once.
+//!
+//! A [`ByteRange`] lies within an object of a known size, because [`ByteRange::within`] is the only way to one that
+//! comes from a caller; from there on lines and pages follow without a check.
+//!
+//! ```
+//! use gem_coherency::units::ByteRange;
+//!
+//! let range = ByteRange::within(4076, 100, 8192)?;
+//! assert_eq!(range.lines().indices(), 63..66); // the lines with a byte in it
+//! assert!(ByteRange::within(u64::MAX, 2, 8192).is_err());
+//! # Ok::<(), gem_coherency::Error>(())
+//! ```
 
 use std::ops::Range;
 

@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 
 import seeds
@@ -74,6 +75,9 @@ SEEDS = {
     "a large file": ("docs/large.svg", "x" * (LARGEST_BYTES + 1)),
 }
 
+with tempfile.TemporaryDirectory() as empty:
+    if len(violations(Path(empty))[0]) != len(NEEDED):
+        sys.exit("self-test: what is needed is not missed")
 if sys.argv[1:2] == ["--crate"]:
     os.chdir(sys.argv.pop(2))
     del sys.argv[1]

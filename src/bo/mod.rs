@@ -4,6 +4,24 @@
 //! invalidate what is stale; [`crate::device::Device::prepare_submit`] and [`Bo::prepare_scanout`]
 //! flush what the GPU or the display would not see otherwise. Who uses raw pointers says so with
 //! [`Bo::mark_written`].
+//!
+//! A [`Bo`] is a reference that may be cloned and sent to other threads; the last one that goes closes the handle, or
+//! keeps the object for reuse.
+//!
+//! ```
+//! use gem_coherency::access::Upload;
+//! use gem_coherency::device::{AllocRequest, Device};
+//! use gem_coherency::vocabulary::{CachingMode, MmapMode};
+//!
+//! let device = Device::open("sim:glk")?;
+//! let bo = device.alloc(AllocRequest::new(8192).caching(CachingMode::None))?;
+//! bo.map(MmapMode::Wb)?;
+//! bo.write(0, 4)?.write_at(0, &[1; 4])?; // dirty until somebody is about to look
+//! bo.upload(4096, &[2; 4096], Upload::Auto)?; // in memory when it returns
+//! assert_eq!(bo.dirty_lines(), 1);
+//! assert_eq!(bo.flush()?.lines, 1);
+//! # Ok::<(), gem_coherency::Error>(())
+//! ```
 
 mod caching;
 mod flush;

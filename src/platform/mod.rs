@@ -3,6 +3,19 @@
 //! A [`Platform`] is what a PCI id says. A [`Machine`] is a platform under a kernel, with what is
 //! known only at run time (eDRAM, and what the device itself reports). Nothing here decides about
 //! a flush: that is [`crate::policy`].
+//!
+//! ```
+//! use gem_coherency::platform::{self, Caps};
+//! use gem_coherency::vocabulary::KernelVersion;
+//!
+//! let meteor_lake = platform::by_id(0x7d55)?;
+//! assert_eq!(meteor_lake.title, "Meteor Lake");
+//! // One platform, two answers: Linux 6.5 found out that its LLC is not the GPU's.
+//! let has_llc = |minor| meteor_lake.machine(KernelVersion::new(6, minor), false).caps.contains(Caps::LLC);
+//! assert!(has_llc(1) && !has_llc(12));
+//! assert!(platform::by_id(0xffff).is_err(), "never the nearest generation");
+//! # Ok::<(), gem_coherency::Error>(())
+//! ```
 
 mod calls;
 mod engines;

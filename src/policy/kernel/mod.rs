@@ -3,6 +3,23 @@
 //! [`step`] is the one transition function; the software device, the tables that `gemtool explain`
 //! prints and the model all call it. The names follow i915's: a reader can hold `acquire`,
 //! `clflush_object` or `flush_write_domain` beside the kernel's function of that name.
+//!
+//! ```
+//! use gem_coherency::platform;
+//! use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Snapshot, step};
+//! use gem_coherency::vocabulary::KernelVersion;
+//!
+//! // The flush that Jasper Lake's LLC-bypassing reads need when an object gets its pages, and the kernel that lacks it.
+//! let jsl = platform::by_name("jsl")?;
+//! for (kernel, flushes, rule) in [((6, 12), 1, "bypass-acquire"), ((5, 14), 0, "acquire-coherent")] {
+//!     let kernel = KernelVersion::new(kernel.0, kernel.1);
+//!     let (caps, rules) = (jsl.machine(kernel, false).caps, KernelRules::of(kernel)?);
+//!     let fresh = Snapshot::created(caps, &rules, Creation::User).expect("there are such objects");
+//!     let step = step(caps, &rules, fresh, Event::Acquire).expect("no refusal");
+//!     assert_eq!((step.effects.iter().count(), step.rule.name()), (flushes, rule));
+//! }
+//! # Ok::<(), gem_coherency::Error>(())
+//! ```
 
 mod create;
 mod display;
