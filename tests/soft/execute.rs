@@ -319,3 +319,30 @@ fn a_question_is_answered_or_refused_in_its_item() {
     assert_eq!(ask(1, 0, HOLE), Err(Errno::EFAULT));
     assert_eq!(ask(1, 0, READ_ONLY), Err(Errno::EINVAL), "a question without a number");
 }
+
+#[test]
+fn a_submission_by_number_runs_its_batch_where_it_says() {
+    use gem_coherency::drm::Drm;
+    use gem_coherency::vocabulary::Handle;
+    let mut caller = Caller::new("tgl");
+    let (target, batch) = (Handle::new(1).unwrap(), Handle::new(2).unwrap());
+    // From byte 64 on: MI_STORE_DATA_IMM to byte 8 of the target, and the end.
+    let words = [0x1000_0002_u32, 0, 0, 0xfeed_f00d, 0x0500_0000];
+    caller.process.device(caller.fd).unwrap().pwrite(batch, 64, words.as_bytes()).unwrap();
+    let relocation = drm_i915_gem_relocation_entry {
+        target_handle: 1,
+        delta: 8,
+        offset: 64 + 4,
+        presumed_offset: u64::MAX,
+        ..Default::default()
+    };
+    caller.process.store(RELOCATIONS, relocation.as_bytes()).unwrap();
+    let list = [object(1), Object { relocation_count: 1, relocs_ptr: RELOCATIONS, ..object(2) }];
+    let mut args = Exec { batch_start_offset: 64, flags: I915_EXEC_BLT, ..Exec::default() };
+    caller.execute(&mut args, &list).unwrap();
+    let device = caller.process.device(caller.fd).unwrap();
+    let mut seen = [0; 4];
+    device.pread(target, 8, &mut seen).unwrap();
+    assert_eq!(u32::from_le_bytes(seen), 0xfeed_f00d);
+    assert_eq!(device.gpu_hangs(), []);
+}

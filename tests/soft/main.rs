@@ -1,6 +1,7 @@
 //! The software i915: what it answers, and that what goes stale in it is really stale.
 
 mod access;
+mod batches;
 mod caller;
 mod contexts;
 mod crtcs;
@@ -10,6 +11,8 @@ mod execute;
 mod facts;
 mod faults;
 mod framebuffers;
+mod gpu;
+mod hangs;
 mod masters;
 mod memory;
 mod objects;

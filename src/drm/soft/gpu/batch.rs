@@ -27,7 +27,7 @@ const MOST_JUMPS: u64 = 1 << 12;
 /// Bytes that fills and copies move, at most.
 const MOST_BYTES: u64 = 256 << 20;
 /// What a row costs beside its bytes.
-const ROW_BYTES: u64 = 64;
+const ROW_BYTES: u64 = 1 << 10;
 /// Batches that were started by a batch and come back to it.
 const MOST_LEVELS: usize = 2;
 /// Bytes that fills and copies move at once.
@@ -90,7 +90,7 @@ impl Batch {
             jumps: 0,
             bytes: 0,
         };
-        let Err(stuck) = run.to_the_end() else { return };
+        let Err(stuck) = run.until_end() else { return };
         let remedy = remedy(system, stuck);
         system.gpu.trouble.hang(GpuHang {
             cause: stuck.cause,
@@ -137,7 +137,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn to_the_end(&mut self) -> Result<(), Stuck> {
+    fn until_end(&mut self) -> Result<(), Stuck> {
         loop {
             let at = self.at;
             let first = self.word(at).map_err(|cause| self.stuck(cause, at, NOTHING))?;
