@@ -35,6 +35,11 @@
 //!
 //! `docs/driver-guide.md` takes a driver there step by step.
 //!
+//! # Features
+//!
+//! `tool` and `bench`, both on unless `default-features = false` is said, are what `gemtool` and `gemtool bench` need; a driver
+//! wants neither. `capi` exports the C interface, for `src/capi/install`.
+//!
 //! # Allocate, write, submit, read back
 //!
 //! A device is a path (`/dev/dri/renderD128`), or a software i915 of any platform (`sim:glk`): the same code runs on both.
