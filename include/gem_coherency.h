@@ -323,6 +323,13 @@ typedef enum gemco_verdict {
 typedef struct gemco_access gemco_access;
 
 /**
+ * A batch that is being written. It holds a reference of its device, and of each BO that its commands name.
+ *
+ * Any thread may use it.
+ */
+typedef struct gemco_batch gemco_batch;
+
+/**
  * A buffer object.
  *
  * Made by gemco_bo_create and gemco_bo_import, with one reference; gemco_bo_ref adds one, gemco_bo_unref takes one away, and the
@@ -337,6 +344,13 @@ typedef struct gemco_bo gemco_bo;
  * keeps its device open, whether there is a reference or not. Any thread may use it, several at once.
  */
 typedef struct gemco_device gemco_device;
+
+/**
+ * A batch that the GPU was given.
+ *
+ * Any thread may use it.
+ */
+typedef struct gemco_job gemco_job;
 
 /**
  * BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching.
@@ -477,6 +491,28 @@ typedef struct gemco_submission {
      */
     unsigned int mocs;
 } gemco_submission;
+
+/**
+ * Rows of bytes in a BO, as a batch reads or writes them.
+ */
+typedef struct gemco_region {
+    /**
+     * The BO.
+     */
+    const struct gemco_bo *bo;
+    /**
+     * The first byte, a multiple of 4.
+     */
+    uint64_t offset;
+    /**
+     * Bytes from row to row, a multiple of 64.
+     */
+    uint32_t pitch;
+    /**
+     * The MOCS entry that the access names, or -1 to leave it to the page table.
+     */
+    int mocs;
+} gemco_region;
 
 /**
  * A function that gets the library's events: level is a gemco_log_level, text a line without a newline, which is valid
@@ -1123,6 +1159,89 @@ int gemco_scanout_flush(const struct gemco_scanout *scanout, struct gemco_report
  * Any thread.
  */
 void gemco_scanout_end(struct gemco_scanout *scanout);
+
+/**
+ * Begins a batch for the copy engine; commands are executed in the order in which they are added.
+ *
+ * batch: to be given to gemco_batch_submit or gemco_batch_drop.
+ *
+ * Returns 0; -ENODEV before graphics version 6, which has no copy engine, and on an unknown device. Any thread.
+ */
+int gemco_batch_begin(const struct gemco_device *device, struct gemco_batch **batch);
+
+/**
+ * Adds a store of four bytes, little-endian, through the page table (MI_STORE_DATA_IMM).
+ *
+ * offset: a multiple of 4.
+ *
+ * Returns 0; -EINVAL for a range that leaves the BO, or a BO of another device. Any thread.
+ */
+int gemco_batch_store(const struct gemco_batch *batch, const struct gemco_bo *bo, uint64_t offset, uint32_t value);
+
+/**
+ * Adds a fill of rows with a 32-bit value, little-endian.
+ *
+ * width: bytes of a row, a multiple of 4. height: rows.
+ *
+ * Returns 0; -EINVAL for what the generation's command cannot say: the text names it. Any thread.
+ */
+int gemco_batch_fill(const struct gemco_batch *batch,
+                     const struct gemco_region *to,
+                     unsigned int width,
+                     unsigned int height,
+                     uint32_t value);
+
+/**
+ * Adds a copy of rows.
+ *
+ * As gemco_batch_fill, about either region. A MOCS entry can be named from graphics version 12 on.
+ */
+int gemco_batch_copy(const struct gemco_batch *batch,
+                     const struct gemco_region *to,
+                     const struct gemco_region *from,
+                     unsigned int width,
+                     unsigned int height);
+
+/**
+ * Adds a wait for the commands before, so that those after see what they wrote (MI_FLUSH_DW).
+ *
+ * Returns 0. Any thread.
+ */
+int gemco_batch_flush(const struct gemco_batch *batch);
+
+/**
+ * Makes every BO ready, as gemco_prepare_submit does, and gives the batch to the GPU; waits for nothing. The batch is given
+ * back, also when this fails.
+ *
+ * job: to be given to gemco_job_drop.
+ *
+ * Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC without room in its address space; otherwise as
+ * gemco_prepare_submit. Any thread.
+ */
+int gemco_batch_submit(struct gemco_batch *batch,
+                       struct gemco_job **job);
+
+/**
+ * Gives a batch up that is not to be submitted; NULL is nothing.
+ *
+ * Any thread.
+ */
+void gemco_batch_drop(struct gemco_batch *batch);
+
+/**
+ * Waits until the GPU is done with a batch, for so many nanoseconds; for as long as it takes if `timeout_ns` is negative.
+ *
+ * Returns 0; -ETIME; -EIO if a batch of the device, this or another, hung the GPU since this one was submitted. Any thread.
+ */
+int gemco_job_wait(const struct gemco_job *job,
+                   int64_t timeout_ns);
+
+/**
+ * Gives a submitted batch up, which goes on; NULL is nothing.
+ *
+ * Any thread.
+ */
+void gemco_job_drop(struct gemco_job *job);
 
 /**
  * Sends the library's events to `callback`, from now on, for the whole process; NULL ends it.

@@ -22,6 +22,7 @@
 #![allow(non_camel_case_types)]
 
 mod access;
+mod batch;
 mod bo;
 mod cache;
 mod decision;
@@ -35,6 +36,7 @@ mod submit;
 mod types;
 
 pub use access::*;
+pub use batch::*;
 pub use bo::*;
 pub use cache::*;
 pub use decision::*;
