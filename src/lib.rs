@@ -4,7 +4,7 @@
 //! older data than memory; it decides *whether* a flush or an invalidate is needed, *why*, for
 //! *which cache lines* and *when*, and carries it out on i915 device memory.
 //!
-//! It does not render, schedule or lay out surfaces, and it does not manage GPU address spaces.
+//! It does not render, schedule or lay out surfaces, and it does not manage a driver's GPU address space.
 //!
 //! # A BO's life
 //!

@@ -213,6 +213,10 @@ impl Batch {
             }
         }
         let bytes = written.to_bytes();
+        let len_bytes = u32::try_from(bytes.len()).map_err(|_| {
+            let why = "a submission has at most 4 GiB of commands";
+            Error::NotEncodable { what: "length", value: bytes.len() as u64, why }
+        })?;
         batch.upload(0, &bytes, Upload::Once)?;
         let mut submissions: Vec<_> = uses
             .iter()
@@ -227,7 +231,7 @@ impl Batch {
         let run = Run {
             objects: &objects,
             batch: batch.handle(),
-            len_bytes: bytes.len() as u32,
+            len_bytes,
             engine: EngineClass::Copy,
             addresses: match pinned {
                 true => Addresses::Pinned(&addresses),

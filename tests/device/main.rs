@@ -2,6 +2,7 @@
 
 mod alloc;
 mod bad_input;
+mod batch;
 mod forgotten_flush;
 mod guards;
 mod levels;

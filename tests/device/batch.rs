@@ -1,0 +1,232 @@
+//! Batches over BOs: what the GPU reads and writes by commands, with what the library does for it, and without.
+
+use std::time::Duration;
+
+use gem_coherency::Error;
+use gem_coherency::batch::{self, Extent, Field, Surface};
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{AllocRequest, Device, Region};
+use gem_coherency::drm::{Addresses, Drm, ExecObject, Run};
+use gem_coherency::platform::{self, EngineClass};
+use gem_coherency::policy::{Rule, Verdict};
+use gem_coherency::vocabulary::CachingMode::{Cached, None};
+use gem_coherency::vocabulary::{Access, CachingMode, MmapMode};
+use nix::errno::Errno;
+
+use super::{NEW, Rig, nothing_left, read, refused, rig, write};
+
+/// Copies a line by a batch of the library.
+fn copy(rig: &Rig, to: &Bo, from: &Bo) {
+    let mut batch = rig.device.batch().unwrap();
+    batch.copy_range(Region::new(to, 0), Region::new(from, 0), 64).unwrap();
+    batch.submit().unwrap().wait(Option::None).unwrap();
+}
+
+/// Runs commands over BOs without any of the library's care; only the commands themselves arrive.
+fn run_carelessly(rig: &Rig, bos: &[(&Bo, Access)], commands: &batch::Batch) {
+    let objects: Vec<_> =
+        bos.iter().map(|&(bo, access)| ExecObject { handle: bo.handle(), access }).collect();
+    let addresses: Vec<u64> = (1..).map(|number| number << 24).take(bos.len() + 1).collect();
+    let bytes = commands.clone().at(&addresses).to_bytes();
+    let soft = &rig.soft;
+    let handle = soft.create(4096).unwrap().handle;
+    let mapping = soft.map(handle, MmapMode::Wc, 4096).unwrap();
+    mapping.copy_in(0, &bytes).unwrap();
+    mapping.drain();
+    soft.run(&Run {
+        objects: &objects,
+        batch: handle,
+        len_bytes: bytes.len() as u32,
+        engine: EngineClass::Copy,
+        addresses: Addresses::Pinned(&addresses),
+    })
+    .unwrap();
+    drop(mapping);
+    soft.close(handle).unwrap();
+}
+
+/// The commands of [`copy`].
+fn copy_commands(rig: &Rig) -> batch::Batch {
+    let mut builder = batch::Builder::new(rig.device.machine()).unwrap();
+    let line = |buffer| Surface { buffer, offset: 0, pitch: 4096, mocs: Option::None };
+    builder.copy(line(0), line(1), Extent { width: 64, height: 1 }).unwrap();
+    builder.finish()
+}
+
+/// Two BOs whose zeroes are in memory.
+fn pair(rig: &Rig, caching: CachingMode) -> (Bo, Bo) {
+    let bos = (rig.bo(caching, MmapMode::Wb), rig.bo(caching, MmapMode::Wb));
+    for bo in [&bos.0, &bos.1] {
+        bo.flush().unwrap();
+        // The GPU's addresses are given, and its pages there.
+        copy(rig, bo, bo);
+    }
+    bos
+}
+
+#[test]
+fn the_gpu_copies_what_the_cpu_wrote_and_the_cpu_reads_what_the_gpu_copied() {
+    for platform in platform::all().iter().filter(|platform| platform.graphics.major >= 6) {
+        let rig = rig(&format!("sim:{}", platform.name));
+        let bo = || rig.device.alloc(AllocRequest::new(8192)).unwrap();
+        let (from, to) = (bo(), bo());
+        write(&from, 0, &NEW);
+        write(&to, 0, b"old data");
+        copy(&rig, &to, &from);
+        assert_eq!(read(&to, 0), NEW, "{platform}");
+        drop((from, to));
+        nothing_left(&rig);
+    }
+}
+
+#[test]
+fn without_the_flush_the_gpu_copies_old_bytes() {
+    let rig = rig("sim:glk");
+    let (from, to) = pair(&rig, None);
+    write(&from, 0, &NEW);
+    run_carelessly(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
+    assert_eq!(rig.raw_load(&to, MmapMode::Wc, 0), [0; 8], "the zeroes that were in memory");
+    copy(&rig, &to, &from);
+    assert_eq!(rig.raw_load(&to, MmapMode::Wc, 0), NEW);
+    // Where the GPU snoops there is nothing to flush.
+    let (from, to) = pair(&rig, Cached);
+    write(&from, 0, &NEW);
+    run_carelessly(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
+    assert_eq!(rig.raw_load(&to, MmapMode::Wb, 0), NEW);
+}
+
+#[test]
+fn without_the_invalidate_the_cpu_reads_old_bytes() {
+    let rig = rig("sim:glk");
+    let (from, to) = pair(&rig, None);
+    write(&from, 0, &NEW);
+    from.flush().unwrap();
+    assert_eq!(read(&to, 0), [0; 8], "the line is in the cache now");
+    run_carelessly(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
+    assert_eq!(read(&to, 0), [0; 8], "nobody told the library");
+    copy(&rig, &to, &from);
+    assert_eq!(read(&to, 0), NEW);
+}
+
+#[test]
+fn reports_are_in_the_order_of_the_commands_and_the_batchs_own_is_last() {
+    let rig = rig("sim:glk");
+    let (from, to) = pair(&rig, None);
+    write(&from, 60, &NEW);
+    let mut batch = rig.device.batch().unwrap();
+    batch.copy_range(Region::new(&to, 0), Region::new(&from, 0), 128).unwrap();
+    batch.store(&to, 128, 1).unwrap().store(&from, 128, 1).unwrap();
+    let job = batch.submit().unwrap();
+    let said: Vec<_> = job.reports().iter().map(|it| (it.decision.verdict, it.lines)).collect();
+    assert_eq!(said.len(), 4, "to written, from read, from written, the batch");
+    assert_eq!(job.reports()[1].decision.rule, Rule::NonCoherentRead);
+    assert_eq!(said[1], (Verdict::Flush, 2));
+    job.wait(Some(Duration::from_secs(1))).unwrap();
+    assert_eq!(read(&to, 60), NEW);
+}
+
+#[test]
+fn an_object_keeps_its_address_and_another_gets_it_afterwards() {
+    let rig = rig("sim:tgl");
+    let device = &rig.device;
+    let bo = || device.alloc(AllocRequest::new(8192)).unwrap();
+    let (kept, first) = (bo(), bo());
+    copy(&rig, &first, &kept);
+    drop(first);
+    for round in 0..8_u8 {
+        let next = bo();
+        write(&next, 0, &[round; 8]);
+        copy(&rig, &kept, &next);
+        assert_eq!(read(&kept, 0), [round; 8]);
+    }
+    // 36 bits of addresses: only if they come back is there room for this many.
+    let jsl = Device::open("sim:jsl").unwrap();
+    for _ in 0..40 {
+        let large = jsl.alloc(AllocRequest::new(2 << 30)).unwrap();
+        let mut batch = jsl.batch().unwrap();
+        batch.store(&large, 0, 1).unwrap();
+        batch.submit().unwrap().wait(Option::None).unwrap();
+    }
+}
+
+#[test]
+fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
+    let rig = rig("sim:jsl");
+    let bo = rig.device.alloc(AllocRequest::new(8192)).unwrap();
+    let mut batch = rig.device.batch().unwrap();
+    assert!(!batch.names_mocs(Field::Copy) && !batch.names_mocs(Field::Fill));
+    let region = Region::new(&bo, 0);
+    let error = refused(batch.copy(region, region.mocs(16), Extent { width: 64, height: 1 }).map(drop));
+    assert_eq!(
+        error.to_string(),
+        "MOCS entry 16 is not possible in a batch: this generation's command names none"
+    );
+    for (offset, len) in [(8192, 4), (4, 8192), (u64::MAX - 3, 4), (0, u64::MAX)] {
+        let range = refused(batch.fill_range(Region::new(&bo, offset), len, 0).map(drop));
+        assert!(matches!(range, Error::RangeOutOfBounds { .. }), "{range}");
+    }
+    let tall = Extent { width: 4, height: u32::MAX };
+    assert!(matches!(refused(batch.fill(region, tall, 0).map(drop)), Error::RangeOutOfBounds { .. }));
+    let foreign = Device::open("sim:jsl").unwrap().alloc(AllocRequest::new(4096)).unwrap();
+    assert!(matches!(refused(batch.store(&foreign, 0, 0).map(drop)), Error::OtherDevice { .. }));
+    // What was refused left nothing behind: the batch can be gone on with.
+    batch.store(&bo, 8, 0x6f6c_6c65).unwrap();
+    batch.submit().unwrap().wait(Option::None).unwrap();
+    assert_eq!(read(&bo, 8)[..4], *b"ello");
+
+    let mut batch = rig.device.batch().unwrap();
+    batch.store(&bo, 8, 0).unwrap();
+    bo.close().unwrap();
+    assert!(matches!(refused(batch.submit()), Error::Closed { .. }));
+    drop((bo, foreign));
+    nothing_left(&rig);
+    let none = refused(Device::open("sim:ilk").unwrap().batch());
+    assert_eq!(none.errno(), Errno::ENODEV);
+    assert!(none.to_string().contains("copy engine"), "{none}");
+}
+
+#[test]
+fn a_batch_that_waits_for_a_stalled_gpu_times_out_and_is_done_later() {
+    let rig = rig("sim:tgl");
+    let (from, to) = pair(&rig, Cached);
+    write(&from, 0, &NEW);
+    rig.soft.stall_gpu(true);
+    let mut batch = rig.device.batch().unwrap();
+    batch.copy_range(Region::new(&to, 0), Region::new(&from, 0), 64).unwrap();
+    let job = batch.submit().unwrap();
+    assert!(matches!(refused(job.wait(Some(Duration::from_millis(1)))), Error::Timeout { .. }));
+    assert_eq!(rig.raw_load(&to, MmapMode::Wb, 0), [0; 8], "nothing was copied yet");
+    rig.soft.stall_gpu(false);
+    job.wait(Option::None).unwrap();
+    assert_eq!(read(&to, 0), NEW);
+}
+
+#[test]
+fn who_waits_while_a_batch_hangs_is_told() {
+    let rig = rig("sim:tgl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    let submit = || {
+        let mut batch = rig.device.batch().unwrap();
+        batch.store(&bo, 0, 7).unwrap();
+        batch.submit().unwrap()
+    };
+    let job = submit();
+    // An MI command that does not exist.
+    let soft = &rig.soft;
+    let bad = soft.create(4096).unwrap().handle;
+    soft.map(bad, MmapMode::Wb, 4096).unwrap().copy_in(0, &[0xff, 0xff, 0xff, 0x1f, 0, 0, 0, 0]).unwrap();
+    let run = Run {
+        objects: &[],
+        batch: bad,
+        len_bytes: 8,
+        engine: EngineClass::Copy,
+        addresses: Addresses::Pinned(&[1 << 30]),
+    };
+    soft.run(&run).unwrap();
+    let error = refused(job.wait(Option::None));
+    assert_eq!(error, Error::Hung { hangs: 1 });
+    assert_eq!(error.errno(), Errno::EIO);
+    submit().wait(Option::None).unwrap();
+    assert_eq!(read(&bo, 0)[0], 7, "the GPU goes on");
+    soft.close(bad).unwrap();
+}
