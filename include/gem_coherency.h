@@ -367,6 +367,13 @@ typedef struct gemco_prepared gemco_prepared;
 typedef struct gemco_scanout gemco_scanout;
 
 /**
+ * A connector and a CRTC of a device, and what they show. It holds a reference of the device, and of each BO that it has shown.
+ *
+ * Any thread may use it.
+ */
+typedef struct gemco_screen gemco_screen;
+
+/**
  * A platform under a kernel.
  */
 typedef struct gemco_platform {
@@ -513,6 +520,28 @@ typedef struct gemco_region {
      */
     int mocs;
 } gemco_region;
+
+/**
+ * How large a picture on a screen is: XRGB8888, not tiled.
+ */
+typedef struct gemco_picture {
+    /**
+     * Pixels of a line.
+     */
+    uint32_t width;
+    /**
+     * Lines.
+     */
+    uint32_t height;
+    /**
+     * Bytes from line to line.
+     */
+    uint32_t pitch;
+    /**
+     * 1 if a screen is plugged in, 0 if nobody sees the picture.
+     */
+    uint32_t connected;
+} gemco_picture;
 
 /**
  * A function that gets the library's events: level is a gemco_log_level, text a line without a newline, which is valid
@@ -1237,11 +1266,72 @@ int gemco_job_wait(const struct gemco_job *job,
                    int64_t timeout_ns);
 
 /**
+ * What was flushed for a batch, or why not: a report for each BO, access and MOCS class in the order of the commands, and last the
+ * batch's own.
+ *
+ * reports: room for `room` of them; may be NULL if that is 0.
+ *
+ * Returns how many there are, of which the first `room` were written. Any thread.
+ */
+int gemco_job_reports(const struct gemco_job *job,
+                      struct gemco_report *reports,
+                      size_t room);
+
+/**
  * Gives a submitted batch up, which goes on; NULL is nothing.
  *
  * Any thread.
  */
 void gemco_job_drop(struct gemco_job *job);
+
+/**
+ * Takes the first connector that a screen is plugged into, or else an HDMI connector. Nothing changes until something is shown.
+ *
+ * The device has to be the display's primary node (/dev/dri/card0), and to be its master: nobody else opened it before.
+ *
+ * screen: to be given to gemco_screen_close. picture: may be NULL.
+ *
+ * Returns 0; a negative errno without a display. Any thread.
+ */
+int gemco_screen_open(const struct gemco_device *device,
+                      struct gemco_screen **screen,
+                      struct gemco_picture *picture);
+
+/**
+ * Creates a BO for a picture of the screen (CREATE_DUMB); one from gemco_bo_create that is large enough can be shown as well.
+ *
+ * bo: with one reference, which is given back by gemco_bo_unref.
+ *
+ * Returns 0; what CREATE_DUMB answers. Any thread.
+ */
+int gemco_screen_alloc(const struct gemco_screen *screen,
+                       struct gemco_bo **bo);
+
+/**
+ * Makes memory current for the display engine, as gemco_prepare_scanout does, and shows the BO; by a mode set at first, then by flips,
+ * whose end is waited for.
+ *
+ * What was shown before is off the screen when this returns, and may be written again. report: may be NULL.
+ *
+ * Returns 0; -EACCES for a device file that is not the display's master; otherwise as gemco_prepare_scanout. Any thread.
+ */
+int gemco_screen_show(const struct gemco_screen *screen,
+                      const struct gemco_bo *bo,
+                      struct gemco_report *report);
+
+/**
+ * Makes memory current of what was written since the BO was shown, and says so to the kernel (DIRTYFB).
+ *
+ * report: may be NULL. Returns 0; as gemco_screen_show. Any thread.
+ */
+int gemco_screen_dirty(const struct gemco_screen *screen, struct gemco_report *report);
+
+/**
+ * Shows what was shown before the screen was opened, and gives the screen up; NULL is nothing.
+ *
+ * Returns 0; the first error of the display's requests, after the others were made all the same. Any thread.
+ */
+int gemco_screen_close(struct gemco_screen *screen);
 
 /**
  * Sends the library's events to `callback`, from now on, for the whole process; NULL ends it.

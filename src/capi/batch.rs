@@ -8,6 +8,8 @@ use super::bo::gemco_bo;
 use super::device::gemco_device;
 use super::error::{Failure, run};
 use super::objects::{Out, borrow, take_back};
+use super::submit::Outs;
+use super::types::gemco_report;
 use crate::batch::Extent;
 use crate::device::{Batch, Region, Submitted};
 
@@ -226,6 +228,34 @@ pub unsafe extern "C" fn gemco_job_wait(job: *const gemco_job, timeout_ns: i64) 
         let job = unsafe { borrow(job, "job") }?;
         job.job.wait(u64::try_from(timeout_ns).ok().map(Duration::from_nanos))?;
         Ok(0)
+    })
+}
+
+/// What was flushed for a batch, or why not: a report for each BO, access and MOCS class in the order of the commands, and last the
+/// batch's own.
+///
+/// reports: room for `room` of them; may be NULL if that is 0.
+///
+/// Returns how many there are, of which the first `room` were written. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_job_reports(
+    job: *const gemco_job,
+    reports: *mut gemco_report,
+    room: usize,
+) -> c_int {
+    run("gemco_job_reports", || {
+        // SAFETY: a job: the caller's obligation.
+        let all = unsafe { borrow(job, "job") }?.job.reports();
+        let outs = Outs::new(reports)?;
+        if room > 0 && reports.is_null() {
+            return Err(Failure::argument("reports", "is NULL"));
+        }
+        // SAFETY: room for as many: the caller's obligation.
+        unsafe { outs.hand_out(all.get(..room).unwrap_or(all)) }?;
+        Ok(c_int::try_from(all.len()).unwrap_or(c_int::MAX))
     })
 }
 

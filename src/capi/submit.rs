@@ -45,14 +45,14 @@ pub struct gemco_scanout {
 static_assertions::assert_impl_all!(gemco_scanout: Send, Sync);
 
 /// Where the reports of several BOs go: an array as long as that of the submissions, or null.
-struct Outs(*mut gemco_report);
+pub(super) struct Outs(*mut gemco_report);
 
 impl Outs {
     /// Writes a report for each BO, if the caller wants them.
     ///
     /// # Safety
     /// The array is null, or has room for as many.
-    unsafe fn hand_out(self, reports: &[FlushReport]) -> Result<(), Failure> {
+    pub(super) unsafe fn hand_out(self, reports: &[FlushReport]) -> Result<(), Failure> {
         for (place, report) in reports.iter().enumerate() {
             let out = match self.0.is_null() {
                 true => None,
@@ -65,7 +65,7 @@ impl Outs {
     }
 
     /// That the array can be one.
-    fn new(reports: *mut gemco_report) -> Result<Self, Failure> {
+    pub(super) fn new(reports: *mut gemco_report) -> Result<Self, Failure> {
         match reports.is_aligned() {
             true => Ok(Self(reports)),
             false => Err(Failure::argument("reports", "is not aligned")),
