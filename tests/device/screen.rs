@@ -192,7 +192,7 @@ fn a_frame_that_is_forgotten_leaves_the_screen_and_the_next_sets_the_mode() {
 }
 
 fn error(result: Result<Screen>) -> Error {
-    result.err().expect("no screen")
+    result.expect_err("no screen")
 }
 
 #[test]
