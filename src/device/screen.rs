@@ -150,6 +150,11 @@ impl Screen {
         self.mode
     }
 
+    /// What the CRTC showed before, and shows again at the end; `None` if it was off.
+    pub fn before(&self) -> Option<&Shown> {
+        self.before.as_ref()
+    }
+
     /// Whether a screen is plugged in.
     pub fn is_connected(&self) -> bool {
         self.is_connected

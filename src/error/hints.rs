@@ -18,7 +18,7 @@ pub(super) fn screen_hint(errno: Errno) -> &'static str {
     if errno == Errno::EACCES {
         " (only the primary node shows anything: /dev/dri/card0)"
     } else if errno == Errno::EOPNOTSUPP {
-        " (its display is fused off, or disabled)"
+        " (its display is fused off, or disabled; a software device has one with display=on)"
     } else if errno == Errno::ENXIO {
         " (no screen is connected, and there is no HDMI connector)"
     } else {

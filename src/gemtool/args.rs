@@ -6,6 +6,7 @@ mod check;
 mod manual;
 mod object;
 mod run;
+mod scanout;
 mod trace;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -21,13 +22,15 @@ pub use gem_coherency::script::Pattern;
 pub use manual::{Completions, Man};
 pub use object::{History, Object};
 pub use run::Run;
+pub use scanout::{Buffer, Frame, Scanout};
 pub use trace::Trace;
 
 /// Shown under `gemtool --help`.
 const EXAMPLES: &str = "\
 Devices:
   a path (/dev/dri/renderD128), or the software i915: sim:PLATFORM[,kernel=6.12][,seed=N]
-  [,edram=0|1][,adversary=on|off][,memory=cached|coherent][,without=RULE][,id=HEX][,fault=FAULT[@N]].
+  [,edram=0|1][,adversary=on|off][,memory=cached|coherent][,display=on|off][,without=RULE][,id=HEX]
+  [,fault=FAULT[@N]].
   Without --device the first i915 node is taken; a software device never is.
 
 Exit status:
@@ -48,6 +51,7 @@ Examples:
   gemtool explain --who kernel --table --json
   gemtool check --platform jsl --kernel 5.14
   gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
+  gemtool scanout --device sim:hsw,display=on
   gemtool trace -- gemtool alloc --caching=none";
 
 /// Behind a command's own flags.
@@ -95,6 +99,9 @@ pub enum Command {
     /// List the rules, or show one
     #[command(after_help = RULES_EXAMPLES)]
     Rules(Rules),
+    /// Show frames on a screen, and what the library and the kernel flushed for each
+    #[command(after_help = scanout::SCANOUT_EXAMPLES)]
+    Scanout(Scanout),
     /// Trace the kernel's own flushes, and hold them beside what the rules predict; needs root
     #[command(after_help = trace::TRACE_EXAMPLES)]
     Trace(Trace),

@@ -13,6 +13,7 @@ mod manual;
 mod platforms;
 mod proof;
 mod run;
+mod scanout;
 mod trace;
 
 use std::process::{Command, Stdio};

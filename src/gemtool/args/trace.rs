@@ -48,7 +48,7 @@ pub struct Trace {
 ///
 /// # Errors
 /// What is wrong with the text.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     const UNITS: [(&str, u64); 3] = [("ms", 1), ("s", 1000), ("m", 60_000)];
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let found = UNITS.iter().find_map(|&(unit, millis)| Some((text.strip_suffix(unit)?, millis)));

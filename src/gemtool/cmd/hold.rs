@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -29,9 +30,24 @@ impl Hold {
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
             set.add(signal);
         }
-        let failed = |errno: Errno| Failure::Environment(format!("--hold: cannot wait for signals: {errno}"));
+        let failed = |errno: Errno| Failure::Environment(format!("cannot wait for signals: {errno}"));
         set.thread_block().map_err(failed)?;
         Ok(Self { signals: SignalFd::new(&set).map_err(failed)? })
+    }
+
+    /// Waits for that time, or looks up only.
+    ///
+    /// # Errors
+    /// That a signal came; what the kernel says.
+    pub fn pause(&self, time: Option<Duration>) -> Result<(), Failure> {
+        let millis = time.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+        let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
+        let mut fds = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut fds, timeout) {
+            Ok(0) | Err(Errno::EINTR) => Ok(()),
+            Ok(_) => Err(Failure::Environment("interrupted".to_owned())),
+            Err(errno) => Err(Failure::Environment(format!("cannot wait: {errno}"))),
+        }
     }
 
     /// Says on standard error what is held, and returns at the end of a line on standard input, at

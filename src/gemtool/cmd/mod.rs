@@ -14,4 +14,5 @@ pub mod man;
 pub mod platforms;
 pub mod rules;
 pub mod run;
+pub mod scanout;
 pub mod trace;

@@ -9,6 +9,7 @@ mod info;
 mod manual;
 pub mod platforms;
 mod run;
+mod scanout;
 mod svg;
 mod table;
 mod trace;

@@ -1,0 +1,324 @@
+//! `gemtool scanout`: frames on a screen, and what was flushed for each.
+
+mod kernel;
+mod picture;
+pub mod report;
+
+use std::sync::Arc;
+
+use gem_coherency::access::FlushReport;
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{AllocRequest, CURSOR_PIXELS, Device, Screen};
+use gem_coherency::drm::display::Shown;
+use gem_coherency::drm::node;
+use gem_coherency::drm::soft::Soft;
+use gem_coherency::policy::kernel::Event;
+use gem_coherency::vocabulary::{Access, CachingMode, Handle};
+use gem_coherency::{Error, Result as Done};
+
+use super::device::DeviceLine;
+use super::hold::Hold;
+use crate::args::{self, Buffer, Frame};
+use crate::cmd::alloc::report::StepLine;
+use crate::failure::Failure;
+use kernel::Kernel;
+use picture::Picture;
+use report::{Asked, CrcLine, KernelStep, Row, ScanoutReport, ScreenLine};
+
+/// Bytes of the cursor.
+const CURSOR_BYTES: u64 = CURSOR_PIXELS as u64 * CURSOR_PIXELS as u64 * 4;
+/// Where it is shown.
+const CURSOR_AT: (i32, i32) = (200, 100);
+/// The buffers' names.
+const NAMES: [&str; 2] = ["a", "b"];
+
+/// Shows frames.
+///
+/// # Errors
+/// A device without a screen, or whose screen is another program's; the first call that is refused;
+/// a signal. What was shown before is shown again.
+pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
+    // Before anything is shown: a signal ends the next step, and everything is put back.
+    let signals = Hold::new()?;
+    let (device, soft) = open(&args.device)?;
+    let screen = Screen::open(&device)?;
+    let screen_line = ScreenLine {
+        connector: screen.connector().to_string(),
+        connected: screen.is_connected(),
+        crtc: screen.crtc().id(),
+        width: screen.mode().horizontal.shown,
+        height: screen.mode().vertical.shown,
+        pitch_bytes: screen.pitch_bytes(),
+        before: screen.before().map(|before| before.framebuffer.id()),
+    };
+    let kernel = Kernel::new(&device, soft.clone());
+    let mut show =
+        Show { args, device: device.clone(), soft, screen, kernel, signals, rows: Vec::new(), shown: None };
+    show.run()?;
+    let Show { screen, kernel, rows, .. } = show;
+    screen.close().map_err(Failure::step("the screen as it was before"))?;
+    Ok(ScanoutReport {
+        device: DeviceLine::of(&device)?,
+        asked: Asked::from(args),
+        screen: screen_line,
+        kernel_flushes: kernel.known(),
+        held: rows.iter().all(Row::held),
+        rows,
+    })
+}
+
+/// The device that was named, or the first primary node; and the software behind it.
+fn open(args: &args::Device) -> Result<(Device, Option<Arc<Soft>>), Failure> {
+    let blame = |error: Error| Failure::flag("--device", error);
+    match args.device.as_deref() {
+        Some(name) if name.starts_with(gem_coherency::drm::soft::PREFIX) => {
+            let soft = Arc::new(Soft::open(name).map_err(blame)?);
+            let device = Device::from_drm(Arc::clone(&soft) as Arc<_>).map_err(blame)?;
+            Ok((device, Some(soft)))
+        }
+        Some(path) => Ok((Device::open(path).map_err(blame)?, None)),
+        None => {
+            let found = node::find();
+            let is_primary = |path: &&std::path::PathBuf| {
+                path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("card"))
+            };
+            let path = match found.nodes.iter().find(is_primary) {
+                Some(path) => path.as_path(),
+                None => found.first()?,
+            };
+            Ok((Device::open(&path.to_string_lossy())?, None))
+        }
+    }
+}
+
+/// Frames on their way to the screen.
+struct Show<'a> {
+    args: &'a args::Scanout,
+    device: Device,
+    soft: Option<Arc<Soft>>,
+    screen: Screen,
+    kernel: Kernel,
+    signals: Hold,
+    rows: Vec<Row>,
+    /// Which buffer is shown.
+    shown: Option<usize>,
+}
+
+/// A step on its way to a row.
+struct Step {
+    name: &'static str,
+    buffer: &'static str,
+    handle: Handle,
+    before: Option<CachingMode>,
+}
+
+impl Show<'_> {
+    fn run(&mut self) -> Result<(), Failure> {
+        let mut buffers = [self.create(0)?, self.create(1)?];
+        for (name, picture) in NAMES.iter().zip(&buffers) {
+            let step = self.begin("add", name, picture.bo())?;
+            self.screen.add(picture.bo()).map_err(Failure::step("ADDFB2"))?;
+            self.end(step, &[Event::AddFramebuffer], None, None, None)?;
+        }
+        self.cpu_frame(&mut buffers, 0, 1)?;
+        for (number, &frame) in (2..).zip(&self.args.frames) {
+            match (frame, self.shown) {
+                (Frame::Cpu, shown) => self.cpu_frame(&mut buffers, other(shown), number)?,
+                (Frame::Gpu, shown) => self.gpu_frame(&mut buffers, other(shown), number)?,
+                (Frame::Partial, Some(shown)) => {
+                    self.partial_frame(&mut buffers[shown], NAMES[shown], number)?
+                }
+                (Frame::Partial, None) => {}
+            }
+        }
+        self.cursor(&buffers)?;
+        self.off(&buffers)?;
+        for (name, picture) in NAMES.iter().zip(&buffers) {
+            let step = self.begin("remove", name, picture.bo())?;
+            self.screen.forget(picture.bo()).map_err(Failure::step("RMFB"))?;
+            self.end(step, &[Event::RemoveFramebuffer], None, None, None)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a buffer.
+    fn create(&mut self, place: usize) -> Result<Picture, Failure> {
+        self.kernel.begin()?;
+        let args = self.args;
+        let created: Done<Bo> = match args.buffer {
+            Buffer::Dumb => self.screen.alloc_dumb(),
+            Buffer::Bo => self.screen.alloc(),
+        };
+        let bo = created.map_err(Failure::step("a buffer"))?;
+        self.kernel.created(bo.handle())?;
+        let step = Step { name: "create", buffer: NAMES[place], handle: bo.handle(), before: None };
+        let mut events = Vec::new();
+        if let Some(caching) = args.caching {
+            bo.set_caching(caching).map_err(Failure::step("SET_CACHING"))?;
+            events.push(Event::SetCaching(caching));
+        }
+        if let Some(mode) = args.map {
+            bo.map(mode).map_err(Failure::step("mapping a buffer"))?;
+        }
+        self.end(step, &events, None, None, None)?;
+        Ok(Picture::new(bo, &self.screen))
+    }
+
+    fn cpu_frame(&mut self, buffers: &mut [Picture; 2], place: usize, number: u32) -> Result<(), Failure> {
+        let picture = &mut buffers[place];
+        let step = self.begin("cpu-draw", NAMES[place], picture.bo())?;
+        picture.draw(number).map_err(Failure::step("drawing a frame"))?;
+        self.end(step, &[Event::Fault], None, None, None)?;
+        self.show(buffers, place)
+    }
+
+    fn gpu_frame(&mut self, buffers: &mut [Picture; 2], place: usize, number: u32) -> Result<(), Failure> {
+        let picture = &mut buffers[place];
+        let step = self.begin("gpu-draw", NAMES[place], picture.bo())?;
+        match picture.draw_by_gpu(&self.device, number) {
+            Ok(()) => self.end(step, &[Event::Exec(Access::Write)], None, None, None)?,
+            Err(error @ Error::NotAvailable { .. }) => {
+                self.end(step, &[], None, None, None)?;
+                if let Some(row) = self.rows.last_mut() {
+                    row.left_out = Some(error.to_string());
+                }
+                return Ok(());
+            }
+            Err(error) => return Err(Failure::step("drawing by the GPU")(error)),
+        }
+        self.show(buffers, place)
+    }
+
+    /// Shows a buffer, in the place of the other.
+    fn show(&mut self, buffers: &[Picture; 2], place: usize) -> Result<(), Failure> {
+        let picture = &buffers[place];
+        let name = if self.shown.is_some() { "flip" } else { "mode-set" };
+        let step = self.begin(name, NAMES[place], picture.bo())?;
+        let report = if self.args.no_flush {
+            self.show_unflushed(picture.bo())?;
+            None
+        } else {
+            Some(self.screen.show(picture.bo()).map_err(Failure::step(name))?)
+        };
+        let left = self.shown.replace(place).filter(|&left| left != place);
+        let left = left.map(|left| (buffers[left].bo().handle(), Event::UnpinDisplay));
+        let expected = picture.crc().finish();
+        self.end(step, &[Event::PinDisplay], left, report, Some(expected))?;
+        self.signals.pause(self.args.pause)
+    }
+
+    /// Shows a buffer as a driver does that knows no caches.
+    fn show_unflushed(&mut self, bo: &Bo) -> Result<(), Failure> {
+        let framebuffer = self.screen.add(bo).map_err(Failure::step("ADDFB2"))?;
+        let display = self.device.drm().display();
+        if self.shown.is_some() {
+            display.flip(self.screen.crtc(), framebuffer).map_err(Failure::step("PAGE_FLIP"))
+        } else {
+            let shown = Shown::new(framebuffer, self.screen.mode(), self.screen.connector());
+            display.set_crtc(self.screen.crtc(), &shown).map_err(Failure::step("SETCRTC"))
+        }
+    }
+
+    /// Draws a part of what is shown.
+    fn partial_frame(
+        &mut self,
+        picture: &mut Picture,
+        name: &'static str,
+        number: u32,
+    ) -> Result<(), Failure> {
+        let step = self.begin("cpu-part", name, picture.bo())?;
+        picture.draw_part(number).map_err(Failure::step("drawing a part"))?;
+        self.end(step, &[Event::Fault], None, None, None)?;
+        let step = self.begin("dirty", name, picture.bo())?;
+        let report = if self.args.no_flush {
+            let framebuffer = self.screen.add(picture.bo()).map_err(Failure::step("ADDFB2"))?;
+            self.device.drm().display().dirty(framebuffer).map_err(Failure::step("DIRTYFB"))?;
+            None
+        } else {
+            Some(self.screen.dirty().map_err(Failure::step("DIRTYFB"))?)
+        };
+        self.end(step, &[Event::DirtyFb], None, report, Some(picture.crc().finish()))?;
+        self.signals.pause(self.args.pause)
+    }
+
+    /// Shows a cursor, and takes it away.
+    fn cursor(&mut self, buffers: &[Picture; 2]) -> Result<(), Failure> {
+        self.kernel.begin()?;
+        let bo = self.device.alloc(AllocRequest::new(CURSOR_BYTES)).map_err(Failure::step("a cursor"))?;
+        self.kernel.created(bo.handle())?;
+        let pixels = vec![0x80; CURSOR_BYTES as usize];
+        let step =
+            Step { name: "cpu-draw", buffer: "cursor", handle: bo.handle(), before: self.caching(&bo) };
+        let mut write = bo.write(0, CURSOR_BYTES).map_err(Failure::step("drawing a cursor"))?;
+        write
+            .write_at(0, &pixels)
+            .and_then(|()| write.finish())
+            .map_err(Failure::step("drawing a cursor"))?;
+        self.end(step, &[Event::Fault], None, None, None)?;
+        let mut crc = buffers[self.shown.unwrap_or(0)].crc();
+        let bare = crc.finish();
+        crc.add(&pixels);
+        let step = self.begin("set", "cursor", &bo)?;
+        let report = self.screen.set_cursor(Some(&bo), CURSOR_AT).map_err(Failure::step("CURSOR"))?;
+        self.end(step, &[Event::AddFramebuffer, Event::PinDisplay], None, report, Some(crc.finish()))?;
+        self.signals.pause(self.args.pause)?;
+        let step = self.begin("unset", "cursor", &bo)?;
+        self.screen.set_cursor(None, CURSOR_AT).map_err(Failure::step("CURSOR"))?;
+        self.end(step, &[Event::UnpinDisplay, Event::RemoveFramebuffer], None, None, Some(bare))
+    }
+
+    fn off(&mut self, buffers: &[Picture; 2]) -> Result<(), Failure> {
+        let Some(place) = self.shown.take() else { return Ok(()) };
+        let step = self.begin("off", NAMES[place], buffers[place].bo())?;
+        self.screen.turn_off().map_err(Failure::step("SETCRTC"))?;
+        self.end(step, &[Event::UnpinDisplay], None, None, None)
+    }
+
+    /// What GET_CACHING says; `None` where it does not.
+    fn caching(&self, bo: &Bo) -> Option<CachingMode> {
+        self.device.drm().caching(bo.handle()).ok()
+    }
+
+    /// Begins a step, if no signal came.
+    fn begin(&mut self, name: &'static str, buffer: &'static str, bo: &Bo) -> Result<Step, Failure> {
+        self.signals.pause(None)?;
+        self.kernel.begin()?;
+        Ok(Step { name, buffer, handle: bo.handle(), before: self.caching(bo) })
+    }
+
+    /// Ends a step: its row.
+    fn end(
+        &mut self,
+        step: Step,
+        events: &[Event],
+        left: Option<(Handle, Event)>,
+        report: Option<FlushReport>,
+        expected: Option<u32>,
+    ) -> Result<(), Failure> {
+        let Step { name, buffer, handle, before } = step;
+        let caching_after = self.device.drm().caching(handle).ok();
+        let kernel: KernelStep = self.kernel.ended(handle, events, left, caching_after)?;
+        let read = |soft: &Arc<Soft>| soft.display_crc(self.screen.crtc()).ok();
+        let crc = expected.and_then(|expected| {
+            let read = self.soft.as_ref().and_then(read)?;
+            Some(CrcLine { expected, read })
+        });
+        self.rows.push(Row {
+            step: name,
+            buffer,
+            handle: handle.get(),
+            caching_before: before,
+            caching_after,
+            library: report.as_ref().map(StepLine::from),
+            kernel,
+            crc,
+            left_out: None,
+        });
+        Ok(())
+    }
+}
+
+/// The buffer that is not shown.
+fn other(shown: Option<usize>) -> usize {
+    shown.map_or(0, |shown| 1 - shown)
+}

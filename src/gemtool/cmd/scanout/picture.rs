@@ -1,0 +1,116 @@
+//! What is drawn, kept a second time to know what the display has to show.
+
+use gem_coherency::Error;
+use gem_coherency::batch::Extent;
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{Device, Region, Screen};
+use gem_coherency::drm::display::Crc;
+
+/// A part of a picture, in pixels.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    x: usize,
+    y: usize,
+    width: usize,
+    height: usize,
+}
+
+/// A buffer, and what was drawn into it.
+#[derive(Debug)]
+pub struct Picture {
+    bo: Bo,
+    pixels: Vec<u8>,
+    pitch: usize,
+    visible: usize,
+    lines: usize,
+}
+
+/// Bytes of a pixel.
+const PIXEL: usize = 4;
+
+impl Picture {
+    /// A buffer of a screen's pictures, all zeroes.
+    pub fn new(bo: Bo, screen: &Screen) -> Self {
+        let mode = screen.mode();
+        let pitch = screen.pitch_bytes() as usize;
+        let lines = usize::from(mode.vertical.shown);
+        Self {
+            bo,
+            pixels: vec![0; pitch * lines],
+            pitch,
+            visible: usize::from(mode.horizontal.shown) * PIXEL,
+            lines,
+        }
+    }
+
+    /// The buffer.
+    pub fn bo(&self) -> &Bo {
+        &self.bo
+    }
+
+    /// The CRC of what the display has to read.
+    pub fn crc(&self) -> Crc {
+        let mut crc = Crc::default();
+        for line in self.pixels.chunks(self.pitch) {
+            crc.add(line.get(..self.visible).unwrap_or(line));
+        }
+        crc
+    }
+
+    /// The CPU draws the whole of frame `number`: bands of colours.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn draw(&mut self, number: u32) -> Result<(), Error> {
+        for (y, line) in self.pixels.chunks_mut(self.pitch).enumerate() {
+            let colour = colour(number, y as u32 / 32);
+            line.chunks_mut(PIXEL)
+                .for_each(|pixel| pixel.copy_from_slice(&colour.to_le_bytes()[..pixel.len()]));
+        }
+        let mut write = self.bo.write(0, self.pixels.len() as u64)?;
+        write.write_at(0, &self.pixels)?;
+        write.finish().map(drop)
+    }
+
+    /// The CPU draws a part in one colour.
+    ///
+    /// # Errors
+    /// What writing says.
+    pub fn draw_part(&mut self, number: u32) -> Result<(), Error> {
+        let part = Part { x: 10, y: 20, width: 100, height: 50 };
+        let colour = colour(number, 99).to_le_bytes();
+        let height = part.height.min(self.lines.saturating_sub(part.y));
+        for y in part.y..part.y + height {
+            let start = y * self.pitch + part.x * PIXEL;
+            let Some(line) = self.pixels.get_mut(start..start + part.width * PIXEL) else { continue };
+            line.chunks_mut(PIXEL).for_each(|pixel| pixel.copy_from_slice(&colour));
+            let mut write = self.bo.write(start as u64, line.len() as u64)?;
+            write.write_at(start as u64, line)?;
+            write.finish()?;
+        }
+        Ok(())
+    }
+
+    /// The GPU draws the whole in one colour, and is waited for.
+    ///
+    /// # Errors
+    /// [`Error::NotAvailable`] where the library knows no batches; what submitting says.
+    pub fn draw_by_gpu(&mut self, device: &Device, number: u32) -> Result<(), Error> {
+        let colour = colour(number, 7);
+        let mut batch = device.batch()?;
+        let extent = Extent { width: self.visible as u32, height: self.lines as u32 };
+        batch.fill(Region::new(&self.bo, 0).pitch(self.pitch as u32), extent, colour)?;
+        batch.submit()?.wait(None)?;
+        for line in self.pixels.chunks_mut(self.pitch) {
+            for pixel in line.chunks_mut(PIXEL) {
+                pixel.copy_from_slice(&colour.to_le_bytes()[..pixel.len()]);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A colour of frame `number`, another in each band.
+fn colour(number: u32, band: u32) -> u32 {
+    number.wrapping_mul(0x0025_4b97).wrapping_add(band.wrapping_mul(0x0013_0b07)) & 0x00ff_ffff
+}
