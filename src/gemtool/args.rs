@@ -8,6 +8,7 @@ mod object;
 mod run;
 mod scanout;
 mod trace;
+mod verify;
 
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use gem_coherency::policy::Rule;
@@ -24,6 +25,7 @@ pub use object::{History, Object};
 pub use run::Run;
 pub use scanout::{Buffer, Frame, Scanout};
 pub use trace::Trace;
+pub use verify::{Forget, Verify, Via};
 
 /// Shown under `gemtool --help`.
 const EXAMPLES: &str = "\
@@ -52,7 +54,8 @@ Examples:
   gemtool check --platform jsl --kernel 5.14
   gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
   gemtool scanout --device sim:hsw,display=on
-  gemtool trace -- gemtool alloc --caching=none";
+  gemtool trace -- gemtool alloc --caching=none
+  gemtool verify --quick --device sim:glk";
 
 /// Behind a command's own flags.
 const LAST: usize = 900;
@@ -105,6 +108,9 @@ pub enum Command {
     /// Trace the kernel's own flushes, and hold them beside what the rules predict; needs root
     #[command(after_help = trace::TRACE_EXAMPLES)]
     Trace(Trace),
+    /// Measure the device's own coherency: every path against every other, seen to and not
+    #[command(after_help = verify::VERIFY_EXAMPLES)]
+    Verify(Verify),
     /// Measure what flushes, submissions and uploads cost, beside other ways to do them
     #[cfg(feature = "bench")]
     #[command(after_help = bench::BENCH_EXAMPLES)]

@@ -177,6 +177,12 @@ impl Soft {
         self.system.faults.restarts()
     }
 
+    /// Whether bytes that nobody flushed or invalidated are sure to be missed: the caches do nothing unasked,
+    /// and not every agent sees every byte at once.
+    pub fn shows_what_is_forgotten(&self) -> bool {
+        self.system.caches_are_idle()
+    }
+
     /// Lets the shrinker take the contents of every object that is marked as not needed.
     pub fn shrink(&self) {
         self.system.shrink();

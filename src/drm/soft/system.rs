@@ -122,6 +122,11 @@ impl System {
         Terms { hardware: Hardware::new(self.machine.caps), level, coherent: self.coherent }
     }
 
+    /// Whether there are caches, and no adversary acts in them.
+    pub(super) fn caches_are_idle(&self) -> bool {
+        !self.coherent && self.seed.is_none()
+    }
+
     /// What happens to a request before it is done.
     ///
     /// # Errors

@@ -16,3 +16,4 @@ pub mod rules;
 pub mod run;
 pub mod scanout;
 pub mod trace;
+pub mod verify;

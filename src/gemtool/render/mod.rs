@@ -13,6 +13,7 @@ mod scanout;
 mod svg;
 mod table;
 mod trace;
+mod verify;
 
 pub use table::{Align, Table};
 

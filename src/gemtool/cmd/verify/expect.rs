@@ -1,0 +1,192 @@
+//! What the rules say of a hand-over from one path to the next, and what the kernel does for it unasked.
+
+use gem_coherency::device::Device;
+use gem_coherency::policy::kernel::{Action, Event, Snapshot, step};
+use gem_coherency::policy::{self, Decision, Rule, Verdict, needs_flush, needs_invalidate};
+use gem_coherency::vocabulary::{Access, CacheLevel, Domains, MmapMode};
+use serde::Serialize;
+
+use super::via::Mocs;
+use crate::args::Via;
+
+/// Whether a reader may see old bytes if nobody sees to it that it does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Chance {
+    /// It must: the device is a software device, whose caches do only what they are made to.
+    Expected,
+    /// It may.
+    Possible,
+    /// It must not: nothing is needed, or the kernel does it by itself.
+    Never,
+}
+
+/// What is needed at a hand-over, and who does it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HandOver {
+    /// What has to leave the writer's caches.
+    pub flush: Decision,
+    /// What the next one has to drop.
+    pub invalidate: Decision,
+    /// By which rule the kernel does it, or part of it, unasked.
+    pub kernel: Option<Rule>,
+    /// Whether old bytes show if nobody else does anything.
+    pub chance: Chance,
+}
+
+impl HandOver {
+    /// What decides: what is needed, or why nothing is.
+    pub fn decision(&self) -> Decision {
+        let flush = self.flush.verdict == Verdict::Flush;
+        let drain = self.flush.is_needed() && !self.invalidate.is_needed();
+        let says_nothing = self.invalidate.rule == Rule::NotCached;
+        if flush || drain || says_nothing { self.flush } else { self.invalidate }
+    }
+
+    /// Whether the rules ask for `verdict`.
+    pub fn asks_for(&self, verdict: Verdict) -> bool {
+        self.flush.verdict == verdict || self.invalidate.verdict == verdict
+    }
+}
+
+/// The way of PWRITE where it does not go through the cache.
+const APERTURE: policy::Path = policy::Path::Cpu(MmapMode::Gtt);
+
+/// One side of a hand-over.
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    via: Via,
+    mocs: Mocs,
+    access: Access,
+    /// Whether the kernel did it before it gave the object its pages.
+    before_pages: bool,
+}
+
+impl Side {
+    /// The kernel's, which writes the zeroes of new pages through the cache.
+    pub const ZEROES: Self =
+        Self { via: Via::CpuWb, mocs: Mocs::PAGE_TABLE, access: Access::Write, before_pages: true };
+
+    /// An access by the path `via`.
+    pub const fn new(via: Via, mocs: Mocs, access: Access) -> Self {
+        Self { via, mocs, access, before_pages: false }
+    }
+
+    fn to_rules(self) -> policy::Path {
+        self.via.to_rules(self.mocs)
+    }
+
+    /// The ways that it may take.
+    fn ways(self) -> impl Iterator<Item = policy::Path> {
+        let other = self.via == Via::Transfer && self.access == Access::Write;
+        [Some(self.to_rules()), other.then_some(APERTURE)].into_iter().flatten()
+    }
+
+    /// Whether it took the other one, after which the object's state is `after`.
+    fn goes_around(self, after: Snapshot) -> bool {
+        self.via == Via::Transfer && self.access == Access::Write && after.write_domain == Domains::GTT
+    }
+
+    /// What the kernel is told of it.
+    fn event(self) -> Option<Event> {
+        match (self.via, self.access) {
+            _ if self.before_pages => None,
+            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, _) => Some(Event::Fault),
+            (Via::Transfer, Access::Read) => Some(Event::Pread),
+            (Via::Transfer, Access::Write) => Some(Event::Pwrite { partial: true, awake: true }),
+            (Via::GpuBlit | Via::GpuStore | Via::GpuSampler, access) => Some(Event::Exec(access)),
+        }
+    }
+}
+
+/// What the kernel did at an event.
+#[derive(Clone, Copy, Debug, Default)]
+struct Done {
+    flushed: Option<Rule>,
+    drained: Option<Rule>,
+}
+
+impl Done {
+    fn or(self, other: Self) -> Self {
+        Self { flushed: self.flushed.or(other.flushed), drained: self.drained.or(other.drained) }
+    }
+}
+
+/// Lets the kernel act on an access; `None` if it refuses.
+fn kernel(device: &Device, before: Snapshot, side: Side) -> Option<(Snapshot, Done)> {
+    let caps = device.machine().caps;
+    let Some(event) = side.event() else { return Some((before, Done::default())) };
+    let step = step(caps, device.rules(), before, event).ok()?;
+    let mut done = Done::default();
+    for effect in step.effects.iter() {
+        let slot = if effect.action.is_flush() { &mut done.flushed } else { &mut done.drained };
+        slot.get_or_insert(effect.rule);
+        // A flush has fences of its own.
+        if matches!(effect.action, Action::FlushSync | Action::FlushAsync | Action::FlushBefore) {
+            done.drained.get_or_insert(effect.rule);
+        }
+    }
+    Some((step.next, done))
+}
+
+/// What the rules say of the object's level when `from` wrote, and `to` accesses it next.
+///
+/// `before` is the object's state as the kernel keeps it, if the device is one whose caches are known; else
+/// nobody can say what shows.
+pub fn hand_over(
+    device: &Device,
+    level: CacheLevel,
+    before: Option<Snapshot>,
+    from: Side,
+    to: Side,
+) -> HandOver {
+    let caps = device.machine().caps;
+    let ask = |writer, next| {
+        let flush = needs_flush(caps, level, writer, next, to.access);
+        (flush, needs_invalidate(caps, level, writer, next, to.access))
+    };
+    let Some(before) = before else {
+        // Only the kernel knows which way PWRITE takes.
+        let pairs = from.ways().flat_map(|writer| to.ways().map(move |next| ask(writer, next)));
+        let both = |one: (Decision, Decision), two: (Decision, Decision)| {
+            (keep_needed(one.0, two.0), keep_needed(one.1, two.1))
+        };
+        let (flush, invalidate) = pairs.reduce(both).unwrap_or(ask(from.to_rules(), to.to_rules()));
+        let needed = flush.is_needed() || invalidate.is_needed();
+        let chance = if needed { Chance::Possible } else { Chance::Never };
+        return HandOver { flush, invalidate, kernel: None, chance };
+    };
+    let (written, first) = kernel(device, before, from).unwrap_or((before, Done::default()));
+    let (after, second) = kernel(device, written, to).unwrap_or((written, Done::default()));
+    let around = from.goes_around(written);
+    let writer = if around { APERTURE } else { from.to_rules() };
+    let next = if to.goes_around(after) { APERTURE } else { to.to_rules() };
+    let (flush, invalidate) = ask(writer, next);
+    // The kernel drains its own stores through the aperture (i915_gem_gtt_pwrite_fast).
+    let own = Done { flushed: None, drained: around.then_some(Rule::PwriteAperture) };
+    let first = if from.via == Via::Transfer { own.or(first) } else { Done::default() };
+    let done = Done {
+        // What is flushed after PWRITE stored it; and what is flushed before PREAD, or the batch, looks.
+        flushed: first.flushed.or(second.flushed),
+        drained: first.drained.or(second.drained),
+    };
+    let by_kernel = |decision: Decision| match decision.verdict {
+        Verdict::Flush => done.flushed,
+        Verdict::Drain => done.drained,
+        Verdict::Invalidate => second.flushed,
+        Verdict::NotNeeded | Verdict::Refused => None,
+    };
+    let missing = |decision: Decision| decision.is_needed() && by_kernel(decision).is_none();
+    let shows = missing(flush) || missing(invalidate);
+    let chance = if shows { Chance::Expected } else { Chance::Never };
+    let mut hand = HandOver { flush, invalidate, kernel: None, chance };
+    if !shows {
+        hand.kernel = by_kernel(hand.decision());
+    }
+    hand
+}
+
+/// The decision that asks for something, if one does.
+fn keep_needed(first: Decision, second: Decision) -> Decision {
+    if !first.is_needed() && second.is_needed() { second } else { first }
+}

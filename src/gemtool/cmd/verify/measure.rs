@@ -1,0 +1,263 @@
+//! Measuring: accesses in a row, and what the last one saw.
+
+use gem_coherency::access::FlushReport;
+use gem_coherency::drm::ExecObject;
+use gem_coherency::error::Result;
+use gem_coherency::policy::driver::needs_flush_of_zeroes;
+use gem_coherency::policy::kernel::{Creation, Event, Snapshot, step};
+use gem_coherency::policy::{Decision, Rule, Verdict};
+use gem_coherency::units::LINE_BYTES;
+use gem_coherency::vocabulary::Access;
+
+use super::expect::{Chance, HandOver, Side, hand_over};
+use super::object::{Care, Object};
+use super::plan::{Cell, Deed};
+use super::report::{Bare, Check, Row, Wrong};
+use super::rig::Rig;
+use super::shuffle::{Random, Round, apply};
+use super::via::Mocs;
+use crate::args::{Forget, Via};
+
+/// Lines of a measurement that nobody sees to: no more than the buffers of a CPU hold back.
+const BARE_LINES: u64 = 7;
+
+/// How measurements are made.
+#[derive(Debug)]
+pub struct Measuring<'a> {
+    /// With what.
+    pub rig: &'a Rig,
+    /// How many lines are stored to, round after round.
+    pub counts: Vec<u64>,
+    /// Lines of the object.
+    pub lines: u64,
+    /// Which lines, dwords and values.
+    pub seed: u64,
+    /// What the library is kept from doing.
+    pub forget: Option<Forget>,
+}
+
+/// What came of accesses in a row.
+struct Seen {
+    wrong: Option<Wrong>,
+    /// What the library did for the last hand-over.
+    lines: u64,
+}
+
+impl Measuring<'_> {
+    /// Measures `cell`.
+    ///
+    /// # Errors
+    /// What the library or the device refuses.
+    pub fn row(&self, cell: &Cell) -> Result<Row> {
+        let (hand, shown) = self.bare(cell)?;
+        let decision = self.decision(cell, &hand)?;
+        let forgotten = self.forget.is_some_and(|forget| hand.asks_for(forget.verdict()));
+        let seen = match cell.deed {
+            _ if forgotten => Seen { wrong: shown.clone(), lines: 0 },
+            Deed::HandOver(over, write, read) => {
+                self.cared(cell, Care::Library, Some((over, write)), read)?
+            }
+            Deed::Overwrite(over, write) => self.overwritten(cell, over, write)?,
+            Deed::Fresh(read) => self.cared(cell, Care::Library, None, read)?,
+        };
+        let kernel = match (cell.deed, cell.not_the_kernels(self.rig.device().machine().caps)) {
+            (Deed::Overwrite(..), _) => None,
+            (_, Some(why)) => Some(Check::NotCovered(why)),
+            (Deed::HandOver(over, write, read), None) => {
+                Some(Check::of(self.cared(cell, Care::Kernel, Some((over, write)), read)?.wrong))
+            }
+            (Deed::Fresh(read), None) => Some(Check::of(self.cared(cell, Care::Kernel, None, read)?.wrong)),
+        };
+        let nobody = Bare { chance: hand.chance, shown };
+        Ok(Row::new(cell, decision, hand.kernel, seen.lines, Check::of(seen.wrong), kernel, nobody))
+    }
+
+    /// What decides.
+    fn decision(&self, cell: &Cell, hand: &HandOver) -> Result<Decision> {
+        match cell.deed {
+            Deed::HandOver(..) | Deed::Overwrite(..) => Ok(hand.decision()),
+            Deed::Fresh(_) if hand.flush.is_needed() => Ok(self.of_zeroes(cell)),
+            Deed::Fresh(_) => Ok(hand.decision()),
+        }
+    }
+
+    /// What becomes of a new object's zeroes.
+    fn of_zeroes(&self, cell: &Cell) -> Decision {
+        let device = self.rig.device();
+        let (caps, rules) = (device.machine().caps, device.rules());
+        // The PAT index makes no difference to that.
+        let Ok(mut fresh) = Snapshot::created(caps, rules, Creation::User) else {
+            return Decision::new(Verdict::Flush, Rule::ZeroesStayDirty);
+        };
+        if let Some(mode) = cell.cached.caching
+            && let Ok(step) = step(caps, rules, fresh, Event::SetCaching(mode))
+        {
+            fresh = step.next;
+        }
+        needs_flush_of_zeroes(caps, rules, fresh)
+    }
+
+    /// Accesses that somebody sees to: round after round, with a look of the reader's before every other
+    /// write, so that its caches hold the old bytes.
+    fn cared(&self, cell: &Cell, care: Care, writes: Option<(Via, Via)>, read: Via) -> Result<Seen> {
+        let object = Object::new(self.rig, cell.cached.caching, cell.mocs)?;
+        let mut bytes = vec![0; object.size() as usize];
+        let Some((over, write)) = writes else {
+            let (seen, report) = object.read(read, care)?;
+            return Ok(Seen { wrong: Wrong::find(&seen, &bytes, None, 0), lines: lines(report) });
+        };
+        if care == Care::Kernel {
+            // After SET_CACHING an object is submitted before anything else.
+            let this = ExecObject { handle: object.bo().handle(), access: Access::Read };
+            self.rig.device().drm().execute(&[this])?;
+        }
+        let mut random = Random::new(self.seed);
+        let mut total = 0;
+        for (number, &count) in self.counts.iter().enumerate() {
+            let round = Round::new(&mut random, self.lines, count);
+            object.write(over, care, &round.over)?;
+            apply(&round.over, &mut bytes);
+            if number % 2 == 1 {
+                let (seen, _) = object.read(read, care)?;
+                if let Some(wrong) = Wrong::find(&seen, &bytes, None, count) {
+                    return Ok(Seen { wrong: Some(wrong), lines: total });
+                }
+            }
+            let old = bytes.clone();
+            object.write(write, care, &round.write)?;
+            apply(&round.write, &mut bytes);
+            let (seen, report) = object.read(read, care)?;
+            total += lines(report);
+            if let Some(wrong) = Wrong::find(&seen, &bytes, Some(&old), count) {
+                return Ok(Seen { wrong: Some(wrong), lines: total });
+            }
+        }
+        Ok(Seen { wrong: None, lines: total })
+    }
+
+    /// A write over another, seen to by the library; then the caches let go, and whatever is lost is lost.
+    fn overwritten(&self, cell: &Cell, over: Via, write: Via) -> Result<Seen> {
+        let object = Object::new(self.rig, cell.cached.caching, cell.mocs)?;
+        let mut bytes = vec![0; object.size() as usize];
+        let mut random = Random::new(self.seed);
+        let mut total = 0;
+        for &count in &self.counts {
+            let round = Round::new(&mut random, self.lines, count);
+            object.write(over, Care::Library, &round.over)?;
+            apply(&round.over, &mut bytes);
+            let old = bytes.clone();
+            total += lines(object.write(write, Care::Library, &round.write)?);
+            apply(&round.write, &mut bytes);
+            object.bo().flush()?;
+            let seen = self.after_eviction(&object)?;
+            if let Some(wrong) = Wrong::find(&seen, &bytes, Some(&old), count) {
+                return Ok(Seen { wrong: Some(wrong), lines: total });
+            }
+        }
+        Ok(Seen { wrong: None, lines: total })
+    }
+
+    /// What is left once the caches let go: everybody sees the same then.
+    fn after_eviction(&self, object: &Object<'_>) -> Result<Vec<u8>> {
+        object.evict()?;
+        let via = match Via::CpuWb.missing(&self.rig.target, Access::Read) {
+            None => Via::CpuWb,
+            Some(_) => Via::CpuFixed,
+        };
+        object.read(via, Care::Nobody).map(|(seen, _)| seen)
+    }
+
+    /// The same that nobody sees to, from a state in which everybody agrees on the old bytes and the next one
+    /// has looked; what the rules and the kernel say of it, and what was seen.
+    fn bare(&self, cell: &Cell) -> Result<(HandOver, Option<Wrong>)> {
+        let object = Object::new(self.rig, cell.cached.caching, cell.mocs)?;
+        let mut bytes = vec![0; object.size() as usize];
+        let mut random = Random::new(!self.seed);
+        let round = Round::new(&mut random, self.lines, BARE_LINES);
+        match cell.deed {
+            Deed::Fresh(read) => {
+                let to = self.side(cell, read, Access::Read);
+                let hand = self.hand_over(cell, &object, Side::ZEROES, to);
+                let (seen, _) = object.read(read, Care::Nobody)?;
+                Ok((hand, Wrong::find(&seen, &bytes, None, 0)))
+            }
+            Deed::HandOver(over, write, read) => {
+                object.write(over, Care::Library, &round.over)?;
+                apply(&round.over, &mut bytes);
+                object.settle()?;
+                object.read(read, Care::Library)?;
+                let old = bytes.clone();
+                let (from, to) = (self.side(cell, write, Access::Write), self.side(cell, read, Access::Read));
+                let hand = self.hand_over(cell, &object, from, to);
+                object.write(write, Care::Nobody, &round.write)?;
+                apply(&round.write, &mut bytes);
+                let (seen, _) = object.read(read, Care::Nobody)?;
+                Ok((hand, Wrong::find(&seen, &bytes, Some(&old), BARE_LINES)))
+            }
+            Deed::Overwrite(over, write) => {
+                object.settle()?;
+                if write.missing(&self.rig.target, Access::Read).is_none() {
+                    object.read(write, Care::Library)?;
+                }
+                let (from, to) =
+                    (self.side(cell, over, Access::Write), self.side(cell, write, Access::Write));
+                let hand = self.hand_over(cell, &object, from, to);
+                object.write(over, Care::Nobody, &round.over)?;
+                apply(&round.over, &mut bytes);
+                let old = bytes.clone();
+                object.write(write, Care::Nobody, &round.write)?;
+                apply(&round.write, &mut bytes);
+                let seen = self.after_eviction(&object)?;
+                Ok((hand, Wrong::find(&seen, &bytes, Some(&old), BARE_LINES)))
+            }
+        }
+    }
+
+    fn side(&self, cell: &Cell, via: Via, access: Access) -> Side {
+        let mocs = if via == Via::GpuSampler { Mocs::of_sampler(&self.rig.target) } else { cell.mocs };
+        Side::new(via, mocs, access)
+    }
+
+    fn hand_over(&self, cell: &Cell, object: &Object<'_>, from: Side, to: Side) -> HandOver {
+        let soft = self.rig.target.soft().filter(|soft| soft.shows_what_is_forgotten());
+        let known = soft.and_then(|soft| soft.snapshot(object.bo().handle()).ok());
+        hand_over(self.rig.device(), cell.cached.level, known, from, to)
+    }
+}
+
+/// Lines of a report.
+fn lines(report: Option<FlushReport>) -> u64 {
+    report.map_or(0, |report| report.lines)
+}
+
+impl Wrong {
+    /// The first dword of `seen` that is not as in `want`, in a round of `count` lines.
+    fn find(seen: &[u8], want: &[u8], old: Option<&[u8]>, count: u64) -> Option<Self> {
+        let at = seen.iter().zip(want).position(|(seen, want)| seen != want)? / 4 * 4;
+        let dword = |bytes: &[u8]| {
+            let bytes = bytes.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+            u32::from_le_bytes(bytes.unwrap_or_default())
+        };
+        let (got, want) = (dword(seen), dword(want));
+        let is_old = old.is_some_and(|old| dword(old) == got);
+        Some(Self { line: at as u64 / LINE_BYTES, offset: at as u64, got, want, is_old, lines_stored: count })
+    }
+}
+
+impl Check {
+    /// The check that found `wrong`.
+    fn of(wrong: Option<Wrong>) -> Self {
+        wrong.map_or(Self::Right, Self::Wrong)
+    }
+}
+
+impl Bare {
+    /// Whether what was seen is what had to be.
+    pub fn held(&self) -> bool {
+        match self.chance {
+            Chance::Expected => self.shown.is_some(),
+            Chance::Possible => true,
+            Chance::Never => self.shown.is_none(),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! `gemtool verify`: the device's own coherency, measured.
+
+mod expect;
+mod measure;
+mod object;
+mod plan;
+pub mod report;
+mod rig;
+mod shuffle;
+pub mod via;
+
+pub use expect::Chance;
+
+use gem_coherency::Error;
+use gem_coherency::units::{LINE_BYTES, PAGE_LINES};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use super::device::{self, DeviceLine};
+use crate::args;
+use crate::failure::Failure;
+use measure::Measuring;
+use plan::Plan;
+use report::VerifyReport;
+use rig::Rig;
+
+/// Measures.
+///
+/// # Errors
+/// What is wrong with the device; the first call that the library or the device refuses.
+pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure> {
+    let target = device::target(&args.device)?;
+    let line = DeviceLine::of(target.device())?;
+    let lines = args.lines.next_multiple_of(PAGE_LINES);
+    let counts = shuffle::counts(lines, args.quick);
+    let rig = Rig::new(target, lines * LINE_BYTES).map_err(Failure::step("alloc"))?;
+    let plan = Plan::new(&rig, args).map_err(Failure::step("alloc"))?;
+    if plan.cells.is_empty() {
+        let why = plan.skipped.iter().map(|skip| format!("{}: {}", skip.what, skip.why));
+        let why = why.collect::<Vec<_>>().join("; ");
+        return Err(Failure::Environment(format!("there is nothing to measure here: {why}")));
+    }
+    let measuring =
+        Measuring { rig: &rig, counts: counts.clone(), lines, seed: args.seed, forget: args.forget };
+    let bar = if progress { bar(plan.cells.len() as u64) } else { ProgressBar::hidden() };
+    let mut rows = Vec::new();
+    for cell in &plan.cells {
+        let about = |error: Error| {
+            let vias: Vec<_> = cell.vias().map(args::Via::name).collect();
+            let step = format!("{} at level {}", vias.join(", "), cell.cached.level);
+            Failure::Step { step, error }
+        };
+        rows.push(measuring.row(cell).map_err(about)?);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    Ok(VerifyReport::new(line, (args.seed, lines, counts), plan.skipped, rows))
+}
+
+/// A bar on standard error; invisible unless that is a terminal.
+fn bar(count: u64) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{bar:40} {pos}/{len} measurements, {eta} left");
+    if let Ok(style) = style {
+        bar.set_style(style);
+    }
+    bar
+}

@@ -1,0 +1,312 @@
+//! The object that is looked at, and accesses to it by every path, seen to or not.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use gem_coherency::access::FlushReport;
+use gem_coherency::batch::{Builder, Extent};
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{AllocRequest, Region, Submission};
+use gem_coherency::drm::{ExecObject, Mapping};
+use gem_coherency::error::Result;
+use gem_coherency::units::ByteRange;
+use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
+use serde::Serialize;
+
+use super::rig::{Beside, Rig, surface};
+use super::shuffle::Store;
+use super::via::Mocs;
+use crate::args::Via;
+
+/// Bytes of a store.
+const DWORD: Extent = Extent { width: 4, height: 1 };
+/// Bytes of a row that is copied out.
+const ROW: u32 = 4096;
+
+/// Who sees to it that an access is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Care {
+    /// This library: it flushes, invalidates and drains.
+    Library,
+    /// The kernel, which is told of each access of the CPU (SET_DOMAIN).
+    Kernel,
+    /// Nobody.
+    Nobody,
+}
+
+/// An object.
+#[derive(Debug)]
+pub struct Object<'a> {
+    rig: &'a Rig,
+    bo: Bo,
+    mocs: Mocs,
+    /// Mappings that the library does not know of.
+    unseen: RefCell<BTreeMap<MmapMode, Mapping>>,
+}
+
+impl<'a> Object<'a> {
+    /// A new object, which copies access through `mocs`.
+    ///
+    /// # Errors
+    /// What allocating answers.
+    pub fn new(rig: &'a Rig, caching: Option<CachingMode>, mocs: Mocs) -> Result<Self> {
+        let bo = rig.device().alloc(AllocRequest { size: rig.size, caching })?;
+        Ok(Self { rig, bo, mocs, unseen: RefCell::default() })
+    }
+
+    /// The library's name for it.
+    pub fn bo(&self) -> &Bo {
+        &self.bo
+    }
+
+    /// Its size, in bytes.
+    pub fn size(&self) -> u64 {
+        self.bo.size()
+    }
+
+    /// Makes memory and caches the same for everybody, and hands the object to the GPU once, so that the
+    /// kernel has nothing left to do for it.
+    ///
+    /// # Errors
+    /// What flushing and submitting answer.
+    pub fn settle(&self) -> Result<()> {
+        self.bo.flush()?;
+        let submission = Submission { bo: &self.bo, access: Access::Read, mocs: MocsClass::PageTable };
+        self.rig.device().submit(&[submission])?;
+        self.bo.wait(None)
+    }
+
+    /// Lets the caches go: every line is written back and dropped, as it may be at any time, and stores that
+    /// still sit in buffers arrive.
+    ///
+    /// # Errors
+    /// What mapping answers.
+    pub fn evict(&self) -> Result<()> {
+        for mapping in self.unseen.borrow().values() {
+            mapping.drain();
+        }
+        let cached = [MmapMode::Wb, MmapMode::Fixed].into_iter();
+        let mode = cached.into_iter().find(|&mode| {
+            let call = gem_coherency::platform::Call::MmapOffset(mode);
+            self.rig.device().machine().refusal(call).is_none()
+        });
+        let Some(mode) = mode else { return Ok(()) };
+        let lines = ByteRange::within(0, self.size(), self.size())?.lines();
+        self.with_mapping(mode, |mapping| {
+            use gem_coherency::cacheops::{LineOp, fence_around};
+            fence_around(LineOp::Invalidate);
+            mapping.lines(lines, LineOp::Invalidate)?;
+            fence_around(LineOp::Invalidate);
+            Ok(())
+        })
+    }
+
+    /// Stores, by the path `via`; says what the library did for it.
+    ///
+    /// # Errors
+    /// What the library or the device refuses.
+    pub fn write(&self, via: Via, care: Care, stores: &[Store]) -> Result<Option<FlushReport>> {
+        match (via, care) {
+            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Library) => {
+                self.map(via)?;
+                let mut guard = self.bo.write(0, self.size())?;
+                for store in stores {
+                    guard.write_at(store.offset, &store.value.to_le_bytes())?;
+                }
+                guard.finish().map(Some)
+            }
+            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Kernel | Care::Nobody) => {
+                self.tell(via, care, Access::Write)?;
+                self.with_mapping(via.mode().unwrap_or(MmapMode::Wb), |mapping| {
+                    let mut stores = stores.iter();
+                    stores.try_for_each(|store| mapping.copy_in(store.offset, &store.value.to_le_bytes()))
+                })?;
+                Ok(None)
+            }
+            (Via::Transfer, Care::Library) => self.pwrite_seen(stores).map(Some),
+            (Via::Transfer, Care::Kernel | Care::Nobody) => self.pwrite(stores).map(|()| None),
+            (Via::GpuStore, Care::Library) => {
+                let mut batch = self.rig.device().batch()?;
+                for store in stores {
+                    batch.store(&self.bo, store.offset, store.value)?;
+                }
+                let submitted = batch.submit()?;
+                submitted.wait(None)?;
+                Ok(submitted.reports().first().copied())
+            }
+            (Via::GpuStore, Care::Kernel | Care::Nobody) => {
+                let store = |builder: &mut Builder| {
+                    stores.iter().try_for_each(|store| builder.store(0, store.offset, store.value))
+                };
+                self.rig.run(&self.bo, Access::Write, None, store).map(|()| None)
+            }
+            (Via::GpuBlit, Care::Library) => {
+                stage(&self.rig.beside, stores)?;
+                let mut batch = self.rig.device().batch()?;
+                for store in stores {
+                    let from = Region::new(&self.rig.beside.staging, store.offset);
+                    batch.copy(self.region(store.offset), from, DWORD)?;
+                }
+                let submitted = batch.submit()?;
+                submitted.wait(None)?;
+                Ok(submitted.reports().first().copied())
+            }
+            (Via::GpuBlit, Care::Kernel | Care::Nobody) => {
+                stage(&self.rig.unseen, stores)?;
+                let staging = Some((&self.rig.unseen.staging, Access::Read));
+                let copy = |builder: &mut Builder| {
+                    stores.iter().try_for_each(|store| {
+                        let to = surface(0, store.offset, self.mocs.entry);
+                        builder.copy(to, surface(1, store.offset, None), DWORD)
+                    })
+                };
+                self.rig.run(&self.bo, Access::Write, staging, copy).map(|()| None)
+            }
+            // It is never asked for.
+            (Via::GpuSampler, Care::Library | Care::Kernel | Care::Nobody) => Ok(None),
+        }
+    }
+
+    /// Reads the whole object, by the path `via`; says what the library did for it.
+    ///
+    /// # Errors
+    /// What the library or the device refuses.
+    pub fn read(&self, via: Via, care: Care) -> Result<(Vec<u8>, Option<FlushReport>)> {
+        let mut bytes = vec![0; self.size() as usize];
+        let report = match (via, care) {
+            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Library) => {
+                self.map(via)?;
+                let guard = self.bo.read(0, self.size())?;
+                guard.read_at(0, &mut bytes)?;
+                Some(guard.finish()?)
+            }
+            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Kernel | Care::Nobody) => {
+                self.tell(via, care, Access::Read)?;
+                let mode = via.mode().unwrap_or(MmapMode::Wb);
+                self.with_mapping(mode, |mapping| mapping.copy_out(0, &mut bytes))?;
+                None
+            }
+            (Via::Transfer, Care::Library) => {
+                // PREAD may find its bytes in the cache, as a mapping does.
+                self.bo.map(MmapMode::Wb)?;
+                let guard = self.bo.read(0, self.size())?;
+                self.rig.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
+                Some(guard.finish()?)
+            }
+            (Via::Transfer, Care::Kernel | Care::Nobody) => {
+                self.rig.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
+                None
+            }
+            (Via::GpuBlit, Care::Library) => {
+                let scratch = &self.rig.beside.scratch;
+                let mut batch = self.rig.device().batch()?;
+                batch.copy_range(Region::new(scratch, 0), self.region(0), self.size())?;
+                let submitted = batch.submit()?;
+                submitted.wait(None)?;
+                load(scratch, &mut bytes)?;
+                submitted.reports().get(1).copied()
+            }
+            (Via::GpuBlit, Care::Kernel | Care::Nobody) => {
+                let scratch = &self.rig.unseen.scratch;
+                let rows = Extent { width: ROW, height: (self.size() / u64::from(ROW)) as u32 };
+                let copy = |builder: &mut Builder| {
+                    builder.copy(surface(1, 0, None), surface(0, 0, self.mocs.entry), rows)
+                };
+                self.rig.run(&self.bo, Access::Read, Some((scratch, Access::Write)), copy)?;
+                load(scratch, &mut bytes)?;
+                None
+            }
+            (Via::GpuSampler, _) => self.sample(care, &mut bytes)?,
+            // It is never asked for.
+            (Via::GpuStore, _) => None,
+        };
+        Ok((bytes, report))
+    }
+
+    /// Reads as a software device's sampler does, after an empty batch in place of its own.
+    fn sample(&self, care: Care, bytes: &mut [u8]) -> Result<Option<FlushReport>> {
+        let mocs = Mocs::of_sampler(&self.rig.target).class;
+        let report = match care {
+            Care::Library => {
+                let submission = Submission { bo: &self.bo, access: Access::Read, mocs };
+                self.rig.device().submit(&[submission])?.first().copied()
+            }
+            Care::Kernel | Care::Nobody => {
+                let object = ExecObject { handle: self.bo.handle(), access: Access::Read };
+                self.rig.device().drm().execute(&[object])?;
+                None
+            }
+        };
+        if let Some(soft) = self.rig.target.soft() {
+            soft.gpu_read(self.bo.handle(), mocs, 0, bytes)?;
+        }
+        Ok(report)
+    }
+
+    /// PWRITE with the library's knowledge. Nobody outside of the kernel knows whether it goes through the
+    /// cache or the aperture, so before it nothing is dirty or stale, and after it the object is the CPU's.
+    fn pwrite_seen(&self, stores: &[Store]) -> Result<FlushReport> {
+        self.bo.map(MmapMode::Wb)?;
+        let report = self.bo.flush()?;
+        self.bo.read(0, self.size())?.finish()?;
+        self.pwrite(stores)?;
+        self.rig.device().drm().set_domain(self.bo.handle(), Domains::CPU, Domains::empty())?;
+        stores.iter().try_for_each(|store| self.bo.mark_written(store.offset, 4))?;
+        Ok(report)
+    }
+
+    fn pwrite(&self, stores: &[Store]) -> Result<()> {
+        let drm = self.rig.device().drm();
+        let mut stores = stores.iter();
+        stores.try_for_each(|store| drm.pwrite(self.bo.handle(), store.offset, &store.value.to_le_bytes()))
+    }
+
+    /// Tells the kernel of an access through a mapping, if it is to see to it.
+    fn tell(&self, via: Via, care: Care, access: Access) -> Result<()> {
+        let domain = match (via, care) {
+            (_, Care::Library | Care::Nobody) => return Ok(()),
+            (Via::CpuWc, Care::Kernel) => Domains::WC,
+            (Via::CpuGtt, Care::Kernel) => Domains::GTT,
+            (_, Care::Kernel) => Domains::CPU,
+        };
+        let write = if access == Access::Write { domain } else { Domains::empty() };
+        self.rig.device().drm().set_domain(self.bo.handle(), domain, write)
+    }
+
+    /// Lets the library's accesses use the mapping that `via` is.
+    fn map(&self, via: Via) -> Result<()> {
+        via.mode().map_or(Ok(()), |mode| self.bo.map(mode))
+    }
+
+    /// A piece of the object as batches of the library's have it.
+    fn region(&self, offset: u64) -> Region<'_> {
+        let region = Region::new(&self.bo, offset);
+        self.mocs.entry.map_or(region, |entry| region.mocs(entry))
+    }
+
+    /// Does `access` through a mapping that the library does not know of.
+    fn with_mapping<T>(&self, mode: MmapMode, access: impl FnOnce(&Mapping) -> Result<T>) -> Result<T> {
+        if let Some(mapping) = self.unseen.borrow().get(&mode) {
+            return access(mapping);
+        }
+        let mapping = self.rig.device().drm().map(self.bo.handle(), mode, self.size())?;
+        let done = access(&mapping);
+        self.unseen.borrow_mut().insert(mode, mapping);
+        done
+    }
+}
+
+/// Puts what the copy engine is to copy into the object at its place in the staging buffer.
+fn stage(beside: &Beside, stores: &[Store]) -> Result<()> {
+    let mut guard = beside.staging.write(0, beside.staging.size())?;
+    for store in stores {
+        guard.write_at(store.offset, &store.value.to_le_bytes())?;
+    }
+    guard.finish().map(drop)
+}
+
+/// Reads what the copy engine copied out of the object.
+fn load(scratch: &Bo, bytes: &mut [u8]) -> Result<()> {
+    scratch.read(0, scratch.size())?.read_at(0, bytes)
+}

@@ -1,0 +1,244 @@
+//! `gemtool verify` for people.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use anstyle::Style;
+use gem_coherency::policy::{Rule, Verdict};
+use gem_coherency::vocabulary::MocsClass;
+
+use super::{Align, Page, Report, Table, held_style, verdict_style};
+use crate::args::Via;
+use crate::cmd::verify::Chance;
+use crate::cmd::verify::report::{Check, Kind, Row, Totals, VerifyReport, Wrong};
+
+/// Rows with something wrong that are shown in full.
+const SHOWN: usize = 20;
+
+impl Report for VerifyReport {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        page.heading(&self.device.to_string())?;
+        let counts = match self.counts.as_slice() {
+            [first, second, third, .., last] if self.counts.len() > 3 => {
+                format!("{first}, {second}, {third} to {last}")
+            }
+            few => few.iter().map(u64::to_string).collect::<Vec<_>>().join(" and "),
+        };
+        page.line(&format!("{counts} of {} lines, seed {}", self.lines, self.seed))?;
+        for (section, rows) in sections(&self.rows) {
+            page.gap()?;
+            page.heading(&section.title(&rows))?;
+            table(&rows).write(page)?;
+        }
+        let wrong: Vec<_> = self.rows.iter().filter(|row| !row.held()).collect();
+        if !wrong.is_empty() {
+            page.gap()?;
+            page.styled_heading("What did not hold", held_style(false))?;
+            for row in wrong.iter().take(SHOWN) {
+                page.wrapped(2, &complaint(row))?;
+            }
+            if let Some(more) = wrong.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+                page.line(&format!("  and {more} more"))?;
+            }
+        }
+        if !self.skipped.is_empty() {
+            page.gap()?;
+            page.heading("Not measured")?;
+            for skip in &self.skipped {
+                page.wrapped(2, &format!("{}: {}", skip.what, skip.why))?;
+            }
+        }
+        page.gap()?;
+        page.styled_heading(&summary(&self.totals), held_style(self.held))
+    }
+}
+
+/// The last line.
+fn summary(totals: &Totals) -> String {
+    let Totals { passed, failed, skipped, stale, not_shown } = totals;
+    format!(
+        "{passed} passed, {failed} failed, {skipped} skipped; of what nobody saw to, {stale} showed old \
+         bytes and {not_shown} did not"
+    )
+}
+
+/// Rows that stand under one heading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Section {
+    kind: Kind,
+    caching: Option<gem_coherency::vocabulary::CachingMode>,
+    /// If not the page table's.
+    mocs: Option<MocsClass>,
+}
+
+impl Section {
+    fn title(self, rows: &[Folded<'_>]) -> String {
+        let caching =
+            self.caching.map_or("as the device gives it".to_owned(), |mode| format!("caching {mode}"));
+        let level = rows.first().map_or(String::new(), |row| format!(" (level {})", row.row.level));
+        let entry = rows.first().and_then(|row| row.row.mocs?.entry);
+        let entry = entry.map_or(String::new(), |entry| format!(", entry {entry}"));
+        let mocs = self.mocs.map_or(String::new(), |class| format!(", copies {class}{entry}"));
+        let kind = match self.kind {
+            Kind::Fresh => "New objects",
+            Kind::Overwrite => "Writes over others",
+            Kind::HandOver => "Reads of what was written",
+        };
+        format!("{kind}: {caching}{level}{mocs}")
+    }
+}
+
+/// Rows that came to the same, whoever wrote the old values.
+#[derive(Debug)]
+struct Folded<'a> {
+    row: &'a Row,
+    overs: Vec<Via>,
+    /// Whether other old values made a difference.
+    differs: bool,
+    lines: u64,
+}
+
+/// What rows are the same by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Outcome {
+    verdict: Verdict,
+    rule: Rule,
+    by_kernel: Option<Rule>,
+    library: bool,
+    kernel: Option<bool>,
+    chance: Chance,
+    shown: bool,
+}
+
+impl Outcome {
+    fn of(row: &Row) -> Self {
+        let kernel = row.kernel.as_ref().filter(|kernel| !matches!(kernel, Check::NotCovered(_)));
+        Self {
+            verdict: row.verdict,
+            rule: row.rule,
+            by_kernel: row.by_kernel,
+            library: row.library.wrong().is_none(),
+            kernel: kernel.map(|kernel| kernel.wrong().is_none()),
+            chance: row.nobody.chance,
+            shown: row.nobody.shown.is_some(),
+        }
+    }
+}
+
+/// The rows by section, folded.
+fn sections(rows: &[Row]) -> BTreeMap<Section, Vec<Folded<'_>>> {
+    let mut groups: BTreeMap<_, BTreeMap<Outcome, Vec<&Row>>> = BTreeMap::new();
+    for row in rows {
+        let mocs = row.mocs.map(|mocs| mocs.class).filter(|&class| class != MocsClass::PageTable);
+        let section = Section { kind: row.kind, caching: row.caching, mocs };
+        let over = row.over.filter(|_| row.kind == Kind::Overwrite);
+        let key = (section, row.write, over, row.read);
+        groups.entry(key).or_default().entry(Outcome::of(row)).or_default().push(row);
+    }
+    let mut sections: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for ((section, ..), outcomes) in groups {
+        let differs = outcomes.len() > 1;
+        for alike in outcomes.into_values() {
+            let overs = alike.iter().filter_map(|row| row.over).collect();
+            let lines = alike.iter().map(|row| row.lines).sum();
+            if let Some(&row) = alike.first() {
+                sections.entry(section).or_default().push(Folded { row, overs, differs, lines });
+            }
+        }
+    }
+    sections
+}
+
+/// The table of one section.
+fn table(rows: &[Folded<'_>]) -> Table {
+    use Align::{Left, Right};
+    let kind = rows.first().map_or(Kind::HandOver, |row| row.row.kind);
+    let (first, second) = match kind {
+        Kind::Overwrite => ("over", "write"),
+        Kind::Fresh | Kind::HandOver => ("write", "read"),
+    };
+    let heads = [
+        (first, Left),
+        (second, Left),
+        ("needs", Left),
+        ("lines", Right),
+        ("library", Left),
+        ("kernel", Left),
+        ("nobody", Left),
+        ("rule", Left),
+    ];
+    let mut table = Table::new(2, &heads);
+    for folded in rows {
+        let (row, outcome) = (folded.row, Outcome::of(folded.row));
+        let (from, to) = match kind {
+            Kind::Overwrite => (row.over, row.write),
+            Kind::Fresh | Kind::HandOver => (row.write, row.read),
+        };
+        let name = |via: Option<Via>| via.map_or("-", Via::name).to_owned();
+        let rule = match row.by_kernel {
+            Some(kernel) => format!("{} (kernel: {kernel})", row.rule),
+            None => row.rule.to_string(),
+        };
+        let right = |held: bool| if held { "right" } else { "WRONG" };
+        table.row([
+            name(from),
+            name(to),
+            row.verdict.name().to_owned(),
+            folded.lines.to_string(),
+            right(outcome.library).to_owned(),
+            outcome.kernel.map_or("-", right).to_owned(),
+            nobody(row).to_owned(),
+            rule,
+        ]);
+        table.style(2, verdict_style(row.verdict)).style(4, held_style(outcome.library));
+        table
+            .style(5, outcome.kernel.map_or(Style::new(), held_style))
+            .style(6, held_style(row.nobody.held()));
+        if folded.differs && kind == Kind::HandOver {
+            let overs: Vec<_> = folded.overs.iter().map(|via| via.name()).collect();
+            table.note(format!("over {}", overs.join(", ")));
+        }
+    }
+    table
+}
+
+/// What showed where nobody saw to it.
+fn nobody(row: &Row) -> &'static str {
+    match (row.nobody.chance, row.nobody.shown.is_some()) {
+        (Chance::Expected | Chance::Possible, true) => "stale",
+        (Chance::Expected, false) => "NOT STALE",
+        (Chance::Possible, false) => "not shown",
+        (Chance::Never, true) => "WRONG",
+        (Chance::Never, false) => "right",
+    }
+}
+
+/// What did not hold of a row, in a sentence.
+fn complaint(row: &Row) -> String {
+    let vias: Vec<_> = [row.over, row.write, row.read].into_iter().flatten().map(Via::name).collect();
+    let caching = row.caching.map_or("as the device gives it".to_owned(), |mode| format!("caching {mode}"));
+    let mocs = row.mocs.map_or(String::new(), |mocs| format!(", copies {}", mocs.class));
+    let mut parts = Vec::new();
+    if let Some(wrong) = row.library.wrong() {
+        parts.push(format!("with the library {}", words(wrong)));
+    }
+    if let Some(wrong) = row.kernel.as_ref().and_then(Check::wrong) {
+        parts.push(format!("with the kernel's protocol {}", words(wrong)));
+    }
+    match (row.nobody.chance, &row.nobody.shown) {
+        (Chance::Never, Some(wrong)) => {
+            parts.push(format!("although nobody has to see to it, {}", words(wrong)));
+        }
+        (Chance::Expected, None) => parts.push("nobody saw to it, and no old byte showed".to_owned()),
+        (Chance::Expected | Chance::Possible, Some(_)) | (Chance::Possible | Chance::Never, None) => {}
+    }
+    format!("{} ({caching}{mocs}; {}): {}", vias.join(", "), row.rule, parts.join("; "))
+}
+
+/// A wrong dword, in words.
+fn words(wrong: &Wrong) -> String {
+    let Wrong { line, offset, got, want, is_old, lines_stored } = wrong;
+    let old = if *is_old { ", the old value" } else { "" };
+    let round = if *lines_stored > 0 { format!(", {lines_stored} lines stored") } else { String::new() };
+    format!("line {line}, offset {offset}: got 0x{got:08x}{old}, want 0x{want:08x}{round}")
+}
