@@ -195,7 +195,7 @@ impl Store {
 
     /// Empties the buffers of `route`, as an uncached access there does, and a load of
     /// write-combining memory; what went through the aperture may sit in the chipset all the same.
-    fn drain_route(&mut self, terms: Terms, route: Route) -> Result<()> {
+    pub(super) fn drain_route(&mut self, terms: Terms, route: Route) -> Result<()> {
         let (same, others) = self.combining.drain(..).partition(|buffer| buffer.route == route);
         self.combining = others;
         let same: VecDeque<_> = same;

@@ -72,7 +72,10 @@ impl Flushes {
     /// Flushes `range`, if that is asked for.
     fn flush(&mut self, object: &Object, terms: Terms, range: ByteRange) -> Result<()> {
         if self.effect.is_some() {
-            self.lines_written += object.store().maintain(terms, range.lines(), LineOp::Flush)?;
+            let mut store = object.store();
+            // drm_clflush_virt_range begins with a fence of the CPU's; the chipset knows nothing of it.
+            store.drain_route(terms, Route::CpuUncached)?;
+            self.lines_written += store.maintain(terms, range.lines(), LineOp::Flush)?;
             self.bytes += range.len();
         }
         Ok(())

@@ -103,12 +103,19 @@ impl Side {
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
     flushed: Option<Rule>,
+    /// Stores have left the CPU and the chipset.
     drained: Option<Rule>,
+    /// Stores have left the CPU.
+    combined: Option<Rule>,
 }
 
 impl Done {
     fn or(self, other: Self) -> Self {
-        Self { flushed: self.flushed.or(other.flushed), drained: self.drained.or(other.drained) }
+        Self {
+            flushed: self.flushed.or(other.flushed),
+            drained: self.drained.or(other.drained),
+            combined: self.combined.or(other.combined),
+        }
     }
 }
 
@@ -119,11 +126,21 @@ fn kernel(device: &Device, before: Snapshot, side: Side) -> Option<(Snapshot, Do
     let step = step(caps, device.rules(), before, event).ok()?;
     let mut done = Done::default();
     for effect in step.effects.iter() {
-        let slot = if effect.action.is_flush() { &mut done.flushed } else { &mut done.drained };
-        slot.get_or_insert(effect.rule);
-        // A flush has fences of its own.
-        if matches!(effect.action, Action::FlushSync | Action::FlushAsync | Action::FlushBefore) {
-            done.drained.get_or_insert(effect.rule);
+        match effect.action {
+            Action::FlushSync | Action::FlushAsync | Action::Wbinvd => {
+                done.flushed.get_or_insert(effect.rule);
+                done.drained.get_or_insert(effect.rule);
+                done.combined.get_or_insert(effect.rule);
+            }
+            // Its fences are the CPU's, and do not reach the chipset.
+            Action::FlushBefore | Action::FlushAfter => {
+                done.flushed.get_or_insert(effect.rule);
+                done.combined.get_or_insert(effect.rule);
+            }
+            Action::Barrier | Action::WriteBarrier | Action::FlushGgtt | Action::FlushChipset => {
+                done.drained.get_or_insert(effect.rule);
+                done.combined.get_or_insert(effect.rule);
+            }
         }
     }
     Some((step.next, done))
@@ -163,15 +180,13 @@ pub fn hand_over(
     let next = if to.goes_around(after) { APERTURE } else { to.to_rules() };
     let (flush, invalidate) = ask(writer, next);
     // The kernel drains its own stores through the aperture (i915_gem_gtt_pwrite_fast).
-    let own = Done { flushed: None, drained: around.then_some(Rule::PwriteAperture) };
+    let own = Done { drained: around.then_some(Rule::PwriteAperture), ..Done::default() };
+    // What is flushed after PWRITE stored it; and what is flushed before PREAD, or the batch, looks.
     let first = if from.via == Via::Transfer { own.or(first) } else { Done::default() };
-    let done = Done {
-        // What is flushed after PWRITE stored it; and what is flushed before PREAD, or the batch, looks.
-        flushed: first.flushed.or(second.flushed),
-        drained: first.drained.or(second.drained),
-    };
+    let done = first.or(second);
     let by_kernel = |decision: Decision| match decision.verdict {
         Verdict::Flush => done.flushed,
+        Verdict::Drain if decision.rule == Rule::WcDrain => done.combined,
         Verdict::Drain => done.drained,
         Verdict::Invalidate => second.flushed,
         Verdict::NotNeeded | Verdict::Refused => None,
