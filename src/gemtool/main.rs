@@ -82,7 +82,11 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
         Command::Verify(verify) => {
             let report = cmd::verify::run(verify, args.verbose == 0)?;
             page.report(&report, form)?;
-            return Ok(if report.held { Outcome::Held } else { Outcome::Violated });
+            page.flush()?;
+            return match report.stopped() {
+                Some(failure) => Err(failure),
+                None => Ok(if report.held { Outcome::Held } else { Outcome::Violated }),
+            };
         }
         Command::Trace(trace) => {
             let report = cmd::trace::run(trace, args.json)?;

@@ -37,9 +37,15 @@ impl Report for VerifyReport {
             for row in wrong.iter().take(SHOWN) {
                 page.wrapped(2, &complaint(row))?;
             }
-            if let Some(more) = wrong.len().checked_sub(SHOWN).filter(|&more| more > 0) {
-                page.line(&format!("  and {more} more"))?;
+            more(page, wrong.len())?;
+        }
+        if !self.refused.is_empty() {
+            page.gap()?;
+            page.styled_heading("Refused", held_style(false))?;
+            for refused in self.refused.iter().take(SHOWN) {
+                page.wrapped(2, &format!("{}: {}", refused.what, refused.error))?;
             }
+            more(page, self.refused.len())?;
         }
         if !self.skipped.is_empty() {
             page.gap()?;
@@ -50,6 +56,14 @@ impl Report for VerifyReport {
         }
         page.gap()?;
         page.styled_heading(&summary(&self.totals), held_style(self.held))
+    }
+}
+
+/// Says how many there are beyond those that are shown.
+fn more(page: &mut Page<'_>, all: usize) -> io::Result<()> {
+    match all.checked_sub(SHOWN) {
+        None | Some(0) => Ok(()),
+        Some(more) => page.line(&format!("  and {more} more")),
     }
 }
 

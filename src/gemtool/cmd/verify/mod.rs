@@ -11,7 +11,6 @@ pub mod via;
 
 pub use expect::Chance;
 
-use gem_coherency::Error;
 use gem_coherency::units::{LINE_BYTES, PAGE_LINES};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -20,13 +19,13 @@ use crate::args;
 use crate::failure::Failure;
 use measure::Measuring;
 use plan::Plan;
-use report::VerifyReport;
+use report::{Refused, VerifyReport};
 use rig::Rig;
 
 /// Measures.
 ///
 /// # Errors
-/// What is wrong with the device; the first call that the library or the device refuses.
+/// What is wrong with the device. A measurement that it refuses is in the report, which says so.
 pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure> {
     let target = device::target(&args.device)?;
     let line = DeviceLine::of(target.device())?;
@@ -42,18 +41,16 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
     let measuring =
         Measuring { rig: &rig, counts: counts.clone(), lines, seed: args.seed, forget: args.forget };
     let bar = if progress { bar(plan.cells.len() as u64) } else { ProgressBar::hidden() };
-    let mut rows = Vec::new();
+    let (mut rows, mut refused) = (Vec::new(), Vec::new());
     for cell in &plan.cells {
-        let about = |error: Error| {
-            let vias: Vec<_> = cell.vias().map(args::Via::name).collect();
-            let step = format!("{} at level {}", vias.join(", "), cell.cached.level);
-            Failure::Step { step, error }
-        };
-        rows.push(measuring.row(cell).map_err(about)?);
+        match measuring.row(cell) {
+            Ok(row) => rows.push(row),
+            Err(error) => refused.push(Refused { what: cell.to_string(), error: error.to_string() }),
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(VerifyReport::new(line, (args.seed, lines, counts), plan.skipped, rows))
+    Ok(VerifyReport::new(line, (args.seed, lines, counts), plan.skipped, refused, rows))
 }
 
 /// A bar on standard error; invisible unless that is a terminal.

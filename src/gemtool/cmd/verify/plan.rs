@@ -1,5 +1,7 @@
 //! What is measured: every combination that the device has; what it lacks is said, and counted.
 
+use std::fmt;
+
 use gem_coherency::Error;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;
@@ -77,6 +79,14 @@ impl Cell {
         } else {
             None
         }
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let vias: Vec<_> = self.vias().map(Via::name).collect();
+        let caching = self.cached.caching.map_or("as the device gives it", CachingMode::name);
+        write!(f, "{} (caching {caching}, copies {})", vias.join(", "), self.mocs.class)
     }
 }
 

@@ -9,6 +9,7 @@ use super::plan::{Cell, Deed, Skip};
 use super::via::Mocs;
 use crate::args::Via;
 use crate::cmd::device::DeviceLine;
+use crate::failure::Failure;
 
 /// A dword that is not what it has to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -185,6 +186,15 @@ impl Totals {
     }
 }
 
+/// A measurement that the library or the device refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// Which.
+    pub what: String,
+    /// With what error.
+    pub error: String,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifyReport {
@@ -202,6 +212,8 @@ pub struct VerifyReport {
     pub totals: Totals,
     /// What was not measured, and why.
     pub skipped: Vec<Skip>,
+    /// What was refused.
+    pub refused: Vec<Refused>,
     /// What was measured.
     pub rows: Vec<Row>,
 }
@@ -212,10 +224,23 @@ impl VerifyReport {
         device: DeviceLine,
         (seed, lines, counts): (u64, u64, Vec<u64>),
         skipped: Vec<Skip>,
+        refused: Vec<Refused>,
         rows: Vec<Row>,
     ) -> Self {
         let mut totals = Totals { skipped: skipped.len() as u64, ..Totals::default() };
         rows.iter().for_each(|row| totals.add(row));
-        Self { device, seed, lines, counts, held: totals.failed == 0, totals, skipped, rows }
+        let held = totals.failed == 0 && refused.is_empty();
+        Self { device, seed, lines, counts, held, totals, skipped, refused, rows }
+    }
+
+    /// What the device refused, if nothing worse happened.
+    pub fn stopped(&self) -> Option<Failure> {
+        let first = self.refused.first().filter(|_| self.totals.failed == 0)?;
+        let refused = format!("{}: {}", first.what, first.error);
+        let many = self.refused.len();
+        Some(Failure::Environment(match many {
+            1 => refused,
+            many => format!("{many} measurements were refused; the first: {refused}"),
+        }))
     }
 }
