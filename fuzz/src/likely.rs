@@ -43,6 +43,51 @@ pub(crate) struct Left {
     dma_bufs: Vec<i32>,
 }
 
+/// First dwords of commands: MI_STORE_DATA_IMM, MI_FLUSH_DW and MI_BATCH_BUFFER_START with addresses of 32 and of
+/// 64 bits; then XY_COLOR_BLT, XY_SRC_COPY_BLT, XY_FAST_COPY_BLT, XY_BLOCK_COPY_BLT and XY_FAST_COLOR_BLT.
+const COMMANDS: &[u32] = &[
+    0x1000_0002,
+    0x1020_0003,
+    0x1300_4001,
+    0x1300_4003,
+    0x1880_0100,
+    0x1880_0101,
+    0x18c0_0101,
+    0x5430_0004,
+    0x5430_0005,
+    0x54f0_0006,
+    0x54f0_0008,
+    0x5080_0008,
+    0x5050_000a,
+    0x5050_0014,
+    0x5110_000e,
+];
+
+/// A batch of some commands, which may be none and may have no end.
+fn batch(input: &mut Input<'_>) -> Vec<u32> {
+    let mut words = Vec::new();
+    for _ in 0..input.byte() % 4 {
+        let first = input.of(COMMANDS);
+        words.push(first);
+        for number in 0..(first & 0xff) + 1 {
+            // Corners and pitches are small, or something; addresses are where objects are bound at first.
+            let byte = u32::from(input.byte());
+            words.push(match number {
+                0 if first >> 29 == 2 => {
+                    input.of(&[0x03f0_0040, 0x03cc_0040, 0x0300_0040, 0x3f]) ^ byte << 12
+                }
+                _ if byte & 1 == 0 => byte << 11,
+                _ => (byte >> 4) << 16 | byte & 0xf,
+            });
+        }
+    }
+    if !input.one_in(8) {
+        words.push(BATCH_END);
+    }
+    words.resize(words.len().next_multiple_of(2), 0);
+    words
+}
+
 impl World {
     /// Does something with an object, or makes one.
     pub(crate) fn likely(&mut self, input: &mut Input<'_>) {
@@ -236,9 +281,11 @@ impl World {
             let entry = &mut list[usize::from(relocated) % count];
             (entry.relocation_count, entry.relocs_ptr) = (1, relocs_ptr);
         }
-        if input.one_in(4) {
-            let _ = self.process.store(DATA, BATCH_END.as_bytes());
-            let args = drm_i915_gem_pwrite { handle, size: 4, data_ptr: DATA, ..Default::default() };
+        if !input.one_in(4) {
+            let batch = batch(input);
+            let _ = self.process.store(DATA, batch.as_bytes());
+            let size = batch.as_bytes().len() as u64;
+            let args = drm_i915_gem_pwrite { handle, size, data_ptr: DATA, ..Default::default() };
             self.ask(DEVICE, DRM_IOCTL_I915_GEM_PWRITE, args);
         }
         let context = match input.one_in(4) {

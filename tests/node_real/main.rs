@@ -10,6 +10,7 @@ mod batches;
 mod device;
 mod display;
 mod flushes;
+mod hangs;
 mod objects;
 mod platforms;
 mod reuse;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
     let mut tests: Vec<&Test> = [
         reuse::TESTS,
         batches::TESTS,
+        hangs::TESTS,
         display::TESTS,
         device::TESTS,
         objects::TESTS,

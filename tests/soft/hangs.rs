@@ -57,10 +57,11 @@ fn what_never_ends_is_cancelled_where_an_engine_can_turn_to_something_else() {
     use EngineClass::{Copy, Render};
     let endless = |name, engine, words: &[u32], remedy| hang(name, engine, words, HangCause::Endless, remedy);
     // A jump to itself; and no end, where memory does not go on or goes on with zeroes.
-    for name in ["bdw", "tgl", "mtl"] {
+    for name in ["skl", "tgl", "mtl"] {
         endless(name, Copy, &[0x1880_0101, BATCH, 0, END], Remedy::Cancelled);
-        endless(name, Copy, &[0; 4], Remedy::Cancelled);
     }
+    endless("tgl", Copy, &[0; 4], Remedy::Cancelled);
+    endless("bdw", Copy, &[0x1880_0101, BATCH, 0, END], Remedy::Reset);
     for name in ["snb", "hsw"] {
         endless(name, Copy, &[0x1880_0100, BATCH, END], Remedy::Reset);
     }
@@ -76,6 +77,13 @@ fn what_would_take_for_ever_is_bounded() {
     // 32767 rows of 32767 pixels of 16 bytes.
     let fill = [0x5128_000e, 0x3_ffff, 0, 0x7fff_7fff, TARGET, 0, 0, 1, 2, 3, 4, 0, 0, 0, 0, 0, END];
     hang("dg2", EngineClass::Copy, &fill, HangCause::Endless, Remedy::Cancelled);
+    // The same rows of one byte again and again, and the same stores.
+    let mut rows = [0x5400_0005, 0x00f0_0001, 0, 0x7530_0001, TARGET, 0, 7].repeat(8);
+    rows.push(END);
+    hang("skl", EngineClass::Copy, &rows, HangCause::Endless, Remedy::Cancelled);
+    let mut stores = store(0, 1).repeat(250);
+    stores.extend([0x1880_0101, BATCH, 0, END]);
+    hang("icl", EngineClass::Copy, &stores, HangCause::Endless, Remedy::Cancelled);
     // A second level starts itself.
     let deeper = [0x18c0_0101, BATCH, 0, END];
     hang("tgl", EngineClass::Copy, &deeper, HangCause::Unknown, Remedy::Reset);

@@ -188,6 +188,24 @@ impl Gpu {
         }
     }
 
+    /// Resets the engines that GEN6_GDRST names: before gen11 by a bit for each, bit 0 for all of them.
+    pub fn reset_domains(&mut self, domains: u32) {
+        for engine in 0..self.engines.len() {
+            let bit = match (self.platform.version, self.engines[engine].info.name) {
+                (11.., _) => 0,
+                (_, "rcs0") => 1,
+                (_, "vcs0") => 2,
+                (_, "bcs0") => 3,
+                (_, "vecs0") => 4,
+                (_, "vcs1") => 7,
+                _ => 0,
+            };
+            if self.platform.version >= 11 || domains & (1 | 1 << bit) != 0 {
+                self.reset_engine(engine);
+            }
+        }
+    }
+
     /// Resets all engines. Whichever engine the driver names, it resets all that it left hanging.
     pub fn reset_engines(&mut self) {
         for engine in 0..self.engines.len() {

@@ -67,7 +67,7 @@ pub fn forcewake(gpu: &mut Gpu, base: u32, pairs: &[(u32, u32)], register: u32, 
 pub fn write(gpu: &mut Gpu, base: u32, register: u32, value: u32) -> bool {
     match register - base {
         GDRST => {
-            gpu.reset_engines();
+            gpu.reset_domains(value);
             gpu.registers.set(register, 0);
         }
         PCODE_MAILBOX => {

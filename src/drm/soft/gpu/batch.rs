@@ -20,14 +20,13 @@ use crate::drm::soft::system::System;
 use crate::platform::Engine;
 use crate::vocabulary::{Access, MocsClass};
 
-/// Commands of a batch, at most.
-const MOST_COMMANDS: u64 = 1 << 20;
-/// Jumps, at most.
-const MOST_JUMPS: u64 = 1 << 12;
-/// Bytes that fills and copies move, at most.
-const MOST_BYTES: u64 = 256 << 20;
-/// What a row costs beside its bytes.
-const ROW_BYTES: u64 = 1 << 10;
+/// What a batch may cost, at most; a command costs 1, and this process about 100 ns.
+const MOST: u64 = 1 << 21;
+/// What a jump costs, and a store or a row of a rectangle beside its bytes.
+const JUMP: u64 = 256;
+const ACCESS: u64 = 16;
+/// How many bytes cost 1.
+const BYTES: u64 = 256;
 /// Batches that were started by a batch and come back to it.
 const MOST_LEVELS: usize = 2;
 /// Bytes that fills and copies move at once.
@@ -86,9 +85,7 @@ impl Batch {
             line: None,
             returns: Vec::new(),
             arbitration: Arbitration::On,
-            commands: 0,
-            jumps: 0,
-            bytes: 0,
+            cost: 0,
         };
         let Err(stuck) = run.until_end() else { return };
         let remedy = remedy(system, stuck);
@@ -109,9 +106,10 @@ impl Batch {
     }
 }
 
-/// What the kernel does: an engine that goes on, and could turn to something else, passes its heartbeats.
+/// What the kernel does: an engine that could turn to something else passes its heartbeats. The kernel lets
+/// it from graphics 9 on (`gen8_emit_bb_start`, `gen8_emit_bb_start_noarb`).
 fn remedy(system: &System, stuck: Stuck) -> Remedy {
-    let preemptible = system.machine.has_execlists() && stuck.arbitration == Arbitration::On;
+    let preemptible = system.machine.can_preempt() && stuck.arbitration == Arbitration::On;
     match stuck.cause {
         HangCause::Endless if preemptible => Remedy::Cancelled,
         HangCause::Endless | HangCause::Unknown | HangCause::Unsupported | HangCause::Privileged => {
@@ -131,9 +129,7 @@ struct Run<'a> {
     /// Where batches that come back come back to.
     returns: Vec<u64>,
     arbitration: Arbitration,
-    commands: u64,
-    jumps: u64,
-    bytes: u64,
+    cost: u64,
 }
 
 impl Run<'_> {
@@ -155,10 +151,7 @@ impl Run<'_> {
 
     /// Executes the command at hand.
     fn step(&mut self, first: u32) -> Result<Step, HangCause> {
-        self.commands += 1;
-        if self.commands > MOST_COMMANDS {
-            return Err(HangCause::Endless);
-        }
+        self.pay(1)?;
         if first == NOTHING {
             self.at = self.view.address(self.at.wrapping_add(4));
             return Ok(Step::On);
@@ -186,6 +179,7 @@ impl Run<'_> {
                 self.jump(self.view.address(target))?;
             }
             Command::Store { address, data } => {
+                self.pay(ACCESS)?;
                 let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
                 self.view.write(MocsClass::PageTable, address, &bytes);
             }
@@ -194,11 +188,14 @@ impl Run<'_> {
         Ok(Step::On)
     }
 
+    /// Adds to what the batch costs; one that costs too much never ends.
+    fn pay(&mut self, cost: u64) -> Result<(), HangCause> {
+        self.cost = self.cost.saturating_add(cost);
+        if self.cost > MOST { Err(HangCause::Endless) } else { Ok(()) }
+    }
+
     fn jump(&mut self, target: u64) -> Result<(), HangCause> {
-        self.jumps += 1;
-        if self.jumps > MOST_JUMPS {
-            return Err(HangCause::Endless);
-        }
+        self.pay(JUMP)?;
         self.at = target;
         self.line = None;
         Ok(())
@@ -224,9 +221,11 @@ impl Run<'_> {
             }
             Fetched::NothingUntil(next) => {
                 self.view.fault(at, Access::Read);
-                let until = next.filter(|next| (next - at) / 4 < MOST_COMMANDS).ok_or(HangCause::Endless)?;
+                let until = next.ok_or(HangCause::Endless)?;
+                if until - at > 4 * MOST {
+                    return Err(HangCause::Endless);
+                }
                 // The rest reads as nothing without another look.
-                self.commands += (until - at) / 4;
                 self.line = Some((at..until, Vec::new()));
                 Ok(NOTHING)
             }
@@ -247,10 +246,7 @@ impl Run<'_> {
     /// Fills or copies, row by row and from left to right.
     fn blit(&mut self, blit: &Blit) -> Result<(), HangCause> {
         let row_bytes = blit.width * blit.target.bytes_per_pixel;
-        self.bytes = self.bytes.saturating_add((row_bytes + ROW_BYTES).saturating_mul(blit.rows));
-        if self.bytes > MOST_BYTES {
-            return Err(HangCause::Endless);
-        }
+        self.pay((ACCESS + row_bytes / BYTES).saturating_mul(blit.rows))?;
         // Whole pixels at a time; the longest have 16 bytes.
         let piece = PIECE_BYTES - PIECE_BYTES % blit.target.bytes_per_pixel.max(1);
         let mut buffer = vec![0; piece.min(row_bytes) as usize];

@@ -1,0 +1,149 @@
+//! Batches that never end: what the kernel does about them, and that the software i915 does the same.
+//!
+//! Its patience is cut short first: the heartbeats of the engines, by which it finds out what hangs, and
+//! the time that it gives a batch.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use gem_coherency::drm::soft::Soft;
+use gem_coherency::drm::{Addresses, Drm, Run};
+use gem_coherency::platform::{EngineClass, by_id};
+use gem_coherency::units::LineRange;
+use gem_coherency::vocabulary::{Handle, MmapMode};
+use nix::errno::Errno;
+
+use super::{Bench, Skip, Test, test};
+
+/// The tests of this file.
+pub const TESTS: &[Test] = &[test!(a_loop_hangs_or_is_cancelled_as_in_the_software_i915, harms)];
+
+/// From heartbeat to heartbeat, and until a batch has made room for one, in milliseconds.
+const BEAT: &str = "200";
+/// How long a batch may take: longer than the heartbeats need to find out that an engine hangs.
+const PATIENCE: &str = "1500";
+/// Where the batch lies.
+const PLACE: u64 = 0x20_0000;
+/// Nothing takes longer than this, in nanoseconds.
+const LONG: i64 = 10_000_000_000;
+
+/// A setting in sysfs, and what it was.
+struct Setting {
+    path: PathBuf,
+    before: String,
+}
+
+impl Setting {
+    fn new(path: PathBuf, value: &str) -> Option<Self> {
+        let before = fs::read_to_string(&path).ok()?;
+        fs::write(&path, value).ok()?;
+        Some(Self { path, before })
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        // What cannot be put back is not worth a failure.
+        let _ = fs::write(&self.path, self.before.trim());
+    }
+}
+
+/// The names in a folder of sysfs or debugfs; none where there is none.
+fn entries(path: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+/// Cuts the kernel's patience; `None` where it cannot be.
+fn impatient() -> Option<Vec<Setting>> {
+    let mut settings = Vec::new();
+    for card in entries("/sys/kernel/debug/dri") {
+        let time = card.join("i915_params/request_timeout_ms");
+        settings.extend(Setting::new(time, PATIENCE));
+    }
+    if settings.is_empty() {
+        return None;
+    }
+    for card in entries("/sys/class/drm") {
+        for engine in entries(card.join("engine")) {
+            settings.extend(Setting::new(engine.join("heartbeat_interval_ms"), BEAT));
+            // There is none without preemption.
+            settings.extend(Setting::new(engine.join("preempt_timeout_ms"), BEAT));
+        }
+    }
+    Some(settings)
+}
+
+/// A page that holds `words`.
+fn batch(drm: &dyn Drm, words: &[u32]) -> Handle {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let page = drm.create(4096).unwrap();
+    if drm.pwrite(page.handle, 0, &bytes).is_err() {
+        let modes = [MmapMode::Wb, MmapMode::Fixed];
+        let map = modes.iter().find_map(|&mode| drm.map(page.handle, mode, page.size_bytes).ok()).unwrap();
+        map.copy_in(0, &bytes).unwrap();
+        map.lines(LineRange::new(0, 64), gem_coherency::cacheops::LineOp::Flush).unwrap();
+    }
+    page.handle
+}
+
+/// What came of a batch: of its submission and of the wait for it, and how many hung so far.
+#[derive(Debug, PartialEq, Eq)]
+struct Outcome {
+    submitted: Option<Errno>,
+    waited: Option<Errno>,
+    hangs: u32,
+}
+
+fn run(drm: &dyn Drm, engine: EngineClass, words: &[u32]) -> Outcome {
+    let batch = batch(drm, words);
+    let run = Run { objects: &[], batch, len_bytes: 0, engine, addresses: Addresses::Pinned(&[PLACE]) };
+    let submitted = drm.run(&run).err().map(|error| error.errno());
+    let waited = drm.wait(batch, LONG).err().map(|error| error.errno());
+    drm.close(batch).unwrap();
+    Outcome { submitted, waited, hangs: drm.hangs().unwrap() }
+}
+
+/// A loop until the context is banned where it is, then on another engine, and a batch that ends on either.
+fn outcomes(drm: &dyn Drm, is_wide: bool) -> Vec<Outcome> {
+    use EngineClass::{Copy, Render};
+    // MI_BATCH_BUFFER_START to itself.
+    let place = PLACE as u32;
+    let (jump, end) = (&[0x1880_0101, place, 0, 0][..], &[0x0500_0000, 0][..]);
+    let jump = if is_wide { jump } else { &[0x1880_0100, place] };
+    let steps = [
+        (Copy, jump),
+        (Copy, end),
+        (Copy, jump),
+        (Copy, jump),
+        (Copy, end),
+        (Render, end),
+        (Render, jump),
+        (Render, end),
+    ];
+    steps.into_iter().map(|(engine, words)| run(drm, engine, words)).collect()
+}
+
+fn a_loop_hangs_or_is_cancelled_as_in_the_software_i915(bench: &Bench) -> Skip {
+    let Some(_settings) = impatient() else {
+        return Some("debugfs does not have the kernel's parameters".to_owned());
+    };
+    // A file's contexts get their patience when it is opened.
+    let node = bench.open();
+    let id = node.param(gem_coherency::drm::Param::ChipsetId).unwrap();
+    let platform = by_id(u16::try_from(id).unwrap()).unwrap();
+    if platform.graphics.major < 6 {
+        return Some("there is no copy engine before Sandy Bridge".to_owned());
+    }
+    if platform.graphics.major == 8 {
+        // The kernel forbids it there, before each batch (gen8_emit_bb_start_noarb).
+        return Some("the emulated GPU turns away from batches all the same".to_owned());
+    }
+    let is_wide = platform.graphics.major >= 8;
+    let soft = Soft::open(&format!("sim:{},kernel={}", platform.name, node.kernel())).unwrap();
+    let (real, expected) = (outcomes(&node, is_wide), outcomes(&soft, is_wide));
+    assert_eq!(real, expected);
+    assert!(real.iter().all(|outcome| outcome.waited.is_none()));
+    let banned = real.iter().any(|outcome| outcome.submitted == Some(Errno::EIO));
+    assert_eq!(banned, !is_wide, "{real:?}");
+    None
+}
