@@ -1,7 +1,7 @@
 //! Writing a batch, command by command.
 
 use super::dialect::*;
-use super::{Batch, Extent, Patch, Surface, put};
+use super::{Batch, Extent, Memory, Patch, Surface, put};
 use crate::error::{Error, Result};
 use crate::platform::Machine;
 
@@ -33,6 +33,7 @@ struct Corners {
     base: u64,
     pitch: u32,
     mocs: Option<u8>,
+    memory: Memory,
     left: u32,
     right: u32,
     bottom: u32,
@@ -47,6 +48,14 @@ impl Corners {
     /// The lower right one, which is no longer meant.
     fn end(&self) -> u32 {
         self.bottom << 16 | self.right
+    }
+
+    /// The block commands' dword about where the surface lives; its offsets are 0.
+    fn target(&self) -> u32 {
+        match self.memory {
+            Memory::System => IN_SYSTEM_MEMORY,
+            Memory::Local => 0,
+        }
     }
 }
 
@@ -105,7 +114,6 @@ impl Builder {
             Fill::FastColor => {
                 self.words.push(XY_FAST_COLOR_BLT | BLOCK_DEPTH_32 | (16 - 2));
                 self.block_surface(to);
-                self.words.push(IN_SYSTEM_MEMORY);
                 // The colour, of up to four channels.
                 self.words.extend([value, 0, 0, 0]);
                 // The clear colour's address, which is for compressed surfaces.
@@ -166,10 +174,9 @@ impl Builder {
         let start = self.words.len();
         self.words.push(XY_BLOCK_COPY_BLT | BLOCK_DEPTH_32 | (length as u32 - 2));
         self.block_surface(to);
-        self.words.push(IN_SYSTEM_MEMORY);
         self.words.extend([from.first(), self.pitch_and_mocs(from)]);
         self.address(from.buffer, from.base);
-        self.words.push(IN_SYSTEM_MEMORY);
+        self.words.push(from.target());
         if length > 12 {
             // Compression formats and clear colours: none. Then each surface's size, mip level and depth.
             self.words.extend([0; 4]);
@@ -178,10 +185,11 @@ impl Builder {
         debug_assert_eq!(self.words.len() - start, length);
     }
 
-    /// The second to sixth dword of the block commands.
+    /// The second to seventh dword of the block commands.
     fn block_surface(&mut self, to: Corners) {
         self.words.extend([self.pitch_and_mocs(to), to.first(), to.end()]);
         self.address(to.buffer, to.base);
+        self.words.push(to.target());
     }
 
     fn pitch_and_mocs(&self, surface: Corners) -> u32 {
@@ -198,7 +206,7 @@ impl Builder {
     }
 
     fn corners(&self, surface: Surface, extent: Extent, field: Field) -> Result<Corners> {
-        let Surface { buffer, offset, pitch, mocs } = surface;
+        let Surface { buffer, offset, pitch, mocs, memory } = surface;
         if !offset.is_multiple_of(PIXEL.into()) {
             return bad("offset", offset, "it is no multiple of 4");
         }
@@ -230,7 +238,7 @@ impl Builder {
             }
         }
         let base = offset - offset % BASE;
-        Ok(Corners { buffer, base, pitch, mocs, left, right, bottom: extent.height })
+        Ok(Corners { buffer, base, pitch, mocs, memory, left, right, bottom: extent.height })
     }
 }
 

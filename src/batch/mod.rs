@@ -5,13 +5,13 @@
 //! ([`Batch::at`]) or for the kernel's ([`Batch::patches`]).
 //!
 //! ```
-//! use gem_coherency::batch::{Builder, Extent, Surface};
+//! use gem_coherency::batch::{Builder, Extent, Memory, Surface};
 //! use gem_coherency::platform;
 //! use gem_coherency::vocabulary::KernelVersion;
 //!
 //! let machine = platform::by_name("glk")?.machine(KernelVersion::new(6, 12), false);
 //! let mut builder = Builder::new(&machine)?;
-//! let rows = Surface { buffer: 0, offset: 0, pitch: 4096, mocs: None };
+//! let rows = Surface { buffer: 0, offset: 0, pitch: 4096, mocs: None, memory: Memory::System };
 //! builder.fill(rows, Extent { width: 64, height: 1 }, 0xdead_beef)?;
 //! let batch = builder.finish();
 //! assert_eq!(batch.words()[0], 2 << 29 | 0x50 << 22 | 3 << 20 | 5); // XY_COLOR_BLT, seven dwords
@@ -31,6 +31,15 @@ mod tests;
 pub use builder::Builder;
 pub use dialect::{Dialect, Field};
 
+/// Where a buffer lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// The machine's memory.
+    System,
+    /// A discrete device's own.
+    Local,
+}
+
 /// Rows of bytes in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surface {
@@ -42,6 +51,8 @@ pub struct Surface {
     pub pitch: u32,
     /// The MOCS entry that the access names; `None` leaves it to the page table.
     pub mocs: Option<u8>,
+    /// Where the buffer lives, which some commands of discrete devices want to know.
+    pub memory: Memory,
 }
 
 /// How much of a surface is meant.

@@ -11,7 +11,7 @@ fn builder(platform: &str) -> Builder {
 }
 
 fn rows(buffer: u32, offset: u64) -> Surface {
-    Surface { buffer, offset, pitch: 256, mocs: None }
+    Surface { buffer, offset, pitch: 256, mocs: None, memory: Memory::System }
 }
 
 const EXTENT: Extent = Extent { width: 128, height: 2 };
@@ -98,6 +98,22 @@ fn a_copy_that_names_mocs_entries_is_a_block_copy() {
     let sizes = [0, 0, 0, 0, size(32), 0, 0, size(34), 0, 0];
     case(&["dg2"], copy, &[twelve(1, 16, 20), sizes.to_vec()].concat());
     case(&["mtl"], copy, &[twelve(9, 16, 20), sizes.to_vec()].concat());
+}
+
+#[test]
+fn the_block_commands_of_a_discrete_device_say_where_a_buffer_lives() {
+    let local = Surface { memory: Memory::Local, ..rows(1, 0) };
+    let words = |write: &dyn Fn(&mut Builder)| {
+        let mut builder = builder("dg2");
+        write(&mut builder);
+        builder.finish().words().to_vec()
+    };
+    for (to, from) in [(rows(0, 0), local), (local, rows(0, 0)), (local, local)] {
+        let copied = words(&|builder| builder.copy(to, from, EXTENT).unwrap());
+        let filled = words(&|builder| builder.fill(to, EXTENT, 0).unwrap());
+        let system = |surface: Surface| u32::from(surface.memory == Memory::System) << 31;
+        assert_eq!([copied[6], copied[11], filled[6]], [system(to), system(from), system(to)]);
+    }
 }
 
 #[test]

@@ -116,14 +116,17 @@ pub(super) fn alloc_dumb(device: &Arc<Shared>, width: u32, height: u32) -> Resul
     let drm = device.drm.as_ref();
     let picture = drm.display().create_dumb(width, height)?;
     let open = OpenHandle { drm, handle: Some(picture.handle) };
-    let level = bo::level_of(device, picture.handle, Creation::User);
+    // A discrete device makes it in its own memory, where the display can read it (i915_gem_dumb_create).
+    let local = device.caps().contains(Caps::DISCRETE);
+    let creation = if local { Creation::Local } else { Creation::User };
+    let level = bo::level_of(device, picture.handle, creation);
     let size_bytes = picture.bytes().next_multiple_of(PAGE_BYTES);
     let created = Created { handle: picture.handle, size_bytes };
     let new = New { created, level, origin: Origin::Created(None), keeps_level: false };
     let shared = device.registry.enter(created.handle, |number| {
         let shared = bo::Shared::new(device, number, new)?;
         open.keep();
-        if zeroes_stay(device, Creation::User, None) {
+        if zeroes_stay(device, creation, None) {
             shared.distrust_zeroes();
         }
         Ok::<_, Error>(Arc::new(shared))

@@ -8,14 +8,14 @@ use nix::errno::Errno;
 use super::submit::{Prepared, begin};
 use super::{Device, Shared, Submission};
 use crate::access::{FlushReport, Upload};
-use crate::batch::{Builder, Dialect, Extent, Field, Surface};
+use crate::batch::{Builder, Dialect, Extent, Field, Memory, Surface};
 use crate::bo::Bo;
 use crate::device::AllocRequest;
 use crate::drm::{Addresses, ExecObject, Relocation, Run};
 use crate::error::{Error, Result};
-use crate::platform::{self, EngineClass};
+use crate::platform::{self, Caps, EngineClass};
 use crate::units::ByteRange;
-use crate::vocabulary::{Access, MocsClass};
+use crate::vocabulary::{Access, CacheLevel, MocsClass};
 
 /// Bytes of a row where a range is copied or filled as rows.
 const ROW: u64 = 4096;
@@ -263,7 +263,13 @@ impl Batch {
         let Region { bo, offset, pitch, mocs } = region;
         let rows = u64::from(extent.height.max(1) - 1) * u64::from(pitch);
         ByteRange::within(offset, rows + u64::from(extent.width), bo.size())?;
-        Ok(Surface { buffer: self.buffer(bo)?, offset, pitch, mocs })
+        // A discrete device caches system memory, and nothing else.
+        let discrete = self.device.caps().contains(Caps::DISCRETE);
+        let memory = match bo.level() {
+            CacheLevel::None if discrete => Memory::Local,
+            CacheLevel::None | CacheLevel::Llc | CacheLevel::L3Llc | CacheLevel::Wt => Memory::System,
+        };
+        Ok(Surface { buffer: self.buffer(bo)?, offset, pitch, mocs, memory })
     }
 
     /// Notes an access, once.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gem_coherency::Error;
-use gem_coherency::batch::{self, Extent, Field, Surface};
+use gem_coherency::batch::{self, Extent, Field, Memory, Surface};
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Region};
 use gem_coherency::drm::{Addresses, Drm, ExecObject, Run};
@@ -48,7 +48,8 @@ fn run_carelessly(rig: &Rig, bos: &[(&Bo, Access)], commands: &batch::Batch) {
 /// The commands of [`copy`].
 fn copy_commands(rig: &Rig) -> batch::Batch {
     let mut builder = batch::Builder::new(rig.device.machine()).unwrap();
-    let line = |buffer| Surface { buffer, offset: 0, pitch: 4096, mocs: Option::None };
+    let line =
+        |buffer| Surface { buffer, offset: 0, pitch: 4096, mocs: Option::None, memory: Memory::System };
     builder.copy(line(0), line(1), Extent { width: 64, height: 1 }).unwrap();
     builder.finish()
 }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use gem_coherency::batch::{Builder, Surface};
+use gem_coherency::batch::{Builder, Memory, Surface};
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
@@ -128,5 +128,5 @@ impl Rig {
 
 /// A piece of buffer `buffer` as the builder wants it.
 pub fn surface(buffer: u32, offset: u64, mocs: Option<u8>) -> Surface {
-    Surface { buffer, offset, pitch: 4096, mocs }
+    Surface { buffer, offset, pitch: 4096, mocs, memory: Memory::System }
 }
