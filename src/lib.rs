@@ -14,7 +14,7 @@
 //! | written by the CPU | [`Bo::write`], [`Bo::upload`] | stale lines that are written in part are dropped first; what is stored is dirty |
 //! | given to the GPU | [`Device::begin_submit`], [`Device::submit`], [`Device::batch`] | the dirty lines that the GPU would not see are flushed, those of all BOs between one pair of fences |
 //! | read by the CPU | [`Bo::read`] | after the GPU is done, lines that it made stale are dropped |
-//! | shown | [`Bo::prepare_scanout`] | all dirty lines are flushed, and the level is NONE or WT from then on |
+//! | shown | [`Bo::prepare_scanout`], [`Screen::show`] | all dirty lines are flushed, and the level is NONE or WT from then on |
 //! | shared | [`Bo::export`] | all dirty lines are flushed |
 //! | given up | [`Bo::release`], or dropped | nothing; a BO that is kept for reuse takes its marks along |
 //!
@@ -160,6 +160,7 @@
 //! [`Bo::upload`]: bo::Bo::upload
 //! [`Bo::read`]: bo::Bo::read
 //! [`Bo::prepare_scanout`]: bo::Bo::prepare_scanout
+//! [`Screen::show`]: device::Screen::show
 //! [`Bo::export`]: bo::Bo::export
 //! [`Bo::release`]: bo::Bo::release
 //! [`FlushReport`]: access::FlushReport

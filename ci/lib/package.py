@@ -12,7 +12,7 @@ NEEDED = [
     "Cargo.toml", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs", "src/gemtool/main.rs",
     "src/gemtool/install", "src/capi/install", "src/capi/gem_coherency.pc.in", "include/gem_coherency.h",
     "docs/driver-guide.md", "docs/gemtool.md", "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
-    "examples/driver.c", "examples/scripts/forgotten-flush.gemco",
+    "examples/driver.c", "examples/mini_driver.c", "examples/mini_driver.rs", "examples/scripts/forgotten-flush.gemco",
 ]
 # What a user has no use for without the repository; text may speak of it.
 REPOSITORY = ("ci", "fuzz", "loom-tests", "benches")
