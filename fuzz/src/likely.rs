@@ -64,7 +64,7 @@ const COMMANDS: &[u32] = &[
 ];
 
 /// A batch of some commands, which may be none and may have no end.
-fn batch(input: &mut Input<'_>) -> Vec<u32> {
+fn some_commands(input: &mut Input<'_>) -> Vec<u32> {
     let mut words = Vec::new();
     for _ in 0..input.byte() % 4 {
         let first = input.of(COMMANDS);
@@ -282,9 +282,9 @@ impl World {
             (entry.relocation_count, entry.relocs_ptr) = (1, relocs_ptr);
         }
         if !input.one_in(4) {
-            let batch = batch(input);
-            let _ = self.process.store(DATA, batch.as_bytes());
-            let size = batch.as_bytes().len() as u64;
+            let commands = some_commands(input);
+            let _ = self.process.store(DATA, commands.as_bytes());
+            let size = commands.as_bytes().len() as u64;
             let args = drm_i915_gem_pwrite { handle, size, data_ptr: DATA, ..Default::default() };
             self.ask(DEVICE, DRM_IOCTL_I915_GEM_PWRITE, args);
         }
