@@ -124,8 +124,7 @@ impl Kernel {
     ) -> Result<KernelStep, Failure> {
         let mut predicted = Vec::new();
         let mut done = KernelStep { events: events.to_vec(), ..KernelStep::default() };
-        let others = other.map(|(handle, event)| (handle, event));
-        for (object, event) in events.iter().map(|&event| (handle, event)).chain(others) {
+        for (object, event) in events.iter().map(|&event| (handle, event)).chain(other) {
             let Some(&state) = self.states.get(&object) else { continue };
             match step(self.machine.caps, &self.rules, state, event) {
                 Ok(next) => {
