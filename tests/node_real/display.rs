@@ -20,9 +20,10 @@ use gem_coherency::policy::kernel::{Event, KernelRules};
 use gem_coherency::vocabulary::{Access, CachingMode};
 
 use super::flushes::{Done, Subject, difference, drive, machine, next, possible, seed};
-use super::{Bench, Skip, Test, test};
+use super::{Bench, Skip, Test, shown, test};
 
 pub(super) const TESTS: &[Test] = &[
+    test!(what_is_shown_is_flushed_as_the_table_has_it, harms),
     test!(what_is_shown_is_flushed_as_the_rules_say, harms),
     test!(random_calls_on_what_is_shown_are_flushed_as_the_rules_say, harms),
 ];
@@ -152,8 +153,22 @@ impl<'a> Scene<'a> {
         Self { screen, tracer, machine, rules, done: Vec::new(), differences: Vec::new() }
     }
 
-    /// Drives a new object.
-    fn drive(&mut self, events: impl IntoIterator<Item = Event>) {
+    /// Drives a new object, and compares what each call did with what is expected.
+    fn expect(&mut self, what: &str, calls: &[Event], expected: &[String]) {
+        let start = self.done.len();
+        let mut caching = self.drive(calls.iter().copied());
+        let mut seen = Vec::new();
+        for done in &self.done[start..] {
+            seen.push(done.letters(caching));
+            caching = done.caching();
+        }
+        if seen != expected {
+            self.differences.push(format!("{what} {calls:?}: {seen:?}, the table has {expected:?}"));
+        }
+    }
+
+    /// Drives a new object; returns what GET_CACHING said before the first call.
+    fn drive(&mut self, events: impl IntoIterator<Item = Event>) -> Option<CachingMode> {
         let Self { screen, tracer, machine, rules, .. } = self;
         // Displays of discrete devices are not modelled in the virtual machines.
         let mut subject = Subject::made(screen.node, tracer, false, || {
@@ -162,10 +177,12 @@ impl<'a> Scene<'a> {
             let created = Created { handle: picture.handle, size_bytes };
             (created, Some(Scanout { screen, picture, framebuffer: None, is_shown: false }))
         });
+        let before = subject.caching();
         let done = drive(&mut subject, machine, rules, events);
         self.differences.extend(difference(&done));
         self.done.extend(done);
         subject.close();
+        before
     }
 
     /// Says what was compared, and fails if there were differences, or if the comparison does not
@@ -272,6 +289,21 @@ const LIVES: &[&[Event]] = &[
     &[ADD, SHOW, HIDE, CACHED, CPU, FINISH, SHOW],
     &[ADD, SHOW, DISPLAY, CPU, FINISH],
 ];
+
+fn what_is_shown_is_flushed_as_the_table_has_it(bench: &Bench) -> Skip {
+    let test = |scene: &mut Scene<'_>| {
+        let class = shown::Class::of(&scene.machine);
+        for row in shown::rows(&scene.machine.clone()) {
+            let expected = row.expected(class);
+            // Shown by a flip, and by a mode set.
+            scene.screen.show(scene.screen.spare).unwrap();
+            scene.expect(row.what, row.calls, &expected);
+            scene.screen.turn_off();
+            scene.expect(row.what, row.calls, &expected);
+        }
+    };
+    with_scene(bench, test, 150)
+}
 
 fn what_is_shown_is_flushed_as_the_rules_say(bench: &Bench) -> Skip {
     let test = |scene: &mut Scene<'_>| {

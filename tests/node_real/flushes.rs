@@ -18,7 +18,7 @@ use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle
 use nix::errno::Errno;
 
 use super::display::Scanout;
-use super::{Bench, Skip, Test, test};
+use super::{Bench, Skip, Test, shown, test};
 
 pub(super) const TESTS: &[Test] = &[test!(the_kernel_flushes_when_the_rules_say_and_only_then)];
 
@@ -145,6 +145,11 @@ impl<'a> Subject<'a> {
             | Event::Resume { .. } => unreachable!("{event} has no call"),
         };
         Some(result.map_err(|error| error.errno()))
+    }
+
+    /// What GET_CACHING says now.
+    pub(super) fn caching(&self) -> Option<CachingMode> {
+        self.node.caching(self.handle).ok()
     }
 
     pub(super) fn close(mut self) {
@@ -308,6 +313,16 @@ pub(super) fn drive(
 }
 
 impl Done {
+    /// What was seen, as the table of `tests/shown` has it; `before` is the caching mode before the call.
+    pub(super) fn letters(&self, before: Option<CachingMode>) -> String {
+        shown::letters(self.seen.whole, self.seen.queued, before, self.caching)
+    }
+
+    /// What GET_CACHING said after the call.
+    pub(super) fn caching(&self) -> Option<CachingMode> {
+        self.caching
+    }
+
     /// Whether the rules say what happened.
     fn agrees(&self) -> bool {
         match self.expected {

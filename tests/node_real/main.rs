@@ -14,6 +14,8 @@ mod hangs;
 mod objects;
 mod platforms;
 mod reuse;
+#[path = "../shown/mod.rs"]
+mod shown;
 
 use std::env;
 use std::fmt::Debug;

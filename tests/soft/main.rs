@@ -22,6 +22,7 @@ mod protocol;
 mod raw;
 mod rules;
 mod secrets;
+mod shown;
 mod threads;
 mod userptr;
 

@@ -1,0 +1,268 @@
+//! What i915 does for scanout, call by call: seen on the driver (6.1 and 6.12, nine platforms), and to be
+//! seen again there (`tests/node_real`) and on the software i915 (`tests/soft`).
+//!
+//! For each call: `F` a flush of the whole object within it, `A` one that a worker does, `L0`, `LC` and `L3`
+//! that the object is uncached, cached or written through from then on; nothing otherwise.
+
+use gem_coherency::platform::{Caps, Machine};
+use gem_coherency::policy::kernel::Event;
+use gem_coherency::vocabulary::{Access, CachingMode, KernelVersion};
+
+/// Platforms that do the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// CPU and GPU share the LLC: skl, icl, tgl, bdw.
+    Llc,
+    /// The same, and the GPU can read around it: jsl, ehl.
+    Bypass,
+    /// The same, with eDRAM: hsw.
+    WriteThrough,
+    /// The CPU has its caches to itself: glk, apl.
+    Own,
+}
+
+impl Class {
+    /// That of a machine.
+    pub fn of(machine: &Machine) -> Self {
+        let has = |cap| machine.caps.contains(cap);
+        match (has(Caps::WT), has(Caps::LLC_BYPASS_MOCS), has(Caps::LLC)) {
+            (true, ..) => Self::WriteThrough,
+            (_, true, _) => Self::Bypass,
+            (_, _, true) => Self::Llc,
+            (_, _, false) => Self::Own,
+        }
+    }
+}
+
+/// Kernels that do the same: before 6.12, and from it on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kernels {
+    All,
+    Old,
+    New,
+}
+
+impl Kernels {
+    fn has(self, kernel: KernelVersion) -> bool {
+        let new = kernel >= KernelVersion::new(6, 12);
+        match self {
+            Self::All => true,
+            Self::Old => !new,
+            Self::New => new,
+        }
+    }
+}
+
+/// Calls on a new object, and what each does.
+#[derive(Debug)]
+pub struct Row {
+    /// What it shows.
+    pub what: &'static str,
+    /// On which kernels.
+    kernels: Kernels,
+    /// The calls, in order.
+    pub calls: &'static [Event],
+    /// What they do on LLC, on bypassing, on written-through and on other platforms.
+    done: [&'static str; 4],
+}
+
+/// The rows of a machine.
+pub fn rows(machine: &Machine) -> impl Iterator<Item = &'static Row> {
+    let kernel = machine.kernel;
+    TABLE.iter().filter(move |row| row.kernels.has(kernel))
+}
+
+impl Row {
+    /// What the calls do, one after the other, on platforms of a class.
+    pub fn expected(&self, class: Class) -> Vec<String> {
+        let done = self.done[class as usize];
+        done.split(',').map(|call| call.trim().trim_matches('-').to_owned()).collect()
+    }
+}
+
+/// One call's flushes and change of level, as the table has them.
+pub fn letters(
+    whole: usize,
+    queued: usize,
+    before: Option<CachingMode>,
+    after: Option<CachingMode>,
+) -> String {
+    let level = match (before, after) {
+        (Some(before), Some(after)) if before != after => match after {
+            CachingMode::None => "L0",
+            CachingMode::Cached => "LC",
+            CachingMode::Display => "L3",
+        },
+        (_, _) => "",
+    };
+    let words = [vec!["F"; whole], vec![level], vec!["A"; queued]].concat();
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+const CPU: Event = Event::SetDomainCpu(Access::Write);
+const GTT: Event = Event::SetDomainGtt(Access::Write);
+const WC: Event = Event::SetDomainWc(Access::Write);
+const GPU: Event = Event::Exec(Access::Write);
+const COPY: Event = Event::Pwrite { partial: false, awake: true };
+const NONE: Event = Event::SetCaching(CachingMode::None);
+const CACHED: Event = Event::SetCaching(CachingMode::Cached);
+const STORE: Event = Event::Fault;
+const BEGIN: Event = Event::DmaBufBegin(Access::Write);
+const END: Event = Event::DmaBufEnd;
+const ADD: Event = Event::AddFramebuffer;
+const REMOVE: Event = Event::RemoveFramebuffer;
+const SHOW: Event = Event::PinDisplay;
+const HIDE: Event = Event::UnpinDisplay;
+const FINISH: Event = Event::SwFinish;
+const DIRTY: Event = Event::DirtyFb;
+
+const fn row(what: &'static str, calls: &'static [Event], done: [&'static str; 4]) -> Row {
+    Row { what, kernels: Kernels::All, calls, done }
+}
+
+/// The same on some kernels only.
+const fn on(kernels: Kernels, row: Row) -> Row {
+    Row { kernels, ..row }
+}
+
+/// The table.
+const TABLE: &[Row] = &[
+    row("a framebuffer is a name", &[ADD, REMOVE], ["-, -", "-, -", "-, -", "-, -"]),
+    row(
+        "the first write to a framebuffer at its default level",
+        &[ADD, CPU, FINISH, FINISH],
+        ["-, -, -, -", "-, F, A, -", "-, -, -, -", "-, F, A, -"],
+    ),
+    row(
+        "the same at the level NONE",
+        &[NONE, ADD, CPU, FINISH],
+        ["L0, -, F, A", "L0, -, F, A", "L0, -, F, A", "-, -, F, A"],
+    ),
+    row(
+        "a flip to what was never touched",
+        &[ADD, SHOW, SHOW],
+        ["-, L0 A, -", "-, F L0 A, -", "-, L3 A, -", "-, F, -"],
+    ),
+    row(
+        "a flip to what was written",
+        &[ADD, CPU, SHOW, SHOW],
+        ["-, -, L0 A, -", "-, F, L0 A, -", "-, -, L3 A, -", "-, F, A, -"],
+    ),
+    row(
+        "a flip to what is at the level NONE and clean",
+        &[NONE, ADD, GTT, SHOW],
+        ["L0, -, F, -", "L0, -, F, -", "L0, -, F, L3 A", "-, -, F, -"],
+    ),
+    row(
+        "SW_FINISH after a write to what is shown",
+        &[ADD, SHOW, CPU, FINISH, FINISH],
+        ["-, L0 A, -, A, -", "-, F L0 A, -, A, -", "-, L3 A, -, A, -", "-, F, -, A, -"],
+    ),
+    row(
+        "DIRTYFB after one",
+        &[ADD, SHOW, CPU, DIRTY, DIRTY],
+        ["-, L0 A, -, A, -", "-, F L0 A, -, A, -", "-, L3 A, -, A, -", "-, F, -, A, -"],
+    ),
+    row(
+        "a flip after one",
+        &[ADD, SHOW, CPU, SHOW, SHOW],
+        ["-, L0 A, -, A, -", "-, F L0 A, -, A, -", "-, L3 A, -, A, -", "-, F, -, A, -"],
+    ),
+    row(
+        "a write, then another domain, then SW_FINISH",
+        &[ADD, SHOW, CPU, GTT, FINISH],
+        ["-, L0 A, -, -, A", "-, F L0 A, -, -, A", "-, L3 A, -, -, A", "-, F, -, F, -"],
+    ),
+    row(
+        "the same, and DIRTYFB",
+        &[ADD, SHOW, CPU, WC, DIRTY],
+        ["-, L0 A, -, -, A", "-, F L0 A, -, -, A", "-, L3 A, -, -, A", "-, F, -, F, -"],
+    ),
+    row(
+        "a write through the aperture or around the caches, then the CPU's domain",
+        &[ADD, SHOW, GTT, CPU, WC, CPU],
+        ["-, L0 A, -, -, -, -", "-, F L0 A, -, -, -, -", "-, L3 A, -, -, -, -", "-, F, -, F, F, F"],
+    ),
+    row(
+        "PWRITE without a write domain",
+        &[ADD, SHOW, COPY, DIRTY],
+        ["-, L0 A, -, -", "-, F L0 A, -, -", "-, L3 A, -, -", "-, F, -, -"],
+    ),
+    row(
+        "PWRITE in the CPU's write domain",
+        &[ADD, SHOW, CPU, COPY, DIRTY],
+        ["-, L0 A, -, -, A", "-, F L0 A, -, -, A", "-, L3 A, -, -, A", "-, F, -, -, A"],
+    ),
+    row(
+        "a write by the CPU, then one by the GPU",
+        &[ADD, SHOW, CPU, GPU, FINISH],
+        ["-, L0 A, -, -, A", "-, F L0 A, -, -, A", "-, L3 A, -, -, A", "-, F, -, A, -"],
+    ),
+    row(
+        "a write by the GPU, uncached or written through",
+        &[ADD, SHOW, GPU, FINISH],
+        ["-, L0 A, -, -", "-, F L0 A, -, -", "-, L3 A, -, -", "-, F, -, -"],
+    ),
+    row(
+        "a write by the GPU at the default level",
+        &[ADD, GPU, FINISH],
+        ["-, -, A", "-, F, A", "-, -, A", "-, F, -"],
+    ),
+    row(
+        "stores without SET_DOMAIN",
+        &[ADD, SHOW, STORE, DIRTY],
+        ["-, L0 A, -, -", "-, F L0 A, -, -", "-, L3 A, -, -", "-, F, -, -"],
+    ),
+    row(
+        "a dma-buf's end of access",
+        &[ADD, SHOW, BEGIN, END, DIRTY],
+        ["-, L0 A, -, -, A", "-, F L0 A, -, -, A", "-, L3 A, -, -, A", "-, F, -, F, -"],
+    ),
+    row(
+        "the level after a flip away and RMFB",
+        &[ADD, SHOW, HIDE, REMOVE],
+        ["-, L0 A, -, -", "-, F L0 A, -, -", "-, L3 A, -, -", "-, F, -, -"],
+    ),
+    row(
+        "the level after RMFB of what is shown",
+        &[ADD, SHOW, REMOVE],
+        ["-, L0 A, -", "-, F L0 A, -", "-, L3 A, -", "-, F, -"],
+    ),
+    row(
+        "cached again once it is off the screen, and shown again",
+        &[ADD, SHOW, HIDE, CACHED, SHOW],
+        ["-, L0 A, -, LC, L0 A", "-, F L0 A, -, LC, L0 A", "-, L3 A, -, LC, L3 A", "-, F, -, LC, L0 A"],
+    ),
+    on(
+        Kernels::Old,
+        row(
+            "DIRTYFB of what is not shown",
+            &[ADD, CPU, DIRTY, FINISH],
+            ["-, -, -, -", "-, F, A, -", "-, -, -, -", "-, F, A, -"],
+        ),
+    ),
+    on(
+        Kernels::New,
+        row(
+            "DIRTYFB of what is not shown",
+            &[ADD, CPU, DIRTY, FINISH],
+            ["-, -, -, -", "-, F, -, A", "-, -, -, -", "-, F, -, A"],
+        ),
+    ),
+    on(
+        Kernels::Old,
+        row(
+            "the same at the level NONE",
+            &[NONE, ADD, CPU, DIRTY, FINISH],
+            ["L0, -, F, A, -", "L0, -, F, A, -", "L0, -, F, A, -", "-, -, F, A, -"],
+        ),
+    ),
+    on(
+        Kernels::New,
+        row(
+            "the same at the level NONE",
+            &[NONE, ADD, CPU, DIRTY, FINISH],
+            ["L0, -, F, -, A", "L0, -, F, -, A", "L0, -, F, -, A", "-, -, F, -, A"],
+        ),
+    ),
+];
