@@ -3,6 +3,7 @@
 //! A target fails by panicking, by hanging, or by taking too much memory; libFuzzer sees all three.
 
 pub mod arena;
+mod batches;
 pub mod caller;
 pub mod calls;
 pub mod fields;

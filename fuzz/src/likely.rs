@@ -12,6 +12,7 @@ use gem_coherency::uapi::i915_exec::*;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::arena::{ARGS, DATA, LARGE, LISTS, LISTS_LEN};
+use crate::batches::some_commands;
 use crate::input::Input;
 use crate::world::World;
 
@@ -22,8 +23,6 @@ const DEVICE: i32 = 0;
 const MOST_OWNED: usize = 8;
 /// Contexts, and dma-bufs, that are remembered.
 const MOST_OTHERS: usize = 4;
-/// MI_BATCH_BUFFER_END.
-const BATCH_END: u32 = 0x0500_0000;
 /// What userptr objects take, of the process's own memory.
 const USER_PAGES: &[(u64, u64)] =
     &[(LARGE, PAGE), (LARGE, 4 * PAGE), (LARGE + PAGE, 2 * PAGE), (LARGE + 8 * PAGE, PAGE), (DATA, PAGE)];
@@ -41,51 +40,6 @@ pub(crate) struct Left {
     objects: Vec<Owned>,
     contexts: Vec<u32>,
     dma_bufs: Vec<i32>,
-}
-
-/// First dwords of commands: MI_STORE_DATA_IMM, MI_FLUSH_DW and MI_BATCH_BUFFER_START with addresses of 32 and of
-/// 64 bits; then XY_COLOR_BLT, XY_SRC_COPY_BLT, XY_FAST_COPY_BLT, XY_BLOCK_COPY_BLT and XY_FAST_COLOR_BLT.
-const COMMANDS: &[u32] = &[
-    0x1000_0002,
-    0x1020_0003,
-    0x1300_4001,
-    0x1300_4003,
-    0x1880_0100,
-    0x1880_0101,
-    0x18c0_0101,
-    0x5430_0004,
-    0x5430_0005,
-    0x54f0_0006,
-    0x54f0_0008,
-    0x5080_0008,
-    0x5050_000a,
-    0x5050_0014,
-    0x5110_000e,
-];
-
-/// A batch of some commands, which may be none and may have no end.
-fn some_commands(input: &mut Input<'_>) -> Vec<u32> {
-    let mut words = Vec::new();
-    for _ in 0..input.byte() % 4 {
-        let first = input.of(COMMANDS);
-        words.push(first);
-        for number in 0..(first & 0xff) + 1 {
-            // Corners and pitches are small, or something; addresses are where objects are bound at first.
-            let byte = u32::from(input.byte());
-            words.push(match number {
-                0 if first >> 29 == 2 => {
-                    input.of(&[0x03f0_0040, 0x03cc_0040, 0x0300_0040, 0x3f]) ^ byte << 12
-                }
-                _ if byte & 1 == 0 => byte << 11,
-                _ => (byte >> 4) << 16 | byte & 0xf,
-            });
-        }
-    }
-    if !input.one_in(8) {
-        words.push(BATCH_END);
-    }
-    words.resize(words.len().next_multiple_of(2), 0);
-    words
 }
 
 impl World {

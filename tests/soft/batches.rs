@@ -273,6 +273,32 @@ fn rectangles_that_are_none_and_surfaces_over_themselves_do_no_harm() {
 }
 
 #[test]
+fn a_run_is_refused_as_its_numbers_would_be() {
+    use gem_coherency::drm::{Addresses, Relocation, Run};
+    use nix::errno::Errno;
+    #[track_caller]
+    fn case(name: &str, engine: EngineClass, addresses: Addresses<'_>, expected: Option<Errno>) {
+        let gpu = Gpu::new(name);
+        gpu.batch.put(0, &[END, 0]);
+        let run = Run { objects: &[], batch: gpu.batch.handle(), len_bytes: 8, engine, addresses };
+        assert_eq!(crate::errno(gpu.device.run(&run)), expected, "{name} {addresses:x?}");
+    }
+    let (ok, einval) = (None, Some(Errno::EINVAL));
+    let patch = |at, object| Relocation { at, object, delta: 0 };
+    case("tgl", EngineClass::Copy, Addresses::Pinned(&[0x10_0000]), ok);
+    case("tgl", EngineClass::Copy, Addresses::Pinned(&[0x10_0800]), einval);
+    case("tgl", EngineClass::Copy, Addresses::Pinned(&[]), einval);
+    case("tgl", EngineClass::Copy, Addresses::Pinned(&[1 << 48]), einval);
+    case("tgl", EngineClass::Compute, Addresses::Relocated(&[]), einval);
+    case("snb", EngineClass::VideoEnhance, Addresses::Relocated(&[]), einval);
+    case("ilk", EngineClass::Copy, Addresses::Relocated(&[]), einval);
+    case("tgl", EngineClass::Copy, Addresses::Relocated(&[patch(64, 0)]), ok);
+    case("tgl", EngineClass::Copy, Addresses::Relocated(&[patch(66, 0)]), einval);
+    case("tgl", EngineClass::Copy, Addresses::Relocated(&[patch(64, 1)]), Some(Errno::ENOENT));
+    case("dg2", EngineClass::Copy, Addresses::Relocated(&[patch(64, 0)]), einval);
+}
+
+#[test]
 fn what_is_bound_nowhere_reads_as_zeroes_and_loses_what_is_written() {
     let hole = TARGET + SIZE as u32;
     for (name, dialect) in PLATFORMS {

@@ -15,8 +15,8 @@ words! {
     Fault, "fault" {
         /// One request that needs memory gets none: ENOMEM.
         NoMemory = "enomem",
-        /// The GPU is wedged for good: EXECBUFFER2 gets EIO. Everything else goes on, as in the
-        /// kernel, GEM_WAIT too: what was submitted is cancelled.
+        /// The GPU is wedged for good: EXECBUFFER2, CONTEXT_CREATE and THROTTLE get EIO. Everything else
+        /// goes on, as in the kernel, GEM_WAIT too: what was submitted is cancelled.
         Wedged = "eio",
         /// One request is interrupted by a signal, and restarted.
         Interrupted = "eintr",

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use nix::errno::Errno;
 
-use super::gpu::{Turn, Use};
+use super::gpu::Use;
 use super::log::KernelFlush;
 use super::requests::Tiling;
 use super::share::{Attachment, DmaBuf, Exporter, Links};
@@ -14,12 +14,10 @@ use super::userptr::UserMemory;
 use crate::cacheops::LineOp;
 use crate::drm::Advice;
 use crate::error::{Error, Result};
-use crate::hierarchy::Route;
-use crate::platform::EngineClass;
 use crate::policy::Rule;
 use crate::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot, Step};
 use crate::units::{ByteRange, PAGE_BYTES};
-use crate::vocabulary::{Access, Handle, MmapMode, MocsClass};
+use crate::vocabulary::{Handle, MmapMode};
 
 /// A buffer object; it lives as long as a name, a mapping or a dma-buf of it.
 #[derive(Debug)]
@@ -374,24 +372,6 @@ impl Object {
         let to = kernel::step(self.system.machine.caps, &self.system.rules, hidden, event)
             .map_or(from, |step| step.next.level);
         Error::OnScreen { handle: state.name.map_or(0, Handle::get), from, to }
-    }
-
-    /// Notes that an engine of `class` is given the object in this turn.
-    pub(super) fn submitted(
-        &self,
-        state: &mut State,
-        turn: &Turn<'_>,
-        class: EngineClass,
-        access: Access,
-    ) -> Result<()> {
-        state.used = Some(turn.uses(state.used, class, access));
-        if !self.system.faults.take_stray() {
-            return Ok(());
-        }
-        let (terms, route) = (self.system.terms(state.snapshot.level), Route::Gpu(MocsClass::PageTable));
-        let mut byte = [0];
-        self.read(terms, route, 0, &mut byte)?;
-        self.write(terms, route, 0, &[!byte[0]])
     }
 }
 

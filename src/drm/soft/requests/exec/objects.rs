@@ -6,11 +6,15 @@ use nix::errno::Errno;
 
 use super::Submission;
 use super::address::{canonical, noncanonical};
-use crate::drm::soft::object::Object;
+use crate::drm::soft::gpu::Turn;
+use crate::drm::soft::object::{Object, State};
 use crate::drm::soft::process::Memory;
-use crate::platform::{Call, Machine};
+use crate::error::Result as Outcome;
+use crate::hierarchy::Route;
+use crate::platform::{Call, EngineClass, Machine};
 use crate::uapi::i915_exec::*;
 use crate::units::PAGE_BYTES;
+use crate::vocabulary::{Access, MocsClass};
 
 /// Flags that an object may have.
 const KNOWN: u64 = (EXEC_OBJECT_CAPTURE << 1) - 1;
@@ -101,4 +105,24 @@ fn validated(
     }
     entry.offset = noncanonical(entry.offset);
     Ok(entry)
+}
+
+impl Object {
+    /// Notes that an engine of `class` is given the object in this turn.
+    pub(super) fn submitted(
+        &self,
+        state: &mut State,
+        turn: &Turn<'_>,
+        class: EngineClass,
+        access: Access,
+    ) -> Outcome<()> {
+        state.used = Some(turn.uses(state.used, class, access));
+        if !self.system().faults.take_stray() {
+            return Ok(());
+        }
+        let (terms, route) = (self.system().terms(state.snapshot.level), Route::Gpu(MocsClass::PageTable));
+        let mut byte = [0];
+        self.read(terms, route, 0, &mut byte)?;
+        self.write(terms, route, 0, &[!byte[0]])
+    }
 }
