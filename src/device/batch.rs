@@ -15,7 +15,7 @@ use crate::drm::{Addresses, ExecObject, Relocation, Run};
 use crate::error::{Error, Result};
 use crate::platform::{self, Caps, EngineClass};
 use crate::units::ByteRange;
-use crate::vocabulary::{Access, CacheLevel, MocsClass};
+use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
 /// Bytes of a row where a range is copied or filled as rows.
 const ROW: u64 = 4096;
@@ -193,6 +193,11 @@ impl Batch {
         let hangs = drm.hangs()?;
         let mut written = builder.finish();
         let batch = super::alloc::alloc(&device, AllocRequest::new(4 * written.words().len() as u64))?;
+        if !device.caps().contains(Caps::DISCRETE) {
+            // Some kernels read a batch before the GPU does, through the cache (intel_engine_cmd_parser), and
+            // know of no store around it: stores through the cache that are written back are right for both.
+            batch.map(MmapMode::Wb)?;
+        }
         let mut relocations = Vec::new();
         let mut addresses = Vec::new();
         let pinned = device.machine.has_full_ppgtt();

@@ -190,6 +190,7 @@ fn table(rows: &[Folded<'_>]) -> Table {
         };
         let name = |via: Option<Via>| via.map_or("-", Via::name).to_owned();
         let rule = match row.by_kernel {
+            Some(kernel) if kernel == row.rule => format!("{kernel} (kernel)"),
             Some(kernel) => format!("{} (kernel: {kernel})", row.rule),
             None => row.rule.to_string(),
         };

@@ -185,7 +185,10 @@ impl Measuring<'_> {
         match cell.deed {
             Deed::Fresh(read) => {
                 let to = self.side(cell, read, Access::Read);
-                let hand = self.hand_over(cell, &object, Side::ZEROES, to);
+                let mut hand = self.hand_over(cell, &object, Side::ZEROES, to);
+                if hand.chance == Chance::Possible && !self.of_zeroes(cell).is_needed() {
+                    hand.chance = Chance::Never;
+                }
                 let (seen, _) = object.read(read, Care::Nobody)?;
                 Ok((hand, Wrong::find(&seen, &bytes, None, 0)))
             }

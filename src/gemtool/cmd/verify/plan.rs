@@ -174,10 +174,15 @@ impl Plan {
                 cells.extend(entries.iter().map(|&mocs| Cell { deed, cached, mocs }));
             };
             let blits = |vias: &[Via]| vias.contains(&Via::GpuBlit);
-            reads.iter().for_each(|&read| add(Deed::Fresh(read), blits(&[read])));
+            // What is asked for by a path is not what lacks such a path.
+            if args.over.is_empty() && args.write.is_empty() {
+                reads.iter().for_each(|&read| add(Deed::Fresh(read), blits(&[read])));
+            }
             for (number, &write) in writes.iter().enumerate() {
                 for (other, &over) in overs.iter().enumerate() {
-                    add(Deed::Overwrite(over, write), blits(&[over, write]));
+                    if args.read.is_empty() {
+                        add(Deed::Overwrite(over, write), blits(&[over, write]));
+                    }
                     for (third, &read) in reads.iter().enumerate() {
                         let turn = (number + third) % overs.len();
                         if !args.quick || turn == other {

@@ -7,9 +7,9 @@ use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
 use gem_coherency::error::Result;
-use gem_coherency::platform::EngineClass;
+use gem_coherency::platform::{Caps, EngineClass};
 use gem_coherency::script::Target;
-use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 
 /// Addresses of batches that the library does not know of: far from those that it gives away, which are the
 /// lowest, and within the 31 bits that every address space has.
@@ -91,6 +91,10 @@ impl Rig {
         builder.flush();
         let mut written = builder.finish();
         let batch = device.alloc(AllocRequest::new(4 * written.words().len() as u64))?;
+        if !machine.caps.contains(Caps::DISCRETE) {
+            // Right for a kernel that reads the batch through the cache, too.
+            batch.map(MmapMode::Wb)?;
+        }
         let mut objects = vec![ExecObject { handle: object.handle(), access }];
         objects.extend(other.map(|(bo, access)| ExecObject { handle: bo.handle(), access }));
         let places: Vec<u64> = (0..=objects.len()).map(|_| self.address()).collect();

@@ -1,0 +1,292 @@
+//! `gemtool verify` on software devices: right where somebody sees to it, old bytes where nobody does.
+
+use std::collections::BTreeSet;
+
+use gem_coherency::platform;
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::{Creation, KernelRules, step, table};
+use gem_coherency::vocabulary::KernelVersion;
+use serde_json::Value;
+
+use crate::{Ran, fits, gemtool};
+
+/// Kernels that differ in what they do: before JSL's acquire flush, with it, before PAT indices, and with them.
+const KERNELS: [&str; 3] = ["5.14", "6.1", "6.12"];
+
+/// A run whose exit status is `status`, read as JSON.
+#[track_caller]
+fn report(line: &str, status: i32) -> Value {
+    let Ran { status: ended, out, err } = gemtool(&format!("verify --json {line}"));
+    assert_eq!((ended, err.as_str()), (Some(status), ""), "{line}: {out}");
+    serde_json::from_str(&out).unwrap()
+}
+
+/// The rows of which `wanted` is true.
+fn rows<'a>(report: &'a Value, wanted: impl Fn(&Value) -> bool) -> Vec<&'a Value> {
+    report["rows"].as_array().unwrap().iter().filter(|row| wanted(row)).collect()
+}
+
+/// Asserts that everything was right, and that old bytes showed where they had to; returns how often.
+#[track_caller]
+fn all_right(line: &str) -> u64 {
+    let report = report(line, 0);
+    let totals = &report["totals"];
+    assert_eq!((&totals["failed"], &totals["not_shown"]), (&0.into(), &0.into()), "{line}");
+    assert!(totals["passed"].as_u64().unwrap() > 20, "{line}: {totals}");
+    for row in rows(&report, |_| true) {
+        assert_eq!(row["library"], "right", "{row}");
+        let shown = !row["nobody"]["shown"].is_null();
+        assert_eq!(row["nobody"]["chance"] == "expected", shown, "{row}");
+        assert!(shown <= (row["verdict"] != "none"), "what needs nothing shows nothing: {row}");
+    }
+    totals["stale"].as_u64().unwrap()
+}
+
+#[test]
+fn every_platform_is_right_and_shows_what_is_forgotten() {
+    for platform in platform::all() {
+        // The oldest kernel is another where reads go around the LLC, and where it is about PAT indices.
+        let differs = matches!(platform.name, "glk" | "jsl" | "ehl" | "mtl");
+        for kernel in KERNELS.iter().filter(|&&kernel| kernel != "5.14" || differs) {
+            let stale = all_right(&format!("--quick --device sim:{platform},kernel={kernel}"));
+            // A discrete device's system memory is snooped, whatever anybody forgets.
+            let discrete = platform.caps.contains(platform::Caps::DISCRETE);
+            assert_eq!(stale == 0, discrete, "{platform} {kernel}: {stale}");
+        }
+    }
+}
+
+#[test]
+fn some_platforms_are_right_in_full() {
+    for line in ["--device sim:mtl", "--device sim:glk --caching none --over cpu-wb --seed 7 --lines 100"] {
+        assert!(all_right(line) > 0, "{line}");
+    }
+}
+
+#[test]
+fn prime_counts_of_lines_are_stored_to() {
+    let report = report("--device sim:glk --caching none --write cpu-wb --over cpu-wb --read gpu-blit", 0);
+    let counts: Vec<u64> = serde_json::from_value(report["counts"].clone()).unwrap();
+    assert_eq!(counts[..6], [1, 2, 3, 5, 7, 11]);
+    let row = rows(&report, |row| row["kind"] == "hand-over")[0];
+    let found = ["verdict", "rule", "lines"].map(|field| row[field].clone());
+    // Two dwords of a line are stored to it by two writers, and it is flushed once.
+    assert_eq!(found[..2], ["flush", "non-coherent-read"]);
+    let stored: u64 = counts.iter().sum();
+    assert!(found[2].as_u64().unwrap() >= stored - counts.len() as u64, "{} of {stored}", found[2]);
+    let shown = &row["nobody"]["shown"];
+    assert_eq!((&shown["is_old"], &shown["lines_stored"]), (&true.into(), &7.into()), "{row}");
+    assert_eq!(shown["offset"].as_u64().unwrap() / 64, shown["line"].as_u64().unwrap());
+}
+
+#[test]
+fn an_adversary_breaks_nothing_that_is_seen_to() {
+    for platform in ["glk", "jsl", "tgl", "mtl", "i965gm"] {
+        for seed in 0..3 {
+            let line = format!("--quick --seed {seed} --device sim:{platform},adversary=on,seed={seed}");
+            let report = report(&line, 0);
+            assert_eq!(report["totals"]["failed"], 0, "{line}");
+            assert!(report["totals"]["stale"].as_u64().unwrap() > 0, "{line}");
+            assert!(rows(&report, |row| row["nobody"]["chance"] == "expected").is_empty(), "{line}");
+        }
+    }
+}
+
+#[test]
+fn where_every_agent_sees_every_byte_nothing_shows_and_that_is_no_failure() {
+    let report = report("--quick --device sim:glk,memory=coherent", 0);
+    let totals = &report["totals"];
+    assert_eq!((&totals["stale"], &totals["failed"]), (&0.into(), &0.into()));
+    assert!(totals["not_shown"].as_u64().unwrap() > 50, "{totals}");
+}
+
+#[test]
+fn bypassing_reads_are_measured_where_they_go_around_the_llc() {
+    for platform in ["jsl", "ehl"] {
+        let report = report(&format!("--quick --device sim:{platform} --read gpu-sampler"), 0);
+        let cached = |row: &Value| row["write"] == "cpu-wb" && row["kind"] == "hand-over";
+        for row in rows(&report, cached) {
+            assert_eq!(
+                (&row["rule"], &row["nobody"]["chance"]),
+                (&"bypass-mocs-read".into(), &"expected".into())
+            );
+        }
+        let gpu =
+            |row: &Value| row["write"] == "gpu-store" && row["level"] == "llc" && row["kind"] == "hand-over";
+        let found = rows(&report, gpu);
+        assert!(!found.is_empty() && found.iter().all(|row| row["rule"] == "gpu-write-may-be-cached"));
+    }
+    gemtool("verify --quick --device sim:glk --read gpu-sampler").refused(&["gpu-sampler", "copy engine"]);
+}
+
+#[test]
+fn copies_name_an_entry_of_each_mocs_class_where_they_can() {
+    let classes = |platform: &str| -> BTreeSet<String> {
+        let report = report(&format!("--quick --device sim:{platform} --caching cached --read gpu-blit"), 0);
+        let rows = rows(&report, |row| !row["mocs"].is_null());
+        rows.iter().map(|row| format!("{} {}", row["mocs"]["class"], row["mocs"]["entry"])).collect()
+    };
+    let of = |text: &[&str]| text.iter().map(|&text| text.to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(classes("tgl"), of(&["\"page-table\" 2", "\"uncached\" 1"]));
+    assert_eq!(classes("skl"), of(&["\"page-table\" null"]));
+    assert_eq!(classes("mtl"), of(&["\"page-table\" 1"]));
+}
+
+#[test]
+fn a_new_object_shows_nobody_elses_bytes_and_without_the_acquire_flush_it_does() {
+    let line = "--quick --device sim:jsl,without=bypass-acquire --read gpu-sampler --caching cached";
+    let report = report(line, 1);
+    let fresh = rows(&report, |row| row["kind"] == "fresh");
+    let wrong = &fresh[0]["library"]["wrong"];
+    // "anot", of another's secret.
+    assert_eq!((&wrong["got"], &wrong["want"]), (&0x746f_6e61.into(), &0.into()), "{}", fresh[0]);
+    // Kernels that never had the flush leak to who forgets it; the library does not.
+    let old = "--quick --device sim:jsl,kernel=5.14 --read gpu-sampler --caching cached";
+    let row = &self::report(old, 0)["rows"][0];
+    assert_eq!((&row["kind"], &row["rule"]), (&"fresh".into(), &"zeroes-stay-dirty".into()));
+    assert_eq!((&row["library"], &row["nobody"]["shown"]["got"]), (&"right".into(), &0x746f_6e61.into()));
+}
+
+#[test]
+fn forgetting_what_the_library_does_fails() {
+    for (line, rule) in [
+        ("--device sim:glk --forget flush", "non-coherent-read"),
+        ("--device sim:jsl --forget flush", "bypass-mocs-read"),
+        ("--device sim:glk --forget invalidate", "stale-after-gpu-write"),
+        ("--device sim:jsl --forget drain", "wc-drain"),
+    ] {
+        let ran = gemtool(&format!("verify --quick {line}"));
+        assert_eq!((ran.status, ran.err.as_str()), (Some(1), ""), "{line}");
+        assert!(ran.out.contains("What did not hold") && ran.out.contains(rule), "{line}: {}", ran.out);
+        assert!(
+            ran.out.contains("with the library line ") && ran.out.contains(", the old value, want 0x"),
+            "{line}"
+        );
+        fits(&ran.out, 100);
+    }
+    // On a Jasper Lake nothing is ever stale in the CPU's caches.
+    gemtool("verify --quick --device sim:jsl --forget invalidate").held();
+}
+
+/// Rules without which a kernel does something else.
+fn removable() -> BTreeSet<Rule> {
+    let kernels = [KernelVersion::new(5, 15), KernelVersion::new(6, 12)];
+    let creations = [
+        Creation::User,
+        Creation::UserWithPat(2),
+        Creation::Userptr,
+        Creation::Import,
+        Creation::Internal,
+        Creation::Stolen,
+        Creation::Phys,
+        Creation::Local,
+    ];
+    let mut found = BTreeSet::new();
+    for platform in ["glk", "jsl", "hsw", "mtl", "dg2"] {
+        for kernel in kernels {
+            let machine = platform::by_name(platform).unwrap().machine(kernel, platform == "hsw");
+            let rules = KernelRules::of(kernel).unwrap();
+            for row in creations.iter().flat_map(|&creation| table(&machine, &rules, creation)) {
+                let Ok(done) = row.outcome else { continue };
+                for rule in done.effects.iter().map(|effect| effect.rule).chain([done.rule]) {
+                    let without = KernelRules { without: Some(rule), ..rules };
+                    if !found.contains(&rule)
+                        && step(machine.caps, &without, row.before, row.event) != Ok(done)
+                    {
+                        found.insert(rule);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Rules of the kernel that verify cannot miss, and why.
+const NOT_SEEN: &[(Rule, &str)] = &[
+    (Rule::ImportWbinvd, "nothing is imported"),
+    (Rule::PhysCopy, "no object is made a physically contiguous copy"),
+    (Rule::ReleaseStale, "nothing is swapped out"),
+    (Rule::PartialLineWrite, "PWRITE has the rule for a device that is asleep"),
+    (Rule::PwriteFlush, "PWRITE has the rule for a device that is asleep"),
+    (Rule::ScanoutFlush, "nothing is shown: `gemtool scanout` sees it"),
+    (Rule::SuspendWbinvd, "nothing sleeps"),
+    (Rule::HibernateWbinvd, "nothing sleeps"),
+    (Rule::ResumeWbinvd, "nothing sleeps"),
+];
+
+#[test]
+fn a_kernel_that_lacks_a_rule_is_noticed() {
+    let removable = removable();
+    assert!(removable.len() > 15, "{removable:?}");
+    let not_seen: BTreeSet<Rule> = NOT_SEEN.iter().map(|(rule, _)| *rule).collect();
+    for &rule in &removable {
+        let lacking = |device: &str| {
+            let ran = gemtool(&format!("verify --quick --device sim:{device},without={rule}"));
+            assert!(matches!(ran.status, Some(0 | 1)), "{device} without {rule}: {}", ran.err);
+            ran.status == Some(1)
+        };
+        let seen = ["glk", "jsl,kernel=5.15", "jsl", "mtl"].into_iter().any(lacking);
+        assert_eq!(seen, !not_seen.contains(&rule), "{rule}");
+    }
+    assert!(not_seen.is_subset(&removable), "{:?}", not_seen.difference(&removable).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_kernel_without_the_bypass_flush_fails_on_jasper_lake() {
+    let ran = gemtool("verify --quick --device sim:jsl,without=bypass-acquire");
+    assert_eq!(ran.status, Some(1), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("0x746f6e61"), "{}", ran.out);
+}
+
+#[test]
+fn the_same_seed_stores_the_same_and_another_does_not() {
+    let run = |seed: u32| {
+        gemtool(&format!("verify --quick --json --device sim:glk --caching none --seed {seed}")).held()
+    };
+    assert_eq!(run(3), run(3));
+    assert_ne!(run(3), run(4));
+}
+
+#[test]
+fn the_table_says_what_is_needed_and_what_showed() {
+    let text = gemtool(
+        "verify --quick --device sim:glk --caching none --over transfer --write cpu-wb,gpu-store,transfer --read cpu-wb,gpu-blit",
+    )
+    .held();
+    assert_eq!(text, TABLE);
+    for platform in ["glk", "tgl", "jsl", "mtl", "dg2", "i965gm"] {
+        fits(&gemtool(&format!("verify --quick --device sim:{platform}")).held(), 100);
+    }
+}
+
+const TABLE: &str = "";
+
+#[test]
+fn what_the_device_refuses_is_said_and_the_rest_is_measured() {
+    let ran = gemtool("verify --quick --device sim:glk,fault=enomem@30 --caching none");
+    assert_eq!(ran.status, Some(2), "{}", ran.out);
+    assert!(ran.out.contains("Refused") && ran.out.contains("ENOMEM"), "{}", ran.out);
+    assert!(ran.err.contains("ENOMEM"), "{}", ran.err);
+    let stray = gemtool("verify --quick --device sim:tgl,fault=stray@9 --caching cached");
+    assert_eq!(stray.status, Some(1), "{}{}", stray.out, stray.err);
+}
+
+#[test]
+fn bad_input_names_the_value() {
+    gemtool("verify --device sim:foo").refused(&["--device", "'sim:foo'"]);
+    gemtool("verify --device sim:glk --lines 0").refused(&["--lines", "'0'", "at least 1"]);
+    gemtool("verify --device sim:glk --lines 100000").refused(&["--lines", "'100000'", "16384"]);
+    gemtool("verify --device sim:glk --lines many").refused(&["--lines", "'many'", "not a number"]);
+    gemtool("verify --device sim:glk --seed -1").refused(&["--seed", "'-1'"]);
+    gemtool("verify --device sim:glk --write cpu-wt").refused(&["--write", "'cpu-wt'", "cpu-wb"]);
+    gemtool("verify --device sim:glk --caching llc").refused(&[
+        "--caching",
+        "'llc'",
+        "none, cached, display",
+    ]);
+    gemtool("verify --device sim:glk --forget fence").refused(&["--forget", "'fence'"]);
+    gemtool("verify --device sim:dg2 --write cpu-wb").refused(&["nothing to measure", "cpu-wb", "fixed"]);
+    gemtool("verify --device sim:i965g --caching cached").refused(&["nothing to measure", "cached"]);
+    gemtool("verify --device /dev/null").refused(&["--device", "/dev/null"]);
+}
