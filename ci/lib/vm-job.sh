@@ -16,6 +16,9 @@ echo "exit $?"
 echo "exit $?"
 echo "== alloc"
 sh ci/lib/alloc-matrix.sh "$gemtool"
+echo "== verify"
+"$gemtool" verify --quick
+echo "exit $?"
 if [ -n "$rule" ]; then
     for flags in "" "--without $rule"; do
         echo "== trace $flags"

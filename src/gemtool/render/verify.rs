@@ -92,7 +92,7 @@ impl Section {
         let level = rows.first().map_or(String::new(), |row| format!(" (level {})", row.row.level));
         let entry = rows.first().and_then(|row| row.row.mocs?.entry);
         let entry = entry.map_or(String::new(), |entry| format!(", entry {entry}"));
-        let mocs = self.mocs.map_or(String::new(), |class| format!(", copies {class}{entry}"));
+        let mocs = self.mocs.map_or(String::new(), |class| format!(", MOCS class {class}{entry}"));
         let kind = match self.kind {
             Kind::Fresh => "New objects",
             Kind::Overwrite => "Writes over others",
@@ -232,7 +232,7 @@ fn nobody(row: &Row) -> &'static str {
 fn complaint(row: &Row) -> String {
     let vias: Vec<_> = [row.over, row.write, row.read].into_iter().flatten().map(Via::name).collect();
     let caching = row.caching.map_or("as the device gives it".to_owned(), |mode| format!("caching {mode}"));
-    let mocs = row.mocs.map_or(String::new(), |mocs| format!(", copies {}", mocs.class));
+    let mocs = row.mocs.map_or(String::new(), |mocs| format!(", MOCS class {}", mocs.class));
     let mut parts = Vec::new();
     if let Some(wrong) = row.library.wrong() {
         parts.push(format!("with the library {}", words(wrong)));

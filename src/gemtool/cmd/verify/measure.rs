@@ -72,7 +72,15 @@ impl Measuring<'_> {
             (Deed::Fresh(read), None) => Some(Check::of(self.cared(cell, Care::Kernel, None, read)?.wrong)),
         };
         let nobody = Bare { chance: hand.chance, shown };
-        Ok(Row::new(cell, decision, hand.kernel, seen.lines, Check::of(seen.wrong), kernel, nobody))
+        Ok(Row::new(
+            (cell, Mocs::of_sampler(&self.rig.target)),
+            decision,
+            hand.kernel,
+            seen.lines,
+            Check::of(seen.wrong),
+            kernel,
+            nobody,
+        ))
     }
 
     /// What decides.

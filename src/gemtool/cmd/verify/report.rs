@@ -86,7 +86,7 @@ pub struct Row {
     pub write: Option<Via>,
     /// Who read.
     pub read: Option<Via>,
-    /// How copies got at the object, where one of the last two was a copy.
+    /// How the GPU got at the object, where one of the last two names a MOCS entry, or could.
     pub mocs: Option<Mocs>,
     /// What the rules ask for at the last hand-over.
     pub verdict: Verdict,
@@ -105,9 +105,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// What came of `cell`.
+    /// What came of `cell`, in which the sampler reads through `sampler`.
     pub fn new(
-        cell: &Cell,
+        (cell, sampler): (&Cell, Mocs),
         decision: Decision,
         by_kernel: Option<Rule>,
         lines: u64,
@@ -121,7 +121,11 @@ impl Row {
             Deed::Fresh(read) => (Kind::Fresh, None, None, Some(read)),
         };
         let decided: &[Option<Via>] = if kind == Kind::Overwrite { &[over, write] } else { &[write, read] };
-        let copies = decided.iter().flatten().any(|via| via.has_mocs());
+        let mocs = match decided {
+            _ if read == Some(Via::GpuSampler) => Some(sampler),
+            vias if vias.contains(&Some(Via::GpuBlit)) => Some(cell.mocs),
+            _ => None,
+        };
         Self {
             kind,
             caching: cell.cached.caching,
@@ -129,7 +133,7 @@ impl Row {
             over,
             write,
             read,
-            mocs: copies.then_some(cell.mocs),
+            mocs,
             verdict: decision.verdict,
             rule: decision.rule,
             by_kernel,

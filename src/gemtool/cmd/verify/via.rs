@@ -58,16 +58,6 @@ impl Via {
         }
     }
 
-    /// Whether a MOCS entry makes a difference.
-    pub const fn has_mocs(self) -> bool {
-        match self {
-            Self::GpuBlit | Self::GpuSampler => true,
-            Self::CpuWb | Self::CpuWc | Self::CpuGtt | Self::CpuFixed | Self::Transfer | Self::GpuStore => {
-                false
-            }
-        }
-    }
-
     /// What it is to the rules; PREAD and PWRITE copy through the kernel's cached mapping, if not through the
     /// aperture.
     pub const fn to_rules(self, mocs: Mocs) -> policy::Path {
