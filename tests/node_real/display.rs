@@ -211,7 +211,7 @@ impl<'a> Scene<'a> {
 }
 
 /// The device's primary node: only it knows a display.
-fn primary(path: &Path) -> Option<PathBuf> {
+pub(super) fn primary(path: &Path) -> Option<PathBuf> {
     let siblings = Path::new("/sys/class/drm").join(path.file_name()?).join("device/drm");
     let names = fs::read_dir(siblings).ok()?.flatten().map(|entry| entry.file_name());
     let card = names.into_iter().find(|name| name.to_string_lossy().starts_with("card"))?;

@@ -14,6 +14,7 @@ mod hangs;
 mod objects;
 mod platforms;
 mod reuse;
+mod screen;
 #[path = "../shown/mod.rs"]
 mod shown;
 
@@ -90,6 +91,7 @@ fn main() -> ExitCode {
         batches::TESTS,
         hangs::TESTS,
         display::TESTS,
+        screen::TESTS,
         device::TESTS,
         objects::TESTS,
         access::TESTS,

@@ -4,6 +4,8 @@
 //! For each call: `F` a flush of the whole object within it, `A` one that a worker does, `L0`, `LC` and `L3`
 //! that the object is uncached, cached or written through from then on; nothing otherwise.
 
+pub mod refusals;
+
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, CachingMode, KernelVersion};

@@ -83,6 +83,14 @@ impl Subject<'_> {
 }
 
 #[test]
+fn the_software_i915_refuses_what_the_driver_refuses() {
+    for name in ["skl", "hsw", "glk", "tgl", "jsl,kernel=6.1"] {
+        let soft = Soft::open(&format!("sim:{name},display=on")).unwrap();
+        assert_eq!(table::refusals::differences(&soft), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
 fn the_software_i915_does_for_scanout_what_was_seen_on_the_driver() {
     let mut calls = 0;
     for platform in ["skl", "icl", "tgl", "bdw", "jsl", "ehl", "hsw", "glk", "bxt"] {
