@@ -2,8 +2,8 @@
 //!
 //! Without a display the driver drops `DRIVER_MODESET` and `DRIVER_ATOMIC`, and every such request
 //! fails before it looks at its struct. With one there is no CRTC here, no connector, no encoder, no
-//! plane and no property: lists are empty, and every id is unknown. Property blobs and leases are not
-//! there at all.
+//! plane and no property: lists are empty, and every id is unknown; [`crate::drm::display`]'s typed
+//! requests have them. Property blobs and leases are not there at all.
 
 use nix::errno::Errno;
 

@@ -1,6 +1,6 @@
 //! Framebuffers: ADDFB, ADDFB2, RMFB, CLOSEFB, GETFB, GETFB2, DIRTYFB, and GETRESOURCES, which lists them.
 //!
-//! Of the display there is nothing else: no CRTC, no connector and no encoder.
+//! Of the display there is nothing else as numbers: no CRTC, no connector and no encoder.
 
 mod check;
 mod picture;
