@@ -98,6 +98,8 @@ impl World {
         let Self { process, devices, .. } = self;
         drop(process);
         for device in &devices {
+            // A stalled GPU keeps what it was given.
+            device.stall_gpu(false);
             assert_eq!(device.open_counts(), OpenCounts::default(), "names or mappings on {}", device.name());
             let (objects, bytes) = (device.objects_alive(), device.bytes_in_use());
             assert_eq!((objects, bytes), (0, 0), "objects and their bytes are left on {}", device.name());
