@@ -22,7 +22,7 @@ fn report(line: &str, status: i32) -> Value {
 }
 
 /// The rows of which `wanted` is true.
-fn rows<'a>(report: &'a Value, wanted: impl Fn(&Value) -> bool) -> Vec<&'a Value> {
+fn rows(report: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<&Value> {
     report["rows"].as_array().unwrap().iter().filter(|row| wanted(row)).collect()
 }
 

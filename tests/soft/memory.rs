@@ -196,6 +196,22 @@ fn pwrite_reaches_the_gpu_and_pread_sees_it_on_every_platform_that_has_them() {
 }
 
 #[test]
+fn a_flush_before_pread_drains_the_cpus_buffers_and_not_the_chipsets() {
+    for (mode, seen) in [(MmapMode::Wc, NEW), (MmapMode::Gtt, OLD)] {
+        let page = Page::new("glk");
+        let object = ExecObject { handle: page.handle(), access: Access::Write };
+        page.device.execute(&[object]).unwrap();
+        let map = page.device.map(page.handle(), mode, 4096).unwrap();
+        map.copy_in(0, &NEW).unwrap();
+        let mut bytes = [0; 4];
+        page.device.pread(page.handle(), 0, &mut bytes).unwrap();
+        assert_eq!(bytes, seen, "{mode}");
+        let flushes = page.device.kernel_flushes();
+        assert_eq!(flushes.last().map(|flush| flush.rule), Some(Rule::PreadInvalidate));
+    }
+}
+
+#[test]
 fn contents_survive_sleep() {
     for name in ["glk", "jsl", "tgl", "hsw"] {
         for hibernate in [false, true] {

@@ -205,3 +205,74 @@ pub fn hand_over(
 fn keep_needed(first: Decision, second: Decision) -> Decision {
     if !first.is_needed() && second.is_needed() { second } else { first }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gem_coherency::policy::kernel::Creation;
+    use gem_coherency::vocabulary::CachingMode;
+
+    /// Asserts what is said of a hand-over of an uncached object that the GPU wrote once.
+    #[track_caller]
+    fn case(spec: &str, from: Via, to: (Via, Access), want: (Verdict, Rule, Option<Rule>, Chance)) {
+        let device = Device::open(spec).unwrap();
+        let (caps, rules) = (device.machine().caps, device.rules());
+        let mut state = Snapshot::created(caps, rules, Creation::User).unwrap();
+        for event in [Event::SetCaching(CachingMode::None), Event::Exec(Access::Write)] {
+            state = step(caps, rules, state, event).unwrap().next;
+        }
+        let side = |via, access| Side::new(via, Mocs::PAGE_TABLE, access);
+        let (from, to) = (side(from, Access::Write), side(to.0, to.1));
+        let hand = hand_over(&device, CacheLevel::None, Some(state), from, to);
+        let Decision { verdict, rule } = hand.decision();
+        assert_eq!((verdict, rule, hand.kernel, hand.chance), want, "{spec} {from:?} {to:?}");
+        let unknown = hand_over(&device, CacheLevel::None, None, from, to);
+        assert_ne!(unknown.chance, Chance::Expected, "of caches that nobody knows");
+        assert!(hand.chance == Chance::Never || unknown.chance == Chance::Possible, "{spec} {from:?} {to:?}");
+    }
+
+    #[test]
+    fn what_nobody_does_is_expected_to_show() {
+        use {Access::*, Chance::*, Verdict::*};
+        let read = |via| (via, Read);
+        case("sim:glk", Via::CpuWb, read(Via::GpuBlit), (Flush, Rule::NonCoherentRead, None, Expected));
+        case(
+            "sim:glk",
+            Via::GpuStore,
+            read(Via::CpuWb),
+            (Invalidate, Rule::StaleAfterGpuWrite, None, Expected),
+        );
+        case("sim:glk", Via::CpuGtt, read(Via::CpuWc), (Drain, Rule::GttDrain, None, Expected));
+        case("sim:glk", Via::CpuWb, (Via::GpuStore, Write), (Flush, Rule::NonCoherentWrite, None, Expected));
+        case("sim:tgl", Via::CpuWc, read(Via::CpuWb), (Drain, Rule::WcDrain, None, Expected));
+    }
+
+    #[test]
+    fn what_the_kernel_does_is_not() {
+        use {Access::*, Chance::*, Verdict::*};
+        let read = |via| (via, Read);
+        let pread = Some(Rule::PreadInvalidate);
+        case(
+            "sim:glk",
+            Via::GpuBlit,
+            read(Via::Transfer),
+            (Invalidate, Rule::StaleAfterGpuWrite, pread, Never),
+        );
+        let submit = Some(Rule::SubmitBarrier);
+        case("sim:glk", Via::CpuWc, read(Via::GpuBlit), (Drain, Rule::WcDrain, submit, Never));
+        let own = Some(Rule::PwriteAperture);
+        case("sim:glk", Via::Transfer, read(Via::GpuBlit), (Drain, Rule::GttDrain, own, Never));
+        case("sim:tgl", Via::CpuWb, read(Via::GpuBlit), (NotNeeded, Rule::LlcCoherent, None, Never));
+        case("sim:glk", Via::CpuWb, (Via::CpuWb, Write), (NotNeeded, Rule::SameCache, None, Never));
+    }
+
+    #[test]
+    fn a_drain_of_the_cpus_own_buffers_does_not_reach_the_chipsets() {
+        let pread = (Via::Transfer, Access::Read);
+        // PREAD's flush is needed as well, and does that part.
+        let rule = Rule::StaleAfterUncachedWrite;
+        case("sim:glk", Via::CpuGtt, pread, (Verdict::Invalidate, rule, None, Chance::Expected));
+        let flush = Some(Rule::PreadInvalidate);
+        case("sim:glk", Via::CpuWc, pread, (Verdict::Invalidate, rule, flush, Chance::Never));
+    }
+}

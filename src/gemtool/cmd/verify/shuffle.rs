@@ -74,7 +74,8 @@ const QUICK: [u64; 2] = [3, 7];
 /// How many lines are stored to, round after round: 1, and the primes up to `lines`; two of them if it has
 /// to be quick.
 pub fn counts(lines: u64, quick: bool) -> Vec<u64> {
-    let is_prime = |number: u64| (2..number).take_while(|by| by * by <= number).all(|by| number % by != 0);
+    let divisors = |number: u64| (2..number).take_while(move |by| by * by <= number);
+    let is_prime = |number: u64| !divisors(number).any(|by| number.is_multiple_of(by));
     let all = (1..=lines).filter(|&number| is_prime(number));
     if quick { all.filter(|number| QUICK.contains(number)).collect() } else { all.collect() }
 }
