@@ -279,46 +279,20 @@ impl Shown {
 /// crc.add(b"56789");
 /// assert_eq!(crc.finish(), 0xcbf4_3926);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Crc {
-    /// The remainder, complemented.
-    remainder: u32,
-}
+#[derive(Clone, Debug, Default)]
+pub struct Crc(crc32fast::Hasher);
 
 impl Crc {
     /// Takes more bytes.
     pub fn add(&mut self, bytes: &[u8]) {
-        let next = |remainder: u32, &byte: &u8| {
-            (remainder >> 8) ^ REMAINDERS[((remainder ^ u32::from(byte)) & 0xff) as usize]
-        };
-        self.remainder = !bytes.iter().fold(!self.remainder, next);
+        self.0.update(bytes);
     }
 
     /// The CRC of all bytes so far.
-    pub fn finish(self) -> u32 {
-        self.remainder
+    pub fn finish(&self) -> u32 {
+        self.0.clone().finalize()
     }
 }
-
-/// The reversed polynomial.
-const POLYNOMIAL: u32 = 0xedb8_8320;
-
-/// The remainder of each byte.
-const REMAINDERS: [u32; 256] = {
-    let mut all = [0; 256];
-    let mut byte = 0;
-    while byte < all.len() {
-        let mut remainder = byte as u32;
-        let mut bit = 0;
-        while bit < 8 {
-            remainder = (remainder >> 1) ^ (POLYNOMIAL * (remainder & 1));
-            bit += 1;
-        }
-        all[byte] = remainder;
-        byte += 1;
-    }
-    all
-};
 
 /// The display's requests on an open device file.
 ///

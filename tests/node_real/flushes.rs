@@ -388,12 +388,8 @@ fn the_kernel_flushes_when_the_rules_say_and_only_then(bench: &Bench) -> Skip {
         differences.extend(difference(&done));
         subject.close();
     }
-    println!(
-        "{} under {}: {calls} calls, {flushed} flushes, {} differences",
-        machine.platform,
-        node.kernel(),
-        differences.len()
-    );
+    let (platform, kernel, count) = (machine.platform, node.kernel(), differences.len());
+    println!("{platform} under {kernel}: {calls} calls, {flushed} flushes, {count} differences");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     assert!(calls > 500, "only {calls} calls");
     assert_eq!(missed_by_old > 0, machine.caps.contains(Caps::LLC_BYPASS_MOCS), "rules without the flush");

@@ -76,6 +76,8 @@ const FLIP_ASYNC: u32 = 0x02;
 /// `DRM_MODE_ATOMIC_FLAGS`, and two of them that exclude each other.
 const ATOMIC_FLAGS: u32 = 0x0703;
 const ATOMIC_TEST_OF_EVENT: u32 = 0x0101;
+/// `DRM_MODE_PAGE_FLIP_EVENT`.
+const ATOMIC_EVENT: u32 = 0x0001;
 /// `DRM_MODE_OBJECT_FB`, and any.
 const FRAMEBUFFERS: [u32; 2] = [0xfbfb_fbfb, 0];
 
@@ -132,7 +134,7 @@ fn properties(caller: &Caller<'_>, bytes: &mut [u8], [id, kind]: [usize; 2]) -> 
     Err(if framebuffer { Errno::EINVAL } else { Errno::ENOENT })
 }
 
-/// `drm_mode_atomic_ioctl`, until it looks for the first object.
+/// `drm_mode_atomic_ioctl`, until it looks for the first object; without one it commits nothing.
 fn atomic(caller: &Caller<'_>, bytes: &mut [u8]) -> Result<(), Errno> {
     let machine = caller.device.system.machine;
     if !machine.has_atomic() {
@@ -145,5 +147,10 @@ fn atomic(caller: &Caller<'_>, bytes: &mut [u8]) -> Result<(), Errno> {
     if !caller.device.client().atomic || flags & !ATOMIC_FLAGS != 0 || reserved || late || tested {
         return Err(Errno::EINVAL);
     }
-    Err(Errno::ENOENT)
+    match (number(bytes, 4), flags & ATOMIC_EVENT) {
+        (0, 0) => Ok(()),
+        // Nothing happens that there could be an event of (prepare_signaling).
+        (0, _) => Err(Errno::EINVAL),
+        (_, _) => Err(Errno::ENOENT),
+    }
 }
