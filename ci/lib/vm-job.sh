@@ -17,8 +17,11 @@ echo "exit $?"
 echo "== alloc"
 sh ci/lib/alloc-matrix.sh "$gemtool"
 echo "== verify"
-"$gemtool" verify --quick
-echo "exit $?"
+# Without a terminal there is no progress bar.
+"$gemtool" verify --quick >/tmp/verify 2>&1
+status=$?
+cat /tmp/verify
+echo "exit $status"
 if [ -n "$rule" ]; then
     for flags in "" "--without $rule"; do
         echo "== trace $flags"
