@@ -5,6 +5,7 @@
 //! a signal interrupts are restarted.
 
 pub mod display;
+mod execbuffer;
 pub mod mapping;
 pub mod node;
 pub mod soft;

@@ -8,15 +8,12 @@ use nix::errno::Errno;
 
 use super::request::call;
 use super::{access, objects};
+use crate::drm::execbuffer::{Structs, entry};
 use crate::drm::mapping::{Counted, Mapping};
-use crate::drm::{Addresses, Created, ExecObject, Run};
+use crate::drm::{Created, ExecObject, Run};
 use crate::error::{Error, Result};
-use crate::platform::EngineClass;
 use crate::uapi::i915_exec::{
-    DRM_IOCTL_I915_GEM_EXECBUFFER2, EXEC_OBJECT_PINNED, EXEC_OBJECT_SUPPORTS_48B_ADDRESS, EXEC_OBJECT_WRITE,
-    I915_EXEC_BLT, I915_EXEC_BSD, I915_EXEC_DEFAULT, I915_EXEC_HANDLE_LUT, I915_EXEC_NO_RELOC,
-    I915_EXEC_RENDER, I915_EXEC_VEBOX, drm_i915_gem_exec_object2, drm_i915_gem_execbuffer2,
-    drm_i915_gem_relocation_entry,
+    DRM_IOCTL_I915_GEM_EXECBUFFER2, I915_EXEC_DEFAULT, I915_EXEC_NO_RELOC, drm_i915_gem_execbuffer2,
 };
 use crate::uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 use crate::units::PAGE_BYTES;
@@ -95,18 +92,6 @@ fn or_refused<T>(result: Result<T>, errno: Errno) -> Result<Answer<T>> {
     }
 }
 
-/// An object of a submission, at a place of the kernel's choice.
-fn entry(object: &ExecObject) -> drm_i915_gem_exec_object2 {
-    drm_i915_gem_exec_object2 {
-        handle: object.handle.get(),
-        flags: match object.access {
-            Access::Read => 0,
-            Access::Write => EXEC_OBJECT_WRITE,
-        },
-        ..Default::default()
-    }
-}
-
 /// Submits `batch` over `objects`: `DRM_IOCTL_I915_GEM_EXECBUFFER2`, 0x40406469.
 ///
 /// On the render engine, in the default context, without relocations; the kernel places the objects.
@@ -131,69 +116,24 @@ pub(super) fn execute(fd: BorrowedFd<'_>, objects: &[ExecObject], batch: Handle)
     unsafe { call(fd, DRM_IOCTL_I915_GEM_EXECBUFFER2, Some(batch.get()), &mut args) }
 }
 
-/// The bits of an execbuf that name the first engine of a class, in a context with the default engines.
-fn ring(engine: EngineClass) -> Result<u64> {
-    match engine {
-        EngineClass::Render => Ok(I915_EXEC_RENDER),
-        EngineClass::Copy => Ok(I915_EXEC_BLT),
-        EngineClass::Video => Ok(I915_EXEC_BSD),
-        EngineClass::VideoEnhance => Ok(I915_EXEC_VEBOX),
-        // No ring of the default context is one.
-        EngineClass::Compute => {
-            Err(Error::Ioctl { request: DRM_IOCTL_I915_GEM_EXECBUFFER2.name, errno: Errno::EINVAL })
-        }
-    }
-}
-
 /// Runs a batch of the caller's: `DRM_IOCTL_I915_GEM_EXECBUFFER2`, 0x40406469.
 ///
 /// # Errors
 /// Those of [`crate::drm::Drm::run`].
 pub(super) fn run(fd: BorrowedFd<'_>, run: &Run<'_>) -> Result<()> {
-    let last = ExecObject { handle: run.batch, access: Access::Read };
-    let mut list: Vec<_> = run.objects.iter().chain([&last]).map(entry).collect();
-    let mut flags = ring(run.engine)? | I915_EXEC_HANDLE_LUT;
-    let mut relocations = Vec::new();
-    match run.addresses {
-        Addresses::Pinned(addresses) => {
-            flags |= I915_EXEC_NO_RELOC;
-            if addresses.len() != list.len() {
-                let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
-                return Err(Error::Ioctl { request, errno: Errno::EINVAL });
-            }
-            for (entry, &address) in list.iter_mut().zip(addresses) {
-                entry.offset = address;
-                entry.flags |= EXEC_OBJECT_PINNED | EXEC_OBJECT_SUPPORTS_48B_ADDRESS;
-            }
-        }
-        Addresses::Relocated(wanted) => {
-            relocations.extend(wanted.iter().map(|one| drm_i915_gem_relocation_entry {
-                target_handle: one.object,
-                delta: one.delta,
-                offset: one.at,
-                // An address that no object has, so that every one is put in.
-                presumed_offset: u64::MAX,
-                ..Default::default()
-            }));
-            if let Some(batch) = list.last_mut() {
-                batch.relocs_ptr = relocations.as_mut_ptr() as u64;
-                batch.relocation_count = relocations.len() as u32;
-            }
-        }
+    let request = DRM_IOCTL_I915_GEM_EXECBUFFER2;
+    let Structs { mut objects, mut relocations, mut args } =
+        run.structs().map_err(|errno| Error::Ioctl { request: request.name, errno })?;
+    if let Some(batch) = objects.last_mut() {
+        batch.relocs_ptr = relocations.as_mut_ptr() as u64;
     }
-    let mut args = drm_i915_gem_execbuffer2 {
-        buffers_ptr: list.as_mut_ptr() as u64,
-        buffer_count: list.len() as u32,
-        batch_len: run.len_bytes,
-        flags,
-        ..Default::default()
-    };
+    args.buffers_ptr = objects.as_mut_ptr() as u64;
     // SAFETY:
     // - `buffers_ptr`: a live vector of `buffer_count` entries, to which the kernel writes offsets;
-    // - `relocs_ptr` of the last entry: a live vector of `relocation_count` entries, to which the kernel
-    //   writes presumed offsets; of the other entries 0, with no relocations;
+    // - `relocs_ptr` of the last entry: a live vector of `relocation_count` entries, none perhaps, to which
+    //   the kernel writes presumed offsets; of the other entries 0, with no relocations;
     // - bit patterns: integers only.
-    unsafe { call(fd, DRM_IOCTL_I915_GEM_EXECBUFFER2, Some(run.batch.get()), &mut args) }
+    unsafe { call(fd, request, Some(run.batch.get()), &mut args) }
 }
 
 /// How many batches of the default context hung: `DRM_IOCTL_I915_GET_RESET_STATS`, 0xc0186472.

@@ -1,0 +1,87 @@
+//! A batch to be run, in the structs of EXECBUFFER2: what both devices make of a [`Run`].
+
+use nix::errno::Errno;
+
+use super::{Addresses, ExecObject, Run};
+use crate::platform::EngineClass;
+use crate::uapi::i915_exec::*;
+use crate::vocabulary::Access;
+
+/// The structs; the addresses in them are the caller's to fill in.
+pub(super) struct Structs {
+    /// The objects, the batch last.
+    pub(super) objects: Vec<drm_i915_gem_exec_object2>,
+    /// The batch's relocations.
+    pub(super) relocations: Vec<drm_i915_gem_relocation_entry>,
+    /// Everything but the addresses of both.
+    pub(super) args: drm_i915_gem_execbuffer2,
+}
+
+/// An object of a submission, at a place of the kernel's choice.
+pub(super) fn entry(object: &ExecObject) -> drm_i915_gem_exec_object2 {
+    drm_i915_gem_exec_object2 {
+        handle: object.handle.get(),
+        flags: match object.access {
+            Access::Read => 0,
+            Access::Write => EXEC_OBJECT_WRITE,
+        },
+        ..Default::default()
+    }
+}
+
+/// The bits that name the first engine of a class, in a context with the default engines.
+fn ring(engine: EngineClass) -> Result<u64, Errno> {
+    match engine {
+        EngineClass::Render => Ok(I915_EXEC_RENDER),
+        EngineClass::Copy => Ok(I915_EXEC_BLT),
+        EngineClass::Video => Ok(I915_EXEC_BSD),
+        EngineClass::VideoEnhance => Ok(I915_EXEC_VEBOX),
+        // No ring of the default context is one.
+        EngineClass::Compute => Err(Errno::EINVAL),
+    }
+}
+
+impl Run<'_> {
+    /// The structs.
+    ///
+    /// # Errors
+    /// EINVAL for an engine that the default context has no ring for, and for too few or too many addresses.
+    pub(super) fn structs(&self) -> Result<Structs, Errno> {
+        let batch = ExecObject { handle: self.batch, access: Access::Read };
+        let mut objects: Vec<_> = self.objects.iter().chain([&batch]).map(entry).collect();
+        let mut flags = ring(self.engine)? | I915_EXEC_HANDLE_LUT;
+        let mut relocations = Vec::new();
+        match self.addresses {
+            Addresses::Pinned(addresses) => {
+                flags |= I915_EXEC_NO_RELOC;
+                if addresses.len() != objects.len() {
+                    return Err(Errno::EINVAL);
+                }
+                for (entry, &address) in objects.iter_mut().zip(addresses) {
+                    entry.offset = address;
+                    entry.flags |= EXEC_OBJECT_PINNED | EXEC_OBJECT_SUPPORTS_48B_ADDRESS;
+                }
+            }
+            Addresses::Relocated(wanted) => {
+                relocations.extend(wanted.iter().map(|one| drm_i915_gem_relocation_entry {
+                    target_handle: one.object,
+                    delta: one.delta,
+                    offset: one.at,
+                    // An address that no object has, so that every one is put in.
+                    presumed_offset: u64::MAX,
+                    ..Default::default()
+                }));
+                if let Some(batch) = objects.last_mut() {
+                    batch.relocation_count = relocations.len() as u32;
+                }
+            }
+        }
+        let args = drm_i915_gem_execbuffer2 {
+            buffer_count: objects.len() as u32,
+            batch_len: self.len_bytes,
+            flags,
+            ..Default::default()
+        };
+        Ok(Structs { objects, relocations, args })
+    }
+}
