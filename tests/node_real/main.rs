@@ -17,6 +17,7 @@ mod reuse;
 mod screen;
 #[path = "../shown/mod.rs"]
 mod shown;
+mod strangers;
 
 use std::env;
 use std::fmt::Debug;

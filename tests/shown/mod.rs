@@ -1,13 +1,14 @@
 //! What i915 does for scanout, call by call: seen on the driver (6.1 and 6.12, nine platforms), and to be
 //! seen again there (`tests/node_real`) and on the software i915 (`tests/soft`).
 //!
-//! For each call: `F` a flush of the whole object within it, `A` one that a worker does, `L0`, `LC` and `L3`
-//! that the object is uncached, cached or written through from then on; nothing otherwise.
+//! For each call: `W` a write-back of all caches, `F` a flush of the whole object within it, `A` one that a worker
+//! does, `L0`, `LC` and `L3` that the object is uncached, cached or written through from then on; nothing
+//! otherwise.
 
 pub mod refusals;
 
 use gem_coherency::platform::{Caps, Machine};
-use gem_coherency::policy::kernel::Event;
+use gem_coherency::policy::kernel::{Creation, Event};
 use gem_coherency::vocabulary::{Access, CachingMode, KernelVersion};
 
 /// Platforms that do the same.
@@ -60,6 +61,8 @@ impl Kernels {
 pub struct Row {
     /// What it shows.
     pub what: &'static str,
+    /// What the object is: a dumb buffer, a process's memory, or another device's.
+    pub of: Creation,
     /// On which kernels.
     kernels: Kernels,
     /// The calls, in order.
@@ -82,8 +85,15 @@ impl Row {
     }
 }
 
+/// Whether calls did what is expected of them, where `|` leaves a choice.
+pub fn agrees(done: &[String], expected: &[String]) -> bool {
+    let alike = |(done, expected): (&String, &String)| expected.split('|').any(|one| one == done);
+    done.len() == expected.len() && done.iter().zip(expected).all(alike)
+}
+
 /// One call's flushes and change of level, as the table has them.
 pub fn letters(
+    wbinvd: usize,
     whole: usize,
     queued: usize,
     before: Option<CachingMode>,
@@ -97,7 +107,7 @@ pub fn letters(
         },
         (_, _) => "",
     };
-    let words = [vec!["F"; whole], vec![level], vec!["A"; queued]].concat();
+    let words = [vec!["W"; wbinvd], vec!["F"; whole], vec![level], vec!["A"; queued]].concat();
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
@@ -119,7 +129,12 @@ const FINISH: Event = Event::SwFinish;
 const DIRTY: Event = Event::DirtyFb;
 
 const fn row(what: &'static str, calls: &'static [Event], done: [&'static str; 4]) -> Row {
-    Row { what, kernels: Kernels::All, calls, done }
+    Row { what, of: Creation::User, kernels: Kernels::All, calls, done }
+}
+
+/// The same of another object.
+const fn of(of: Creation, row: Row) -> Row {
+    Row { of, ..row }
 }
 
 /// The same on some kernels only.
@@ -265,6 +280,32 @@ const TABLE: &[Row] = &[
             "the same at the level NONE",
             &[NONE, ADD, CPU, DIRTY, FINISH],
             ["L0, -, F, -, A", "L0, -, F, -, A", "L0, -, F, -, A", "-, -, F, -, A"],
+        ),
+    ),
+    of(
+        Creation::Userptr,
+        row(
+            "a process's memory, whose level userspace cannot choose",
+            &[ADD, CPU, SHOW, FINISH, HIDE, CACHED, NONE, SHOW],
+            [
+                "-, -, L0 A, -, -, -, -, -",
+                "-, F, L0 A, -, -, -, -, -",
+                "-, -, L3 A, -, -, -, -, -",
+                "-, -, L0 A, -, -, -, -, -",
+            ],
+        ),
+    ),
+    of(
+        Creation::Import,
+        row(
+            "another device's memory, which nobody flushes by lines; its first level is the kernel's choice",
+            &[CACHED, ADD, SHOW, CPU, FINISH, HIDE, CACHED, SHOW],
+            [
+                "LC|, -, L0, -, -, -, LC, L0",
+                "LC|, -, W L0, -, -, -, LC, L0",
+                "LC|, -, L3, -, -, -, LC, L3",
+                "LC|, -, W L0, -, -, -, LC, L0",
+            ],
         ),
     ),
 ];

@@ -2,21 +2,83 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use gem_coherency::Result;
 use gem_coherency::drm::display::{Display, Framebuffer, Mode, Picture, Shown};
-use gem_coherency::drm::soft::Soft;
+use gem_coherency::drm::soft::{Minor, Pages, Process, Soft};
 use gem_coherency::drm::{Drm, ExecObject, Mapping};
-use gem_coherency::policy::kernel::{Action, Event};
-use gem_coherency::vocabulary::{Access, Domains, MmapMode};
+use gem_coherency::policy::kernel::{Action, Creation, Event};
+use gem_coherency::uapi::Ioctl;
+use gem_coherency::uapi::i915::*;
+use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
+use gem_coherency::{Error, Result};
+use nix::errno::Errno;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 #[path = "../shown/mod.rs"]
 mod table;
 
-use table::{Class, letters, rows};
+use table::{Class, agrees, letters, rows};
+
+/// Where the process's memory begins, and where its structs lie.
+const MEMORY: u64 = 0x100_0000;
+const ARGS: u64 = 0x1_0000;
+/// Pixels of the pictures.
+const WIDTH: u32 = 640;
+const HEIGHT: u32 = 480;
+
+/// A process with the only file of a device, of whose display it is the master.
+struct Rig {
+    process: Process,
+    fd: i32,
+}
+
+impl Rig {
+    fn new(name: &str) -> Self {
+        let mut process = Process::default();
+        let fd = process.open(&Soft::open(name).unwrap(), Minor::Primary);
+        process.allocate(ARGS, 4096, Pages::ReadWrite).unwrap();
+        process.allocate(MEMORY, u64::from(4 * WIDTH * HEIGHT), Pages::ReadWrite).unwrap();
+        Self { process, fd }
+    }
+
+    fn soft(&self) -> &Soft {
+        self.process.device(self.fd).expect("the file")
+    }
+
+    /// Makes a request with a number.
+    fn request<T: FromBytes + IntoBytes + Immutable>(
+        &mut self,
+        request: Ioctl<T>,
+        args: T,
+    ) -> Result<T, Errno> {
+        self.process.store(ARGS, args.as_bytes()).unwrap();
+        self.process.ioctl(self.fd, request.code, ARGS)?;
+        let mut bytes = vec![0; size_of::<T>()];
+        self.process.load(ARGS, &mut bytes).unwrap();
+        Ok(T::read_from_bytes(&bytes).unwrap_or(args))
+    }
+
+    /// A new object with room for a picture.
+    fn picture(&mut self, of: Creation) -> Picture {
+        let named = |handle| Picture { handle, width: WIDTH, height: HEIGHT, pitch_bytes: 4 * WIDTH };
+        let size_bytes = u64::from(4 * WIDTH * HEIGHT);
+        if of == Creation::Userptr {
+            let args = drm_i915_gem_userptr { user_ptr: MEMORY, user_size: size_bytes, ..Default::default() };
+            let handle = self.request(DRM_IOCTL_I915_GEM_USERPTR, args).unwrap().handle;
+            named(Handle::new(handle).unwrap())
+        } else if of == Creation::Import {
+            let other = Soft::open("sim:glk").unwrap();
+            let dma_buf = other.export(other.create(size_bytes).unwrap().handle).unwrap();
+            named(self.soft().import(dma_buf.as_fd()).unwrap().handle)
+        } else {
+            self.soft().create_dumb(WIDTH, HEIGHT).unwrap()
+        }
+    }
+}
 
 /// An object on its way to the screen, and what is shown when it is not.
 struct Subject<'a> {
-    soft: &'a Soft,
+    rig: &'a mut Rig,
+    of: Creation,
     picture: Picture,
     spare: Framebuffer,
     framebuffer: Option<Framebuffer>,
@@ -24,20 +86,34 @@ struct Subject<'a> {
     dma_buf: Option<OwnedFd>,
 }
 
-impl Subject<'_> {
+impl<'a> Subject<'a> {
+    fn new(rig: &'a mut Rig, of: Creation, picture: Picture, spare: Framebuffer) -> Self {
+        Self { rig, of, picture, spare, framebuffer: None, mapping: None, dma_buf: None }
+    }
+
     /// Shows a framebuffer: by a flip, or by a mode set if the CRTC is off.
     fn show(&self, framebuffer: Framebuffer) -> Result<()> {
-        let resources = self.soft.resources()?;
+        let soft = self.rig.soft();
+        let resources = soft.resources()?;
         let crtc = resources.crtcs[0];
-        match self.soft.display().crtc(crtc)? {
-            Some(_) => self.soft.flip(crtc, framebuffer),
-            None => self.soft.set_crtc(crtc, &Shown::new(framebuffer, Mode::VGA, resources.connectors[0])),
+        match soft.display().crtc(crtc)? {
+            Some(_) => soft.flip(crtc, framebuffer),
+            None => soft.set_crtc(crtc, &Shown::new(framebuffer, Mode::VGA, resources.connectors[0])),
         }
     }
 
     /// Does the call that stands for an event.
     fn perform(&mut self, event: Event) -> Result<()> {
-        let (soft, handle) = (self.soft, self.picture.handle);
+        let handle = self.picture.handle;
+        if self.of == Creation::Userptr && event == Event::SetDomainCpu(Access::Write) {
+            // Only the process whose memory it is brings it in.
+            let cpu = Domains::CPU.bits();
+            let args = drm_i915_gem_set_domain { handle: handle.get(), read_domains: cpu, write_domain: cpu };
+            let request = DRM_IOCTL_I915_GEM_SET_DOMAIN;
+            let done = self.rig.request(request, args);
+            return done.map(drop).map_err(|errno| Error::Ioctl { request: request.name, errno });
+        }
+        let soft = self.rig.soft();
         let domain = |access, domain| match access {
             Access::Read => soft.set_domain(handle, domain, Domains::empty()),
             Access::Write => soft.set_domain(handle, domain, domain),
@@ -91,49 +167,67 @@ fn the_software_i915_refuses_what_the_driver_refuses() {
 }
 
 #[test]
+fn a_processs_memory_is_shown_only_once_a_request_has_brought_it_in() {
+    let mut rig = Rig::new("sim:skl,display=on");
+    let picture = rig.picture(Creation::Userptr);
+    let soft = rig.soft();
+    let framebuffer = soft.add_framebuffer(&picture).unwrap();
+    let resources = soft.resources().unwrap();
+    let shown = Shown::new(framebuffer, Mode::VGA, resources.connectors[0]);
+    assert_eq!(soft.set_crtc(resources.crtcs[0], &shown).unwrap_err().errno(), Errno::EAGAIN);
+    let mut subject = Subject::new(&mut rig, Creation::Userptr, picture, framebuffer);
+    subject.framebuffer = Some(framebuffer);
+    subject.perform(Event::SetDomainCpu(Access::Write)).unwrap();
+    subject.perform(Event::PinDisplay).unwrap();
+}
+
+#[test]
 fn the_software_i915_does_for_scanout_what_was_seen_on_the_driver() {
-    let mut calls = 0;
+    let mut compared = 0;
     for platform in ["skl", "icl", "tgl", "bdw", "jsl", "ehl", "hsw", "glk", "bxt"] {
         for kernel in ["6.1", "6.12"] {
             let name = format!("sim:{platform},kernel={kernel},display=on");
-            let soft = Soft::open(&name).unwrap();
-            let class = Class::of(&soft.machine());
-            for row in rows(&soft.machine()) {
+            let machine = Soft::open(&name).unwrap().machine();
+            let class = Class::of(&machine);
+            for row in rows(&machine) {
                 // Shown by a flip, and by a mode set.
                 for flips in [true, false] {
-                    let spare = soft.create_dumb(640, 480).unwrap();
-                    let spare = soft.add_framebuffer(&spare).unwrap();
-                    let picture = soft.create_dumb(640, 480).unwrap();
-                    let mut subject = Subject {
-                        soft: &soft,
-                        picture,
-                        spare,
-                        framebuffer: None,
-                        mapping: None,
-                        dma_buf: None,
-                    };
+                    let mut rig = Rig::new(&name);
+                    let spare = rig.picture(Creation::User);
+                    let spare = rig.soft().add_framebuffer(&spare).unwrap();
+                    let picture = rig.picture(row.of);
+                    let mut subject = Subject::new(&mut rig, row.of, picture, spare);
                     if flips {
                         subject.show(spare).unwrap();
-                    } else {
-                        soft.turn_off(soft.resources().unwrap().crtcs[0]).unwrap();
                     }
-                    let mut caching = soft.caching(picture.handle).ok();
+                    let caching = |subject: &Subject<'_>| subject.rig.soft().caching(picture.handle).ok();
+                    let mut before = caching(&subject);
                     let mut done = Vec::new();
                     for &event in row.calls {
-                        soft.take_kernel_flushes();
-                        subject.perform(event).unwrap();
-                        let flushes = soft.take_kernel_flushes();
+                        subject.rig.soft().take_kernel_flushes();
+                        match subject.perform(event) {
+                            // What userspace cannot choose.
+                            Err(error) if row.of == Creation::Userptr && error.errno() == Errno::ENXIO => {
+                                assert_eq!(event, Event::SetCaching(CachingMode::None));
+                            }
+                            result => result.unwrap(),
+                        }
+                        let flushes = subject.rig.soft().take_kernel_flushes();
                         let own = flushes.iter().filter(|flush| flush.handle == Some(picture.handle));
                         let count = |action| own.clone().filter(|flush| flush.action == action).count();
-                        let now = soft.caching(picture.handle).ok();
-                        done.push(letters(count(Action::FlushSync), count(Action::FlushAsync), caching, now));
-                        caching = now;
+                        let wbinvd = flushes.iter().filter(|flush| flush.action == Action::Wbinvd).count();
+                        let now = caching(&subject);
+                        let (whole, queued) = (count(Action::FlushSync), count(Action::FlushAsync));
+                        done.push(letters(wbinvd, whole, queued, before, now));
+                        before = now;
                     }
-                    assert_eq!(done, row.expected(class), "{name}: {} {:?}", row.what, row.calls);
-                    calls += done.len();
+                    let expected = row.expected(class);
+                    let (what, calls) = (row.what, row.calls);
+                    assert!(agrees(&done, &expected), "{name}: {what} {calls:?}: {done:?}, not {expected:?}");
+                    compared += done.len();
                 }
             }
         }
     }
-    assert!(calls > 1000, "only {calls} calls");
+    assert!(compared > 1000, "only {compared} calls");
 }

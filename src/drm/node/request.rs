@@ -9,11 +9,13 @@ use tracing::Level;
 
 use crate::error::{Error, Result};
 use crate::uapi::Ioctl;
+use crate::uapi::drm_display::{DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC};
 
 /// Makes a request, and makes it again as long as a signal or the driver interrupts it.
 ///
 /// EINTR and EAGAIN are restarted with the struct as the kernel left it, as libdrm's `drmIoctl`
-/// does: a GEM_WAIT goes on with the time that is left. `handle` is for the trace alone.
+/// does: a GEM_WAIT goes on with the time that is left. But EAGAIN is an answer of what shows something:
+/// a process's memory that nothing brought in can never be shown. `handle` is for the trace alone.
 ///
 /// # Errors
 /// [`Error::Ioctl`] with every other errno.
@@ -28,7 +30,11 @@ pub(super) unsafe fn call<T>(
     args: &mut T,
 ) -> Result<()> {
     let start = tracing::enabled!(Level::DEBUG).then(Instant::now);
-    let (result, restarts) = restarted(|| {
+    let again: &[Errno] = match SHOWING.contains(&request.code) {
+        true => &[Errno::EINTR],
+        false => &[Errno::EINTR, Errno::EAGAIN],
+    };
+    let (result, restarts) = restarted(again, || {
         // SAFETY:
         // - the pointer: `args` is an exclusive reference to the struct whose size `request.code`
         //   carries, which is as much as the kernel copies;
@@ -48,15 +54,19 @@ pub(super) unsafe fn call<T>(
     result.map_err(|errno| Error::Ioctl { request: request.name, errno })
 }
 
-/// Repeats `attempt` until it ends in something other than EINTR or EAGAIN; and how often it did.
-fn restarted(mut attempt: impl FnMut() -> Result<(), Errno>) -> (Result<(), Errno>, u64) {
+/// The requests that show an object.
+const SHOWING: [u32; 3] =
+    [DRM_IOCTL_MODE_SETCRTC.code, DRM_IOCTL_MODE_PAGE_FLIP.code, DRM_IOCTL_MODE_CURSOR.code];
+
+/// Repeats `attempt` until it ends in something other than these; and how often it did.
+fn restarted(again: &[Errno], mut attempt: impl FnMut() -> Result<(), Errno>) -> (Result<(), Errno>, u64) {
     let mut restarts = 0;
     loop {
         let result = attempt();
-        if !matches!(result, Err(Errno::EINTR | Errno::EAGAIN)) {
-            return (result, restarts);
+        match result {
+            Err(errno) if again.contains(&errno) => restarts += 1,
+            _ => return (result, restarts),
         }
-        restarts += 1;
     }
 }
 
@@ -67,7 +77,8 @@ mod tests {
     #[track_caller]
     fn case(answers: &[Result<(), Errno>], expected: Result<(), Errno>) {
         let mut left = answers.iter();
-        let (result, restarts) = restarted(|| *left.next().expect("asked once too often"));
+        let again = [Errno::EINTR, Errno::EAGAIN];
+        let (result, restarts) = restarted(&again, || *left.next().expect("asked once too often"));
         assert_eq!(result, expected);
         assert_eq!(restarts + 1, answers.len() as u64);
     }
@@ -80,6 +91,8 @@ mod tests {
         for errno in [Errno::EIO, Errno::EBUSY, Errno::ETIME, Errno::ENOMEM] {
             case(&[Err(errno)], Err(errno));
         }
+        let shown = restarted(&[Errno::EINTR], || Err(Errno::EAGAIN));
+        assert_eq!(shown, (Err(Errno::EAGAIN), 0), "an answer, where it is not to be asked again");
     }
 
     /// Keeps what events say, as text.

@@ -6,6 +6,8 @@
 use nix::errno::Errno;
 
 use super::framebuffers::Framebuffer;
+use super::object::Origin;
+use super::requests::refuse;
 use super::system::System;
 use crate::drm::display::{Connector, Crtc, Mode};
 use crate::error::{Error, Result};
@@ -112,21 +114,26 @@ impl System {
     /// Brings a framebuffer on the screen (`intel_prepare_plane_fb`).
     ///
     /// # Errors
-    /// ENOENT for an unknown one; what the rules say about its object; ENOMEM.
+    /// ENOENT for an unknown one; what the rules say about its object; EAGAIN for a process's memory that no
+    /// request brought in; ENOMEM.
     pub(super) fn show(&self, request: &'static str, id: u32) -> Result<Plane> {
         let Some(framebuffer) = self.framebuffers().hold(id) else {
             return Err(Error::Ioctl { request, errno: Errno::ENOENT });
         };
         let object = &framebuffer.object;
         let mut state = object.state();
-        let pinned = object.happen(&mut state, request, Event::PinDisplay);
+        let pinned = match (&object.origin, state.snapshot.pages) {
+            // Nobody whose memory it is asks (i915_gem_object_userptr_get_pages).
+            (Origin::User(_), false) => refuse(request, Errno::EAGAIN),
+            (_, _) => object.happen(&mut state, request, Event::PinDisplay).map(drop),
+        };
         if pinned.is_ok() {
             state.planes += 1;
             state.bound = true;
         }
         drop(state);
         match pinned {
-            Ok(_) => Ok(Plane { id, framebuffer }),
+            Ok(()) => Ok(Plane { id, framebuffer }),
             Err(error) => {
                 self.release_framebuffer(id)?;
                 Err(error)
