@@ -22,6 +22,9 @@ use gem_coherency::vocabulary::{Access, CachingMode};
 use nix::errno::Errno;
 
 use super::flushes::{Done, Subject, difference, drive, machine, next, possible, seed};
+use super::shown::{
+    ADD, BEGIN, CACHED, COPY, CPU, DIRTY, END, FINISH, GPU, GTT, HIDE, NONE, REMOVE, SHOW, WC,
+};
 use super::{Bench, Skip, Test, shown, strangers, test};
 
 pub(super) const TESTS: &[Test] = &[
@@ -276,24 +279,9 @@ fn with_scene(bench: &Bench, test: impl FnOnce(&mut Scene<'_>), least: usize) ->
     None
 }
 
-const CPU: Event = Event::SetDomainCpu(Access::Write);
 const CPU_READ: Event = Event::SetDomainCpu(Access::Read);
-const GTT: Event = Event::SetDomainGtt(Access::Write);
 const GTT_READ: Event = Event::SetDomainGtt(Access::Read);
-const WC: Event = Event::SetDomainWc(Access::Write);
-const GPU: Event = Event::Exec(Access::Write);
-const COPY: Event = Event::Pwrite { partial: false, awake: true };
-const NONE: Event = Event::SetCaching(CachingMode::None);
-const CACHED: Event = Event::SetCaching(CachingMode::Cached);
 const DISPLAY: Event = Event::SetCaching(CachingMode::Display);
-const BEGIN: Event = Event::DmaBufBegin(Access::Write);
-const END: Event = Event::DmaBufEnd;
-const ADD: Event = Event::AddFramebuffer;
-const REMOVE: Event = Event::RemoveFramebuffer;
-const SHOW: Event = Event::PinDisplay;
-const HIDE: Event = Event::UnpinDisplay;
-const FINISH: Event = Event::SwFinish;
-const DIRTY: Event = Event::DirtyFb;
 
 /// What is worth doing to something shown, each from a new object at its default level.
 const LIVES: &[&[Event]] = &[

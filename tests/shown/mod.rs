@@ -111,22 +111,22 @@ pub fn letters(
     words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-const CPU: Event = Event::SetDomainCpu(Access::Write);
-const GTT: Event = Event::SetDomainGtt(Access::Write);
-const WC: Event = Event::SetDomainWc(Access::Write);
-const GPU: Event = Event::Exec(Access::Write);
-const COPY: Event = Event::Pwrite { partial: false, awake: true };
-const NONE: Event = Event::SetCaching(CachingMode::None);
-const CACHED: Event = Event::SetCaching(CachingMode::Cached);
-const STORE: Event = Event::Fault;
-const BEGIN: Event = Event::DmaBufBegin(Access::Write);
-const END: Event = Event::DmaBufEnd;
-const ADD: Event = Event::AddFramebuffer;
-const REMOVE: Event = Event::RemoveFramebuffer;
-const SHOW: Event = Event::PinDisplay;
-const HIDE: Event = Event::UnpinDisplay;
-const FINISH: Event = Event::SwFinish;
-const DIRTY: Event = Event::DirtyFb;
+pub const CPU: Event = Event::SetDomainCpu(Access::Write);
+pub const GTT: Event = Event::SetDomainGtt(Access::Write);
+pub const WC: Event = Event::SetDomainWc(Access::Write);
+pub const GPU: Event = Event::Exec(Access::Write);
+pub const COPY: Event = Event::Pwrite { partial: false, awake: true };
+pub const NONE: Event = Event::SetCaching(CachingMode::None);
+pub const CACHED: Event = Event::SetCaching(CachingMode::Cached);
+pub const STORE: Event = Event::Fault;
+pub const BEGIN: Event = Event::DmaBufBegin(Access::Write);
+pub const END: Event = Event::DmaBufEnd;
+pub const ADD: Event = Event::AddFramebuffer;
+pub const REMOVE: Event = Event::RemoveFramebuffer;
+pub const SHOW: Event = Event::PinDisplay;
+pub const HIDE: Event = Event::UnpinDisplay;
+pub const FINISH: Event = Event::SwFinish;
+pub const DIRTY: Event = Event::DirtyFb;
 
 const fn row(what: &'static str, calls: &'static [Event], done: [&'static str; 4]) -> Row {
     Row { what, of: Creation::User, kernels: Kernels::All, calls, done }

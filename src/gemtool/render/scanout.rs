@@ -45,7 +45,7 @@ impl Report for ScanoutReport {
         page.gap()?;
         self.summary(page)?;
         let rules = self.rows.iter().flat_map(|row| {
-            row.library
+            row.flushed
                 .iter()
                 .map(|line| line.rule)
                 .chain(row.kernel.flushes.iter().filter_map(|line| line.rule))
@@ -90,7 +90,7 @@ impl ScanoutReport {
     }
 
     fn summary(&self, page: &mut Page<'_>) -> io::Result<()> {
-        let lines: u64 = self.rows.iter().filter_map(|row| row.library.as_ref()).map(|line| line.lines).sum();
+        let lines: u64 = self.rows.iter().filter_map(|row| row.flushed.as_ref()).map(|line| line.lines).sum();
         let whole: usize = self.rows.iter().map(|row| row.kernel.flushes.len()).sum();
         let crcs: Vec<CrcLine> = self.rows.iter().filter_map(|row| row.crc).collect();
         let wrong = crcs.iter().filter(|crc| !crc.held()).count();
@@ -121,7 +121,7 @@ fn caching(before: Option<CachingMode>, after: Option<CachingMode>) -> String {
 
 /// What the library flushed.
 fn library(row: &Row) -> String {
-    match &row.library {
+    match &row.flushed {
         Some(line) if line.lines > 0 => format!("{} {}", line.lines, line.rule),
         Some(line) => format!("{}: {}", line.verdict, line.rule),
         None => String::new(),

@@ -118,7 +118,7 @@ struct Outcome {
     verdict: Verdict,
     rule: Rule,
     by_kernel: Option<Rule>,
-    library: bool,
+    with_library: bool,
     kernel: Option<bool>,
     chance: Chance,
     shown: bool,
@@ -131,7 +131,7 @@ impl Outcome {
             verdict: row.verdict,
             rule: row.rule,
             by_kernel: row.by_kernel,
-            library: row.library.wrong().is_none(),
+            with_library: row.with_library.wrong().is_none(),
             kernel: kernel.map(|kernel| kernel.wrong().is_none()),
             chance: row.nobody.chance,
             shown: row.nobody.shown.is_some(),
@@ -200,12 +200,12 @@ fn table(rows: &[Folded<'_>]) -> Table {
             name(to),
             row.verdict.name().to_owned(),
             folded.lines.to_string(),
-            right(outcome.library).to_owned(),
+            right(outcome.with_library).to_owned(),
             outcome.kernel.map_or("-", right).to_owned(),
             nobody(row).to_owned(),
             rule,
         ]);
-        table.style(2, verdict_style(row.verdict)).style(4, held_style(outcome.library));
+        table.style(2, verdict_style(row.verdict)).style(4, held_style(outcome.with_library));
         table
             .style(5, outcome.kernel.map_or(Style::new(), held_style))
             .style(6, held_style(row.nobody.held()));
@@ -234,7 +234,7 @@ fn complaint(row: &Row) -> String {
     let caching = row.caching.map_or("as the device gives it".to_owned(), |mode| format!("caching {mode}"));
     let mocs = row.mocs.map_or(String::new(), |mocs| format!(", MOCS class {}", mocs.class));
     let mut parts = Vec::new();
-    if let Some(wrong) = row.library.wrong() {
+    if let Some(wrong) = row.with_library.wrong() {
         parts.push(format!("with the library {}", words(wrong)));
     }
     if let Some(wrong) = row.kernel.as_ref().and_then(Check::wrong) {

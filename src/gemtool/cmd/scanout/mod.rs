@@ -309,7 +309,7 @@ impl Show<'_> {
             handle: handle.get(),
             caching_before: before,
             caching_after,
-            library: report.as_ref().map(StepLine::from),
+            flushed: report.as_ref().map(StepLine::from),
             kernel,
             crc,
             left_out: None,

@@ -115,7 +115,8 @@ pub struct Row {
     /// What it says afterwards.
     pub caching_after: Option<CachingMode>,
     /// What the library flushed, or why not; null at a step where it decides nothing.
-    pub library: Option<StepLine>,
+    #[serde(rename = "library")]
+    pub flushed: Option<StepLine>,
     /// What the kernel did.
     pub kernel: KernelStep,
     /// What the display reads; null where it cannot be asked, or shows nothing.

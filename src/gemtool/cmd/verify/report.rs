@@ -97,7 +97,8 @@ pub struct Row {
     /// Lines that the library flushed or invalidated for the last hand-over, in all rounds.
     pub lines: u64,
     /// Seen to by the library.
-    pub library: Check,
+    #[serde(rename = "library")]
+    pub with_library: Check,
     /// Seen to by the kernel; none where that was not tried.
     pub kernel: Option<Check>,
     /// Seen to by nobody.
@@ -111,7 +112,7 @@ impl Row {
         decision: Decision,
         by_kernel: Option<Rule>,
         lines: u64,
-        library: Check,
+        with_library: Check,
         kernel: Option<Check>,
         nobody: Bare,
     ) -> Self {
@@ -138,7 +139,7 @@ impl Row {
             rule: decision.rule,
             by_kernel,
             lines,
-            library,
+            with_library,
             kernel,
             nobody,
         }
@@ -147,7 +148,7 @@ impl Row {
     /// Whether everything held.
     pub fn held(&self) -> bool {
         let kernel = self.kernel.as_ref().and_then(Check::wrong);
-        self.library.wrong().is_none() && kernel.is_none() && self.nobody.held()
+        self.with_library.wrong().is_none() && kernel.is_none() && self.nobody.held()
     }
 }
 
@@ -172,7 +173,7 @@ impl Totals {
             let counter = if held { &mut self.passed } else { &mut self.failed };
             *counter += 1;
         };
-        note(row.library.wrong().is_none());
+        note(row.with_library.wrong().is_none());
         match &row.kernel {
             Some(Check::Right) => note(true),
             Some(Check::Wrong(_)) => note(false),
