@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Without an argument it takes the first i915 device. It draws a rectangle with the GPU's copy engine; a driver that
-//! renders has its own batches, and its own execbuf between `Device::begin_submit` and the drop of what that returns.
+//! renders has its own batches, and its own execbuf within `Device::submit_with`.
 //! `examples/mini_driver.c` is the same in C, and prints the same.
 
 use std::process::ExitCode;

@@ -940,7 +940,7 @@ int gemco_bo_mark_stale(const struct gemco_bo *bo,
  * Flushes every dirty line and drains every store, so that memory is current for any reader: for one that the library does
  * not submit to.
  *
- * report: may be NULL. Returns 0; as gemco_prepare_submit. Any thread.
+ * report: may be NULL. Returns 0; as gemco_submit_begin. Any thread.
  */
 int gemco_bo_flush(const struct gemco_bo *bo,
                    struct gemco_report *report);
@@ -1110,24 +1110,14 @@ int gemco_explain(const struct gemco_report *report, char *text, size_t size);
 /**
  * Makes memory and caches right for the GPU's accesses: flushes, invalidates, drains, between one pair of fences for all.
  *
- * Call it after the last CPU access, and before the ioctl that submits; until that returns, no BO may be closed or change its caching
- * (gemco_submit_begin sees to it).
+ * Call it after the last CPU access, and before the ioctl that submits; gemco_submit_end follows the ioctl. Until then no BO can be closed or
+ * change its caching.
  *
  * submissions: `count` of them; may be NULL if there is none. reports: room for as many, in the same order; may be
- * NULL.
+ * NULL. prepared: to be given to gemco_submit_end.
  *
  * Returns 0; -EINVAL for a BO of another device or a bad number; -ENOENT, -EFAULT, -EBUSY about a BO that is closed, without
  * contents, or changing its caching; what mapping answers. Then lines that were not flushed stay dirty. Any thread.
- */
-int gemco_prepare_submit(const struct gemco_device *device,
-                         const struct gemco_submission *submissions,
-                         size_t count,
-                         struct gemco_report *reports);
-
-/**
- * As gemco_prepare_submit; until gemco_submit_end, after the ioctl, no BO can be closed or change its caching.
- *
- * prepared: to be given to gemco_submit_end.
  */
 int gemco_submit_begin(const struct gemco_device *device,
                        const struct gemco_submission *submissions,
@@ -1136,16 +1126,20 @@ int gemco_submit_begin(const struct gemco_device *device,
                        struct gemco_prepared **prepared);
 
 /**
- * Ends a submission, after the ioctl; NULL is nothing.
+ * Ends a submission, after the ioctl, with the ioctl's result: 0, or a negative errno. NULL is a no-op.
  *
- * Any thread.
+ * What the GPU writes is noted for the next reader. A submission that ends before its ioctl loses that note to a reader in between. After
+ * -EIO nothing is kept for reuse any longer (gemco_device_set_reuse_limit): a wedged GPU may still write to BOs that were released.
+ *
+ * Returns `result`; -EINVAL for a positive one, which ends the submission too. Any thread.
  */
-void gemco_submit_end(struct gemco_prepared *prepared);
+int gemco_submit_end(struct gemco_prepared *prepared,
+                     int result);
 
 /**
- * As gemco_prepare_submit, and then an empty batch over the BOs.
+ * Submits an empty batch over the BOs, between what gemco_submit_begin and gemco_submit_end do.
  *
- * Returns also what EXECBUFFER2 answers: -EIO if the GPU is wedged.
+ * Returns as gemco_submit_begin, and EXECBUFFER2's errno: -EIO if the GPU is wedged.
  */
 int gemco_submit(const struct gemco_device *device,
                  const struct gemco_submission *submissions,
@@ -1153,7 +1147,7 @@ int gemco_submit(const struct gemco_device *device,
                  struct gemco_report *reports);
 
 /**
- * Says that the GPU writes the BO, in a batch that was submitted: for one that gemco_prepare_submit and its like were not told
+ * Says that the GPU writes the BO, in a batch that was submitted: for one that gemco_submit_begin and its like were not told
  * of. The next access, whoever makes it, waits and does what is needed.
  *
  * mocs: of the access, a gemco_mocs.
@@ -1169,7 +1163,7 @@ int gemco_gpu_wrote(const struct gemco_bo *bo,
  * Showing a BO forces its level to WT or NONE, which it keeps. scanout: to be given to gemco_scanout_end once the display shows
  * something else. report: may be NULL.
  *
- * Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_prepare_submit. Any thread.
+ * Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
  */
 int gemco_prepare_scanout(const struct gemco_bo *bo,
                           struct gemco_scanout **scanout,
@@ -1239,13 +1233,13 @@ int gemco_batch_copy(const struct gemco_batch *batch,
 int gemco_batch_flush(const struct gemco_batch *batch);
 
 /**
- * Makes every BO ready, as gemco_prepare_submit does, and gives the batch to the GPU; waits for nothing. The batch is given
+ * Makes every BO ready, as gemco_submit_begin does, and gives the batch to the GPU; waits for nothing. The batch is given
  * back, also when this fails.
  *
  * job: to be given to gemco_job_drop.
  *
  * Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC without room in its address space; otherwise as
- * gemco_prepare_submit. Any thread.
+ * gemco_submit_begin. Any thread.
  */
 int gemco_batch_submit(struct gemco_batch *batch,
                        struct gemco_job **job);

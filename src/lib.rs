@@ -12,7 +12,7 @@
 //! |---|---|---|
 //! | made | [`Device::alloc`], [`Device::import`] | its caching mode gives it a cache level, and that a map mode |
 //! | written by the CPU | [`Bo::write`], [`Bo::upload`] | stale lines that are written in part are dropped first; what is stored is dirty |
-//! | given to the GPU | [`Device::begin_submit`], [`Device::submit`], [`Device::batch`] | the dirty lines that the GPU would not see are flushed, those of all BOs between one pair of fences |
+//! | given to the GPU | [`Device::submit_with`], [`Device::submit`], [`Device::batch`] | the dirty lines that the GPU would not see are flushed, those of all BOs between one pair of fences |
 //! | read by the CPU | [`Bo::read`] | after the GPU is done, lines that it made stale are dropped |
 //! | shown | [`Bo::prepare_scanout`], [`Screen::show`] | all dirty lines are flushed, and the level is NONE or WT from then on |
 //! | shared | [`Bo::export`] | all dirty lines are flushed |
@@ -145,15 +145,15 @@
 //! soft.gpu_read(bo.handle(), mocs, 0, &mut seen)?;
 //! assert_eq!(seen, [0; 4]);
 //!
-//! device.prepare_submit(&[Submission { bo: &bo, access: Access::Read, mocs }])?;
-//! soft.gpu_read(bo.handle(), mocs, 0, &mut seen)?;
+//! let read = Submission { bo: &bo, access: Access::Read, mocs };
+//! device.submit_with(&[read], |_| soft.gpu_read(bo.handle(), mocs, 0, &mut seen))?;
 //! assert_eq!(seen, *b"new!");
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!
 //! [`Device::alloc`]: device::Device::alloc
 //! [`Device::import`]: device::Device::import
-//! [`Device::begin_submit`]: device::Device::begin_submit
+//! [`Device::submit_with`]: device::Device::submit_with
 //! [`Device::submit`]: device::Device::submit
 //! [`Device::batch`]: device::Device::batch
 //! [`Bo::write`]: bo::Bo::write

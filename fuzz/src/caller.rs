@@ -205,7 +205,7 @@ impl Caller {
         let submission = Submission { bo, access: Access::Read, mocs: input.of(MocsClass::ALL) };
         let done = match input.one_in(2) {
             true => self.device.submit(&[submission]),
-            false => self.device.prepare_submit(&[submission]),
+            false => self.device.submit_with(&[submission], |reports| Ok(reports.to_vec())),
         };
         if self.allowed(done).is_none() {
             return;

@@ -62,7 +62,7 @@ impl Bo {
         Ok(())
     }
 
-    /// A submission as [`gem_coherency::device::Device::begin_submit`] has it.
+    /// A submission as [`gem_coherency::device::Device::submit_with`] has it.
     fn submit(&self) {
         self.object.tracked.gpu_writes().tell();
         self.note();

@@ -19,7 +19,7 @@ const FILL_BYTES: usize = 4096;
 /// A CPU access that has begun, to one range of a BO; offsets are the BO's.
 ///
 /// What a write guard stores is marked at once; nothing is flushed before somebody else is about to
-/// read ([`crate::device::Device::prepare_submit`]). Dropping the guard ends the access, like
+/// read ([`crate::device::Device::submit_with`]). Dropping the guard ends the access, like
 /// [`CpuAccess::finish`]; if the thread panics, the whole range counts as written.
 #[derive(Debug)]
 #[must_use = "the access ends when the guard is dropped"]

@@ -1,7 +1,7 @@
 //! A buffer object: its bytes' way to the CPU, the GPU, the display, and others.
 //!
 //! Stores and loads go through guards ([`Bo::write`], [`Bo::read`]), which mark what is dirty and
-//! invalidate what is stale; [`crate::device::Device::prepare_submit`] and [`Bo::prepare_scanout`]
+//! invalidate what is stale; [`crate::device::Device::submit_with`] and [`Bo::prepare_scanout`]
 //! flush what the GPU or the display would not see otherwise. Who uses raw pointers says so with
 //! [`Bo::mark_written`].
 //!
@@ -354,7 +354,7 @@ impl Bo {
     /// For a reader that this library does not submit to: another process, another device.
     ///
     /// # Errors
-    /// As [`crate::device::Device::prepare_submit`].
+    /// As [`crate::device::Device::submit_with`].
     pub fn flush(&self) -> Result<FlushReport> {
         self.shared.make_current(Step::Export)
     }

@@ -102,7 +102,7 @@ impl Bo {
     ///
     /// # Errors
     /// [`crate::Error::NotAvailable`] for a discrete device's system memory; otherwise as
-    /// [`crate::device::Device::prepare_submit`].
+    /// [`crate::device::Device::submit_with`].
     pub fn prepare_scanout(&self) -> Result<ScanoutGuard> {
         let shared = self.shared();
         let _span = tracing::debug_span!("scanout", handle = shared.handle.get()).entered();

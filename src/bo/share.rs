@@ -75,7 +75,7 @@ impl Bo {
     }
 
     /// Says that the GPU writes the BO through `mocs`, in a batch that was submitted: for one that
-    /// [`crate::device::Device::prepare_submit`] was not told of. The next access waits, and does what it must.
+    /// [`crate::device::Device::submit_with`] was not told of. The next access waits, and does what it must.
     ///
     /// # Errors
     /// [`crate::Error::Closed`].

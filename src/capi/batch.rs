@@ -176,13 +176,13 @@ pub unsafe extern "C" fn gemco_batch_flush(batch: *const gemco_batch) -> c_int {
     })
 }
 
-/// Makes every BO ready, as gemco_prepare_submit does, and gives the batch to the GPU; waits for nothing. The batch is given
+/// Makes every BO ready, as gemco_submit_begin does, and gives the batch to the GPU; waits for nothing. The batch is given
 /// back, also when this fails.
 ///
 /// job: to be given to gemco_job_drop.
 ///
 /// Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC without room in its address space; otherwise as
-/// gemco_prepare_submit. Any thread.
+/// gemco_submit_begin. Any thread.
 ///
 /// # Safety
 /// As the module says; `batch` is not used again.

@@ -292,7 +292,7 @@ pub unsafe extern "C" fn gemco_bo_mark_stale(bo: *const gemco_bo, offset: u64, l
 /// Flushes every dirty line and drains every store, so that memory is current for any reader: for one that the library does
 /// not submit to.
 ///
-/// report: may be NULL. Returns 0; as gemco_prepare_submit. Any thread.
+/// report: may be NULL. Returns 0; as gemco_submit_begin. Any thread.
 ///
 /// # Safety
 /// As the module says.

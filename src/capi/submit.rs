@@ -3,6 +3,8 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Mutex;
 
+use nix::errno::Errno;
+
 use super::bo::gemco_bo;
 use super::device::gemco_device;
 use super::error::{Failure, run};
@@ -29,8 +31,7 @@ pub struct gemco_submission {
 ///
 /// Any thread may end it.
 pub struct gemco_prepared {
-    /// For its end only.
-    _prepared: Prepared,
+    prepared: Prepared,
 }
 
 static_assertions::assert_impl_all!(gemco_prepared: Send, Sync);
@@ -92,40 +93,14 @@ unsafe fn submissions<'a>(list: &'a [gemco_submission]) -> Result<Vec<Submission
 
 /// Makes memory and caches right for the GPU's accesses: flushes, invalidates, drains, between one pair of fences for all.
 ///
-/// Call it after the last CPU access, and before the ioctl that submits; until that returns, no BO may be closed or change its caching
-/// (gemco_submit_begin sees to it).
+/// Call it after the last CPU access, and before the ioctl that submits; gemco_submit_end follows the ioctl. Until then no BO can be closed or
+/// change its caching.
 ///
 /// submissions: `count` of them; may be NULL if there is none. reports: room for as many, in the same order; may be
-/// NULL.
+/// NULL. prepared: to be given to gemco_submit_end.
 ///
 /// Returns 0; -EINVAL for a BO of another device or a bad number; -ENOENT, -EFAULT, -EBUSY about a BO that is closed, without
 /// contents, or changing its caching; what mapping answers. Then lines that were not flushed stay dirty. Any thread.
-///
-/// # Safety
-/// As the module says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_prepare_submit(
-    device: *const gemco_device,
-    submissions: *const gemco_submission,
-    count: usize,
-    reports: *mut gemco_report,
-) -> c_int {
-    run("gemco_prepare_submit", || {
-        let outs = Outs::new(reports)?;
-        // SAFETY: a device, and so many submissions: the caller's obligations.
-        let (device, list) =
-            unsafe { (borrow(device, "device")?, elements(submissions, count, "submissions")?) };
-        // SAFETY: each names a BO or null: the caller's obligation.
-        let done = device.device.prepare_submit(&unsafe { self::submissions(list) }?)?;
-        // SAFETY: null, or room for as many as there are submissions: the caller's obligation.
-        unsafe { outs.hand_out(&done) }?;
-        Ok(0)
-    })
-}
-
-/// As gemco_prepare_submit; until gemco_submit_end, after the ioctl, no BO can be closed or change its caching.
-///
-/// prepared: to be given to gemco_submit_end.
 ///
 /// # Safety
 /// As the module says.
@@ -151,29 +126,37 @@ pub unsafe extern "C" fn gemco_submit_begin(
         let begun = device.device.begin_submit(&unsafe { self::submissions(list) }?)?;
         // SAFETY: null, or room for as many as there are submissions: the caller's obligation.
         unsafe { outs.hand_out(begun.reports()) }?;
-        to.give_alone(gemco_prepared { _prepared: begun });
+        to.give_alone(gemco_prepared { prepared: begun });
         Ok(0)
     })
 }
 
-/// Ends a submission, after the ioctl; NULL is nothing.
+/// Ends a submission, after the ioctl, with the ioctl's result: 0, or a negative errno. NULL is a no-op.
 ///
-/// Any thread.
+/// What the GPU writes is noted for the next reader. A submission that ends before its ioctl loses that note to a reader in between. After
+/// -EIO nothing is kept for reuse any longer (gemco_device_set_reuse_limit): a wedged GPU may still write to BOs that were released.
+///
+/// Returns `result`; -EINVAL for a positive one, which ends the submission too. Any thread.
 ///
 /// # Safety
 /// As the module says; `prepared` is not used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared) {
+pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared, result: c_int) -> c_int {
     run("gemco_submit_end", || {
         // SAFETY: null, or a submission that C gives up: the caller's obligation.
-        drop(unsafe { take_back(prepared, "prepared") }?);
-        Ok(0)
-    });
+        let Some(taken) = unsafe { take_back(prepared, "prepared") }? else { return Ok(result.min(0)) };
+        let errno = (result < 0).then(|| Errno::from_raw(result.saturating_neg()));
+        taken.prepared.end(errno);
+        match result {
+            1.. => Err(Failure::argument("result", "is positive: it is 0 or a negative errno")),
+            _ => Ok(result),
+        }
+    })
 }
 
-/// As gemco_prepare_submit, and then an empty batch over the BOs.
+/// Submits an empty batch over the BOs, between what gemco_submit_begin and gemco_submit_end do.
 ///
-/// Returns also what EXECBUFFER2 answers: -EIO if the GPU is wedged.
+/// Returns as gemco_submit_begin, and EXECBUFFER2's errno: -EIO if the GPU is wedged.
 ///
 /// # Safety
 /// As the module says.
@@ -197,7 +180,7 @@ pub unsafe extern "C" fn gemco_submit(
     })
 }
 
-/// Says that the GPU writes the BO, in a batch that was submitted: for one that gemco_prepare_submit and its like were not told
+/// Says that the GPU writes the BO, in a batch that was submitted: for one that gemco_submit_begin and its like were not told
 /// of. The next access, whoever makes it, waits and does what is needed.
 ///
 /// mocs: of the access, a gemco_mocs.
@@ -220,7 +203,7 @@ pub unsafe extern "C" fn gemco_gpu_wrote(bo: *const gemco_bo, mocs: c_uint) -> c
 /// Showing a BO forces its level to WT or NONE, which it keeps. scanout: to be given to gemco_scanout_end once the display shows
 /// something else. report: may be NULL.
 ///
-/// Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_prepare_submit. Any thread.
+/// Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
 ///
 /// # Safety
 /// As the module says.

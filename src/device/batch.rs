@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::errno::Errno;
-
-use super::submit::{Prepared, begin};
+use super::submit::bracket;
 use super::{Device, Shared, Submission};
 use crate::access::{FlushReport, Upload};
 use crate::batch::{Builder, Dialect, Extent, Field, Memory, Surface};
@@ -185,7 +183,7 @@ impl Batch {
     /// Makes every BO ready, and gives the batch to the GPU; waits for nothing.
     ///
     /// # Errors
-    /// As [`Device::prepare_submit`] and [`crate::drm::Drm::run`]; [`Error::NoAddress`]; what making the
+    /// As [`Device::submit_with`] and [`crate::drm::Drm::run`]; [`Error::NoAddress`]; what making the
     /// batch's own BO answers.
     pub fn submit(self) -> Result<Submitted> {
         let Self { device, builder, bos, uses } = self;
@@ -232,7 +230,6 @@ impl Batch {
             .collect();
         let objects: Vec<_> = (0..).zip(&bos).map(|(buffer, bo)| exec_object(buffer, bo, &uses)).collect();
         submissions.push(Submission { bo: &batch, access: Access::Read, mocs: MocsClass::PageTable });
-        let prepared: Prepared = begin(&device, &submissions)?;
         let run = Run {
             objects: &objects,
             batch: batch.handle(),
@@ -243,12 +240,8 @@ impl Batch {
                 false => Addresses::Relocated(&relocations),
             },
         };
-        drm.run(&run).inspect_err(|error| {
-            if error.errno() == Errno::EIO {
-                device.reuse.set_limit(&device, 0);
-            }
-        })?;
-        Ok(Submitted { reports: prepared.into_reports(), device, batch, hangs })
+        let ((), reports) = bracket(&device, &submissions, |_| drm.run(&run))?;
+        Ok(Submitted { reports, device, batch, hangs })
     }
 
     /// The number of a BO in the batch.

@@ -34,12 +34,12 @@ pub(crate) use reuse::Key;
 pub use reuse::ReuseStats;
 pub use screen::{CURSOR_PIXELS, Screen};
 pub use spec::DeviceSpec;
-pub use submit::{Prepared, Submission};
+#[cfg(any(feature = "capi", test))]
+pub(crate) use submit::Prepared;
+pub use submit::Submission;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
-
-use nix::errno::Errno;
 
 use crate::access::FlushReport;
 use crate::bo::{self, Bo};
@@ -265,8 +265,7 @@ impl Device {
     /// [`Device::alloc`] then rounds sizes up to their class: four for each power of two, up to 64 MiB.
     ///
     /// What is too much is closed, the longest unused first. A submission that finds the GPU wedged
-    /// (EIO) sets the limit to 0: nobody knows what such a GPU still writes. A driver with an execbuf
-    /// of its own does that itself.
+    /// (EIO) sets the limit to 0: such a GPU may still write to BOs that were released.
     pub fn set_reuse_limit(&self, bytes: u64) {
         self.shared.reuse.set_limit(&self.shared, bytes);
     }
@@ -299,40 +298,57 @@ impl Device {
         alloc::import(&self.shared, dma_buf.as_fd())
     }
 
-    /// Makes memory and caches right for the GPU's accesses: flushes, invalidates, drains.
+    /// Makes memory and caches right for the GPU's accesses (flushes, invalidates, drains), calls `execbuf`, and
+    /// notes what the GPU writes.
     ///
-    /// Call it after the last CPU access and before the ioctl that submits. Between the return and
-    /// that ioctl no BO may be closed or change its caching; [`Device::begin_submit`] sees to it.
+    /// For a driver with an execbuf of its own: `execbuf` makes the ioctl that submits. It is given what was
+    /// flushed, one report per submission, in order. While it runs, no BO can be closed or change its caching.
+    /// The ioctl belongs inside: a write that is announced and submitted later is missed by a reader that waits
+    /// for the GPU in between.
+    ///
+    /// After EIO nothing is kept for reuse any longer ([`Device::set_reuse_limit`]).
+    ///
+    /// ```
+    /// use gem_coherency::device::{AllocRequest, Device, Submission};
+    /// use gem_coherency::vocabulary::{Access, MocsClass};
+    ///
+    /// let device = Device::open("sim:jsl")?;
+    /// let bo = device.alloc(AllocRequest::new(4096))?;
+    /// bo.write(0, 4)?.write_at(0, b"data")?;
+    /// let read = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::BypassLlc };
+    /// let lines = device.submit_with(&[read], |reports| {
+    ///     // The driver's own EXECBUFFER2; an io::Error of it becomes one of the library with `?`.
+    ///     Ok(reports[0].lines)
+    /// })?;
+    /// assert_eq!(lines, 1);
+    /// # Ok::<(), gem_coherency::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::Purged`], [`Error::DontNeed`], [`Error::LevelChanging`] about a BO;
-    /// [`Error::OtherDevice`]; what mapping answers, if a BO must be mapped to be flushed. Lines that
-    /// were not flushed stay dirty.
-    pub fn prepare_submit(&self, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
-        Ok(self.begin_submit(submissions)?.into_reports())
+    /// [`Error::OtherDevice`]; what mapping answers, if a BO must be mapped to be flushed. Then `execbuf` was not
+    /// called, and lines that were not flushed stay dirty. What `execbuf` returns.
+    pub fn submit_with<T>(
+        &self,
+        submissions: &[Submission<'_>],
+        execbuf: impl FnOnce(&[FlushReport]) -> Result<T>,
+    ) -> Result<T> {
+        submit::bracket(&self.shared, submissions, execbuf).map(|(value, _)| value)
     }
 
-    /// As [`Device::prepare_submit`], for a driver with an execbuf of its own: until the result is
-    /// dropped, after the ioctl, no BO can be closed or change its caching.
-    ///
-    /// # Errors
-    /// As [`Device::prepare_submit`].
-    pub fn begin_submit(&self, submissions: &[Submission<'_>]) -> Result<Prepared> {
+    /// Begins what [`Device::submit_with`] brackets, for callers whose ioctl is no closure; [`Prepared::end`] follows it.
+    #[cfg(any(feature = "capi", test))]
+    pub(crate) fn begin_submit(&self, submissions: &[Submission<'_>]) -> Result<Prepared> {
         submit::begin(&self.shared, submissions)
     }
 
-    /// [`Device::prepare_submit`], then an empty batch over the BOs.
+    /// Submits an empty batch over the BOs, as [`Device::submit_with`] does; returns what was flushed for each.
     ///
     /// # Errors
-    /// As [`Device::prepare_submit`], and what EXECBUFFER2 answers: EIO if the GPU is wedged.
+    /// As [`Device::submit_with`], and EXECBUFFER2's: EIO if the GPU is wedged.
     pub fn submit(&self, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
-        let prepared = self.begin_submit(submissions)?;
         let objects: Vec<ExecObject> = submit::exec_objects(submissions);
-        self.drm().execute(&objects).inspect_err(|error| {
-            if error.errno() == Errno::EIO {
-                self.set_reuse_limit(0);
-            }
-        })?;
-        Ok(prepared.into_reports())
+        let ((), reports) = submit::bracket(&self.shared, submissions, |_| self.drm().execute(&objects))?;
+        Ok(reports)
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use nix::errno::Errno;
+
 use super::Shared;
 use crate::access::{FlushReport, Step};
 use crate::bo::{Bo, Need, settle};
@@ -23,11 +25,14 @@ pub struct Submission<'a> {
     pub mocs: MocsClass,
 }
 
-/// BOs that are ready for the GPU; until this is dropped they can neither be closed nor change
-/// their caching.
+/// BOs that are ready for the GPU. Until this ends they can neither be closed nor change their caching.
+///
+/// What the GPU writes is noted when it begins and again when it ends. So it must end after the ioctl: a reader
+/// in between waits for a GPU that was told nothing yet, and takes the first note.
 #[derive(Debug)]
-#[must_use = "drop it after the submitting ioctl"]
-pub struct Prepared {
+#[must_use = "it ends after the submitting ioctl"]
+pub(crate) struct Prepared {
+    device: Arc<Shared>,
     bos: Vec<Begun>,
     reports: Vec<FlushReport>,
 }
@@ -65,24 +70,28 @@ impl Drop for Begun {
 
 impl Prepared {
     /// What was flushed, or why not: one report per submission, in order.
-    pub fn reports(&self) -> &[FlushReport] {
+    pub(crate) fn reports(&self) -> &[FlushReport] {
         &self.reports
     }
 
-    /// Ends the submission; returns the reports.
-    pub fn into_reports(mut self) -> Vec<FlushReport> {
+    /// Ends the submission after the ioctl, which failed with `errno` or succeeded; returns the reports.
+    ///
+    /// After EIO nothing is kept for reuse any longer: a wedged GPU may still write what it was given before.
+    pub(crate) fn end(mut self, errno: Option<Errno>) -> Vec<FlushReport> {
+        if errno == Some(Errno::EIO) {
+            self.device.reuse.set_limit(&self.device, 0);
+        }
         std::mem::take(&mut self.reports)
     }
 }
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        // Again, after the ioctl: a reader may have taken the first note before the GPU wrote.
         self.bos.iter().for_each(Begun::note_gpu_access);
     }
 }
 
-/// Makes every BO ready.
+/// Makes every BO ready for `submissions`, and notes what the GPU is about to write.
 pub(super) fn begin(device: &Arc<Shared>, submissions: &[Submission<'_>]) -> Result<Prepared> {
     let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
     let foreign = submissions.iter().find(|one| !Arc::ptr_eq(device, &one.bo.shared().device));
@@ -103,7 +112,20 @@ pub(super) fn begin(device: &Arc<Shared>, submissions: &[Submission<'_>]) -> Res
     let reports = settle(&needs, Step::Submit)?;
     drop(needs);
     bos.iter().for_each(Begun::note_gpu_access);
-    Ok(Prepared { bos, reports })
+    Ok(Prepared { device: Arc::clone(device), bos, reports })
+}
+
+/// Makes every BO ready, calls `execbuf` with the reports, and notes what the GPU wrote; returns what `execbuf`
+/// returned, and the reports.
+pub(super) fn bracket<T>(
+    device: &Arc<Shared>,
+    submissions: &[Submission<'_>],
+    execbuf: impl FnOnce(&[FlushReport]) -> Result<T>,
+) -> Result<(T, Vec<FlushReport>)> {
+    let prepared = begin(device, submissions)?;
+    let done = execbuf(prepared.reports());
+    let reports = prepared.end(done.as_ref().err().map(Error::errno));
+    done.map(|value| (value, reports))
 }
 
 /// The objects of a batch, each once; a write by one of several submissions is the batch's.

@@ -382,3 +382,10 @@ impl Error {
         }
     }
 }
+/// The failure of an ioctl that a driver makes itself ([`crate::device::Device::submit_with`]).
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        let errno = error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw);
+        Self::Ioctl { request: "the caller's execbuf", errno }
+    }
+}

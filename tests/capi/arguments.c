@@ -43,7 +43,8 @@ static void opening(void) {
 static void nothing(void) {
     gemco_device_unref(NULL);
     gemco_bo_unref(NULL);
-    gemco_submit_end(NULL);
+    OK(gemco_submit_end(NULL, 0));
+    CHECK(gemco_submit_end(NULL, -ENOSPC) == -ENOSPC);
     gemco_scanout_end(NULL);
     OK(gemco_access_end(NULL, NULL));
     CHECK(gemco_device_ref(NULL) == NULL && gemco_bo_ref(NULL) == NULL);
@@ -174,14 +175,14 @@ static void submissions(gemco_device *device, gemco_bo *bo) {
     gemco_bo *foreign = NULL;
     gemco_submission list[2] = {{bo, GEMCO_READ, 0}, {NULL, GEMCO_READ, 0}};
 
-    FAILS(gemco_prepare_submit(NULL, list, 1, NULL), EINVAL, "device is NULL");
-    FAILS(gemco_prepare_submit(device, NULL, 1, NULL), EINVAL, "submissions is NULL");
-    FAILS(gemco_prepare_submit(device, list, SIZE_MAX, NULL), EINVAL, "submissions is longer");
-    FAILS(gemco_prepare_submit(device, list, 2, &report), EINVAL, "submissions[].bo is NULL");
-    FAILS(gemco_prepare_submit(device, list, 1, odd(&report)), EINVAL, "reports is not aligned");
-    OK(gemco_prepare_submit(device, NULL, 0, NULL));
+    FAILS(submit_nothing(NULL, list, 1, NULL), EINVAL, "device is NULL");
+    FAILS(submit_nothing(device, NULL, 1, NULL), EINVAL, "submissions is NULL");
+    FAILS(submit_nothing(device, list, SIZE_MAX, NULL), EINVAL, "submissions is longer");
+    FAILS(submit_nothing(device, list, 2, &report), EINVAL, "submissions[].bo is NULL");
+    FAILS(submit_nothing(device, list, 1, odd(&report)), EINVAL, "reports is not aligned");
+    OK(submit_nothing(device, NULL, 0, NULL));
     list[0].access = 2;
-    FAILS(gemco_prepare_submit(device, list, 1, &report), EINVAL, "submissions[].access is 2");
+    FAILS(submit_nothing(device, list, 1, &report), EINVAL, "submissions[].access is 2");
     list[0].access = GEMCO_WRITE;
     list[0].mocs = 3;
     FAILS(gemco_submit(device, list, 1, &report), EINVAL, "submissions[].mocs is 3");
@@ -193,7 +194,7 @@ static void submissions(gemco_device *device, gemco_bo *bo) {
     OK(gemco_device_open("sim:jsl", 0, &other));
     OK(gemco_bo_create(other, 4096, GEMCO_CACHING_DEFAULT, &foreign));
     list[1].bo = foreign;
-    FAILS(gemco_prepare_submit(device, list, 2, &report), EINVAL, "another device");
+    FAILS(submit_nothing(device, list, 2, &report), EINVAL, "another device");
     char data[8];
     FAILS(gemco_sim_gpu_read(device, foreign, 0, 0, data, 8), EINVAL, "another device");
     gemco_bo_unref(foreign);

@@ -35,4 +35,12 @@ static int claims;
 /* That a decision or report rests on the rule of this name. */
 #define BY_RULE(decision, name) CHECK(strcmp(gemco_rule_name((decision).rule), name) == 0)
 
+/* A submission whose ioctl the test leaves out. */
+static inline int submit_nothing(gemco_device *device, const gemco_submission *list, size_t count,
+                                 gemco_report *reports) {
+    gemco_prepared *prepared = NULL;
+    int result = gemco_submit_begin(device, list, count, reports, &prepared);
+    return result < 0 ? result : gemco_submit_end(prepared, 0);
+}
+
 #endif

@@ -14,7 +14,7 @@ int main() {
     OK(gemco_bo_write(bo, 60, fresh.data(), fresh.size(), nullptr));
     const gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_BYPASS_LLC};
     gemco_report report = {};
-    OK(gemco_prepare_submit(device, &submission, 1, &report));
+    OK(submit_nothing(device, &submission, 1, &report));
     BY_RULE(report.decision, "bypass-mocs-read");
     // The zeroes of new pages, or the three lines alone.
     CHECK(report.lines == 3 || report.lines == 64);

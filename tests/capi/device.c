@@ -58,7 +58,7 @@ static void submit_case(const char *name, unsigned caching, unsigned mocs, const
 
     gemco_submission submission = {bo, GEMCO_READ, mocs};
     gemco_report report;
-    OK(gemco_prepare_submit(device, &submission, 1, &report));
+    OK(submit_nothing(device, &submission, 1, &report));
     CHECK(report.step == GEMCO_STEP_SUBMIT && report.lines == lines && report.bytes == lines * 64);
     CHECK((report.decision.verdict == GEMCO_FLUSH) == (lines != 0));
     BY_RULE(report.decision, rule);
@@ -82,14 +82,14 @@ static void pointer_case(const char *name) {
     /* Nobody is told. */
     OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &pointer));
     memcpy((char *)pointer + AT, fresh, LEN);
-    OK(gemco_prepare_submit(device, &submission, 1, &report));
+    OK(submit_nothing(device, &submission, 1, &report));
     CHECK(report.lines == 0);
     look(device, bo, GEMCO_MOCS_PAGE_TABLE);
     CHECK(!is_fresh());
 
     /* Now the library is. */
     OK(gemco_bo_mark_written(bo, AT, LEN));
-    OK(gemco_prepare_submit(device, &submission, 1, &report));
+    OK(submit_nothing(device, &submission, 1, &report));
     CHECK(report.lines == LINES);
     look(device, bo, GEMCO_MOCS_PAGE_TABLE);
     CHECK(is_fresh());
@@ -107,7 +107,7 @@ static void pointer_case(const char *name) {
         FAILS(gemco_access_written(access, 8191, 2), EINVAL, "guarded range");
         OK(gemco_access_end(access, &report));
         CHECK(report.step == GEMCO_STEP_WRITE);
-        OK(gemco_prepare_submit(device, &submission, 1, &report));
+        OK(submit_nothing(device, &submission, 1, &report));
         CHECK(report.lines == (told ? 1 : 128));
     }
     gemco_access *access = NULL;
@@ -132,7 +132,7 @@ static void gpu_write_case(void) {
             FAILS(gemco_bo_close(bo), EBUSY, "submissions under way");
         }
         OK(gemco_sim_gpu_write(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, fresh, LEN));
-        gemco_submit_end(prepared);
+        OK(gemco_submit_end(prepared, 0));
         if (told == 2)
             OK(gemco_gpu_wrote(bo, GEMCO_MOCS_PAGE_TABLE));
         OK(gemco_bo_read(bo, AT, seen, LEN, &report));
@@ -281,7 +281,7 @@ static void life_case(void) {
     FAILS(gemco_bo_dont_need(bo), ENOENT, "is closed");
     FAILS(gemco_bo_will_need(bo), ENOENT, "is closed");
     FAILS(gemco_gpu_wrote(bo, GEMCO_MOCS_PAGE_TABLE), ENOENT, "is closed");
-    FAILS(gemco_prepare_submit(device, &submission, 1, NULL), ENOENT, "is closed");
+    FAILS(submit_nothing(device, &submission, 1, NULL), ENOENT, "is closed");
     FAILS(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, 0, seen, 1), ENOENT, "is closed");
     gemco_bo_unref(bo);
 
@@ -313,7 +313,7 @@ static void explain_case(void) {
     OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
     gemco_submission submission = {bo, GEMCO_READ, (unsigned)gemco_device_mocs(device, 16)};
     gemco_report report;
-    OK(gemco_prepare_submit(device, &submission, 1, &report));
+    OK(submit_nothing(device, &submission, 1, &report));
     int len = gemco_explain(&report, text, sizeof text);
     CHECK(len == (int)strlen(text));
     CHECK(strstr(text, "submit: flush, 3 lines (192 bytes), by bypass-mocs-read: MOCS") == text);
@@ -383,7 +383,7 @@ static void *thread(void *argument) {
         char text[40];
         gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
         is_right &= gemco_bo_write(bo, round, mine, LEN, NULL) == 0;
-        is_right &= gemco_prepare_submit(shared, &submission, 1, NULL) == 0;
+        is_right &= submit_nothing(shared, &submission, 1, NULL) == 0;
         is_right &= gemco_sim_gpu_read(shared, bo, GEMCO_MOCS_PAGE_TABLE, round, back, LEN) == 0;
         is_right &= memcmp(mine, back, LEN) == 0;
         is_right &= gemco_bo_write(bo, SIZE + number, mine, 1, NULL) == -EINVAL;

@@ -149,7 +149,7 @@ fn contents_that_were_kept_are_there_again() {
     bo.dont_need().unwrap();
     assert_eq!(bo.will_need().unwrap(), Retained::Yes);
     assert_eq!(read(&bo, 0), NEW);
-    rig.device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+    super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&bo, gem_coherency::vocabulary::MocsClass::PageTable, 0), NEW);
 }
 

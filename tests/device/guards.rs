@@ -157,9 +157,10 @@ fn a_panicking_thread_leaks_neither_handles_nor_mappings() {
         let mut guard = bo.write(0, 4096).unwrap();
         guard.fill(&NEW).unwrap();
         let _shown = other.prepare_scanout().unwrap();
-        let _prepared = device.begin_submit(&[gpu(&bo, Access::Write)]).unwrap();
-        assert_eq!(device.open_counts().handles, 2);
-        panic!("with a guard, a scanout and a submission open");
+        let _: gem_coherency::Result<()> = device.submit_with(&[gpu(&bo, Access::Write)], |_| {
+            assert_eq!(device.open_counts().handles, 2);
+            panic!("with a guard, a scanout and a submission open")
+        });
     });
     assert!(thread.join().is_err());
     nothing_left(&rig);

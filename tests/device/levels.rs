@@ -80,9 +80,12 @@ fn a_bo_under_a_guard_or_a_submission_keeps_its_level() {
     let guard = bo.write(0, 8).unwrap();
     assert!(matches!(refused(bo.set_caching(None)), Error::InUse { writers: 1, .. }));
     drop(guard);
-    let prepared = rig.device.begin_submit(&[gpu(&bo, Access::Read)]).unwrap();
-    assert!(matches!(refused(bo.set_caching(None)), Error::InUse { submits: 1, .. }));
-    drop(prepared);
+    rig.device
+        .submit_with(&[gpu(&bo, Access::Read)], |_| {
+            assert!(matches!(refused(bo.set_caching(None)), Error::InUse { submits: 1, .. }));
+            Ok(())
+        })
+        .unwrap();
     bo.set_caching(None).unwrap();
 }
 

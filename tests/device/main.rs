@@ -22,6 +22,7 @@ mod upload;
 use std::sync::Arc;
 
 use gem_coherency::Result;
+use gem_coherency::access::FlushReport;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::mapping::Mapping;
@@ -120,10 +121,15 @@ fn gpu(bo: &Bo, access: Access) -> Submission<'_> {
     Submission { bo, access, mocs: MocsClass::PageTable }
 }
 
+/// The flushes of a submission whose ioctl the test leaves out.
+fn prepare(device: &Device, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
+    device.submit_with(submissions, |reports| Ok(reports.to_vec()))
+}
+
 /// What preparing one access came to: the verdict, the rule, and how many lines.
 #[track_caller]
 fn prepared(rig: &Rig, submission: Submission<'_>) -> (Verdict, Rule, u64) {
-    let reports = rig.device.prepare_submit(&[submission]).unwrap();
+    let reports = prepare(&rig.device, &[submission]).unwrap();
     let [report] = reports[..] else { panic!("{reports:?}") };
     assert_eq!(report.bytes, report.lines * 64);
     (report.decision.verdict, report.decision.rule, report.lines)

@@ -89,7 +89,7 @@ impl Caller<'_> {
         let submission = Submission { bo: &self.bo, access: Access::Read, mocs };
         match executed {
             true => drop(self.rig.device.submit(&[submission]).unwrap()),
-            false => drop(self.rig.device.prepare_submit(&[submission]).unwrap()),
+            false => drop(super::prepare(&self.rig.device, &[submission]).unwrap()),
         }
         let mut seen = [0; SIZE];
         self.rig.soft.gpu_read(self.bo.handle(), mocs, 0, &mut seen).unwrap();

@@ -102,7 +102,7 @@ fn a_store_into_part_of_a_stale_line_keeps_the_rest_of_it() {
         (report.decision.verdict, report.decision.rule, report.lines),
         (Verdict::Invalidate, Rule::PartialLineWrite, 1)
     );
-    rig.device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+    super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 32), [1; 8]);
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), [9; 8]);
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 64), [9; 8]);
@@ -111,7 +111,7 @@ fn a_store_into_part_of_a_stale_line_keeps_the_rest_of_it() {
     gpu_writes_behind_the_cache(&rig, &forgotten, &[9; 128]);
     rig.raw_store(&forgotten, MmapMode::Wb, 32, &[1; 8]);
     forgotten.mark_written(32, 8).unwrap();
-    rig.device.prepare_submit(&[gpu(&forgotten, Access::Read)]).unwrap();
+    super::prepare(&rig.device, &[gpu(&forgotten, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&forgotten, PAGE_TABLE, 0), [0; 8], "stale zeroes over what the GPU wrote");
 }
 
@@ -182,7 +182,7 @@ fn a_pointer_from_a_guard_shows_no_stale_bytes() {
     rig.raw_store(&bo, MmapMode::Wb, 32, &[1; 8]);
     guard.mark_written(32, 8).unwrap();
     drop(guard);
-    rig.device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+    super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), [9; 8]);
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 32), [1; 8]);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use gem_coherency::Error;
-use gem_coherency::bo::Bo;
+use gem_coherency::bo::{Bo, Released};
 use gem_coherency::device::{AllocRequest, Submission};
 use gem_coherency::drm::soft::Fault;
 use gem_coherency::drm::{Drm, ExecObject};
@@ -64,16 +64,16 @@ fn all_dirty_lines_of_a_submission_are_written_back_between_one_pair_of_fences()
     let mut expected = vec!["fence".to_owned()];
     expected.extend((1..).zip(&bos).map(|(count, bo)| lines(bo, count)));
     expected.push("fence".to_owned());
-    assert_eq!(cache_operations(|| rig.device.prepare_submit(&all)), expected);
+    assert_eq!(cache_operations(|| super::prepare(&rig.device, &all)), expected);
     assert_eq!(
-        cache_operations(|| rig.device.prepare_submit(&all)),
+        cache_operations(|| super::prepare(&rig.device, &all)),
         [""; 0],
         "nothing dirty: not even a fence"
     );
 
     dirty();
     let apart =
-        cache_operations(|| all.iter().try_for_each(|one| rig.device.prepare_submit(&[*one]).map(drop)));
+        cache_operations(|| all.iter().try_for_each(|one| super::prepare(&rig.device, &[*one]).map(drop)));
     assert_eq!(apart.iter().filter(|one| *one == "fence").count(), 10, "each submission has its own pair");
     assert_eq!(apart[..3], ["fence".to_owned(), lines(&bos[0], 1), "fence".to_owned()]);
 }
@@ -90,7 +90,7 @@ fn a_second_submission_flushes_nothing() {
 #[test]
 fn an_empty_submission_is_nothing() {
     let rig = rig("sim:tgl");
-    assert!(rig.device.prepare_submit(&[]).unwrap().is_empty());
+    assert!(super::prepare(&rig.device, &[]).unwrap().is_empty());
 }
 
 #[test]
@@ -148,23 +148,55 @@ fn one_bo_that_cannot_be_submitted_holds_all_back() {
 fn a_bo_cannot_be_closed_between_preparing_and_submitting() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
-    let prepared = rig.device.begin_submit(&[gpu(&bo, Access::Read)]).unwrap();
-    assert_eq!(prepared.reports().len(), 1);
-    assert!(matches!(refused(bo.close()), Error::InUse { submits: 1, .. }));
-    drop(prepared);
+    rig.device
+        .submit_with(&[gpu(&bo, Access::Read)], |reports| {
+            assert_eq!(reports.len(), 1);
+            assert!(matches!(refused(bo.close()), Error::InUse { submits: 1, .. }));
+            Ok(())
+        })
+        .unwrap();
     bo.close().unwrap();
 }
 
 #[test]
 fn a_read_between_preparing_and_submitting_does_not_hide_the_write_from_later_reads() {
-    let rig = rig("sim:glk");
-    let bo = rig.bo(None, MmapMode::Wb);
-    let prepared = rig.device.begin_submit(&[gpu(&bo, Access::Write)]).unwrap();
-    assert_eq!(read(&bo, 0), [0; 8], "nothing is stale any more, as far as is known now");
-    rig.soft.execute(&[ExecObject { handle: bo.handle(), access: Access::Write }]).unwrap();
-    rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
-    drop(prepared);
-    assert_eq!(read(&bo, 0), NEW);
+    let written = |inside: bool| {
+        let rig = rig("sim:glk");
+        let bo = rig.bo(None, MmapMode::Wb);
+        let execbuf = || -> gem_coherency::Result<()> {
+            rig.soft.execute(&[ExecObject { handle: bo.handle(), access: Access::Write }])?;
+            rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW)
+        };
+        let reader = || assert_eq!(read(&bo, 0), [0; 8], "nothing is stale any more, as far as is known now");
+        rig.device
+            .submit_with(&[gpu(&bo, Access::Write)], |_| {
+                reader();
+                if inside { execbuf() } else { Ok(()) }
+            })
+            .unwrap();
+        if !inside {
+            reader();
+            execbuf().unwrap();
+        }
+        read(&bo, 0)
+    };
+    assert_eq!(written(true), NEW);
+    assert_eq!(written(false), [0; 8], "the twin: the ioctl after the bracket, and a reader before it");
+}
+
+#[test]
+fn an_execbuf_that_fails_is_the_callers_error_and_a_wedged_gpu_ends_reuse() {
+    for (errno, kept) in [(Errno::ENOSPC, Released::Kept), (Errno::EIO, Released::Closed)] {
+        let rig = rig("sim:tgl");
+        rig.device.set_reuse_limit(1 << 20);
+        let bo = rig.bo(Cached, MmapMode::Wb);
+        write(&bo, 0, &NEW); // a BO without pages is never kept
+        let error = refused(rig.device.submit_with(&[gpu(&bo, Access::Write)], |_| {
+            Err::<(), _>(std::io::Error::from_raw_os_error(errno as i32).into())
+        }));
+        assert_eq!(error.errno(), errno);
+        assert_eq!(bo.release().unwrap(), kept, "{errno}");
+    }
 }
 
 #[test]

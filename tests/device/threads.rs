@@ -47,7 +47,7 @@ fn no_line_is_lost_between_writers_and_a_submitter() {
             done.store(true, Ordering::Release);
             submitter.join().unwrap();
         });
-        rig.device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+        super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
         for round in 0..ROUNDS {
             for writer in 0..WRITERS {
                 let seen = rig.gpu(&bo, MocsClass::PageTable, (round * WRITERS + writer) * 8);
@@ -84,7 +84,7 @@ fn threads_that_submit_the_same_bos_in_opposite_order_do_not_wait_for_each_other
             scope.spawn(move || {
                 for _ in 0..200 {
                     write(order[0], 0, b"x");
-                    device.prepare_submit(&order.map(|bo| gpu(bo, Access::Write))).unwrap();
+                    super::prepare(device, &order.map(|bo| gpu(bo, Access::Write))).unwrap();
                 }
             });
         }

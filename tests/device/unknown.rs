@@ -175,7 +175,7 @@ fn on_an_unknown_device_an_upload_is_a_store_that_stays_marked() {
         bo.flush().unwrap();
         bo.upload(0, &[1; 2048], hint).unwrap();
         assert_eq!(bo.dirty_lines(), 32, "{hint}");
-        let reports = device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+        let reports = super::prepare(&device, &[gpu(&bo, Access::Read)]).unwrap();
         assert!(reports[0].decision.verdict == Verdict::Flush && reports[0].lines >= 32, "{reports:?}");
     }
 }

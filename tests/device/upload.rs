@@ -194,7 +194,7 @@ fn discrete_devices_see_uploads_in_local_and_in_snooped_memory() {
         let bo = rig.device.alloc(AllocRequest::new(SIZE)).unwrap();
         let data = data(100);
         bo.upload(30, &data, hint).unwrap();
-        rig.device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+        super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
         assert!(gpu_sees(&rig, &bo, PAGE_TABLE) == expected(30, &data), "{hint}");
     }
 }
@@ -239,7 +239,7 @@ fn an_upload_while_others_submit_is_never_lost() {
     std::thread::scope(|scope| {
         let submitter = scope.spawn(|| {
             for _ in 0..200 {
-                rig.device.prepare_submit(&[gpu(&bo, Access::Read)]).unwrap();
+                super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
             }
         });
         for round in 0..200u64 {

@@ -34,7 +34,7 @@ fn every_row_has_lines_and_every_line_two_times_and_their_ratio() {
 #[test]
 fn the_table_names_the_machine_and_what_was_asked_for() {
     let text = gemtool("bench --quick submit constant").held();
-    for word in ["processors", "instructions", "prepare_submit", "lock add", "decision", "targets reached"] {
+    for word in ["processors", "instructions", "submit_with", "lock add", "decision", "targets reached"] {
         assert!(text.contains(word), "{word}: {text}");
     }
     assert!(!text.contains("pmem"), "{text}");

@@ -58,8 +58,8 @@ pub(super) const CASES: [Case; 10] = [
     Case { name: "mark_written of 64 bytes, glk", divisor: 1, run: mark_written },
     Case { name: "clean check of 4 KiB", divisor: 1, run: |way| clean(way, PAGE_BYTES) },
     Case { name: "clean check of 1 GiB", divisor: 1, run: |way| clean(way, 1 << 30) },
-    Case { name: "prepare_submit of 1 BO, tgl", divisor: 1, run: |way| prepare(way, "sim:tgl", 1) },
-    Case { name: "prepare_submit of 1 BO, glk", divisor: 1, run: |way| prepare(way, "sim:glk", 1) },
+    Case { name: "submit_with of 1 BO, tgl", divisor: 1, run: |way| prepare(way, "sim:tgl", 1) },
+    Case { name: "submit_with of 1 BO, glk", divisor: 1, run: |way| prepare(way, "sim:glk", 1) },
     Case { name: "a BO of 1,000, tgl", divisor: 1000, run: |way| prepare(way, "sim:tgl", 1000) },
     Case { name: "a BO of 1,000, glk", divisor: 1000, run: |way| prepare(way, "sim:glk", 1000) },
 ];
@@ -208,7 +208,7 @@ fn clean_bo(device: &Device) -> Result<Bo> {
 
 #[inline(never)]
 fn counted_prepare(device: &Device, submissions: &[Submission<'_>]) -> gem_coherency::Result<()> {
-    device.prepare_submit(submissions).map(drop)
+    device.submit_with(submissions, |_| Ok(()))
 }
 
 /// As one would who prepares each BO by itself, for both accesses.
@@ -216,6 +216,6 @@ fn counted_prepare(device: &Device, submissions: &[Submission<'_>]) -> gem_coher
 fn counted_prepare_one_by_one(device: &Device, submissions: &[Submission<'_>]) -> gem_coherency::Result<()> {
     submissions.iter().try_for_each(|&one| {
         let write = Submission { access: Access::Write, ..one };
-        [one, write].iter().try_for_each(|one| device.prepare_submit(std::slice::from_ref(one)).map(drop))
+        [one, write].iter().try_for_each(|one| device.submit_with(std::slice::from_ref(one), |_| Ok(())))
     })
 }

@@ -170,8 +170,7 @@ mod tests {
         write.write_at(5000, &[1; 100]).unwrap();
         write.finish().unwrap();
         let submission = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable };
-        let reports = device.prepare_submit(&[submission]).unwrap();
-        let [report] = reports.as_slice() else { panic!("{reports:?}") };
+        let report = device.submit_with(&[submission], |reports| Ok(reports[0])).unwrap();
         assert_eq!((report.decision.verdict, report.lines), (Verdict::Flush, 3));
     }
 }

@@ -113,7 +113,6 @@ impl Rig {
         let page_table = |bo, access| Submission { bo, access, mocs: MocsClass::PageTable };
         let mut known = vec![page_table(&batch, Access::Read)];
         known.extend(other.map(|(bo, access)| page_table(bo, access)));
-        let ready = device.begin_submit(&known)?;
         let run = Run {
             objects: &objects,
             batch: batch.handle(),
@@ -124,8 +123,7 @@ impl Rig {
                 false => Addresses::Relocated(&relocations),
             },
         };
-        device.drm().run(&run)?;
-        drop(ready);
+        device.submit_with(&known, |_| device.drm().run(&run))?;
         batch.wait(None)
     }
 }

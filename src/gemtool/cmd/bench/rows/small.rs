@@ -36,7 +36,7 @@ fn write(bo: &Bo, lines: &BTreeSet<u64>) -> Result<(), Failure> {
 /// What the GPU's next read costs; returns how many bytes were flushed.
 pub(super) fn submit(device: &Device, bo: &Bo) -> Result<u64, Failure> {
     let submission = Submission { bo, access: Access::Read, mocs: MocsClass::PageTable };
-    Ok(device.prepare_submit(&[submission])?.iter().map(|report| report.bytes).sum())
+    Ok(device.submit_with(&[submission], |reports| Ok(reports.iter().map(|report| report.bytes).sum()))?)
 }
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {

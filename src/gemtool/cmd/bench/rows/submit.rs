@@ -42,7 +42,7 @@ fn measure(context: &Context, found: &mut Found, count: u64, size: u64) -> Resul
     let expected = LINES.len() as u64 * LINE_BYTES;
     // The sides that flush past the library leave its marks.
     let mut contest = Contest::new(|| {
-        device.prepare_submit(&batch)?;
+        device.submit_with(&batch, |_| Ok(()))?;
         for bo in &bos {
             let mut guard = bo.write(0, size)?;
             for line in LINES {
@@ -54,16 +54,16 @@ fn measure(context: &Context, found: &mut Found, count: u64, size: u64) -> Resul
     });
     let (batch, views, bos, lines, device) = (&batch, &views, &bos, &lines, &device);
     let wrong = std::cell::Cell::new(None);
-    contest.side("prepare_submit", || {
-        let mut reports = Vec::new();
-        let took = per_operation(count, || {
-            reports = device.prepare_submit(batch)?;
+    contest.side("submit_with", || {
+        per_operation(count, || {
+            let unexpected = device.submit_with(batch, |reports| {
+                Ok(reports.iter().find(|report| report.bytes != expected).copied())
+            })?;
+            if let Some(report) = unexpected {
+                wrong.set(Some(report.bytes));
+            }
             Ok(())
-        })?;
-        if let Some(report) = reports.iter().find(|report| report.bytes != expected) {
-            wrong.set(Some(report.bytes));
-        }
-        Ok(took)
+        })
     });
     contest.side("submit each", move || {
         per_operation(count, || bos.iter().try_for_each(|bo| small::submit(device, bo).map(drop)))
@@ -86,7 +86,7 @@ fn measure(context: &Context, found: &mut Found, count: u64, size: u64) -> Resul
     }
     let times = contest.measure(context.effort)?;
     let case = format!("{count} BOs of {}", bytes(size));
-    let mut line = |theirs, target| found.push(times.line((NAME, &case), "prepare_submit", theirs, target));
+    let mut line = |theirs, target| found.push(times.line((NAME, &case), "submit_with", theirs, target));
     for by in by_whole() {
         line(by.name(), Some(Target::AtLeast(5.0)));
     }
