@@ -14,7 +14,7 @@
 //! | written by the CPU | [`Bo::write`], [`Bo::upload`] | stale lines that are written in part are dropped first; what is stored is dirty |
 //! | given to the GPU | [`Device::submit_with`], [`Device::submit`], [`Device::batch`] | the dirty lines that the GPU would not see are flushed, those of all BOs between one pair of fences |
 //! | read by the CPU | [`Bo::read`] | after the GPU is done, lines that it made stale are dropped |
-//! | shown | [`Bo::prepare_scanout`], [`Screen::show`] | all dirty lines are flushed, and the level is NONE or WT from then on |
+//! | shown | [`Bo::prepare_scanout`], [`Screen::show`] | all dirty lines are flushed; once the kernel has shown it, the level is NONE or WT |
 //! | shared | [`Bo::export`] | all dirty lines are flushed |
 //! | given up | [`Bo::release`], or dropped | nothing; a BO that is kept for reuse takes its marks along |
 //!
@@ -71,21 +71,21 @@
 //! # Show it
 //!
 //! ```
-//! use gem_coherency::device::{AllocRequest, Device};
+//! use gem_coherency::device::{AllocRequest, Device, Screen};
 //! use gem_coherency::vocabulary::{CacheLevel, CachingMode};
 //!
-//! let device = Device::open("sim:tgl")?; // an LLC, where the display does not look
-//! let bo = device.alloc(AllocRequest::new(4096).caching(CachingMode::Cached))?;
-//! let mut write = bo.write(0, 4096)?;
+//! let device = Device::open("sim:tgl,display=on")?; // an LLC, where the display does not look
+//! let mut screen = Screen::open(&device)?;
+//! let frame = device.alloc(AllocRequest::new(screen.picture_bytes()).caching(CachingMode::Cached))?;
+//! let mut write = frame.write(0, frame.size())?;
 //! write.fill(&[0xff])?;
 //! write.finish()?;
 //!
-//! let shown = bo.prepare_scanout()?;
-//! assert_eq!(shown.report().lines, 64);
-//! assert_eq!(bo.level(), CacheLevel::None); // the display's doing, for good
-//! // The mode set or flip; then what is drawn while it is on screen.
-//! bo.write(0, 4)?.write_at(0, &[0; 4])?;
-//! assert_eq!(shown.flush()?.lines, 1);
+//! // A driver with its own mode set or flip calls `prepare_scanout` before it, and keeps what that returns.
+//! assert_eq!(screen.show(&frame)?.lines, frame.size() / 64);
+//! assert_eq!(frame.level(), CacheLevel::None); // forced by the display, and kept afterwards
+//! frame.write(0, 4)?.write_at(0, &[0; 4])?;
+//! assert_eq!(screen.dirty()?.lines, 1);
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!

@@ -76,23 +76,41 @@ fn what_was_opened_and_closed_blocks_nothing() {
 
 #[test]
 fn a_screen_pin_blocks_another_level_close_and_dont_need() {
-    let on_screen = Blocked::OnScreen { level: CacheLevel::Llc, asked: CacheLevel::None };
-    case(
-        llc().pin_screen(CacheLevel::Llc).unwrap(),
-        &[
-            ("change to none", on_screen),
-            ("pin at none", on_screen),
-            ("set_dont_need", Blocked::Pinned),
-            ("close", Blocked::Pinned),
-        ],
-    );
+    let on_screen = |asked| Blocked::OnScreen { level: CacheLevel::Llc, asked };
+    let always = [
+        ("change to none", on_screen(CacheLevel::None)),
+        ("set_dont_need", Blocked::Pinned),
+        ("close", Blocked::Pinned),
+    ];
+    case(llc().pin_screen(CacheLevel::Llc).unwrap(), &always);
+    // A show may be under way that makes it a change after all.
+    let mut unconfirmed = always.to_vec();
+    unconfirmed.push(("change to llc", on_screen(CacheLevel::Llc)));
+    case(llc().pin_screen(CacheLevel::None).unwrap(), &unconfirmed);
 }
 
 #[test]
-fn the_first_pin_gives_its_level() {
-    let state = llc().pin_screen(CacheLevel::Wt).unwrap();
-    assert_eq!((state.level(), state.screen_pins()), (CacheLevel::Wt, 1));
-    assert_eq!(state.unpin_screen().level(), CacheLevel::Wt);
+fn a_pin_at_another_level_leaves_the_level_to_the_kernel() {
+    let pinned = llc().pin_screen(CacheLevel::Wt).unwrap();
+    assert_eq!((pinned.level(), pinned.is_unconfirmed(), pinned.screen_pins()), (CacheLevel::Llc, true, 1));
+    assert!(pinned.unpin_screen().is_unconfirmed(), "the show may have happened");
+    assert!(!llc().pin_screen(CacheLevel::Llc).unwrap().is_unconfirmed());
+
+    let not_yet = pinned.confirm_level(CacheLevel::Llc, CacheLevel::Wt);
+    assert_eq!((not_yet.level(), not_yet.is_unconfirmed()), (CacheLevel::Llc, true), "it may still happen");
+    let shown = not_yet.confirm_level(CacheLevel::Wt, CacheLevel::Wt);
+    assert_eq!((shown.level(), shown.is_unconfirmed()), (CacheLevel::Wt, false));
+    assert_eq!(shown.confirm_level(CacheLevel::Llc, CacheLevel::Wt), shown, "an answer that came late");
+}
+
+#[test]
+fn a_level_change_confirms_its_level_or_none() {
+    let unconfirmed = llc().pin_screen(CacheLevel::None).unwrap().unpin_screen();
+    let changing = unconfirmed.begin_level_change(CacheLevel::None).unwrap();
+    let changed = changing.end_level_change(CacheLevel::Llc);
+    assert_eq!((changed.level(), changed.is_unconfirmed()), (CacheLevel::Llc, false));
+    let lost = changing.end_level_change_unconfirmed();
+    assert_eq!((lost.level(), lost.is_unconfirmed(), lost.is_changing()), (CacheLevel::Llc, true, false));
 }
 
 #[test]

@@ -129,7 +129,14 @@ fn the_display_reads_memory() {
         &devices,
         &format!("{drawn}scanout a\nexpect verdict a flush lines=1\nexpect display-reads a 0..64 0x5a"),
     );
-    holds(&["hsw"], &format!("{text}scanout a\nexpect level a wt\nexpect error EBUSY: set-caching a cached"));
+    holds(
+        &["hsw"],
+        &format!("{text}scanout a\nexpect level a llc\nexpect error EBUSY: set-caching a cached"),
+    );
+    // Nothing was shown, so the level is the kernel's still, and what the GPU writes is in the LLC.
+    let drawn =
+        "off-screen a\nsubmit a access=write\ngpu-write a 0..64 fill=0xab\nsubmit a mocs=bypass-llc\n";
+    holds(&["jsl"], &format!("{text}scanout a\n{drawn}expect gpu-reads a 0..64 0xab mocs=bypass-llc"));
     holds(&["tgl"], &format!("{text}scanout a\noff-screen a\nset-caching a cached\nexpect level a llc"));
     stops("tgl", &format!("{text}off-screen a"), None, "'a' is not on screen");
 }

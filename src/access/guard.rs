@@ -73,6 +73,7 @@ impl<'bo> CpuAccess<'bo> {
     pub(crate) fn begin(bo: &'bo Bo, access: Access, range: ByteRange) -> Result<Self> {
         // First the word: it keeps the level, and with it what is decided here.
         let begun = Begun::new(bo, access)?;
+        bo.shared().confirm_level()?;
         let mapping = bo.shared().mapping()?;
         let step = match access {
             Access::Read => Step::Read,

@@ -1,13 +1,17 @@
 //! Caching modes and levels: what was asked for, and what the kernel made of it.
 
+use nix::errno::Errno;
+
 use super::{Bo, Shared};
 use crate::device;
 use crate::error::Result;
 use crate::platform::{Call, Caps};
+use crate::policy::Path;
 use crate::policy::driver::CpuMemory;
 use crate::policy::kernel::Creation;
+use crate::policy::pending::Notes;
 use crate::tracking::{Landing, Taken, land};
-use crate::vocabulary::{CacheLevel, CachingMode, Handle};
+use crate::vocabulary::{Access, CacheLevel, CachingMode, Handle};
 
 /// The level that a caching mode means (`i915_gem_set_caching_ioctl`): DISPLAY is WT where there is
 /// one, and NONE elsewhere.
@@ -43,6 +47,39 @@ pub(crate) fn level_of(device: &device::Shared, handle: Handle, creation: Creati
 }
 
 impl Shared {
+    /// Asks the kernel for the level, if the display may have changed it.
+    ///
+    /// An unplugged device answers ENODEV; nothing reads its memory any longer, so the level no longer matters.
+    ///
+    /// # Errors
+    /// [`Error::Closed`]; GET_CACHING's. Then the level stays unconfirmed.
+    ///
+    /// [`Error::Closed`]: crate::Error::Closed
+    pub(crate) fn confirm_level(&self) -> Result<()> {
+        if !self.tracked.word().state().is_unconfirmed() {
+            return Ok(());
+        }
+        let _request = self.begin_request()?;
+        let level = match self.device.drm.caching(self.handle) {
+            Err(error) if error.errno() == Errno::ENODEV => return Ok(()),
+            mode => mode_level(self.device.caps(), mode?),
+        };
+        let state = self.tracked.word().confirm_level(level, self.scanout_level());
+        tracing::debug!(handle = self.handle.get(), ?state, "level");
+        Ok(())
+    }
+
+    /// What to note of a write by `path`, at whichever level it happens.
+    pub(super) fn notes(&self, path: Path) -> Notes {
+        let state = self.tracked.word().state();
+        let notes = |level| self.device.answers.get(level, path, Access::Write).notes;
+        match state.is_unconfirmed() {
+            false => notes(state.level()),
+            // A show on another thread may come before or after the write.
+            true => notes(state.level()).with(notes(self.scanout_level())),
+        }
+    }
+
     /// Deals with what is pending under the rules of the level that goes: stores around the cache
     /// are drained while their mapping can still be used, and what the GPU left in the cache is
     /// dirty from now on.
@@ -87,6 +124,7 @@ impl Bo {
         let device = &shared.device;
         let wanted = mode_level(device.caps(), mode);
         let word = shared.tracked.word();
+        shared.confirm_level()?;
         let before = word.begin_level_change(wanted).map_err(|blocked| blocked.error(shared.handle))?.level();
         let call = match mode {
             CachingMode::Cached => Call::SetCachingCached,
@@ -97,12 +135,13 @@ impl Bo {
             changed.map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))
         });
         // After an error, too: the kernel changes the level before the last thing that can fail.
-        let now = match device.drm.caching(shared.handle) {
-            Ok(mode) if !device.is_conservative() => mode_level(device.caps(), mode),
-            Ok(_) | Err(_) => before,
-        };
-        word.end_level_change(now);
-        tracing::debug!(handle = shared.handle.get(), %mode, level = %now, ok = changed.is_ok(), "set caching");
+        match device.drm.caching(shared.handle) {
+            Ok(mode) if !device.is_conservative() => word.end_level_change(mode_level(device.caps(), mode)),
+            // Nothing changes the level there, or it is taken at its worst in any case.
+            Ok(_) | Err(_) if shared.has_fixed_level() => word.end_level_change(before),
+            Ok(_) | Err(_) => word.end_level_change_unconfirmed(),
+        }
+        tracing::debug!(handle = shared.handle.get(), %mode, level = %shared.level(), ok = changed.is_ok(), "set caching");
         changed
     }
 }

@@ -65,6 +65,7 @@ impl Shared {
         if let Some(mapping) = self.maps.current() {
             return Ok(mapping);
         }
+        self.confirm_level()?;
         let mode = self.default_mode();
         let mapping = self.map_in(mode)?;
         self.maps.choose_if_none(mode);
@@ -85,6 +86,7 @@ impl Shared {
 
     /// The mapping in `mode`; made if there is none yet.
     fn map_in(&self, mode: MmapMode) -> Result<&Mapping> {
+        self.confirm_level()?;
         let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
         self.maps.get_or_make(mode, self.tracked.stale(), is_cached, || self.make_mapping(mode))
     }
@@ -146,7 +148,7 @@ impl Shared {
             return Ok(());
         }
         let word = self.tracked.word();
-        let notes = self.answer(Path::Cpu(mode), Access::Write).notes;
+        let notes = self.notes(Path::Cpu(mode));
         if notes.dirty {
             self.tracked.dirty().mark(lines)?;
         }

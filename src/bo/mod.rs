@@ -106,7 +106,7 @@ impl Deref for Shared {
 }
 
 impl Shared {
-    /// The object's level now.
+    /// The object's level, as far as the kernel confirmed it.
     pub(crate) fn level(&self) -> CacheLevel {
         self.tracked.word().state().level()
     }
@@ -132,7 +132,7 @@ impl Shared {
     pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
         // Before the notes, so that who takes one knows that it is about a write to wait for.
         self.tracked.gpu_writes().tell();
-        let notes = self.answer(Path::Gpu(mocs), Access::Write).notes;
+        let notes = self.notes(Path::Gpu(mocs));
         if notes.gpu_write {
             self.tracked.word().note_gpu_write();
         }
@@ -252,7 +252,12 @@ impl Bo {
     }
 
     /// Its cache level; scanout and [`Bo::set_caching`] change it.
+    ///
+    /// After a [`Bo::prepare_scanout`] the kernel is asked which level the BO has; if it does not say, this is the last
+    /// one that it confirmed.
     pub fn level(&self) -> CacheLevel {
+        // The caller decides nothing by it that an access would not ask again.
+        let _ = self.shared.confirm_level();
         self.shared.level()
     }
 

@@ -4,10 +4,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Bo, Object, Origin, Shared, level_of};
+use super::{Bo, Object, Origin, Shared, mode_level};
 use crate::device::{self, Key};
 use crate::error::Result;
-use crate::policy::kernel::Creation;
 use crate::tracking::GivenBack;
 
 /// What became of a BO when a clone of it was given up.
@@ -64,11 +63,12 @@ impl Shared {
     /// The key under which the object can be found again: its level is the one that it has now.
     fn reuse_key(&self) -> Option<Key> {
         let key = self.object.key().filter(|_| self.device.reuse.takes(self.size))?;
-        let level = self.level();
-        // The display may have changed the level, or a flip that was announced never came: only the
-        // kernel knows.
-        let sure = level == key.level || level_of(&self.device, self.handle, Creation::User) == level;
-        sure.then_some(key.at(level))
+        if self.tracked.word().state().is_unconfirmed() {
+            // Nobody shows it any longer, so the kernel's answer is final.
+            let mode = self.device.drm.caching(self.handle).ok()?;
+            self.tracked.word().end_level_change(mode_level(self.device.caps(), mode));
+        }
+        Some(key.at(self.level()))
     }
 }
 

@@ -35,7 +35,7 @@ impl ScanoutGuard {
         self.bo.shared().make_current(Step::Scanout)
     }
 
-    /// Says that the BO is no longer on screen; its level stays what the display made it.
+    /// Says that the BO is no longer on screen, or was not shown; its level stays what the display made it.
     pub fn end(self) {}
 }
 
@@ -52,7 +52,9 @@ struct Begun<'a>(&'a Shared);
 impl<'a> Begun<'a> {
     fn new(bo: &'a Shared) -> Result<Self> {
         bo.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle))?;
-        Ok(Self(bo))
+        let begun = Self(bo);
+        bo.confirm_level()?;
+        Ok(begun)
     }
 }
 
@@ -77,12 +79,17 @@ impl Shared {
         settle_one(need, step)
     }
 
+    /// Whether neither SET_CACHING nor the display changes the level.
+    pub(super) fn has_fixed_level(&self) -> bool {
+        self.keeps_level || self.device.is_conservative() || self.device.caps().contains(Caps::DISCRETE)
+    }
+
     /// The level that the kernel forces on an object when it is shown.
     ///
     /// Source: `i915_gem_object_pin_to_display_plane`, `i915_gem_object_has_cache_level`.
-    fn scanout_level(&self) -> CacheLevel {
+    pub(super) fn scanout_level(&self) -> CacheLevel {
         let caps = self.device.caps();
-        if self.keeps_level || caps.contains(Caps::DISCRETE) {
+        if self.has_fixed_level() {
             self.level()
         } else if caps.contains(Caps::WT) {
             CacheLevel::Wt
@@ -99,6 +106,9 @@ impl Bo {
     /// keeps afterwards; while it is on screen, [`Bo::set_caching`] to another level is refused. What
     /// is drawn later needs [`ScanoutGuard::flush`], and the kernel's own DIRTYFB or SW_FINISH where
     /// the panel refreshes itself.
+    ///
+    /// The mode set or flip may fail, or never come. So the level is unknown until the kernel reports the forced one:
+    /// each access until then asks for it (GET_CACHING), which is one access where the show succeeds.
     ///
     /// # Errors
     /// [`crate::Error::NotAvailable`] for a discrete device's system memory; otherwise as

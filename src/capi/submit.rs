@@ -200,8 +200,9 @@ pub unsafe extern "C" fn gemco_gpu_wrote(bo: *const gemco_bo, mocs: c_uint) -> c
 
 /// Makes memory current for the display engine, and marks the BO as on screen; call it before the mode set or flip.
 ///
-/// Showing a BO forces its level to WT or NONE, which it keeps. scanout: to be given to gemco_scanout_end once the display shows
-/// something else. report: may be NULL.
+/// Showing a BO forces its level to WT or NONE, which it keeps. Until the kernel reports that level, each access asks for it: the mode
+/// set or flip may fail, or never come. scanout: to be given to gemco_scanout_end once the display shows something else, or the flip
+/// failed. report: may be NULL.
 ///
 /// Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
 ///
@@ -244,7 +245,7 @@ pub unsafe extern "C" fn gemco_scanout_flush(
     })
 }
 
-/// Says that the BO is no longer on screen; its level stays what the display made it. NULL is nothing.
+/// Says that the BO is no longer on screen, or was not shown; its level stays what the display made it. NULL is a no-op.
 ///
 /// Any thread.
 ///

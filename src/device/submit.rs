@@ -50,7 +50,9 @@ impl Begun {
         let Submission { bo, access, mocs } = *submission;
         let shared = bo.shared();
         shared.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle()))?;
-        Ok(Self { bo: bo.clone(), access, mocs })
+        let begun = Self { bo: bo.clone(), access, mocs };
+        shared.confirm_level()?;
+        Ok(begun)
     }
 
     /// Notes what the GPU will have written.

@@ -45,6 +45,17 @@ impl Notes {
     /// Nothing is noted, as of a read.
     pub const NONE: Self =
         Self { dirty: false, stale: false, wc_stores: false, gtt_stores: false, gpu_write: false };
+
+    /// What one of both notes.
+    pub const fn with(self, other: Self) -> Self {
+        Self {
+            dirty: self.dirty || other.dirty,
+            stale: self.stale || other.stale,
+            wc_stores: self.wc_stores || other.wc_stores,
+            gtt_stores: self.gtt_stores || other.gtt_stores,
+            gpu_write: self.gpu_write || other.gpu_write,
+        }
+    }
 }
 
 /// What to note after the CPU stored through a mapping of `mode`.

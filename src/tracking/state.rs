@@ -5,7 +5,7 @@ use std::fmt;
 use super::blocked::Blocked;
 use super::layout::{
     CHANGING, CLOSED, DONT_NEED, Field, GPU_WROTE, GTT_STORES, LEVEL, PINS, PURGED, READERS, SUBMITS,
-    WC_STORES, WRITERS,
+    UNCONFIRMED, WC_STORES, WRITERS,
 };
 use crate::vocabulary::CacheLevel;
 
@@ -91,7 +91,7 @@ impl State {
         self.get(PINS) as u32
     }
 
-    /// The object's cache level.
+    /// The object's cache level; the last one that the kernel confirmed.
     pub const fn level(self) -> CacheLevel {
         match self.get(LEVEL) {
             0 => CacheLevel::None,
@@ -99,6 +99,11 @@ impl State {
             2 => CacheLevel::L3Llc,
             _ => CacheLevel::Wt,
         }
+    }
+
+    /// Whether the level may be another one by now, which only the kernel knows.
+    pub const fn is_unconfirmed(self) -> bool {
+        self.is(UNCONFIRMED)
     }
 
     /// Whether the object was closed.
@@ -165,9 +170,9 @@ impl State {
         Err(Blocked::InUse { writers: self.writers(), readers: self.readers(), submits: self.submits() })
     }
 
-    /// Nothing, or that the object is on screen at another level than `asked`.
+    /// Nothing, or that the object is on screen, perhaps at another level than `asked`.
     fn check_screen(self, asked: CacheLevel) -> Result<(), Blocked> {
-        if self.get(PINS) == 0 || self.level() == asked {
+        if self.get(PINS) == 0 || (self.level() == asked && !self.is(UNCONFIRMED)) {
             return Ok(());
         }
         Err(Blocked::OnScreen { level: self.level(), asked })
@@ -227,16 +232,36 @@ impl State {
         Ok(self.set(CHANGING))
     }
 
-    /// The change is over, and the object has `level`: the new one, or the old one if the kernel refused.
+    /// The change is over, and the kernel says that the object has `level`: the new one, or the old one if it
+    /// refused.
     pub fn end_level_change(self, level: CacheLevel) -> Self {
-        self.clear(CHANGING).with_level(level)
+        self.clear(CHANGING).clear(UNCONFIRMED).with_level(level)
     }
 
-    /// On screen once more, at `level`, which the first pin gives to the object.
+    /// The change is over, and the kernel did not say which level the object has.
+    pub fn end_level_change_unconfirmed(self) -> Self {
+        self.clear(CHANGING).set(UNCONFIRMED)
+    }
+
+    /// On screen once more, or about to be: the display forces `level` on the object. Whether it did, or will
+    /// yet, only the kernel knows ([`State::confirm_level`]).
     pub fn pin_screen(self, level: CacheLevel) -> Result<Self, Blocked> {
         self.check_contents()?;
-        self.check_screen(level)?;
-        Ok(self.more(PINS)?.with_level(level))
+        let pinned = self.more(PINS)?;
+        Ok(if self.level() == level { pinned } else { pinned.set(UNCONFIRMED) })
+    }
+
+    /// The kernel says that the object has `level`, and the display forces `forced`.
+    ///
+    /// The forced level is final: nothing but a level change ends it, and that confirms its own. At any other
+    /// level a show may still come, so the level stays unconfirmed. A state that is confirmed already stays as it
+    /// is: the answer of the kernel may be older.
+    pub fn confirm_level(self, level: CacheLevel, forced: CacheLevel) -> Self {
+        if !self.is(UNCONFIRMED) {
+            return self;
+        }
+        let known = self.with_level(level);
+        if level == forced { known.clear(UNCONFIRMED) } else { known }
     }
 
     /// On screen once less; the level stays.
@@ -324,6 +349,7 @@ impl fmt::Debug for State {
             }
         }
         let flags = [
+            ("UNCONFIRMED", UNCONFIRMED),
             ("CLOSED", CLOSED),
             ("PURGED", PURGED),
             ("DONT_NEED", DONT_NEED),

@@ -129,16 +129,29 @@ impl ObjectWord {
         self.attempt(|state| state.begin_level_change(to))
     }
 
-    /// Ends a change of the level: the object has `level` now, which is the old one if the kernel refused.
+    /// Ends a change of the level: the kernel says that the object has `level` now, which is the old one if it
+    /// refused.
     pub fn end_level_change(&self, level: CacheLevel) {
         self.always(|state| state.end_level_change(level));
     }
 
-    /// Puts the object on screen at `level`; the first pin changes the level, as the kernel's does.
+    /// Ends a change of the level after which the kernel did not say which one the object has.
+    pub fn end_level_change_unconfirmed(&self) {
+        self.always(State::end_level_change_unconfirmed);
+    }
+
+    /// Takes the level from the kernel, where the display may have forced `forced`; returns the state with it.
+    ///
+    /// Until the kernel reports the forced level, the level stays unconfirmed: a show may still come.
+    pub fn confirm_level(&self, level: CacheLevel, forced: CacheLevel) -> State {
+        self.always(|state| state.confirm_level(level, forced)).1
+    }
+
+    /// Notes that the object is on screen, or about to be, where the display forces `level` on it; a level that is
+    /// another one is unconfirmed from now on.
     ///
     /// # Errors
-    /// [`Blocked::OnScreen`] if it is on screen at another level, and as
-    /// [`ObjectWord::begin_submit`].
+    /// As [`ObjectWord::begin_submit`].
     ///
     /// # Source
     /// `i915_gem_object_pin_to_display_plane`.

@@ -14,6 +14,7 @@ mod screen;
 mod share;
 mod stale_reads;
 mod submit;
+mod sweep;
 mod threads;
 mod trace;
 mod unknown;

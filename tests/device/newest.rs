@@ -21,7 +21,7 @@ enum Op {
     Read { offset: usize, len: usize },
     GpuRead { mocs: MocsClass, executed: bool },
     GpuWrite { mocs: MocsClass, offset: usize, len: usize, value: u8 },
-    Show,
+    Show { really: bool },
     SetCaching(CachingMode),
     Export,
 }
@@ -41,7 +41,7 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(mocs, executed)| Op::GpuRead { mocs, executed }),
         3 => (one_of(MocsClass::ALL), range(), any::<u8>())
             .prop_map(|(mocs, (offset, len), value)| Op::GpuWrite { mocs, offset, len, value }),
-        1 => Just(Op::Show),
+        1 => any::<bool>().prop_map(|really| Op::Show { really }),
         1 => one_of(CachingMode::ALL).prop_map(Op::SetCaching),
         1 => Just(Op::Export),
     ]
@@ -102,12 +102,16 @@ impl Caller<'_> {
         self.newest[offset..offset + len].fill(value);
     }
 
-    fn show(&self) {
+    /// Shows the BO; or announces it, and then the flip fails.
+    fn show(&self, really: bool) {
         let Some(_guard) = allowed(self.bo.prepare_scanout()) else { return };
         // Before the kernel pins it, which may flush, too.
         let mut seen = [0; SIZE];
         self.rig.soft.display_read(self.bo.handle(), 0, &mut seen).unwrap();
         self.check("display", 0, &seen);
+        if !really {
+            return;
+        }
         self.rig.soft.set_framebuffer(self.bo.handle()).unwrap();
         self.rig.soft.pin_display(self.bo.handle()).unwrap();
         self.rig.soft.display_read(self.bo.handle(), 0, &mut seen).unwrap();
@@ -122,7 +126,7 @@ impl Caller<'_> {
             Op::Read { offset, len } => self.read(offset, len),
             Op::GpuRead { mocs, executed } => self.gpu_read(mocs, executed),
             Op::GpuWrite { mocs, offset, len, value } => self.gpu_write(mocs, offset, len, value),
-            Op::Show => self.show(),
+            Op::Show { really } => self.show(really),
             Op::SetCaching(mode) => drop(allowed(self.bo.set_caching(mode))),
             Op::Export => drop(self.bo.export().unwrap()),
         }

@@ -169,14 +169,16 @@ fn what_was_on_screen_is_not_reused_as_cached() {
 }
 
 #[test]
-fn a_level_that_the_kernel_does_not_confirm_is_no_key() {
+fn what_was_announced_to_the_display_and_never_shown_is_reused_at_its_own_level() {
     let rig = rig("sim:tgl");
     let bo = used(&rig, two_pages(Cached));
-    // Announced, but never shown: the kernel has it at LLC.
+    let handle = bo.handle();
     bo.prepare_scanout().unwrap().end();
-    assert_eq!(bo.level(), CacheLevel::None);
-    assert_eq!(bo.release().unwrap(), Released::Closed);
-    nothing_left(&rig);
+    assert_eq!(bo.release().unwrap(), Released::Kept);
+    assert!(!gets(&rig, two_pages(None), handle));
+    let again = rig.device.alloc(two_pages(Cached)).unwrap();
+    assert_eq!((again.handle(), again.level()), (handle, CacheLevel::Llc));
+    assert_eq!(rig.soft.snapshot(handle).unwrap().level, CacheLevel::Llc, "the kernel's own");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use nix::errno::Errno;
 
+use super::trace::cache_operations;
 use super::{NEW, Rig, gpu, nothing_left, prepared, refused, rig, write};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
@@ -84,6 +85,80 @@ fn showing_a_bo_forces_its_level_as_the_kernel_does() {
         guard.end();
         assert_eq!(bo.level(), level, "{name}: it is not restored");
     }
+}
+
+/// What a GPU that goes around the LLC reads of what the GPU wrote before, after `show`.
+fn drawn_after(rig: &Rig, show: impl FnOnce(&gem_coherency::bo::Bo)) -> [u8; 8] {
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    write(&bo, 0, &[1; 8192]);
+    show(&bo);
+    rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+    rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 100, &NEW).unwrap();
+    let mocs = MocsClass::BypassLlc;
+    let mut seen = [0; 8];
+    let read = Submission { bo: &bo, access: Access::Read, mocs };
+    rig.device.submit_with(&[read], |_| rig.soft.gpu_read(bo.handle(), mocs, 100, &mut seen)).unwrap();
+    seen
+}
+
+#[test]
+fn a_show_that_does_not_happen_leaves_the_level_and_no_old_bytes() {
+    let rig = rig("sim:jsl");
+    assert_eq!(drawn_after(&rig, |bo| bo.prepare_scanout().unwrap().end()), NEW, "announced, and taken back");
+    let mut kept = Option::None;
+    assert_eq!(drawn_after(&rig, |bo| kept = Some(bo.prepare_scanout().unwrap())), NEW, "not shown yet");
+    let shown = |bo: &gem_coherency::bo::Bo| {
+        kept = Some(bo.prepare_scanout().unwrap());
+        rig.soft.set_framebuffer(bo.handle()).unwrap();
+        rig.soft.pin_display(bo.handle()).unwrap();
+    };
+    assert_eq!(drawn_after(&rig, shown), NEW, "shown");
+}
+
+#[test]
+fn a_level_that_was_never_forced_keeps_the_aperture_closed() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    let _announced = bo.prepare_scanout().unwrap();
+    let error = refused(bo.map(MmapMode::Gtt));
+    assert!(matches!(error, Error::NotAvailable { .. }), "the kernel still snoops: SIGBUS; {error:?}");
+    rig.soft.set_framebuffer(bo.handle()).unwrap();
+    rig.soft.pin_display(bo.handle()).unwrap();
+    bo.map(MmapMode::Gtt).unwrap();
+    write(&bo, 0, &NEW);
+    assert_eq!(rig.soft.bus_errors(), 0);
+}
+
+#[test]
+fn the_level_is_asked_for_until_the_kernel_reports_the_forced_one() {
+    let rig = rig("sim:tgl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    // How often an access asks the kernel for the level.
+    let asked = || {
+        let seen = cache_operations(|| bo.read(0, 8).map(drop));
+        seen.iter().filter(|event| event.starts_with("level")).count()
+    };
+    assert_eq!(asked(), 0);
+    let guard = bo.prepare_scanout().unwrap();
+    assert_eq!((asked(), asked()), (1, 1), "not shown yet");
+    rig.soft.set_framebuffer(bo.handle()).unwrap();
+    rig.soft.pin_display(bo.handle()).unwrap();
+    assert_eq!((asked(), asked()), (1, 0), "confirmed");
+    guard.end();
+    assert_eq!(asked(), 0);
+    let _again = bo.prepare_scanout().unwrap();
+    assert_eq!(asked(), 0, "nothing is forced that it does not have");
+}
+
+#[test]
+fn a_level_change_is_refused_while_a_show_may_be_under_way() {
+    let rig = rig("sim:tgl");
+    let bo = rig.bo(Cached, MmapMode::Wb);
+    let announced = bo.prepare_scanout().unwrap();
+    assert!(matches!(refused(bo.set_caching(Cached)), Error::OnScreen { .. }), "it may be one by then");
+    announced.end();
+    bo.set_caching(None).unwrap();
+    assert_eq!(bo.level(), CacheLevel::None);
 }
 
 /// A BO on screen at its forced level.

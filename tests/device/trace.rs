@@ -14,7 +14,7 @@ thread_local! {
 }
 
 /// The fences and line operations of `call` on this thread, in order: `fence`, or `lines`, the BO's handle, and how
-/// many lines.
+/// many lines; and `level` with the handle, where the kernel was asked for the level.
 #[track_caller]
 pub fn cache_operations<T: Debug>(call: impl FnOnce() -> gem_coherency::Result<T>) -> Vec<String> {
     // One for all threads: of a subscriber of this thread alone, another thread that comes to an event first
@@ -58,7 +58,7 @@ impl Visit for Fields {
 
 impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "gem_coherency::bo::flush"
+        ["gem_coherency::bo::flush", "gem_coherency::bo::caching"].contains(&metadata.target())
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -75,6 +75,7 @@ impl Subscriber for Recorder {
         let Fields { message, handle, lines } = fields;
         let seen = match message.as_str() {
             "fence" => message,
+            "level" => format!("level {handle}"),
             "lines" => format!("lines {handle} {lines}"),
             _ => return,
         };

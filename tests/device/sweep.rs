@@ -1,0 +1,218 @@
+//! A BO's life with a fault at each request in turn: whatever fails, every later reader sees the newest bytes.
+
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{AllocRequest, Device, Screen, Submission};
+use gem_coherency::drm::soft::{Fault, Soft};
+use gem_coherency::drm::{Drm, ExecObject};
+use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+use gem_coherency::{Error, Result};
+use std::sync::Arc;
+
+use super::rig;
+
+/// Where the marker is.
+const AT: u64 = 100;
+
+/// Whether readers ask the library first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Care {
+    Taken,
+    Left,
+}
+
+/// One life: two BOs, a screen, and what the first BO holds.
+struct Life<'a> {
+    device: &'a Device,
+    soft: &'a Arc<Soft>,
+    care: Care,
+    bo: Bo,
+    other: Bo,
+    screen: Option<Screen>,
+    newest: [u8; 8],
+    reads: u32,
+    /// Old bytes that a reader got.
+    wrong: Vec<String>,
+}
+
+impl Life<'_> {
+    fn check(&mut self, reader: &str, step: &str, seen: Result<[u8; 8]>) {
+        // A fault may take a read away; then nothing was seen.
+        let Ok(seen) = seen else { return };
+        self.reads += 1;
+        if seen != self.newest {
+            self.wrong.push(format!("{reader} after {step}: {seen:?}, not {:?}", self.newest));
+        }
+    }
+
+    /// EXECBUFFER2, which a dead GPU refuses.
+    fn execute(&self, access: Access) -> Result<()> {
+        self.soft.execute(&[ExecObject { handle: self.bo.handle(), access }])
+    }
+
+    fn gpu_sees(&self, mocs: MocsClass) -> Result<[u8; 8]> {
+        let mut seen = [0; 8];
+        let mut look = || {
+            self.execute(Access::Read)?;
+            self.soft.gpu_read(self.bo.handle(), mocs, AT, &mut seen)
+        };
+        match self.care {
+            Care::Taken => {
+                let read = Submission { bo: &self.bo, access: Access::Read, mocs };
+                self.device.submit_with(&[read], |_| look())?;
+            }
+            Care::Left => look()?,
+        }
+        Ok(seen)
+    }
+
+    fn cpu_sees(&self) -> Result<[u8; 8]> {
+        let mut seen = [0; 8];
+        self.bo.read(AT, 8)?.read_at(AT, &mut seen)?;
+        Ok(seen)
+    }
+
+    /// Every reader looks.
+    fn look(&mut self, step: &str) {
+        for mocs in [MocsClass::PageTable, MocsClass::BypassLlc] {
+            let seen = self.gpu_sees(mocs);
+            self.check("the GPU", step, seen);
+        }
+        let seen = self.cpu_sees();
+        self.check("the CPU", step, seen);
+    }
+
+    fn cpu_writes(&mut self, value: u8) {
+        let data = [value; 8];
+        let write = || self.bo.write(AT, 8)?.write_at(AT, &data);
+        if write().is_ok() {
+            self.newest = data;
+        }
+    }
+
+    fn gpu_writes(&mut self, value: u8) {
+        let data = [value; 8];
+        let mocs = MocsClass::PageTable;
+        let write = Submission { bo: &self.bo, access: Access::Write, mocs };
+        let mut reached = false;
+        let _ = self.device.submit_with(&[write], |_| {
+            self.execute(Access::Write)?;
+            self.soft.gpu_write(self.bo.handle(), mocs, AT, &data)?;
+            reached = true;
+            Ok(())
+        });
+        if reached {
+            self.newest = data;
+        }
+    }
+
+    fn show(&mut self, which: &Bo) {
+        if let Some(screen) = &mut self.screen {
+            let _ = screen.show(which);
+        }
+    }
+
+    fn live(&mut self) {
+        let (bo, other) = (self.bo.clone(), self.other.clone());
+        self.cpu_writes(1);
+        self.look("a store");
+        self.gpu_writes(2);
+        self.look("the GPU's write");
+        self.show(&bo);
+        self.gpu_writes(3);
+        self.look("the GPU's write after the mode set");
+        self.cpu_writes(4);
+        let _ = self.screen.as_ref().map(Screen::dirty);
+        self.look("a store on screen");
+        self.show(&other);
+        self.show(&bo);
+        self.gpu_writes(5);
+        self.look("the GPU's write after flips");
+        if let Some(screen) = &mut self.screen {
+            let _ = screen.set_cursor(Some(&bo), (0, 0));
+            let _ = screen.set_cursor(None, (0, 0));
+            let _ = screen.turn_off();
+        }
+        self.gpu_writes(6);
+        self.look("the GPU's write off the screen");
+        let _ = self.screen.take().map(Screen::close);
+        for (value, mode) in [(7, CachingMode::Cached), (8, CachingMode::None), (9, CachingMode::Cached)] {
+            let _ = bo.set_caching(mode);
+            self.gpu_writes(value);
+            self.look("a change of caching and the GPU's write");
+        }
+        let _ = bo.export().and_then(|dma_buf| self.device.import(&dma_buf));
+        self.look("an export");
+    }
+}
+
+/// What a life came to.
+struct Lived {
+    /// How many readers looked.
+    reads: u32,
+    /// Which of them saw old bytes.
+    wrong: Vec<String>,
+    /// Whether a request was interrupted.
+    interrupted: bool,
+}
+
+/// Lives with `fault` at the request after `after` others; the error if that ends it before anything was written.
+fn life(name: &str, fault: Option<(Fault, u64)>, care: Care) -> Result<Lived> {
+    let rig = rig(name);
+    if let Some((fault, after)) = fault {
+        rig.soft.inject(fault, after);
+    }
+    let make = || -> Result<Bo> {
+        let bo = rig.device.alloc(AllocRequest::new(1024 * 768 * 4).caching(CachingMode::Cached))?;
+        bo.map(MmapMode::Wb)?;
+        Ok(bo)
+    };
+    let (bo, other) = (make()?, make()?);
+    bo.write(0, 4096)?.fill(&[0])?;
+    let (device, soft) = (&rig.device, &rig.soft);
+    let screen = Screen::open(device).ok();
+    let mut life =
+        Life { device, soft, care, bo, other, screen, newest: [0; 8], reads: 0, wrong: Vec::new() };
+    life.live();
+    let Life { reads, wrong, .. } = life;
+    Ok(Lived { reads, wrong, interrupted: rig.soft.restarts() > 0 })
+}
+
+#[test]
+fn a_fault_at_any_request_leaves_no_old_bytes() {
+    for platform in ["jsl", "hsw", "glk"] {
+        let name = format!("sim:{platform},display=on");
+        let complete = life(&name, None, Care::Taken).unwrap();
+        assert_eq!((complete.reads, complete.wrong), (30, Vec::new()), "{name}: nothing fails");
+        // An interrupted request is counted, and any can be interrupted.
+        let is_reached = |after| match life(&name, Some((Fault::Interrupted, after)), Care::Taken) {
+            Ok(lived) => lived.interrupted,
+            Err(_) => true,
+        };
+        let requests = (0..).find(|&after| !is_reached(after)).unwrap_or_default();
+        assert!(requests > 30, "{name}: {requests}");
+        for fault in [Fault::NoMemory, Fault::Interrupted, Fault::Wedged, Fault::Unplugged] {
+            let mut seen = 0;
+            for after in 0..requests {
+                match life(&name, Some((fault, after)), Care::Taken) {
+                    Ok(Lived { reads, wrong, .. }) => {
+                        assert_eq!(wrong, Vec::<String>::new(), "{name} {fault}@{after}");
+                        seen += reads;
+                    }
+                    // Before there was a BO.
+                    Err(error) => {
+                        assert!(matches!(error, Error::Ioctl { .. }), "{name} {fault}@{after}: {error}")
+                    }
+                }
+            }
+            assert!(u64::from(seen) > 5 * requests, "{name} {fault}: {seen} reads in {requests} lives");
+        }
+    }
+}
+
+#[test]
+fn readers_that_do_not_ask_the_library_get_old_bytes() {
+    for platform in ["jsl", "ehl"] {
+        let lived = life(&format!("sim:{platform},display=on"), None, Care::Left).unwrap();
+        assert!(!lived.wrong.is_empty(), "{platform}");
+    }
+}
