@@ -20,7 +20,8 @@ const FILL_BYTES: usize = 4096;
 ///
 /// What a write guard stores is marked at once; nothing is flushed before somebody else is about to
 /// read ([`crate::device::Device::submit_with`]). Dropping the guard ends the access, like
-/// [`CpuAccess::finish`]; if the thread panics, the whole range counts as written.
+/// [`CpuAccess::finish`]; but what was stored through a pointer is known only if the guard finishes, so without that
+/// the whole range counts as written.
 #[derive(Debug)]
 #[must_use = "the access ends when the guard is dropped"]
 pub struct CpuAccess<'bo> {
@@ -29,6 +30,18 @@ pub struct CpuAccess<'bo> {
     access: Access,
     range: ByteRange,
     pub(super) report: FlushReport,
+    pointer: Pointer,
+}
+
+/// What is known of stores through a pointer that a write guard gave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pointer {
+    /// There is none.
+    NotGiven,
+    /// The caller named no store yet.
+    Given,
+    /// The caller names its stores, and may not be done.
+    Named,
 }
 
 /// An access that the object word knows of; ends when dropped.
@@ -90,7 +103,7 @@ impl<'bo> CpuAccess<'bo> {
         };
         let report = settle_one(need, step)?;
         begun.keep();
-        Ok(Self { bo, mapping, access, range, report })
+        Ok(Self { bo, mapping, access, range, report, pointer: Pointer::NotGiven })
     }
 
     /// What the guard is for.
@@ -152,8 +165,11 @@ impl<'bo> CpuAccess<'bo> {
         self.mapping.copy_out(offset, data)
     }
 
-    /// Where the BO (not the range) is mapped, after an invalidate of everything that is stale in the
+    /// Returns where the BO (not the range) is mapped, after an invalidate of everything that is stale in the
     /// range. Valid as long as the BO; accesses through it belong inside the guard's range and life.
+    ///
+    /// The whole range of a write guard counts as written through the pointer, unless [`CpuAccess::mark_written`]
+    /// names the stores and [`CpuAccess::finish`] says that these were all.
     ///
     /// # Errors
     /// What invalidating answers.
@@ -161,24 +177,40 @@ impl<'bo> CpuAccess<'bo> {
         self.invalidate(self.range.lines())?;
         self.mapping.fence_loads();
         let pointer = NonNull::new(self.mapping.as_ptr());
-        pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })
+        let pointer = pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })?;
+        if self.access == Access::Write && self.pointer == Pointer::NotGiven {
+            self.pointer = Pointer::Given;
+        }
+        Ok(pointer)
     }
 
-    /// Says that `len` bytes at `offset` were stored through [`CpuAccess::as_ptr`], by this thread.
+    /// Names `len` bytes at `offset` as stored through [`CpuAccess::as_ptr`], by this thread.
     ///
     /// # Errors
     /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`].
     pub fn mark_written(&mut self, offset: u64, len: u64) -> Result<()> {
         let range = self.check_store(offset, len)?;
-        self.bo.shared().note_stored(self.mapping.mode(), range.lines())
+        self.bo.shared().note_stored(self.mapping.mode(), range.lines())?;
+        if self.pointer == Pointer::Given {
+            self.pointer = Pointer::Named;
+        }
+        Ok(())
     }
 
     /// Ends the access; returns what was invalidated or flushed for it.
     ///
     /// # Errors
-    /// None today: whatever can fail, failed when it was asked for.
-    pub fn finish(self) -> Result<FlushReport> {
+    /// What marking the range answers, if a pointer was given out and no store through it was named.
+    pub fn finish(mut self) -> Result<FlushReport> {
+        if std::mem::replace(&mut self.pointer, Pointer::NotGiven) == Pointer::Given {
+            self.mark_range()?;
+        }
         Ok(self.report)
+    }
+
+    /// Marks the whole range as written.
+    fn mark_range(&self) -> Result<()> {
+        self.bo.shared().note_stored(self.mapping.mode(), self.range.lines())
     }
 
     /// The bytes as a range, if they lie within the guard's.
@@ -233,9 +265,9 @@ impl<'bo> CpuAccess<'bo> {
 
 impl Drop for CpuAccess<'_> {
     fn drop(&mut self) {
-        if self.access == Access::Write && std::thread::panicking() {
-            // Stores through a pointer may be unmarked. The range is the object's own.
-            let _ = self.bo.shared().note_stored(self.mapping.mode(), self.range.lines());
+        if self.pointer != Pointer::NotGiven || (self.access == Access::Write && std::thread::panicking()) {
+            // Stores may be unnamed. The range is the object's own, so marking it cannot fail.
+            let _ = self.mark_range();
         }
         end(self.bo, self.access);
     }

@@ -17,20 +17,11 @@ use crate::vocabulary::Access;
 /// thread at a time; the one that stores.
 pub struct gemco_access {
     /// Before `_bo`, which it borrows: fields are dropped in order.
-    state: Mutex<Open>,
+    guard: Mutex<CpuAccess<'static>>,
     _bo: Arc<gemco_bo>,
 }
 
 static_assertions::assert_impl_all!(gemco_access: Send, Sync);
-
-/// An access, and what C did with it.
-struct Open {
-    guard: CpuAccess<'static>,
-    /// Whether C was given the pointer.
-    has_pointer: bool,
-    /// Whether C said itself what it wrote.
-    is_told: bool,
-}
 
 /// Stores `len` bytes at `offset`; lines that are stale and overwritten in part are invalidated first. Nothing is flushed before
 /// somebody else is about to read.
@@ -148,8 +139,7 @@ pub unsafe extern "C" fn gemco_access_begin(
             Access::Write => borrowed.bo.write(offset, len)?,
         };
         hand_out(guard.report(), out);
-        let state = Mutex::new(Open { guard, has_pointer: false, is_told: false });
-        to.give_alone(gemco_access { state, _bo: bo });
+        to.give_alone(gemco_access { guard: Mutex::new(guard), _bo: bo });
         Ok(0)
     })
 }
@@ -168,10 +158,8 @@ pub unsafe extern "C" fn gemco_access_pointer(access: *mut gemco_access, pointer
     run("gemco_access_pointer", || {
         // SAFETY: an access, and room for a pointer: the caller's obligations.
         let (access, out) = unsafe { (borrow(access, "access")?, Out::new(pointer, "pointer")?) };
-        let mut open = access.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let pointer = open.guard.as_ptr()?;
-        open.has_pointer = true;
-        out.set(pointer.as_ptr().cast());
+        let mut guard = access.guard.lock().unwrap_or_else(PoisonError::into_inner);
+        out.set(guard.as_ptr()?.as_ptr().cast());
         Ok(0)
     })
 }
@@ -188,9 +176,7 @@ pub unsafe extern "C" fn gemco_access_written(access: *mut gemco_access, offset:
     run("gemco_access_written", || {
         // SAFETY: an access: the caller's obligation.
         let access = unsafe { borrow(access, "access") }?;
-        let mut open = access.state.lock().unwrap_or_else(PoisonError::into_inner);
-        open.guard.mark_written(offset, len)?;
-        open.is_told = true;
+        access.guard.lock().unwrap_or_else(PoisonError::into_inner).mark_written(offset, len)?;
         Ok(0)
     })
 }
@@ -208,16 +194,11 @@ pub unsafe extern "C" fn gemco_access_end(access: *mut gemco_access, report: *mu
     run("gemco_access_end", || {
         // SAFETY: null, or an access that C gives up: the caller's obligation.
         let Some(access) = unsafe { take_back(access, "access") }? else { return Ok(0) };
-        let mut open = access.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let range = open.guard.range();
         // First of all: what is not marked is lost.
-        if open.guard.access() == Access::Write && open.has_pointer && !open.is_told {
-            open.guard.mark_written(range.offset(), range.len())?;
-        }
+        let ended = access.guard.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
         // SAFETY: room for a report, or null: the caller's obligation.
         let out = unsafe { Out::optional(report, "report") }?;
-        hand_out(open.guard.report(), out);
-        drop(open);
+        hand_out(ended, out);
         Ok(0)
     })
 }

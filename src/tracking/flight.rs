@@ -190,16 +190,21 @@ impl<'a> Flight<'a> {
         self.object.dirty.take_pages_in_flight(self.range, visit)
     }
 
-    /// Takes the stale lines of the range: [`LineMap::take`]. If the GPU has been told to write and
-    /// nobody waited since, they stay marked, too: what it writes makes them stale again.
+    /// Takes the stale lines of the range, to be invalidated: [`LineMap::take`]. An invalidate writes a dirty line
+    /// back before it drops it, so these lines are dirty no longer. If the GPU has been told to write and nobody
+    /// waited since, the lines stay marked: what it writes makes them stale, or dirty, again.
     pub fn take_stale(&mut self, mut visit: impl FnMut(LineRange)) -> u64 {
-        self.took.stale = true;
-        let Tracked { stale, gpu_writes, .. } = self.object;
-        stale.take_in_flight(self.range, |run| {
-            // After the take: a mark that was taken finds the write that it is about.
+        (self.took.stale, self.took.dirty) = (true, true);
+        let Tracked { stale, dirty, gpu_writes, .. } = self.object;
+        // After the take: a mark that was taken finds the write that it is about.
+        let keep_if_pending = |map: &LineMap, run| {
             if !gpu_writes.are_over() {
-                let _ = stale.mark(run);
+                let _ = map.mark(run);
             }
+        };
+        stale.take_in_flight(self.range, |run| {
+            keep_if_pending(stale, run);
+            dirty.take_in_flight(run, |run| keep_if_pending(dirty, run));
             visit(run);
         })
     }

@@ -2,6 +2,7 @@
 
 use gem_coherency::bo::Bo;
 use gem_coherency::device::AllocRequest;
+use gem_coherency::drm::Drm;
 use gem_coherency::drm::soft::PREVIOUS_OWNER;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
@@ -185,6 +186,84 @@ fn a_pointer_from_a_guard_shows_no_stale_bytes() {
     super::prepare(&rig.device, &[gpu(&bo, Access::Read)]).unwrap();
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 0), [9; 8]);
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 32), [1; 8]);
+}
+
+/// What is dirty of a BO of two pages after `store` stored two lines through a pointer of a write guard.
+fn dirty_after(store: impl FnOnce(&Bo) -> gem_coherency::Result<()>) -> u64 {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(None, MmapMode::Wb);
+    let _ = store(&bo);
+    bo.dirty_lines()
+}
+
+#[test]
+fn a_store_through_a_pointer_is_never_lost() {
+    fn fails() -> gem_coherency::Result<()> {
+        Err(gem_coherency::Error::Closed { handle: 0 })
+    }
+    let early = |bo: &Bo| {
+        let mut guard = bo.write(0, 4096)?;
+        guard.as_ptr()?;
+        fails()?;
+        guard.mark_written(0, 128)
+    };
+    assert_eq!(dirty_after(early), 64, "an early return: the whole range");
+    let between = |bo: &Bo| {
+        let mut guard = bo.write(0, 4096)?;
+        guard.as_ptr()?;
+        guard.mark_written(0, 128)?;
+        fails()
+    };
+    assert_eq!(dirty_after(between), 64, "there may be more than was named");
+    let unnamed = |bo: &Bo| {
+        let mut guard = bo.write(0, 4096)?;
+        guard.as_ptr()?;
+        guard.finish().map(drop)
+    };
+    assert_eq!(dirty_after(unnamed), 64, "nothing was named");
+    let named = |bo: &Bo| {
+        let mut guard = bo.write(0, 4096)?;
+        guard.as_ptr()?;
+        guard.mark_written(0, 128)?;
+        guard.finish().map(drop)
+    };
+    assert_eq!(dirty_after(named), 2, "what was named, and said to be all");
+    let read = |bo: &Bo| {
+        bo.read(0, 4096)?.as_ptr()?;
+        fails()
+    };
+    assert_eq!(dirty_after(read), 0, "a read guard stores nothing");
+    let copied = |bo: &Bo| {
+        bo.write(0, 4096)?.write_at(0, &[1; 128])?;
+        fails()
+    };
+    assert_eq!(dirty_after(copied), 2, "copies are marked as they are made");
+}
+
+#[test]
+fn what_was_invalidated_is_not_flushed_again() {
+    // Dirty and stale, both: what an import brings, and what was stored through two mappings.
+    let rig = rig("sim:glk");
+    let foreign = rig.soft.create(1 << 16).unwrap();
+    rig.soft.map(foreign.handle, MmapMode::Wb, 1 << 16).unwrap().copy_in(0, &NEW).unwrap();
+    let dma_buf = rig.soft.export(foreign.handle).unwrap();
+    let bo = rig.device.import(&dma_buf).unwrap();
+    bo.map(MmapMode::Wb).unwrap();
+    assert_eq!((bo.dirty_lines(), bo.stale_lines()), (1024, 1024));
+    assert_eq!(bo.read(0, 1 << 16).unwrap().finish().unwrap().lines, 1024);
+    assert_eq!(read(&bo, 0), NEW, "an invalidate writes dirty lines back");
+    assert_eq!(bo.flush().unwrap().lines, 0, "once is enough");
+    write(&bo, 128, &NEW);
+    assert_eq!(bo.flush().unwrap().lines, 1, "what is stored afterwards counts");
+
+    let rig = super::rig("sim:mtl");
+    let bo = rig.device.alloc(AllocRequest::new(8192)).unwrap();
+    bo.map(MmapMode::Wc).unwrap();
+    write(&bo, 0, &NEW);
+    bo.map(MmapMode::Wb).unwrap();
+    let invalidated = bo.read(0, 8192).unwrap().finish().unwrap().lines;
+    let flushed = bo.flush().unwrap().lines;
+    assert_eq!(invalidated + flushed, 128, "each line of the kernel's zeroes once");
 }
 
 #[test]
