@@ -22,6 +22,9 @@ echo "== verify"
 status=$?
 cat /tmp/verify
 echo "exit $status"
+echo "== hard calls"
+"$gemtool" trace -- python3 ci/lib/hard_calls.py
+echo "exit $?"
 if [ -n "$rule" ]; then
     for flags in "" "--without $rule"; do
         echo "== trace $flags"

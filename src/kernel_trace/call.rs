@@ -179,7 +179,8 @@ pub enum CallEvent {
         /// What it returns: 0, or an errno below it; of a fault, bits.
         result: i32,
     },
-    /// An object is waited for (`i915_gem_object_wait`): the first one is what the call is about.
+    /// An object is waited for (`i915_gem_object_wait`): the first one is what the call is about, unless it is a
+    /// submission.
     Waited {
         /// The object.
         object: u64,

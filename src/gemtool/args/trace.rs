@@ -14,8 +14,8 @@ Needs root, tracefs and a kernel with kprobes. Every object is followed from its
 calls that change how it is cached; each flush of the kernel's is shown beside the one that the rules
 predict. A flush that was not predicted, or predicted and not seen, is a mismatch: exit status 1.
 Objects of all processes are followed. On objects that are older than the trace, and on those of which
-something happened that the rules do not tell (on screen, relocated, two threads at once), there is
-no verdict.
+something happened that the rules do not tell (on screen, relocated, a transfer that failed half-way,
+two threads at once), there is no verdict.
 
 Examples:
   gemtool trace -- gemtool alloc --caching=none

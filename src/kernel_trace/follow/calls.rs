@@ -1,6 +1,7 @@
 //! What calls do to the objects that are followed.
 
 use crate::kernel_trace::{Call, CallEvent, Seen};
+use crate::policy::Rule;
 use crate::policy::kernel::{Creation, Event, Step, step};
 
 use super::follower::Follower;
@@ -31,6 +32,11 @@ impl Follower {
                     self.close(window, *result, tid, &seen.comm, seen.time_ns);
                 }
             }
+            // A submission waits for an object only to reach its bytes, through the CPU's cache or the aperture.
+            CallEvent::Prepared { object } | CallEvent::Waited { object } if self.is_submitting(tid) => {
+                self.lose(*object, "a submission read it or wrote relocations into it");
+            }
+            CallEvent::Prepared { .. } => {}
             CallEvent::Waited { object } | CallEvent::IfDisplay { object } => {
                 let window = self.window(tid);
                 if window.call.is_some_and(|call| !call.events().is_empty()) {
@@ -54,19 +60,14 @@ impl Follower {
                 }
             }
             CallEvent::Used { binding, access } => {
+                let is_submission = self.is_submitting(tid);
                 let object = self.bindings.get(binding).copied();
                 let window = self.window(tid);
-                let is_submission = matches!(window.call, Some(Call::Execbuffer { .. }));
                 // One submission to several engines uses each object several times.
                 if let Some(object) = object.filter(|_| is_submission)
                     && !window.used.iter().any(|&(used, _)| used == object)
                 {
                     window.used.push((object, *access));
-                }
-            }
-            CallEvent::Prepared { object } => {
-                if matches!(self.window(tid).call, Some(Call::Execbuffer { .. })) {
-                    self.lose(*object, "a submission read it or wrote relocations into it");
                 }
             }
             CallEvent::Shown { object } => self.lose(*object, "it was on screen"),
@@ -93,6 +94,11 @@ impl Follower {
             }
             CallEvent::Suspended => self.lose_all("the device was suspended"),
         }
+    }
+
+    /// Whether the thread's innermost call is EXECBUFFER2.
+    fn is_submitting(&mut self, tid: u32) -> bool {
+        matches!(self.window(tid).call, Some(Call::Execbuffer { .. }))
     }
 
     /// An object got its first framebuffer, or lost its last one.
@@ -138,7 +144,13 @@ impl Follower {
         for object in lost {
             self.lose(object, "two threads used it at once");
         }
-        let about = window.subject.zip(window.call).filter(|_| result == 0);
+        let about = window.subject.zip(window.call);
+        if let Some((subject, call)) = about.filter(|_| result != 0)
+            && self.may_have_begun(subject, call)
+        {
+            self.lose(subject, "a PREAD or PWRITE of it failed half-way");
+        }
+        let about = about.filter(|_| result == 0);
         if let Some((subject, call)) = about {
             if let Some(object) = self.objects.get_mut(&subject)
                 && let Some(handle) = call.handle()
@@ -158,6 +170,20 @@ impl Follower {
             }
         }
         self.compare(window, tid, comm, time_ns);
+    }
+
+    /// Whether a call that failed may have done a part of what it does.
+    ///
+    /// A transfer copies piece by piece, each with its flushes, and where one way to the bytes fails it tries
+    /// another one. Only where the rules refuse it, and where it goes to the page cache, is nothing changed.
+    fn may_have_begun(&self, subject: u64, call: Call) -> bool {
+        let Some(State::Followed(before)) = self.objects.get(&subject).map(|object| &object.state) else {
+            return false;
+        };
+        let begins = |event| {
+            step(self.caps, &self.rules, *before, event).is_ok_and(|step| step.rule != Rule::PwritePageCache)
+        };
+        matches!(call, Call::Pread { .. } | Call::Pwrite { .. }) && call.events().into_iter().any(begins)
     }
 
     /// One of `events` happens to the object that a call is about: the one that was seen, or the

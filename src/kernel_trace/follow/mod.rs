@@ -7,8 +7,8 @@
 //!
 //! Not followed are: objects that are older than the trace, stolen memory and physically contiguous copies,
 //! objects on screen, objects into which relocations were written or whose commands were checked by
-//! the kernel, objects that two threads use at once, objects after their first mismatch, and all objects after a suspend or after
-//! events of the trace were lost.
+//! the kernel, objects of which a PREAD or PWRITE failed half-way, objects that two threads use at once, objects
+//! after their first mismatch, and all objects after a suspend or after events of the trace were lost.
 
 mod calls;
 mod compare;

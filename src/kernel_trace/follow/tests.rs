@@ -10,6 +10,13 @@ const GLK: &str = include_str!("../recorded/glk-6.1.trace");
 /// `gemtool alloc --caching=none`, in the same way.
 const JSL: &str = include_str!("../recorded/jsl-6.12.trace");
 
+/// PWRITE with a bad pointer in the middle, of an object without pages and of one that the CPU reads; PREAD with
+/// such a pointer, of one that the CPU wrote. SET_DOMAIN after each, four times.
+const TORN: &str = include_str!("../recorded/glk-6.12-torn-transfers.trace");
+/// Two submissions each of two batches that get another object's address: through the aperture. SET_DOMAIN after
+/// them, four times of each object.
+const RELOCATED: &str = include_str!("../recorded/gm45-6.12-relocated.trace");
+
 /// What is found in `trace` of `platform`, with rules that `change` has changed.
 #[track_caller]
 fn follow(trace: &str, platform: &str, kernel: (u16, u16), without: Option<Rule>) -> (Vec<Row>, Counts) {
@@ -117,6 +124,68 @@ fn an_object_that_is_older_than_the_trace_is_not_followed() {
     let (rows, counts) = follow(&old, "glk", (6, 1), None);
     assert!(counts.not_followed > 0 && counts.mismatches == 0, "{counts:?}");
     assert!(rows.iter().all(|row| row.verdict == Verdict::NotFollowed && row.why.is_some()), "{rows:#?}");
+}
+
+/// The trace with a flush of the n-th object seen once more.
+fn with_another_flush(trace: &str, object: usize) -> String {
+    let is_pages = |line: &&str| line.contains(" gemco_pages: ");
+    let pages = trace.lines().filter(is_pages).nth(object).and_then(|line| line.split("pages=").nth(1));
+    let pages = pages.expect("the object has pages");
+    let is_flush = |line: &&str| line.contains("gemco_sg: ") && line.contains(pages);
+    let flush = trace.lines().find(is_flush).expect("its pages are flushed");
+    trace.replacen(flush, &format!("{flush}\n{flush}"), 1)
+}
+
+#[test]
+fn on_an_object_whose_transfer_failed_half_way_there_is_no_verdict() {
+    let (rows, counts) = follow(TORN, "glk", (6, 12), None);
+    assert_eq!((counts.objects, counts.mismatches), (3, 0), "{rows:#?}");
+    let of = |object| rows.iter().filter(move |row| row.object == Some(object));
+    assert!(
+        of(1).all(|row| row.verdict == Verdict::Predicted),
+        "a failure in the page cache changes nothing"
+    );
+    for (object, call) in [(2, "pwrite"), (3, "pread")] {
+        let torn = of(object).position(|row| row.call == Some(call)).expect("it flushed");
+        for (number, row) in of(object).enumerate() {
+            let expected = if number < torn { None } else { Some("a PREAD or PWRITE of it failed half-way") };
+            assert_eq!(row.why, expected, "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn on_an_object_into_which_relocations_were_written_there_is_no_verdict() {
+    let (rows, counts) = follow(RELOCATED, "gm45", (6, 12), None);
+    assert_eq!((counts.objects, counts.mismatches), (4, 0), "{rows:#?}");
+    let target = |row: &&Row| row.object.is_some_and(|object| object % 2 == 1);
+    assert!(rows.iter().filter(target).all(|row| row.verdict == Verdict::Predicted), "{rows:#?}");
+    let why = Some("a submission read it or wrote relocations into it");
+    for batch in [2, 4] {
+        assert!(rows.iter().any(|row| row.object == Some(batch) && row.why == why), "{rows:#?}");
+    }
+}
+
+#[test]
+fn relocations_that_are_not_seen_are_mismatches() {
+    let mut submits = false;
+    let mut unseen = String::new();
+    for line in RELOCATED.lines() {
+        submits = (submits || line.contains("gemco_execbuffer:")) && !line.contains("gemco_end_execbuffer");
+        if !(submits && line.contains("gemco_waited")) {
+            unseen += &(line.to_owned() + "\n");
+        }
+    }
+    let (rows, counts) = follow(&unseen, "gm45", (6, 12), None);
+    assert!(counts.mismatches > 0, "{rows:#?}");
+}
+
+#[test]
+fn a_mismatch_beside_what_is_not_followed_is_found() {
+    for (trace, platform, object) in [(TORN, "glk", 0), (TORN, "glk", 1), (RELOCATED, "gm45", 0)] {
+        let (rows, counts) = follow(&with_another_flush(trace, object), platform, (6, 12), None);
+        assert_eq!(counts.mismatches, 1, "{platform} {object}: {rows:#?}");
+    }
 }
 
 #[test]
