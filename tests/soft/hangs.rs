@@ -11,7 +11,7 @@ use nix::errno::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::errno;
-use crate::gpu::{BATCH, END, Gpu, SOURCE, TARGET};
+use crate::gpu::{BATCH, Buffer, END, Gpu, SOURCE, TARGET};
 
 /// A dword to the target, of graphics 8 and later.
 fn store(offset: u32, value: u32) -> [u32; 4] {
@@ -285,6 +285,27 @@ fn a_stalled_gpu_runs_its_batches_in_order_when_it_goes_on() {
     assert_eq!(gpu.target.word(0), 3);
     let causes: Vec<_> = gpu.device.gpu_hangs().iter().map(|hang| hang.cause).collect();
     assert_eq!(causes, [HangCause::Unknown], "the renderer does not blit");
+}
+
+#[test]
+fn a_batch_finds_its_objects_where_its_submission_put_them() {
+    let gpu = Gpu::new("tgl");
+    gpu.device.stall_gpu(true);
+    gpu.run_later(&[store(0, 1).as_slice(), &[END]].concat());
+    // Another submission has the source at the target's address, and its batch at the source's.
+    let other = Buffer::new(&gpu.device);
+    other.put(0, &[END, 0]);
+    let objects = [ExecObject { handle: gpu.source.handle(), access: Access::Write }];
+    let run = Run {
+        objects: &objects,
+        batch: other.handle(),
+        len_bytes: 8,
+        engine: EngineClass::Copy,
+        addresses: Addresses::Pinned(&[TARGET.into(), SOURCE.into()]),
+    };
+    gpu.device.run(&run).unwrap();
+    gpu.device.stall_gpu(false);
+    assert_eq!((gpu.target.word(0), gpu.source.word(0)), (1, 0));
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(super) struct Case {
 }
 
 /// Every case, in the order in which they run.
-pub(super) const CASES: [Case; 10] = [
+pub(super) const CASES: [Case; 16] = [
     Case { name: "decision", divisor: 1, run: decision },
     Case { name: "mark of a 64-byte write", divisor: 1, run: |way| mark(way, LINE_BYTES) },
     Case { name: "mark of a 4 KiB write", divisor: 1, run: |way| mark(way, PAGE_BYTES) },
@@ -62,6 +62,12 @@ pub(super) const CASES: [Case; 10] = [
     Case { name: "submit_with of 1 BO, glk", divisor: 1, run: |way| prepare(way, "sim:glk", 1) },
     Case { name: "a BO of 1,000, tgl", divisor: 1000, run: |way| prepare(way, "sim:tgl", 1000) },
     Case { name: "a BO of 1,000, glk", divisor: 1000, run: |way| prepare(way, "sim:glk", 1000) },
+    Case { name: "submit of 1 BO, 10 live, jsl", divisor: 1, run: |way| submit(way, 10) },
+    Case { name: "submit of 1 BO, 1,000 live, jsl", divisor: 1, run: |way| submit(way, 1000) },
+    Case { name: "batch of 1 BO, 10 live, jsl", divisor: 1, run: |way| batch(way, 10) },
+    Case { name: "batch of 1 BO, 1,000 live, jsl", divisor: 1, run: |way| batch(way, 1000) },
+    Case { name: "a BO's life, 10 live, jsl", divisor: 1, run: |way| life(way, 10) },
+    Case { name: "a BO's life, 1,000 live, jsl", divisor: 1, run: |way| life(way, 1000) },
 ];
 
 /// What has to be done about dirty lines before the GPU reads.
@@ -218,4 +224,75 @@ fn counted_prepare_one_by_one(device: &Device, submissions: &[Submission<'_>]) -
         let write = Submission { access: Access::Write, ..one };
         [one, write].iter().try_for_each(|one| device.submit_with(std::slice::from_ref(one), |_| Ok(())))
     })
+}
+
+/// A software Jasper Lake with live BOs that the GPU has bound.
+fn bound(live: usize) -> Result<(Device, Vec<Bo>)> {
+    let device = Device::open("sim:jsl")?;
+    let bos = (0..live).map(|_| clean_bo(&device)).collect::<Result<Vec<_>>>()?;
+    device.submit(&reads(&bos))?;
+    Ok((device, bos))
+}
+
+fn reads(bos: &[Bo]) -> Vec<Submission<'_>> {
+    let (access, mocs) = (Access::Read, MocsClass::PageTable);
+    bos.iter().map(|bo| Submission { bo, access, mocs }).collect()
+}
+
+/// The BOs that a call refers to: one, or as one would who visits all that live.
+fn referred(way: Way, bos: &[Bo]) -> &[Bo] {
+    match way {
+        Way::Library => bos.get(..1).unwrap_or(bos),
+        Way::Planted => bos,
+    }
+}
+
+/// One BO is submitted while others live.
+fn submit(way: Way, live: usize) -> Result<()> {
+    let (device, bos) = bound(live)?;
+    for _ in 0..CALLS {
+        counted_submit(black_box(&device), black_box(referred(way, &bos)))?;
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_submit(device: &Device, bos: &[Bo]) -> gem_coherency::Result<()> {
+    device.submit(&reads(bos)).map(drop)
+}
+
+/// A batch that stores to one BO runs while others live.
+fn batch(way: Way, live: usize) -> Result<()> {
+    let (device, bos) = bound(live)?;
+    for _ in 0..CALLS {
+        counted_batch(black_box(&device), black_box(referred(way, &bos)))?;
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_batch(device: &Device, bos: &[Bo]) -> gem_coherency::Result<()> {
+    let mut batch = device.batch()?;
+    bos.iter().try_for_each(|bo| batch.store(bo, 0, 1).map(drop))?;
+    batch.submit().map(drop)
+}
+
+/// A BO is made, written, submitted and closed while others live.
+fn life(way: Way, live: usize) -> Result<()> {
+    let (device, bos) = bound(live)?;
+    for _ in 0..CALLS {
+        match way {
+            Way::Library => counted_life(black_box(&device), &[])?,
+            Way::Planted => counted_life(black_box(&device), black_box(&bos))?,
+        }
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn counted_life(device: &Device, others: &[Bo]) -> Result<()> {
+    let bo = clean_bo(device)?;
+    device.submit(&reads(std::slice::from_ref(&bo)))?;
+    device.submit(&reads(others))?;
+    Ok(bo.finish().map(drop)?)
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::numbers::Numbers;
 use super::object::Object;
 use super::system::System;
 use crate::error::Result;
@@ -35,33 +36,48 @@ pub(super) struct Framebuffer {
 }
 
 /// Those of a device, and who keeps each: the file that made it, and every plane that shows it.
-#[derive(Debug, Default)]
-pub(super) struct Framebuffers(BTreeMap<u32, (Framebuffer, u32)>);
+#[derive(Debug)]
+pub(super) struct Framebuffers {
+    by_id: BTreeMap<u32, (Framebuffer, u32)>,
+    ids: Numbers,
+}
+
+impl Default for Framebuffers {
+    fn default() -> Self {
+        Self { by_id: BTreeMap::new(), ids: Numbers::new(FIRST_ID..=i32::MAX as u32) }
+    }
+}
 
 impl Framebuffers {
     /// The framebuffer of that id (`drm_framebuffer_lookup`).
     pub(super) fn get(&self, id: u32) -> Option<Framebuffer> {
-        self.0.get(&id).map(|(framebuffer, _)| framebuffer.clone())
+        self.by_id.get(&id).map(|(framebuffer, _)| framebuffer.clone())
     }
 
     /// The same, kept by one more.
     pub(super) fn hold(&mut self, id: u32) -> Option<Framebuffer> {
-        let (framebuffer, holders) = self.0.get_mut(&id)?;
+        let (framebuffer, holders) = self.by_id.get_mut(&id)?;
         *holders += 1;
         Some(framebuffer.clone())
     }
 
     /// Kept by one less; the framebuffer, if that was the last.
     fn release(&mut self, id: u32) -> Option<Framebuffer> {
-        let (_, holders) = self.0.get_mut(&id)?;
+        let (_, holders) = self.by_id.get_mut(&id)?;
         *holders -= 1;
-        if *holders > 0 { None } else { self.0.remove(&id).map(|(framebuffer, _)| framebuffer) }
+        if *holders > 0 { None } else { self.remove(id) }
+    }
+
+    fn remove(&mut self, id: u32) -> Option<Framebuffer> {
+        let (framebuffer, _) = self.by_id.remove(&id)?;
+        self.ids.give(id);
+        Some(framebuffer)
     }
 
     /// Gives it the lowest free id; `None` if there is none left.
     fn insert(&mut self, framebuffer: Framebuffer) -> Option<u32> {
-        let id = (FIRST_ID..=i32::MAX as u32).find(|id| !self.0.contains_key(id))?;
-        self.0.insert(id, (framebuffer, 1));
+        let id = self.ids.take()?;
+        self.by_id.insert(id, (framebuffer, 1));
         Some(id)
     }
 }
@@ -75,7 +91,7 @@ impl System {
         let object = Arc::clone(&framebuffer.object);
         let Some(id) = self.framebuffers().insert(framebuffer) else { return Ok(None) };
         if let Err(error) = object.add_framebuffer(DRM_IOCTL_MODE_ADDFB2.name) {
-            self.framebuffers().0.remove(&id);
+            self.framebuffers().remove(id);
             return Err(error);
         }
         if self.machine.kernel >= NAMES {

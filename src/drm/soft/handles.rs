@@ -1,21 +1,18 @@
 //! Names of objects on one open file, and what the file may map.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::numbers::Numbers;
 use super::object::Object;
 use super::share::DmaBuf;
 use crate::vocabulary::Handle;
 
-/// The objects that have a name; the lowest free number is the next name, from 1 on, as the kernel's
-/// idr has it.
-#[derive(Debug, Default)]
+/// The objects that have a name.
+#[derive(Debug)]
 pub(super) struct Handles {
     objects: BTreeMap<Handle, Arc<Object>>,
-    /// Numbers below `used` that are free again.
-    free: BTreeSet<u32>,
-    /// The largest number that was ever given out.
-    used: u32,
+    numbers: Numbers,
     /// Nodes of the device's file that the file may map, by their first page, and how often it was
     /// allowed (`vm_files` of a node).
     mappable: BTreeMap<u64, u32>,
@@ -25,17 +22,22 @@ pub(super) struct Handles {
     names: BTreeMap<usize, Vec<Handle>>,
 }
 
+impl Default for Handles {
+    fn default() -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            numbers: Numbers::new(1..=u32::MAX),
+            mappable: BTreeMap::new(),
+            known: BTreeMap::new(),
+            names: BTreeMap::new(),
+        }
+    }
+}
+
 impl Handles {
     /// Names `object`; `None` if all names are taken.
     pub(super) fn insert(&mut self, object: Arc<Object>) -> Option<Handle> {
-        let number = match self.free.pop_first() {
-            Some(number) => number,
-            None => {
-                self.used = self.used.checked_add(1)?;
-                self.used
-            }
-        };
-        let handle = Handle::new(number)?;
+        let handle = Handle::new(self.numbers.take()?)?;
         object.links.named();
         // Only an object with a place of its own has one before it has a name in this file.
         if object.is_mapped_by_itself() {
@@ -58,7 +60,7 @@ impl Handles {
     /// file has another name for it (`i915_gem_close_object`).
     pub(super) fn remove(&mut self, handle: Handle) -> Option<Arc<Object>> {
         let object = self.objects.remove(&handle)?;
-        self.free.insert(handle.get());
+        self.numbers.give(handle.get());
         self.forget(handle);
         for start in object.links.offsets() {
             if let Some(count) = self.mappable.get_mut(&start) {

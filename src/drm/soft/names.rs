@@ -5,14 +5,23 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
+use super::numbers::Numbers;
 use super::object::Object;
 
 /// The names of a device.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Names {
     objects: BTreeMap<u32, Weak<Object>>,
     /// Names by the object's number.
     names: BTreeMap<u64, u32>,
+    numbers: Numbers,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let numbers = Numbers::new(1..=i32::MAX as u32);
+        Self { objects: BTreeMap::new(), names: BTreeMap::new(), numbers }
+    }
 }
 
 impl Names {
@@ -21,7 +30,7 @@ impl Names {
         if let Some(&name) = self.names.get(&object.id()) {
             return Some(name);
         }
-        let name = (1..=i32::MAX as u32).find(|name| !self.objects.contains_key(name))?;
+        let name = self.numbers.take()?;
         self.objects.insert(name, Arc::downgrade(object));
         self.names.insert(object.id(), name);
         Some(name)
@@ -31,6 +40,7 @@ impl Names {
     pub(super) fn forget(&mut self, id: u64) {
         if let Some(name) = self.names.remove(&id) {
             self.objects.remove(&name);
+            self.numbers.give(name);
         }
     }
 

@@ -340,15 +340,16 @@ impl Object {
     /// Books the pages that a step brings in or gives back.
     fn account(&self, state: &State, call: &'static str, step: &Step) -> Result<()> {
         let refuse = |errno| Err(Error::Ioctl { request: call, errno });
+        let backing = state.snapshot.backing;
         match (state.snapshot.pages, step.next.pages) {
             (false, true) if state.purged || state.advice == Advice::DontNeed => refuse(Errno::EFAULT),
             (false, true) if self.size / PAGE_BYTES > u64::from(u32::MAX) => refuse(Errno::E2BIG),
-            (false, true) if !self.system.take_memory(self.size) => {
+            (false, true) if !self.system.take_memory(self.size, backing) => {
                 self.system.shrink();
-                if self.system.take_memory(self.size) { Ok(()) } else { refuse(Errno::ENOMEM) }
+                if self.system.take_memory(self.size, backing) { Ok(()) } else { refuse(Errno::ENOMEM) }
             }
             (true, false) => {
-                self.system.give_memory(self.size);
+                self.system.give_memory(self.size, backing);
                 Ok(())
             }
             (false, true) | (false, false) | (true, true) => Ok(()),
@@ -379,11 +380,12 @@ impl Drop for Object {
     fn drop(&mut self) {
         let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
         if state.snapshot.pages {
-            self.system.give_memory(self.size);
+            self.system.give_memory(self.size, state.snapshot.backing);
         }
         for start in self.links.offsets() {
             self.system.remove_offset(start);
         }
+        self.links.gone(self.id);
         self.system.unregister(self.id);
     }
 }

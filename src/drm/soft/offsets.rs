@@ -3,11 +3,11 @@
 //! A node is a range of the file's pages that stands for one object in one mmap mode. It stays as
 //! long as the object, and is found by any page in it.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use nix::errno::Errno;
 
+use super::holes::{Holes, Prefer};
 use super::limits::OFFSET_PAGES;
 use crate::vocabulary::MmapMode;
 
@@ -29,20 +29,13 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) struct Offsets {
     nodes: BTreeMap<u64, Node>,
-    /// Where holes begin, by size and age: among holes of a size the youngest is taken first.
-    holes: BTreeMap<(u64, Reverse<u64>), u64>,
-    /// The holes again, by where they begin.
-    starts: BTreeMap<u64, (u64, Reverse<u64>)>,
-    /// Holes that there have been.
-    made: u64,
+    holes: Holes,
 }
 
 impl Default for Offsets {
     fn default() -> Self {
-        let mut offsets =
-            Self { nodes: BTreeMap::new(), holes: BTreeMap::new(), starts: BTreeMap::new(), made: 0 };
-        offsets.add_hole(FIRST_PAGE, OFFSET_PAGES);
-        offsets
+        let holes = Holes::new(FIRST_PAGE..FIRST_PAGE + OFFSET_PAGES, Prefer::Youngest);
+        Self { nodes: BTreeMap::new(), holes }
     }
 }
 
@@ -52,32 +45,17 @@ impl Offsets {
     /// # Errors
     /// ENOSPC.
     pub(super) fn add(&mut self, object: u64, mode: MmapMode, pages: u64) -> Result<u64, Errno> {
-        let best = self.holes.range((pages, Reverse(u64::MAX))..).next();
-        let Some((&(size, age), &start)) = best else { return Err(Errno::ENOSPC) };
-        self.holes.remove(&(size, age));
-        self.starts.remove(&start);
-        self.add_hole(start + pages, size - pages);
+        let start = self.holes.fitting(pages).next().ok_or(Errno::ENOSPC)?.start;
+        self.holes.take(start..start + pages);
         self.nodes.insert(start, Node { object, mode, start, pages });
         Ok(start)
     }
 
     /// Removes the node that begins with page `start` (`drm_vma_offset_remove`).
     pub(super) fn remove(&mut self, start: u64) {
-        let Some(Node { pages, .. }) = self.nodes.remove(&start) else { return };
-        let (mut start, mut pages) = (start, pages);
-        if let Some((&before, &key)) = self.starts.range(..start).next_back()
-            && before + key.0 == start
-        {
-            self.starts.remove(&before);
-            self.holes.remove(&key);
-            start = before;
-            pages += key.0;
+        if let Some(Node { pages, .. }) = self.nodes.remove(&start) {
+            self.holes.give(start..start + pages);
         }
-        if let Some(key) = self.starts.remove(&(start + pages)) {
-            self.holes.remove(&key);
-            pages += key.0;
-        }
-        self.add_hole(start, pages);
     }
 
     /// The node that all of the pages lie in (`drm_vma_offset_lookup_locked`).
@@ -85,16 +63,6 @@ impl Offsets {
         let (_, &node) = self.nodes.range(..=start).next_back()?;
         let end = start.checked_add(pages)?;
         (end <= node.start + node.pages).then_some(node)
-    }
-
-    fn add_hole(&mut self, start: u64, pages: u64) {
-        if pages == 0 {
-            return;
-        }
-        self.made += 1;
-        let key = (pages, Reverse(self.made));
-        self.holes.insert(key, start);
-        self.starts.insert(start, key);
     }
 }
 

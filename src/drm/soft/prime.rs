@@ -5,6 +5,7 @@
 //! its last copy is closed, which is when the object loses that reference. A simulated process needs
 //! no such files: its descriptors hold the dma-buf itself.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -19,11 +20,12 @@ use super::share::DmaBuf;
 use crate::error::{Error, Result};
 use crate::uapi::drm::DRM_IOCTL_PRIME_HANDLE_TO_FD;
 
+/// Files that were closed and still take a descriptor, at most, before somebody looks for them; or half of all.
+const FEW: usize = 16;
+
 /// A dma-buf that is open, as far as is known.
 #[derive(Debug)]
 struct Exported {
-    device: u64,
-    inode: u64,
     /// The reading end: at its end of file once the dma-buf is closed everywhere.
     closed: File,
     dma_buf: Arc<DmaBuf>,
@@ -36,19 +38,42 @@ impl Exported {
     }
 }
 
-/// Every dma-buf of the process's software devices.
-static EXPORTED: Mutex<Vec<Exported>> = Mutex::new(Vec::new());
+/// What tells pipes apart: device and inode. A pipe whose reading end is here keeps its inode.
+type Pipe = (u64, u64);
 
-/// The dma-bufs that are still open; the others give their objects up.
-fn exported() -> MutexGuard<'static, Vec<Exported>> {
-    let mut exported = EXPORTED.lock().unwrap_or_else(PoisonError::into_inner);
-    exported.retain(Exported::is_open);
-    exported
+/// The dma-bufs of the process's software devices.
+#[derive(Debug)]
+struct Exports {
+    files: BTreeMap<Pipe, Exported>,
+    /// How many there are when closed ones are looked for again: twice as many as were open, so that a request
+    /// does not pay for each.
+    look_at: usize,
+}
+
+static EXPORTS: Mutex<Exports> = Mutex::new(Exports { files: BTreeMap::new(), look_at: FEW });
+
+impl Exports {
+    fn insert(&mut self, pipe: Pipe, exported: Exported) {
+        if self.files.len() >= self.look_at {
+            self.forget_closed();
+        }
+        self.files.insert(pipe, exported);
+    }
+
+    /// Lets those go that were closed, and their objects with them.
+    fn forget_closed(&mut self) {
+        self.files.retain(|_, exported| exported.is_open());
+        self.look_at = 2 * self.files.len() + FEW;
+    }
+}
+
+fn exports() -> MutexGuard<'static, Exports> {
+    EXPORTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lets the objects of dma-bufs go that were closed.
 pub(super) fn forget_closed() {
-    drop(exported());
+    exports().forget_closed();
 }
 
 /// A file that stands for `dma_buf`.
@@ -57,14 +82,15 @@ pub(super) fn forget_closed() {
 /// [`Error::Ioctl`] with what pipe2(2) and fstat(2) say: EMFILE, ENFILE.
 pub(super) fn open(dma_buf: Arc<DmaBuf>) -> Result<OwnedFd> {
     let refuse = |errno| Error::Ioctl { request: DRM_IOCTL_PRIME_HANDLE_TO_FD.name, errno };
-    let (reader, writer) = pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK).map_err(refuse)?;
+    let pipe = || pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK);
+    let (reader, writer) = pipe()
+        .or_else(|_| {
+            forget_closed();
+            pipe()
+        })
+        .map_err(refuse)?;
     let stat = fstat(&reader).map_err(refuse)?;
-    exported().push(Exported {
-        device: stat.st_dev,
-        inode: stat.st_ino,
-        closed: File::from(reader),
-        dma_buf,
-    });
+    exports().insert((stat.st_dev, stat.st_ino), Exported { closed: File::from(reader), dma_buf });
     Ok(writer)
 }
 
@@ -72,9 +98,7 @@ pub(super) fn open(dma_buf: Arc<DmaBuf>) -> Result<OwnedFd> {
 pub(super) fn find(file: BorrowedFd<'_>, request: &'static str, otherwise: Errno) -> Result<Arc<DmaBuf>> {
     let refuse = |errno| Error::Ioctl { request, errno };
     let stat = fstat(file).map_err(refuse)?;
-    exported()
-        .iter()
-        .find(|one| one.device == stat.st_dev && one.inode == stat.st_ino)
-        .map(|one| Arc::clone(&one.dma_buf))
-        .ok_or(refuse(otherwise))
+    let found =
+        exports().files.get(&(stat.st_dev, stat.st_ino)).map(|exported| Arc::clone(&exported.dma_buf));
+    found.ok_or(refuse(otherwise))
 }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use nix::errno::Errno;
 
 use super::object::Object;
+use super::space::Gone;
 use super::store::{Store, Zeroing};
 use crate::error::Result;
 use crate::policy::kernel::{Backing, Event};
@@ -111,7 +112,8 @@ impl Drop for Attachment {
     }
 }
 
-/// What refers to an object from outside: names, its dma-buf, and its places in the device's file.
+/// What refers to an object from outside: names, its dma-buf, its places in the device's file, and the address
+/// spaces that it is or was bound in.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     /// Whether the object has one place in the device's file, from the start (`ops->mmap_offset`).
@@ -129,6 +131,8 @@ struct State {
     dma_buf: Weak<DmaBuf>,
     /// First pages in the device's file, by mode.
     offsets: Vec<(MmapMode, u64)>,
+    /// Where to say that the object is gone.
+    spaces: Vec<Weak<Gone>>,
 }
 
 impl Links {
@@ -170,6 +174,22 @@ impl Links {
             state.kept = Some(Arc::clone(&dma_buf));
         }
         dma_buf
+    }
+
+    /// The object is bound in an address space, which is told when it goes ([`Self::gone`]).
+    pub(super) fn bound_in(&self, space: &Arc<Gone>) {
+        let mut state = self.state();
+        state.spaces.retain(|known| known.strong_count() > 0);
+        if !state.spaces.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(space))) {
+            state.spaces.push(Arc::downgrade(space));
+        }
+    }
+
+    /// The object, whose number is `id`, is gone.
+    pub(super) fn gone(&self, id: u64) {
+        for space in self.state().spaces.drain(..).filter_map(|space| space.upgrade()) {
+            space.note(id);
+        }
     }
 
     /// Every place in the device's file: its first page.

@@ -1,15 +1,17 @@
 //! An address space of the GPU: which object is bound where (`i915_address_space`, `drm_mm`).
 //!
-//! Addresses that the caller leaves to the kernel are the lowest that are free, which the real one's
-//! need not be; what fits and what does not is as there.
+//! An address that the caller leaves to the kernel is the lowest one in the smallest hole, where the real
+//! one's need not be; what fits and what does not is as there. A request costs what it binds, whatever else
+//! is bound: an object that goes says so itself ([`Gone`]), and batches look bindings up while they run
+//! ([`Bound`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use nix::errno::Errno;
 
-use super::gpu::Bindings;
+use super::holes::{Holes, Prefer};
 use super::object::Object;
 use crate::units::PAGE_BYTES;
 
@@ -36,10 +38,53 @@ pub(super) enum Evict {
     Others,
 }
 
+/// An object's place.
 #[derive(Debug)]
 struct Node {
     len: u64,
+    id: u64,
     object: Weak<Object>,
+}
+
+/// What is bound where; no other lock is taken under its own.
+#[derive(Debug, Default)]
+pub(super) struct Bound(Mutex<BTreeMap<u64, Node>>);
+
+impl Bound {
+    /// The place that `address` lies in: where it begins, and the object.
+    pub(super) fn at(&self, address: u64) -> Option<(u64, Weak<Object>)> {
+        let nodes = self.lock();
+        let (&start, node) = nodes.range(..=address).next_back()?;
+        (address - start < node.len).then(|| (start, Weak::clone(&node.object)))
+    }
+
+    /// Where the next place behind `address` begins.
+    pub(super) fn next(&self, address: u64) -> Option<u64> {
+        self.lock().range(address.checked_add(1)?..).next().map(|(&start, _)| start)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Node>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The numbers of objects that were bound in a space and are gone; no other lock is taken under its own.
+#[derive(Debug, Default)]
+pub(super) struct Gone(Mutex<Vec<u64>>);
+
+impl Gone {
+    /// Notes that an object is gone.
+    pub(super) fn note(&self, id: u64) {
+        self.lock().push(id);
+    }
+
+    fn take(&self) -> Vec<u64> {
+        std::mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// An address space.
@@ -49,14 +94,19 @@ pub(super) struct Space {
     usable: Range<u64>,
     /// One past the last address.
     total: u64,
-    nodes: BTreeMap<u64, Node>,
-    starts: BTreeMap<u64, u64>,
+    bound: Arc<Bound>,
+    /// Where objects are bound, by their numbers.
+    starts: HashMap<u64, u64>,
+    holes: Holes,
+    gone: Arc<Gone>,
 }
 
 impl Space {
     /// An empty space of `total` bytes; the kernel keeps what is not `usable` for itself.
     pub(super) fn new(total: u64, usable: Range<u64>) -> Self {
-        Self { usable, total, nodes: BTreeMap::new(), starts: BTreeMap::new() }
+        let holes = Holes::new(usable.clone(), Prefer::Lowest);
+        let (bound, gone) = (Arc::default(), Arc::default());
+        Self { usable, total, bound, starts: HashMap::new(), holes, gone }
     }
 
     /// One past the last address.
@@ -67,32 +117,38 @@ impl Space {
     /// Where the object is bound: its start and its length, padding included.
     pub(super) fn find(&self, object: &Object) -> Option<(u64, u64)> {
         let &start = self.starts.get(&object.id())?;
-        Some((start, self.nodes.get(&start)?.len))
+        Some((start, self.bound.lock().get(&start)?.len))
     }
 
-    /// What is bound where.
-    pub(super) fn bindings(&self) -> Bindings {
-        Bindings::new(self.nodes.iter().map(|(&start, node)| (start, node.len, Weak::clone(&node.object))))
+    /// What is bound where, now and later.
+    pub(super) fn bound(&self) -> &Arc<Bound> {
+        &self.bound
     }
 
     /// Takes the binding of an object away.
     pub(super) fn unbind(&mut self, object: &Object) {
-        if let Some(start) = self.starts.remove(&object.id()) {
-            self.nodes.remove(&start);
+        self.unbind_number(object.id());
+    }
+
+    fn unbind_number(&mut self, id: u64) {
+        let Some(start) = self.starts.remove(&id) else { return };
+        if let Some(node) = self.bound.lock().remove(&start) {
+            self.holes.give(start..start + node.len);
         }
     }
 
     /// Takes every binding away (`i915_gem_evict_vm`).
     pub(super) fn unbind_all(&mut self) {
-        self.nodes.clear();
+        self.bound.lock().clear();
         self.starts.clear();
+        self.holes = Holes::new(self.usable.clone(), Prefer::Lowest);
     }
 
     /// Takes the bindings of objects away that are gone.
     pub(super) fn reap(&mut self) {
-        self.nodes.retain(|_, node| node.object.strong_count() > 0);
-        let nodes = &self.nodes;
-        self.starts.retain(|_, start| nodes.contains_key(start));
+        for id in self.gone.take() {
+            self.unbind_number(id);
+        }
     }
 
     /// Binds an object that is not bound (`i915_vma_insert`).
@@ -116,73 +172,68 @@ impl Space {
                 if !start.is_multiple_of(wish.alignment) || !ends_inside {
                     return Err(Errno::EINVAL);
                 }
-                self.reserve(start, wish.len, evict, locked)?
+                self.reserve(start..start + wish.len, evict, locked)?
             }
             None => match self.hole(wish, end) {
                 Some(start) => start,
                 None if evict == Evict::Nothing => return Err(Errno::ENOSPC),
                 None => {
-                    self.unbind_others(locked);
+                    self.unbind_where(|object| !locked(object));
                     self.hole(wish, end).ok_or(Errno::ENOSPC)?
                 }
             },
         };
-        self.nodes.insert(start, Node { len: wish.len, object: Arc::downgrade(object) });
+        self.holes.take(start..start + wish.len);
+        let node = Node { len: wish.len, id: object.id(), object: Arc::downgrade(object) };
+        self.bound.lock().insert(start, node);
         self.starts.insert(object.id(), start);
+        object.links.bound_in(&self.gone);
         Ok(start)
     }
 
-    /// Makes room at `start` (`i915_gem_gtt_reserve`).
+    /// Makes room (`i915_gem_gtt_reserve`).
     fn reserve(
         &mut self,
-        start: u64,
-        len: u64,
+        range: Range<u64>,
         evict: Evict,
         locked: &dyn Fn(&Object) -> bool,
     ) -> Result<u64, Errno> {
-        let end = start + len;
-        if start < self.usable.start || end > self.usable.end {
+        if range.start < self.usable.start || range.end > self.usable.end {
             return Err(Errno::ENOSPC);
         }
-        let overlapping: Vec<u64> = self
-            .nodes
-            .range(..end)
-            .rev()
-            .take_while(|(at, node)| *at + node.len > start)
-            .map(|(&at, _)| at)
-            .collect();
-        for at in overlapping {
-            let stays = |node: &Node| node.object.upgrade().is_some_and(|object| locked(&object));
-            if evict == Evict::Nothing || self.nodes.get(&at).is_some_and(stays) {
+        let in_the_way: Vec<(u64, Weak<Object>)> = {
+            let nodes = self.bound.lock();
+            let before = nodes.range(..range.end).rev();
+            let overlapping = before.take_while(|(at, node)| *at + node.len > range.start);
+            overlapping.map(|(_, node)| (node.id, Weak::clone(&node.object))).collect()
+        };
+        for (id, object) in in_the_way {
+            let stays = object.upgrade().is_some_and(|object| locked(&object));
+            if evict == Evict::Nothing || stays {
                 return Err(Errno::ENOSPC);
             }
-            self.nodes.remove(&at);
-            self.starts.retain(|_, start| *start != at);
+            self.unbind_number(id);
         }
-        Ok(start)
+        Ok(range.start)
     }
 
-    /// The lowest hole that is large enough.
+    /// The lowest place in the smallest hole that it fits into.
     fn hole(&self, wish: Wish, end: u64) -> Option<u64> {
-        let end = end.min(self.usable.end);
-        let mut at = align(wish.from.max(self.usable.start), wish.alignment)?;
-        for (&start, node) in &self.nodes {
-            if start + node.len <= at {
-                continue;
-            }
-            if at.checked_add(wish.len)? <= start {
-                break;
-            }
-            at = align(start + node.len, wish.alignment)?;
-        }
-        (at.checked_add(wish.len)? <= end).then_some(at)
+        self.holes.fitting(wish.len).find_map(|hole| {
+            let at = align(hole.start.max(wish.from), wish.alignment)?;
+            (at.checked_add(wish.len)? <= hole.end.min(end)).then_some(at)
+        })
     }
 
-    /// Takes the bindings of all objects away that are not `locked`.
-    fn unbind_others(&mut self, locked: &dyn Fn(&Object) -> bool) {
-        self.nodes.retain(|_, node| node.object.upgrade().is_some_and(|object| locked(&object)));
-        let nodes = &self.nodes;
-        self.starts.retain(|_, start| nodes.contains_key(start));
+    /// Takes the bindings of these objects away, and of those that are gone.
+    fn unbind_where(&mut self, gives_way: impl Fn(&Object) -> bool) {
+        let nodes: Vec<_> =
+            self.bound.lock().values().map(|node| (node.id, Weak::clone(&node.object))).collect();
+        for (id, object) in nodes {
+            if object.upgrade().is_none_or(|object| gives_way(&object)) {
+                self.unbind_number(id);
+            }
+        }
     }
 }
 

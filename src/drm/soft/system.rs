@@ -17,6 +17,7 @@ use super::masters::Masters;
 use super::names::Names;
 use super::object::Object;
 use super::offsets::{Node, Offsets};
+use super::prime;
 use super::space::Space;
 use super::spec::Spec;
 use super::store::Terms;
@@ -52,8 +53,9 @@ pub(super) struct System {
     pub(super) ticks: AtomicU64,
     /// CPU accesses that a real device would have answered with SIGBUS.
     pub(super) bus_errors: AtomicU64,
-    /// Bytes of the objects that have pages.
+    /// Bytes of the objects that have pages, and of those among them that are in local memory.
     in_use: AtomicU64,
+    local_in_use: AtomicU64,
     seed: Option<u64>,
     /// Whether every agent sees every byte at once.
     coherent: bool,
@@ -94,6 +96,7 @@ impl System {
             ticks: AtomicU64::new(1),
             bus_errors: AtomicU64::new(0),
             in_use: AtomicU64::new(0),
+            local_in_use: AtomicU64::new(0),
             coherent: spec.coherent,
             id: spec.id,
             global_space: limits::address_space(spec.machine),
@@ -193,26 +196,30 @@ impl System {
         self.seed.map(|seed| Adversary::new(seed, id))
     }
 
-    /// Takes `bytes` of the machine's memory; returns whether there were as many.
-    pub(super) fn take_memory(&self, bytes: u64) -> bool {
+    /// Takes `bytes` of the machine's memory for pages; returns whether there were as many.
+    pub(super) fn take_memory(&self, bytes: u64, backing: Backing) -> bool {
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= SYSTEM_BYTES);
         // Relaxed: a budget; no other memory is published by it.
-        self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok()
+        let taken = self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
+        if taken && backing == Backing::Local {
+            self.local_in_use.fetch_add(bytes, Ordering::Relaxed);
+        }
+        taken
     }
 
     /// Gives memory back.
-    pub(super) fn give_memory(&self, bytes: u64) {
+    pub(super) fn give_memory(&self, bytes: u64, backing: Backing) {
         // Relaxed: as in `take_memory`.
         self.in_use.fetch_sub(bytes, Ordering::Relaxed);
+        if backing == Backing::Local {
+            self.local_in_use.fetch_sub(bytes, Ordering::Relaxed);
+        }
     }
 
     /// Bytes of local memory that objects have.
     pub(super) fn local_bytes_in_use(&self) -> u64 {
-        let bytes = |object: Arc<Object>| {
-            let snapshot = object.state().snapshot;
-            if snapshot.backing == Backing::Local && snapshot.pages { object.size() } else { 0 }
-        };
-        self.all().into_iter().map(bytes).sum()
+        // Relaxed: as in `take_memory`.
+        self.local_in_use.load(Ordering::Relaxed)
     }
 
     /// Bytes of memory that are taken.
@@ -221,8 +228,11 @@ impl System {
         self.in_use.load(Ordering::Relaxed)
     }
 
-    /// Takes the contents of every object that is marked as not needed.
+    /// Takes the contents of every object that is marked as not needed, after letting go what only a closed dma-buf
+    /// held.
     pub(super) fn shrink(&self) {
+        // Under an object's lock, maybe: what goes here is no other device's, which would take its exporter's.
+        prime::forget_closed();
         for object in self.all() {
             object.purge_if_allowed();
         }

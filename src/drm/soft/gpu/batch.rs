@@ -5,7 +5,6 @@
 //! is bounded; one that would do more is [`HangCause::Endless`].
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -15,7 +14,6 @@ use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
 use super::guilt::Owner;
 use super::memory::{Bindings, Fetched, View};
 use super::trouble::{GpuHang, HangCause, Remedy};
-use crate::drm::soft::object::Object;
 use crate::drm::soft::system::System;
 use crate::platform::Engine;
 use crate::vocabulary::{Access, MocsClass};
@@ -43,8 +41,6 @@ pub(in crate::drm::soft) struct Batch {
     pub(in crate::drm::soft) start: u64,
     pub(in crate::drm::soft) code: Code,
     pub(in crate::drm::soft) bindings: Bindings,
-    /// Its objects, which live until it is done.
-    pub(in crate::drm::soft) _alive: Vec<Arc<Object>>,
     pub(in crate::drm::soft) owner: Owner,
 }
 

@@ -1,46 +1,49 @@
 //! Memory as the GPU sees it: addresses of a context's space, translated to objects.
 
-use std::sync::{Arc, Weak};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::trouble::GpuFault;
 use crate::drm::soft::object::Object;
+use crate::drm::soft::space::Bound;
 use crate::drm::soft::system::System;
 use crate::hierarchy::Route;
 use crate::platform::EngineClass;
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Access, MocsClass};
 
-/// What is bound in an address space, and stays where it is for one batch.
-#[derive(Debug, Default)]
-pub(in crate::drm::soft) struct Bindings(Vec<Binding>);
-
+/// Where a batch finds objects: those of its submission at their places, which are theirs until it is done,
+/// and whatever else its space has when it looks.
 #[derive(Debug)]
-struct Binding {
-    start: u64,
-    end: u64,
-    object: Weak<Object>,
+pub(in crate::drm::soft) struct Bindings {
+    /// The submission's objects by where they begin; they live until the batch is done.
+    own: BTreeMap<u64, Arc<Object>>,
+    space: Arc<Bound>,
 }
 
 impl Bindings {
-    /// Of objects with their starts and lengths, in ascending order.
-    pub(in crate::drm::soft) fn new(bound: impl Iterator<Item = (u64, u64, Weak<Object>)>) -> Self {
-        Self(
-            bound
-                .map(|(start, len, object)| Binding { start, end: start.saturating_add(len), object })
-                .collect(),
-        )
+    /// Of a batch in `space` whose objects are at these places.
+    pub(in crate::drm::soft) fn new(
+        space: &Arc<Bound>,
+        own: impl Iterator<Item = (u64, Arc<Object>)>,
+    ) -> Self {
+        Self { own: own.collect(), space: Arc::clone(space) }
     }
 
-    /// The binding that `address` lies in.
-    fn at(&self, address: u64) -> Option<&Binding> {
-        let behind = self.0.partition_point(|binding| binding.start <= address);
-        self.0.get(behind.checked_sub(1)?).filter(|binding| address < binding.end)
+    /// The object that `address` lies in, and the offset in it.
+    fn at(&self, address: u64) -> Option<(Arc<Object>, u64)> {
+        let own = self.own.range(..=address).next_back().map(|(&start, object)| (object, address - start));
+        if let Some((object, offset)) = own.filter(|(object, offset)| *offset < object.size()) {
+            return Some((Arc::clone(object), offset));
+        }
+        let (start, object) = self.space.at(address)?;
+        Some((object.upgrade()?, address - start))
     }
 
-    /// Where the next binding behind `address` begins.
+    /// Where the next object behind `address` begins.
     fn next(&self, address: u64) -> Option<u64> {
-        let behind = self.0.partition_point(|binding| binding.start <= address);
-        self.0.get(behind).map(|binding| binding.start)
+        let own = self.own.range(address.checked_add(1)?..).next().map(|(&start, _)| start);
+        own.into_iter().chain(self.space.next(address)).min()
     }
 }
 
@@ -79,9 +82,7 @@ impl View<'_> {
     }
 
     fn piece(&self, address: u64, len: u64) -> Piece {
-        let bound = self.bindings.at(address).and_then(|binding| {
-            let object = binding.object.upgrade()?;
-            let offset = address - binding.start;
+        let bound = self.bindings.at(address).and_then(|(object, offset)| {
             // What pads an object to its size has no pages, and neither has an object that gave them back.
             let left = object.size().checked_sub(offset).filter(|&left| left > 0)?;
             let has_pages = object.state().snapshot.pages;

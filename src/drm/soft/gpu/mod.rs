@@ -1,9 +1,9 @@
 //! The GPU: what it was given, whether it is done with it, and what batches do.
 //!
 //! Batches run one after the other in the order of their submission, on whatever engine: at once, or when
-//! a stalled GPU goes on. They are executed command by command ([`batch`], [`commands`], [`blits`]) on the
-//! objects that were bound when they were submitted ([`memory`]), which live until they are done. A batch
-//! that does not come to its end is reset or cancelled as the kernel does it ([`trouble`], [`guilt`]); it
+//! a stalled GPU goes on. They are executed command by command ([`batch`], [`commands`], [`blits`]) on what
+//! is bound then; the objects of their submissions live, and keep their places, until they are done
+//! ([`memory`]). A batch that does not come to its end is reset or cancelled as the kernel does it ([`trouble`], [`guilt`]); it
 //! never keeps the process busy.
 //!
 //! Executed are the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END, MI_STORE_DATA_IMM and

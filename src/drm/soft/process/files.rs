@@ -6,6 +6,7 @@ use std::sync::Arc;
 use nix::errno::Errno;
 
 use crate::drm::soft::Soft;
+use crate::drm::soft::numbers::Numbers;
 use crate::drm::soft::share::DmaBuf;
 
 /// An open file.
@@ -20,14 +21,23 @@ pub(in crate::drm::soft) enum File {
 }
 
 /// The descriptor table.
-#[derive(Debug, Default)]
-pub(in crate::drm::soft) struct Files(BTreeMap<i32, File>);
+#[derive(Debug)]
+pub(in crate::drm::soft) struct Files {
+    open: BTreeMap<i32, File>,
+    free: Numbers,
+}
+
+impl Default for Files {
+    fn default() -> Self {
+        Self { open: BTreeMap::new(), free: Numbers::new(0..=i32::MAX as u32) }
+    }
+}
 
 impl Files {
     /// The file's new descriptor, the lowest that is free.
     pub(in crate::drm::soft) fn install(&mut self, file: File) -> i32 {
-        let fd = (0..).find(|fd| !self.0.contains_key(fd)).unwrap_or(i32::MAX);
-        self.0.insert(fd, file);
+        let fd = self.free.take().map_or(i32::MAX, |fd| fd as i32);
+        self.open.insert(fd, file);
         fd
     }
 
@@ -36,7 +46,7 @@ impl Files {
     /// # Errors
     /// EBADF.
     pub(in crate::drm::soft) fn get(&self, fd: i32) -> Result<&File, Errno> {
-        self.0.get(&fd).ok_or(Errno::EBADF)
+        self.open.get(&fd).ok_or(Errno::EBADF)
     }
 
     /// The dma-buf of a descriptor (`dma_buf_get`).
@@ -55,6 +65,8 @@ impl Files {
     /// # Errors
     /// EBADF.
     pub(in crate::drm::soft) fn remove(&mut self, fd: i32) -> Result<File, Errno> {
-        self.0.remove(&fd).ok_or(Errno::EBADF)
+        let file = self.open.remove(&fd).ok_or(Errno::EBADF)?;
+        self.free.give(fd as u32);
+        Ok(file)
     }
 }

@@ -84,6 +84,8 @@ struct Area {
 pub(in crate::drm::soft) struct Memory {
     id: u64,
     areas: BTreeMap<u64, Area>,
+    /// Bytes of the areas that are the process's own.
+    own: u64,
     /// Areas that there have been.
     made: u64,
 }
@@ -94,7 +96,7 @@ static SPACES: AtomicU64 = AtomicU64::new(0);
 impl Default for Memory {
     fn default() -> Self {
         // Relaxed: a number that nobody else has, which publishes nothing.
-        Self { id: SPACES.fetch_add(1, Ordering::Relaxed), areas: BTreeMap::new(), made: 0 }
+        Self { id: SPACES.fetch_add(1, Ordering::Relaxed), areas: BTreeMap::new(), own: 0, made: 0 }
     }
 }
 
@@ -113,10 +115,10 @@ impl Memory {
         if self.overlaps(address, end) {
             return Err(Errno::EEXIST);
         }
-        let own: u64 = self.areas.values().filter(|area| area.is_own()).map(|area| area.len).sum();
-        if own + len > MOST_BYTES {
+        if self.own + len > MOST_BYTES {
             return Err(Errno::ENOMEM);
         }
+        self.own += len;
         self.insert(address, len, pages, Backing::Anonymous(BTreeMap::new()));
         Ok(())
     }
@@ -153,7 +155,11 @@ impl Memory {
 
     /// Unmaps what one call mapped.
     pub(super) fn unmap(&mut self, address: u64) -> Result<(), Errno> {
-        self.areas.remove(&address).map(drop).ok_or(Errno::EINVAL)
+        let area = self.areas.remove(&address).ok_or(Errno::EINVAL)?;
+        if area.is_own() {
+            self.own -= area.len;
+        }
+        Ok(())
     }
 
     /// What tells this address space from others.

@@ -107,6 +107,11 @@ fn alloc(device: &Device, args: &args::Alloc) -> Result<Bo, Failure> {
     })
 }
 
+/// Room for the largest chunk of `size` bytes: no more, because thousands of small BOs may be held.
+fn buffer(size: u64) -> Vec<u8> {
+    vec![0; usize::try_from(size).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES)]
+}
+
 /// Calls `visit` with offset and length of every chunk of `size` bytes.
 fn chunks(size: u64, mut visit: impl FnMut(u64, usize) -> Result<(), Error>) -> Result<(), Error> {
     let mut offset = 0;
@@ -122,7 +127,7 @@ fn chunks(size: u64, mut visit: impl FnMut(u64, usize) -> Result<(), Error>) -> 
 fn fill(bo: &Bo, pattern: &Pattern) -> Result<FlushReport, Failure> {
     let write = || {
         let mut guard = bo.write(0, bo.size())?;
-        let mut data = vec![0; CHUNK_BYTES];
+        let mut data = buffer(bo.size());
         chunks(bo.size(), |offset, len| {
             let chunk = &mut data[..len];
             pattern.fill(offset, chunk);
@@ -137,7 +142,7 @@ fn fill(bo: &Bo, pattern: &Pattern) -> Result<FlushReport, Failure> {
 fn check_mapping(bo: &Bo, pattern: &Pattern) -> Result<(Check, FlushReport), Failure> {
     let read = || {
         let guard = bo.read(0, bo.size())?;
-        let mut data = vec![0; CHUNK_BYTES];
+        let mut data = buffer(bo.size());
         let mut wrong = None;
         chunks(bo.size(), |offset, len| {
             let chunk = &mut data[..len];
@@ -155,7 +160,7 @@ fn check_pread(device: &Device, bo: &Bo, pattern: &Pattern) -> Result<Check, Fai
     if let Some(refusal) = device.machine().refusal(Call::PreadPwrite) {
         return Ok(Check::NotAvailable(refusal.why.to_owned()));
     }
-    let mut data = vec![0; CHUNK_BYTES];
+    let mut data = buffer(bo.size());
     let mut wrong = None;
     let read = chunks(bo.size(), |offset, len| {
         let chunk = &mut data[..len];

@@ -111,8 +111,6 @@ struct Submission<'a> {
     batch: Option<usize>,
     /// Where the GPU finds the batch's commands.
     code: Code,
-    /// What is bound where the batch runs.
-    bindings: Bindings,
     /// Whether relocations are looked at, and offsets written back (`__EXEC_HAS_RELOC`).
     relocates: bool,
 }
@@ -179,7 +177,6 @@ impl<'a> Submission<'a> {
             slots: Vec::new(),
             batch: None,
             code: Code::InPlace,
-            bindings: Bindings::default(),
             relocates: args.flags & I915_EXEC_NO_RELOC == 0,
         }
     }
@@ -217,9 +214,6 @@ impl<'a> Submission<'a> {
             self.relocate(memory, &space)?;
         }
         self.code = self.parse()?;
-        if self.batch.is_some() {
-            self.bindings = space.bindings();
-        }
         Ok(())
     }
 
@@ -272,10 +266,16 @@ impl<'a> Submission<'a> {
             privilege,
             start: slot.entry.offset + u64::from(self.args.batch_start_offset),
             code: std::mem::take(&mut self.code),
-            bindings: std::mem::take(&mut self.bindings),
-            _alive: self.slots.iter().map(|slot| Arc::clone(&slot.object)).collect(),
+            bindings: self.bindings(),
             owner: self.owner(),
         })
+    }
+
+    /// Where the batch finds objects.
+    fn bindings(&self) -> Bindings {
+        let space = self.context.space.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = self.slots.iter().map(|slot| (slot.entry.offset, Arc::clone(&slot.object)));
+        Bindings::new(space.bound(), own)
     }
 
     /// Writes the addresses of objects that moved to the caller's list.

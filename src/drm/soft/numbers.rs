@@ -1,0 +1,45 @@
+//! Numbers that name things: the lowest that is free is the next one, as the kernel's idr has it.
+
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+/// The numbers of a range that are free.
+#[derive(Debug)]
+pub(super) struct Numbers {
+    /// Those that were taken and came back, all of them below `fresh`.
+    back: BTreeSet<u32>,
+    /// Those that were never taken.
+    fresh: RangeInclusive<u32>,
+}
+
+impl Numbers {
+    /// All of `range` is free.
+    pub(super) fn new(range: RangeInclusive<u32>) -> Self {
+        Self { back: BTreeSet::new(), fresh: range }
+    }
+
+    /// Takes the lowest free number; `None` if there is none.
+    pub(super) fn take(&mut self) -> Option<u32> {
+        self.back.pop_first().or_else(|| self.fresh.next())
+    }
+
+    /// Gives back a number that was taken.
+    pub(super) fn give(&mut self, number: u32) {
+        self.back.insert(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_number_is_the_next_until_none_is_left() {
+        let mut numbers = Numbers::new(1..=4);
+        assert_eq!([numbers.take(), numbers.take(), numbers.take()], [Some(1), Some(2), Some(3)]);
+        numbers.give(3);
+        numbers.give(1);
+        let rest: Vec<_> = std::iter::from_fn(|| numbers.take()).collect();
+        assert_eq!(rest, [1, 3, 4]);
+    }
+}
