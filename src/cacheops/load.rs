@@ -11,6 +11,7 @@
 
 use std::arch::x86_64::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
 
+use super::copy::copy_out;
 use super::span::LINE;
 use super::support::{LoadInstruction, Support, chosen};
 
@@ -39,12 +40,8 @@ pub unsafe fn load_around(to: &mut [u8], from: *const u8) {
 /// As [`load_around`]; the CPU has the instructions.
 pub(super) unsafe fn load_around_by(support: &Support, to: &mut [u8], from: *const u8) {
     match support.load_by {
-        // SAFETY:
-        // - source: the caller's obligation;
-        // - destination: a live, exclusive slice of the same length, so not the source.
-        LoadInstruction::Mov => unsafe {
-            std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), to.len());
-        },
+        // SAFETY: the source: the caller's obligation, passed on.
+        LoadInstruction::Mov => unsafe { copy_out(to, from) },
         // SAFETY:
         // - the source: the caller's obligation, passed on;
         // - the CPU has SSE4.1: the caller's obligation.

@@ -5,6 +5,7 @@
 //! | lines | [`line()`], [`lines`], [`lines_of_ranges`], [`lines_of_page`] | none: [`fence_around`] before and after the batch |
 //! | lines, waited for | [`write_back_range`], [`flush_range`], [`invalidate_range`], [`fenced_ranges`] | their own |
 //! | stores | [`copy_around`], [`fill_around`], [`copy_through`] | none: [`fence_around`] a write-back after the last |
+//! | copies | [`copy_in`], [`copy_out`], [`copy_across`] | none: ordinary stores and loads |
 //! | loads | [`load_around`] | none: [`fence`] before the first |
 //!
 //! Which instructions are used is decided once per process: the best that the CPU has, or what [`OVERRIDE`]
@@ -18,6 +19,7 @@
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("gem-coherency supports x86_64 only: Intel GPUs that i915 drives stand beside no other CPU");
 
+mod copy;
 mod cpu;
 mod line;
 mod load;
@@ -29,6 +31,7 @@ mod tests;
 
 use std::arch::asm;
 
+pub use copy::{copy_across, copy_in, copy_out};
 pub use line::{
     LineOp, fence_around, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page,
     lines_of_ranges, write_back_range,

@@ -18,6 +18,7 @@ use std::arch::x86_64::{
 
 use static_assertions::const_assert;
 
+use super::copy::{copy_in, fill};
 use super::line::{LineOp, lines_by};
 use super::span::{LINE, Pieces, pieces};
 use super::support::{StoreInstruction, Support, chosen};
@@ -136,12 +137,10 @@ pub(super) unsafe fn copy_through_by(support: &Support, to: *mut u8, from: &[u8]
     for (index, block) in from.chunks(THROUGH_BYTES).enumerate() {
         // SAFETY:
         // - destination: the block's place within the caller's bytes;
-        // - source: a live slice of the same length;
-        // - no overlap: no reference points to the destination, by the caller's obligation;
         // - the CPU has the instructions: the caller's obligation.
         unsafe {
             let to = to.add(index * THROUGH_BYTES);
-            std::ptr::copy_nonoverlapping(block.as_ptr(), to, block.len());
+            copy_in(to, block);
             lines_by(support, to, block.len(), LineOp::WriteBack);
         }
     }
@@ -159,7 +158,7 @@ unsafe fn fill_through(support: &Support, to: *mut u8, byte: u8, len: usize) {
         // - the CPU has the instructions: the caller's obligation.
         unsafe {
             let to = to.add(start);
-            to.write_bytes(byte, block);
+            fill(to, byte, block);
             lines_by(support, to, block, LineOp::WriteBack);
         }
     }

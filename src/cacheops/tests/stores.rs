@@ -13,7 +13,16 @@ use super::*;
 /// A function under test.
 type Copy = unsafe fn(&Support, *mut u8, &[u8]);
 
-const COPIES: [Copy; 2] = [copy_around_by, copy_through_by];
+const COPIES: [Copy; 3] = [copy_around_by, copy_through_by, plain];
+
+/// [`copy_in`], which has one way for all.
+///
+/// # Safety
+/// As [`copy_in`].
+unsafe fn plain(_: &Support, to: *mut u8, from: &[u8]) {
+    // SAFETY: the caller's obligations, passed on.
+    unsafe { copy_in(to, from) }
+}
 
 /// Every kind of store with the best write-back, and with CLFLUSH.
 fn all() -> Vec<Support> {

@@ -1,13 +1,14 @@
 //! Memory of this process as a software device's bytes.
 //!
 //! # Safety
-//! No reference to the bytes is ever made, because raw pointers may write them at any time; they go through the
-//! copies here, whose ranges are checked against the length, and stay mapped as long as the `SharedBytes` live.
+//! No reference to the bytes is ever made, because raw pointers may write them at any time; they go through copies that
+//! may race with each other ([`cacheops::copy_in`]), whose ranges are checked against the length, and stay mapped as long as the `SharedBytes` live.
 #![allow(unsafe_code)]
 
 use memmap2::{MmapOptions, MmapRaw};
 use nix::errno::Errno;
 
+use crate::cacheops;
 use crate::error::{Error, Result};
 use crate::units::ByteRange;
 
@@ -25,9 +26,13 @@ impl SharedBytes {
     pub fn zeroed(len: u64) -> Result<Self> {
         let refused = |errno| Error::Ioctl { request: "mmap", errno };
         let len = usize::try_from(len).map_err(|_| refused(Errno::ENOMEM))?;
-        let pages = MmapOptions::new()
-            .len(len)
-            .no_reserve_swap()
+        let mut options = MmapOptions::new();
+        options.len(len);
+        if !cfg!(miri) {
+            // Miri knows no such flag.
+            options.no_reserve_swap();
+        }
+        let pages = options
             .map_anon()
             .map_err(|error| refused(error.raw_os_error().map_or(Errno::ENOMEM, Errno::from_raw)))?;
         Ok(Self(pages.into()))
@@ -44,14 +49,8 @@ impl SharedBytes {
     /// [`Error::RangeOutOfBounds`].
     pub fn copy_in(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = self.range(offset, data.len() as u64)?;
-        // SAFETY:
-        // - destination: `range` lies within the bytes that `self.0` keeps mapped writable;
-        // - source: a live slice of the same length;
-        // - no overlap: no Rust reference to the mapped bytes exists, so `data` is elsewhere.
-        unsafe {
-            let to = self.0.as_mut_ptr().add(range.offset() as usize);
-            std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len());
-        }
+        // SAFETY: `range` lies within the bytes that `self.0` keeps mapped writable, to which no reference exists.
+        unsafe { cacheops::copy_in(self.0.as_mut_ptr().add(range.offset() as usize), data) }
         Ok(())
     }
 
@@ -61,14 +60,8 @@ impl SharedBytes {
     /// [`Error::RangeOutOfBounds`].
     pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let range = self.range(offset, data.len() as u64)?;
-        // SAFETY:
-        // - source: `range` lies within the bytes that `self.0` keeps mapped readable;
-        // - destination: a live, exclusive slice of the same length;
-        // - no overlap: `data` is a Rust reference, and none points into the mapped bytes.
-        unsafe {
-            let from = self.0.as_ptr().add(range.offset() as usize);
-            std::ptr::copy_nonoverlapping(from, data.as_mut_ptr(), data.len());
-        }
+        // SAFETY: `range` lies within the bytes that `self.0` keeps mapped readable, to which no reference exists.
+        unsafe { cacheops::copy_out(data, self.0.as_ptr().add(range.offset() as usize)) }
         Ok(())
     }
 
@@ -80,11 +73,11 @@ impl SharedBytes {
         let range = self.range(offset, len)?;
         from.range(offset, len)?;
         // SAFETY:
-        // - source and destination: `range` lies within what both mappings keep mapped;
-        // - overlap: `copy` allows it, should `from` be `self`.
+        // - source and destination: `range` lies within what both mappings keep mapped, to which no reference exists;
+        // - overlap: the same bytes, should `from` be `self`, and none otherwise.
         unsafe {
             let at = range.offset() as usize;
-            std::ptr::copy(from.0.as_ptr().add(at), self.0.as_mut_ptr().add(at), range.len() as usize);
+            cacheops::copy_across(self.0.as_mut_ptr().add(at), from.0.as_ptr().add(at), range.len() as usize);
         }
         Ok(())
     }

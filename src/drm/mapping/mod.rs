@@ -1,8 +1,8 @@
 //! A CPU mapping of a buffer object, and the only way to its bytes.
 //!
 //! # Safety
-//! No reference to mapped memory is ever made, because the GPU may write it at any time; bytes go
-//! through the copies here. Every pointer is derived from a range that was checked against the
+//! No reference to mapped memory is ever made, because the GPU, another thread or another process may write it at any
+//! time; bytes go through copies that may race with each other ([`cacheops::copy_in`]). Every pointer is derived from a range that was checked against the
 //! mapping's length, and the memory stays mapped as long as the `Mapping` lives.
 #![allow(unsafe_code)]
 
@@ -101,6 +101,9 @@ enum Memory {
 }
 
 /// A whole buffer object in this process's address space; unmapped when dropped.
+///
+/// Threads may copy in and out at the same time, as the GPU may write at the same time: a byte that is read is one that
+/// somebody stored. Guards order nothing among themselves; callers whose ranges overlap order their accesses.
 #[derive(Debug)]
 pub struct Mapping {
     memory: Memory,
@@ -182,11 +185,9 @@ impl Mapping {
         match &self.memory {
             // SAFETY:
             // - destination: `range` lies within `self.len` bytes that `pages` keeps mapped writable;
-            // - source: a live slice of the same length;
-            // - no overlap: no Rust reference to mapped memory exists, so `data` is elsewhere.
+            // - no reference to mapped memory exists.
             Memory::Kernel(pages) => unsafe {
-                let to = pages.first().add(range.offset() as usize);
-                std::ptr::copy_nonoverlapping(data.as_ptr(), to, data.len());
+                cacheops::copy_in(pages.first().add(range.offset() as usize), data);
             },
             Memory::Soft(memory) => memory.store(range.offset(), data),
         }
@@ -269,13 +270,9 @@ impl Mapping {
             Memory::Kernel(pages) if self.streams(data.len()) => unsafe {
                 cacheops::load_around(data, pages.first().add(range.offset() as usize));
             },
-            // SAFETY:
-            // - source: `range` lies within `self.len` bytes that `pages` keeps mapped readable;
-            // - destination: a live, exclusive slice of the same length;
-            // - no overlap: `data` is a Rust reference, and none points into mapped memory.
+            // SAFETY: as above.
             Memory::Kernel(pages) => unsafe {
-                let from = pages.first().add(range.offset() as usize);
-                std::ptr::copy_nonoverlapping(from, data.as_mut_ptr(), data.len());
+                cacheops::copy_out(data, pages.first().add(range.offset() as usize));
             },
             Memory::Soft(memory) => memory.load(range.offset(), data),
         }
