@@ -33,6 +33,8 @@ pub fn start(verbose: u8) -> Result<(), Failure> {
         .with_writer(std::io::stderr)
         .with_ansi(crate::render::stderr_colours())
         .without_time()
+        // What cannot be written is lost: reporting that would panic on the same standard error.
+        .log_internal_errors(false)
         .try_init()
         .map_err(|error| Failure::Environment(format!("{VARIABLE}: {error}")))
 }

@@ -8,6 +8,7 @@ mod cmd;
 mod failure;
 mod log;
 mod render;
+mod stdout;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -22,31 +23,38 @@ use gem_coherency::policy::kernel::Creation;
 use render::{Form, Page, explain};
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
-        Ok(args) => args,
-        Err(error) => {
-            // Help and version are answers, on standard output; the rest is usage.
-            let status = if error.use_stderr() { 2 } else { 0 };
-            // A reader that has gone away cannot be told anything.
-            let _ = error.print();
-            return ExitCode::from(status);
-        }
-    };
-    let mut out = BufWriter::new(io::stdout().lock());
-    let outcome = run(&args, &mut out).and_then(|outcome| {
-        out.flush()?;
-        Ok(outcome)
-    });
-    match outcome {
+    let args = Args::try_parse();
+    if let Err(usage) = &args
+        && usage.use_stderr()
+    {
+        // Standard error may be closed; the exit status still says it.
+        let _ = usage.print();
+        return ExitCode::from(2);
+    }
+    match answer(&args) {
         Ok(Outcome::Held) => ExitCode::SUCCESS,
         Ok(Outcome::Violated) => ExitCode::from(1),
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            // Standard error may be closed; the exit status still says it.
+            // As above.
             let _ = writeln!(io::stderr(), "error: {failure}");
             ExitCode::from(2)
         }
     }
+}
+
+/// Writes the answer to standard output: what the command found, or the help or version that was asked for.
+fn answer(args: &Result<Args, clap::Error>) -> Result<Outcome, Failure> {
+    let mut out = BufWriter::new(stdout::open()?);
+    let outcome = match args {
+        Ok(args) => run(args, &mut out)?,
+        Err(help) => {
+            Page::of_stdout(&mut out).styled(&help.render())?;
+            Outcome::Held
+        }
+    };
+    out.flush()?;
+    Ok(outcome)
 }
 
 /// Runs the command and writes what it found to `out`.

@@ -15,6 +15,7 @@ mod proof;
 mod run;
 mod scanout;
 mod trace;
+mod unwritable;
 mod verify;
 
 use std::process::{Command, Stdio};

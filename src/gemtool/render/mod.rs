@@ -20,6 +20,7 @@ pub use table::{Align, Table};
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+use clap::builder::StyledStr;
 use gem_coherency::policy::Verdict;
 use gem_coherency::vocabulary::Access;
 use serde::Serialize;
@@ -103,6 +104,11 @@ impl<'a> Page<'a> {
     /// Writes `text` as it is.
     pub fn raw(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())
+    }
+
+    /// Writes clap's text, with its styles if the page has colours.
+    pub fn styled(&mut self, text: &StyledStr) -> io::Result<()> {
+        if self.colours { write!(self.out, "{}", text.ansi()) } else { write!(self.out, "{text}") }
     }
 
     /// Writes a line that names what follows.

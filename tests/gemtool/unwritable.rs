@@ -1,0 +1,99 @@
+//! Output that cannot be written, of every command: exit status 2 for the answer, and nothing at all for the log.
+
+use std::fs::File;
+use std::process::Command;
+
+use crate::{Ran, command, gemtool, manual, ran};
+
+/// A short run of every command.
+fn lines() -> Vec<String> {
+    let line = |command: String| {
+        let arguments = match command.as_str() {
+            "alloc" | "info" => "--device sim:glk",
+            "platforms" | "rules" | "man" => "",
+            "explain" => "--platform jsl --who kernel --event acquire",
+            "check" => "--platform i830 --kernel 6.12 --caller protocol",
+            "run" => "examples/scripts/forgotten-flush.gemco --device sim:glk",
+            "scanout" => "--device sim:hsw,display=on --frames cpu",
+            "trace" => "--device /dev/null -- true",
+            "verify" => "--quick --device sim:glk",
+            "bench" => "--quick reuse",
+            "completions" => "bash",
+            other => panic!("this test does not know a short run of 'gemtool {other}'"),
+        };
+        format!("{command} {arguments}")
+    };
+    manual::commands().into_iter().map(line).collect()
+}
+
+/// What is printed without a command's work: help, for every command, and the version.
+fn texts() -> Vec<String> {
+    let helps = manual::commands().into_iter().map(|command| format!("{command} --help"));
+    ["--help".to_owned(), "--version".to_owned()].into_iter().chain(helps).collect()
+}
+
+/// Runs gemtool with the arguments of `line`, its files redirected as `sh` understands `redirection`.
+fn redirected(line: &str, redirection: &str) -> Ran {
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(format!("exec \"$0\" \"$@\" {redirection}"));
+    shell.arg(env!("CARGO_BIN_EXE_gemtool")).args(line.split_whitespace());
+    ran(shell)
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_exit_status_2() {
+    for line in lines().iter().chain(&texts()) {
+        for redirection in [">/dev/full", ">&-", "1</dev/null"] {
+            let ran = redirected(line, redirection);
+            let context = format!("gemtool {line} {redirection}: {}", ran.err);
+            assert_eq!((ran.status, ran.out.as_str()), (Some(2), ""), "{context}");
+            // Without root `trace` has no answer to write.
+            let is_refused = line.starts_with("trace --device") && redirection != ">&-";
+            assert!(is_refused || ran.err.contains("error: cannot write the output: "), "{context}");
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_nobody_wants_is_no_error() {
+    for line in texts() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut closed = command(&line);
+        closed.stdout(writer);
+        assert_eq!(ran(closed).status, Some(0), "{line}");
+    }
+    for line in ["rules", "platforms --json", "--version"] {
+        // Some programs open /dev/null for reading and writing before they start others.
+        for read in [false, true] {
+            let mut discarded = command(line);
+            discarded.stdout(File::options().read(read).write(true).open("/dev/null").unwrap());
+            assert_eq!(ran(discarded).status, Some(0), "{line}");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_changes_nothing() {
+    for line in lines().iter().filter(|line| !line.starts_with("trace")) {
+        // Measured times differ from run to run.
+        let is_repeatable = !["bench", "check", "verify"].iter().any(|timed| line.starts_with(timed));
+        let quiet = gemtool(line);
+        for redirection in ["2>/dev/full", "2>&-", "2</dev/null"] {
+            let ran = redirected(&format!("{line} -vv"), redirection);
+            assert_eq!(ran.status, quiet.status, "gemtool {line} {redirection}");
+            assert!(!is_repeatable || ran.out == quiet.out, "gemtool {line} {redirection}: {}", ran.out);
+        }
+    }
+}
+
+#[test]
+fn an_error_that_cannot_be_written_keeps_its_status() {
+    for line in
+        ["frobnicate", "rules same-cash", "info --device sim:foo", "alloc -vv --device sim:jsl,fault=enomem"]
+    {
+        for redirection in ["2>/dev/full", "2>&-", "2</dev/null"] {
+            assert_eq!(redirected(line, redirection).status, Some(2), "gemtool {line} {redirection}");
+        }
+    }
+}
