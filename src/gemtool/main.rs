@@ -119,6 +119,10 @@ fn run_alloc(
     if let Some(released) = session.release()? {
         page.report(&released, form)?;
     }
+    if let Some(failure) = session.interrupted() {
+        page.flush()?;
+        return Err(failure);
+    }
     Ok(if report.held { Outcome::Held } else { Outcome::Violated })
 }
 

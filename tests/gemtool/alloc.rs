@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -173,6 +174,46 @@ fn held_bos_are_kept_until_a_line_or_the_end_of_input() {
         assert_eq!(output.status.code(), Some(0), "{err}");
         assert!(out.contains("handles 1 to 3") && out.contains("Released: 3"), "{out}");
         assert!(err.contains("BOs held: 3"), "{err}");
+    }
+}
+
+#[test]
+fn a_signal_ends_an_allocation_that_holds_and_everything_is_released() {
+    use nix::sys::signal::{Signal, kill};
+    for (signal, flag) in [(Signal::SIGINT, ""), (Signal::SIGTERM, "--json"), (Signal::SIGHUP, "")] {
+        // More BOs than any machine allocates before the signal comes.
+        let line = format!("alloc --count 1000000000 --size 4096 --hold --device sim:glk {flag}");
+        let mut held = command(&line);
+        held.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = held.spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(500));
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id()).unwrap());
+        kill(pid, signal).unwrap();
+        let sent = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            if sent.elapsed() > Duration::from_secs(60) {
+                child.kill().unwrap();
+                panic!("{signal} was ignored");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let output = child.wait_with_output().unwrap();
+        let (out, err) =
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(2), "{signal}: {err}");
+        let done = err.strip_prefix("error: --hold: interrupted after ").unwrap_or_else(|| panic!("{err}"));
+        let done: u64 = done.split(' ').next().unwrap().parse().unwrap();
+        assert!(done > 0, "{err}");
+        if flag.is_empty() {
+            assert!(out.contains(&format!("\n{done} of 1000000000 BOs, by rule\n")), "{out}");
+            assert!(out.contains(&format!("\nReleased: {done}\n")), "{out}");
+        } else {
+            let documents = serde_json::Deserializer::from_str(&out).into_iter::<Value>();
+            let [report, released] = &documents.map(Result::unwrap).collect::<Vec<_>>()[..] else {
+                panic!("{out}")
+            };
+            assert_eq!((&report["groups"][0]["count"], &released["released"]), (&done.into(), &done.into()));
+        }
     }
 }
 

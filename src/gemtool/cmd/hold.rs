@@ -40,12 +40,20 @@ impl Hold {
     /// # Errors
     /// That a signal came; what the kernel says.
     pub fn pause(&self, time: Option<Duration>) -> Result<(), Failure> {
+        if self.has_signal(time)? { Err(Failure::Environment("interrupted".to_owned())) } else { Ok(()) }
+    }
+
+    /// Returns whether a signal came, after waiting for that time at most.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn has_signal(&self, time: Option<Duration>) -> Result<bool, Failure> {
         let millis = time.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
         let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
         let mut fds = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
         match poll(&mut fds, timeout) {
-            Ok(0) | Err(Errno::EINTR) => Ok(()),
-            Ok(_) => Err(Failure::Environment("interrupted".to_owned())),
+            Ok(0) | Err(Errno::EINTR) => Ok(false),
+            Ok(_) => Ok(true),
             Err(errno) => Err(Failure::Environment(format!("cannot wait: {errno}"))),
         }
     }

@@ -21,7 +21,10 @@ impl Report for AllocReport {
         }
         if self.asked.count > 1 {
             page.gap()?;
-            page.heading(&format!("All {} BOs, by rule", self.asked.count))?;
+            // A signal may have ended the allocation early.
+            let done: u64 = self.groups.iter().map(|group| group.count).sum();
+            let all = if done == self.asked.count { "All".to_owned() } else { format!("{done} of") };
+            page.heading(&format!("{all} {} BOs, by rule", self.asked.count))?;
             totals(page, &self.totals)?;
         }
         Ok(())

@@ -23,6 +23,8 @@ pub struct Session<'a> {
     device: Device,
     /// Where to wait, and what to give back then.
     held: Option<(Hold, Vec<Live>)>,
+    /// How many BOs there were when a signal ended the allocation.
+    interrupted_at: Option<u64>,
 }
 
 impl<'a> Session<'a> {
@@ -32,10 +34,10 @@ impl<'a> Session<'a> {
     /// What is wrong with it.
     pub fn open(args: &'a args::Alloc) -> Result<Self, Failure> {
         let held = if args.hold { Some((Hold::new()?, Vec::new())) } else { None };
-        Ok(Self { args, device: device::open(&args.device)?, held })
+        Ok(Self { args, device: device::open(&args.device)?, held, interrupted_at: None })
     }
 
-    /// Takes every BO through its life, but for the end of those that are held.
+    /// Takes every BO through its life, but for the end of those that are held. With `--hold` a signal ends it early.
     ///
     /// # Errors
     /// The first call that the library or the device refuses; every BO is given back then.
@@ -44,6 +46,12 @@ impl<'a> Session<'a> {
         let bar = if progress && count >= MANY { bar(count) } else { ProgressBar::hidden() };
         let mut gathered = Gathered::default();
         for number in 1..=count {
+            if let Some((hold, lives)) = &self.held
+                && hold.has_signal(None)?
+            {
+                self.interrupted_at = Some(lives.len() as u64);
+                break;
+            }
             let live =
                 Live::begin(&self.device, self.args).map_err(|failure| failure.about_bo(number, count))?;
             match &mut self.held {
@@ -62,15 +70,25 @@ impl<'a> Session<'a> {
         Ok(gathered.report(DeviceLine::of(&self.device)?, Asked::from(self.args)))
     }
 
-    /// Waits if BOs are held, and gives them back; `None` if none are.
+    /// Waits if BOs are held and no signal came, and releases them; `None` if none are held.
     ///
     /// # Errors
     /// What the library or the device refuses.
     pub fn release(&mut self) -> Result<Option<ReleaseReport>, Failure> {
         let Some((hold, lives)) = self.held.take() else { return Ok(None) };
-        hold.wait(lives.len())?;
+        if self.interrupted_at.is_none() {
+            hold.wait(lives.len())?;
+        }
         let reports = lives.into_iter().map(|live| live.end().map(|(_, report)| report));
         Ok(Some(ReleaseReport::new(&reports.collect::<Result<Vec<_>, _>>()?)))
+    }
+
+    /// That a signal ended the allocation, if one did.
+    pub fn interrupted(&self) -> Option<Failure> {
+        let (done, count) = (self.interrupted_at?, self.args.count);
+        Some(Failure::Environment(format!(
+            "--hold: interrupted after {done} of {count} BOs, which were released"
+        )))
     }
 }
 
