@@ -248,7 +248,12 @@ mod tests {
 
     fn calls(trace: &str) -> Vec<TracedCall> {
         let mut attribution = Attribution::new();
-        trace.lines().map(|line| parse(line).expect(line)).for_each(|seen| attribution.feed(&seen));
+        let columns = |line: &str| {
+            let (name, rest) = line.trim_start().split_once('-').expect("a thread");
+            format!("{name:>16}-{rest}")
+        };
+        let seen = trace.lines().map(|line| parse(columns(line)).expect(line));
+        seen.for_each(|seen| attribution.feed(&seen));
         attribution.finish()
     }
 

@@ -12,6 +12,12 @@ const DMA_BIDIRECTIONAL: u32 = 0;
 /// As [`DMA_BIDIRECTIONAL`].
 const DMA_TO_DEVICE: u32 = 1;
 
+/// Columns of a thread's name at a line's start, where it is right-aligned (`%16s-%-7d ` in `trace_print_context`).
+///
+/// A name is at most 15 bytes long and may hold any of them, also line feeds, and text that reads like a line of the
+/// trace. So what belongs to the name is told by its place and never by what it looks like.
+const NAME_COLUMNS: usize = 16;
+
 /// Puts bytes of the trace together to lines.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
@@ -23,24 +29,39 @@ impl Parser {
     /// Adds the events of `bytes` to `seen`.
     pub(super) fn feed(&mut self, bytes: &[u8], seen: &mut Vec<Seen>) {
         self.rest.extend_from_slice(bytes);
-        let Some(end) = self.rest.iter().rposition(|&byte| byte == b'\n') else { return };
-        let rest = self.rest.split_off(end + 1);
-        let lines = String::from_utf8_lossy(&self.rest);
-        seen.extend(lines.lines().filter_map(parse));
-        self.rest = rest;
+        let mut taken = 0;
+        while let Some(line) = self.rest.get(taken..).and_then(first_line) {
+            seen.extend(parse(line));
+            taken += line.len() + 1;
+        }
+        self.rest.drain(..taken);
     }
 }
 
+/// The first line of `text`, without the line feed at its end; `None` if the end is not there yet.
+fn first_line(text: &[u8]) -> Option<&[u8]> {
+    // The other lines begin with a letter, or belong to a mark of several lines.
+    let begins_with_name = text.first() == Some(&b' ') && *text.get(NAME_COLUMNS)? == b'-';
+    let name = if begins_with_name { NAME_COLUMNS } else { 0 };
+    let end = text.get(name..)?.iter().position(|&byte| byte == b'\n')?;
+    text.get(..name + end)
+}
+
 /// What a line of the trace says; `None` if it is none of the events that are known.
-pub fn parse(line: &str) -> Option<Seen> {
-    if let Some(lost) = lost(line) {
+///
+/// The line is as the kernel writes it, with all of its columns: a thread's name stands in the first sixteen.
+pub fn parse(line: impl AsRef<[u8]>) -> Option<Seen> {
+    let line = line.as_ref();
+    if let Some(lost) = std::str::from_utf8(line).ok().and_then(lost) {
         return Some(Seen { tid: 0, comm: String::new(), time_ns: 0, what: What::Lost(lost) });
     }
-    // A thread's name may hold anything: the first place is taken that reads as a head of a line.
-    let head = line.match_indices(" [").find_map(|(at, _)| head(line, at))?;
+    let (name, rest) = line.split_at_checked(NAME_COLUMNS)?;
+    let rest = String::from_utf8_lossy(rest);
+    let head = head(&rest)?;
     let (event, arguments) = head.rest.split_once(':')?;
     let what = what(event, arguments.strip_prefix(' ').unwrap_or(arguments))?;
-    Some(Seen { tid: head.tid, comm: head.comm.to_owned(), time_ns: head.time_ns, what })
+    let comm = String::from_utf8_lossy(name).trim_start_matches(' ').to_owned();
+    Some(Seen { tid: head.tid, comm, time_ns: head.time_ns, what })
 }
 
 /// How many events are missing: `CPU:0 [LOST 123 EVENTS]`.
@@ -52,19 +73,20 @@ fn lost(line: &str) -> Option<u64> {
     Some(count.trim().parse().unwrap_or(1))
 }
 
-/// What a line starts with: `COMM-TID [CPU] FLAGS SECONDS.MICROSECONDS: `.
+/// What stands behind a thread's name: `-TID [CPU] FLAGS SECONDS.MICROSECONDS: `.
 struct Head<'a> {
-    comm: &'a str,
     tid: u32,
     time_ns: u64,
     rest: &'a str,
 }
 
-/// The head of `line` if the CPU's brackets are at `at`.
-fn head(line: &str, at: usize) -> Option<Head<'_>> {
-    let (thread, rest) = line.split_at_checked(at)?;
-    let (comm, tid) = thread.trim_end().rsplit_once('-')?;
-    let (cpu, rest) = rest.strip_prefix(" [")?.split_once("] ")?;
+/// The head of what stands behind a thread's name.
+fn head(text: &str) -> Option<Head<'_>> {
+    let (tid, rest) = text.strip_prefix('-')?.split_once(' ')?;
+    let rest = rest.trim_start();
+    // The process's id, with the option record-tgid.
+    let rest = rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")).map_or(rest, |(_, rest)| rest);
+    let (cpu, rest) = rest.strip_prefix('[')?.split_once("] ")?;
     cpu.parse::<u32>().ok()?;
     let (context, rest) = rest.trim_start().split_once(": ")?;
     // The flags may be switched off.
@@ -77,7 +99,7 @@ fn head(line: &str, at: usize) -> Option<Head<'_>> {
         .checked_mul(1_000_000)?
         .checked_add(micros.parse().ok()?)?
         .checked_mul(1000)?;
-    Some(Head { comm: comm.trim_start(), tid: tid.parse().ok()?, time_ns, rest })
+    Some(Head { tid: tid.parse().ok()?, time_ns, rest })
 }
 
 /// What the event of this name with these arguments is.
@@ -205,137 +227,4 @@ fn symbol(arguments: &str, key: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn case(line: &str, tid: u32, comm: &str, time_ns: u64, what: What) {
-        assert_eq!(parse(line), Some(Seen { tid, comm: comm.to_owned(), time_ns, what }), "{line}");
-    }
-
-    #[test]
-    fn lines_of_6_1() {
-        case(
-            "         gemtool-121     [000] .....     4.869957: gemco_created: (drm_gem_private_object_init+0x0/0xb0 [drm]) dev=0xff361aa703400000 obj=0xff361aa70271f740 size=4096",
-            121,
-            "gemtool",
-            4_869_957_000,
-            What::Created { device: 0xff36_1aa7_0340_0000, object: 0xff36_1aa7_0271_f740, size_bytes: 4096 },
-        );
-        case(
-            "         gemtool-121     [000] .N...     5.040264: gemco_sg: (drm_clflush_sg+0x0/0xb0 [drm]) pages=0xff361aa712545d30 caller=__i915_gem_object_set_pages+0x21f/0x230 [i915]",
-            121,
-            "gemtool",
-            5_040_264_000,
-            What::FlushPages { pages: 0xff36_1aa7_1254_5d30, caller: "__i915_gem_object_set_pages".into() },
-        );
-        case(
-            "         gemtool-121     [000] .....     4.955341: gemco_made: (i915_gem_object_init+0x0/0xf0 [i915]) obj=0xff361aa70271fb80 ops=i915_gem_shmem_ops+0x0/0xfffffffffffedc60 [i915]",
-            121,
-            "gemtool",
-            4_955_341_000,
-            What::Made { object: 0xff36_1aa7_0271_fb80, operations: "i915_gem_shmem_ops".into() },
-        );
-    }
-
-    #[test]
-    fn lines_of_6_12() {
-        case(
-            "         gemtool-161     [000] .....     6.156747: gemco_named: (drm_gem_handle_create_tail+0x4/0x170 [drm]) file=0xff2beed5c3632000 obj=0xff2beed5c1e56d00",
-            161,
-            "gemtool",
-            6_156_747_000,
-            What::Named { object: 0xff2b_eed5_c1e5_6d00, file: 0xff2b_eed5_c363_2000 },
-        );
-        case(
-            "     ksoftirqd/0-17      [000] ..s..     6.236657: gemco_range: (drm_clflush_virt_range+0x4/0x60 [drm]) len=48 caller=process_csb+0x1eb/0x360 [i915]",
-            17,
-            "ksoftirqd/0",
-            6_236_657_000,
-            What::FlushRange { bytes: 48, caller: "process_csb".into() },
-        );
-        case(
-            "              sh-159     [000] .....     5.851237: tracing_mark_write: hello [000] world: obj=1",
-            159,
-            "sh",
-            5_851_237_000,
-            What::Mark("hello [000] world: obj=1".into()),
-        );
-        case(
-            "         gemtool-161     [000] .....     6.204300: i915_gem_object_pwrite: obj=ff2beed5c1e56d00, offset=0x40, len=0x64",
-            161,
-            "gemtool",
-            6_204_300_000,
-            What::Transfer { object: 0xff2b_eed5_c1e5_6d00, offset: 64, bytes: 100, access: Access::Write },
-        );
-    }
-
-    #[test]
-    fn a_threads_name_may_look_like_a_line() {
-        case(
-            "  a-1 [0] x:-7 [003] d..1. 1.000002: tracing_mark_write: m",
-            7,
-            "a-1 [0] x:",
-            1_000_002_000,
-            What::Mark("m".into()),
-        );
-        case(
-            "           <...>-7 [003] d..1. 1.000002: tracing_mark_write: ",
-            7,
-            "<...>",
-            1_000_002_000,
-            What::Mark(String::new()),
-        );
-    }
-
-    #[test]
-    fn lost_events_are_counted() {
-        case("CPU:3 [LOST 123 EVENTS]", 0, "", 0, What::Lost(123));
-    }
-
-    #[test]
-    fn what_is_not_known_is_left_out() {
-        for line in [
-            "",
-            "# tracer: nop",
-            " [",
-            "a-1 [000",
-            "a-1 [000] ..... 1.5: ",
-            "a-x [000] ..... 1.5: tracing_mark_write: m",
-            "a-1 [000] ..... 99999999999999999999.5: tracing_mark_write: m",
-            "a-1 [000] ..... 18446744073709551615.5: tracing_mark_write: m",
-            "a-1 [000] ..... 1.5: gemco_sg: (f) pages= caller=f+0x1/0x2",
-            "a-1 [000] ..... 1.5: gemco_sg: (f) pages=0xg caller=f+0x1/0x2",
-            "a-1 [000] ..... 1.5: gemco_sg: (f) pages=0x1 caller=+0x1/0x2",
-            "a-1 [000] ..... 1.5: gemco_level: (f) obj=0x1 level=4294967296",
-            "a-1 [000] ..... 1.5: gemco_nothing: (f) obj=0x1",
-            "a-1 [000] ..... 1.5: i915_gem_object_fault: obj=1, CPU index=0 ",
-            "CPU:x [LOST 1 EVENTS]",
-            "CPU:0 [LOST 1",
-        ] {
-            assert_eq!(parse(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn no_part_of_a_line_panics() {
-        let line = "  gemtool-121  [000] .N...  5.040264: gemco_sg: (f+0x0/0xb0 [drm]) pages=0xff caller=g\u{e9}+0x21f/0x230 [i915]";
-        for start in (0..line.len()).filter(|&at| line.is_char_boundary(at)) {
-            for end in (start..line.len()).filter(|&at| line.is_char_boundary(at)) {
-                let _ = parse(&line[start..end]);
-            }
-        }
-    }
-
-    #[test]
-    fn lines_are_put_together_from_parts() {
-        let text = b"a-1 [000] ..... 1.000005: tracing_mark_write: one\na-1 [000] ..... 1.000006: tracing_mark_write: two\n";
-        for cut in 0..text.len() {
-            let (mut parser, mut seen) = (Parser::default(), Vec::new());
-            parser.feed(&text[..cut], &mut seen);
-            parser.feed(&text[cut..], &mut seen);
-            let marks: Vec<_> = seen.into_iter().map(|seen| seen.what).collect();
-            assert_eq!(marks, [What::Mark("one".into()), What::Mark("two".into())], "cut at {cut}");
-        }
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! Files of tracefs, with errors that name them.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -74,6 +74,28 @@ pub(super) fn read(path: &Path) -> Result<String> {
 pub(super) fn open_nonblocking(path: &Path) -> Result<File> {
     let opened = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
     opened.map_err(|error| failed("read", path, &error))
+}
+
+/// Locks the directory against other processes for as long as the file is open; waits for it.
+///
+/// # Errors
+/// [`Error::Tracing`].
+pub(super) fn lock(directory: &Path) -> Result<File> {
+    let locked = File::open(directory).and_then(|file| file.lock().map(|()| file));
+    locked.map_err(|error| failed("lock", directory, &error))
+}
+
+/// As [`lock`], without waiting: `None` if another has locked it.
+///
+/// # Errors
+/// [`Error::Tracing`].
+pub(super) fn try_lock(directory: &Path) -> Result<Option<File>> {
+    let file = File::open(directory).map_err(|error| failed("lock", directory, &error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(failed("lock", directory, &error)),
+    }
 }
 
 /// The error of `action` on `path`.

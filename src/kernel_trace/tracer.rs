@@ -3,9 +3,8 @@
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use nix::errno::Errno;
 use tracing::{debug, warn};
 
 use crate::error::Result;
@@ -13,7 +12,7 @@ use crate::error::Result;
 use super::parse::Parser;
 use super::probes::{At, PREFIX, PROBES, Probe, Scope, TRACEPOINTS};
 use super::seen::Seen;
-use super::tracefs::{append, failed, find, open_nonblocking, read, write};
+use super::tracefs::{append, failed, find, lock, open_nonblocking, read, try_lock, write};
 
 /// What the groups and instances of every tracer are named after.
 const NAME: &str = "gemco";
@@ -29,6 +28,10 @@ const READ_BYTES: usize = 4096;
 /// It defines kprobes of its own and, where the kernel has instances, records into an instance of
 /// its own, so that nobody else's tracing changes. Both are gone when it is dropped; what a killed
 /// process has left behind is removed by the next one.
+///
+/// A tracer locks the directory that it records into (flock(2)) as long as it lives. The lock goes with the process,
+/// and is seen from every PID namespace and mount of tracefs, unlike a process id in a name. Starts and ends of tracers
+/// take turns by a lock on `instances`.
 #[derive(Debug)]
 pub struct Tracer {
     /// The mounted tracefs.
@@ -46,6 +49,8 @@ pub struct Tracer {
     /// `trace_marker`.
     marker: Option<File>,
     parser: Parser,
+    /// `directory`, locked: what shows to others that this tracer lives.
+    _alive: File,
 }
 
 impl Tracer {
@@ -62,23 +67,24 @@ impl Tracer {
     /// # Errors
     /// [`crate::Error::Tracing`] without root, tracefs or kprobes.
     pub fn of(scope: Scope) -> Result<Self> {
-        static STARTED: AtomicU32 = AtomicU32::new(0);
         let root = find()?;
-        let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let group = format!("{NAME}_{}_{number}", process::id());
-        remove_leftovers(&root, &group)?;
+        let (group, directory, alive) = {
+            let _turn = take_turn(&root)?;
+            remove_leftovers(&root)?;
+            claim(&root)?
+        };
         // From here on dropping it undoes what was done.
         let mut tracer = Self {
-            directory: root.clone(),
             root,
+            directory,
             group,
             probes: Vec::new(),
             missing: Vec::new(),
             pipe: None,
             marker: None,
             parser: Parser::default(),
+            _alive: alive,
         };
-        tracer.make_instance();
         tracer.define(scope)?;
         tracer.enable()?;
         debug!(directory = %tracer.directory.display(), missing = ?tracer.missing, "tracing");
@@ -130,17 +136,6 @@ impl Tracer {
             }
         }
         Ok(seen)
-    }
-
-    /// Records into an instance if the kernel lets one be made.
-    fn make_instance(&mut self) {
-        let instance = self.root.join("instances").join(&self.group);
-        match fs::create_dir(&instance) {
-            Ok(()) => self.directory = instance,
-            Err(error) => {
-                warn!(%error, "no trace instance of its own: recording into the kernel's only trace")
-            }
-        }
     }
 
     /// Defines the kprobes.
@@ -202,6 +197,8 @@ impl Tracer {
 
 impl Drop for Tracer {
     fn drop(&mut self) {
+        // Without its turn it does the same, and a tracer that starts at this moment may have removed a part.
+        let _turn = take_turn(&self.root);
         self.pipe = None;
         self.marker = None;
         let off = |path: PathBuf| {
@@ -233,15 +230,47 @@ impl Drop for Tracer {
     }
 }
 
-/// Removes what processes that are no more have left behind, and what has the name `own`.
-fn remove_leftovers(root: &Path, own: &str) -> Result<()> {
-    let dead = |group: &str| {
-        let Some(rest) = group.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('_')) else {
-            return false;
+/// Waits until no other tracer starts or ends; keeps them waiting as long as the file is open.
+fn take_turn(root: &Path) -> Result<File> {
+    lock(&root.join("instances"))
+}
+
+/// Takes a group's name that is free, with an instance of the same name if the kernel lets one be made; returns the
+/// group, the directory to record into, and the lock on it.
+fn claim(root: &Path) -> Result<(String, PathBuf, File)> {
+    let defined = read(&root.join("kprobe_events"))?;
+    let is_free =
+        |group: &String| !defined.lines().filter_map(group_and_event).any(|(other, _)| other == group);
+    for group in (0u32..).map(|number| format!("{NAME}_{number}")).filter(is_free) {
+        let instance = root.join("instances").join(&group);
+        let (group, directory) = match fs::create_dir(&instance) {
+            Ok(()) => (group, instance),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            Err(error) => {
+                warn!(%error, "no trace instance of its own: recording into the kernel's only trace");
+                // A name that no instance has, or gets.
+                (group + "_", root.to_owned())
+            }
         };
-        let process = rest.split('_').next().unwrap_or_default();
-        let is_number = !process.is_empty() && process.bytes().all(|byte| byte.is_ascii_digit());
-        group == own || is_number && !Path::new("/proc").join(process).exists()
+        let alive = try_lock(&directory)?.ok_or_else(|| failed("lock", &directory, &Errno::EBUSY.into()))?;
+        return Ok((group, directory, alive));
+    }
+    Err(failed("name a group in", root, &Errno::EBUSY.into()))
+}
+
+/// Removes what processes that are no more have left behind.
+fn remove_leftovers(root: &Path) -> Result<()> {
+    let is_ours = |group: &str| {
+        let rest = group.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('_'));
+        rest.is_some_and(|rest| {
+            !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_')
+        })
+    };
+    let dead = |group: &str| {
+        let instance = root.join("instances").join(group);
+        let directory = if instance.exists() { &instance } else { root };
+        // Who cannot be judged lives.
+        is_ours(group) && matches!(try_lock(directory), Ok(Some(_)))
     };
     // A tracer without an instance leaves its events on in the only trace.
     let events = root.join("kprobe_events");

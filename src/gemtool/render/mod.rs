@@ -14,8 +14,10 @@ mod svg;
 mod table;
 mod trace;
 mod verify;
+mod visible;
 
 pub use table::{Align, Table};
+pub use visible::visible;
 
 use std::io::{self, IsTerminal, Write};
 
@@ -24,6 +26,7 @@ use clap::builder::StyledStr;
 use gem_coherency::policy::Verdict;
 use gem_coherency::vocabulary::Access;
 use serde::Serialize;
+use visible::JsonText;
 
 /// Columns of a page that is not a terminal.
 const PAGE_COLUMNS: usize = 100;
@@ -74,7 +77,7 @@ impl<'a> Page<'a> {
         match form {
             Form::Text => report.text(self),
             Form::Json => {
-                serde_json::to_writer_pretty(&mut *self.out, report)?;
+                serde_json::to_writer_pretty(JsonText(self.out), report)?;
                 writeln!(self.out)
             }
         }
@@ -82,7 +85,7 @@ impl<'a> Page<'a> {
 
     /// Writes `row` as JSON on one line.
     pub fn json_line(&mut self, row: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut *self.out, row)?;
+        serde_json::to_writer(JsonText(self.out), row)?;
         writeln!(self.out)
     }
 
@@ -96,7 +99,7 @@ impl<'a> Page<'a> {
         writeln!(self.out)
     }
 
-    /// Writes a line.
+    /// Writes a line that holds no text of others, or such as [`visible`] has made it.
     pub fn line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{text}")
     }
@@ -118,7 +121,7 @@ impl<'a> Page<'a> {
 
     /// As [`Self::heading`], in `style`.
     pub fn styled_heading(&mut self, text: &str, style: Style) -> io::Result<()> {
-        let text = self.paint(style, text);
+        let text = self.paint(style, &visible(text));
         writeln!(self.out, "{text}")
     }
 
@@ -213,17 +216,17 @@ fn colours_wanted() -> bool {
     !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// `text` in lines of at most `columns`, broken at spaces; a longer word stands alone.
+/// `text`, made [`visible`], in lines of at most `columns`, broken at spaces; a longer word stands alone.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
+    for word in text.split_whitespace().map(visible) {
         match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.is_empty() => line.push_str(&word),
             Some(line) if line.chars().count() + 1 + word.chars().count() <= columns => {
                 line.push(' ');
-                line.push_str(word);
+                line.push_str(&word);
             }
-            Some(_) | None => lines.push(word.to_owned()),
+            Some(_) | None => lines.push(word),
         }
     }
     lines

@@ -6,7 +6,7 @@ use std::io;
 use anstyle::Style;
 use gem_coherency::script::{BoState, Counts, Decided, KernelFlushed, Outcome, StepReport};
 
-use super::{Align, Page, Report, Table, bytes, held_style, verdict_style};
+use super::{Align, Page, Report, Table, bytes, held_style, verdict_style, visible};
 use crate::cmd::run::RunReport;
 
 /// Columns of a statement in the table.
@@ -15,7 +15,7 @@ const STATEMENT_COLUMNS: usize = 44;
 impl Report for RunReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.heading(&self.device.to_string())?;
-        page.line(&self.script)?;
+        page.line(&visible(&self.script))?;
         if !self.report.steps.is_empty() {
             page.gap()?;
             if self.timeline { timeline(page, &self.report.steps) } else { table(page, &self.report.steps) }?;

@@ -4,7 +4,7 @@ use std::io;
 
 use anstyle::Style;
 
-use super::{Page, wrap};
+use super::{Page, visible, wrap};
 
 /// To which side a column's cells go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +44,9 @@ impl Table {
     }
 
     /// Adds a row; a cell that is missing is empty.
-    pub fn row<T: Into<String>>(&mut self, cells: impl IntoIterator<Item = T>) -> &mut Self {
-        let cells = cells.into_iter().map(|text| Cell { text: text.into(), style: Style::new() }).collect();
+    pub fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) -> &mut Self {
+        let cell = |text: T| Cell { text: visible(text.as_ref()), style: Style::new() };
+        let cells = cells.into_iter().map(cell).collect();
         self.rows.push(Row { cells, note: String::new() });
         self
     }

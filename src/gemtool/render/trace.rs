@@ -148,7 +148,15 @@ mod tests {
 
     /// What was recorded on Jasper Lake, as `gemtool trace` writes it.
     fn page(without: Option<Rule>) -> String {
-        let trace = include_str!("../../kernel_trace/recorded/jsl-6.12.trace");
+        let mut out = Vec::new();
+        report(RECORDED, without).text(&mut Page::plain(&mut out, 100)).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    const RECORDED: &str = include_str!("../../kernel_trace/recorded/jsl-6.12.trace");
+
+    /// What `trace` of Jasper Lake comes to.
+    fn report(trace: &str, without: Option<Rule>) -> TraceReport {
         let kernel = KernelVersion::new(6, 12);
         let platform = by_name("jsl").unwrap();
         let rules = KernelRules { without, ..KernelRules::of(kernel).unwrap() };
@@ -163,7 +171,7 @@ mod tests {
             description: String::new(),
         };
         let name = "/dev/dri/card0".to_owned();
-        let report = TraceReport {
+        TraceReport {
             device: DeviceLine { name, driver, platform: platform.name, title: platform.title, kernel },
             command: vec!["gemtool".to_owned(), "alloc".to_owned()],
             ended: Some("exit status: 0".to_owned()),
@@ -174,10 +182,25 @@ mod tests {
             left_out: 0,
             held: counts.mismatches == 0,
             counts,
-        };
-        let mut out = Vec::new();
-        report.text(&mut Page::plain(&mut out, 100)).unwrap();
-        String::from_utf8(out).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_process_name_sends_nothing_to_the_terminal() {
+        let name = "\u{1b}]0;x\u{7}\u{9b}2J";
+        let columns = |name: &str| format!("{:>1$}-", name, 16 + name.chars().count() - name.len());
+        let report = report(&RECORDED.replace(&columns("gemtool"), &columns(name)), None);
+        for form in [crate::render::Form::Text, crate::render::Form::Json] {
+            let mut out = Vec::new();
+            Page::plain(&mut out, 100).report(&report, form).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+            let (shown, rows) = match form {
+                crate::render::Form::Text => ("\\u{1b}]0;x\\u{7}\\u{9b}2J-171".to_owned(), 2),
+                crate::render::Form::Json => ("\"\\u001b]0;x\\u0007\\u009b2J\"".to_owned(), 2),
+            };
+            assert_eq!(text.matches(&shown).count(), rows, "{text}");
+        }
     }
 
     #[test]

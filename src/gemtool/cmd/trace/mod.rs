@@ -17,6 +17,8 @@ use watch::Watch;
 
 /// The rows that are kept of flushes that were as predicted.
 const KEPT_ROWS: usize = 10_000;
+/// The mark that tells this thread from others.
+const OWN_MARK: &str = "gemtool trace: this thread";
 /// How often the trace is read.
 const PERIOD: Duration = Duration::from_millis(20);
 /// How long a worker may take after everything else is over.
@@ -130,14 +132,16 @@ fn follow(args: &args::Trace, tracer: &mut Tracer) -> Result<(DeviceLine, Follow
     let rules = KernelRules { without: args.without, ..*device.rules() };
     let mut follower = Follower::new(device.machine().caps, rules);
     tracer.take()?;
+    // The kernel's number of this thread: in a container the process has another one.
+    tracer.mark(OWN_MARK)?;
     let created =
         device.drm().create(gem_coherency::units::PAGE_BYTES).map_err(Failure::step("GEM_CREATE"))?;
     let seen = tracer.take()?;
     device.drm().close(created.handle).map_err(Failure::step("GEM_CLOSE"))?;
-    let own = std::process::id();
+    let own = seen.iter().find(|seen| matches!(&seen.what, What::Mark(text) if text == OWN_MARK));
     let created = seen
         .iter()
-        .filter(|seen| seen.tid == own)
+        .filter(|seen| own.is_some_and(|own| own.tid == seen.tid))
         .find_map(|seen| if let What::Created { device, .. } = seen.what { Some(device) } else { None });
     let created = created.ok_or_else(|| {
         let missing = tracer.missing().join(", ");
