@@ -7,6 +7,9 @@ import seeds
 from rust_source import code
 
 LIST = "ci/lib/unsafe-files"
+DOCUMENT = "docs/architecture.md"
+# The paragraph of the document, and the modules that it names.
+PARAGRAPH = re.compile(r"^`unsafe` in `src/`:(.*?)\. ", re.MULTILINE | re.DOTALL)
 ALLOW = "#![allow(unsafe_code)]"
 SAFETY = re.compile(r"^//! #+ Safety$", re.MULTILINE)
 UNSAFE = re.compile(r"\bunsafe\b")
@@ -20,6 +23,19 @@ def rust_files(root):
         cwd=root, check=True, capture_output=True, text=True,
     ).stdout.split("\n")
     return sorted({name for name in names if name and (root / name).is_file()})
+
+
+def undocumented(text, listed):
+    """What the document's list of modules lacks, or has too much."""
+    paragraph = PARAGRAPH.search(text)
+    named = re.findall(r"`([^`]+)`", paragraph[1]) if paragraph else []
+    files = [name.removeprefix("src/") for name in listed if name.startswith("src/")]
+    covers = lambda module, name: name in (module, f"{module}.rs") or name.startswith(f"{module}/")
+    wrong = [f"{DOCUMENT} does not name src/{name}, which has unsafe code"
+             for name in files if not any(covers(module, name) for module in named)]
+    wrong += [f"{DOCUMENT} names {module}, which has no unsafe code"
+              for module in named if not any(covers(module, name) for name in files)]
+    return wrong
 
 
 def violations(root):
@@ -41,11 +57,13 @@ def violations(root):
             found.append(name)
     wrong += [f"{name}: unsafe code, and not in {LIST}" for name in found if name not in listed]
     wrong += [f"{name}: in {LIST}, and without unsafe code" for name in listed if name not in found]
+    wrong += undocumented((root / DOCUMENT).read_text(), listed)
     return wrong, len(found)
 
 
 CLEAN = {
     LIST: "# why\nsrc/low.rs\ntests/raw.rs\n",
+    DOCUMENT: "`unsafe` in `src/`: `low`. More.\n",
     "src/lib.rs": "#![deny(unsafe_code)]\nmod low;\n",
     "src/low.rs": "//! Low.\n//!\n//! # Safety\n//!\n//! All is well.\n#![allow(unsafe_code)]\nfn f() { unsafe { g() } }\n",
     "src/safe.rs": "// unsafe\n/// unsafe { }\nconst A: &str = \"unsafe\"; const B: &str = r#\"unsafe \"quoted\" \"#;\n",
@@ -61,6 +79,8 @@ SEEDS = {
     "a listed file that is safe now": ("src/low.rs", "fn f() {}"),
     "a permission without its section": ("src/low.rs", "#![allow(unsafe_code)]\nfn f() { unsafe { g() } }"),
     "a list that is not sorted": (LIST, "tests/raw.rs\nsrc/low.rs\n"),
+    "a document that names too little": (DOCUMENT, "`unsafe` in `src/`: nothing. More.\n"),
+    "a document that names too much": (DOCUMENT, "`unsafe` in `src/`: `low` and `high`. More.\n"),
     "a root that no longer denies": ("src/lib.rs", "// #![deny(unsafe_code)]\nmod low;\n"),
 }
 
