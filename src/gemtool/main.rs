@@ -20,7 +20,7 @@ use cmd::explain::{driver, kernel};
 use cmd::machine;
 use failure::{Failure, Outcome};
 use gem_coherency::policy::kernel::Creation;
-use render::{Form, Page, explain};
+use render::{Form, Page, explain, visible};
 
 fn main() -> ExitCode {
     let args = Args::try_parse();
@@ -36,8 +36,10 @@ fn main() -> ExitCode {
         Ok(Outcome::Violated) => ExitCode::from(1),
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
+            let text = failure.to_string();
+            let lines: Vec<_> = text.lines().map(visible).collect();
             // As above.
-            let _ = writeln!(io::stderr(), "error: {failure}");
+            let _ = writeln!(io::stderr(), "error: {}", lines.join("\n"));
             ExitCode::from(2)
         }
     }

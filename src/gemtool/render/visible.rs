@@ -25,6 +25,9 @@ pub struct JsonText<'a>(pub &'a mut dyn Write);
 
 impl Write for JsonText<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.is_ascii() && !bytes.contains(&0x7f) {
+            return self.0.write_all(bytes).map(|()| bytes.len());
+        }
         // serde_json writes a character at once.
         let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
         let mut rest = text;
