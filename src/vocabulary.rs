@@ -220,15 +220,21 @@ impl fmt::Display for KernelVersion {
 impl FromStr for KernelVersion {
     type Err = Error;
 
-    /// Reads `6.12`, and release strings like `6.12.117-amd64`.
+    /// Reads `6.12`, and release strings like `6.12.117-amd64`. Both numbers are at most 255, as in the kernel's own
+    /// `KERNEL_VERSION`.
     fn from_str(text: &str) -> Result<Self, Error> {
         let bad = || Error::BadKernelVersion { text: text.to_owned() };
-        let mut parts = text.splitn(3, '.');
-        let major = parts.next().and_then(|p| p.parse().ok()).ok_or_else(bad)?;
-        let minor = parts.next().ok_or_else(bad)?;
-        let digits = minor.bytes().take_while(u8::is_ascii_digit).count();
-        let minor = minor[..digits].parse().map_err(|_| bad())?;
-        Ok(Self { major, minor })
+        /// The number at the start, and what is behind it.
+        fn number(text: &str) -> Option<(u16, &str)> {
+            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+            let (digits, rest) = text.split_at_checked(digits)?;
+            Some((digits.parse::<u8>().ok()?.into(), rest))
+        }
+        let (major, rest) = number(text).ok_or_else(bad)?;
+        let (minor, rest) = rest.strip_prefix('.').and_then(number).ok_or_else(bad)?;
+        let is_release = rest.is_empty() || rest.starts_with(['.', '-', '+', '_', '~']);
+        let is_word = !rest.contains(|c: char| c.is_whitespace() || c.is_control());
+        if is_release && is_word { Ok(Self { major, minor }) } else { Err(bad()) }
     }
 }
 
@@ -260,7 +266,27 @@ mod tests {
         assert_eq!("6.12".parse::<KernelVersion>().unwrap(), KernelVersion::new(6, 12));
         assert_eq!("6.1.192-amd64".parse::<KernelVersion>().unwrap(), KernelVersion::new(6, 1));
         assert_eq!("7.3-rc1".parse::<KernelVersion>().unwrap(), KernelVersion::new(7, 3));
-        for text in ["", "6", "six.one", "6.", "99999999.1"] {
+        assert_eq!("6.12+".parse::<KernelVersion>().unwrap(), KernelVersion::new(6, 12));
+        assert_eq!("255.255".parse::<KernelVersion>().unwrap(), KernelVersion::new(255, 255));
+        for text in [
+            "",
+            "6",
+            "six.one",
+            "6.",
+            "99999999.1",
+            "65535.65535",
+            "6.256",
+            "256.1",
+            "+6.12",
+            "6.+12",
+            "-6.1",
+            " 6.12",
+            "6.12 ",
+            "6.12x",
+            "6.12.1 x",
+            "6 .12",
+            "0x6.12",
+        ] {
             assert!(text.parse::<KernelVersion>().is_err(), "{text}");
         }
     }

@@ -48,17 +48,18 @@ pub fn number(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Reads a size in bytes: `4096`, `0x1000`, `64KiB`, `1M`.
+/// Reads a size in bytes: `4096`, `0x1000`, `64KiB`, `64 KiB`, `1M`.
 ///
 /// # Errors
 /// What is wrong with the text.
 pub fn size(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
+    let before = |unit: &str| lower.strip_suffix(unit).map(|rest| rest.strip_suffix(' ').unwrap_or(rest));
     let (digits, shift) = UNITS
         .iter()
-        .find_map(|(unit, shift)| lower.strip_suffix(unit).map(|digits| (digits, *shift)))
+        .find_map(|(unit, shift)| before(unit).map(|digits| (digits, *shift)))
         .unwrap_or((&lower, 0));
-    let bytes = whole(digits.trim_end()).and_then(|n| n.checked_mul(1 << shift).ok_or(Wrong::TooLarge));
+    let bytes = whole(digits).and_then(|n| n.checked_mul(1 << shift).ok_or(Wrong::TooLarge));
     bytes.map_err(|wrong| match wrong {
         Wrong::Form => {
             "not a size (a whole number, then KiB, MiB, GiB, TiB or K, M, G, T if wanted)".to_owned()
@@ -96,7 +97,26 @@ mod tests {
 
     #[test]
     fn a_bad_size_is_refused_and_not_guessed() {
-        for text in ["", "KiB", "x", "64KB", "1.5MiB", "-1", "+1", "0x", "0xg", "1_000", "64KiBs"] {
+        for text in [
+            "",
+            "KiB",
+            "x",
+            "64KB",
+            "1.5MiB",
+            "-1",
+            "+1",
+            "0x",
+            "0xg",
+            "1_000",
+            "64KiBs",
+            "4096 ",
+            " 4096",
+            "64KiB ",
+            "64  KiB",
+            "64\tKiB",
+            "64\nKiB",
+            "64\u{a0}KiB",
+        ] {
             case(text, Err("not a size"));
         }
         case("18446744073709551616", Err("larger than 2^64 - 1"));

@@ -28,6 +28,15 @@ fn a_platform_or_kernel_that_is_not_known_is_named() {
     gemtool("platforms foo").refused(&["'foo'"]);
     gemtool("platforms 8086:ffff").refused(&["8086:ffff"]);
     gemtool("platforms --kernel six").refused(&["--kernel", "'six'", "6.12"]);
+    for version in ["65535.65535", "6.256", "+6.12", "6.12x"] {
+        gemtool(&format!("platforms --kernel {version}")).refused(&[
+            "--kernel",
+            &format!("'{version}'"),
+            "6.12",
+        ]);
+        gemtool(&format!("info --device sim:jsl,kernel={version}"))
+            .refused(&["--device", &format!("'{version}'")]);
+    }
     gemtool("explain --table --kernel 5.4").refused(&["--kernel", "5.4", "5.14"]);
 }
 
@@ -39,6 +48,16 @@ fn a_size_count_or_pattern_that_cannot_be_read_is_named() {
     }
     gemtool(&format!("{alloc} --size 18446744073709551616")).refused(&["--size", "2^64 - 1"]);
     gemtool(&format!("{alloc} --size 17179869184GiB")).refused(&["--size", "2^64 - 1"]);
+    for size in ["4096 ", "64\tKiB"] {
+        let mut alloc = command(alloc);
+        alloc.args(["--size", size]);
+        ran(alloc).refused(&["--size", &format!("'{size}'"), "not a size"]);
+    }
+    let check = "check --platform i830 --kernel 6.12 --caller protocol --jobs";
+    gemtool(&format!("{check} 0")).refused(&["--jobs", "at least 1"]);
+    gemtool(&format!("{check} 1.5")).refused(&["--jobs", "'1.5'", "not a number"]);
+    gemtool(&format!("{check} -1")).refused(&["--jobs", "'-1'", "not a number"]);
+    assert_eq!(gemtool(&format!("{check} 0x2 --json")).json()["run"]["jobs"], 2);
     gemtool(&format!("{alloc} --count 0")).refused(&["--count", "at least 1"]);
     gemtool(&format!("{alloc} --count some")).refused(&["--count", "'some'", "not a number"]);
     gemtool(&format!("{alloc} --fill red")).refused(&["--fill", "'red'", "counter"]);

@@ -289,3 +289,13 @@ fn bad_input_names_the_value() {
     gemtool("verify --device sim:i965g --caching cached").refused(&["nothing to measure", "cached"]);
     gemtool("verify --device /dev/null").refused(&["--device", "/dev/null"]);
 }
+
+#[test]
+fn a_seed_in_json_is_exact_for_every_reader() {
+    // 2^53 + 1 is the first whole number that JavaScript's have not.
+    for seed in ["1", "9007199254740993", "18446744073709551615"] {
+        let line =
+            format!("verify --quick --json --device sim:glk --caching none --over cpu-wb --seed {seed}");
+        assert_eq!(gemtool(&line).json()["seed"], seed);
+    }
+}

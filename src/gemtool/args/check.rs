@@ -8,25 +8,26 @@ use clap::Args as ClapArgs;
 use gem_coherency::hierarchy::Assumption;
 use gem_coherency::model::{Caller, Condition, Mutant};
 use gem_coherency::policy::Rule;
+use gem_coherency::script::size;
 use gem_coherency::vocabulary::KernelVersion;
 
 /// Shown under `gemtool check --help`.
 pub const CHECK_EXAMPLES: &str = "\
-Every state that caches, memory, store buffers, the kernel and the library can come to is searched,
-with caches that write back, evict and read ahead whenever they like, for every kind of object.
-Callers: protocol (keeps to the uAPI; the kernel alone flushes), library (uses this library), unknown
-(uses it on a device that it does not know), hostile (does whatever it can with its own object). If a
+Every state that caches, memory, store buffers, the kernel and the library can come to is searched, \
+with caches that write back, evict and read ahead whenever they like, for every kind of object. \
+Callers: protocol (keeps to the uAPI; the kernel alone flushes), library (uses this library), unknown \
+(uses it on a device that it does not know), hostile (does whatever it can with its own object). If a \
 property does not hold, the shortest way there is shown step by step, and the exit status is 1.
 
 Examples:
-  gemtool check                                          all there is, in half a minute
-  gemtool check --platform jsl --kernel 5.14             the stale-page leak of 2021
+  gemtool check                                all there is, in half a minute
+  gemtool check --platform jsl --kernel 5.14   the stale-page leak of 2021
   gemtool check --platform jsl --kernel 6.12 --caller hostile
   gemtool check --platform jsl --without bypass-acquire --svg leak.svg
   gemtool check --platform glk --caller protocol --drop-assumption U1
   gemtool check --platform tgl,glk --drop-assumption A2 --json
   gemtool check --platform jsl --caller library --mutant one-line-short
-  gemtool check --kernel 6.12 --rules                    what each rule is there for
+  gemtool check --kernel 6.12 --rules          what each rule is there for
   gemtool check --kernel 6.12 --mutants --assumptions";
 
 /// What changes one search, and does not go with what changes many.
@@ -60,7 +61,7 @@ pub struct Check {
     pub mutant: Option<Mutant>,
 
     /// How many searches go side by side [default: as many as there are cores]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
 
     /// Take every rule away, one by one, and say what breaks without it
@@ -78,6 +79,12 @@ pub struct Check {
     /// Draw the shortest way to a violation into this file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+}
+
+/// Reads how many searches go side by side.
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let jobs = usize::try_from(size::count(text)?).map_err(|error| error.to_string())?;
+    NonZeroUsize::try_from(jobs).map_err(|error| error.to_string())
 }
 
 /// An assumption about hardware, or a condition for callers.

@@ -205,7 +205,8 @@ pub struct Refused {
 pub struct VerifyReport {
     /// The device.
     pub device: DeviceLine,
-    /// The seed.
+    /// The seed; a string in JSON, because JavaScript's numbers are exact up to 2^53 only.
+    #[serde(serialize_with = "as_text")]
     pub seed: u64,
     /// Lines of each object.
     pub lines: u64,
@@ -221,6 +222,11 @@ pub struct VerifyReport {
     pub refused: Vec<Refused>,
     /// What was measured.
     pub rows: Vec<Row>,
+}
+
+/// Writes a number as text.
+fn as_text<S: serde::Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(number)
 }
 
 impl VerifyReport {
