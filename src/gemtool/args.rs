@@ -30,26 +30,30 @@ pub use verify::{Forget, Verify, Via};
 /// Shown under `gemtool --help`.
 const EXAMPLES: &str = "\
 Devices:
-  a path (/dev/dri/renderD128), or the software i915: sim:PLATFORM[,kernel=6.12][,seed=N]
-  [,edram=0|1][,adversary=on|off][,memory=cached|coherent][,display=on|off][,without=RULE][,id=HEX]
-  [,fault=FAULT[@N]].
-  Without --device the first i915 node is taken; a software device never is.
+  /dev/dri/renderD128   a device file
+  sim:PLATFORM          the software i915, with settings if wanted:
+                        [,kernel=6.12][,seed=N][,edram=0|1][,adversary=on|off]
+                        [,memory=cached|coherent][,display=on|off]
+                        [,without=RULE][,id=HEX][,fault=FAULT[@N]]
+  Without --device the first i915 node is taken, and never a software one.
 
 Exit status:
   0  done, and everything held
-  1  a rule or an expectation did not hold (contents read back wrong, a property is broken,
-     the kernel flushed otherwise than predicted)
-  2  usage or environment: a bad value, no device, a call that the platform refuses
+  1  a rule or an expectation did not hold (contents read back wrong,
+     a property is broken, the kernel flushed otherwise than predicted)
+  2  usage or environment: a bad value, no device, a call that the
+     platform refuses, output that cannot be written
 
 Environment:
-  GEM_COHERENCY_LOG  a filter (debug, gem_coherency::drm=trace): what the library does, on standard error
+  GEM_COHERENCY_LOG  a filter (debug, gem_coherency::drm=trace) for the log
+                     of what the library does, on standard error
   NO_COLOR           no colours, on a terminal either
 
 Examples:
   gemtool alloc --caching=none --device sim:jsl
   gemtool info
   gemtool platforms jsl
-  gemtool explain --platform jsl --who driver --level none --map wb --writer cpu --reader gpu
+  gemtool explain --platform jsl --level none --writer cpu --reader gpu
   gemtool explain --who kernel --table --json
   gemtool check --platform jsl --kernel 5.14
   gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
@@ -125,17 +129,17 @@ pub enum Command {
 
 /// Shown under `gemtool alloc --help`.
 const ALLOC_EXAMPLES: &str = "\
-Every BO is written whole with the pattern, submitted with an empty batch, handed to the display if
---scanout is given, read back through the mapping (and with PREAD where the platform has it), and
-released. Without --hold each BO is released before the next one is made. BOs for which everything
+Every BO is written whole with the pattern, submitted with an empty batch, handed to the display if \
+--scanout is given, read back through the mapping (and with PREAD where the platform has it), and \
+released. Without --hold each BO is released before the next one is made. BOs for which everything \
 came out the same are shown once.
 
 Examples:
-  gemtool alloc --caching=none                              on the first i915 device
+  gemtool alloc --caching=none                 on the first i915 device
   gemtool alloc --caching=display --scanout --device sim:hsw
   gemtool alloc --caching=none --mocs bypass-llc --device sim:jsl
-  gemtool alloc --caching=cached --size 1MiB --count 10000 --fill 0xa5 --json
-  gemtool alloc --caching=none --map gtt --hold --device /dev/dri/renderD128";
+  gemtool alloc --caching=cached --size 1MiB --count 9999 --fill 0xa5 --json
+  gemtool alloc --caching=none --map gtt --hold --device /dev/dri/card0";
 
 /// `gemtool alloc`.
 #[derive(Clone, Debug, ClapArgs)]
@@ -233,17 +237,19 @@ const DEFAULT_KERNEL: &str = "6.12";
 
 /// Shown under `gemtool explain --help`.
 const EXPLAIN_EXAMPLES: &str = "\
---who driver: what a driver must do for memory that WRITER wrote before READER accesses it; needs
+--who driver: what a driver must do for memory that WRITER wrote before READER accesses it; needs \
 --level, --writer and --reader.
---who kernel: what i915 does to an object at EVENT; needs --event. The object is one of
-GEM_CREATE's unless --object says otherwise, as created, then set to --level by SET_CACHING if that
+--who kernel: what i915 does to an object at EVENT; needs --event. The object is one of \
+GEM_CREATE's unless --object says otherwise, as created, then set to --level by SET_CACHING if that \
 is given, then after the events of --state, in order.
 
 Examples:
-  gemtool explain --platform jsl --who driver --level none --map wb --writer cpu --reader gpu --mocs bypass-llc
-  gemtool explain --platform glk --who driver --level none --writer gpu --reader cpu
+  gemtool explain --platform glk --level none --writer gpu --reader cpu
+  gemtool explain --platform jsl --level llc --map wb --writer cpu \\
+      --reader gpu --mocs bypass-llc
   gemtool explain --platform jsl --kernel 6.1 --who kernel --event acquire
-  gemtool explain --platform glk --who kernel --level none --state acquire,exec-write --event set-domain-cpu-read
+  gemtool explain --platform glk --who kernel --level none \\
+      --state acquire,exec-write --event set-domain-cpu-read
   gemtool explain --platform tgl --who driver --table
   gemtool explain --who kernel --table --json";
 

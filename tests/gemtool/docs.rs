@@ -47,8 +47,14 @@ fn every_example_prints_what_the_guide_shows() {
 }
 
 #[test]
-fn every_flag_is_in_the_guide() {
+fn every_command_and_flag_is_in_the_guide() {
+    let (list, _) = GUIDE.split_once("## Installing it").expect("the list of commands comes first");
     for command in crate::manual::commands() {
+        let is_listed = list.lines().any(|line| {
+            let rest = line.strip_prefix("    gemtool ").and_then(|line| line.strip_prefix(&command));
+            rest.is_some_and(|rest| rest.starts_with(' '))
+        });
+        assert!(is_listed, "{command} is not in the list");
         let help = gemtool(&format!("{command} --help")).held();
         let words = help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
         for flag in words.filter(|word| word.starts_with("--") && word.len() > 2 && *word != "--help") {

@@ -8,6 +8,7 @@ mod check;
 mod docs;
 mod explain;
 mod guide;
+mod help;
 mod info;
 mod manual;
 mod platforms;

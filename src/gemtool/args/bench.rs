@@ -6,11 +6,11 @@ use super::Device;
 
 /// Shown under `gemtool bench --help`.
 pub const BENCH_EXAMPLES: &str = "\
-Every line is a ratio of two things that were measured in turn in the same run: how many times as long
-the peer took. Medians, and in brackets the quartiles; a target is what is to be reached. A target that
+Every line is a ratio of two things that were measured in turn in the same run: how many times as long \
+the peer took. Medians, and in brackets the quartiles; a target is what is to be reached. A target that \
 is missed is no failure: exit status 1 means that something was flushed that need not be, or was not.
 
-Flushes and uploads work on ordinary memory of this process. Only the row 'reuse' uses a device:
+Flushes and uploads work on ordinary memory of this process. Only the row 'reuse' uses a device: \
 sim:glk, unless --device names another.
 
 Rows: flush, small-updates, submit, upload, constant, reuse, threads, crossover.

@@ -10,23 +10,36 @@ use super::Device;
 pub const RUN_EXAMPLES: &str = "\
 A script has one statement per line; '#' begins a comment. docs/gemtool.md has the whole language.
 
-  NAME = alloc SIZE [caching=MODE] [map=MODE]      NAME = export BO      NAME = import DMABUF
-  write BO RANGE fill=PATTERN [raw[=MODE]]         pwrite BO RANGE fill=PATTERN
-  read BO RANGE [expect=PATTERN] [raw[=MODE]]      pread BO RANGE [expect=PATTERN]
-  submit BO [access=read|write] [mocs=CLASS] ...   map BO MODE      set-caching BO MODE
-  domain BO DOMAIN read|write      flush BO      wait BO      scanout BO      off-screen BO
-  close NAME      suspend      hibernate      resume      gpu-write BO RANGE fill=PATTERN [mocs=CLASS]
-  expect [not] verdict BO VERDICT [lines=N] [rule=RULE]      expect [not] caching BO MODE
-  expect [not] level BO LEVEL      expect [not] dirty|stale BO ==|>=|<= N      expect [not] same BO BO
+  NAME = alloc SIZE [caching=MODE] [map=MODE]
+  NAME = export BO
+  NAME = import DMABUF
+  write BO RANGE fill=PATTERN [raw[=MODE]]
+  read BO RANGE [expect=PATTERN] [raw[=MODE]]
+  pwrite BO RANGE fill=PATTERN
+  pread BO RANGE [expect=PATTERN]
+  submit BO [access=read|write] [mocs=CLASS] ...
+  gpu-write BO RANGE fill=PATTERN [mocs=CLASS]
+  map BO MODE                     set-caching BO MODE
+  domain BO DOMAIN read|write     flush BO
+  wait BO                         close NAME
+  scanout BO                      off-screen BO
+  suspend                         hibernate                       resume
+  expect [not] verdict BO VERDICT [lines=N] [rule=RULE]
+  expect [not] caching BO MODE
+  expect [not] level BO LEVEL
+  expect [not] dirty|stale BO ==|>=|<= N
+  expect [not] same BO BO
   expect [not] kernel-flushes BO ==|>=|<= N [rule=RULE]
-  expect [not] gpu-reads BO RANGE PATTERN [mocs=CLASS]       expect [not] display-reads BO RANGE PATTERN
+  expect [not] gpu-reads BO RANGE PATTERN [mocs=CLASS]
+  expect [not] display-reads BO RANGE PATTERN
   expect error ERRNO: STATEMENT
-  needs CONDITION ...      where CONDITION ...: STATEMENT
+  needs CONDITION ...
+  where CONDITION ...: STATEMENT
 
-Ranges: 0..4096, 100+28, all. 'raw' goes past the library, which then flushes nothing for it. suspend,
+Ranges: 0..4096, 100+28, all. 'raw' goes past the library, which then flushes nothing for it. suspend, \
 hibernate, resume, gpu-write, kernel-flushes, gpu-reads and display-reads need a software device.
 
-Exit status: 1 if an expectation did not hold (the others are checked all the same), 2 if the script
+Exit status: 1 if an expectation did not hold (the others are checked all the same), 2 if the script \
 is wrong or the device refuses a statement (the script stops there).
 
 Examples:

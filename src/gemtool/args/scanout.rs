@@ -10,23 +10,24 @@ use super::Device;
 
 /// Shown under `gemtool scanout --help`.
 pub const SCANOUT_EXAMPLES: &str = "\
-Two buffers are shown in turn on the first connected screen (or on an HDMI connector that nobody
-answers on), in the mode that the screen prefers. Every step is a row: the caching mode before and
-after, what the library flushed by lines, and what the kernel flushed by objects. The kernel's flushes
-are the software device's own; on a device they are traced, which needs root, tracefs and kprobes, or
-else predicted by the rules; which of these is said. A traced flush that was not predicted, or
-predicted and not seen, is a mismatch. On a software device the CRC of what the display engine reads
+Two buffers are shown in turn on the first connected screen (or on an HDMI connector that nobody \
+answers on), in the mode that the screen prefers. Every step is a row: the caching mode before and \
+after, what the library flushed by lines, and what the kernel flushed by objects. The kernel's flushes \
+are the software device's own; on a device they are traced, which needs root, tracefs and kprobes, or \
+else predicted by the rules; which of these is said. A traced flush that was not predicted, or \
+predicted and not seen, is a mismatch. On a software device the CRC of what the display engine reads \
 is compared with that of what was drawn.
 
-Needs the primary node, and to be the display's master: no compositor may run on it. What was shown
+Needs the primary node, and to be the display's master: no compositor may run on it. What was shown \
 before comes back at the end, also after an error or Ctrl-C.
 
 Examples:
-  gemtool scanout                                          on the first i915 device
+  gemtool scanout                            on the first i915 device
   gemtool scanout --buffer dumb --frames cpu,gpu --pause 1s
   gemtool scanout --caching cached --device /dev/dri/card0 --json
   gemtool scanout --device sim:hsw,display=on
-  gemtool scanout --map wb --no-flush --device sim:glk,display=on    what a forgotten flush looks like";
+  gemtool scanout --map wb --no-flush --device sim:glk,display=on
+                                             what a forgotten flush looks like";
 
 /// `gemtool scanout`.
 #[derive(Clone, Debug, ClapArgs)]

@@ -10,19 +10,20 @@ use super::Device;
 
 /// Shown under `gemtool trace --help`.
 pub const TRACE_EXAMPLES: &str = "\
-Needs root, tracefs and a kernel with kprobes. Every object is followed from its creation through the
-calls that change how it is cached; each flush of the kernel's is shown beside the one that the rules
-predict. A flush that was not predicted, or predicted and not seen, is a mismatch: exit status 1.
-Objects of all processes are followed. On objects that are older than the trace, and on those of which
-something happened that the rules do not tell (on screen, relocated, a transfer that failed half-way,
+Needs root, tracefs and a kernel with kprobes. Every object is followed from its creation through the \
+calls that change how it is cached; each flush of the kernel's is shown beside the one that the rules \
+predict. A flush that was not predicted, or predicted and not seen, is a mismatch: exit status 1. \
+Objects of all processes are followed. On objects that are older than the trace, and on those of which \
+something happened that the rules do not tell (on screen, relocated, a transfer that failed half-way, \
 two threads at once), there is no verdict.
 
 Examples:
   gemtool trace -- gemtool alloc --caching=none
   gemtool trace --device /dev/dri/renderD128 --json -- vkcube --c 100
-  gemtool trace --duration 5s                    whatever uses the device in five seconds
-  gemtool trace                                  until Ctrl-C
-  gemtool trace --without bypass-acquire -- gemtool alloc    what a wrong rule looks like";
+  gemtool trace --duration 5s                  whatever uses the device for 5 s
+  gemtool trace                                until Ctrl-C
+  gemtool trace --without bypass-acquire -- gemtool alloc
+                                               what a wrong rule looks like";
 
 /// `gemtool trace`.
 #[derive(Clone, Debug, ClapArgs)]

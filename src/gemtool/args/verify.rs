@@ -10,24 +10,26 @@ use super::Device;
 
 /// Shown under `gemtool verify --help`.
 pub const VERIFY_EXAMPLES: &str = "\
-For each caching mode and MOCS class, and every OVER x WRITE x READ of the paths: OVER writes old values
-to a dword in each of some cache lines, WRITE writes new ones, READ must see the last of every byte.
+For each caching mode and MOCS class, and every OVER x WRITE x READ of the paths: OVER writes old values \
+to a dword in each of some cache lines, WRITE writes new ones, READ must see the last of every byte. \
 Lines and dwords are shuffled; how many lines is 1, 2, 3, 5, 7, ... up to all of the object. It is done
   - with this library, which flushes what the rules ask for,
-  - with the kernel's own protocol (SET_DOMAIN before each access of the CPU), where that covers it,
-  - with nobody seeing to it: then the old value may show where the rules ask for something, must show
-    on a software device, and must not where the rules say that nothing is needed.
+  - with the kernel's own protocol (SET_DOMAIN before each access of the
+    CPU), where that covers it,
+  - without either: then the old value may show where the rules ask for
+    something, must show on a software device, and must not show where the
+    rules say that nothing is needed.
 
-Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copy engine),
+Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copy engine), \
 gpu-store (MI_STORE_DATA_IMM; writes only), gpu-sampler (reads only; a software device's).
 
-Exit status: 1 if a reader saw wrong bytes although somebody saw to it or nothing was needed, or if a
+Exit status: 1 if a reader saw wrong bytes although somebody saw to it or nothing was needed, or if a \
 software device did not show the old value where it had to.
 
 Examples:
   gemtool verify --quick
   gemtool verify --device sim:glk
-  gemtool verify --device sim:jsl --caching none --write cpu-wb --read gpu-sampler,gpu-blit
+  gemtool verify --device sim:jsl --write cpu-wb --read gpu-sampler,gpu-blit
   gemtool verify --device sim:jsl,without=bypass-acquire
   gemtool verify --device sim:glk --forget flush
   gemtool verify --json --seed 7 --lines 1024";

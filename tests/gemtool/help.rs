@@ -1,0 +1,63 @@
+//! Help is laid out for the terminal's width: paragraphs are filled, and lines that stand for themselves stay whole.
+
+use crate::{command, fits, manual, ran};
+
+/// What `line` prints on a terminal of so many columns.
+fn help(line: &str, columns: usize) -> String {
+    let mut command = command(line);
+    command.env("COLUMNS", columns.to_string());
+    ran(command).held()
+}
+
+/// The text behind the flags.
+fn behind_the_flags(help: &str) -> &str {
+    let (_, behind) = help.split_once("\n  -h, --help").expect("the last flag but --version");
+    behind.split_once("\n\n").map_or("", |(_, text)| text)
+}
+
+fn is_indented(line: &&str) -> bool {
+    line.starts_with(' ')
+}
+
+#[test]
+fn help_fits_every_width_and_breaks_nothing_but_paragraphs() {
+    let commands = manual::commands();
+    let lines = commands.iter().map(|command| format!("{command} --help")).chain(["--help".to_owned()]);
+    for line in lines {
+        let wide = help(&line, 120);
+        let whole: Vec<_> = behind_the_flags(&wide).lines().filter(is_indented).collect();
+        assert!(whole.iter().any(|text| text.contains("gemtool")), "{line}: {wide}");
+        for columns in [80, 100, 120] {
+            let text = help(&line, columns);
+            let width = columns.min(100);
+            fits(&text, width);
+            let behind = behind_the_flags(&text);
+            // Examples, lists and tables: a broken one leaves its last word on a line of its own.
+            assert_eq!(behind.lines().filter(is_indented).collect::<Vec<_>>(), whole, "{line} at {columns}");
+            let mut lines = behind.lines().peekable();
+            while let (Some(one), Some(next)) = (lines.next(), lines.peek()) {
+                let is_paragraph = !is_indented(&one) && !one.is_empty() && !is_indented(next);
+                let Some(word) = next.split(' ').next().filter(|word| is_paragraph && !word.is_empty())
+                else {
+                    continue;
+                };
+                let begins = word.starts_with("--who");
+                let filled = one.chars().count() + 1 + word.chars().count() > width;
+                assert!(filled || begins, "{line} at {columns}: '{word}' fits behind '{one}'");
+            }
+        }
+    }
+}
+
+#[test]
+fn manual_pages_break_no_line_that_stands_for_itself() {
+    // `man` indents the text by seven columns.
+    for page in crate::gemtool("man --json").json()["pages"].as_array().unwrap() {
+        let (mut filled, text) = (true, page["text"].as_str().unwrap());
+        for line in text.lines() {
+            filled = if line == ".nf" { false } else { filled || line == ".fi" };
+            let shown = line.replace("\\-", "-").replace("\\\\", "\\").replace("\\&", "");
+            assert!(filled || shown.chars().count() <= 80 - 2, "{}: {line}", page["name"]);
+        }
+    }
+}
