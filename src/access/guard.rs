@@ -125,12 +125,15 @@ impl<'bo> CpuAccess<'bo> {
     ///
     /// # Errors
     /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`]; what invalidating stale lines
-    /// answers, if the store overwrites them in part. Then nothing was stored.
+    /// answers, if the store overwrites them in part. Then nothing was stored. On a software device, a page fault's
+    /// ([`Error::Ioctl`]): then a part may be stored, and all of it counts as stored.
     pub fn write_at(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let range = self.check_store(offset, data.len() as u64)?;
         self.prepare_store(range)?;
-        self.mapping.copy_in(offset, data)?;
-        self.bo.shared().note_stored(self.mapping.mode(), range.lines())
+        let copied = self.mapping.copy_in(offset, data);
+        // A part may be stored when a page fault fails.
+        self.bo.shared().note_stored(self.mapping.mode(), range.lines())?;
+        copied
     }
 
     /// Fills the guard's range with `pattern`, again and again from its start.
@@ -159,7 +162,7 @@ impl<'bo> CpuAccess<'bo> {
     /// A write guard reads back what it wrote; other bytes may be stale.
     ///
     /// # Errors
-    /// [`Error::RangeOutOfGuard`].
+    /// [`Error::RangeOutOfGuard`]; on a software device, a page fault's ([`Error::Ioctl`]).
     pub fn read_at(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         self.within(offset, data.len() as u64)?;
         self.mapping.copy_out(offset, data)

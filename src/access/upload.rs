@@ -92,12 +92,14 @@ impl<'a> Work<'a> for Uploading<'a> {
     fn carry_out(&mut self, flight: &mut Flight<'a>, _batch: &mut Batch<'_, Infallible>) -> Result<()> {
         // Before the stores: who marks a line after this stored to it after this, and it stays marked.
         flight.take_dirty_pages(|_| {});
-        match self.way {
-            Way::Around => self.mapping.copy_around(self.range.offset(), self.data)?,
-            Way::Through => self.mapping.copy_through(self.range.offset(), self.data)?,
-        }
-        self.mapping.publish();
-        Ok(())
+        let copied = match self.way {
+            Way::Around => self.mapping.copy_around(self.range.offset(), self.data),
+            Way::Through => self.mapping.copy_through(self.range.offset(), self.data),
+        };
+        copied.and_then(|()| self.mapping.publish()).inspect_err(|_| {
+            // What was dirty before is not known to be in memory, and a part of the bytes may be stored.
+            let _ = self.bo.note_stored(self.mapping.mode(), self.range.lines());
+        })
     }
 }
 

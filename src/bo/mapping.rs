@@ -131,7 +131,7 @@ impl Shared {
         let (caps, level) = (self.device.caps(), self.level());
         let modes = MmapMode::ALL.iter().filter(|&&mode| cpu_memory(level, mode) == memory);
         for mapping in modes.filter_map(|&mode| self.maps.get(mode)) {
-            mapping.drain();
+            mapping.drain()?;
             let usable = self.answer(Path::Cpu(mapping.mode()), Access::Read).refusal.is_none();
             if memory == CpuMemory::Aperture && usable && !caps.contains(Caps::COHERENT_GGTT) {
                 // An uncached read waits for the posted stores before it; the kernel reads a

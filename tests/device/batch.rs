@@ -32,7 +32,7 @@ fn run_carelessly(rig: &Rig, bos: &[(&Bo, Access)], commands: &batch::Batch) {
     let handle = soft.create(4096).unwrap().handle;
     let mapping = soft.map(handle, MmapMode::Wc, 4096).unwrap();
     mapping.copy_in(0, &bytes).unwrap();
-    mapping.drain();
+    mapping.drain().unwrap();
     soft.run(&Run {
         objects: &objects,
         batch: handle,

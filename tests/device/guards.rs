@@ -3,6 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use gem_coherency::Error;
+use gem_coherency::access::Upload;
+use gem_coherency::drm::{Advice, Drm};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
@@ -174,4 +176,25 @@ fn a_leaked_guard_does_not_keep_the_handle() {
     assert!(matches!(refused(bo.close()), Error::InUse { .. }));
     drop(bo);
     nothing_left(&rig);
+}
+
+#[test]
+fn a_store_that_faults_is_an_error_and_its_lines_count_as_stored() {
+    for hint in [Option::None, Some(Upload::Once), Some(Upload::Kept)] {
+        let rig = rig("sim:glk");
+        let bo = rig.bo(None, MmapMode::Wb);
+        // The contents are gone; the mapping stays, and no page can be had behind it.
+        rig.soft.madvise(bo.handle(), Advice::DontNeed).unwrap();
+        rig.soft.shrink();
+        let mut guard = bo.write(0, 8192).unwrap();
+        let stored = match hint {
+            Option::None => guard.write_at(64, &[1; 128]),
+            Some(hint) => guard.upload_at(64, &[1; 128], hint),
+        };
+        let error = refused(stored);
+        assert!(matches!(error, Error::Ioctl { request: "page fault", .. }), "{hint:?}: {error:?}");
+        assert_eq!(bo.dirty_lines(), 2, "{hint:?}: a part may be stored");
+        let error = refused(guard.read_at(0, &mut [0]));
+        assert!(matches!(error, Error::Ioctl { request: "page fault", .. }), "{hint:?}: {error:?}");
+    }
 }

@@ -1,5 +1,7 @@
 //! Bad input: the message names the flag and the value, and the exit status is 2.
 
+use std::process::Command;
+
 use crate::{command, gemtool, ran};
 
 #[test]
@@ -172,4 +174,33 @@ fn a_request_that_fails_is_named_with_its_errno() {
     alloc("eio").refused(&["submit", "EXECBUFFER2", "EIO", "wedged"]);
     let many = gemtool("alloc --caching=none --count 9 --device sim:jsl,fault=enomem@3");
     many.refused(&["BO ", " of 9: ", "ENOMEM"]);
+}
+
+#[test]
+fn memory_that_cannot_be_had_stops_the_step_that_needs_it() {
+    // A store is the first access to each BO: the software device has its bytes from then on.
+    let limited = |line: &str| {
+        let mut shell = Command::new("sh");
+        shell.arg("-c").arg("ulimit -v 3000000; exec \"$0\" \"$@\"");
+        shell.arg(env!("CARGO_BIN_EXE_gemtool")).args(line.split_whitespace());
+        ran(shell)
+    };
+    for map in ["wb", "wc", "uc", "gtt"] {
+        limited(&format!("alloc --size 3500MiB --map {map} --device sim:glk"))
+            .refused(&["error: write: page fault: ENOMEM"]);
+    }
+    let script = std::env::temp_dir().join(format!("gemtool-memory-{}.gemco", std::process::id()));
+    for (statement, what) in [
+        ("write a 0..64 fill=0xa5", "page fault: ENOMEM"),
+        ("write a 0..64 fill=0xa5 raw", "page fault: ENOMEM"),
+        ("read a 0..64", "page fault: ENOMEM"),
+        ("pwrite a 0..64 fill=0xa5", "ENOMEM"),
+        ("gpu-write a 0..64 fill=0xa5", "ENOMEM"),
+    ] {
+        std::fs::write(&script, format!("a = alloc 3500MiB map=wb\n{statement}\n")).unwrap();
+        let ran = limited(&format!("run {} --device sim:glk", script.display()));
+        assert_eq!(ran.status, Some(2), "{statement}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains(":2:1: ") && ran.err.contains(what), "{statement}: {}", ran.err);
+    }
+    std::fs::remove_file(&script).unwrap();
 }

@@ -49,7 +49,7 @@ fn each_map_mode_works_or_is_refused(bench: &Bench) -> Skip {
             }
             let data = [0xa5u8, mode as u8, 3, 4];
             mapping.copy_in(size - 4, &data).unwrap();
-            mapping.drain();
+            mapping.drain().unwrap();
             // By another way: a second map, of the mode that every object of the platform has.
             let other = if discrete { MmapMode::Fixed } else { MmapMode::Wb };
             if !discrete {
@@ -81,7 +81,7 @@ fn bytes_go_around_the_cache_at_any_alignment(bench: &Bench) -> Skip {
             for copy in [Mapping::copy_around, Mapping::copy_through] {
                 mapping.copy_in(0, &vec![0; size as usize]).unwrap();
                 copy(&mapping, offset, data).unwrap();
-                mapping.publish();
+                mapping.publish().unwrap();
                 // All of it, and from an odd byte on: a load that streams, where the mode has such.
                 let mut all = vec![0xee; size as usize];
                 mapping.copy_out(0, &mut all).unwrap();
@@ -128,7 +128,7 @@ fn the_legacy_map_works_or_is_refused(bench: &Bench) -> Skip {
         let Some(mapping) = mapped else { continue };
         node.set_domain(handle, domain(mode), domain(mode)).unwrap();
         mapping.copy_in(4096, &[7, mode as u8]).unwrap();
-        mapping.drain();
+        mapping.drain().unwrap();
         let mut back = [0u8; 2];
         read_back(&node, handle, 4096, &mut back);
         assert_eq!(back, [7, mode as u8]);

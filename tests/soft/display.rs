@@ -108,7 +108,7 @@ fn only_framebuffers_are_shown() {
     dg2.device.pin_display(local.handle).unwrap();
     let map = dg2.device.map(local.handle, MmapMode::Fixed, local.size_bytes).unwrap();
     map.copy_in(0, &NEW).unwrap();
-    map.drain();
+    map.drain().unwrap();
     let mut seen = [1; 8];
     dg2.device.display_read(local.handle, 0, &mut seen).unwrap();
     assert_eq!(&seen, b"new!\0\0\0\0");

@@ -1,6 +1,9 @@
 //! errno by request and platform, and the order of the checks.
 
+use gem_coherency::Error;
+use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::{Advice, Drm, ExecObject, Param, Retained};
+use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode};
 use nix::errno::Errno;
 
@@ -282,8 +285,21 @@ fn what_is_not_needed_may_be_purged_and_stays_so() {
     let object = ExecObject { handle: bo.handle, access: Access::Read };
     assert_eq!(errno(device.execute(&[object])), Some(Errno::EFAULT));
     let map = device.map(bo.handle, MmapMode::Wb, 4096).unwrap();
-    map.copy_in(0, b"lost").unwrap();
-    assert_eq!(device.bus_errors(), 1);
+    let faults = [
+        map.copy_in(0, b"lost"),
+        map.copy_around(0, &[0; 64]),
+        map.copy_through(0, b"lost"),
+        map.copy_out(0, &mut [0]),
+        map.lines(LineRange::new(0, 1), LineOp::Flush),
+        map.page_lines(PageLines::new(0, 1), LineOp::Flush),
+    ];
+    for (count, fault) in (1..).zip(faults) {
+        let error = fault.unwrap_err();
+        assert!(matches!(error, Error::Ioctl { request: "page fault", errno: Errno::EFAULT }), "{error:?}");
+        assert!(device.bus_errors() >= count, "{count}");
+    }
+    // A fence touches no page.
+    map.drain().unwrap();
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl Scene {
             (Verdict::NotNeeded, _) => {}
             (Verdict::Flush, _) => self.maps[0].lines(line, LineOp::Flush).unwrap(),
             (Verdict::Invalidate, _) => self.maps[0].lines(line, LineOp::Invalidate).unwrap(),
-            (Verdict::Drain, Path::Cpu(mode)) => self.map(mode).drain(),
+            (Verdict::Drain, Path::Cpu(mode)) => self.map(mode).drain().unwrap(),
             (Verdict::Drain, Path::Gpu(_) | Path::Display) | (Verdict::Refused, _) => {
                 panic!("{verdict} after {writer:?}")
             }
@@ -78,7 +78,7 @@ impl Scene {
 
     /// Everything that is under way reaches memory, and memory is read.
     fn in_the_end(&self) -> [u8; LINE] {
-        self.maps[0].drain();
+        self.maps[0].drain().unwrap();
         self.maps[0].lines(LineRange::new(0, 1), LineOp::Flush).unwrap();
         self.read(Path::Display)
     }

@@ -23,21 +23,37 @@ pub use bytes::SharedBytes;
 
 /// Memory of a software device as one mapping mode shows it.
 ///
-/// Offsets were checked against the object's size by the caller.
+/// Offsets were checked against the object's size by the caller. An access fails where a page fault of a real device
+/// would end in SIGBUS, for want of memory too; a part of what was asked may be done then.
 pub trait SoftMemory: Send + Sync + fmt::Debug {
     /// Where the bytes are, for callers that use raw pointers.
     fn as_ptr(&self) -> *mut u8;
     /// Stores `data` at `offset`, as the CPU would through this mapping.
-    fn store(&self, offset: u64, data: &[u8]);
+    ///
+    /// # Errors
+    /// The page fault's.
+    fn store(&self, offset: u64, data: &[u8]) -> Result<()>;
     /// Stores `data` at `offset` around the CPU's caches, as [`cacheops::copy_around`] does: they may be in
     /// its write-combining buffers yet.
-    fn store_around(&self, offset: u64, data: &[u8]);
+    ///
+    /// # Errors
+    /// The page fault's.
+    fn store_around(&self, offset: u64, data: &[u8]) -> Result<()>;
     /// Loads `data` from `offset`, as the CPU would through this mapping.
-    fn load(&self, offset: u64, data: &mut [u8]);
+    ///
+    /// # Errors
+    /// The page fault's.
+    fn load(&self, offset: u64, data: &mut [u8]) -> Result<()>;
     /// Performs `op` on every line of `lines`.
-    fn lines(&self, lines: LineRange, op: LineOp);
+    ///
+    /// # Errors
+    /// The page fault's.
+    fn lines(&self, lines: LineRange, op: LineOp) -> Result<()>;
     /// Drains the write-combining buffers of this mapping.
-    fn drain(&self);
+    ///
+    /// # Errors
+    /// The page fault's.
+    fn drain(&self) -> Result<()>;
 }
 
 /// Pages that GEM_MMAP mapped at an address of the kernel's choice; unmapped when dropped.
@@ -179,7 +195,8 @@ impl Mapping {
     /// Copies `data` to `offset`.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
+    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping; on a software device, [`crate::Error::Ioctl`] naming
+    /// `page fault` where a real one sends SIGBUS. A part may be copied then.
     pub fn copy_in(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match &self.memory {
@@ -189,7 +206,7 @@ impl Mapping {
             Memory::Kernel(pages) => unsafe {
                 cacheops::copy_in(pages.first().add(range.offset() as usize), data);
             },
-            Memory::Soft(memory) => memory.store(range.offset(), data),
+            Memory::Soft(memory) => memory.store(range.offset(), data)?,
         }
         Ok(())
     }
@@ -198,7 +215,8 @@ impl Mapping {
     /// [`Mapping::publish`] was called by this thread. No line is dirty then.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
+    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping; on a software device, [`crate::Error::Ioctl`] naming
+    /// `page fault` where a real one sends SIGBUS. A part may be copied then.
     pub fn copy_around(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match &self.memory {
@@ -208,7 +226,7 @@ impl Mapping {
             Memory::Kernel(pages) => unsafe {
                 cacheops::copy_around(pages.first().add(range.offset() as usize), data);
             },
-            Memory::Soft(memory) => memory.store_around(range.offset(), data),
+            Memory::Soft(memory) => memory.store_around(range.offset(), data)?,
         }
         Ok(())
     }
@@ -217,7 +235,8 @@ impl Mapping {
     /// ([`cacheops::copy_through`]): it is in memory once [`Mapping::publish`] was called by this thread.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
+    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping; on a software device, [`crate::Error::Ioctl`] naming
+    /// `page fault` where a real one sends SIGBUS. A part may be copied then.
     pub fn copy_through(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match &self.memory {
@@ -226,8 +245,8 @@ impl Mapping {
                 cacheops::copy_through(pages.first().add(range.offset() as usize), data);
             },
             Memory::Soft(memory) => {
-                memory.store(range.offset(), data);
-                memory.lines(range.lines(), LineOp::WriteBack);
+                memory.store(range.offset(), data)?;
+                memory.lines(range.lines(), LineOp::WriteBack)?;
             }
         }
         Ok(())
@@ -235,9 +254,15 @@ impl Mapping {
 
     /// Orders what was copied around or through the caches before any later store: who learns of it by one finds
     /// it in memory.
-    pub fn publish(&self) {
+    ///
+    /// # Errors
+    /// As [`Mapping::drain`].
+    pub fn publish(&self) -> Result<()> {
         match &self.memory {
-            Memory::Kernel(_) => cacheops::fence_around(LineOp::WriteBack),
+            Memory::Kernel(_) => {
+                cacheops::fence_around(LineOp::WriteBack);
+                Ok(())
+            }
             Memory::Soft(memory) => memory.drain(),
         }
     }
@@ -261,7 +286,8 @@ impl Mapping {
     /// Copies `data.len()` bytes from `offset` into `data`.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping.
+    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping; on a software device, [`crate::Error::Ioctl`] naming
+    /// `page fault` where a real one sends SIGBUS. A part may be copied then.
     pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         self.fence_loads();
@@ -274,7 +300,7 @@ impl Mapping {
             Memory::Kernel(pages) => unsafe {
                 cacheops::copy_out(data, pages.first().add(range.offset() as usize));
             },
-            Memory::Soft(memory) => memory.load(range.offset(), data),
+            Memory::Soft(memory) => memory.load(range.offset(), data)?,
         }
         Ok(())
     }
@@ -283,7 +309,7 @@ impl Mapping {
     /// [`cacheops::fence_around`].
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if the lines leave the mapping.
+    /// [`crate::Error::RangeOutOfBounds`] if the lines leave the mapping; a page fault's, as [`Mapping::copy_in`].
     pub fn lines(&self, lines: LineRange, op: LineOp) -> Result<()> {
         let range = ByteRange::within(lines.first() * LINE_BYTES, lines.bytes(), self.len)?;
         match &self.memory {
@@ -292,7 +318,7 @@ impl Mapping {
                 let first = pages.first().add(range.offset() as usize);
                 cacheops::lines(first, range.len() as usize, op);
             },
-            Memory::Soft(memory) => memory.lines(lines, op),
+            Memory::Soft(memory) => memory.lines(lines, op)?,
         }
         Ok(())
     }
@@ -300,7 +326,7 @@ impl Mapping {
     /// Performs `op` on the lines of one page, without a fence, as [`Mapping::lines`] does.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if a line leaves the mapping.
+    /// [`crate::Error::RangeOutOfBounds`] if a line leaves the mapping; a page fault's, as [`Mapping::copy_in`].
     pub fn page_lines(&self, lines: PageLines, op: LineOp) -> Result<()> {
         let Some(last) = lines.mask().checked_ilog2() else { return Ok(()) };
         let offset = lines.page().saturating_mul(PAGE_BYTES);
@@ -312,15 +338,21 @@ impl Mapping {
                 let page = pages.first().add(range.offset() as usize);
                 cacheops::lines_of_page(page, lines.mask(), op);
             },
-            Memory::Soft(memory) => lines.runs().for_each(|run| memory.lines(run, op)),
+            Memory::Soft(memory) => lines.runs().try_for_each(|run| memory.lines(run, op))?,
         }
         Ok(())
     }
 
     /// Drains the write-combining buffers, so that stores through a WC or GTT mapping leave the CPU.
-    pub fn drain(&self) {
+    ///
+    /// # Errors
+    /// A software device's: it lacks the memory for a store that leaves the CPU now.
+    pub fn drain(&self) -> Result<()> {
         match &self.memory {
-            Memory::Kernel(_) => cacheops::fence(),
+            Memory::Kernel(_) => {
+                cacheops::fence();
+                Ok(())
+            }
             Memory::Soft(memory) => memory.drain(),
         }
     }

@@ -71,8 +71,7 @@ fn fill(file: &File, batch: Created) -> Result<()> {
     let pages = access::mmap(file, offset, batch.size_bytes)?;
     let mapping = Mapping::from_kernel(pages, mode, Counted::new(&Arc::default()));
     mapping.copy_in(0, &BATCH)?;
-    mapping.drain();
-    Ok(())
+    mapping.drain()
 }
 
 /// Whether the platform has a request.

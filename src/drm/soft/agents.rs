@@ -231,7 +231,7 @@ impl Soft {
         self.system.log.take()
     }
 
-    /// How many CPU accesses a real device would have answered with SIGBUS; they did nothing.
+    /// How many CPU accesses a real device would have answered with SIGBUS; they were errors.
     pub fn bus_errors(&self) -> u64 {
         // Relaxed: a statistic.
         self.system.bus_errors.load(std::sync::atomic::Ordering::Relaxed)

@@ -9,8 +9,8 @@
 //!
 //! Stores of up to ten lines stay in the write-combining buffers until a drain, a fence of the
 //! kernel's, or a load the same way. What is not shown: reordering of instructions, several CPUs,
-//! and the GPU's own caches between batches. Where a real device sends SIGBUS the access does
-//! nothing and is counted ([`Soft::bus_errors`]).
+//! and the GPU's own caches between batches. Where a real device sends SIGBUS the access is an error
+//! that names the page fault, and is counted ([`Soft::bus_errors`]).
 //!
 //! ```
 //! use gem_coherency::drm::{Drm, soft::Soft};

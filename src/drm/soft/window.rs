@@ -145,14 +145,16 @@ impl Window {
         }
     }
 
-    /// What came of an access; where a real device answers with SIGBUS, the error is counted.
-    fn count<T>(&self, done: Result<T>) -> Option<T> {
-        done.inspect_err(|error| {
+    /// What came of an access. Where a real device answers with SIGBUS, the error is counted, and one of memory that
+    /// could not be had is the page fault's.
+    fn faulted<T>(&self, done: Result<T>) -> Result<T> {
+        done.map_err(|error| {
             if let Memory::Object(object) = &self.memory {
-                object.system().bus_error(error);
+                object.system().bus_error(&error);
             }
+            let is_memory = error.errno() == Errno::ENOMEM;
+            if is_memory { Error::Ioctl { request: PAGE_FAULT, errno: Errno::ENOMEM } } else { error }
         })
-        .ok()
     }
 
     /// Does `access` to the bytes after the page fault that comes with a first touch.
@@ -198,15 +200,18 @@ impl Window {
             | Backing::Internal
             | Backing::Phys => {}
         }
-        object.happen(state, "page fault", Event::Fault)?;
+        object.happen(state, PAGE_FAULT, Event::Fault)?;
         state.bound |= self.mode == MmapMode::Gtt;
         self.touched.store(true, Ordering::Relaxed);
         Ok(())
     }
 }
 
+/// What errors of a page fault name in place of a request.
+const PAGE_FAULT: &str = "page fault";
+
 /// What a fault that ends in SIGBUS failed with (`i915_error_to_vmf_fault`).
-const REFUSED: Error = Error::Ioctl { request: "page fault", errno: Errno::EFAULT };
+const REFUSED: Error = Error::Ioctl { request: PAGE_FAULT, errno: Errno::EFAULT };
 
 fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(PoisonError::into_inner)
@@ -215,27 +220,34 @@ fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
 impl SoftMemory for Window {
     fn as_ptr(&self) -> *mut u8 {
         let pointer = self.access(|store, terms, route| store.raw_pointer(terms, route));
-        self.count(pointer).unwrap_or(std::ptr::null_mut())
+        self.faulted(pointer).unwrap_or(std::ptr::null_mut())
     }
 
-    fn store(&self, offset: u64, data: &[u8]) {
-        self.count(self.try_store(offset, data));
+    fn store(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.faulted(self.try_store(offset, data))
     }
 
-    fn store_around(&self, offset: u64, data: &[u8]) {
-        self.count(self.try_store_around(offset, data));
+    fn store_around(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.faulted(self.try_store_around(offset, data))
     }
 
-    fn load(&self, offset: u64, data: &mut [u8]) {
-        data.fill(0);
-        self.count(self.try_load(offset, data));
+    fn load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.faulted(self.try_load(offset, data))
     }
 
-    fn lines(&self, lines: LineRange, op: LineOp) {
-        self.count(self.access(|store, terms, _| store.maintain(terms, lines, op)));
+    fn lines(&self, lines: LineRange, op: LineOp) -> Result<()> {
+        let done = self.access(|store, terms, _| store.maintain(terms, lines, op));
+        self.faulted(done.map(drop))
     }
 
-    fn drain(&self) {
-        self.count(self.access(|store, terms, _| store.drain(terms)));
+    fn drain(&self) -> Result<()> {
+        self.faulted(match &self.memory {
+            // A fence touches no page.
+            Memory::Object(object) => {
+                let terms = object.system().terms(object.state().snapshot.level);
+                object.store().drain(terms)
+            }
+            Memory::File(..) => self.access(|store, terms, _| store.drain(terms)),
+        })
     }
 }

@@ -84,7 +84,7 @@ impl<'a> Object<'a> {
     /// What mapping answers.
     pub fn evict(&self) -> Result<()> {
         for mapping in self.unseen.borrow().values() {
-            mapping.drain();
+            mapping.drain()?;
         }
         let cached = [MmapMode::Wb, MmapMode::Fixed].into_iter();
         let mode = cached.into_iter().find(|&mode| {
