@@ -355,3 +355,19 @@ proptest! {
         prop_assert_eq!(done + report.counts.not_reached + u64::from(report.stopped.is_some()), lines);
     }
 }
+
+#[test]
+fn steps_are_given_one_by_one_as_they_are_kept() {
+    let script = script::parse(
+        "a = alloc 4KiB\nwrite a all fill=0xa5\nexpect stale a == 1\nwhere !llc: flush a\nclose a\n",
+    );
+    let script = script.unwrap();
+    assert_eq!((script.len(), script.steps().count()), (5, 5));
+    for device in ["sim:glk", "sim:tgl"] {
+        let kept = script::run(&script, &Target::open(device).unwrap());
+        let mut given = Vec::new();
+        let report = script::run_each(&script, &Target::open(device).unwrap(), |step| given.push(step));
+        assert_eq!(given, kept.steps);
+        assert_eq!((report.steps.len(), report.counts, report.open), (0, kept.counts, kept.open));
+    }
+}

@@ -39,7 +39,7 @@ pub fn check(bytes: &[u8]) {
         }
     };
     says_the_same(&script);
-    if script.steps().len() > MOST_STEPS || bytes_of(&script) > MOST_BYTES {
+    if script.len() > MOST_STEPS || bytes_of(&script) > MOST_BYTES {
         return;
     }
     let device = DEVICES[bytes.len() % DEVICES.len()];
@@ -55,10 +55,10 @@ pub fn check(bytes: &[u8]) {
 
 /// What the steps say they say is what they say.
 fn says_the_same(script: &Script) {
-    let texts: Vec<String> = script.steps().iter().map(print).collect();
+    let texts: Vec<String> = script.steps().map(|step| print(&step)).collect();
     let again = script::parse(&texts.join("\n")).expect("a script's own text");
-    assert_eq!(again.steps().len(), texts.len());
-    for (one, other) in script.steps().iter().zip(again.steps()) {
+    assert_eq!(again.len(), texts.len());
+    for (one, other) in script.steps().zip(again.steps()) {
         assert_eq!(
             (&one.text, &one.conditions, &one.action),
             (&other.text, &other.conditions, &other.action),
@@ -67,7 +67,7 @@ fn says_the_same(script: &Script) {
 }
 
 /// A step as a line.
-fn print(step: &Step) -> String {
+fn print(step: &Step<'_>) -> String {
     let conditions: Vec<String> = step.conditions.iter().map(Condition::to_string).collect();
     match conditions.is_empty() {
         true => step.text.clone(),
@@ -77,7 +77,7 @@ fn print(step: &Step) -> String {
 
 /// Bytes of all BOs, if all steps are done.
 fn bytes_of(script: &Script) -> u64 {
-    script.steps().iter().fold(0, |sum, step| match &step.action {
+    script.steps().fold(0, |sum, step| match &step.action {
         Action::Make(_, Making::Alloc { size, .. })
         | Action::ExpectError { attempt: Attempt::Make(Making::Alloc { size, .. }), .. } => {
             u64::saturating_add(sum, *size)

@@ -155,17 +155,17 @@ fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -
     Ok(if report.held { Outcome::Held } else { Outcome::Violated })
 }
 
-/// Carries a script out and writes what came of it; what stopped it is said after that.
+/// Runs a script and writes what came of it; what stopped it is said after that.
 fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outcome, Failure> {
     if args.timeline && form == Form::Json {
         return Err(Failure::flag("--timeline", "JSON has all of it already: leave out one of the two"));
     }
-    let report = cmd::run::run(args)?;
-    page.report(&report, form)?;
+    let run = cmd::run::start(args)?;
+    page.report(&run, form)?;
     page.flush()?;
-    match report.stopped() {
+    match run.stopped() {
         Some(failure) => Err(failure),
-        None => Ok(if report.held { Outcome::Held } else { Outcome::Violated }),
+        None => Ok(if run.held() { Outcome::Held } else { Outcome::Violated }),
     }
 }
 

@@ -35,24 +35,35 @@ pub use error::{Error, Place};
 pub use parse::{MAX_BYTES, Subject, Verb, parse, parse_bytes};
 pub use pattern::Pattern;
 pub use report::{BoState, Counts, Decided, KernelFlushed, Outcome, Report, StepReport, Stopped};
-pub use run::run;
+pub use run::{run, run_each};
 pub use statement::{
     Action, Attempt, Claim, Compare, Condition, Count, Fact, Making, Name, Power, Range, Statement, Step,
     Use, Way,
 };
 pub use target::Target;
 
-/// What a text says, line by line.
+/// A text that was read, and says something line by line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
-    steps: Vec<Step>,
+    text: String,
+    steps: usize,
     names: Vec<String>,
 }
 
 impl Script {
-    /// What it says, in order.
-    pub fn steps(&self) -> &[Step] {
-        &self.steps
+    /// What it says, in order; read from the text again, so that memory holds one step at a time.
+    pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
+        parse::steps(&self.text)
+    }
+
+    /// How many steps it has.
+    pub fn len(&self) -> usize {
+        self.steps
+    }
+
+    /// Whether it says nothing.
+    pub fn is_empty(&self) -> bool {
+        self.steps == 0
     }
 
     /// The letters of a name.

@@ -34,7 +34,7 @@ struct Plan<'a> {
 
 impl Plan<'_> {
     /// Why `step` is skipped, if it is.
-    fn skips(&mut self, step: &Step) -> Option<String> {
+    fn skips(&mut self, step: &Step<'_>) -> Option<String> {
         let lacks = |conditions: &[Condition]| self.target.lacks(conditions);
         let skipped = lacks(&step.conditions);
         if let (Action::Needs(conditions), None) = (&step.action, &skipped) {
@@ -46,22 +46,30 @@ impl Plan<'_> {
     }
 }
 
-/// Carries `script` out on `target`, and gives back whatever it made.
+/// Runs `script` on `target`, and releases whatever it made.
 ///
 /// An expectation that does not hold is noted, and the script goes on; what the library or the device
 /// refuses stops it. On a real device a step that only a software device can do stops it before
 /// anything is done.
 pub fn run(script: &Script, target: &Target) -> Report {
+    let mut steps = Vec::new();
+    let report = run_each(script, target, |step| steps.push(step));
+    Report { steps, ..report }
+}
+
+/// As [`run()`], and gives what came of each step to `each` instead of keeping it in the report.
+pub fn run_each(script: &Script, target: &Target, mut each: impl FnMut(StepReport)) -> Report {
     let mut report = Report {
         counts: Counts::default(),
         steps: Vec::new(),
         stopped: None,
         open: target.device().open_counts(),
     };
+    let all = script.len() as u64;
     if let Some(step) = unsuitable(script, target) {
         let why = "this needs a software device (sim:...); 'where software:' before it skips it elsewhere";
-        report.stopped = Some(stopped(step, why));
-        report.counts.not_reached = script.steps().len() as u64;
+        report.stopped = Some(stopped(&step, why));
+        report.counts.not_reached = all;
         return report;
     }
     let mut plan = Plan { target, is_over: false };
@@ -69,59 +77,65 @@ pub fn run(script: &Script, target: &Target) -> Report {
     let mut last = Last::default();
     // What came before the script is not its own.
     drop(state.kernel_flushes());
+    let (mut reached, mut newest) = (0, None);
     for step in script.steps() {
-        let done = match plan.skips(step) {
-            Some(why) => plain(step, Outcome::Skipped { why }),
-            None => one(script, target, &mut state, &mut last, step),
+        let done = match plan.skips(&step) {
+            Some(why) => plain(&step, Outcome::Skipped { why }),
+            None => one(script, target, &mut state, &mut last, &step),
         };
         match &done.outcome {
             Outcome::Done => report.counts.done += 1,
             Outcome::Held => report.counts.held += 1,
             Outcome::NotHeld { .. } => report.counts.not_held += 1,
             Outcome::Skipped { .. } => report.counts.skipped += 1,
-            Outcome::Failed { why, .. } => report.stopped = Some(stopped(step, why)),
+            Outcome::Failed { why, .. } => report.stopped = Some(stopped(&step, why)),
         }
         tracing::debug!(line = step.place.line, statement = step.text, outcome = ?done.outcome, "step");
-        report.steps.push(done);
+        each(done);
+        reached += 1;
+        newest = Some(step);
         if report.stopped.is_some() || plan.is_over {
             break;
         }
     }
-    let rest = (script.steps().len() - report.steps.len()) as u64;
+    let rest = all.saturating_sub(reached);
     if report.stopped.is_some() {
         report.counts.not_reached = rest;
     } else {
         report.counts.skipped += rest;
     }
-    if let (Err(error), None, Some(step)) = (state.end(), &report.stopped, script.steps().last()) {
-        report.stopped = Some(stopped(step, &format!("after the last line: {error}")));
+    if let (Err(error), None, Some(step)) = (state.end(), &report.stopped, newest) {
+        report.stopped = Some(stopped(&step, &format!("after the last line: {error}")));
     }
     report.open = target.device().open_counts();
     report
 }
 
 /// The first step that the device cannot do, because it is a real one.
-fn unsuitable<'a>(script: &'a Script, target: &Target) -> Option<&'a Step> {
+fn unsuitable<'a>(script: &'a Script, target: &Target) -> Option<Step<'a>> {
+    if target.soft().is_some() {
+        return None;
+    }
     let mut plan = Plan { target, is_over: false };
     for step in script.steps() {
-        let is_skipped = plan.skips(step).is_some();
+        let is_skipped = plan.skips(&step).is_some();
         if plan.is_over {
             return None;
         }
-        if !is_skipped && target.soft().is_none() && step.action.is_for_software() {
+        if !is_skipped && step.action.is_for_software() {
             return Some(step);
         }
     }
     None
 }
 
-fn stopped(step: &Step, why: &str) -> Stopped {
-    let error = Error::new(step.place, &step.line, why);
+fn stopped(step: &Step<'_>, why: &str) -> Stopped {
+    let error = Error::new(step.place, step.line, why);
     Stopped { line: step.place.line, column: step.place.column, why: why.to_owned(), error }
 }
 
 /// The report on a step that did nothing.
-fn plain(step: &Step, outcome: Outcome) -> StepReport {
+fn plain(step: &Step<'_>, outcome: Outcome) -> StepReport {
     StepReport {
         line: step.place.line,
         column: step.place.column,
@@ -135,7 +149,13 @@ fn plain(step: &Step, outcome: Outcome) -> StepReport {
 }
 
 /// Does one step.
-fn one(script: &Script, target: &Target, state: &mut State<'_>, last: &mut Last, step: &Step) -> StepReport {
+fn one(
+    script: &Script,
+    target: &Target,
+    state: &mut State<'_>,
+    last: &mut Last,
+    step: &Step<'_>,
+) -> StepReport {
     let result = act(script, target, state, last, &step.action);
     let kernel_flushes = state.kernel_flushes();
     let (outcome, done) = match result {

@@ -18,13 +18,13 @@ pub struct Name(pub(super) usize);
 
 /// One line of a script that says something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct Step<'a> {
     /// Where its verb stands.
     pub place: Place,
     /// Its words, one blank between them and no comment.
     pub text: String,
     /// The whole line, as it was written.
-    pub line: String,
+    pub line: &'a str,
     /// Where it is said: all of them must hold, or the step is skipped.
     pub conditions: Vec<Condition>,
     /// What it says.

@@ -209,6 +209,20 @@ fn a_million_lines_are_a_script() {
 }
 
 #[test]
+fn a_long_script_needs_no_more_memory_than_its_text() {
+    // Each of these lines took a kilobyte when all steps, and what came of them, were kept.
+    let text = "a = alloc 4KiB\n".to_owned() + &"flush a\n".repeat(20_000);
+    for flags in ["", "--timeline", "--json"] {
+        let mut limited = Command::new("sh");
+        limited.arg("-c").arg("ulimit -v 28000; exec \"$0\" run - --device sim:glk $1");
+        limited.arg(env!("CARGO_BIN_EXE_gemtool")).arg(flags);
+        let out = given(limited, text.as_bytes()).held();
+        assert!(out.contains("20001 done") || out.contains("\"done\": 20001"), "{flags}");
+        assert_eq!(out.matches("flush a").count(), 20_000, "{flags}");
+    }
+}
+
+#[test]
 fn the_samples_run_from_a_file() {
     for (sample, device) in
         [("forgotten-flush", "glk"), ("llc-bypass", "jsl"), ("scanout", "hsw"), ("scanout", "tgl")]
@@ -239,4 +253,17 @@ fn the_log_says_what_is_done_and_leaves_the_output_alone() {
     let loud = ran(command("run examples/scripts/scanout.gemco --device sim:tgl -v"));
     assert_eq!((loud.status, &loud.out), (Some(0), &quiet));
     assert!(loud.err.contains("display-reads-memory") && loud.err.contains("statement"), "{}", loud.err);
+}
+
+#[test]
+fn a_byte_order_mark_before_the_script_is_skipped() {
+    let script = "a = alloc 4KiB\nflush b\n";
+    let (plain, marked) =
+        (run(script, "--device sim:glk"), run(format!("\u{feff}{script}"), "--device sim:glk"));
+    assert_eq!(
+        (marked.status, &marked.err),
+        (Some(2), &plain.err),
+        "lines and columns are those of the text"
+    );
+    assert!(run("\u{feff}a = alloc 4KiB", "--device sim:glk").held().contains("1 done"));
 }

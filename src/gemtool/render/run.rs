@@ -7,22 +7,37 @@ use anstyle::Style;
 use gem_coherency::script::{BoState, Counts, Decided, KernelFlushed, Outcome, StepReport};
 
 use super::{Align, Page, Report, Table, bytes, held_style, verdict_style, visible};
-use crate::cmd::run::RunReport;
+use crate::cmd::run::Run;
 
 /// Columns of a statement in the table.
 const STATEMENT_COLUMNS: usize = 44;
 
-impl Report for RunReport {
+/// Rows of a table; after these, another one follows, and the steps are forgotten.
+const TABLE_STEPS: usize = 1000;
+
+impl Report for Run {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.heading(&self.device.to_string())?;
-        page.line(&visible(&self.script))?;
-        if !self.report.steps.is_empty() {
-            page.gap()?;
-            if self.timeline { timeline(page, &self.report.steps) } else { table(page, &self.report.steps) }?;
+        page.line(&visible(&self.name))?;
+        let mut known = BTreeMap::new();
+        let width = if self.timeline { self.last_line().to_string().len().max(3) } else { 0 };
+        let (mut is_first, mut part) = (true, Vec::new());
+        let report = self.steps(|step| {
+            if std::mem::take(&mut is_first) {
+                page.gap()?;
+            }
+            if self.timeline {
+                return timeline(page, width, &step, &mut known);
+            }
+            part.push(step);
+            if part.len() < TABLE_STEPS { Ok(()) } else { table(page, &std::mem::take(&mut part)) }
+        })?;
+        if !part.is_empty() {
+            table(page, &part)?;
         }
         page.gap()?;
-        let words = summary(&self.report.counts, self.report.stopped.is_some());
-        page.styled_heading(&words, held_style(self.held))
+        let words = summary(&report.counts, report.stopped.is_some());
+        page.styled_heading(&words, held_style(self.held()))
     }
 }
 
@@ -92,41 +107,41 @@ fn notes(step: &StepReport) -> String {
     }
 }
 
-/// Writes for each step what was decided and flushed, and what became of its BOs.
-fn timeline(page: &mut Page<'_>, steps: &[StepReport]) -> io::Result<()> {
-    let width = steps.iter().map(|step| step.line.to_string().len()).max().unwrap_or(1).max(3);
-    let mut known: BTreeMap<&str, &BoState> = BTreeMap::new();
-    for step in steps {
-        let label = page.paint(Style::new().bold(), &step.statement);
-        page.line(&format!("{:>width$}  {label}", step.line))?;
-        let mut entry = |who: &str, what: &str, style: Style| {
-            let what = page.paint(style, what);
-            page.line(&format!("{:width$}  {who:<9} {what}", ""))
-        };
-        for flush in step.kernel_flushes.iter().flatten() {
-            entry("kernel", &kernel(flush), Style::new())?;
-        }
-        for decided in &step.decisions {
-            entry("library", &library(decided), verdict_style(decided.verdict))?;
-        }
-        if let Some(note) = &step.note {
-            entry("-", note, Style::new())?;
-        }
-        for state in &step.bos {
-            if known.insert(&state.bo, state) != Some(state) {
-                entry(&state.bo, &after(state), Style::new().dimmed())?;
-            }
-        }
-        let (word, style) = result(step);
-        match &step.outcome {
-            Outcome::Done => {}
-            Outcome::Held => entry("=>", &word, style)?,
-            Outcome::NotHeld { .. } | Outcome::Skipped { .. } | Outcome::Failed { .. } => {
-                entry("=>", &format!("{word}: {}", notes(step)), style)?;
-            }
+/// Writes what was decided and flushed at a step, and what became of its BOs since they were `known`.
+fn timeline(
+    page: &mut Page<'_>,
+    width: usize,
+    step: &StepReport,
+    known: &mut BTreeMap<String, BoState>,
+) -> io::Result<()> {
+    let label = page.paint(Style::new().bold(), &step.statement);
+    page.line(&format!("{:>width$}  {label}", step.line))?;
+    let mut entry = |who: &str, what: &str, style: Style| {
+        let what = page.paint(style, what);
+        page.line(&format!("{:width$}  {who:<9} {what}", ""))
+    };
+    for flush in step.kernel_flushes.iter().flatten() {
+        entry("kernel", &kernel(flush), Style::new())?;
+    }
+    for decided in &step.decisions {
+        entry("library", &library(decided), verdict_style(decided.verdict))?;
+    }
+    if let Some(note) = &step.note {
+        entry("-", note, Style::new())?;
+    }
+    for state in &step.bos {
+        if known.insert(state.bo.clone(), state.clone()).as_ref() != Some(state) {
+            entry(&state.bo, &after(state), Style::new().dimmed())?;
         }
     }
-    Ok(())
+    let (word, style) = result(step);
+    match &step.outcome {
+        Outcome::Done => Ok(()),
+        Outcome::Held => entry("=>", &word, style),
+        Outcome::NotHeld { .. } | Outcome::Skipped { .. } | Outcome::Failed { .. } => {
+            entry("=>", &format!("{word}: {}", notes(step)), style)
+        }
+    }
 }
 
 /// A flush by the kernel, in words.

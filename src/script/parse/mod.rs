@@ -113,7 +113,7 @@ impl Names {
     }
 }
 
-/// Reads a script.
+/// Reads a script; a byte order mark before it is skipped.
 ///
 /// # Errors
 /// The first thing that is wrong, with its line and column.
@@ -123,15 +123,29 @@ pub fn parse(text: &str) -> Result<Script, Error> {
             format!("a script has at most {} MiB, and this one has {} bytes", MAX_BYTES >> 20, text.len());
         return Err(Error::new(Place { line: 1, column: 1, columns: 1 }, "", why));
     }
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut names = Names::default();
-    let mut steps = Vec::new();
-    for (number, text) in (1..).zip(text.lines()) {
-        let mut line = Line::new(number, text);
-        if line.peek().is_some() {
-            steps.push(step(&mut line, &mut names)?);
-        }
+    let mut steps = 0;
+    for mut line in lines(text) {
+        step(&mut line, &mut names)?;
+        steps += 1;
     }
-    Ok(Script { steps, names: names.letters })
+    Ok(Script { text: text.to_owned(), steps, names: names.letters })
+}
+
+/// The lines of `text` that say something.
+fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+    let lines = (1..).zip(text.lines()).map(|(number, text)| Line::new(number, text));
+    lines.filter(|line| line.peek().is_some())
+}
+
+/// What a script says, in order.
+///
+/// Each step is read from the text when its turn comes, so that a script needs no more memory than its text.
+pub(super) fn steps(text: &str) -> impl Iterator<Item = Step<'_>> {
+    let mut names = Names::default();
+    // Every line was read once, and was right.
+    lines(text).map_while(move |mut line| step(&mut line, &mut names).ok())
 }
 
 /// As [`parse`], for bytes that may not be UTF-8.
@@ -155,7 +169,7 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Script, Error> {
 }
 
 /// What a line says that is not empty.
-fn step(line: &mut Line<'_>, names: &mut Names) -> Result<Step, Error> {
+fn step<'a>(line: &mut Line<'a>, names: &mut Names) -> Result<Step<'a>, Error> {
     let conditions =
         if line.take_if(Verb::Where.name()) { condition::until_colon(line)? } else { Vec::new() };
     let first = line.taken();
@@ -176,7 +190,7 @@ fn step(line: &mut Line<'_>, names: &mut Names) -> Result<Step, Error> {
         action(line, names, word)?
     };
     line.end()?;
-    Ok(Step { place, text: line.said_from(first), line: line.text().to_owned(), conditions, action })
+    Ok(Step { place, text: line.said_from(first), line: line.text(), conditions, action })
 }
 
 /// What a line says that gives no name.
