@@ -18,6 +18,7 @@ mod screen;
 #[path = "../shown/mod.rs"]
 mod shown;
 mod strangers;
+mod tracers;
 
 use std::env;
 use std::fmt::Debug;
@@ -97,6 +98,7 @@ fn main() -> ExitCode {
         objects::TESTS,
         access::TESTS,
         flushes::TESTS,
+        tracers::TESTS,
     ]
     .into_iter()
     .flatten()

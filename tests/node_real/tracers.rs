@@ -1,0 +1,71 @@
+//! Tracers side by side, what a killed one leaves behind, and threads with names that look like lines of the trace.
+
+use std::fs;
+use std::path::Path;
+
+use gem_coherency::drm::Drm;
+use gem_coherency::kernel_trace::{Seen, Tracer, What};
+
+use super::{Bench, Skip, Test, test};
+
+pub const TESTS: &[Test] = &[test!(tracers_leave_each_other_alone), test!(a_threads_name_hides_nothing)];
+
+/// Makes an object in a thread of that name.
+fn create(bench: &Bench, name: &str) {
+    std::thread::scope(|scope| {
+        let made = std::thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, || {
+            let node = bench.open();
+            let created = node.create(4096).unwrap();
+            node.close(created.handle).unwrap();
+        });
+        made.unwrap().join().unwrap();
+    });
+}
+
+/// How often the trace shows that an object of a thread of that name got a handle.
+fn named(seen: &[Seen], name: &str) -> usize {
+    seen.iter().filter(|seen| seen.comm == name && matches!(seen.what, What::Named { .. })).count()
+}
+
+fn tracers_leave_each_other_alone(bench: &Bench) -> Skip {
+    let mut first = match Tracer::start() {
+        Ok(tracer) => tracer,
+        Err(why) => return Some(why.to_string()),
+    };
+    // What a killed tracer leaves: an instance, and a kprobe, that nobody has locked.
+    let root = Path::new("/sys/kernel/tracing");
+    let dead = root.join("instances/gemco_77");
+    fs::create_dir(&dead).unwrap();
+    let probes = root.join("kprobe_events");
+    let define = |text| {
+        use std::io::Write;
+        fs::OpenOptions::new().append(true).open(&probes).unwrap().write_all(text).unwrap();
+    };
+    define(b"p:gemco_77/gemco_left drm_clflush_sg\n");
+    {
+        let mut second = Tracer::start().unwrap();
+        assert!(!dead.exists() && !fs::read_to_string(&probes).unwrap().contains("gemco_77"), "left behind");
+        create(bench, "both");
+        for tracer in [&mut first, &mut second] {
+            assert_eq!(named(&tracer.take().unwrap(), "both"), 1);
+        }
+    }
+    create(bench, "one");
+    assert_eq!(named(&first.take().unwrap(), "one"), 1, "its probes are gone");
+    drop(first);
+    assert!(!fs::read_to_string(&probes).unwrap().contains("gemco_"), "a tracer leaves nothing");
+    None
+}
+
+fn a_threads_name_hides_nothing(bench: &Bench) -> Skip {
+    let mut tracer = match Tracer::start() {
+        Ok(tracer) => tracer,
+        Err(why) => return Some(why.to_string()),
+    };
+    for name in ["a-1 [0] 1.0: e:", "x\ny-1 [0] 1.0:", "CPU:0 [LOST 9", "\n\n\n", "\u{1b}[2J", "plain"] {
+        create(bench, name);
+        let seen = tracer.take().unwrap();
+        assert_eq!(named(&seen, name), 1, "{name:?}: {seen:#?}");
+    }
+    None
+}
