@@ -310,9 +310,12 @@ fn zeroes_stay_dirty_only_where_nothing_flushes_or_shares_them() {
     assert_eq!(decide("i965gm", Creation::User), Rule::AcquireDirty);
     assert_eq!(decide("tgl", Creation::User), Rule::LlcCoherent);
     assert_eq!(decide("jsl", Creation::User), Rule::BypassAcquire);
-    for unfixed in [KernelVersion::new(5, 14), KernelVersion::new(5, 15), KernelVersion::new(6, 0)] {
+    for unfixed in [KernelVersion::new(5, 14), KernelVersion::new(5, 16), KernelVersion::new(6, 0)] {
         assert_eq!(decide_under(unfixed, "jsl", Creation::User), Rule::ZeroesStayDirty, "{unfixed}");
         assert_eq!(decide_under(unfixed, "tgl", Creation::User), Rule::LlcCoherent, "{unfixed}");
+    }
+    for fixed in [KernelVersion::new(5, 15), KernelVersion::new(6, 1), KernelVersion::new(6, 2)] {
+        assert_eq!(decide_under(fixed, "jsl", Creation::User), Rule::BypassAcquire, "{fixed}");
     }
     assert_eq!(decide("dg2", Creation::User), Rule::DiscreteSnoops);
     assert_eq!(decide("mtl", Creation::User), Rule::ZeroesStayDirty);

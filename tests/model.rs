@@ -35,7 +35,7 @@ fn run(scope: &Scope, creation: Creation) -> Outcome {
 
 #[test]
 fn the_series_of_2021_is_about_a_leak_in_two_steps() {
-    for kernel in [(5, 14), (5, 15), (6, 0)] {
+    for kernel in [(5, 14), (5, 16), (6, 0)] {
         let outcome = run(&scope("jsl", kernel, Caller::Hostile), Creation::User);
         let trace = outcome.violation.expect("the acquire does not flush");
         assert_eq!(trace.property, Property::NoLeak);
@@ -43,6 +43,10 @@ fn the_series_of_2021_is_about_a_leak_in_two_steps() {
         let submit = Move::Open(Window::Gpu { mocs: MocsClass::PageTable, access: Access::Read });
         let bypass = Move::Touch(Path::Gpu(MocsClass::BypassLlc), Access::Read, 0);
         assert_eq!(steps, [submit, bypass], "{kernel:?}");
+    }
+    for kernel in [(5, 15), (6, 1), (6, 2)] {
+        let outcome = run(&scope("jsl", kernel, Caller::Hostile), Creation::User);
+        assert!(outcome.violation.is_none() && outcome.size.states > 1000, "{kernel:?}");
     }
 }
 

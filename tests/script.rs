@@ -264,7 +264,7 @@ fn every_sample_holds_where_it_is_for() {
         let text = std::fs::read_to_string(&path).unwrap();
         let mut ran_on = 0;
         for platform in gem_coherency::platform::all() {
-            for kernel in ["5.15", "6.1", "6.12"] {
+            for kernel in ["5.14", "5.15", "6.0", "6.1", "6.12"] {
                 let target = Target::open(&format!("sim:{},kernel={kernel}", platform.name)).unwrap();
                 let report = script::run(&script::parse(&text).unwrap(), &target);
                 let wrong: Vec<_> = report.steps.iter().filter(|step| is_wrong(step)).collect();

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn quirks_are_those_of_the_platform_and_the_kernel() {
-        let (old, new) = (KernelVersion::new(5, 15), KernelVersion::new(6, 12));
+        let (old, new) = (KernelVersion::new(5, 14), KernelVersion::new(6, 12));
         let atom = [
             "double-last-flush",
             "gtt-snooped-faults",

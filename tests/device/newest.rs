@@ -148,7 +148,7 @@ const PLATFORMS: &[&str] = &[
     "mtl",
     "mtl,kernel=6.1",
     "dg2",
-    "jsl,kernel=5.15",
+    "jsl,kernel=6.0",
 ];
 
 proptest! {

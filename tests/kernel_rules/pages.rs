@@ -51,16 +51,29 @@ fn the_kernels_own_objects_are_not_flushed_on_jsl() {
 
 #[test]
 fn kernels_without_the_series_leak_on_jsl() {
-    // 5.14 has no rule; 5.15 has it, dead for ordinary objects, which lacked the USER flag.
-    for minor in [14, 15] {
-        let under = Under::new("jsl", 5, minor);
+    // 5.14 has no rule; 5.16 to 6.0 have it, dead for ordinary objects, which lacked the USER flag.
+    for (major, minor) in [(5, 14), (5, 16), (6, 0)] {
+        let under = Under::new("jsl", major, minor);
         let fresh = under.created(Creation::User);
         let rule = under.case(fresh, Event::Acquire, &[], Snapshot { pages: true, ..fresh });
-        assert_eq!(rule, Rule::AcquireCoherent, "5.{minor}");
+        assert_eq!(rule, Rule::AcquireCoherent, "{major}.{minor}");
     }
     let under = Under::new("jsl", 5, 16);
     assert_eq!(under.step(under.created(Creation::Userptr), Event::Acquire).rule, Rule::BypassAcquire);
-    assert_eq!(under.step(under.created(Creation::User), Event::Acquire).rule, Rule::AcquireCoherent);
+}
+
+#[test]
+fn the_fix_of_6_2_is_in_the_stable_series_of_5_15_and_6_1() {
+    for (major, minor) in [(5, 15), (6, 1), (6, 2), (6, 3)] {
+        for name in ["jsl", "ehl"] {
+            let under = Under::new(name, major, minor);
+            let step = under.step(under.created(Creation::User), Event::Acquire);
+            assert_eq!(step.rule, Rule::BypassAcquire, "{name} {major}.{minor}");
+        }
+    }
+    // 5.15 lacks what 5.16 brought.
+    let under = Under::new("jsl", 5, 15);
+    assert_eq!(under.step(under.created(Creation::Userptr), Event::Acquire).rule, Rule::AcquireCoherent);
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub struct KernelRules {
     /// JSL and EHL flush user objects on every acquire (13d29c823738, 5.15).
     pub bypass_acquire_flush: bool,
     /// Ordinary objects really carry `I915_BO_ALLOC_USER`, without which the acquire flush is dead
-    /// code for them (44e4c5684fcc, 6.3; in the 6.1 stable series).
+    /// code for them (44e4c5684fcc, 6.2; in the 5.15 and 6.1 stable series).
     pub shmem_is_user: bool,
     /// Userptr and import objects flush on acquire where the LLC can be bypassed, and imports where
     /// there is none (63430347713a, a035154da45d; 5.16).
@@ -40,7 +40,11 @@ impl KernelRules {
         self.without == Some(rule)
     }
 
-    /// The rules of `version`; versions with long-term support are taken at their newest release.
+    /// The rules of `version`.
+    ///
+    /// A version has no patch level. 5.15 and 6.1, which have long-term support, are read as their
+    /// newest stable release: 5.15 means 5.15.94 or newer. Any other version is read as its first
+    /// release.
     ///
     /// # Errors
     /// [`Error::KernelTooOld`] before [`Self::OLDEST`].
@@ -49,14 +53,14 @@ impl KernelRules {
             return Err(Error::KernelTooOld { version, oldest: Self::OLDEST });
         }
         let since = |major, minor| version >= KernelVersion::new(major, minor);
-        let stable_6_1 = version == KernelVersion::new(6, 1);
+        let stable = |minors: &[(u16, u16)]| minors.contains(&(version.major, version.minor));
         Ok(Self {
             version,
             bypass_acquire_flush: since(5, 15),
-            shmem_is_user: since(6, 3) || stable_6_1,
+            shmem_is_user: since(6, 2) || stable(&[(5, 15), (6, 1)]),
             foreign_acquire_flush: since(5, 16),
             release_marks_dirty: since(5, 16),
-            discrete_never_dirty: since(6, 2) || stable_6_1,
+            discrete_never_dirty: since(6, 2) || stable(&[(6, 1)]),
             pat_index: since(6, 5),
             dirtyfb_needs_plane: since(6, 12),
             without: None,
