@@ -285,7 +285,7 @@ rules! {
         "i915_gem_object.h:i915_gem_object_is_framebuffer";
     DirtyFbOffPlane = "dirtyfb-off-plane":
         "The framebuffer is on no plane, and newer kernels flush it only when it gets there.",
-        "intel_frontbuffer.c (front->bits == 0); seen on 6.12";
+        "intel_frontbuffer.c (front->bits == 0); 1bb2af547a4b";
     UnpinKeepsLevel = "unpin-keeps-level":
         "Leaving the screen restores nothing: the level stays what the pin forced.",
         "i915_gem_domain.c:i915_gem_object_pin_to_display_plane; seen on 6.1 and 6.12";

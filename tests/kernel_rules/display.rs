@@ -139,13 +139,18 @@ fn what_is_no_framebuffer_is_not_flushed_for_display() {
 }
 
 #[test]
-fn dirtyfb_off_screen_flushes_on_6_1_and_not_on_6_12() {
+fn dirtyfb_off_screen_flushes_before_6_7_only() {
     for name in ["glk", "jsl", "tgl"] {
-        let old = Under::new(name, 6, 1);
-        let dirty = framebuffer(old, NONE, CPU, CPU, true);
-        assert_eq!(old.step(dirty, Event::DirtyFb).rule, Rule::ScanoutFlush, "{name}");
-        let new = Under::new(name, 6, 12);
-        assert_eq!(new.case(dirty, Event::DirtyFb, &[], dirty), Rule::DirtyFbOffPlane, "{name}");
+        for minor in [1, 6] {
+            let old = Under::new(name, 6, minor);
+            let dirty = framebuffer(old, NONE, CPU, CPU, true);
+            assert_eq!(old.step(dirty, Event::DirtyFb).rule, Rule::ScanoutFlush, "{name} 6.{minor}");
+        }
+        for minor in [7, 12] {
+            let new = Under::new(name, 6, minor);
+            let dirty = framebuffer(new, NONE, CPU, CPU, true);
+            assert_eq!(new.case(dirty, Event::DirtyFb, &[], dirty), Rule::DirtyFbOffPlane, "{name} 6.{minor}");
+        }
     }
 }
 

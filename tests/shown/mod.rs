@@ -37,7 +37,7 @@ impl Class {
     }
 }
 
-/// Kernels that do the same: before 6.12, and from it on.
+/// Kernels that do the same: before 6.7, and from it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernels {
     All,
@@ -47,7 +47,7 @@ pub enum Kernels {
 
 impl Kernels {
     fn has(self, kernel: KernelVersion) -> bool {
-        let new = kernel >= KernelVersion::new(6, 12);
+        let new = kernel >= KernelVersion::new(6, 7);
         match self {
             Self::All => true,
             Self::Old => !new,

@@ -185,7 +185,7 @@ fn a_processs_memory_is_shown_only_once_a_request_has_brought_it_in() {
 fn the_software_i915_does_for_scanout_what_was_seen_on_the_driver() {
     let mut compared = 0;
     for platform in ["skl", "icl", "tgl", "bdw", "jsl", "ehl", "hsw", "glk", "bxt"] {
-        for kernel in ["6.1", "6.12"] {
+        for kernel in ["6.1", "6.6", "6.7", "6.12"] {
             let name = format!("sim:{platform},kernel={kernel},display=on");
             let machine = Soft::open(&name).unwrap().machine();
             let class = Class::of(&machine);

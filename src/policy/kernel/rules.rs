@@ -24,7 +24,7 @@ pub struct KernelRules {
     /// Objects keep a PAT index in place of a level; SET_PAT exists, SET_CACHING is gone from 12.70
     /// on, and objects there start cached (9275277d5324, 0fbcf57077c4; 6.5).
     pub pat_index: bool,
-    /// DIRTYFB does nothing for a framebuffer that is not on a plane (seen on 6.12, not on 6.1).
+    /// DIRTYFB does nothing for a framebuffer that is not on a plane (1bb2af547a4b, 6.7).
     pub dirtyfb_needs_plane: bool,
     /// A rule that is taken away: what it demands is not done, and what it marks is not marked. No
     /// kernel lacks one; it is for those who ask what a rule is there for.
@@ -62,7 +62,7 @@ impl KernelRules {
             release_marks_dirty: since(5, 16),
             discrete_never_dirty: since(6, 2) || stable(&[(6, 1)]),
             pat_index: since(6, 5),
-            dirtyfb_needs_plane: since(6, 12),
+            dirtyfb_needs_plane: since(6, 7),
             without: None,
         })
     }
