@@ -51,13 +51,28 @@ fn objects_without_pages_and_unlisted_ones_are_not_visited() {
 fn hibernation_always_writes_all_caches_back_and_drops_pages() {
     for under in every(&[NON_LLC, NEITHER, PAT]) {
         let gone = Snapshot { pages: false, ..under.state(NONE, CPU, CPU, true) };
-        under.case(under.state(NONE, GPU, RENDER, false), Event::Hibernate, &[Wbinvd, Wbinvd], gone);
+        let step = under.step(under.state(NONE, GPU, RENDER, false), Event::Hibernate);
+        let issued: Vec<_> = step.effects.iter().map(|effect| (effect.action, effect.rule)).collect();
+        assert_eq!(issued, [(FlushSync, Rule::ReleaseStale), (Wbinvd, Rule::HibernateWbinvd)]);
+        assert_eq!(step.next, gone, "{}", under.name);
         under.case(under.state(NONE, CPU, NO, false), Event::Hibernate, &[Wbinvd], gone);
     }
     for under in every(&[LLC, BYPASS]) {
         let gone = Snapshot { pages: false, ..under.state(LLC_LEVEL, CPU, CPU, false) };
         let rule = under.case(under.state(LLC_LEVEL, GPU, RENDER, false), Event::Hibernate, &[Wbinvd], gone);
         assert_eq!(rule, Rule::HibernateWbinvd);
+    }
+}
+
+#[test]
+fn hibernation_keeps_the_pages_of_framebuffers() {
+    for under in every(&[NON_LLC]) {
+        let framebuffer = Snapshot { framebuffer: true, ..under.state(NONE, GPU, RENDER, false) };
+        let kept = Snapshot { framebuffer: true, ..under.state(NONE, CPU, CPU, true) };
+        let step = under.step(framebuffer, Event::Hibernate);
+        let issued: Vec<_> = step.effects.iter().map(|effect| (effect.action, effect.rule)).collect();
+        assert_eq!(issued, [(Wbinvd, Rule::SuspendWbinvd), (Wbinvd, Rule::HibernateWbinvd)]);
+        assert_eq!(step.next, kept, "{}", under.name);
     }
 }
 

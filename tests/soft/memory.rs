@@ -213,6 +213,22 @@ fn a_flush_before_pread_drains_the_cpus_buffers_and_not_the_chipsets() {
 }
 
 #[test]
+fn hibernation_flushes_what_it_releases() {
+    let flushed = |name: &str| {
+        let page = Page::new(name);
+        page.device.execute(&[ExecObject { handle: page.handle(), access: Access::Write }]).unwrap();
+        page.device.take_kernel_flushes();
+        page.device.hibernate().unwrap();
+        let flushes = page.device.take_kernel_flushes();
+        flushes.iter().map(|flush| (flush.action, flush.rule)).collect::<Vec<_>>()
+    };
+    let last = (Action::Wbinvd, Rule::HibernateWbinvd);
+    assert_eq!(flushed("glk"), [(Action::FlushSync, Rule::ReleaseStale), last]);
+    assert_eq!(flushed("tgl"), [last]);
+    assert_eq!(flushed("glk,without=release-stale"), [last]);
+}
+
+#[test]
 fn contents_survive_sleep() {
     for name in ["glk", "jsl", "tgl", "hsw"] {
         for hibernate in [false, true] {

@@ -22,17 +22,18 @@ impl Object<'_> {
         self.start_cpu_write();
     }
 
-    /// Hibernation (`i915_gem_freeze_late`): suspends, gives all pages back, and writes everything
-    /// back before the image is made.
+    /// Hibernation, with the swap that it needs.
+    ///
+    /// The freeze releases all pages except those of framebuffers (`i915_gem_freeze`, by way of
+    /// `i915_gem_shrink_all`). The late freeze suspends what still has pages, and writes all caches
+    /// back before the image is made (`i915_gem_freeze_late`). It shrinks once more, but only objects
+    /// that the kernel has mapped for itself (`I915_SHRINK_VMAPS`).
     pub(super) fn hibernate(&mut self) {
-        self.suspend();
-        if self.is_visited() {
+        if !self.state.framebuffer && self.is_visited() {
             self.release();
         }
+        self.suspend();
         self.issue(Action::Wbinvd, Rule::HibernateWbinvd);
-        if self.is_visited() {
-            self.start_cpu_write();
-        }
     }
 
     /// Resume (`i915_ggtt_resume_vm`): a bound object returns to the GTT domain.
