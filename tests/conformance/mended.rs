@@ -38,6 +38,16 @@ fn before_6_2(machine: Machine) -> bool {
     machine.kernel < KernelVersion::new(6, 2)
 }
 
+/// Without an LLC, and with levels that the aperture cannot serve.
+fn snooped_aperture(machine: Machine) -> bool {
+    machine.caps.contains(Caps::SNOOP | Caps::APERTURE) && !machine.caps.contains(Caps::LLC)
+}
+
+/// A touched mapping through the aperture.
+pub fn touched_aperture() -> [Call; 3] {
+    [call("GEM_MMAP_OFFSET").with("flags", 0), call("mmap"), call("load")]
+}
+
 /// The way of the device's own map mode to a touched mapping.
 fn touched(machine: Machine) -> [Call; 3] {
     let mode = if discrete(machine) { 4 } else { 2 };
@@ -76,6 +86,14 @@ pub const ALL: &[Mended] = &[
                 vec![call("GEM_MADVISE"), call("GEM_MADVISE").with("madv", 0)],
             ]
             .concat()
+        },
+    },
+    Mended {
+        name: "a touch through the aperture that is refused brought no pages in",
+        on: snooped_aperture,
+        calls: |_| {
+            let cached = call("GEM_SET_CACHING").with("caching", 1);
+            [vec![call("GEM_CREATE"), cached], touched_aperture().to_vec(), probes().to_vec()].concat()
         },
     },
     Mended {

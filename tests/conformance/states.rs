@@ -8,7 +8,7 @@ use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Snapshot, step
 use gem_coherency::vocabulary::{Access, CachingMode};
 
 use super::call::Call;
-use super::shapes;
+use super::{mended, shapes};
 
 /// The shortest ways from a fresh object to every state, its own first.
 fn paths(machine: Machine, rules: &KernelRules, start: Snapshot) -> Vec<Vec<Event>> {
@@ -78,21 +78,26 @@ pub fn calls_for(machine: Machine, event: Event) -> Option<Vec<Call>> {
 }
 
 /// Every call with one field at a time at each of its values, on every object state, followed by calls
-/// that show what state it left; those that ask only for the object's size on one large object.
+/// that show what state it left; a touch through the aperture on every state likewise; and the calls that ask
+/// only for the object's size on one large object.
 pub fn enumerated(machine: Machine, rules: &KernelRules) -> impl Iterator<Item = Vec<Call>> {
     let probes = probes(machine);
+    let after = probes.clone();
     let on_states = prefixes(machine, rules).into_iter().flat_map(move |prefix| {
         let probes = probes.clone();
         variations()
             .filter(|call| !is_about_size(call))
             .map(move |call| [prefix.as_slice(), &[call], &probes].concat())
     });
+    let through_aperture = prefixes(machine, rules)
+        .into_iter()
+        .map(move |prefix| [prefix.as_slice(), &mended::touched_aperture(), &after].concat());
     let large = Call::first(shapes::named("GEM_CREATE_EXT")).with("size", 65537);
     let shown = ["MODE_GETFB2", "MODE_RMFB"].map(|name| Call::first(shapes::named(name)));
     let on_size = variations()
         .filter(is_about_size)
         .map(move |call| [&[large.clone(), call], shown.as_slice()].concat());
-    on_states.chain(on_size)
+    on_states.chain(through_aperture).chain(on_size)
 }
 
 /// Whether a call asks nothing of an object but how large it is: where a picture's pixels lie.

@@ -213,6 +213,28 @@ fn a_flush_before_pread_drains_the_cpus_buffers_and_not_the_chipsets() {
 }
 
 #[test]
+fn a_touch_that_is_refused_has_brought_the_pages_in() {
+    for name in ["glk", "chv", "vlv", "ilk", "gm45"] {
+        let device = sim(name);
+        let bo = device.create(4096).unwrap();
+        device.set_caching(bo.handle, CachingMode::Cached).unwrap();
+        let map = device.map(bo.handle, MmapMode::Gtt, 4096).unwrap();
+        for touch in 1..=2 {
+            // What SIGBUS is on a real device.
+            let _ = map.copy_out(0, &mut [0; 4]);
+            assert_eq!(device.bus_errors(), touch, "{name}");
+        }
+        let flushes = device.take_kernel_flushes();
+        let flushes: Vec<_> = flushes.iter().map(|flush| (flush.action, flush.rule, flush.bytes)).collect();
+        assert_eq!(flushes, [(Action::FlushSync, Rule::AcquireDirty, 4096)], "{name}");
+        // At another level the same mapping serves, and nothing is acquired again.
+        device.set_caching(bo.handle, CachingMode::None).unwrap();
+        map.copy_out(0, &mut [0; 4]).unwrap();
+        assert_eq!((device.bus_errors(), device.take_kernel_flushes().len()), (2, 0), "{name}");
+    }
+}
+
+#[test]
 fn hibernation_flushes_what_it_releases() {
     let flushed = |name: &str| {
         let page = Page::new(name);

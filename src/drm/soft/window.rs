@@ -179,11 +179,6 @@ impl Window {
     ///
     /// Page tables that are still there are not looked up again; but when pages go, they go too.
     fn fault(&self, object: &Object, state: &mut State) -> Result<()> {
-        let caps = object.system().machine.caps;
-        if let Some(rule) = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode)) {
-            tracing::debug!(%rule, mode = %self.mode, "fault refused");
-            return Err(REFUSED);
-        }
         match state.snapshot.backing {
             // TTM's fault brings in memory that i915 does not count as pages.
             Backing::Local | Backing::LocalSystem => {
@@ -202,6 +197,12 @@ impl Window {
         }
         object.happen(state, PAGE_FAULT, Event::Fault)?;
         state.bound |= self.mode == MmapMode::Gtt;
+        // The kernel looks at the level last: the pages are in by then, and bound.
+        let caps = object.system().machine.caps;
+        if let Some(rule) = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode)) {
+            tracing::debug!(%rule, mode = %self.mode, "fault refused");
+            return Err(REFUSED);
+        }
         self.touched.store(true, Ordering::Relaxed);
         Ok(())
     }
