@@ -8,6 +8,9 @@ use gem_coherency::Error;
 use gem_coherency::batch::{Extent, Field};
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Region};
+use gem_coherency::drm::{Addresses, Drm, ExecObject, Param, Relocation, Run};
+use gem_coherency::platform::{EngineClass, by_id};
+use gem_coherency::vocabulary::Access;
 
 use super::{Bench, Skip, Test, test};
 
@@ -16,7 +19,11 @@ pub const TESTS: &[Test] = &[
     test!(stores_fills_and_copies_arrive),
     test!(copies_that_name_mocs_entries_arrive),
     test!(addresses_stay_and_come_back),
+    test!(a_store_arrives_before_the_copy_engine),
 ];
+
+/// MI_BATCH_BUFFER_END.
+const END: u32 = 0x0500_0000;
 
 /// A pattern that no two dwords of a page share.
 fn pattern(len: u64, salt: u32) -> Vec<u8> {
@@ -84,6 +91,39 @@ fn stores_fills_and_copies_arrive(bench: &Bench) -> Skip {
     let wrong = got.iter().zip(&want).position(|(got, want)| got != want);
     assert_eq!(wrong, None, "the first wrong byte");
     assert_eq!(bytes(&from, 0, 64 << 10), source, "what is read stays as it was");
+    None
+}
+
+/// The same commands as on the software i915 (`tests/soft/batches.rs`).
+fn a_store_arrives_before_the_copy_engine(bench: &Bench) -> Skip {
+    let drm = bench.open();
+    let graphics = by_id(drm.param(Param::ChipsetId).unwrap() as u16).unwrap().graphics.major;
+    let (words, at): (&[u32], u64) = match graphics {
+        ..=2 => return Some("stores are to physical addresses".to_owned()),
+        3 => (&[0x1040_0001, 0, 7, END], 4),
+        4..=5 => (&[0x1040_0002, 0, 0, 7, END, 0], 8),
+        6.. => return Some("there is a copy engine, and the builder writes its batches".to_owned()),
+    };
+    let make = || drm.create(4096).unwrap().handle;
+    let (target, batch) = (make(), make());
+    let commands: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    for run in 1..=4 {
+        drm.pwrite(batch, 0, &commands).unwrap();
+        let relocations = [Relocation { at, object: 0, delta: 4 }];
+        drm.run(&Run {
+            objects: &[ExecObject { handle: target, access: Access::Write }],
+            batch,
+            len_bytes: commands.len() as u32,
+            engine: EngineClass::Render,
+            addresses: Addresses::Relocated(&relocations),
+        })
+        .unwrap();
+        drm.wait(batch, -1).unwrap();
+        let mut bytes = [0; 12];
+        drm.pread(target, 0, &mut bytes).unwrap();
+        assert_eq!(bytes, [0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0], "run {run}");
+    }
+    assert_eq!(drm.hangs().unwrap(), 0);
     None
 }
 

@@ -49,7 +49,7 @@ fn what_a_gpu_cannot_execute_hangs_it() {
     // MI_STORE_DATA_IMM to the global space (bit 22).
     reset("tgl", Copy, &[0x1040_0002, TARGET, 0, 7, END], Privileged);
     reset("snb", Copy, &[0x1040_0002, 0, TARGET, 7, END], Privileged);
-    reset("i965g", Render, &[0x1000_0002, 0, TARGET, 7, END], Unsupported);
+    reset("i830", Render, &[0x1040_0001, TARGET, 7, END], Unsupported);
 }
 
 #[test]

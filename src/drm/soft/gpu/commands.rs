@@ -61,9 +61,13 @@ pub(super) const fn wide(low: u32, high: u32) -> u64 {
 }
 
 impl Streamer {
+    fn graphics(&self) -> u8 {
+        self.machine.platform.graphics.major
+    }
+
     /// Whether addresses in commands have 64 bits.
     pub(super) fn is_wide(&self) -> bool {
-        self.machine.platform.graphics.major >= 8
+        self.graphics() >= 8
     }
 
     /// How many dwords the command has that begins with `first`.
@@ -102,11 +106,11 @@ impl Streamer {
             MI_ARB_ON_OFF => Ok(Command::Arbitrate(Arbitration::Off)),
             MI_BATCH_BUFFER_END => Ok(Command::End),
             MI_BATCH_BUFFER_START => self.start(first, operands),
-            // What came before the copy engine put its addresses elsewhere.
-            MI_STORE_DATA_IMM | MI_FLUSH_DW if self.machine.platform.graphics.major < 6 => {
-                Err(HangCause::Unsupported)
-            }
+            // Graphics 2 stores to physical addresses only.
+            MI_STORE_DATA_IMM if self.graphics() < 3 => Err(HangCause::Unsupported),
             MI_STORE_DATA_IMM => self.store(first, operands),
+            // It came with the copy engine.
+            MI_FLUSH_DW if self.graphics() < 6 => Err(HangCause::Unknown),
             MI_FLUSH_DW => self.flush(first, operands),
             ..MI_FIRST_LONG => Err(HangCause::Unknown),
             // Registers, semaphores, predicates.
@@ -121,7 +125,7 @@ impl Streamer {
             (&[low], false) => low.into(),
             _ => return Err(HangCause::Unknown),
         };
-        if first & START_PPGTT == 0 && self.machine.platform.graphics.major >= 6 {
+        if first & START_PPGTT == 0 && self.graphics() >= 6 {
             self.global()?;
         }
         let second = self.is_wide() && first & START_SECOND_LEVEL != 0;
@@ -130,16 +134,18 @@ impl Streamer {
 
     /// MI_STORE_DATA_IMM.
     fn store(&self, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
-        if first & STORE_GLOBAL != 0 {
+        // Before graphics 6 the global space is the only one, and the bit says that the address is virtual.
+        if first & STORE_GLOBAL != 0 && self.graphics() >= 6 {
             self.global()?;
         }
-        let (address, data) = match operands {
-            [low, high, data @ ..] if self.is_wide() => (wide(*low, *high), data),
+        let (address, data) = match (operands, self.graphics()) {
+            ([low, data @ ..], ..=3) => ((*low).into(), data),
             // The first dword is reserved.
-            [_, low, data @ ..] if !self.is_wide() => ((*low).into(), data),
+            ([_, low, data @ ..], 4..=7) => ((*low).into(), data),
+            ([low, high, data @ ..], 8..) => (wide(*low, *high), data),
             _ => return Err(HangCause::Unknown),
         };
-        let unit = if first & STORE_QWORD != 0 { 2 } else { 1 };
+        let unit = if first & STORE_QWORD != 0 && self.graphics() > 3 { 2 } else { 1 };
         // Up to graphics 7 it stores one of them.
         if data.is_empty() || !data.len().is_multiple_of(unit) || (!self.is_wide() && data.len() != unit) {
             return Err(HangCause::Unknown);
@@ -203,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_get_a_second_dword_with_graphics_8() {
+    fn addresses_get_a_dword_more_with_graphics_4_and_a_second_one_with_8() {
         let store = |address, data: &[u32]| Ok(Command::Store { address, data: data.to_vec() });
         case("snb", &[0x1000_0002, 0, 0x2007, 7], store(0x2004, &[7]));
         case("hsw", &[0x1020_0003, 0, 0x200f, 7, 8], store(0x2008, &[7, 8]));
@@ -212,6 +218,10 @@ mod tests {
         case("glk", &[0x1000_0003, 0x2000, 1, 7, 8], store(0x1_0000_2000, &[7, 8]));
         case("ivb", &[0x1300_4001, 0x2000, 7], store(0x2000, &[7]));
         case("icl", &[0x1300_4003, 0x2000, 1, 7, 8], store(0x1_0000_2000, &[7, 8]));
+        // Before graphics 6 bit 22 is that of a virtual address; graphics 3 has no reserved dword.
+        case("i915g", &[0x1040_0001, 0x2006, 7], store(0x2004, &[7]));
+        case("i965gm", &[0x1040_0002, 0, 0x2007, 7], store(0x2004, &[7]));
+        case("ilk", &[0x1060_0003, 0, 0x200f, 7, 8], store(0x2008, &[7, 8]));
         let jump = |target, level| Ok(Command::Start { target, level });
         case("hsw", &[0x1880_0100, 0x3000], jump(0x3000, Level::Chained));
         case("skl", &[0x18c0_0101, 0x3000, 2], jump(0x2_0000_3000, Level::Second));
@@ -228,6 +238,9 @@ mod tests {
         case("tgl", &[0x0780_0000], Err(Unknown));
         case("tgl", &[0x1000_0001, 0, 0], Err(Unknown));
         case("hsw", &[0x1000_0003, 0, 0, 7, 8], Err(Unknown));
-        case("ilk", &[0x1000_0002, 0, 0, 7], Err(Unsupported));
+        case("i830", &[0x1040_0001, 0x2000, 7], Err(Unsupported));
+        case("ilk", &[0x1300_4002, 0x2000, 7, 8], Err(Unknown));
+        case("i945gm", &[0x1040_0002, 0, 0x2000, 7], Err(Unknown));
+        case("gm45", &[0x1040_0001, 0x2000, 7], Err(Unknown));
     }
 }

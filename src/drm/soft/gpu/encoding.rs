@@ -38,7 +38,8 @@ pub(super) const MI_FLUSH_DW: u32 = 0x26;
 /// MI_BATCH_BUFFER_START.
 pub(super) const MI_BATCH_BUFFER_START: u32 = 0x31;
 
-/// MI_STORE_DATA_IMM: the address is in the global space.
+/// MI_STORE_DATA_IMM: the address is in the global space. Before graphics 6, where there is no other
+/// space, the address is virtual; without the bit it would be physical, and is taken as virtual too.
 pub(super) const STORE_GLOBAL: u32 = 1 << 22;
 /// MI_STORE_DATA_IMM: two dwords of data.
 pub(super) const STORE_QWORD: u32 = 1 << 21;

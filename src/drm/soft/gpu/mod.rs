@@ -6,9 +6,9 @@
 //! ([`memory`]). A batch that does not come to its end is reset or cancelled as the kernel does it ([`trouble`], [`guilt`]); it
 //! never keeps the process busy.
 //!
-//! Executed are the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END, MI_STORE_DATA_IMM and
-//! MI_FLUSH_DW, and the blitter's fills and copies of linear surfaces, on copy engines: from graphics 6 on.
-//! Before, where the render engine blits, batches can do nothing but end. What is not executed hangs.
+//! Executed are the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END, from graphics 3 on
+//! MI_STORE_DATA_IMM, and from graphics 6 on MI_FLUSH_DW and, on copy engines, the blitter's fills and copies
+//! of linear surfaces. What is not executed hangs.
 
 mod batch;
 mod blits;
