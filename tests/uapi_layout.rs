@@ -14,7 +14,7 @@ use std::{env, fs};
 
 use gem_coherency::uapi::{self, Field, Layout};
 
-/// What headers have only since some kernel: struct, or `struct.field`, or constant.
+/// What headers have, or have so, only since some kernel: struct, or `struct size`, or `struct.field`, or constant.
 const LATE: &[(&str, &str)] = &[
     ("drm_i915_memory_region_info.probed_cpu_visible_size", "6.0"),
     ("drm_i915_memory_region_info.unallocated_cpu_visible_size", "6.0"),
@@ -23,6 +23,15 @@ const LATE: &[(&str, &str)] = &[
     ("DRM_IOCTL_MODE_CLOSEFB", "6.8"),
     ("drm_mode_closefb", "6.8"),
     ("I915_PARAM_OA_TIMESTAMP_FREQUENCY", "6.3"),
+    ("drm_syncobj_wait size", "6.6"),
+    ("drm_syncobj_wait.deadline_nsec", "6.6"),
+    ("DRM_IOCTL_SYNCOBJ_WAIT", "6.6"),
+    ("drm_syncobj_timeline_wait size", "6.6"),
+    ("drm_syncobj_timeline_wait.deadline_nsec", "6.6"),
+    ("DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT", "6.6"),
+    ("DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE", "6.6"),
+    ("drm_syncobj_eventfd", "6.6"),
+    ("DRM_IOCTL_SYNCOBJ_EVENTFD", "6.6"),
     ("I915_PARAM_PXP_STATUS", "6.5"),
     ("I915_PARAM_HAS_CONTEXT_FREQ_HINT", "6.10"),
     ("I915_CONTEXT_PARAM_LOW_LATENCY", "6.10"),
@@ -125,6 +134,8 @@ impl Compiler {
             let value: u64 = line.parse().unwrap();
             if value == row.value {
                 outcome.equal += 1;
+            } else if let Some(since) = row.late() {
+                outcome.lacking.push(format!("{} (since {since})", row.what));
             } else {
                 outcome.wrong.push(format!("{}: {:#x} here, {value:#x} in C", row.what, row.value));
             }

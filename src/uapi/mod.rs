@@ -13,6 +13,7 @@ pub mod dma_buf;
 pub mod drm;
 pub mod drm_display;
 pub mod drm_fourcc;
+pub mod drm_syncobj;
 pub mod i915;
 pub mod i915_context;
 pub mod i915_exec;
@@ -169,6 +170,12 @@ pub const HEADERS: &[Header] = &[
         layouts: drm_display::LAYOUTS,
         ioctls: drm_display::IOCTLS,
         constants: drm_display::CONSTANTS,
+    },
+    Header {
+        name: "drm/drm.h",
+        layouts: drm_syncobj::LAYOUTS,
+        ioctls: drm_syncobj::IOCTLS,
+        constants: drm_syncobj::CONSTANTS,
     },
     Header {
         name: "drm/drm_fourcc.h",

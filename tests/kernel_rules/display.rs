@@ -149,7 +149,11 @@ fn dirtyfb_off_screen_flushes_before_6_7_only() {
         for minor in [7, 12] {
             let new = Under::new(name, 6, minor);
             let dirty = framebuffer(new, NONE, CPU, CPU, true);
-            assert_eq!(new.case(dirty, Event::DirtyFb, &[], dirty), Rule::DirtyFbOffPlane, "{name} 6.{minor}");
+            assert_eq!(
+                new.case(dirty, Event::DirtyFb, &[], dirty),
+                Rule::DirtyFbOffPlane,
+                "{name} 6.{minor}"
+            );
         }
     }
 }

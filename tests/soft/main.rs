@@ -23,6 +23,7 @@ mod raw;
 mod rules;
 mod secrets;
 mod shown;
+mod syncobjs;
 mod threads;
 mod userptr;
 

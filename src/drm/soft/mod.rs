@@ -55,6 +55,7 @@ mod share;
 mod space;
 mod spec;
 mod store;
+mod syncobj;
 mod system;
 mod transfer;
 mod userptr;
@@ -77,6 +78,7 @@ use handles::Handles;
 use masters::Client;
 use space::Space;
 use spec::Spec;
+use syncobj::Syncobjs;
 use system::System;
 
 /// An open file of a software i915; the device is its own, and so is the machine it is in.
@@ -89,6 +91,7 @@ pub struct Soft {
     minor: Minor,
     client: Mutex<Client>,
     contexts: Mutex<Contexts>,
+    syncobjs: Mutex<Syncobjs>,
     /// The hangs of the file's contexts.
     hangs: Arc<gpu::Client>,
     /// Ids of the framebuffers that the file made, the newest first.
@@ -126,6 +129,7 @@ impl Soft {
             contexts: Mutex::new(Contexts::new(first_space(system.machine))),
             system,
             handles: Mutex::default(),
+            syncobjs: Mutex::default(),
             mappings: Arc::default(),
             minor: Minor::Primary,
             client: Mutex::default(),
@@ -147,6 +151,7 @@ impl Soft {
             name: self.name.clone(),
             system: Arc::clone(&self.system),
             handles: Mutex::default(),
+            syncobjs: Mutex::default(),
             mappings: Arc::default(),
             minor,
             client: Mutex::new(client),
@@ -174,6 +179,11 @@ impl Soft {
     /// Ids of the framebuffers that the file made, the newest first; no other lock is taken under it.
     fn own_framebuffers(&self) -> MutexGuard<'_, Vec<u32>> {
         self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file's syncobjs; no other lock is taken under it.
+    fn syncobjs(&self) -> MutexGuard<'_, Syncobjs> {
+        self.syncobjs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn handles(&self) -> MutexGuard<'_, Handles> {

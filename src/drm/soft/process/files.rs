@@ -8,6 +8,7 @@ use nix::errno::Errno;
 use crate::drm::soft::Soft;
 use crate::drm::soft::numbers::Numbers;
 use crate::drm::soft::share::DmaBuf;
+use crate::drm::soft::syncobj::{Fence, Syncobj};
 
 /// An open file.
 #[derive(Clone, Debug)]
@@ -16,8 +17,10 @@ pub(in crate::drm::soft) enum File {
     Device(Arc<Soft>),
     /// A dma-buf.
     DmaBuf(Arc<DmaBuf>),
-    /// A fence that is signalled (a sync file).
-    Fence,
+    /// A fence (a sync file).
+    Fence(Fence),
+    /// A syncobj.
+    Syncobj(Arc<Syncobj>),
 }
 
 /// The descriptor table.
@@ -56,7 +59,7 @@ impl Files {
     pub(in crate::drm::soft) fn dma_buf(&self, fd: i32) -> Result<Arc<DmaBuf>, Errno> {
         match self.get(fd)? {
             File::DmaBuf(dma_buf) => Ok(Arc::clone(dma_buf)),
-            File::Device(_) | File::Fence => Err(Errno::EINVAL),
+            File::Device(_) | File::Fence(_) | File::Syncobj(_) => Err(Errno::EINVAL),
         }
     }
 

@@ -62,7 +62,7 @@ impl Process {
     pub fn device(&self, fd: i32) -> Option<&Soft> {
         match self.files.get(fd).ok()? {
             File::Device(device) => Some(device),
-            File::DmaBuf(_) | File::Fence => None,
+            File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => None,
         }
     }
 
@@ -88,7 +88,7 @@ impl Process {
                 requests::dma_buf_ioctl(&dma_buf, &mut self.memory, &mut self.files, code, argument)?;
                 Ok(0)
             }
-            File::Fence => Err(Errno::ENOTTY),
+            File::Fence(_) | File::Syncobj(_) => Err(Errno::ENOTTY),
         }
     }
 
@@ -109,7 +109,7 @@ impl Process {
         // A device's file has the last page, too (FMODE_UNSIGNED_OFFSET).
         let last = match file {
             File::Device(_) => u128::from(u64::MAX) + 1,
-            File::DmaBuf(_) | File::Fence => u128::from(u64::MAX),
+            File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => u128::from(u64::MAX),
         };
         if u128::from(offset) + u128::from(len) > last {
             return Err(Errno::EOVERFLOW);
@@ -118,8 +118,8 @@ impl Process {
             File::Device(device) => requests::mmap(&device, len, offset)?,
             File::DmaBuf(dma_buf) if pages.stores() && !dma_buf.writable => return Err(Errno::EACCES),
             File::DmaBuf(dma_buf) => requests::mmap_dma_buf(&dma_buf, len, offset)?,
-            File::Fence if pages.stores() => return Err(Errno::EACCES),
-            File::Fence => return Err(Errno::ENODEV),
+            File::Fence(_) | File::Syncobj(_) if pages.stores() => return Err(Errno::EACCES),
+            File::Fence(_) | File::Syncobj(_) => return Err(Errno::ENODEV),
         };
         self.memory.map(window, len, pages)
     }
@@ -146,7 +146,7 @@ impl Process {
             // noop_llseek.
             File::Device(_) => Ok(0),
             File::DmaBuf(dma_buf) => requests::lseek_dma_buf(dma_buf, offset, whence),
-            File::Fence => Err(Errno::ESPIPE),
+            File::Fence(_) | File::Syncobj(_) => Err(Errno::ESPIPE),
         }
     }
 

@@ -11,6 +11,7 @@ use super::refuse;
 use crate::drm::soft::faults::Needs;
 use crate::drm::soft::process::{File, Files, Memory};
 use crate::drm::soft::share::{DmaBuf, Exporter};
+use crate::drm::soft::syncobj::Fence;
 use crate::drm::soft::window::Window;
 use crate::error::Result;
 use crate::policy::kernel::Event;
@@ -40,7 +41,7 @@ pub(in crate::drm::soft) fn ioctl(
     if code == DMA_BUF_IOCTL_EXPORT_SYNC_FILE.code {
         let mut args: dma_buf_export_sync_file = read(memory, argument)?;
         check_direction(args.flags)?;
-        args.fd = files.install(File::Fence);
+        args.fd = files.install(File::Fence(dma_buf.fence()));
         if memory.write(argument, args.as_bytes()) < size_of_val(&args) {
             files.remove(args.fd)?;
             return Err(Errno::EFAULT);
@@ -50,10 +51,10 @@ pub(in crate::drm::soft) fn ioctl(
     if code == DMA_BUF_IOCTL_IMPORT_SYNC_FILE.code {
         let args: dma_buf_import_sync_file = read(memory, argument)?;
         check_direction(args.flags)?;
-        // A fence that is signalled holds nobody up.
+        // The GPU works in order, so the fence holds nobody up.
         return match files.get(args.fd) {
-            Ok(File::Fence) => Ok(()),
-            Ok(File::Device(_) | File::DmaBuf(_)) | Err(_) => Err(Errno::EINVAL),
+            Ok(File::Fence(_)) => Ok(()),
+            Ok(File::Device(_) | File::DmaBuf(_) | File::Syncobj(_)) | Err(_) => Err(Errno::EINVAL),
         };
     }
     Err(Errno::ENOTTY)
@@ -84,6 +85,17 @@ fn check_name(memory: &Memory, address: u64) -> Result<(), Errno> {
 }
 
 impl DmaBuf {
+    /// The fence of what the GPU does with it.
+    fn fence(&self) -> Fence {
+        match &self.exporter {
+            Exporter::Object(object) => {
+                let used = object.state().used;
+                used.map_or_else(Fence::default, |used| Fence::of(object.system(), used))
+            }
+            Exporter::Memory(_) => Fence::default(),
+        }
+    }
+
     /// DMA_BUF_IOCTL_SYNC: begins or ends a CPU access, for the machine that exported it.
     ///
     /// # Errors

@@ -23,6 +23,7 @@ mod names;
 mod param;
 mod prime;
 mod query;
+mod syncobj;
 mod table;
 mod tiling;
 mod transfer;

@@ -4,7 +4,7 @@
 
 use super::{
     Caller, aperture, auth, caching, context, create, domain, dumb, exec, framebuffer, legacy, madvise, map,
-    modes, names, param, prime, query, tiling, transfer, userptr, version, wait,
+    modes, names, param, prime, query, syncobj, tiling, transfer, userptr, version, wait,
 };
 use crate::error::Result;
 use crate::vocabulary::KernelVersion;
@@ -63,6 +63,7 @@ static GROUPS: &[&[Entry]] = &[
     param::ENTRIES,
     prime::ENTRIES,
     query::ENTRIES,
+    syncobj::ENTRIES,
     tiling::ENTRIES,
     transfer::ENTRIES,
     userptr::ENTRIES,
@@ -77,6 +78,7 @@ const WITHOUT_LEGACY: KernelVersion = KernelVersion::new(6, 8);
 /// The request of that number, as far as the kernel has it.
 pub(super) fn find(number: u32, kernel: KernelVersion) -> Option<&'static Entry> {
     let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { framebuffer::SINCE_6_8 };
-    let all = GROUPS.iter().copied().chain([legacy]).flatten();
+    let events = if kernel < syncobj::EVENTS { &[] } else { syncobj::SINCE_6_6 };
+    let all = GROUPS.iter().copied().chain([legacy, events]).flatten();
     all.into_iter().find(|entry| entry.code & 0xff == number)
 }

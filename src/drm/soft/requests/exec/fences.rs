@@ -1,10 +1,14 @@
 //! Fences of a submission: in the extensions, in the array, and as files.
 
+use std::sync::Arc;
+
 use nix::errno::Errno;
 use zerocopy::IntoBytes;
 
+use crate::drm::soft::Soft;
 use crate::drm::soft::process::{File, Files, Memory, USER_END};
 use crate::drm::soft::requests::extensions;
+use crate::drm::soft::syncobj::{Fence, Syncobj};
 use crate::uapi::i915_exec::*;
 
 /// Flags that a syncobj's entry may have.
@@ -12,8 +16,46 @@ const KNOWN: u32 = I915_EXEC_FENCE_WAIT | I915_EXEC_FENCE_SIGNAL;
 /// Entries that the kernel has room for (`KMALLOC_MAX_SIZE`, `struct eb_fence`).
 const MOST: u64 = (4 << 20) / 32;
 
+/// A syncobj that gets the batch's fence, and at which point of its timeline.
+#[derive(Debug)]
+pub(super) struct Signal {
+    syncobj: Arc<Syncobj>,
+    /// 0: as its only fence.
+    point: u64,
+}
+
+impl Signal {
+    /// Gives it the fence (`signal_fence_array`).
+    pub(super) fn give(&self, fence: &Fence) {
+        match self.point {
+            0 => self.syncobj.replace(Some(fence.clone())),
+            point => self.syncobj.add(point, fence.clone()),
+        }
+    }
+}
+
+/// The syncobjs that a submission names; it waits for none, because the GPU works in order.
+///
+/// # Errors
+/// As the kernel gives them, in its order.
+pub(super) fn signals(
+    device: &Soft,
+    memory: &Memory,
+    args: &drm_i915_gem_execbuffer2,
+) -> Result<Vec<Signal>, Errno> {
+    let mut signals = Vec::new();
+    extensions(device, memory, args, &mut signals)?;
+    array(device, memory, args, &mut signals)?;
+    Ok(signals)
+}
+
 /// The extensions (`parse_execbuf2_extensions`), which share their field with the array.
-pub(super) fn extensions(memory: &Memory, args: &drm_i915_gem_execbuffer2) -> Result<(), Errno> {
+fn extensions(
+    device: &Soft,
+    memory: &Memory,
+    args: &drm_i915_gem_execbuffer2,
+    signals: &mut Vec<Signal>,
+) -> Result<(), Errno> {
     if args.flags & I915_EXEC_USE_EXTENSIONS == 0 {
         return Ok(());
     }
@@ -21,13 +63,13 @@ pub(super) fn extensions(memory: &Memory, args: &drm_i915_gem_execbuffer2) -> Re
         return Err(Errno::EINVAL);
     }
     extensions::walk(memory, args.cliprects_ptr, |name, at| match name {
-        DRM_I915_GEM_EXECBUFFER_EXT_TIMELINE_FENCES => timeline(memory, at),
+        DRM_I915_GEM_EXECBUFFER_EXT_TIMELINE_FENCES => timeline(device, memory, at, signals),
         _ => Err(Errno::EINVAL),
     })
 }
 
 /// `add_timeline_fence_array`.
-fn timeline(memory: &Memory, at: u64) -> Result<(), Errno> {
+fn timeline(device: &Soft, memory: &Memory, at: u64, signals: &mut Vec<Signal>) -> Result<(), Errno> {
     let ext: drm_i915_gem_execbuffer_ext_timeline_fences = read(memory, at)?;
     if ext.fence_count == 0 {
         return Ok(());
@@ -41,13 +83,32 @@ fn timeline(memory: &Memory, at: u64) -> Result<(), Errno> {
     if ext.fence_count > MOST {
         return Err(Errno::ENOMEM);
     }
-    let fence = checked(memory, ext.handles_ptr)?;
-    let _point: u64 = read(memory, ext.values_ptr)?;
-    no_syncobj(fence)
+    for number in 0..ext.fence_count {
+        let entry = entry(memory, ext.handles_ptr, number)?;
+        let point: u64 = read(memory, ext.values_ptr + 8 * number)?;
+        let syncobj = device.syncobj(entry.handle)?;
+        let signalled = entry.flags & I915_EXEC_FENCE_SIGNAL != 0;
+        // With neither flag a syncobj without a fence is passed over.
+        let is_missing = syncobj.find(point).is_none() && (entry.flags != 0 || syncobj.has_fence());
+        // Nor may a point be waited for and signalled at once.
+        let is_both = point != 0 && entry.flags == KNOWN;
+        if (is_missing && !signalled) || is_both {
+            return Err(Errno::EINVAL);
+        }
+        if signalled {
+            signals.push(Signal { syncobj, point });
+        }
+    }
+    Ok(())
 }
 
 /// `add_fence_array`.
-pub(super) fn array(memory: &Memory, args: &drm_i915_gem_execbuffer2) -> Result<(), Errno> {
+fn array(
+    device: &Soft,
+    memory: &Memory,
+    args: &drm_i915_gem_execbuffer2,
+    signals: &mut Vec<Signal>,
+) -> Result<(), Errno> {
     if args.flags & I915_EXEC_FENCE_ARRAY == 0 || args.num_cliprects == 0 {
         return Ok(());
     }
@@ -56,30 +117,35 @@ pub(super) fn array(memory: &Memory, args: &drm_i915_gem_execbuffer2) -> Result<
     if count > MOST {
         return Err(Errno::ENOMEM);
     }
-    no_syncobj(checked(memory, args.cliprects_ptr)?)
+    for number in 0..count {
+        let entry = entry(memory, args.cliprects_ptr, number)?;
+        let syncobj = device.syncobj(entry.handle)?;
+        if entry.flags & I915_EXEC_FENCE_WAIT != 0 && !syncobj.has_fence() {
+            return Err(Errno::EINVAL);
+        }
+        if entry.flags & I915_EXEC_FENCE_SIGNAL != 0 {
+            signals.push(Signal { syncobj, point: 0 });
+        }
+    }
+    Ok(())
 }
 
-/// The file that the batch waits for: every fence there is has been signalled.
+/// The file that the batch waits for, which it need not: the GPU works in order.
 pub(super) fn wait(files: &Files, args: &drm_i915_gem_execbuffer2) -> Result<(), Errno> {
     match args.flags & (I915_EXEC_FENCE_IN | I915_EXEC_FENCE_SUBMIT) {
         0 => Ok(()),
         I915_EXEC_FENCE_IN | I915_EXEC_FENCE_SUBMIT => match files.get(args.rsvd2 as u32 as i32) {
-            Ok(File::Fence) => Ok(()),
+            Ok(File::Fence(_)) => Ok(()),
             Ok(_) | Err(_) => Err(Errno::EINVAL),
         },
         _ => Err(Errno::EINVAL),
     }
 }
 
-/// The first syncobj's entry, with flags that are known.
-fn checked(memory: &Memory, at: u64) -> Result<drm_i915_gem_exec_fence, Errno> {
-    let fence: drm_i915_gem_exec_fence = read(memory, at)?;
-    if fence.flags & !KNOWN != 0 { Err(Errno::EINVAL) } else { Ok(fence) }
-}
-
-/// No file has syncobjs, so none is found.
-fn no_syncobj(_fence: drm_i915_gem_exec_fence) -> Result<(), Errno> {
-    Err(Errno::ENOENT)
+/// One syncobj's entry of an array, with flags that are known.
+fn entry(memory: &Memory, array: u64, number: u64) -> Result<drm_i915_gem_exec_fence, Errno> {
+    let entry: drm_i915_gem_exec_fence = read(memory, array + 8 * number)?;
+    if entry.flags & !KNOWN != 0 { Err(Errno::EINVAL) } else { Ok(entry) }
 }
 
 /// Whether `count` entries of 8 bytes at `at` can be the caller's (`access_ok`).

@@ -1,7 +1,7 @@
 //! EXECBUFFER2: from the checks of its struct to the objects that the GPU is given.
 //!
-//! What is left out: syncobjs, of which a file never has one, so that naming one is ENOENT; and
-//! parallel submission, which no context of a platform without a GuC offers beyond one engine.
+//! What is left out: parallel submission, which no context of a platform without a GuC offers beyond one
+//! engine.
 //!
 //! The batch itself runs on the GPU ([`crate::drm::soft`]'s), which is done with it when the request
 //! returns, unless it is stalled. The kernel looks at batches of some engines first ([`parse`]).
@@ -27,6 +27,7 @@ use crate::drm::soft::context::Context;
 use crate::drm::soft::faults::Needs;
 use crate::drm::soft::gpu::{Batch, Bindings, Code, Lane, Owner, Privilege, Turn};
 use crate::drm::soft::process::{File, Memory};
+use crate::drm::soft::syncobj::Fence;
 use crate::error::Result;
 use crate::platform::{Call, Caps, Engine, EngineClass, GraphicsVersion, Machine};
 use crate::policy::kernel::Event;
@@ -113,6 +114,8 @@ struct Submission<'a> {
     code: Code,
     /// Whether relocations are looked at, and offsets written back (`__EXEC_HAS_RELOC`).
     relocates: bool,
+    /// What is signalled when the GPU is done with it; `None` before it is submitted.
+    fence: Option<Fence>,
 }
 
 /// `i915_gem_do_execbuffer`, and the offsets that are written back.
@@ -125,8 +128,7 @@ fn execute(
     if args.flags & I915_EXEC_SECURE != 0 {
         secure(device)?;
     }
-    fences::extensions(caller.memory, args)?;
-    fences::array(caller.memory, args)?;
+    let signals = fences::signals(device, caller.memory, args)?;
     fences::wait(caller.files, args)?;
     let context = device.context(args.rsvd1 as u32)?;
     let engine = select_engine(device, &context, args.flags).ok_or(Errno::EINVAL)?;
@@ -138,9 +140,13 @@ fn execute(
     submission.place(caller.memory)?;
     let done = submission.capture().and_then(|()| submission.submit());
     submission.write_back(caller.memory);
+    // Also what fails half-way has a fence.
+    if let Some(fence) = &submission.fence {
+        signals.iter().for_each(|signal| signal.give(fence));
+    }
     done?;
     if args.flags & I915_EXEC_FENCE_OUT != 0 {
-        let fd = caller.files.install(File::Fence);
+        let fd = caller.files.install(File::Fence(submission.fence.unwrap_or_default()));
         args.rsvd2 = args.rsvd2 & 0xffff_ffff | u64::from(fd as u32) << 32;
     }
     Ok(())
@@ -178,6 +184,7 @@ impl<'a> Submission<'a> {
             batch: None,
             code: Code::InPlace,
             relocates: args.flags & I915_EXEC_NO_RELOC == 0,
+            fence: None,
         }
     }
 
@@ -233,6 +240,7 @@ impl<'a> Submission<'a> {
     fn submit(&mut self) -> Result<(), Errno> {
         let system = &self.device.system;
         let turn = system.gpu.begin();
+        self.fence = Some(Fence::of(system, turn.uses(None, self.engine.class, Access::Read)));
         let done = self.hand_over(&turn);
         let batch = if done.is_ok() { self.take_batch() } else { None };
         turn.submit(batch, system);
