@@ -162,7 +162,7 @@ fn what_get_cap_promises_is_there() {
 #[test]
 fn a_wait_ends_with_the_first_or_all_that_are_signalled() {
     let mut sync = Sync::new("tgl");
-    (sync.create(0).unwrap(), sync.create(1).unwrap());
+    assert_eq!([sync.create(0), sync.create(1)], [Ok(1), Ok(2)]);
     let case = |sync: &mut Sync, handles: &[u32], flags, done| {
         assert_eq!(sync.wait(handles, flags), done, "{handles:?} {flags}");
     };
@@ -199,6 +199,7 @@ fn older_kernels_know_no_deadlines_no_events_and_no_wait_for_nothing() {
         assert_eq!(sync.0.on(2, DRM_IOCTL_SYNCOBJ_EVENTFD, event).0, Some(no_event), "{name}");
         assert_eq!(sync.transfer((1, 0), (1, 0), 1), odd_transfer, "{name}");
     };
+    assert_eq!(Sync::new("tgl").transfer((1, 0), (1, 0), 1), Some(ENOENT), "handles come before flags");
     case("tgl,kernel=6.1", Err(EINVAL), Err(EINVAL), EINVAL, None);
     case("tgl,kernel=6.12", Ok(9), Ok(0), EBADF, Some(EINVAL));
 }
@@ -206,7 +207,7 @@ fn older_kernels_know_no_deadlines_no_events_and_no_wait_for_nothing() {
 #[test]
 fn timelines_only_go_on() {
     let mut sync = Sync::new("tgl");
-    (sync.create(0).unwrap(), sync.create(1).unwrap());
+    assert_eq!([sync.create(0), sync.create(1)], [Ok(1), Ok(2)]);
     assert_eq!([sync.query(1, 0), sync.query(2, 1), sync.query(9, 0)], [Ok(0), Ok(0), Err(ENOENT)]);
     assert_eq!(sync.query(1, 2), Err(EINVAL));
     for (point, last) in [(5, 5), (3, 5), (9, 9), (0, 9)] {
@@ -233,7 +234,7 @@ fn timelines_only_go_on() {
 #[test]
 fn syncobjs_and_their_fences_are_files() {
     let mut sync = Sync::new("tgl");
-    (sync.create(0).unwrap(), sync.create(1).unwrap());
+    assert_eq!([sync.create(0), sync.create(1)], [Ok(1), Ok(2)]);
     let other = sync.0.fds[0];
     let file = sync.export(2, 0, 0).unwrap();
     assert_eq!(sync.import(0, 0, file), Ok(3));

@@ -162,10 +162,10 @@ fn transfer(caller: &mut Caller<'_>, args: &mut drm_syncobj_transfer) -> Result<
         return refuse(request, Errno::EINVAL);
     }
     let to = device.syncobj(args.dst_handle).or_else(|errno| refuse(request, errno))?;
+    let from = device.syncobj(args.src_handle).or_else(|errno| refuse(request, errno))?;
     if args.flags & !FOR_SUBMIT != 0 && device.system.machine.kernel >= CHECKS_FLAGS {
         return refuse(request, Errno::EINVAL);
     }
-    let from = device.syncobj(args.src_handle).or_else(|errno| refuse(request, errno))?;
     let Some(fence) = from.find(args.src_point) else {
         let errno = if args.flags & FOR_SUBMIT == 0 { Errno::EINVAL } else { Errno::ETIME };
         return refuse(request, errno);
