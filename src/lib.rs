@@ -176,7 +176,7 @@
 //! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
 //! L2  policy   batch: the rules, once; commands of the copy engine
 //! L1  platform   uapi   cacheops   hierarchy
-//! L0  vocabulary   units   error   sync
+//! L0  vocabulary   units   error   sync   fork
 //! ```
 
 #![deny(unsafe_code)]
@@ -190,6 +190,7 @@ pub mod capi;
 pub mod device;
 pub mod drm;
 pub mod error;
+mod fork;
 pub mod hierarchy;
 pub mod kernel_trace;
 pub mod model;

@@ -177,6 +177,7 @@ impl<'bo> CpuAccess<'bo> {
     /// # Errors
     /// What invalidating answers.
     pub fn as_ptr(&mut self) -> Result<NonNull<u8>> {
+        self.bo.check_process()?;
         self.invalidate(self.range.lines())?;
         self.mapping.fence_loads();
         let pointer = NonNull::new(self.mapping.as_ptr());
@@ -218,6 +219,7 @@ impl<'bo> CpuAccess<'bo> {
 
     /// The bytes as a range, if they lie within the guard's.
     fn within(&self, offset: u64, len: u64) -> Result<ByteRange> {
+        self.bo.check_process()?;
         let (start, end) = (self.range.offset(), self.range.end());
         let outside = Error::RangeOutOfGuard { offset, len, start, end };
         let range = ByteRange::within(offset, len, end).map_err(|_| outside.clone())?;

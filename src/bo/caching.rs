@@ -120,6 +120,7 @@ impl Bo {
     /// - [`crate::Error::Closed`], [`crate::Error::Purged`], [`crate::Error::LevelChanging`]; what
     ///   SET_CACHING answers.
     pub fn set_caching(&self, mode: CachingMode) -> Result<()> {
+        self.check_process()?;
         let shared = self.shared();
         let device = &shared.device;
         let wanted = mode_level(device.caps(), mode);

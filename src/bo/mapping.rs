@@ -175,6 +175,7 @@ impl Bo {
     /// [`Error::NotAvailable`] if the platform has no such mode, or the first touch would be SIGBUS;
     /// [`Error::Closed`], [`Error::Purged`]; what MMAP_OFFSET and mmap(2) answer.
     pub fn map(&self, mode: MmapMode) -> Result<()> {
+        self.check_open()?;
         self.shared().map_in(mode)?;
         self.shared().maps.choose(mode);
         Ok(())
@@ -196,6 +197,7 @@ impl Bo {
     /// # Errors
     /// As [`Bo::map`].
     pub fn as_ptr(&self) -> Result<NonNull<u8>> {
+        self.check_open()?;
         let pointer = NonNull::new(self.shared().mapping()?.as_ptr());
         pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })
     }

@@ -175,7 +175,9 @@ impl Drop for Request<'_> {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Err(error) = self.end() {
+        if let Err(error) = self.end()
+            && error != Error::OtherProcess
+        {
             tracing::warn!(handle = self.handle.get(), %error, "close");
         }
     }
@@ -290,6 +292,7 @@ impl Bo {
     /// [`Error::LevelChanging`], [`Error::TooManyGuards`]; [`Error::NotAvailable`] if the mapping
     /// cannot be used at the BO's level; what mapping and waiting answer.
     pub fn write(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
+        self.check_process()?;
         CpuAccess::begin(self, Access::Write, ByteRange::within(offset, len, self.size())?)
     }
 
@@ -314,6 +317,7 @@ impl Bo {
     /// # Errors
     /// As [`Bo::write`].
     pub fn read(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
+        self.check_process()?;
         CpuAccess::begin(self, Access::Read, ByteRange::within(offset, len, self.size())?)
     }
 
@@ -323,9 +327,7 @@ impl Bo {
     /// [`Error::RangeOutOfBounds`]; [`Error::Closed`]; what mapping answers.
     pub fn mark_written(&self, offset: u64, len: u64) -> Result<()> {
         let range = ByteRange::within(offset, len, self.size())?;
-        if self.shared.tracked.word().state().is_closed() {
-            return Err(Error::Closed { handle: self.handle().get() });
-        }
+        self.check_open()?;
         let mapping = self.shared.mapping()?;
         self.shared.note_stored(mapping.mode(), range.lines())
     }
@@ -387,6 +389,7 @@ impl Bo {
     /// [`Error::InUse`] while guards are open or submissions under way, [`Error::Pinned`] on screen,
     /// [`Error::Closed`], [`Error::LevelChanging`]; GEM_CLOSE's.
     pub fn close(&self) -> Result<FlushReport> {
+        self.check_process()?;
         self.shared.tracked.word().close().map_err(|blocked| blocked.error(self.handle()))?;
         close(&self.shared.device, &self.shared.object)?;
         let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
@@ -394,8 +397,14 @@ impl Bo {
         Ok(report)
     }
 
-    /// Nothing, or that the BO was closed.
-    fn check_open(&self) -> Result<()> {
+    /// Nothing, or that the BO is another process's.
+    pub(crate) fn check_process(&self) -> Result<()> {
+        self.shared.device.owner.check()
+    }
+
+    /// Nothing, or that the BO was closed, or is another process's.
+    pub(crate) fn check_open(&self) -> Result<()> {
+        self.check_process()?;
         match self.shared.tracked.word().state().is_closed() {
             true => Err(Error::Closed { handle: self.handle().get() }),
             false => Ok(()),

@@ -49,6 +49,8 @@ impl Shared {
         if std::mem::replace(&mut self.ended, true) || self.tracked.word().state().is_closed() {
             return Ok(Released::Closed);
         }
+        // Of a child's copy nothing ends but its memory: the handle is the parent's.
+        self.device.owner.check()?;
         if let Some(key) = self.reuse_key()
             && self.device.reuse.keep(&self.device, key, &self.object)
         {
@@ -79,7 +81,7 @@ impl Bo {
     /// ([`crate::device::Device::set_reuse_limit`]) and may keep this one.
     ///
     /// # Errors
-    /// GEM_CLOSE's.
+    /// GEM_CLOSE's; [`crate::Error::OtherProcess`].
     pub fn release(self) -> Result<Released> {
         match Arc::into_inner(self.shared) {
             Some(mut last) => last.end(),

@@ -67,9 +67,10 @@ impl Bo {
     /// a batch that this library was not told of. The next read invalidates what it must.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`].
+    /// [`crate::Error::RangeOutOfBounds`]; [`crate::Error::Closed`].
     pub fn mark_stale(&self, offset: u64, len: u64) -> Result<()> {
         let range = ByteRange::within(offset, len, self.size())?;
+        self.check_open()?;
         self.shared().note_written_around(range.lines());
         Ok(())
     }
@@ -95,6 +96,7 @@ impl Bo {
     /// [`crate::Error::Pinned`] on screen, [`crate::Error::Closed`], [`crate::Error::Purged`];
     /// GEM_MADVISE's.
     pub fn dont_need(&self) -> Result<Retained> {
+        self.check_process()?;
         let word = self.shared().tracked.word();
         word.set_dont_need().map_err(|blocked| blocked.error(self.handle()))?;
         self.advise(Advice::DontNeed).inspect_err(|_| {
@@ -108,6 +110,7 @@ impl Bo {
     /// # Errors
     /// [`crate::Error::Closed`], [`crate::Error::Purged`]; GEM_MADVISE's.
     pub fn will_need(&self) -> Result<Retained> {
+        self.check_process()?;
         let word = self.shared().tracked.word();
         let state = word.state();
         if state.is_closed() || state.is_purged() {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::fork::Owner;
 use crate::platform::{Caps, Machine, Ppgtt};
 
 /// The lowest address that is given away: what a batch reads at 0 is nobody's.
@@ -23,6 +24,7 @@ type Holes = BTreeMap<u64, u64>;
 pub(crate) struct Addresses {
     holes: Arc<Mutex<Holes>>,
     step: u64,
+    owner: Owner,
 }
 
 /// An object's address; it is free again when this is dropped.
@@ -31,6 +33,7 @@ pub(crate) struct Address {
     start: u64,
     end: u64,
     holes: Arc<Mutex<Holes>>,
+    owner: Owner,
 }
 
 fn lock(holes: &Mutex<Holes>) -> MutexGuard<'_, Holes> {
@@ -51,7 +54,7 @@ impl Addresses {
         };
         let discrete = machine.caps.contains(Caps::DISCRETE);
         let step = if discrete { DISCRETE_STEP } else { INTEGRATED_STEP };
-        Self { holes: Arc::new(Mutex::new(holes)), step }
+        Self { holes: Arc::new(Mutex::new(holes)), step, owner: Owner::current() }
     }
 
     /// The lowest address with room for `bytes`.
@@ -68,7 +71,7 @@ impl Addresses {
         if start + len < end {
             holes.insert(start + len, end);
         }
-        Ok(Address { start, end: start + len, holes: Arc::clone(&self.holes) })
+        Ok(Address { start, end: start + len, holes: Arc::clone(&self.holes), owner: self.owner })
     }
 }
 
@@ -81,6 +84,9 @@ impl Address {
 
 impl Drop for Address {
     fn drop(&mut self) {
+        if !self.owner.is_here() {
+            return;
+        }
         let mut holes = lock(&self.holes);
         let (mut start, mut end) = (self.start, self.end);
         if let Some(after) = holes.remove(&end) {

@@ -75,6 +75,7 @@ impl Drop for OpenHandle<'_> {
 
 /// Creates a BO.
 pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
+    device.owner.check()?;
     let _span = tracing::debug_span!("alloc", bytes = request.size, caching = ?request.caching).entered();
     check_size(device, request.size)?;
     let key = Key::of(device, request);
@@ -112,6 +113,7 @@ pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
 
 /// Creates a dumb buffer of a picture with 32 bits per pixel.
 pub(super) fn alloc_dumb(device: &Arc<Shared>, width: u32, height: u32) -> Result<Bo> {
+    device.owner.check()?;
     let _span = tracing::debug_span!("alloc_dumb", width, height).entered();
     let drm = device.drm.as_ref();
     let picture = drm.display().create_dumb(width, height)?;
@@ -207,6 +209,7 @@ pub(crate) fn created_level(device: &Shared, creation: Creation) -> CacheLevel {
 
 /// Opens the BO behind a dma-buf.
 pub(super) fn import(device: &Arc<Shared>, dma_buf: BorrowedFd<'_>) -> Result<Bo> {
+    device.owner.check()?;
     let _span = tracing::debug_span!("import").entered();
     let drm = device.drm.as_ref();
     // Both run under the registry's lock.

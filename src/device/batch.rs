@@ -117,7 +117,7 @@ impl Batch {
     ///
     /// # Errors
     /// [`Error::RangeOutOfBounds`]; [`Error::NotEncodable`] for an offset that is no multiple of 4;
-    /// [`Error::OtherDevice`].
+    /// [`Error::OtherDevice`]; [`Error::Closed`].
     pub fn store(&mut self, bo: &Bo, offset: u64, value: u32) -> Result<&mut Self> {
         ByteRange::within(offset, 4, bo.size())?;
         let buffer = self.buffer(bo)?;
@@ -187,6 +187,7 @@ impl Batch {
     /// batch's own BO answers.
     pub fn submit(self) -> Result<Submitted> {
         let Self { device, builder, bos, uses } = self;
+        device.owner.check()?;
         let drm = device.drm.as_ref();
         let hangs = drm.hangs()?;
         let mut written = builder.finish();
@@ -249,6 +250,7 @@ impl Batch {
         if !Arc::ptr_eq(&self.device, &bo.shared().device) {
             return Err(Error::OtherDevice { handle: bo.handle().get() });
         }
+        bo.check_open()?;
         let place = self.bos.iter().position(|known| known.is_same(bo));
         let place = place.unwrap_or_else(|| {
             self.bos.push(bo.clone());

@@ -47,6 +47,7 @@ use crate::drm::node::{self, Node};
 use crate::drm::soft::Soft;
 use crate::drm::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
 use crate::error::{Error, Result};
+use crate::fork::Owner;
 use crate::platform::{self, CONSERVATIVE, Call, Caps, Disagreement, Machine};
 use crate::policy::Answers;
 use crate::policy::kernel::KernelRules;
@@ -58,6 +59,10 @@ use reuse::Reuse;
 const CLASS_SYSTEM: u16 = 0;
 
 /// An open device; clones are the same device.
+///
+/// It belongs to the process that opened it. In a child of fork(2) everything about it and its BOs that can fail is
+/// [`Error::OtherProcess`], and nothing is closed, kept, written or waited for; values may be dropped, and the parent's stay
+/// as they are. The child opens devices of its own.
 #[derive(Clone, Debug)]
 pub struct Device {
     shared: Arc<Shared>,
@@ -81,6 +86,8 @@ pub(crate) struct Shared {
     disagreements: Vec<Disagreement>,
     /// Bytes of the memory that objects live in, if the device says.
     memory_bytes: Option<u64>,
+    /// Which process opened it.
+    pub(crate) owner: Owner,
 }
 
 impl Shared {
@@ -110,7 +117,9 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.reuse.trim(self);
+        if self.owner.is_here() {
+            self.reuse.trim(self);
+        }
     }
 }
 
@@ -184,6 +193,7 @@ impl Device {
                 addresses: Addresses::new(&machine),
                 disagreements,
                 memory_bytes,
+                owner: Owner::current(),
             }),
         })
     }
@@ -244,6 +254,11 @@ impl Device {
         self.drm().open_counts()
     }
 
+    /// Nothing, or that the device is another process's.
+    pub(crate) fn check_process(&self) -> Result<()> {
+        self.shared.owner.check()
+    }
+
     /// Creates a BO, or takes one that was kept for reuse ([`Device::set_reuse_limit`]).
     ///
     /// A new BO reads as zeroes. One that is reused holds bytes of its earlier life on this device, any
@@ -267,23 +282,32 @@ impl Device {
     /// What is too much is closed, the longest unused first. A submission that finds the GPU wedged
     /// (EIO) sets the limit to 0: such a GPU may still write to BOs that were released.
     pub fn set_reuse_limit(&self, bytes: u64) {
-        self.shared.reuse.set_limit(&self.shared, bytes);
+        if self.shared.owner.is_here() {
+            self.shared.reuse.set_limit(&self.shared, bytes);
+        }
     }
 
     /// Closes BOs that are kept for reuse once `allocations` more were made without a use for them:
     /// 1024 unless said otherwise.
     pub fn set_reuse_age(&self, allocations: u64) {
-        self.shared.reuse.set_max_age(&self.shared, allocations);
+        if self.shared.owner.is_here() {
+            self.shared.reuse.set_max_age(&self.shared, allocations);
+        }
     }
 
     /// Closes every BO that is kept for reuse; for when memory is short, or the caller's timer says so.
     pub fn trim(&self) {
-        self.shared.reuse.trim(&self.shared);
+        if self.shared.owner.is_here() {
+            self.shared.reuse.trim(&self.shared);
+        }
     }
 
     /// What became of BOs and of wishes for them since the device was opened.
     pub fn reuse_stats(&self) -> ReuseStats {
-        self.shared.reuse.stats()
+        match self.shared.owner.is_here() {
+            true => self.shared.reuse.stats(),
+            false => ReuseStats::default(),
+        }
     }
 
     /// Opens the BO behind a dma-buf; the same BO if it is open on this device already.

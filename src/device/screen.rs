@@ -308,6 +308,7 @@ impl Screen {
         if std::mem::replace(&mut self.is_closed, true) {
             return Ok(());
         }
+        self.device.check_process()?;
         let display = self.device.drm().display();
         let mut done = Ok(());
         let mut keep = |result: Result<()>| {

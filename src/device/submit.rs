@@ -95,6 +95,7 @@ impl Drop for Prepared {
 
 /// Makes every BO ready for `submissions`, and notes what the GPU is about to write.
 pub(super) fn begin(device: &Arc<Shared>, submissions: &[Submission<'_>]) -> Result<Prepared> {
+    device.owner.check()?;
     let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
     let foreign = submissions.iter().find(|one| !Arc::ptr_eq(device, &one.bo.shared().device));
     if let Some(one) = foreign {

@@ -85,7 +85,7 @@ pub enum Error {
     NotDrm {
         /// The path.
         path: PathBuf,
-        /// What it says, or would say, to DRM_IOCTL_VERSION.
+        /// What it says, or would say, to DRM_IOCTL_VERSION; [`Error::errno`] is ENODEV all the same.
         errno: Errno,
     },
 
@@ -333,6 +333,10 @@ pub enum Error {
         hangs: u32,
     },
 
+    /// A device that was opened before this process was forked.
+    #[error("the device belongs to the process that this one was forked from: open it again here")]
+    OtherProcess,
+
     /// A wait that ran out.
     #[error("BO {handle} is still busy after {timeout_ns} ns")]
     Timeout {
@@ -348,7 +352,6 @@ impl Error {
     pub fn errno(&self) -> Errno {
         match self {
             Self::Open { errno, .. }
-            | Self::NotDrm { errno, .. }
             | Self::NotAvailable { errno, .. }
             | Self::NoScreen { errno, .. }
             | Self::Tracing { errno, .. }
@@ -365,6 +368,7 @@ impl Error {
             | Self::OtherDevice { .. } => Errno::EINVAL,
             Self::NoDevice { .. }
             | Self::NotADevice { .. }
+            | Self::NotDrm { .. }
             | Self::NotI915 { .. }
             | Self::UnknownDeviceId { .. }
             | Self::UnknownPlatform { .. } => Errno::ENODEV,
@@ -379,6 +383,7 @@ impl Error {
             Self::Timeout { .. } => Errno::ETIME,
             Self::NoAddress { .. } => Errno::ENOSPC,
             Self::Hung { .. } => Errno::EIO,
+            Self::OtherProcess => Errno::ECHILD,
         }
     }
 }

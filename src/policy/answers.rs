@@ -13,6 +13,7 @@ use static_assertions::const_assert_eq;
 use super::driver::{default_mode, needs_invalidate, path_refusal};
 use super::pending::{Demands, Notes, demands, notes_of_gpu_write, notes_of_store, pending_flush};
 use super::{Decision, Path, Rule};
+use crate::fork::PerProcess;
 use crate::platform::Caps;
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
@@ -102,7 +103,7 @@ impl Answers {
     pub fn of(caps: Caps) -> &'static Self {
         let caps = caps.intersection(Self::DECIDING);
         Self::built(caps).unwrap_or_else(|| {
-            let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut found = FOUND.get().lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(answers) = found.iter().copied().find(|answers| answers.caps == caps) {
                 return answers;
             }
@@ -155,7 +156,7 @@ impl Answers {
 }
 
 /// What was found while the program ran.
-static FOUND: Mutex<Vec<&'static Answers>> = Mutex::new(Vec::new());
+static FOUND: PerProcess<Mutex<Vec<&'static Answers>>> = PerProcess::new();
 
 /// Declares the hardware that the compiler answers for.
 macro_rules! built {

@@ -21,14 +21,14 @@ static void opening(void) {
     FAILS(gemco_device_open("sim:jsl", 2, &device), EINVAL, "flags is 2");
     FAILS(gemco_device_open("\xff\xfe", 0, &device), EILSEQ, "not UTF-8");
     FAILS(gemco_device_open("/nowhere/renderD128", 0, &device), ENOENT, "/nowhere/renderD128");
-    FAILS(gemco_device_open("/dev/null", 0, &device), ENOTTY, "/dev/null");
+    FAILS(gemco_device_open("/dev/null", 0, &device), ENODEV, "/dev/null");
     FAILS(gemco_device_open("/", 0, &device), ENODEV, "not a character device");
     FAILS(gemco_device_open_fd(-1, 0, &device), EBADF, "fd is negative");
     FAILS(gemco_device_open_fd(987654, 0, &device), EBADF, "987654");
     FAILS(gemco_device_open_fd(0, 0, NULL), EINVAL, "device is NULL");
     int null = open("/dev/null", O_RDWR);
     CHECK(null >= 0);
-    FAILS(gemco_device_open_fd(null, 0, &device), ENOTTY, "/dev/null");
+    FAILS(gemco_device_open_fd(null, 0, &device), ENODEV, "/dev/null");
     CHECK(close(null) == 0);
     FAILS(gemco_device_open_first(0, NULL), EINVAL, "device is NULL");
     CHECK(device == UNTOUCHED);

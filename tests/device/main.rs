@@ -3,7 +3,9 @@
 mod alloc;
 mod bad_input;
 mod batch;
+mod child;
 mod forgotten_flush;
+mod fork;
 mod guards;
 mod levels;
 mod newest;

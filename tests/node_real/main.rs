@@ -7,9 +7,12 @@
 
 mod access;
 mod batches;
+#[path = "../device/child.rs"]
+mod child;
 mod device;
 mod display;
 mod flushes;
+mod forks;
 mod hangs;
 mod objects;
 mod platforms;
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
     // Those of `device` that harm it leave nothing to test: they come last of all.
     let mut tests: Vec<&Test> = [
         reuse::TESTS,
+        forks::TESTS,
         batches::TESTS,
         hangs::TESTS,
         display::TESTS,

@@ -57,7 +57,7 @@ impl Node {
         // - `encoders_ptr`, `modes_ptr`: live vectors of as many ids and structs as their counts say,
         //   which are the most that the kernel copies; the other counts are 0;
         // - bit patterns: integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_GETCONNECTOR, None, &mut args)? };
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_GETCONNECTOR, None, &mut args)? };
         Ok(args)
     }
 
@@ -68,7 +68,7 @@ impl Node {
     fn encoder(&self, id: u32) -> Result<drm_mode_get_encoder> {
         let mut args = drm_mode_get_encoder { encoder_id: id, ..Default::default() };
         // SAFETY: no address in it; integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_GETENCODER, None, &mut args)? };
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_GETENCODER, None, &mut args)? };
         Ok(args)
     }
 
@@ -85,14 +85,14 @@ impl Node {
         let mut args = args;
         let handle = Some(args.handle).filter(|&handle| handle != 0);
         // SAFETY: no address in it; integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_CURSOR, handle, &mut args) }
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_CURSOR, handle, &mut args) }
     }
 
     /// The ids of CRTCs and connectors: `DRM_IOCTL_MODE_GETRESOURCES`, 0xc04064a0.
     fn ids(&self) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut counts = drm_mode_card_res::default();
         // SAFETY: addresses and counts are 0; integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_GETRESOURCES, None, &mut counts)? };
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_GETRESOURCES, None, &mut counts)? };
         let mut crtcs = vec![0_u32; counts.count_crtcs as usize];
         let mut connectors = vec![0_u32; counts.count_connectors as usize];
         let mut args = drm_mode_card_res {
@@ -106,7 +106,7 @@ impl Node {
         // - `crtc_id_ptr`, `connector_id_ptr`: live vectors of as many ids as their counts say, which
         //   are the most that the kernel copies; the other counts are 0;
         // - bit patterns: integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_GETRESOURCES, None, &mut args)? };
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_GETRESOURCES, None, &mut args)? };
         // Connectors come and go; CRTCs do not.
         connectors.truncate(args.count_connectors as usize);
         connectors.retain(|&id| id != 0);
@@ -166,7 +166,7 @@ impl Display for Node {
     fn create_dumb(&self, width: u32, height: u32) -> Result<Picture> {
         let mut args = drm_mode_create_dumb { width, height, bpp: XRGB8888_BITS, ..Default::default() };
         // SAFETY: no address in it; integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_CREATE_DUMB, None, &mut args)? };
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_CREATE_DUMB, None, &mut args)? };
         let handle = objects::named(DRM_IOCTL_MODE_CREATE_DUMB.name, args.handle)?;
         let Created { handle, .. } = self.counted(Created { handle, size_bytes: args.size });
         Ok(Picture { handle, width, height, pitch_bytes: args.pitch })
@@ -184,7 +184,7 @@ impl Display for Node {
             ..Default::default()
         };
         // SAFETY: no address in it; integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_ADDFB2, Some(handle), &mut args)? };
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_ADDFB2, Some(handle), &mut args)? };
         Ok(Framebuffer(args.fb_id))
     }
 
@@ -192,14 +192,14 @@ impl Display for Node {
     fn remove_framebuffer(&self, framebuffer: Framebuffer) -> Result<()> {
         let mut id = framebuffer.0;
         // SAFETY: no address; an integer.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_RMFB, None, &mut id) }
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_RMFB, None, &mut id) }
     }
 
     /// `DRM_IOCTL_MODE_GETCRTC`, 0xc06864a1.
     fn crtc(&self, crtc: Crtc) -> Result<Option<Shown>> {
         let mut args = drm_mode_crtc { crtc_id: crtc.0, ..Default::default() };
         // SAFETY: the address and its count are 0; integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_GETCRTC, None, &mut args)? };
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_GETCRTC, None, &mut args)? };
         if args.fb_id == 0 || args.mode_valid == 0 {
             return Ok(None);
         }
@@ -236,14 +236,14 @@ impl Display for Node {
         // SAFETY:
         // - `set_connectors_ptr`: a live vector of `count_connectors` ids that the kernel only reads;
         // - bit patterns: integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_SETCRTC, None, &mut args) }
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_SETCRTC, None, &mut args) }
     }
 
     /// `DRM_IOCTL_MODE_SETCRTC`, 0xc06864a2.
     fn turn_off(&self, crtc: Crtc) -> Result<()> {
         let mut args = drm_mode_crtc { crtc_id: crtc.0, ..Default::default() };
         // SAFETY: the address and its count are 0; integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_SETCRTC, None, &mut args) }
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_SETCRTC, None, &mut args) }
     }
 
     /// `DRM_IOCTL_MODE_PAGE_FLIP`, 0xc01864b0, and read(2) from the file.
@@ -255,7 +255,7 @@ impl Display for Node {
             ..Default::default()
         };
         // SAFETY: no address in it; integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_PAGE_FLIP, None, &mut args)? };
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_PAGE_FLIP, None, &mut args)? };
         // A read returns whole events; there are none but the flip's.
         let mut event = [0; 64];
         loop {
@@ -274,7 +274,7 @@ impl Display for Node {
     fn dirty(&self, framebuffer: Framebuffer) -> Result<()> {
         let mut args = drm_mode_fb_dirty_cmd { fb_id: framebuffer.0, ..Default::default() };
         // SAFETY: the address and its count are 0; integers only.
-        unsafe { call(self.fd(), DRM_IOCTL_MODE_DIRTYFB, None, &mut args) }
+        unsafe { call(self.fd()?, DRM_IOCTL_MODE_DIRTYFB, None, &mut args) }
     }
 
     fn set_cursor(&self, crtc: Crtc, cursor: Option<&Picture>) -> Result<()> {

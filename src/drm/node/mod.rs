@@ -34,12 +34,14 @@ use crate::drm::{
     Retained, Run,
 };
 use crate::error::Result;
+use crate::fork::Owner;
 use crate::uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 /// An open i915 device file; closing it gives back every object that is still open on it.
 ///
-/// [`OpenCounts`] leave out the object of the batch that [`Drm::execute`] brings along.
+/// [`OpenCounts`] leave out the object of the batch that [`Drm::execute`] brings along. In a child of fork(2) every request is
+/// [`crate::Error::OtherProcess`].
 #[derive(Debug)]
 pub struct Node {
     file: File,
@@ -50,6 +52,7 @@ pub struct Node {
     mappings: Arc<AtomicU64>,
     batch: submit::Batch,
     close_errors: AtomicU64,
+    owner: Owner,
 }
 
 impl Node {
@@ -59,8 +62,13 @@ impl Node {
         self.close_errors.load(Ordering::Relaxed)
     }
 
-    fn fd(&self) -> BorrowedFd<'_> {
-        self.file.as_fd()
+    /// The file, for a request.
+    ///
+    /// # Errors
+    /// [`crate::Error::OtherProcess`] in a child of the process that opened it: the parent has the same file.
+    fn fd(&self) -> Result<BorrowedFd<'_>> {
+        self.owner.check()?;
+        Ok(self.file.as_fd())
     }
 
     fn handles(&self) -> MutexGuard<'_, HashSet<Handle>> {
@@ -75,7 +83,8 @@ impl Node {
 
     /// Gives a name back, and counts a refusal.
     fn give_back(&self, handle: Handle) -> Result<()> {
-        objects::close(self.fd(), handle).inspect_err(|_| {
+        let fd = self.fd()?;
+        objects::close(fd, handle).inspect_err(|_| {
             // Relaxed: as in `close_errors`.
             self.close_errors.fetch_add(1, Ordering::Relaxed);
         })
@@ -84,6 +93,10 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
+        if !self.owner.is_here() {
+            // Only this process's copy of the file goes.
+            return;
+        }
         let left = self.handles().len();
         let batch = self.batch.take().map(|handle| self.give_back(handle));
         tracing::debug!(
@@ -106,30 +119,31 @@ impl Drm for Node {
     }
 
     fn version(&self) -> Result<DriverVersion> {
-        facts::version(self.fd())
+        facts::version(self.fd()?)
     }
 
     fn param(&self, param: Param) -> Result<i32> {
-        facts::param(self.fd(), param as i32)
+        facts::param(self.fd()?, param as i32)
     }
 
     fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
-        facts::memory_regions(self.fd())
+        facts::memory_regions(self.fd()?)
     }
 
     fn create(&self, size_bytes: u64) -> Result<Created> {
-        objects::create(self.fd(), size_bytes).map(|created| self.counted(created))
+        objects::create(self.fd()?, size_bytes).map(|created| self.counted(created))
     }
 
     fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created> {
-        objects::create_with_pat(self.fd(), size_bytes, pat_index).map(|created| self.counted(created))
+        objects::create_with_pat(self.fd()?, size_bytes, pat_index).map(|created| self.counted(created))
     }
 
     fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
-        objects::create_in(self.fd(), size_bytes, placements).map(|created| self.counted(created))
+        objects::create_in(self.fd()?, size_bytes, placements).map(|created| self.counted(created))
     }
 
     fn close(&self, handle: Handle) -> Result<()> {
+        self.owner.check()?;
         // Taken out before the kernel can give the same name out again to another thread.
         let was_open = self.handles().remove(&handle);
         self.give_back(handle).inspect_err(|_| {
@@ -140,58 +154,58 @@ impl Drm for Node {
     }
 
     fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()> {
-        objects::set_caching(self.fd(), handle, mode)
+        objects::set_caching(self.fd()?, handle, mode)
     }
 
     fn caching(&self, handle: Handle) -> Result<CachingMode> {
-        objects::caching(self.fd(), handle)
+        objects::caching(self.fd()?, handle)
     }
 
     fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
-        let offset = access::mmap_offset(self.fd(), handle, mode)?;
+        let offset = access::mmap_offset(self.fd()?, handle, mode)?;
         let pages = access::mmap(&self.file, offset, size_bytes)?;
         Ok(Mapping::from_kernel(pages, mode, Counted::new(&self.mappings)))
     }
 
     fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
-        let pages = access::mmap_legacy(self.fd(), handle, mode, size_bytes)?;
+        let pages = access::mmap_legacy(self.fd()?, handle, mode, size_bytes)?;
         Ok(Mapping::from_legacy(pages, mode, Counted::new(&self.mappings)))
     }
 
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
-        access::set_domain(self.fd(), handle, read, write)
+        access::set_domain(self.fd()?, handle, read, write)
     }
 
     fn sw_finish(&self, handle: Handle) -> Result<()> {
-        access::sw_finish(self.fd(), handle)
+        access::sw_finish(self.fd()?, handle)
     }
 
     fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
-        access::pread(self.fd(), handle, offset, data)
+        access::pread(self.fd()?, handle, offset, data)
     }
 
     fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
-        access::pwrite(self.fd(), handle, offset, data)
+        access::pwrite(self.fd()?, handle, offset, data)
     }
 
     fn busy(&self, handle: Handle) -> Result<Busy> {
-        access::busy(self.fd(), handle)
+        access::busy(self.fd()?, handle)
     }
 
     fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()> {
-        access::wait(self.fd(), handle, timeout_ns)
+        access::wait(self.fd()?, handle, timeout_ns)
     }
 
     fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained> {
-        objects::madvise(self.fd(), handle, advice)
+        objects::madvise(self.fd()?, handle, advice)
     }
 
     fn export(&self, handle: Handle) -> Result<OwnedFd> {
-        objects::export(self.fd(), handle)
+        objects::export(self.fd()?, handle)
     }
 
     fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created> {
-        let handle = objects::import(self.fd(), dma_buf)?;
+        let handle = objects::import(self.fd()?, dma_buf)?;
         let is_new = self.handles().insert(handle);
         let size_bytes = objects::dma_buf_size(dma_buf).inspect_err(|_| {
             if is_new {
@@ -211,16 +225,16 @@ impl Drm for Node {
     }
 
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {
-        let batch = self.batch.handle(&self.file)?;
-        submit::execute(self.fd(), objects, batch)
+        let fd = self.fd()?;
+        submit::execute(fd, objects, self.batch.handle(&self.file)?)
     }
 
     fn run(&self, run: &Run<'_>) -> Result<()> {
-        submit::run(self.fd(), run)
+        submit::run(self.fd()?, run)
     }
 
     fn hangs(&self) -> Result<u32> {
-        submit::hangs(self.fd())
+        submit::hangs(self.fd()?)
     }
 
     fn display(&self) -> &dyn Display {
@@ -228,6 +242,9 @@ impl Drm for Node {
     }
 
     fn open_counts(&self) -> OpenCounts {
+        if !self.owner.is_here() {
+            return OpenCounts::default();
+        }
         OpenCounts {
             handles: self.handles().len() as u64,
             // Relaxed: a statistic; nothing is published by it.

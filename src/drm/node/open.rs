@@ -12,6 +12,7 @@ use nix::sys::utsname::uname;
 
 use super::{Node, facts};
 use crate::error::{Error, Result};
+use crate::fork::Owner;
 use crate::vocabulary::KernelVersion;
 
 /// Where DRM nodes are.
@@ -151,6 +152,7 @@ impl Node {
             mappings: Default::default(),
             batch: Default::default(),
             close_errors: Default::default(),
+            owner: Owner::current(),
         })
     }
 }

@@ -37,6 +37,7 @@ impl Soft {
     ///
     /// The file that came with the device is master from its first one on, if nobody else is.
     fn permit_as(&self, request: &'static str, allowed: Allowed) -> Result<()> {
+        self.system.owner.check()?;
         if self.minor == Minor::Primary {
             let mut masters = self.system.masters();
             masters.open_late(&mut self.client());

@@ -18,6 +18,7 @@ use nix::unistd::pipe2;
 
 use super::share::DmaBuf;
 use crate::error::{Error, Result};
+use crate::fork::PerProcess;
 use crate::uapi::drm::DRM_IOCTL_PRIME_HANDLE_TO_FD;
 
 /// Files that were closed and still take a descriptor, at most, before somebody looks for them; or half of all.
@@ -42,7 +43,7 @@ impl Exported {
 type Pipe = (u64, u64);
 
 /// The dma-bufs of the process's software devices.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Exports {
     files: BTreeMap<Pipe, Exported>,
     /// How many there are when closed ones are looked for again: twice as many as were open, so that a request
@@ -50,7 +51,7 @@ struct Exports {
     look_at: usize,
 }
 
-static EXPORTS: Mutex<Exports> = Mutex::new(Exports { files: BTreeMap::new(), look_at: FEW });
+static EXPORTS: PerProcess<Mutex<Exports>> = PerProcess::new();
 
 impl Exports {
     fn insert(&mut self, pipe: Pipe, exported: Exported) {
@@ -68,7 +69,7 @@ impl Exports {
 }
 
 fn exports() -> MutexGuard<'static, Exports> {
-    EXPORTS.lock().unwrap_or_else(PoisonError::into_inner)
+    EXPORTS.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lets the objects of dma-bufs go that were closed.

@@ -22,6 +22,7 @@ use super::space::Space;
 use super::spec::Spec;
 use super::store::Terms;
 use crate::error::Result;
+use crate::fork::Owner;
 use crate::hierarchy::Hardware;
 use crate::platform::Machine;
 use crate::policy::Rule;
@@ -65,6 +66,8 @@ pub(super) struct System {
     pub(super) global_space: Arc<Mutex<Space>>,
     objects: Mutex<Objects>,
     offsets: Mutex<Offsets>,
+    /// Whose memory all of this is: a child's is a copy, whose locks may be held for ever.
+    pub(super) owner: Owner,
 }
 
 #[derive(Debug, Default)]
@@ -103,6 +106,7 @@ impl System {
             seed: spec.adversary.then_some(spec.seed),
             objects: Mutex::default(),
             offsets: Mutex::default(),
+            owner: Owner::current(),
         }
     }
 
@@ -133,8 +137,9 @@ impl System {
     /// What happens to a request before it is done.
     ///
     /// # Errors
-    /// That of a fault that ends it.
+    /// That of a fault that ends it; [`crate::Error::OtherProcess`].
     pub(super) fn enter(&self, request: &'static str, needs: Needs) -> Result<()> {
+        self.owner.check()?;
         let entry = self.faults.enter(request, needs);
         tracing::debug!(
             request,
