@@ -717,12 +717,26 @@ void gemco_post_flush_inval_fence(void);
  * flags: 0, or GEMCO_OPEN_CONSERVATIVE.
  * device: the new device, with one reference, which the caller gives back with gemco_device_unref.
  *
- * Returns 0; -ENOENT, -EACCES and others of open(2); -ENODEV for what is not i915's, and for an unknown PCI id; -EINVAL for
- * a bad name. Any thread.
+ * Returns 0; -ENOENT, -EACCES and others of open(2); -ENODEV for what is not i915's (/dev/null, another driver's node), and
+ * for an unknown PCI id; -EINVAL for a bad name. Any thread.
  */
 int gemco_device_open(const char *name,
                       unsigned int flags,
                       struct gemco_device **device);
+
+/**
+ * Opens the device behind `device` once more: another file, with handles of its own for the same objects. What the one exports
+ * the other can import and map, as another process would.
+ *
+ * A path is opened again; a software device, which is one of its own for each gemco_device_open, stays the same one.
+ *
+ * flags, again: as for gemco_device_open.
+ *
+ * Returns 0; as gemco_device_open. Any thread.
+ */
+int gemco_device_open_again(const struct gemco_device *device,
+                            unsigned int flags,
+                            struct gemco_device **again);
 
 /**
  * Opens the first node of i915 in /dev/dri; never a software device.
@@ -858,7 +872,8 @@ struct gemco_bo *gemco_bo_ref(struct gemco_bo *bo);
 void gemco_bo_unref(struct gemco_bo *bo);
 
 /**
- * Closes the GEM handle now, for every reference; every call about the BO answers -ENOENT from then on. It is never reused.
+ * Closes the GEM handle now, for every reference; every call about the BO but gemco_bo_ref and gemco_bo_unref
+ * answers -ENOENT from then on. It is never reused.
  *
  * The pointer, and pointers into mappings, stay valid until the last reference is given back.
  *
@@ -867,14 +882,14 @@ void gemco_bo_unref(struct gemco_bo *bo);
 int gemco_bo_close(const struct gemco_bo *bo);
 
 /**
- * The BO's GEM handle, for the caller's own ioctls; not to be closed by it. 0 for NULL.
+ * The BO's GEM handle, for the caller's own ioctls; not to be closed by it. 0 for NULL and for a closed BO.
  *
  * Any thread.
  */
 uint32_t gemco_bo_handle(const struct gemco_bo *bo);
 
 /**
- * The BO's size in bytes, whole pages. 0 for NULL.
+ * The BO's size in bytes, whole pages. 0 for NULL and for a closed BO.
  *
  * Any thread.
  */
@@ -883,7 +898,7 @@ uint64_t gemco_bo_size(const struct gemco_bo *bo);
 /**
  * The BO's cache level; scanout and gemco_bo_set_caching change it.
  *
- * Returns a gemco_level; -EINVAL. Any thread.
+ * Returns a gemco_level; -EINVAL; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_level(const struct gemco_bo *bo);
 
@@ -915,7 +930,7 @@ int gemco_bo_map(const struct gemco_bo *bo,
 /**
  * How accesses map the BO, or will map it if there was none yet.
  *
- * Returns a gemco_map_mode; -EINVAL. Any thread.
+ * Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_map_mode(const struct gemco_bo *bo);
 
@@ -930,7 +945,7 @@ int gemco_bo_mark_written(const struct gemco_bo *bo, uint64_t offset, uint64_t l
  * Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or a batch that the library was
  * not told of. The next read invalidates what it must.
  *
- * Returns 0; -EINVAL for a range that leaves the BO. Any thread.
+ * Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_mark_stale(const struct gemco_bo *bo,
                         uint64_t offset,
@@ -948,7 +963,7 @@ int gemco_bo_flush(const struct gemco_bo *bo,
 /**
  * How many lines of the BO may be newer in the CPU's cache than in memory (dirty), and older (stale).
  *
- * dirty, stale: each may be NULL. Returns 0. Any thread.
+ * dirty, stale: each may be NULL. Returns 0; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_lines(const struct gemco_bo *bo, uint64_t *dirty, uint64_t *stale);
 
@@ -985,7 +1000,7 @@ int gemco_bo_will_need(const struct gemco_bo *bo);
  * Says that others may know the object by means that the library does not see, so that it is closed in the end, never
  * reused.
  *
- * Returns 0. Any thread.
+ * Returns 0; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_never_reuse(const struct gemco_bo *bo);
 
@@ -1331,9 +1346,13 @@ int gemco_screen_close(struct gemco_screen *screen);
  * Sends the library's events to `callback`, from now on, for the whole process; NULL ends it.
  *
  * level: a gemco_log_level, which is also the least that is worth the cost of a line.
- * callback: may be called on any thread, several at once. It may ask the library about platforms, rules and BOs, but nothing that
- * accesses, submits, waits or gives back, and must return (no longjmp, no exception). Once this function has returned, the callback that was set before is not running, and will not be called
- * again.
+ * callback: called at the end of each call that has lines, on that call's thread, once for each line; by several threads at
+ * once. The library holds none of its locks then. The callback must return (no longjmp, no exception). It may call the functions that only ask:
+ * those about platforms, rules, decisions, cache lines of its own memory and the last error, gemco_explain,
+ * gemco_job_reports, gemco_device_platform, _mocs, _open_counts, _reuse_stats and _ref, gemco_bo_handle, _size, _level,
+ * _map_mode, _lines, _busy and _ref. Every other function is -EDEADLK there, and does nothing; one without a result does
+ * nothing either. What a callback calls is not logged. Once this function has returned, the callback that was set before
+ * is not running, and will not be called again. Of one call up to 1 MiB of lines are kept, and what is more is counted.
  *
  * Returns 0; -EINVAL for a bad number; -EDEADLK from within a callback; -EBUSY if a Rust program has a subscriber of its own.
  * Any thread.

@@ -1,10 +1,10 @@
 //! CPU accesses.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::bo::gemco_bo;
-use super::error::run;
+use super::bo::{gemco_bo, open_bo};
+use super::error::{Failure, run};
 use super::objects::{Out, add_reference, borrow, bytes_mut, elements, take_back};
 use super::report::hand_out;
 use super::types::{self, gemco_report};
@@ -16,12 +16,20 @@ use crate::vocabulary::Access;
 /// Made by gemco_access_begin, and gone with gemco_access_end, whatever that answers. It holds a reference of its BO. One
 /// thread at a time; the one that stores.
 pub struct gemco_access {
-    /// Before `_bo`, which it borrows: fields are dropped in order.
+    /// Before `bo`, which it borrows: fields are dropped in order.
     guard: Mutex<CpuAccess<'static>>,
-    _bo: Arc<gemco_bo>,
+    bo: Arc<gemco_bo>,
 }
 
 static_assertions::assert_impl_all!(gemco_access: Send, Sync);
+
+impl gemco_access {
+    /// The guard; not in a child, where another thread may have the lock for ever.
+    fn lock(&self) -> Result<MutexGuard<'_, CpuAccess<'static>>, Failure> {
+        self.bo.bo.check_process()?;
+        Ok(self.guard.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
 
 /// Stores `len` bytes at `offset`; lines that are stale and overwritten in part are invalidated first. Nothing is flushed before
 /// somebody else is about to read.
@@ -45,9 +53,9 @@ pub unsafe extern "C" fn gemco_bo_write(
     run("gemco_bo_write", || {
         // SAFETY: a BO, bytes, and room for a report or null: the caller's obligations.
         let (bo, data, out) = unsafe {
-            (borrow(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
+            (open_bo(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        let mut guard = bo.bo.write(offset, data.len() as u64)?;
+        let mut guard = bo.write(offset, data.len() as u64)?;
         guard.write_at(offset, data)?;
         hand_out(guard.finish()?, out);
         Ok(0)
@@ -71,9 +79,9 @@ pub unsafe extern "C" fn gemco_bo_read(
     run("gemco_bo_read", || {
         // SAFETY: a BO, room for bytes, and for a report or null: the caller's obligations.
         let (bo, data, out) = unsafe {
-            (borrow(bo, "bo")?, bytes_mut(data.cast(), len, "data")?, Out::optional(report, "report")?)
+            (open_bo(bo, "bo")?, bytes_mut(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        let guard = bo.bo.read(offset, data.len() as u64)?;
+        let guard = bo.read(offset, data.len() as u64)?;
         guard.read_at(offset, data)?;
         hand_out(guard.finish()?, out);
         Ok(0)
@@ -101,9 +109,40 @@ pub unsafe extern "C" fn gemco_bo_upload(
     run("gemco_bo_upload", || {
         // SAFETY: a BO, bytes, and room for a report or null: the caller's obligations.
         let (bo, data, out) = unsafe {
-            (borrow(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
+            (open_bo(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        hand_out(bo.bo.upload(offset, data, types::upload_hint(hint, "hint")?)?, out);
+        hand_out(bo.upload(offset, data, types::upload_hint(hint, "hint")?)?, out);
+        Ok(0)
+    })
+}
+
+/// Says that `len` bytes at `offset` were stored through the mapping, by this thread.
+///
+/// Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. The thread that stored.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_mark_written(bo: *const gemco_bo, offset: u64, len: u64) -> c_int {
+    run("gemco_bo_mark_written", || {
+        // SAFETY: a BO: the caller's obligation.
+        unsafe { open_bo(bo, "bo") }?.mark_written(offset, len)?;
+        Ok(0)
+    })
+}
+
+/// Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or a batch that the library was
+/// not told of. The next read invalidates what it must.
+///
+/// Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_mark_stale(bo: *const gemco_bo, offset: u64, len: u64) -> c_int {
+    run("gemco_bo_mark_stale", || {
+        // SAFETY: a BO: the caller's obligation.
+        unsafe { open_bo(bo, "bo") }?.mark_stale(offset, len)?;
         Ok(0)
     })
 }
@@ -139,7 +178,7 @@ pub unsafe extern "C" fn gemco_access_begin(
             Access::Write => borrowed.bo.write(offset, len)?,
         };
         hand_out(guard.report(), out);
-        to.give_alone(gemco_access { guard: Mutex::new(guard), _bo: bo });
+        to.give_alone(gemco_access { guard: Mutex::new(guard), bo });
         Ok(0)
     })
 }
@@ -158,8 +197,7 @@ pub unsafe extern "C" fn gemco_access_pointer(access: *mut gemco_access, pointer
     run("gemco_access_pointer", || {
         // SAFETY: an access, and room for a pointer: the caller's obligations.
         let (access, out) = unsafe { (borrow(access, "access")?, Out::new(pointer, "pointer")?) };
-        let mut guard = access.guard.lock().unwrap_or_else(PoisonError::into_inner);
-        out.set(guard.as_ptr()?.as_ptr().cast());
+        out.set(access.lock()?.as_ptr()?.as_ptr().cast());
         Ok(0)
     })
 }
@@ -176,7 +214,7 @@ pub unsafe extern "C" fn gemco_access_written(access: *mut gemco_access, offset:
     run("gemco_access_written", || {
         // SAFETY: an access: the caller's obligation.
         let access = unsafe { borrow(access, "access") }?;
-        access.guard.lock().unwrap_or_else(PoisonError::into_inner).mark_written(offset, len)?;
+        access.lock()?.mark_written(offset, len)?;
         Ok(0)
     })
 }
@@ -194,6 +232,7 @@ pub unsafe extern "C" fn gemco_access_end(access: *mut gemco_access, report: *mu
     run("gemco_access_end", || {
         // SAFETY: null, or an access that C gives up: the caller's obligation.
         let Some(access) = unsafe { take_back(access, "access") }? else { return Ok(0) };
+        access.bo.bo.check_process()?;
         // First of all: what is not marked is lost.
         let ended = access.guard.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
         // SAFETY: room for a report, or null: the caller's obligation.

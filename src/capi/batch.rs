@@ -5,13 +5,14 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::bo::gemco_bo;
-use super::device::gemco_device;
-use super::error::{Failure, run};
+use super::device::{gemco_device, open_device};
+use super::error::{Failure, query, run};
 use super::objects::{Out, borrow, take_back};
 use super::submit::Outs;
 use super::types::gemco_report;
 use crate::batch::Extent;
 use crate::device::{Batch, Region, Submitted};
+use crate::fork::Owner;
 
 /// Rows of bytes in a BO, as a batch reads or writes them.
 #[repr(C)]
@@ -32,6 +33,7 @@ pub struct gemco_region {
 /// Any thread may use it.
 pub struct gemco_batch {
     batch: Mutex<Batch>,
+    owner: Owner,
 }
 
 static_assertions::assert_impl_all!(gemco_batch: Send, Sync);
@@ -41,12 +43,15 @@ static_assertions::assert_impl_all!(gemco_batch: Send, Sync);
 /// Any thread may use it.
 pub struct gemco_job {
     job: Submitted,
+    owner: Owner,
 }
 
 static_assertions::assert_impl_all!(gemco_job: Send, Sync);
 
 impl gemco_batch {
     fn with<T>(&self, write: impl FnOnce(&mut Batch) -> crate::Result<T>) -> Result<c_int, Failure> {
+        // In a child another thread may have the lock for ever.
+        self.owner.check()?;
         write(&mut self.batch.lock().unwrap_or_else(PoisonError::into_inner))?;
         Ok(0)
     }
@@ -86,8 +91,9 @@ pub unsafe extern "C" fn gemco_batch_begin(
 ) -> c_int {
     run("gemco_batch_begin", || {
         // SAFETY: a device, and room for a pointer: the caller's obligations.
-        let (device, to) = unsafe { (borrow(device, "device")?, Out::new(batch, "batch")?) };
-        to.give_alone(gemco_batch { batch: Mutex::new(device.device.batch()?) });
+        let (device, to) = unsafe { (open_device(device)?, Out::new(batch, "batch")?) };
+        let batch = Mutex::new(device.device.batch()?);
+        to.give_alone(gemco_batch { batch, owner: Owner::current() });
         Ok(0)
     })
 }
@@ -195,7 +201,7 @@ pub unsafe extern "C" fn gemco_batch_submit(batch: *mut gemco_batch, job: *mut *
         let to = unsafe { Out::new(job, "job") }?;
         let batch = batch.ok_or(Failure::argument("batch", "is NULL"))?;
         let batch = batch.batch.into_inner().unwrap_or_else(PoisonError::into_inner);
-        to.give_alone(gemco_job { job: batch.submit()? });
+        to.give_alone(gemco_job { job: batch.submit()?, owner: Owner::current() });
         Ok(0)
     })
 }
@@ -246,9 +252,11 @@ pub unsafe extern "C" fn gemco_job_reports(
     reports: *mut gemco_report,
     room: usize,
 ) -> c_int {
-    run("gemco_job_reports", || {
+    query("gemco_job_reports", || {
         // SAFETY: a job: the caller's obligation.
-        let all = unsafe { borrow(job, "job") }?.job.reports();
+        let gemco_job { job, owner } = unsafe { borrow(job, "job") }?;
+        owner.check()?;
+        let all = job.reports();
         let outs = Outs::new(reports)?;
         if room > 0 && reports.is_null() {
             return Err(Failure::argument("reports", "is NULL"));

@@ -5,8 +5,8 @@ use std::os::fd::IntoRawFd;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::device::{descriptor, gemco_device};
-use super::error::run;
+use super::device::{descriptor, gemco_device, open_device};
+use super::error::{Failure, query, run};
 use super::objects::{Out, add_reference, borrow, take_reference};
 use super::report::hand_out;
 use super::types::{self, gemco_caching, gemco_map_mode, gemco_report};
@@ -23,6 +23,17 @@ pub struct gemco_bo {
 }
 
 static_assertions::assert_impl_all!(gemco_bo: Send, Sync);
+
+/// The BO at `pointer`, which is open.
+///
+/// # Safety
+/// It is null, misaligned, or points to a BO that lives during `'a`.
+pub(super) unsafe fn open_bo<'a>(pointer: *const gemco_bo, name: &'static str) -> Result<&'a Bo, Failure> {
+    // SAFETY: the caller's obligation, passed on.
+    let gemco_bo { bo } = unsafe { borrow(pointer, name) }?;
+    bo.check_open()?;
+    Ok(bo)
+}
 
 /// Creates a BO, or takes one that was kept for reuse (gemco_device_set_reuse_limit).
 ///
@@ -44,7 +55,7 @@ pub unsafe extern "C" fn gemco_bo_create(
 ) -> c_int {
     run("gemco_bo_create", || {
         // SAFETY: a device, and room for a pointer: the caller's obligations.
-        let (device, out) = unsafe { (borrow(device, "device")?, Out::new(bo, "bo")?) };
+        let (device, out) = unsafe { (open_device(device)?, Out::new(bo, "bo")?) };
         let request = AllocRequest::new(size);
         let request = match caching == gemco_caching::GEMCO_CACHING_DEFAULT as c_uint {
             true => request,
@@ -71,7 +82,7 @@ pub unsafe extern "C" fn gemco_bo_import(
 ) -> c_int {
     run("gemco_bo_import", || {
         // SAFETY: a device, and room for a pointer: the caller's obligations.
-        let (device, out) = unsafe { (borrow(device, "device")?, Out::new(bo, "bo")?) };
+        let (device, out) = unsafe { (open_device(device)?, Out::new(bo, "bo")?) };
         // SAFETY: not closed during the call: the caller's obligation.
         let dma_buf = unsafe { descriptor(dma_buf, "dma_buf") }?;
         out.give(gemco_bo { bo: device.device.import(dma_buf)? });
@@ -92,8 +103,8 @@ pub unsafe extern "C" fn gemco_bo_import(
 pub unsafe extern "C" fn gemco_bo_export(bo: *const gemco_bo) -> c_int {
     run("gemco_bo_export", || {
         // SAFETY: a BO: the caller's obligation.
-        let bo = unsafe { borrow(bo, "bo") }?;
-        Ok(bo.bo.export()?.into_raw_fd())
+        let bo = unsafe { open_bo(bo, "bo") }?;
+        Ok(bo.export()?.into_raw_fd())
     })
 }
 
@@ -106,7 +117,7 @@ pub unsafe extern "C" fn gemco_bo_export(bo: *const gemco_bo) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_bo_ref(bo: *mut gemco_bo) -> *mut gemco_bo {
     // SAFETY: null, or a BO: the caller's obligation.
-    match run("gemco_bo_ref", || unsafe {
+    match query("gemco_bo_ref", || unsafe {
         let _ = Arc::into_raw(add_reference(bo, "bo")?);
         Ok(0)
     }) {
@@ -131,7 +142,8 @@ pub unsafe extern "C" fn gemco_bo_unref(bo: *mut gemco_bo) {
     });
 }
 
-/// Closes the GEM handle now, for every reference; every call about the BO answers -ENOENT from then on. It is never reused.
+/// Closes the GEM handle now, for every reference; every call about the BO but gemco_bo_ref and gemco_bo_unref
+/// answers -ENOENT from then on. It is never reused.
 ///
 /// The pointer, and pointers into mappings, stay valid until the last reference is given back.
 ///
@@ -143,12 +155,12 @@ pub unsafe extern "C" fn gemco_bo_unref(bo: *mut gemco_bo) {
 pub unsafe extern "C" fn gemco_bo_close(bo: *const gemco_bo) -> c_int {
     run("gemco_bo_close", || {
         // SAFETY: a BO: the caller's obligation.
-        hand_out(unsafe { borrow(bo, "bo") }?.bo.close()?, None);
+        hand_out(unsafe { open_bo(bo, "bo") }?.close()?, None);
         Ok(0)
     })
 }
 
-/// The BO's GEM handle, for the caller's own ioctls; not to be closed by it. 0 for NULL.
+/// The BO's GEM handle, for the caller's own ioctls; not to be closed by it. 0 for NULL and for a closed BO.
 ///
 /// Any thread.
 ///
@@ -157,15 +169,15 @@ pub unsafe extern "C" fn gemco_bo_close(bo: *const gemco_bo) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_bo_handle(bo: *const gemco_bo) -> u32 {
     let mut handle = 0;
-    run("gemco_bo_handle", || {
+    query("gemco_bo_handle", || {
         // SAFETY: a BO: the caller's obligation.
-        handle = unsafe { borrow(bo, "bo") }?.bo.handle().get();
+        handle = unsafe { open_bo(bo, "bo") }?.handle().get();
         Ok(0)
     });
     handle
 }
 
-/// The BO's size in bytes, whole pages. 0 for NULL.
+/// The BO's size in bytes, whole pages. 0 for NULL and for a closed BO.
 ///
 /// Any thread.
 ///
@@ -174,9 +186,9 @@ pub unsafe extern "C" fn gemco_bo_handle(bo: *const gemco_bo) -> u32 {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_bo_size(bo: *const gemco_bo) -> u64 {
     let mut size = 0;
-    run("gemco_bo_size", || {
+    query("gemco_bo_size", || {
         // SAFETY: a BO: the caller's obligation.
-        size = unsafe { borrow(bo, "bo") }?.bo.size();
+        size = unsafe { open_bo(bo, "bo") }?.size();
         Ok(0)
     });
     size
@@ -184,15 +196,15 @@ pub unsafe extern "C" fn gemco_bo_size(bo: *const gemco_bo) -> u64 {
 
 /// The BO's cache level; scanout and gemco_bo_set_caching change it.
 ///
-/// Returns a gemco_level; -EINVAL. Any thread.
+/// Returns a gemco_level; -EINVAL; -ENOENT for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_bo_level(bo: *const gemco_bo) -> c_int {
-    run("gemco_bo_level", || {
+    query("gemco_bo_level", || {
         // SAFETY: a BO: the caller's obligation.
-        Ok(unsafe { borrow(bo, "bo") }?.bo.level() as c_int)
+        Ok(unsafe { open_bo(bo, "bo") }?.level() as c_int)
     })
 }
 
@@ -209,8 +221,8 @@ pub unsafe extern "C" fn gemco_bo_level(bo: *const gemco_bo) -> c_int {
 pub unsafe extern "C" fn gemco_bo_set_caching(bo: *const gemco_bo, caching: c_uint) -> c_int {
     run("gemco_bo_set_caching", || {
         // SAFETY: a BO: the caller's obligation.
-        let bo = unsafe { borrow(bo, "bo") }?;
-        bo.bo.set_caching(types::caching(caching, "caching")?)?;
+        let bo = unsafe { open_bo(bo, "bo") }?;
+        bo.set_caching(types::caching(caching, "caching")?)?;
         Ok(0)
     })
 }
@@ -230,15 +242,15 @@ pub unsafe extern "C" fn gemco_bo_set_caching(bo: *const gemco_bo, caching: c_ui
 pub unsafe extern "C" fn gemco_bo_map(bo: *const gemco_bo, mode: c_uint, pointer: *mut *mut c_void) -> c_int {
     run("gemco_bo_map", || {
         // SAFETY: a BO, and room for a pointer or null: the caller's obligations.
-        let (bo, out) = unsafe { (borrow(bo, "bo")?, Out::optional(pointer, "pointer")?) };
+        let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(pointer, "pointer")?) };
         if mode == gemco_map_mode::GEMCO_MAP_DEFAULT as c_uint {
             // What accesses use, or what fits the level.
-            bo.bo.map(bo.bo.map_mode())?;
+            bo.map(bo.map_mode())?;
         } else {
-            bo.bo.map(types::map_mode(mode, "mode")?)?;
+            bo.map(types::map_mode(mode, "mode")?)?;
         }
         if let Some(out) = out {
-            out.set(bo.bo.as_ptr()?.as_ptr().cast());
+            out.set(bo.as_ptr()?.as_ptr().cast());
         }
         Ok(0)
     })
@@ -246,46 +258,15 @@ pub unsafe extern "C" fn gemco_bo_map(bo: *const gemco_bo, mode: c_uint, pointer
 
 /// How accesses map the BO, or will map it if there was none yet.
 ///
-/// Returns a gemco_map_mode; -EINVAL. Any thread.
+/// Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_bo_map_mode(bo: *const gemco_bo) -> c_int {
-    run("gemco_bo_map_mode", || {
+    query("gemco_bo_map_mode", || {
         // SAFETY: a BO: the caller's obligation.
-        Ok(unsafe { borrow(bo, "bo") }?.bo.map_mode() as c_int)
-    })
-}
-
-/// Says that `len` bytes at `offset` were stored through the mapping, by this thread.
-///
-/// Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. The thread that stored.
-///
-/// # Safety
-/// As the module says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_bo_mark_written(bo: *const gemco_bo, offset: u64, len: u64) -> c_int {
-    run("gemco_bo_mark_written", || {
-        // SAFETY: a BO: the caller's obligation.
-        unsafe { borrow(bo, "bo") }?.bo.mark_written(offset, len)?;
-        Ok(0)
-    })
-}
-
-/// Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or a batch that the library was
-/// not told of. The next read invalidates what it must.
-///
-/// Returns 0; -EINVAL for a range that leaves the BO. Any thread.
-///
-/// # Safety
-/// As the module says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_bo_mark_stale(bo: *const gemco_bo, offset: u64, len: u64) -> c_int {
-    run("gemco_bo_mark_stale", || {
-        // SAFETY: a BO: the caller's obligation.
-        unsafe { borrow(bo, "bo") }?.bo.mark_stale(offset, len)?;
-        Ok(0)
+        Ok(unsafe { open_bo(bo, "bo") }?.map_mode() as c_int)
     })
 }
 
@@ -300,26 +281,26 @@ pub unsafe extern "C" fn gemco_bo_mark_stale(bo: *const gemco_bo, offset: u64, l
 pub unsafe extern "C" fn gemco_bo_flush(bo: *const gemco_bo, report: *mut gemco_report) -> c_int {
     run("gemco_bo_flush", || {
         // SAFETY: a BO, and room for a report or null: the caller's obligations.
-        let (bo, out) = unsafe { (borrow(bo, "bo")?, Out::optional(report, "report")?) };
-        hand_out(bo.bo.flush()?, out);
+        let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(report, "report")?) };
+        hand_out(bo.flush()?, out);
         Ok(0)
     })
 }
 
 /// How many lines of the BO may be newer in the CPU's cache than in memory (dirty), and older (stale).
 ///
-/// dirty, stale: each may be NULL. Returns 0. Any thread.
+/// dirty, stale: each may be NULL. Returns 0; -ENOENT for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_bo_lines(bo: *const gemco_bo, dirty: *mut u64, stale: *mut u64) -> c_int {
-    run("gemco_bo_lines", || {
+    query("gemco_bo_lines", || {
         // SAFETY: a BO, and room for numbers or null: the caller's obligations.
         let (bo, outs) =
-            unsafe { (borrow(bo, "bo")?, (Out::optional(dirty, "dirty")?, Out::optional(stale, "stale")?)) };
-        outs.0.into_iter().for_each(|out| out.set(bo.bo.dirty_lines()));
-        outs.1.into_iter().for_each(|out| out.set(bo.bo.stale_lines()));
+            unsafe { (open_bo(bo, "bo")?, (Out::optional(dirty, "dirty")?, Out::optional(stale, "stale")?)) };
+        outs.0.into_iter().for_each(|out| out.set(bo.dirty_lines()));
+        outs.1.into_iter().for_each(|out| out.set(bo.stale_lines()));
         Ok(0)
     })
 }
@@ -332,9 +313,9 @@ pub unsafe extern "C" fn gemco_bo_lines(bo: *const gemco_bo, dirty: *mut u64, st
 /// As the module says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_bo_busy(bo: *const gemco_bo) -> c_int {
-    run("gemco_bo_busy", || {
+    query("gemco_bo_busy", || {
         // SAFETY: a BO: the caller's obligation.
-        Ok((unsafe { borrow(bo, "bo") }?.bo.busy()?.0 != 0).into())
+        Ok((unsafe { open_bo(bo, "bo") }?.busy()?.0 != 0).into())
     })
 }
 
@@ -349,8 +330,8 @@ pub unsafe extern "C" fn gemco_bo_busy(bo: *const gemco_bo) -> c_int {
 pub unsafe extern "C" fn gemco_bo_wait(bo: *const gemco_bo, timeout_ns: i64) -> c_int {
     run("gemco_bo_wait", || {
         // SAFETY: a BO: the caller's obligation.
-        let bo = unsafe { borrow(bo, "bo") }?;
-        bo.bo.wait(u64::try_from(timeout_ns).ok().map(Duration::from_nanos))?;
+        let bo = unsafe { open_bo(bo, "bo") }?;
+        bo.wait(u64::try_from(timeout_ns).ok().map(Duration::from_nanos))?;
         Ok(0)
     })
 }
@@ -365,7 +346,7 @@ pub unsafe extern "C" fn gemco_bo_wait(bo: *const gemco_bo, timeout_ns: i64) -> 
 pub unsafe extern "C" fn gemco_bo_dont_need(bo: *const gemco_bo) -> c_int {
     run("gemco_bo_dont_need", || {
         // SAFETY: a BO: the caller's obligation.
-        Ok((unsafe { borrow(bo, "bo") }?.bo.dont_need()? == Retained::Yes).into())
+        Ok((unsafe { open_bo(bo, "bo") }?.dont_need()? == Retained::Yes).into())
     })
 }
 
@@ -379,14 +360,14 @@ pub unsafe extern "C" fn gemco_bo_dont_need(bo: *const gemco_bo) -> c_int {
 pub unsafe extern "C" fn gemco_bo_will_need(bo: *const gemco_bo) -> c_int {
     run("gemco_bo_will_need", || {
         // SAFETY: a BO: the caller's obligation.
-        Ok((unsafe { borrow(bo, "bo") }?.bo.will_need()? == Retained::Yes).into())
+        Ok((unsafe { open_bo(bo, "bo") }?.will_need()? == Retained::Yes).into())
     })
 }
 
 /// Says that others may know the object by means that the library does not see, so that it is closed in the end, never
 /// reused.
 ///
-/// Returns 0. Any thread.
+/// Returns 0; -ENOENT for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -394,7 +375,7 @@ pub unsafe extern "C" fn gemco_bo_will_need(bo: *const gemco_bo) -> c_int {
 pub unsafe extern "C" fn gemco_bo_never_reuse(bo: *const gemco_bo) -> c_int {
     run("gemco_bo_never_reuse", || {
         // SAFETY: a BO: the caller's obligation.
-        unsafe { borrow(bo, "bo") }?.bo.never_reuse();
+        unsafe { open_bo(bo, "bo") }?.never_reuse();
         Ok(0)
     })
 }

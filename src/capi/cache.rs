@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::error::{Failure, run};
+use super::error::{Failure, query};
 use crate::cacheops::{self, LineOp};
 
 /// The bytes at `start`, if they can be.
@@ -24,7 +24,7 @@ fn range(start: *const c_void, size: usize) -> Result<(*const u8, usize), Failur
 /// # Safety
 /// The bytes are mapped.
 unsafe fn fenced(call: &'static str, start: *const c_void, size: usize, op: LineOp) -> c_int {
-    run(call, || {
+    query(call, || {
         let range = range(start, size)?;
         // SAFETY: the bytes are mapped: the caller's obligation.
         unsafe { cacheops::fenced_ranges(&[range], op) };
@@ -37,7 +37,7 @@ unsafe fn fenced(call: &'static str, start: *const c_void, size: usize, op: Line
 /// # Safety
 /// The bytes are mapped.
 unsafe fn unfenced(call: &'static str, start: *const c_void, size: usize, op: LineOp) -> c_int {
-    run(call, || {
+    query(call, || {
         let (first, len) = range(start, size)?;
         // SAFETY: the bytes are mapped: the caller's obligation.
         unsafe { cacheops::lines(first, len, op) };
@@ -52,7 +52,7 @@ unsafe fn unfenced(call: &'static str, start: *const c_void, size: usize, op: Li
 /// and allocates once for it. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_has_cache_ops() -> c_int {
-    run("gemco_has_cache_ops", || {
+    query("gemco_has_cache_ops", || {
         cacheops::support()?;
         Ok(0)
     })

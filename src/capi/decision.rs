@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_uint};
 
-use super::error::{Failure, run};
+use super::error::{Failure, query};
 use super::objects::{Out, string};
 use super::types::{self, gemco_decision, gemco_platform};
 use crate::bo::mode_level;
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn gemco_platform_by_id(
     edram: c_int,
     platform: *mut gemco_platform,
 ) -> c_int {
-    run("gemco_platform_by_id", || {
+    query("gemco_platform_by_id", || {
         // SAFETY: room for a platform: the caller's obligation.
         let out = unsafe { Out::new(platform, "platform") }?;
         let machine = platform::by_id(pci_id)?.machine(kernel(kernel_major, kernel_minor), edram != 0);
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn gemco_platform_by_name(
     edram: c_int,
     platform: *mut gemco_platform,
 ) -> c_int {
-    run("gemco_platform_by_name", || {
+    query("gemco_platform_by_name", || {
         // SAFETY: a string, and room for a platform: the caller's obligations.
         let (name, out) = unsafe { (string(name, "name")?, Out::new(platform, "platform")?) };
         let platform = platform::by_name(name)?;
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn gemco_needs_flush(
     access: c_uint,
     decision: *mut gemco_decision,
 ) -> c_int {
-    run("gemco_needs_flush", || {
+    query("gemco_needs_flush", || {
         // SAFETY: room for a decision, or null: the caller's obligation.
         unsafe { ask(needs_flush, caps, level, writer, next, access, decision) }
     })
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn gemco_needs_invalidate(
     access: c_uint,
     decision: *mut gemco_decision,
 ) -> c_int {
-    run("gemco_needs_invalidate", || {
+    query("gemco_needs_invalidate", || {
         // SAFETY: room for a decision, or null: the caller's obligation.
         unsafe { ask(needs_invalidate, caps, level, writer, next, access, decision) }
     })
@@ -182,7 +182,7 @@ unsafe fn ask(
 /// Returns a gemco_level; -EINVAL. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_caching_level(caps: c_uint, caching: c_uint) -> c_int {
-    run("gemco_caching_level", || {
+    query("gemco_caching_level", || {
         Ok(mode_level(types::caps(caps, "caps")?, types::caching(caching, "caching")?) as c_int)
     })
 }
@@ -193,7 +193,7 @@ pub extern "C" fn gemco_caching_level(caps: c_uint, caching: c_uint) -> c_int {
 /// Returns a gemco_map_mode; -EINVAL. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_default_map_mode(caps: c_uint, level: c_uint) -> c_int {
-    run("gemco_default_map_mode", || {
+    query("gemco_default_map_mode", || {
         Ok(default_mode(types::caps(caps, "caps")?, types::level(level, "level")?) as c_int)
     })
 }
@@ -204,7 +204,7 @@ pub extern "C" fn gemco_default_map_mode(caps: c_uint, level: c_uint) -> c_int {
 /// Returns the bits; -EINVAL. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_coherency(caps: c_uint, level: c_uint) -> c_int {
-    run("gemco_coherency", || {
+    query("gemco_coherency", || {
         Ok(coherency(types::caps(caps, "caps")?, types::level(level, "level")?).bits().into())
     })
 }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use nix::errno::Errno;
 
 use super::decision::described;
-use super::error::{Failure, run};
+use super::error::{Failure, query, run};
 use super::objects::{Out, add_reference, borrow, string, take_reference};
 use super::types::gemco_platform;
 use crate::device::{Device, DeviceSpec, ReuseStats};
 use crate::drm::node::{self, Node};
-use crate::drm::soft::Soft;
+use crate::drm::soft::{Minor, Soft};
 use crate::drm::{Drm, Param};
 
 /// An open device.
@@ -59,6 +59,17 @@ impl From<ReuseStats> for gemco_reuse_stats {
     }
 }
 
+/// The device at `pointer`, which this process opened.
+///
+/// # Safety
+/// It is null, misaligned, or points to a device that lives during `'a`.
+pub(super) unsafe fn open_device<'a>(pointer: *const gemco_device) -> Result<&'a gemco_device, Failure> {
+    // SAFETY: the caller's obligation, passed on.
+    let device = unsafe { borrow(pointer, "device") }?;
+    device.device.check_process()?;
+    Ok(device)
+}
+
 /// Asks an open device what it is.
 fn taken(drm: Arc<dyn Drm>, soft: Option<Arc<Soft>>, flags: c_uint) -> Result<gemco_device, Failure> {
     let device = match flags {
@@ -85,8 +96,8 @@ fn opened(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> {
 /// flags: 0, or GEMCO_OPEN_CONSERVATIVE.
 /// device: the new device, with one reference, which the caller gives back with gemco_device_unref.
 ///
-/// Returns 0; -ENOENT, -EACCES and others of open(2); -ENODEV for what is not i915's, and for an unknown PCI id; -EINVAL for
-/// a bad name. Any thread.
+/// Returns 0; -ENOENT, -EACCES and others of open(2); -ENODEV for what is not i915's (/dev/null, another driver's node), and
+/// for an unknown PCI id; -EINVAL for a bad name. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -100,6 +111,37 @@ pub unsafe extern "C" fn gemco_device_open(
         // SAFETY: a string, and room for a pointer: the caller's obligations.
         let (name, out) = unsafe { (string(name, "name")?, Out::new(device, "device")?) };
         out.give(opened(&name.parse()?, flags)?);
+        Ok(0)
+    })
+}
+
+/// Opens the device behind `device` once more: another file, with handles of its own for the same objects. What the one exports
+/// the other can import and map, as another process would.
+///
+/// A path is opened again; a software device, which is one of its own for each gemco_device_open, stays the same one.
+///
+/// flags, again: as for gemco_device_open.
+///
+/// Returns 0; as gemco_device_open. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_device_open_again(
+    device: *const gemco_device,
+    flags: c_uint,
+    again: *mut *mut gemco_device,
+) -> c_int {
+    run("gemco_device_open_again", || {
+        // SAFETY: a device, and room for a pointer: the caller's obligations.
+        let (device, out) = unsafe { (open_device(device)?, Out::new(again, "again")?) };
+        out.give(match &device.soft {
+            Some(soft) => {
+                let soft = Arc::new(soft.open_again(Minor::Primary));
+                taken(Arc::<Soft>::clone(&soft), Some(soft), flags)?
+            }
+            None => taken(Arc::new(Node::open(device.device.drm().name())?), None, flags)?,
+        });
         Ok(0)
     })
 }
@@ -166,7 +208,7 @@ pub(super) unsafe fn descriptor<'a>(fd: c_int, name: &'static str) -> Result<Bor
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_device_ref(device: *mut gemco_device) -> *mut gemco_device {
     // SAFETY: null, or a device: the caller's obligation.
-    match run("gemco_device_ref", || unsafe {
+    match query("gemco_device_ref", || unsafe {
         let _ = Arc::into_raw(add_reference(device, "device")?);
         Ok(0)
     }) {
@@ -201,9 +243,9 @@ pub unsafe extern "C" fn gemco_device_platform(
     device: *const gemco_device,
     platform: *mut gemco_platform,
 ) -> c_int {
-    run("gemco_device_platform", || {
+    query("gemco_device_platform", || {
         // SAFETY: a device, and room for a platform: the caller's obligations.
-        let (device, out) = unsafe { (borrow(device, "device")?, Out::new(platform, "platform")?) };
+        let (device, out) = unsafe { (open_device(device)?, Out::new(platform, "platform")?) };
         let id = device.device.drm().param(Param::ChipsetId)?;
         out.set(described(device.device.machine(), u16::try_from(id).unwrap_or(0)));
         Ok(0)
@@ -218,9 +260,9 @@ pub unsafe extern "C" fn gemco_device_platform(
 /// As the module says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_device_mocs(device: *const gemco_device, index: c_uint) -> c_int {
-    run("gemco_device_mocs", || {
+    query("gemco_device_mocs", || {
         // SAFETY: a device: the caller's obligation.
-        let device = unsafe { borrow(device, "device") }?;
+        let device = unsafe { open_device(device) }?;
         let index = u8::try_from(index).map_err(|_| Failure::Number { name: "index", value: index })?;
         Ok(device.device.mocs_class(index) as c_int)
     })
@@ -238,9 +280,9 @@ pub unsafe extern "C" fn gemco_device_open_counts(
     handles: *mut u64,
     mappings: *mut u64,
 ) -> c_int {
-    run("gemco_device_open_counts", || {
+    query("gemco_device_open_counts", || {
         // SAFETY: a device: the caller's obligation.
-        let counts = unsafe { borrow(device, "device") }?.device.open_counts();
+        let counts = unsafe { open_device(device) }?.device.open_counts();
         // SAFETY: room for a number, or null: the caller's obligation.
         let outs = unsafe { (Out::optional(handles, "handles")?, Out::optional(mappings, "mappings")?) };
         outs.0.into_iter().for_each(|out| out.set(counts.handles));
@@ -262,7 +304,7 @@ pub unsafe extern "C" fn gemco_device_open_counts(
 pub unsafe extern "C" fn gemco_device_set_reuse_limit(device: *const gemco_device, bytes: u64) -> c_int {
     run("gemco_device_set_reuse_limit", || {
         // SAFETY: a device: the caller's obligation.
-        unsafe { borrow(device, "device") }?.device.set_reuse_limit(bytes);
+        unsafe { open_device(device) }?.device.set_reuse_limit(bytes);
         Ok(0)
     })
 }
@@ -278,7 +320,7 @@ pub unsafe extern "C" fn gemco_device_set_reuse_limit(device: *const gemco_devic
 pub unsafe extern "C" fn gemco_device_set_reuse_age(device: *const gemco_device, allocations: u64) -> c_int {
     run("gemco_device_set_reuse_age", || {
         // SAFETY: a device: the caller's obligation.
-        unsafe { borrow(device, "device") }?.device.set_reuse_age(allocations);
+        unsafe { open_device(device) }?.device.set_reuse_age(allocations);
         Ok(0)
     })
 }
@@ -293,7 +335,7 @@ pub unsafe extern "C" fn gemco_device_set_reuse_age(device: *const gemco_device,
 pub unsafe extern "C" fn gemco_device_trim(device: *const gemco_device) -> c_int {
     run("gemco_device_trim", || {
         // SAFETY: a device: the caller's obligation.
-        unsafe { borrow(device, "device") }?.device.trim();
+        unsafe { open_device(device) }?.device.trim();
         Ok(0)
     })
 }
@@ -309,9 +351,9 @@ pub unsafe extern "C" fn gemco_device_reuse_stats(
     device: *const gemco_device,
     stats: *mut gemco_reuse_stats,
 ) -> c_int {
-    run("gemco_device_reuse_stats", || {
+    query("gemco_device_reuse_stats", || {
         // SAFETY: a device, and room for the numbers: the caller's obligations.
-        let (device, out) = unsafe { (borrow(device, "device")?, Out::new(stats, "stats")?) };
+        let (device, out) = unsafe { (open_device(device)?, Out::new(stats, "stats")?) };
         out.set(device.device.reuse_stats().into());
         Ok(0)
     })

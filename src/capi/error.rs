@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use nix::errno::Errno;
 
+use super::log;
 use crate::error::Error;
 
 /// Bytes of a thread's text, the closing 0 among them.
@@ -26,6 +27,8 @@ pub(super) enum Failure {
         /// What is wrong with it.
         why: &'static str,
     },
+    /// A function that does more than query, in a log callback.
+    InCallback,
     /// A number that is no value of an enum.
     Number {
         /// The parameter's name.
@@ -45,6 +48,7 @@ impl Failure {
         match self {
             Self::Library(error) => error.errno(),
             Self::Argument { errno, .. } => *errno,
+            Self::InCallback => Errno::EDEADLK,
             Self::Number { .. } => Errno::EINVAL,
         }
     }
@@ -61,6 +65,7 @@ impl fmt::Display for Failure {
         match self {
             Self::Library(error) => error.fmt(f),
             Self::Argument { name, why, .. } => write!(f, "{name} {why}"),
+            Self::InCallback => f.write_str("a log callback may only ask: nothing was done from within it"),
             Self::Number { name, value } => write!(f, "{name} is {value}, which means nothing"),
         }
     }
@@ -109,9 +114,15 @@ fn keep(text: fmt::Arguments<'_>) {
     });
 }
 
-/// Runs a shim's body: its number, or a negative errno and a text.
+/// Runs a shim's body: its number, or a negative errno and a text. In a log callback it is not run.
 pub(super) fn run(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
-    match catch_unwind(AssertUnwindSafe(body)) {
+    query(call, || if log::is_in_callback() { Err(Failure::InCallback) } else { body() })
+}
+
+/// As [`run`], for a function that a log callback may call: it asks, and changes nothing.
+pub(super) fn query(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
+    // The callback may fail itself: its texts come before this call's.
+    match log::during(|| catch_unwind(AssertUnwindSafe(body))) {
         Ok(Ok(value)) => value,
         Ok(Err(failure)) => {
             keep(format_args!("{call}: {failure}"));
@@ -128,13 +139,13 @@ pub(super) fn run(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
     }
 }
 
-/// As [`run`], for a function that returns text that lives as long as the program, or null.
+/// As [`query`], for a function that returns text that lives as long as the program, or null.
 pub(super) fn text(
     call: &'static str,
     body: impl FnOnce() -> Result<*const c_char, Failure>,
 ) -> *const c_char {
     let mut found = std::ptr::null();
-    run(call, || {
+    query(call, || {
         found = body()?;
         Ok(0)
     });

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint};
 use std::fmt::{self, Write};
 
-use super::error::{self, Failure, run};
+use super::error::{self, Failure, query};
 use super::objects::{Out, borrow, bytes_mut};
 use super::types::{self, gemco_report};
 use crate::access::FlushReport;
@@ -121,7 +121,7 @@ impl Write for Room<'_> {
 /// As the module says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_explain(report: *const gemco_report, text: *mut c_char, size: usize) -> c_int {
-    run("gemco_explain", || {
+    query("gemco_explain", || {
         let report = match report.is_null() {
             true => LAST.get().ok_or(Failure::Argument {
                 errno: nix::errno::Errno::ENODATA,

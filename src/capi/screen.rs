@@ -4,25 +4,29 @@ use std::ffi::c_int;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::bo::gemco_bo;
-use super::device::gemco_device;
-use super::error::run;
+use super::device::{gemco_device, open_device};
+use super::error::{Failure, run};
 use super::objects::{Out, borrow, take_back};
 use super::report::hand_out;
 use super::types::gemco_report;
 use crate::device::Screen;
+use crate::fork::Owner;
 
 /// A connector and a CRTC of a device, and what they show. It holds a reference of the device, and of each BO that it has shown.
 ///
 /// Any thread may use it.
 pub struct gemco_screen {
     screen: Mutex<Screen>,
+    owner: Owner,
 }
 
 static_assertions::assert_impl_all!(gemco_screen: Send, Sync);
 
 impl gemco_screen {
-    fn lock(&self) -> MutexGuard<'_, Screen> {
-        self.screen.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The screen; not in a child, where another thread may have the lock for ever.
+    fn lock(&self) -> Result<MutexGuard<'_, Screen>, Failure> {
+        self.owner.check()?;
+        Ok(self.screen.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -59,7 +63,7 @@ pub unsafe extern "C" fn gemco_screen_open(
     run("gemco_screen_open", || {
         // SAFETY: a device, room for a pointer, and for a picture or null: the caller's obligations.
         let (device, to, out) = unsafe {
-            (borrow(device, "device")?, Out::new(screen, "screen")?, Out::optional(picture, "picture")?)
+            (open_device(device)?, Out::new(screen, "screen")?, Out::optional(picture, "picture")?)
         };
         let screen = Screen::open(&device.device)?;
         if let Some(out) = out {
@@ -71,7 +75,7 @@ pub unsafe extern "C" fn gemco_screen_open(
                 connected: screen.is_connected().into(),
             });
         }
-        to.give_alone(gemco_screen { screen: Mutex::new(screen) });
+        to.give_alone(gemco_screen { screen: Mutex::new(screen), owner: Owner::current() });
         Ok(0)
     })
 }
@@ -89,7 +93,7 @@ pub unsafe extern "C" fn gemco_screen_alloc(screen: *const gemco_screen, bo: *mu
     run("gemco_screen_alloc", || {
         // SAFETY: a screen, and room for a pointer: the caller's obligations.
         let (screen, to) = unsafe { (borrow(screen, "screen")?, Out::new(bo, "bo")?) };
-        to.give(gemco_bo { bo: screen.lock().alloc_dumb()? });
+        to.give(gemco_bo { bo: screen.lock()?.alloc_dumb()? });
         Ok(0)
     })
 }
@@ -113,7 +117,7 @@ pub unsafe extern "C" fn gemco_screen_show(
         // SAFETY: a screen, a BO, and room for a report or null: the caller's obligations.
         let (screen, bo, out) =
             unsafe { (borrow(screen, "screen")?, borrow(bo, "bo")?, Out::optional(report, "report")?) };
-        hand_out(screen.lock().show(&bo.bo)?, out);
+        hand_out(screen.lock()?.show(&bo.bo)?, out);
         Ok(0)
     })
 }
@@ -129,7 +133,7 @@ pub unsafe extern "C" fn gemco_screen_dirty(screen: *const gemco_screen, report:
     run("gemco_screen_dirty", || {
         // SAFETY: a screen, and room for a report or null: the caller's obligations.
         let (screen, out) = unsafe { (borrow(screen, "screen")?, Out::optional(report, "report")?) };
-        hand_out(screen.lock().dirty()?, out);
+        hand_out(screen.lock()?.dirty()?, out);
         Ok(0)
     })
 }

@@ -4,10 +4,10 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use nix::errno::Errno;
 
-use super::bo::gemco_bo;
-use super::device::gemco_device;
+use super::bo::{gemco_bo, open_bo};
+use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
-use super::objects::{borrow, bytes_mut, elements};
+use super::objects::{bytes_mut, elements};
 use super::types;
 use crate::drm::soft::Soft;
 use crate::error::Error;
@@ -19,19 +19,15 @@ use crate::vocabulary::Handle;
 /// A device and a BO, or null.
 unsafe fn soft<'a>(device: *const gemco_device, bo: *const gemco_bo) -> Result<(&'a Soft, Handle), Failure> {
     // SAFETY: the caller's obligations, passed on.
-    let (device, bo) = unsafe { (borrow(device, "device")?, &borrow(bo, "bo")?.bo) };
+    let (device, bo) = unsafe { (open_device(device)?, open_bo(bo, "bo")?) };
     let soft = device.soft.as_deref().ok_or(Failure::Argument {
         errno: Errno::EOPNOTSUPP,
         name: "device",
         why: "is no software device (sim:...)",
     })?;
     // Elsewhere, or later, the number may be another object's.
-    let handle = bo.handle().get();
     if !std::ptr::addr_eq(device.device.drm(), bo.shared().device.drm.as_ref()) {
-        return Err(Error::OtherDevice { handle }.into());
-    }
-    if bo.shared().tracked.word().state().is_closed() {
-        return Err(Error::Closed { handle }.into());
+        return Err(Error::OtherDevice { handle: bo.handle().get() }.into());
     }
     Ok((soft, bo.handle()))
 }

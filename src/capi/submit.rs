@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use nix::errno::Errno;
 
 use super::bo::gemco_bo;
-use super::device::gemco_device;
+use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
 use super::objects::{Out, borrow, elements, take_back};
 use super::report::hand_out;
@@ -14,6 +14,7 @@ use super::types::{self, gemco_report};
 use crate::access::FlushReport;
 use crate::bo::ScanoutGuard;
 use crate::device::{Prepared, Submission};
+use crate::fork::Owner;
 
 /// What a batch does to one BO.
 #[repr(C)]
@@ -41,6 +42,7 @@ static_assertions::assert_impl_all!(gemco_prepared: Send, Sync);
 /// Any thread may use it.
 pub struct gemco_scanout {
     guard: Mutex<ScanoutGuard>,
+    owner: Owner,
 }
 
 static_assertions::assert_impl_all!(gemco_scanout: Send, Sync);
@@ -117,7 +119,7 @@ pub unsafe extern "C" fn gemco_submit_begin(
         // SAFETY: a device, so many submissions, and room for a pointer: the caller's obligations.
         let (device, list, to) = unsafe {
             (
-                borrow(device, "device")?,
+                open_device(device)?,
                 elements(submissions, count, "submissions")?,
                 Out::new(prepared, "prepared")?,
             )
@@ -145,6 +147,7 @@ pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared, result:
     run("gemco_submit_end", || {
         // SAFETY: null, or a submission that C gives up: the caller's obligation.
         let Some(taken) = unsafe { take_back(prepared, "prepared") }? else { return Ok(result.min(0)) };
+        taken.prepared.check_process()?;
         let errno = (result < 0).then(|| Errno::from_raw(result.saturating_neg()));
         taken.prepared.end(errno);
         match result {
@@ -170,8 +173,7 @@ pub unsafe extern "C" fn gemco_submit(
     run("gemco_submit", || {
         let outs = Outs::new(reports)?;
         // SAFETY: a device, and so many submissions: the caller's obligations.
-        let (device, list) =
-            unsafe { (borrow(device, "device")?, elements(submissions, count, "submissions")?) };
+        let (device, list) = unsafe { (open_device(device)?, elements(submissions, count, "submissions")?) };
         // SAFETY: each names a BO or null: the caller's obligation.
         let done = device.device.submit(&unsafe { self::submissions(list) }?)?;
         // SAFETY: null, or room for as many as there are submissions: the caller's obligation.
@@ -220,7 +222,7 @@ pub unsafe extern "C" fn gemco_prepare_scanout(
             unsafe { (borrow(bo, "bo")?, Out::new(scanout, "scanout")?, Out::optional(report, "report")?) };
         let guard = bo.bo.prepare_scanout()?;
         hand_out(guard.report(), out);
-        to.give_alone(gemco_scanout { guard: Mutex::new(guard) });
+        to.give_alone(gemco_scanout { guard: Mutex::new(guard), owner: Owner::current() });
         Ok(0)
     })
 }
@@ -239,6 +241,8 @@ pub unsafe extern "C" fn gemco_scanout_flush(
     run("gemco_scanout_flush", || {
         // SAFETY: a scanout, and room for a report or null: the caller's obligations.
         let (scanout, out) = unsafe { (borrow(scanout, "scanout")?, Out::optional(report, "report")?) };
+        // In a child another thread may have the lock for ever.
+        scanout.owner.check()?;
         let guard = scanout.guard.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         hand_out(guard.flush()?, out);
         Ok(0)

@@ -76,6 +76,15 @@ impl Prepared {
         &self.reports
     }
 
+    /// Nothing, or that this is a child of the process that began it.
+    ///
+    /// # Errors
+    /// [`Error::OtherProcess`].
+    #[cfg(any(feature = "capi", test))]
+    pub(crate) fn check_process(&self) -> Result<()> {
+        self.device.owner.check()
+    }
+
     /// Ends the submission after the ioctl, which failed with `errno` or succeeded; returns the reports.
     ///
     /// After EIO nothing is kept for reuse any longer: a wedged GPU may still write what it was given before.

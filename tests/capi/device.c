@@ -299,6 +299,51 @@ static void life_case(void) {
     OK(gemco_access_end(access, NULL));
 }
 
+/* Two files of one device, as two processes have them: the objects are the same, and what the one writes the other's GPU sees after a
+ * flush, and its CPU after it was told. Two software devices of one name are two. */
+static void again_case(const char *name) {
+    unsigned char back[LEN], old[LEN], newer[LEN];
+    gemco_device *one = open_device(name), *two = NULL, *other = open_device(name);
+    OK(gemco_device_open_again(one, 0, &two));
+    FAILS(gemco_device_open_again(NULL, 0, &two), EINVAL, "device is NULL");
+    FAILS(gemco_device_open_again(one, 2, &two), EINVAL, "flags is 2");
+    gemco_bo *bo = new_bo(one, GEMCO_CACHING_NONE, GEMCO_MAP_WB), *same = NULL, *foreign = NULL;
+    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
+    int dma_buf = gemco_bo_export(bo);
+    CHECK(dma_buf >= 0);
+
+    OK(gemco_bo_import(other, dma_buf, &foreign));
+    CHECK(gemco_bo_map(foreign, GEMCO_MAP_WB, NULL) == -ENODEV);
+    OK(gemco_bo_import(two, dma_buf, &same));
+    OK(gemco_bo_map(same, GEMCO_MAP_WB, NULL));
+    OK(gemco_bo_read(same, AT, back, LEN, NULL));
+    CHECK(memcmp(back, fresh, LEN) == 0);
+
+    memset(newer, 0x5a, LEN);
+    OK(gemco_bo_write(same, AT, newer, LEN, NULL));
+    OK(gemco_sim_gpu_read(one, bo, GEMCO_MOCS_PAGE_TABLE, AT, old, LEN));
+    CHECK(memcmp(old, fresh, LEN) == 0);
+    OK(gemco_bo_flush(same, NULL));
+    OK(gemco_sim_gpu_read(one, bo, GEMCO_MOCS_PAGE_TABLE, AT, back, LEN));
+    CHECK(memcmp(back, newer, LEN) == 0);
+
+    OK(gemco_bo_read(bo, AT, back, LEN, NULL));
+    OK(gemco_sim_gpu_write(two, same, GEMCO_MOCS_PAGE_TABLE, AT, fresh, LEN));
+    OK(gemco_bo_read(bo, AT, old, LEN, NULL));
+    CHECK(memcmp(old, newer, LEN) == 0);
+    OK(gemco_bo_mark_stale(bo, AT, LEN));
+    OK(gemco_bo_read(bo, AT, back, LEN, NULL));
+    CHECK(memcmp(back, fresh, LEN) == 0);
+
+    CHECK(close(dma_buf) == 0);
+    gemco_bo_unref(foreign);
+    gemco_bo_unref(same);
+    gemco_bo_unref(bo);
+    close_device(other);
+    close_device(two);
+    close_device(one);
+}
+
 /* A report is a sentence, cut where there is no room; NULL stands for the last one. */
 static void explain_case(void) {
     char text[400], short_text[10];
@@ -345,7 +390,7 @@ static void on_log(unsigned level, const char *text, void *user) {
     /* The library can be called, and its log not changed. */
     gemco_platform platform;
     OK(gemco_device_platform(log->device, &platform));
-    FAILS(gemco_set_log(GEMCO_LOG_OFF, NULL, NULL), EDEADLK, "within");
+    FAILS(gemco_set_log(GEMCO_LOG_OFF, NULL, NULL), EDEADLK, "callback");
 }
 
 static void log_case(void) {
@@ -427,6 +472,7 @@ int main(void) {
     share_case();
     reuse_case();
     life_case();
+    again_case("sim:glk");
     explain_case();
     log_case();
     thread_case();
