@@ -174,7 +174,8 @@ impl Subscriber for Log {
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         // Relaxed: as above.
-        metadata.is_event() && number(*metadata.level()) <= LEVEL.load(Ordering::Relaxed)
+        // `tracing::enabled!` asks for neither an event nor a span.
+        !metadata.is_span() && number(*metadata.level()) <= LEVEL.load(Ordering::Relaxed)
     }
 
     fn new_span(&self, _attributes: &Attributes<'_>) -> Id {

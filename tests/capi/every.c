@@ -144,9 +144,10 @@ static int child(int is_sim) {
         }
     }
     gemco_bo *bo = NULL;
-    gemco_device *own = w->new_device;
+    gemco_device *own = NULL;
     char back[4];
-    int is_right = gemco_set_log(GEMCO_LOG_TRACE, quiet, (void *)(intptr_t)getpid()) == 0 &&
+    int is_right = gemco_device_open("sim:glk", 0, &own) == 0 &&
+                   gemco_set_log(GEMCO_LOG_TRACE, quiet, (void *)(intptr_t)getpid()) == 0 &&
                    gemco_bo_create(own, 4096, GEMCO_CACHING_NONE, &bo) == 0 &&
                    gemco_bo_write(bo, 0, "mine", 4, NULL) == 0 && gemco_bo_flush(bo, NULL) == 0 &&
                    gemco_sim_gpu_read(own, bo, GEMCO_MOCS_PAGE_TABLE, 0, back, 4) == 0 && memcmp(back, "mine", 4) == 0;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use gem_coherency::Error;
+use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::Drm;
 use gem_coherency::vocabulary::{Access, MocsClass};
@@ -16,13 +17,16 @@ pub const TESTS: &[Test] =
 
 const WRITTEN: [u8; 8] = *b"parent's";
 
+fn written_by_gpu(bo: &Bo) -> Submission<'_> {
+    Submission { bo, access: Access::Write, mocs: MocsClass::PageTable }
+}
+
 fn what_a_child_drops_stays_open_for_its_parent(bench: &Bench) -> Skip {
     let device = Device::from_drm(Arc::new(bench.open())).unwrap();
     let bo = device.alloc(AllocRequest::new(8192)).unwrap();
     bo.write(0, 8).unwrap().write_at(0, &WRITTEN).unwrap();
-    let submission = |bo| [Submission { bo, access: Access::Write, mocs: MocsClass::PageTable }];
     // The file has an object of its own, too: the batch.
-    device.submit(&submission(&bo)).unwrap();
+    device.submit(&[written_by_gpu(&bo)]).unwrap();
     let counts = device.open_counts();
     let mut parents = Some((bo, device));
     for _ in 0..2 {
@@ -35,7 +39,7 @@ fn what_a_child_drops_stays_open_for_its_parent(bench: &Bench) -> Skip {
     }
     let (bo, device) = parents.unwrap();
     assert_eq!(device.open_counts(), counts);
-    device.submit(&submission(&bo)).unwrap();
+    device.submit(&[written_by_gpu(&bo)]).unwrap();
     let mut seen = [0; 8];
     bo.read(0, 8).unwrap().read_at(0, &mut seen).unwrap();
     assert_eq!(seen, WRITTEN);
