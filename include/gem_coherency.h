@@ -832,10 +832,13 @@ int gemco_device_reuse_stats(const struct gemco_device *device, struct gemco_reu
  * bo: the new BO, with one reference, which the caller gives back with gemco_bo_unref. It reads as zeroes, unless it is
  * reused.
  *
- * Returns 0; -EINVAL for a size of 0, or more than there is memory; the platform's errno for a caching mode that it
+ * Returns 0; -EINVAL for a size of 0, or one that no BO can have; -ENOMEM for more than there is memory; the platform's errno for a caching mode that it
  * refuses; what GEM_CREATE answers. Any thread.
  */
-int gemco_bo_create(const struct gemco_device *device, uint64_t size, unsigned int caching, struct gemco_bo **bo);
+int gemco_bo_create(const struct gemco_device *device,
+                    uint64_t size,
+                    unsigned int caching,
+                    struct gemco_bo **bo);
 
 /**
  * Opens the BO behind a dma-buf. What is open on this device already is the same BO under another pointer.
@@ -935,23 +938,6 @@ int gemco_bo_map(const struct gemco_bo *bo,
 int gemco_bo_map_mode(const struct gemco_bo *bo);
 
 /**
- * Says that `len` bytes at `offset` were stored through the mapping, by this thread.
- *
- * Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. The thread that stored.
- */
-int gemco_bo_mark_written(const struct gemco_bo *bo, uint64_t offset, uint64_t len);
-
-/**
- * Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or a batch that the library was
- * not told of. The next read invalidates what it must.
- *
- * Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. Any thread.
- */
-int gemco_bo_mark_stale(const struct gemco_bo *bo,
-                        uint64_t offset,
-                        uint64_t len);
-
-/**
  * Flushes every dirty line and drains every store, so that memory is current for any reader: for one that the library does
  * not submit to.
  *
@@ -1041,6 +1027,23 @@ int gemco_bo_upload(const struct gemco_bo *bo,
                     size_t len,
                     unsigned int hint,
                     struct gemco_report *report);
+
+/**
+ * Says that `len` bytes at `offset` were stored through the mapping, by this thread.
+ *
+ * Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. The thread that stored.
+ */
+int gemco_bo_mark_written(const struct gemco_bo *bo, uint64_t offset, uint64_t len);
+
+/**
+ * Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or a batch that the library was
+ * not told of. The next read invalidates what it must.
+ *
+ * Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. Any thread.
+ */
+int gemco_bo_mark_stale(const struct gemco_bo *bo,
+                        uint64_t offset,
+                        uint64_t len);
 
 /**
  * Begins to access `len` bytes at `offset` through the BO's mapping: as DMA_BUF_IOCTL_SYNC with START, for a range.

@@ -152,7 +152,7 @@ fn an_object_without_bytes_has_no_lines() {
 #[test]
 #[cfg_attr(miri, ignore = "Miri ends when there is not enough memory")]
 fn a_map_that_no_memory_can_hold_is_an_error() {
-    assert!(matches!(LineMap::new(u64::MAX), Err(Error::BadSize { size: u64::MAX, .. })));
+    assert!(matches!(LineMap::new(u64::MAX), Err(Error::NoMemory { .. })));
 }
 
 /// Sizes in pages on either side of where a map gets a summary, a second group, and a second run.

@@ -2,7 +2,7 @@
 
 use super::dialect::*;
 use super::{Batch, Extent, Memory, Patch, Surface, put};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, grow};
 use crate::platform::Machine;
 
 /// Bytes of a pixel.
@@ -15,6 +15,8 @@ const PITCH: u32 = 64;
 const MOST_PITCH: u32 = 0x7fff & !(PITCH - 1);
 /// The largest coordinate: 16 bits with a sign; 14 bits from 12.5 on.
 const MOST_COORDINATE: u32 = 0x3fff;
+/// Words of a command, at most.
+const MOST_WORDS: usize = 24;
 /// MOCS entries that a command can name.
 const MOCS_ENTRIES: u8 = 64;
 
@@ -85,6 +87,7 @@ impl Builder {
         if !offset.is_multiple_of(4) {
             return bad("offset", offset, "a store is of whole dwords");
         }
+        self.reserve()?;
         self.words.push(MI_STORE_DATA_IMM);
         if !self.dialect.wide {
             self.words.push(0);
@@ -102,6 +105,7 @@ impl Builder {
     /// row; nothing to fill, or too much.
     pub fn fill(&mut self, to: Surface, extent: Extent, value: u32) -> Result<()> {
         let to = self.corners(to, extent, Field::Fill)?;
+        self.reserve()?;
         match self.dialect.fill {
             Fill::Color => {
                 let length = if self.dialect.wide { 5 } else { 4 };
@@ -130,6 +134,7 @@ impl Builder {
     pub fn copy(&mut self, to: Surface, from: Surface, extent: Extent) -> Result<()> {
         let to = self.corners(to, extent, Field::Copy)?;
         let from = self.corners(from, extent, Field::Copy)?;
+        self.reserve()?;
         let named = to.mocs.is_some() || from.mocs.is_some();
         match self.dialect.copy {
             Copy::Source => {
@@ -195,6 +200,12 @@ impl Builder {
     fn pitch_and_mocs(&self, surface: Corners) -> u32 {
         let entry = surface.mocs.unwrap_or(self.dialect.mocs);
         u32::from(entry) << MOCS_SHIFT | (surface.pitch - 1)
+    }
+
+    /// Makes room for a command.
+    fn reserve(&mut self) -> Result<()> {
+        grow(&mut self.words, "a batch", MOST_WORDS)?;
+        grow(&mut self.patches, "a batch", 2)
     }
 
     /// An address, as wide as they are here.

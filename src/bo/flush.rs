@@ -9,7 +9,7 @@ use super::mapping::refusal_errno;
 use crate::access::{FlushReport, Step};
 use crate::cacheops::{self, LineOp};
 use crate::drm::Mapping;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room};
 use crate::policy::driver::CpuMemory;
 use crate::policy::pending::{Demands, flush_op};
 use crate::policy::{Answer, Decision, Path, Rule, Verdict};
@@ -261,10 +261,14 @@ pub(crate) fn settle_one(need: Need<'_>, step: Step) -> Result<FlushReport> {
 /// to be flushed, and what waiting answers. Then everything that was pending still is.
 pub(crate) fn settle(needs: &[Need<'_>], step: Step) -> Result<Vec<FlushReport>> {
     needs.iter().try_for_each(Need::check)?;
-    let mut tasks: Vec<_> = needs.iter().map(|need| Task::new(*need, step)).collect();
+    let mut tasks = room("submissions", needs.len())?;
+    tasks.extend(needs.iter().map(|need| Task::new(*need, step)));
+    // Before anything is flushed, so that nothing fails after it.
+    let mut reports = room("reports", needs.len())?;
     run_queue(&mut tasks, &|| fence(needs))?;
     for task in &tasks {
         task.report.trace(task.need.bo.handle);
     }
-    Ok(tasks.into_iter().map(|task| task.report).collect())
+    reports.extend(tasks.into_iter().map(|task| task.report));
+    Ok(reports)
 }

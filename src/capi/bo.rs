@@ -41,7 +41,7 @@ pub(super) unsafe fn open_bo<'a>(pointer: *const gemco_bo, name: &'static str) -
 /// bo: the new BO, with one reference, which the caller gives back with gemco_bo_unref. It reads as zeroes, unless it is
 /// reused.
 ///
-/// Returns 0; -EINVAL for a size of 0, or more than there is memory; the platform's errno for a caching mode that it
+/// Returns 0; -EINVAL for a size of 0, or one that no BO can have; -ENOMEM for more than there is memory; the platform's errno for a caching mode that it
 /// refuses; what GEM_CREATE answers. Any thread.
 ///
 /// # Safety

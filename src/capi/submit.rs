@@ -14,6 +14,7 @@ use super::types::{self, gemco_report};
 use crate::access::FlushReport;
 use crate::bo::ScanoutGuard;
 use crate::device::{Prepared, Submission};
+use crate::error::room;
 use crate::fork::Owner;
 
 /// What a batch does to one BO.
@@ -81,16 +82,16 @@ impl Outs {
 /// # Safety
 /// Each names a BO that lives during `'a`, or null.
 unsafe fn submissions<'a>(list: &'a [gemco_submission]) -> Result<Vec<Submission<'a>>, Failure> {
-    list.iter()
-        .map(|one| {
-            Ok(Submission {
-                // SAFETY: a BO, or null: the caller's obligation.
-                bo: &unsafe { borrow(one.bo, "submissions[].bo") }?.bo,
-                access: types::access(one.access, "submissions[].access")?,
-                mocs: types::mocs(one.mocs, "submissions[].mocs")?,
-            })
-        })
-        .collect()
+    let mut submissions = room("submissions", list.len())?;
+    for one in list {
+        submissions.push(Submission {
+            // SAFETY: a BO, or null: the caller's obligation.
+            bo: &unsafe { borrow(one.bo, "submissions[].bo") }?.bo,
+            access: types::access(one.access, "submissions[].access")?,
+            mocs: types::mocs(one.mocs, "submissions[].mocs")?,
+        });
+    }
+    Ok(submissions)
 }
 
 /// Makes memory and caches right for the GPU's accesses: flushes, invalidates, drains, between one pair of fences for all.

@@ -147,7 +147,7 @@ fn check_size(device: &Shared, size: u64) -> Result<()> {
     }
     match device.memory_bytes {
         // The kernel would create it, and kill the process that touches what does not fit.
-        Some(memory) if size > memory => bad("there is not as much memory"),
+        Some(memory) if size > memory => Err(Error::NoMemory { what: "a BO", bytes: size }),
         _ => Ok(()),
     }
 }

@@ -10,7 +10,7 @@ use crate::batch::{Builder, Dialect, Extent, Field, Memory, Surface};
 use crate::bo::Bo;
 use crate::device::AllocRequest;
 use crate::drm::{Addresses, ExecObject, Relocation, Run};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, grow, room};
 use crate::platform::{self, Caps, EngineClass};
 use crate::units::ByteRange;
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
@@ -197,8 +197,8 @@ impl Batch {
             // know of no store around it: stores through the cache that are written back are right for both.
             batch.map(MmapMode::Wb)?;
         }
-        let mut relocations = Vec::new();
-        let mut addresses = Vec::new();
+        let mut relocations = room("a batch", written.patches().len())?;
+        let mut addresses = room("a batch", bos.len() + 1)?;
         let pinned = device.machine.has_full_ppgtt();
         if pinned {
             for bo in bos.iter().chain([&batch]) {
@@ -216,20 +216,20 @@ impl Batch {
                 });
             }
         }
-        let bytes = written.to_bytes();
+        let mut bytes = room("a batch", 4 * written.words().len())?;
+        bytes.extend(written.words().iter().flat_map(|word| word.to_le_bytes()));
         let len_bytes = u32::try_from(bytes.len()).map_err(|_| {
             let why = "a submission has at most 4 GiB of commands";
             Error::NotEncodable { what: "length", value: bytes.len() as u64, why }
         })?;
         batch.upload(0, &bytes, Upload::Once)?;
-        let mut submissions: Vec<_> = uses
-            .iter()
-            .filter_map(|one| {
-                let bo = bos.get(one.buffer as usize)?;
-                Some(Submission { bo, access: one.access, mocs: one.mocs })
-            })
-            .collect();
-        let objects: Vec<_> = (0..).zip(&bos).map(|(buffer, bo)| exec_object(buffer, bo, &uses)).collect();
+        let mut submissions = room("a batch", uses.len() + 1)?;
+        submissions.extend(uses.iter().filter_map(|one| {
+            let bo = bos.get(one.buffer as usize)?;
+            Some(Submission { bo, access: one.access, mocs: one.mocs })
+        }));
+        let mut objects = room("a batch", bos.len())?;
+        objects.extend((0..).zip(&bos).map(|(buffer, bo)| exec_object(buffer, bo, &uses)));
         submissions.push(Submission { bo: &batch, access: Access::Read, mocs: MocsClass::PageTable });
         let run = Run {
             objects: &objects,
@@ -251,12 +251,15 @@ impl Batch {
             return Err(Error::OtherDevice { handle: bo.handle().get() });
         }
         bo.check_open()?;
+        // For the notes of a command, too.
+        grow(&mut self.uses, "a batch", 2)?;
         let place = self.bos.iter().position(|known| known.is_same(bo));
-        let place = place.unwrap_or_else(|| {
-            self.bos.push(bo.clone());
-            self.bos.len() - 1
-        });
-        Ok(place as u32)
+        if let Some(place) = place {
+            return Ok(place as u32);
+        }
+        grow(&mut self.bos, "a batch", 1)?;
+        self.bos.push(bo.clone());
+        Ok((self.bos.len() - 1) as u32)
     }
 
     fn surface(&mut self, region: Region<'_>, extent: Extent) -> Result<Surface> {

@@ -265,7 +265,8 @@ impl Device {
     /// of them: then the contents are undefined until they are written.
     ///
     /// # Errors
-    /// - [`Error::BadSize`]: 0 bytes, more than can be, or more than there is memory;
+    /// - [`Error::BadSize`]: 0 bytes, or more than can be; [`Error::NoMemory`]: more than there is memory, or no memory to
+    ///   keep account of it;
     /// - [`Error::NotAvailable`]: the platform refuses the caching mode;
     /// - [`Error::Ioctl`]: what GEM_CREATE and the requests after it answer. No handle is left open.
     pub fn alloc(&self, request: AllocRequest) -> Result<Bo> {
@@ -371,7 +372,7 @@ impl Device {
     /// # Errors
     /// As [`Device::submit_with`], and EXECBUFFER2's: EIO if the GPU is wedged.
     pub fn submit(&self, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
-        let objects: Vec<ExecObject> = submit::exec_objects(submissions);
+        let objects: Vec<ExecObject> = submit::exec_objects(submissions)?;
         let ((), reports) = submit::bracket(&self.shared, submissions, |_| self.drm().execute(&objects))?;
         Ok(reports)
     }

@@ -9,7 +9,7 @@ use super::Shared;
 use crate::access::{FlushReport, Step};
 use crate::bo::{Bo, Need, settle};
 use crate::drm::ExecObject;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room};
 use crate::policy::Path;
 use crate::vocabulary::{Access, Handle, MocsClass};
 
@@ -110,17 +110,18 @@ pub(super) fn begin(device: &Arc<Shared>, submissions: &[Submission<'_>]) -> Res
     if let Some(one) = foreign {
         return Err(Error::OtherDevice { handle: one.bo.handle().get() });
     }
-    let bos = submissions.iter().map(Begun::new).collect::<Result<Vec<_>>>()?;
-    let needs: Vec<Need<'_>> = bos
-        .iter()
-        .map(|begun| Need {
-            bo: begun.bo.shared(),
-            lines: begun.bo.shared().tracked.dirty().all(),
-            next: Path::Gpu(begun.mocs),
-            access: begun.access,
-            invalidate: false,
-        })
-        .collect();
+    let mut bos = room("submissions", submissions.len())?;
+    for submission in submissions {
+        bos.push(Begun::new(submission)?);
+    }
+    let mut needs = room("submissions", bos.len())?;
+    needs.extend(bos.iter().map(|begun: &Begun| Need {
+        bo: begun.bo.shared(),
+        lines: begun.bo.shared().tracked.dirty().all(),
+        next: Path::Gpu(begun.mocs),
+        access: begun.access,
+        invalidate: false,
+    }));
     let reports = settle(&needs, Step::Submit)?;
     drop(needs);
     bos.iter().for_each(Begun::note_gpu_access);
@@ -141,9 +142,14 @@ pub(super) fn bracket<T>(
 }
 
 /// The objects of a batch, each once; a write by one of several submissions is the batch's.
-pub(super) fn exec_objects(submissions: &[Submission<'_>]) -> Vec<ExecObject> {
-    let mut objects: Vec<ExecObject> = Vec::with_capacity(submissions.len());
-    let mut places: HashMap<Handle, usize> = HashMap::with_capacity(submissions.len());
+///
+/// # Errors
+/// [`Error::NoMemory`].
+pub(super) fn exec_objects(submissions: &[Submission<'_>]) -> Result<Vec<ExecObject>> {
+    let mut objects: Vec<ExecObject> = room("submissions", submissions.len())?;
+    let mut places: HashMap<Handle, usize> = HashMap::new();
+    let bytes = (submissions.len() * size_of::<(Handle, usize)>()) as u64;
+    places.try_reserve(submissions.len()).map_err(|_| Error::NoMemory { what: "submissions", bytes })?;
     for &Submission { bo, access, .. } in submissions {
         let handle = bo.handle();
         let place = *places.entry(handle).or_insert(objects.len());
@@ -153,5 +159,5 @@ pub(super) fn exec_objects(submissions: &[Submission<'_>]) -> Vec<ExecObject> {
             None => objects.push(ExecObject { handle, access }),
         }
     }
-    objects
+    Ok(objects)
 }

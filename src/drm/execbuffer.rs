@@ -3,6 +3,7 @@
 use nix::errno::Errno;
 
 use super::{Addresses, ExecObject, Run};
+use crate::error::{Error, grow, room};
 use crate::platform::EngineClass;
 use crate::uapi::i915_exec::*;
 use crate::vocabulary::Access;
@@ -45,10 +46,12 @@ impl Run<'_> {
     /// The structs.
     ///
     /// # Errors
-    /// EINVAL for an engine that the default context has no ring for, and for too few or too many addresses.
+    /// EINVAL for an engine that the default context has no ring for, and for too few or too many addresses; ENOMEM.
     pub(super) fn structs(&self) -> Result<Structs, Errno> {
         let batch = ExecObject { handle: self.batch, access: Access::Read };
-        let mut objects: Vec<_> = self.objects.iter().chain([&batch]).map(entry).collect();
+        let no_memory = |error: Error| error.errno();
+        let mut objects = room("a batch", self.objects.len() + 1).map_err(no_memory)?;
+        objects.extend(self.objects.iter().chain([&batch]).map(entry));
         let mut flags = ring(self.engine)? | I915_EXEC_HANDLE_LUT;
         let mut relocations = Vec::new();
         match self.addresses {
@@ -63,6 +66,7 @@ impl Run<'_> {
                 }
             }
             Addresses::Relocated(wanted) => {
+                grow(&mut relocations, "a batch", wanted.len()).map_err(no_memory)?;
                 relocations.extend(wanted.iter().map(|one| drm_i915_gem_relocation_entry {
                     target_handle: one.object,
                     delta: one.delta,

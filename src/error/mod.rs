@@ -161,6 +161,15 @@ pub enum Error {
         why: &'static str,
     },
 
+    /// Memory that there is not.
+    #[error("{bytes} bytes for {what}: there is not as much memory")]
+    NoMemory {
+        /// What it is for.
+        what: &'static str,
+        /// How much was wanted.
+        bytes: u64,
+    },
+
     /// A cache instruction that was asked for and that the CPU lacks.
     #[error("{variable}={instruction}, but this CPU has no {instruction}")]
     NoCacheInstruction {
@@ -347,6 +356,25 @@ pub enum Error {
     },
 }
 
+/// A vector with room for `len` elements, whose number the caller of the library decides.
+///
+/// # Errors
+/// [`Error::NoMemory`], where a vector that grows by itself would end the process.
+pub(crate) fn room<T>(what: &'static str, len: usize) -> Result<Vec<T>> {
+    let mut elements = Vec::new();
+    grow(&mut elements, what, len)?;
+    Ok(elements)
+}
+
+/// Makes room for `more` elements.
+///
+/// # Errors
+/// As [`room`].
+pub(crate) fn grow<T>(elements: &mut Vec<T>, what: &'static str, more: usize) -> Result<()> {
+    let bytes = (elements.len() as u64).saturating_add(more as u64).saturating_mul(size_of::<T>() as u64);
+    elements.try_reserve(more).map_err(|_| Error::NoMemory { what, bytes })
+}
+
 impl Error {
     /// What the kernel said, or would say, to the same mistake.
     pub fn errno(&self) -> Errno {
@@ -379,6 +407,7 @@ impl Error {
             Self::InUse { .. } | Self::Pinned { .. } | Self::LevelChanging { .. } | Self::OnScreen { .. } => {
                 Errno::EBUSY
             }
+            Self::NoMemory { .. } => Errno::ENOMEM,
             Self::TooManyGuards { .. } => Errno::EOVERFLOW,
             Self::Timeout { .. } => Errno::ETIME,
             Self::NoAddress { .. } => Errno::ENOSPC,

@@ -35,7 +35,7 @@ impl Tracked {
     /// A new object of `size_bytes` bytes and `level`: no line dirty, none stale.
     ///
     /// # Errors
-    /// [`crate::Error::BadSize`] if there is no memory for the maps.
+    /// [`crate::Error::NoMemory`] if there is none for the maps.
     pub fn new(size_bytes: u64, level: CacheLevel) -> Result<Self> {
         Ok(Self {
             word: ObjectWord::new(level),

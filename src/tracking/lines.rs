@@ -35,9 +35,12 @@ impl LineMap {
     /// No line of an object of `size_bytes` bytes.
     ///
     /// # Errors
-    /// [`Error::BadSize`] if there is no memory for the map.
+    /// [`Error::NoMemory`] if there is none for the map.
     pub fn new(size_bytes: u64) -> Result<Self> {
-        let too_large = || Error::BadSize { size: size_bytes, why: "there is no memory for its line map" };
+        let too_large = || Error::NoMemory {
+            what: "a line map",
+            bytes: size_bytes / (PAGE_BYTES / size_of::<u64>() as u64),
+        };
         let count = usize::try_from(size_bytes.div_ceil(PAGE_BYTES)).map_err(|_| too_large())?;
         let pages = zeroed_words(count).ok_or_else(too_large)?;
         let summary = match count {

@@ -1,7 +1,7 @@
 //! The flush queue: what several accesses demand of several objects, in one go.
 
 use super::flight::{Flight, Landing, Tracked, land};
-use crate::error::Result;
+use crate::error::{Result, grow};
 use crate::units::LineRange;
 
 /// What one access demands of one object.
@@ -57,6 +57,7 @@ impl<L> Batch<'_, L> {
     /// # Errors
     /// What dealing with these or earlier ones answers.
     pub fn push(&mut self, lines: L) -> Result<()> {
+        grow(&mut self.pending, "a flush", 1)?;
         self.pending.push(lines);
         if self.pending.len() < BATCH { Ok(()) } else { self.perform() }
     }
@@ -94,6 +95,7 @@ pub fn run_queue<'a, W: Work<'a>>(works: &mut [W], fence: &dyn Fn()) -> Result<(
         let mut open = Vec::new();
         for work in works.iter_mut() {
             if let Some(range) = work.prepare()? {
+                grow(&mut open, "a flush", 1)?;
                 open.push((work, range, None));
             }
         }

@@ -11,7 +11,7 @@ use super::{access, objects};
 use crate::drm::execbuffer::{Structs, entry};
 use crate::drm::mapping::{Counted, Mapping};
 use crate::drm::{Created, ExecObject, Run};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, room};
 use crate::uapi::i915_exec::{
     DRM_IOCTL_I915_GEM_EXECBUFFER2, I915_EXEC_DEFAULT, I915_EXEC_NO_RELOC, drm_i915_gem_execbuffer2,
 };
@@ -100,7 +100,8 @@ fn or_refused<T>(result: Result<T>, errno: Errno) -> Result<Answer<T>> {
 /// on a wedged GPU; ENOMEM; ENODEV.
 pub(super) fn execute(fd: BorrowedFd<'_>, objects: &[ExecObject], batch: Handle) -> Result<()> {
     let last = ExecObject { handle: batch, access: Access::Read };
-    let mut list: Vec<_> = objects.iter().chain([&last]).map(entry).collect();
+    let mut list = room("submissions", objects.len() + 1)?;
+    list.extend(objects.iter().chain([&last]).map(entry));
     let mut args = drm_i915_gem_execbuffer2 {
         buffers_ptr: list.as_mut_ptr() as u64,
         buffer_count: list.len() as u32,

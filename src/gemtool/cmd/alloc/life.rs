@@ -92,7 +92,7 @@ impl Live {
 fn alloc(device: &Device, args: &args::Alloc) -> Result<Bo, Failure> {
     let request = AllocRequest { size: args.size, caching: args.caching };
     device.alloc(request).map_err(|error| {
-        if let Error::BadSize { .. } = error {
+        if let Error::BadSize { .. } | Error::NoMemory { .. } = error {
             Failure::flag("--size", error)
         } else if let Error::NotAvailable { .. } = error {
             let advice = if device.machine().caps.contains(Caps::DISCRETE) {

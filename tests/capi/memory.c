@@ -1,0 +1,160 @@
+/* Memory that runs out: what grows with the caller's numbers is -ENOMEM, one call after the other, and never the end of the process.
+ *
+ * The program brings an allocator that refuses what is large from the n-th request on; a child tries each n, until none is refused.
+ *
+ *   memory [DEVICE]      on a software device, whose own memory is not tried, or on this one, with its submissions */
+
+#include "check.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LARGE = 8192, BOS = 600, BO_SIZE = 4096, BIG = 64 << 20, STORES = 2000, MOST = 200 };
+
+/* glibc's own. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+/* How many large requests are answered before the others are refused; negative: all are. */
+static long answered = -1;
+static long refused;
+
+static int refuses(size_t size) {
+    if (size < LARGE || answered < 0)
+        return 0;
+    if (answered > 0) {
+        answered--;
+        return 0;
+    }
+    refused++;
+    errno = ENOMEM;
+    return 1;
+}
+
+void *malloc(size_t size) { return refuses(size) ? NULL : __libc_malloc(size); }
+void *realloc(void *old, size_t size) { return refuses(size) ? NULL : __libc_realloc(old, size); }
+void *calloc(size_t count, size_t size) {
+    return count != 0 && refuses(size * count) ? NULL : __libc_calloc(count, size);
+}
+int posix_memalign(void **out, size_t alignment, size_t size) {
+    void *found = refuses(size) ? NULL : __libc_memalign(alignment, size);
+    if (found == NULL)
+        return ENOMEM;
+    *out = found;
+    return 0;
+}
+
+/* How many calls were refused. */
+static int failures;
+
+/* That a call succeeds, or fails for want of memory; whether it succeeded. */
+static int done(int result, const char *call) {
+    if (result >= 0)
+        return 1;
+    failures++;
+    if (result != -ENOMEM) {
+        fprintf(stderr, "%s: %d: %s\n", call, result, gemco_last_error());
+        exit(1);
+    }
+    return 0;
+}
+#define DONE(call) done(call, #call)
+
+static gemco_bo *bos[BOS];
+static gemco_submission list[BOS];
+static gemco_report reports[BOS];
+
+/* Everything that takes much memory; after each failure memory comes back, and the call is made again. */
+static void child(const char *name, int is_sim, long n) {
+    gemco_device *device = NULL;
+    gemco_bo *big = NULL;
+    gemco_prepared *prepared = NULL;
+    gemco_batch *batch = NULL;
+    unsigned char bytes[64], seen[64];
+    memset(bytes, 0xa5, sizeof bytes);
+    OK(gemco_device_open(name, 0, &device));
+    for (int i = 0; i < BOS; i++) {
+        OK(gemco_bo_create(device, BO_SIZE, GEMCO_CACHING_NONE, &bos[i]));
+        OK(gemco_bo_map(bos[i], GEMCO_MAP_WB, NULL));
+        OK(gemco_bo_flush(bos[i], NULL));
+        OK(gemco_bo_write(bos[i], 0, bytes, sizeof bytes, NULL));
+        list[i] = (gemco_submission){bos[i], GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    }
+    answered = n;
+#define UNTIL_DONE(call)                                                                                               \
+    if (!DONE(call)) {                                                                                                 \
+        answered = -1;                                                                                                 \
+        OK(call);                                                                                                      \
+    }
+    UNTIL_DONE(gemco_bo_create(device, BIG, GEMCO_CACHING_NONE, &big));
+    UNTIL_DONE(gemco_bo_write(big, BIG / 2, bytes, sizeof bytes, NULL));
+    UNTIL_DONE(gemco_submit_begin(device, list, BOS, reports, &prepared));
+    gemco_submit_end(prepared);
+    for (int i = 0; i < BOS; i++) {
+        /* Of a BO whose flush began before memory ran out every line counts as dirty again. */
+        CHECK(!is_sim || reports[i].lines == 1 || reports[i].lines == BO_SIZE / 64);
+        if (is_sim)
+            OK(gemco_sim_gpu_read(device, bos[i], GEMCO_MOCS_PAGE_TABLE, 0, seen, sizeof seen));
+        else
+            OK(gemco_bo_read(bos[i], 0, seen, sizeof seen, NULL));
+        CHECK(memcmp(seen, bytes, sizeof bytes) == 0);
+    }
+    OK(gemco_batch_begin(device, &batch));
+    for (int i = 0; i < STORES; i++)
+        UNTIL_DONE(gemco_batch_store(batch, bos[i % BOS], 0, 7));
+    gemco_job *job = NULL;
+    if (is_sim) {
+        gemco_batch_drop(batch);
+    } else {
+        UNTIL_DONE(gemco_submit(device, list, BOS, reports));
+        if (DONE(gemco_batch_submit(batch, &job)))
+            OK(gemco_job_wait(job, 1000000000));
+    }
+    answered = -1;
+    gemco_job_drop(job);
+    uint64_t handles = 0;
+    OK(gemco_device_open_counts(device, &handles, NULL));
+    CHECK(handles == BOS + 1);
+    gemco_bo_unref(big);
+    for (int i = 0; i < BOS; i++)
+        gemco_bo_unref(bos[i]);
+    OK(gemco_device_open_counts(device, &handles, NULL));
+    CHECK(handles == 0);
+    gemco_device_unref(device);
+    CHECK((failures > 0) == (refused > 0));
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : "sim:glk";
+    int tried = 0, status = 0;
+    for (long n = 0; n < MOST; n++, tried++) {
+        pid_t pid = fork();
+        CHECK(pid >= 0);
+        if (pid == 0) {
+            alarm(60);
+            child(name, strncmp(name, "sim:", 4) == 0, n);
+            _exit(refused > 0 ? 0 : 7);
+        }
+        CHECK(waitpid(pid, &status, 0) == pid);
+        if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 7)) {
+            fprintf(stderr, "request %ld: status %x\n", n, (unsigned)status);
+            return 1;
+        }
+        claims++;
+        if (WEXITSTATUS(status) == 7)
+            break;
+    }
+    /* There were some, and all of them were tried. */
+    CHECK(tried > 8 && tried < MOST);
+
+    /* More than there is, of what nothing has to be allocated for. */
+    gemco_device *device = NULL;
+    gemco_bo *bo = NULL;
+    OK(gemco_device_open(name, 0, &device));
+    FAILS(gemco_bo_create(device, UINT64_C(1) << 60, GEMCO_CACHING_NONE, &bo), ENOMEM, "as much memory");
+    gemco_device_unref(device);
+    printf("%d claims\n", claims);
+    return 0;
+}
