@@ -12,9 +12,11 @@
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
+#[cfg(not(miri))]
 use nix::libc;
 
 use crate::error::{Error, Result};
+#[cfg(not(miri))]
 use crate::units::PAGE_BYTES;
 
 /// The number of this process; 0 where none was given yet, as in a child that was just forked.

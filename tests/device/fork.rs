@@ -16,7 +16,7 @@ fn all_is_refused(device: &Device, bo: &Bo) -> bool {
     let submission = [Submission { bo, access: Access::Write, mocs: MocsClass::PageTable }];
     [
         is_refused(device.alloc(AllocRequest::new(4096))),
-        is_refused(device.begin_submit(&submission)),
+        is_refused(device.submit_with(&submission, |_| Ok(()))),
         is_refused(device.submit(&submission)),
         is_refused(device.drm().create(4096)),
         is_refused(device.drm().close(bo.handle())),
@@ -79,25 +79,21 @@ fn what_a_child_drops_stays_its_parents() {
     let frame = screen.alloc().unwrap();
     screen.show(&frame).unwrap();
     let shown = soft.display_crc(screen.crtc()).unwrap();
-    let prepared = device
-        .begin_submit(&[Submission { bo: &bo, access: Access::Write, mocs: MocsClass::PageTable }])
-        .unwrap();
     let batch = device.batch().unwrap();
     let counts = device.open_counts();
-    let mut parents = Some((screen, frame, prepared, batch, bo, device, soft));
+    let mut parents = Some((screen, frame, batch, bo, device, soft));
     for _ in 0..2 {
         assert!(in_child(|| {
-            let (screen, frame, prepared, batch, bo, device, soft) = parents.take().unwrap();
+            let (screen, frame, batch, bo, device, soft) = parents.take().unwrap();
             let closed = screen.close();
-            drop((frame, prepared, batch));
+            drop((frame, batch));
             let released = bo.finish();
             drop((device, soft));
             is_refused(closed) && is_refused(released)
         }));
     }
-    let (screen, frame, prepared, _, bo, device, soft) = parents.unwrap();
+    let (screen, frame, _, bo, device, soft) = parents.unwrap();
     assert_eq!((device.open_counts(), soft.display_crc(screen.crtc()).unwrap()), (counts, shown));
-    drop(prepared);
     bo.write(0, 8).unwrap().write_at(0, &NEW).unwrap();
     screen.close().unwrap();
     drop((frame, bo));
