@@ -403,11 +403,18 @@ impl Bo {
     }
 
     /// Nothing, or that the BO was closed, or is another process's.
+    #[inline]
     pub(crate) fn check_open(&self) -> Result<()> {
-        self.check_process()?;
-        match self.shared.tracked.word().state().is_closed() {
-            true => Err(Error::Closed { handle: self.handle().get() }),
-            false => Ok(()),
+        let is_open = self.shared.device.owner.is_here() && !self.shared.tracked.word().state().is_closed();
+        if is_open { Ok(()) } else { Err(self.not_open()) }
+    }
+
+    /// Why the BO is not to be used.
+    #[cold]
+    fn not_open(&self) -> Error {
+        match self.check_process() {
+            Ok(()) => Error::Closed { handle: self.handle().get() },
+            Err(error) => error,
         }
     }
 }

@@ -64,6 +64,7 @@ static void on_log(unsigned level, const char *line, void *user) {
     (void)level, (void)line;
     alarm(SECONDS);
     int result = call->run(attempt->w);
+    alarm(0);
     attempt->made++;
     int is_right = result >= 0;
     if (!(call->kind & ASKS)) {
