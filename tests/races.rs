@@ -66,12 +66,12 @@ fn copies_through_a_mapping_may_race() {
     race(|data| mapping.copy_in(60, data).unwrap(), |data| mapping.copy_out(60, data).unwrap());
     let around = |data: &[u8]| {
         mapping.copy_around(60, data).unwrap();
-        mapping.publish();
+        mapping.publish().unwrap();
     };
     race(around, |data| mapping.copy_out(60, data).unwrap());
     let through = |data: &[u8]| {
         mapping.copy_through(60, data).unwrap();
-        mapping.publish();
+        mapping.publish().unwrap();
     };
     race(through, |data| mapping.copy_out(60, data).unwrap());
 }
