@@ -24,8 +24,16 @@ const STRING_BYTES: usize = 1024;
 /// # Safety
 /// `to` is mapped for writing, `from.len()` bytes long, and no reference points there.
 pub unsafe fn copy_in(to: *mut u8, from: &[u8]) {
+    #[cfg(miri)]
+    for (at, byte) in from.iter().enumerate() {
+        // SAFETY: within the caller's bytes.
+        unsafe { by_byte::store(to.add(at), *byte) }
+    }
+    #[cfg(not(miri))]
     // SAFETY: the destination is the caller's obligation, and the source a live slice of that length.
-    unsafe { move_bytes(to, from.as_ptr(), from.len()) }
+    unsafe {
+        move_bytes(to, from.as_ptr(), from.len())
+    }
 }
 
 /// Copies the `to.len()` bytes at `from` into `to`, while others may write them.
@@ -33,8 +41,16 @@ pub unsafe fn copy_in(to: *mut u8, from: &[u8]) {
 /// # Safety
 /// The bytes at `from` are mapped for reading, and no unique reference points there.
 pub unsafe fn copy_out(to: &mut [u8], from: *const u8) {
+    #[cfg(miri)]
+    for (at, byte) in to.iter_mut().enumerate() {
+        // SAFETY: within the caller's bytes.
+        *byte = unsafe { by_byte::load(from.add(at)) };
+    }
+    #[cfg(not(miri))]
     // SAFETY: the source is the caller's obligation, and the destination a live, exclusive slice of that length.
-    unsafe { move_bytes(to.as_mut_ptr(), from, to.len()) }
+    unsafe {
+        move_bytes(to.as_mut_ptr(), from, to.len())
+    }
 }
 
 /// Copies `len` bytes from `from` to `to`, while others may access both.
@@ -42,8 +58,16 @@ pub unsafe fn copy_out(to: &mut [u8], from: *const u8) {
 /// # Safety
 /// Both are mapped, `len` bytes long, and no reference points to either. They are the same bytes or share none.
 pub unsafe fn copy_across(to: *mut u8, from: *const u8, len: usize) {
+    #[cfg(miri)]
+    for at in 0..len {
+        // SAFETY: within the caller's bytes.
+        unsafe { by_byte::store(to.add(at), by_byte::load(from.add(at))) }
+    }
+    #[cfg(not(miri))]
     // SAFETY: the caller's obligations, passed on.
-    unsafe { move_bytes(to, from, len) }
+    unsafe {
+        move_bytes(to, from, len)
+    }
 }
 
 /// Sets `len` bytes at `to` to `byte`, where others may read and write at the same time.
@@ -53,26 +77,33 @@ pub unsafe fn copy_across(to: *mut u8, from: *const u8, len: usize) {
 pub(super) unsafe fn fill(to: *mut u8, byte: u8, len: usize) {
     let block = [byte; BLOCK];
     for start in (0..len).step_by(BLOCK) {
-        // SAFETY: the block's place within the caller's bytes.
-        unsafe { move_bytes(to.add(start), block.as_ptr(), BLOCK.min(len - start)) }
+        let part = block.split_at(BLOCK.min(len - start)).0;
+        // SAFETY: the part's place within the caller's bytes.
+        unsafe { copy_in(to.add(start), part) }
     }
 }
 
-/// Copies by the loop that the assembly stands for.
-///
-/// # Safety
-/// As [`copy_across`]; either side may also be a slice that lives as long as the call.
+/// The accesses that the assembly stands for.
 #[cfg(miri)]
-unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
+mod by_byte {
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-    for at in 0..len {
-        // SAFETY:
-        // - both bytes: within the caller's;
-        // - alignment: a byte has none.
-        unsafe {
-            let byte = AtomicU8::from_ptr(from.add(at).cast_mut()).load(Relaxed);
-            AtomicU8::from_ptr(to.add(at)).store(byte, Relaxed);
-        }
+
+    /// Loads a byte that others may write.
+    ///
+    /// # Safety
+    /// It is mapped for reading, and no unique reference points there.
+    pub unsafe fn load(byte: *const u8) -> u8 {
+        // SAFETY: the caller's obligation; a byte is always aligned.
+        unsafe { AtomicU8::from_ptr(byte.cast_mut()) }.load(Relaxed)
+    }
+
+    /// Stores a byte that others may read and write.
+    ///
+    /// # Safety
+    /// It is mapped for writing, and no reference points there.
+    pub unsafe fn store(byte: *mut u8, value: u8) {
+        // SAFETY: the caller's obligation; a byte is always aligned.
+        unsafe { AtomicU8::from_ptr(byte) }.store(value, Relaxed);
     }
 }
 
