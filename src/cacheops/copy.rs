@@ -134,8 +134,8 @@ macro_rules! both_ends {
 #[inline]
 unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
     use std::arch::asm;
-    // SAFETY, for each block:
-    // - accesses: each lies within the `len` bytes at `from` and at `to`, which are the caller's;
+    // SAFETY:
+    // - accesses of each block: within the `len` bytes at `from` and at `to`, which are the caller's;
     // - registers: what a block changes is named, and the direction flag is clear, as the ABI has it.
     unsafe {
         match len {

@@ -112,7 +112,7 @@ mod tests {
         for (prefer, expected) in [(Prefer::Youngest, [60, 10, 40, 0]), (Prefer::Lowest, [10, 40, 60, 0])] {
             let holes = with_holes(prefer, &holes);
             assert_eq!(holes.fitting(1).map(|hole| hole.start).collect::<Vec<_>>(), expected, "{prefer:?}");
-            assert_eq!(holes.fitting(3).collect::<Vec<_>>(), [0..5]);
+            assert!(holes.fitting(3).eq(std::iter::once(0..5)));
             assert_eq!(holes.fitting(6).next(), None);
         }
     }
@@ -125,6 +125,6 @@ mod tests {
         assert_eq!(holes.fitting(1).collect::<Vec<_>>(), [10..12, 15..20, 30..40]);
         holes.give(12..15);
         holes.give(20..30);
-        assert_eq!(holes.fitting(1).collect::<Vec<_>>(), [10..40]);
+        assert!(holes.fitting(1).eq(std::iter::once(10..40)));
     }
 }
