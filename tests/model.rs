@@ -82,6 +82,21 @@ fn the_protocol_holds_where_its_conditions_are_kept_and_only_there() {
 }
 
 #[test]
+fn a_write_through_object_that_becomes_a_framebuffer_late_is_shown_unflushed_by_every_caller() {
+    for &caller in Caller::ALL {
+        let kept = scope("hsw", (6, 12), caller);
+        let dropped = Scope { kept: kept.kept.without(Condition::WtShownClean), ..kept };
+        let has_wt = |search: &Search| search.setting.machine.caps.contains(platform::Caps::WT);
+        let searches = dropped.searches().unwrap();
+        let found =
+            searches.iter().find(|search| has_wt(search) && search.setting.creation == Creation::User);
+        let trace = found.unwrap().run(|_| ()).unwrap().violation.expect("nobody flushes");
+        let leaks = trace.property == Property::NoLeak;
+        assert!(leaks || caller != Caller::Hostile, "{}", trace.property);
+    }
+}
+
+#[test]
 fn the_kernel_relies_on_snooping_wc_loads_on_meteor_lake() {
     let held = scope("mtl", (6, 12), Caller::Hostile);
     let dropped = Scope { held: held.held.without(Assumption::OwnUncachedSnoops), ..held };

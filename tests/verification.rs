@@ -37,7 +37,7 @@ fn every_assumption_stands_there_with_what_it_rests_on() {
 #[test]
 fn every_condition_stands_there_with_its_reason() {
     for one in Condition::ALL {
-        has_row(&[one.id(), &format!("`{one}`"), one.statement(), one.why()]);
+        has_row(&[one.id(), &format!("`{one}`"), one.statement(), one.why(), one.basis()]);
     }
     assert_eq!(rows("Conditions on use"), Condition::ALL.len());
 }

@@ -1,5 +1,6 @@
 //! Single accesses: which way they take, what they find, and what is wrong with it.
 
+use super::book::LineSet;
 use super::log::Log;
 use super::mutant::Mutant;
 use super::property::Property;
@@ -12,6 +13,15 @@ use crate::policy::kernel::Backing;
 use crate::vocabulary::{CacheLevel, MmapMode};
 
 impl System {
+    /// The route of an access on a path.
+    pub(super) fn route(&self, world: &World, path: Path) -> Route {
+        match path {
+            Path::Cpu(mode) => self.cpu_route(world, mode).0,
+            Path::Gpu(mocs) => Route::Gpu(mocs),
+            Path::Display => Route::Display,
+        }
+    }
+
     /// The CPU's route and buffer through a mapping.
     fn cpu_route(&self, world: &World, mode: MmapMode) -> (Route, Option<Buffer>) {
         match cpu_memory(self.level(world), mode) {
@@ -39,26 +49,21 @@ impl System {
         line: usize,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
-        let route = match path {
-            Path::Cpu(mode) => {
-                self.fault(world, log)?;
-                let (route, buffer) = self.cpu_route(world, mode);
-                // A load on the same way comes after the stores before it, and an uncached one drains
-                // the write-combining buffers (Intel SDM volume 3, 12.3.1).
-                self.drain_for(world, mode, buffer);
-                route
-            }
-            Path::Gpu(mocs) => Route::Gpu(mocs),
-            Path::Display => Route::Display,
-        };
-        self.load(world, route, line)
+        if let Path::Cpu(mode) = path {
+            self.fault(world, log)?;
+            // A load on the same way comes after the stores before it, and an uncached one drains
+            // the write-combining buffers (Intel SDM volume 3, 12.3.1).
+            let (_, buffer) = self.cpu_route(world, mode);
+            self.drain_for(world, mode, buffer);
+        }
+        self.load(world, self.route(world, path), line)
     }
 
     /// The level by which an access finds its way.
     ///
     /// DG1's accesses to system memory snoop, whatever level an import has; that is why it is exempt
     /// from the wbinvd (`i915_gem_object_get_pages_dmabuf`).
-    fn route_level(&self, world: &World) -> CacheLevel {
+    pub(super) fn route_level(&self, world: &World) -> CacheLevel {
         if self.backing() == Backing::Import && self.caps().contains(Caps::DG1) {
             CacheLevel::Llc
         } else {
@@ -91,24 +96,27 @@ impl System {
         granule: usize,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
-        let route = match path {
+        let line = LineSet::one(line_of(granule));
+        match path {
             Path::Cpu(mode) => {
                 self.fault(world, log)?;
-                match self.cpu_route(world, mode) {
-                    (_, Some(buffer)) => {
-                        self.memory.store_buffered(world, buffer, granule);
-                        return Ok(());
-                    }
-                    (route, None) => {
-                        self.drain_for(world, mode, None);
-                        route
-                    }
+                let (route, buffer) = self.cpu_route(world, mode);
+                if self.guards_lines() && route != Route::CpuCached {
+                    world.passed = world.passed.with(line);
                 }
+                if let Some(buffer) = buffer {
+                    self.memory.store_buffered(world, buffer, granule);
+                    return Ok(());
+                }
+                self.drain_for(world, mode, None);
             }
-            Path::Gpu(mocs) => Route::Gpu(mocs),
-            Path::Display => Route::Display,
-        };
-        self.store(world, route, granule)
+            // The kernel takes a PAT index that userspace chose for coherent, and leaves stale lines to it.
+            Path::Gpu(_) if self.guards_lines() && self.snapshot(world).user_pat.is_some() => {
+                world.passed = world.passed.with(line);
+            }
+            Path::Gpu(_) | Path::Display => world.passed = world.passed.without(line),
+        }
+        self.store(world, self.route(world, path), granule)
     }
 
     /// Stores a granule on a route.

@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use super::mutant::Mutation;
 use super::property::Invariant;
 use super::world::KERNEL_STATES;
+use super::wt_writes::WtWrites;
 use crate::error::{Error, Result};
 use crate::platform::Caps;
 use crate::policy::Rule;
 use crate::policy::kernel::{self, Action, Backing, Effect, Event, KernelRules, Refusal, Snapshot};
-use crate::vocabulary::Coherency;
+use crate::vocabulary::CacheLevel;
 
 /// What an event leads to.
 #[derive(Clone, Debug)]
@@ -24,12 +25,14 @@ pub(super) struct Outcome {
     pub(super) acquires: bool,
     /// Whether pages go.
     pub(super) releases: bool,
+    /// Which of the kernel's invariants it breaks.
+    pub(super) broken: Option<Invariant>,
 }
 
 /// Every state of one object that can be reached, with every event's outcome.
 #[derive(Debug)]
 pub(super) struct Object {
-    states: Vec<Snapshot>,
+    states: Vec<(Snapshot, WtWrites)>,
     outcomes: Vec<Vec<Option<Outcome>>>,
     /// Whether a state breaks one of the kernel's own invariants.
     broken: Vec<Option<Invariant>>,
@@ -52,9 +55,10 @@ impl Object {
             Mutation::None | Mutation::Planted(_) | Mutation::NoAsyncFlush => None,
         };
         let rules = &KernelRules { without, ..*rules };
+        let first = (first, WtWrites::Told);
         let mut object = Self { states: vec![first], outcomes: Vec::new(), broken: Vec::new() };
         let mut numbers = HashMap::from([(first, 0_u16)]);
-        while let Some(&before) = object.states.get(object.outcomes.len()) {
+        while let Some(&(before, writes)) = object.states.get(object.outcomes.len()) {
             let mut outcomes = Vec::with_capacity(Event::ALL.len());
             for &event in Event::ALL {
                 let step = match kernel::step(caps, rules, before, event) {
@@ -66,16 +70,19 @@ impl Object {
                     None => None,
                     Some(step) => {
                         let next = step.next;
-                        let number = *numbers.entry(next).or_insert_with(|| {
-                            object.states.push(next);
+                        let effects = effects(&step, mutation);
+                        let state = (next, writes.after(caps, event, &before, &next, &effects));
+                        let number = *numbers.entry(state).or_insert_with(|| {
+                            object.states.push(state);
                             (object.states.len() - 1) as u16
                         });
                         Some(Outcome {
                             next: number,
-                            effects: effects(&step, mutation),
+                            effects,
                             rule: step.rule,
                             acquires: !before.pages && next.pages,
                             releases: before.pages && !next.pages,
+                            broken: broken_step(caps, rules, before, next),
                         })
                     }
                 };
@@ -85,7 +92,7 @@ impl Object {
                 let size = object.states.len() as u64;
                 return Err(Error::BadSize { size, why: "more states of an object than the model numbers" });
             }
-            object.broken.push(broken(caps, rules, first, before));
+            object.broken.push(broken(caps, before));
             object.outcomes.push(outcomes);
         }
         Ok(object)
@@ -94,7 +101,12 @@ impl Object {
     /// The state of that number.
     pub(super) fn state(&self, number: u16) -> &Snapshot {
         // Numbers are made here only, and kept whole by packing.
-        &self.states[usize::from(number)]
+        &self.states[usize::from(number)].0
+    }
+
+    /// What the kernel was told of the CPU's writes, in the state of that number.
+    pub(super) fn writes(&self, number: u16) -> WtWrites {
+        self.states[usize::from(number)].1
     }
 
     /// The invariant that the state of that number breaks, if any.
@@ -147,25 +159,28 @@ fn effects(step: &kernel::Step, mutation: Mutation) -> Vec<Effect> {
     effects
 }
 
-/// The kernel's own invariant that `state` breaks, of an object that began as `first`.
+/// Whether the kernel keeps account of dirty lines for objects like this one.
+fn is_tracked(caps: Caps, state: Snapshot) -> bool {
+    state.backing == Backing::Shmem
+        && state.user_pat.is_none()
+        && !caps.intersects(Caps::LLC | Caps::DISCRETE)
+}
+
+/// The kernel's own invariant that `state` breaks.
 ///
 /// Source: kernel-doc of cache_dirty (df94fd05e69e).
-fn broken(caps: Caps, rules: &KernelRules, first: Snapshot, state: Snapshot) -> Option<Invariant> {
-    let tracked = state.backing == Backing::Shmem
-        && state.user_pat.is_none()
-        && !caps.intersects(Caps::LLC | Caps::DISCRETE);
-    if !tracked {
-        return None;
-    }
-    let uncached = !state.coherent.contains(Coherency::WRITE);
-    if uncached && !state.pages && !state.dirty {
-        return Some(Invariant::StartsDirty);
-    }
-    let was_flushed_or_left = state != first;
-    if rules.release_marks_dirty && !state.pages && !state.dirty && was_flushed_or_left && first.dirty {
-        return Some(Invariant::ReleasedDirty);
-    }
-    None
+fn broken(caps: Caps, state: Snapshot) -> Option<Invariant> {
+    let uncached = state.level == CacheLevel::None;
+    (is_tracked(caps, state) && uncached && !state.pages && !state.dirty).then_some(Invariant::StartsDirty)
+}
+
+/// The kernel's own invariant that a step breaks.
+///
+/// Source: as of [`broken`].
+fn broken_step(caps: Caps, rules: &KernelRules, before: Snapshot, next: Snapshot) -> Option<Invariant> {
+    let had_to_stay_dirty = before.pages || before.dirty;
+    let broken = rules.release_marks_dirty && had_to_stay_dirty && !next.pages && !next.dirty;
+    (is_tracked(caps, next) && broken).then_some(Invariant::ReleasedDirty)
 }
 
 #[cfg(test)]

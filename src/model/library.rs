@@ -8,14 +8,14 @@ use super::log::{Deed, Log};
 use super::mutant::{Mutant, Mutation};
 use super::setting::Caller;
 use super::system::{Stop, System};
-use super::world::{Buffer, GRANULES, LINES, Value, Window, World, granules, is_partial, line_of};
+use super::world::{Buffer, LINES, Value, Window, World, granules, is_partial, line_of};
 use crate::cacheops::LineOp;
 use crate::hierarchy::Line;
 use crate::policy::driver::{CpuMemory, Path, cpu_memory, needs_flush_of_zeroes, path_refusal};
 use crate::policy::kernel::{Backing, Event};
-use crate::policy::pending::{cached_path, flush_op, notes_of_gpu_write, notes_of_store};
+use crate::policy::pending::{flush_op, notes_of_gpu_write, notes_of_store};
 use crate::policy::{Decision, Rule, Verdict};
-use crate::vocabulary::{Access, CacheLevel, Coherency, Domains, MmapMode, MocsClass};
+use crate::vocabulary::{Access, MmapMode, MocsClass};
 
 impl System {
     /// Whether accesses are guarded line by line.
@@ -93,14 +93,12 @@ impl System {
         Ok(())
     }
 
-    /// Whether the display would show what the kernel does not know to be dirty, where the caller
-    /// keeps from that.
+    /// Whether the display would show what the CPU wrote before the object was a framebuffer, or what was
+    /// swapped out before, where the caller keeps from that.
     pub(super) fn is_shown_unflushed(&self, world: &World) -> bool {
-        let snapshot = self.snapshot(world);
-        let forgotten = !snapshot.dirty && snapshot.level == CacheLevel::Wt && snapshot.user_pat.is_none();
         let saved = !world.resident;
         self.setting.kept.keep(Condition::WtShownClean)
-            && forgotten
+            && self.kernel.writes(world.kernel).are_before()
             && (saved || (0..LINES).any(|line| self.is_newer_in_cache(world, line)))
     }
 
@@ -204,6 +202,12 @@ impl System {
             return;
         }
         self.close_window(world);
+        // The library does not move the object to the CPU domain first, as the protocol does.
+        for line in 0..LINES {
+            if world.is_stale(line) {
+                world.passed = world.passed.with(LineSet::one(line));
+            }
+        }
         if std::mem::take(&mut world.book.wc_stores) {
             self.drain(world, Buffer::Combining);
         }
@@ -305,13 +309,10 @@ impl System {
         Ok(())
     }
 
-    /// Whether the kernel would save a line that is older than memory, and let the newest bytes go.
+    /// Whether lines are older than memory although the kernel was not told, and none although it was.
     pub(super) fn would_save_stale(&self, world: &World) -> bool {
-        let snapshot = self.snapshot(world);
-        let drops =
-            !snapshot.read_domains.contains(Domains::CPU) && !snapshot.coherent.contains(Coherency::READ);
-        let older = |granule| world.cached(granule).is_some_and(|copy| copy != Value::Newest);
-        !drops && (0..GRANULES).any(older)
+        let mut stale = (0..LINES).filter(|&line| world.is_stale(line)).peekable();
+        stale.peek().is_some() && stale.all(|line| world.passed.has(line))
     }
 
     /// Whether the book has what may be dirty or stale of a line.
@@ -331,6 +332,7 @@ impl System {
             return true;
         }
         let (level, book) = (self.level(world), world.book);
+        let route_level = self.route_level(world);
         let readers = Path::ALL.iter().filter(|&&path| match path {
             Path::Cpu(mode) => self.map_modes().contains(&mode) && self.can_map(world, mode),
             Path::Gpu(_) => true,
@@ -338,8 +340,9 @@ impl System {
             Path::Display => self.snapshot(world).pinned,
         });
         for &reader in readers {
+            // The hardware says what a reader sees; the rules only which notes it would act on.
+            let seen = self.memory.finds_cached(world, route_level, self.route(world, reader), line);
             let demands = self.facts.get(level, reader, Access::Read).demands;
-            let seen = demands.dirty.is_none();
             let noted = book.gpu_write && demands.gpu_write.is_some();
             if !seen && !noted && !book.dirty.has(line) {
                 return false;
@@ -354,8 +357,10 @@ impl System {
         if !granules(line).any(older) {
             return true;
         }
-        let book = world.book;
-        let demands = self.facts.get(self.level(world), cached_path(self.caps()), Access::Read).demands;
-        demands.stale.is_none() || book.stale.has(line) || (!book.cached_map && book.written_around)
+        let (level, book) = (self.level(world), world.book);
+        let reads_cache =
+            |&mode: &MmapMode| cpu_memory(level, mode) == CpuMemory::Cached && self.can_map(world, mode);
+        let seen = !self.map_modes().iter().any(reads_cache);
+        seen || book.stale.has(line) || (!book.cached_map && book.written_around)
     }
 }

@@ -103,6 +103,12 @@ impl Memory {
         Some(seen)
     }
 
+    /// Whether a read on `route` gets what the CPU's caches hold of a line.
+    pub(super) fn finds_cached(&self, world: &World, level: CacheLevel, route: Route, line: usize) -> bool {
+        hierarchy::effect(self.hardware, level, route, Access::Read, world.lines[line])
+            .is_some_and(|effect| effect.at == Place::Cache || effect.before == Transfer::WriteBack)
+    }
+
     /// Stores a granule on `route`; it is the newest from now on.
     pub(super) fn store(
         &self,

@@ -64,10 +64,6 @@ const CONSERVATIVE: &[(Rule, &str)] = &[
          is left.",
     ),
     (
-        Rule::SuspendWbinvd,
-        "The submission after a resume (U2) finds the object dirty, and its flush drops the lines that this one would.",
-    ),
-    (
         Rule::ResumeWbinvd,
         "Suspend leaves every object dirty that is not coherent, and whoever uses it next flushes it.",
     ),

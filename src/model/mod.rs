@@ -27,6 +27,7 @@ mod system;
 mod trace;
 mod uapi_caller;
 mod world;
+mod wt_writes;
 
 pub use book::{Book, LineSet, Owed};
 pub use check::{KERNELS, Outcome, Scope, Search, all_machines, machines};

@@ -3,7 +3,7 @@
 /// A state's place in the order of discovery.
 pub(super) type Index = u32;
 
-/// Marks a free slot; a packed state has 63 bits.
+/// Marks a free slot; no packed state has every bit set.
 const FREE: u64 = u64::MAX;
 
 /// States, each with its parent; found again through open addressing.

@@ -14,8 +14,9 @@ use super::setting::{Caller, Setting};
 use super::world::{Buffer, GRANULES, LINES, Value, Window, World};
 use crate::cacheops::LineOp;
 use crate::error::{Error, Result};
-use crate::hierarchy::Hardware;
+use crate::hierarchy::{Hardware, Line};
 use crate::platform::{CONSERVATIVE, Call, Caps};
+use crate::policy::Rule;
 use crate::policy::driver::{Path, path_refusal};
 use crate::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use crate::vocabulary::{CacheLevel, MmapMode};
@@ -150,6 +151,7 @@ impl System {
             Move::Pread(line) => self.pread(&mut next, line, log)?,
             Move::Pwrite(granule, awake) => self.pwrite(&mut next, granule, awake, log)?,
         }
+        next.forget_passed();
         self.check(&next)?;
         Ok(next)
     }
@@ -212,6 +214,8 @@ impl System {
         for effect in &outcome.effects {
             log.deed(Deed::Kernel(*effect));
             match effect.action {
+                // Hibernation writes everything back after it gave the pages back.
+                Action::Wbinvd if outcome.releases && effect.rule == Rule::HibernateWbinvd => {}
                 Action::FlushSync | Action::FlushAsync | Action::Wbinvd => {
                     self.memory.maintain(world, LineSet::ALL, LineOp::Flush);
                 }
@@ -236,6 +240,9 @@ impl System {
             self.release(world);
         }
         world.kernel = outcome.next;
+        if outcome.broken.is_some() {
+            return Err(Stop::Broken(Property::KernelInvariants, *world));
+        }
         Ok(around)
     }
 
@@ -274,7 +281,10 @@ impl System {
                 self.memory.save_pages(world, level);
                 world.resident = false;
             }
-            Backing::Local => world.resident = false,
+            Backing::Local => {
+                world.lines = [Line::Absent; LINES];
+                world.resident = false;
+            }
             Backing::Import => {}
         }
         if let Window::Gpu { .. } | Window::Display = world.window {

@@ -91,13 +91,14 @@ impl System {
             {
                 return Err(Stop::Impossible);
             }
-            Event::Release => {
+            Event::Release | Event::Hibernate
                 if self.guards_lines()
                     && self.keeps(Condition::NoSwapWhileStale)
-                    && self.would_save_stale(world)
-                {
-                    return Err(Stop::Impossible);
-                }
+                    && self.would_save_stale(world) =>
+            {
+                return Err(Stop::Impossible);
+            }
+            Event::Release => {
                 self.event(world, event, log)?;
                 return Ok(());
             }
@@ -111,7 +112,7 @@ impl System {
                 self.submit_after(world, log)?;
                 world.window = Window::Closed;
             }
-            Event::PinDisplay | Event::SwFinish | Event::DirtyFb if self.is_shown_unflushed(world) => {
+            Event::PinDisplay if self.is_shown_unflushed(world) => {
                 return Err(Stop::Impossible);
             }
             Event::PinDisplay => {
@@ -273,6 +274,9 @@ impl System {
         log: &mut impl Log,
     ) -> Result<(), Stop> {
         let line = LineSet::one(line_of(granule));
+        if awake && self.snapshot(world).framebuffer && self.is_left_to_caches(world) {
+            return Err(Stop::Impossible);
+        }
         let event = Event::Pwrite { partial: is_partial(granule), awake };
         let around = self.event(world, event, log)?;
         world.window = Window::Closed;
@@ -286,9 +290,6 @@ impl System {
             self.memory.maintain(world, line, LineOp::Flush);
         }
         if self.snapshot(world).write_domain == Domains::GTT {
-            if self.is_left_to_caches(world) {
-                return Err(Stop::Impossible);
-            }
             // The kernel drains the aperture before it returns.
             self.drain(world, Buffer::Aperture);
             self.store(world, Route::Aperture, granule)?;

@@ -145,7 +145,7 @@ pub struct World {
     pub buffered: [[Option<Value>; GRANULES]; 2],
     /// What the GPU kept of earlier batches; nothing, unless that assumption is dropped.
     pub gpu: [Option<Value>; GRANULES],
-    /// Whether there is memory that caches can hold lines of. That of a discrete device's object is there
+    /// Whether there is memory that caches can hold lines of; without it no line is cached. That of a discrete device's object is there
     /// from the first touch of a mapping, which does not give the object pages (`vm_fault_ttm`).
     pub resident: bool,
     /// The kernel's state of the object, by its number.
@@ -156,10 +156,17 @@ pub struct World {
     pub book: Book,
     /// What a mutant's flush still owes.
     pub owed: Owed,
+    /// Lines of which the cache may hold older copies that the kernel was not told of: the CPU itself stored to
+    /// them around its cache, or the level changed while they were stale, without SET_DOMAIN, or the GPU stored to
+    /// them by a PAT index that userspace chose.
+    pub passed: LineSet,
 }
 
 /// How many states of the object the kernel's number has room for.
 pub const KERNEL_STATES: usize = 1 << 10;
+
+/// What a packed state has in place of its first line if it is not resident: then no line is cached.
+const NOT_RESIDENT: u64 = 3;
 
 /// Writes fields of a packed state, lowest first.
 struct Packer {
@@ -223,15 +230,16 @@ impl World {
             window: Window::Closed,
             book: Book::default(),
             owed: Owed::NOTHING,
+            passed: LineSet::NONE,
         }
     }
 
-    /// The state in 63 bits. States that differ only by which half of line 1 is which are one.
+    /// The state in 64 bits, never all of them set: there are not 32 windows. States that differ only by which half of line 1 is which are one.
     pub fn pack(&self) -> u64 {
         let mut packer = Packer { bits: 0, used: 0 };
-        for line in self.lines {
-            packer.put(2, line as u64);
-        }
+        let [first, second] = self.lines.map(|line| line as u64);
+        packer.put(2, if self.resident { first } else { NOT_RESIDENT });
+        packer.put(2, second);
         let [whole, one, other] = std::array::from_fn(|granule| self.copies(granule));
         for copies in [whole, one.max(other), one.min(other)] {
             packer.put(10, copies);
@@ -245,8 +253,8 @@ impl World {
             packer.put(1, u64::from(flag));
         }
         packer.put(2, self.owed.lines.bits());
-        packer.put(1, u64::from(self.resident));
         packer.put(2, if self.owed.lines.is_empty() { 0 } else { self.owed.op as u64 });
+        packer.put(2, self.passed.bits());
         packer.bits
     }
 
@@ -266,13 +274,13 @@ impl World {
     pub fn unpack(bits: u64) -> Self {
         let mut bits = Unpacker(bits);
         let mut world = Self::new([Value::Newest; GRANULES], 0);
-        for line in &mut world.lines {
-            *line = match bits.take(2) {
-                0 => Line::Absent,
-                1 => Line::Clean,
-                _ => Line::Dirty,
-            };
-        }
+        let lines = [bits.take(2), bits.take(2)];
+        world.resident = lines[0] != NOT_RESIDENT;
+        world.lines = lines.map(|line| match line {
+            0 | NOT_RESIDENT => Line::Absent,
+            1 => Line::Clean,
+            _ => Line::Dirty,
+        });
         for granule in 0..GRANULES {
             world.cache[granule] = value(bits.take(2));
             world.memory[granule] = value(bits.take(2));
@@ -290,13 +298,29 @@ impl World {
         world.book.cached_map = bits.flag();
         world.book.written_around = bits.flag();
         world.owed.lines = LineSet::from_bits(bits.take(2));
-        world.resident = bits.flag();
         world.owed.op = match bits.take(2) {
             0 => LineOp::WriteBack,
             1 => LineOp::Flush,
             _ => LineOp::Invalidate,
         };
+        world.passed = LineSet::from_bits(bits.take(2));
         world
+    }
+
+    /// Whether the CPU's caches hold a copy of a line that is not the newest.
+    pub fn is_stale(&self, line: usize) -> bool {
+        granules(line).any(|granule| self.cached(granule).is_some_and(|copy| copy != Value::Newest))
+    }
+
+    /// Forgets that the CPU stored to a line where no older copy of it is left, or can come.
+    pub fn forget_passed(&mut self) {
+        for line in self.passed.iter() {
+            let under_way =
+                || granules(line).any(|granule| self.buffered.iter().any(|buffer| buffer[granule].is_some()));
+            if !self.is_stale(line) && !under_way() {
+                self.passed = self.passed.without(LineSet::one(line));
+            }
+        }
     }
 
     /// The cached copy of a granule, if its line is cached.
@@ -311,7 +335,7 @@ mod tests {
 
     #[test]
     fn packing_loses_nothing_but_the_order_of_the_halves() {
-        let mut world = World::new([Value::Newest, Value::Old, Value::Secret], 777);
+        let mut world = World::new([Value::Newest, Value::Old, Value::Secret], 377);
         world.lines = [Line::Dirty, Line::Clean];
         world.resident = true;
         world.cache = [Value::Old, Value::Newest, Value::Old];
@@ -320,6 +344,7 @@ mod tests {
         world.book =
             Book { dirty: LineSet::one(1), gpu_write: true, written_around: true, ..Book::default() };
         world.owed = Owed { lines: LineSet::one(0), op: LineOp::Invalidate };
+        world.passed = LineSet::one(1);
         for window in Window::all() {
             world.window = window;
             let back = World::unpack(world.pack());
@@ -334,6 +359,14 @@ mod tests {
             assert_eq!(world.pack(), swapped.pack());
         }
         assert_eq!(Window::all().count(), 28);
+    }
+
+    #[test]
+    fn no_line_of_what_is_not_resident_is_cached() {
+        let mut world = World::new([Value::Newest, Value::Old, Value::Old], 1);
+        assert_eq!(World::unpack(world.pack()), world);
+        world.resident = true;
+        assert_eq!(World::unpack(world.pack()), world);
     }
 
     #[test]
