@@ -1,0 +1,161 @@
+//! Every mutant of a file's functions, written into the file side by side and chosen when the program runs.
+//!
+//! The text is changed only where a mutant is: an expression is wrapped, and its own text stays inside. So mutants nest,
+//! and line numbers stay what they were.
+
+mod edits;
+mod site;
+
+use edits::Edits;
+use site::Finder;
+use syn::visit::Visit;
+
+/// One mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mutant {
+    /// File and function: `kernel/power.rs resume`.
+    pub place: String,
+    /// What is changed, in one line.
+    pub change: String,
+}
+
+/// A file with its mutants.
+#[derive(Clone, Debug)]
+pub struct Planted {
+    /// Its text.
+    pub text: String,
+    /// The mutants, in the order of their numbers.
+    pub mutants: Vec<Mutant>,
+}
+
+impl Planted {
+    /// A file without mutants.
+    pub fn nothing(text: String) -> Self {
+        Self { text, mutants: Vec::new() }
+    }
+}
+
+/// The module that chooses the mutant. `GEM_COHERENCY_MUTANT` is read once.
+pub const SELECTOR: &str = r#"//! Which mutant is alive.
+
+use std::sync::LazyLock;
+
+static ALIVE: LazyLock<u32> = LazyLock::new(|| {
+    std::env::var("GEM_COHERENCY_MUTANT").ok().and_then(|number| number.parse().ok()).unwrap_or(0)
+});
+
+/// Whether mutant `number` is alive.
+pub(crate) fn is(number: u32) -> bool {
+    *ALIVE == number
+}
+
+/// The condition, or true (`first`), or false (the number after it).
+pub(crate) fn condition(first: u32, value: bool) -> bool {
+    if is(first) { true } else { !is(first + 1) && value }
+}
+
+/// The value, or its opposite.
+pub(crate) fn opposite(number: u32, value: bool) -> bool {
+    value != is(number)
+}
+
+/// Both; or one of them (`first`), the left one, or the right one (the numbers after it).
+pub(crate) fn and(first: u32, left: bool, right: bool) -> bool {
+    other(first, left, right, left || right, left && right)
+}
+
+/// One of them; or both (`first`), the left one, or the right one (the numbers after it).
+pub(crate) fn or(first: u32, left: bool, right: bool) -> bool {
+    other(first, left, right, left && right, left || right)
+}
+
+fn other(first: u32, left: bool, right: bool, opposite: bool, usual: bool) -> bool {
+    match ALIVE.checked_sub(first) {
+        Some(0) => opposite,
+        Some(1) => left,
+        Some(2) => right,
+        Some(_) | None => usual,
+    }
+}
+"#;
+
+/// Plants every mutant of the file `name`, whose text is `text`; they are numbered from `first` on.
+///
+/// # Errors
+/// Text that is no Rust.
+pub fn plant(name: &str, text: &str, first: u32) -> syn::Result<Planted> {
+    let file = syn::parse_file(text)?;
+    let mut finder = Finder::new(name, text, first);
+    finder.visit_file(&file);
+    let Finder { edits, mutants, .. } = finder;
+    Ok(Planted { text: Edits::apply(edits, text), mutants })
+}
+
+/// The text with what the compiler would evaluate left to the program: functions that choose a mutant cannot be `const`,
+/// and the answers that are built into the program would be those of no mutant.
+pub fn at_run_time(text: &str) -> String {
+    let built = "&[$(const { Answers::new(Caps::$cap$(.union(Caps::$more))*) },)+]";
+    text.replace("const fn", "fn").replace(built, "&[]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The changes in a function of this body.
+    fn changes(body: &str) -> Vec<String> {
+        let text = format!("fn f(a: bool, b: bool) -> bool {{ {body} }}");
+        let planted = plant("x.rs", &text, 1).unwrap();
+        syn::parse_file(&planted.text).expect("what was planted is Rust");
+        planted.mutants.into_iter().map(|mutant| mutant.change).collect()
+    }
+
+    #[test]
+    fn every_condition_is_true_and_false_and_every_operator_its_opposite() {
+        assert_eq!(changes("if a { b } else { a }"), ["`a` is true", "`a` is false"]);
+        assert_eq!(changes("a && b"), ["`a && b`: `||`", "`a && b`: `a`", "`a && b`: `b`"]);
+        assert_eq!(changes("a || b"), ["`a || b`: `&&`", "`a || b`: `a`", "`a || b`: `b`"]);
+        assert_eq!(changes("g(Access::Read)"), ["`Access::Read`: `Access::Write`"]);
+        assert_eq!(changes("a == b"), ["`a == b` is the opposite"]);
+        assert_eq!(changes("!a"), ["`!a` is the opposite"]);
+        assert_eq!(changes("let x = a; x"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_arm_gives_what_each_neighbour_gives_and_a_guard_goes() {
+        let arms = changes("match a { true => b, false => !b }");
+        assert_eq!(arms, ["arm `true` gives `!b`", "arm `false` gives `b`", "`!b` is the opposite"]);
+        let guard = changes("match a { _ if b => a, _ => b }");
+        assert_eq!(guard[..2], ["`b` is true", "`b` is false"]);
+        // What a neighbour binds is not used.
+        assert_eq!(changes("match a { x => x, _ => b }"), ["arm `x` gives `b`"]);
+    }
+
+    #[test]
+    fn a_call_that_does_something_and_an_assignment_are_left_out_but_not_what_only_names_a_reason() {
+        assert_eq!(changes("self.state.pages = a; b"), ["without `self.state.pages = a;`"]);
+        assert_eq!(changes("self.state.read |= a; b"), ["without `self.state.read |= a;`"]);
+        assert_eq!(changes("self.acquire(); b"), ["without `self.acquire();`"]);
+        assert_eq!(changes("self.skip(a); b"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn mutants_nest_and_a_file_without_any_stays_as_it_is() {
+        let planted = plant("x.rs", "fn f() -> bool { if a && !b { c } else { d } }", 7).unwrap();
+        let inside = "crate::mutant::and(9, a , crate::mutant::opposite(12, !b))";
+        assert!(
+            planted.text.contains(&format!("if crate::mutant::condition(7, {inside})")),
+            "{}",
+            planted.text
+        );
+        assert_eq!(planted.mutants.len(), 6);
+        let text = "const A: bool = 1 == 2;\n#[cfg(test)]\nmod tests { fn f() -> bool { 1 == 2 } }\n";
+        assert_eq!(plant("x.rs", text, 1).unwrap().text, text);
+    }
+
+    #[test]
+    fn what_is_left_to_the_program_is_no_longer_constant() {
+        let text = "const fn f() {}\nstatic B: &[A] = &[$(const { Answers::new(Caps::$cap$(.union(Caps::$more))*) },)+];";
+        assert_eq!(at_run_time(text), "fn f() {}\nstatic B: &[A] = &[];");
+    }
+}
