@@ -120,6 +120,17 @@ fn a_device_that_is_taken_at_its_worst_is_right_as_long_as_gpu_writes_are_noted(
 }
 
 #[test]
+fn a_reader_between_the_announcement_and_the_ioctl_takes_the_first_note() {
+    let scope = scope("glk", (6, 12), Caller::Library);
+    assert!(run(&scope, Creation::User).violation.is_none());
+    let once = Scope { mutation: Mutation::Planted(Mutant::GpuWriteNotedOnce), ..scope };
+    let trace = run(&once, Creation::User).violation.expect("the reader after the ioctl finds no mark");
+    assert_eq!(trace.property, Property::NewestRead);
+    let announced = |step: &Move| matches!(step, Move::Open(Window::Announced { .. }));
+    assert!(trace.steps.iter().any(|step| announced(&step.step)), "{:?}", trace.steps);
+}
+
+#[test]
 fn a_trace_ends_where_the_property_breaks_and_says_why() {
     let mut scope = scope("glk", (6, 12), Caller::Protocol);
     scope.mutation = Mutation::Without(Rule::ExecFlush);

@@ -13,7 +13,7 @@ use crate::cacheops::LineOp;
 use crate::hierarchy::Line;
 use crate::policy::driver::{CpuMemory, Path, cpu_memory, needs_flush_of_zeroes, path_refusal};
 use crate::policy::kernel::{Backing, Event};
-use crate::policy::pending::{flush_op, notes_of_gpu_write, notes_of_store};
+use crate::policy::pending::{cached_mode, flush_op, notes_of_gpu_write, notes_of_store};
 use crate::policy::{Decision, Rule, Verdict};
 use crate::vocabulary::{Access, MmapMode, MocsClass};
 
@@ -51,6 +51,15 @@ impl System {
         window: Window,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
+        if let (Window::Announced { mocs: announced }, Window::Gpu { mocs, access: Access::Write }) =
+            (world.window, window)
+            && announced == mocs
+        {
+            // The ioctl of the announced submission.
+            self.event(world, Event::Exec(Access::Write), log)?;
+            world.window = window;
+            return Ok(());
+        }
         self.close_window(world);
         match window {
             Window::Closed => {}
@@ -65,6 +74,10 @@ impl System {
                     self.fault(world, log)?;
                     self.memory.maintain(world, lines, LineOp::Flush);
                 }
+            }
+            Window::Announced { mocs } => {
+                self.settle(world, Path::Gpu(mocs), Access::Write, LineSet::ALL, false, log)?;
+                self.note_gpu_write(world, mocs);
             }
             Window::Gpu { mocs, access } => {
                 self.settle(world, Path::Gpu(mocs), access, LineSet::ALL, false, log)?;
@@ -108,12 +121,32 @@ impl System {
             && granules(line).any(|granule| world.cache[granule] != world.memory[granule])
     }
 
-    /// Ends what is open; what the GPU was told to write is noted again.
-    fn close_window(&self, world: &mut World) {
-        if let Window::Gpu { mocs, access: Access::Write } = world.window {
-            self.note_gpu_write(world, mocs);
+    /// Ends what is open; what the GPU was told to write is noted again, as a reader may have taken the first note.
+    pub(super) fn close_window(&self, world: &mut World) {
+        match world.window {
+            Window::Gpu { mocs, access: Access::Write } | Window::Announced { mocs }
+                if self.guards_lines() && !self.memory.mutation.is(Mutant::GpuWriteNotedOnce) =>
+            {
+                self.note_gpu_write(world, mocs);
+            }
+            Window::Gpu { .. }
+            | Window::Announced { .. }
+            | Window::Closed
+            | Window::Cpu { .. }
+            | Window::Display => {}
         }
         world.window = Window::Closed;
+    }
+
+    /// Another thread reads a line through the cache, while a submission is announced.
+    pub(super) fn load_beside(&self, world: &mut World, line: usize, log: &mut impl Log) -> Result<(), Stop> {
+        let mode = cached_mode(self.caps());
+        if !self.map_modes().contains(&mode) || !self.can_map(world, mode) {
+            return Err(Stop::Impossible);
+        }
+        self.map(world, mode);
+        self.settle(world, Path::Cpu(mode), Access::Read, LineSet::one(line), true, log)?;
+        self.load_on(world, Path::Cpu(mode), line, log)
     }
 
     /// The object is released, kept, and given out again, with its book and its mappings.
@@ -319,7 +352,9 @@ impl System {
     pub(super) fn is_marked(&self, world: &World, line: usize) -> bool {
         // What an exporter left is flushed when its pages come.
         let exporters = self.backing() == Backing::Import && !self.snapshot(world).pages;
-        if !world.resident || exporters {
+        // A submission that is not over marks again when it ends.
+        let is_submitting = matches!(world.window, Window::Gpu { access: Access::Write, .. });
+        if !world.resident || exporters || is_submitting {
             return true;
         }
         self.dirt_is_marked(world, line) && self.staleness_is_marked(world, line)

@@ -64,6 +64,7 @@ impl fmt::Display for Move {
             Self::Open(Window::Cpu { mode, access, .. }) => write!(f, "begin: CPU {access} ({mode})"),
             Self::Open(Window::Gpu { mocs, access }) => write!(f, "submit: GPU {access} ({mocs})"),
             Self::Open(Window::Display) => f.write_str("scan out"),
+            Self::Open(Window::Announced { mocs }) => write!(f, "announce: GPU write ({mocs})"),
             Self::Load(line) => write!(f, "load line {line}"),
             Self::Store(granule) => write!(f, "store {}", granule_name(*granule)),
             Self::Touch(path, access, place) => {
@@ -173,6 +174,9 @@ fn openings(system: &System) -> Vec<Move> {
             Caller::Hostile => &[MocsClass::PageTable],
         };
         moves.extend(classes.iter().map(|&mocs| Move::Open(Window::Gpu { mocs, access })));
+    }
+    if library {
+        moves.extend(MocsClass::ALL.iter().map(|&mocs| Move::Open(Window::Announced { mocs })));
     }
     if library && matches!(system.backing(), Backing::Shmem | Backing::Local) {
         moves.push(Move::Open(Window::Display));

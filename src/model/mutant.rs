@@ -30,6 +30,8 @@ words! {
         PartialStoreKeepsStale = "partial-store-keeps-stale",
         /// What the GPU is told to write is not noted.
         GpuWriteNotNoted = "gpu-write-not-noted",
+        /// What the GPU is told to write is noted before the ioctl, and not after it.
+        GpuWriteNotedOnce = "gpu-write-noted-once",
         /// A mapping that is made late forgets what was written around the cache before.
         LateMapForgets = "late-map-forgets",
         /// An object that is used again begins with an empty book.
@@ -56,6 +58,9 @@ impl Mutant {
             Self::FlushDropsDirty => "A flush drops dirty lines without writing them back.",
             Self::PartialStoreKeepsStale => "A partial store into a stale line does not invalidate it first.",
             Self::GpuWriteNotNoted => "What the GPU is told to write is not noted.",
+            Self::GpuWriteNotedOnce => {
+                "What the GPU is told to write is noted before the ioctl, and not after it."
+            }
             Self::LateMapForgets => "A late mapping forgets what was written around the cache before.",
             Self::ReuseForgets => "An object that is used again begins with an empty book.",
             Self::TransferLost => "The line that moves before an access is lost.",

@@ -288,7 +288,7 @@ impl System {
             Backing::Import => {}
         }
         if let Window::Gpu { .. } | Window::Display = world.window {
-            world.window = Window::Closed;
+            self.close_window(world);
         }
     }
 

@@ -45,7 +45,7 @@ impl System {
             Window::Gpu { access, .. } => {
                 self.event(world, Event::Exec(access), log)?;
             }
-            Window::Display => return Err(Stop::Impossible),
+            Window::Display | Window::Announced { .. } => return Err(Stop::Impossible),
         }
         world.window = window;
         Ok(())
@@ -71,7 +71,9 @@ impl System {
                 self.event(world, Event::Exec(access), log)?;
             }
             Window::Closed if world.window != Window::Closed => {}
-            Window::Closed | Window::Cpu { .. } | Window::Display => return Err(Stop::Impossible),
+            Window::Closed | Window::Cpu { .. } | Window::Display | Window::Announced { .. } => {
+                return Err(Stop::Impossible);
+            }
         }
         world.window = window;
         Ok(())
@@ -110,7 +112,7 @@ impl System {
                 self.leave_level(world);
                 self.event(world, event, log)?;
                 self.submit_after(world, log)?;
-                world.window = Window::Closed;
+                self.close_window(world);
             }
             Event::PinDisplay if self.is_shown_unflushed(world) => {
                 return Err(Stop::Impossible);
@@ -142,7 +144,7 @@ impl System {
             | Event::DmaBufEnd
             | Event::Resume { .. } => {
                 self.event(world, event, log)?;
-                world.window = Window::Closed;
+                self.close_window(world);
             }
         }
         Ok(())
@@ -154,7 +156,7 @@ impl System {
         let bound = self.snapshot(world).pinned;
         self.event(world, Event::Resume { bound }, log)?;
         self.submit_after(world, log)?;
-        world.window = Window::Closed;
+        self.close_window(world);
         Ok(())
     }
 
@@ -201,6 +203,7 @@ impl System {
             Window::Cpu { mode, .. } => self.load_on(world, Path::Cpu(mode), line, log),
             Window::Gpu { mocs, .. } => self.load_on(world, Path::Gpu(mocs), line, log),
             Window::Display => self.load_on(world, Path::Display, line, log),
+            Window::Announced { .. } => self.load_beside(world, line, log),
         }
     }
 
@@ -224,9 +227,11 @@ impl System {
             Window::Gpu { mocs, access: Access::Write } => {
                 self.store_on(world, Path::Gpu(mocs), granule, log)
             }
-            Window::Closed | Window::Cpu { .. } | Window::Gpu { .. } | Window::Display => {
-                Err(Stop::Impossible)
-            }
+            Window::Closed
+            | Window::Cpu { .. }
+            | Window::Gpu { .. }
+            | Window::Display
+            | Window::Announced { .. } => Err(Stop::Impossible),
         }
     }
 

@@ -83,6 +83,11 @@ pub enum Window {
     },
     /// The display engine.
     Display,
+    /// A submission that writes is announced, and its ioctl not made yet: other threads may read.
+    Announced {
+        /// Its accesses' MOCS class.
+        mocs: MocsClass,
+    },
 }
 
 impl Window {
@@ -97,6 +102,7 @@ impl Window {
             Self::Cpu { mode, access, line } => 1 + (mode as u64 * 2 + access as u64) * 2 + line as u64,
             Self::Gpu { mocs, access } => 21 + mocs as u64 * 2 + access as u64,
             Self::Display => 27,
+            Self::Announced { mocs } => 28 + mocs as u64,
         }
     }
 
@@ -115,6 +121,7 @@ impl Window {
                 Some(Self::Gpu { mocs, access: access(bits % 2) })
             }
             27 => Some(Self::Display),
+            28..=30 => Some(Self::Announced { mocs: *MocsClass::ALL.get((bits - 28) as usize)? }),
             _ => None,
         }
     }
@@ -127,6 +134,7 @@ impl fmt::Display for Window {
             Self::Cpu { mode, access, .. } => write!(f, "CPU {access}s ({mode})"),
             Self::Gpu { mocs, access } => write!(f, "GPU {access}s ({mocs})"),
             Self::Display => f.write_str("display reads"),
+            Self::Announced { mocs } => write!(f, "CPU reads before the GPU writes ({mocs})"),
         }
     }
 }
@@ -358,7 +366,7 @@ mod tests {
             assert!(back == world || back == swapped, "{back:?}");
             assert_eq!(world.pack(), swapped.pack());
         }
-        assert_eq!(Window::all().count(), 28);
+        assert_eq!(Window::all().count(), 31);
     }
 
     #[test]

@@ -197,6 +197,7 @@ fn reader(trace: &Trace, last: &TraceStep) -> Option<(String, Route, usize)> {
         Window::Cpu { mode, .. } => Some(Path::Cpu(mode)),
         Window::Gpu { mocs, .. } => Some(Path::Gpu(mocs)),
         Window::Display => Some(Path::Display),
+        Window::Announced { .. } => Some(Path::Cpu(MmapMode::Wb)),
         Window::Closed => None,
     };
     let by_path = |path: Path, line| {
