@@ -1178,8 +1178,9 @@ int gemco_gpu_wrote(const struct gemco_bo *bo,
 /**
  * Makes memory current for the display engine, and marks the BO as on screen; call it before the mode set or flip.
  *
- * Showing a BO forces its level to WT or NONE, which it keeps. scanout: to be given to gemco_scanout_end once the display shows
- * something else. report: may be NULL.
+ * Showing a BO forces its level to WT or NONE, which it keeps. Until the kernel reports that level, each access asks for it: the mode
+ * set or flip may fail, or never come. scanout: to be given to gemco_scanout_end once the display shows something else, or the flip
+ * failed. report: may be NULL.
  *
  * Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
  */
@@ -1195,7 +1196,7 @@ int gemco_prepare_scanout(const struct gemco_bo *bo,
 int gemco_scanout_flush(const struct gemco_scanout *scanout, struct gemco_report *report);
 
 /**
- * Says that the BO is no longer on screen; its level stays what the display made it. NULL is nothing.
+ * Says that the BO is no longer on screen, or was not shown; its level stays what the display made it. NULL is a no-op.
  *
  * Any thread.
  */
