@@ -21,9 +21,6 @@ use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::uapi::drm::DRM_IOCTL_PRIME_HANDLE_TO_FD;
 
-/// Files that were closed and still take a descriptor, at most, before somebody looks for them; or half of all.
-const FEW: usize = 16;
-
 /// A dma-buf that is open, as far as is known.
 #[derive(Debug)]
 struct Exported {
@@ -64,7 +61,7 @@ impl Exports {
     /// Lets those go that were closed, and their objects with them.
     fn forget_closed(&mut self) {
         self.files.retain(|_, exported| exported.is_open());
-        self.look_at = 2 * self.files.len() + FEW;
+        self.look_at = 2 * self.files.len() + 1;
     }
 }
 
