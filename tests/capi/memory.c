@@ -91,7 +91,7 @@ static void child(const char *name, int is_sim, long n) {
     UNTIL_DONE(gemco_bo_create(device, BIG, GEMCO_CACHING_NONE, &big));
     UNTIL_DONE(gemco_bo_write(big, BIG / 2, bytes, sizeof bytes, NULL));
     UNTIL_DONE(gemco_submit_begin(device, list, BOS, reports, &prepared));
-    gemco_submit_end(prepared);
+    gemco_submit_end(prepared, 0);
     for (int i = 0; i < BOS; i++) {
         /* Of a BO whose flush began before memory ran out every line counts as dirty again. */
         CHECK(!is_sim || reports[i].lines == 1 || reports[i].lines == BO_SIZE / 64);
