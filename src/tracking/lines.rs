@@ -215,9 +215,9 @@ fn take_word((page, word, mask): (u64, &AtomicU64, u64), visit: &mut impl FnMut(
     if look(word, Ordering::Relaxed) & mask == 0 {
         return 0;
     }
-    // Acquire pairs with the Release of `mark`: the flush of the line, after this, flushes
-    // the store.
-    let lines = PageLines::new(page, word.fetch_and(!mask, Ordering::Acquire) & mask);
+    // Acquire pairs with the Release of `mark`: the flush of the line, after this, flushes the store. SeqCst is
+    // that too, and keeps the load of `sweep` from reading this store when a later mark is there.
+    let lines = PageLines::new(page, word.fetch_and(!mask, Ordering::SeqCst) & mask);
     if lines.mask() != 0 {
         visit(lines);
     }

@@ -133,8 +133,9 @@ impl Summary {
                 }
             }
         }
-        // Release: who finds the word empty now finds the groups as they are.
-        self.top.fetch_and(!SWEEPING, Ordering::Release);
+        // A SeqCst load may read an old store that is not SeqCst under C++11's rules, which Miri keeps to: so every
+        // store to this word is SeqCst.
+        self.top.fetch_and(!SWEEPING, Ordering::SeqCst);
     }
 
     fn groups(&self, groups: Range<u64>) -> impl Iterator<Item = &AtomicU64> {
