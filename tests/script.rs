@@ -131,7 +131,7 @@ fn the_display_reads_memory() {
     );
     holds(
         &["hsw"],
-        &format!("{text}scanout a\nexpect level a llc\nexpect error EBUSY: set-caching a cached"),
+        &format!("{text}scanout a\nexpect level a none\nexpect error EBUSY: set-caching a cached"),
     );
     // Nothing was shown, so the level is the kernel's still, and what the GPU writes is in the LLC.
     let drawn =
