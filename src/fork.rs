@@ -2,13 +2,17 @@
 //!
 //! A child inherits a copy of this library's memory and the parent's files, not its threads. A handle that it closed would
 //! be closed for the parent, and a lock that another thread held at the fork is never given back. So what opens a device
-//! remembers its process ([`Owner`]), and whoever uses it later asks first.
+//! remembers its process ([`Owner`]), and whoever uses it later asks first. What threads change is not freed there either
+//! ([`Confined`]): the copy may be half changed.
 //!
 //! # Safety
 //! The kernel empties a page in every child (MADV_WIPEONFORK), however it was made; the page is never unmapped, holds one
-//! atomic number, and is reached by nothing else. [`PerProcess`] never frees what it points to.
+//! atomic number, and is reached by nothing else. [`PerProcess`] never frees what it points to, and [`Confined`] drops its
+//! value once, in its own drop.
 #![allow(unsafe_code)]
 
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
@@ -113,6 +117,81 @@ fn make_page() -> Option<NonNull<AtomicU64>> {
     None
 }
 
+/// A value that ends in the process that made it: a child neither drops nor frees its copy, which another thread of the parent
+/// may have been changing at the fork.
+#[derive(Debug)]
+pub(crate) struct Confined<T> {
+    owner: Owner,
+    value: ManuallyDrop<T>,
+}
+
+impl<T> Confined<T> {
+    /// A value of this process.
+    pub(crate) fn new(value: T) -> Self {
+        Self { owner: Owner::current(), value: ManuallyDrop::new(value) }
+    }
+
+    /// Whether it is this process's.
+    #[inline]
+    pub(crate) fn is_here(&self) -> bool {
+        self.owner.is_here()
+    }
+
+    /// Nothing, or that it is another process's, where a lock of it may be held for ever.
+    ///
+    /// # Errors
+    /// [`Error::OtherProcess`].
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        self.owner.check()
+    }
+
+    /// The value, if it is this process's.
+    ///
+    /// # Errors
+    /// [`Error::OtherProcess`].
+    #[cfg(any(feature = "capi", test))]
+    pub(crate) fn get(&self) -> Result<&T> {
+        self.check().map(|()| &*self.value)
+    }
+
+    /// The value itself, if it is this process's; else it stays where it is until the process ends.
+    ///
+    /// # Errors
+    /// As [`Confined::get`].
+    #[cfg(any(feature = "capi", test))]
+    pub(crate) fn take(self) -> Result<T> {
+        self.check()?;
+        let mut this = ManuallyDrop::new(self);
+        // SAFETY: `this` is neither dropped nor used afterwards.
+        Ok(unsafe { ManuallyDrop::take(&mut this.value) })
+    }
+}
+
+impl<T> Deref for Confined<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> DerefMut for Confined<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.value
+    }
+}
+
+impl<T> Drop for Confined<T> {
+    fn drop(&mut self) {
+        if self.owner.is_here() {
+            // SAFETY: the value is dropped here alone, and used by nothing afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.value) };
+        }
+    }
+}
+
 /// A value of the whole program of which every process has its own: a child begins with the default.
 ///
 /// For what is behind a lock: of the parent's, another thread may have held the lock at the fork.
@@ -186,6 +265,29 @@ mod tests {
                 && in_child(|| !child.is_here() && !parent.is_here() && Owner::current().is_here())
         }));
         parent.check().unwrap();
+    }
+
+    #[test]
+    fn a_child_drops_its_own_values_only() {
+        static DROPPED: AtomicU64 = AtomicU64::new(0);
+        struct Counts;
+        impl Drop for Counts {
+            fn drop(&mut self) {
+                DROPPED.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        let parents = Confined::new(Counts);
+        assert!(parents.get().is_ok());
+        let mut given = Some(parents);
+        assert!(in_child(|| {
+            let refused = matches!(given.as_ref().unwrap().get(), Err(Error::OtherProcess));
+            drop(given.take());
+            let left = DROPPED.load(Ordering::Relaxed) == 0;
+            drop(Confined::new(Counts));
+            refused && left && DROPPED.load(Ordering::Relaxed) == 1
+        }));
+        drop(given);
+        assert_eq!(DROPPED.load(Ordering::Relaxed), 1);
     }
 
     #[test]

@@ -50,6 +50,7 @@ use crate::device;
 use crate::device::Key;
 use crate::drm::{Busy, Created, Mapping};
 use crate::error::{Error, Result};
+use crate::fork::Confined;
 use crate::policy::{self, Answer, Path, Rule};
 use crate::tracking::{Mappings, Named, Number, Past, Tracked};
 use crate::units::ByteRange;
@@ -67,13 +68,13 @@ pub(crate) enum Origin {
 /// A buffer object; clones are the same BO, and the last one closes it, or keeps it for reuse.
 #[derive(Clone, Debug)]
 pub struct Bo {
-    shared: Arc<Shared>,
+    shared: Arc<Confined<Shared>>,
 }
 
 /// What the clones of a BO share: one life of its object.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub(crate) device: Arc<device::Shared>,
+    pub(crate) device: Arc<Confined<device::Shared>>,
     object: Arc<Object>,
     /// Whether the object is somebody else's by now, or closed.
     ended: bool,
@@ -183,8 +184,8 @@ impl Drop for Shared {
     }
 }
 
-impl Named for Arc<Shared> {
-    type Weak = Weak<Shared>;
+impl Named for Arc<Confined<Shared>> {
+    type Weak = Weak<Confined<Shared>>;
 
     fn weak(&self) -> Self::Weak {
         Self::downgrade(self)
@@ -207,7 +208,7 @@ pub(crate) struct New {
 
 impl Shared {
     /// The BO of a new handle, as the registry's number `number`.
-    pub(crate) fn new(device: &Arc<device::Shared>, number: Number, new: New) -> Result<Self> {
+    pub(crate) fn new(device: &Arc<Confined<device::Shared>>, number: Number, new: New) -> Result<Self> {
         let New { created, level, origin, keeps_level } = new;
         let object = Object {
             handle: created.handle,
@@ -234,12 +235,12 @@ impl Shared {
 
 impl Bo {
     /// A clone of a BO.
-    pub(crate) fn from_shared(shared: Arc<Shared>) -> Self {
+    pub(crate) fn from_shared(shared: Arc<Confined<Shared>>) -> Self {
         Self { shared }
     }
 
     /// What the clones share.
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<Confined<Shared>> {
         &self.shared
     }
 
@@ -399,13 +400,13 @@ impl Bo {
 
     /// Nothing, or that the BO is another process's.
     pub(crate) fn check_process(&self) -> Result<()> {
-        self.shared.device.owner.check()
+        self.shared.check()
     }
 
     /// Nothing, or that the BO was closed, or is another process's.
     #[inline]
     pub(crate) fn check_open(&self) -> Result<()> {
-        let is_open = self.shared.device.owner.is_here() && !self.shared.tracked.word().state().is_closed();
+        let is_open = self.shared.is_here() && !self.shared.tracked.word().state().is_closed();
         if is_open { Ok(()) } else { Err(self.not_open()) }
     }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use super::{Bo, Object, Origin, Shared, mode_level};
 use crate::device::{self, Key};
 use crate::error::Result;
+use crate::fork::Confined;
 use crate::tracking::GivenBack;
 
 /// What became of a BO when a clone of it was given up.
@@ -50,7 +51,7 @@ impl Shared {
             return Ok(Released::Closed);
         }
         // Of a child's copy nothing ends but its memory: the handle is the parent's.
-        self.device.owner.check()?;
+        self.device.check()?;
         if let Some(key) = self.reuse_key()
             && self.device.reuse.keep(&self.device, key, &self.object)
         {
@@ -91,7 +92,7 @@ impl Bo {
 
     /// The next life of an object that was kept, and whose contents the kernel has promised to keep;
     /// `None` if the handle is another BO's by now.
-    pub(crate) fn again(device: &Arc<device::Shared>, object: Arc<Object>) -> Option<Self> {
+    pub(crate) fn again(device: &Arc<Confined<device::Shared>>, object: Arc<Object>) -> Option<Self> {
         let (handle, number) = (object.handle, object.number);
         let revive = || {
             object.tracked.word().set_will_need().ok()?;
@@ -99,7 +100,7 @@ impl Bo {
             object.maps.forget_choice();
             // The kernel says that the GPU is idle.
             let Ok(()) = object.tracked.gpu_writes().wait(|| Ok::<_, Infallible>(()));
-            Some(Arc::new(Shared { device: Arc::clone(device), object, ended: false }))
+            Some(Arc::new(Confined::new(Shared { device: Arc::clone(device), object, ended: false })))
         };
         device.registry.revive(handle, number, revive).map(Self::from_shared)
     }

@@ -67,7 +67,7 @@ impl Drop for Begun<'_> {
 impl Shared {
     /// Makes memory current for a reader that looks no cache up.
     pub(super) fn make_current(&self, step: Step) -> Result<FlushReport> {
-        self.device.owner.check()?;
+        self.device.check()?;
         let _begun = Begun::new(self)?;
         let refusal = self.answer(Path::Display, Access::Read).refusal;
         if step != Step::Scanout && refusal == Some(Rule::DisplayNeedsLocal) {

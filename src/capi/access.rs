@@ -9,6 +9,7 @@ use super::objects::{Out, add_reference, borrow, bytes_mut, elements, take_back}
 use super::report::hand_out;
 use super::types::{self, gemco_report};
 use crate::access::CpuAccess;
+use crate::fork::Confined;
 use crate::vocabulary::Access;
 
 /// A CPU access to a range of a BO that has begun.
@@ -16,18 +17,16 @@ use crate::vocabulary::Access;
 /// Made by gemco_access_begin, and gone with gemco_access_end, whatever that answers. It holds a reference of its BO. One
 /// thread at a time; the one that stores.
 pub struct gemco_access {
-    /// Before `bo`, which it borrows: fields are dropped in order.
-    guard: Mutex<CpuAccess<'static>>,
-    bo: Arc<gemco_bo>,
+    /// Before `_bo`, which it borrows: fields are dropped in order.
+    guard: Confined<Mutex<CpuAccess<'static>>>,
+    _bo: Arc<gemco_bo>,
 }
 
 static_assertions::assert_impl_all!(gemco_access: Send, Sync);
 
 impl gemco_access {
-    /// The guard; not in a child, where another thread may have the lock for ever.
     fn lock(&self) -> Result<MutexGuard<'_, CpuAccess<'static>>, Failure> {
-        self.bo.bo.check_process()?;
-        Ok(self.guard.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.guard.get()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -178,7 +177,7 @@ pub unsafe extern "C" fn gemco_access_begin(
             Access::Write => borrowed.bo.write(offset, len)?,
         };
         hand_out(guard.report(), out);
-        to.give_alone(gemco_access { guard: Mutex::new(guard), bo });
+        to.give_alone(gemco_access { guard: Confined::new(Mutex::new(guard)), _bo: bo });
         Ok(0)
     })
 }
@@ -232,9 +231,8 @@ pub unsafe extern "C" fn gemco_access_end(access: *mut gemco_access, report: *mu
     run("gemco_access_end", || {
         // SAFETY: null, or an access that C gives up: the caller's obligation.
         let Some(access) = unsafe { take_back(access, "access") }? else { return Ok(0) };
-        access.bo.bo.check_process()?;
         // First of all: what is not marked is lost.
-        let ended = access.guard.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
+        let ended = access.guard.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
         // SAFETY: room for a report, or null: the caller's obligation.
         let out = unsafe { Out::optional(report, "report") }?;
         hand_out(ended, out);

@@ -12,7 +12,7 @@ use super::submit::Outs;
 use super::types::gemco_report;
 use crate::batch::Extent;
 use crate::device::{Batch, Region, Submitted};
-use crate::fork::Owner;
+use crate::fork::Confined;
 
 /// Rows of bytes in a BO, as a batch reads or writes them.
 #[repr(C)]
@@ -31,28 +31,20 @@ pub struct gemco_region {
 /// A batch that is being written. It holds a reference of its device, and of each BO that its commands name.
 ///
 /// Any thread may use it.
-pub struct gemco_batch {
-    batch: Mutex<Batch>,
-    owner: Owner,
-}
+pub struct gemco_batch(Confined<Mutex<Batch>>);
 
 static_assertions::assert_impl_all!(gemco_batch: Send, Sync);
 
 /// A batch that the GPU was given.
 ///
 /// Any thread may use it.
-pub struct gemco_job {
-    job: Submitted,
-    owner: Owner,
-}
+pub struct gemco_job(Confined<Submitted>);
 
 static_assertions::assert_impl_all!(gemco_job: Send, Sync);
 
 impl gemco_batch {
     fn with<T>(&self, write: impl FnOnce(&mut Batch) -> crate::Result<T>) -> Result<c_int, Failure> {
-        // In a child another thread may have the lock for ever.
-        self.owner.check()?;
-        write(&mut self.batch.lock().unwrap_or_else(PoisonError::into_inner))?;
+        write(&mut self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))?;
         Ok(0)
     }
 }
@@ -92,8 +84,7 @@ pub unsafe extern "C" fn gemco_batch_begin(
     run("gemco_batch_begin", || {
         // SAFETY: a device, and room for a pointer: the caller's obligations.
         let (device, to) = unsafe { (open_device(device)?, Out::new(batch, "batch")?) };
-        let batch = Mutex::new(device.device.batch()?);
-        to.give_alone(gemco_batch { batch, owner: Owner::current() });
+        to.give_alone(gemco_batch(Confined::new(Mutex::new(device.device.batch()?))));
         Ok(0)
     })
 }
@@ -200,8 +191,8 @@ pub unsafe extern "C" fn gemco_batch_submit(batch: *mut gemco_batch, job: *mut *
         // SAFETY: room for a pointer: the caller's obligation.
         let to = unsafe { Out::new(job, "job") }?;
         let batch = batch.ok_or(Failure::argument("batch", "is NULL"))?;
-        let batch = batch.batch.into_inner().unwrap_or_else(PoisonError::into_inner);
-        to.give_alone(gemco_job { job: batch.submit()?, owner: Owner::current() });
+        let batch = batch.0.take()?.into_inner().unwrap_or_else(PoisonError::into_inner);
+        to.give_alone(gemco_job(Confined::new(batch.submit()?)));
         Ok(0)
     })
 }
@@ -232,7 +223,7 @@ pub unsafe extern "C" fn gemco_job_wait(job: *const gemco_job, timeout_ns: i64) 
     run("gemco_job_wait", || {
         // SAFETY: a job: the caller's obligation.
         let job = unsafe { borrow(job, "job") }?;
-        job.job.wait(u64::try_from(timeout_ns).ok().map(Duration::from_nanos))?;
+        job.0.get()?.wait(u64::try_from(timeout_ns).ok().map(Duration::from_nanos))?;
         Ok(0)
     })
 }
@@ -254,8 +245,7 @@ pub unsafe extern "C" fn gemco_job_reports(
 ) -> c_int {
     query("gemco_job_reports", || {
         // SAFETY: a job: the caller's obligation.
-        let gemco_job { job, owner } = unsafe { borrow(job, "job") }?;
-        owner.check()?;
+        let job = unsafe { borrow(job, "job") }?.0.get()?;
         let all = job.reports();
         let outs = Outs::new(reports)?;
         if room > 0 && reports.is_null() {

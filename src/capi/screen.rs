@@ -10,23 +10,18 @@ use super::objects::{Out, borrow, take_back};
 use super::report::hand_out;
 use super::types::gemco_report;
 use crate::device::Screen;
-use crate::fork::Owner;
+use crate::fork::Confined;
 
 /// A connector and a CRTC of a device, and what they show. It holds a reference of the device, and of each BO that it has shown.
 ///
 /// Any thread may use it.
-pub struct gemco_screen {
-    screen: Mutex<Screen>,
-    owner: Owner,
-}
+pub struct gemco_screen(Confined<Mutex<Screen>>);
 
 static_assertions::assert_impl_all!(gemco_screen: Send, Sync);
 
 impl gemco_screen {
-    /// The screen; not in a child, where another thread may have the lock for ever.
     fn lock(&self) -> Result<MutexGuard<'_, Screen>, Failure> {
-        self.owner.check()?;
-        Ok(self.screen.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -75,7 +70,7 @@ pub unsafe extern "C" fn gemco_screen_open(
                 connected: screen.is_connected().into(),
             });
         }
-        to.give_alone(gemco_screen { screen: Mutex::new(screen), owner: Owner::current() });
+        to.give_alone(gemco_screen(Confined::new(Mutex::new(screen))));
         Ok(0)
     })
 }
@@ -149,7 +144,7 @@ pub unsafe extern "C" fn gemco_screen_close(screen: *mut gemco_screen) -> c_int 
     run("gemco_screen_close", || {
         // SAFETY: null, or a screen that C gives up: the caller's obligation.
         if let Some(screen) = unsafe { take_back(screen, "screen") }? {
-            screen.screen.into_inner().unwrap_or_else(PoisonError::into_inner).close()?;
+            screen.0.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).close()?;
         }
         Ok(0)
     })

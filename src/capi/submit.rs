@@ -15,7 +15,7 @@ use crate::access::FlushReport;
 use crate::bo::ScanoutGuard;
 use crate::device::{Prepared, Submission};
 use crate::error::room;
-use crate::fork::Owner;
+use crate::fork::Confined;
 
 /// What a batch does to one BO.
 #[repr(C)]
@@ -32,19 +32,14 @@ pub struct gemco_submission {
 /// BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching.
 ///
 /// Any thread may end it.
-pub struct gemco_prepared {
-    prepared: Prepared,
-}
+pub struct gemco_prepared(Confined<Prepared>);
 
 static_assertions::assert_impl_all!(gemco_prepared: Send, Sync);
 
 /// A BO that is on screen, or about to be. It holds a reference of it.
 ///
 /// Any thread may use it.
-pub struct gemco_scanout {
-    guard: Mutex<ScanoutGuard>,
-    owner: Owner,
-}
+pub struct gemco_scanout(Confined<Mutex<ScanoutGuard>>);
 
 static_assertions::assert_impl_all!(gemco_scanout: Send, Sync);
 
@@ -129,7 +124,7 @@ pub unsafe extern "C" fn gemco_submit_begin(
         let begun = device.device.begin_submit(&unsafe { self::submissions(list) }?)?;
         // SAFETY: null, or room for as many as there are submissions: the caller's obligation.
         unsafe { outs.hand_out(begun.reports()) }?;
-        to.give_alone(gemco_prepared { prepared: begun });
+        to.give_alone(gemco_prepared(Confined::new(begun)));
         Ok(0)
     })
 }
@@ -148,9 +143,8 @@ pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared, result:
     run("gemco_submit_end", || {
         // SAFETY: null, or a submission that C gives up: the caller's obligation.
         let Some(taken) = unsafe { take_back(prepared, "prepared") }? else { return Ok(result.min(0)) };
-        taken.prepared.check_process()?;
         let errno = (result < 0).then(|| Errno::from_raw(result.saturating_neg()));
-        taken.prepared.end(errno);
+        taken.0.take()?.end(errno);
         match result {
             1.. => Err(Failure::argument("result", "is positive: it is 0 or a negative errno")),
             _ => Ok(result),
@@ -223,7 +217,7 @@ pub unsafe extern "C" fn gemco_prepare_scanout(
             unsafe { (borrow(bo, "bo")?, Out::new(scanout, "scanout")?, Out::optional(report, "report")?) };
         let guard = bo.bo.prepare_scanout()?;
         hand_out(guard.report(), out);
-        to.give_alone(gemco_scanout { guard: Mutex::new(guard), owner: Owner::current() });
+        to.give_alone(gemco_scanout(Confined::new(Mutex::new(guard))));
         Ok(0)
     })
 }
@@ -243,8 +237,7 @@ pub unsafe extern "C" fn gemco_scanout_flush(
         // SAFETY: a scanout, and room for a report or null: the caller's obligations.
         let (scanout, out) = unsafe { (borrow(scanout, "scanout")?, Out::optional(report, "report")?) };
         // In a child another thread may have the lock for ever.
-        scanout.owner.check()?;
-        let guard = scanout.guard.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let guard = scanout.0.get()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         hand_out(guard.flush()?, out);
         Ok(0)
     })

@@ -7,6 +7,7 @@ use super::{Key, Shared};
 use crate::bo::{self, Bo, New, Origin};
 use crate::drm::{Created, Drm};
 use crate::error::{Error, Result};
+use crate::fork::Confined;
 use crate::platform::{Call, Caps};
 use crate::policy::driver::needs_flush_of_zeroes;
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
@@ -74,8 +75,8 @@ impl Drop for OpenHandle<'_> {
 }
 
 /// Creates a BO.
-pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
-    device.owner.check()?;
+pub(super) fn alloc(device: &Arc<Confined<Shared>>, request: AllocRequest) -> Result<Bo> {
+    device.check()?;
     let _span = tracing::debug_span!("alloc", bytes = request.size, caching = ?request.caching).entered();
     check_size(device, request.size)?;
     let key = Key::of(device, request);
@@ -104,7 +105,7 @@ pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
         if zeroes_stay(device, creation, changed) {
             shared.distrust_zeroes();
         }
-        Ok::<_, Error>(Arc::new(shared))
+        Ok::<_, Error>(Arc::new(Confined::new(shared)))
     })?;
     let bo = Bo::from_shared(shared);
     tracing::debug!(handle = bo.handle().get(), bytes = bo.size(), %level, "alloc");
@@ -112,8 +113,8 @@ pub(super) fn alloc(device: &Arc<Shared>, request: AllocRequest) -> Result<Bo> {
 }
 
 /// Creates a dumb buffer of a picture with 32 bits per pixel.
-pub(super) fn alloc_dumb(device: &Arc<Shared>, width: u32, height: u32) -> Result<Bo> {
-    device.owner.check()?;
+pub(super) fn alloc_dumb(device: &Arc<Confined<Shared>>, width: u32, height: u32) -> Result<Bo> {
+    device.check()?;
     let _span = tracing::debug_span!("alloc_dumb", width, height).entered();
     let drm = device.drm.as_ref();
     let picture = drm.display().create_dumb(width, height)?;
@@ -131,7 +132,7 @@ pub(super) fn alloc_dumb(device: &Arc<Shared>, width: u32, height: u32) -> Resul
         if zeroes_stay(device, creation, None) {
             shared.distrust_zeroes();
         }
-        Ok::<_, Error>(Arc::new(shared))
+        Ok::<_, Error>(Arc::new(Confined::new(shared)))
     })?;
     Ok(Bo::from_shared(shared))
 }
@@ -208,8 +209,8 @@ pub(crate) fn created_level(device: &Shared, creation: Creation) -> CacheLevel {
 }
 
 /// Opens the BO behind a dma-buf.
-pub(super) fn import(device: &Arc<Shared>, dma_buf: BorrowedFd<'_>) -> Result<Bo> {
-    device.owner.check()?;
+pub(super) fn import(device: &Arc<Confined<Shared>>, dma_buf: BorrowedFd<'_>) -> Result<Bo> {
+    device.check()?;
     let _span = tracing::debug_span!("import").entered();
     let drm = device.drm.as_ref();
     // Both run under the registry's lock.
@@ -227,7 +228,7 @@ pub(super) fn import(device: &Arc<Shared>, dma_buf: BorrowedFd<'_>) -> Result<Bo
             return Err(error);
         }
         open.keep();
-        Ok(Arc::new(shared))
+        Ok(Arc::new(Confined::new(shared)))
     };
     let bo = Bo::from_shared(device.registry.import(request, make)?);
     // It may have been open already; somebody has exported it, whoever that was.

@@ -11,6 +11,7 @@ use crate::bo::Bo;
 use crate::device::AllocRequest;
 use crate::drm::{Addresses, ExecObject, Relocation, Run};
 use crate::error::{Error, Result, grow, room};
+use crate::fork::Confined;
 use crate::platform::{self, Caps, EngineClass};
 use crate::units::ByteRange;
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
@@ -70,7 +71,7 @@ impl<'a> Region<'a> {
 /// ```
 #[derive(Debug)]
 pub struct Batch {
-    device: Arc<Shared>,
+    device: Arc<Confined<Shared>>,
     builder: Builder,
     /// The buffers of the builder.
     bos: Vec<Bo>,
@@ -89,7 +90,7 @@ struct Use {
 #[derive(Debug)]
 #[must_use = "the GPU may still be at work"]
 pub struct Submitted {
-    device: Arc<Shared>,
+    device: Arc<Confined<Shared>>,
     batch: Bo,
     reports: Vec<FlushReport>,
     /// Batches that had hung before this one.
@@ -98,7 +99,7 @@ pub struct Submitted {
 
 impl Batch {
     /// An empty batch.
-    pub(super) fn new(device: &Arc<Shared>) -> Result<Self> {
+    pub(super) fn new(device: &Arc<Confined<Shared>>) -> Result<Self> {
         let builder = Builder::new(&device.machine)?;
         Ok(Self { device: Arc::clone(device), builder, bos: Vec::new(), uses: Vec::new() })
     }
@@ -187,7 +188,7 @@ impl Batch {
     /// batch's own BO answers.
     pub fn submit(self) -> Result<Submitted> {
         let Self { device, builder, bos, uses } = self;
-        device.owner.check()?;
+        device.check()?;
         let drm = device.drm.as_ref();
         let hangs = drm.hangs()?;
         let mut written = builder.finish();

@@ -47,7 +47,7 @@ use crate::drm::node::{self, Node};
 use crate::drm::soft::Soft;
 use crate::drm::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
 use crate::error::{Error, Result};
-use crate::fork::Owner;
+use crate::fork::Confined;
 use crate::platform::{self, CONSERVATIVE, Call, Caps, Disagreement, Machine};
 use crate::policy::Answers;
 use crate::policy::kernel::KernelRules;
@@ -65,7 +65,7 @@ const CLASS_SYSTEM: u16 = 0;
 /// as they are. The child opens devices of its own.
 #[derive(Clone, Debug)]
 pub struct Device {
-    shared: Arc<Shared>,
+    shared: Arc<Confined<Shared>>,
 }
 
 /// What the BOs of a device share.
@@ -79,15 +79,13 @@ pub(crate) struct Shared {
     /// Whether the PCI id is unknown, so that nothing is taken to be coherent.
     is_conservative: bool,
     /// Whose every handle is.
-    pub(crate) registry: Registry<Arc<bo::Shared>>,
+    pub(crate) registry: Registry<Arc<Confined<bo::Shared>>>,
     pub(crate) reuse: Reuse,
     /// Which addresses of the GPU are nobody's.
     pub(crate) addresses: Addresses,
     disagreements: Vec<Disagreement>,
     /// Bytes of the memory that objects live in, if the device says.
     memory_bytes: Option<u64>,
-    /// Which process opened it.
-    pub(crate) owner: Owner,
 }
 
 impl Shared {
@@ -117,9 +115,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if self.owner.is_here() {
-            self.reuse.trim(self);
-        }
+        self.reuse.trim(self);
     }
 }
 
@@ -182,7 +178,7 @@ impl Device {
         });
         tracing::debug!(name = drm.name(), platform = machine.platform.name, kernel = %machine.kernel, "device");
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(Confined::new(Shared {
                 drm,
                 machine,
                 rules,
@@ -193,8 +189,7 @@ impl Device {
                 addresses: Addresses::new(&machine),
                 disagreements,
                 memory_bytes,
-                owner: Owner::current(),
-            }),
+            })),
         })
     }
 
@@ -256,7 +251,7 @@ impl Device {
 
     /// Nothing, or that the device is another process's.
     pub(crate) fn check_process(&self) -> Result<()> {
-        self.shared.owner.check()
+        self.shared.check()
     }
 
     /// Creates a BO, or takes one that was kept for reuse ([`Device::set_reuse_limit`]).
@@ -283,7 +278,7 @@ impl Device {
     /// What is too much is closed, the longest unused first. A submission that finds the GPU wedged
     /// (EIO) sets the limit to 0: such a GPU may still write to BOs that were released.
     pub fn set_reuse_limit(&self, bytes: u64) {
-        if self.shared.owner.is_here() {
+        if self.shared.is_here() {
             self.shared.reuse.set_limit(&self.shared, bytes);
         }
     }
@@ -291,21 +286,21 @@ impl Device {
     /// Closes BOs that are kept for reuse once `allocations` more were made without a use for them:
     /// 1024 unless said otherwise.
     pub fn set_reuse_age(&self, allocations: u64) {
-        if self.shared.owner.is_here() {
+        if self.shared.is_here() {
             self.shared.reuse.set_max_age(&self.shared, allocations);
         }
     }
 
     /// Closes every BO that is kept for reuse; for when memory is short, or the caller's timer says so.
     pub fn trim(&self) {
-        if self.shared.owner.is_here() {
+        if self.shared.is_here() {
             self.shared.reuse.trim(&self.shared);
         }
     }
 
     /// What became of BOs and of wishes for them since the device was opened.
     pub fn reuse_stats(&self) -> ReuseStats {
-        match self.shared.owner.is_here() {
+        match self.shared.is_here() {
             true => self.shared.reuse.stats(),
             false => ReuseStats::default(),
         }

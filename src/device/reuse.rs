@@ -31,6 +31,7 @@ use super::Shared;
 use super::alloc::{AllocRequest, caching_call, created_level, pat_index};
 use crate::bo::{self, Bo, Object};
 use crate::drm::{Advice, Busy, Retained};
+use crate::fork::Confined;
 use crate::platform::{Call, Caps};
 use crate::policy::kernel::Creation;
 use crate::tracking::{Put, ReuseCache};
@@ -182,7 +183,7 @@ impl Reuse {
     }
 
     /// An object that was kept, as a BO in its next life.
-    pub(super) fn take(&self, device: &Arc<Shared>, key: Key) -> Option<Bo> {
+    pub(super) fn take(&self, device: &Arc<Confined<Shared>>, key: Key) -> Option<Bo> {
         let aged = self.cache.tick();
         count(&self.counts.aged, aged.len());
         close_all(device, aged);

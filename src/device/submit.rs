@@ -10,6 +10,7 @@ use crate::access::{FlushReport, Step};
 use crate::bo::{Bo, Need, settle};
 use crate::drm::ExecObject;
 use crate::error::{Error, Result, room};
+use crate::fork::Confined;
 use crate::policy::Path;
 use crate::vocabulary::{Access, Handle, MocsClass};
 
@@ -32,7 +33,7 @@ pub struct Submission<'a> {
 #[derive(Debug)]
 #[must_use = "it ends after the submitting ioctl"]
 pub(crate) struct Prepared {
-    device: Arc<Shared>,
+    device: Arc<Confined<Shared>>,
     bos: Vec<Begun>,
     reports: Vec<FlushReport>,
 }
@@ -76,15 +77,6 @@ impl Prepared {
         &self.reports
     }
 
-    /// Nothing, or that this is a child of the process that began it.
-    ///
-    /// # Errors
-    /// [`Error::OtherProcess`].
-    #[cfg(any(feature = "capi", test))]
-    pub(crate) fn check_process(&self) -> Result<()> {
-        self.device.owner.check()
-    }
-
     /// Ends the submission after the ioctl, which failed with `errno` or succeeded; returns the reports.
     ///
     /// After EIO nothing is kept for reuse any longer: a wedged GPU may still write what it was given before.
@@ -103,8 +95,8 @@ impl Drop for Prepared {
 }
 
 /// Makes every BO ready for `submissions`, and notes what the GPU is about to write.
-pub(super) fn begin(device: &Arc<Shared>, submissions: &[Submission<'_>]) -> Result<Prepared> {
-    device.owner.check()?;
+pub(super) fn begin(device: &Arc<Confined<Shared>>, submissions: &[Submission<'_>]) -> Result<Prepared> {
+    device.check()?;
     let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
     let foreign = submissions.iter().find(|one| !Arc::ptr_eq(device, &one.bo.shared().device));
     if let Some(one) = foreign {
@@ -131,7 +123,7 @@ pub(super) fn begin(device: &Arc<Shared>, submissions: &[Submission<'_>]) -> Res
 /// Makes every BO ready, calls `execbuf` with the reports, and notes what the GPU wrote; returns what `execbuf`
 /// returned, and the reports.
 pub(super) fn bracket<T>(
-    device: &Arc<Shared>,
+    device: &Arc<Confined<Shared>>,
     submissions: &[Submission<'_>],
     execbuf: impl FnOnce(&[FlushReport]) -> Result<T>,
 ) -> Result<(T, Vec<FlushReport>)> {

@@ -132,6 +132,7 @@ static int child(int is_sim) {
     for (int gives = 0; gives <= GIVES; gives += GIVES) {
         for (int i = 0; i < CALLS; i++) {
             const struct call *call = &calls[i];
+            /* The batch is given up once, by gemco_batch_submit. */
             if ((call->kind & GIVES) != gives || !applies(w, call, is_sim) || strcmp(call->name, "gemco_batch_drop") == 0)
                 continue;
             int result = call->run(w), is_right = result >= 0 || (call->kind & UNSURE);

@@ -101,6 +101,21 @@ fn what_a_child_drops_stays_its_parents() {
 }
 
 #[test]
+fn what_a_child_drops_is_not_freed() {
+    // Another thread of the parent may have been changing it at the fork.
+    let Rig { soft, device } = rig("sim:glk");
+    let bo = device.alloc(AllocRequest::new(8192)).unwrap();
+    let mut given = Some((device, bo));
+    assert_eq!(Arc::strong_count(&soft), 2);
+    assert!(in_child(|| {
+        drop(given.take());
+        Arc::strong_count(&soft) == 2
+    }));
+    drop(given.take());
+    assert_eq!(Arc::strong_count(&soft), 1);
+}
+
+#[test]
 fn a_guard_in_a_child_stores_nothing() {
     let Rig { device, .. } = rig("sim:glk");
     let bo = device.alloc(AllocRequest::new(4096).caching(CachingMode::None)).unwrap();

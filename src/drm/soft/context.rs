@@ -211,7 +211,7 @@ fn lowest<T>(taken: &BTreeMap<u32, T>) -> u32 {
 impl Soft {
     /// The contexts of the file.
     pub(super) fn contexts(&self) -> MutexGuard<'_, Contexts> {
-        self.contexts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.contexts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The context of that name, settled if it was a proposal (`i915_gem_context_lookup`).

@@ -72,6 +72,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
+use crate::fork::Confined;
 use crate::platform::Machine;
 use context::Contexts;
 use handles::Handles;
@@ -86,14 +87,20 @@ use system::System;
 pub struct Soft {
     name: String,
     system: Arc<System>,
-    handles: Mutex<Handles>,
+    own: Confined<Own>,
     mappings: Arc<AtomicU64>,
     minor: Minor,
+    /// The hangs of the file's contexts.
+    hangs: Arc<gpu::Client>,
+}
+
+/// What an open file has of its own.
+#[derive(Debug)]
+struct Own {
+    handles: Mutex<Handles>,
     client: Mutex<Client>,
     contexts: Mutex<Contexts>,
     syncobjs: Mutex<Syncobjs>,
-    /// The hangs of the file's contexts.
-    hangs: Arc<gpu::Client>,
     /// Ids of the framebuffers that the file made, the newest first.
     framebuffers: Mutex<Vec<u32>>,
 }
@@ -123,19 +130,7 @@ impl Soft {
         let spec = Spec::parse(name)?;
         tracing::debug!(name, kernel = %spec.machine.kernel, "open");
         let system = Arc::new(System::new(&spec));
-        system.open();
-        Ok(Self {
-            name: name.to_owned(),
-            contexts: Mutex::new(Contexts::new(first_space(system.machine))),
-            system,
-            handles: Mutex::default(),
-            syncobjs: Mutex::default(),
-            mappings: Arc::default(),
-            minor: Minor::Primary,
-            client: Mutex::default(),
-            hangs: Arc::default(),
-            framebuffers: Mutex::default(),
-        })
+        Ok(Self::on(system, name, Minor::Primary, Client::default()))
     }
 
     /// Opens the same device once more: another file with names of its own for the same objects.
@@ -146,19 +141,20 @@ impl Soft {
             Minor::Primary => self.system.masters().open(),
             Minor::Render => Client::default(),
         };
-        self.system.open();
-        Self {
-            name: self.name.clone(),
-            system: Arc::clone(&self.system),
+        Self::on(Arc::clone(&self.system), &self.name, minor, client)
+    }
+
+    fn on(system: Arc<System>, name: &str, minor: Minor, client: Client) -> Self {
+        system.open();
+        let own = Own {
             handles: Mutex::default(),
-            syncobjs: Mutex::default(),
-            mappings: Arc::default(),
-            minor,
             client: Mutex::new(client),
-            contexts: Mutex::new(Contexts::new(first_space(self.system.machine))),
-            hangs: Arc::default(),
+            contexts: Mutex::new(Contexts::new(first_space(system.machine))),
+            syncobjs: Mutex::default(),
             framebuffers: Mutex::default(),
-        }
+        };
+        let own = Confined::new(own);
+        Self { name: name.to_owned(), system, own, mappings: Arc::default(), minor, hangs: Arc::default() }
     }
 
     /// The machine that the device simulates.
@@ -173,21 +169,21 @@ impl Soft {
 
     /// What the file is to masters; locked after the masters where both are.
     fn client(&self) -> MutexGuard<'_, Client> {
-        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ids of the framebuffers that the file made, the newest first; no other lock is taken under it.
     fn own_framebuffers(&self) -> MutexGuard<'_, Vec<u32>> {
-        self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The file's syncobjs; no other lock is taken under it.
     fn syncobjs(&self) -> MutexGuard<'_, Syncobjs> {
-        self.syncobjs.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.syncobjs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn handles(&self) -> MutexGuard<'_, Handles> {
-        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+        self.own.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -198,17 +194,16 @@ fn first_space(machine: Machine) -> Option<Arc<Mutex<Space>>> {
 
 impl Drop for Soft {
     fn drop(&mut self) {
-        if !self.system.owner.is_here() {
-            // What objects would lock when they go: they stay until the process ends.
-            let handles = self.handles.get_mut().unwrap_or_else(PoisonError::into_inner);
-            std::mem::forget((Arc::clone(&self.system), std::mem::take(handles)));
+        if !self.own.is_here() {
+            // Another thread of the parent may have been changing the device at the fork.
+            std::mem::forget(Arc::clone(&self.system));
             return;
         }
         for id in std::mem::take(&mut *self.own_framebuffers()) {
             // drm_fb_release: there is nobody to tell.
             let _ = self.system.remove_framebuffer(id);
         }
-        let client = self.client.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let client = self.own.client.get_mut().unwrap_or_else(PoisonError::into_inner);
         self.system.masters().release(client);
         self.system.close();
     }
