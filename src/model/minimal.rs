@@ -64,6 +64,11 @@ const CONSERVATIVE: &[(Rule, &str)] = &[
          is left.",
     ),
     (
+        Rule::HibernateWbinvd,
+        "Caches keep in the model what they hold, and it reads no image from memory; the release, or suspend for a \
+         framebuffer, has flushed the object.",
+    ),
+    (
         Rule::ResumeWbinvd,
         "Suspend leaves every object dirty that is not coherent, and whoever uses it next flushes it.",
     ),
