@@ -11,7 +11,7 @@ use crate::policy::driver::CpuMemory;
 use crate::policy::kernel::Creation;
 use crate::policy::pending::Notes;
 use crate::tracking::{Landing, Taken, land};
-use crate::vocabulary::{Access, CacheLevel, CachingMode, Handle};
+use crate::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle};
 
 /// The level that a caching mode means (`i915_gem_set_caching_ioctl`): DISPLAY is WT where there is
 /// one, and NONE elsewhere.
@@ -100,6 +100,16 @@ impl Shared {
             Landing::InMemory | Landing::Again => Ok(()),
         }
     }
+
+    /// Moves the object to the CPU domain, as the uAPI asks before SET_CACHING, if the caches may hold lines that
+    /// are older than memory: SET_CACHING flushes nothing, and at a level that is coherent for reads the kernel
+    /// drops no line before it saves pages.
+    fn enter_cpu_domain(&self) -> Result<()> {
+        if !self.maps.is_written_around() {
+            return Ok(());
+        }
+        self.device.drm.set_domain(self.handle, Domains::CPU, Domains::empty())
+    }
 }
 
 impl Bo {
@@ -110,7 +120,8 @@ impl Bo {
 
     /// Changes the caching mode.
     ///
-    /// Waits for the GPU, in the kernel.
+    /// Waits for the GPU, in the kernel. If memory was written behind the CPU's caches before, the kernel drops their
+    /// lines first (SET_DOMAIN).
     ///
     /// # Errors
     /// - [`crate::Error::OnScreen`]: the BO is on screen and its level would change, which would hang
@@ -118,7 +129,7 @@ impl Bo {
     /// - [`crate::Error::InUse`] while guards are open or submissions under way;
     /// - [`crate::Error::NotAvailable`]: the platform refuses;
     /// - [`crate::Error::Closed`], [`crate::Error::Purged`], [`crate::Error::LevelChanging`]; what
-    ///   SET_CACHING answers.
+    ///   SET_DOMAIN and SET_CACHING answer.
     pub fn set_caching(&self, mode: CachingMode) -> Result<()> {
         self.check_process()?;
         let shared = self.shared();
@@ -131,10 +142,16 @@ impl Bo {
             CachingMode::Cached => Call::SetCachingCached,
             CachingMode::None | CachingMode::Display => Call::SetCaching,
         };
-        let changed = shared.leave_level().and_then(|()| {
+        let changes = before != wanted || device.is_conservative();
+        let change = || {
+            shared.leave_level()?;
+            if changes && device.machine.refusal(call).is_none() {
+                shared.enter_cpu_domain()?;
+            }
             let changed = device.drm.set_caching(shared.handle, mode);
             changed.map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))
-        });
+        };
+        let changed = change();
         // After an error, too: the kernel changes the level before the last thing that can fail.
         match device.drm.caching(shared.handle) {
             Ok(mode) if !device.is_conservative() => word.end_level_change(mode_level(device.caps(), mode)),

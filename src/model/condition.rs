@@ -64,11 +64,10 @@ conditions! {
         "Whether the caller's access is open.";
     NoSwapWhileStale = "no-swap-while-stale", "U5":
         "Pages are not swapped out while lines of them are stale because the CPU stored around the cache without \
-         SET_DOMAIN, because the level changed without SET_DOMAIN, or because the GPU wrote by a PAT index that \
-         userspace chose.",
+         SET_DOMAIN, or because the GPU wrote by a PAT index that userspace chose.",
         "The kernel takes the lines for clean or for coherent, drops none of them when it releases the pages, and \
          saves what the cache holds; every driver that maps WC and never calls SET_DOMAIN relies on this.",
-        "Who stored to each stale line, by what mapping, and whether SET_CACHING came later.";
+        "Who stored to each stale line, and by what mapping.";
     WtShownClean = "wt-shown-clean", "U6":
         "On eDRAM parts an object that has the level WT already is not shown while lines of it are dirty because the \
          CPU's turn to write began, or the pages were swapped out, before the object was a framebuffer.",

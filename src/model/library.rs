@@ -9,13 +9,14 @@ use super::mutant::{Mutant, Mutation};
 use super::setting::Caller;
 use super::system::{Stop, System};
 use super::world::{Buffer, LINES, Value, Window, World, granules, is_partial, line_of};
+use crate::bo::mode_level;
 use crate::cacheops::LineOp;
 use crate::hierarchy::Line;
 use crate::policy::driver::{CpuMemory, Path, cpu_memory, needs_flush_of_zeroes, path_refusal};
 use crate::policy::kernel::{Backing, Event};
 use crate::policy::pending::{cached_mode, flush_op, notes_of_gpu_write, notes_of_store};
 use crate::policy::{Decision, Rule, Verdict};
-use crate::vocabulary::{Access, MmapMode, MocsClass};
+use crate::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 
 impl System {
     /// Whether accesses are guarded line by line.
@@ -230,17 +231,16 @@ impl System {
     }
 
     /// What is pending under the level that goes, before SET_CACHING.
-    pub(super) fn leave_level(&self, world: &mut World) {
+    pub(super) fn leave_level(
+        &self,
+        world: &mut World,
+        mode: CachingMode,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
         if !self.guards_lines() {
-            return;
+            return Ok(());
         }
         self.close_window(world);
-        // The library does not move the object to the CPU domain first, as the protocol does.
-        for line in 0..LINES {
-            if world.is_stale(line) {
-                world.passed = world.passed.with(LineSet::one(line));
-            }
-        }
         if std::mem::take(&mut world.book.wc_stores) {
             self.drain(world, Buffer::Combining);
         }
@@ -250,6 +250,13 @@ impl System {
         if std::mem::take(&mut world.book.gpu_write) {
             world.book.dirty = LineSet::ALL;
         }
+        let changes = self.setting.caller == Caller::Unknown
+            || mode_level(self.believed(), mode) != self.believed_level(world);
+        let forgets = self.memory.mutation.is(Mutant::LevelWithoutDomain);
+        if changes && world.book.written_around && !forgets {
+            self.event(world, Event::SetDomainCpu(Access::Read), log)?;
+        }
+        Ok(())
     }
 
     /// Makes memory and caches right before an access: what `bo::flush` does.

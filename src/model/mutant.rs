@@ -32,6 +32,8 @@ words! {
         GpuWriteNotNoted = "gpu-write-not-noted",
         /// What the GPU is told to write is noted before the ioctl, and not after it.
         GpuWriteNotedOnce = "gpu-write-noted-once",
+        /// SET_CACHING is not preceded by SET_DOMAIN where memory was written around the cache.
+        LevelWithoutDomain = "level-without-domain",
         /// A mapping that is made late forgets what was written around the cache before.
         LateMapForgets = "late-map-forgets",
         /// An object that is used again begins with an empty book.
@@ -60,6 +62,9 @@ impl Mutant {
             Self::GpuWriteNotNoted => "What the GPU is told to write is not noted.",
             Self::GpuWriteNotedOnce => {
                 "What the GPU is told to write is noted before the ioctl, and not after it."
+            }
+            Self::LevelWithoutDomain => {
+                "SET_CACHING is not preceded by SET_DOMAIN where memory was written around the cache."
             }
             Self::LateMapForgets => "A late mapping forgets what was written around the cache before.",
             Self::ReuseForgets => "An object that is used again begins with an empty book.",

@@ -105,11 +105,11 @@ impl System {
                 return Ok(());
             }
             Event::Suspend | Event::Hibernate => self.sleep(world, event, log)?,
-            Event::SetCaching(_) => {
+            Event::SetCaching(mode) => {
                 if self.keeps_protocol(Condition::DomainBeforeLevel) {
                     self.event(world, Event::SetDomainCpu(Access::Read), log)?;
                 }
-                self.leave_level(world);
+                self.leave_level(world, mode, log)?;
                 self.event(world, event, log)?;
                 self.submit_after(world, log)?;
                 self.close_window(world);

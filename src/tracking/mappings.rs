@@ -153,4 +153,10 @@ impl<T> Mappings<T> {
             let _ = stale.mark(lines);
         }
     }
+
+    /// Whether memory was ever written behind the CPU's caches, as far as that was noted.
+    pub fn is_written_around(&self) -> bool {
+        // Acquire pairs with the Release of `note_written_around`.
+        self.account.load(Ordering::Acquire) & WRITTEN_AROUND != 0
+    }
 }

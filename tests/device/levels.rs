@@ -1,6 +1,7 @@
 //! Changing the caching of a live BO: the level, and what it means for bytes that are under way.
 
 use gem_coherency::Error;
+use gem_coherency::drm::Drm;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
@@ -40,6 +41,38 @@ fn what_the_gpu_left_in_the_cache_outlives_the_level() {
 
     let forgotten = uncached_after_a_cached_gpu_write();
     assert_ne!(rig.gpu(&forgotten, PAGE_TABLE, 0), NEW);
+}
+
+#[test]
+fn what_the_gpu_wrote_around_the_cache_outlives_the_level_and_swap() {
+    for name in ["sim:glk", "sim:apl", "sim:chv"] {
+        let rig = rig(name);
+        let written_around = || {
+            let bo = rig.bo(None, MmapMode::Wb);
+            assert_eq!(read(&bo, 0), [0; 8]);
+            rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
+            rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 0, &NEW).unwrap();
+            bo
+        };
+        let bo = written_around();
+        bo.set_caching(Cached).unwrap();
+        rig.soft.swap_out(bo.handle()).unwrap();
+        assert_eq!((read(&bo, 0), rig.gpu(&bo, PAGE_TABLE, 0)), (NEW, NEW), "{name}");
+
+        // SET_CACHING alone drops no line, and the kernel saves the one that is older than memory.
+        let forgotten = written_around();
+        rig.soft.set_caching(forgotten.handle(), Cached).unwrap();
+        rig.soft.swap_out(forgotten.handle()).unwrap();
+        assert_eq!(rig.gpu(&forgotten, PAGE_TABLE, 0), [0; 8], "{name}");
+    }
+}
+
+#[test]
+fn changing_the_level_of_what_was_never_written_around_brings_no_pages_in() {
+    let rig = rig("sim:glk");
+    let bo = rig.device.alloc(gem_coherency::device::AllocRequest::new(4096).caching(None)).unwrap();
+    bo.set_caching(Cached).unwrap();
+    assert!(!rig.soft.snapshot(bo.handle()).unwrap().pages);
 }
 
 #[test]

@@ -188,6 +188,16 @@ impl Soft {
         self.system.shrink();
     }
 
+    /// Swaps the object's pages out, as memory that runs short does: they are released with the kernel's flush, then
+    /// the CPU saves what it sees. Pages that are on screen, in a busy batch or attached elsewhere stay, and so does
+    /// everything that is no shmem object.
+    ///
+    /// # Errors
+    /// ENOENT.
+    pub fn swap_out(&self, handle: Handle) -> Result<()> {
+        self.lookup("shrinker", handle)?.swap_out()
+    }
+
     /// Stops the GPU, so that what is submitted stays busy, or lets it go on.
     ///
     /// Batches that were submitted meanwhile run before it returns, in their order.

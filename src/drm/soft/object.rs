@@ -316,10 +316,25 @@ impl Object {
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        let held = state.snapshot.pinned || state.attached != 0 || self.system.gpu.busy(state.used) != 0;
-        if state.advice == Advice::DontNeed && !state.purged && !held {
+        if state.advice == Advice::DontNeed && !state.purged && !self.is_held(&state) {
             self.purge(&mut state);
         }
+    }
+
+    /// Whether somebody is using the pages right now.
+    fn is_held(&self, state: &State) -> bool {
+        state.snapshot.pinned || state.attached != 0 || self.system.gpu.busy(state.used) != 0
+    }
+
+    /// Swaps the pages out, if there are any that the shrinker may take; the next access brings them back.
+    pub(super) fn swap_out(&self) -> Result<()> {
+        let mut state = self.state();
+        if state.snapshot.backing != Backing::Shmem || !state.snapshot.pages || self.is_held(&state) {
+            return Ok(());
+        }
+        let terms = self.system.terms(state.snapshot.level);
+        self.happen(&mut state, "shrinker", Event::Release)?;
+        self.store().swap(terms)
     }
 
     /// Takes the contents (`i915_gem_object_truncate`), after giving pages back that are there.

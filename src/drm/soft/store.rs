@@ -228,6 +228,23 @@ impl Store {
         Ok(written)
     }
 
+    /// Moves the bytes to other pages, as swapping out and in does where the CPU compresses what it reads: a cached
+    /// copy counts, clean or dirty, and no cache holds a line of the new pages.
+    pub(super) fn swap(&mut self, terms: Terms) -> Result<()> {
+        self.begin(terms, 0, 0)?;
+        for page in self.lines.touched() {
+            let mut left = LineRange::new(page * PAGE_LINES, (page + 1) * PAGE_LINES);
+            while let Some(run) = self.lines.run(left) {
+                if run.line != Line::Absent {
+                    self.transfer(run, Transfer::WriteBack)?;
+                    self.lines.set(run, Line::Absent);
+                }
+                left = Lines::behind(left, run);
+            }
+        }
+        self.end()
+    }
+
     /// Gives the contents up.
     pub(super) fn discard(&mut self) {
         self.lines = self.zeroing.lines(self.lines.pages());
