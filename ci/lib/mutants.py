@@ -1,8 +1,10 @@
-"""Runs the explorer on each mutant of a list, and compares the survivors with those that are known.
+"""Compares the answers of each mutant of a list with those of the rules, runs the explorer on those that do something else,
+and compares the survivors with those that are known.
 
     mutants.py LIST JUDGE [--all]
 
-LIST has a line for each mutant: number, place, change. JUDGE exits with 1 if the explorer finds a broken property.
+LIST has a line for each mutant: number, place, change. JUDGE exits with 1 if the explorer finds a broken property; with
+--compare it says what each mutant changes.
 """
 
 import concurrent.futures
@@ -15,9 +17,21 @@ from pathlib import Path
 
 SURVIVORS = Path("ci/lib/mutants-survivors")
 SAMPLE = Path("ci/lib/mutants-sample")
-# The states of each search that are looked at first, and alone for the sample; most mutants are found out there.
+# The states of each search that are looked at.
 NEAREST = 20_000
 TIMEOUT_S = 1800
+
+# What a survivor needs no reason for, by what it changes: the comparison of all answers is the reason.
+EXPLAINED = {
+    "nothing": "no answer is another",
+    "reasons": "another rule is named, and the same is done",
+    "defaults": "another map mode is the default, and in each the same is done",
+    "refusals": "another call is refused, and the same is done",
+    "more": "more is flushed, noted or taken for dirty, never less",
+    "own-objects": "only objects that are no user's fare otherwise",
+}
+# Of these the explorer need not be asked: the states that it finds are the same.
+ALIKE = ("nothing", "reasons", "defaults")
 
 # Mutants that have to be killed on this platform, under this kernel, for each of these callers.
 EVERY = ("protocol", "library", "unknown", "hostile")
@@ -52,9 +66,18 @@ def judge(command, number, *arguments):
     return broken[1] if run.returncode == 1 and broken else "the explorer fails"
 
 
-def judge_nearest_first(command, number, every):
-    """What the nearest states show, and then all of them if every mutant is judged."""
-    return judge(command, number, "--states", str(NEAREST)) or (judge(command, number) if every else None)
+def compare(command, count):
+    """What each mutant changes: number -> (class, kernel); the class of one that no answer depends on is "unknown"."""
+    step = -(-count // os.cpu_count())
+    ranges = [f"{first}-{min(first + step - 1, count)}" for first in range(1, count + 1, step)]
+    runs = [subprocess.Popen([command, "--compare", numbers], stdout=subprocess.PIPE, text=True) for numbers in ranges]
+    rows = [line.split("\t") for run in runs for line in run.communicate()[0].splitlines()]
+    if any(run.returncode for run in runs):
+        sys.exit("the comparison failed")
+    changes = {int(number): (change if place == "reached" else "unknown", kernel) for number, change, kernel, place in rows}
+    if len(changes) != count or "doing" not in {change for change, _ in changes.values()}:
+        sys.exit("the comparison left mutants out, or found none that does something else")
+    return changes
 
 
 def read_list(text):
@@ -64,7 +87,7 @@ def read_list(text):
 
 
 def read_survivors(text):
-    """The known survivors: mutant -> reason. A line is a mutant, a tab, a reason."""
+    """The known survivors: mutant, or place and ": *" for every mutant of a function -> reason. A line is one, a tab, a reason."""
     known = {}
     for line in text.splitlines():
         if line and not line.startswith("#"):
@@ -80,20 +103,43 @@ def read_sample(text):
     return [line for line in text.splitlines() if line and not line.startswith("#")]
 
 
-def differences(verdicts, known, mutants, every):
-    """What is wrong: `verdicts` has the property that each judged mutant broke, or None."""
-    wrong = [f"survives without a reason: {mutant}" for mutant, broken in verdicts.items() if not broken and mutant not in known]
+def whole_function(mutant):
+    """The entry of the list that stands for every mutant of this one's function."""
+    return mutant.split(": ", 1)[0] + ": *"
+
+
+def differences(verdicts, known, classes, every):
+    """What is wrong: `verdicts` has the property that each judged mutant broke, or None; `classes` what each mutant changes."""
+    def listed(mutant):
+        return mutant in known or whole_function(mutant) in known
+
+    wrong = [
+        f"survives without a reason ({classes[mutant]}): {mutant}"
+        for mutant, broken in verdicts.items()
+        if not broken and not listed(mutant) and classes[mutant] not in EXPLAINED
+    ]
+    wrong += [f"is listed, but needs no reason: {mutant}" for mutant in known if classes.get(mutant) in EXPLAINED]
+    there = set(classes) | {whole_function(mutant) for mutant in classes}
+    wrong += [f"is listed, but there is no such mutant: {mutant}" for mutant in known if mutant not in there]
     if every:
-        wrong += [f"does not survive, but is listed: {mutant}" for mutant in known if verdicts.get(mutant)]
-    return wrong + [f"is listed, but there is no such mutant: {mutant}" for mutant in known if mutant not in mutants]
+        survivors = {mutant for mutant, broken in verdicts.items() if not broken}
+        survivors |= {whole_function(mutant) for mutant in survivors if classes[mutant] not in EXPLAINED}
+        gone = [mutant for mutant in known if mutant in there - survivors and classes.get(mutant) not in EXPLAINED]
+        wrong += [f"does not survive, but is listed: {mutant}" for mutant in gone]
+    return wrong
 
 
 def self_test():
-    mutants = {"a", "b"}
+    mutants = {"a": "doing", "b": "doing", "m": "more"}
+    mutants |= {"x f: 1": "doing", "x f: 2": "doing"}
     cases = [
-        ("nothing is wrong", {"a": "no-leak", "b": None}, {"b": "why"}, 0),
+        ("nothing is wrong", {"a": "no-leak", "b": None, "m": None}, {"b": "why"}, 0),
+        ("a reason for a function", {"x f: 1": None, "x f: 2": "no-leak"}, {"x f: *": "why"}, 0),
+        ("a reason for a function without a survivor", {"x f: 1": "marked", "x f: 2": "marked"}, {"x f: *": "why"}, 1),
+        ("a reason for a function that is gone", {"a": "no-leak"}, {"y f: *": "why"}, 1),
         ("a survivor without a reason", {"a": None, "b": None}, {"b": "why"}, 1),
         ("a reason without a survivor", {"a": "no-leak", "b": "no-leak"}, {"b": "why"}, 1),
+        ("a reason that is not needed", {"a": "no-leak", "b": None}, {"b": "why", "m": "why"}, 1),
         ("a mutant that is gone", {"a": "no-leak", "b": None}, {"b": "why", "c": "why"}, 1),
     ]
     for what, verdicts, known, count in cases:
@@ -131,20 +177,32 @@ def main(list_file, command, *options):
     sample = read_sample(SAMPLE.read_text())
     if gone := [mutant for mutant in sample if mutant not in numbers]:
         sys.exit("\n".join([*gone, f"{SAMPLE}: there are no such mutants any more; take others of these functions"]))
-    chosen = list(mutants.values()) if every else sample
-    verdicts = {}
+    changes = compare(command, len(mutants))
+    classes = {mutant: changes[number][0] for mutant, number in numbers.items()}
+    verdicts = {mutant: None for mutant, change in classes.items() if change in ALIKE}
+    chosen = [mutant for mutant in (numbers if every else sample) if mutant not in verdicts]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        work = {pool.submit(judge_nearest_first, command, numbers[mutant], every): mutant for mutant in chosen}
+        work = {}
+        for mutant in chosen:
+            number = numbers[mutant]
+            where = ("--kernel", changes[number][1], "--states", str(NEAREST))
+            work[pool.submit(judge, command, number, *where)] = mutant
         for done in concurrent.futures.as_completed(work):
             verdicts[work[done]] = done.result()
-            print(f"{done.result() or 'survives'}\t{work[done]}", flush=True)
-    if wrong := differences(verdicts, known, set(numbers), every):
+            print(f"{done.result() or 'survives'}\t{classes[work[done]]}\t{work[done]}", flush=True)
+    if wrong := differences(verdicts, known, classes, every):
         sys.exit("\n".join([*wrong, f"{len(wrong)} mutants are not accounted for"]))
-    counts = Counter(verdict or "survives, with a reason" for verdict in verdicts.values())
+    counts = Counter(
+        f"`{broken}` is broken" if broken else f"survives: {EXPLAINED.get(classes[mutant], 'a reason is listed')}"
+        for mutant, broken in verdicts.items()
+    )
     for verdict, count in counts.most_common():
         print(f"| {verdict} | {count} |")
     named = sum(len(callers) for *_, callers in NAMED)
-    print(f"{len(mutants)} mutants, {len(chosen)} of them judged, {named} named ones killed, {len(known)} known survivors")
+    print(
+        f"{len(mutants)} mutants compared, {len(chosen)} of them searched, {named} named ones killed, "
+        f"{len(known)} survivors with a reason of their own"
+    )
 
 
 if sys.argv[1:] == ["--self-test"]:

@@ -8,36 +8,39 @@ use super::system::{Stop, System};
 use super::world::{Buffer, Value, World, granules, line_of};
 use crate::hierarchy::{Line, Route};
 use crate::platform::Caps;
-use crate::policy::driver::{CpuMemory, Path, cpu_memory};
+use crate::policy::driver::Path;
 use crate::policy::kernel::Backing;
 use crate::vocabulary::{CacheLevel, MmapMode};
 
 impl System {
     /// The route of an access on a path.
-    pub(super) fn route(&self, world: &World, path: Path) -> Route {
+    pub(super) fn route(&self, path: Path) -> Route {
         match path {
-            Path::Cpu(mode) => self.cpu_route(world, mode).0,
+            Path::Cpu(mode) => self.cpu_route(mode).0,
             Path::Gpu(mocs) => Route::Gpu(mocs),
             Path::Display => Route::Display,
         }
     }
 
-    /// The CPU's route and buffer through a mapping.
-    fn cpu_route(&self, world: &World, mode: MmapMode) -> (Route, Option<Buffer>) {
-        match cpu_memory(self.level(world), mode) {
-            CpuMemory::Cached => (Route::CpuCached, None),
-            CpuMemory::Combining => (Route::CpuUncached, Some(Buffer::Combining)),
-            CpuMemory::Uncached => (Route::CpuUncached, None),
-            CpuMemory::Aperture => (Route::Aperture, Some(Buffer::Aperture)),
+    /// The CPU's route and buffer through a mapping, as the kernel sets up its pages; the rules' `cpu_memory` is
+    /// judged by it, and is not asked.
+    pub(super) fn cpu_route(&self, mode: MmapMode) -> (Route, Option<Buffer>) {
+        match (mode, self.backing()) {
+            (MmapMode::Wc, _) | (MmapMode::Fixed, Backing::Local) => {
+                (Route::CpuUncached, Some(Buffer::Combining))
+            }
+            (MmapMode::Wb | MmapMode::Fixed, _) => (Route::CpuCached, None),
+            (MmapMode::Uc, _) => (Route::CpuUncached, None),
+            (MmapMode::Gtt, _) => (Route::Aperture, Some(Buffer::Aperture)),
         }
     }
 
     /// Drains what an access through a mapping finds under way.
     fn drain_for(&self, world: &mut World, mode: MmapMode, buffer: Option<Buffer>) {
-        match (buffer, cpu_memory(self.level(world), mode)) {
-            (Some(buffer), _) => self.drain(world, buffer),
-            (None, CpuMemory::Uncached) => self.drain(world, Buffer::Combining),
-            (None, CpuMemory::Cached | CpuMemory::Combining | CpuMemory::Aperture) => {}
+        match (mode, buffer) {
+            (_, Some(buffer)) => self.drain(world, buffer),
+            (MmapMode::Uc, None) => self.drain(world, Buffer::Combining),
+            (MmapMode::Wb | MmapMode::Wc | MmapMode::Gtt | MmapMode::Fixed, None) => {}
         }
     }
 
@@ -53,10 +56,10 @@ impl System {
             self.fault(world, log)?;
             // A load on the same way comes after the stores before it, and an uncached one drains
             // the write-combining buffers (Intel SDM volume 3, 12.3.1).
-            let (_, buffer) = self.cpu_route(world, mode);
+            let (_, buffer) = self.cpu_route(mode);
             self.drain_for(world, mode, buffer);
         }
-        self.load(world, self.route(world, path), line)
+        self.load(world, self.route(path), line)
     }
 
     /// The level by which an access finds its way.
@@ -100,7 +103,7 @@ impl System {
         match path {
             Path::Cpu(mode) => {
                 self.fault(world, log)?;
-                let (route, buffer) = self.cpu_route(world, mode);
+                let (route, buffer) = self.cpu_route(mode);
                 if self.guards_lines() && route != Route::CpuCached {
                     world.passed = world.passed.with(line);
                 }
@@ -116,7 +119,7 @@ impl System {
             }
             Path::Gpu(_) | Path::Display => world.passed = world.passed.without(line),
         }
-        self.store(world, self.route(world, path), granule)
+        self.store(world, self.route(path), granule)
     }
 
     /// Stores a granule on a route.

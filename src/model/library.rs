@@ -11,7 +11,7 @@ use super::system::{Stop, System};
 use super::world::{Buffer, LINES, Value, Window, World, granules, is_partial, line_of};
 use crate::bo::mode_level;
 use crate::cacheops::LineOp;
-use crate::hierarchy::Line;
+use crate::hierarchy::{Line, Route};
 use crate::policy::driver::{CpuMemory, Path, cpu_memory, needs_flush_of_zeroes, path_refusal};
 use crate::policy::kernel::{Backing, Event};
 use crate::policy::pending::{cached_mode, flush_op, notes_of_gpu_write, notes_of_store};
@@ -383,7 +383,7 @@ impl System {
         });
         for &reader in readers {
             // The hardware says what a reader sees; the rules only which notes it would act on.
-            let seen = self.memory.finds_cached(world, route_level, self.route(world, reader), line);
+            let seen = self.memory.finds_cached(world, route_level, self.route(reader), line);
             let demands = self.facts.get(level, reader, Access::Read).demands;
             let noted = book.gpu_write && demands.gpu_write.is_some();
             if !seen && !noted && !book.dirty.has(line) {
@@ -399,9 +399,9 @@ impl System {
         if !granules(line).any(older) {
             return true;
         }
-        let (level, book) = (self.level(world), world.book);
+        let book = world.book;
         let reads_cache =
-            |&mode: &MmapMode| cpu_memory(level, mode) == CpuMemory::Cached && self.can_map(world, mode);
+            |&mode: &MmapMode| self.cpu_route(mode).0 == Route::CpuCached && self.can_map(world, mode);
         let seen = !self.map_modes().iter().any(reads_cache);
         seen || book.stale.has(line) || (!book.cached_map && book.written_around)
     }

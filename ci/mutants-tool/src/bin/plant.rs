@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let lib = root.join("lib.rs");
     let text = fs::read_to_string(&lib)?;
     fs::write(root.join("mutant.rs"), SELECTOR)?;
-    fs::write(&lib, format!("{text}\nmod mutant;\n"))?;
+    fs::write(&lib, format!("{text}\n#[doc(hidden)]\npub mod mutant;\n"))?;
     Ok(())
 }
 

@@ -39,14 +39,34 @@ impl Planted {
 pub const SELECTOR: &str = r#"//! Which mutant is alive.
 
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
-static ALIVE: LazyLock<u32> = LazyLock::new(|| {
-    std::env::var("GEM_COHERENCY_MUTANT").ok().and_then(|number| number.parse().ok()).unwrap_or(0)
+static ALIVE: LazyLock<AtomicU32> = LazyLock::new(|| {
+    let chosen = std::env::var("GEM_COHERENCY_MUTANT").ok().and_then(|number| number.parse().ok());
+    AtomicU32::new(chosen.unwrap_or(0))
 });
+
+/// Whether the place of the mutant that is alive was reached since it was chosen.
+static REACHED: AtomicBool = AtomicBool::new(false);
+
+/// Chooses another mutant; 0: none.
+pub fn choose(number: u32) {
+    ALIVE.store(number, Relaxed);
+    REACHED.store(false, Relaxed);
+}
+
+/// Whether the place of the mutant was reached since it was chosen.
+pub fn was_reached() -> bool {
+    REACHED.load(Relaxed)
+}
 
 /// Whether mutant `number` is alive.
 pub(crate) fn is(number: u32) -> bool {
-    *ALIVE == number
+    let alive = ALIVE.load(Relaxed) == number;
+    if alive {
+        REACHED.store(true, Relaxed);
+    }
+    alive
 }
 
 /// The condition, or true (`first`), or false (the number after it).
@@ -70,11 +90,14 @@ pub(crate) fn or(first: u32, left: bool, right: bool) -> bool {
 }
 
 fn other(first: u32, left: bool, right: bool, opposite: bool, usual: bool) -> bool {
-    match ALIVE.checked_sub(first) {
-        Some(0) => opposite,
-        Some(1) => left,
-        Some(2) => right,
-        Some(_) | None => usual,
+    if is(first) {
+        opposite
+    } else if is(first + 1) {
+        left
+    } else if is(first + 2) {
+        right
+    } else {
+        usual
     }
 }
 "#;

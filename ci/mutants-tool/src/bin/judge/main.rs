@@ -1,16 +1,39 @@
-//! Searches every state with the rules as they are compiled here, smallest searches first, up to the first violation.
+//! Judges the rules as they are compiled here.
 //!
+//! `judge --compare FIRST-LAST` says of each mutant of those numbers what it changes ([`Change`]), without a search: number, class,
+//! the kernel under which it changes most, and whether its place was reached, with tabs between.
+//!
+//! Else every state is searched, smallest searches first, up to the first violation:
 //! `judge [--kernel VERSION] [--platform NAME]... [--caller NAME]... [--without RULE] [--states N] [--list]`: exit status 0 if every property
 //! holds, 1 if one is broken. The last line says which, or how many searches were made. `--states` bounds each search,
 //! `--list` prints each.
 
+mod compare;
+
 use std::collections::{HashSet, VecDeque};
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
+use compare::{Baseline, Change};
 use gem_coherency::hierarchy::Assumptions;
 use gem_coherency::model::{Caller, Conditions, Mutation, Property, Scope, Search, all_machines, machines};
 use gem_coherency::platform;
 use gem_coherency::vocabulary::KernelVersion;
+
+/// The mutants of a copy of the tree; here there are none.
+#[cfg(not(mutants))]
+mod mutant {
+    pub(super) const fn choose(_: u32) {}
+    pub(super) const fn was_reached() -> bool {
+        false
+    }
+}
+#[cfg(mutants)]
+use gem_coherency::mutant;
+
+/// The kernels under which every property holds, those that most machines run first.
+const KERNELS: [KernelVersion; 3] =
+    [KernelVersion::new(6, 12), KernelVersion::new(6, 1), KernelVersion::new(7, 3)];
 
 /// What is searched.
 struct Args {
@@ -20,6 +43,7 @@ struct Args {
     mutation: Mutation,
     states: Option<usize>,
     list: bool,
+    compare: Option<RangeInclusive<u32>>,
 }
 
 impl Args {
@@ -31,6 +55,7 @@ impl Args {
             mutation: Mutation::None,
             states: None,
             list: false,
+            compare: None,
         };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
@@ -44,6 +69,10 @@ impl Args {
                 "--platform" => args.platforms.push(value),
                 "--caller" => args.callers.push(value.parse()?),
                 "--without" => args.mutation = Mutation::Without(value.parse()?),
+                "--compare" => {
+                    let (first, last) = value.split_once('-').ok_or("--compare: FIRST-LAST")?;
+                    args.compare = Some(first.parse()?..=last.parse()?);
+                }
                 "--states" => args.states = Some(value.parse()?),
                 _ => return Err(format!("{word}: no such option").into()),
             }
@@ -107,8 +136,34 @@ fn nearest(search: &Search, states: usize) -> Result<Found, gem_coherency::Error
     Ok(Found { states: seen.len(), broken: None })
 }
 
+/// Says of each mutant what it changes.
+fn compare(numbers: RangeInclusive<u32>) -> Result<(), gem_coherency::Error> {
+    mutant::choose(0);
+    let mut baselines = Vec::new();
+    for kernel in KERNELS {
+        baselines.push(Baseline::new(kernel, &baselines)?);
+    }
+    for number in numbers {
+        mutant::choose(number);
+        // Of equal ones the first.
+        let mut most = (Change::Nothing, KERNELS[0]);
+        for (baseline, kernel) in baselines.iter().zip(KERNELS) {
+            let change = if most.0 < Change::Doing { baseline.change() } else { Change::Nothing };
+            most = if change > most.0 { (change, kernel) } else { most };
+        }
+        let (change, kernel) = most;
+        let place = if mutant::was_reached() { "reached" } else { "not reached" };
+        println!("{number}\t{change}\t{kernel}\t{place}");
+    }
+    Ok(())
+}
+
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let args = Args::parse()?;
+    if let Some(numbers) = args.compare {
+        compare(numbers)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let searches = args.scope()?.searches()?;
     for search in &searches {
         let setting = &search.setting;

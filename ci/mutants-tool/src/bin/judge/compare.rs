@@ -1,0 +1,274 @@
+//! What a mutant changes in the rules' answers, without a search: every step from every state that an object can reach, and
+//! every answer about an access.
+
+use std::fmt;
+
+use gem_coherency::Result;
+use gem_coherency::model::all_machines;
+use gem_coherency::platform::{Call, Caps, Machine};
+use gem_coherency::policy::driver::{cpu_memory, default_mode, needs_flush_of_zeroes, path_refusal, table};
+use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Row, Snapshot, Step, step};
+use gem_coherency::policy::pending::{
+    cached_mode, cached_path, combining_path, demands, flush_op, notes_of_gpu_write, notes_of_store,
+};
+use gem_coherency::policy::{Path, Rule, Verdict, coherency, kernel};
+use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
+
+/// How objects come to be: those that the explorer searches, and then the kernel's own.
+const CREATIONS: &[Creation] = &[
+    Creation::User,
+    Creation::UserWithPat(0),
+    Creation::UserWithPat(1),
+    Creation::UserWithPat(2),
+    Creation::UserWithPat(3),
+    Creation::Userptr,
+    Creation::Import,
+    Creation::Local,
+    Creation::Internal,
+    Creation::Stolen,
+    Creation::Phys,
+];
+
+/// What a mutant changes; each class counts for more than those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Change {
+    /// No answer is another.
+    Nothing,
+    /// Another rule is named for the same doing.
+    Reasons,
+    /// Another map mode is the default; in each mode the same is done.
+    Defaults,
+    /// What was refused is not, or the other way round; what is done is the same.
+    Refusals,
+    /// More is flushed, drained, noted or taken for dirty, and never less.
+    More,
+    /// Something else is done, but only with objects that are no user's, and that the explorer does not search.
+    OwnObjects,
+    /// Something else is done.
+    Doing,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nothing => "nothing",
+            Self::Reasons => "reasons",
+            Self::Defaults => "defaults",
+            Self::Refusals => "refusals",
+            Self::More => "more",
+            Self::OwnObjects => "own-objects",
+            Self::Doing => "doing",
+        })
+    }
+}
+
+/// The largest of some changes; those behind the first that can be no larger are not made.
+pub fn largest(changes: impl IntoIterator<Item = Change>) -> Change {
+    let mut largest = Change::Nothing;
+    for change in changes {
+        largest = largest.max(change);
+        if largest == Change::Doing {
+            break;
+        }
+    }
+    largest
+}
+
+/// The kernel's side of one machine: objects of one kind.
+struct Objects {
+    creation: Creation,
+    created: std::result::Result<Snapshot, Refusal>,
+    rows: Vec<Row>,
+}
+
+/// The driver's side of some hardware.
+#[derive(Default)]
+struct Driver {
+    refused: Vec<Option<Rule>>,
+    /// What is needed or noted, as far as it is, with the rule that says so.
+    needs: Vec<(Option<Verdict>, Option<Rule>)>,
+    /// Choices that are neither more nor less.
+    choices: Vec<u32>,
+    /// The map mode of each level, if nobody chooses one.
+    defaults: Vec<MmapMode>,
+}
+
+/// All answers about one machine.
+struct Answers {
+    machine: Machine,
+    rules: KernelRules,
+    objects: Vec<Objects>,
+    driver: Driver,
+}
+
+/// All answers under one kernel.
+pub struct Baseline(Vec<Answers>);
+
+impl Baseline {
+    /// The answers of the rules as they are now, but for machines that are like one in `others`.
+    pub fn new(version: KernelVersion, others: &[Self]) -> Result<Self> {
+        let mut all: Vec<Answers> = Vec::new();
+        for machine in all_machines(&[version]) {
+            let rules = KernelRules::of(machine.kernel)?;
+            let mut known = others.iter().flat_map(|other| &other.0).chain(&all);
+            if known.any(|other| other.machine.caps == machine.caps && other.rules == rules) {
+                continue;
+            }
+            let objects = CREATIONS.iter().map(|&creation| Objects {
+                creation,
+                created: Snapshot::created(machine.caps, &rules, creation),
+                rows: kernel::table(&machine, &rules, creation),
+            });
+            let objects: Vec<_> = objects.collect();
+            let driver = Driver::new(machine.caps, &rules, &objects);
+            all.push(Answers { machine, rules, objects, driver });
+        }
+        Ok(Self(all))
+    }
+
+    /// What is another answer by now.
+    pub fn change(&self) -> Change {
+        largest(self.0.iter().map(Answers::change))
+    }
+}
+
+impl Answers {
+    fn change(&self) -> Change {
+        let Ok(rules) = KernelRules::of(self.machine.kernel) else { return Change::Refusals };
+        let objects = self.objects.iter().map(|objects| objects.change(&self.machine, &rules));
+        let driver = Driver::new(self.machine.caps, &rules, &self.objects);
+        largest([self.driver.change(&driver)].into_iter().chain(objects))
+    }
+}
+
+impl Objects {
+    fn change(&self, machine: &Machine, rules: &KernelRules) -> Change {
+        let created = match (&self.created, &Snapshot::created(machine.caps, rules, self.creation)) {
+            (Ok(before), Ok(now)) if before == now => Change::Nothing,
+            (Ok(_), Ok(_)) => Change::Doing,
+            (Err(before), Err(now)) => refusal_change(before, now),
+            (Ok(_), Err(_)) | (Err(_), Ok(_)) => Change::Refusals,
+        };
+        let transfers = machine.refusal(Call::PreadPwrite).is_none();
+        let asked = self
+            .rows
+            .iter()
+            .filter(|row| transfers || !matches!(row.event, Event::Pread | Event::Pwrite { .. }));
+        let changes =
+            asked.map(|row| row_change(&row.outcome, &step(machine.caps, rules, row.before, row.event)));
+        match (largest([created].into_iter().chain(changes)), self.creation) {
+            (Change::Doing, Creation::Internal | Creation::Stolen | Creation::Phys) => Change::OwnObjects,
+            (change, _) => change,
+        }
+    }
+}
+
+fn row_change(
+    before: &std::result::Result<Step, Refusal>,
+    now: &std::result::Result<Step, Refusal>,
+) -> Change {
+    match (before, now) {
+        (Err(before), Err(now)) => refusal_change(before, now),
+        (Ok(_), Err(_)) | (Err(_), Ok(_)) => Change::Refusals,
+        (Ok(before), Ok(now)) if before == now => Change::Nothing,
+        (Ok(before), Ok(now)) if before.next != now.next && dirtied(before.next) != now.next => Change::Doing,
+        (Ok(before), Ok(now)) => {
+            let (actions, mut more) = (before.effects.actions(), now.effects.actions());
+            let (old, new) = (before.effects.iter().count(), now.effects.iter().count());
+            match actions.into_iter().all(|action| more.any(|other| other == action)) {
+                true if old == new && before.next == now.next => Change::Reasons,
+                true => Change::More,
+                false => Change::Doing,
+            }
+        }
+    }
+}
+
+/// The state, but for sure dirty.
+fn dirtied(state: Snapshot) -> Snapshot {
+    Snapshot { dirty: true, ..state }
+}
+
+fn refusal_change(before: &Refusal, now: &Refusal) -> Change {
+    if before == now {
+        Change::Nothing
+    } else if before.errno == now.errno {
+        Change::Reasons
+    } else {
+        Change::Refusals
+    }
+}
+
+impl Driver {
+    fn new(caps: Caps, rules: &KernelRules, objects: &[Objects]) -> Self {
+        let mut all = Self::default();
+        for row in table(caps) {
+            for decision in [row.flush, row.invalidate] {
+                let refused = decision.verdict == Verdict::Refused;
+                let needed = decision.is_needed().then_some(decision.verdict);
+                all.refused.push(refused.then_some(decision.rule));
+                all.needs.push((needed, (!refused).then_some(decision.rule)));
+            }
+        }
+        for &level in CacheLevel::ALL {
+            all.defaults.push(default_mode(caps, level));
+            all.choices.push(coherency(caps, level).bits().into());
+            for &mode in MmapMode::ALL {
+                all.choices.push(cpu_memory(level, mode) as u32);
+            }
+            for &path in Path::ALL {
+                all.refused.push(path_refusal(caps, level, path));
+                for &access in Access::ALL {
+                    all.access(caps, level, path, access);
+                }
+            }
+        }
+        all.choices.push(cached_mode(caps) as u32);
+        all.choices.extend([cached_path(caps), combining_path(caps)].map(|path| path.index() as u32));
+        // The objects that a driver allocates.
+        let allocated =
+            |creation| matches!(creation, Creation::User | Creation::UserWithPat(_) | Creation::Local);
+        for fresh in objects.iter().filter(|one| allocated(one.creation)).filter_map(|one| one.created.ok()) {
+            let zeroes = needs_flush_of_zeroes(caps, rules, fresh);
+            all.needs.push((zeroes.is_needed().then_some(zeroes.verdict), Some(zeroes.rule)));
+        }
+        all
+    }
+
+    fn access(&mut self, caps: Caps, level: CacheLevel, path: Path, access: Access) {
+        self.choices.push(flush_op(path, access) as u32);
+        let demanded = demands(caps, level, path, access);
+        let decisions =
+            [demanded.dirty, demanded.gpu_write, demanded.stale, demanded.wc_stores, demanded.gtt_stores];
+        for decision in decisions {
+            self.needs.push((decision.map(|one| one.verdict), decision.map(|one| one.rule)));
+        }
+        let notes = match path {
+            Path::Cpu(mode) => notes_of_store(caps, level, mode),
+            Path::Gpu(mocs) => notes_of_gpu_write(caps, level, mocs),
+            Path::Display => notes_of_gpu_write(caps, level, MocsClass::PageTable),
+        };
+        for noted in [notes.dirty, notes.stale, notes.wc_stores, notes.gtt_stores, notes.gpu_write] {
+            self.needs.push((noted.then_some(Verdict::Flush), None));
+        }
+    }
+
+    fn change(&self, now: &Self) -> Change {
+        if self.choices != now.choices || self.needs.len() != now.needs.len() {
+            return Change::Doing;
+        }
+        let refused = self.refused.iter().zip(&now.refused).map(|(before, now)| match (before, now) {
+            (Some(before), Some(now)) if before != now => Change::Reasons,
+            (Some(_), None) | (None, Some(_)) => Change::Refusals,
+            (Some(_), Some(_)) | (None, None) => Change::Nothing,
+        });
+        let needs = self.needs.iter().zip(&now.needs).map(|(before, now)| match (before, now) {
+            (before, now) if before == now => Change::Nothing,
+            ((one, _), (other, _)) if one == other => Change::Reasons,
+            ((None, _), (Some(_), _)) => Change::More,
+            _ => Change::Doing,
+        });
+        let defaults = if self.defaults == now.defaults { Change::Nothing } else { Change::Defaults };
+        largest(refused.chain(needs).chain([defaults]))
+    }
+}
