@@ -1,4 +1,4 @@
-"""Compares the answers of each mutant of a list with those of the rules, runs the explorer on those that do something else,
+"""Compares the answers of each mutant of a list with those of the rules, runs the explorer on those that behave differently,
 and compares the survivors with those that are known.
 
     mutants.py LIST JUDGE [--all]
@@ -21,14 +21,14 @@ SAMPLE = Path("ci/lib/mutants-sample")
 NEAREST = 20_000
 TIMEOUT_S = 1800
 
-# What a survivor needs no reason for, by what it changes: the comparison of all answers is the reason.
+# Changes whose survivors need no entry in the list: the comparison of all answers is the reason.
 EXPLAINED = {
-    "nothing": "no answer is another",
-    "reasons": "another rule is named, and the same is done",
-    "defaults": "another map mode is the default, and in each the same is done",
-    "refusals": "another call is refused, and the same is done",
+    "nothing": "no answer differs",
+    "reasons": "only the named rule differs",
+    "defaults": "only the default map mode differs",
+    "refusals": "other calls are refused",
     "more": "more is flushed, noted or taken for dirty, never less",
-    "own-objects": "only objects that are no user's fare otherwise",
+    "own-objects": "only the kernel's own objects behave differently",
 }
 # Of these the explorer need not be asked: the states that it finds are the same.
 ALIKE = ("nothing", "reasons", "defaults")
@@ -75,8 +75,8 @@ def compare(command, count):
     if any(run.returncode for run in runs):
         sys.exit("the comparison failed")
     changes = {int(number): (change if place == "reached" else "unknown", kernel) for number, change, kernel, place in rows}
-    if len(changes) != count or "doing" not in {change for change, _ in changes.values()}:
-        sys.exit("the comparison left mutants out, or found none that does something else")
+    if len(changes) != count or "behaviour" not in {change for change, _ in changes.values()}:
+        sys.exit("the comparison left mutants out, or found none that behaves differently")
     return changes
 
 
@@ -130,8 +130,8 @@ def differences(verdicts, known, classes, every):
 
 
 def self_test():
-    mutants = {"a": "doing", "b": "doing", "m": "more"}
-    mutants |= {"x f: 1": "doing", "x f: 2": "doing"}
+    mutants = {"a": "behaviour", "b": "behaviour", "m": "more"}
+    mutants |= {"x f: 1": "behaviour", "x f: 2": "behaviour"}
     cases = [
         ("nothing is wrong", {"a": "no-leak", "b": None, "m": None}, {"b": "why"}, 0),
         ("a reason for a function", {"x f: 1": None, "x f: 2": "no-leak"}, {"x f: *": "why"}, 0),

@@ -51,7 +51,7 @@ use crate::device::Key;
 use crate::drm::{Busy, Created, Mapping};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::policy::{self, Answer, Path, Rule};
+use crate::policy::{self, Answer, Path};
 use crate::tracking::{Mappings, Named, Number, Past, Tracked};
 use crate::units::ByteRange;
 use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MocsClass};
@@ -365,37 +365,6 @@ impl Bo {
     /// As [`crate::device::Device::submit_with`].
     pub fn flush(&self) -> Result<FlushReport> {
         self.shared.make_current(Step::Export)
-    }
-
-    /// Gives this clone up, as [`Bo::release`] does, and reports that nothing was flushed.
-    ///
-    /// For a BO that is kept for reuse that is as true: its dirty lines stay marked, and whoever gets
-    /// it next flushes what it needs.
-    ///
-    /// # Errors
-    /// GEM_CLOSE's. Dropping does the same, without saying so.
-    pub fn finish(self) -> Result<FlushReport> {
-        let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
-        report.trace(self.handle());
-        self.release()?;
-        Ok(report)
-    }
-
-    /// Closes the handle for every clone; they answer [`Error::Closed`] from then on. It is never
-    /// reused.
-    ///
-    /// Mappings, and pointers into them, stay valid until the last clone is gone.
-    ///
-    /// # Errors
-    /// [`Error::InUse`] while guards are open or submissions under way, [`Error::Pinned`] on screen,
-    /// [`Error::Closed`], [`Error::LevelChanging`]; GEM_CLOSE's.
-    pub fn close(&self) -> Result<FlushReport> {
-        self.check_process()?;
-        self.shared.tracked.word().close().map_err(|blocked| blocked.error(self.handle()))?;
-        close(&self.shared.device, &self.shared.object)?;
-        let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
-        report.trace(self.handle());
-        Ok(report)
     }
 
     /// Nothing, or that the BO is another process's.

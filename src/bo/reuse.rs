@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Bo, Object, Origin, Shared, mode_level};
+use crate::access::{FlushReport, Step};
 use crate::device::{self, Key};
 use crate::error::Result;
 use crate::fork::Confined;
+use crate::policy::Rule;
 use crate::tracking::GivenBack;
 
 /// What became of a BO when a clone of it was given up.
@@ -88,6 +90,37 @@ impl Bo {
             Some(mut last) => last.end(),
             None => Ok(Released::InUse),
         }
+    }
+
+    /// Gives this clone up, as [`Bo::release`] does, and reports that nothing was flushed.
+    ///
+    /// For a BO that is kept for reuse that is as true: its dirty lines stay marked, and whoever gets
+    /// it next flushes what it needs.
+    ///
+    /// # Errors
+    /// GEM_CLOSE's. Dropping does the same, without saying so.
+    pub fn finish(self) -> Result<FlushReport> {
+        let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
+        report.trace(self.handle());
+        self.release()?;
+        Ok(report)
+    }
+
+    /// Closes the handle for every clone; they answer [`crate::Error::Closed`] from then on. It is never
+    /// reused.
+    ///
+    /// Mappings, and pointers into them, stay valid until the last clone is gone.
+    ///
+    /// # Errors
+    /// [`crate::Error::InUse`] while guards are open or submissions under way, [`crate::Error::Pinned`] on screen,
+    /// [`crate::Error::Closed`], [`crate::Error::LevelChanging`]; GEM_CLOSE's.
+    pub fn close(&self) -> Result<FlushReport> {
+        self.check_process()?;
+        self.shared.tracked.word().close().map_err(|blocked| blocked.error(self.handle()))?;
+        close(&self.shared.device, &self.shared.object)?;
+        let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
+        report.trace(self.handle());
+        Ok(report)
     }
 
     /// The next life of an object that was kept, and whose contents the kernel has promised to keep;

@@ -52,7 +52,7 @@ pub struct Outcome {
 }
 
 /// Every kind of object that a caller can have.
-const CREATIONS: [Creation; 9] = [
+pub const CREATIONS: [Creation; 9] = [
     Creation::User,
     Creation::UserWithPat(0),
     Creation::UserWithPat(1),

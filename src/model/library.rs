@@ -8,10 +8,10 @@ use super::log::{Deed, Log};
 use super::mutant::{Mutant, Mutation};
 use super::setting::Caller;
 use super::system::{Stop, System};
-use super::world::{Buffer, LINES, Value, Window, World, granules, is_partial, line_of};
+use super::world::{Buffer, LINES, Window, World, granules, is_partial, line_of};
 use crate::bo::mode_level;
 use crate::cacheops::LineOp;
-use crate::hierarchy::{Line, Route};
+use crate::hierarchy::Line;
 use crate::policy::driver::{CpuMemory, Path, cpu_memory, needs_flush_of_zeroes, path_refusal};
 use crate::policy::kernel::{Backing, Event};
 use crate::policy::pending::{cached_mode, flush_op, notes_of_gpu_write, notes_of_store};
@@ -353,56 +353,5 @@ impl System {
     pub(super) fn would_save_stale(&self, world: &World) -> bool {
         let mut stale = (0..LINES).filter(|&line| world.is_stale(line)).peekable();
         stale.peek().is_some() && stale.all(|line| world.passed.has(line))
-    }
-
-    /// Whether the book has what may be dirty or stale of a line.
-    pub(super) fn is_marked(&self, world: &World, line: usize) -> bool {
-        // What an exporter left is flushed when its pages come.
-        let exporters = self.backing() == Backing::Import && !self.snapshot(world).pages;
-        // A submission that is not over marks again when it ends.
-        let is_submitting = matches!(world.window, Window::Gpu { access: Access::Write, .. });
-        if !world.resident || exporters || is_submitting {
-            return true;
-        }
-        self.dirt_is_marked(world, line) && self.staleness_is_marked(world, line)
-    }
-
-    fn dirt_is_marked(&self, world: &World, line: usize) -> bool {
-        let newer =
-            |granule| world.cached(granule) == Some(Value::Newest) && world.memory[granule] != Value::Newest;
-        if world.lines[line] != Line::Dirty || !granules(line).any(newer) {
-            return true;
-        }
-        let (level, book) = (self.level(world), world.book);
-        let route_level = self.route_level(world);
-        let readers = Path::ALL.iter().filter(|&&path| match path {
-            Path::Cpu(mode) => self.map_modes().contains(&mode) && self.can_map(world, mode),
-            Path::Gpu(_) => true,
-            // The first pin makes the kernel flush.
-            Path::Display => self.snapshot(world).pinned,
-        });
-        for &reader in readers {
-            // The hardware says what a reader sees; the rules only which notes it would act on.
-            let seen = self.memory.finds_cached(world, route_level, self.route(reader), line);
-            let demands = self.facts.get(level, reader, Access::Read).demands;
-            let noted = book.gpu_write && demands.gpu_write.is_some();
-            if !seen && !noted && !book.dirty.has(line) {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn staleness_is_marked(&self, world: &World, line: usize) -> bool {
-        let older =
-            |granule| world.cached(granule) == Some(Value::Old) && (world.memory[granule] == Value::Newest);
-        if !granules(line).any(older) {
-            return true;
-        }
-        let book = world.book;
-        let reads_cache =
-            |&mode: &MmapMode| self.cpu_route(mode).0 == Route::CpuCached && self.can_map(world, mode);
-        let seen = !self.map_modes().iter().any(reads_cache);
-        seen || book.stale.has(line) || (!book.cached_map && book.written_around)
     }
 }

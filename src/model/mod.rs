@@ -15,6 +15,7 @@ mod crew;
 mod kernel;
 mod library;
 mod log;
+mod marked;
 mod memory;
 mod minimal;
 mod moves;
@@ -30,7 +31,7 @@ mod world;
 mod wt_writes;
 
 pub use book::{Book, LineSet, Owed};
-pub use check::{KERNELS, Outcome, Scope, Search, all_machines, machines};
+pub use check::{CREATIONS, KERNELS, Outcome, Scope, Search, all_machines, machines};
 pub use condition::{Condition, Conditions};
 pub use crew::{all_cores, side_by_side};
 pub use log::{Deed, RuleSet, Used};

@@ -52,6 +52,7 @@ mod process;
 mod raw;
 mod requests;
 mod share;
+mod shrinker;
 mod space;
 mod spec;
 mod store;

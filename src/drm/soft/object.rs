@@ -199,6 +199,15 @@ impl Object {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The caching state, unless a request holds it right now.
+    pub(super) fn try_state(&self) -> Option<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// The bytes; locked after the state where both are.
     pub(super) fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
@@ -307,49 +316,6 @@ impl Object {
             tracing::error!(%error, "wbinvd");
             0
         })
-    }
-
-    /// Takes the contents if nobody needs them and nobody is using the object right now.
-    pub(super) fn purge_if_allowed(&self) {
-        let mut state = match self.state.try_lock() {
-            Ok(state) => state,
-            Err(TryLockError::Poisoned(state)) => state.into_inner(),
-            Err(TryLockError::WouldBlock) => return,
-        };
-        if state.advice == Advice::DontNeed && !state.purged && !self.is_held(&state) {
-            self.purge(&mut state);
-        }
-    }
-
-    /// Whether somebody is using the pages right now.
-    fn is_held(&self, state: &State) -> bool {
-        state.snapshot.pinned || state.attached != 0 || self.system.gpu.busy(state.used) != 0
-    }
-
-    /// Swaps the pages out, if there are any that the shrinker may take; the next access brings them back.
-    pub(super) fn swap_out(&self) -> Result<()> {
-        let mut state = self.state();
-        if state.snapshot.backing != Backing::Shmem || !state.snapshot.pages || self.is_held(&state) {
-            return Ok(());
-        }
-        let terms = self.system.terms(state.snapshot.level);
-        self.happen(&mut state, "shrinker", Event::Release)?;
-        self.store().swap(terms)
-    }
-
-    /// Takes the contents (`i915_gem_object_truncate`), after giving pages back that are there.
-    pub(super) fn purge(&self, state: &mut State) {
-        match state.snapshot.backing {
-            // Another device's memory, firmware's, and the caller's own is nobody's to take.
-            Backing::Import | Backing::Stolen | Backing::Userptr => return,
-            Backing::Shmem | Backing::Local | Backing::LocalSystem | Backing::Internal | Backing::Phys => {}
-        }
-        if self.happen(state, "shrinker", Event::Release).is_err() || state.snapshot.pages {
-            return;
-        }
-        state.purged = true;
-        self.store().discard();
-        tracing::debug!(handle = state.name.map(Handle::get), "purged");
     }
 
     /// Books the pages that a step brings in or gives back.

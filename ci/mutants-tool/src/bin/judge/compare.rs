@@ -1,10 +1,10 @@
-//! What a mutant changes in the rules' answers, without a search: every step from every state that an object can reach, and
-//! every answer about an access.
+//! Compares the answers of a mutant with those of the rules, without a search: every step from every state that an object can
+//! reach, and every answer about an access.
 
 use std::fmt;
 
 use gem_coherency::Result;
-use gem_coherency::model::all_machines;
+use gem_coherency::model::{CREATIONS, all_machines};
 use gem_coherency::platform::{Call, Caps, Machine};
 use gem_coherency::policy::driver::{cpu_memory, default_mode, needs_flush_of_zeroes, path_refusal, table};
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Row, Snapshot, Step, step};
@@ -14,38 +14,26 @@ use gem_coherency::policy::pending::{
 use gem_coherency::policy::{Path, Rule, Verdict, coherency, kernel};
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 
-/// How objects come to be: those that the explorer searches, and then the kernel's own.
-const CREATIONS: &[Creation] = &[
-    Creation::User,
-    Creation::UserWithPat(0),
-    Creation::UserWithPat(1),
-    Creation::UserWithPat(2),
-    Creation::UserWithPat(3),
-    Creation::Userptr,
-    Creation::Import,
-    Creation::Local,
-    Creation::Internal,
-    Creation::Stolen,
-    Creation::Phys,
-];
+/// The kernel's own objects, which the explorer does not search.
+const OWN: [Creation; 3] = [Creation::Internal, Creation::Stolen, Creation::Phys];
 
 /// What a mutant changes; each class counts for more than those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
-    /// No answer is another.
+    /// No answer differs.
     Nothing,
-    /// Another rule is named for the same doing.
+    /// Only the rule that is named differs.
     Reasons,
-    /// Another map mode is the default; in each mode the same is done.
+    /// Only the default map mode differs.
     Defaults,
-    /// What was refused is not, or the other way round; what is done is the same.
+    /// Other calls are refused; what is done is the same.
     Refusals,
     /// More is flushed, drained, noted or taken for dirty, and never less.
     More,
-    /// Something else is done, but only with objects that are no user's, and that the explorer does not search.
+    /// The behaviour differs, but only of the kernel's own objects.
     OwnObjects,
-    /// Something else is done.
-    Doing,
+    /// The behaviour differs.
+    Behaviour,
 }
 
 impl fmt::Display for Change {
@@ -57,7 +45,7 @@ impl fmt::Display for Change {
             Self::Refusals => "refusals",
             Self::More => "more",
             Self::OwnObjects => "own-objects",
-            Self::Doing => "doing",
+            Self::Behaviour => "behaviour",
         })
     }
 }
@@ -67,7 +55,7 @@ pub fn largest(changes: impl IntoIterator<Item = Change>) -> Change {
     let mut largest = Change::Nothing;
     for change in changes {
         largest = largest.max(change);
-        if largest == Change::Doing {
+        if largest == Change::Behaviour {
             break;
         }
     }
@@ -114,7 +102,7 @@ impl Baseline {
             if known.any(|other| other.machine.caps == machine.caps && other.rules == rules) {
                 continue;
             }
-            let objects = CREATIONS.iter().map(|&creation| Objects {
+            let objects = CREATIONS.into_iter().chain(OWN).map(|creation| Objects {
                 creation,
                 created: Snapshot::created(machine.caps, &rules, creation),
                 rows: kernel::table(&machine, &rules, creation),
@@ -145,7 +133,7 @@ impl Objects {
     fn change(&self, machine: &Machine, rules: &KernelRules) -> Change {
         let created = match (&self.created, &Snapshot::created(machine.caps, rules, self.creation)) {
             (Ok(before), Ok(now)) if before == now => Change::Nothing,
-            (Ok(_), Ok(_)) => Change::Doing,
+            (Ok(_), Ok(_)) => Change::Behaviour,
             (Err(before), Err(now)) => refusal_change(before, now),
             (Ok(_), Err(_)) | (Err(_), Ok(_)) => Change::Refusals,
         };
@@ -157,7 +145,7 @@ impl Objects {
         let changes =
             asked.map(|row| row_change(&row.outcome, &step(machine.caps, rules, row.before, row.event)));
         match (largest([created].into_iter().chain(changes)), self.creation) {
-            (Change::Doing, Creation::Internal | Creation::Stolen | Creation::Phys) => Change::OwnObjects,
+            (Change::Behaviour, creation) if OWN.contains(&creation) => Change::OwnObjects,
             (change, _) => change,
         }
     }
@@ -171,14 +159,16 @@ fn row_change(
         (Err(before), Err(now)) => refusal_change(before, now),
         (Ok(_), Err(_)) | (Err(_), Ok(_)) => Change::Refusals,
         (Ok(before), Ok(now)) if before == now => Change::Nothing,
-        (Ok(before), Ok(now)) if before.next != now.next && dirtied(before.next) != now.next => Change::Doing,
+        (Ok(before), Ok(now)) if before.next != now.next && dirtied(before.next) != now.next => {
+            Change::Behaviour
+        }
         (Ok(before), Ok(now)) => {
             let (actions, mut more) = (before.effects.actions(), now.effects.actions());
             let (old, new) = (before.effects.iter().count(), now.effects.iter().count());
             match actions.into_iter().all(|action| more.any(|other| other == action)) {
                 true if old == new && before.next == now.next => Change::Reasons,
                 true => Change::More,
-                false => Change::Doing,
+                false => Change::Behaviour,
             }
         }
     }
@@ -255,7 +245,7 @@ impl Driver {
 
     fn change(&self, now: &Self) -> Change {
         if self.choices != now.choices || self.needs.len() != now.needs.len() {
-            return Change::Doing;
+            return Change::Behaviour;
         }
         let refused = self.refused.iter().zip(&now.refused).map(|(before, now)| match (before, now) {
             (Some(before), Some(now)) if before != now => Change::Reasons,
@@ -266,7 +256,7 @@ impl Driver {
             (before, now) if before == now => Change::Nothing,
             ((one, _), (other, _)) if one == other => Change::Reasons,
             ((None, _), (Some(_), _)) => Change::More,
-            _ => Change::Doing,
+            _ => Change::Behaviour,
         });
         let defaults = if self.defaults == now.defaults { Change::Nothing } else { Change::Defaults };
         largest(refused.chain(needs).chain([defaults]))

@@ -16,7 +16,9 @@ use std::process::ExitCode;
 
 use compare::{Baseline, Change};
 use gem_coherency::hierarchy::Assumptions;
-use gem_coherency::model::{Caller, Conditions, Mutation, Property, Scope, Search, all_machines, machines};
+use gem_coherency::model::{
+    Caller, Conditions, KERNELS, Mutation, Property, Scope, Search, all_machines, machines,
+};
 use gem_coherency::platform;
 use gem_coherency::vocabulary::KernelVersion;
 
@@ -30,10 +32,6 @@ mod mutant {
 }
 #[cfg(mutants)]
 use gem_coherency::mutant;
-
-/// The kernels under which every property holds, those that most machines run first.
-const KERNELS: [KernelVersion; 3] =
-    [KernelVersion::new(6, 12), KernelVersion::new(6, 1), KernelVersion::new(7, 3)];
 
 /// What is searched.
 struct Args {
@@ -137,18 +135,20 @@ fn nearest(search: &Search, states: usize) -> Result<Found, gem_coherency::Error
 }
 
 /// Says of each mutant what it changes.
-fn compare(numbers: RangeInclusive<u32>) -> Result<(), gem_coherency::Error> {
+fn compare(numbers: RangeInclusive<u32>, first: KernelVersion) -> Result<(), gem_coherency::Error> {
     mutant::choose(0);
+    let mut kernels = KERNELS;
+    kernels.sort_by_key(|&kernel| kernel != first);
     let mut baselines = Vec::new();
-    for kernel in KERNELS {
+    for kernel in kernels {
         baselines.push(Baseline::new(kernel, &baselines)?);
     }
     for number in numbers {
         mutant::choose(number);
         // Of equal ones the first.
-        let mut most = (Change::Nothing, KERNELS[0]);
-        for (baseline, kernel) in baselines.iter().zip(KERNELS) {
-            let change = if most.0 < Change::Doing { baseline.change() } else { Change::Nothing };
+        let mut most = (Change::Nothing, first);
+        for (baseline, kernel) in baselines.iter().zip(kernels) {
+            let change = if most.0 < Change::Behaviour { baseline.change() } else { Change::Nothing };
             most = if change > most.0 { (change, kernel) } else { most };
         }
         let (change, kernel) = most;
@@ -161,7 +161,7 @@ fn compare(numbers: RangeInclusive<u32>) -> Result<(), gem_coherency::Error> {
 fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let args = Args::parse()?;
     if let Some(numbers) = args.compare {
-        compare(numbers)?;
+        compare(numbers, args.kernel)?;
         return Ok(ExitCode::SUCCESS);
     }
     let searches = args.scope()?.searches()?;
