@@ -172,7 +172,7 @@
 //! ```text
 //! L6  gemtool -> script                     capi
 //! L5  device -> bo -> access         model (explorer)
-//! L4  drm   kernel_trace: the uAPI boundary; node (a real /dev/dri file) | soft (a software i915); flushes, seen
+//! L4  engine   drm   kernel_trace: plan, perform, commit; node (a real /dev/dri file) | soft (a software i915); flushes, seen
 //! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
 //! L2  policy   batch: the rules, once; commands of the copy engine
 //! L1  platform   uapi   cacheops   hierarchy
@@ -189,6 +189,7 @@ pub mod cacheops;
 pub mod capi;
 pub mod device;
 pub mod drm;
+pub mod engine;
 pub mod error;
 mod fork;
 pub mod hierarchy;

@@ -15,6 +15,8 @@
 //! in every execution that the C++ memory model allows, and before the access that needs it.
 #![cfg(loom)]
 
+mod agent;
+
 use gem_coherency::tracking::{Flight, Landing, Tracked, land};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
@@ -22,6 +24,8 @@ use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::sync::{Arc, Mutex};
 use loom::thread;
+
+pub use agent::{Agent, On, Unfenced, settle};
 
 /// Runs `model` in every interleaving with at most `preemptions` forced switches; `None` for all.
 /// LOOM_MAX_PREEMPTIONS in the environment replaces the number.

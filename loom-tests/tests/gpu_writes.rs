@@ -9,13 +9,13 @@
 
 use std::convert::Infallible;
 
-use gem_coherency::error::Result;
-use gem_coherency::tracking::{Batch, Flight, GpuWrites, Landing, Taken, Tracked, Work, land, run_queue};
-use gem_coherency::units::LineRange;
+use gem_coherency::policy::Path;
+use gem_coherency::tracking::{GpuWrites, Landing, land};
+use gem_coherency::vocabulary::MmapMode;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
-use loom_tests::{Object, check, race};
+use loom_tests::{Agent, Object, On, Unfenced, check, race, settle};
 
 /// Where the GPU's writes go.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,52 +62,37 @@ impl Bo {
         Ok(())
     }
 
+    /// What `access` does by the engine.
+    fn by_engine<T>(&self, access: impl FnOnce(Agent<'_>) -> T) -> T {
+        let unfenced = Unfenced::default();
+        let on = match self.to {
+            To::Llc => On::BypassedLlc,
+            To::Memory => On::NoLlc,
+        };
+        let wait = || {
+            let Ok(()) = self.kernel_wait();
+        };
+        access(Agent { on, wait: &wait, ..Agent::new(&self.object, &unfenced) })
+    }
+
     /// A submission as [`gem_coherency::device::Device::submit_with`] has it.
     fn submit(&self) {
-        self.object.tracked.gpu_writes().tell();
-        self.note();
+        self.by_engine(|agent| agent.note_gpu_write());
         self.ioctl();
-        self.object.tracked.gpu_writes().tell();
-        self.note();
+        self.by_engine(|agent| agent.note_gpu_write());
     }
 
     /// Makes everything right for a reader; returns what it reads.
     fn read(&self) -> u64 {
-        run_queue(&mut [Task(self)], &|| ()).expect("nothing fails");
+        let next = match self.to {
+            To::Llc => Path::Display,
+            To::Memory => Path::Cpu(MmapMode::Wb),
+        };
+        self.by_engine(|agent| settle(&[agent], next).map(drop)).expect("nothing fails");
         match self.to {
             To::Llc => self.object.memory.gpu_load(0),
             To::Memory => self.object.memory.load(0),
         }
-    }
-}
-
-/// A reader. Line operations happen at once: the fences are the business of `flush_queue`.
-struct Task<'a>(&'a Bo);
-
-impl<'a> Work<'a> for Task<'a> {
-    type Lines = Infallible;
-
-    fn perform(lines: &Infallible) -> Result<()> {
-        match *lines {}
-    }
-
-    fn object(&self) -> &'a Tracked {
-        &self.0.object.tracked
-    }
-
-    fn prepare(&mut self) -> Result<Option<LineRange>> {
-        let Ok(()) = self.object().gpu_writes().wait_if_told(|| self.0.kernel_wait());
-        Ok(Some(self.object().dirty().all()))
-    }
-
-    fn carry_out(&mut self, flight: &mut Flight<'a>, _batch: &mut Batch<'_, Infallible>) -> Result<()> {
-        let memory = &self.0.object.memory;
-        match flight.take_gpu_write() {
-            Taken::Pending => memory.flush(flight.range()),
-            Taken::Nothing => {}
-        }
-        flight.take_stale(|run| memory.invalidate(run));
-        Ok(())
     }
 }
 

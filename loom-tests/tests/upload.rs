@@ -7,12 +7,9 @@
 //! Preemption bound: none. Time: below 1 s.
 #![cfg(loom)]
 
-use std::convert::Infallible;
-
-use gem_coherency::error::Result;
-use gem_coherency::tracking::{Batch, Flight, Tracked, Work, run_queue};
+use gem_coherency::engine;
 use gem_coherency::units::LineRange;
-use loom_tests::{Object, race};
+use loom_tests::{Agent, Object, Unfenced, race};
 
 /// The line's halves, as places of the model's memory.
 const HALVES: LineRange = LineRange::new(0, 2);
@@ -35,34 +32,19 @@ fn submit(object: &Object) {
     object.make_current_by(|_| object.memory.flush(HALVES));
 }
 
-/// As the library uploads: a flight, the marks, the stores and their write-back, the fence.
-struct Upload<'a>(&'a Object);
-
-impl<'a> Work<'a> for Upload<'a> {
-    type Lines = Infallible;
-
-    fn perform(lines: &Infallible) -> Result<()> {
-        match *lines {}
-    }
-
-    fn object(&self) -> &'a Tracked {
-        &self.0.tracked
-    }
-
-    fn prepare(&mut self) -> Result<Option<LineRange>> {
-        Ok(Some(LineRange::new(0, 1)))
-    }
-
-    fn carry_out(&mut self, flight: &mut Flight<'a>, _batch: &mut Batch<'_, Infallible>) -> Result<()> {
-        flight.take_dirty_pages(|_| {});
-        self.0.memory.store(UPLOADED, 1);
-        self.0.memory.flush(HALVES);
-        Ok(())
-    }
+/// Stores to a half, and writes the line back.
+fn store(object: &Object) {
+    object.memory.store(UPLOADED, 1);
+    object.memory.flush(HALVES);
 }
 
 fn upload(object: &Object) {
-    run_queue(&mut [Upload(object)], &|| {}).expect("nothing fails");
+    let unfenced = Unfenced::default();
+    let stored = || {
+        store(object);
+        Ok(())
+    };
+    engine::upload_to(&Agent::new(object, &unfenced), LineRange::new(0, 1), stored).expect("nothing fails");
     assert_eq!(object.memory.gpu_load(UPLOADED), 1, "the GPU reads old data");
 }
 
@@ -90,8 +72,7 @@ fn a_submission_waits_for_the_upload_that_took_the_mark() {
 fn an_upload_without_a_flight_hides_the_line_from_a_submission() {
     against_a_submission(|object| {
         object.tracked.dirty().take_pages(LineRange::new(0, 1), |_| {});
-        object.memory.store(UPLOADED, 1);
-        object.memory.flush(HALVES);
+        store(object);
     });
 }
 
@@ -114,8 +95,7 @@ fn bytes_beside_an_upload_are_in_memory_or_marked() {
 fn taking_the_marks_after_the_stores_loses_what_was_stored_beside_them() {
     against_a_writer(|object| {
         let mut flight = object.begin_flight();
-        object.memory.store(UPLOADED, 1);
-        object.memory.flush(HALVES);
+        store(object);
         flight.take_dirty_pages(|_| {});
         let _ = gem_coherency::tracking::land([flight]);
     });

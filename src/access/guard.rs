@@ -4,9 +4,9 @@ use std::ptr::NonNull;
 
 use nix::errno::Errno;
 
-use super::report::{FlushReport, Step};
 use crate::bo::{Bo, Need, settle_one};
 use crate::drm::Mapping;
+use crate::engine::{self, FlushReport, Overwrite, Step};
 use crate::error::{Error, Result};
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
@@ -95,7 +95,7 @@ impl<'bo> CpuAccess<'bo> {
         // What a write overwrites in part is invalidated where it is stored.
         let invalidate = access == Access::Read;
         let need = Need {
-            bo: bo.shared(),
+            object: bo.shared().as_ref(),
             lines: range.lines(),
             next: Path::Cpu(mapping.mode()),
             access,
@@ -132,7 +132,7 @@ impl<'bo> CpuAccess<'bo> {
         self.prepare_store(range)?;
         let copied = self.mapping.copy_in(offset, data);
         // A part may be stored when a page fault fails.
-        self.bo.shared().note_stored(self.mapping.mode(), range.lines())?;
+        self.bo.shared().note_stored(self.mapping.mode(), range.lines());
         copied
     }
 
@@ -194,7 +194,7 @@ impl<'bo> CpuAccess<'bo> {
     /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`].
     pub fn mark_written(&mut self, offset: u64, len: u64) -> Result<()> {
         let range = self.check_store(offset, len)?;
-        self.bo.shared().note_stored(self.mapping.mode(), range.lines())?;
+        self.bo.shared().note_stored(self.mapping.mode(), range.lines());
         if self.pointer == Pointer::Given {
             self.pointer = Pointer::Named;
         }
@@ -207,14 +207,14 @@ impl<'bo> CpuAccess<'bo> {
     /// What marking the range answers, if a pointer was given out and no store through it was named.
     pub fn finish(mut self) -> Result<FlushReport> {
         if std::mem::replace(&mut self.pointer, Pointer::NotGiven) == Pointer::Given {
-            self.mark_range()?;
+            self.mark_range();
         }
         Ok(self.report)
     }
 
     /// Marks the whole range as written.
-    fn mark_range(&self) -> Result<()> {
-        self.bo.shared().note_stored(self.mapping.mode(), self.range.lines())
+    fn mark_range(&self) {
+        self.bo.shared().note_stored(self.mapping.mode(), self.range.lines());
     }
 
     /// The bytes as a range, if they lie within the guard's.
@@ -237,26 +237,28 @@ impl<'bo> CpuAccess<'bo> {
     /// Makes stale lines right before a store: what is overwritten in part is invalidated, what is
     /// overwritten whole is stale no longer.
     pub(super) fn prepare_store(&mut self, range: ByteRange) -> Result<()> {
-        let shared = self.bo.shared();
-        let is_cached = cpu_memory(shared.level(), self.mapping.mode()) == CpuMemory::Cached;
-        if !is_cached || !shared.tracked.stale().any(range.lines()) {
+        if cpu_memory(self.bo.shared().level(), self.mapping.mode()) != CpuMemory::Cached {
             return Ok(());
         }
-        for line in range.partial_lines() {
-            self.invalidate(LineRange::new(line, line + 1))?;
-        }
-        shared.tracked.stale().take(range.lines(), |_| {});
-        Ok(())
+        let parts = range.partial_lines().map(|line| LineRange::new(line, line + 1));
+        engine::overwrite(self, range.lines(), parts)
+    }
+}
+
+impl Overwrite for CpuAccess<'_> {
+    type Lines = LineRange;
+    type Error = Error;
+
+    fn is_stale(&self, lines: LineRange) -> bool {
+        self.bo.shared().tracked.stale().any(lines)
     }
 
-    /// Invalidates the stale ones of `lines`.
     fn invalidate(&mut self, lines: LineRange) -> Result<()> {
-        let shared = self.bo.shared();
-        if !shared.tracked.stale().any(lines) {
+        if !self.is_stale(lines) {
             return Ok(());
         }
         let need = Need {
-            bo: shared,
+            object: self.bo.shared().as_ref(),
             lines,
             next: Path::Cpu(self.mapping.mode()),
             access: self.access,
@@ -266,13 +268,17 @@ impl<'bo> CpuAccess<'bo> {
         self.report.add(report);
         Ok(())
     }
+
+    fn forget_stale(&mut self, lines: LineRange) {
+        self.bo.shared().tracked.stale().take(lines, |_| {});
+    }
 }
 
 impl Drop for CpuAccess<'_> {
     fn drop(&mut self) {
         if self.pointer != Pointer::NotGiven || (self.access == Access::Write && std::thread::panicking()) {
-            // Stores may be unnamed. The range is the object's own, so marking it cannot fail.
-            let _ = self.mark_range();
+            // Stores may be unnamed.
+            self.mark_range();
         }
         end(self.bo, self.access);
     }

@@ -24,9 +24,8 @@
 //! ```
 
 mod guard;
-mod report;
 mod upload;
 
+pub use crate::engine::{FlushReport, Step};
 pub use guard::CpuAccess;
-pub use report::{FlushReport, Step};
 pub use upload::{AROUND_FROM_BYTES, Upload};

@@ -4,14 +4,13 @@ use nix::errno::Errno;
 
 use super::{Bo, Shared};
 use crate::device;
+use crate::engine;
 use crate::error::Result;
 use crate::platform::{Call, Caps};
 use crate::policy::Path;
-use crate::policy::driver::CpuMemory;
 use crate::policy::kernel::Creation;
 use crate::policy::pending::Notes;
-use crate::tracking::{Landing, Taken, land};
-use crate::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle};
+use crate::vocabulary::{Access, CacheLevel, CachingMode, Handle};
 
 /// The level that a caching mode means (`i915_gem_set_caching_ioctl`): DISPLAY is WT where there is
 /// one, and NONE elsewhere.
@@ -79,37 +78,6 @@ impl Shared {
             true => notes(state.level()).with(notes(self.scanout_level())),
         }
     }
-
-    /// Deals with what is pending under the rules of the level that goes: stores around the cache
-    /// are drained while their mapping can still be used, and what the GPU left in the cache is
-    /// dirty from now on.
-    fn leave_level(&self) -> Result<()> {
-        self.wait_for_gpu()?;
-        let mut flight = self.tracked.begin_flight(self.tracked.dirty().all())?;
-        if flight.take_wc_stores() == Taken::Pending {
-            self.drain(CpuMemory::Combining)?;
-        }
-        if flight.take_gtt_stores() == Taken::Pending {
-            self.drain(CpuMemory::Aperture)?;
-        }
-        if flight.take_gpu_write() == Taken::Pending {
-            self.tracked.dirty().mark_all();
-        }
-        match land([flight]) {
-            // While the level changes nobody else can have a flight under way.
-            Landing::InMemory | Landing::Again => Ok(()),
-        }
-    }
-
-    /// Moves the object to the CPU domain, as the uAPI asks before SET_CACHING, if the caches may hold lines that
-    /// are older than memory: SET_CACHING flushes nothing, and at a level that is coherent for reads the kernel
-    /// drops no line before it saves pages.
-    fn enter_cpu_domain(&self) -> Result<()> {
-        if !self.maps.is_written_around() {
-            return Ok(());
-        }
-        self.device.drm.set_domain(self.handle, Domains::CPU, Domains::empty())
-    }
 }
 
 impl Bo {
@@ -144,10 +112,7 @@ impl Bo {
         };
         let changes = before != wanted || device.is_conservative();
         let change = || {
-            shared.leave_level()?;
-            if changes && device.machine.refusal(call).is_none() {
-                shared.enter_cpu_domain()?;
-            }
+            engine::leave_level_of::<Shared>(shared, changes && device.machine.refusal(call).is_none())?;
             let changed = device.drm.set_caching(shared.handle, mode);
             changed.map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))
         };

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::{Bo, Origin, Shared};
 use crate::drm::Mapping;
+use crate::engine::{self, Object as _};
 use crate::error::{Error, Result};
 use crate::platform::{Call, Caps};
 use crate::policy::driver::{CpuMemory, cpu_memory};
@@ -73,19 +74,13 @@ impl Shared {
         Ok(self.maps.current().unwrap_or(mapping))
     }
 
-    /// The mode that accesses use, or would use.
-    pub(super) fn mode(&self) -> MmapMode {
-        let mode = self.maps.current().map(Mapping::mode);
-        mode.unwrap_or(self.default_mode())
-    }
-
     /// The mode in which the object is mapped at its level if nobody says.
-    fn default_mode(&self) -> MmapMode {
+    pub(super) fn default_mode(&self) -> MmapMode {
         self.device.answers.default_mode(self.level())
     }
 
     /// The mapping in `mode`; made if there is none yet.
-    fn map_in(&self, mode: MmapMode) -> Result<&Mapping> {
+    pub(super) fn map_in(&self, mode: MmapMode) -> Result<&Mapping> {
         self.confirm_level()?;
         let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
         self.maps.get_or_make(mode, self.tracked.stale(), is_cached, || self.make_mapping(mode))
@@ -109,59 +104,17 @@ impl Shared {
         Ok(mapping)
     }
 
-    /// Notes that memory of `lines` was written behind the CPU's caches.
-    pub(crate) fn note_written_around(&self, lines: LineRange) {
+    /// Notes that memory of `lines` was written around the CPU's caches.
+    pub(super) fn note_written_around(&self, lines: LineRange) {
         let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
         self.maps.note_written_around(lines, self.tracked.stale(), is_cached);
     }
 
-    /// A mapping whose addresses the CPU's flush instructions can be given: any but the aperture's,
-    /// which are not memory's. Its memory type makes no difference to them (Intel SDM volume 2,
-    /// CLFLUSH).
-    pub(super) fn flush_mapping(&self) -> Result<&Mapping> {
-        let usable = [MmapMode::Wb, MmapMode::Wc, MmapMode::Uc, MmapMode::Fixed];
-        match usable.into_iter().find_map(|mode| self.maps.get(mode)) {
-            Some(mapping) => Ok(mapping),
-            None => self.map_in(self.default_mode()),
+    /// Notes that `lines`, which are the object's, were stored to through a mapping of `mode`, by this thread.
+    pub(crate) fn note_stored(&self, mode: MmapMode, lines: LineRange) {
+        if !lines.is_empty() {
+            engine::note(&mut &*self, self.notes(Path::Cpu(mode)), lines);
         }
-    }
-
-    /// Drains the stores made through mappings around the cache: WC and UC, or the aperture.
-    pub(super) fn drain(&self, memory: CpuMemory) -> Result<()> {
-        let (caps, level) = (self.device.caps(), self.level());
-        let modes = MmapMode::ALL.iter().filter(|&&mode| cpu_memory(level, mode) == memory);
-        for mapping in modes.filter_map(|&mode| self.maps.get(mode)) {
-            mapping.drain()?;
-            let usable = self.answer(Path::Cpu(mapping.mode()), Access::Read).refusal.is_none();
-            if memory == CpuMemory::Aperture && usable && !caps.contains(Caps::COHERENT_GGTT) {
-                // An uncached read waits for the posted stores before it; the kernel reads a
-                // register for that (intel_gt_flush_ggtt_writes), which is not ours to read.
-                mapping.copy_out(0, &mut [0])?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes that `lines` were stored to through a mapping of `mode`, by this thread.
-    pub(crate) fn note_stored(&self, mode: MmapMode, lines: LineRange) -> Result<()> {
-        if lines.is_empty() {
-            return Ok(());
-        }
-        let word = self.tracked.word();
-        let notes = self.notes(Path::Cpu(mode));
-        if notes.dirty {
-            self.tracked.dirty().mark(lines)?;
-        }
-        if notes.wc_stores {
-            word.note_wc_store();
-        }
-        if notes.gtt_stores {
-            word.note_gtt_store();
-        }
-        if notes.stale {
-            self.note_written_around(lines);
-        }
-        Ok(())
     }
 }
 

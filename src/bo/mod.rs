@@ -45,13 +45,14 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 
-use crate::access::{CpuAccess, FlushReport, Step, Upload};
+use crate::access::{CpuAccess, Upload};
 use crate::device;
 use crate::device::Key;
 use crate::drm::{Busy, Created, Mapping};
+use crate::engine::{self, FlushReport, Step};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::policy::{self, Answer, Path};
+use crate::policy::{self, Path};
 use crate::tracking::{Mappings, Named, Number, Past, Tracked};
 use crate::units::ByteRange;
 use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MocsClass};
@@ -112,11 +113,6 @@ impl Shared {
         self.tracked.word().state().level()
     }
 
-    /// What the rules say about an access by `path` at the object's level.
-    pub(crate) fn answer(&self, path: Path, access: Access) -> &'static Answer {
-        self.device.answers.get(self.level(), path, access)
-    }
-
     /// Where batches find the object; it stays there.
     ///
     /// # Errors
@@ -131,24 +127,7 @@ impl Shared {
 
     /// Notes that the GPU writes the object through `mocs`.
     pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
-        // Before the notes, so that who takes one knows that it is about a write to wait for.
-        self.tracked.gpu_writes().tell();
-        let notes = self.notes(Path::Gpu(mocs));
-        if notes.gpu_write {
-            self.tracked.word().note_gpu_write();
-        }
-        if self.device.is_conservative() {
-            // It may have been coherent after all, and then the bytes are in the cache.
-            self.tracked.dirty().mark_all();
-        }
-        if notes.stale {
-            self.note_written_around(self.tracked.stale().all());
-        }
-    }
-
-    /// Waits until the GPU has written what it was told to write, if nobody did since.
-    pub(crate) fn wait_for_gpu(&self) -> Result<()> {
-        self.tracked.gpu_writes().wait_if_told(|| self.device.drm.wait(self.handle, -1))
+        engine::note_gpu_write(&mut &*self, self.notes(Path::Gpu(mocs)), self.device.is_conservative());
     }
 
     /// Waits until the GPU is done with the object.
@@ -330,7 +309,8 @@ impl Bo {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
         let mapping = self.shared.mapping()?;
-        self.shared.note_stored(mapping.mode(), range.lines())
+        self.shared.note_stored(mapping.mode(), range.lines());
+        Ok(())
     }
 
     /// Whether engines still use the BO.

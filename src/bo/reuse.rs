@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::{Bo, Object, Origin, Shared, mode_level};
-use crate::access::{FlushReport, Step};
 use crate::device::{self, Key};
+use crate::engine::{FlushReport, Step};
 use crate::error::Result;
 use crate::fork::Confined;
 use crate::policy::Rule;

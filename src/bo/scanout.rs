@@ -2,7 +2,7 @@
 
 use super::flush::{Need, settle_one};
 use super::{Bo, Shared};
-use crate::access::{FlushReport, Step};
+use crate::engine::{FlushReport, Object as _, Step};
 use crate::error::Result;
 use crate::platform::Caps;
 use crate::policy::{Path, Rule};
@@ -76,7 +76,7 @@ impl Shared {
             return Ok(report);
         }
         let lines = self.tracked.dirty().all();
-        let need = Need { bo: self, lines, next: Path::Display, access: Access::Read, invalidate: false };
+        let need = Need { object: self, lines, next: Path::Display, access: Access::Read, invalidate: false };
         settle_one(need, step)
     }
 

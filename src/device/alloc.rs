@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::{Key, Shared};
 use crate::bo::{self, Bo, New, Origin};
 use crate::drm::{Created, Drm};
+use crate::engine;
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::platform::{Call, Caps};
-use crate::policy::driver::needs_flush_of_zeroes;
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CacheLevel, CachingMode, Handle};
@@ -197,7 +197,7 @@ fn zeroes_stay(device: &Shared, creation: Creation, changed: Option<CachingMode>
     {
         fresh = step.next;
     }
-    device.is_conservative() || needs_flush_of_zeroes(caps, rules, fresh).is_needed()
+    engine::zeroes(caps, rules, fresh, device.is_conservative()).is_needed()
 }
 
 /// The level that i915 gives to an object that comes to be like this.

@@ -3,9 +3,9 @@
 use nix::errno::Errno;
 
 use super::{AllocRequest, Device, alloc};
-use crate::access::{FlushReport, Step};
 use crate::bo::{Bo, ScanoutGuard};
 use crate::drm::display::{Connection, Connector, Crtc, Framebuffer, Mode, Picture, Port, Resources, Shown};
+use crate::engine::{FlushReport, Step};
 use crate::error::{Error, Result};
 use crate::policy::Rule;
 use crate::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use nix::errno::Errno;
 
 use super::Shared;
-use crate::access::{FlushReport, Step};
 use crate::bo::{Bo, Need, settle};
 use crate::drm::ExecObject;
+use crate::engine::{FlushReport, Step};
 use crate::error::{Error, Result, room};
 use crate::fork::Confined;
 use crate::policy::Path;
@@ -106,16 +106,14 @@ pub(super) fn begin(device: &Arc<Confined<Shared>>, submissions: &[Submission<'_
     for submission in submissions {
         bos.push(Begun::new(submission)?);
     }
-    let mut needs = room("submissions", bos.len())?;
-    needs.extend(bos.iter().map(|begun: &Begun| Need {
-        bo: begun.bo.shared(),
+    let needs = bos.iter().map(|begun: &Begun| Need {
+        object: begun.bo.shared().as_ref(),
         lines: begun.bo.shared().tracked.dirty().all(),
         next: Path::Gpu(begun.mocs),
         access: begun.access,
         invalidate: false,
-    }));
-    let reports = settle(&needs, Step::Submit)?;
-    drop(needs);
+    });
+    let reports = settle(needs, Step::Submit)?;
     bos.iter().for_each(Begun::note_gpu_access);
     Ok(Prepared { device: Arc::clone(device), bos, reports })
 }

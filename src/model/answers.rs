@@ -2,7 +2,7 @@
 
 use super::mutant::Mutation;
 use crate::platform::Caps;
-use crate::policy::pending::{Demands, cached_mode};
+use crate::policy::pending::{Demands, Notes, cached_mode};
 use crate::policy::{self, Decision, Path, Verdict};
 use crate::vocabulary::{Access, CacheLevel, MmapMode};
 
@@ -13,6 +13,16 @@ pub(super) struct Answer {
     pub(super) demands: Demands,
     /// The decisions by which nothing has to be done.
     pub(super) spared: [Option<Decision>; 3],
+    /// What is pending after it.
+    pub(super) notes: Notes,
+    policy: &'static policy::Answer,
+}
+
+impl Answer {
+    /// What a store through a mapping of `mode` needs before it.
+    pub(super) fn after_store(&self, mode: MmapMode) -> Decision {
+        self.policy.after_store(mode)
+    }
 }
 
 /// The answers for every level, path and access.
@@ -31,6 +41,8 @@ impl Answers {
                     answers.push(Answer {
                         demands: demands(answer, mutation),
                         spared: spared(answer, cached_mode(caps)),
+                        notes: answer.notes,
+                        policy: answer,
                     });
                 }
             }

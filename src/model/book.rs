@@ -2,6 +2,7 @@
 
 use super::world::LINES;
 use crate::cacheops::LineOp;
+use crate::engine::Note;
 
 /// A set of lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -81,6 +82,17 @@ pub struct Book {
     pub cached_map: bool,
     /// Whether memory was written around the cache while there was none.
     pub written_around: bool,
+}
+
+impl Book {
+    /// The flag of a note.
+    pub(super) fn note(&mut self, note: Note) -> &mut bool {
+        match note {
+            Note::WcStores => &mut self.wc_stores,
+            Note::GttStores => &mut self.gtt_stores,
+            Note::GpuWrite => &mut self.gpu_write,
+        }
+    }
 }
 
 /// A flush that was issued and may still happen; only a mutant leaves one behind.

@@ -1,21 +1,22 @@
-//! The library on top of the kernel: what `bo` and `device` do, line by line, with the decisions of
-//! [`crate::policy::pending`] that they take.
+//! The library on top of the kernel: the calls of a driver, each carried out by the engine that the library runs
+//! ([`crate::engine`]).
 
+use super::acting::Acting;
 use super::answers::Answer;
-use super::book::{Book, LineSet, Owed};
+use super::book::{Book, LineSet};
 use super::condition::Condition;
 use super::log::{Deed, Log};
-use super::mutant::{Mutant, Mutation};
-use super::setting::Caller;
+use super::mutant::Mutant;
 use super::system::{Stop, System};
-use super::world::{Buffer, LINES, Window, World, granules, is_partial, line_of};
+use super::world::{LINES, Window, World, granules, is_partial, line_of};
 use crate::bo::mode_level;
 use crate::cacheops::LineOp;
+use crate::engine::{self, Way};
 use crate::hierarchy::Line;
-use crate::policy::driver::{CpuMemory, Path, cpu_memory, needs_flush_of_zeroes, path_refusal};
+use crate::policy::Decision;
+use crate::policy::driver::{CpuMemory, Path, cpu_memory, path_refusal};
 use crate::policy::kernel::{Backing, Event};
-use crate::policy::pending::{cached_mode, flush_op, notes_of_gpu_write, notes_of_store};
-use crate::policy::{Decision, Rule, Verdict};
+use crate::policy::pending::{Notes, cached_mode};
 use crate::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 
 impl System {
@@ -30,12 +31,7 @@ impl System {
             return (Book::default(), None);
         }
         let first = *self.kernel.state(0);
-        let zeroes = match self.setting.caller {
-            Caller::Unknown => Decision::new(Verdict::Flush, Rule::ZeroesStayDirty),
-            Caller::Protocol | Caller::Library | Caller::Hostile => {
-                needs_flush_of_zeroes(self.caps(), &self.setting.rules, first)
-            }
-        };
+        let zeroes = engine::zeroes(self.caps(), &self.setting.rules, first, self.is_conservative());
         let stay = zeroes.is_needed() && !self.setting.mutation.lacks(zeroes.rule);
         let book = Book {
             dirty: if stay { LineSet::ALL } else { LineSet::NONE },
@@ -178,27 +174,22 @@ impl System {
         }
     }
 
-    /// Memory of `lines` was written around the CPU's caches.
-    fn note_written_around(&self, world: &mut World, lines: LineSet) {
-        world.book.written_around = true;
-        if world.book.cached_map {
-            world.book.stale = world.book.stale.with(lines);
-        }
+    /// The engine, at work on this state for an access to `range`.
+    fn acting<'a, L: Log>(&'a self, world: &'a mut World, range: LineSet, log: &'a mut L) -> Acting<'a, L> {
+        Acting { system: self, world, range, log }
+    }
+
+    /// What the library notes of a write by `path`.
+    fn notes(&self, world: &World, path: Path) -> Notes {
+        self.answers.get(self.believed_level(world), path, Access::Write).notes
     }
 
     fn note_gpu_write(&self, world: &mut World, mocs: MocsClass) {
         if self.memory.mutation.is(Mutant::GpuWriteNotNoted) {
             return;
         }
-        let notes = notes_of_gpu_write(self.believed(), self.believed_level(world), mocs);
-        world.book.gpu_write |= notes.gpu_write;
-        if self.setting.caller == Caller::Unknown {
-            // It may have been coherent after all, and then the bytes are in the cache.
-            world.book.dirty = LineSet::ALL;
-        }
-        if notes.stale {
-            self.note_written_around(world, LineSet::ALL);
-        }
+        let notes = self.notes(world, Path::Gpu(mocs));
+        engine::note_gpu_write(&mut self.acting(world, LineSet::ALL, &mut ()), notes, self.is_conservative());
     }
 
     /// A store through a guard.
@@ -210,23 +201,60 @@ impl System {
         log: &mut impl Log,
     ) -> Result<(), Stop> {
         let line = LineSet::one(line_of(granule));
-        let cached = cpu_memory(self.level(world), mode) == CpuMemory::Cached;
-        if cached && !world.book.stale.and(line).is_empty() {
-            if is_partial(granule) && !self.memory.mutation.is(Mutant::PartialStoreKeepsStale) {
-                self.settle(world, Path::Cpu(mode), Access::Write, line, true, log)?;
-            }
-            world.book.stale = world.book.stale.without(line);
-        }
+        self.overwrite(world, mode, granule, log)?;
         self.store_on(world, Path::Cpu(mode), granule, log)?;
-        let notes = notes_of_store(self.believed(), self.believed_level(world), mode);
-        if notes.dirty && !self.memory.mutation.is(Mutant::FlushBeforeStore) {
-            world.book.dirty = world.book.dirty.with(line);
+        let notes = self.notes(world, Path::Cpu(mode));
+        let dirty = notes.dirty && !self.memory.mutation.is(Mutant::FlushBeforeStore);
+        engine::note(&mut self.acting(world, line, log), Notes { dirty, ..notes }, line);
+        Ok(())
+    }
+
+    /// What is stale of a granule's line is made right before a store.
+    fn overwrite(
+        &self,
+        world: &mut World,
+        mode: MmapMode,
+        granule: usize,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        if cpu_memory(self.level(world), mode) != CpuMemory::Cached {
+            return Ok(());
         }
-        world.book.wc_stores |= notes.wc_stores;
-        world.book.gtt_stores |= notes.gtt_stores;
-        if notes.stale {
-            self.note_written_around(world, line);
+        let line = LineSet::one(line_of(granule));
+        let is_invalidated = is_partial(granule) && !self.memory.mutation.is(Mutant::PartialStoreKeepsStale);
+        engine::overwrite(
+            &mut self.acting(world, line, log).storing(mode),
+            line,
+            is_invalidated.then_some(line),
+        )
+    }
+
+    /// An upload through a guard, where it is more than a store.
+    pub(super) fn upload_by_library(
+        &self,
+        world: &mut World,
+        granule: usize,
+        way: Way,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let Window::Cpu { mode, access: Access::Write, line } = world.window else {
+            return Err(Stop::Impossible);
+        };
+        let reader =
+            self.answers.get(self.believed_level(world), Path::Gpu(MocsClass::PageTable), Access::Read);
+        let decision = reader.after_store(mode);
+        let without = self.setting.mutation.lacks(decision.rule);
+        if line_of(granule) != line
+            || without
+            || !engine::is_uploaded_at_once(decision, self.is_conservative())
+        {
+            return Err(Stop::Impossible);
         }
+        self.overwrite(world, mode, granule, log)?;
+        engine::upload(&mut self.acting(world, LineSet::one(line), log), |acting| {
+            acting.store(mode, granule, way)
+        })?;
+        log.deed(Deed::Library(decision, 1));
         Ok(())
     }
 
@@ -241,26 +269,13 @@ impl System {
             return Ok(());
         }
         self.close_window(world);
-        if std::mem::take(&mut world.book.wc_stores) {
-            self.drain(world, Buffer::Combining);
-        }
-        if std::mem::take(&mut world.book.gtt_stores) {
-            self.drain(world, Buffer::Aperture);
-        }
-        if std::mem::take(&mut world.book.gpu_write) {
-            world.book.dirty = LineSet::ALL;
-        }
-        let changes = self.setting.caller == Caller::Unknown
-            || mode_level(self.believed(), mode) != self.believed_level(world);
-        let forgets = self.memory.mutation.is(Mutant::LevelWithoutDomain);
-        if changes && world.book.written_around && !forgets {
-            self.event(world, Event::SetDomainCpu(Access::Read), log)?;
-        }
-        Ok(())
+        let changes =
+            self.is_conservative() || mode_level(self.believed(), mode) != self.believed_level(world);
+        engine::leave_level(&mut self.acting(world, LineSet::ALL, log), changes)
     }
 
-    /// Makes memory and caches right before an access: what `bo::flush` does.
-    fn settle(
+    /// Makes memory and caches right before an access.
+    pub(super) fn settle(
         &self,
         world: &mut World,
         next: Path,
@@ -269,84 +284,14 @@ impl System {
         invalidate: bool,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
-        let level = self.believed_level(world);
-        let Answer { demands, spared } = self.answers.get(level, next, access);
+        let Answer { demands, spared, .. } = self.answers.get(self.believed_level(world), next, access);
         for decision in spared.iter().flatten() {
             log.deed(Deed::LibrarySpared(*decision));
         }
-        if let Some(decision) = demands.wc_stores
-            && std::mem::take(&mut world.book.wc_stores)
-        {
-            self.drain(world, Buffer::Combining);
-            log.deed(Deed::Library(decision, 0));
-        }
-        if let Some(decision) = demands.gtt_stores
-            && std::mem::take(&mut world.book.gtt_stores)
-        {
-            self.drain(world, Buffer::Aperture);
-            log.deed(Deed::Library(decision, 0));
-        }
-        if let Some(decision) = demands.stale.filter(|_| invalidate) {
-            let lines = world.book.stale.and(range);
-            world.book.stale = world.book.stale.without(lines);
-            self.perform(world, decision, lines, LineOp::Invalidate, log)?;
-        }
-        if let Some(decision) = demands.gpu_write
-            && std::mem::take(&mut world.book.gpu_write)
-        {
-            world.book.dirty = LineSet::NONE;
-            self.perform(world, decision, LineSet::ALL, LineOp::WriteBack, log)?;
-        } else if let Some(decision) = demands.dirty {
-            let lines = world.book.dirty.and(range);
-            world.book.dirty = world.book.dirty.without(lines);
-            self.perform(world, decision, lines, flush_op(next, access), log)?;
-        }
-        if let Mutation::Without(_) = self.setting.mutation {
-            self.do_what_is_spared(world, spared, range, log)?;
-        }
-        Ok(())
-    }
-
-    /// Without a rule that spares a flush, the flush is done.
-    fn do_what_is_spared(
-        &self,
-        world: &mut World,
-        spared: &[Option<Decision>],
-        range: LineSet,
-        log: &mut impl Log,
-    ) -> Result<(), Stop> {
-        let mutation = self.setting.mutation;
-        for decision in spared.iter().flatten().filter(|decision| mutation.lacks(decision.rule)) {
-            self.perform(world, *decision, range, LineOp::Flush, log)?;
-        }
-        Ok(())
-    }
-
-    /// Performs one operation on lines, through a mapping, between two fences.
-    fn perform(
-        &self,
-        world: &mut World,
-        decision: Decision,
-        lines: LineSet,
-        op: LineOp,
-        log: &mut impl Log,
-    ) -> Result<(), Stop> {
-        if lines.is_empty() {
-            return Ok(());
-        }
-        self.fault(world, log)?;
-        log.deed(Deed::Library(decision, lines.count()));
-        let mutation = self.memory.mutation;
-        if mutation.is(Mutant::NoLeadingFence) && op == LineOp::Invalidate {
-            // It happened already, before the GPU wrote.
-            return Ok(());
-        }
-        if mutation.is(Mutant::NoTrailingFence) || mutation.is(Mutant::BitsClearedFirst) {
-            world.owed = Owed { lines: world.owed.lines.with(lines), op };
-            return Ok(());
-        }
-        self.memory.maintain(world, lines, op);
-        Ok(())
+        let demands = engine::of_access(*demands, invalidate);
+        let mut acting = self.acting(world, range, log);
+        engine::carry_out(&mut acting, &demands, next, access)?;
+        acting.do_what_is_spared(spared)
     }
 
     /// Whether lines are older than memory although the kernel was not told, and none although it was.

@@ -127,6 +127,16 @@ impl Memory {
         Some(())
     }
 
+    /// Stores a granule that is a whole line by non-temporal stores, with the fence behind them, through a mapping that
+    /// goes through the cache: the line leaves the cache (Intel SDM volume 1, 10.4.6.2).
+    pub(super) fn store_around(&self, world: &mut World, granule: usize) {
+        if self.tells_age {
+            world.supersede(granule);
+        }
+        world.memory[granule] = Value::Newest;
+        world.become_state(line_of(granule), Line::Absent);
+    }
+
     /// Puts `value` where a store on `route` goes.
     fn put(
         &self,

@@ -7,6 +7,7 @@
 //! first to a fixed point, so the first violation has the shortest trace.
 
 mod access;
+mod acting;
 mod answers;
 mod book;
 mod check;

@@ -6,6 +6,7 @@ use super::mutant::{Mutant, Mutation};
 use super::setting::Caller;
 use super::system::System;
 use super::world::{Buffer, GRANULES, LINES, Window};
+use crate::engine::Way;
 use crate::hierarchy::Whim;
 use crate::platform::{Call, Caps};
 use crate::policy::driver::Path;
@@ -32,6 +33,8 @@ pub enum Move {
     Load(usize),
     /// Whoever may access stores a granule.
     Store(usize),
+    /// Whoever may write with the CPU uploads a granule.
+    Upload(usize, Way),
     /// A hostile access: a line that is loaded, or a granule that is stored.
     Touch(Path, Access, usize),
     /// A call, or something the kernel does of its own accord.
@@ -67,6 +70,13 @@ impl fmt::Display for Move {
             Self::Open(Window::Announced { mocs }) => write!(f, "announce: GPU write ({mocs})"),
             Self::Load(line) => write!(f, "load line {line}"),
             Self::Store(granule) => write!(f, "store {}", granule_name(*granule)),
+            Self::Upload(granule, way) => {
+                let way = match way {
+                    Way::Around => "around",
+                    Way::Through => "through",
+                };
+                write!(f, "upload {} {way} the cache", granule_name(*granule))
+            }
             Self::Touch(path, access, place) => {
                 match path {
                     Path::Cpu(mode) => write!(f, "CPU ({mode}) ")?,
@@ -135,6 +145,11 @@ fn accesses(system: &System) -> Vec<Move> {
         Caller::Protocol | Caller::Library | Caller::Unknown => {
             moves.extend((0..LINES).map(Move::Load));
             moves.extend((0..GRANULES).map(Move::Store));
+            if system.guards_lines() {
+                // A part of a line goes around the cache as it goes through it.
+                moves.push(Move::Upload(0, Way::Around));
+                moves.extend((0..GRANULES).map(|granule| Move::Upload(granule, Way::Through)));
+            }
         }
         Caller::Hostile => {
             let modes = system.map_modes().iter().map(|&mode| Path::Cpu(mode));

@@ -36,6 +36,8 @@ words! {
         LevelWithoutDomain = "level-without-domain",
         /// A mapping that is made late forgets what was written around the cache before.
         LateMapForgets = "late-map-forgets",
+        /// An upload takes the dirty marks, and leaves what it stored in the cache.
+        UploadStaysInCache = "upload-stays-in-cache",
         /// An object that is used again begins with an empty book.
         ReuseForgets = "reuse-forgets",
         /// The hierarchy loses the line that moves before an access.
@@ -67,6 +69,9 @@ impl Mutant {
                 "SET_CACHING is not preceded by SET_DOMAIN where memory was written around the cache."
             }
             Self::LateMapForgets => "A late mapping forgets what was written around the cache before.",
+            Self::UploadStaysInCache => {
+                "An upload takes the dirty marks, and leaves what it stored in the cache."
+            }
             Self::ReuseForgets => "An object that is used again begins with an empty book.",
             Self::TransferLost => "The line that moves before an access is lost.",
             Self::SnoopMisses => "The GPU misses the line that a snoop or a look-up finds.",

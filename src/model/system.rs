@@ -141,6 +141,7 @@ impl System {
             Move::HandOver => self.hand_over(&mut next, log)?,
             Move::Load(line) => self.load_in_window(&mut next, line, log)?,
             Move::Store(granule) => self.store_in_window(&mut next, granule, log)?,
+            Move::Upload(granule, way) => self.upload_by_library(&mut next, granule, way, log)?,
             Move::Touch(path, access, place) => self.touch(&mut next, path, access, place, log)?,
             Move::Open(window) => match self.setting.caller {
                 Caller::Protocol => self.open_by_protocol(&mut next, window, log)?,
@@ -158,6 +159,11 @@ impl System {
 
     pub(super) fn caps(&self) -> Caps {
         self.setting.machine.caps
+    }
+
+    /// Whether the library knows only the worst of the device.
+    pub(super) fn is_conservative(&self) -> bool {
+        self.setting.caller == Caller::Unknown
     }
 
     /// What the library takes the device for.

@@ -63,6 +63,7 @@ impl Move {
             | Self::Open(_)
             | Self::Load(_)
             | Self::Store(_)
+            | Self::Upload(..)
             | Self::Touch(..)
             | Self::Call(_)
             | Self::Pread(_)

@@ -11,7 +11,7 @@
 //! - **Who needs memory to be current** (submit, scanout pin, export): [`ObjectWord::begin_submit`];
 //!   [`Tracked::begin_flight`]; take the lines and the noted stores from the [`Flight`]; flush and drain;
 //!   fence; [`land`]. Only then is memory current, also with regard to lines that another thread took
-//!   and is still flushing. [`run_queue`] is this order, for several objects at once.
+//!   and is still flushing. [`crate::engine::settle`] keeps this order, for several objects at once.
 //! - **Who reads through the cache**: [`ObjectWord::begin_read`]; a flight as above that takes the
 //!   stale lines and invalidates them, after the GPU is done; [`land`]; the loads; then
 //!   [`ObjectWord::end_read`].
@@ -30,7 +30,6 @@ mod gpu_writes;
 mod layout;
 mod lines;
 mod mappings;
-mod queue;
 mod registry;
 mod reuse;
 mod state;
@@ -44,7 +43,6 @@ pub use flight::{Flight, Landing, Taken, Tracked, land};
 pub use gpu_writes::GpuWrites;
 pub use lines::LineMap;
 pub use mappings::{Mappings, Past};
-pub use queue::{Batch, Work, run_queue};
 pub use registry::{GivenBack, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;

@@ -224,6 +224,7 @@ fn reader(trace: &Trace, last: &TraceStep) -> Option<(String, Route, usize)> {
         | Move::Reuse
         | Move::Open(_)
         | Move::Store(_)
+        | Move::Upload(..)
         | Move::Call(_)
         | Move::Pwrite(..) => None,
     }

@@ -1,0 +1,199 @@
+//! An object as the engine sees it, on data that loom watches.
+
+use std::cell::RefCell;
+
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::engine::{self, FlushReport, Lines, Need, Note, Pending, Step, Task};
+use gem_coherency::error::{Error, Result};
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::driver::{CpuMemory, Path};
+use gem_coherency::policy::{Answer, Answers};
+use gem_coherency::tracking::Tracked;
+use gem_coherency::units::LineRange;
+use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+
+use crate::Object;
+
+/// Line operations that one thread has issued and not fenced. In the models an operation happens at the fence after it,
+/// not earlier.
+#[derive(Default)]
+pub struct Unfenced<'a>(RefCell<Vec<(&'a Object, LineOp, LineRange)>>);
+
+impl<'a> Unfenced<'a> {
+    /// Issues a write-back.
+    pub fn flush(&self, object: &'a Object, lines: LineRange) {
+        self.issue(object, LineOp::WriteBack, lines);
+    }
+
+    fn issue(&self, object: &'a Object, op: LineOp, lines: LineRange) {
+        self.0.borrow_mut().push((object, op, lines));
+    }
+
+    /// The fence.
+    pub fn fence(&self) {
+        for (object, op, lines) in std::mem::take(&mut *self.0.borrow_mut()) {
+            match op {
+                LineOp::WriteBack | LineOp::Flush => object.memory.flush(lines),
+                LineOp::Invalidate => object.memory.invalidate(lines),
+            }
+        }
+    }
+
+    /// Whether every operation was fenced.
+    pub fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+}
+
+/// A platform, and the level of the objects on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum On {
+    /// No LLC, level NONE: nobody looks into the CPU's caches.
+    NoLlc,
+    /// An LLC that some of the GPU's reads bypass, level LLC: what the GPU writes may stay there.
+    BypassedLlc,
+}
+
+impl On {
+    fn answer(self, next: Path, access: Access) -> &'static Answer {
+        let (caps, level) = match self {
+            Self::NoLlc => (Caps::SNOOP | Caps::APERTURE, CacheLevel::None),
+            Self::BypassedLlc => (Caps::LLC | Caps::LLC_BYPASS_MOCS | Caps::APERTURE, CacheLevel::Llc),
+        };
+        Answers::of(caps).get(level, next, access)
+    }
+}
+
+/// One thread's view of an object.
+pub struct Agent<'a> {
+    /// The object.
+    pub object: &'a Object,
+    /// Where it is.
+    pub on: On,
+    /// The thread's line operations.
+    pub unfenced: &'a Unfenced<'a>,
+    /// Waits in the kernel for the GPU.
+    pub wait: &'a (dyn Fn() + 'a),
+    /// Whether what it performs fails.
+    pub fails: bool,
+}
+
+impl<'a> Agent<'a> {
+    /// On a platform without LLC; the GPU writes nothing.
+    pub fn new(object: &'a Object, unfenced: &'a Unfenced<'a>) -> Self {
+        Self { object, on: On::NoLlc, unfenced, wait: &|| (), fails: false }
+    }
+
+    /// Notes what a write of the GPU leaves pending.
+    pub fn note_gpu_write(&self) {
+        let notes = self.on.answer(Path::Gpu(MocsClass::PageTable), Access::Write).notes;
+        engine::note_gpu_write(&mut &*self, notes, false);
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.fails { Err(Error::BadSize { size: 0, why: "the model says so" }) } else { Ok(()) }
+    }
+}
+
+/// Makes everything right for a reader of `agents`' objects on that path.
+///
+/// # Errors
+/// That one of them fails.
+pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
+    let task = |object| {
+        let lines = engine::Object::tracked(object).dirty().all();
+        Task::new(Need { object, lines, next, access: Access::Read, invalidate: true }, Step::Submit)
+    };
+    let mut tasks: Vec<_> = agents.iter().map(task).collect();
+    engine::settle(&mut tasks)?;
+    Ok(tasks.into_iter().map(|task| task.report).collect())
+}
+
+impl engine::Object for Agent<'_> {
+    type Mapping = ();
+
+    fn tracked(&self) -> &Tracked {
+        &self.object.tracked
+    }
+
+    fn answer(&self, next: Path, access: Access) -> &Answer {
+        self.on.answer(next, access)
+    }
+
+    fn mode(&self) -> MmapMode {
+        MmapMode::Wb
+    }
+
+    fn is_conservative(&self) -> bool {
+        false
+    }
+
+    fn wait_for_gpu(&self) -> Result<()> {
+        let wait = || {
+            (self.wait)();
+            Ok(())
+        };
+        self.object.tracked.gpu_writes().wait_if_told(wait)
+    }
+
+    fn flush_mapping(&self) -> Result<&()> {
+        Ok(&())
+    }
+
+    fn perform(&self, (): &(), op: LineOp, lines: Lines) -> Result<()> {
+        self.check()?;
+        match lines {
+            Lines::Run(run) => self.unfenced.issue(self.object, op, run),
+            Lines::Page(page) => page.runs().for_each(|run| self.unfenced.issue(self.object, op, run)),
+        }
+        Ok(())
+    }
+
+    fn drain(&self, _: CpuMemory) -> Result<()> {
+        self.check()?;
+        // A drain waits by itself.
+        self.object.memory.flush(self.object.tracked.dirty().all());
+        Ok(())
+    }
+
+    fn fence(&self, _: LineOp) {
+        self.unfenced.fence();
+    }
+
+    fn is_written_around(&self) -> bool {
+        false
+    }
+
+    fn enter_cpu_domain(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Pending for &Agent<'_> {
+    type Lines = LineRange;
+
+    fn all(&self) -> LineRange {
+        self.object.tracked.dirty().all()
+    }
+
+    fn mark_dirty(&mut self, lines: LineRange) {
+        self.object.tracked.dirty().mark(lines).expect("lines of the object");
+    }
+
+    fn note_written_around(&mut self, lines: LineRange) {
+        self.object.tracked.stale().mark(lines).expect("lines of the object");
+    }
+
+    fn note(&mut self, note: Note) {
+        let word = self.object.tracked.word();
+        match note {
+            Note::WcStores => word.note_wc_store(),
+            Note::GttStores => word.note_gtt_store(),
+            Note::GpuWrite => word.note_gpu_write(),
+        }
+    }
+
+    fn count_gpu_write(&mut self) {
+        self.object.tracked.gpu_writes().tell();
+    }
+}

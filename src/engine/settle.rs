@@ -1,0 +1,294 @@
+//! Plan, perform, commit: pending work of objects that threads share, before an access.
+//!
+//! The order is the protocol that `loom-tests` check: every flush is announced before anything is taken; nothing ends
+//! before the trailing fence; all end at once, so that submissions of the same objects in any order do not wait for each
+//! other in a circle.
+
+use super::batch::Batch;
+use super::flush::{Flush, LevelChange, carry_out, leave_level, of_access, upload};
+use super::object::{Lines, Object};
+use super::pending::Note;
+use super::report::{FlushReport, Step};
+use crate::cacheops::LineOp;
+use crate::error::{Error, Result};
+use crate::policy::driver::CpuMemory;
+use crate::policy::pending::Demands;
+use crate::policy::{Decision, Path, Rule, Verdict};
+use crate::tracking::{Flight, Landing, State, Taken, Tracked, land};
+use crate::units::LineRange;
+use crate::vocabulary::Access;
+
+/// An access that is about to happen.
+#[derive(Debug)]
+pub struct Need<'a, O> {
+    /// The object.
+    pub object: &'a O,
+    /// The lines.
+    pub lines: LineRange,
+    /// The agent and its path.
+    pub next: Path,
+    /// Read or write; a GPU that writes is taken to read, too.
+    pub access: Access,
+    /// Whether stale lines are invalidated; not if the access overwrites them whole.
+    pub invalidate: bool,
+}
+
+impl<O> Clone for Need<'_, O> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<O> Copy for Need<'_, O> {}
+
+impl<O: Object> Need<'_, O> {
+    /// What the rules demand for this access of what is pending.
+    fn demands(&self) -> Demands {
+        of_access(self.object.answer(self.next, self.access).demands, self.invalidate)
+    }
+
+    /// Why nothing has to be done if nothing is pending.
+    fn idle(&self) -> Decision {
+        let answer = self.object.answer(self.next, self.access);
+        let (decision, rule) = match self.next {
+            Path::Cpu(_) => (answer.invalidate_after_gpu_write, Rule::NothingStale),
+            Path::Gpu(_) | Path::Display => (answer.after_store(self.object.mode()), Rule::NothingDirty),
+        };
+        match decision.verdict {
+            Verdict::NotNeeded => decision,
+            Verdict::Flush | Verdict::Invalidate | Verdict::Drain | Verdict::Refused => {
+                Decision::new(Verdict::NotNeeded, rule)
+            }
+        }
+    }
+
+    /// The operation whose fences the access needs: a GPU or a display learns of lines by a store; the CPU's own next
+    /// access may be a load.
+    const fn fences(&self) -> LineOp {
+        match self.next {
+            Path::Cpu(_) => LineOp::Invalidate,
+            Path::Gpu(_) | Path::Display => LineOp::Flush,
+        }
+    }
+}
+
+/// How far the flush for an access is.
+#[derive(Debug)]
+enum Progress<'a> {
+    /// Nothing has to be done.
+    Nothing,
+    /// Something may be pending in these lines.
+    Planned(LineRange),
+    /// Other threads wait for it.
+    Announced(Flight<'a>),
+}
+
+/// One access, what it demands, and the flush that is in progress for it.
+#[derive(Debug)]
+pub struct Task<'a, O> {
+    /// The access.
+    pub need: Need<'a, O>,
+    demands: Demands,
+    progress: Progress<'a>,
+    /// What was done.
+    pub report: FlushReport,
+}
+
+impl<'a, O: Object> Task<'a, O> {
+    /// The task of an access.
+    pub fn new(need: Need<'a, O>, step: Step) -> Self {
+        let report = FlushReport::new(step, need.idle(), 0);
+        Self { need, demands: Demands::default(), progress: Progress::Nothing, report }
+    }
+
+    /// Finds out what has to be done, after the GPU's writes that the access waits for.
+    fn plan(&mut self) -> Result<()> {
+        let Need { object, lines, next, .. } = self.need;
+        let tracked = object.tracked();
+        let mut demands = self.need.demands();
+        let has_gpu_write = demands.gpu_write.is_some() && tracked.word().state().has_gpu_write();
+        if matches!(next, Path::Cpu(_)) || has_gpu_write || object.is_conservative() {
+            object.wait_for_gpu()?;
+        }
+        if tracked.is_settled(|state| is_pending(&demands, state, tracked, lines)) {
+            self.progress = Progress::Nothing;
+            return Ok(());
+        }
+        demands.gpu_write = demands.gpu_write.filter(|_| has_gpu_write);
+        self.demands = demands;
+        // What the GPU wrote may be anywhere in the object.
+        self.progress = Progress::Planned(if has_gpu_write { tracked.dirty().all() } else { lines });
+        Ok(())
+    }
+
+    /// Announces the flush to other threads.
+    fn announce(&mut self) -> Result<()> {
+        if let Progress::Planned(lines) = self.progress {
+            self.progress = Progress::Announced(self.need.object.tracked().begin_flight(lines)?);
+        }
+        Ok(())
+    }
+
+    /// Takes what the access demands: drains at once, and hands the lines to `batch`.
+    fn perform(&mut self, batch: &mut Batch<'a, O>) -> Result<()> {
+        let Progress::Announced(flight) = &mut self.progress else { return Ok(()) };
+        let Need { object, next, access, .. } = self.need;
+        let mut taking = Taking { object, flight, batch, report: self.report };
+        carry_out(&mut taking, &self.demands, next, access)?;
+        self.report = taking.report;
+        Ok(())
+    }
+
+    /// Hands the flush over, to be completed.
+    fn take_flight(&mut self) -> Option<Flight<'a>> {
+        match std::mem::replace(&mut self.progress, Progress::Nothing) {
+            Progress::Announced(flight) => Some(flight),
+            Progress::Nothing | Progress::Planned(_) => None,
+        }
+    }
+}
+
+/// Whether something is pending that `demands` is about.
+fn is_pending(demands: &Demands, state: State, tracked: &Tracked, lines: LineRange) -> bool {
+    (demands.gpu_write.is_some() && state.has_gpu_write())
+        || (demands.wc_stores.is_some() && state.has_wc_stores())
+        || (demands.gtt_stores.is_some() && state.has_gtt_stores())
+        || (demands.dirty.is_some() && !tracked.dirty().is_quickly_clean(lines))
+        || (demands.stale.is_some() && !tracked.stale().is_quickly_clean(lines))
+}
+
+/// Makes memory and caches right for accesses that are about to happen, between one pair of fences; they are right
+/// then also with regard to what other threads took. If another thread's flush failed meanwhile, all begins again.
+///
+/// # Errors
+/// The first error of a task. Then everything that was pending still is, once the tasks are dropped.
+pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
+    loop {
+        tasks.iter_mut().try_for_each(Task::plan)?;
+        let is_planned = |task: &&Task<'_, O>| matches!(task.progress, Progress::Planned(_));
+        let Some(first) = tasks.iter().find(is_planned) else { return Ok(()) };
+        let cpu = tasks.iter().find(|task| task.need.fences() == LineOp::Invalidate);
+        let fences = cpu.unwrap_or(first).need;
+        tasks.iter_mut().try_for_each(Task::announce)?;
+        let mut batch = Batch::new(fences.object, fences.fences());
+        tasks.iter_mut().try_for_each(|task| task.perform(&mut batch))?;
+        batch.end()?;
+        match land(tasks.iter_mut().filter_map(Task::take_flight)) {
+            Landing::InMemory => return Ok(()),
+            Landing::Again => tracing::debug!("another thread's flush failed: again"),
+        }
+    }
+}
+
+/// Brings bytes that go to `lines` to memory at once, by `store`; another thread that finds the lines unmarked waits for it.
+///
+/// Needs no leading fence: a line is written back after this thread's stores to it, and after those of other threads
+/// whose marks it took.
+///
+/// # Errors
+/// `store`'s; [`Error::RangeOutOfBounds`]. Then the lines are dirty.
+pub fn upload_to<O: Object>(object: &O, lines: LineRange, store: impl Fn() -> Result<()>) -> Result<()> {
+    by_itself(object, lines, |flush| upload(flush, |_| store()))
+}
+
+/// Deals with what is pending under the rules of the level that is about to go, after the GPU's writes ([`leave_level`]).
+///
+/// No access is open meanwhile.
+///
+/// # Errors
+/// As [`settle`]; SET_DOMAIN's.
+pub fn leave_level_of<O: Object>(object: &O, changes: bool) -> Result<()> {
+    object.wait_for_gpu()?;
+    by_itself(object, object.tracked().dirty().all(), |flush| leave_level(flush, changes))
+}
+
+/// A flush of one object alone.
+fn by_itself<'a, O: Object>(
+    object: &'a O,
+    lines: LineRange,
+    carry_out: impl Fn(&mut Taking<'_, 'a, O>) -> Result<()>,
+) -> Result<()> {
+    loop {
+        let mut flight = object.tracked().begin_flight(lines)?;
+        let report = FlushReport::nothing(Step::Write, Rule::NothingDirty);
+        let mut batch = Batch::new(object, LineOp::Flush);
+        carry_out(&mut Taking { object, flight: &mut flight, batch: &mut batch, report })?;
+        batch.end()?;
+        match land([flight]) {
+            Landing::InMemory => return Ok(()),
+            Landing::Again => tracing::debug!("another thread's flush failed: again"),
+        }
+    }
+}
+
+/// A flight, as it takes pending work of its object.
+struct Taking<'t, 'a, O: Object> {
+    object: &'a O,
+    flight: &'t mut Flight<'a>,
+    batch: &'t mut Batch<'a, O>,
+    report: FlushReport,
+}
+
+impl<O: Object> Flush for Taking<'_, '_, O> {
+    type Error = Error;
+
+    fn take(&mut self, note: Note) -> bool {
+        let taken = match note {
+            Note::WcStores => self.flight.take_wc_stores(),
+            Note::GttStores => self.flight.take_gtt_stores(),
+            Note::GpuWrite => self.flight.take_gpu_write(),
+        };
+        taken == Taken::Pending
+    }
+
+    fn drain(&mut self, memory: CpuMemory) -> Result<()> {
+        self.object.drain(memory)
+    }
+
+    fn invalidate_stale(&mut self) -> Result<u64> {
+        let mut adding = self.batch.adding(self.object, LineOp::Invalidate);
+        self.flight.take_stale(|run| adding.add(Lines::Run(run)));
+        adding.count()
+    }
+
+    fn flush_dirty(&mut self, op: LineOp) -> Result<u64> {
+        let mut adding = self.batch.adding(self.object, op);
+        self.flight.take_dirty_pages(|page| adding.add(Lines::Page(page)));
+        let lines = adding.count()?;
+        let tracked = self.object.tracked();
+        if lines > 0 && self.object.is_conservative() && !tracked.gpu_writes().are_over() {
+            // They may have been marked for a write of the GPU that is still to come.
+            tracked.dirty().mark_all();
+        }
+        Ok(lines)
+    }
+
+    fn write_back_all(&mut self) -> Result<u64> {
+        self.forget_dirty();
+        let mut adding = self.batch.adding(self.object, LineOp::WriteBack);
+        adding.add(Lines::Run(self.flight.range()));
+        adding.count()
+    }
+
+    fn forget_dirty(&mut self) {
+        self.flight.take_dirty_pages(|_| {});
+    }
+
+    fn mark_all_dirty(&mut self) {
+        self.object.tracked().dirty().mark_all();
+    }
+
+    fn report(&mut self, decision: Decision, lines: u64) {
+        self.report.add(FlushReport::new(self.report.step, decision, lines));
+    }
+}
+
+impl<O: Object> LevelChange for Taking<'_, '_, O> {
+    fn is_written_around(&self) -> bool {
+        self.object.is_written_around()
+    }
+
+    fn enter_cpu_domain(&mut self) -> Result<()> {
+        self.object.enter_cpu_domain()
+    }
+}
