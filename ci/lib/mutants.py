@@ -1,10 +1,11 @@
 """Compares the answers of each mutant of a list with those of the rules, runs the explorer on those that behave differently,
 and compares the survivors with those that are known.
 
-    mutants.py LIST JUDGE [--all]
+    mutants.py LIST JUDGE [--all CONFORMANCE]
 
 LIST has a line for each mutant: number, place, change. JUDGE exits with 1 if the explorer finds a broken property; with
---compare it says what each mutant changes.
+--compare it says what each mutant changes. CONFORMANCE is tests/conformance with the mutants in it: of those that the explorer does
+not notice, it compares what the kernel is taken to do with what the real driver does.
 """
 
 import concurrent.futures
@@ -54,6 +55,18 @@ NAMED = [
     ("kernel/pages.rs get_pages", "`!self.has(Caps::DG1)` is the opposite", "dg2", "6.1", ("library",)),
 ]
 
+# Machines on which mutants of the kernel's rules are compared with the driver, two at a time, each with the survivors of those before
+# it: platform, kernel, options of ci/i915-vm/run, options of tests/conformance.
+MACHINES = [
+    ("glk", "6.12", ["--display"], ["--suspend"]),
+    ("jsl", "6.1", [], ["--suspend"]),
+    ("mtl", "6.12", [], []),
+    ("tgl", "6.12", ["--display"], ["--suspend"]),
+    ("dg2", "6.12", [], ["--suspend"]),
+    ("hsw", "6.1", ["--display"], ["--suspend"]),
+]
+CALLS = 1500
+
 
 def judge(command, number, *arguments):
     """What the explorer says of a mutant: the property that it breaks, or None."""
@@ -78,6 +91,32 @@ def compare(command, count):
     if len(changes) != count or "behaviour" not in {change for change, _ in changes.values()}:
         sys.exit("the comparison left mutants out, or found none that behaves differently")
     return changes
+
+
+def compare_with_driver(program, machine, numbers):
+    """The mutants among `numbers` whose software device differs from the driver on a machine."""
+    platform, kernel, machine_options, program_options = machine
+    command = ["ci/i915-vm/run", platform, "--kernel", kernel, *machine_options, "--vgem", "--timeout", "3600", "--"]
+    command += ["sh", "ci/lib/mutants-on-driver", program, " ".join(map(str, [0, *numbers]))]
+    command += ["--device", "/dev/dri/card0", "--sim", f"sim:{platform},kernel={kernel}", "--seed", "1", "--calls", str(CALLS)]
+    run = subprocess.run([*command, *program_options], capture_output=True, text=True)
+    rows = {int(row[1]): (int(row[2]), int(row[3])) for row in re.finditer(r"^mutant (\d+) (\d+) (\d+)$", run.stdout, re.M)}
+    if len(rows) != len(numbers) + 1 or rows[0] != (0, 0):
+        sys.exit(f"{run.stdout}{run.stderr}{platform}:{kernel}: {len(rows)} of {len(numbers) + 1} runs; without a mutant: {rows.get(0)}")
+    return {number for number, (status, different) in rows.items() if status == 1 and different}
+
+
+def judge_on_driver(program, mutants):
+    """Of mutants (name -> number), the names of those that the real driver contradicts."""
+    left = dict(mutants)
+    for first in range(0, len(MACHINES), os.cpu_count()):
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            machines = MACHINES[first : first + os.cpu_count()]
+            found = set().union(*pool.map(lambda machine: compare_with_driver(program, machine, list(left.values())), machines))
+        for mutant in [mutant for mutant, number in left.items() if number in found]:
+            print(f"the driver differs\t{mutant}", flush=True)
+            del left[mutant]
+    return set(mutants) - set(left)
 
 
 def read_list(text):
@@ -170,9 +209,9 @@ def main(list_file, command, *options):
     if len(numbers) != len(mutants) or not mutants:
         sys.exit("two mutants have one name, or there are none")
     known = read_survivors(SURVIVORS.read_text())
-    every = options == ("--all",)
+    every = len(options) == 2 and options[0] == "--all"
     if options and not every:
-        sys.exit(f"no such option: {' '.join(options)}")
+        sys.exit(f"no such options: {' '.join(options)}")
     judge_named(command, numbers)
     sample = read_sample(SAMPLE.read_text())
     if gone := [mutant for mutant in sample if mutant not in numbers]:
@@ -190,10 +229,14 @@ def main(list_file, command, *options):
         for done in concurrent.futures.as_completed(work):
             verdicts[work[done]] = done.result()
             print(f"{done.result() or 'survives'}\t{classes[work[done]]}\t{work[done]}", flush=True)
+    if every:
+        survivors = [mutant for mutant, broken in verdicts.items() if not broken and classes[mutant] not in EXPLAINED]
+        kernel = {mutant: numbers[mutant] for mutant in survivors if mutant.startswith("kernel/")}
+        verdicts |= dict.fromkeys(judge_on_driver(options[1], kernel), "the driver differs")
     if wrong := differences(verdicts, known, classes, every):
         sys.exit("\n".join([*wrong, f"{len(wrong)} mutants are not accounted for"]))
     counts = Counter(
-        f"`{broken}` is broken" if broken else f"survives: {EXPLAINED.get(classes[mutant], 'a reason is listed')}"
+        (broken if " " in broken else f"`{broken}` is broken") if broken else f"survives: {EXPLAINED.get(classes[mutant], 'a reason is listed')}"
         for mutant, broken in verdicts.items()
     )
     for verdict, count in counts.most_common():
