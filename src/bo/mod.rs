@@ -28,7 +28,7 @@ mod flush;
 mod mapping;
 mod reuse;
 mod scanout;
-mod share;
+mod sharing;
 
 pub use mapping::{FlushOwner, Ownership};
 pub use reuse::Released;

@@ -3,7 +3,7 @@
 //! A line of the CPU's caches (on LLC parts the LLC is one of them) is absent, clean or dirty;
 //! memory holds bytes of its own. [`effect`] says for an access on a path where a read takes the
 //! bytes from, where a write puts them, and what becomes of the line; [`maintain`] and
-//! [`Whim::on`] say the same for flushes and for what the caches do unasked. Nothing here knows
+//! [`CacheMove::on`] say the same for flushes and for what the caches do unasked. Nothing here knows
 //! what the bytes are, so a software device can run it on real bytes and an explorer on abstract
 //! values.
 //!
@@ -14,7 +14,7 @@ mod moves;
 mod route;
 
 pub use assumption::{Assumption, Assumptions};
-pub use moves::{Maintenance, Whim, maintain};
+pub use moves::{CacheMove, Maintenance, maintain};
 pub use route::Route;
 
 use serde::Serialize;

@@ -41,7 +41,7 @@ pub const fn maintain(op: LineOp, line: Line) -> Maintenance {
 
 words! {
     /// What the caches do unasked, at any time.
-    Whim, "whim" {
+    CacheMove, "cache move" {
         /// A dirty line is written back, and stays or leaves.
         WriteBack = "write-back",
         /// A line is evicted: dropped if clean, written back if dirty.
@@ -53,8 +53,8 @@ words! {
     }
 }
 
-impl Whim {
-    /// What the whim does to a line, or `None` if the hardware does not do that to such a line.
+impl CacheMove {
+    /// What the move does to a line, or `None` if the hardware does not do that to such a line.
     pub const fn on(self, hardware: Hardware, line: Line) -> Option<Maintenance> {
         match (self, line) {
             (Self::WriteBack, Line::Dirty) => Some(Maintenance::new(Transfer::WriteBack, Line::Clean)),
@@ -99,13 +99,13 @@ mod tests {
     #[test]
     fn a_clean_line_is_written_back_only_without_the_assumption() {
         let hardware = Hardware::new(Caps::LLC);
-        for &whim in Whim::ALL {
+        for &cache_move in CacheMove::ALL {
             for &line in &[Line::Absent, Line::Clean] {
-                let moved = whim.on(hardware, line).map(|done| done.transfer);
-                assert_ne!(moved, Some(Transfer::WriteBack), "{whim} {line}");
+                let moved = cache_move.on(hardware, line).map(|done| done.transfer);
+                assert_ne!(moved, Some(Transfer::WriteBack), "{cache_move} {line}");
             }
         }
         let dropped = hardware.without(Assumption::CleanNeverWrittenBack);
-        assert!(Whim::WriteBackClean.on(dropped, Line::Clean).is_some());
+        assert!(CacheMove::WriteBackClean.on(dropped, Line::Clean).is_some());
     }
 }

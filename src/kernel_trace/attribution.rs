@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::seen::{Seen, What};
+use super::trace_event::{TraceEvent, What};
 
 /// What was flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,7 +90,7 @@ impl Attribution {
     }
 
     /// Takes in an event; in order, and all of them.
-    pub fn feed(&mut self, seen: &Seen) {
+    pub fn feed(&mut self, seen: &TraceEvent) {
         match &seen.what {
             What::Mark(text) => {
                 let next = TracedCall { mark: Some(text.clone()), ..TracedCall::default() };
@@ -170,7 +170,7 @@ impl Attribution {
         self.named.contains(&object)
     }
 
-    fn whole(&mut self, seen: &Seen, pages: u64, caller: &str) {
+    fn whole(&mut self, seen: &TraceEvent, pages: u64, caller: &str) {
         let object = self.owners.get(&pages).copied();
         // The driver's own objects (rings, contexts, batches that were checked) have no handle. Pages of
         // nobody that was seen may be a user's, whose object is older than the trace.
@@ -185,7 +185,7 @@ impl Attribution {
         self.push(seen, object, Kind::Whole { bytes }, asynchronous);
     }
 
-    fn push(&mut self, seen: &Seen, object: Option<u64>, kind: Kind, asynchronous: bool) {
+    fn push(&mut self, seen: &TraceEvent, object: Option<u64>, kind: Kind, asynchronous: bool) {
         let (tid, time_ns) = (seen.tid, seen.time_ns);
         self.current.flushes.push(SeenFlush { object, kind, asynchronous, tid, time_ns });
     }

@@ -2,7 +2,7 @@
 //!
 //! A [`Tracer`] sets kprobes on what i915 flushes with (`drm_clflush_sg`, `drm_clflush_virt_range`,
 //! `wbinvd_on_all_cpus`) and on what gives objects their names and pages, and reads them back as
-//! [`Seen`]. [`Attribution`] ties the flushes to objects and to calls; [`Follower`] holds them beside
+//! [`TraceEvent`]. [`Attribution`] ties the flushes to objects and to calls; [`Follower`] holds them beside
 //! what the rules predict. All of it is plain input and output on tracefs, and needs root.
 //!
 //! A real device only: the software i915 flushes nothing. What it would flush, the policy says.
@@ -12,7 +12,7 @@ mod call;
 mod follow;
 mod parse;
 mod probes;
-mod seen;
+mod trace_event;
 mod tracefs;
 mod tracer;
 
@@ -21,5 +21,5 @@ pub use call::{Call, CallEvent};
 pub use follow::{Counts, Follower, Row, Shape, Verdict};
 pub use parse::parse;
 pub use probes::Scope;
-pub use seen::{Seen, What};
+pub use trace_event::{TraceEvent, What};
 pub use tracer::Tracer;

@@ -2,7 +2,7 @@
 
 use super::call::{Call, CallEvent};
 use super::probes::PREFIX;
-use super::seen::{Seen, What};
+use super::trace_event::{TraceEvent, What};
 use crate::vocabulary::Access;
 
 /// `EXEC_OBJECT_WRITE`.
@@ -27,7 +27,7 @@ pub(super) struct Parser {
 
 impl Parser {
     /// Adds the events of `bytes` to `seen`.
-    pub(super) fn feed(&mut self, bytes: &[u8], seen: &mut Vec<Seen>) {
+    pub(super) fn feed(&mut self, bytes: &[u8], seen: &mut Vec<TraceEvent>) {
         self.rest.extend_from_slice(bytes);
         let mut taken = 0;
         while let Some(line) = self.rest.get(taken..).and_then(first_line) {
@@ -50,10 +50,10 @@ fn first_line(text: &[u8]) -> Option<&[u8]> {
 /// What a line of the trace says; `None` if it is none of the events that are known.
 ///
 /// The line is as the kernel writes it, with all of its columns: a thread's name stands in the first sixteen.
-pub fn parse(line: impl AsRef<[u8]>) -> Option<Seen> {
+pub fn parse(line: impl AsRef<[u8]>) -> Option<TraceEvent> {
     let line = line.as_ref();
     if let Some(lost) = std::str::from_utf8(line).ok().and_then(lost) {
-        return Some(Seen { tid: 0, comm: String::new(), time_ns: 0, what: What::Lost(lost) });
+        return Some(TraceEvent { tid: 0, comm: String::new(), time_ns: 0, what: What::Lost(lost) });
     }
     let (name, rest) = line.split_at_checked(NAME_COLUMNS)?;
     let rest = String::from_utf8_lossy(rest);
@@ -61,7 +61,7 @@ pub fn parse(line: impl AsRef<[u8]>) -> Option<Seen> {
     let (event, arguments) = head.rest.split_once(':')?;
     let what = what(event, arguments.strip_prefix(' ').unwrap_or(arguments))?;
     let comm = String::from_utf8_lossy(name).trim_start_matches(' ').to_owned();
-    Some(Seen { tid: head.tid, comm, time_ns: head.time_ns, what })
+    Some(TraceEvent { tid: head.tid, comm, time_ns: head.time_ns, what })
 }
 
 /// How many events are missing: `CPU:0 [LOST 123 EVENTS]`.

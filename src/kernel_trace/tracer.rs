@@ -11,7 +11,7 @@ use crate::error::Result;
 
 use super::parse::Parser;
 use super::probes::{At, PREFIX, PROBES, Probe, Scope, TRACEPOINTS};
-use super::seen::Seen;
+use super::trace_event::TraceEvent;
 use super::tracefs::{append, failed, find, lock, open_nonblocking, read, try_lock, write};
 
 /// What the groups and instances of every tracer are named after.
@@ -122,7 +122,7 @@ impl Tracer {
     ///
     /// # Errors
     /// [`crate::Error::Tracing`].
-    pub fn take(&mut self) -> Result<Vec<Seen>> {
+    pub fn take(&mut self) -> Result<Vec<TraceEvent>> {
         let mut seen = Vec::new();
         let Some(pipe) = self.pipe.as_mut() else { return Ok(seen) };
         let mut bytes = [0; READ_BYTES];

@@ -1,10 +1,10 @@
 //! Single accesses: which way they take, what they find, and what is wrong with it.
 
-use super::book::LineSet;
 use super::log::Log;
 use super::mutant::Mutant;
 use super::property::Property;
 use super::system::{Stop, System};
+use super::tracked::LineSet;
 use super::world::{Buffer, Value, World, granules, line_of};
 use crate::hierarchy::{Line, Route};
 use crate::platform::Caps;

@@ -1,9 +1,9 @@
-//! The engine at work on a state: the library's account, and who performs.
+//! The engine at work on a state: how the model keeps pending work, and how it performs.
 
-use super::book::{LineSet, Owed};
 use super::log::{Deed, Log};
 use super::mutant::{Mutant, Mutation};
 use super::system::{Stop, System};
+use super::tracked::{LineSet, Owed};
 use super::world::{Buffer, World, is_partial, line_of};
 use crate::cacheops::LineOp;
 use crate::engine::{Flush, LevelChange, Note, Overwrite, Pending, Way};
@@ -84,19 +84,19 @@ impl<L: Log> Pending for Acting<'_, L> {
     }
 
     fn mark_dirty(&mut self, lines: LineSet) {
-        self.world.book.dirty = self.world.book.dirty.with(lines);
+        self.world.tracked.dirty = self.world.tracked.dirty.with(lines);
     }
 
     fn note_written_around(&mut self, lines: LineSet) {
-        let book = &mut self.world.book;
-        book.written_around = true;
-        if book.cached_map {
-            book.stale = book.stale.with(lines);
+        let tracked = &mut self.world.tracked;
+        tracked.written_around = true;
+        if tracked.cached_map {
+            tracked.stale = tracked.stale.with(lines);
         }
     }
 
     fn note(&mut self, note: Note) {
-        *self.world.book.note(note) = true;
+        *self.world.tracked.note(note) = true;
     }
 
     /// The model's GPU writes at once, or the window of its write is open.
@@ -107,7 +107,7 @@ impl<L: Log> Flush for Acting<'_, L> {
     type Error = Stop;
 
     fn take(&mut self, note: Note) -> bool {
-        std::mem::take(self.world.book.note(note))
+        std::mem::take(self.world.tracked.note(note))
     }
 
     fn drain(&mut self, memory: CpuMemory) -> Result<(), Stop> {
@@ -120,31 +120,31 @@ impl<L: Log> Flush for Acting<'_, L> {
     }
 
     fn invalidate_stale(&mut self) -> Result<u64, Stop> {
-        let book = &mut self.world.book;
-        let lines = book.stale.and(self.range);
-        book.stale = book.stale.without(lines);
-        book.dirty = book.dirty.without(lines);
+        let tracked = &mut self.world.tracked;
+        let lines = tracked.stale.and(self.range);
+        tracked.stale = tracked.stale.without(lines);
+        tracked.dirty = tracked.dirty.without(lines);
         self.perform(lines, LineOp::Invalidate)
     }
 
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64, Stop> {
-        let book = &mut self.world.book;
-        let lines = book.dirty.and(self.range);
-        book.dirty = book.dirty.without(lines);
+        let tracked = &mut self.world.tracked;
+        let lines = tracked.dirty.and(self.range);
+        tracked.dirty = tracked.dirty.without(lines);
         self.perform(lines, op)
     }
 
     fn write_back_all(&mut self) -> Result<u64, Stop> {
-        self.world.book.dirty = LineSet::NONE;
+        self.world.tracked.dirty = LineSet::NONE;
         self.perform(LineSet::ALL, LineOp::WriteBack)
     }
 
     fn forget_dirty(&mut self) {
-        self.world.book.dirty = self.world.book.dirty.without(self.range);
+        self.world.tracked.dirty = self.world.tracked.dirty.without(self.range);
     }
 
     fn mark_all_dirty(&mut self) {
-        self.world.book.dirty = LineSet::ALL;
+        self.world.tracked.dirty = LineSet::ALL;
     }
 
     fn report(&mut self, decision: Decision, lines: u64) {
@@ -154,7 +154,7 @@ impl<L: Log> Flush for Acting<'_, L> {
 
 impl<L: Log> LevelChange for Acting<'_, L> {
     fn is_written_around(&self) -> bool {
-        self.world.book.written_around
+        self.world.tracked.written_around
     }
 
     fn enter_cpu_domain(&mut self) -> Result<(), Stop> {
@@ -176,7 +176,7 @@ impl<L: Log> Overwrite for Storing<'_, L> {
     type Error = Stop;
 
     fn is_stale(&self, lines: LineSet) -> bool {
-        !self.acting.world.book.stale.and(lines).is_empty()
+        !self.acting.world.tracked.stale.and(lines).is_empty()
     }
 
     fn invalidate(&mut self, lines: LineSet) -> Result<(), Stop> {
@@ -185,7 +185,7 @@ impl<L: Log> Overwrite for Storing<'_, L> {
     }
 
     fn forget_stale(&mut self, lines: LineSet) {
-        let book = &mut self.acting.world.book;
-        book.stale = book.stale.without(lines);
+        let tracked = &mut self.acting.world.tracked;
+        tracked.stale = tracked.stale.without(lines);
     }
 }

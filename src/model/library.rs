@@ -3,11 +3,11 @@
 
 use super::acting::Acting;
 use super::answers::Answer;
-use super::book::{Book, LineSet};
 use super::condition::Condition;
 use super::log::{Deed, Log};
 use super::mutant::Mutant;
 use super::system::{Stop, System};
+use super::tracked::{LineSet, Tracked};
 use super::world::{LINES, Window, World, granules, is_partial, line_of};
 use crate::bo::mode_level;
 use crate::cacheops::LineOp;
@@ -26,19 +26,19 @@ impl System {
     }
 
     /// What the library knows of a new object, and why its zeroes are not trusted if they are not.
-    pub(super) fn first_book(&self) -> (Book, Option<Decision>) {
+    pub(super) fn first_tracked(&self) -> (Tracked, Option<Decision>) {
         if !self.guards_lines() {
-            return (Book::default(), None);
+            return (Tracked::default(), None);
         }
         let first = *self.kernel.state(0);
         let zeroes = engine::zeroes(self.caps(), &self.setting.rules, first, self.is_conservative());
         let stay = zeroes.is_needed() && !self.setting.mutation.lacks(zeroes.rule);
-        let book = Book {
+        let tracked = Tracked {
             dirty: if stay { LineSet::ALL } else { LineSet::NONE },
             written_around: self.backing() == Backing::Import,
-            ..Book::default()
+            ..Tracked::default()
         };
-        (book, stay.then_some(zeroes))
+        (tracked, stay.then_some(zeroes))
     }
 
     /// What the library does before an access.
@@ -146,7 +146,7 @@ impl System {
         self.load_on(world, Path::Cpu(mode), line, log)
     }
 
-    /// The object is released, kept, and given out again, with its book and its mappings.
+    /// The object is released, kept, and given out again, with its tracked state and its mappings.
     ///
     /// What it holds is undefined then: every copy is as good as the newest until somebody stores.
     pub(super) fn reuse(&self, world: &mut World) -> Result<(), Stop> {
@@ -156,8 +156,8 @@ impl System {
         self.close_window(world);
         world.undefine();
         if self.memory.mutation.is(Mutant::ReuseForgets) {
-            let Book { cached_map, .. } = world.book;
-            world.book = Book { cached_map, ..Book::default() };
+            let Tracked { cached_map, .. } = world.tracked;
+            world.tracked = Tracked { cached_map, ..Tracked::default() };
         }
         Ok(())
     }
@@ -165,12 +165,12 @@ impl System {
     /// A mapping of that mode is there from now on.
     fn map(&self, world: &mut World, mode: MmapMode) {
         let cached = cpu_memory(self.level(world), mode) == CpuMemory::Cached;
-        if !cached || world.book.cached_map {
+        if !cached || world.tracked.cached_map {
             return;
         }
-        world.book.cached_map = true;
-        if world.book.written_around && !self.memory.mutation.is(Mutant::LateMapForgets) {
-            world.book.stale = LineSet::ALL;
+        world.tracked.cached_map = true;
+        if world.tracked.written_around && !self.memory.mutation.is(Mutant::LateMapForgets) {
+            world.tracked.stale = LineSet::ALL;
         }
     }
 

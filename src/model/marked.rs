@@ -1,6 +1,6 @@
 //! The property `marked`: what is dirty or stale for some reader, the library knows of.
 //!
-//! The hierarchy says what is; the library's account is judged by it.
+//! The hierarchy says what is; the library's tracked state is judged by it.
 
 use super::system::System;
 use super::world::{Value, Window, World, granules};
@@ -10,7 +10,7 @@ use crate::policy::kernel::Backing;
 use crate::vocabulary::{Access, MmapMode};
 
 impl System {
-    /// Whether the book has what may be dirty or stale of a line.
+    /// Whether what may be dirty or stale of a line is tracked.
     pub(super) fn is_marked(&self, world: &World, line: usize) -> bool {
         // What an exporter left is flushed when its pages come.
         let exporters = self.backing() == Backing::Import && !self.snapshot(world).pages;
@@ -28,7 +28,7 @@ impl System {
         if world.lines[line] != Line::Dirty || !granules(line).any(newer) {
             return true;
         }
-        let (level, book) = (self.level(world), world.book);
+        let (level, tracked) = (self.level(world), world.tracked);
         let route_level = self.route_level(world);
         let readers = Path::ALL.iter().filter(|&&path| match path {
             Path::Cpu(mode) => self.map_modes().contains(&mode) && self.can_map(world, mode),
@@ -40,8 +40,8 @@ impl System {
             // The hardware says what a reader sees; the rules only which notes it would act on.
             let seen = self.memory.finds_cached(world, route_level, self.route(reader), line);
             let demands = self.facts.get(level, reader, Access::Read).demands;
-            let noted = book.gpu_write && demands.gpu_write.is_some();
-            if !seen && !noted && !book.dirty.has(line) {
+            let noted = tracked.gpu_write && demands.gpu_write.is_some();
+            if !seen && !noted && !tracked.dirty.has(line) {
                 return false;
             }
         }
@@ -54,10 +54,10 @@ impl System {
         if !granules(line).any(older) {
             return true;
         }
-        let book = world.book;
+        let tracked = world.tracked;
         let reads_cache =
             |&mode: &MmapMode| self.cpu_route(mode).0 == Route::CpuCached && self.can_map(world, mode);
         let seen = !self.map_modes().iter().any(reads_cache);
-        seen || book.stale.has(line) || (!book.cached_map && book.written_around)
+        seen || tracked.stale.has(line) || (!tracked.cached_map && tracked.written_around)
     }
 }

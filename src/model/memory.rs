@@ -1,10 +1,10 @@
-//! What accesses, flushes and the caches' own whims do to a [`World`], through the hierarchy.
+//! What accesses, flushes and the caches' own moves do to a [`World`], through the hierarchy.
 
-use super::book::LineSet;
 use super::mutant::{Mutant, Mutation};
+use super::tracked::LineSet;
 use super::world::{Buffer, GRANULES, LINES, Value, World, granules, is_partial, line_of};
 use crate::cacheops::LineOp;
-use crate::hierarchy::{self, Assumption, Hardware, Line, Maintenance, Place, Route, Transfer, Whim};
+use crate::hierarchy::{self, Assumption, CacheMove, Hardware, Line, Maintenance, Place, Route, Transfer};
 use crate::vocabulary::{Access, CacheLevel};
 
 /// The memory system that a search runs on.
@@ -221,9 +221,9 @@ impl Memory {
         world.become_state(line, next);
     }
 
-    /// The caches do `whim` to a line; `None` if they cannot.
-    pub(super) fn whim(&self, world: &mut World, whim: Whim, line: usize) -> Option<()> {
-        let Maintenance { transfer, next } = whim.on(self.hardware, world.lines[line])?;
+    /// The caches make a spontaneous move; `None` if they cannot.
+    pub(super) fn cache_move(&self, world: &mut World, cache_move: CacheMove, line: usize) -> Option<()> {
+        let Maintenance { transfer, next } = cache_move.on(self.hardware, world.lines[line])?;
         world.transfer(transfer, line);
         world.become_state(line, next);
         Some(())

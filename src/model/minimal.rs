@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::check::{Outcome, Scope, Search};
 use super::condition::Condition;
-use super::crew::side_by_side;
 use super::mutant::{Mutant, Mutation};
 use super::setting::{Caller, Setting};
+use super::thread_pool::in_parallel;
 use super::trace::Trace;
 use crate::error::{Error, Result};
 use crate::hierarchy::Assumption;
@@ -76,7 +76,7 @@ const CONSERVATIVE: &[(Rule, &str)] = &[
 
 /// Rules that no search meets, and why.
 const NOT_MET: &[(Rule, &str)] = &[
-    (Rule::UncachedStore, "An uncached store leaves nothing of which account is kept."),
+    (Rule::UncachedStore, "An uncached store leaves nothing that is tracked."),
     (Rule::GttNeedsAperture, "It refuses a mapping."),
     (Rule::DiscreteMapsFixed, "It refuses a mapping."),
     (Rule::FixedIsDiscrete, "It refuses a mapping."),
@@ -117,7 +117,7 @@ impl Baseline {
     /// # Errors
     /// As [`Search::run`].
     pub fn new(scope: &Scope, jobs: NonZeroUsize, done: impl Fn(&Outcome) + Sync) -> Result<Self> {
-        let made = side_by_side(&scope.searches()?, jobs, |search| {
+        let made = in_parallel(&scope.searches()?, jobs, |search| {
             let outcome = search.run(|_| ())?;
             done(&outcome);
             Ok((search.clone(), outcome))

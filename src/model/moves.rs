@@ -7,7 +7,7 @@ use super::setting::Caller;
 use super::system::System;
 use super::world::{Buffer, GRANULES, LINES, Window};
 use crate::engine::Way;
-use crate::hierarchy::Whim;
+use crate::hierarchy::CacheMove;
 use crate::platform::{Call, Caps};
 use crate::policy::driver::Path;
 use crate::policy::kernel::{Backing, Creation, Event};
@@ -17,7 +17,7 @@ use crate::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
     /// The caches do something to a line unasked.
-    Whim(Whim, usize),
+    CacheMove(CacheMove, usize),
     /// A buffered store of a granule reaches memory.
     Land(Buffer, usize),
     /// A mutant's flush is over at last.
@@ -53,10 +53,12 @@ fn granule_name(granule: usize) -> &'static str {
 impl fmt::Display for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Whim(Whim::WriteBack, line) => write!(f, "cache writes back line {line}"),
-            Self::Whim(Whim::Evict, line) => write!(f, "cache evicts line {line}"),
-            Self::Whim(Whim::Fill, line) => write!(f, "cache reads line {line} ahead"),
-            Self::Whim(Whim::WriteBackClean, line) => write!(f, "cache writes back clean line {line}"),
+            Self::CacheMove(CacheMove::WriteBack, line) => write!(f, "cache writes back line {line}"),
+            Self::CacheMove(CacheMove::Evict, line) => write!(f, "cache evicts line {line}"),
+            Self::CacheMove(CacheMove::Fill, line) => write!(f, "cache reads line {line} ahead"),
+            Self::CacheMove(CacheMove::WriteBackClean, line) => {
+                write!(f, "cache writes back clean line {line}")
+            }
             Self::Land(buffer, granule) => {
                 write!(f, "{buffer} store of {} reaches memory", granule_name(*granule))
             }
@@ -102,7 +104,7 @@ impl Move {
     pub(super) fn all(system: &System) -> Vec<Self> {
         let mut moves = Vec::new();
         for line in 0..LINES {
-            moves.extend(Whim::ALL.iter().map(|&whim| Self::Whim(whim, line)));
+            moves.extend(CacheMove::ALL.iter().map(|&cache_move| Self::CacheMove(cache_move, line)));
         }
         for &buffer in Buffer::ALL {
             moves.extend((0..GRANULES).map(|granule| Self::Land(buffer, granule)));

@@ -38,7 +38,7 @@ words! {
         LateMapForgets = "late-map-forgets",
         /// An upload takes the dirty marks, and leaves what it stored in the cache.
         UploadStaysInCache = "upload-stays-in-cache",
-        /// An object that is used again begins with an empty book.
+        /// An object that is used again begins with nothing tracked.
         ReuseForgets = "reuse-forgets",
         /// The hierarchy loses the line that moves before an access.
         TransferLost = "transfer-lost",
@@ -72,7 +72,7 @@ impl Mutant {
             Self::UploadStaysInCache => {
                 "An upload takes the dirty marks, and leaves what it stored in the cache."
             }
-            Self::ReuseForgets => "An object that is used again begins with an empty book.",
+            Self::ReuseForgets => "An object that is used again begins with nothing tracked.",
             Self::TransferLost => "The line that moves before an access is lost.",
             Self::SnoopMisses => "The GPU misses the line that a snoop or a look-up finds.",
             Self::WriteKeepsLine => "A write that drops the CPU's line leaves it.",

@@ -6,8 +6,8 @@ use super::check::Search;
 use super::log::Used;
 use super::moves::Move;
 use super::property::Property;
-use super::seen::Seen;
 use super::system::{Stop, System};
+use super::visited::Visited;
 use super::world::World;
 use crate::error::{Error, Result};
 
@@ -51,15 +51,15 @@ pub(super) struct Found {
 /// [`Error::BadSize`] for more states than can be numbered.
 pub(super) fn search(system: &System, mut progress: impl FnMut(u64)) -> Result<Found> {
     let start = Instant::now();
-    let mut seen = Seen::new();
+    let mut visited = Visited::new();
     let mut used = Used::default();
     let mut size = Size::default();
     let mut violation = None;
     let mut reached = Vec::new();
-    seen.insert(system.first(&mut used).pack(), 0);
+    visited.insert(system.first(&mut used).pack(), 0);
     // The places in the order of discovery at which a level of the search ends.
     let (mut next, mut level_end) = (0_u32, 1_u32);
-    'search: while let Some(state) = seen.get(next) {
+    'search: while let Some(state) = visited.get(next) {
         let world = World::unpack(state);
         reached.clear();
         for &step in system.moves() {
@@ -73,26 +73,29 @@ pub(super) fn search(system: &System, mut progress: impl FnMut(u64)) -> Result<F
                 }
                 Err(Stop::Impossible) => {}
                 Err(Stop::Broken(property, _)) => {
-                    violation = Some(Violation { property, states: seen.path(next), last: step });
+                    violation = Some(Violation { property, states: visited.path(next), last: step });
                     break 'search;
                 }
             }
         }
-        seen.insert_all(&reached, next);
+        visited.insert_all(&reached, next);
         next += 1;
         if next % 4096 == 0 {
-            progress(seen.len() as u64);
+            progress(visited.len() as u64);
         }
-        if next == level_end && seen.len() as u32 > next {
-            level_end = seen.len() as u32;
+        if next == level_end && visited.len() as u32 > next {
+            level_end = visited.len() as u32;
             size.depth += 1;
         }
-        if seen.len() >= u32::MAX as usize - 256 {
-            return Err(Error::BadSize { size: seen.len() as u64, why: "more states than a search numbers" });
+        if visited.len() >= u32::MAX as usize - 256 {
+            return Err(Error::BadSize {
+                size: visited.len() as u64,
+                why: "more states than a search numbers",
+            });
         }
     }
-    size.states = seen.len() as u64;
-    size.bytes = seen.bytes();
+    size.states = visited.len() as u64;
+    size.bytes = visited.bytes();
     size.time = start.elapsed();
     Ok(Found { size, violation, used })
 }

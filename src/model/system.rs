@@ -3,7 +3,6 @@
 use nix::errno::Errno;
 
 use super::answers::Answers;
-use super::book::{LineSet, Owed};
 use super::kernel::Object;
 use super::log::{Deed, Log};
 use super::memory::Memory;
@@ -11,6 +10,7 @@ use super::moves::{self, Move};
 use super::mutant::Mutation;
 use super::property::Property;
 use super::setting::{Caller, Setting};
+use super::tracked::{LineSet, Owed};
 use super::world::{Buffer, GRANULES, LINES, Value, Window, World};
 use crate::cacheops::LineOp;
 use crate::error::{Error, Result};
@@ -106,10 +106,10 @@ impl System {
             self.memory.fill_pages(&mut world);
             world.resident = true;
         }
-        let (book, distrust) = self.first_book();
-        world.book = book;
+        let (tracked, distrust) = self.first_tracked();
+        world.tracked = tracked;
         if let Some(decision) = distrust {
-            log.deed(Deed::Library(decision, book.dirty.count()));
+            log.deed(Deed::Library(decision, tracked.dirty.count()));
         }
         world
     }
@@ -123,10 +123,10 @@ impl System {
     pub(super) fn apply(&self, world: &World, step: Move, log: &mut impl Log) -> Result<World, Stop> {
         let mut next = *world;
         match step {
-            Move::Whim(whim, line) if next.resident => {
-                self.memory.whim(&mut next, whim, line).ok_or(Stop::Impossible)?;
+            Move::CacheMove(cache_move, line) if next.resident => {
+                self.memory.cache_move(&mut next, cache_move, line).ok_or(Stop::Impossible)?;
             }
-            Move::Whim(..) => return Err(Stop::Impossible),
+            Move::CacheMove(..) => return Err(Stop::Impossible),
             Move::Land(buffer, granule) => {
                 let level = self.level(&next);
                 self.memory.land(&mut next, level, buffer, granule).ok_or(Stop::Impossible)?;

@@ -56,7 +56,7 @@ impl Move {
     pub fn actor(self) -> Actor {
         use crate::policy::kernel::Event;
         match self {
-            Self::Whim(..) | Self::Land(..) | Self::Complete => Actor::Caches,
+            Self::CacheMove(..) | Self::Land(..) | Self::Complete => Actor::Caches,
             Self::Call(Event::Release | Event::Suspend | Event::Hibernate) => Actor::Kernel,
             Self::HandOver
             | Self::Reuse

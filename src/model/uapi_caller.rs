@@ -1,11 +1,11 @@
 //! Callers that use the kernel's uAPI alone: by its protocol, or against it.
 
-use super::book::LineSet;
 use super::condition::Condition;
 use super::log::Log;
 use super::mutant::Mutant;
 use super::setting::Caller;
 use super::system::{Stop, System};
+use super::tracked::LineSet;
 use super::world::{Buffer, Value, Window, World, is_partial, line_of};
 use crate::cacheops::LineOp;
 use crate::hierarchy::Route;

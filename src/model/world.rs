@@ -12,7 +12,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::book::{Book, LineSet, Owed};
+use super::tracked::{LineSet, Owed, Tracked};
 use crate::cacheops::LineOp;
 use crate::error::Error;
 use crate::hierarchy::Line;
@@ -161,7 +161,7 @@ pub struct World {
     /// Who may access it.
     pub window: Window,
     /// The library's state.
-    pub book: Book,
+    pub tracked: Tracked,
     /// What a mutant's flush still owes.
     pub owed: Owed,
     /// Lines of which the cache may hold older copies that the kernel was not told of: the CPU itself stored to
@@ -236,7 +236,7 @@ impl World {
             resident: false,
             kernel,
             window: Window::Closed,
-            book: Book::default(),
+            tracked: Tracked::default(),
             owed: Owed::NOTHING,
             passed: LineSet::NONE,
         }
@@ -254,7 +254,8 @@ impl World {
         }
         packer.put(10, u64::from(self.kernel));
         packer.put(5, self.window.bits());
-        let Book { dirty, stale, wc_stores, gtt_stores, gpu_write, cached_map, written_around } = self.book;
+        let Tracked { dirty, stale, wc_stores, gtt_stores, gpu_write, cached_map, written_around } =
+            self.tracked;
         packer.put(2, dirty.bits());
         packer.put(2, stale.bits());
         for flag in [wc_stores, gtt_stores, gpu_write, cached_map, written_around] {
@@ -298,13 +299,13 @@ impl World {
         }
         world.kernel = bits.take(10) as u16;
         world.window = Window::from_bits(bits.take(5)).unwrap_or(Window::Closed);
-        world.book.dirty = LineSet::from_bits(bits.take(2));
-        world.book.stale = LineSet::from_bits(bits.take(2));
-        world.book.wc_stores = bits.flag();
-        world.book.gtt_stores = bits.flag();
-        world.book.gpu_write = bits.flag();
-        world.book.cached_map = bits.flag();
-        world.book.written_around = bits.flag();
+        world.tracked.dirty = LineSet::from_bits(bits.take(2));
+        world.tracked.stale = LineSet::from_bits(bits.take(2));
+        world.tracked.wc_stores = bits.flag();
+        world.tracked.gtt_stores = bits.flag();
+        world.tracked.gpu_write = bits.flag();
+        world.tracked.cached_map = bits.flag();
+        world.tracked.written_around = bits.flag();
         world.owed.lines = LineSet::from_bits(bits.take(2));
         world.owed.op = match bits.take(2) {
             0 => LineOp::WriteBack,
@@ -349,8 +350,8 @@ mod tests {
         world.cache = [Value::Old, Value::Newest, Value::Old];
         world.buffered = [[None, Some(Value::Newest), None], [Some(Value::Old), None, Some(Value::Secret)]];
         world.gpu = [None, Some(Value::Secret), Some(Value::Old)];
-        world.book =
-            Book { dirty: LineSet::one(1), gpu_write: true, written_around: true, ..Book::default() };
+        world.tracked =
+            Tracked { dirty: LineSet::one(1), gpu_write: true, written_around: true, ..Tracked::default() };
         world.owed = Owed { lines: LineSet::one(0), op: LineOp::Invalidate };
         world.passed = LineSet::one(1);
         for window in Window::all() {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use gem_coherency::drm::soft::{Minor, Soft};
-use gem_coherency::kernel_trace::{Attribution, Kind, Seen, SeenFlush, TracedCall, Tracer, What};
+use gem_coherency::kernel_trace::{Attribution, Kind, SeenFlush, TraceEvent, TracedCall, Tracer, What};
 
 use super::call::Call;
 use super::flushes::{Flush, FlushKind, Log, Witness, merged};
@@ -114,7 +114,7 @@ impl Witness for Traced<'_> {
 }
 
 /// The flushes of each call in a trace that begins before any object was created.
-fn calls(seen: &[Seen]) -> Vec<Vec<Flush>> {
+fn calls(seen: &[TraceEvent]) -> Vec<Vec<Flush>> {
     let mut attribution = Attribution::new();
     let mut numbers = Numbers::default();
     let mut calls = Vec::new();
@@ -137,7 +137,7 @@ fn calls(seen: &[Seen]) -> Vec<Vec<Flush>> {
 
 /// Whether a flush is of an object that is being freed: its worker does that some time later, in no call, and
 /// says that the object is gone after it flushed its pages, maybe during the next call.
-fn is_of_a_free(flush: &Seen, later: &[Seen]) -> bool {
+fn is_of_a_free(flush: &TraceEvent, later: &[TraceEvent]) -> bool {
     let released =
         matches!(&flush.what, What::FlushPages { caller, .. } if caller.ends_with("release_shmem"));
     let next = || later.iter().find(|next| next.tid == flush.tid && !matches!(next.what, What::Mark(_)));

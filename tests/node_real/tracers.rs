@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use gem_coherency::drm::Drm;
-use gem_coherency::kernel_trace::{Seen, Tracer, What};
+use gem_coherency::kernel_trace::{TraceEvent, Tracer, What};
 
 use super::{Bench, Skip, Test, test};
 
@@ -23,7 +23,7 @@ fn create(bench: &Bench, name: &str) {
 }
 
 /// How often the trace shows that an object of a thread of that name got a handle.
-fn named(seen: &[Seen], name: &str) -> usize {
+fn named(seen: &[TraceEvent], name: &str) -> usize {
     seen.iter().filter(|seen| seen.comm == name && matches!(seen.what, What::Named { .. })).count()
 }
 

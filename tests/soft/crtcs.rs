@@ -8,12 +8,12 @@ use gem_coherency::vocabulary::{CachingMode, Domains, MmapMode};
 use nix::errno::Errno;
 
 /// A device with a display, its first CRTC, and what is needed to show something there.
-struct Rig {
+struct Setup {
     soft: Soft,
     crtc: Crtc,
 }
 
-impl Rig {
+impl Setup {
     fn new(name: &str) -> Self {
         let soft = Soft::open(&format!("sim:{name},display=on")).unwrap();
         let crtc = soft.resources().unwrap().crtcs[0];
@@ -65,11 +65,11 @@ fn plain(mode: Mode, byte: u8) -> u32 {
 #[test]
 fn a_display_has_crtcs_a_screen_and_a_free_connector() {
     for (name, pipes) in [("i845g", 1), ("snb", 2), ("hsw", 3), ("jsl", 3), ("tgl", 4), ("rkl", 3)] {
-        let rig = Rig::new(name);
-        let resources = rig.display().resources().unwrap();
+        let setup = Setup::new(name);
+        let resources = setup.display().resources().unwrap();
         assert_eq!(resources.crtcs.len(), pipes, "{name}");
         let ports: Vec<_> =
-            resources.connectors.iter().map(|&one| rig.display().port(one).unwrap()).collect();
+            resources.connectors.iter().map(|&one| setup.display().port(one).unwrap()).collect();
         assert_eq!(
             [ports[0].connection, ports[1].connection],
             [Connection::Connected, Connection::Disconnected]
@@ -81,56 +81,56 @@ fn a_display_has_crtcs_a_screen_and_a_free_connector() {
 
 #[test]
 fn what_a_crtc_shows_can_be_asked_and_set_again() {
-    let rig = Rig::new("tgl");
-    let (_, first) = rig.frame(Mode::VGA);
-    let (_, second) = rig.frame(Mode::XGA);
-    assert_eq!(rig.display().crtc(rig.crtc).unwrap(), None);
-    rig.show(first).unwrap();
-    let before = rig.display().crtc(rig.crtc).unwrap().unwrap();
-    assert_eq!(before, rig.shown(first, Mode::VGA));
-    let other = rig.shown(second, Mode::XGA);
-    rig.display().set_crtc(rig.crtc, &other).unwrap();
-    assert_eq!(rig.display().crtc(rig.crtc).unwrap(), Some(other));
-    rig.display().set_crtc(rig.crtc, &before).unwrap();
-    assert_eq!(rig.display().crtc(rig.crtc).unwrap(), Some(before));
-    rig.display().turn_off(rig.crtc).unwrap();
-    assert_eq!(rig.display().crtc(rig.crtc).unwrap(), None);
+    let setup = Setup::new("tgl");
+    let (_, first) = setup.frame(Mode::VGA);
+    let (_, second) = setup.frame(Mode::XGA);
+    assert_eq!(setup.display().crtc(setup.crtc).unwrap(), None);
+    setup.show(first).unwrap();
+    let before = setup.display().crtc(setup.crtc).unwrap().unwrap();
+    assert_eq!(before, setup.shown(first, Mode::VGA));
+    let other = setup.shown(second, Mode::XGA);
+    setup.display().set_crtc(setup.crtc, &other).unwrap();
+    assert_eq!(setup.display().crtc(setup.crtc).unwrap(), Some(other));
+    setup.display().set_crtc(setup.crtc, &before).unwrap();
+    assert_eq!(setup.display().crtc(setup.crtc).unwrap(), Some(before));
+    setup.display().turn_off(setup.crtc).unwrap();
+    assert_eq!(setup.display().crtc(setup.crtc).unwrap(), None);
 }
 
 #[test]
 fn a_connector_is_one_crtcs_and_leaves_the_other_off() {
-    let rig = Rig::new("tgl");
-    let (_, frame) = rig.frame(Mode::VGA);
-    let resources = rig.display().resources().unwrap();
-    rig.show(frame).unwrap();
-    rig.display().set_crtc(resources.crtcs[1], &rig.shown(frame, Mode::VGA)).unwrap();
-    assert_eq!(rig.display().crtc(rig.crtc).unwrap(), None);
-    assert_eq!(rig.display().port(resources.connectors[0]).unwrap().crtc, Some(resources.crtcs[1]));
+    let setup = Setup::new("tgl");
+    let (_, frame) = setup.frame(Mode::VGA);
+    let resources = setup.display().resources().unwrap();
+    setup.show(frame).unwrap();
+    setup.display().set_crtc(resources.crtcs[1], &setup.shown(frame, Mode::VGA)).unwrap();
+    assert_eq!(setup.display().crtc(setup.crtc).unwrap(), None);
+    assert_eq!(setup.display().port(resources.connectors[0]).unwrap().crtc, Some(resources.crtcs[1]));
 }
 
 #[test]
 fn what_cannot_be_shown_is_refused_as_the_kernel_does() {
-    let rig = Rig::new("skl");
-    let (picture, frame) = rig.frame(Mode::VGA);
-    let gone = rig.soft.add_framebuffer(&picture).unwrap();
-    rig.display().remove_framebuffer(gone).unwrap();
-    let set = |shown: &Shown| rig.display().set_crtc(rig.crtc, shown);
-    let good = rig.shown(frame, Mode::VGA);
+    let setup = Setup::new("skl");
+    let (picture, frame) = setup.frame(Mode::VGA);
+    let gone = setup.soft.add_framebuffer(&picture).unwrap();
+    setup.display().remove_framebuffer(gone).unwrap();
+    let set = |shown: &Shown| setup.display().set_crtc(setup.crtc, shown);
+    let good = setup.shown(frame, Mode::VGA);
     refused(set(&Shown { mode: Mode::XGA, ..good.clone() }), Errno::ENOSPC);
     refused(set(&Shown { from: (1, 0), ..good.clone() }), Errno::ENOSPC);
     refused(set(&Shown { from: (0, 1 << 16), ..good.clone() }), Errno::ERANGE);
     refused(set(&Shown { mode: Mode { clock_khz: 0, ..Mode::VGA }, ..good.clone() }), Errno::EINVAL);
     refused(set(&Shown { connectors: Vec::new(), ..good.clone() }), Errno::EINVAL);
     refused(set(&Shown { framebuffer: gone, ..good.clone() }), Errno::ENOENT);
-    refused(rig.display().flip(rig.crtc, frame), Errno::EBUSY);
+    refused(setup.display().flip(setup.crtc, frame), Errno::EBUSY);
     set(&good).unwrap();
-    refused(rig.display().flip(rig.crtc, gone), Errno::ENOENT);
-    refused(rig.display().remove_framebuffer(gone), Errno::ENOENT);
-    refused(rig.display().dirty(gone), Errno::ENOENT);
-    let (_, large) = rig.frame(Mode::XGA);
-    rig.display().flip(rig.crtc, large).unwrap();
-    set(&Shown { mode: Mode::XGA, ..rig.shown(large, Mode::XGA) }).unwrap();
-    refused(rig.display().flip(rig.crtc, frame), Errno::ENOSPC);
+    refused(setup.display().flip(setup.crtc, gone), Errno::ENOENT);
+    refused(setup.display().remove_framebuffer(gone), Errno::ENOENT);
+    refused(setup.display().dirty(gone), Errno::ENOENT);
+    let (_, large) = setup.frame(Mode::XGA);
+    setup.display().flip(setup.crtc, large).unwrap();
+    set(&Shown { mode: Mode::XGA, ..setup.shown(large, Mode::XGA) }).unwrap();
+    refused(setup.display().flip(setup.crtc, frame), Errno::ENOSPC);
 }
 
 #[test]
@@ -138,13 +138,13 @@ fn without_a_display_there_is_nothing_and_only_the_master_shows() {
     let dark = Soft::open("sim:skl,display=off").unwrap();
     refused(dark.resources(), Errno::EOPNOTSUPP);
     assert_eq!(dark.create_dumb(64, 64).unwrap().pitch_bytes, 4096);
-    let rig = Rig::new("skl");
-    let (_, frame) = rig.frame(Mode::VGA);
-    let other = rig.soft.open_again(Minor::Primary);
-    refused(other.set_crtc(rig.crtc, &rig.shown(frame, Mode::VGA)), Errno::EACCES);
-    refused(other.flip(rig.crtc, frame), Errno::EACCES);
-    assert!(other.crtc(rig.crtc).unwrap().is_none());
-    refused(rig.soft.open_again(Minor::Render).resources(), Errno::EACCES);
+    let setup = Setup::new("skl");
+    let (_, frame) = setup.frame(Mode::VGA);
+    let other = setup.soft.open_again(Minor::Primary);
+    refused(other.set_crtc(setup.crtc, &setup.shown(frame, Mode::VGA)), Errno::EACCES);
+    refused(other.flip(setup.crtc, frame), Errno::EACCES);
+    assert!(other.crtc(setup.crtc).unwrap().is_none());
+    refused(setup.soft.open_again(Minor::Render).resources(), Errno::EACCES);
 }
 
 #[test]
@@ -152,73 +152,73 @@ fn showing_takes_the_level_and_flushes_and_every_plane_keeps_it() {
     for (name, mode) in
         [("tgl", CachingMode::None), ("hsw", CachingMode::Display), ("glk", CachingMode::None)]
     {
-        let rig = Rig::new(name);
-        let (picture, frame) = rig.frame(Mode::VGA);
-        rig.show(frame).unwrap();
-        assert_eq!(rig.soft.caching(picture.handle).unwrap(), mode, "{name}");
-        assert!(!rig.soft.take_kernel_flushes().is_empty(), "{name}");
-        let pinned = || rig.soft.snapshot(picture.handle).unwrap().pinned;
-        rig.display().flip(rig.crtc, frame).unwrap();
+        let setup = Setup::new(name);
+        let (picture, frame) = setup.frame(Mode::VGA);
+        setup.show(frame).unwrap();
+        assert_eq!(setup.soft.caching(picture.handle).unwrap(), mode, "{name}");
+        assert!(!setup.soft.take_kernel_flushes().is_empty(), "{name}");
+        let pinned = || setup.soft.snapshot(picture.handle).unwrap().pinned;
+        setup.display().flip(setup.crtc, frame).unwrap();
         assert!(pinned(), "{name}: the old plane went, the new one has it");
-        let (_, other) = rig.frame(Mode::VGA);
-        rig.display().flip(rig.crtc, other).unwrap();
+        let (_, other) = setup.frame(Mode::VGA);
+        setup.display().flip(setup.crtc, other).unwrap();
         assert!(!pinned(), "{name}");
-        rig.display().remove_framebuffer(other).unwrap();
-        assert_eq!(rig.display().crtc(rig.crtc).unwrap(), None, "{name}: what showed it is off");
-        rig.display().remove_framebuffer(frame).unwrap();
-        assert_eq!(rig.soft.caching(picture.handle).unwrap(), mode, "{name}: the level stays");
+        setup.display().remove_framebuffer(other).unwrap();
+        assert_eq!(setup.display().crtc(setup.crtc).unwrap(), None, "{name}: what showed it is off");
+        setup.display().remove_framebuffer(frame).unwrap();
+        assert_eq!(setup.soft.caching(picture.handle).unwrap(), mode, "{name}: the level stays");
     }
 }
 
 #[test]
 fn the_crc_is_of_memory_and_not_of_the_caches() {
     for name in ["skl", "tgl", "jsl", "hsw", "glk"] {
-        let rig = Rig::new(name);
-        let (picture, frame) = rig.frame(Mode::VGA);
-        rig.show(frame).unwrap();
-        assert_eq!(rig.crc(), plain(Mode::VGA, 0), "{name}: the kernel's zeroes");
-        let map = rig.map(&picture);
+        let setup = Setup::new(name);
+        let (picture, frame) = setup.frame(Mode::VGA);
+        setup.show(frame).unwrap();
+        assert_eq!(setup.crc(), plain(Mode::VGA, 0), "{name}: the kernel's zeroes");
+        let map = setup.map(&picture);
         map.copy_in(0, &vec![7; picture.bytes() as usize]).unwrap();
-        assert_eq!(rig.crc(), plain(Mode::VGA, 0), "{name}: not flushed");
-        rig.soft.set_domain(picture.handle, Domains::CPU, Domains::CPU).unwrap();
-        rig.display().dirty(frame).unwrap();
-        assert_eq!(rig.crc(), plain(Mode::VGA, 7), "{name}");
+        assert_eq!(setup.crc(), plain(Mode::VGA, 0), "{name}: not flushed");
+        setup.soft.set_domain(picture.handle, Domains::CPU, Domains::CPU).unwrap();
+        setup.display().dirty(frame).unwrap();
+        assert_eq!(setup.crc(), plain(Mode::VGA, 7), "{name}");
     }
 }
 
 #[test]
 fn a_cursor_is_shown_after_the_picture_and_leaves_with_its_object() {
-    let rig = Rig::new("tgl");
-    let (_, frame) = rig.frame(Mode::VGA);
-    rig.show(frame).unwrap();
-    let bare = rig.crc();
-    let cursor = rig.soft.create_dumb(64, 64).unwrap();
-    rig.display().set_cursor(rig.crtc, Some(&cursor)).unwrap();
-    assert!(rig.soft.snapshot(cursor.handle).unwrap().pinned);
+    let setup = Setup::new("tgl");
+    let (_, frame) = setup.frame(Mode::VGA);
+    setup.show(frame).unwrap();
+    let bare = setup.crc();
+    let cursor = setup.soft.create_dumb(64, 64).unwrap();
+    setup.display().set_cursor(setup.crtc, Some(&cursor)).unwrap();
+    assert!(setup.soft.snapshot(cursor.handle).unwrap().pinned);
     let mut crc = Crc::default();
     crc.add(&vec![0; 640 * 480 * 4 + 64 * 64 * 4]);
-    assert_eq!(rig.crc(), crc.finish());
-    rig.display().move_cursor(rig.crtc, -10, 20).unwrap();
-    refused(rig.display().set_cursor(rig.crtc, Some(&Picture { width: 65, ..cursor })), Errno::EINVAL);
+    assert_eq!(setup.crc(), crc.finish());
+    setup.display().move_cursor(setup.crtc, -10, 20).unwrap();
+    refused(setup.display().set_cursor(setup.crtc, Some(&Picture { width: 65, ..cursor })), Errno::EINVAL);
     refused(
-        rig.display().set_cursor(rig.crtc, Some(&Picture { width: 128, height: 512, ..cursor })),
+        setup.display().set_cursor(setup.crtc, Some(&Picture { width: 128, height: 512, ..cursor })),
         Errno::EINVAL,
     );
-    rig.display().set_cursor(rig.crtc, None).unwrap();
-    assert_eq!(rig.crc(), bare);
-    let state = rig.soft.snapshot(cursor.handle).unwrap();
+    setup.display().set_cursor(setup.crtc, None).unwrap();
+    assert_eq!(setup.crc(), bare);
+    let state = setup.soft.snapshot(cursor.handle).unwrap();
     assert!(!state.pinned && !state.framebuffer);
 }
 
 #[test]
 fn closing_the_file_turns_off_what_its_framebuffers_show() {
-    let rig = Rig::new("tgl");
-    let other = rig.soft.open_again(Minor::Primary);
+    let setup = Setup::new("tgl");
+    let other = setup.soft.open_again(Minor::Primary);
     let picture = other.create_dumb(640, 480).unwrap();
     let frame = other.add_framebuffer(&picture).unwrap();
-    rig.show(frame).unwrap();
+    setup.show(frame).unwrap();
     drop(other);
-    assert_eq!(rig.display().crtc(rig.crtc).unwrap(), None);
-    refused(rig.soft.display_crc(rig.crtc), Errno::EBUSY);
-    assert_eq!(rig.soft.objects_alive(), 0);
+    assert_eq!(setup.display().crtc(setup.crtc).unwrap(), None);
+    refused(setup.soft.display_crc(setup.crtc), Errno::EBUSY);
+    assert_eq!(setup.soft.objects_alive(), 0);
 }

@@ -20,13 +20,13 @@ const ARGS: u64 = 0x10000;
 const CLIPS: u64 = ARGS + 4096;
 
 /// A process with a device open twice: the master first.
-pub struct Rig {
+pub struct Setup {
     process: Process,
     device: Soft,
     files: [i32; 2],
 }
 
-impl Rig {
+impl Setup {
     #[track_caller]
     pub fn new(name: &str) -> Self {
         let device = sim(name);
@@ -101,77 +101,77 @@ pub const ERANGE: Option<Errno> = Some(Errno::ERANGE);
 
 #[test]
 fn the_objects_tiling_is_the_framebuffers() {
-    let mut rig = Rig::new("hsw,display=on");
-    let handle = rig.object(1);
-    let tile = |rig: &mut Rig, tiling_mode| {
+    let mut setup = Setup::new("hsw,display=on");
+    let handle = setup.object(1);
+    let tile = |setup: &mut Setup, tiling_mode| {
         let mut args = drm_i915_gem_set_tiling { handle, tiling_mode, stride: 512, ..Default::default() };
-        rig.ask(0, DRM_IOCTL_I915_GEM_SET_TILING, &mut args)
+        setup.ask(0, DRM_IOCTL_I915_GEM_SET_TILING, &mut args)
     };
-    assert_eq!(tile(&mut rig, 1), None);
-    let id = rig.framebuffer(handle);
+    assert_eq!(tile(&mut setup, 1), None);
+    let id = setup.framebuffer(handle);
     let mut planes = drm_mode_fb_cmd2 { fb_id: id, ..Default::default() };
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_GETFB2, &mut planes), None);
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_GETFB2, &mut planes), None);
     assert_eq!((planes.modifier[0], planes.flags), (I915_FORMAT_MOD_X_TILED, DRM_MODE_FB_MODIFIERS));
-    assert_eq!(tile(&mut rig, 0), Some(Errno::EBUSY));
+    assert_eq!(tile(&mut setup, 0), Some(Errno::EBUSY));
     let mut linear = drm_mode_fb_cmd2 { flags: DRM_MODE_FB_MODIFIERS, ..picture(handle) };
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut linear), EINVAL);
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut linear), EINVAL);
     let mut wider = drm_mode_fb_cmd2 { pitches: [1024, 0, 0, 0], ..picture(handle) };
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut wider), EINVAL);
-    assert_eq!(rig.remove(0, id), None);
-    assert_eq!(tile(&mut rig, 2), None);
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut picture(handle)), EINVAL, "Y has no old name");
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut wider), EINVAL);
+    assert_eq!(setup.remove(0, id), None);
+    assert_eq!(tile(&mut setup, 2), None);
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut picture(handle)), EINVAL, "Y has no old name");
 }
 
 #[test]
 fn only_the_file_that_made_a_framebuffer_removes_it() {
-    let mut rig = Rig::new("glk,display=on");
-    let handle = rig.object(1);
-    let id = rig.framebuffer(handle);
-    assert_eq!(rig.remove(1, id), ENOENT);
+    let mut setup = Setup::new("glk,display=on");
+    let handle = setup.object(1);
+    let id = setup.framebuffer(handle);
+    assert_eq!(setup.remove(1, id), ENOENT);
     let mut closed = drm_mode_closefb { fb_id: id, pad: 0 };
-    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_CLOSEFB, &mut closed), ENOENT);
+    assert_eq!(setup.ask(1, DRM_IOCTL_MODE_CLOSEFB, &mut closed), ENOENT);
     closed.pad = 1;
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_CLOSEFB, &mut closed), EINVAL);
-    assert_eq!(rig.remove(0, id), None);
-    assert_eq!(rig.remove(0, id), ENOENT);
-    assert_eq!(rig.framebuffer(handle), id, "the lowest free id");
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_CLOSEFB, &mut closed), EINVAL);
+    assert_eq!(setup.remove(0, id), None);
+    assert_eq!(setup.remove(0, id), ENOENT);
+    assert_eq!(setup.framebuffer(handle), id, "the lowest free id");
     closed.pad = 0;
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_CLOSEFB, &mut closed), None);
-    let mut old = Rig::new("glk,display=on,kernel=6.1");
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_CLOSEFB, &mut closed), None);
+    let mut old = Setup::new("glk,display=on,kernel=6.1");
     assert_eq!(old.ask(0, DRM_IOCTL_MODE_CLOSEFB, &mut closed), EINVAL, "no such request");
 }
 
 #[test]
 fn a_framebuffer_keeps_its_object_until_its_file_closes() {
-    let mut rig = Rig::new("glk,display=on");
-    let handle = rig.object(1);
-    let id = rig.framebuffer(handle);
-    rig.close(handle);
-    assert_eq!(rig.device.objects_alive(), 1);
+    let mut setup = Setup::new("glk,display=on");
+    let handle = setup.object(1);
+    let id = setup.framebuffer(handle);
+    setup.close(handle);
+    assert_eq!(setup.device.objects_alive(), 1);
     let mut shown = drm_mode_fb_cmd { fb_id: id, ..Default::default() };
-    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_GETFB, &mut shown), None);
+    assert_eq!(setup.ask(1, DRM_IOCTL_MODE_GETFB, &mut shown), None);
     assert_eq!((shown.width, shown.height, shown.pitch, shown.bpp, shown.depth), (16, 8, 512, 32, 24));
-    rig.close_on(1, shown.handle);
-    rig.process.close(rig.files[0]).unwrap();
-    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_GETFB, &mut shown), ENOENT);
-    assert_eq!(rig.device.objects_alive(), 0);
+    setup.close_on(1, shown.handle);
+    setup.process.close(setup.files[0]).unwrap();
+    assert_eq!(setup.ask(1, DRM_IOCTL_MODE_GETFB, &mut shown), ENOENT);
+    assert_eq!(setup.device.objects_alive(), 0);
 }
 
 #[test]
 fn a_framebuffer_is_a_name_of_the_object_on_6_12_only() {
     let case = |kernel: &str, expected| {
-        let mut rig = Rig::new(&format!("glk,display=on,kernel={kernel}"));
-        let handle = rig.object(1);
+        let mut setup = Setup::new(&format!("glk,display=on,kernel={kernel}"));
+        let handle = setup.object(1);
         let mut flink = drm_gem_flink { handle, name: 0 };
-        assert_eq!(rig.ask(0, DRM_IOCTL_GEM_FLINK, &mut flink), None);
-        let id = rig.framebuffer(handle);
-        rig.close(handle);
+        assert_eq!(setup.ask(0, DRM_IOCTL_GEM_FLINK, &mut flink), None);
+        let id = setup.framebuffer(handle);
+        setup.close(handle);
         let mut open = drm_gem_open { name: flink.name, ..Default::default() };
-        assert_eq!(rig.ask(0, DRM_IOCTL_GEM_OPEN, &mut open), expected, "{kernel}");
+        assert_eq!(setup.ask(0, DRM_IOCTL_GEM_OPEN, &mut open), expected, "{kernel}");
         if expected.is_none() {
-            rig.close(open.handle);
-            assert_eq!(rig.remove(0, id), None);
-            assert_eq!(rig.ask(0, DRM_IOCTL_GEM_OPEN, &mut open), ENOENT, "with the framebuffer");
+            setup.close(open.handle);
+            assert_eq!(setup.remove(0, id), None);
+            assert_eq!(setup.ask(0, DRM_IOCTL_GEM_OPEN, &mut open), ENOENT, "with the framebuffer");
         }
     };
     case("6.12", None);
@@ -181,18 +181,18 @@ fn a_framebuffer_is_a_name_of_the_object_on_6_12_only() {
 #[test]
 fn dirtyfb_is_the_masters_and_flushes_on_6_1() {
     let case = |kernel: &str, flushes: usize| {
-        let mut rig = Rig::new(&format!("glk,display=on,kernel={kernel}"));
-        let handle = rig.object(1);
-        let fb_id = rig.framebuffer(handle);
+        let mut setup = Setup::new(&format!("glk,display=on,kernel={kernel}"));
+        let handle = setup.object(1);
+        let fb_id = setup.framebuffer(handle);
         let mut domain = drm_i915_gem_set_domain { handle, read_domains: 1, write_domain: 1 };
-        assert_eq!(rig.ask(0, DRM_IOCTL_I915_GEM_SET_DOMAIN, &mut domain), None);
+        assert_eq!(setup.ask(0, DRM_IOCTL_I915_GEM_SET_DOMAIN, &mut domain), None);
         let whole = drm_mode_fb_dirty_cmd { fb_id, ..Default::default() };
-        let before = rig.device.kernel_flushes().len();
-        assert_eq!(rig.dirty(1, whole), Some(Errno::EACCES), "not the master");
-        assert_eq!(rig.dirty(0, drm_mode_fb_dirty_cmd { num_clips: 1, ..whole }), EINVAL);
-        assert_eq!(rig.device.kernel_flushes().len(), before);
-        assert_eq!(rig.dirty(0, whole), None);
-        assert_eq!(rig.device.kernel_flushes().len() - before, flushes, "{kernel}");
+        let before = setup.device.kernel_flushes().len();
+        assert_eq!(setup.dirty(1, whole), Some(Errno::EACCES), "not the master");
+        assert_eq!(setup.dirty(0, drm_mode_fb_dirty_cmd { num_clips: 1, ..whole }), EINVAL);
+        assert_eq!(setup.device.kernel_flushes().len(), before);
+        assert_eq!(setup.dirty(0, whole), None);
+        assert_eq!(setup.device.kernel_flushes().len() - before, flushes, "{kernel}");
     };
     case("6.1", 1);
     case("6.12", 0);
@@ -200,11 +200,11 @@ fn dirtyfb_is_the_masters_and_flushes_on_6_1() {
 
 #[test]
 fn dirtyfb_takes_256_rectangles_that_are_there_in_pairs_if_they_are_copied() {
-    let mut rig = Rig::new("glk,display=on");
-    let handle = rig.object(1);
-    let fb_id = rig.framebuffer(handle);
+    let mut setup = Setup::new("glk,display=on");
+    let handle = setup.object(1);
+    let fb_id = setup.framebuffer(handle);
     let mut with = |num_clips, clips_ptr, flags| {
-        rig.dirty(0, drm_mode_fb_dirty_cmd { fb_id, flags, num_clips, clips_ptr, ..Default::default() })
+        setup.dirty(0, drm_mode_fb_dirty_cmd { fb_id, flags, num_clips, clips_ptr, ..Default::default() })
     };
     assert_eq!(with(256, CLIPS, 0), None);
     assert_eq!(with(257, CLIPS, 0), EINVAL);
@@ -216,59 +216,59 @@ fn dirtyfb_takes_256_rectangles_that_are_there_in_pairs_if_they_are_copied() {
 
 #[test]
 fn two_framebuffers_of_an_object_are_one_until_both_are_gone() {
-    let mut rig = Rig::new("hsw,display=on");
-    let handle = rig.object(1);
-    let [one, other] = [rig.framebuffer(handle), rig.framebuffer(handle)];
-    let busy = |rig: &mut Rig| {
+    let mut setup = Setup::new("hsw,display=on");
+    let handle = setup.object(1);
+    let [one, other] = [setup.framebuffer(handle), setup.framebuffer(handle)];
+    let busy = |setup: &mut Setup| {
         let mut args = drm_i915_gem_set_tiling { handle, tiling_mode: 1, stride: 512, ..Default::default() };
-        rig.ask(0, DRM_IOCTL_I915_GEM_SET_TILING, &mut args)
+        setup.ask(0, DRM_IOCTL_I915_GEM_SET_TILING, &mut args)
     };
-    assert_eq!(rig.remove(0, one), None);
-    assert_eq!(busy(&mut rig), Some(Errno::EBUSY));
-    assert_eq!(rig.remove(0, other), None);
-    assert_eq!(busy(&mut rig), None);
+    assert_eq!(setup.remove(0, one), None);
+    assert_eq!(busy(&mut setup), Some(Errno::EBUSY));
+    assert_eq!(setup.remove(0, other), None);
+    assert_eq!(busy(&mut setup), None);
 }
 
 #[test]
 fn resources_list_the_files_own_framebuffers_newest_first() {
-    let mut rig = Rig::new("glk,display=on");
-    let handle = rig.object(1);
-    let ids = [rig.framebuffer(handle), rig.framebuffer(handle), rig.framebuffer(handle)];
+    let mut setup = Setup::new("glk,display=on");
+    let handle = setup.object(1);
+    let ids = [setup.framebuffer(handle), setup.framebuffer(handle), setup.framebuffer(handle)];
     let mut args = drm_mode_card_res { fb_id_ptr: CLIPS, count_fbs: 2, ..Default::default() };
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_GETRESOURCES, &mut args), None);
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_GETRESOURCES, &mut args), None);
     assert_eq!((args.count_fbs, args.max_width, args.max_height), (3, 16384, 16384));
     let mut listed = [0u32; 3];
-    rig.process.load(CLIPS, listed.as_mut_bytes()).unwrap();
+    setup.process.load(CLIPS, listed.as_mut_bytes()).unwrap();
     assert_eq!(listed, [ids[2], ids[1], 0]);
-    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_GETRESOURCES, &mut args), None);
+    assert_eq!(setup.ask(1, DRM_IOCTL_MODE_GETRESOURCES, &mut args), None);
     assert_eq!(args.count_fbs, 0);
     args = drm_mode_card_res { fb_id_ptr: 8, count_fbs: 1, ..Default::default() };
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_GETRESOURCES, &mut args), Some(Errno::EFAULT));
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_GETRESOURCES, &mut args), Some(Errno::EFAULT));
     assert_eq!(args.count_fbs, 1);
 }
 
 #[test]
 fn without_a_display_there_are_no_framebuffers() {
-    let mut rig = Rig::new("glk");
-    let handle = rig.object(1);
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut picture(handle)), Some(Errno::EOPNOTSUPP));
+    let mut setup = Setup::new("glk");
+    let handle = setup.object(1);
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut picture(handle)), Some(Errno::EOPNOTSUPP));
     let mut args = drm_mode_fb_cmd2::default();
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_GETFB2, &mut args), EINVAL, "unlike all others");
-    assert_eq!(rig.remove(0, 1), Some(Errno::EOPNOTSUPP));
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_GETFB2, &mut args), EINVAL, "unlike all others");
+    assert_eq!(setup.remove(0, 1), Some(Errno::EOPNOTSUPP));
 }
 
 #[test]
 fn nothing_is_pretended_about_what_is_shown() {
-    let mut rig = Rig::new("glk,display=on");
-    let handle = rig.object(1);
-    let fb_id = rig.framebuffer(handle);
+    let mut setup = Setup::new("glk,display=on");
+    let handle = setup.object(1);
+    let fb_id = setup.framebuffer(handle);
     let mut flip = drm_mode_crtc_page_flip { crtc_id: 31, fb_id, ..Default::default() };
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_PAGE_FLIP, &mut flip), ENOENT);
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_PAGE_FLIP, &mut flip), ENOENT);
     flip.flags = 0x10;
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_PAGE_FLIP, &mut flip), EINVAL);
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_PAGE_FLIP, &mut flip), EINVAL);
     let mut crtc = drm_mode_crtc { fb_id, x: 1 << 16, ..Default::default() };
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_SETCRTC, &mut crtc), ERANGE);
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_SETCRTC, &mut crtc), ERANGE);
     crtc.x = 0;
-    assert_eq!(rig.ask(0, DRM_IOCTL_MODE_SETCRTC, &mut crtc), ENOENT);
-    assert_eq!(rig.ask(1, DRM_IOCTL_MODE_SETCRTC, &mut crtc), Some(Errno::EACCES));
+    assert_eq!(setup.ask(0, DRM_IOCTL_MODE_SETCRTC, &mut crtc), ENOENT);
+    assert_eq!(setup.ask(1, DRM_IOCTL_MODE_SETCRTC, &mut crtc), Some(Errno::EACCES));
 }

@@ -5,17 +5,17 @@ use gem_coherency::uapi::drm_fourcc::*;
 use nix::errno::Errno;
 use zerocopy::IntoBytes;
 
-use super::framebuffers::{EINVAL, ERANGE, Rig, picture};
+use super::framebuffers::{EINVAL, ERANGE, Setup, picture};
 
 /// What comes of ADDFB2 of one page of a machine after `change`.
 #[track_caller]
 fn case(name: &str, change: impl Fn(&mut drm_mode_fb_cmd2), expected: Option<Errno>) {
-    let mut rig = Rig::new(&format!("{name},display=on"));
-    let handle = rig.object(1);
+    let mut setup = Setup::new(&format!("{name},display=on"));
+    let handle = setup.object(1);
     let mut args = picture(handle);
     change(&mut args);
     let before = args;
-    let done = rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut args);
+    let done = setup.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut args);
     assert_eq!(done, expected, "{name}: {before:?}");
     assert_eq!(args.fb_id != before.fb_id, expected.is_none(), "an id, or nothing");
     args.fb_id = before.fb_id;
@@ -50,13 +50,13 @@ fn pitches_are_whole_lines_and_what_is_remapped_whole_pages() {
     let line = |pitch: u32| {
         move |args: &mut drm_mode_fb_cmd2| (args.height, args.width, args.pitches[0]) = (1, 1, pitch)
     };
-    let mut rig = Rig::new("hsw,display=on");
-    let handle = rig.object(256);
+    let mut setup = Setup::new("hsw,display=on");
+    let handle = setup.object(256);
     let mut with = |pitch, pixel_format| {
         let mut args = picture(handle);
         line(pitch)(&mut args);
         args.pixel_format = pixel_format;
-        rig.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut args)
+        setup.ask(0, DRM_IOCTL_MODE_ADDFB2, &mut args)
     };
     assert_eq!(with(64, DRM_FORMAT_XRGB8888), None);
     assert_eq!(with(65, DRM_FORMAT_XRGB8888), EINVAL);
@@ -153,12 +153,12 @@ fn what_is_compressed_has_a_plane_that_says_how() {
 
 #[test]
 fn old_formats_are_known_by_their_depth() {
-    let mut rig = Rig::new("glk,display=on");
-    let handle = rig.object(1);
+    let mut setup = Setup::new("glk,display=on");
+    let handle = setup.object(1);
     let mut with = |bpp, depth| {
         let mut args =
             drm_mode_fb_cmd { width: 16, height: 8, pitch: 512, bpp, depth, handle, ..Default::default() };
-        rig.ask(0, DRM_IOCTL_MODE_ADDFB, &mut args)
+        setup.ask(0, DRM_IOCTL_MODE_ADDFB, &mut args)
     };
     assert_eq!(with(32, 24), None);
     assert_eq!(with(32, 32), None);

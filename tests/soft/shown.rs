@@ -26,12 +26,12 @@ const WIDTH: u32 = 640;
 const HEIGHT: u32 = 480;
 
 /// A process with the only file of a device, of whose display it is the master.
-struct Rig {
+struct Setup {
     process: Process,
     fd: i32,
 }
 
-impl Rig {
+impl Setup {
     fn new(name: &str) -> Self {
         let mut process = Process::default();
         let fd = process.open(&Soft::open(name).unwrap(), Minor::Primary);
@@ -77,7 +77,7 @@ impl Rig {
 
 /// An object on its way to the screen, and what is shown when it is not.
 struct Subject<'a> {
-    rig: &'a mut Rig,
+    setup: &'a mut Setup,
     of: Creation,
     picture: Picture,
     spare: Framebuffer,
@@ -87,13 +87,13 @@ struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    fn new(rig: &'a mut Rig, of: Creation, picture: Picture, spare: Framebuffer) -> Self {
-        Self { rig, of, picture, spare, framebuffer: None, mapping: None, dma_buf: None }
+    fn new(setup: &'a mut Setup, of: Creation, picture: Picture, spare: Framebuffer) -> Self {
+        Self { setup, of, picture, spare, framebuffer: None, mapping: None, dma_buf: None }
     }
 
     /// Shows a framebuffer: by a flip, or by a mode set if the CRTC is off.
     fn show(&self, framebuffer: Framebuffer) -> Result<()> {
-        let soft = self.rig.soft();
+        let soft = self.setup.soft();
         let resources = soft.resources()?;
         let crtc = resources.crtcs[0];
         match soft.display().crtc(crtc)? {
@@ -110,10 +110,10 @@ impl<'a> Subject<'a> {
             let cpu = Domains::CPU.bits();
             let args = drm_i915_gem_set_domain { handle: handle.get(), read_domains: cpu, write_domain: cpu };
             let request = DRM_IOCTL_I915_GEM_SET_DOMAIN;
-            let done = self.rig.request(request, args);
+            let done = self.setup.request(request, args);
             return done.map(drop).map_err(|errno| Error::Ioctl { request: request.name, errno });
         }
-        let soft = self.rig.soft();
+        let soft = self.setup.soft();
         let domain = |access, domain| match access {
             Access::Read => soft.set_domain(handle, domain, Domains::empty()),
             Access::Write => soft.set_domain(handle, domain, domain),
@@ -168,14 +168,14 @@ fn the_software_i915_refuses_what_the_driver_refuses() {
 
 #[test]
 fn a_processs_memory_is_shown_only_once_a_request_has_brought_it_in() {
-    let mut rig = Rig::new("sim:skl,display=on");
-    let picture = rig.picture(Creation::Userptr);
-    let soft = rig.soft();
+    let mut setup = Setup::new("sim:skl,display=on");
+    let picture = setup.picture(Creation::Userptr);
+    let soft = setup.soft();
     let framebuffer = soft.add_framebuffer(&picture).unwrap();
     let resources = soft.resources().unwrap();
     let shown = Shown::new(framebuffer, Mode::VGA, resources.connectors[0]);
     assert_eq!(soft.set_crtc(resources.crtcs[0], &shown).unwrap_err().errno(), Errno::EAGAIN);
-    let mut subject = Subject::new(&mut rig, Creation::Userptr, picture, framebuffer);
+    let mut subject = Subject::new(&mut setup, Creation::Userptr, picture, framebuffer);
     subject.framebuffer = Some(framebuffer);
     subject.perform(Event::SetDomainCpu(Access::Write)).unwrap();
     subject.perform(Event::PinDisplay).unwrap();
@@ -192,19 +192,19 @@ fn the_software_i915_does_for_scanout_what_was_seen_on_the_driver() {
             for row in rows(&machine) {
                 // Shown by a flip, and by a mode set.
                 for flips in [true, false] {
-                    let mut rig = Rig::new(&name);
-                    let spare = rig.picture(Creation::User);
-                    let spare = rig.soft().add_framebuffer(&spare).unwrap();
-                    let picture = rig.picture(row.of);
-                    let mut subject = Subject::new(&mut rig, row.of, picture, spare);
+                    let mut setup = Setup::new(&name);
+                    let spare = setup.picture(Creation::User);
+                    let spare = setup.soft().add_framebuffer(&spare).unwrap();
+                    let picture = setup.picture(row.of);
+                    let mut subject = Subject::new(&mut setup, row.of, picture, spare);
                     if flips {
                         subject.show(spare).unwrap();
                     }
-                    let caching = |subject: &Subject<'_>| subject.rig.soft().caching(picture.handle).ok();
+                    let caching = |subject: &Subject<'_>| subject.setup.soft().caching(picture.handle).ok();
                     let mut before = caching(&subject);
                     let mut done = Vec::new();
                     for &event in row.calls {
-                        subject.rig.soft().take_kernel_flushes();
+                        subject.setup.soft().take_kernel_flushes();
                         match subject.perform(event) {
                             // What userspace cannot choose.
                             Err(error) if row.of == Creation::Userptr && error.errno() == Errno::ENXIO => {
@@ -212,7 +212,7 @@ fn the_software_i915_does_for_scanout_what_was_seen_on_the_driver() {
                             }
                             result => result.unwrap(),
                         }
-                        let flushes = subject.rig.soft().take_kernel_flushes();
+                        let flushes = subject.setup.soft().take_kernel_flushes();
                         let own = flushes.iter().filter(|flush| flush.handle == Some(picture.handle));
                         let count = |action| own.clone().filter(|flush| flush.action == action).count();
                         let wbinvd = flushes.iter().filter(|flush| flush.action == Action::Wbinvd).count();

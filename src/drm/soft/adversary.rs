@@ -1,6 +1,6 @@
 //! What the caches do unasked: seeded, so that it happens again.
 
-use crate::hierarchy::Whim;
+use crate::hierarchy::CacheMove;
 use crate::units::{LineRange, PAGE_LINES};
 
 /// Attempts before each access.
@@ -18,7 +18,7 @@ pub(super) struct Attempt {
     /// To which lines.
     pub(super) lines: LineRange,
     /// What.
-    pub(super) whim: Whim,
+    pub(super) cache_move: CacheMove,
 }
 
 impl Adversary {
@@ -50,8 +50,8 @@ impl Adversary {
         let page = self.below(pages);
         let first = page * PAGE_LINES + self.below(PAGE_LINES);
         let end = first + 1 + self.below((page + 1) * PAGE_LINES - first);
-        let whim = Whim::ALL.get(self.below(Whim::ALL.len() as u64) as usize).copied();
-        Attempt { lines: LineRange::new(first, end), whim: whim.unwrap_or(Whim::Evict) }
+        let cache_move = CacheMove::ALL.get(self.below(CacheMove::ALL.len() as u64) as usize).copied();
+        Attempt { lines: LineRange::new(first, end), cache_move: cache_move.unwrap_or(CacheMove::Evict) }
     }
 
     /// Whether the write-combining buffers are emptied now.

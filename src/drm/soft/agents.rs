@@ -207,22 +207,22 @@ impl Soft {
 
     /// Every access of a batch to an address where nothing is bound, oldest first; the last 65,536 of them.
     pub fn gpu_faults(&self) -> Vec<GpuFault> {
-        self.system.gpu.trouble.faults().iter().copied().collect()
+        self.system.gpu.fault_log.faults().iter().copied().collect()
     }
 
     /// Takes the accesses to nothing since the last time, oldest first.
     pub fn take_gpu_faults(&self) -> Vec<GpuFault> {
-        self.system.gpu.trouble.faults().drain(..).collect()
+        self.system.gpu.fault_log.faults().drain(..).collect()
     }
 
     /// Every batch that did not come to its end, oldest first; the last 65,536 of them.
     pub fn gpu_hangs(&self) -> Vec<GpuHang> {
-        self.system.gpu.trouble.hangs().iter().copied().collect()
+        self.system.gpu.fault_log.hangs().iter().copied().collect()
     }
 
     /// Takes the batches that did not come to their end since the last time, oldest first.
     pub fn take_gpu_hangs(&self) -> Vec<GpuHang> {
-        self.system.gpu.trouble.hangs().drain(..).collect()
+        self.system.gpu.fault_log.hangs().drain(..).collect()
     }
 
     /// Says whether the device is runtime-awake, as it is at first; PWRITE takes another way then.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::dma_buf::DmaBuf;
 use super::numbers::Numbers;
 use super::object::Object;
-use super::share::DmaBuf;
 use crate::vocabulary::Handle;
 
 /// The objects that have a name.

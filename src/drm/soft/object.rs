@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use nix::errno::Errno;
 
+use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
 use super::gpu::Use;
 use super::log::KernelFlush;
 use super::requests::Tiling;
-use super::share::{Attachment, DmaBuf, Exporter, Links};
 use super::store::{Store, Terms, Zeroing};
 use super::system::System;
 use super::userptr::UserMemory;

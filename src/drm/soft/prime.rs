@@ -16,7 +16,7 @@ use nix::fcntl::OFlag;
 use nix::sys::stat::fstat;
 use nix::unistd::pipe2;
 
-use super::share::DmaBuf;
+use super::dma_buf::DmaBuf;
 use crate::error::{Error, Result};
 use crate::fork::PerProcess;
 use crate::uapi::drm::DRM_IOCTL_PRIME_HANDLE_TO_FD;

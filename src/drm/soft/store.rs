@@ -8,7 +8,7 @@ use super::lines::{Lines, Run};
 use crate::cacheops::LineOp;
 use crate::drm::mapping::SharedBytes;
 use crate::error::Result;
-use crate::hierarchy::{self, Hardware, Line, Place, Route, Transfer, Whim};
+use crate::hierarchy::{self, CacheMove, Hardware, Line, Place, Route, Transfer};
 use crate::platform::Caps;
 use crate::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use crate::vocabulary::{Access, CacheLevel};
@@ -357,8 +357,12 @@ impl Store {
         for attempt in adversary.attempts(self.lines.pages()) {
             let mut left = attempt.lines;
             while let Some(run) = self.lines.run(left) {
-                if let Some(done) = attempt.whim.on(terms.hardware, run.line) {
-                    tracing::trace!(whim = Whim::name(attempt.whim), page = run.page, lines = run.lines());
+                if let Some(done) = attempt.cache_move.on(terms.hardware, run.line) {
+                    tracing::trace!(
+                        cache_move = CacheMove::name(attempt.cache_move),
+                        page = run.page,
+                        lines = run.lines()
+                    );
                     self.transfer(run, done.transfer)?;
                     self.lines.set(run, done.next);
                 }

@@ -1,6 +1,6 @@
 //! What calls do to the objects that are followed.
 
-use crate::kernel_trace::{Call, CallEvent, Seen};
+use crate::kernel_trace::{Call, CallEvent, TraceEvent};
 use crate::policy::Rule;
 use crate::policy::kernel::{Creation, Event, Step, step};
 
@@ -11,7 +11,7 @@ use super::window::{Expected, SeenOne, Window};
 
 impl Follower {
     /// What a call does, and what happens in it.
-    pub(super) fn call(&mut self, seen: &Seen, event: &CallEvent) {
+    pub(super) fn call(&mut self, seen: &TraceEvent, event: &CallEvent) {
         let tid = seen.tid;
         match event {
             CallEvent::Begin(call) => {

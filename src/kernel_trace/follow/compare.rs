@@ -1,6 +1,6 @@
 //! What was seen beside what was predicted.
 
-use crate::kernel_trace::Seen;
+use crate::kernel_trace::TraceEvent;
 use crate::policy::Rule;
 use crate::policy::kernel::Event;
 
@@ -11,7 +11,7 @@ use super::window::{Expected, SeenOne, Window};
 
 impl Follower {
     /// A `drm_clflush_sg`.
-    pub(super) fn flush_pages(&mut self, seen: &Seen, pages: u64, caller: &str) {
+    pub(super) fn flush_pages(&mut self, seen: &TraceEvent, pages: u64, caller: &str) {
         let Some(address) = self.owners.get(&pages).copied() else {
             return self.see(seen, None, Shape::Whole, 0);
         };
@@ -30,7 +30,7 @@ impl Follower {
     }
 
     /// A flush in the thread's window, unless it is of the driver's own objects.
-    pub(super) fn see(&mut self, seen: &Seen, object: Option<u64>, shape: Shape, bytes: u64) {
+    pub(super) fn see(&mut self, seen: &TraceEvent, object: Option<u64>, shape: Shape, bytes: u64) {
         let found = object.and_then(|address| self.objects.get(&address));
         if found.is_some_and(|object| !object.is_named()) {
             return;
@@ -149,6 +149,6 @@ impl Follower {
 }
 
 /// What was seen.
-fn one(seen: &Seen, object: Option<u64>, shape: Shape, bytes: u64) -> SeenOne {
+fn one(seen: &TraceEvent, object: Option<u64>, shape: Shape, bytes: u64) -> SeenOne {
     SeenOne { object, shape, bytes, time_ns: seen.time_ns, tid: seen.tid, comm: seen.comm.clone() }
 }

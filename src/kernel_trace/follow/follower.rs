@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::kernel_trace::attribution::toucher;
-use crate::kernel_trace::{Seen, Toucher, What};
+use crate::kernel_trace::{Toucher, TraceEvent, What};
 use crate::platform::Caps;
 use crate::policy::kernel::{KernelRules, Snapshot};
 
@@ -82,7 +82,7 @@ impl Follower {
     }
 
     /// Takes in an event; in order, and all of them.
-    pub fn feed(&mut self, seen: &Seen) {
+    pub fn feed(&mut self, seen: &TraceEvent) {
         self.leave_moment(seen);
         match &seen.what {
             What::Mark(_) | What::Clflush { .. } | What::Level { .. } => {}
@@ -173,7 +173,7 @@ impl Follower {
     }
 
     /// A moment outside of all calls is over when the thread does anything else than flush.
-    fn leave_moment(&mut self, seen: &Seen) {
+    fn leave_moment(&mut self, seen: &TraceEvent) {
         // The pages of an import come just after its flush.
         let goes_on = matches!(
             seen.what,
@@ -207,7 +207,7 @@ impl Follower {
     }
 
     /// The object is gone: what a worker was to flush of it cannot come any more.
-    fn destroy(&mut self, seen: &Seen, address: u64) {
+    fn destroy(&mut self, seen: &TraceEvent, address: u64) {
         self.settle(address, seen.time_ns);
         self.objects.remove(&address);
         self.bindings.retain(|_, object| *object != address);

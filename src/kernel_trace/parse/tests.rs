@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn case(line: &str, tid: u32, comm: &str, time_ns: u64, what: What) {
-    assert_eq!(parse(line), Some(Seen { tid, comm: comm.to_owned(), time_ns, what }), "{line}");
+    assert_eq!(parse(line), Some(TraceEvent { tid, comm: comm.to_owned(), time_ns, what }), "{line}");
 }
 
 #[test]

@@ -8,12 +8,12 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use super::bans::Owner;
 use super::blits::{Blit, From, Surface};
 use super::commands::{Arbitration, Command, Level, Privilege, Streamer};
 use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
-use super::guilt::Owner;
+use super::fault_log::{GpuHang, HangCause, Remedy};
 use super::memory::{Bindings, Fetched, View};
-use super::trouble::{GpuHang, HangCause, Remedy};
 use crate::drm::soft::system::System;
 use crate::platform::Engine;
 use crate::vocabulary::{Access, MocsClass};
@@ -85,7 +85,7 @@ impl Batch {
         };
         let Err(stuck) = run.until_end() else { return };
         let remedy = remedy(system, stuck);
-        system.gpu.trouble.hang(GpuHang {
+        system.gpu.fault_log.hang(GpuHang {
             cause: stuck.cause,
             address: stuck.at,
             command: stuck.command,

@@ -2,7 +2,7 @@
 
 use super::commands::{Streamer, wide};
 use super::encoding::*;
-use super::trouble::HangCause;
+use super::fault_log::HangCause;
 use crate::platform::{EngineClass, GraphicsVersion, mocs_class};
 use crate::vocabulary::MocsClass;
 

@@ -2,7 +2,7 @@
 
 use super::blits::{self, Blit};
 use super::encoding::*;
-use super::trouble::HangCause;
+use super::fault_log::HangCause;
 use crate::platform::{EngineClass, Machine};
 
 /// What a command does.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::trouble::GpuFault;
+use super::fault_log::GpuFault;
 use crate::drm::soft::object::Object;
 use crate::drm::soft::space::Bound;
 use crate::drm::soft::system::System;
@@ -155,6 +155,6 @@ impl View<'_> {
 
     /// Records an access to nothing.
     pub(super) fn fault(&self, address: u64, access: Access) {
-        self.system.gpu.trouble.fault(GpuFault { address, access, engine: self.engine });
+        self.system.gpu.fault_log.fault(GpuFault { address, access, engine: self.engine });
     }
 }

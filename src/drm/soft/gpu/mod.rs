@@ -3,20 +3,20 @@
 //! Batches run one after the other in the order of their submission, on whatever engine: at once, or when
 //! a stalled GPU goes on. They are executed command by command ([`batch`], [`commands`], [`blits`]) on what
 //! is bound then; the objects of their submissions live, and keep their places, until they are done
-//! ([`memory`]). A batch that does not come to its end is reset or cancelled as the kernel does it ([`trouble`], [`guilt`]); it
+//! ([`memory`]). A batch that does not come to its end is reset or cancelled as the kernel does it ([`fault_log`], [`bans`]); it
 //! never keeps the process busy.
 //!
 //! Executed are the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END, from graphics 3 on
 //! MI_STORE_DATA_IMM, and from graphics 6 on MI_FLUSH_DW and, on copy engines, the blitter's fills and copies
 //! of linear surfaces. What is not executed hangs.
 
+mod bans;
 mod batch;
 mod blits;
 mod commands;
 mod encoding;
-mod guilt;
+mod fault_log;
 mod memory;
-mod trouble;
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,12 +25,12 @@ use std::time::Duration;
 use super::system::System;
 use crate::platform::EngineClass;
 use crate::vocabulary::Access;
+pub(super) use bans::{Client, Lane, Owner, Standing};
 pub(super) use batch::{Batch, Code};
 pub(super) use commands::Privilege;
-pub(super) use guilt::{Client, Lane, Owner, Standing};
+use fault_log::FaultLog;
+pub use fault_log::{GpuFault, GpuHang, HangCause, Remedy};
 pub(super) use memory::Bindings;
-use trouble::Trouble;
-pub use trouble::{GpuFault, GpuHang, HangCause, Remedy};
 
 /// What the GPU does with an object since it was submitted.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ pub(super) struct Gpu {
     /// Who runs what is queued; objects are locked under it.
     running: Mutex<()>,
     /// What went wrong.
-    pub(super) trouble: Trouble,
+    pub(super) fault_log: FaultLog,
 }
 
 /// A submission in the making, which no other comes between.

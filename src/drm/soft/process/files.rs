@@ -6,8 +6,8 @@ use std::sync::Arc;
 use nix::errno::Errno;
 
 use crate::drm::soft::Soft;
+use crate::drm::soft::dma_buf::DmaBuf;
 use crate::drm::soft::numbers::Numbers;
-use crate::drm::soft::share::DmaBuf;
 use crate::drm::soft::syncobj::{Fence, Syncobj};
 
 /// An open file.

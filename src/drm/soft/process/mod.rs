@@ -35,8 +35,8 @@ pub(super) use files::{File, Files};
 pub use memory::Pages;
 pub(super) use memory::{Memory, Part, USER_END};
 
+use super::dma_buf::DmaBuf;
 use super::requests::{self, Caller};
-use super::share::DmaBuf;
 use super::{Minor, Soft};
 use crate::units::PAGE_BYTES;
 

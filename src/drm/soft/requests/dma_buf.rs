@@ -8,9 +8,9 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::map::has_file;
 use super::refuse;
+use crate::drm::soft::dma_buf::{DmaBuf, Exporter};
 use crate::drm::soft::faults::Needs;
 use crate::drm::soft::process::{File, Files, Memory};
-use crate::drm::soft::share::{DmaBuf, Exporter};
 use crate::drm::soft::syncobj::Fence;
 use crate::drm::soft::window::Window;
 use crate::error::Result;

@@ -8,10 +8,10 @@ use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::drm::Created;
 use crate::drm::soft::Soft;
+use crate::drm::soft::dma_buf::{Attachment, DmaBuf, Exporter};
 use crate::drm::soft::faults::Needs;
 use crate::drm::soft::object::Object;
 use crate::drm::soft::process::File;
-use crate::drm::soft::share::{Attachment, DmaBuf, Exporter};
 use crate::error::Result;
 use crate::policy::kernel::{Backing, Creation, Snapshot};
 use crate::uapi::drm::{

@@ -1,15 +1,15 @@
 //! `gemtool bench`: what the library's hot paths cost beside other ways to do the same, measured in one run.
 //!
-//! A [`contest::Contest`] has several sides that do the same work; they take turns, and what is compared are the
+//! [`rounds::Rounds`] have several sides that do the same work; they take turns, and what is compared are the
 //! times of one round. [`rows`] says what is measured, [`bytes`] and [`ordinary`] on which memory.
 
 mod bytes;
 mod clock;
-mod contest;
 mod machine;
 mod numbers;
 mod ordinary;
 pub mod report;
+mod rounds;
 mod rows;
 mod stats;
 
@@ -18,8 +18,8 @@ use gem_coherency_peers::Pmem;
 
 use crate::args;
 use crate::failure::Failure;
-use contest::Effort;
 use report::{BenchReport, Found};
+use rounds::Effort;
 
 /// What every row is given.
 struct Context {

@@ -9,7 +9,7 @@ mod wrong;
 pub use proof::{Proof, ProofReport, RuleLine};
 pub use report::{CheckReport, Group, Machines, Run, SearchLine, Svg};
 pub use scope::{Change, Premise, ScopeLine};
-pub use view::{BookView, DeedView, Doer, LineView, StateView, StepView, TraceView, What};
+pub use view::{DeedView, Doer, LineView, StateView, StepView, TraceView, TrackedView, What};
 pub use wrong::Source;
 
 use std::num::NonZeroUsize;
@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use gem_coherency::model::{Outcome, Search, all_cores, side_by_side};
+use gem_coherency::model::{Outcome, Search, all_cores, in_parallel};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args;
@@ -78,7 +78,7 @@ fn outcomes(searches: &[Search], jobs: NonZeroUsize, progress: bool) -> Result<V
     let template = "{bar:40} {pos}/{len} searches, {msg} states, {elapsed}";
     let bar = bar(searches.len() as u64, template, progress);
     let all = AtomicU64::new(0);
-    let outcomes = side_by_side(searches, jobs, |search| {
+    let outcomes = in_parallel(searches, jobs, |search| {
         let mut told = 0;
         // Relaxed: the sum is for people to look at.
         let mut tell = |states: u64| {

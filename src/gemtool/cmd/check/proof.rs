@@ -6,7 +6,7 @@ use std::num::NonZeroUsize;
 use gem_coherency::Error;
 use gem_coherency::hierarchy::Assumption;
 use gem_coherency::model::{
-    Baseline, Caller, Condition, Mutant, Need, Property, Scope, Size, Trace, side_by_side,
+    Baseline, Caller, Condition, Mutant, Need, Property, Scope, Size, Trace, in_parallel,
 };
 use gem_coherency::policy::Rule;
 use serde::Serialize;
@@ -209,5 +209,5 @@ fn each<T: Sync, R: Send>(
     jobs: NonZeroUsize,
     work: impl Fn(&T) -> Result<R, Error> + Sync,
 ) -> Result<Vec<R>, Failure> {
-    Ok(side_by_side(items, jobs, work).into_iter().collect::<Result<Vec<_>, Error>>()?)
+    Ok(in_parallel(items, jobs, work).into_iter().collect::<Result<Vec<_>, Error>>()?)
 }

@@ -233,7 +233,7 @@ impl SearchLine {
     }
 }
 
-/// What is shown first: bytes that are wrong before an account that is, then what takes fewer steps,
+/// What is shown first: wrong bytes before wrong tracked state, then what takes fewer steps,
 /// then what needs no library to happen.
 fn rank(trace: &Trace) -> (bool, usize, bool) {
     let is_account = match trace.property {
@@ -246,7 +246,7 @@ fn rank(trace: &Trace) -> (bool, usize, bool) {
 /// The properties that the callers of a scope must have.
 fn properties(scope: &ScopeLine) -> Vec<PropertyLine> {
     let line = |&property: &Property| {
-        // With something changed the library's account may be wrong and no read be: only reads count.
+        // With something changed the tracked state may be wrong and no read be: only reads count.
         let is_checked = property != Property::Marked || scope.change.is_none();
         let of = |caller: &&Caller| is_checked && caller.properties().contains(&property);
         let callers: Vec<_> = scope.callers.iter().filter(of).copied().collect();

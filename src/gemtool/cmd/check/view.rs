@@ -101,8 +101,8 @@ pub struct StateView {
     pub lines: [LineView; 2],
     /// The kernel's state of the object.
     pub kernel: State,
-    /// What the library keeps account of; null if it is not used.
-    pub book: Option<BookView>,
+    /// What the library tracks; null if it is not used.
+    pub tracked: Option<TrackedView>,
     /// Who may access the object.
     pub open: String,
     /// Lines whose flush was issued and is not over; only a planted fault leaves one behind.
@@ -126,9 +126,9 @@ pub struct LineView {
     pub gpu: Vec<Option<Value>>,
 }
 
-/// What the library keeps account of.
+/// What the library tracks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct BookView {
+pub struct TrackedView {
     /// The dirty map.
     pub dirty: Vec<usize>,
     /// The stale map.
@@ -277,7 +277,7 @@ impl StateView {
             resident: world.resident,
             lines: [0, 1].map(|line| LineView::new(world, line)),
             kernel: kernel.into(),
-            book: library.then(|| BookView::new(world)),
+            tracked: library.then(|| TrackedView::new(world)),
             open: world.window.to_string(),
             owed: lines(world.owed.lines),
         }
@@ -301,19 +301,19 @@ impl LineView {
     }
 }
 
-impl BookView {
+impl TrackedView {
     fn new(world: &World) -> Self {
-        let book = world.book;
+        let tracked = world.tracked;
         let notes = [
-            (book.wc_stores, "wc-stores"),
-            (book.gtt_stores, "gtt-stores"),
-            (book.gpu_write, "gpu-write"),
-            (book.cached_map, "cached-map"),
-            (book.written_around, "written-around"),
+            (tracked.wc_stores, "wc-stores"),
+            (tracked.gtt_stores, "gtt-stores"),
+            (tracked.gpu_write, "gpu-write"),
+            (tracked.cached_map, "cached-map"),
+            (tracked.written_around, "written-around"),
         ];
         Self {
-            dirty: lines(book.dirty),
-            stale: lines(book.stale),
+            dirty: lines(tracked.dirty),
+            stale: lines(tracked.stale),
             notes: notes.iter().filter(|(noted, _)| *noted).map(|(_, name)| *name).collect(),
         }
     }

@@ -102,7 +102,7 @@ fn state_sentence(property: Property, last: &TraceStep) -> String {
             let newer = |line: &usize| {
                 let granules = if *line == 0 { 0..1 } else { 1..3 };
                 world.lines[*line] == Line::Dirty
-                    && !world.book.dirty.has(*line)
+                    && !world.tracked.dirty.has(*line)
                     && granules.into_iter().any(|granule| {
                         world.cached(granule) == Some(Value::Newest) && world.memory[granule] != Value::Newest
                     })
@@ -217,7 +217,7 @@ fn reader(trace: &Trace, last: &TraceStep) -> Option<(String, Route, usize)> {
             Some(("PREAD".to_owned(), route, line))
         }
         Move::Touch(_, Access::Write, _)
-        | Move::Whim(..)
+        | Move::CacheMove(..)
         | Move::Land(..)
         | Move::Complete
         | Move::HandOver

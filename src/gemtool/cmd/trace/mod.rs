@@ -5,7 +5,7 @@ mod watch;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use gem_coherency::kernel_trace::{Counts, Follower, Row, Scope, Seen, Tracer, What};
+use gem_coherency::kernel_trace::{Counts, Follower, Row, Scope, TraceEvent, Tracer, What};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use serde::Serialize;
@@ -156,6 +156,6 @@ fn follow(args: &args::Trace, tracer: &mut Tracer) -> Result<(DeviceLine, Follow
 /// What the clock of the trace says; what came before is forgotten.
 fn now(tracer: &mut Tracer) -> Result<u64, Failure> {
     tracer.mark("gemtool trace")?;
-    let seen: Vec<Seen> = tracer.take()?;
+    let seen: Vec<TraceEvent> = tracer.take()?;
     Ok(seen.last().map_or(0, |seen| seen.time_ns))
 }

@@ -6,7 +6,7 @@ use gem_coherency::policy::{self, Decision, Rule, Verdict, needs_flush, needs_in
 use gem_coherency::vocabulary::{Access, CacheLevel, Domains, MmapMode};
 use serde::Serialize;
 
-use super::via::Mocs;
+use super::paths::Mocs;
 use crate::args::Via;
 
 /// Whether a reader may see old bytes if nobody sees to it that it does not.

@@ -11,11 +11,11 @@ use gem_coherency::vocabulary::Access;
 
 use super::expect::{Chance, HandOver, Side, hand_over};
 use super::object::{Care, Object};
+use super::paths::Mocs;
 use super::plan::{Cell, Deed};
 use super::report::{Bare, Check, Row, Wrong};
-use super::rig::Rig;
+use super::setup::Setup;
 use super::shuffle::{Random, Round, apply};
-use super::via::Mocs;
 use crate::args::{Forget, Via};
 
 /// Lines of a measurement that nobody sees to: no more than the buffers of a CPU hold back.
@@ -28,7 +28,7 @@ const KERNEL_ROUNDS: usize = 4;
 #[derive(Debug)]
 pub struct Measuring<'a> {
     /// With what.
-    pub rig: &'a Rig,
+    pub setup: &'a Setup,
     /// How many lines are stored to, round after round.
     pub counts: Vec<u64>,
     /// Lines of the object.
@@ -63,7 +63,7 @@ impl Measuring<'_> {
             Deed::Overwrite(over, write) => self.overwritten(cell, over, write)?,
             Deed::Fresh(read) => self.cared(cell, Care::Library, None, read)?,
         };
-        let kernel = match (cell.deed, cell.not_the_kernels(self.rig.device().machine().caps)) {
+        let kernel = match (cell.deed, cell.not_the_kernels(self.setup.device().machine().caps)) {
             (Deed::Overwrite(..), _) => None,
             (_, Some(why)) => Some(Check::NotCovered(why)),
             (Deed::HandOver(over, write, read), None) => {
@@ -73,7 +73,7 @@ impl Measuring<'_> {
         };
         let nobody = Bare { chance: hand.chance, shown };
         Ok(Row::new(
-            (cell, Mocs::of_sampler(&self.rig.target)),
+            (cell, Mocs::of_sampler(&self.setup.target)),
             decision,
             hand.kernel,
             seen.lines,
@@ -94,7 +94,7 @@ impl Measuring<'_> {
 
     /// What becomes of a new object's zeroes.
     fn of_zeroes(&self, cell: &Cell) -> Decision {
-        let device = self.rig.device();
+        let device = self.setup.device();
         let (caps, rules) = (device.machine().caps, device.rules());
         // The PAT index makes no difference to that.
         let Ok(mut fresh) = Snapshot::created(caps, rules, Creation::User) else {
@@ -111,7 +111,7 @@ impl Measuring<'_> {
     /// Accesses that somebody sees to: round after round, with a look of the reader's before every other
     /// write, so that its caches hold the old bytes.
     fn cared(&self, cell: &Cell, care: Care, writes: Option<(Via, Via)>, read: Via) -> Result<Seen> {
-        let object = Object::new(self.rig, cell.cached.caching, cell.mocs)?;
+        let object = Object::new(self.setup, cell.cached.caching, cell.mocs)?;
         let mut bytes = vec![0; object.size() as usize];
         let Some((over, write)) = writes else {
             let (seen, report) = object.read(read, care)?;
@@ -120,7 +120,7 @@ impl Measuring<'_> {
         if care == Care::Kernel {
             // After SET_CACHING an object is submitted before anything else.
             let this = ExecObject { handle: object.bo().handle(), access: Access::Read };
-            self.rig.device().drm().execute(&[this])?;
+            self.setup.device().drm().execute(&[this])?;
         }
         let mut random = Random::new(self.seed);
         let mut total = 0;
@@ -153,7 +153,7 @@ impl Measuring<'_> {
 
     /// A write over another, seen to by the library; then the caches let go, and whatever is lost is lost.
     fn overwritten(&self, cell: &Cell, over: Via, write: Via) -> Result<Seen> {
-        let object = Object::new(self.rig, cell.cached.caching, cell.mocs)?;
+        let object = Object::new(self.setup, cell.cached.caching, cell.mocs)?;
         let mut bytes = vec![0; object.size() as usize];
         let mut random = Random::new(self.seed);
         let mut total = 0;
@@ -176,7 +176,7 @@ impl Measuring<'_> {
     /// What is left once the caches let go: everybody sees the same then.
     fn after_eviction(&self, object: &Object<'_>) -> Result<Vec<u8>> {
         object.evict()?;
-        let via = match Via::CpuWb.missing(&self.rig.target, Access::Read) {
+        let via = match Via::CpuWb.missing(&self.setup.target, Access::Read) {
             None => Via::CpuWb,
             Some(_) => Via::CpuFixed,
         };
@@ -186,7 +186,7 @@ impl Measuring<'_> {
     /// The same that nobody sees to, from a state in which everybody agrees on the old bytes and the next one
     /// has looked; what the rules and the kernel say of it, and what was seen.
     fn bare(&self, cell: &Cell) -> Result<(HandOver, Option<Wrong>)> {
-        let object = Object::new(self.rig, cell.cached.caching, cell.mocs)?;
+        let object = Object::new(self.setup, cell.cached.caching, cell.mocs)?;
         let mut bytes = vec![0; object.size() as usize];
         let mut random = Random::new(!self.seed);
         let round = Round::new(&mut random, self.lines, BARE_LINES);
@@ -215,7 +215,7 @@ impl Measuring<'_> {
             }
             Deed::Overwrite(over, write) => {
                 object.settle()?;
-                if write.missing(&self.rig.target, Access::Read).is_none() {
+                if write.missing(&self.setup.target, Access::Read).is_none() {
                     object.read(write, Care::Library)?;
                 }
                 let (from, to) =
@@ -233,14 +233,14 @@ impl Measuring<'_> {
     }
 
     fn side(&self, cell: &Cell, via: Via, access: Access) -> Side {
-        let mocs = if via == Via::GpuSampler { Mocs::of_sampler(&self.rig.target) } else { cell.mocs };
+        let mocs = if via == Via::GpuSampler { Mocs::of_sampler(&self.setup.target) } else { cell.mocs };
         Side::new(via, mocs, access)
     }
 
     fn hand_over(&self, cell: &Cell, object: &Object<'_>, from: Side, to: Side) -> HandOver {
-        let soft = self.rig.target.soft().filter(|soft| soft.shows_what_is_forgotten());
+        let soft = self.setup.target.soft().filter(|soft| soft.shows_what_is_forgotten());
         let known = soft.and_then(|soft| soft.snapshot(object.bo().handle()).ok());
-        hand_over(self.rig.device(), cell.cached.level, known, from, to)
+        hand_over(self.setup.device(), cell.cached.level, known, from, to)
     }
 }
 

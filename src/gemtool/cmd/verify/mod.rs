@@ -3,11 +3,11 @@
 mod expect;
 mod measure;
 mod object;
+pub mod paths;
 mod plan;
 pub mod report;
-mod rig;
+mod setup;
 mod shuffle;
-pub mod via;
 
 pub use expect::Chance;
 
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use measure::Measuring;
 use plan::Plan;
 use report::{Refused, VerifyReport};
-use rig::Rig;
+use setup::Setup;
 
 /// Measures.
 ///
@@ -31,15 +31,15 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
     let line = DeviceLine::of(target.device())?;
     let lines = args.lines.next_multiple_of(PAGE_LINES);
     let counts = shuffle::counts(lines, args.quick);
-    let rig = Rig::new(target, lines * LINE_BYTES).map_err(Failure::step("alloc"))?;
-    let plan = Plan::new(&rig, args).map_err(Failure::step("alloc"))?;
+    let setup = Setup::new(target, lines * LINE_BYTES).map_err(Failure::step("alloc"))?;
+    let plan = Plan::new(&setup, args).map_err(Failure::step("alloc"))?;
     if plan.cells.is_empty() {
         let why = plan.skipped.iter().map(|skip| format!("{}: {}", skip.what, skip.why));
         let why = why.collect::<Vec<_>>().join("; ");
         return Err(Failure::Environment(format!("there is nothing to measure here: {why}")));
     }
     let measuring =
-        Measuring { rig: &rig, counts: counts.clone(), lines, seed: args.seed, forget: args.forget };
+        Measuring { setup: &setup, counts: counts.clone(), lines, seed: args.seed, forget: args.forget };
     let bar = if progress { bar(plan.cells.len() as u64) } else { ProgressBar::hidden() };
     let (mut rows, mut refused) = (Vec::new(), Vec::new());
     for cell in &plan.cells {

@@ -13,9 +13,9 @@ use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 use serde::Serialize;
 
-use super::rig::{Beside, Rig, surface};
+use super::paths::Mocs;
+use super::setup::{Beside, Setup, surface};
 use super::shuffle::Store;
-use super::via::Mocs;
 use crate::args::Via;
 
 /// Bytes of a store.
@@ -38,7 +38,7 @@ pub enum Care {
 /// An object.
 #[derive(Debug)]
 pub struct Object<'a> {
-    rig: &'a Rig,
+    setup: &'a Setup,
     bo: Bo,
     mocs: Mocs,
     /// Mappings that the library does not know of.
@@ -50,9 +50,9 @@ impl<'a> Object<'a> {
     ///
     /// # Errors
     /// What allocating answers.
-    pub fn new(rig: &'a Rig, caching: Option<CachingMode>, mocs: Mocs) -> Result<Self> {
-        let bo = rig.device().alloc(AllocRequest { size: rig.size, caching })?;
-        Ok(Self { rig, bo, mocs, unseen: RefCell::default() })
+    pub fn new(setup: &'a Setup, caching: Option<CachingMode>, mocs: Mocs) -> Result<Self> {
+        let bo = setup.device().alloc(AllocRequest { size: setup.size, caching })?;
+        Ok(Self { setup, bo, mocs, unseen: RefCell::default() })
     }
 
     /// The library's name for it.
@@ -73,7 +73,7 @@ impl<'a> Object<'a> {
     pub fn settle(&self) -> Result<()> {
         self.bo.flush()?;
         let submission = Submission { bo: &self.bo, access: Access::Read, mocs: MocsClass::PageTable };
-        self.rig.device().submit(&[submission])?;
+        self.setup.device().submit(&[submission])?;
         self.bo.wait(None)
     }
 
@@ -89,7 +89,7 @@ impl<'a> Object<'a> {
         let cached = [MmapMode::Wb, MmapMode::Fixed].into_iter();
         let mode = cached.into_iter().find(|&mode| {
             let call = gem_coherency::platform::Call::MmapOffset(mode);
-            self.rig.device().machine().refusal(call).is_none()
+            self.setup.device().machine().refusal(call).is_none()
         });
         let Some(mode) = mode else { return Ok(()) };
         let lines = ByteRange::within(0, self.size(), self.size())?.lines();
@@ -127,7 +127,7 @@ impl<'a> Object<'a> {
             (Via::Transfer, Care::Library) => self.pwrite_seen(stores).map(Some),
             (Via::Transfer, Care::Kernel | Care::Nobody) => self.pwrite(stores).map(|()| None),
             (Via::GpuStore, Care::Library) => {
-                let mut batch = self.rig.device().batch()?;
+                let mut batch = self.setup.device().batch()?;
                 for store in stores {
                     batch.store(&self.bo, store.offset, store.value)?;
                 }
@@ -139,13 +139,13 @@ impl<'a> Object<'a> {
                 let store = |builder: &mut Builder| {
                     stores.iter().try_for_each(|store| builder.store(0, store.offset, store.value))
                 };
-                self.rig.run(&self.bo, Access::Write, None, store).map(|()| None)
+                self.setup.run(&self.bo, Access::Write, None, store).map(|()| None)
             }
             (Via::GpuBlit, Care::Library) => {
-                stage(&self.rig.beside, stores)?;
-                let mut batch = self.rig.device().batch()?;
+                stage(&self.setup.beside, stores)?;
+                let mut batch = self.setup.device().batch()?;
                 for store in stores {
-                    let from = Region::new(&self.rig.beside.staging, store.offset);
+                    let from = Region::new(&self.setup.beside.staging, store.offset);
                     batch.copy(self.region(store.offset), from, DWORD)?;
                 }
                 let submitted = batch.submit()?;
@@ -153,15 +153,15 @@ impl<'a> Object<'a> {
                 Ok(submitted.reports().first().copied())
             }
             (Via::GpuBlit, Care::Kernel | Care::Nobody) => {
-                stage(&self.rig.unseen, stores)?;
-                let staging = Some((&self.rig.unseen.staging, Access::Read));
+                stage(&self.setup.unseen, stores)?;
+                let staging = Some((&self.setup.unseen.staging, Access::Read));
                 let copy = |builder: &mut Builder| {
                     stores.iter().try_for_each(|store| {
                         let to = surface(0, store.offset, self.mocs.entry);
                         builder.copy(to, surface(1, store.offset, None), DWORD)
                     })
                 };
-                self.rig.run(&self.bo, Access::Write, staging, copy).map(|()| None)
+                self.setup.run(&self.bo, Access::Write, staging, copy).map(|()| None)
             }
             // It is never asked for.
             (Via::GpuSampler, Care::Library | Care::Kernel | Care::Nobody) => Ok(None),
@@ -191,16 +191,16 @@ impl<'a> Object<'a> {
                 // PREAD may find its bytes in the cache, as a mapping does.
                 self.bo.map(MmapMode::Wb)?;
                 let guard = self.bo.read(0, self.size())?;
-                self.rig.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
+                self.setup.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
                 Some(guard.finish()?)
             }
             (Via::Transfer, Care::Kernel | Care::Nobody) => {
-                self.rig.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
+                self.setup.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
                 None
             }
             (Via::GpuBlit, Care::Library) => {
-                let scratch = &self.rig.beside.scratch;
-                let mut batch = self.rig.device().batch()?;
+                let scratch = &self.setup.beside.scratch;
+                let mut batch = self.setup.device().batch()?;
                 batch.copy_range(Region::new(scratch, 0), self.region(0), self.size())?;
                 let submitted = batch.submit()?;
                 submitted.wait(None)?;
@@ -208,12 +208,12 @@ impl<'a> Object<'a> {
                 submitted.reports().get(1).copied()
             }
             (Via::GpuBlit, Care::Kernel | Care::Nobody) => {
-                let scratch = &self.rig.unseen.scratch;
+                let scratch = &self.setup.unseen.scratch;
                 let rows = Extent { width: ROW, height: (self.size() / u64::from(ROW)) as u32 };
                 let copy = |builder: &mut Builder| {
                     builder.copy(surface(1, 0, None), surface(0, 0, self.mocs.entry), rows)
                 };
-                self.rig.run(&self.bo, Access::Read, Some((scratch, Access::Write)), copy)?;
+                self.setup.run(&self.bo, Access::Read, Some((scratch, Access::Write)), copy)?;
                 load(scratch, &mut bytes)?;
                 None
             }
@@ -226,19 +226,19 @@ impl<'a> Object<'a> {
 
     /// Reads as a software device's sampler does, after an empty batch in place of its own.
     fn sample(&self, care: Care, bytes: &mut [u8]) -> Result<Option<FlushReport>> {
-        let mocs = Mocs::of_sampler(&self.rig.target).class;
+        let mocs = Mocs::of_sampler(&self.setup.target).class;
         let report = match care {
             Care::Library => {
                 let submission = Submission { bo: &self.bo, access: Access::Read, mocs };
-                self.rig.device().submit(&[submission])?.first().copied()
+                self.setup.device().submit(&[submission])?.first().copied()
             }
             Care::Kernel | Care::Nobody => {
                 let object = ExecObject { handle: self.bo.handle(), access: Access::Read };
-                self.rig.device().drm().execute(&[object])?;
+                self.setup.device().drm().execute(&[object])?;
                 None
             }
         };
-        if let Some(soft) = self.rig.target.soft() {
+        if let Some(soft) = self.setup.target.soft() {
             soft.gpu_read(self.bo.handle(), mocs, 0, bytes)?;
         }
         Ok(report)
@@ -251,13 +251,13 @@ impl<'a> Object<'a> {
         let report = self.bo.flush()?;
         self.bo.read(0, self.size())?.finish()?;
         self.pwrite(stores)?;
-        self.rig.device().drm().set_domain(self.bo.handle(), Domains::CPU, Domains::empty())?;
+        self.setup.device().drm().set_domain(self.bo.handle(), Domains::CPU, Domains::empty())?;
         stores.iter().try_for_each(|store| self.bo.mark_written(store.offset, 4))?;
         Ok(report)
     }
 
     fn pwrite(&self, stores: &[Store]) -> Result<()> {
-        let drm = self.rig.device().drm();
+        let drm = self.setup.device().drm();
         let mut stores = stores.iter();
         stores.try_for_each(|store| drm.pwrite(self.bo.handle(), store.offset, &store.value.to_le_bytes()))
     }
@@ -271,7 +271,7 @@ impl<'a> Object<'a> {
             (_, Care::Kernel) => Domains::CPU,
         };
         let write = if access == Access::Write { domain } else { Domains::empty() };
-        self.rig.device().drm().set_domain(self.bo.handle(), domain, write)
+        self.setup.device().drm().set_domain(self.bo.handle(), domain, write)
     }
 
     /// Lets the library's accesses use the mapping that `via` is.
@@ -290,7 +290,7 @@ impl<'a> Object<'a> {
         if let Some(mapping) = self.unseen.borrow().get(&mode) {
             return access(mapping);
         }
-        let mapping = self.rig.device().drm().map(self.bo.handle(), mode, self.size())?;
+        let mapping = self.setup.device().drm().map(self.bo.handle(), mode, self.size())?;
         let done = access(&mapping);
         self.unseen.borrow_mut().insert(mode, mapping);
         done

@@ -9,8 +9,8 @@ use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode};
 use serde::Serialize;
 
 use super::object::Object;
-use super::rig::Rig;
-use super::via::Mocs;
+use super::paths::Mocs;
+use super::setup::Setup;
 use crate::args::{self, Via};
 
 /// Something that is not measured.
@@ -105,12 +105,12 @@ fn chosen(wanted: &[Via]) -> impl Iterator<Item = Via> {
 }
 
 /// The paths that the device has for `access`; what it lacks goes to `skipped`.
-fn have(rig: &Rig, wanted: &[Via], access: Access, skipped: &mut Vec<Skip>) -> Vec<Via> {
+fn have(setup: &Setup, wanted: &[Via], access: Access, skipped: &mut Vec<Skip>) -> Vec<Via> {
     let mut found = Vec::new();
     for via in chosen(wanted) {
-        match via.missing(&rig.target, access) {
+        match via.missing(&setup.target, access) {
             None => found.push(via),
-            Some(_) if wanted.is_empty() && via.is_never(&rig.target, access) => {}
+            Some(_) if wanted.is_empty() && via.is_never(&setup.target, access) => {}
             Some(why) => {
                 let skip = Skip { what: format!("{} ({access})", via.name()), why };
                 if !skipped.contains(&skip) {
@@ -123,8 +123,8 @@ fn have(rig: &Rig, wanted: &[Via], access: Access, skipped: &mut Vec<Skip>) -> V
 }
 
 /// The kinds of objects that the device accepts.
-fn kinds(rig: &Rig, wanted: &[CachingMode], skipped: &mut Vec<Skip>) -> Result<Vec<Cached>> {
-    let discrete = rig.device().machine().caps.contains(Caps::DISCRETE);
+fn kinds(setup: &Setup, wanted: &[CachingMode], skipped: &mut Vec<Skip>) -> Result<Vec<Cached>> {
+    let discrete = setup.device().machine().caps.contains(Caps::DISCRETE);
     let modes: Vec<_> = match wanted {
         [] if discrete => vec![None],
         [] => CachingMode::ALL.iter().copied().map(Some).collect(),
@@ -132,7 +132,7 @@ fn kinds(rig: &Rig, wanted: &[CachingMode], skipped: &mut Vec<Skip>) -> Result<V
     };
     let mut kinds = Vec::new();
     for caching in modes {
-        match Object::new(rig, caching, Mocs::PAGE_TABLE) {
+        match Object::new(setup, caching, Mocs::PAGE_TABLE) {
             Ok(object) => kinds.push(Cached { caching, level: object.bo().level() }),
             Err(Error::NotAvailable { what, why, .. }) => skipped.push(Skip { what, why: why.to_owned() }),
             Err(error) => return Err(error),
@@ -146,14 +146,14 @@ impl Plan {
     ///
     /// # Errors
     /// What allocating answers.
-    pub fn new(rig: &Rig, args: &args::Verify) -> Result<Self> {
-        let caps = rig.device().machine().caps;
+    pub fn new(setup: &Setup, args: &args::Verify) -> Result<Self> {
+        let caps = setup.device().machine().caps;
         let (mut cells, mut skipped) = (Vec::new(), Vec::new());
-        let overs = have(rig, &args.over, Access::Write, &mut skipped);
-        let writes = have(rig, &args.write, Access::Write, &mut skipped);
-        let reads = have(rig, &args.read, Access::Read, &mut skipped);
-        let copies = Mocs::of_copies(&rig.target);
-        for cached in kinds(rig, &args.caching, &mut skipped)? {
+        let overs = have(setup, &args.over, Access::Write, &mut skipped);
+        let writes = have(setup, &args.write, Access::Write, &mut skipped);
+        let reads = have(setup, &args.read, Access::Read, &mut skipped);
+        let copies = Mocs::of_copies(&setup.target);
+        for cached in kinds(setup, &args.caching, &mut skipped)? {
             let mut usable = |vias: &[Via]| -> Vec<Via> {
                 let is_so = |via: &&Via| match via.refusal(caps, cached.level, Mocs::PAGE_TABLE) {
                     None => true,

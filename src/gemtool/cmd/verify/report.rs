@@ -5,8 +5,8 @@ use gem_coherency::vocabulary::{CacheLevel, CachingMode};
 use serde::Serialize;
 
 use super::expect::Chance;
+use super::paths::Mocs;
 use super::plan::{Cell, Deed, Skip};
-use super::via::Mocs;
 use crate::args::Via;
 use crate::cmd::device::DeviceLine;
 use crate::failure::Failure;

@@ -5,7 +5,7 @@ use gem_coherency::model::{Caller, Value};
 
 use super::super::svg::{Anchor, Font, Picture, Rect, Stroke};
 use super::super::wrap;
-use super::trace::{actor, book_words, done_lines, kernel_words, title};
+use super::trace::{actor, done_lines, kernel_words, title, tracked_words};
 use crate::cmd::check::{LineView, Source, StateView, StepView, TraceView};
 
 const WIDTH: f64 = 1200.0;
@@ -41,7 +41,7 @@ struct Columns {
     memory: Rect,
     buffers: Option<Rect>,
     kernel: Rect,
-    book: Option<Rect>,
+    tracked: Option<Rect>,
 }
 
 /// The picture of a trace, as SVG.
@@ -95,16 +95,16 @@ impl Columns {
         let states = || trace.steps.iter().map(|step| &step.after).chain([&trace.first]);
         let waits = |line: &LineView| buffered(line).iter().any(|part| part.is_some());
         let with_buffers = states().any(|state| state.lines.iter().any(waits));
-        let with_book = states().any(|state| state.book.is_some());
+        let with_tracked = states().any(|state| state.tracked.is_some());
         let gaps = GAP
             + ARROW_GAP
             + GAP
             + if with_buffers { ARROW_GAP } else { 0.0 }
-            + if with_book { GAP } else { 0.0 };
+            + if with_tracked { GAP } else { 0.0 };
         let shares =
-            [1.3, 1.0, if with_buffers { 0.9 } else { 0.0 }, 0.95, if with_book { 0.8 } else { 0.0 }];
+            [1.3, 1.0, if with_buffers { 0.9 } else { 0.0 }, 0.95, if with_tracked { 0.8 } else { 0.0 }];
         let unit = (WIDTH - 2.0 * MARGIN - STEP - gaps) / shares.iter().sum::<f64>();
-        let [cache, memory, buffers, kernel, book] = shares.map(|share| share * unit);
+        let [cache, memory, buffers, kernel, tracked] = shares.map(|share| share * unit);
         let mut x = MARGIN + STEP + GAP;
         let mut next = |width: f64, gap: f64| {
             let column = Rect { x, y: 0.0, width, height: 0.0 };
@@ -116,7 +116,7 @@ impl Columns {
             memory: next(memory, if with_buffers { ARROW_GAP } else { GAP }),
             buffers: with_buffers.then(|| next(buffers, GAP)),
             kernel: next(kernel, GAP),
-            book: with_book.then(|| next(book, 0.0)),
+            tracked: with_tracked.then(|| next(tracked, 0.0)),
         }
     }
 
@@ -129,8 +129,8 @@ impl Columns {
             picture.text(buffers.x, base, "store buffers", HEAD);
         }
         picture.text(self.kernel.x, base, "kernel", HEAD);
-        if let Some(book) = self.book {
-            picture.text(book.x, base, "library", HEAD);
+        if let Some(tracked) = self.tracked {
+            picture.text(tracked.x, base, "library", HEAD);
         }
         base + 8.0
     }
@@ -186,9 +186,9 @@ impl Row<'_> {
             self.before.map(|before| kernel_words(&before.kernel)),
             &kernel_words(&self.after.kernel),
         ));
-        if let (Some(column), Some(book)) = (columns.book, &self.after.book) {
-            let was = self.before.and_then(|before| before.book.as_ref()).map(book_words);
-            bottom = bottom.max(words(picture, column, y + PAD, was, &book_words(book)));
+        if let (Some(column), Some(tracked)) = (columns.tracked, &self.after.tracked) {
+            let was = self.before.and_then(|before| before.tracked.as_ref()).map(tracked_words);
+            bottom = bottom.max(words(picture, column, y + PAD, was, &tracked_words(tracked)));
         }
         for line in 0..self.after.lines.len() {
             self.line(picture, columns, line, y);

@@ -9,7 +9,7 @@ use gem_coherency::policy::kernel::Backing;
 
 use super::super::explain::{read_domains, rule_text, write_domain};
 use super::super::{Page, wrap};
-use crate::cmd::check::{BookView, DeedView, Doer, LineView, StateView, StepView, TraceView, What};
+use crate::cmd::check::{DeedView, Doer, LineView, StateView, StepView, TraceView, TrackedView, What};
 use crate::cmd::explain::kernel::State;
 
 /// Columns before what a step does, and before its state's names.
@@ -224,9 +224,9 @@ impl Grid {
             before.map(|before| kernel_words(&before.kernel)),
             kernel_words(&after.kernel),
         )?;
-        if let Some(book) = &after.book {
-            let was = before.and_then(|before| before.book.as_ref()).map(book_words);
-            words(page, "book", was, book_words(book))?;
+        if let Some(tracked) = &after.tracked {
+            let was = before.and_then(|before| before.tracked.as_ref()).map(tracked_words);
+            words(page, "tracked", was, tracked_words(tracked))?;
         }
         Ok(())
     }
@@ -310,14 +310,14 @@ pub fn kernel_words(state: &State) -> Vec<String> {
     words
 }
 
-/// The library's account.
-pub fn book_words(book: &BookView) -> Vec<String> {
+/// The library's tracked state.
+pub fn tracked_words(tracked: &TrackedView) -> Vec<String> {
     let lines = |name: &str, lines: &[usize]| match lines {
         [] => format!("nothing {name}"),
         [line] => format!("line {line} {name}"),
         [..] => format!("lines 0 and 1 {name}"),
     };
-    let mut words = vec![lines("dirty", &book.dirty), lines("stale", &book.stale)];
-    words.extend(book.notes.iter().map(|note| (*note).to_owned()));
+    let mut words = vec![lines("dirty", &tracked.dirty), lines("stale", &tracked.stale)];
+    words.extend(tracked.notes.iter().map(|note| (*note).to_owned()));
     words
 }

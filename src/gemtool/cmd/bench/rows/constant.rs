@@ -12,9 +12,9 @@ use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion};
 
 use super::super::Context;
 use super::super::clock::per_operation;
-use super::super::contest::Contest;
 use super::super::numbers::Numbers;
 use super::super::report::{Found, Target};
+use super::super::rounds::Rounds;
 use crate::failure::Failure;
 use crate::render::bytes;
 
@@ -54,10 +54,10 @@ fn questions() -> Result<Vec<Question>, Failure> {
     Ok(std::iter::repeat_with(question).take(1024).flatten().collect())
 }
 
-/// A contest with the reference in it.
-fn contest<'a>(counter: &'a AtomicU64, prepare: impl FnMut() -> Result<(), Failure> + 'a) -> Contest<'a> {
-    let mut contest = Contest::new(prepare);
-    contest.side(REFERENCE, move || {
+/// Rounds with the reference in it.
+fn rounds<'a>(counter: &'a AtomicU64, prepare: impl FnMut() -> Result<(), Failure> + 'a) -> Rounds<'a> {
+    let mut rounds = Rounds::new(prepare);
+    rounds.side(REFERENCE, move || {
         per_operation(OPERATIONS, || {
             for _ in 0..OPERATIONS {
                 black_box(counter).fetch_add(1, Ordering::SeqCst);
@@ -65,7 +65,7 @@ fn contest<'a>(counter: &'a AtomicU64, prepare: impl FnMut() -> Result<(), Failu
             Ok(())
         })
     });
-    contest
+    rounds
 }
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
@@ -81,8 +81,8 @@ fn decisions(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let questions = questions()?;
     let repeat = OPERATIONS / questions.len() as u64;
     let counter = AtomicU64::new(0);
-    let mut contest = contest(&counter, || Ok(()));
-    contest.side("looked up", || {
+    let mut rounds = rounds(&counter, || Ok(()));
+    rounds.side("looked up", || {
         per_operation(OPERATIONS, || {
             for _ in 0..repeat {
                 for &Question { answers, level, next, access, .. } in black_box(&questions) {
@@ -92,7 +92,7 @@ fn decisions(context: &Context, found: &mut Found) -> Result<(), Failure> {
             Ok(())
         })
     });
-    contest.side("by the rules", || {
+    rounds.side("by the rules", || {
         per_operation(OPERATIONS, || {
             for _ in 0..repeat {
                 for &Question { caps, level, next, access, .. } in black_box(&questions) {
@@ -102,7 +102,7 @@ fn decisions(context: &Context, found: &mut Found) -> Result<(), Failure> {
             Ok(())
         })
     });
-    let times = contest.measure(context.effort)?;
+    let times = rounds.measure(context.effort)?;
     found.push(times.line((NAME, "decision"), "looked up", REFERENCE, Some(Target::AtMostNs(5.0))));
     found.push(times.line((NAME, "decision"), "looked up", "by the rules", None));
     Ok(())
@@ -114,11 +114,11 @@ fn marks(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let mut numbers = Numbers::new();
     let lines: Vec<_> = (0..OPERATIONS).map(|_| numbers.below(end)).collect();
     let counter = AtomicU64::new(0);
-    let mut contest = contest(&counter, || {
+    let mut rounds = rounds(&counter, || {
         map.take_pages(map.all(), |_| {});
         Ok(())
     });
-    contest.side("LineMap::mark", || {
+    rounds.side("LineMap::mark", || {
         per_operation(OPERATIONS, || {
             for &line in &lines {
                 map.mark(LineRange::new(line, line + 1))?;
@@ -126,7 +126,7 @@ fn marks(context: &Context, found: &mut Found) -> Result<(), Failure> {
             Ok(())
         })
     });
-    let times = contest.measure(context.effort)?;
+    let times = rounds.measure(context.effort)?;
     let case = "mark of a 64-byte write";
     found.push(times.line((NAME, case), "LineMap::mark", REFERENCE, Some(Target::AtMostNs(10.0))));
     Ok(())
@@ -135,8 +135,8 @@ fn marks(context: &Context, found: &mut Found) -> Result<(), Failure> {
 fn clean(context: &Context, found: &mut Found, size: u64) -> Result<(), Failure> {
     let map = LineMap::new(size)?;
     let counter = AtomicU64::new(0);
-    let mut contest = contest(&counter, || Ok(()));
-    contest.side("LineMap::is_clean", || {
+    let mut rounds = rounds(&counter, || Ok(()));
+    rounds.side("LineMap::is_clean", || {
         per_operation(OPERATIONS, || {
             for _ in 0..OPERATIONS {
                 black_box(black_box(&map).is_clean());
@@ -144,7 +144,7 @@ fn clean(context: &Context, found: &mut Found, size: u64) -> Result<(), Failure>
             Ok(())
         })
     });
-    let times = contest.measure(context.effort)?;
+    let times = rounds.measure(context.effort)?;
     let case = format!("clean check of {}", bytes(size));
     found.push(times.line((NAME, &case), "LineMap::is_clean", REFERENCE, Some(Target::AtMostNs(5.0))));
     Ok(())

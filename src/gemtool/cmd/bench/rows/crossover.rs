@@ -6,9 +6,9 @@ use gem_coherency::units::ByteRange;
 use super::super::Context;
 use super::super::bytes::{Bytes, Flusher};
 use super::super::clock::per_operation;
-use super::super::contest::{Contest, Times};
 use super::super::ordinary;
 use super::super::report::Found;
+use super::super::rounds::{Rounds, Times};
 use crate::failure::Failure;
 use crate::render::bytes;
 
@@ -66,7 +66,7 @@ fn measure(context: &Context, before: Before, size: u64) -> Result<Times, Failur
     let view = Bytes::of(&bo)?;
     let all = ByteRange::within(0, size * count, view.len())?;
     let data = vec![0xa5; size as usize];
-    let mut contest = Contest::new(|| {
+    let mut rounds = Rounds::new(|| {
         view.dirty(all);
         match before {
             Before::Cold => view.flush(Flusher::Flush, all),
@@ -76,7 +76,7 @@ fn measure(context: &Context, before: Before, size: u64) -> Result<Times, Failur
     });
     for (name, hint) in [("around", Upload::Once), ("through", Upload::Kept)] {
         let (bo, data) = (&bo, &data);
-        contest.side(name, move || {
+        rounds.side(name, move || {
             per_operation(count, || {
                 for index in 0..count {
                     bo.upload(index * size, data, hint)?;
@@ -85,5 +85,5 @@ fn measure(context: &Context, before: Before, size: u64) -> Result<Times, Failur
             })
         });
     }
-    contest.measure(context.effort)
+    rounds.measure(context.effort)
 }

@@ -5,9 +5,9 @@ use gem_coherency::units::ByteRange;
 use super::super::Context;
 use super::super::bytes::{Bytes, Flusher, loops};
 use super::super::clock::per_operation;
-use super::super::contest::Contest;
 use super::super::ordinary;
 use super::super::report::{Found, Target};
+use super::super::rounds::Rounds;
 use crate::failure::Failure;
 use crate::render::bytes;
 
@@ -32,7 +32,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         let bytes_of_bo = Bytes::of(&bo)?;
         let range = |index| ByteRange::within(index * size, size, bytes_of_bo.len());
         let ranges = (0..count).map(range).collect::<Result<Vec<_>, _>>()?;
-        let mut contest = Contest::new(|| {
+        let mut rounds = Rounds::new(|| {
             ranges.iter().for_each(|&range| bytes_of_bo.dirty(range));
             Ok(())
         });
@@ -42,14 +42,14 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         let flushers = [Flusher::WriteBack, Flusher::Flush];
         for by in flushers.into_iter().chain(by_pmem.into_iter().flatten()).chain(by_loops.iter().copied()) {
             let ranges = &ranges;
-            contest.side(by.name(), move || {
+            rounds.side(by.name(), move || {
                 per_operation(count, || {
                     ranges.iter().for_each(|&range| bytes_of_bo.flush(by, range));
                     Ok(())
                 })
             });
         }
-        let times = contest.measure(context.effort)?;
+        let times = rounds.measure(context.effort)?;
         let case = (NAME, bytes(size));
         let mut line = |ours, theirs, target| found.push(times.line((case.0, &case.1), ours, theirs, target));
         let medium = (4 << 10..=1 << 20).contains(&size);

@@ -10,8 +10,8 @@ use gem_coherency::vocabulary::{CachingMode, Handle, MmapMode};
 
 use super::super::Context;
 use super::super::clock::per_operation;
-use super::super::contest::Contest;
 use super::super::report::{Found, Target};
+use super::super::rounds::Rounds;
 use crate::failure::Failure;
 use crate::render::bytes;
 
@@ -95,7 +95,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     }
     for with_release in [false, true] {
         let release = |device: &Device| left.borrow_mut().release(device);
-        let mut contest = Contest::new(|| release(&plain));
+        let mut rounds = Rounds::new(|| release(&plain));
         let again = |wanted: bool, device: &Device| if wanted { release(device) } else { Ok(()) };
         let sides: [(_, Get, _); 3] = [
             ("hit", alloc, &reusing),
@@ -104,7 +104,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         ];
         for (side, get, device) in sides {
             let (left, again) = (&left, &again);
-            contest.side(side, move || {
+            rounds.side(side, move || {
                 per_operation(COUNT, || {
                     for _ in 0..COUNT {
                         let bo = get(device)?;
@@ -115,7 +115,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
                 })
             });
         }
-        contest.side("bare requests", || {
+        rounds.side("bare requests", || {
             per_operation(COUNT, || {
                 for _ in 0..COUNT {
                     let made = make(&plain)?;
@@ -125,7 +125,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
                 Ok(())
             })
         });
-        let times = contest.measure(context.effort)?;
+        let times = rounds.measure(context.effort)?;
         let case =
             format!("{} on {name}{}", bytes(SIZE), if with_release { ", with the release" } else { "" });
         let target = (!with_release).then_some(Target::AtLeast(20.0));

@@ -11,10 +11,10 @@ use gem_coherency::vocabulary::{Access, MocsClass};
 use super::super::Context;
 use super::super::bytes::{Bytes, Flusher, loops};
 use super::super::clock::per_operation;
-use super::super::contest::Contest;
 use super::super::numbers::Numbers;
 use super::super::ordinary;
 use super::super::report::{Found, Target};
+use super::super::rounds::Rounds;
 use crate::failure::Failure;
 use crate::render::bytes;
 
@@ -67,13 +67,13 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let by_whole = || std::iter::once(Flusher::WriteBack).chain(loops.iter().copied());
     for with_writes in [false, true] {
         // The sides that flush the object past the library leave its marks.
-        let mut contest = Contest::new(|| {
+        let mut rounds = Rounds::new(|| {
             bo.flush()?;
             *touched.borrow_mut() = choose();
             if with_writes { Ok(()) } else { write(&bo, &touched.borrow()) }
         });
         let (bo, device, touched, exact) = (&bo, &device, &touched, &exact);
-        contest.side("dirty lines", move || {
+        rounds.side("dirty lines", move || {
             let touched = touched.borrow();
             let mut flushed = 0;
             let took = per_operation(1, || {
@@ -87,7 +87,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
             Ok(took)
         });
         for by in by_whole() {
-            contest.side(by.name(), move || {
+            rounds.side(by.name(), move || {
                 per_operation(1, || {
                     if with_writes {
                         let touched = touched.borrow();
@@ -100,7 +100,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
                 })
             });
         }
-        let times = contest.measure(context.effort)?;
+        let times = rounds.measure(context.effort)?;
         let case = format!("1 % of {}{}", bytes(size), if with_writes { ", with the stores" } else { "" });
         for by in by_whole() {
             let target = (!with_writes).then_some(Target::AtLeast(30.0));

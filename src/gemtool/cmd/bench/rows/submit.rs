@@ -7,9 +7,9 @@ use gem_coherency::vocabulary::{Access, MocsClass};
 use super::super::Context;
 use super::super::bytes::{Bytes, Flusher, loops};
 use super::super::clock::per_operation;
-use super::super::contest::Contest;
 use super::super::ordinary;
 use super::super::report::{Found, Target};
+use super::super::rounds::Rounds;
 use super::small;
 use crate::failure::Failure;
 use crate::render::bytes;
@@ -41,7 +41,7 @@ fn measure(context: &Context, found: &mut Found, count: u64, size: u64) -> Resul
     let batch: Vec<_> = bos.iter().map(one).collect();
     let expected = LINES.len() as u64 * LINE_BYTES;
     // The sides that flush past the library leave its marks.
-    let mut contest = Contest::new(|| {
+    let mut rounds = Rounds::new(|| {
         device.submit_with(&batch, |_| Ok(()))?;
         for bo in &bos {
             let mut guard = bo.write(0, size)?;
@@ -54,7 +54,7 @@ fn measure(context: &Context, found: &mut Found, count: u64, size: u64) -> Resul
     });
     let (batch, views, bos, lines, device) = (&batch, &views, &bos, &lines, &device);
     let wrong = std::cell::Cell::new(None);
-    contest.side("submit_with", || {
+    rounds.side("submit_with", || {
         per_operation(count, || {
             let unexpected = device.submit_with(batch, |reports| {
                 Ok(reports.iter().find(|report| report.bytes != expected).copied())
@@ -65,10 +65,10 @@ fn measure(context: &Context, found: &mut Found, count: u64, size: u64) -> Resul
             Ok(())
         })
     });
-    contest.side("submit each", move || {
+    rounds.side("submit each", move || {
         per_operation(count, || bos.iter().try_for_each(|bo| small::submit(device, bo).map(drop)))
     });
-    contest.side("4 lines, fenced", move || {
+    rounds.side("4 lines, fenced", move || {
         per_operation(count, || {
             views.iter().for_each(|view| view.write_back_lines(lines));
             Ok(())
@@ -77,14 +77,14 @@ fn measure(context: &Context, found: &mut Found, count: u64, size: u64) -> Resul
     let by_whole =
         || std::iter::once(Flusher::WriteBack).chain(loops(&context.support).into_iter().map(Flusher::Loop));
     for by in by_whole() {
-        contest.side(by.name(), move || {
+        rounds.side(by.name(), move || {
             per_operation(count, || {
                 views.iter().for_each(|view| view.flush(by, all));
                 Ok(())
             })
         });
     }
-    let times = contest.measure(context.effort)?;
+    let times = rounds.measure(context.effort)?;
     let case = format!("{count} BOs of {}", bytes(size));
     let mut line = |theirs, target| found.push(times.line((NAME, &case), "submit_with", theirs, target));
     for by in by_whole() {

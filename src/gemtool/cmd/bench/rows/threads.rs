@@ -8,9 +8,9 @@ use gem_coherency::units::{LineRange, PAGE_LINES};
 
 use super::super::Context;
 use super::super::clock::thread_ns;
-use super::super::contest::Contest;
 use super::super::numbers::Numbers;
 use super::super::report::{Found, Target};
+use super::super::rounds::Rounds;
 use crate::failure::Failure;
 
 pub const NAME: &str = "threads";
@@ -77,13 +77,13 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     ];
     for (share, case, target) in cases {
         let map = LineMap::new(THREADS * PAGES * 4096)?;
-        let mut contest = Contest::new(|| {
+        let mut rounds = Rounds::new(|| {
             map.take_pages(map.all(), |_| {});
             Ok(())
         });
-        contest.side("8 threads", || mark_by_all(&map, share, marks));
-        contest.side("1 thread", || mark(&map, share, 0, marks));
-        let times = contest.measure(context.effort)?;
+        rounds.side("8 threads", || mark_by_all(&map, share, marks));
+        rounds.side("1 thread", || mark(&map, share, 0, marks));
+        let times = rounds.measure(context.effort)?;
         found.push(times.line((NAME, case), "8 threads", "1 thread", target));
     }
     Ok(())

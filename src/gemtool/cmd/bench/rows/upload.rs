@@ -9,9 +9,9 @@ use gem_coherency::units::ByteRange;
 use super::super::Context;
 use super::super::bytes::{Bytes, Copier, Flusher};
 use super::super::clock::per_operation;
-use super::super::contest::Contest;
 use super::super::ordinary;
 use super::super::report::{Found, Target};
+use super::super::rounds::Rounds;
 use crate::failure::Failure;
 use crate::render::bytes;
 
@@ -31,13 +31,13 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         let data = vec![0x5a; size as usize];
         let wrong = Cell::new(false);
         let all = ByteRange::within(0, view.len(), view.len())?;
-        let mut contest = Contest::new(|| {
+        let mut rounds = Rounds::new(|| {
             view.flush(Flusher::Flush, all);
             // The source is in the cache, as far as it fits.
             black_box(data.iter().step_by(64).fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
             Ok(())
         });
-        contest.side("Bo::upload", || {
+        rounds.side("Bo::upload", || {
             let took = per_operation(count, || {
                 for index in 0..count {
                     bo.upload(index * size, &data, Upload::Auto)?;
@@ -52,11 +52,11 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         let copiers = [Some(Copier::Around), stored, pmem.map(Copier::Pmem)];
         for by in copiers.into_iter().flatten() {
             let data = &data;
-            contest.side(by.name(), move || {
+            rounds.side(by.name(), move || {
                 per_operation(count, || (0..count).try_for_each(|index| view.copy(by, index * size, data)))
             });
         }
-        let times = contest.measure(context.effort)?;
+        let times = rounds.measure(context.effort)?;
         let case = bytes(size);
         let mut line = |ours, theirs, target| found.push(times.line((NAME, &case), ours, theirs, target));
         let least = if size > 8 << 20 { 1.2 } else { 1.5 };

@@ -76,12 +76,12 @@ fn engine<S: serde::Serializer>(engine: &EngineClass, serializer: S) -> Result<S
 
 /// What went wrong on a device, oldest first.
 #[derive(Debug, Default)]
-pub(in crate::drm::soft) struct Trouble {
+pub(in crate::drm::soft) struct FaultLog {
     faults: Mutex<VecDeque<GpuFault>>,
     hangs: Mutex<VecDeque<GpuHang>>,
 }
 
-impl Trouble {
+impl FaultLog {
     /// Records an access to nothing.
     pub(super) fn fault(&self, fault: GpuFault) {
         tracing::warn!(address = fault.address, access = %fault.access, engine = ?fault.engine, "GPU fault");

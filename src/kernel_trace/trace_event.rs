@@ -5,7 +5,7 @@ use crate::vocabulary::Access;
 
 /// One event of the trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct TraceEvent {
     /// The thread (0: the idle thread, or none where events were lost).
     pub tid: u32,
     /// The thread's name, at most 15 bytes.

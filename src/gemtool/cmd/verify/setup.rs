@@ -37,7 +37,7 @@ impl Beside {
 
 /// The device and buffers.
 #[derive(Debug)]
-pub struct Rig {
+pub struct Setup {
     /// The device.
     pub target: Target,
     /// Bytes of the object.
@@ -49,7 +49,7 @@ pub struct Rig {
     places: Cell<u64>,
 }
 
-impl Rig {
+impl Setup {
     /// Buffers for objects of `size` bytes.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ const FREE: u64 = u64::MAX;
 
 /// States, each with its parent; found again through open addressing.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct Visited {
     states: Vec<u64>,
     parents: Vec<Index>,
     /// The states again, where their hash puts them: to find one costs one access to memory.
@@ -22,7 +22,7 @@ fn spread(state: u64) -> u64 {
     (state ^ state >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-impl Seen {
+impl Visited {
     /// Nothing yet.
     pub(super) fn new() -> Self {
         Self { states: Vec::new(), parents: Vec::new(), slots: vec![FREE; 1 << 10], peak: 0 }
@@ -124,16 +124,16 @@ mod tests {
 
     #[test]
     fn a_state_is_new_once_and_is_found_after_growth() {
-        let mut seen = Seen::new();
+        let mut visited = Visited::new();
         for state in 0..10_000_u64 {
-            assert!(seen.insert(state << 40, state.saturating_sub(1) as Index));
+            assert!(visited.insert(state << 40, state.saturating_sub(1) as Index));
         }
         for state in 0..10_000_u64 {
-            assert!(!seen.insert(state << 40, 0));
+            assert!(!visited.insert(state << 40, 0));
         }
-        assert_eq!(seen.len(), 10_000);
-        assert_eq!(seen.get(17), Some(17 << 40));
-        assert_eq!(seen.path(3), [0, 1 << 40, 2 << 40, 3 << 40]);
-        assert!(seen.bytes() >= 10_000 * 12);
+        assert_eq!(visited.len(), 10_000);
+        assert_eq!(visited.get(17), Some(17 << 40));
+        assert_eq!(visited.path(3), [0, 1 << 40, 2 << 40, 3 << 40]);
+        assert!(visited.bytes() >= 10_000 * 12);
     }
 }

@@ -1,4 +1,4 @@
-//! What is kept account of, besides caches and memory: the library's book, and flushes that are owed.
+//! State besides caches and memory: what the library tracks, and flushes that are owed.
 
 use super::world::LINES;
 use crate::cacheops::LineOp;
@@ -65,9 +65,9 @@ impl LineSet {
     }
 }
 
-/// What the library keeps account of: its line maps, notes and mappings.
+/// What the library tracks: dirty and stale lines, notes and mappings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Book {
+pub struct Tracked {
     /// The dirty map.
     pub dirty: LineSet,
     /// The stale map.
@@ -84,7 +84,7 @@ pub struct Book {
     pub written_around: bool,
 }
 
-impl Book {
+impl Tracked {
     /// The flag of a note.
     pub(super) fn note(&mut self, note: Note) -> &mut bool {
         match note {

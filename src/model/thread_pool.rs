@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Does `work` for every item, on `jobs` threads; the results are in the items' order.
-pub fn side_by_side<T, R>(items: &[T], jobs: NonZeroUsize, work: impl Fn(&T) -> R + Sync) -> Vec<R>
+pub fn in_parallel<T, R>(items: &[T], jobs: NonZeroUsize, work: impl Fn(&T) -> R + Sync) -> Vec<R>
 where
     T: Sync,
     R: Send,
@@ -45,13 +45,13 @@ mod tests {
         let items: Vec<u32> = (0..1000).collect();
         for jobs in [1, 2, 7, 2000] {
             let calls = AtomicUsize::new(0);
-            let doubled = side_by_side(&items, NonZeroUsize::new(jobs).unwrap(), |item| {
+            let doubled = in_parallel(&items, NonZeroUsize::new(jobs).unwrap(), |item| {
                 calls.fetch_add(1, Ordering::Relaxed);
                 item * 2
             });
             assert!(doubled.iter().zip(&items).all(|(double, item)| *double == item * 2));
             assert_eq!((doubled.len(), calls.into_inner()), (1000, 1000));
         }
-        assert!(side_by_side(&[] as &[u32], all_cores(), |item| *item).is_empty());
+        assert!(in_parallel(&[] as &[u32], all_cores(), |item| *item).is_empty());
     }
 }

@@ -50,12 +50,12 @@ pub type Turn<'a> = Box<dyn FnMut() -> Result<f64, Failure> + 'a>;
 type Prepare<'a> = Box<dyn FnMut() -> Result<(), Failure> + 'a>;
 
 /// Several sides that do the same work on the same memory.
-pub struct Contest<'a> {
+pub struct Rounds<'a> {
     prepare: Prepare<'a>,
     sides: Vec<(&'static str, Turn<'a>)>,
 }
 
-impl<'a> Contest<'a> {
+impl<'a> Rounds<'a> {
     /// Without sides; `prepare` runs before every turn.
     pub fn new(prepare: impl FnMut() -> Result<(), Failure> + 'a) -> Self {
         Self { prepare: Box::new(prepare), sides: Vec::new() }
@@ -155,23 +155,23 @@ mod tests {
 
     use super::*;
 
-    /// A contest whose sides take `a` and `b` nanoseconds, and who came when.
+    /// Rounds whose sides take `a` and `b` nanoseconds, and who came when.
     fn times(effort: Effort, a: f64, b: f64) -> (Times, String) {
         let order = RefCell::new(String::new());
         let note = |what| order.borrow_mut().push(what);
-        let mut contest = Contest::new(|| {
+        let mut rounds = Rounds::new(|| {
             note('.');
             Ok(())
         });
-        contest.side("a", || {
+        rounds.side("a", || {
             note('a');
             Ok(a)
         });
-        contest.side("b", || {
+        rounds.side("b", || {
             note('b');
             Ok(b)
         });
-        let times = contest.measure(effort).unwrap();
+        let times = rounds.measure(effort).unwrap();
         let order = order.borrow().clone();
         (times, order)
     }
@@ -211,14 +211,14 @@ mod tests {
 
     #[test]
     fn a_contest_without_sides_is_over_at_once() {
-        let times = Contest::new(|| Ok(())).measure(Effort::new(true)).unwrap();
+        let times = Rounds::new(|| Ok(())).measure(Effort::new(true)).unwrap();
         assert_eq!(times.best(&["a"]), None);
     }
 
     #[test]
     fn an_error_of_a_turn_ends_the_contest() {
-        let mut contest = Contest::new(|| Ok(()));
-        contest.side("a", || Err(Failure::Environment("broken".to_owned())));
-        assert!(contest.measure(Effort::new(true)).is_err());
+        let mut rounds = Rounds::new(|| Ok(()));
+        rounds.side("a", || Err(Failure::Environment("broken".to_owned())));
+        assert!(rounds.measure(Effort::new(true)).is_err());
     }
 }
