@@ -19,6 +19,16 @@ pub enum Question {
     Invalidate,
 }
 
+impl Question {
+    /// The function of the rules that answers it.
+    pub const fn function(self) -> &'static str {
+        match self {
+            Self::Flush => "policy::driver::needs_flush",
+            Self::Invalidate => "policy::driver::needs_invalidate",
+        }
+    }
+}
+
 /// One decision: one line of the table.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriverRow {
