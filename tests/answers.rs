@@ -1,28 +1,10 @@
 //! The answers that are looked up are the rules': every entry, for every hardware.
 
-use gem_coherency::platform::{self, CONSERVATIVE, Caps, Facts, Machine, TGL};
+use gem_coherency::platform::{self, Caps};
 use gem_coherency::policy::driver::{default_mode, path_refusal};
 use gem_coherency::policy::pending::{Notes, demands, notes_of_gpu_write, notes_of_store, pending_flush};
 use gem_coherency::policy::{Answers, Path, needs_invalidate};
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
-
-const KERNELS: [KernelVersion; 6] = [
-    KernelVersion::new(5, 14),
-    KernelVersion::new(6, 1),
-    KernelVersion::new(6, 5),
-    KernelVersion::new(6, 11),
-    KernelVersion::new(6, 12),
-    KernelVersion::new(7, 3),
-];
-
-/// Every machine that the table of platforms can yield, and the unknown one.
-fn machines() -> impl Iterator<Item = Machine> {
-    platform::all().iter().copied().chain([&CONSERVATIVE]).flat_map(|platform| {
-        KERNELS.into_iter().flat_map(move |kernel| {
-            [false, true].into_iter().map(move |edram| platform.machine(kernel, edram))
-        })
-    })
-}
 
 /// How many entries of `answers` are not what the rules say about `caps`.
 fn differences(answers: &Answers, caps: Caps) -> usize {
@@ -59,47 +41,14 @@ fn every_answer_is_the_rules_for_every_set_of_capabilities() {
     // Those that decide nothing among them: that they do not is part of what is checked.
     for bits in 0..=Caps::all().bits() {
         let caps = Caps::from_bits_truncate(bits);
-        assert_eq!(differences(Answers::of(caps), caps), 0, "{caps:?}");
+        assert_eq!(differences(&Answers::of(caps), caps), 0, "{caps:?}");
     }
-}
-
-#[test]
-fn the_compiler_answers_for_every_machine_of_the_table() {
-    let mut met = Vec::new();
-    for machine in machines() {
-        let caps = machine.caps;
-        let built = Answers::built(caps).unwrap_or_else(|| panic!("{} {caps:?}", machine.platform));
-        assert_eq!(differences(built, caps), 0, "{} {caps:?}", machine.platform);
-        assert!(std::ptr::eq(Answers::of(caps), built), "{caps:?}");
-        met.push(caps & Answers::DECIDING);
-    }
-    // And for no other: what is not met here is only found when a device is opened.
-    for bits in 0..=Caps::all().bits() {
-        let caps = Caps::from_bits_truncate(bits) & Answers::DECIDING;
-        assert_eq!(Answers::built(caps).is_some(), met.contains(&caps), "{caps:?}");
-    }
-}
-
-#[test]
-fn a_device_that_contradicts_the_table_is_answered_for_too() {
-    let facts =
-        Facts { chipset_id: TGL.example_id, has_llc: Some(false), has_wt: Some(true), coherent_ggtt: None };
-    let (machine, _) = Machine::from_facts(&facts, KernelVersion::new(6, 12)).unwrap();
-    assert_eq!(Answers::built(machine.caps), None);
-    assert_eq!(differences(Answers::of(machine.caps), machine.caps), 0);
 }
 
 #[test]
 fn answers_for_other_hardware_differ() {
     let caps = |name| platform::by_name(name).unwrap().machine(KernelVersion::new(6, 12), false).caps;
     for (name, other) in [("tgl", "jsl"), ("jsl", "tgl"), ("glk", "tgl"), ("glk", "i965g"), ("dg2", "mtl")] {
-        assert_ne!(differences(Answers::of(caps(name)), caps(other)), 0, "{name} for {other}");
-    }
-    for cap in Answers::DECIDING {
-        let decides = |bits| {
-            let caps = Caps::from_bits_truncate(bits) - cap;
-            differences(Answers::of(caps), caps | cap) > 0
-        };
-        assert!((0..=Caps::all().bits()).any(decides), "{cap:?} decides nothing");
+        assert_ne!(differences(&Answers::of(caps(name)), caps(other)), 0, "{name} for {other}");
     }
 }

@@ -56,11 +56,12 @@ pub enum On {
 
 impl On {
     fn answer(self, next: Path, access: Access) -> &'static Answer {
-        let (caps, level) = match self {
-            Self::NoLlc => (Caps::SNOOP | Caps::APERTURE, CacheLevel::None),
-            Self::BypassedLlc => (Caps::LLC | Caps::LLC_BYPASS_MOCS | Caps::APERTURE, CacheLevel::Llc),
-        };
-        Answers::of(caps).get(level, next, access)
+        static NO_LLC: Answers = Answers::of(Caps::SNOOP.union(Caps::APERTURE));
+        static BYPASSED: Answers = Answers::of(Caps::LLC.union(Caps::LLC_BYPASS_MOCS));
+        match self {
+            Self::NoLlc => NO_LLC.get(CacheLevel::None, next, access),
+            Self::BypassedLlc => BYPASSED.get(CacheLevel::Llc, next, access),
+        }
     }
 }
 

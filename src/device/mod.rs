@@ -75,7 +75,7 @@ pub(crate) struct Shared {
     pub(crate) machine: Machine,
     pub(crate) rules: KernelRules,
     /// What the driver-side rules say about this hardware.
-    pub(crate) answers: &'static Answers,
+    pub(crate) answers: Answers,
     /// Whether the PCI id is unknown, so that nothing is taken to be coherent.
     is_conservative: bool,
     /// Whose every handle is.

@@ -38,7 +38,8 @@ impl Object for Written<'_> {
     }
 
     fn answer(&self, next: Path, access: Access) -> &Answer {
-        Answers::of(Caps::SNOOP | Caps::APERTURE).get(CacheLevel::None, next, access)
+        static ANSWERS: Answers = Answers::of(Caps::SNOOP.union(Caps::APERTURE));
+        ANSWERS.get(CacheLevel::None, next, access)
     }
 
     fn mode(&self) -> MmapMode {

@@ -15,7 +15,7 @@ pub(super) struct Answer {
     pub(super) spared: [Option<Decision>; 3],
     /// What is pending after it.
     pub(super) notes: Notes,
-    policy: &'static policy::Answer,
+    policy: policy::Answer,
 }
 
 impl Answer {
@@ -42,7 +42,7 @@ impl Answers {
                         demands: demands(answer, mutation),
                         spared: spared(answer, cached_mode(caps)),
                         notes: answer.notes,
-                        policy: answer,
+                        policy: *answer,
                     });
                 }
             }

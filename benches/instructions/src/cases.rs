@@ -73,7 +73,7 @@ pub(super) const CASES: [Case; 16] = [
 /// What has to be done about dirty lines before the GPU reads.
 fn decision(way: Way) -> Result<()> {
     let caps = Caps::SNOOP | Caps::APERTURE;
-    let answers = Answers::of(caps);
+    let answers = &Answers::of(caps);
     let (level, gpu) = (CacheLevel::None, Path::Gpu(MocsClass::PageTable));
     for _ in 0..CALLS {
         let decision = match way {

@@ -29,11 +29,10 @@ impl Report for DriverAnswer {
                 verdict_style(row.verdict),
             )?;
             decided_by(page, row.rule)?;
-            // No function runs when a device decides, so a break point on a rule is never hit there.
             let function = row.question.function();
             page.field(
                 "decided by",
-                &format!("{function}; compiled to a table (policy::Answers)"),
+                &format!("{function}; a device asks it when it is opened (policy::Answers)"),
             )?;
         }
         Ok(())

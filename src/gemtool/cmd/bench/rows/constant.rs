@@ -26,32 +26,37 @@ const OPERATIONS: u64 = 16_384;
 const REFERENCE: &str = "lock add";
 
 /// What a decision is about.
-struct Question {
+struct Question<'a> {
     caps: Caps,
-    answers: &'static Answers,
+    answers: &'a Answers,
     level: CacheLevel,
     next: Path,
     access: Access,
 }
 
-/// Questions of several platforms, in no order that a branch predictor would learn.
-fn questions() -> Result<Vec<Question>, Failure> {
+/// The answers of several platforms.
+fn hardware() -> Result<Vec<(Caps, Answers)>, Failure> {
     const PLATFORMS: [&str; 4] = ["glk", "jsl", "tgl", "mtl"];
+    let answers = |name| {
+        let caps = by_name(name)?.machine(KernelVersion::new(6, 12), false).caps;
+        Ok((caps, Answers::of(caps)))
+    };
+    Ok(PLATFORMS.into_iter().map(answers).collect::<Result<_, gem_coherency::Error>>()?)
+}
+
+/// Questions of several platforms, in no order that a branch predictor would learn.
+fn questions(hardware: &[(Caps, Answers)]) -> Vec<Question<'_>> {
     const LEVELS: [CacheLevel; 2] = [CacheLevel::None, CacheLevel::Llc];
-    let hardware: Vec<Caps> = PLATFORMS
-        .into_iter()
-        .map(|name| Ok(by_name(name)?.machine(KernelVersion::new(6, 12), false).caps))
-        .collect::<Result<_, gem_coherency::Error>>()?;
     let mut numbers = Numbers::new();
     let mut any = |len: usize| numbers.below(len as u64) as usize;
     let question = || {
-        let caps = *hardware.get(any(hardware.len()))?;
+        let (caps, answers) = hardware.get(any(hardware.len()))?;
         let level = *LEVELS.get(any(LEVELS.len()))?;
         let next = *Path::ALL.get(any(Path::ALL.len()))?;
         let access = *Access::ALL.get(any(Access::ALL.len()))?;
-        Some(Question { caps, answers: Answers::of(caps), level, next, access })
+        Some(Question { caps: *caps, answers, level, next, access })
     };
-    Ok(std::iter::repeat_with(question).take(1024).flatten().collect())
+    std::iter::repeat_with(question).take(1024).flatten().collect()
 }
 
 /// Rounds with the reference in it.
@@ -78,7 +83,8 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
 }
 
 fn decisions(context: &Context, found: &mut Found) -> Result<(), Failure> {
-    let questions = questions()?;
+    let hardware = hardware()?;
+    let questions = questions(&hardware);
     let repeat = OPERATIONS / questions.len() as u64;
     let counter = AtomicU64::new(0);
     let mut rounds = rounds(&counter, || Ok(()));
