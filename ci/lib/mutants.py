@@ -1,11 +1,12 @@
 """Compares the answers of each mutant of a list with those of the rules, runs the explorer on those that behave differently,
 and compares the survivors with those that are known.
 
-    mutants.py LIST JUDGE [--all CONFORMANCE]
+    mutants.py LIST JUDGE [--all TEST...]
 
 LIST has a line for each mutant: number, place, change. JUDGE exits with 1 if the explorer finds a broken property; with
---compare it says what each mutant changes. CONFORMANCE is tests/conformance with the mutants in it: of those that the explorer does
-not notice, it compares what the kernel is taken to do with what the real driver does.
+--compare it says what each mutant changes. Each TEST is a test program with the mutants in it: of mutants that the explorer does not
+notice, scenarios on the software device are run, and of the kernel's rules among the others, tests/conformance compares what the
+software device does with what the real driver does.
 """
 
 import concurrent.futures
@@ -65,8 +66,12 @@ MACHINES = [
     ("dg2", "6.12", ()),
     ("hsw", "6.1", ("--display",)),
 ]
+# Where the kernel's rules are.
+KERNEL = ("kernel/", "mod.rs coherency")
 SLEEPING = ("kernel/power.rs", [("glk", "6.12", ("--display",)), ("tgl", "6.12", ("--display",))])
 CALLS = 1500
+# The tests that are scenarios on the software device, quick ones first.
+SCENARIOS = ("script", "soft", "device")
 
 
 def judge(command, number, *arguments):
@@ -92,6 +97,29 @@ def compare(command, count):
     if len(changes) != count or "behaviour" not in {change for change, _ in changes.values()}:
         sys.exit("the comparison left mutants out, or found none that behaves differently")
     return changes
+
+
+def judge_by_scenarios(programs, mutants):
+    """Of mutants (name -> number), those for which a scenario on the software device fails: name -> the program."""
+
+    def failing(number):
+        environment = os.environ | {"GEM_COHERENCY_MUTANT": str(number)}
+        for name in SCENARIOS:
+            try:
+                run = subprocess.run([programs[name]], env=environment, capture_output=True, timeout=TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                return name
+            if run.returncode:
+                return name
+        return None
+
+    if name := failing(0):
+        sys.exit(f"tests/{name} fails without a mutant")
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        found = dict(zip(mutants, pool.map(failing, mutants.values())))
+    found = {mutant: name for mutant, name in found.items() if name}
+    print("".join(f"tests/{name} fails\t{mutant}\n" for mutant, name in found.items()), end="", flush=True)
+    return found
 
 
 def compare_with_driver(program, machine, numbers, *options):
@@ -218,9 +246,10 @@ def main(list_file, command, *options):
     if len(numbers) != len(mutants) or not mutants:
         sys.exit("two mutants have one name, or there are none")
     known = read_survivors(SURVIVORS.read_text())
-    every = len(options) == 2 and options[0] == "--all"
-    if options and not every:
-        sys.exit(f"no such options: {' '.join(options)}")
+    every = options[:1] == ("--all",)
+    programs = {Path(program).name.split("-")[0]: program for program in options[1:]}
+    if options and (not every or set(programs) != {*SCENARIOS, "conformance"}):
+        sys.exit(f"--all and the tests {' '.join(SCENARIOS)} conformance: {' '.join(options)}")
     judge_named(command, numbers)
     sample = read_sample(SAMPLE.read_text())
     if gone := [mutant for mutant in sample if mutant not in numbers]:
@@ -240,8 +269,10 @@ def main(list_file, command, *options):
             print(f"{done.result() or 'survives'}\t{classes[work[done]]}\t{work[done]}", flush=True)
     if every:
         survivors = [mutant for mutant, broken in verdicts.items() if not broken and classes[mutant] not in EXPLAINED]
-        kernel = {mutant: numbers[mutant] for mutant in survivors if mutant.startswith("kernel/")}
-        verdicts |= dict.fromkeys(judge_on_driver(options[1], kernel), "the driver differs")
+        failing = judge_by_scenarios(programs, {mutant: numbers[mutant] for mutant in survivors})
+        verdicts |= {mutant: f"tests/{name} fails" for mutant, name in failing.items()}
+        kernel = {mutant: numbers[mutant] for mutant in survivors if mutant not in failing and mutant.startswith(KERNEL)}
+        verdicts |= dict.fromkeys(judge_on_driver(programs["conformance"], kernel), "the driver differs")
     if wrong := differences(verdicts, known, classes, every):
         sys.exit("\n".join([*wrong, f"{len(wrong)} mutants are not accounted for"]))
     counts = Counter(
