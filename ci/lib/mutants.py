@@ -271,7 +271,9 @@ def main(list_file, command, *options):
         survivors = [mutant for mutant, broken in verdicts.items() if not broken and classes[mutant] not in EXPLAINED]
         failing = judge_by_scenarios(programs, {mutant: numbers[mutant] for mutant in survivors})
         verdicts |= {mutant: f"tests/{name} fails" for mutant, name in failing.items()}
-        kernel = {mutant: numbers[mutant] for mutant in survivors if mutant not in failing and mutant.startswith(KERNEL)}
+        # The driver is asked about those without a reason.
+        left = [mutant for mutant in survivors if mutant not in failing and mutant not in known and whole_function(mutant) not in known]
+        kernel = {mutant: numbers[mutant] for mutant in left if mutant.startswith(KERNEL)}
         verdicts |= dict.fromkeys(judge_on_driver(programs["conformance"], kernel), "the driver differs")
     if wrong := differences(verdicts, known, classes, every):
         sys.exit("\n".join([*wrong, f"{len(wrong)} mutants are not accounted for"]))
