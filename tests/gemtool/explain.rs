@@ -20,12 +20,14 @@ jsl, kernel 6.12, level none: cpu wb, then gpu bypass-llc read
   reason        MOCS entries 16 and 17 read around the LLC whatever the level says, so dirty lines
                 have to be in memory.
   source        intel_mocs.c:gen11_mocs_table; 13d29c823738
+  decided by    policy::driver::needs_flush, when a device is opened
 
   invalidate?   none
   rule          not-cached
   reason        The next access does not read through the CPU's caches, so no line there can be
                 stale for it.
   source        i915_gem_domain.c:i915_gem_object_set_to_gtt_domain
+  decided by    policy::driver::needs_invalidate, when a device is opened
 "
     );
 }

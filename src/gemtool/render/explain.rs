@@ -29,11 +29,7 @@ impl Report for DriverAnswer {
                 verdict_style(row.verdict),
             )?;
             decided_by(page, row.rule)?;
-            let function = row.question.function();
-            page.field(
-                "decided by",
-                &format!("{function}; a device asks it when it is opened (policy::Answers)"),
-            )?;
+            page.field("decided by", &format!("{}, when a device is opened", row.question.function()))?;
         }
         Ok(())
     }
