@@ -92,7 +92,7 @@ impl Answers {
         self.default_modes[level as usize]
     }
 
-    /// The answers for hardware with `caps`: asks the rules everything, in a few microseconds.
+    /// The answers for hardware with `caps`: asks the rules everything.
     pub const fn of(caps: Caps) -> Self {
         let first = Answer::new(caps, CacheLevel::None, Path::Display, Access::Read);
         let mut answers = [[[first; ACCESSES]; PATHS]; LEVELS];

@@ -245,3 +245,21 @@ fn a_bypassing_read_of_a_shown_bo_is_flushed_for_too() {
     assert_eq!(prepared(&rig, bypass), (Verdict::Flush, Rule::BypassMocsRead, 1));
     assert_eq!(rig.display(&bo, 100), NEW, "one flush serves both");
 }
+
+#[test]
+fn lines_are_stale_at_either_level_after_a_gpu_write_that_a_show_crosses() {
+    // At LLC the GPU's write is coherent on glk, at the display's NONE it is not.
+    for shows in [true, false] {
+        let rig = rig("sim:glk");
+        let bo = rig.bo(Cached, MmapMode::Wb);
+        write(&bo, 0, &NEW);
+        let mut guard = Option::None;
+        let execbuf = |_: &[_]| {
+            guard = shows.then(|| bo.prepare_scanout()).transpose()?;
+            Ok(())
+        };
+        rig.device.submit_with(&[gpu(&bo, Access::Write)], execbuf).unwrap();
+        let stale = if guard.is_some() { bo.size() / 64 } else { 0 };
+        assert_eq!(bo.stale_lines(), stale, "shown: {shows}");
+    }
+}
