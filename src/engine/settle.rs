@@ -1,8 +1,8 @@
 //! Plan, perform, commit: pending work of objects that threads share, before an access.
 //!
-//! The order is the protocol that `loom-tests` check: every flush is announced before anything is taken; nothing ends
-//! before the trailing fence; all end at once, so that submissions of the same objects in any order do not wait for each
-//! other in a circle.
+//! The order is the protocol that `loom-tests` check: each flush is announced before anything of its object is taken;
+//! none completes before the trailing fence; all complete together, so that threads that submit the same objects in
+//! different orders cannot wait for each other in a circle.
 
 use super::batch::Batch;
 use super::flush::{Flush, LevelChange, carry_out, leave_level, of_access, upload};
@@ -72,24 +72,15 @@ impl<O: Object> Need<'_, O> {
     }
 }
 
-/// How far the flush for an access is.
-#[derive(Debug)]
-enum Progress<'a> {
-    /// Nothing has to be done.
-    Nothing,
-    /// Something may be pending in these lines.
-    Planned(LineRange),
-    /// Other threads wait for it.
-    Announced(Flight<'a>),
-}
-
-/// One access, what it demands, and the flush that is in progress for it.
+/// One access, what it requires, and its in-flight flush.
 #[derive(Debug)]
 pub struct Task<'a, O> {
     /// The access.
     pub need: Need<'a, O>,
-    demands: Demands,
-    progress: Progress<'a>,
+    /// The lines in which something may be pending, and what is required of it; none if nothing has to be done.
+    plan: Option<(LineRange, Demands)>,
+    /// The flush that other threads wait for.
+    flight: Option<Flight<'a>>,
     /// What was done.
     pub report: FlushReport,
 }
@@ -97,8 +88,7 @@ pub struct Task<'a, O> {
 impl<'a, O: Object> Task<'a, O> {
     /// The task of an access.
     pub fn new(need: Need<'a, O>, step: Step) -> Self {
-        let report = FlushReport::new(step, need.idle(), 0);
-        Self { need, demands: Demands::default(), progress: Progress::Nothing, report }
+        Self { need, plan: None, flight: None, report: FlushReport::new(step, need.idle(), 0) }
     }
 
     /// Finds out what has to be done, after the GPU's writes that the access waits for.
@@ -110,41 +100,23 @@ impl<'a, O: Object> Task<'a, O> {
         if matches!(next, Path::Cpu(_)) || has_gpu_write || object.is_conservative() {
             object.wait_for_gpu()?;
         }
-        if tracked.is_settled(|state| is_pending(&demands, state, tracked, lines)) {
-            self.progress = Progress::Nothing;
-            return Ok(());
-        }
+        let is_settled = tracked.is_settled(|state| is_pending(&demands, state, tracked, lines));
         demands.gpu_write = demands.gpu_write.filter(|_| has_gpu_write);
-        self.demands = demands;
         // What the GPU wrote may be anywhere in the object.
-        self.progress = Progress::Planned(if has_gpu_write { tracked.dirty().all() } else { lines });
+        let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
+        self.plan = (!is_settled).then_some((lines, demands));
         Ok(())
     }
 
-    /// Announces the flush to other threads.
-    fn announce(&mut self) -> Result<()> {
-        if let Progress::Planned(lines) = self.progress {
-            self.progress = Progress::Announced(self.need.object.tracked().begin_flight(lines)?);
-        }
-        Ok(())
-    }
-
-    /// Takes what the access demands: drains at once, and hands the lines to `batch`.
+    /// Announces the planned flush, drains, and adds the lines to `batch`.
     fn perform(&mut self, batch: &mut Batch<'a, O>) -> Result<()> {
-        let Progress::Announced(flight) = &mut self.progress else { return Ok(()) };
+        let Some((lines, demands)) = &self.plan else { return Ok(()) };
         let Need { object, next, access, .. } = self.need;
+        let flight = self.flight.insert(object.tracked().begin_flight(*lines)?);
         let mut taking = Taking { object, flight, batch, report: self.report };
-        carry_out(&mut taking, &self.demands, next, access)?;
+        carry_out(&mut taking, demands, next, access)?;
         self.report = taking.report;
         Ok(())
-    }
-
-    /// Hands the flush over, to be completed.
-    fn take_flight(&mut self) -> Option<Flight<'a>> {
-        match std::mem::replace(&mut self.progress, Progress::Nothing) {
-            Progress::Announced(flight) => Some(flight),
-            Progress::Nothing | Progress::Planned(_) => None,
-        }
     }
 }
 
@@ -164,16 +136,19 @@ fn is_pending(demands: &Demands, state: State, tracked: &Tracked, lines: LineRan
 /// The first error of a task. Then everything that was pending still is, once the tasks are dropped.
 pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
     loop {
-        tasks.iter_mut().try_for_each(Task::plan)?;
-        let is_planned = |task: &&Task<'_, O>| matches!(task.progress, Progress::Planned(_));
-        let Some(first) = tasks.iter().find(is_planned) else { return Ok(()) };
-        let cpu = tasks.iter().find(|task| task.need.fences() == LineOp::Invalidate);
-        let fences = cpu.unwrap_or(first).need;
-        tasks.iter_mut().try_for_each(Task::announce)?;
-        let mut batch = Batch::new(fences.object, fences.fences());
+        let mut fences = None;
+        for task in tasks.iter_mut() {
+            task.plan()?;
+            let is_stronger = |&(_, op): &(_, LineOp)| op == LineOp::Invalidate;
+            if task.plan.is_some() && !fences.as_ref().is_some_and(is_stronger) {
+                fences = Some((task.need.object, task.need.fences()));
+            }
+        }
+        let Some((object, op)) = fences else { return Ok(()) };
+        let mut batch = Batch::new(object, op);
         tasks.iter_mut().try_for_each(|task| task.perform(&mut batch))?;
         batch.end()?;
-        match land(tasks.iter_mut().filter_map(Task::take_flight)) {
+        match land(tasks.iter_mut().filter_map(|task| task.flight.take())) {
             Landing::InMemory => return Ok(()),
             Landing::Again => tracing::debug!("another thread's flush failed: again"),
         }
