@@ -26,8 +26,8 @@
 //! |---|---|
 //! | a driver that links the library | [`device`], [`bo`], [`access`]; from C `capi` (feature `capi`) |
 //! | a driver that keeps its own buffers and takes the rules alone | [`platform`], [`policy`], [`cacheops`] |
-//! | tests without hardware | [`drm::soft`], [`script`] |
-//! | what the kernel does, and seeing it do so | [`policy::kernel`], [`kernel_trace`] |
+//! | tests without hardware | [`drm::soft`] |
+//! | what the kernel does | [`policy::kernel`] |
 //! | a change of a rule, checked before it is booted | [`policy`], [`hierarchy`], [`model`] |
 //! | a change of what threads share | [`tracking`] |
 //! | the kernel's interface, and batches for it | [`drm`], [`uapi`], [`batch`] |
@@ -37,8 +37,7 @@
 //!
 //! # Features
 //!
-//! `tool` and `bench`, both on unless `default-features = false` is said, are what `gemtool` and `gemtool bench` need; a driver
-//! wants neither. `capi` exports the C interface, for `src/capi/install`.
+//! `capi` exports the C interface, for `src/capi/install`.
 //!
 //! # Allocate, write, submit, read back
 //!
@@ -170,9 +169,9 @@
 //! Imports point down only (`ci/layers` checks it):
 //!
 //! ```text
-//! L6  gemtool -> script                     capi
+//! L6  capi
 //! L5  device -> bo -> access         model (explorer)
-//! L4  engine   drm   kernel_trace: plan, perform, commit; node (a real /dev/dri file) | soft (a software i915); flushes, seen
+//! L4  engine   drm: plan, perform, commit; node (a real /dev/dri file) | soft (a software i915)
 //! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
 //! L2  policy   batch: the rules, once; commands of the copy engine
 //! L1  platform   uapi   cacheops   hierarchy
@@ -193,11 +192,9 @@ pub mod engine;
 pub mod error;
 mod fork;
 pub mod hierarchy;
-pub mod kernel_trace;
 pub mod model;
 pub mod platform;
 pub mod policy;
-pub mod script;
 mod sync;
 pub mod tracking;
 pub mod uapi;

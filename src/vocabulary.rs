@@ -14,6 +14,8 @@ use crate::error::Error;
 /// Declares an enum together with its words: `ALL`, `name()`, `Display`, `FromStr`.
 ///
 /// The word is what tools print and parse; a word that is not listed is an [`Error::UnknownWord`].
+#[doc(hidden)]
+#[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$meta])*
@@ -30,19 +32,19 @@ macro_rules! words {
             }
         }
 
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.pad(self.name())
             }
         }
 
-        impl FromStr for $name {
-            type Err = Error;
+        impl ::std::str::FromStr for $name {
+            type Err = $crate::error::Error;
 
-            fn from_str(word: &str) -> Result<Self, Error> {
+            fn from_str(word: &str) -> Result<Self, $crate::error::Error> {
                 match word {
                     $($word => Ok(Self::$variant),)+
-                    _ => Err(Error::UnknownWord {
+                    _ => Err($crate::error::Error::UnknownWord {
                         what: $what,
                         word: word.to_owned(),
                         known: &[$($word,)+],
@@ -51,14 +53,15 @@ macro_rules! words {
             }
         }
 
-        impl Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl ::serde::Serialize for $name {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.serialize_str(self.name())
             }
         }
     };
 }
-pub(crate) use words;
+#[doc(hidden)]
+pub use words;
 
 words! {
     /// The kernel's cache level of an object (`enum i915_cache_level`).

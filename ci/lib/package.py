@@ -9,8 +9,8 @@ from pathlib import Path
 import seeds
 
 NEEDED = [
-    "Cargo.toml", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs", "src/gemtool/main.rs",
-    "src/gemtool/install", "src/capi/install", "src/capi/gem_coherency.pc.in", "include/gem_coherency.h",
+    "Cargo.toml", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs",
+    "src/capi/install", "src/capi/gem_coherency.pc.in", "include/gem_coherency.h",
     "docs/driver-guide.md", "docs/gemtool.md", "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
     "examples/driver.c", "examples/mini_driver.c", "examples/mini_driver.rs", "examples/scripts/forgotten-flush.gemco",
 ]
@@ -18,7 +18,7 @@ NEEDED = [
 REPOSITORY = ("ci", "fuzz", "loom-tests", "benches")
 # Kinds of files by folder; anything else is there by mistake.
 KINDS = {
-    "src": {".rs", ".in", ".trace", ""}, "tests": {".rs", ".c", ".cpp", ".h", ""}, "benches": {".rs"},
+    "src": {".rs", ".in", ""},
     "examples": {".rs", ".c", ".gemco"}, "include": {".h"}, "docs": {".md", ".svg"},
 }
 TOP = {"Cargo.toml", "Cargo.toml.orig", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", ".cargo_vcs_info.json"}

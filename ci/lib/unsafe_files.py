@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import seeds
 from rust_source import code
@@ -12,6 +13,7 @@ DOCUMENT = "docs/architecture.md"
 PARAGRAPH = re.compile(r"^`unsafe` in `src/`:(.*?)\. ", re.MULTILINE | re.DOTALL)
 ALLOW = "#![allow(unsafe_code)]"
 SAFETY = re.compile(r"^//! #+ Safety$", re.MULTILINE)
+SOURCE = re.compile(r"(crates/\w+/)?src/")
 UNSAFE = re.compile(r"\bunsafe\b")
 # Lints name it, and so do attributes: `#![deny(unsafe_op_in_unsafe_fn)]` is one word, `#[unsafe(no_mangle)]` is code.
 
@@ -44,14 +46,15 @@ def violations(root):
     wrong = []
     if listed != sorted(set(listed)):
         wrong.append(f"{LIST} is not sorted, or names a file twice")
-    if "#![deny(unsafe_code)]" not in code((root / "src/lib.rs").read_text()):
-        wrong.append("src/lib.rs: #![deny(unsafe_code)] is missing")
+    for library in [Path("src/lib.rs"), *(path.relative_to(root) for path in sorted(root.glob("crates/*/src/lib.rs")))]:
+        if "#![deny(unsafe_code)]" not in code((root / library).read_text()):
+            wrong.append(f"{library}: #![deny(unsafe_code)] is missing")
     found = []
     for name in rust_files(root):
         text = (root / name).read_text()
         plain = code(text)
         # One section may speak for the submodules, where the permission covers them.
-        if name.startswith("src/") and ALLOW in plain and not SAFETY.search(text):
+        if SOURCE.match(name) and ALLOW in plain and not SAFETY.search(text):
             wrong.append(f"{name}: {ALLOW}, and no `//! # Safety` section that says what makes it sound")
         if UNSAFE.search(plain):
             found.append(name)

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use gem_coherency::kernel_trace::{Attribution, parse};
+use gemtool::kernel_trace::{Attribution, parse};
 use gem_coherency_fuzz::watch;
 use libfuzzer_sys::fuzz_target;
 

@@ -4,15 +4,12 @@
 //! overwritten. Bytes that are all at hand and are for the GPU can do better: around the cache, or written back
 //! while they are in it.
 
-use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
 
 use super::guard::CpuAccess;
 use crate::bo::Shared;
 use crate::engine::{self, FlushReport, Object as _, Way};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::policy::{Decision, Path, Verdict};
 use crate::units::LINE_BYTES;
 use crate::vocabulary::{Access, MocsClass, words};

@@ -1,8 +1,6 @@
 //! How a BO is mapped, and who flushes what is stored through the mapping.
 
-use std::fmt;
 use std::ptr::NonNull;
-use std::str::FromStr;
 
 use nix::errno::Errno;
 use serde::Serialize;

@@ -243,6 +243,12 @@ impl Bo {
         self.shared.level()
     }
 
+    /// Returns the level that the kernel says the BO has now; a [`Bo::prepare_scanout`] whose frame was never shown has not
+    /// changed it.
+    pub fn kernel_level(&self) -> CacheLevel {
+        level_of(&self.shared.device, self.handle(), policy::kernel::Creation::User)
+    }
+
     /// Which CPU accesses through the cache agree with the GPU.
     pub fn coherency(&self) -> Coherency {
         policy::coherency(self.shared.device.caps(), self.level())

@@ -2,8 +2,6 @@
 #![deny(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
-use std::str::FromStr;
 use std::sync::OnceLock;
 
 use serde::Serialize;

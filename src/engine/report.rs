@@ -1,11 +1,8 @@
 //! What was flushed or not, at which step, by which rule.
 
-use std::fmt;
-use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::error::Error;
 use crate::policy::{Decision, Rule, Verdict};
 use crate::units::LINE_BYTES;
 use crate::vocabulary::{Handle, words};

@@ -1,11 +1,8 @@
 //! What is taken for granted about hardware, by name.
 
 use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
 
-use crate::error::Error;
 use crate::vocabulary::words;
 
 /// Declares the assumptions: variant = name, number: statement, source.

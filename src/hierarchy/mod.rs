@@ -17,14 +17,10 @@ pub use assumption::{Assumption, Assumptions};
 pub use moves::{CacheMove, Maintenance, maintain};
 pub use route::Route;
 
-use serde::Serialize;
 
-use crate::error::Error;
 use crate::platform::Caps;
 use crate::vocabulary::{Access, CacheLevel, words};
 use route::View;
-use std::fmt;
-use std::str::FromStr;
 
 words! {
     /// What the CPU's caches hold of a line.

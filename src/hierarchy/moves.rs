@@ -1,13 +1,9 @@
 //! What happens to lines without an access: flushes, and what caches do unasked.
 
-use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
 
 use super::{Assumption, Hardware, Line, Transfer};
 use crate::cacheops::LineOp;
-use crate::error::Error;
 use crate::vocabulary::words;
 
 /// What moves, and the line afterwards.

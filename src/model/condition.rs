@@ -1,11 +1,8 @@
 //! What a caller has to keep to, because the rules alone do not make up for it.
 
 use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
 
-use crate::error::Error;
 use crate::vocabulary::words;
 
 /// Declares the conditions: variant = name, number: statement, why, basis.

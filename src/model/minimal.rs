@@ -1,10 +1,7 @@
 //! Whether every rule is there for something: the check without it, rule by rule.
 
-use std::fmt;
 use std::num::NonZeroUsize;
-use std::str::FromStr;
 
-use serde::Serialize;
 
 use super::check::{Outcome, Scope, Search};
 use super::condition::Condition;
@@ -12,7 +9,7 @@ use super::mutant::{Mutant, Mutation};
 use super::setting::{Caller, Setting};
 use super::thread_pool::in_parallel;
 use super::trace::Trace;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::hierarchy::Assumption;
 use crate::platform::Caps;
 use crate::policy::Rule;

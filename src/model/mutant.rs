@@ -1,11 +1,7 @@
 //! What can be changed in the model on purpose: a rule taken away, or a fault planted.
 
-use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
 
-use crate::error::Error;
 use crate::policy::Rule;
 use crate::vocabulary::words;
 

@@ -1,11 +1,7 @@
 //! What must hold in every state that can be reached.
 
-use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
 
-use crate::error::Error;
 use crate::vocabulary::words;
 
 words! {

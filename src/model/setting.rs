@@ -1,13 +1,9 @@
 //! What one search is about: a machine, a kernel, an object, and who uses it.
 
-use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
 
 use super::condition::Conditions;
 use super::mutant::Mutation;
-use crate::error::Error;
 use crate::hierarchy::Assumptions;
 use crate::platform::Machine;
 use crate::policy::kernel::{Creation, KernelRules};

@@ -8,13 +8,10 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
-use serde::Serialize;
 
 use super::tracked::{LineSet, Owed, Tracked};
 use crate::cacheops::LineOp;
-use crate::error::Error;
 use crate::hierarchy::Line;
 use crate::vocabulary::{Access, MmapMode, MocsClass, words};
 

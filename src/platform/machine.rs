@@ -1,12 +1,11 @@
 //! A platform under a kernel, and what the device itself says about it.
 
 use std::fmt;
-use std::str::FromStr;
 
 use serde::Serialize;
 
 use super::{Caps, Platform, by_id};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::vocabulary::{KernelVersion, words};
 
 /// Meteor Lake loses HAS_LLC (7787af256504), and objects keep a PAT index (9275277d5324).

@@ -3,10 +3,7 @@
 use serde::Serialize;
 
 use super::rules::Rule;
-use crate::error::Error;
 use crate::vocabulary::words;
-use std::fmt;
-use std::str::FromStr;
 
 words! {
     /// What has to happen before the next agent may access the memory.

@@ -3,12 +3,8 @@
 //! The sections of `docs/coherency.md` carry the same sentences and say why, and which check proves
 //! them; a test keeps the two equal.
 
-use std::fmt;
-use std::str::FromStr;
 
-use serde::Serialize;
 
-use crate::error::Error;
 use crate::vocabulary::words;
 
 /// Declares the rules: variant = name: reason, source.

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use gem_coherency::drm::node::Node;
 use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{Drm, Param};
-use gem_coherency::kernel_trace::Tracer;
+use gemtool::kernel_trace::Tracer;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::KernelRules;
 

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use gem_coherency::drm::soft::{Minor, Soft};
-use gem_coherency::kernel_trace::{Attribution, Kind, SeenFlush, TraceEvent, TracedCall, Tracer, What};
+use gemtool::kernel_trace::{Attribution, Kind, SeenFlush, TraceEvent, TracedCall, Tracer, What};
 
 use super::call::Call;
 use super::flushes::{Flush, FlushKind, Log, Witness, merged};

@@ -14,7 +14,7 @@ use gem_coherency::Result;
 use gem_coherency::drm::display::{Connector, Crtc, Display, Framebuffer, Mode, Picture, Shown};
 use gem_coherency::drm::node::Node;
 use gem_coherency::drm::{Created, Drm};
-use gem_coherency::kernel_trace::Tracer;
+use gemtool::kernel_trace::Tracer;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules};

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use gem_coherency::drm::Drm;
-use gem_coherency::kernel_trace::{TraceEvent, Tracer, What};
+use gemtool::kernel_trace::{TraceEvent, Tracer, What};
 
 use super::{Bench, Skip, Test, test};
 

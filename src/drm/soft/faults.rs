@@ -1,11 +1,8 @@
 //! Things that go wrong on request.
 
-use std::fmt;
-use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use nix::errno::Errno;
-use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::vocabulary::words;

@@ -1,10 +1,6 @@
 //! An object's caching state as the kernel keeps it.
 
-use crate::error::Error;
 use crate::vocabulary::{CacheLevel, Coherency, Domains, words};
-use serde::Serialize;
-use std::fmt;
-use std::str::FromStr;
 
 words! {
     /// What an object's pages come from.

@@ -1,13 +1,10 @@
 //! What went wrong on the GPU: accesses to nothing, and hangs.
 
 use std::collections::VecDeque;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
-use crate::error::Error;
 use crate::platform::EngineClass;
 use crate::vocabulary::{Access, words};
 

@@ -1,0 +1,137 @@
+//! What may be typed after `gemtool check`.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::Args as ClapArgs;
+use gem_coherency::hierarchy::Assumption;
+use gem_coherency::model::{Caller, Condition, Mutant};
+use gem_coherency::policy::Rule;
+use gemtool::script::size;
+use gem_coherency::vocabulary::KernelVersion;
+
+/// Shown under `gemtool check --help`.
+pub const CHECK_EXAMPLES: &str = "\
+Every state that caches, memory, store buffers, the kernel and the library can come to is searched, \
+with caches that write back, evict and read ahead whenever they like, for every kind of object. \
+Callers: protocol (keeps to the uAPI; the kernel alone flushes), library (uses this library), unknown \
+(uses it on a device that it does not know), hostile (does whatever it can with its own object). If a \
+property does not hold, the shortest way there is shown step by step, and the exit status is 1.
+
+Examples:
+  gemtool check                                all there is, in half a minute
+  gemtool check --platform jsl --kernel 5.14   the stale-page leak of 2021
+  gemtool check --platform jsl --kernel 6.12 --caller hostile
+  gemtool check --platform jsl --without bypass-acquire --svg leak.svg
+  gemtool check --platform glk --caller protocol --drop-assumption U1
+  gemtool check --platform tgl,glk --drop-assumption A2 --json
+  gemtool check --platform jsl --caller library --mutant one-line-short
+  gemtool check --kernel 6.12 --rules          what each rule is there for
+  gemtool check --kernel 6.12 --mutants --assumptions";
+
+/// What changes one search, and does not go with what changes many.
+const CHANGES: [&str; 4] = ["dropped", "without", "mutant", "svg"];
+
+/// `gemtool check`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Check {
+    /// The platforms [default: all of them]
+    #[arg(long = "platform", value_name = "NAME", value_delimiter = ',')]
+    pub platforms: Vec<String>,
+
+    /// The kernels whose rules are meant [default: 6.1, 6.12, 7.3]
+    #[arg(long = "kernel", value_name = "VERSION", value_delimiter = ',')]
+    pub kernels: Vec<KernelVersion>,
+
+    /// Who uses the object: protocol, library, unknown or hostile [default: each of them]
+    #[arg(long = "caller", value_name = "CALLER", value_delimiter = ',')]
+    pub callers: Vec<Caller>,
+
+    /// Without this assumption about hardware (A3), or this condition for callers (U2); by id or name
+    #[arg(long = "drop-assumption", value_name = "ID|NAME", value_delimiter = ',')]
+    pub dropped: Vec<Dropped>,
+
+    /// Without this rule: what it demands is not done (`gemtool rules` lists them)
+    #[arg(long, value_name = "RULE", conflicts_with = "mutant")]
+    pub without: Option<Rule>,
+
+    /// With this fault planted; an unknown word lists them
+    #[arg(long, value_name = "NAME")]
+    pub mutant: Option<Mutant>,
+
+    /// How many searches go side by side [default: as many as there are cores]
+    #[arg(long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
+    pub jobs: Option<NonZeroUsize>,
+
+    /// Take every rule away, one by one, and say what breaks without it
+    #[arg(long, conflicts_with_all = CHANGES)]
+    pub rules: bool,
+
+    /// Plant every fault, one by one, and say what notices it
+    #[arg(long, conflicts_with_all = CHANGES)]
+    pub mutants: bool,
+
+    /// Drop every assumption and condition, one by one, and say what it carries
+    #[arg(long, conflicts_with_all = CHANGES)]
+    pub assumptions: bool,
+
+    /// Draw the shortest way to a violation into this file
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+/// Reads how many searches go side by side.
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let jobs = usize::try_from(size::count(text)?).map_err(|error| error.to_string())?;
+    NonZeroUsize::try_from(jobs).map_err(|error| error.to_string())
+}
+
+/// An assumption about hardware, or a condition for callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dropped {
+    /// Of hardware.
+    Assumption(Assumption),
+    /// For callers.
+    Condition(Condition),
+}
+
+impl FromStr for Dropped {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let is = |id: &str, name: &str| id.eq_ignore_ascii_case(word) || name == word;
+        let assumption = Assumption::ALL.iter().find(|one| is(one.id(), one.name()));
+        let condition = Condition::ALL.iter().find(|one| is(one.id(), one.name()));
+        let found = assumption.map(|&one| Self::Assumption(one));
+        found.or(condition.map(|&one| Self::Condition(one))).ok_or_else(|| {
+            let assumptions = Assumption::ALL.iter().map(|one| format!("{} {}", one.id(), one.name()));
+            let conditions = Condition::ALL.iter().map(|one| format!("{} {}", one.id(), one.name()));
+            let known: Vec<_> = assumptions.chain(conditions).collect();
+            format!("unknown assumption or condition (known: {})", known.join(", "))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dropped_goes_by_id_and_by_name() {
+        for &assumption in Assumption::ALL {
+            for word in [assumption.id(), assumption.name()] {
+                assert_eq!(word.parse(), Ok(Dropped::Assumption(assumption)));
+            }
+        }
+        for &condition in Condition::ALL {
+            for word in [condition.id(), condition.name()] {
+                assert_eq!(word.parse(), Ok(Dropped::Condition(condition)));
+            }
+        }
+        assert!("a3".parse::<Dropped>().is_ok());
+        for word in ["", "A", "A99", "U0", "bypass"] {
+            assert!(word.parse::<Dropped>().is_err(), "{word}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What may be typed after `gemtool verify`.
+
+use clap::{Args as ClapArgs, ValueEnum};
+use gem_coherency::policy::Verdict;
+use gemtool::script::size;
+use gem_coherency::vocabulary::CachingMode;
+use serde::Serialize;
+
+use super::Device;
+
+/// Shown under `gemtool verify --help`.
+pub const VERIFY_EXAMPLES: &str = "\
+For each caching mode and MOCS class, and every OVER x WRITE x READ of the paths: OVER writes old values \
+to a dword in each of some cache lines, WRITE writes new ones, READ must see the last of every byte. \
+Lines and dwords are shuffled; how many lines is 1, 2, 3, 5, 7, ... up to all of the object. It is done
+  - with this library, which flushes what the rules ask for,
+  - with the kernel's own protocol (SET_DOMAIN before each access of the
+    CPU), where that covers it,
+  - without either: then the old value may show where the rules ask for
+    something, must show on a software device, and must not show where the
+    rules say that nothing is needed.
+
+Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copy engine), \
+gpu-store (MI_STORE_DATA_IMM; writes only), gpu-sampler (reads only; a software device's).
+
+Exit status: 1 if a reader saw wrong bytes although somebody saw to it or nothing was needed, or if a \
+software device did not show the old value where it had to.
+
+Examples:
+  gemtool verify --quick
+  gemtool verify --device sim:glk
+  gemtool verify --device sim:jsl --write cpu-wb --read gpu-sampler,gpu-blit
+  gemtool verify --device sim:jsl,without=bypass-acquire
+  gemtool verify --device sim:glk --forget flush
+  gemtool verify --json --seed 7 --lines 1024";
+
+/// `gemtool verify`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Verify {
+    /// Few numbers of lines, and only some of OVER: in seconds
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Caching modes: none, cached, display [default: all that the platform accepts]
+    #[arg(long, value_name = "MODE", value_delimiter = ',')]
+    pub caching: Vec<CachingMode>,
+
+    /// Who writes the old values [default: every path]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "PATH", value_delimiter = ',')]
+    pub over: Vec<Via>,
+
+    /// Who writes the new ones [default: every path]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "PATH", value_delimiter = ',')]
+    pub write: Vec<Via>,
+
+    /// Who reads [default: every path]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "PATH", value_delimiter = ',')]
+    pub read: Vec<Via>,
+
+    /// Lines of the object, rounded up to pages of 64
+    #[arg(long, value_name = "N", default_value = "64", value_parser = lines, allow_hyphen_values = true)]
+    pub lines: u64,
+
+    /// Which lines, dwords and values
+    #[arg(long, value_name = "N", default_value = "1", value_parser = size::number, allow_hyphen_values = true)]
+    pub seed: u64,
+
+    /// Leave out what the library does: flush, invalidate or drain
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub forget: Option<Forget>,
+
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub device: Device,
+}
+
+/// The most lines of an object: 1 MiB.
+const MOST_LINES: u64 = 16384;
+
+/// How many lines.
+fn lines(text: &str) -> Result<u64, String> {
+    let lines = size::count(text)?;
+    if lines > MOST_LINES {
+        return Err(format!("more than {MOST_LINES} lines"));
+    }
+    Ok(lines)
+}
+
+/// A way to an object's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Via {
+    /// A write-back mapping.
+    CpuWb,
+    /// A write-combining mapping.
+    CpuWc,
+    /// A mapping through the aperture.
+    CpuGtt,
+    /// A mapping as a discrete device has it.
+    CpuFixed,
+    /// PREAD and PWRITE.
+    Transfer,
+    /// The copy engine.
+    GpuBlit,
+    /// MI_STORE_DATA_IMM, on the copy engine.
+    GpuStore,
+    /// A read of a software device's GPU, as a sampler's, with any MOCS entry.
+    GpuSampler,
+}
+
+impl Via {
+    /// Every path.
+    pub const ALL: &'static [Self] = &[
+        Self::CpuWb,
+        Self::CpuWc,
+        Self::CpuGtt,
+        Self::CpuFixed,
+        Self::Transfer,
+        Self::GpuBlit,
+        Self::GpuStore,
+        Self::GpuSampler,
+    ];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::CpuWb => "cpu-wb",
+            Self::CpuWc => "cpu-wc",
+            Self::CpuGtt => "cpu-gtt",
+            Self::CpuFixed => "cpu-fixed",
+            Self::Transfer => "transfer",
+            Self::GpuBlit => "gpu-blit",
+            Self::GpuStore => "gpu-store",
+            Self::GpuSampler => "gpu-sampler",
+        }
+    }
+}
+
+/// What the library is kept from doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forget {
+    /// Flushes of dirty lines.
+    Flush,
+    /// Invalidates of stale lines.
+    Invalidate,
+    /// Drains of stores.
+    Drain,
+}
+
+impl Forget {
+    /// The verdict that is not followed.
+    pub const fn verdict(self) -> Verdict {
+        match self {
+            Self::Flush => Verdict::Flush,
+            Self::Invalidate => Verdict::Invalidate,
+            Self::Drain => Verdict::Drain,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_typed_as_it_is_printed() {
+        for via in Via::ALL {
+            assert_eq!(Via::from_str(via.name(), false), Ok(*via));
+            assert_eq!(serde_json::to_value(via).unwrap(), via.name());
+        }
+        assert_eq!(Via::value_variants(), Via::ALL);
+    }
+
+    #[test]
+    fn an_object_has_between_one_line_and_a_mebibyte() {
+        assert_eq!(lines("1"), Ok(1));
+        assert_eq!(lines("16384"), Ok(16384));
+        assert!(lines("0").is_err() && lines("16385").is_err() && lines("-1").is_err());
+    }
+}

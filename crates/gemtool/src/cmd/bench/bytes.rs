@@ -1,0 +1,172 @@
+//! The bytes of a BO in this process's memory, and what is done to them by hand: dirtied, flushed, copied to.
+//!
+//! # Safety
+//! A [`Bytes`] borrows its BO, which keeps the memory mapped; every range is checked against the BO's size. No
+//! reference to the memory is made.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use gem_coherency::bo::Bo;
+use gem_coherency::cacheops::{self, LineOp, Support};
+use gem_coherency::units::{ByteRange, LINE_BYTES};
+use gemtool::peers::{self, Loop, Pmem};
+
+use crate::failure::Failure;
+
+/// What flushes a range, and waits for it.
+#[derive(Clone, Copy, Debug)]
+pub enum Flusher {
+    /// The library: lines may stay in the cache.
+    WriteBack,
+    /// The library: lines leave the cache.
+    Flush,
+    /// A loop.
+    Loop(Loop),
+    /// `pmem_persist`.
+    Persist(Pmem),
+    /// `pmem_flush` and `pmem_drain`.
+    FlushAndDrain(Pmem),
+}
+
+impl Flusher {
+    /// What it is called in a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WriteBack => "write_back_range",
+            Self::Flush => "flush_range",
+            Self::Loop(by) => by.name(),
+            Self::Persist(_) => "pmem_persist",
+            Self::FlushAndDrain(_) => "pmem_flush+drain",
+        }
+    }
+}
+
+/// What copies to memory, and waits for it.
+#[derive(Clone, Copy, Debug)]
+pub enum Copier {
+    /// The library's copy alone, which marks nothing and waits for nobody.
+    Around,
+    /// Stores, then a loop of CLFLUSHOPT.
+    StoreAndFlush,
+    /// `pmem_memcpy_persist`.
+    Pmem(Pmem),
+}
+
+impl Copier {
+    /// What it is called in a table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Around => "copy_around",
+            Self::StoreAndFlush => "store+clflushopt",
+            Self::Pmem(_) => "pmem_memcpy_persist",
+        }
+    }
+}
+
+/// The loops whose instruction the CPU has.
+pub fn loops(support: &Support) -> Vec<Loop> {
+    let has = |by: &Loop| match by {
+        Loop::Clflush => true,
+        Loop::Clflushopt => support.clflushopt,
+        Loop::Clwb => support.clwb,
+    };
+    [Loop::Clflush, Loop::Clflushopt, Loop::Clwb].into_iter().filter(has).collect()
+}
+
+/// A BO's bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes<'bo> {
+    first: NonNull<u8>,
+    len: u64,
+    bo: PhantomData<&'bo Bo>,
+}
+
+impl<'bo> Bytes<'bo> {
+    /// The bytes of `bo`, whose every page is there.
+    ///
+    /// # Errors
+    /// What mapping answers.
+    pub fn of(bo: &'bo Bo) -> Result<Self, Failure> {
+        let bytes = Self { first: bo.as_ptr()?, len: bo.size(), bo: PhantomData };
+        bytes.dirty(ByteRange::within(0, bytes.len, bytes.len)?);
+        Ok(bytes)
+    }
+
+    /// Bytes there are.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Where a range of the bytes begins.
+    fn at(&self, range: ByteRange) -> *mut u8 {
+        assert!(range.end() <= self.len, "{range:?} leaves the {} bytes of the BO", self.len);
+        self.first.as_ptr().wrapping_add(range.offset() as usize)
+    }
+
+    /// Stores to every line with a byte in `range`.
+    pub fn dirty(&self, range: ByteRange) {
+        let (first, lines) = (self.at(range), range.lines().count());
+        let first = first.map_addr(|address| address & !(LINE_BYTES as usize - 1));
+        for line in 0..lines {
+            // SAFETY: the line's first byte is mapped for writing: the range lies within the BO, which begins where
+            // a page does.
+            unsafe { first.add((line * LINE_BYTES) as usize).write_volatile(line as u8) }
+        }
+    }
+
+    /// Flushes `range` by `by`, and waits for it.
+    ///
+    /// A loop's instruction has to be one that [`loops`] lists.
+    pub fn flush(&self, by: Flusher, range: ByteRange) {
+        let (first, len) = (self.at(range).cast_const(), range.len() as usize);
+        // SAFETY:
+        // - the bytes are mapped as long as the BO is borrowed;
+        // - the CPU has a loop's instruction: `loops` lists no other.
+        unsafe {
+            match by {
+                Flusher::WriteBack => cacheops::write_back_range(first, len),
+                Flusher::Flush => cacheops::flush_range(first, len),
+                Flusher::Loop(by) => peers::flush(by, first, len),
+                Flusher::Persist(pmem) => pmem.persist(first, len),
+                Flusher::FlushAndDrain(pmem) => pmem.flush_and_drain(first, len),
+            }
+        }
+    }
+
+    /// Writes several lines back between one pair of fences.
+    pub fn write_back_lines(&self, lines: &[ByteRange]) {
+        let mut ranges = [(std::ptr::null(), 0); 4];
+        let mut count = 0;
+        for (slot, range) in ranges.iter_mut().zip(lines) {
+            *slot = (self.at(*range).cast_const(), range.len() as usize);
+            count += 1;
+        }
+        let (ranges, _) = ranges.split_at(count);
+        // SAFETY: the bytes are mapped as long as the BO is borrowed.
+        unsafe { cacheops::fenced_ranges(ranges, LineOp::WriteBack) }
+    }
+
+    /// Copies `from` to `offset` by `by`, and waits for it.
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::RangeOutOfBounds`].
+    pub fn copy(&self, by: Copier, offset: u64, from: &[u8]) -> Result<(), Failure> {
+        let to = self.at(ByteRange::within(offset, from.len() as u64, self.len)?);
+        // SAFETY:
+        // - the destination is mapped for writing as long as the BO is borrowed, and no reference points there;
+        // - the CPU has CLFLUSHOPT where `Copier::StoreAndFlush` is measured.
+        unsafe {
+            match by {
+                Copier::Around => {
+                    cacheops::copy_around(to, from);
+                    cacheops::fence_around(LineOp::WriteBack);
+                }
+                Copier::StoreAndFlush => peers::store_and_flush(to, from),
+                Copier::Pmem(pmem) => pmem.memcpy_persist(to, from),
+            }
+        }
+        Ok(())
+    }
+}

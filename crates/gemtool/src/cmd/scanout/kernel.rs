@@ -1,0 +1,231 @@
+//! What the kernel does to the buffers: what it did, beside what the rules predict.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gem_coherency::device::Device;
+use gem_coherency::drm::soft::Soft;
+use gemtool::kernel_trace::{Attribution, Kind, Shape, Tracer};
+use gem_coherency::platform::Machine;
+use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Snapshot, step};
+use gem_coherency::vocabulary::{CacheLevel, CachingMode, Handle};
+
+use super::report::{KernelLine, KernelStep, Known};
+use crate::failure::Failure;
+
+/// How long the kernel's workers may take for a flush that is behind fences.
+const GRACE: Duration = Duration::from_millis(500);
+/// How often the trace is read meanwhile.
+const PERIOD: Duration = Duration::from_millis(5);
+
+/// Sees the kernel's flushes, one way or another.
+#[derive(Debug)]
+enum Eyes {
+    Software(Arc<Soft>),
+    Trace(Box<Trace>),
+    None { why: String },
+}
+
+/// The kernel's trace.
+#[derive(Debug)]
+struct Trace {
+    tracer: Tracer,
+    attribution: Attribution,
+    /// The kernel's addresses of the buffers.
+    objects: BTreeMap<Handle, u64>,
+}
+
+/// What the kernel did, and what the rules predict.
+#[derive(Debug)]
+pub struct Kernel {
+    machine: Machine,
+    rules: KernelRules,
+    eyes: Eyes,
+    /// The buffers as the rules have them.
+    states: BTreeMap<Handle, Snapshot>,
+}
+
+impl Kernel {
+    /// Looks at the device, as well as that goes.
+    pub fn new(device: &Device, soft: Option<Arc<Soft>>) -> Self {
+        let eyes = match soft {
+            Some(soft) => Eyes::Software(soft),
+            None => match Tracer::start() {
+                Ok(tracer) => {
+                    let (attribution, objects) = (Attribution::new(), BTreeMap::new());
+                    Eyes::Trace(Box::new(Trace { tracer, attribution, objects }))
+                }
+                Err(why) => Eyes::None { why: why.to_string() },
+            },
+        };
+        Self { machine: *device.machine(), rules: *device.rules(), eyes, states: BTreeMap::new() }
+    }
+
+    /// How the flushes are known.
+    pub fn known(&self) -> Known {
+        match &self.eyes {
+            Eyes::Software(_) => Known::Simulated,
+            Eyes::Trace(_) => Known::Traced,
+            Eyes::None { why } => Known::Predicted(why.clone()),
+        }
+    }
+
+    /// What comes is of the next step.
+    ///
+    /// # Errors
+    /// What reading the trace says.
+    pub fn begin(&mut self) -> Result<(), Failure> {
+        match &mut self.eyes {
+            Eyes::Software(soft) => drop(soft.take_kernel_flushes()),
+            Eyes::Trace(trace) => {
+                trace.read()?;
+                trace.attribution.finish();
+            }
+            Eyes::None { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// A buffer was made since [`Self::begin`].
+    ///
+    /// # Errors
+    /// What reading the trace says; that the trace does not show the buffer.
+    pub fn created(&mut self, handle: Handle) -> Result<(), Failure> {
+        let created = Snapshot::created(self.machine.caps, &self.rules, Creation::User);
+        let refused = |_| Failure::Environment("the rules know no object of userspace's here".to_owned());
+        self.states.insert(handle, created.map_err(refused)?);
+        let Eyes::Trace(trace) = &mut self.eyes else { return Ok(()) };
+        trace.read()?;
+        let named = trace.attribution.finish().into_iter().flat_map(|call| call.named).next();
+        match named {
+            Some(object) => {
+                trace.objects.insert(handle, object);
+            }
+            None => {
+                let why = "the kernel's trace does not show an object being made".to_owned();
+                self.eyes = Eyes::None { why };
+            }
+        }
+        Ok(())
+    }
+
+    /// What the kernel did since [`Self::begin`] to a buffer, to which these events happened; and to
+    /// another, which gave its place to it.
+    ///
+    /// # Errors
+    /// What reading the trace says.
+    pub fn ended(
+        &mut self,
+        handle: Handle,
+        events: &[Event],
+        other: Option<(Handle, Event)>,
+        caching: Option<CachingMode>,
+    ) -> Result<KernelStep, Failure> {
+        let mut predicted = Vec::new();
+        let mut done = KernelStep { events: events.to_vec(), ..KernelStep::default() };
+        for (object, event) in events.iter().map(|&event| (handle, event)).chain(other) {
+            let Some(&state) = self.states.get(&object) else { continue };
+            match step(self.machine.caps, &self.rules, state, event) {
+                Ok(next) => {
+                    self.states.insert(object, next.next);
+                    if object == handle {
+                        done.rule = Some(next.rule);
+                        predicted.extend(next.effects.iter().filter_map(|effect| {
+                            let shape = Shape::of(effect.action)?;
+                            Some(KernelLine { shape, rule: Some(effect.rule) })
+                        }));
+                    }
+                }
+                Err(refusal) => done.rule = Some(refusal.rule),
+            }
+        }
+        done.flushes = match &mut self.eyes {
+            Eyes::Software(soft) => soft
+                .take_kernel_flushes()
+                .into_iter()
+                .filter(|flush| flush.handle.is_none_or(|flushed| flushed == handle))
+                .filter_map(|flush| {
+                    Some(KernelLine { shape: Shape::of(flush.action)?, rule: Some(flush.rule) })
+                })
+                .collect(),
+            Eyes::Trace(trace) => {
+                let shapes = trace.flushes(handle, predicted.len())?;
+                let mut rules = predicted.clone();
+                let mut rule_of = |shape| {
+                    let place = rules.iter().position(|line| line.shape == shape)?;
+                    rules.remove(place).rule
+                };
+                shapes.into_iter().map(|shape| KernelLine { shape, rule: rule_of(shape) }).collect()
+            }
+            Eyes::None { .. } => predicted.clone(),
+        };
+        done.mismatch = self.mismatch(handle, &done, &predicted, caching);
+        Ok(done)
+    }
+
+    /// How what happened differs from what the rules predict.
+    fn mismatch(
+        &self,
+        handle: Handle,
+        done: &KernelStep,
+        predicted: &[KernelLine],
+        caching: Option<CachingMode>,
+    ) -> Option<String> {
+        let shapes = |lines: &[KernelLine]| {
+            let mut shapes: Vec<_> = lines.iter().map(|line| line.shape.name()).collect();
+            shapes.sort_unstable();
+            shapes
+        };
+        let words =
+            |shapes: &[&str]| if shapes.is_empty() { "nothing".to_owned() } else { shapes.join(", ") };
+        let (seen, expected) = (shapes(&done.flushes), shapes(predicted));
+        if seen != expected {
+            return Some(format!("the kernel flushed {}, the rules say {}", words(&seen), words(&expected)));
+        }
+        let level = self.states.get(&handle)?.level;
+        let mode = match level {
+            CacheLevel::None => CachingMode::None,
+            CacheLevel::Llc | CacheLevel::L3Llc => CachingMode::Cached,
+            CacheLevel::Wt => CachingMode::Display,
+        };
+        let said = caching.filter(|&said| said != mode)?;
+        Some(format!("GET_CACHING says {said}, the rules say {mode}"))
+    }
+}
+
+impl Trace {
+    fn read(&mut self) -> Result<(), Failure> {
+        for seen in self.tracer.take()? {
+            self.attribution.feed(&seen);
+        }
+        Ok(())
+    }
+
+    /// The flushes of a buffer, of which as many are waited for as are predicted.
+    fn flushes(&mut self, handle: Handle, predicted: usize) -> Result<Vec<Shape>, Failure> {
+        let object = self.objects.get(&handle).copied();
+        let start = Instant::now();
+        let mut shapes = Vec::new();
+        loop {
+            self.read()?;
+            for flush in self.attribution.finish().into_iter().flat_map(|call| call.flushes) {
+                let shape = match flush.kind {
+                    Kind::Whole { .. } if flush.asynchronous => Shape::Deferred,
+                    Kind::Whole { .. } => Shape::Whole,
+                    Kind::Range { .. } => Shape::Bytes,
+                    Kind::Wbinvd => Shape::Wbinvd,
+                };
+                if flush.object.is_none() || flush.object == object {
+                    shapes.push(shape);
+                }
+            }
+            // One period more than it takes, for what is not predicted.
+            let waited = start.elapsed();
+            if waited >= GRACE || (shapes.len() >= predicted && waited >= PERIOD) {
+                return Ok(shapes);
+            }
+            std::thread::sleep(PERIOD);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The paths: which the device has, and what they are to the rules.
+
+use gem_coherency::batch::Field;
+use gem_coherency::platform::{Call, Caps};
+use gem_coherency::policy::{self, driver::path_refusal};
+use gemtool::script::Target;
+use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+use serde::Serialize;
+
+use crate::args::Via;
+
+/// MOCS entries that a command can name; 0 is an error by convention from graphics version 12 on.
+const ENTRIES: std::ops::Range<u8> = 1..64;
+
+/// How the GPU's accesses get at memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Mocs {
+    /// What the entry means.
+    pub class: MocsClass,
+    /// The entry that commands name; none if they leave it to the page table.
+    pub entry: Option<u8>,
+}
+
+impl Mocs {
+    /// The page table decides.
+    pub const PAGE_TABLE: Self = Self { class: MocsClass::PageTable, entry: None };
+
+    /// One entry of each class that copies can name, or the page table's alone.
+    pub fn of_copies(target: &Target) -> Vec<Self> {
+        let device = target.device();
+        let names = device.batch().is_ok_and(|batch| batch.names_mocs(Field::Copy));
+        if !names {
+            return vec![Self::PAGE_TABLE];
+        }
+        let entry = |class| ENTRIES.into_iter().find(|&entry| device.mocs_class(entry) == class);
+        let found =
+            MocsClass::ALL.iter().filter_map(|&class| Some(Self { class, entry: Some(entry(class)?) }));
+        found.collect()
+    }
+
+    /// How the sampler reads: around the LLC where that can be, and as the page table says elsewhere.
+    pub fn of_sampler(target: &Target) -> Self {
+        let caps = target.device().machine().caps;
+        let bypasses = caps.contains(Caps::LLC | Caps::LLC_BYPASS_MOCS);
+        if bypasses { Self { class: MocsClass::BypassLlc, entry: Some(16) } } else { Self::PAGE_TABLE }
+    }
+}
+
+impl Via {
+    /// The map mode, of a mapping.
+    pub const fn mode(self) -> Option<MmapMode> {
+        match self {
+            Self::CpuWb => Some(MmapMode::Wb),
+            Self::CpuWc => Some(MmapMode::Wc),
+            Self::CpuGtt => Some(MmapMode::Gtt),
+            Self::CpuFixed => Some(MmapMode::Fixed),
+            Self::Transfer | Self::GpuBlit | Self::GpuStore | Self::GpuSampler => None,
+        }
+    }
+
+    /// What it is to the rules; PREAD and PWRITE copy through the kernel's cached mapping, if not through the
+    /// aperture.
+    pub const fn to_rules(self, mocs: Mocs) -> policy::Path {
+        match self {
+            Self::CpuWb | Self::Transfer => policy::Path::Cpu(MmapMode::Wb),
+            Self::CpuWc => policy::Path::Cpu(MmapMode::Wc),
+            Self::CpuGtt => policy::Path::Cpu(MmapMode::Gtt),
+            Self::CpuFixed => policy::Path::Cpu(MmapMode::Fixed),
+            Self::GpuStore => policy::Path::Gpu(MocsClass::PageTable),
+            Self::GpuBlit | Self::GpuSampler => policy::Path::Gpu(mocs.class),
+        }
+    }
+
+    /// Why the device has no such access to objects of any level; `None` if it has.
+    pub fn missing(self, target: &Target, access: Access) -> Option<String> {
+        let (device, machine) = (target.device(), target.device().machine());
+        let bypasses = machine.caps.contains(Caps::LLC | Caps::LLC_BYPASS_MOCS);
+        match self {
+            Self::CpuWb | Self::CpuWc | Self::CpuGtt | Self::CpuFixed => {
+                let refusal = machine.refusal(Call::MmapOffset(self.mode()?))?;
+                Some(refusal.why.to_owned())
+            }
+            Self::Transfer => machine.refusal(Call::PreadPwrite).map(|refusal| refusal.why.to_owned()),
+            Self::GpuStore if access == Access::Read => Some("it only writes".to_owned()),
+            Self::GpuStore | Self::GpuBlit => device.batch().err().map(|error| error.to_string()),
+            Self::GpuSampler if access == Access::Write => Some("it only reads".to_owned()),
+            Self::GpuSampler if target.soft().is_some() => {
+                let stands_in = bypasses || device.batch().is_err();
+                (!stands_in).then(|| "the copy engine stands for it: nothing reads around an LLC".to_owned())
+            }
+            Self::GpuSampler if bypasses => {
+                let why =
+                    "only a sampler reads with MOCS entries 16 and 17, and there is no batch for that here";
+                Some(why.to_owned())
+            }
+            Self::GpuSampler => Some("it is a software device's".to_owned()),
+        }
+    }
+
+    /// Whether `missing` is not worth a word: it is so by what the path is.
+    pub fn is_never(self, target: &Target, access: Access) -> bool {
+        let caps = target.device().machine().caps;
+        let bypasses = caps.contains(Caps::LLC | Caps::LLC_BYPASS_MOCS);
+        match self {
+            Self::CpuFixed => !caps.contains(Caps::DISCRETE),
+            Self::CpuWb | Self::CpuWc => caps.contains(Caps::DISCRETE),
+            Self::GpuStore => access == Access::Read,
+            Self::GpuSampler => access == Access::Write || !bypasses,
+            Self::CpuGtt | Self::Transfer | Self::GpuBlit => false,
+        }
+    }
+
+    /// Why the path cannot be taken to objects of this level.
+    pub fn refusal(self, caps: Caps, level: CacheLevel, mocs: Mocs) -> Option<String> {
+        path_refusal(caps, level, self.to_rules(mocs)).map(|rule| format!("{rule}: {}", rule.reason()))
+    }
+}

@@ -1,0 +1,134 @@
+//! What a measurement works with: the device, and buffers beside the object that is looked at.
+
+use std::cell::Cell;
+
+use gem_coherency::batch::{Builder, Memory, Surface};
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{AllocRequest, Device, Submission};
+use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
+use gem_coherency::error::Result;
+use gem_coherency::platform::{Caps, EngineClass};
+use gemtool::script::Target;
+use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
+
+/// Addresses of batches that the library does not know of: far from those that it gives away, which are the
+/// lowest, and within the 31 bits that every address space has.
+const FIRST_ADDRESS: u64 = 1 << 30;
+/// From one to the next: the largest pages' size.
+const STEP: u64 = 2 << 20;
+/// How many there are.
+const PLACES: u64 = 256;
+
+/// What the GPU reads from, or writes to, beside the object.
+#[derive(Debug)]
+pub struct Beside {
+    /// Holds what is copied into the object.
+    pub staging: Bo,
+    /// Takes what is copied out of it.
+    pub scratch: Bo,
+}
+
+impl Beside {
+    fn new(device: &Device, size: u64) -> Result<Self> {
+        let alloc = || device.alloc(AllocRequest::new(size));
+        Ok(Self { staging: alloc()?, scratch: alloc()? })
+    }
+}
+
+/// The device and buffers.
+#[derive(Debug)]
+pub struct Setup {
+    /// The device.
+    pub target: Target,
+    /// Bytes of the object.
+    pub size: u64,
+    /// Buffers of the library's batches.
+    pub beside: Beside,
+    /// Buffers of batches that the library does not know of: they lie elsewhere.
+    pub unseen: Beside,
+    places: Cell<u64>,
+}
+
+impl Setup {
+    /// Buffers for objects of `size` bytes.
+    ///
+    /// # Errors
+    /// What allocating answers.
+    pub fn new(target: Target, size: u64) -> Result<Self> {
+        let device = target.device();
+        let (beside, unseen) = (Beside::new(device, size)?, Beside::new(device, size)?);
+        Ok(Self { beside, unseen, size, places: Cell::new(0), target })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        self.target.device()
+    }
+
+    /// An address, which is nobody's for a while.
+    fn address(&self) -> u64 {
+        let place = self.places.get();
+        self.places.set((place + 1) % PLACES);
+        FIRST_ADDRESS + place * STEP
+    }
+
+    /// Runs a batch over `object`, which is buffer 0, of which the library learns nothing; `other`, buffer 1,
+    /// and the batch itself it makes ready. Waits until the GPU is done.
+    ///
+    /// # Errors
+    /// What writing, making ready and running the batch answers.
+    pub fn run(
+        &self,
+        object: &Bo,
+        access: Access,
+        other: Option<(&Bo, Access)>,
+        write: impl FnOnce(&mut Builder) -> Result<()>,
+    ) -> Result<()> {
+        let device = self.device();
+        let machine = device.machine();
+        let mut builder = Builder::new(machine)?;
+        write(&mut builder)?;
+        builder.flush();
+        let mut written = builder.finish();
+        let batch = device.alloc(AllocRequest::new(4 * written.words().len() as u64))?;
+        if !machine.caps.contains(Caps::DISCRETE) {
+            // Right for a kernel that reads the batch through the cache, too.
+            batch.map(MmapMode::Wb)?;
+        }
+        let mut objects = vec![ExecObject { handle: object.handle(), access }];
+        objects.extend(other.map(|(bo, access)| ExecObject { handle: bo.handle(), access }));
+        let places: Vec<u64> = (0..=objects.len()).map(|_| self.address()).collect();
+        let pinned = machine.has_full_ppgtt();
+        let wanted = written.patches().iter().map(|patch| Relocation {
+            at: 4 * patch.word as u64,
+            object: patch.buffer,
+            delta: patch.delta as u32,
+        });
+        let relocations: Vec<_> = wanted.collect();
+        if pinned {
+            written = written.at(&places);
+        }
+        let bytes = written.to_bytes();
+        batch.upload(0, &bytes, gem_coherency::access::Upload::Once)?;
+        let page_table = |bo, access| Submission { bo, access, mocs: MocsClass::PageTable };
+        let mut known = vec![page_table(&batch, Access::Read)];
+        known.extend(other.map(|(bo, access)| page_table(bo, access)));
+        let run = Run {
+            objects: &objects,
+            batch: batch.handle(),
+            len_bytes: bytes.len() as u32,
+            engine: EngineClass::Copy,
+            addresses: match pinned {
+                true => Addresses::Pinned(&places),
+                false => Addresses::Relocated(&relocations),
+            },
+        };
+        device.submit_with(&known, |_| device.drm().run(&run))?;
+        batch.wait(None)
+    }
+}
+
+/// A piece of buffer `buffer` as the builder wants it.
+pub fn surface(buffer: u32, offset: u64, mocs: Option<u8>) -> Surface {
+    Surface { buffer, offset, pitch: 4096, mocs, memory: Memory::System }
+}

@@ -1,0 +1,230 @@
+//! The text of the trace, as events.
+
+use super::call::{Call, CallEvent};
+use super::probes::PREFIX;
+use super::trace_event::{TraceEvent, What};
+use gem_coherency::vocabulary::Access;
+
+/// `EXEC_OBJECT_WRITE`.
+const EXEC_OBJECT_WRITE: u32 = 1 << 2;
+/// `enum dma_data_direction`: the CPU may write.
+const DMA_BIDIRECTIONAL: u32 = 0;
+/// As [`DMA_BIDIRECTIONAL`].
+const DMA_TO_DEVICE: u32 = 1;
+
+/// Columns of a thread's name at a line's start, where it is right-aligned (`%16s-%-7d ` in `trace_print_context`).
+///
+/// A name is at most 15 bytes long and may hold any of them, also line feeds, and text that reads like a line of the
+/// trace. So what belongs to the name is told by its place and never by what it looks like.
+const NAME_COLUMNS: usize = 16;
+
+/// Puts bytes of the trace together to lines.
+#[derive(Debug, Default)]
+pub(super) struct Parser {
+    /// A line whose end has not been read.
+    rest: Vec<u8>,
+}
+
+impl Parser {
+    /// Adds the events of `bytes` to `seen`.
+    pub(super) fn feed(&mut self, bytes: &[u8], seen: &mut Vec<TraceEvent>) {
+        self.rest.extend_from_slice(bytes);
+        let mut taken = 0;
+        while let Some(line) = self.rest.get(taken..).and_then(first_line) {
+            seen.extend(parse(line));
+            taken += line.len() + 1;
+        }
+        self.rest.drain(..taken);
+    }
+}
+
+/// The first line of `text`, without the line feed at its end; `None` if the end is not there yet.
+fn first_line(text: &[u8]) -> Option<&[u8]> {
+    // The other lines begin with a letter, or belong to a mark of several lines.
+    let begins_with_name = text.first() == Some(&b' ') && *text.get(NAME_COLUMNS)? == b'-';
+    let name = if begins_with_name { NAME_COLUMNS } else { 0 };
+    let end = text.get(name..)?.iter().position(|&byte| byte == b'\n')?;
+    text.get(..name + end)
+}
+
+/// What a line of the trace says; `None` if it is none of the events that are known.
+///
+/// The line is as the kernel writes it, with all of its columns: a thread's name stands in the first sixteen.
+pub fn parse(line: impl AsRef<[u8]>) -> Option<TraceEvent> {
+    let line = line.as_ref();
+    if let Some(lost) = std::str::from_utf8(line).ok().and_then(lost) {
+        return Some(TraceEvent { tid: 0, comm: String::new(), time_ns: 0, what: What::Lost(lost) });
+    }
+    let (name, rest) = line.split_at_checked(NAME_COLUMNS)?;
+    let rest = String::from_utf8_lossy(rest);
+    let head = head(&rest)?;
+    let (event, arguments) = head.rest.split_once(':')?;
+    let what = what(event, arguments.strip_prefix(' ').unwrap_or(arguments))?;
+    let comm = String::from_utf8_lossy(name).trim_start_matches(' ').to_owned();
+    Some(TraceEvent { tid: head.tid, comm, time_ns: head.time_ns, what })
+}
+
+/// How many events are missing: `CPU:0 [LOST 123 EVENTS]`.
+fn lost(line: &str) -> Option<u64> {
+    let (cpu, rest) = line.strip_prefix("CPU:")?.split_once(" [LOST ")?;
+    cpu.parse::<u32>().ok()?;
+    let count = rest.strip_suffix(" EVENTS]")?;
+    // The kernel does not always know how many.
+    Some(count.trim().parse().unwrap_or(1))
+}
+
+/// What stands behind a thread's name: `-TID [CPU] FLAGS SECONDS.MICROSECONDS: `.
+struct Head<'a> {
+    tid: u32,
+    time_ns: u64,
+    rest: &'a str,
+}
+
+/// The head of what stands behind a thread's name.
+fn head(text: &str) -> Option<Head<'_>> {
+    let (tid, rest) = text.strip_prefix('-')?.split_once(' ')?;
+    let rest = rest.trim_start();
+    // The process's id, with the option record-tgid.
+    let rest = rest.strip_prefix('(').and_then(|rest| rest.split_once(") ")).map_or(rest, |(_, rest)| rest);
+    let (cpu, rest) = rest.strip_prefix('[')?.split_once("] ")?;
+    cpu.parse::<u32>().ok()?;
+    let (context, rest) = rest.trim_start().split_once(": ")?;
+    // The flags may be switched off.
+    let words: Vec<_> = context.split_whitespace().collect();
+    let &([time] | [_, time]) = &words[..] else { return None };
+    let (seconds, micros) = time.split_once('.')?;
+    let time_ns = seconds
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000_000)?
+        .checked_add(micros.parse().ok()?)?
+        .checked_mul(1000)?;
+    Some(Head { tid: tid.parse().ok()?, time_ns, rest })
+}
+
+/// What the event of this name with these arguments is.
+fn what(event: &str, arguments: &str) -> Option<What> {
+    if event == "tracing_mark_write" {
+        return Some(What::Mark(arguments.to_owned()));
+    }
+    let object = || hex(arguments, "obj");
+    if let Some(tracepoint) = event.strip_prefix("i915_gem_object_") {
+        let transfer = |access| {
+            let (offset, bytes) = (hex(arguments, "offset")?, hex(arguments, "len")?);
+            Some(What::Transfer { object: object()?, offset, bytes, access })
+        };
+        return match tracepoint {
+            "clflush" => Some(What::Clflush { object: object()? }),
+            "destroy" => Some(What::Destroyed { object: object()? }),
+            "pread" => transfer(Access::Read),
+            "pwrite" => transfer(Access::Write),
+            _ => None,
+        };
+    }
+    Some(match event.strip_prefix(PREFIX)? {
+        "created" => What::Created {
+            device: hex(arguments, "dev")?,
+            object: object()?,
+            size_bytes: number(arguments, "size")?,
+        },
+        "made" => What::Made { object: object()?, operations: symbol(arguments, "ops")? },
+        "named" => What::Named { object: object()?, file: hex(arguments, "file")? },
+        "pages" => What::Pages { object: object()?, pages: hex(arguments, "pages")? },
+        "sg" => What::FlushPages { pages: hex(arguments, "pages")?, caller: symbol(arguments, "caller")? },
+        "range" => {
+            What::FlushRange { bytes: number(arguments, "len")?, caller: symbol(arguments, "caller")? }
+        }
+        "wbinvd" => What::Wbinvd { caller: symbol(arguments, "caller")? },
+        "level" => What::Level { object: object()?, level: number(arguments, "level")?.try_into().ok()? },
+        name => What::Call(call_event(name, arguments)?),
+    })
+}
+
+/// What the event of a call is.
+fn call_event(name: &str, arguments: &str) -> Option<CallEvent> {
+    let object = || hex(arguments, "obj");
+    let small = |key| u32::try_from(number(arguments, key)?).ok();
+    if let Some(call) = name.strip_prefix("end_") {
+        let result = argument(arguments, "ret")?.parse().ok()?;
+        return Some(CallEvent::End { call: call.replace('_', "-"), result });
+    }
+    Some(match name {
+        "waited" => CallEvent::Waited { object: object()? },
+        "unpaged" => CallEvent::Unpaged { object: object()? },
+        "binding" => CallEvent::Binding { object: object()? },
+        "bound" => CallEvent::Bound { binding: hex(arguments, "vma")? },
+        "used" => {
+            let writes = small("flags")? & EXEC_OBJECT_WRITE != 0;
+            let access = if writes { Access::Write } else { Access::Read };
+            CallEvent::Used { binding: hex(arguments, "vma")?, access }
+        }
+        "prepared" | "prepared_write" => CallEvent::Prepared { object: object()? },
+        "if_display" => CallEvent::IfDisplay { object: object()? },
+        "shown" => CallEvent::Shown { object: object()? },
+        "framebuffer" => CallEvent::Framebuffer { framebuffer: hex(arguments, "fb")?, object: object()? },
+        "framebuffer_gone" => CallEvent::FramebufferGone { framebuffer: hex(arguments, "fb")? },
+        "pat" => CallEvent::Pat { object: object()?, index: small("index")? },
+        "closed" => CallEvent::Closed { object: object()?, handle: small("handle")? },
+        "suspended" | "frozen" => CallEvent::Suspended,
+        _ => CallEvent::Begin(call(name, arguments)?),
+    })
+}
+
+/// A call that begins.
+fn call(name: &str, arguments: &str) -> Option<Call> {
+    let small = |key| u32::try_from(number(arguments, key)?).ok();
+    let bytes = |key| number(arguments, key);
+    Some(match name {
+        "create" => Call::Create,
+        "create_ext" => Call::CreateExt,
+        "userptr" => Call::Userptr,
+        "create_dumb" => Call::CreateDumb,
+        "set_caching" => Call::SetCaching { handle: small("handle")?, mode: small("mode")? },
+        "set_domain" => {
+            Call::SetDomain { handle: small("handle")?, read: small("read")?, write: small("write")? }
+        }
+        "pread" => Call::Pread { handle: small("handle")?, offset: bytes("offset")?, bytes: bytes("bytes")? },
+        "pwrite" => {
+            Call::Pwrite { handle: small("handle")?, offset: bytes("offset")?, bytes: bytes("bytes")? }
+        }
+        "execbuffer" => Call::Execbuffer { objects: small("objects")? },
+        "sw_finish" => Call::SwFinish { handle: small("handle")? },
+        "madvise" => Call::Madvise { handle: small("handle")?, advice: small("advice")? },
+        "dma_buf_begin" => {
+            let writes = matches!(small("direction")?, DMA_BIDIRECTIONAL | DMA_TO_DEVICE);
+            Call::DmaBufBegin { access: if writes { Access::Write } else { Access::Read } }
+        }
+        "dma_buf_end" => Call::DmaBufEnd,
+        "fault" => Call::Fault,
+        "fault_gtt" => Call::FaultGtt,
+        _ => return None,
+    })
+}
+
+/// The text of the argument `key`, to the next space or comma.
+fn argument<'a>(arguments: &'a str, key: &str) -> Option<&'a str> {
+    let found = arguments.split([' ', ',']).filter_map(|word| word.split_once('='));
+    found.filter(|&(name, _)| name == key).map(|(_, value)| value).next()
+}
+
+/// An address, with or without `0x`.
+fn hex(arguments: &str, key: &str) -> Option<u64> {
+    let text = argument(arguments, key)?;
+    u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
+}
+
+/// A decimal number.
+fn number(arguments: &str, key: &str) -> Option<u64> {
+    argument(arguments, key)?.parse().ok()
+}
+
+/// A function's name: without the offset, the module, and what the compiler added (`.isra.0`). An
+/// address that has no name stays as it is.
+fn symbol(arguments: &str, key: &str) -> Option<String> {
+    let text = argument(arguments, key)?;
+    let name = text.split(['+', '.']).next()?;
+    (!name.is_empty()).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

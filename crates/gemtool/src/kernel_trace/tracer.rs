@@ -1,0 +1,318 @@
+//! Starts tracing, reads what was traced, and leaves nothing behind.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+use nix::errno::Errno;
+use tracing::{debug, warn};
+
+use gem_coherency::error::Result;
+
+use super::parse::Parser;
+use super::probes::{At, PREFIX, PROBES, Probe, Scope, TRACEPOINTS};
+use super::trace_event::TraceEvent;
+use super::tracefs::{append, failed, find, lock, open_nonblocking, read, try_lock, write};
+
+/// What the groups and instances of every tracer are named after.
+const NAME: &str = "gemco";
+
+/// The most bytes of a mark: the kernel cuts longer ones.
+const MARK_BYTES: usize = 900;
+
+/// The bytes that are read at once: the kernel never gives more than a page.
+const READ_BYTES: usize = 4096;
+
+/// A trace of i915's flushes, while it lives.
+///
+/// It defines kprobes of its own and, where the kernel has instances, records into an instance of
+/// its own, so that nobody else's tracing changes. Both are gone when it is dropped; what a killed
+/// process has left behind is removed by the next one.
+///
+/// A tracer locks the directory that it records into (flock(2)) as long as it lives. The lock goes with the process,
+/// and is seen from every PID namespace and mount of tracefs, unlike a process id in a name. Starts and ends of tracers
+/// take turns by a lock on `instances`.
+#[derive(Debug)]
+pub struct Tracer {
+    /// The mounted tracefs.
+    root: PathBuf,
+    /// Where is recorded: the instance, or the root.
+    directory: PathBuf,
+    /// The kprobes' group, and the instance's name.
+    group: String,
+    /// The kprobes that are defined.
+    probes: Vec<&'static str>,
+    /// What could not be probed.
+    missing: Vec<&'static str>,
+    /// `trace_pipe`, once everything is set up.
+    pipe: Option<File>,
+    /// `trace_marker`.
+    marker: Option<File>,
+    parser: Parser,
+    /// `directory`, locked: what shows to others that this tracer lives.
+    _alive: File,
+}
+
+impl Tracer {
+    /// Starts to trace i915's flushes.
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::Tracing`] without root, tracefs or kprobes.
+    pub fn start() -> Result<Self> {
+        Self::of(Scope::Flushes)
+    }
+
+    /// Starts to trace as much as `scope` says.
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::Tracing`] without root, tracefs or kprobes.
+    pub fn of(scope: Scope) -> Result<Self> {
+        let root = find()?;
+        let (group, directory, alive) = {
+            let _turn = take_turn(&root)?;
+            remove_leftovers(&root)?;
+            claim(&root)?
+        };
+        // From here on dropping it undoes what was done.
+        let mut tracer = Self {
+            root,
+            directory,
+            group,
+            probes: Vec::new(),
+            missing: Vec::new(),
+            pipe: None,
+            marker: None,
+            parser: Parser::default(),
+            _alive: alive,
+        };
+        tracer.define(scope)?;
+        tracer.enable()?;
+        debug!(directory = %tracer.directory.display(), missing = ?tracer.missing, "tracing");
+        Ok(tracer)
+    }
+
+    /// The functions and tracepoints that this kernel does not have, or does not let be probed.
+    pub fn missing(&self) -> &[&'static str] {
+        &self.missing
+    }
+
+    /// Writes a mark into the trace: what follows belongs to what it names. A mark is one line; it is
+    /// cut after 900 bytes.
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::Tracing`].
+    pub fn mark(&self, text: &str) -> Result<()> {
+        let mut end = text.len().min(MARK_BYTES);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let line: String =
+            text[..end].chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
+        let path = self.directory.join("trace_marker");
+        // The file is there from start to drop.
+        let Some(mut marker) = self.marker.as_ref() else { return write(&path, &line) };
+        marker.write_all(line.as_bytes()).map_err(|error| failed("write", &path, &error))
+    }
+
+    /// What was traced since the last time, oldest first. Does not wait.
+    ///
+    /// Taking often is cheaper than taking much: the kernel spends the more on each event the more are
+    /// there (100 events 1 ms, 3000 events 220 ms in an emulated machine, where reading and clearing the
+    /// whole trace takes 27 ms at least).
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::Tracing`].
+    pub fn take(&mut self) -> Result<Vec<TraceEvent>> {
+        let mut seen = Vec::new();
+        let Some(pipe) = self.pipe.as_mut() else { return Ok(seen) };
+        let mut bytes = [0; READ_BYTES];
+        loop {
+            match pipe.read(&mut bytes) {
+                Ok(0) => break,
+                Ok(count) => self.parser.feed(bytes.get(..count).unwrap_or(&bytes), &mut seen),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(failed("read", &self.directory.join("trace_pipe"), &error)),
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Defines the kprobes.
+    fn define(&mut self, scope: Scope) -> Result<()> {
+        let events = self.root.join("kprobe_events");
+        let mut first_error = None;
+        for Probe { name, at, function, fetch, scope: needed } in PROBES {
+            if *needed > scope {
+                continue;
+            }
+            let letter = match at {
+                At::Entry => 'p',
+                At::Return => 'r',
+            };
+            match append(&events, &format!("{letter}:{}/{PREFIX}{name} {function} {fetch}\n", self.group)) {
+                Ok(()) => self.probes.push(name),
+                Err(error) => {
+                    debug!(function, %error, "not probed");
+                    if !self.missing.contains(function) {
+                        self.missing.push(function);
+                    }
+                    first_error.get_or_insert(error);
+                }
+            }
+        }
+        // One function may be missing; if nothing can be probed it is kprobes that are.
+        match first_error {
+            Some(error) if self.probes.is_empty() => Err(error),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Lets the events be recorded, and opens what they are read from.
+    fn enable(&mut self) -> Result<()> {
+        let directory = self.directory.clone();
+        // The tracepoints' addresses must be those of the kprobes.
+        write(&directory.join("options/hash-ptr"), "0")?;
+        if self.has_instance() {
+            write(&directory.join("trace_clock"), "mono")?;
+        }
+        self.pipe = Some(open_nonblocking(&directory.join("trace_pipe"))?);
+        let marker = directory.join("trace_marker");
+        let opened = fs::OpenOptions::new().write(true).open(&marker);
+        self.marker = Some(opened.map_err(|error| failed("write", &marker, &error))?);
+        for &(system, name) in TRACEPOINTS {
+            let enable = directory.join("events").join(system).join(name).join("enable");
+            if let Err(error) = write(&enable, "1") {
+                debug!(system, name, %error, "not traced");
+                self.missing.push(name);
+            }
+        }
+        write(&directory.join("events").join(&self.group).join("enable"), "1")
+    }
+
+    fn has_instance(&self) -> bool {
+        self.directory != self.root
+    }
+}
+
+impl Drop for Tracer {
+    fn drop(&mut self) {
+        // Without its turn it does the same, and a tracer that starts at this moment may have removed a part.
+        let _turn = take_turn(&self.root);
+        self.pipe = None;
+        self.marker = None;
+        let off = |path: PathBuf| {
+            // What was never enabled has no file.
+            if path.exists()
+                && let Err(error) = write(&path, "0")
+            {
+                warn!(%error, "an event goes on being traced");
+            }
+        };
+        off(self.directory.join("events").join(&self.group).join("enable"));
+        for &(system, name) in TRACEPOINTS {
+            off(self.directory.join("events").join(system).join(name).join("enable"));
+        }
+        if self.has_instance() {
+            if let Err(error) = fs::remove_dir(&self.directory) {
+                warn!(%error, path = %self.directory.display(), "a trace instance is left behind");
+            }
+        } else if let Err(error) = write(&self.directory.join("options/hash-ptr"), "1") {
+            warn!(%error, "pointers in the trace stay as they are");
+        }
+        for name in &self.probes {
+            let removed =
+                append(&self.root.join("kprobe_events"), &format!("-:{}/{PREFIX}{name}\n", self.group));
+            if let Err(error) = removed {
+                warn!(%error, name, "a kprobe is left behind");
+            }
+        }
+    }
+}
+
+/// Waits until no other tracer starts or ends; keeps them waiting as long as the file is open.
+fn take_turn(root: &Path) -> Result<File> {
+    lock(&root.join("instances"))
+}
+
+/// Takes a group's name that is free, with an instance of the same name if the kernel lets one be made; returns the
+/// group, the directory to record into, and the lock on it.
+fn claim(root: &Path) -> Result<(String, PathBuf, File)> {
+    let defined = read(&root.join("kprobe_events"))?;
+    let is_free =
+        |group: &String| !defined.lines().filter_map(group_and_event).any(|(other, _)| other == group);
+    for group in (0u32..).map(|number| format!("{NAME}_{number}")).filter(is_free) {
+        let instance = root.join("instances").join(&group);
+        let (group, directory) = match fs::create_dir(&instance) {
+            Ok(()) => (group, instance),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+            Err(error) => {
+                warn!(%error, "no trace instance of its own: recording into the kernel's only trace");
+                // A name that no instance has, or gets.
+                (group + "_", root.to_owned())
+            }
+        };
+        let alive = try_lock(&directory)?.ok_or_else(|| failed("lock", &directory, &Errno::EBUSY.into()))?;
+        return Ok((group, directory, alive));
+    }
+    Err(failed("name a group in", root, &Errno::EBUSY.into()))
+}
+
+/// Removes what processes that are no more have left behind.
+fn remove_leftovers(root: &Path) -> Result<()> {
+    let is_ours = |group: &str| {
+        let rest = group.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('_'));
+        rest.is_some_and(|rest| {
+            !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_')
+        })
+    };
+    let dead = |group: &str| {
+        let instance = root.join("instances").join(group);
+        let directory = if instance.exists() { &instance } else { root };
+        // Who cannot be judged lives.
+        is_ours(group) && matches!(try_lock(directory), Ok(Some(_)))
+    };
+    // A tracer without an instance leaves its events on in the only trace.
+    let events = root.join("kprobe_events");
+    let defined = read(&events)?;
+    let groups: Vec<_> =
+        defined.lines().filter_map(group_and_event).filter(|(group, _)| dead(group)).collect();
+    for (group, _) in &groups {
+        let instance = root.join("instances").join(group);
+        for directory in [&instance, root] {
+            let enable = directory.join("events").join(group).join("enable");
+            if enable.exists() {
+                write(&enable, "0")?;
+            }
+        }
+    }
+    if let Ok(instances) = fs::read_dir(root.join("instances")) {
+        for instance in instances.flatten().filter(|entry| entry.file_name().to_str().is_some_and(dead)) {
+            fs::remove_dir(instance.path()).map_err(|error| failed("remove", &instance.path(), &error))?;
+        }
+    }
+    for (group, event) in &groups {
+        append(&events, &format!("-:{group}/{event}\n"))?;
+    }
+    Ok(())
+}
+
+/// The group and the event of a line of `kprobe_events`: `p:GROUP/EVENT FUNCTION ARGUMENTS`.
+fn group_and_event(line: &str) -> Option<(&str, &str)> {
+    let (_, rest) = line.split_once(':')?;
+    rest.split_whitespace().next()?.split_once('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_defined_kprobe_tells_its_group() {
+        let line = "p:gemco_17_0/gemco_sg drm_clflush_sg pages=$arg1:x64 caller=$stack0:symbol";
+        assert_eq!(group_and_event(line), Some(("gemco_17_0", "gemco_sg")));
+        assert_eq!(group_and_event("r8:g/e f"), Some(("g", "e")));
+        assert_eq!(group_and_event(""), None);
+        assert_eq!(group_and_event("p:"), None);
+    }
+}

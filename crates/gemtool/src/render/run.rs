@@ -1,0 +1,180 @@
+//! `gemtool run` for people: a table, or a timeline.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use anstyle::Style;
+use gemtool::script::{BoState, Counts, Decided, KernelFlushed, Outcome, StepReport};
+
+use super::{Align, Page, Report, Table, bytes, held_style, verdict_style, visible};
+use crate::cmd::run::Run;
+
+/// Columns of a statement in the table.
+const STATEMENT_COLUMNS: usize = 44;
+
+/// Rows of a table; after these, another one follows, and the steps are forgotten.
+const TABLE_STEPS: usize = 1000;
+
+impl Report for Run {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        page.heading(&self.device.to_string())?;
+        page.line(&visible(&self.name))?;
+        let mut known = BTreeMap::new();
+        let width = if self.timeline { self.last_line().to_string().len().max(3) } else { 0 };
+        let (mut is_first, mut part) = (true, Vec::new());
+        let report = self.steps(|step| {
+            if std::mem::take(&mut is_first) {
+                page.gap()?;
+            }
+            if self.timeline {
+                return timeline(page, width, &step, &mut known);
+            }
+            part.push(step);
+            if part.len() < TABLE_STEPS { Ok(()) } else { table(page, &std::mem::take(&mut part)) }
+        })?;
+        if !part.is_empty() {
+            table(page, &part)?;
+        }
+        page.gap()?;
+        let words = summary(&report.counts, report.stopped.is_some());
+        page.styled_heading(&words, held_style(self.held()))
+    }
+}
+
+/// How many steps came to what.
+fn summary(counts: &Counts, stopped: bool) -> String {
+    let Counts { done, held, not_held, skipped, not_reached } = *counts;
+    let mut words = vec![format!("{done} done"), format!("{held} held")];
+    let rest = [(not_held, "DID NOT HOLD"), (skipped, "skipped"), (not_reached, "not reached")];
+    words.extend(
+        rest.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")),
+    );
+    format!("{}{}.", if stopped { "Stopped: " } else { "" }, words.join(", "))
+}
+
+/// Writes a row for each step.
+fn table(page: &mut Page<'_>, steps: &[StepReport]) -> io::Result<()> {
+    use Align::{Left, Right};
+    let heads = [("line", Right), ("statement", Left), ("verdict", Left), ("lines", Right), ("result", Left)];
+    let mut table = Table::new(2, &heads);
+    for step in steps {
+        let line = step.line.to_string();
+        let statement = short(&step.statement);
+        let (result, style) = result(step);
+        match step.decisions.as_slice() {
+            [] => {
+                table.row([line.as_str(), &statement, "", "", &result]).style(4, style);
+            }
+            decisions => {
+                for (index, decided) in decisions.iter().enumerate() {
+                    let is_first = index == 0;
+                    let (line, statement) =
+                        if is_first { (line.as_str(), statement.as_str()) } else { ("", "") };
+                    let of = if decisions.len() > 1 { format!("{}: ", decided.bo) } else { String::new() };
+                    let came_to =
+                        if is_first && !result.is_empty() { format!(", {result}") } else { String::new() };
+                    let rule = format!("{of}{}{came_to}", decided.rule);
+                    table.row([line, statement, decided.verdict.name(), &decided.lines.to_string(), &rule]);
+                    table.style(2, verdict_style(decided.verdict)).style(4, style);
+                }
+            }
+        }
+        table.note(notes(step));
+    }
+    table.write(page)
+}
+
+/// What a step came to, in a word or two, and how it looks.
+fn result(step: &StepReport) -> (String, Style) {
+    match &step.outcome {
+        Outcome::Done => (step.note.clone().unwrap_or_default(), Style::new()),
+        Outcome::Held => ("held".to_owned(), held_style(true)),
+        Outcome::NotHeld { .. } => ("DID NOT HOLD".to_owned(), held_style(false)),
+        Outcome::Skipped { .. } => ("skipped".to_owned(), Style::new().dimmed()),
+        Outcome::Failed { errno, .. } => {
+            let errno = errno.as_ref().map_or(String::new(), |errno| format!(" ({errno})"));
+            (format!("FAILED{errno}"), held_style(false))
+        }
+    }
+}
+
+/// What there is to say under a step.
+fn notes(step: &StepReport) -> String {
+    match &step.outcome {
+        Outcome::Done | Outcome::Held => String::new(),
+        Outcome::NotHeld { expected, seen } => format!("expected {expected}; seen {seen}"),
+        Outcome::Skipped { why } | Outcome::Failed { why, .. } => why.clone(),
+    }
+}
+
+/// Writes what was decided and flushed at a step, and what became of its BOs since they were `known`.
+fn timeline(
+    page: &mut Page<'_>,
+    width: usize,
+    step: &StepReport,
+    known: &mut BTreeMap<String, BoState>,
+) -> io::Result<()> {
+    let label = page.paint(Style::new().bold(), &step.statement);
+    page.line(&format!("{:>width$}  {label}", step.line))?;
+    let mut entry = |who: &str, what: &str, style: Style| {
+        let what = page.paint(style, what);
+        page.line(&format!("{:width$}  {who:<9} {what}", ""))
+    };
+    for flush in step.kernel_flushes.iter().flatten() {
+        entry("kernel", &kernel(flush), Style::new())?;
+    }
+    for decided in &step.decisions {
+        entry("library", &library(decided), verdict_style(decided.verdict))?;
+    }
+    if let Some(note) = &step.note {
+        entry("-", note, Style::new())?;
+    }
+    for state in &step.bos {
+        if known.insert(state.bo.clone(), state.clone()).as_ref() != Some(state) {
+            entry(&state.bo, &after(state), Style::new().dimmed())?;
+        }
+    }
+    let (word, style) = result(step);
+    match &step.outcome {
+        Outcome::Done => Ok(()),
+        Outcome::Held => entry("=>", &word, style),
+        Outcome::NotHeld { .. } | Outcome::Skipped { .. } | Outcome::Failed { .. } => {
+            entry("=>", &format!("{word}: {}", notes(step)), style)
+        }
+    }
+}
+
+/// A flush by the kernel, in words.
+fn kernel(flush: &KernelFlushed) -> String {
+    let KernelFlushed { bo, action, rule, lines_written, call, .. } = flush;
+    let of = bo.as_ref().map_or(String::new(), |bo| format!(" of {bo}"));
+    let size = bytes(flush.bytes);
+    let lines = number(*lines_written, "dirty line");
+    format!("{action}{of}, {size}, {lines} ({rule}) in {call}")
+}
+
+/// A decision of the library, in words.
+fn library(decided: &Decided) -> String {
+    let Decided { bo, step, verdict, rule, .. } = decided;
+    format!("{verdict} at {step} of {bo}, {} ({rule})", number(decided.lines, "line"))
+}
+
+/// A BO's state, in words.
+fn after(state: &BoState) -> String {
+    let BoState { level, map, dirty, stale, .. } = state;
+    format!("level {level}, map {map}, {} dirty, {stale} stale", number(*dirty, "line"))
+}
+
+/// So many of something.
+fn number(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// A statement, cut if it is long.
+fn short(statement: &str) -> String {
+    if statement.chars().count() <= STATEMENT_COLUMNS {
+        return statement.to_owned();
+    }
+    let cut: String = statement.chars().take(STATEMENT_COLUMNS - 1).collect();
+    format!("{cut}…")
+}

@@ -1,0 +1,162 @@
+//! `gemtool scanout` for people.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use gemtool::kernel_trace::Shape;
+use gem_coherency::vocabulary::CachingMode;
+
+use super::{Align, Page, Report, Table, explain, held_style};
+use crate::args::Buffer;
+use crate::cmd::scanout::report::{CrcLine, Known, Row, ScanoutReport};
+
+impl Report for ScanoutReport {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        page.heading(&self.device.to_string())?;
+        let screen = &self.screen;
+        let plugged = if screen.connected { "a screen is plugged in" } else { "nobody answers there" };
+        let place = format!("{}x{} on {} ({plugged})", screen.width, screen.height, screen.connector);
+        page.field("screen", &place)?;
+        let what = match self.asked.buffer {
+            Buffer::Bo => "BOs",
+            Buffer::Dumb => "dumb buffers",
+        };
+        let caching =
+            self.asked.caching.map_or("as the platform gives it".to_owned(), |mode| mode.to_string());
+        let flushed = if self.asked.flushes { "" } else { "; the library's flushes left out" };
+        page.field("shown", &format!("{what}, caching {caching}{flushed}"))?;
+        page.field(
+            "before",
+            &match screen.before {
+                Some(id) => format!("framebuffer {id}, which is shown again"),
+                None => "nothing: the CRTC is off again".to_owned(),
+            },
+        )?;
+        page.field(
+            "kernel",
+            &match &self.kernel_flushes {
+                Known::Simulated => "its flushes are the software device's own".to_owned(),
+                Known::Traced => "its flushes were traced, the rules are those that predict them".to_owned(),
+                Known::Predicted(why) => format!("its flushes are predicted by the rules, not traced: {why}"),
+            },
+        )?;
+        page.gap()?;
+        self.table(page)?;
+        page.gap()?;
+        self.summary(page)?;
+        let rules = self.rows.iter().flat_map(|row| {
+            row.flushed
+                .iter()
+                .map(|line| line.rule)
+                .chain(row.kernel.flushes.iter().filter_map(|line| line.rule))
+        });
+        let rules: BTreeSet<_> = rules.collect();
+        if !rules.is_empty() {
+            page.gap()?;
+            page.heading("Rules")?;
+        }
+        rules.into_iter().try_for_each(|rule| explain::rule_text(page, rule))
+    }
+}
+
+impl ScanoutReport {
+    fn table(&self, page: &mut Page<'_>) -> io::Result<()> {
+        use Align::Left;
+        let heads = [
+            ("step", Left),
+            ("caching", Left),
+            ("library, lines", Left),
+            ("display", Left),
+            ("kernel", Left),
+        ];
+        let mut table = Table::new(2, &heads);
+        for row in &self.rows {
+            let display = row.crc.map_or("", |crc| if crc.held() { "right" } else { "WRONG" });
+            table.row([
+                format!("{} {}", row.step, row.buffer),
+                caching(row.caching_before, row.caching_after),
+                library(row),
+                display.to_owned(),
+                kernel(row),
+            ]);
+            if let Some(crc) = row.crc {
+                table.style(3, held_style(crc.held()));
+            }
+            if let Some(note) = note(row) {
+                table.note(note);
+            }
+        }
+        table.write(page)
+    }
+
+    fn summary(&self, page: &mut Page<'_>) -> io::Result<()> {
+        let lines: u64 = self.rows.iter().filter_map(|row| row.flushed.as_ref()).map(|line| line.lines).sum();
+        let whole: usize = self.rows.iter().map(|row| row.kernel.flushes.len()).sum();
+        let crcs: Vec<CrcLine> = self.rows.iter().filter_map(|row| row.crc).collect();
+        let wrong = crcs.iter().filter(|crc| !crc.held()).count();
+        let mismatches = self.rows.iter().filter(|row| row.kernel.mismatch.is_some()).count();
+        let display = match (crcs.len(), wrong) {
+            (0, _) => "what the display reads is not known".to_owned(),
+            (all, 0) => format!("all {all} pictures right"),
+            (all, wrong) => format!("{wrong} of {all} pictures WRONG"),
+        };
+        let kernel = match (&self.kernel_flushes, mismatches) {
+            (Known::Predicted(_), 0) => String::new(),
+            (Known::Simulated | Known::Traced, 0) => ", all as predicted".to_owned(),
+            (_, count) => format!(", {count} steps not as predicted"),
+        };
+        let text = format!("library: {lines} lines; kernel: {whole} flushes{kernel}; {display}");
+        page.styled_heading(&text, held_style(self.held))
+    }
+}
+
+/// The caching mode before and after.
+fn caching(before: Option<CachingMode>, after: Option<CachingMode>) -> String {
+    match (before, after) {
+        (Some(before), Some(after)) if before != after => format!("{before}>{after}"),
+        (_, Some(after)) => after.to_string(),
+        (_, None) => "not said".to_owned(),
+    }
+}
+
+/// What the library flushed.
+fn library(row: &Row) -> String {
+    match &row.flushed {
+        Some(line) if line.lines > 0 => format!("{} {}", line.lines, line.rule),
+        Some(line) => format!("{}: {}", line.verdict, line.rule),
+        None => String::new(),
+    }
+}
+
+/// What the kernel flushed.
+fn kernel(row: &Row) -> String {
+    let flushes: Vec<_> = row
+        .kernel
+        .flushes
+        .iter()
+        .map(|line| {
+            let shape = if line.shape == Shape::Deferred { "by a worker" } else { line.shape.name() };
+            format!("{shape}: {}", line.rule.map_or("no rule", |rule| rule.name()))
+        })
+        .collect();
+    if !flushes.is_empty() {
+        return flushes.join("; ");
+    }
+    row.kernel.rule.map_or_else(String::new, |rule| format!("none: {rule}"))
+}
+
+/// What is to be said about a row.
+fn note(row: &Row) -> Option<String> {
+    if let Some(why) = &row.left_out {
+        return Some(format!("Left out: {why}"));
+    }
+    if let Some(mismatch) = &row.kernel.mismatch {
+        return Some(format!("MISMATCH: {mismatch}"));
+    }
+    row.crc.filter(|crc| !crc.held()).map(|crc| {
+        format!(
+            "The display reads CRC {:08x}, what was drawn has {:08x}: some lines are still in a cache.",
+            crc.read, crc.expected
+        )
+    })
+}

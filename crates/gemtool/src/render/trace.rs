@@ -1,0 +1,229 @@
+//! `gemtool trace` for people.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use anstyle::Style;
+use gemtool::kernel_trace::{Row, Shape, Verdict};
+
+use super::{Align, Page, Report, Table, bytes, explain, grouped, held_style};
+use crate::cmd::trace::TraceReport;
+
+impl Report for TraceReport {
+    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+        page.heading(&self.device.to_string())?;
+        if !self.command.is_empty() {
+            let ended = self.ended.as_deref().unwrap_or("still running");
+            page.field("command", &format!("{} ({ended})", self.command.join(" ")))?;
+        }
+        if let Some(rule) = self.without {
+            page.field("predicted", &format!("without the rule {rule}"))?;
+        }
+        if !self.missing.is_empty() {
+            page.field("not probed", &self.missing.join(", "))?;
+        }
+        if self.flushes.is_empty() {
+            page.gap()?;
+            page.line("No flush was seen, and none was predicted.")?;
+        } else {
+            self.table(page)?;
+        }
+        page.gap()?;
+        self.summary(page)?;
+        let rules: BTreeSet<_> = self.flushes.iter().filter_map(|row| row.rule).collect();
+        if !rules.is_empty() {
+            page.gap()?;
+            page.heading("Rules")?;
+        }
+        rules.into_iter().try_for_each(|rule| explain::rule_text(page, rule))
+    }
+}
+
+impl TraceReport {
+    fn table(&self, page: &mut Page<'_>) -> io::Result<()> {
+        page.gap()?;
+        let mut table = Table::new(
+            2,
+            &[
+                ("ms", Align::Right),
+                ("process", Align::Left),
+                ("call", Align::Left),
+                ("BO", Align::Right),
+                ("size", Align::Right),
+                ("flush seen", Align::Left),
+                ("predicted", Align::Left),
+                ("verdict", Align::Left),
+            ],
+        );
+        for row in &self.flushes {
+            let micros = row.time_ns.saturating_sub(self.start_ns) / 1000;
+            let shape = |shape: Option<Shape>| shape.map_or("none", Shape::name).to_owned();
+            let predicted = match row.verdict {
+                Verdict::NotFollowed => "?".to_owned(),
+                Verdict::Predicted | Verdict::Unpredicted | Verdict::Unseen => shape(row.predicted),
+            };
+            table.row([
+                format!("{}.{:03}", micros / 1000, micros % 1000),
+                if row.tid == 0 { String::new() } else { format!("{}-{}", row.comm, row.tid) },
+                row.call.unwrap_or_default().to_owned(),
+                row.object.map_or_else(String::new, |object| format!("#{object}")),
+                row.bytes.map_or_else(String::new, bytes),
+                shape(row.seen),
+                predicted,
+                verdict(row),
+            ]);
+            table.style(7, style(row.verdict));
+            if row.verdict.is_mismatch() {
+                table.style(5, held_style(false)).style(6, held_style(false)).note(note(row));
+            }
+        }
+        table.write(page)
+    }
+
+    fn summary(&self, page: &mut Page<'_>) -> io::Result<()> {
+        let counts = &self.counts;
+        let text = format!(
+            "{} calls, {} objects, {} flushes: {} predicted, {} {}, {} not followed",
+            grouped(counts.calls),
+            grouped(counts.objects),
+            grouped(counts.flushes),
+            grouped(counts.predicted),
+            grouped(counts.mismatches),
+            if counts.mismatches == 1 { "mismatch" } else { "mismatches" },
+            grouped(counts.not_followed)
+        );
+        page.styled_heading(&text, held_style(self.held))?;
+        if self.left_out > 0 {
+            page.note(2, &format!("{} flushes without a mismatch are not listed.", grouped(self.left_out)))?;
+        }
+        if counts.lost > 0 {
+            let text = "The kernel's buffer ran over, at least {} events are missing: what had begun is not followed.";
+            page.note(2, &text.replace("{}", &grouped(counts.lost)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The verdict, and the rule or the reason.
+fn verdict(row: &Row) -> String {
+    let rule = row.rule.map_or("no rule", |rule| rule.name());
+    match row.verdict {
+        Verdict::Predicted => rule.to_owned(),
+        Verdict::Unpredicted | Verdict::Unseen => format!("MISMATCH: {rule}"),
+        Verdict::NotFollowed => format!("not followed: {}", row.why.unwrap_or("unknown")),
+    }
+}
+
+/// What a mismatch means.
+fn note(row: &Row) -> String {
+    let event = row.event.map_or_else(|| "of no event".to_owned(), |event| format!("at {event}"));
+    let why = row.rule.map_or("No event of the rules is known to have happened.", |rule| rule.reason());
+    match row.verdict {
+        Verdict::Unseen => format!("The kernel did not flush what the rules predict {event}: {why}"),
+        Verdict::Unpredicted | Verdict::Predicted | Verdict::NotFollowed => {
+            format!("The kernel flushed what the rules do not predict {event}: {why}")
+        }
+    }
+}
+
+fn style(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Predicted => held_style(true),
+        Verdict::Unpredicted | Verdict::Unseen => held_style(false),
+        Verdict::NotFollowed => Style::new().dimmed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gem_coherency::drm::DriverVersion;
+    use gemtool::kernel_trace::{Follower, parse};
+    use gem_coherency::platform::by_name;
+    use gem_coherency::policy::Rule;
+    use gem_coherency::policy::kernel::KernelRules;
+    use gem_coherency::vocabulary::KernelVersion;
+
+    use super::*;
+    use crate::cmd::device::DeviceLine;
+
+    /// What was recorded on Jasper Lake, as `gemtool trace` writes it.
+    fn page(without: Option<Rule>) -> String {
+        let mut out = Vec::new();
+        report(RECORDED, without).text(&mut Page::plain(&mut out, 100)).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    const RECORDED: &str = include_str!("../kernel_trace/recorded/jsl-6.12.trace");
+
+    /// What `trace` of Jasper Lake comes to.
+    fn report(trace: &str, without: Option<Rule>) -> TraceReport {
+        let kernel = KernelVersion::new(6, 12);
+        let platform = by_name("jsl").unwrap();
+        let rules = KernelRules { without, ..KernelRules::of(kernel).unwrap() };
+        let mut follower = Follower::new(platform.machine(kernel, false).caps, rules);
+        trace.lines().filter_map(parse).for_each(|seen| follower.feed(&seen));
+        follower.finish(0);
+        let counts = follower.counts();
+        let driver = DriverVersion {
+            name: "i915".to_owned(),
+            version: (1, 6, 0),
+            date: String::new(),
+            description: String::new(),
+        };
+        let name = "/dev/dri/card0".to_owned();
+        TraceReport {
+            device: DeviceLine { name, driver, platform: platform.name, title: platform.title, kernel },
+            command: vec!["gemtool".to_owned(), "alloc".to_owned()],
+            ended: Some("exit status: 0".to_owned()),
+            without,
+            missing: Vec::new(),
+            start_ns: 27_000_000_000,
+            flushes: follower.rows(),
+            left_out: 0,
+            held: counts.mismatches == 0,
+            counts,
+        }
+    }
+
+    #[test]
+    fn a_process_name_sends_nothing_to_the_terminal() {
+        let name = "\u{1b}]0;x\u{7}\u{9b}2J";
+        let columns = |name: &str| format!("{:>1$}-", name, 16 + name.chars().count() - name.len());
+        let report = report(&RECORDED.replace(&columns("gemtool"), &columns(name)), None);
+        for form in [crate::render::Form::Text, crate::render::Form::Json] {
+            let mut out = Vec::new();
+            Page::plain(&mut out, 100).report(&report, form).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+            let (shown, rows) = match form {
+                crate::render::Form::Text => ("\\u{1b}]0;x\\u{7}\\u{9b}2J-171".to_owned(), 2),
+                crate::render::Form::Json => ("\"\\u001b]0;x\\u0007\\u009b2J\"".to_owned(), 2),
+            };
+            assert_eq!(text.matches(&shown).count(), rows, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_flush_stands_beside_its_rule() {
+        let page = page(None);
+        for line in [
+            "  command       gemtool alloc (exit status: 0)",
+            "        ms  process      call        BO    size  flush seen  predicted  verdict",
+            "  1208.945  gemtool-171  fault       #1  64 KiB  whole       whole      bypass-acquire",
+            "  1274.160  gemtool-171  execbuffer  #2   4 KiB  whole       whole      bypass-acquire",
+            "7 calls, 2 objects, 2 flushes: 2 predicted, 0 mismatches, 0 not followed",
+        ] {
+            assert!(page.lines().any(|found| found == line), "{line}\n{page}");
+        }
+        assert!(!page.contains("MISMATCH"), "{page}");
+    }
+
+    #[test]
+    fn a_mismatch_stands_out_and_says_why() {
+        let page = page(Some(Rule::BypassAcquire));
+        assert!(page.contains("without the rule bypass-acquire"), "{page}");
+        assert!(page.contains("none       MISMATCH: exec-clean"), "{page}");
+        assert!(page.contains("2 flushes: 1 predicted, 1 mismatch, 0 not followed"), "{page}");
+        assert!(page.contains("The kernel flushed what the rules do not predict at exec-read"), "{page}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Whether what a script expects is so.
+
+use super::bytes::Seen;
+use super::report::{Decided, KernelFlushed};
+use super::state::{Refused, State};
+use super::statement::{Claim, Name};
+use super::{Pattern, Script, Target};
+use gem_coherency::policy::kernel::Action;
+use gem_coherency::policy::{Rule, Verdict};
+
+/// What the last statement did that was no expectation.
+#[derive(Debug, Default)]
+pub(super) struct Last {
+    pub(super) decisions: Vec<Decided>,
+    pub(super) kernel_flushes: Vec<KernelFlushed>,
+}
+
+/// Whether a claim is true: what it says, what was seen, and whether they are the same.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) claimed: String,
+    pub(super) seen: String,
+    pub(super) is_so: bool,
+}
+
+impl Answer {
+    fn new(claimed: impl Into<String>, seen: impl Into<String>, is_so: bool) -> Self {
+        Self { claimed: claimed.into(), seen: seen.into(), is_so }
+    }
+
+    /// What was read, against the pattern.
+    fn of(seen: &Seen, pattern: &Pattern) -> Self {
+        match seen.verdict(pattern) {
+            Ok(()) => Self::new(pattern.to_string(), seen.first_bytes(), true),
+            Err((expected, seen)) => Self::new(expected, seen, false),
+        }
+    }
+}
+
+/// Whether `claim` is true now.
+pub(super) fn answer(
+    script: &Script,
+    target: &Target,
+    state: &State<'_>,
+    last: &Last,
+    claim: &Claim,
+) -> Result<Answer, Refused> {
+    match *claim {
+        Claim::Verdict { bo, verdict, lines, rule } => Ok(decision(script, last, bo, verdict, lines, rule)),
+        Claim::Caching(bo, mode) => Ok(match target.device().drm().caching(state.bo(bo)?.handle()) {
+            Ok(seen) => Answer::new(format!("caching {mode}"), format!("caching {seen}"), seen == mode),
+            Err(error) => Answer::new(format!("caching {mode}"), error.to_string(), false),
+        }),
+        Claim::Level(bo, level) => {
+            let seen = state.bo(bo)?.level();
+            Ok(Answer::new(format!("level {level}"), format!("level {seen}"), seen == level))
+        }
+        Claim::Dirty(bo, count) => {
+            let seen = state.bo(bo)?.dirty_lines();
+            Ok(Answer::new(format!("dirty lines: {count}"), seen.to_string(), count.holds(seen)))
+        }
+        Claim::Stale(bo, count) => {
+            let seen = state.bo(bo)?.stale_lines();
+            Ok(Answer::new(format!("stale lines: {count}"), seen.to_string(), count.holds(seen)))
+        }
+        Claim::KernelFlushes { bo, count, rule } => {
+            state.soft()?;
+            let handle = Some(state.bo(bo)?.handle().get());
+            let is_meant = |flush: &&KernelFlushed| {
+                (flush.handle == handle || flush.action == Action::Wbinvd)
+                    && flush.action.is_flush()
+                    && rule.is_none_or(|rule| flush.rule == rule)
+            };
+            let flushes: Vec<_> = last.kernel_flushes.iter().filter(is_meant).collect();
+            let number = flushes.len() as u64;
+            let rule = rule.map_or(String::new(), |rule| format!(" by {rule}"));
+            let how: Vec<_> = flushes.iter().map(|it| format!("{} ({})", it.action, it.rule)).collect();
+            let seen = if how.is_empty() { "0".to_owned() } else { format!("{number}: {}", how.join(", ")) };
+            Ok(Answer::new(format!("flushes by the kernel{rule}: {count}"), seen, count.holds(number)))
+        }
+        Claim::GpuReads { bo, range, ref pattern, mocs } => {
+            let (soft, bo) = (state.soft()?, state.bo(bo)?);
+            let load = |offset, data: &mut [u8]| soft.gpu_read(bo.handle(), mocs, offset, data);
+            let seen = Seen::load(State::bytes(bo, range)?, Some(pattern), load)?;
+            Ok(Answer::of(&seen, pattern))
+        }
+        Claim::DisplayReads { bo, range, ref pattern } => {
+            let (soft, bo) = (state.soft()?, state.bo(bo)?);
+            let load = |offset, data: &mut [u8]| soft.display_read(bo.handle(), offset, data);
+            let seen = Seen::load(State::bytes(bo, range)?, Some(pattern), load)?;
+            Ok(Answer::of(&seen, pattern))
+        }
+        Claim::Same(a, b) => {
+            let (one, other) = (state.bo(a)?, state.bo(b)?);
+            let handles = format!("handles {} and {}", one.handle(), other.handle());
+            Ok(Answer::new("one BO", handles, one.is_same(other)))
+        }
+    }
+}
+
+/// Whether the last statement came to that decision about a BO.
+fn decision(
+    script: &Script,
+    last: &Last,
+    bo: Name,
+    verdict: Verdict,
+    lines: Option<u64>,
+    rule: Option<Rule>,
+) -> Answer {
+    let name = script.name(bo);
+    let mut claimed = format!("verdict {verdict}");
+    if let Some(lines) = lines {
+        claimed.push_str(&format!(", {lines} lines"));
+    }
+    if let Some(rule) = rule {
+        claimed.push_str(&format!(", rule {rule}"));
+    }
+    let about: Vec<_> = last.decisions.iter().filter(|decided| decided.bo == name).collect();
+    let seen: Vec<_> = about
+        .iter()
+        .map(|it| format!("verdict {}, {} lines, rule {}", it.verdict, it.lines, it.rule))
+        .collect();
+    let is_so = about.iter().any(|it| {
+        it.verdict == verdict
+            && lines.is_none_or(|lines| it.lines == lines)
+            && rule.is_none_or(|rule| it.rule == rule)
+    });
+    let seen = match seen.as_slice() {
+        [] => format!("the last statement decided nothing about '{name}'"),
+        seen => seen.join("; "),
+    };
+    Answer::new(claimed, seen, is_so)
+}

@@ -1,0 +1,201 @@
+//! Statements: what is done, and what is made.
+
+use super::super::error::Error;
+use super::super::statement::{Making, Power, Statement, Use, Way};
+use super::super::words::{Line, Word};
+use super::values::{bytes, options, pattern, range};
+use super::{Kind, Names, Verb, verb};
+use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
+
+/// SET_DOMAIN's domains, as people write them.
+const DOMAINS: [(&str, Domains); 8] = [
+    ("cpu", Domains::CPU),
+    ("gtt", Domains::GTT),
+    ("wc", Domains::WC),
+    ("render", Domains::RENDER),
+    ("sampler", Domains::SAMPLER),
+    ("command", Domains::COMMAND),
+    ("instruction", Domains::INSTRUCTION),
+    ("vertex", Domains::VERTEX),
+];
+
+/// Takes what follows `NAME =`.
+pub(super) fn making(line: &mut Line<'_>, names: &Names) -> Result<(Making, Kind), Error> {
+    let word = line.need("'alloc', 'export' or 'import'")?;
+    made_by(line, names, word)
+}
+
+/// What `word` and what follows it makes.
+pub(super) fn made_by(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<(Making, Kind), Error> {
+    let verb = verb(line, word)?;
+    if verb == Verb::Alloc {
+        Ok((alloc(line)?, Kind::Bo))
+    } else if verb == Verb::Export {
+        Ok((Making::Export(names.bo(line)?), Kind::DmaBuf))
+    } else if verb == Verb::Import {
+        let word = line.need("the name of a dma-buf")?;
+        Ok((Making::Import(names.find(line, word, &[Kind::DmaBuf])?), Kind::Bo))
+    } else {
+        let why = format!("'{verb}' makes nothing that could have a name (alloc, export, import do)");
+        Err(line.wrong(word, why))
+    }
+}
+
+/// `SIZE [caching=MODE] [map=MODE]`.
+fn alloc(line: &mut Line<'_>) -> Result<Making, Error> {
+    let word = line.need("a size ('64KiB')")?;
+    let size = bytes(line, word)?;
+    let (mut caching, mut map) = (None, None);
+    options(line, &["caching=MODE", "map=MODE"], |line, key, value| {
+        match key {
+            "caching" => caching = Some(line.known::<CachingMode>(value)?),
+            _ => map = Some(line.known::<MmapMode>(value)?),
+        }
+        Ok(())
+    })?;
+    Ok(Making::Alloc { size, caching, map })
+}
+
+/// What `word`, which is `verb`, and what follows it does.
+pub(super) fn statement(
+    line: &mut Line<'_>,
+    names: &Names,
+    word: Word<'_>,
+    verb: Verb,
+) -> Result<Statement, Error> {
+    let done = match verb {
+        Verb::Map => {
+            let bo = names.bo(line)?;
+            let mode = line.need("a map mode")?;
+            Statement::Map(bo, line.known(mode)?)
+        }
+        Verb::Write => write(line, names, Way::Guard)?,
+        Verb::Pwrite => write(line, names, Way::Request)?,
+        Verb::Read => read(line, names, Way::Guard)?,
+        Verb::Pread => read(line, names, Way::Request)?,
+        Verb::GpuWrite => gpu_write(line, names)?,
+        Verb::Submit => submit(line, names)?,
+        Verb::Scanout => Statement::Scanout(names.bo(line)?),
+        Verb::OffScreen => Statement::OffScreen(names.bo(line)?),
+        Verb::SetCaching => {
+            let bo = names.bo(line)?;
+            let mode = line.need("a caching mode")?;
+            Statement::SetCaching(bo, line.known(mode)?)
+        }
+        Verb::Domain => domain(line, names)?,
+        Verb::Flush => Statement::Flush(names.bo(line)?),
+        Verb::Wait => Statement::Wait(names.bo(line)?),
+        Verb::Close => {
+            let word = line.need("the name of a BO or a dma-buf")?;
+            Statement::Close(names.find(line, word, &[Kind::Bo, Kind::DmaBuf])?)
+        }
+        Verb::Suspend => Statement::Power(Power::Suspend),
+        Verb::Hibernate => Statement::Power(Power::Hibernate),
+        Verb::Resume => Statement::Power(Power::Resume),
+        Verb::Alloc | Verb::Export | Verb::Import | Verb::Expect | Verb::Where | Verb::Needs => {
+            return Err(line.wrong(word, format!("'{verb}' does nothing that could stand here")));
+        }
+    };
+    line.end()?;
+    Ok(done)
+}
+
+/// `raw` or `raw=MODE`.
+fn raw(line: &Line<'_>, value: Word<'_>) -> Result<Way, Error> {
+    if value.text.is_empty() { Ok(Way::Raw(None)) } else { Ok(Way::Raw(Some(line.known(value)?))) }
+}
+
+/// `BO RANGE fill=PATTERN [raw]`.
+fn write(line: &mut Line<'_>, names: &Names, mut way: Way) -> Result<Statement, Error> {
+    let bo = names.bo(line)?;
+    let range = range(line)?;
+    let mut fill = None;
+    let known: &[_] = match way {
+        Way::Guard | Way::Raw(_) => &["fill=PATTERN", "raw", "raw=MODE"],
+        Way::Request => &["fill=PATTERN"],
+    };
+    options(line, known, |line, key, value| {
+        match key {
+            "fill" => fill = Some(pattern(line, value)?),
+            _ => way = raw(line, value)?,
+        }
+        Ok(())
+    })?;
+    let fill = fill.ok_or_else(|| line.lacks("'fill=PATTERN'"))?;
+    Ok(Statement::Write { bo, range, fill, way })
+}
+
+/// `BO RANGE [expect=PATTERN] [raw]`.
+fn read(line: &mut Line<'_>, names: &Names, mut way: Way) -> Result<Statement, Error> {
+    let bo = names.bo(line)?;
+    let range = range(line)?;
+    let mut expect = None;
+    let known: &[_] = match way {
+        Way::Guard | Way::Raw(_) => &["expect=PATTERN", "raw", "raw=MODE"],
+        Way::Request => &["expect=PATTERN"],
+    };
+    options(line, known, |line, key, value| {
+        match key {
+            "expect" => expect = Some(pattern(line, value)?),
+            _ => way = raw(line, value)?,
+        }
+        Ok(())
+    })?;
+    Ok(Statement::Read { bo, range, expect, way })
+}
+
+/// `BO RANGE fill=PATTERN [mocs=CLASS]`.
+fn gpu_write(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
+    let bo = names.bo(line)?;
+    let range = range(line)?;
+    let (mut fill, mut mocs) = (None, MocsClass::PageTable);
+    options(line, &["fill=PATTERN", "mocs=CLASS"], |line, key, value| {
+        match key {
+            "fill" => fill = Some(pattern(line, value)?),
+            _ => mocs = line.known(value)?,
+        }
+        Ok(())
+    })?;
+    let fill = fill.ok_or_else(|| line.lacks("'fill=PATTERN'"))?;
+    Ok(Statement::GpuWrite { bo, range, fill, mocs })
+}
+
+/// `BO [access=ACCESS] [mocs=CLASS]`, once or more.
+fn submit(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
+    let mut uses = Vec::new();
+    loop {
+        let bo = names.bo(line)?;
+        let (mut access, mut mocs) = (None, None);
+        while let Some(word) = line.peek()
+            && let Some((key, value)) = word.split_once("=")
+        {
+            line.take();
+            let again = match key.text {
+                "access" => access.replace(line.known::<Access>(value)?).is_some(),
+                "mocs" => mocs.replace(line.known::<MocsClass>(value)?).is_some(),
+                _ => {
+                    return Err(line.unknown(word, "option", &["access=read", "access=write", "mocs=CLASS"]));
+                }
+            };
+            if again {
+                return Err(line.wrong(word, format!("'{}' is said twice of one BO", key.text)));
+            }
+        }
+        let (access, mocs) = (access.unwrap_or(Access::Read), mocs.unwrap_or(MocsClass::PageTable));
+        uses.push(Use { bo, access, mocs });
+        if line.peek().is_none() {
+            return Ok(Statement::Submit(uses));
+        }
+    }
+}
+
+/// `BO DOMAIN ACCESS`.
+fn domain(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
+    let bo = names.bo(line)?;
+    let word = line.need("a domain")?;
+    let Some(&(_, domain)) = DOMAINS.iter().find(|(name, _)| *name == word.text) else {
+        return Err(line.unknown(word, "domain", &DOMAINS.map(|(name, _)| name)));
+    };
+    let access = line.need("'read' or 'write'")?;
+    Ok(Statement::Domain { bo, domain, access: line.known(access)? })
+}

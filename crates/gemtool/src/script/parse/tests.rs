@@ -1,0 +1,335 @@
+//! What is read, what is refused, and where.
+
+use proptest::prelude::*;
+
+use super::super::statement::{Claim, Compare, Fact, Making, Range, Statement, Use, Way};
+use super::super::{Pattern, Verb};
+use super::*;
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::{Rule, Verdict};
+use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
+
+/// Names that statements under test may say.
+const MADE: &str = "a = alloc 4KiB\nb = alloc 4KiB\nfd = export a\n";
+
+/// What the last line of a script says, after the names of [`MADE`].
+#[track_caller]
+fn said(line: &str) -> Step<'static> {
+    let script = parse(&format!("{MADE}{line}")).unwrap_or_else(|error| panic!("{error}"));
+    Step { line: "", ..script.steps().last().unwrap() }
+}
+
+/// Asserts that `line` is refused at `column`, over `columns`, with every one of `parts` in the message.
+#[track_caller]
+fn refused(line: &str, column: usize, columns: usize, parts: &[&str]) {
+    let error = parse(&format!("{MADE}{line}")).expect_err(line);
+    assert_eq!(error.place(), Place { line: 4, column, columns }, "{error}");
+    for part in parts {
+        assert!(error.why().contains(part), "'{part}' is not in: {error}");
+    }
+    let excerpt: Vec<_> = error.excerpt().lines().collect();
+    assert_eq!(excerpt[1].len(), excerpt[1].find('^').unwrap() + columns, "{error}");
+}
+
+fn name(script: &Script, letters: &str) -> Name {
+    Name(script.names.iter().position(|name| name == letters).unwrap())
+}
+
+#[track_caller]
+fn does(line: &str, wanted: impl FnOnce(Name, Name, Name) -> Statement) {
+    let script = parse(MADE).unwrap();
+    let wanted = wanted(name(&script, "a"), name(&script, "b"), name(&script, "fd"));
+    assert_eq!(said(line).action, Action::Do(wanted), "{line}");
+}
+
+#[track_caller]
+fn claims(line: &str, wanted: impl FnOnce(Name, Name) -> Claim) {
+    let script = parse(MADE).unwrap();
+    let claim = wanted(name(&script, "a"), name(&script, "b"));
+    assert_eq!(
+        said(&format!("expect {line}")).action,
+        Action::Expect { negated: false, claim: claim.clone() }
+    );
+    assert_eq!(said(&format!("expect not {line}")).action, Action::Expect { negated: true, claim });
+}
+
+const A5: fn() -> Pattern = || Pattern::Bytes(vec![0xa5]);
+
+#[test]
+fn every_statement_is_read() {
+    let bytes = |offset, len| Range::Bytes { offset, len };
+    does("map a gtt", |a, _, _| Statement::Map(a, MmapMode::Gtt));
+    does("write a 0..4K fill=0xa5", |bo, _, _| Statement::Write {
+        bo,
+        range: bytes(0, 4096),
+        fill: A5(),
+        way: Way::Guard,
+    });
+    does("write a 100+28 raw=wc fill=a5", |bo, _, _| Statement::Write {
+        bo,
+        range: bytes(100, 28),
+        fill: A5(),
+        way: Way::Raw(Some(MmapMode::Wc)),
+    });
+    does("pwrite a all fill=counter", |bo, _, _| Statement::Write {
+        bo,
+        range: Range::All,
+        fill: Pattern::Counter,
+        way: Way::Request,
+    });
+    let read = |way, expect| move |bo, _, _| Statement::Read { bo, range: Range::All, expect, way };
+    does("read a all", read(Way::Guard, None));
+    does("read a all raw expect=a5", read(Way::Raw(None), Some(A5())));
+    does("pread a all expect=a5", read(Way::Request, Some(A5())));
+    does("gpu-write b 0+0x40 fill=a5 mocs=uncached", |_, bo, _| Statement::GpuWrite {
+        bo,
+        range: bytes(0, 64),
+        fill: A5(),
+        mocs: MocsClass::Uncached,
+    });
+    does("submit a access=write b mocs=bypass-llc", |a, b, _| {
+        Statement::Submit(vec![
+            Use { bo: a, access: Access::Write, mocs: MocsClass::PageTable },
+            Use { bo: b, access: Access::Read, mocs: MocsClass::BypassLlc },
+        ])
+    });
+    does("scanout a", |a, _, _| Statement::Scanout(a));
+    does("off-screen a", |a, _, _| Statement::OffScreen(a));
+    does("set-caching a display", |a, _, _| Statement::SetCaching(a, CachingMode::Display));
+    does("domain a cpu write", |bo, _, _| Statement::Domain {
+        bo,
+        domain: Domains::CPU,
+        access: Access::Write,
+    });
+    does("flush a", |a, _, _| Statement::Flush(a));
+    does("wait a", |a, _, _| Statement::Wait(a));
+    does("close fd", |_, _, fd| Statement::Close(fd));
+    for (line, power) in
+        [("suspend", Power::Suspend), ("hibernate", Power::Hibernate), ("resume", Power::Resume)]
+    {
+        does(line, |_, _, _| Statement::Power(power));
+    }
+}
+
+#[test]
+fn what_is_made_has_a_name() {
+    let script =
+        parse("x-1 = alloc 64KiB map=wb caching=none # a BO\n\n\t fd = export x-1 \r\ny = import fd")
+            .unwrap();
+    let steps: Vec<_> = script.steps().collect();
+    let [alloc, export, import] = &steps[..] else { panic!("{script:?}") };
+    let Action::Make(x, Making::Alloc { size: 65536, caching, map }) = alloc.action else {
+        panic!("{alloc:?}")
+    };
+    assert_eq!((caching, map, script.name(x)), (Some(CachingMode::None), Some(MmapMode::Wb), "x-1"));
+    assert_eq!(alloc.text, "x-1 = alloc 64KiB map=wb caching=none");
+    let Action::Make(fd, Making::Export(from)) = export.action else { panic!("{export:?}") };
+    assert_eq!((from, export.place), (x, Place { line: 3, column: 3, columns: 2 }));
+    assert!(matches!(import.action, Action::Make(_, Making::Import(from)) if from == fd));
+}
+
+#[test]
+fn every_claim_is_read() {
+    claims("verdict a flush", |bo, _| Claim::Verdict {
+        bo,
+        verdict: Verdict::Flush,
+        lines: None,
+        rule: None,
+    });
+    claims("verdict a none rule=llc-coherent lines=0", |bo, _| Claim::Verdict {
+        bo,
+        verdict: Verdict::NotNeeded,
+        lines: Some(0),
+        rule: Some(Rule::LlcCoherent),
+    });
+    claims("caching a cached", |a, _| Claim::Caching(a, CachingMode::Cached));
+    claims("level a wt", |a, _| Claim::Level(a, gem_coherency::vocabulary::CacheLevel::Wt));
+    let count = |compare, number| super::super::Count { compare, number };
+    claims("dirty a == 64", |a, _| Claim::Dirty(a, count(Compare::Equal, 64)));
+    claims("stale a <= 0x40", |a, _| Claim::Stale(a, count(Compare::AtMost, 64)));
+    claims("kernel-flushes a >= 1 rule=exec-flush", |bo, _| Claim::KernelFlushes {
+        bo,
+        count: count(Compare::AtLeast, 1),
+        rule: Some(Rule::ExecFlush),
+    });
+    claims("gpu-reads a all a5 mocs=bypass-llc", |bo, _| Claim::GpuReads {
+        bo,
+        range: Range::All,
+        pattern: A5(),
+        mocs: MocsClass::BypassLlc,
+    });
+    claims("display-reads b all a5", |_, bo| Claim::DisplayReads { bo, range: Range::All, pattern: A5() });
+    claims("same a b", Claim::Same);
+}
+
+#[test]
+fn an_errno_is_expected_of_what_is_done_or_made() {
+    let script = parse(MADE).unwrap();
+    let attempt = Attempt::Do(Statement::SetCaching(name(&script, "a"), CachingMode::Display));
+    assert_eq!(
+        said("expect error ENODEV: set-caching a display").action,
+        Action::ExpectError { errno: Errno::ENODEV, attempt }
+    );
+    assert!(matches!(
+        said("expect error EINVAL: alloc 0").action,
+        Action::ExpectError { errno: Errno::EINVAL, attempt: Attempt::Make(Making::Alloc { size: 0, .. }) }
+    ));
+}
+
+#[test]
+fn conditions_are_of_the_device() {
+    let step = said("where !llc software kernel>=6.1 platform=jsl map=gtt: flush a");
+    let found: Vec<_> = step.conditions.iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["!llc", "software", "kernel>=6.1", "platform=jsl", "map=gtt"]);
+    assert_eq!(step.text, "flush a");
+    let needs = Condition { negated: false, fact: Fact::Cap(Caps::LLC_BYPASS_MOCS) };
+    assert_eq!(said("needs llc-bypass-mocs").action, Action::Needs(vec![needs]));
+}
+
+use super::super::statement::{Condition, Power};
+
+#[test]
+fn a_word_that_is_not_known_is_named_where_it_stands() {
+    refused("alok 4KiB", 1, 4, &["unknown statement 'alok'", "alloc, export, import"]);
+    refused("  map a wx", 9, 2, &["unknown map mode 'wx'", "wb, wc, uc, gtt, fixed"]);
+    refused("c = alloc 4K caching=cachd", 22, 5, &["unknown caching mode 'cachd'", "none, cached, display"]);
+    refused("c = alloc 4K cache=none", 14, 10, &["unknown option 'cache=none'", "caching=MODE, map=MODE"]);
+    refused("c = alloc 4K map", 14, 3, &["unknown option 'map'"]);
+    refused("domain a gpu read", 10, 3, &["unknown domain 'gpu'", "cpu, gtt, wc"]);
+    refused("domain a cpu rw", 14, 2, &["unknown access 'rw'"]);
+    refused("submit a mocs=l3", 15, 2, &["unknown MOCS class 'l3'"]);
+    refused("submit a rw=1", 10, 4, &["unknown option 'rw=1'", "access=read"]);
+    refused("expect flushed a", 8, 7, &["unknown claim 'flushed'", "verdict, caching"]);
+    refused("expect verdict a flsh", 18, 4, &["unknown verdict 'flsh'"]);
+    refused("expect verdict a flush rule=exec-flsh", 29, 9, &["unknown rule", "exec-flush", "gemtool rules"]);
+    refused("expect dirty a = 4", 16, 1, &["unknown comparison '='", "==, >=, <="]);
+    refused("expect error EFOO: flush a", 14, 4, &["unknown errno 'EFOO'"]);
+    refused("where llk: flush a", 7, 3, &["unknown condition 'llk'", "software", "llc-bypass-mocs"]);
+    refused("where platform=foo: flush a", 16, 3, &["unknown platform 'foo'"]);
+    refused("needs kernel>=six", 15, 3, &["'six' is no kernel version"]);
+    refused("write a all fill=xyz", 18, 3, &["'xyz'", "counter"]);
+}
+
+#[test]
+fn a_number_that_cannot_be_is_named_where_it_stands() {
+    refused("c = alloc 64KB", 11, 4, &["'64KB': not a size"]);
+    refused("c = alloc 99999999999999999999", 11, 20, &["2^64 - 1"]);
+    refused("read a 8..4", 11, 1, &["ends at 4, before it begins at 8"]);
+    refused("read a 0..4KB", 11, 3, &["'4KB': not a size"]);
+    refused("read a 18446744073709551615+2", 29, 1, &["beyond 2^64 - 1"]);
+    refused("read a 4096", 8, 4, &["'4096' is no range"]);
+    refused("read a ..", 8, 1, &["not a size"]);
+    refused("expect dirty a == many", 19, 4, &["'many': not a number"]);
+    refused("expect verdict a flush lines=1K", 30, 2, &["not a number"]);
+}
+
+#[test]
+fn what_is_missing_is_said_behind_the_last_word() {
+    refused("flush", 7, 1, &["the name of a BO is missing"]);
+    refused("c =", 5, 1, &["'alloc', 'export' or 'import' is missing"]);
+    refused("c = alloc", 11, 1, &["a size ('64KiB') is missing"]);
+    refused("write a", 9, 1, &["a range", "is missing"]);
+    refused("write a all", 13, 1, &["'fill=PATTERN' is missing"]);
+    refused("domain a cpu  # write", 14, 1, &["'read' or 'write' is missing"]);
+    refused("submit", 8, 1, &["the name of a BO is missing"]);
+    refused("expect", 8, 1, &["what is expected", "is missing"]);
+    refused("expect dirty a ==", 19, 1, &["a number is missing"]);
+    refused("expect error", 14, 1, &["an errno", "is missing"]);
+    refused("expect error EINVAL:", 22, 1, &["a statement is missing"]);
+    refused("where llc flush a", 11, 5, &["unknown condition 'flush'"]);
+    refused("where llc", 11, 1, &["a condition with a colon", "is missing"]);
+    refused("where llc:", 12, 1, &["a statement is missing"]);
+    refused("needs", 7, 1, &["a condition", "is missing"]);
+}
+
+#[test]
+fn a_word_too_many_is_refused() {
+    refused("flush a b", 9, 1, &["'b' is one word too many"]);
+    refused("suspend now", 9, 3, &["'now' is one word too many"]);
+    refused("expect same a b a", 17, 1, &["'a' is one word too many"]);
+    refused("write a all fill=a5 fill=a5", 21, 7, &["'fill' is said twice"]);
+    refused("submit a access=read access=read", 22, 11, &["'access' is said twice"]);
+    refused("pread a all raw", 13, 3, &["unknown option 'raw'", "expect=PATTERN"]);
+}
+
+#[test]
+fn a_name_is_given_once_and_before_it_is_used() {
+    refused("flush x", 7, 1, &["'x' is the name of nothing", "known: a, b"]);
+    refused("flush fd", 7, 2, &["'fd' is a dma-buf (line 3), and no BO"]);
+    refused("c = import a", 12, 1, &["'a' is a BO (line 1), and no dma-buf"]);
+    refused("close x", 7, 1, &["'x' is the name of nothing", "known: a, b, fd"]);
+    refused("a = alloc 4KiB", 1, 1, &["'a' is a BO's name already (line 1)"]);
+    refused("read = alloc 4KiB", 1, 4, &["'read' is a statement, and no name"]);
+    refused("1a = alloc 4KiB", 1, 2, &["'1a' is no name"]);
+    refused("ä = alloc 4KiB", 1, 1, &["'ä' is no name"]);
+    refused("alloc 4KiB", 1, 5, &["needs a name: 'NAME = alloc 4KiB'"]);
+    refused("c=alloc 4KiB", 1, 7, &["blanks are needed around '='"]);
+    refused("c = flush a", 5, 5, &["makes nothing", "alloc, export, import"]);
+    refused("where llc: c = alloc 4KiB", 12, 1, &["begin the script with 'needs'"]);
+    let first = parse("flush x").unwrap_err();
+    assert!(first.why().contains("'a = alloc 64KiB' gives one"), "{first}");
+}
+
+#[test]
+fn what_nests_nests_once() {
+    refused("where llc: where llc: flush a", 12, 5, &["one 'where' is enough"]);
+    refused("expect error EINVAL: expect same a b", 22, 6, &["never refused"]);
+    refused("expect error EINVAL set-caching a none", 14, 6, &["no errno with a colon"]);
+    refused("expect error EINVAL: c = alloc 4K", 22, 1, &["unknown statement 'c'"]);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_named_with_their_place() {
+    let error = parse_bytes(b"a = alloc 4KiB\n\xc3\xa4 \xff\n").unwrap_err();
+    assert_eq!(error.place(), Place { line: 2, column: 3, columns: 1 });
+    assert!(error.why().contains("0xff"), "{error}");
+    let error = parse("fl\0ush\u{1b}[31m x").unwrap_err().to_string();
+    assert!(!error.contains(['\0', '\u{1b}']), "{error:?}");
+}
+
+#[test]
+fn a_script_may_be_empty_and_may_be_long_but_not_longer() {
+    assert_eq!(parse("").unwrap().len(), 0);
+    assert_eq!(parse(" # nothing\n\n\t\n#").unwrap().len(), 0);
+    let many = format!("a = alloc 4KiB\n{}", "flush a\n".repeat(100_000));
+    assert_eq!(parse(&many).unwrap().len(), 100_001);
+    assert!(parse(&"#".repeat(MAX_BYTES)).is_ok());
+    assert!(parse(&"#".repeat(MAX_BYTES + 1)).unwrap_err().why().contains("64 MiB"));
+    let wide = format!("flush {}", "x".repeat(1 << 20));
+    assert!(parse(&wide).unwrap_err().to_string().len() < 1000, "a message is short, whatever the word");
+}
+
+/// Words that scripts hold, and some that they do not.
+fn word() -> impl Strategy<Value = String> {
+    let verbs: Vec<String> = Verb::ALL.iter().map(ToString::to_string).collect();
+    let others = "a b fd = not error all 0..64 100+28 fill=a5 raw raw=wc expect=0x00 caching=none map=wb cpu wb read \
+                  write verdict flush none lines=1 rule=llc-coherent dirty == 64 gpu-reads same EINVAL: llc: !llc \
+                  software: 4KiB access=write mocs=bypass-llc kernel>=6.1 platform=jsl: # \n \0 .. + = : ! \u{feff}";
+    let others: Vec<String> = others.split(' ').map(str::to_owned).collect();
+    prop_oneof![
+        4 => proptest::sample::select(verbs),
+        8 => proptest::sample::select(others),
+        1 => "\\PC{0,8}",
+        1 => any::<u64>().prop_map(|number| number.to_string()),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_bytes_there_is_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        if let Err(error) = parse_bytes(&bytes) {
+            prop_assert!(error.place().line >= 1 && error.place().column >= 1 && !error.why().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_place_lies_in_the_text_or_right_behind_it(words in proptest::collection::vec(word(), 0..60)) {
+        let text = format!("{MADE}{}", words.join(" "));
+        if let Err(error) = parse(&text) {
+            let Place { line, column, columns } = error.place();
+            let said = text.lines().nth(line - 1).unwrap();
+            prop_assert!(columns >= 1);
+            prop_assert!(column + columns <= said.chars().count() + 3, "{error}");
+        }
+    }
+}

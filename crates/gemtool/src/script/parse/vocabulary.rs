@@ -1,0 +1,125 @@
+//! The language's own words.
+
+
+
+use gem_coherency::vocabulary::words;
+
+words! {
+    /// What a line of a script begins with, or goes on with after `NAME =`.
+    Verb, "statement" {
+        /// `NAME = alloc SIZE [caching=MODE] [map=MODE]`
+        Alloc = "alloc",
+        /// `NAME = export BO`
+        Export = "export",
+        /// `NAME = import DMABUF`
+        Import = "import",
+        /// `map BO MODE`
+        Map = "map",
+        /// `write BO RANGE fill=PATTERN [raw[=MODE]]`
+        Write = "write",
+        /// `read BO RANGE [expect=PATTERN] [raw[=MODE]]`
+        Read = "read",
+        /// `pwrite BO RANGE fill=PATTERN`
+        Pwrite = "pwrite",
+        /// `pread BO RANGE [expect=PATTERN]`
+        Pread = "pread",
+        /// `gpu-write BO RANGE fill=PATTERN [mocs=CLASS]`
+        GpuWrite = "gpu-write",
+        /// `submit BO [access=ACCESS] [mocs=CLASS] [BO ...]`
+        Submit = "submit",
+        /// `scanout BO`
+        Scanout = "scanout",
+        /// `off-screen BO`
+        OffScreen = "off-screen",
+        /// `set-caching BO MODE`
+        SetCaching = "set-caching",
+        /// `domain BO DOMAIN ACCESS`
+        Domain = "domain",
+        /// `flush BO`
+        Flush = "flush",
+        /// `wait BO`
+        Wait = "wait",
+        /// `close NAME`
+        Close = "close",
+        /// `suspend`
+        Suspend = "suspend",
+        /// `hibernate`
+        Hibernate = "hibernate",
+        /// `resume`
+        Resume = "resume",
+        /// `expect [not] CLAIM`, `expect error ERRNO: STATEMENT`
+        Expect = "expect",
+        /// `where CONDITION...: STATEMENT`
+        Where = "where",
+        /// `needs CONDITION...`
+        Needs = "needs",
+    }
+}
+
+/// What kind of statement a verb makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Something comes to be, which has a name.
+    Makes,
+    /// Something is done.
+    Does,
+    /// Something is expected.
+    Expects,
+    /// A condition for one statement.
+    Guards,
+    /// A condition for the rest.
+    Needs,
+}
+
+impl Verb {
+    /// The kind of statement.
+    pub(super) const fn role(self) -> Role {
+        match self {
+            Self::Alloc | Self::Export | Self::Import => Role::Makes,
+            Self::Map
+            | Self::Write
+            | Self::Read
+            | Self::Pwrite
+            | Self::Pread
+            | Self::GpuWrite
+            | Self::Submit
+            | Self::Scanout
+            | Self::OffScreen
+            | Self::SetCaching
+            | Self::Domain
+            | Self::Flush
+            | Self::Wait
+            | Self::Close
+            | Self::Suspend
+            | Self::Hibernate
+            | Self::Resume => Role::Does,
+            Self::Expect => Role::Expects,
+            Self::Where => Role::Guards,
+            Self::Needs => Role::Needs,
+        }
+    }
+}
+
+words! {
+    /// What a claim is about.
+    Subject, "claim" {
+        /// `verdict BO VERDICT [lines=N] [rule=RULE]`
+        Verdict = "verdict",
+        /// `caching BO MODE`
+        Caching = "caching",
+        /// `level BO LEVEL`
+        Level = "level",
+        /// `dirty BO COMPARISON N`
+        Dirty = "dirty",
+        /// `stale BO COMPARISON N`
+        Stale = "stale",
+        /// `same BO BO`
+        Same = "same",
+        /// `kernel-flushes BO COMPARISON N [rule=RULE]`
+        KernelFlushes = "kernel-flushes",
+        /// `gpu-reads BO RANGE PATTERN [mocs=CLASS]`
+        GpuReads = "gpu-reads",
+        /// `display-reads BO RANGE PATTERN`
+        DisplayReads = "display-reads",
+    }
+}

@@ -1,0 +1,72 @@
+//! What a script runs on.
+
+use std::sync::Arc;
+
+use super::statement::{Condition, Fact};
+use gem_coherency::device::{Device, DeviceSpec};
+use gem_coherency::drm::soft::Soft;
+use gem_coherency::error::Result;
+use gem_coherency::platform::Call;
+
+/// An open device; and, if it is a software device, what only such a one can do.
+#[derive(Clone, Debug)]
+pub struct Target {
+    device: Device,
+    soft: Option<Arc<Soft>>,
+}
+
+impl Target {
+    /// Opens the device that `spec` names: a path, or `sim:...`.
+    ///
+    /// # Errors
+    /// As [`Device::open`].
+    pub fn open(spec: &str) -> Result<Self> {
+        match spec.parse()? {
+            DeviceSpec::Path(_) => Device::open(spec).map(Self::from_device),
+            DeviceSpec::Soft(name) => Self::from_soft(Arc::new(Soft::open(&name)?)),
+        }
+    }
+
+    /// Takes an open device, of which nothing is asked that a real one cannot do.
+    pub fn from_device(device: Device) -> Self {
+        Self { device, soft: None }
+    }
+
+    /// Takes a software device; a script takes the flushes out of its log ([`Soft::take_kernel_flushes`]).
+    ///
+    /// # Errors
+    /// As [`Device::from_drm`].
+    pub fn from_soft(soft: Arc<Soft>) -> Result<Self> {
+        let device = Device::from_drm(soft.clone())?;
+        Ok(Self { device, soft: Some(soft) })
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The software device, if it is one.
+    pub fn soft(&self) -> Option<&Soft> {
+        self.soft.as_deref()
+    }
+
+    /// Whether `condition` is true of the device.
+    pub fn meets(&self, condition: Condition) -> bool {
+        let machine = self.device.machine();
+        let is_so = match condition.fact {
+            Fact::Software => self.soft.is_some(),
+            Fact::Cap(cap) => machine.caps.contains(cap),
+            Fact::Platform(platform) => machine.platform == platform,
+            Fact::KernelFrom(version) => machine.kernel >= version,
+            Fact::Map(mode) => machine.refusal(Call::MmapOffset(mode)).is_none(),
+        };
+        is_so != condition.negated
+    }
+
+    /// Why `conditions` are not all met; `None` if they are.
+    pub(super) fn lacks(&self, conditions: &[Condition]) -> Option<String> {
+        let missing = conditions.iter().find(|&&condition| !self.meets(condition))?;
+        Some(format!("the device does not meet '{missing}'"))
+    }
+}

@@ -1,0 +1,90 @@
+//! The examples of `docs/gemtool.md` are what gemtool prints.
+
+use crate::gemtool;
+
+const GUIDE: &str = include_str!("../../../../docs/gemtool.md");
+/// Where output begins that depends on the CPU it runs on.
+const CPU: &str = "Cache operations of this CPU";
+
+/// How a line begins that is never the same twice.
+const SPEED: &str = "  speed ";
+
+/// The indented blocks that begin with a `$ gemtool` line: the command, and what it prints.
+fn examples() -> Vec<(&'static str, String)> {
+    let mut found: Vec<(&str, String)> = Vec::new();
+    let mut inside = false;
+    for line in GUIDE.lines() {
+        if let Some(command) = line.strip_prefix("    $ gemtool ") {
+            found.push((command, String::new()));
+            inside = true;
+        } else if inside && (line.is_empty() || line.starts_with("    ")) {
+            let (_, output) = found.last_mut().expect("a command came first");
+            output.push_str(line.strip_prefix("    ").unwrap_or(line));
+            output.push('\n');
+        } else {
+            inside = false;
+        }
+    }
+    found
+}
+
+#[test]
+fn every_example_prints_what_the_guide_shows() {
+    let examples = examples();
+    assert!(examples.len() >= 5, "the guide's examples are found");
+    for (command, shown) in examples {
+        let ran = gemtool(command);
+        // A counterexample is what some examples are about.
+        let may_fail = command.starts_with("check") || command.starts_with("verify");
+        let printed = if may_fail && ran.status == Some(1) { ran.out } else { ran.held() };
+        let portable = |text: &str| {
+            let text = text.split(CPU).next().unwrap_or_default().trim_end();
+            let same_everywhere = text.lines().filter(|line| !line.starts_with(SPEED));
+            same_everywhere.collect::<Vec<_>>().join("\n")
+        };
+        assert_eq!(portable(&printed), portable(&shown), "{command}");
+    }
+}
+
+#[test]
+fn every_command_and_flag_is_in_the_guide() {
+    let (list, _) = GUIDE.split_once("## Installing it").expect("the list of commands comes first");
+    for command in crate::manual::commands() {
+        let is_listed = list.lines().any(|line| {
+            let rest = line.strip_prefix("    gemtool ").and_then(|line| line.strip_prefix(&command));
+            rest.is_some_and(|rest| rest.starts_with(' '))
+        });
+        assert!(is_listed, "{command} is not in the list");
+        let help = gemtool(&format!("{command} --help")).held();
+        let words = help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+        for flag in words.filter(|word| word.starts_with("--") && word.len() > 2 && *word != "--help") {
+            assert!(GUIDE.contains(flag), "{command} {flag}");
+        }
+    }
+}
+
+#[test]
+fn every_word_of_the_script_language_is_in_the_guide_and_the_help() {
+    use gemtool::script::{Subject, Verb};
+    let help = gemtool("run --help").held();
+    for verb in Verb::ALL {
+        assert!(GUIDE.contains(&format!("`{verb}")) || GUIDE.contains(&format!("= {verb}")), "{verb}");
+        assert!(help.contains(verb.name()), "{verb}");
+    }
+    for subject in Subject::ALL {
+        assert!(GUIDE.contains(&format!("`{subject} BO")), "{subject}");
+        assert!(help.contains(subject.name()), "{subject}");
+    }
+}
+
+#[test]
+fn the_guides_picture_is_what_gemtool_draws() {
+    let path = std::env::temp_dir().join(format!("gemtool-docs-{}.svg", std::process::id()));
+    let check = "check --platform jsl --kernel 5.14 --caller hostile";
+    let ran = gemtool(&format!("{check} --svg {}", path.display()));
+    assert_eq!(ran.status, Some(1), "{}", ran.err);
+    let drawn = std::fs::read_to_string(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(GUIDE.contains(&format!("$ gemtool {check}\n")));
+    assert_eq!(drawn, include_str!("../../../../docs/jsl-leak.svg"), "gemtool {check} --svg docs/jsl-leak.svg");
+}

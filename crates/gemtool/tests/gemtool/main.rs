@@ -1,0 +1,93 @@
+//! `gemtool` as people and programs run it: whole output, exit status, messages.
+
+mod alloc;
+mod bad_input;
+#[cfg(feature = "bench")]
+mod bench;
+mod check;
+mod docs;
+mod explain;
+mod guide;
+mod help;
+mod info;
+mod manual;
+mod platforms;
+mod proof;
+mod run;
+mod scanout;
+mod trace;
+mod unwritable;
+mod verify;
+
+use std::process::{Command, Stdio};
+
+/// What a run came to.
+#[derive(Debug)]
+struct Ran {
+    status: Option<i32>,
+    out: String,
+    err: String,
+}
+
+/// Runs gemtool with the arguments that `line` holds, separated by blanks.
+fn gemtool(line: &str) -> Ran {
+    ran(command(line))
+}
+
+/// The repository.
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+/// gemtool with the arguments that `line` holds, in an environment that says nothing to it.
+fn command(line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gemtool"));
+    command.args(line.split_whitespace()).stdin(Stdio::null());
+    command.env_remove("GEM_COHERENCY_LOG").env_remove("NO_COLOR");
+    command
+}
+
+/// Runs `command` in the repository.
+fn ran(mut command: Command) -> Ran {
+    let output = command.current_dir(REPOSITORY).output().expect("gemtool runs");
+    let text = |bytes| String::from_utf8(bytes).expect("gemtool writes UTF-8");
+    Ran { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+impl Ran {
+    /// The output of a run that held and complained about nothing.
+    #[track_caller]
+    fn held(self) -> String {
+        assert_eq!(self.status, Some(0), "{}{}", self.out, self.err);
+        assert_eq!(self.err, "");
+        self.out
+    }
+
+    /// The output of a run that held, read as one JSON document.
+    #[track_caller]
+    fn json(self) -> serde_json::Value {
+        serde_json::from_str(&self.held()).expect("one JSON document")
+    }
+
+    /// The output of a run that held, read as one JSON object per line.
+    #[track_caller]
+    fn json_lines(self) -> Vec<serde_json::Value> {
+        let out = self.held();
+        out.lines().map(|line| serde_json::from_str(line).expect("JSON on every line")).collect()
+    }
+
+    /// Asserts exit status 2, no output, and a message with all of `parts`.
+    #[track_caller]
+    fn refused(self, parts: &[&str]) {
+        assert_eq!(self.status, Some(2), "{}{}", self.out, self.err);
+        assert_eq!(self.out, "");
+        for part in parts {
+            assert!(self.err.contains(part), "'{part}' is not in: {}", self.err);
+        }
+    }
+}
+
+/// Asserts that no line is longer than the page.
+#[track_caller]
+fn fits(text: &str, columns: usize) {
+    let longest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();
+    assert!(longest.chars().count() <= columns, "longer than {columns}: {longest}");
+}
