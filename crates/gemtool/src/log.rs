@@ -16,8 +16,8 @@ pub fn start(verbose: u8) -> Result<(), Failure> {
         Ok(filter) if !filter.trim().is_empty() => filter,
         Ok(_) | Err(std::env::VarError::NotPresent) => match verbose {
             0 => return Ok(()),
-            1 => "gem_coherency=debug".to_owned(),
-            2.. => "gem_coherency=trace".to_owned(),
+            1 => "gem_coherency=debug,gemtool=debug".to_owned(),
+            2.. => "gem_coherency=trace,gemtool=trace".to_owned(),
         },
         Err(error @ std::env::VarError::NotUnicode(_)) => {
             return Err(Failure::Environment(format!("{VARIABLE}: {error}")));

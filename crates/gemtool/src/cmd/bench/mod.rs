@@ -33,6 +33,22 @@ struct Context {
     device: Option<String>,
 }
 
+impl Context {
+    /// Returns libpmem; notes that rows beside it are left out, if it is not there.
+    fn pmem(&self, found: &mut Found) -> Option<Pmem> {
+        match &self.pmem {
+            Ok(pmem) => Some(*pmem),
+            Err(why) => {
+                let note = format!("{why}: rows beside libpmem are left out");
+                if !found.notes.contains(&note) {
+                    found.notes.push(note);
+                }
+                None
+            }
+        }
+    }
+}
+
 /// Measures what was asked for.
 ///
 /// # Errors
@@ -48,9 +64,6 @@ pub fn run(args: &args::Bench) -> Result<BenchReport, Failure> {
     };
     let machine = machine::describe(&context.support, context.pmem.is_ok());
     let mut found = Found::default();
-    if let Err(why) = &context.pmem {
-        found.notes.push(format!("{why}: what is measured beside libpmem is left out"));
-    }
     for row in chosen {
         tracing::debug!(row = row.name, "bench");
         (row.run)(&context, &mut found)?;

@@ -36,7 +36,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
             ranges.iter().for_each(|&range| bytes_of_bo.dirty(range));
             Ok(())
         });
-        let pmem = context.pmem.as_ref().ok().copied();
+        let pmem = context.pmem(found);
         let by_loops: Vec<_> = loops(&context.support).into_iter().map(Flusher::Loop).collect();
         let by_pmem = [pmem.map(Flusher::Persist), pmem.map(Flusher::FlushAndDrain)];
         let flushers = [Flusher::WriteBack, Flusher::Flush];

@@ -47,7 +47,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
             wrong.set(wrong.get() || bo.dirty_lines() != 0);
             took
         });
-        let pmem = context.pmem.as_ref().ok().copied();
+        let pmem = context.pmem(found);
         let stored = context.support.clflushopt.then_some(Copier::StoreAndFlush);
         let copiers = [Some(Copier::Around), stored, pmem.map(Copier::Pmem)];
         for by in copiers.into_iter().flatten() {
