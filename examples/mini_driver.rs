@@ -187,6 +187,8 @@ fn frame(device: &Device) -> Result<u32> {
 }
 
 fn main() -> ExitCode {
+    // For `sim:...`; a driver of real devices leaves it out.
+    gem_coherency_sim::link();
     let opened = match std::env::args().nth(1) {
         Some(name) => Device::open(&name),
         None => Device::open_first(),

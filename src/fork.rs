@@ -31,14 +31,14 @@ static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// The process that something belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner {
+pub struct Owner {
     page: &'static AtomicU64,
     number: u64,
 }
 
 impl Owner {
     /// This process.
-    pub(crate) fn current() -> Self {
+    pub fn current() -> Self {
         let page = page();
         // Relaxed, here and below: the number alone matters, and a fork orders everything before it.
         let number = match page.load(Ordering::Relaxed) {
@@ -54,7 +54,7 @@ impl Owner {
 
     /// Whether it is this process.
     #[inline]
-    pub(crate) fn is_here(self) -> bool {
+    pub fn is_here(self) -> bool {
         self.page.load(Ordering::Relaxed) == self.number
     }
 
@@ -63,7 +63,7 @@ impl Owner {
     /// # Errors
     /// [`Error::OtherProcess`].
     #[inline]
-    pub(crate) fn check(self) -> Result<()> {
+    pub fn check(self) -> Result<()> {
         if self.is_here() { Ok(()) } else { Err(Error::OtherProcess) }
     }
 }
@@ -120,20 +120,20 @@ fn make_page() -> Option<NonNull<AtomicU64>> {
 /// A value that ends in the process that made it: a child neither drops nor frees its copy, which another thread of the parent
 /// may have been changing at the fork.
 #[derive(Debug)]
-pub(crate) struct Confined<T> {
+pub struct Confined<T> {
     owner: Owner,
     value: ManuallyDrop<T>,
 }
 
 impl<T> Confined<T> {
     /// A value of this process.
-    pub(crate) fn new(value: T) -> Self {
+    pub fn new(value: T) -> Self {
         Self { owner: Owner::current(), value: ManuallyDrop::new(value) }
     }
 
     /// Whether it is this process's.
     #[inline]
-    pub(crate) fn is_here(&self) -> bool {
+    pub fn is_here(&self) -> bool {
         self.owner.is_here()
     }
 
@@ -142,7 +142,7 @@ impl<T> Confined<T> {
     /// # Errors
     /// [`Error::OtherProcess`].
     #[inline]
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         self.owner.check()
     }
 
@@ -150,8 +150,7 @@ impl<T> Confined<T> {
     ///
     /// # Errors
     /// [`Error::OtherProcess`].
-    #[cfg(any(feature = "capi", test))]
-    pub(crate) fn get(&self) -> Result<&T> {
+    pub fn get(&self) -> Result<&T> {
         self.check().map(|()| &*self.value)
     }
 
@@ -159,8 +158,7 @@ impl<T> Confined<T> {
     ///
     /// # Errors
     /// As [`Confined::get`].
-    #[cfg(any(feature = "capi", test))]
-    pub(crate) fn take(self) -> Result<T> {
+    pub fn take(self) -> Result<T> {
         self.check()?;
         let mut this = ManuallyDrop::new(self);
         // SAFETY: `this` is neither dropped nor used afterwards.
@@ -195,16 +193,22 @@ impl<T> Drop for Confined<T> {
 /// A value of the whole program of which every process has its own: a child begins with the default.
 ///
 /// For what is behind a lock: of the parent's, another thread may have held the lock at the fork.
-pub(crate) struct PerProcess<T>(AtomicPtr<(Owner, T)>);
+pub struct PerProcess<T>(AtomicPtr<(Owner, T)>);
+
+impl<T: Default + Sync> Default for PerProcess<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl<T: Default + Sync> PerProcess<T> {
     /// One that nobody asked for yet.
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self(AtomicPtr::new(null_mut()))
     }
 
     /// This process's value.
-    pub(crate) fn get(&self) -> &'static T {
+    pub fn get(&self) -> &'static T {
         // Acquire pairs with the Release below: who finds the value finds it whole.
         let found = self.0.load(Ordering::Acquire);
         // SAFETY: null, or a box's that was leaked below.

@@ -26,7 +26,7 @@
 //! |---|---|
 //! | a driver that links the library | [`device`], [`bo`], [`access`]; from C `capi` (feature `capi`) |
 //! | a driver that keeps its own buffers and takes the rules alone | [`platform`], [`policy`], [`cacheops`] |
-//! | tests without hardware | [`drm::soft`] |
+//! | tests without hardware | the crate `gem-coherency-sim` |
 //! | what the kernel does | [`policy::kernel`] |
 //! | a change of a rule, checked before it is booted | [`policy`], [`hierarchy`], [`model`] |
 //! | a change of what threads share | [`tracking`] |
@@ -37,7 +37,7 @@
 //!
 //! # Features
 //!
-//! `capi` exports the C interface, for `src/capi/install`.
+//! `capi` exports the C interface, for `crates/capi/install`.
 //!
 //! # Allocate, write, submit, read back
 //!
@@ -47,6 +47,7 @@
 //! use gem_coherency::device::{AllocRequest, Device, Submission};
 //! use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 //!
+//! gem_coherency_sim::link(); // `sim:` opens the software i915 from now on
 //! let device = Device::open("sim:glk")?; // no LLC
 //! let bo = device.alloc(AllocRequest::new(64 << 10).caching(CachingMode::None))?;
 //! bo.map(MmapMode::Wb)?;
@@ -73,6 +74,7 @@
 //! use gem_coherency::device::{AllocRequest, Device, Screen};
 //! use gem_coherency::vocabulary::{CacheLevel, CachingMode};
 //!
+//! # gem_coherency_sim::link();
 //! let device = Device::open("sim:tgl,display=on")?; // an LLC, where the display does not look
 //! let mut screen = Screen::open(&device)?;
 //! let frame = device.alloc(AllocRequest::new(screen.picture_bytes()).caching(CachingMode::Cached))?;
@@ -93,6 +95,7 @@
 //! ```
 //! use gem_coherency::device::{AllocRequest, Device};
 //!
+//! # gem_coherency_sim::link();
 //! let device = Device::open("sim:jsl")?;
 //! let bo = device.alloc(AllocRequest::new(4096))?;
 //! bo.write(0, 5)?.write_at(0, b"bytes")?;
@@ -131,8 +134,9 @@
 //! ```
 //! use std::sync::Arc;
 //! use gem_coherency::device::{AllocRequest, Device, Submission};
-//! use gem_coherency::drm::{Drm, soft::Soft};
+//! use gem_coherency::drm::Drm;
 //! use gem_coherency::vocabulary::{Access, MocsClass};
+//! use gem_coherency_sim::Soft;
 //!
 //! let soft = Arc::new(Soft::open("sim:jsl")?);
 //! let device = Device::from_drm(Arc::clone(&soft) as Arc<dyn Drm>)?;
@@ -169,12 +173,11 @@
 //! Imports point down only (`ci/layers` checks it):
 //!
 //! ```text
-//! L6  capi
-//! L5  device -> bo -> access         model (explorer)
-//! L4  engine   drm: plan, perform, commit; node (a real /dev/dri file) | soft (a software i915)
+//! L5  device -> bo -> access
+//! L4  engine   drm: plan, perform, commit; the uAPI boundary, and a real /dev/dri file
 //! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
 //! L2  policy   batch: the rules, once; commands of the copy engine
-//! L1  platform   uapi   cacheops   hierarchy
+//! L1  platform   uapi   cacheops
 //! L0  vocabulary   units   error   sync   fork
 //! ```
 
@@ -184,15 +187,12 @@ pub mod access;
 pub mod batch;
 pub mod bo;
 pub mod cacheops;
-#[cfg(any(feature = "capi", test))]
-pub mod capi;
 pub mod device;
 pub mod drm;
 pub mod engine;
 pub mod error;
-mod fork;
-pub mod hierarchy;
-pub mod model;
+#[doc(hidden)]
+pub mod fork;
 pub mod platform;
 pub mod policy;
 mod sync;

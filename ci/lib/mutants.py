@@ -5,7 +5,7 @@ and compares the survivors with those that are known.
 
 LIST has a line for each mutant: number, place, change. JUDGE exits with 1 if the explorer finds a broken property; with
 --compare it says what each mutant changes. Each TEST is a test program with the mutants in it: of mutants that the explorer does not
-notice, scenarios on the software device are run, and of the kernel's rules among the others, tests/conformance compares what the
+notice, scenarios on the software device are run, and of the kernel's rules among the others, crates/sim/tests/conformance compares what the
 software device does with what the real driver does.
 """
 

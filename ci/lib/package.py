@@ -8,20 +8,24 @@ from pathlib import Path
 
 import seeds
 
-NEEDED = [
-    "Cargo.toml", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs",
-    "src/capi/install", "src/capi/gem_coherency.pc.in", "include/gem_coherency.h",
-    "docs/driver-guide.md", "docs/gemtool.md", "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
+# What each crate needs, and what some need more.
+NEEDED = ["Cargo.toml", "Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs"]
+MORE = {
+    "gemtool": ["src/main.rs", "install"],
+    "gem-coherency-capi": ["install", "gem_coherency.pc.in", "include/gem_coherency.h"],
+}
+LIBRARY = [
+    "README.md", "docs/driver-guide.md", "docs/gemtool.md", "docs/c-api.md", "docs/coherency.md", "docs/verification.md",
     "examples/driver.c", "examples/mini_driver.c", "examples/mini_driver.rs", "examples/scripts/forgotten-flush.gemco",
 ]
 # What a user has no use for without the repository; text may speak of it.
-REPOSITORY = ("ci", "fuzz", "loom-tests", "benches")
+REPOSITORY = ("ci", "crates", "fuzz", "loom-tests", "benches", "tests")
 # Kinds of files by folder; anything else is there by mistake.
 KINDS = {
-    "src": {".rs", ".in", ""},
+    "src": {".rs", ".trace"},
     "examples": {".rs", ".c", ".gemco"}, "include": {".h"}, "docs": {".md", ".svg"},
 }
-TOP = {"Cargo.toml", "Cargo.toml.orig", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", ".cargo_vcs_info.json"}
+TOP = {"install", "gem_coherency.pc.in", "Cargo.toml", "Cargo.toml.orig", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", ".cargo_vcs_info.json"}
 LARGEST_BYTES = 1 << 20
 
 INCLUDED = re.compile(r"include(?:_str|_bytes)?!\(\s*\"([^\"]+)\"")
@@ -44,7 +48,9 @@ def violations(root):
     """What is wrong with the crate at `root`, and how many files it has."""
     files = [path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file() or path.is_symlink()]
     files = [path for path in files if path.parts[0] != ".git"]
-    wrong = [f"{needed}: missing" for needed in NEEDED if not (root / needed).is_file()]
+    named = re.search(r'^name = "(.*)"$', (root / "Cargo.toml").read_text(), re.M) if (root / "Cargo.toml").is_file() else None
+    wanted = NEEDED + MORE.get(named[1], []) if named and named[1] != "gem-coherency" else NEEDED + LIBRARY
+    wrong = [f"{needed}: missing" for needed in wanted if not (root / needed).is_file()]
     for path in files:
         kinds = KINDS.get(path.parts[0], set())
         if str(path) not in TOP and (len(path.parts) == 1 or path.suffix not in kinds or path.name.startswith(".")):
@@ -59,7 +65,7 @@ def violations(root):
     return wrong, len(files)
 
 
-CLEAN = {name: "" for name in NEEDED} | {
+CLEAN = {name: "" for name in NEEDED + LIBRARY} | {
     "README.md": "[a](docs/gemtool.md#x) [b](ci/i915-vm/README.md) [c](https://example.org/none)\n```\n[d](none)\n```\n",
     "src/lib.rs": "#[doc = include_str!(\"../docs/driver-guide.md\")]\n",
     "docs/gemtool.md": "[up](../README.md)\n",
@@ -76,7 +82,7 @@ SEEDS = {
 }
 
 with tempfile.TemporaryDirectory() as empty:
-    if len(violations(Path(empty))[0]) != len(NEEDED):
+    if len(violations(Path(empty))[0]) != len(NEEDED + LIBRARY):
         sys.exit("self-test: what is needed is not missed")
 if sys.argv[1:2] == ["--crate"]:
     os.chdir(sys.argv.pop(2))

@@ -47,8 +47,9 @@ def violations(root):
     if listed != sorted(set(listed)):
         wrong.append(f"{LIST} is not sorted, or names a file twice")
     for library in [Path("src/lib.rs"), *(path.relative_to(root) for path in sorted(root.glob("crates/*/src/lib.rs")))]:
-        if "#![deny(unsafe_code)]" not in code((root / library).read_text()):
-            wrong.append(f"{library}: #![deny(unsafe_code)] is missing")
+        text = code((root / library).read_text())
+        if "#![deny(unsafe_code)]" not in text and ALLOW not in text:
+            wrong.append(f"{library}: neither #![deny(unsafe_code)] nor {ALLOW}")
     found = []
     for name in rust_files(root):
         text = (root / name).read_text()

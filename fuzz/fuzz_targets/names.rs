@@ -3,9 +3,9 @@
 #![no_main]
 
 use gem_coherency::drm::Drm;
-use gem_coherency::drm::soft::Soft;
 use gem_coherency::{Error, platform};
 use gem_coherency_fuzz::watch;
+use gem_coherency_sim::Soft;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {

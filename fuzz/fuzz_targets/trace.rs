@@ -2,8 +2,8 @@
 
 #![no_main]
 
-use gemtool::kernel_trace::{Attribution, parse};
 use gem_coherency_fuzz::watch;
+use gemtool::kernel_trace::{Attribution, parse};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {

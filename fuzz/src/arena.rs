@@ -1,6 +1,6 @@
 //! The simulated process's memory: good addresses and bad ones, and a place for what structs point to.
 
-use gem_coherency::drm::soft::{Pages, Process};
+use gem_coherency_sim::{Pages, Process};
 
 const PAGE: u64 = 4096;
 

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use gem_coherency::Error;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
-use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{Drm, OpenCounts, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+use gem_coherency_sim::Soft;
 use nix::errno::Errno;
 
 use crate::input::Input;

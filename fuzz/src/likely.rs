@@ -1,7 +1,6 @@
 //! Calls that will probably succeed, with what earlier calls gave back. From a fuzzer's bytes alone a
 //! submission, say, hardly ever comes together: its struct, its list and its handles must all be right.
 
-use gem_coherency::drm::soft::Pages;
 use gem_coherency::uapi::Ioctl;
 use gem_coherency::uapi::dma_buf::*;
 use gem_coherency::uapi::drm::*;
@@ -9,6 +8,7 @@ use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_crea
 use gem_coherency::uapi::i915::*;
 use gem_coherency::uapi::i915_context::*;
 use gem_coherency::uapi::i915_exec::*;
+use gem_coherency_sim::Pages;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::arena::{ARGS, DATA, LARGE, LISTS, LISTS_LEN};

@@ -1,8 +1,8 @@
 //! Names of software devices, as an input chooses them.
 
-use gem_coherency::drm::soft::{Fault, Soft};
 use gem_coherency::platform;
 use gem_coherency::policy::Rule;
+use gem_coherency_sim::{Fault, Soft};
 
 use crate::input::Input;
 

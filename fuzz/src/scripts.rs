@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gem_coherency::drm::soft::Soft;
+use gem_coherency_sim::Soft;
 use gemtool::script::{self, Action, Attempt, Condition, Making, Script, Step, Target};
 
 /// Bytes of all BOs of a script that is carried out; a larger one takes long, and does what it is told.

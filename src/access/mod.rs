@@ -11,6 +11,7 @@
 //! ```
 //! use gem_coherency::device::{AllocRequest, Device};
 //!
+//! # gem_coherency_sim::link();
 //! let device = Device::open("sim:jsl")?;
 //! let bo = device.alloc(AllocRequest::new(4096))?;
 //! let mut write = bo.write(60, 8)?;

@@ -4,8 +4,6 @@
 //! overwritten. Bytes that are all at hand and are for the GPU can do better: around the cache, or written back
 //! while they are in it.
 
-
-
 use super::guard::CpuAccess;
 use crate::bo::Shared;
 use crate::engine::{self, FlushReport, Object as _, Way};

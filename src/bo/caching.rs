@@ -6,30 +6,11 @@ use super::{Bo, Shared};
 use crate::device;
 use crate::engine;
 use crate::error::Result;
-use crate::platform::{Call, Caps};
+use crate::platform::{Call, Caps, level_mode, mode_level};
 use crate::policy::Path;
 use crate::policy::kernel::Creation;
 use crate::policy::pending::Notes;
 use crate::vocabulary::{Access, CacheLevel, CachingMode, Handle};
-
-/// The level that a caching mode means (`i915_gem_set_caching_ioctl`): DISPLAY is WT where there is
-/// one, and NONE elsewhere.
-pub(crate) fn mode_level(caps: Caps, mode: CachingMode) -> CacheLevel {
-    match mode {
-        CachingMode::Cached => CacheLevel::Llc,
-        CachingMode::Display if caps.contains(Caps::WT) => CacheLevel::Wt,
-        CachingMode::None | CachingMode::Display => CacheLevel::None,
-    }
-}
-
-/// The mode that a level reads back as (`i915_gem_get_caching_ioctl`).
-pub(super) const fn level_mode(level: CacheLevel) -> CachingMode {
-    match level {
-        CacheLevel::None => CachingMode::None,
-        CacheLevel::Llc | CacheLevel::L3Llc => CachingMode::Cached,
-        CacheLevel::Wt => CachingMode::Display,
-    }
-}
 
 /// The level of an object: what the kernel says, or what it gives to objects that come to be so.
 ///

@@ -13,6 +13,7 @@
 //! use gem_coherency::device::{AllocRequest, Device};
 //! use gem_coherency::vocabulary::{CachingMode, MmapMode};
 //!
+//! # gem_coherency_sim::link();
 //! let device = Device::open("sim:glk")?;
 //! let bo = device.alloc(AllocRequest::new(8192).caching(CachingMode::None))?;
 //! bo.map(MmapMode::Wb)?;
@@ -34,7 +35,7 @@ pub use mapping::{FlushOwner, Ownership};
 pub use reuse::Released;
 pub use scanout::ScanoutGuard;
 
-pub(crate) use caching::{level_of, mode_level};
+pub(crate) use caching::level_of;
 pub(crate) use flush::{Need, settle, settle_one};
 pub(crate) use reuse::close;
 
@@ -358,9 +359,12 @@ impl Bo {
         self.shared.check()
     }
 
-    /// Nothing, or that the BO was closed, or is another process's.
+    /// Checks that the BO is open, and this process's.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::OtherProcess`].
     #[inline]
-    pub(crate) fn check_open(&self) -> Result<()> {
+    pub fn check_open(&self) -> Result<()> {
         let is_open = self.shared.is_here() && !self.shared.tracked.word().state().is_closed();
         if is_open { Ok(()) } else { Err(self.not_open()) }
     }

@@ -4,11 +4,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Bo, Object, Origin, Shared, mode_level};
+use super::{Bo, Object, Origin, Shared};
 use crate::device::{self, Key};
 use crate::engine::{FlushReport, Step};
 use crate::error::Result;
 use crate::fork::Confined;
+use crate::platform::mode_level;
 use crate::policy::Rule;
 use crate::tracking::GivenBack;
 

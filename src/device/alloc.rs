@@ -9,7 +9,7 @@ use crate::drm::{Created, Drm};
 use crate::engine;
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::platform::{Call, Caps};
+use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CacheLevel, CachingMode, Handle};
@@ -179,7 +179,7 @@ pub(super) const fn caching_call(mode: CachingMode) -> Call {
 /// Gives a new object its caching mode; returns what had to be asked for, if it did not have it.
 fn set_up_caching(device: &Shared, handle: Handle, mode: Option<CachingMode>) -> Result<Option<CachingMode>> {
     let drm = device.drm.as_ref();
-    let level = |mode| bo::mode_level(device.caps(), mode);
+    let level = |mode| mode_level(device.caps(), mode);
     let is_so = |mode| drm.caching(handle).is_ok_and(|now| level(now) == level(mode));
     let Some(mode) = mode.filter(|&mode| !is_so(mode)) else { return Ok(None) };
     drm.set_caching(handle, mode)

@@ -57,6 +57,7 @@ impl<'a> Region<'a> {
 /// ```
 /// use gem_coherency::device::{AllocRequest, Device, Region};
 ///
+/// # gem_coherency_sim::link();
 /// let device = Device::open("sim:tgl")?;
 /// let bo = device.alloc(AllocRequest::new(8192))?;
 /// let mut batch = device.batch()?;

@@ -4,6 +4,7 @@
 //! use gem_coherency::device::{AllocRequest, Device, Submission};
 //! use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
 //!
+//! # gem_coherency_sim::link();
 //! let device = Device::open("sim:glk")?;
 //! let bo = device.alloc(AllocRequest::new(4096).caching(CachingMode::None))?;
 //! let mut write = bo.write(0, 4096)?;
@@ -33,10 +34,8 @@ pub use batch::{Batch, Region, Submitted};
 pub(crate) use reuse::Key;
 pub use reuse::ReuseStats;
 pub use screen::{CURSOR_PIXELS, Screen};
-pub use spec::DeviceSpec;
-#[cfg(any(feature = "capi", test))]
-pub(crate) use submit::Prepared;
-pub use submit::Submission;
+pub use spec::{DeviceSpec, OpenSoft, link_soft};
+pub use submit::{Prepared, Submission};
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -44,7 +43,6 @@ use std::sync::Arc;
 use crate::access::FlushReport;
 use crate::bo::{self, Bo};
 use crate::drm::node::{self, Node};
-use crate::drm::soft::Soft;
 use crate::drm::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
@@ -120,14 +118,14 @@ impl Drop for Shared {
 }
 
 impl Device {
-    /// Opens the device that `spec` names: a path, or `sim:...` ([`DeviceSpec`]).
+    /// Opens the device that `spec` names: a path, or `sim:...` where a software device is linked ([`link_soft`]).
     ///
     /// # Errors
     /// [`Error::BadDeviceSpec`]; as [`Node::open`] for a path, and as [`Device::from_drm`].
     pub fn open(spec: &str) -> Result<Self> {
         Self::from_drm(match spec.parse()? {
             DeviceSpec::Path(path) => Arc::new(Node::open(path)?),
-            DeviceSpec::Soft(name) => Arc::new(Soft::open(&name)?),
+            DeviceSpec::Soft(name) => spec::open_soft(&name)?,
         })
     }
 
@@ -249,8 +247,16 @@ impl Device {
         self.drm().open_counts()
     }
 
-    /// Nothing, or that the device is another process's.
-    pub(crate) fn check_process(&self) -> Result<()> {
+    /// Returns whether `bo` was opened on this device.
+    pub fn owns(&self, bo: &Bo) -> bool {
+        Arc::ptr_eq(&self.shared, &bo.shared().device)
+    }
+
+    /// Checks that this process opened the device.
+    ///
+    /// # Errors
+    /// [`Error::OtherProcess`].
+    pub fn check_process(&self) -> Result<()> {
         self.shared.check()
     }
 
@@ -332,6 +338,7 @@ impl Device {
     /// use gem_coherency::device::{AllocRequest, Device, Submission};
     /// use gem_coherency::vocabulary::{Access, MocsClass};
     ///
+    /// # gem_coherency_sim::link();
     /// let device = Device::open("sim:jsl")?;
     /// let bo = device.alloc(AllocRequest::new(4096))?;
     /// bo.write(0, 4)?.write_at(0, b"data")?;
@@ -356,9 +363,11 @@ impl Device {
         submit::bracket(&self.shared, submissions, execbuf).map(|(value, _)| value)
     }
 
-    /// Begins what [`Device::submit_with`] brackets, for callers whose ioctl is no closure; [`Prepared::end`] follows it.
-    #[cfg(any(feature = "capi", test))]
-    pub(crate) fn begin_submit(&self, submissions: &[Submission<'_>]) -> Result<Prepared> {
+    /// Begins what [`Device::submit_with`] brackets, for callers whose ioctl is no closure; [`Prepared::end`] follows the ioctl.
+    ///
+    /// # Errors
+    /// As [`Device::submit_with`].
+    pub fn begin_submit(&self, submissions: &[Submission<'_>]) -> Result<Prepared> {
         submit::begin(&self.shared, submissions)
     }
 

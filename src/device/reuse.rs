@@ -32,7 +32,7 @@ use super::alloc::{AllocRequest, caching_call, created_level, pat_index};
 use crate::bo::{self, Bo, Object};
 use crate::drm::{Advice, Busy, Retained};
 use crate::fork::Confined;
-use crate::platform::{Call, Caps};
+use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::Creation;
 use crate::tracking::{Put, ReuseCache};
 use crate::units::PAGE_BYTES;
@@ -88,7 +88,7 @@ impl Key {
             }
             // A new object is asked for, so that it is refused as ever.
             Some(mode) if refused(caching_call(mode)) => None,
-            Some(mode) => Some(Self { bytes, level: bo::mode_level(device.caps(), mode), pat: None }),
+            Some(mode) => Some(Self { bytes, level: mode_level(device.caps(), mode), pat: None }),
             None => Some(Self { bytes, level: created_level(device, Creation::User), pat: None }),
         }
     }
@@ -280,43 +280,6 @@ fn close_all(device: &Shared, objects: impl IntoIterator<Item = Arc<Object>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::{Device, Submission};
-    use crate::drm::Drm;
-    use crate::drm::soft::Soft;
-    use crate::units::LineRange;
-    use crate::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
-
-    /// Stores in one life, then lets the GPU write in the next, then the cache write back what it has;
-    /// `between` gets the object in between. Returns what the GPU reads.
-    fn two_lives(between: fn(&Object)) -> [u8; 8] {
-        let soft = Arc::new(Soft::open("sim:glk").unwrap());
-        let device = Device::from_drm(Arc::clone(&soft) as Arc<dyn Drm>).unwrap();
-        device.set_reuse_limit(4096);
-        let life = || device.alloc(AllocRequest::new(4096).caching(CachingMode::None)).unwrap();
-        let old = life();
-        old.map(MmapMode::Wb).unwrap();
-        old.write(0, 8).unwrap().write_at(0, b"old data").unwrap();
-        drop(old);
-        let new = life();
-        assert_eq!(device.reuse_stats().hits, 1);
-        between(new.shared());
-        device.submit(&[Submission { bo: &new, access: Access::Write, mocs: MocsClass::PageTable }]).unwrap();
-        soft.gpu_write(new.handle(), MocsClass::PageTable, 0, b"new data").unwrap();
-        let cache = soft.map(new.handle(), MmapMode::Wb, 4096).unwrap();
-        cache.lines(LineRange::new(0, 64), crate::cacheops::LineOp::Flush).unwrap();
-        let mut seen = [0; 8];
-        soft.gpu_read(new.handle(), MocsClass::PageTable, 0, &mut seen).unwrap();
-        seen
-    }
-
-    #[test]
-    fn marks_go_with_the_object_and_without_them_the_old_life_overwrites_the_new_one() {
-        assert_eq!(&two_lives(|_| {}), b"new data");
-        let cleared = two_lives(|object| {
-            assert_eq!(object.tracked.dirty().take(object.tracked.dirty().all(), |_| {}), 1);
-        });
-        assert_eq!(&cleared, b"old data");
-    }
 
     #[test]
     fn size_classes_waste_less_than_a_quarter() {

@@ -26,6 +26,7 @@ pub const CURSOR_PIXELS: u32 = 64;
 /// ```
 /// use gem_coherency::device::{Device, Screen};
 ///
+/// # gem_coherency_sim::link();
 /// let device = Device::open("sim:tgl,display=on")?;
 /// let mut screen = Screen::open(&device)?;
 /// let frame = screen.alloc()?;

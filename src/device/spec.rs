@@ -3,9 +3,43 @@
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 
-use crate::drm::soft;
+use crate::drm::Drm;
 use crate::error::Error;
+
+/// What the name of a software device begins with.
+const SOFT: &str = "sim:";
+
+/// Opens the software device of a name, `sim:...`.
+pub type OpenSoft = fn(&str) -> Result<Arc<dyn Drm>, Error>;
+
+static OPEN_SOFT: OnceLock<OpenSoft> = OnceLock::new();
+
+/// Links a software device: from now on [`Device::open`] opens `sim:...` by `open`. A second call is a no-op.
+///
+/// `gem_coherency_sim::link` makes this call.
+///
+/// [`Device::open`]: super::Device::open
+pub fn link_soft(open: OpenSoft) {
+    OPEN_SOFT.get_or_init(|| open);
+}
+
+/// Opens the software device `name`.
+///
+/// # Errors
+/// [`Error::BadDeviceSpec`] if none is linked, and what opening it returns.
+pub(super) fn open_soft(name: &str) -> Result<Arc<dyn Drm>, Error> {
+    match OPEN_SOFT.get() {
+        Some(open) => open(name),
+        None => Err(Error::BadDeviceSpec {
+            spec: name.to_owned(),
+            why: "this program links no software device (add the crate gem-coherency-sim, and call \
+                  gem_coherency_sim::link() first)"
+                .to_owned(),
+        }),
+    }
+}
 
 /// Which device to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +60,7 @@ impl FromStr for DeviceSpec {
                 why: "it is empty (expected a path, or sim:PLATFORM)".to_owned(),
             });
         }
-        if text.starts_with(soft::PREFIX) {
+        if text.starts_with(SOFT) {
             return Ok(Self::Soft(text.to_owned()));
         }
         Ok(Self::Path(PathBuf::from(text)))

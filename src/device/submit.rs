@@ -32,7 +32,7 @@ pub struct Submission<'a> {
 /// in between waits for a GPU that was told nothing yet, and takes the first note.
 #[derive(Debug)]
 #[must_use = "it ends after the submitting ioctl"]
-pub(crate) struct Prepared {
+pub struct Prepared {
     device: Arc<Confined<Shared>>,
     bos: Vec<Begun>,
     reports: Vec<FlushReport>,
@@ -73,14 +73,14 @@ impl Drop for Begun {
 
 impl Prepared {
     /// What was flushed, or why not: one report per submission, in order.
-    pub(crate) fn reports(&self) -> &[FlushReport] {
+    pub fn reports(&self) -> &[FlushReport] {
         &self.reports
     }
 
     /// Ends the submission after the ioctl, which failed with `errno` or succeeded; returns the reports.
     ///
     /// After EIO nothing is kept for reuse any longer: a wedged GPU may still write what it was given before.
-    pub(crate) fn end(mut self, errno: Option<Errno>) -> Vec<FlushReport> {
+    pub fn end(mut self, errno: Option<Errno>) -> Vec<FlushReport> {
         if errno == Some(Errno::EIO) {
             self.device.reuse.set_limit(&self.device, 0);
         }

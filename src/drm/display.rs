@@ -16,7 +16,7 @@ use crate::vocabulary::Handle;
 /// A CRTC: it reads a framebuffer and sends it to connectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct Crtc(pub(super) u32);
+pub struct Crtc(pub u32);
 
 impl Crtc {
     /// Its id.
@@ -28,7 +28,7 @@ impl Crtc {
 /// A framebuffer: an object that can be shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
-pub struct Framebuffer(pub(super) u32);
+pub struct Framebuffer(pub u32);
 
 impl Framebuffer {
     /// Its id.
@@ -40,11 +40,12 @@ impl Framebuffer {
 /// A connector: where a screen is plugged in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Connector {
-    pub(super) id: u32,
+    /// Its id.
+    pub id: u32,
     /// `DRM_MODE_CONNECTOR_*`.
-    pub(super) kind: u32,
+    pub kind: u32,
     /// Which one of its kind, from 1 on.
-    pub(super) number: u32,
+    pub number: u32,
 }
 
 impl Connector {
@@ -193,7 +194,7 @@ impl Mode {
     };
 
     /// The struct that stands for it.
-    pub(super) fn into_raw(self) -> drm_mode_modeinfo {
+    pub fn into_raw(self) -> drm_mode_modeinfo {
         let Self { clock_khz, horizontal, vertical, flags } = self;
         drm_mode_modeinfo {
             clock: clock_khz,
@@ -214,7 +215,7 @@ impl Mode {
     }
 
     /// What a struct stands for.
-    pub(super) fn from_raw(raw: &drm_mode_modeinfo) -> Self {
+    pub fn from_raw(raw: &drm_mode_modeinfo) -> Self {
         Self {
             clock_khz: raw.clock,
             horizontal: Timing {
@@ -237,7 +238,7 @@ impl Mode {
 }
 
 /// The modes that a connector lists, the one that the screen prefers first.
-pub(super) fn preferred_first(raw: &[drm_mode_modeinfo]) -> Vec<Mode> {
+pub fn preferred_first(raw: &[drm_mode_modeinfo]) -> Vec<Mode> {
     let is_preferred = |mode: &&drm_mode_modeinfo| mode.r#type & DRM_MODE_TYPE_PREFERRED != 0;
     let (first, others): (Vec<_>, Vec<_>) = raw.iter().partition(is_preferred);
     first.into_iter().chain(others).map(Mode::from_raw).collect()

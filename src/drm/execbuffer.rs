@@ -9,17 +9,17 @@ use crate::uapi::i915_exec::*;
 use crate::vocabulary::Access;
 
 /// The structs; the addresses in them are the caller's to fill in.
-pub(super) struct Structs {
+pub struct Structs {
     /// The objects, the batch last.
-    pub(super) objects: Vec<drm_i915_gem_exec_object2>,
+    pub objects: Vec<drm_i915_gem_exec_object2>,
     /// The batch's relocations.
-    pub(super) relocations: Vec<drm_i915_gem_relocation_entry>,
+    pub relocations: Vec<drm_i915_gem_relocation_entry>,
     /// Everything but the addresses of both.
-    pub(super) args: drm_i915_gem_execbuffer2,
+    pub args: drm_i915_gem_execbuffer2,
 }
 
 /// An object of a submission, at a place of the kernel's choice.
-pub(super) fn entry(object: &ExecObject) -> drm_i915_gem_exec_object2 {
+pub fn entry(object: &ExecObject) -> drm_i915_gem_exec_object2 {
     drm_i915_gem_exec_object2 {
         handle: object.handle.get(),
         flags: match object.access {
@@ -47,7 +47,7 @@ impl Run<'_> {
     ///
     /// # Errors
     /// EINVAL for an engine that the default context has no ring for, and for too few or too many addresses; ENOMEM.
-    pub(super) fn structs(&self) -> Result<Structs, Errno> {
+    pub fn structs(&self) -> Result<Structs, Errno> {
         let batch = ExecObject { handle: self.batch, access: Access::Read };
         let no_memory = |error: Error| error.errno();
         let mut objects = room("a batch", self.objects.len() + 1).map_err(no_memory)?;

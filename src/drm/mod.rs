@@ -5,10 +5,10 @@
 //! a signal interrupts are restarted.
 
 pub mod display;
-mod execbuffer;
+#[doc(hidden)]
+pub mod execbuffer;
 pub mod mapping;
 pub mod node;
-pub mod soft;
 
 use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};

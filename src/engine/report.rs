@@ -1,6 +1,5 @@
 //! What was flushed or not, at which step, by which rule.
 
-
 use serde::Serialize;
 
 use crate::policy::{Decision, Rule, Verdict};

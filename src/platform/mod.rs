@@ -17,6 +17,7 @@
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 
+mod caching;
 mod calls;
 mod engines;
 mod features;
@@ -30,6 +31,7 @@ mod scanout;
 mod table;
 mod topology;
 
+pub use caching::{level_mode, mode_level};
 pub use calls::{Call, Refusal};
 pub use engines::{CommandParser, Engine, EngineClass};
 pub use formats::{Format, Layout, Plane};

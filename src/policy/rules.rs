@@ -3,8 +3,6 @@
 //! The sections of `docs/coherency.md` carry the same sentences and say why, and which check proves
 //! them; a test keeps the two equal.
 
-
-
 use crate::vocabulary::words;
 
 /// Declares the rules: variant = name: reason, source.

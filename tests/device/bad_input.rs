@@ -3,9 +3,9 @@
 use gem_coherency::Error;
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::Retained;
-use gem_coherency::drm::soft::Fault;
 use gem_coherency::vocabulary::CachingMode::Cached;
 use gem_coherency::vocabulary::{Access, MmapMode};
+use gem_coherency_sim::Fault;
 use nix::errno::Errno;
 
 use super::{NEW, gpu, nothing_left, read, refused, rig, write};
@@ -31,7 +31,7 @@ fn sizes_that_cannot_be_are_refused_with_the_reason() {
 
 #[test]
 fn devices_that_are_none_are_refused_by_what_they_are() {
-    let open = |spec: &str| refused(Device::open(spec));
+    let open = |spec: &str| refused(gem_coherency_sim::open(spec));
     assert!(matches!(open(""), Error::BadDeviceSpec { .. }));
     assert!(matches!(open("sim:"), Error::BadDeviceSpec { .. }));
     assert!(matches!(open("sim:vax"), Error::BadDeviceSpec { .. }));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use gem_coherency::Error;
 use gem_coherency::batch::{self, Extent, Field, Memory, Surface};
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{AllocRequest, Device, Region};
+use gem_coherency::device::{AllocRequest, Region};
 use gem_coherency::drm::{Addresses, Drm, ExecObject, Run};
 use gem_coherency::platform::{self, EngineClass};
 use gem_coherency::policy::{Rule, Verdict};
@@ -141,7 +141,7 @@ fn an_object_keeps_its_address_and_another_gets_it_afterwards() {
         assert_eq!(read(&kept, 0), [round; 8]);
     }
     // 36 bits of addresses: only if they come back is there room for this many.
-    let jsl = Device::open("sim:jsl").unwrap();
+    let jsl = gem_coherency_sim::open("sim:jsl").unwrap();
     for _ in 0..40 {
         let large = jsl.alloc(AllocRequest::new(2 << 30)).unwrap();
         let mut batch = jsl.batch().unwrap();
@@ -168,7 +168,7 @@ fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
     }
     let tall = Extent { width: 4, height: u32::MAX };
     assert!(matches!(refused(batch.fill(region, tall, 0).map(drop)), Error::RangeOutOfBounds { .. }));
-    let foreign = Device::open("sim:jsl").unwrap().alloc(AllocRequest::new(4096)).unwrap();
+    let foreign = gem_coherency_sim::open("sim:jsl").unwrap().alloc(AllocRequest::new(4096)).unwrap();
     assert!(matches!(refused(batch.store(&foreign, 0, 0).map(drop)), Error::OtherDevice { .. }));
     // What was refused left nothing behind: the batch can be gone on with.
     batch.store(&bo, 8, 0x6f6c_6c65).unwrap();
@@ -181,7 +181,7 @@ fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
     assert!(matches!(refused(batch.submit()), Error::Closed { .. }));
     drop((bo, foreign));
     nothing_left(&rig);
-    let none = refused(Device::open("sim:ilk").unwrap().batch());
+    let none = refused(gem_coherency_sim::open("sim:ilk").unwrap().batch());
     assert_eq!(none.errno(), Errno::ENODEV);
     assert!(none.to_string().contains("copy engine"), "{none}");
 }

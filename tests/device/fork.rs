@@ -56,8 +56,8 @@ fn a_child_can_do_nothing_to_its_parents_bos_and_opens_devices_of_its_own() {
     assert!(in_child(|| {
         let refused = all_is_refused(&device, &bo);
         device.trim();
-        let own =
-            Device::open("sim:glk").and_then(|own| own.alloc(AllocRequest::new(4096))?.write(0, 8).map(drop));
+        let own = gem_coherency_sim::open("sim:glk")
+            .and_then(|own| own.alloc(AllocRequest::new(4096))?.write(0, 8).map(drop));
         refused
             && own.is_ok()
             && device.open_counts() == OpenCounts::default()

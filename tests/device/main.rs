@@ -29,11 +29,11 @@ use gem_coherency::access::FlushReport;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::mapping::Mapping;
-use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{Drm, OpenCounts};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+use gem_coherency_sim::Soft;
 
 /// What tests write over a BO's zeroes.
 const NEW: [u8; 8] = *b"new data";

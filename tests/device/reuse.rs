@@ -5,12 +5,12 @@ use std::os::fd::AsFd;
 use gem_coherency::Error;
 use gem_coherency::bo::{Bo, Released};
 use gem_coherency::device::{AllocRequest, ReuseStats};
-use gem_coherency::drm::soft::Fault;
 use gem_coherency::drm::{Drm, OpenCounts};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle};
+use gem_coherency_sim::Fault;
 use nix::errno::Errno;
 
 use super::{NEW, Rig, gpu, nothing_left, read, refused, write};

@@ -4,10 +4,10 @@ use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, CURSOR_PIXELS, Device, Screen};
 use gem_coherency::drm::Drm;
 use gem_coherency::drm::display::{Connection, Crc, Display, Mode, Shown};
-use gem_coherency::drm::soft::{Minor, Soft};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency::{Error, Result};
+use gem_coherency_sim::{Minor, Soft};
 use nix::errno::Errno;
 use std::sync::Arc;
 
@@ -197,7 +197,7 @@ fn error(result: Result<Screen>) -> Error {
 
 #[test]
 fn where_nothing_can_be_shown_the_error_says_why() {
-    let none = error(Screen::open(&Device::open("sim:jsl").unwrap()));
+    let none = error(Screen::open(&gem_coherency_sim::open("sim:jsl").unwrap()));
     assert!(matches!(none, Error::NoScreen { errno: Errno::EOPNOTSUPP, .. }), "{none:?}");
     assert!(none.to_string().contains("fused off"), "{none}");
     let soft = Soft::open("sim:jsl,display=on").unwrap();

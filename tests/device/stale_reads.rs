@@ -3,10 +3,10 @@
 use gem_coherency::bo::Bo;
 use gem_coherency::device::AllocRequest;
 use gem_coherency::drm::Drm;
-use gem_coherency::drm::soft::PREVIOUS_OWNER;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
+use gem_coherency_sim::PREVIOUS_OWNER;
 
 use super::{NEW, Rig, gpu, read, rig, write};
 

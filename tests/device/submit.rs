@@ -5,11 +5,11 @@ use std::time::Duration;
 use gem_coherency::Error;
 use gem_coherency::bo::{Bo, Released};
 use gem_coherency::device::{AllocRequest, Submission};
-use gem_coherency::drm::soft::Fault;
 use gem_coherency::drm::{Drm, ExecObject};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
+use gem_coherency_sim::Fault;
 use nix::errno::Errno;
 
 use super::trace::cache_operations;

@@ -2,10 +2,10 @@
 
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Screen, Submission};
-use gem_coherency::drm::soft::{Fault, Soft};
 use gem_coherency::drm::{Drm, ExecObject};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency::{Error, Result};
+use gem_coherency_sim::{Fault, Soft};
 use std::sync::Arc;
 
 use super::rig;

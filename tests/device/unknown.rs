@@ -7,7 +7,6 @@ use gem_coherency::access::Upload;
 use gem_coherency::bo::Released;
 use gem_coherency::device::{AllocRequest, Device, ReuseStats};
 use gem_coherency::drm::display::Display;
-use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
     Placement, Retained, Run,
@@ -16,6 +15,7 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 use gem_coherency::{Error, Result};
+use gem_coherency_sim::Soft;
 
 use super::{NEW, gpu, read, refused, write};
 

@@ -94,7 +94,7 @@ fn stores_fills_and_copies_arrive(bench: &Bench) -> Skip {
     None
 }
 
-/// The same commands as on the software i915 (`tests/soft/batches.rs`).
+/// The same commands as on the software i915 (`crates/sim/tests/soft/batches.rs`).
 fn a_store_arrives_before_the_copy_engine(bench: &Bench) -> Skip {
     let drm = bench.open();
     let graphics = by_id(drm.param(Param::ChipsetId).unwrap() as u16).unwrap().graphics.major;

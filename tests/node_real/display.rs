@@ -14,11 +14,11 @@ use gem_coherency::Result;
 use gem_coherency::drm::display::{Connector, Crtc, Display, Framebuffer, Mode, Picture, Shown};
 use gem_coherency::drm::node::Node;
 use gem_coherency::drm::{Created, Drm};
-use gemtool::kernel_trace::Tracer;
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules};
 use gem_coherency::vocabulary::{Access, CachingMode};
+use gemtool::kernel_trace::Tracer;
 use nix::errno::Errno;
 
 use super::flushes::{Done, Subject, difference, drive, machine, next, possible, seed};

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use gem_coherency::drm::node::Node;
 use gem_coherency::drm::{Advice, Created, Drm, ExecObject, Mapping, Param};
-use gemtool::kernel_trace::{Attribution, Kind, Toucher, Tracer};
 use gem_coherency::platform::{Call, Caps, Facts, Machine};
 use gem_coherency::policy::kernel::{Action, Creation, Event, KernelRules, Refusal, Snapshot, Step, step};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, MmapMode};
+use gemtool::kernel_trace::{Attribution, Kind, Toucher, Tracer};
 use nix::errno::Errno;
 
 use super::display::Scanout;

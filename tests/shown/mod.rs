@@ -1,5 +1,5 @@
 //! What i915 does for scanout, call by call: seen on the driver (6.1 and 6.12, nine platforms), and to be
-//! seen again there (`tests/node_real`) and on the software i915 (`tests/soft`).
+//! seen again there (`tests/node_real`) and on the software i915 (`crates/sim/tests/soft`).
 //!
 //! For each call: `W` a write-back of all caches, `F` a flush of the whole object within it, `A` one that a worker
 //! does, `L0`, `LC` and `L3` that the object is uncached, cached or written through from then on; nothing

@@ -33,7 +33,7 @@ pub fn agree(row: &Row, engine: Engine, ours: &Found, theirs: &Found) -> Result<
 
 #[cfg(test)]
 mod tests {
-    use gem_coherency::model::Property;
+    use gem_coherency_check::Property;
 
     use super::*;
     use crate::searches::ROWS;

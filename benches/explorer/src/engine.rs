@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
-use gem_coherency::model::{Property, Search};
+use gem_coherency_check::{Property, Search};
 
 use crate::cost::{Cost, Meter};
 use crate::{Error, Result, peer};

@@ -1,6 +1,6 @@
 //! The explorer's space as a model of stateright.
 
-use gem_coherency::model::{Property, Space};
+use gem_coherency_check::{Property, Space};
 use stateright::{Checker, Model};
 
 use crate::Result;

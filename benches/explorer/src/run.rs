@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use gem_coherency::model::Property;
+use gem_coherency_check::Property;
 
 use crate::cost::Cost;
 use crate::engine::{Engine, Found};

@@ -1,10 +1,10 @@
 //! What both engines search.
 
-use gem_coherency::hierarchy::Assumptions;
-use gem_coherency::model::{Caller, Conditions, Mutation, Scope, Search};
 use gem_coherency::platform;
 use gem_coherency::policy::kernel::Creation;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_check::{Caller, Conditions, Mutation, Scope, Search};
+use gem_coherency_hierarchy::Assumptions;
 
 use crate::Result;
 

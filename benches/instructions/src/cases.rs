@@ -134,7 +134,7 @@ fn counted_mark_by_word(map: &LineMap, lines: LineRange) -> gem_coherency::Resul
 
 /// A driver says that it stored 64 bytes, each time in a page of their own.
 fn mark_written(way: Way) -> Result<()> {
-    let device = Device::open("sim:glk")?;
+    let device = gem_coherency_sim::open("sim:glk")?;
     let bo = device.alloc(AllocRequest::new(1 << 20).caching(CachingMode::None))?;
     bo.map(MmapMode::Wb)?;
     for page in 0..CALLS as u64 {
@@ -185,7 +185,7 @@ fn counted_is_clean_by_counting(map: &LineMap) -> bool {
 
 /// `bos` clean BOs are made ready for a GPU that reads them.
 fn prepare(way: Way, device: &str, bos: usize) -> Result<()> {
-    let device = Device::open(device)?;
+    let device = gem_coherency_sim::open(device)?;
     let bos = (0..bos).map(|_| clean_bo(&device)).collect::<Result<Vec<_>>>()?;
     let (access, mocs) = (Access::Read, MocsClass::PageTable);
     let submissions: Vec<_> = bos.iter().map(|bo| Submission { bo, access, mocs }).collect();
@@ -228,7 +228,7 @@ fn counted_prepare_one_by_one(device: &Device, submissions: &[Submission<'_>]) -
 
 /// A software Jasper Lake with live BOs that the GPU has bound.
 fn bound(live: usize) -> Result<(Device, Vec<Bo>)> {
-    let device = Device::open("sim:jsl")?;
+    let device = gem_coherency_sim::open("sim:jsl")?;
     let bos = (0..live).map(|_| clean_bo(&device)).collect::<Result<Vec<_>>>()?;
     device.submit(&reads(&bos))?;
     Ok((device, bos))

@@ -1,4 +1,4 @@
-//! Prints `include/gem_coherency.h`, made by cbindgen from the files of `src/capi` in the order that they are given.
+//! Prints `crates/capi/include/gem_coherency.h`, made by cbindgen from the files of `crates/capi/src` in the order that they are given.
 //!
 //! `header-tool FILE...`
 
@@ -15,7 +15,7 @@ const HEAD: &str = "\
  *
  * gem_coherency: cache coherency of GEM buffer objects on Intel GPUs.
  *
- * Made by cbindgen from src/capi; ci/header --write makes it anew.
+ * Made by cbindgen from crates/capi/src; ci/header --write makes it anew.
  * What the functions have in common (errors, threads, ownership) stands in docs/c-api.md. */";
 
 fn config() -> Config {

@@ -13,8 +13,8 @@ mod verify;
 use clap::{ArgAction, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
-use gemtool::script::size;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, KernelVersion, MmapMode, MocsClass};
+use gemtool::script::size;
 
 #[cfg(feature = "bench")]
 pub use bench::Bench;

@@ -23,6 +23,7 @@ use gem_coherency::policy::kernel::Creation;
 use render::{Form, Page, explain, visible};
 
 fn main() -> ExitCode {
+    gem_coherency_sim::link();
     let args = Args::try_parse();
     if let Err(usage) = &args
         && usage.use_stderr()

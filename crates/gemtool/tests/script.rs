@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use gem_coherency::drm::soft::Soft;
+use gem_coherency_sim::Soft;
 use gemtool::script::{self, Outcome, Report, StepReport, Target};
 use proptest::prelude::*;
 
@@ -229,7 +229,7 @@ fn conditions_choose_among_devices() {
 
 #[test]
 fn on_a_device_that_is_not_known_to_be_software_nothing_is_done_that_only_such_a_one_can() {
-    let device = gem_coherency::device::Device::open("sim:tgl").unwrap();
+    let device = gem_coherency_sim::open("sim:tgl").unwrap();
     let target = Target::from_device(device);
     let run = |text: &str| script::run(&script::parse(text).unwrap(), &target);
     for line in

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args as ClapArgs;
-use gem_coherency::hierarchy::Assumption;
-use gem_coherency::model::{Caller, Condition, Mutant};
 use gem_coherency::policy::Rule;
-use gemtool::script::size;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_check::{Caller, Condition, Mutant};
+use gem_coherency_hierarchy::Assumption;
+use gemtool::script::size;
 
 /// Shown under `gemtool check --help`.
 pub const CHECK_EXAMPLES: &str = "\

@@ -2,8 +2,8 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 use gem_coherency::policy::Verdict;
-use gemtool::script::size;
 use gem_coherency::vocabulary::CachingMode;
+use gemtool::script::size;
 use serde::Serialize;
 
 use super::Device;

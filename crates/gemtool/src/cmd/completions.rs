@@ -4,12 +4,12 @@ use std::any::TypeId;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory, ValueHint};
-use gem_coherency::hierarchy::Assumption;
-use gem_coherency::model::{Caller, Condition, Mutant};
 use gem_coherency::platform;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, CachingMode, MmapMode, MocsClass};
+use gem_coherency_check::{Caller, Condition, Mutant};
+use gem_coherency_hierarchy::Assumption;
 use serde::Serialize;
 
 use crate::args::{self, Args, Dropped, History};

@@ -5,8 +5,8 @@ use std::fmt;
 use gem_coherency::Error;
 use gem_coherency::device::Device;
 use gem_coherency::drm::DriverVersion;
-use gemtool::script::Target;
 use gem_coherency::vocabulary::KernelVersion;
+use gemtool::script::Target;
 use serde::Serialize;
 
 use crate::args;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use gemtool::kernel_trace::Shape;
 use gem_coherency::vocabulary::CachingMode;
+use gemtool::kernel_trace::Shape;
 
 use super::{Align, Page, Report, Table, explain, held_style};
 use crate::args::Buffer;

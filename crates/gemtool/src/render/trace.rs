@@ -137,11 +137,11 @@ fn style(verdict: Verdict) -> Style {
 #[cfg(test)]
 mod tests {
     use gem_coherency::drm::DriverVersion;
-    use gemtool::kernel_trace::{Follower, parse};
     use gem_coherency::platform::by_name;
     use gem_coherency::policy::Rule;
     use gem_coherency::policy::kernel::KernelRules;
     use gem_coherency::vocabulary::KernelVersion;
+    use gemtool::kernel_trace::{Follower, parse};
 
     use super::*;
     use crate::cmd::device::DeviceLine;

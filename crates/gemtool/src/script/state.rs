@@ -12,12 +12,12 @@ use super::{Pattern, Script, Target};
 use gem_coherency::bo::{Bo, ScanoutGuard};
 use gem_coherency::device::{AllocRequest, Submission};
 use gem_coherency::drm::Mapping;
-use gem_coherency::drm::soft::Soft;
 use gem_coherency::error::Error;
 use gem_coherency::policy::driver::path_refusal;
 use gem_coherency::policy::{Path, Rule};
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
+use gem_coherency_sim::Soft;
 
 /// Why a statement was not done.
 #[derive(Debug)]

@@ -8,7 +8,9 @@ use super::Pattern;
 use super::error::Place;
 use gem_coherency::platform::{Caps, Platform};
 use gem_coherency::policy::{Rule, Verdict};
-use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, KernelVersion, MmapMode, MocsClass};
+use gem_coherency::vocabulary::{
+    Access, CacheLevel, CachingMode, Domains, KernelVersion, MmapMode, MocsClass,
+};
 
 /// A name that a script gives to a BO or a dma-buf; [`Script::name`] has its letters.
 ///

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::statement::{Condition, Fact};
 use gem_coherency::device::{Device, DeviceSpec};
-use gem_coherency::drm::soft::Soft;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
+use gem_coherency_sim::Soft;
 
 /// An open device; and, if it is a software device, what only such a one can do.
 #[derive(Clone, Debug)]

@@ -86,5 +86,9 @@ fn the_guides_picture_is_what_gemtool_draws() {
     let drawn = std::fs::read_to_string(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     assert!(GUIDE.contains(&format!("$ gemtool {check}\n")));
-    assert_eq!(drawn, include_str!("../../../../docs/jsl-leak.svg"), "gemtool {check} --svg docs/jsl-leak.svg");
+    assert_eq!(
+        drawn,
+        include_str!("../../../../docs/jsl-leak.svg"),
+        "gemtool {check} --svg docs/jsl-leak.svg"
+    );
 }

@@ -1,8 +1,8 @@
 //! `gemtool check --rules`, `--mutants`, `--assumptions`, on a platform with few states.
 
-use gem_coherency::hierarchy::Assumption;
-use gem_coherency::model::Condition;
 use gem_coherency::policy::Rule;
+use gem_coherency_check::Condition;
+use gem_coherency_hierarchy::Assumption;
 use serde_json::Value;
 
 use crate::{fits, gemtool};

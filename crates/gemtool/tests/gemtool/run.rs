@@ -240,7 +240,8 @@ fn the_samples_run_from_a_file() {
 
 #[test]
 fn a_sample_without_its_flush_does_not_hold() {
-    let sample = std::fs::read_to_string(format!("{REPOSITORY}/examples/scripts/forgotten-flush.gemco")).unwrap();
+    let sample =
+        std::fs::read_to_string(format!("{REPOSITORY}/examples/scripts/forgotten-flush.gemco")).unwrap();
     let broken = sample.replacen("write a all fill=0xa5", "write a all fill=0xa5 raw", 1);
     assert_ne!(sample, broken);
     let ran = run(broken, "--device sim:glk");

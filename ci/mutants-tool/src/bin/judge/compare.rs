@@ -4,7 +4,6 @@
 use std::fmt;
 
 use gem_coherency::Result;
-use gem_coherency::model::{CREATIONS, all_machines};
 use gem_coherency::platform::{Call, Caps, Machine};
 use gem_coherency::policy::driver::{cpu_memory, default_mode, needs_flush_of_zeroes, path_refusal, table};
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Row, Snapshot, Step, step};
@@ -13,6 +12,7 @@ use gem_coherency::policy::pending::{
 };
 use gem_coherency::policy::{Path, Rule, Verdict, coherency, kernel};
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
+use gem_coherency_check::{CREATIONS, all_machines};
 
 /// The kernel's own objects, which the explorer does not search.
 const OWN: [Creation; 3] = [Creation::Internal, Creation::Stolen, Creation::Phys];

@@ -15,12 +15,12 @@ use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use compare::{Baseline, Change};
-use gem_coherency::hierarchy::Assumptions;
-use gem_coherency::model::{
-    Caller, Conditions, KERNELS, Mutation, Property, Scope, Search, all_machines, machines,
-};
 use gem_coherency::platform;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_check::{
+    Caller, Conditions, KERNELS, Mutation, Property, Scope, Search, all_machines, machines,
+};
+use gem_coherency_hierarchy::Assumptions;
 
 /// The mutants of a copy of the tree; here there are none.
 #[cfg(not(mutants))]

@@ -11,13 +11,13 @@ use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::display::Display;
 use gem_coherency::drm::mapping::Counted;
-use gem_coherency::drm::soft::Soft;
 use gem_coherency::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
     Placement, Retained, Run,
 };
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 use gem_coherency::{Error, Result};
+use gem_coherency_sim::Soft;
 use memmap2::MmapOptions;
 use nix::errno::Errno;
 

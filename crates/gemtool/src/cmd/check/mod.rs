@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use gem_coherency::model::{Outcome, Search, all_cores, in_parallel};
+use gem_coherency_check::{Outcome, Search, all_cores, in_parallel};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::args;

@@ -4,11 +4,11 @@
 use std::num::NonZeroUsize;
 
 use gem_coherency::Error;
-use gem_coherency::hierarchy::Assumption;
-use gem_coherency::model::{
+use gem_coherency::policy::Rule;
+use gem_coherency_check::{
     Baseline, Caller, Condition, Mutant, Need, Property, Scope, Size, Trace, in_parallel,
 };
-use gem_coherency::policy::Rule;
+use gem_coherency_hierarchy::Assumption;
 use serde::Serialize;
 
 use super::report::{MachineLine, SizeLine};

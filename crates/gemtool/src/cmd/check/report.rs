@@ -3,10 +3,10 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use gem_coherency::model::{Caller, Outcome, Property, Search, Size, Trace};
 use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_check::{Caller, Outcome, Property, Search, Size, Trace};
 use serde::Serialize;
 
 use super::scope::ScopeLine;

@@ -1,11 +1,11 @@
 //! What is searched, from what was typed.
 
-use gem_coherency::hierarchy::{Assumption, Assumptions};
-use gem_coherency::model::{Caller, Condition, Conditions, KERNELS, Mutant, Mutation, Scope, machines};
 use gem_coherency::platform;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_check::{Caller, Condition, Conditions, KERNELS, Mutant, Mutation, Scope, machines};
+use gem_coherency_hierarchy::{Assumption, Assumptions};
 use serde::Serialize;
 
 use crate::args::{Check, Dropped};

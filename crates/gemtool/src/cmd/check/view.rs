@@ -1,11 +1,11 @@
 //! A way to a violation, step by step, in words.
 
-use gem_coherency::hierarchy::Line;
-use gem_coherency::model::{
-    Actor, Buffer, Caller, Deed, LineSet, Move, Property, Setting, Trace, TraceStep, Value, World,
-};
 use gem_coherency::policy::kernel::{self, Action, Event, Snapshot};
 use gem_coherency::policy::{Rule, Verdict};
+use gem_coherency_check::{
+    Actor, Buffer, Caller, Deed, LineSet, Move, Property, Setting, Trace, TraceStep, Value, World,
+};
+use gem_coherency_hierarchy::Line;
 use serde::{Serialize, Serializer};
 
 use super::report::MachineLine;

@@ -1,11 +1,11 @@
 //! What is wrong at the end of a trace: who reads what from where, or what is lost.
 
-use gem_coherency::hierarchy::{self, Assumption, Hardware, Line, Place, Route};
-use gem_coherency::model::{Buffer, Move, Property, Setting, Trace, TraceStep, Value, Window, World};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory};
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
+use gem_coherency_check::{Buffer, Move, Property, Setting, Trace, TraceStep, Value, Window, World};
+use gem_coherency_hierarchy::{self as hierarchy, Assumption, Hardware, Line, Place, Route};
 use serde::Serialize;
 
 /// What is wrong.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gem_coherency::device::Device;
-use gem_coherency::drm::soft::Soft;
-use gemtool::kernel_trace::{Attribution, Kind, Shape, Tracer};
 use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Snapshot, step};
 use gem_coherency::vocabulary::{CacheLevel, CachingMode, Handle};
+use gem_coherency_sim::Soft;
+use gemtool::kernel_trace::{Attribution, Kind, Shape, Tracer};
 
 use super::report::{KernelLine, KernelStep, Known};
 use crate::failure::Failure;

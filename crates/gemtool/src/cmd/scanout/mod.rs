@@ -11,10 +11,10 @@ use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, CURSOR_PIXELS, Device, Screen};
 use gem_coherency::drm::display::Shown;
 use gem_coherency::drm::node;
-use gem_coherency::drm::soft::Soft;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, CachingMode, Handle};
 use gem_coherency::{Error, Result as Done};
+use gem_coherency_sim::Soft;
 
 use super::device::DeviceLine;
 use super::hold::Hold;
@@ -71,7 +71,7 @@ pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
 fn open(args: &args::Device) -> Result<(Device, Option<Arc<Soft>>), Failure> {
     let blame = |error: Error| Failure::flag("--device", error);
     match args.device.as_deref() {
-        Some(name) if name.starts_with(gem_coherency::drm::soft::PREFIX) => {
+        Some(name) if name.starts_with(gem_coherency_sim::PREFIX) => {
             let soft = Arc::new(Soft::open(name).map_err(blame)?);
             let device = Device::from_drm(Arc::clone(&soft) as Arc<_>).map_err(blame)?;
             Ok((device, Some(soft)))

@@ -1,9 +1,9 @@
 //! What `gemtool scanout` found.
 
-use gemtool::kernel_trace::Shape;
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{CachingMode, MmapMode};
+use gemtool::kernel_trace::Shape;
 use serde::Serialize;
 
 use crate::args::{self, Buffer, Frame};

@@ -5,9 +5,9 @@ mod watch;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use gemtool::kernel_trace::{Counts, Follower, Row, Scope, TraceEvent, Tracer, What};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
+use gemtool::kernel_trace::{Counts, Follower, Row, Scope, TraceEvent, Tracer, What};
 use serde::Serialize;
 
 use super::device::{self, DeviceLine};

@@ -215,7 +215,7 @@ mod tests {
     /// Asserts what is said of a hand-over of an uncached object that the GPU wrote once.
     #[track_caller]
     fn case(spec: &str, from: Via, to: (Via, Access), want: (Verdict, Rule, Option<Rule>, Chance)) {
-        let device = Device::open(spec).unwrap();
+        let device = gem_coherency_sim::open(spec).unwrap();
         let (caps, rules) = (device.machine().caps, device.rules());
         let mut state = Snapshot::created(caps, rules, Creation::User).unwrap();
         for event in [Event::SetCaching(CachingMode::None), Event::Exec(Access::Write)] {

@@ -3,8 +3,8 @@
 use gem_coherency::batch::Field;
 use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::{self, driver::path_refusal};
-use gemtool::script::Target;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+use gemtool::script::Target;
 use serde::Serialize;
 
 use crate::args::Via;

@@ -8,8 +8,8 @@ use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Caps, EngineClass};
-use gemtool::script::Target;
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
+use gemtool::script::Target;
 
 /// Addresses of batches that the library does not know of: far from those that it gives away, which are the
 /// lowest, and within the 31 bits that every address space has.

@@ -9,8 +9,8 @@ pub use picture::picture;
 use std::io;
 
 use anstyle::{AnsiColor, Style};
-use gem_coherency::model::Caller;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_check::Caller;
 
 use super::{Align, Page, Report, Table, grouped, held_style};
 use crate::cmd::check::{Change, CheckReport, Group, Machines, Premise, ScopeLine, SearchLine, TraceView};

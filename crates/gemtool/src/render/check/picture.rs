@@ -1,7 +1,7 @@
 //! A way to a violation as a picture: a row for each step, a column for each place.
 
-use gem_coherency::hierarchy::Line;
-use gem_coherency::model::{Caller, Value};
+use gem_coherency_check::{Caller, Value};
+use gem_coherency_hierarchy::Line;
 
 use super::super::svg::{Anchor, Font, Picture, Rect, Stroke};
 use super::super::wrap;

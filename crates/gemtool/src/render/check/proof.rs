@@ -2,7 +2,7 @@
 
 use std::io;
 
-use gem_coherency::model::{Caller, Need};
+use gem_coherency_check::{Caller, Need};
 
 use super::{count, scope};
 use crate::cmd::check::{Proof, ProofReport, RuleLine};

@@ -3,9 +3,9 @@
 use std::io;
 
 use anstyle::{AnsiColor, Style};
-use gem_coherency::hierarchy::Line;
-use gem_coherency::model::{Actor, Caller, Value};
 use gem_coherency::policy::kernel::Backing;
+use gem_coherency_check::{Actor, Caller, Value};
+use gem_coherency_hierarchy::Line;
 
 use super::super::explain::{read_domains, rule_text, write_domain};
 use super::super::{Page, wrap};

@@ -1,7 +1,5 @@
 //! The language's own words.
 
-
-
 use gem_coherency::vocabulary::words;
 
 words! {

@@ -1,0 +1,273 @@
+//! Batches for the copy engine.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::bo::gemco_bo;
+use super::device::{gemco_device, open_device};
+use super::error::{Failure, query, run};
+use super::objects::{Out, borrow, take_back};
+use super::submit::Outs;
+use super::types::gemco_report;
+use gem_coherency::batch::Extent;
+use gem_coherency::device::{Batch, Region, Submitted};
+use gem_coherency::fork::Confined;
+
+/// Rows of bytes in a BO, as a batch reads or writes them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gemco_region {
+    /// The BO.
+    pub bo: *const gemco_bo,
+    /// The first byte, a multiple of 4.
+    pub offset: u64,
+    /// Bytes from row to row, a multiple of 64.
+    pub pitch: u32,
+    /// The MOCS entry that the access names, or -1 to leave it to the page table.
+    pub mocs: c_int,
+}
+
+/// A batch that is being written. It holds a reference of its device, and of each BO that its commands name.
+///
+/// Any thread may use it.
+pub struct gemco_batch(Confined<Mutex<Batch>>);
+
+static_assertions::assert_impl_all!(gemco_batch: Send, Sync);
+
+/// A batch that the GPU was given.
+///
+/// Any thread may use it.
+pub struct gemco_job(Confined<Submitted>);
+
+static_assertions::assert_impl_all!(gemco_job: Send, Sync);
+
+impl gemco_batch {
+    fn with<T>(&self, write: impl FnOnce(&mut Batch) -> gem_coherency::Result<T>) -> Result<c_int, Failure> {
+        write(&mut self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))?;
+        Ok(0)
+    }
+}
+
+/// The region in the library's words.
+///
+/// # Safety
+/// It is null, or points to one that names a BO that lives during `'a`, or null.
+unsafe fn region<'a>(region: *const gemco_region, name: &'static str) -> Result<Region<'a>, Failure> {
+    // SAFETY: a region, or null: the caller's obligation.
+    let &gemco_region { bo, offset, pitch, mocs } = unsafe { borrow(region, name) }?;
+    // SAFETY: a BO, or null: the caller's obligation.
+    let bo = unsafe { borrow(bo, "region.bo") }?;
+    let plain = Region::new(&bo.bo, offset).pitch(pitch);
+    match mocs {
+        -1 => Ok(plain),
+        entry => match u8::try_from(entry) {
+            Ok(entry) => Ok(plain.mocs(entry)),
+            Err(_) => Err(Failure::argument("region.mocs", "is neither -1 nor an entry of the table")),
+        },
+    }
+}
+
+/// Begins a batch for the copy engine; commands are executed in the order in which they are added.
+///
+/// batch: to be given to gemco_batch_submit or gemco_batch_drop.
+///
+/// Returns 0; -ENODEV before graphics version 6, which has no copy engine, and on an unknown device. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_batch_begin(
+    device: *const gemco_device,
+    batch: *mut *mut gemco_batch,
+) -> c_int {
+    run("gemco_batch_begin", || {
+        // SAFETY: a device, and room for a pointer: the caller's obligations.
+        let (device, to) = unsafe { (open_device(device)?, Out::new(batch, "batch")?) };
+        to.give_alone(gemco_batch(Confined::new(Mutex::new(device.device.batch()?))));
+        Ok(0)
+    })
+}
+
+/// Adds a store of four bytes, little-endian, through the page table (MI_STORE_DATA_IMM).
+///
+/// offset: a multiple of 4.
+///
+/// Returns 0; -EINVAL for a range that leaves the BO, or a BO of another device. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_batch_store(
+    batch: *const gemco_batch,
+    bo: *const gemco_bo,
+    offset: u64,
+    value: u32,
+) -> c_int {
+    run("gemco_batch_store", || {
+        // SAFETY: a batch and a BO: the caller's obligations.
+        let (batch, bo) = unsafe { (borrow(batch, "batch")?, borrow(bo, "bo")?) };
+        batch.with(|batch| batch.store(&bo.bo, offset, value).map(drop))
+    })
+}
+
+/// Adds a fill of rows with a 32-bit value, little-endian.
+///
+/// width: bytes of a row, a multiple of 4. height: rows.
+///
+/// Returns 0; -EINVAL for what the generation's command cannot say: the text names it. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_batch_fill(
+    batch: *const gemco_batch,
+    to: *const gemco_region,
+    width: c_uint,
+    height: c_uint,
+    value: u32,
+) -> c_int {
+    run("gemco_batch_fill", || {
+        // SAFETY: a batch, and a region with a BO: the caller's obligations.
+        let (batch, to) = unsafe { (borrow(batch, "batch")?, region(to, "to")?) };
+        batch.with(|batch| batch.fill(to, Extent { width, height }, value).map(drop))
+    })
+}
+
+/// Adds a copy of rows.
+///
+/// As gemco_batch_fill, about either region. A MOCS entry can be named from graphics version 12 on.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_batch_copy(
+    batch: *const gemco_batch,
+    to: *const gemco_region,
+    from: *const gemco_region,
+    width: c_uint,
+    height: c_uint,
+) -> c_int {
+    run("gemco_batch_copy", || {
+        // SAFETY: a batch, and regions with BOs: the caller's obligations.
+        let (batch, to, from) =
+            unsafe { (borrow(batch, "batch")?, region(to, "to")?, region(from, "from")?) };
+        batch.with(|batch| batch.copy(to, from, Extent { width, height }).map(drop))
+    })
+}
+
+/// Adds a wait for the commands before, so that those after see what they wrote (MI_FLUSH_DW).
+///
+/// Returns 0. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_batch_flush(batch: *const gemco_batch) -> c_int {
+    run("gemco_batch_flush", || {
+        // SAFETY: a batch: the caller's obligation.
+        unsafe { borrow(batch, "batch") }?.with(|batch| {
+            batch.flush();
+            Ok(())
+        })
+    })
+}
+
+/// Makes every BO ready, as gemco_submit_begin does, and gives the batch to the GPU; waits for nothing. The batch is given
+/// back, also when this fails.
+///
+/// job: to be given to gemco_job_drop.
+///
+/// Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC without room in its address space; otherwise as
+/// gemco_submit_begin. Any thread.
+///
+/// # Safety
+/// As the module says; `batch` is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_batch_submit(batch: *mut gemco_batch, job: *mut *mut gemco_job) -> c_int {
+    run("gemco_batch_submit", || {
+        // SAFETY: a batch that C gives up, or null: the caller's obligation.
+        let batch = unsafe { take_back(batch, "batch") }?;
+        // SAFETY: room for a pointer: the caller's obligation.
+        let to = unsafe { Out::new(job, "job") }?;
+        let batch = batch.ok_or(Failure::argument("batch", "is NULL"))?;
+        let batch = batch.0.take()?.into_inner().unwrap_or_else(PoisonError::into_inner);
+        to.give_alone(gemco_job(Confined::new(batch.submit()?)));
+        Ok(0)
+    })
+}
+
+/// Gives a batch up that is not to be submitted; NULL is nothing.
+///
+/// Any thread.
+///
+/// # Safety
+/// As the module says; `batch` is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_batch_drop(batch: *mut gemco_batch) {
+    run("gemco_batch_drop", || {
+        // SAFETY: null, or a batch that C gives up: the caller's obligation.
+        drop(unsafe { take_back(batch, "batch") }?);
+        Ok(0)
+    });
+}
+
+/// Waits until the GPU is done with a batch, for so many nanoseconds; for as long as it takes if `timeout_ns` is negative.
+///
+/// Returns 0; -ETIME; -EIO if a batch of the device, this or another, hung the GPU since this one was submitted. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_job_wait(job: *const gemco_job, timeout_ns: i64) -> c_int {
+    run("gemco_job_wait", || {
+        // SAFETY: a job: the caller's obligation.
+        let job = unsafe { borrow(job, "job") }?;
+        job.0.get()?.wait(u64::try_from(timeout_ns).ok().map(Duration::from_nanos))?;
+        Ok(0)
+    })
+}
+
+/// What was flushed for a batch, or why not: a report for each BO, access and MOCS class in the order of the commands, and last the
+/// batch's own.
+///
+/// reports: room for `room` of them; may be NULL if that is 0.
+///
+/// Returns how many there are, of which the first `room` were written. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_job_reports(
+    job: *const gemco_job,
+    reports: *mut gemco_report,
+    room: usize,
+) -> c_int {
+    query("gemco_job_reports", || {
+        // SAFETY: a job: the caller's obligation.
+        let job = unsafe { borrow(job, "job") }?.0.get()?;
+        let all = job.reports();
+        let outs = Outs::new(reports)?;
+        if room > 0 && reports.is_null() {
+            return Err(Failure::argument("reports", "is NULL"));
+        }
+        // SAFETY: room for as many: the caller's obligation.
+        unsafe { outs.hand_out(all.get(..room).unwrap_or(all)) }?;
+        Ok(c_int::try_from(all.len()).unwrap_or(c_int::MAX))
+    })
+}
+
+/// Gives a submitted batch up, which goes on; NULL is nothing.
+///
+/// Any thread.
+///
+/// # Safety
+/// As the module says; `job` is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_job_drop(job: *mut gemco_job) {
+    run("gemco_job_drop", || {
+        // SAFETY: null, or a job that C gives up: the caller's obligation.
+        drop(unsafe { take_back(job, "job") }?);
+        Ok(0)
+    });
+}

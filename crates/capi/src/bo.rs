@@ -1,0 +1,381 @@
+//! Buffer objects.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::os::fd::IntoRawFd;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::device::{descriptor, gemco_device, open_device};
+use super::error::{Failure, query, run};
+use super::objects::{Out, add_reference, borrow, take_reference};
+use super::report::hand_out;
+use super::types::{self, gemco_caching, gemco_map_mode, gemco_report};
+use gem_coherency::bo::Bo;
+use gem_coherency::device::AllocRequest;
+use gem_coherency::drm::Retained;
+
+/// A buffer object.
+///
+/// Made by gemco_bo_create and gemco_bo_import, with one reference; gemco_bo_ref adds one, gemco_bo_unref takes one away, and the
+/// last one closes the GEM handle, or keeps the object for reuse. Any thread may use it, several at once.
+pub struct gemco_bo {
+    pub(super) bo: Bo,
+}
+
+static_assertions::assert_impl_all!(gemco_bo: Send, Sync);
+
+/// The BO at `pointer`, which is open.
+///
+/// # Safety
+/// It is null, misaligned, or points to a BO that lives during `'a`.
+pub(super) unsafe fn open_bo<'a>(pointer: *const gemco_bo, name: &'static str) -> Result<&'a Bo, Failure> {
+    // SAFETY: the caller's obligation, passed on.
+    let gemco_bo { bo } = unsafe { borrow(pointer, name) }?;
+    bo.check_open()?;
+    Ok(bo)
+}
+
+/// Creates a BO, or takes one that was kept for reuse (gemco_device_set_reuse_limit).
+///
+/// size: in bytes; rounded up to whole pages. caching: a gemco_caching.
+/// bo: the new BO, with one reference, which the caller gives back with gemco_bo_unref. It reads as zeroes, unless it is
+/// reused.
+///
+/// Returns 0; -EINVAL for a size of 0, or one that no BO can have; -ENOMEM for more than there is memory; the platform's errno for a caching mode that it
+/// refuses; what GEM_CREATE answers. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_create(
+    device: *const gemco_device,
+    size: u64,
+    caching: c_uint,
+    bo: *mut *mut gemco_bo,
+) -> c_int {
+    run("gemco_bo_create", || {
+        // SAFETY: a device, and room for a pointer: the caller's obligations.
+        let (device, out) = unsafe { (open_device(device)?, Out::new(bo, "bo")?) };
+        let request = AllocRequest::new(size);
+        let request = match caching == gemco_caching::GEMCO_CACHING_DEFAULT as c_uint {
+            true => request,
+            false => request.caching(types::caching(caching, "caching")?),
+        };
+        out.give(gemco_bo { bo: device.device.alloc(request)? });
+        Ok(0)
+    })
+}
+
+/// Opens the BO behind a dma-buf. What is open on this device already is the same BO under another pointer.
+///
+/// dma_buf: stays the caller's. bo: as for gemco_bo_create.
+///
+/// Returns 0; -EBADF for what is not open, -EINVAL for what is no dma-buf. Any thread.
+///
+/// # Safety
+/// As the module says; `dma_buf` is not closed during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_import(
+    device: *const gemco_device,
+    dma_buf: c_int,
+    bo: *mut *mut gemco_bo,
+) -> c_int {
+    run("gemco_bo_import", || {
+        // SAFETY: a device, and room for a pointer: the caller's obligations.
+        let (device, out) = unsafe { (open_device(device)?, Out::new(bo, "bo")?) };
+        // SAFETY: not closed during the call: the caller's obligation.
+        let dma_buf = unsafe { descriptor(dma_buf, "dma_buf") }?;
+        out.give(gemco_bo { bo: device.device.import(dma_buf)? });
+        Ok(0)
+    })
+}
+
+/// Makes a dma-buf of the BO, after everything that was written was flushed.
+///
+/// What is written later is flushed for the other side by gemco_bo_flush only, and what the other side writes is seen for
+/// sure after gemco_bo_mark_stale only. The BO is never reused.
+///
+/// Returns a file descriptor, which the caller closes; as gemco_bo_flush, and what PRIME_HANDLE_TO_FD answers. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_export(bo: *const gemco_bo) -> c_int {
+    run("gemco_bo_export", || {
+        // SAFETY: a BO: the caller's obligation.
+        let bo = unsafe { open_bo(bo, "bo") }?;
+        Ok(bo.export()?.into_raw_fd())
+    })
+}
+
+/// Adds a reference; returns `bo`, or NULL for NULL.
+///
+/// Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_ref(bo: *mut gemco_bo) -> *mut gemco_bo {
+    // SAFETY: null, or a BO: the caller's obligation.
+    match query("gemco_bo_ref", || unsafe {
+        let _ = Arc::into_raw(add_reference(bo, "bo")?);
+        Ok(0)
+    }) {
+        0 => bo,
+        _ => std::ptr::null_mut(),
+    }
+}
+
+/// Gives a reference back; nothing is flushed. With the last one, and no access, submission or scanout under way, the handle
+/// is closed or the object kept for reuse, and pointers into the BO are no longer valid. NULL is nothing.
+///
+/// Any thread.
+///
+/// # Safety
+/// As the module says; the reference is the caller's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_unref(bo: *mut gemco_bo) {
+    run("gemco_bo_unref", || {
+        // SAFETY: null, or a BO and a reference of the caller's: its obligation.
+        drop(unsafe { take_reference(bo, "bo") }?);
+        Ok(0)
+    });
+}
+
+/// Closes the GEM handle now, for every reference; every call about the BO but gemco_bo_ref and gemco_bo_unref
+/// answers -ENOENT from then on. It is never reused.
+///
+/// The pointer, and pointers into mappings, stay valid until the last reference is given back.
+///
+/// Returns 0; -EBUSY while an access or a submission is open or the BO is on screen; -ENOENT if it is closed. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_close(bo: *const gemco_bo) -> c_int {
+    run("gemco_bo_close", || {
+        // SAFETY: a BO: the caller's obligation.
+        hand_out(unsafe { open_bo(bo, "bo") }?.close()?, None);
+        Ok(0)
+    })
+}
+
+/// The BO's GEM handle, for the caller's own ioctls; not to be closed by it. 0 for NULL and for a closed BO.
+///
+/// Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_handle(bo: *const gemco_bo) -> u32 {
+    let mut handle = 0;
+    query("gemco_bo_handle", || {
+        // SAFETY: a BO: the caller's obligation.
+        handle = unsafe { open_bo(bo, "bo") }?.handle().get();
+        Ok(0)
+    });
+    handle
+}
+
+/// The BO's size in bytes, whole pages. 0 for NULL and for a closed BO.
+///
+/// Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_size(bo: *const gemco_bo) -> u64 {
+    let mut size = 0;
+    query("gemco_bo_size", || {
+        // SAFETY: a BO: the caller's obligation.
+        size = unsafe { open_bo(bo, "bo") }?.size();
+        Ok(0)
+    });
+    size
+}
+
+/// The BO's cache level; scanout and gemco_bo_set_caching change it.
+///
+/// Returns a gemco_level; -EINVAL; -ENOENT for a closed BO. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_level(bo: *const gemco_bo) -> c_int {
+    query("gemco_bo_level", || {
+        // SAFETY: a BO: the caller's obligation.
+        Ok(unsafe { open_bo(bo, "bo") }?.level() as c_int)
+    })
+}
+
+/// Changes the caching mode; waits for the GPU.
+///
+/// caching: a gemco_caching, but not the default.
+///
+/// Returns 0; -EBUSY while an access or a submission is open, and for a BO on screen whose level would change; the platform's
+/// errno for a mode that it refuses. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_set_caching(bo: *const gemco_bo, caching: c_uint) -> c_int {
+    run("gemco_bo_set_caching", || {
+        // SAFETY: a BO: the caller's obligation.
+        let bo = unsafe { open_bo(bo, "bo") }?;
+        bo.set_caching(types::caching(caching, "caching")?)?;
+        Ok(0)
+    })
+}
+
+/// Maps the whole BO, and uses this mapping from now on; others stay.
+///
+/// mode: a gemco_map_mode. pointer: the BO's first byte, valid until the last reference is given back; may be NULL.
+/// What is stored through it has to be told (gemco_bo_mark_written), and what is loaded is right only between
+/// gemco_access_begin and gemco_access_end.
+///
+/// Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first touch would be SIGBUS; -ENOENT for a
+/// closed BO. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_map(bo: *const gemco_bo, mode: c_uint, pointer: *mut *mut c_void) -> c_int {
+    run("gemco_bo_map", || {
+        // SAFETY: a BO, and room for a pointer or null: the caller's obligations.
+        let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(pointer, "pointer")?) };
+        if mode == gemco_map_mode::GEMCO_MAP_DEFAULT as c_uint {
+            // What accesses use, or what fits the level.
+            bo.map(bo.map_mode())?;
+        } else {
+            bo.map(types::map_mode(mode, "mode")?)?;
+        }
+        if let Some(out) = out {
+            out.set(bo.as_ptr()?.as_ptr().cast());
+        }
+        Ok(0)
+    })
+}
+
+/// How accesses map the BO, or will map it if there was none yet.
+///
+/// Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_map_mode(bo: *const gemco_bo) -> c_int {
+    query("gemco_bo_map_mode", || {
+        // SAFETY: a BO: the caller's obligation.
+        Ok(unsafe { open_bo(bo, "bo") }?.map_mode() as c_int)
+    })
+}
+
+/// Flushes every dirty line and drains every store, so that memory is current for any reader: for one that the library does
+/// not submit to.
+///
+/// report: may be NULL. Returns 0; as gemco_submit_begin. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_flush(bo: *const gemco_bo, report: *mut gemco_report) -> c_int {
+    run("gemco_bo_flush", || {
+        // SAFETY: a BO, and room for a report or null: the caller's obligations.
+        let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(report, "report")?) };
+        hand_out(bo.flush()?, out);
+        Ok(0)
+    })
+}
+
+/// How many lines of the BO may be newer in the CPU's cache than in memory (dirty), and older (stale).
+///
+/// dirty, stale: each may be NULL. Returns 0; -ENOENT for a closed BO. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_lines(bo: *const gemco_bo, dirty: *mut u64, stale: *mut u64) -> c_int {
+    query("gemco_bo_lines", || {
+        // SAFETY: a BO, and room for numbers or null: the caller's obligations.
+        let (bo, outs) =
+            unsafe { (open_bo(bo, "bo")?, (Out::optional(dirty, "dirty")?, Out::optional(stale, "stale")?)) };
+        outs.0.into_iter().for_each(|out| out.set(bo.dirty_lines()));
+        outs.1.into_iter().for_each(|out| out.set(bo.stale_lines()));
+        Ok(0)
+    })
+}
+
+/// Whether engines still use the BO.
+///
+/// Returns 1 or 0; -ENOENT for a closed BO; what GEM_BUSY answers. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_busy(bo: *const gemco_bo) -> c_int {
+    query("gemco_bo_busy", || {
+        // SAFETY: a BO: the caller's obligation.
+        Ok((unsafe { open_bo(bo, "bo") }?.busy()?.0 != 0).into())
+    })
+}
+
+/// Waits until the GPU is done with the BO, for so many nanoseconds; for as long as it takes if `timeout_ns` is
+/// negative.
+///
+/// Returns 0; -ETIME; -ENOENT for a closed BO; what GEM_WAIT answers. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_wait(bo: *const gemco_bo, timeout_ns: i64) -> c_int {
+    run("gemco_bo_wait", || {
+        // SAFETY: a BO: the caller's obligation.
+        let bo = unsafe { open_bo(bo, "bo") }?;
+        bo.wait(u64::try_from(timeout_ns).ok().map(Duration::from_nanos))?;
+        Ok(0)
+    })
+}
+
+/// Says that the contents are not needed, so that the kernel may take them; until gemco_bo_will_need every access is -EFAULT.
+///
+/// Returns 1 if they are there yet, 0 if they are gone; -EBUSY while an access or a submission is open. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_dont_need(bo: *const gemco_bo) -> c_int {
+    run("gemco_bo_dont_need", || {
+        // SAFETY: a BO: the caller's obligation.
+        Ok((unsafe { open_bo(bo, "bo") }?.dont_need()? == Retained::Yes).into())
+    })
+}
+
+/// Says that the contents are needed again.
+///
+/// Returns 1 if they are there, 0 if they are gone, for good; -ENOENT for a closed BO. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_will_need(bo: *const gemco_bo) -> c_int {
+    run("gemco_bo_will_need", || {
+        // SAFETY: a BO: the caller's obligation.
+        Ok((unsafe { open_bo(bo, "bo") }?.will_need()? == Retained::Yes).into())
+    })
+}
+
+/// Says that others may know the object by means that the library does not see, so that it is closed in the end, never
+/// reused.
+///
+/// Returns 0; -ENOENT for a closed BO. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_never_reuse(bo: *const gemco_bo) -> c_int {
+    run("gemco_bo_never_reuse", || {
+        // SAFETY: a BO: the caller's obligation.
+        unsafe { open_bo(bo, "bo") }?.never_reuse();
+        Ok(0)
+    })
+}

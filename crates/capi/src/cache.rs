@@ -1,0 +1,145 @@
+//! Cache operations for a driver with mappings of its own.
+//!
+//! They are shaped as drivers have them already, so that they can be replaced one by one. Nothing here allocates, but for
+//! the first call of a process, which finds out what the CPU has.
+
+use std::ffi::{c_int, c_void};
+
+use super::error::{Failure, query};
+use gem_coherency::cacheops::{self, LineOp};
+
+/// The bytes at `start`, if they can be.
+fn range(start: *const c_void, size: usize) -> Result<(*const u8, usize), Failure> {
+    if size != 0 && start.is_null() {
+        return Err(Failure::argument("start", "is NULL"));
+    }
+    match start.addr().checked_add(size) {
+        Some(_) => Ok((start.cast(), size)),
+        None => Err(Failure::argument("size", "leads past the end of the address space")),
+    }
+}
+
+/// Performs `op` on the lines of a range between two fences.
+///
+/// # Safety
+/// The bytes are mapped.
+unsafe fn fenced(call: &'static str, start: *const c_void, size: usize, op: LineOp) -> c_int {
+    query(call, || {
+        let range = range(start, size)?;
+        // SAFETY: the bytes are mapped: the caller's obligation.
+        unsafe { cacheops::fenced_ranges(&[range], op) };
+        Ok(0)
+    })
+}
+
+/// Performs `op` on the lines of a range.
+///
+/// # Safety
+/// The bytes are mapped.
+unsafe fn unfenced(call: &'static str, start: *const c_void, size: usize, op: LineOp) -> c_int {
+    query(call, || {
+        let (first, len) = range(start, size)?;
+        // SAFETY: the bytes are mapped: the caller's obligation.
+        unsafe { cacheops::lines(first, len, op) };
+        Ok(0)
+    })
+}
+
+/// Whether cache operations work here: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
+///
+/// They fail for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that asks for what the CPU lacks;
+/// then the operations use CLFLUSH. The first cache operation of a process, or this, finds out what the CPU has,
+/// and allocates once for it. Any thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn gemco_has_cache_ops() -> c_int {
+    query("gemco_has_cache_ops", || {
+        cacheops::support()?;
+        Ok(0)
+    })
+}
+
+/// Flushes every line with a byte in the range, and waits for it: stores before are in memory before any store after, and
+/// the lines leave the cache.
+///
+/// The fences are its own. A range of size 0 is none. Returns 0; -EINVAL for NULL, and for a range that wraps around. The
+/// bytes must be mapped, but not readable. Any thread; no allocation.
+///
+/// # Safety
+/// The bytes are mapped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_flush_range(start: *const c_void, size: usize) -> c_int {
+    // SAFETY: the caller's obligation, passed on.
+    unsafe { fenced("gemco_flush_range", start, size, LineOp::Flush) }
+}
+
+/// Writes back every line with a byte in the range, and waits for it; lines may stay in the cache, clean.
+///
+/// Enough where the GPU only reads, and cheaper than gemco_flush_range if the CPU goes on with the bytes. Otherwise as
+/// gemco_flush_range.
+///
+/// # Safety
+/// The bytes are mapped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_write_back_range(start: *const c_void, size: usize) -> c_int {
+    // SAFETY: the caller's obligation, passed on.
+    unsafe { fenced("gemco_write_back_range", start, size, LineOp::WriteBack) }
+}
+
+/// Invalidates every line with a byte in the range, and waits for it: the next load reads memory. A dirty line is written
+/// back first.
+///
+/// As gemco_flush_range.
+///
+/// # Safety
+/// The bytes are mapped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_flush_inval_range(start: *const c_void, size: usize) -> c_int {
+    // SAFETY: the caller's obligation, passed on.
+    unsafe { fenced("gemco_flush_inval_range", start, size, LineOp::Invalidate) }
+}
+
+/// As gemco_flush_range, without fences: for several ranges between gemco_pre_flush_fence and gemco_post_flush_fence.
+///
+/// # Safety
+/// The bytes are mapped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_flush_range_no_fence(start: *const c_void, size: usize) -> c_int {
+    // SAFETY: the caller's obligation, passed on.
+    unsafe { unfenced("gemco_flush_range_no_fence", start, size, LineOp::Flush) }
+}
+
+/// As gemco_flush_inval_range, without fences: for several ranges between gemco_pre_flush_fence and
+/// gemco_post_flush_inval_fence.
+///
+/// # Safety
+/// The bytes are mapped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_flush_inval_range_no_fence(start: *const c_void, size: usize) -> c_int {
+    // SAFETY: the caller's obligation, passed on.
+    unsafe { unfenced("gemco_flush_inval_range_no_fence", start, size, LineOp::Invalidate) }
+}
+
+/// Orders what was stored and loaded before against the flushes that come; drains this core's write-combining buffers.
+///
+/// Any thread; no allocation.
+#[unsafe(no_mangle)]
+pub extern "C" fn gemco_pre_flush_fence() {
+    // What an invalidate needs, which a flush may come with.
+    cacheops::fence_around(LineOp::Invalidate);
+}
+
+/// Waits for flushes: who learns of them by a later store finds them done.
+///
+/// Any thread; no allocation.
+#[unsafe(no_mangle)]
+pub extern "C" fn gemco_post_flush_fence() {
+    cacheops::fence_around(LineOp::Flush);
+}
+
+/// Waits for invalidates, too: a later load of this thread reads memory.
+///
+/// Any thread; no allocation.
+#[unsafe(no_mangle)]
+pub extern "C" fn gemco_post_flush_inval_fence() {
+    cacheops::fence_around(LineOp::Invalidate);
+}

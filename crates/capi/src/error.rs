@@ -1,0 +1,191 @@
+//! Errors on their way to C: a negative errno, and a text that the thread keeps; no allocation.
+
+use std::cell::RefCell;
+use std::ffi::{c_char, c_int};
+use std::fmt::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use nix::errno::Errno;
+
+use super::log;
+use gem_coherency::error::Error;
+
+/// Bytes of a thread's text, the closing 0 among them.
+const TEXT_BYTES: usize = 512;
+
+/// Why a call from C was not done.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The library's own reason.
+    Library(Error),
+    /// An argument that is wrong whatever the library thinks of it.
+    Argument {
+        /// What kind of mistake it is.
+        errno: Errno,
+        /// The parameter's name.
+        name: &'static str,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A function that does more than query, in a log callback.
+    InCallback,
+    /// A number that is no value of an enum.
+    Number {
+        /// The parameter's name.
+        name: &'static str,
+        /// The number.
+        value: u32,
+    },
+}
+
+impl Failure {
+    /// A wrong argument: EINVAL.
+    pub(super) const fn argument(name: &'static str, why: &'static str) -> Self {
+        Self::Argument { errno: Errno::EINVAL, name, why }
+    }
+
+    fn errno(&self) -> Errno {
+        match self {
+            Self::Library(error) => error.errno(),
+            Self::Argument { errno, .. } => *errno,
+            Self::InCallback => Errno::EDEADLK,
+            Self::Number { .. } => Errno::EINVAL,
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Library(error)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Library(error) => error.fmt(f),
+            Self::Argument { name, why, .. } => write!(f, "{name} {why}"),
+            Self::InCallback => f.write_str("a log callback may only ask: nothing was done from within it"),
+            Self::Number { name, value } => write!(f, "{name} is {value}, which means nothing"),
+        }
+    }
+}
+
+/// What a shim's body returns: the number that C gets.
+pub(super) type Outcome = Result<c_int, Failure>;
+
+/// A text of bounded length that ends with a 0.
+struct Text {
+    bytes: [u8; TEXT_BYTES],
+    len: usize,
+}
+
+impl Text {
+    const EMPTY: Self = Self { bytes: [0; TEXT_BYTES], len: 0 };
+}
+
+impl Write for Text {
+    /// Adds what there is room for, whole characters only; a 0 becomes a `?`.
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        for character in more.chars() {
+            let character = if character == '\0' { '?' } else { character };
+            let end = self.len + character.len_utf8();
+            // One byte stays 0.
+            match self.bytes.get_mut(self.len..end) {
+                Some(place) if end < TEXT_BYTES => character.encode_utf8(place),
+                Some(_) | None => return Err(fmt::Error),
+            };
+            self.len = end;
+        }
+        Ok(())
+    }
+}
+
+thread_local! {
+    static LAST: RefCell<Text> = const { RefCell::new(Text::EMPTY) };
+}
+
+/// Keeps the thread's text, as far as there is room for it.
+fn keep(text: fmt::Arguments<'_>) {
+    LAST.with_borrow_mut(|last| {
+        *last = Text::EMPTY;
+        // What does not fit is cut off.
+        let _ = last.write_fmt(text);
+    });
+}
+
+/// Runs a shim's body: its number, or a negative errno and a text. In a log callback it is not run.
+pub(super) fn run(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
+    query(call, || if log::is_in_callback() { Err(Failure::InCallback) } else { body() })
+}
+
+/// As [`run`], for a function that a log callback may call: it asks, and changes nothing.
+pub(super) fn query(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
+    // The callback may fail itself: its texts come before this call's.
+    match log::during(|| catch_unwind(AssertUnwindSafe(body))) {
+        Ok(Ok(value)) => value,
+        Ok(Err(failure)) => {
+            keep(format_args!("{call}: {failure}"));
+            -(failure.errno() as c_int)
+        }
+        Err(payload) => {
+            let text = payload.downcast_ref::<String>().map(String::as_str);
+            let text = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no text");
+            keep(format_args!("{call}: a fault of the library: {text}"));
+            // Dropping what was thrown could throw again.
+            std::mem::forget(payload);
+            -(Errno::EIO as c_int)
+        }
+    }
+}
+
+/// As [`query`], for a function that returns text that lives as long as the program, or null.
+pub(super) fn text(
+    call: &'static str,
+    body: impl FnOnce() -> Result<*const c_char, Failure>,
+) -> *const c_char {
+    let mut found = std::ptr::null();
+    query(call, || {
+        found = body()?;
+        Ok(0)
+    });
+    found
+}
+
+/// Why the thread's last call that failed did so: a sentence with what was wrong.
+///
+/// Never NULL; "" if none failed yet. Calls that succeed leave it. The text is the thread's, and stays as it is until the
+/// thread's next call that fails. At most 511 bytes, UTF-8. Any thread; no allocation.
+#[unsafe(no_mangle)]
+pub extern "C" fn gemco_last_error() -> *const c_char {
+    // The bytes are the thread's; they have no destructor, so they are there until it ends.
+    LAST.with(|last| last.as_ptr().cast_const().cast())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CStr;
+
+    use super::*;
+
+    fn last() -> String {
+        // SAFETY: the text is this thread's, and ends with a 0.
+        unsafe { CStr::from_ptr(gemco_last_error()) }.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_is_eio_and_its_text_is_kept() {
+        assert_eq!(run("gemco_test", || panic!("number {}", 7)), -(Errno::EIO as c_int));
+        assert_eq!(last(), "gemco_test: a fault of the library: number 7");
+        assert_eq!(run("gemco_test", || Ok(3)), 3);
+        assert!(last().ends_with("number 7"), "a call that succeeds leaves the text");
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_cut_between_characters() {
+        keep(format_args!("{}", "ü".repeat(TEXT_BYTES)));
+        assert_eq!(last(), "ü".repeat((TEXT_BYTES - 1) / 2));
+        keep(format_args!("a\0b"));
+        assert_eq!(last(), "a?b");
+    }
+}

@@ -1,0 +1,253 @@
+//! The library's events on their way to a callback of C's.
+//!
+//! Events are made under the library's locks, so none is handed out where it is made: a call keeps its lines until its work is
+//! done and its locks are given back, and hands them out then ([`during`]). So a callback can ask the library.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::{CString, c_char, c_int, c_uint, c_void};
+use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock};
+
+use nix::errno::Errno;
+use tracing::field::{Field, Visit};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::{Interest, set_global_default};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use super::error::{Failure, run};
+use gem_coherency::fork::PerProcess;
+
+/// How much is logged; what is worse than a level is, too.
+#[repr(C)]
+pub enum gemco_log_level {
+    /// Nothing.
+    GEMCO_LOG_OFF = 0,
+    /// What failed and nobody else says.
+    GEMCO_LOG_ERROR = 1,
+    /// What surprises: an unknown PCI id, a handle that would not close.
+    GEMCO_LOG_WARN = 2,
+    /// Landmarks.
+    GEMCO_LOG_INFO = 3,
+    /// Requests and decisions: handle, step, verdict, rule, lines, bytes.
+    GEMCO_LOG_DEBUG = 4,
+    /// Flushes and fences.
+    GEMCO_LOG_TRACE = 5,
+}
+
+/// A function that gets the library's events: level is a gemco_log_level, text a line without a newline, which is valid
+/// during the call only; user is what gemco_set_log was given.
+pub type gemco_log_fn = Option<unsafe extern "C" fn(level: c_uint, text: *const c_char, user: *mut c_void)>;
+
+/// Where events go.
+#[derive(Clone, Copy)]
+struct Sink {
+    call: unsafe extern "C" fn(c_uint, *const c_char, *mut c_void),
+    user: *mut c_void,
+}
+
+// SAFETY: the pointer is only handed to the callback, which may be called on any thread: C was told.
+unsafe impl Send for Sink {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Sink {}
+
+/// A child has none until it sets one.
+static SINK: PerProcess<RwLock<Option<Sink>>> = PerProcess::new();
+static LEVEL: AtomicU32 = AtomicU32::new(0);
+
+/// Bytes of a call's lines that are kept; of what comes after them only the number is.
+const MOST_BYTES: usize = 1 << 20;
+
+/// What a thread is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing of C's: what Rust calls is not logged here.
+    Outside,
+    /// A call from C.
+    InCall,
+    /// A callback, at the end of a call.
+    InCallback,
+}
+
+/// The lines of a call, in order.
+#[derive(Debug)]
+struct Lines {
+    kept: Vec<(Level, CString)>,
+    bytes: usize,
+    left_out: u64,
+}
+
+thread_local! {
+    static STAGE: Cell<Stage> = const { Cell::new(Stage::Outside) };
+    static LINES: RefCell<Lines> = const { RefCell::new(Lines { kept: Vec::new(), bytes: 0, left_out: 0 }) };
+}
+
+impl Lines {
+    fn add(&mut self, level: Level, text: CString) {
+        self.bytes = self.bytes.saturating_add(text.as_bytes().len());
+        match self.bytes <= MOST_BYTES && self.kept.try_reserve(1).is_ok() {
+            true => self.kept.push((level, text)),
+            false => self.left_out += 1,
+        }
+    }
+
+    /// All of them, and none are kept.
+    fn take(&mut self) -> Vec<(Level, CString)> {
+        let mut lines = std::mem::take(&mut self.kept);
+        let left_out = std::mem::take(&mut self.left_out);
+        self.bytes = 0;
+        if left_out > 0
+            && let Ok(text) = CString::new(format!("{}: {left_out} more events of this call", module_path!()))
+        {
+            lines.push((Level::ERROR, text));
+        }
+        lines
+    }
+}
+
+/// Whether this thread is in a callback.
+pub(super) fn is_in_callback() -> bool {
+    STAGE.get() == Stage::InCallback
+}
+
+/// Runs a call from C, and hands its lines out when it is done.
+pub(super) fn during<T>(call: impl FnOnce() -> T) -> T {
+    // What a callback brings about is not logged.
+    if STAGE.get() != Stage::Outside {
+        return call();
+    }
+    STAGE.set(Stage::InCall);
+    let done = call();
+    let lines = LINES.try_with(|lines| lines.borrow_mut().take()).unwrap_or_default();
+    if !lines.is_empty() {
+        let sink = SINK.get().read().unwrap_or_else(PoisonError::into_inner);
+        STAGE.set(Stage::InCallback);
+        for (level, text) in lines {
+            let Some(Sink { call, user }) = *sink else { break };
+            // SAFETY: the function and its pointer are good until another takes their place, which waits for this lock.
+            unsafe { call(number(level), text.as_ptr(), user) };
+        }
+    }
+    STAGE.set(Stage::Outside);
+    done
+}
+
+/// A level as C has it.
+fn number(level: Level) -> c_uint {
+    let level = match level {
+        Level::ERROR => gemco_log_level::GEMCO_LOG_ERROR,
+        Level::WARN => gemco_log_level::GEMCO_LOG_WARN,
+        Level::INFO => gemco_log_level::GEMCO_LOG_INFO,
+        Level::DEBUG => gemco_log_level::GEMCO_LOG_DEBUG,
+        Level::TRACE => gemco_log_level::GEMCO_LOG_TRACE,
+    };
+    level as c_uint
+}
+
+/// The filter that C names by `number`.
+fn filter(number: c_uint) -> Option<LevelFilter> {
+    let all = [
+        LevelFilter::OFF,
+        LevelFilter::ERROR,
+        LevelFilter::WARN,
+        LevelFilter::INFO,
+        LevelFilter::DEBUG,
+        LevelFilter::TRACE,
+    ];
+    usize::try_from(number).ok().and_then(|place| all.get(place)).copied()
+}
+
+/// Keeps the events of calls from C; spans are left out.
+struct Log;
+
+impl Subscriber for Log {
+    fn register_callsite(&self, _metadata: &'static Metadata<'static>) -> Interest {
+        // The level may change.
+        Interest::sometimes()
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        // Relaxed: a filter; nothing is published by it.
+        filter(LEVEL.load(Ordering::Relaxed))
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        // Relaxed: as above.
+        // `tracing::enabled!` asks for neither an event nor a span.
+        !metadata.is_span() && number(*metadata.level()) <= LEVEL.load(Ordering::Relaxed)
+    }
+
+    fn new_span(&self, _attributes: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _span: &Id, _values: &Record<'_>) {}
+
+    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
+
+    fn enter(&self, _span: &Id) {}
+
+    fn exit(&self, _span: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        if STAGE.get() != Stage::InCall {
+            return;
+        }
+        let mut line = Line(event.metadata().target().to_owned());
+        event.record(&mut line);
+        line.0.retain(|character| character != '\0');
+        let Ok(text) = CString::new(line.0) else { return };
+        // Without the thread's lines it is about to end.
+        let _ = LINES.try_with(|lines| lines.borrow_mut().add(*event.metadata().level(), text));
+    }
+}
+
+/// The words of an event: its target, its message, its fields.
+struct Line(String);
+
+impl Visit for Line {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        // A string takes everything.
+        let _ = match field.name() {
+            "message" => write!(self.0, ": {value:?}"),
+            name => write!(self.0, " {name}={value:?}"),
+        };
+    }
+}
+
+/// Sends the library's events to `callback`, from now on, for the whole process; NULL ends it.
+///
+/// level: a gemco_log_level, which is also the least that is worth the cost of a line.
+/// callback: called at the end of each call that has lines, on that call's thread, once for each line; by several threads at
+/// once. The library holds none of its locks then. The callback must return (no longjmp, no exception). It may call the functions that only ask:
+/// those about platforms, rules, decisions, cache lines of its own memory and the last error, gemco_explain,
+/// gemco_job_reports, gemco_device_platform, _mocs, _open_counts, _reuse_stats and _ref, gemco_bo_handle, _size, _level,
+/// _map_mode, _lines, _busy and _ref. Every other function is -EDEADLK there, and does nothing; one without a result does
+/// nothing either. What a callback calls is not logged. Once this function has returned, the callback that was set before
+/// is not running, and will not be called again. Of one call up to 1 MiB of lines are kept, and what is more is counted.
+///
+/// Returns 0; -EINVAL for a bad number; -EDEADLK from within a callback; -EBUSY if a Rust program has a subscriber of its own.
+/// Any thread.
+///
+/// # Safety
+/// As the module says; `callback` is as described, and good with `user` until another takes its place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_set_log(level: c_uint, callback: gemco_log_fn, user: *mut c_void) -> c_int {
+    run("gemco_set_log", || {
+        if filter(level).is_none() {
+            return Err(Failure::Number { name: "level", value: level });
+        }
+        static IS_SET: OnceLock<bool> = OnceLock::new();
+        if callback.is_some() && !*IS_SET.get_or_init(|| set_global_default(Log).is_ok()) {
+            let why = "has no place: the program has a tracing subscriber already";
+            return Err(Failure::Argument { errno: Errno::EBUSY, name: "callback", why });
+        }
+        *SINK.get().write().unwrap_or_else(PoisonError::into_inner) =
+            callback.map(|call| Sink { call, user });
+        // Relaxed: a filter; nothing is published by it.
+        LEVEL.store(if callback.is_some() { level } else { 0 }, Ordering::Relaxed);
+        tracing::callsite::rebuild_interest_cache();
+        Ok(0)
+    })
+}

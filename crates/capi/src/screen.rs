@@ -1,0 +1,151 @@
+//! A screen of a device.
+
+use std::ffi::c_int;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::bo::gemco_bo;
+use super::device::{gemco_device, open_device};
+use super::error::{Failure, run};
+use super::objects::{Out, borrow, take_back};
+use super::report::hand_out;
+use super::types::gemco_report;
+use gem_coherency::device::Screen;
+use gem_coherency::fork::Confined;
+
+/// A connector and a CRTC of a device, and what they show. It holds a reference of the device, and of each BO that it has shown.
+///
+/// Any thread may use it.
+pub struct gemco_screen(Confined<Mutex<Screen>>);
+
+static_assertions::assert_impl_all!(gemco_screen: Send, Sync);
+
+impl gemco_screen {
+    fn lock(&self) -> Result<MutexGuard<'_, Screen>, Failure> {
+        Ok(self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// How large a picture on a screen is: XRGB8888, not tiled.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct gemco_picture {
+    /// Pixels of a line.
+    pub width: u32,
+    /// Lines.
+    pub height: u32,
+    /// Bytes from line to line.
+    pub pitch: u32,
+    /// 1 if a screen is plugged in, 0 if nobody sees the picture.
+    pub connected: u32,
+}
+
+/// Takes the first connector that a screen is plugged into, or else an HDMI connector. Nothing changes until something is shown.
+///
+/// The device has to be the display's primary node (/dev/dri/card0), and to be its master: nobody else opened it before.
+///
+/// screen: to be given to gemco_screen_close. picture: may be NULL.
+///
+/// Returns 0; a negative errno without a display. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_screen_open(
+    device: *const gemco_device,
+    screen: *mut *mut gemco_screen,
+    picture: *mut gemco_picture,
+) -> c_int {
+    run("gemco_screen_open", || {
+        // SAFETY: a device, room for a pointer, and for a picture or null: the caller's obligations.
+        let (device, to, out) = unsafe {
+            (open_device(device)?, Out::new(screen, "screen")?, Out::optional(picture, "picture")?)
+        };
+        let screen = Screen::open(&device.device)?;
+        if let Some(out) = out {
+            let mode = screen.mode();
+            out.set(gemco_picture {
+                width: mode.horizontal.shown.into(),
+                height: mode.vertical.shown.into(),
+                pitch: screen.pitch_bytes(),
+                connected: screen.is_connected().into(),
+            });
+        }
+        to.give_alone(gemco_screen(Confined::new(Mutex::new(screen))));
+        Ok(0)
+    })
+}
+
+/// Creates a BO for a picture of the screen (CREATE_DUMB); one from gemco_bo_create that is large enough can be shown as well.
+///
+/// bo: with one reference, which is given back by gemco_bo_unref.
+///
+/// Returns 0; what CREATE_DUMB answers. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_screen_alloc(screen: *const gemco_screen, bo: *mut *mut gemco_bo) -> c_int {
+    run("gemco_screen_alloc", || {
+        // SAFETY: a screen, and room for a pointer: the caller's obligations.
+        let (screen, to) = unsafe { (borrow(screen, "screen")?, Out::new(bo, "bo")?) };
+        to.give(gemco_bo { bo: screen.lock()?.alloc_dumb()? });
+        Ok(0)
+    })
+}
+
+/// Makes memory current for the display engine, as gemco_prepare_scanout does, and shows the BO; by a mode set at first, then by flips,
+/// whose end is waited for.
+///
+/// What was shown before is off the screen when this returns, and may be written again. report: may be NULL.
+///
+/// Returns 0; -EACCES for a device file that is not the display's master; otherwise as gemco_prepare_scanout. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_screen_show(
+    screen: *const gemco_screen,
+    bo: *const gemco_bo,
+    report: *mut gemco_report,
+) -> c_int {
+    run("gemco_screen_show", || {
+        // SAFETY: a screen, a BO, and room for a report or null: the caller's obligations.
+        let (screen, bo, out) =
+            unsafe { (borrow(screen, "screen")?, borrow(bo, "bo")?, Out::optional(report, "report")?) };
+        hand_out(screen.lock()?.show(&bo.bo)?, out);
+        Ok(0)
+    })
+}
+
+/// Makes memory current of what was written since the BO was shown, and says so to the kernel (DIRTYFB).
+///
+/// report: may be NULL. Returns 0; as gemco_screen_show. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_screen_dirty(screen: *const gemco_screen, report: *mut gemco_report) -> c_int {
+    run("gemco_screen_dirty", || {
+        // SAFETY: a screen, and room for a report or null: the caller's obligations.
+        let (screen, out) = unsafe { (borrow(screen, "screen")?, Out::optional(report, "report")?) };
+        hand_out(screen.lock()?.dirty()?, out);
+        Ok(0)
+    })
+}
+
+/// Shows what was shown before the screen was opened, and gives the screen up; NULL is nothing.
+///
+/// Returns 0; the first error of the display's requests, after the others were made all the same. Any thread.
+///
+/// # Safety
+/// As the module says; `screen` is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_screen_close(screen: *mut gemco_screen) -> c_int {
+    run("gemco_screen_close", || {
+        // SAFETY: null, or a screen that C gives up: the caller's obligation.
+        if let Some(screen) = unsafe { take_back(screen, "screen") }? {
+            screen.0.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).close()?;
+        }
+        Ok(0)
+    })
+}

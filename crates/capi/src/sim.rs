@@ -1,0 +1,105 @@
+//! What the other agents of a software device see: for a driver's own tests.
+
+use std::ffi::{c_int, c_uint, c_void};
+
+use nix::errno::Errno;
+
+use super::bo::{gemco_bo, open_bo};
+use super::device::{gemco_device, open_device};
+use super::error::{Failure, run};
+use super::objects::{bytes_mut, elements};
+use super::types;
+use gem_coherency::error::Error;
+use gem_coherency::vocabulary::Handle;
+use gem_coherency_sim::Soft;
+
+/// The software device behind `device`, and the name of `bo` on it.
+///
+/// # Safety
+/// A device and a BO, or null.
+unsafe fn soft<'a>(device: *const gemco_device, bo: *const gemco_bo) -> Result<(&'a Soft, Handle), Failure> {
+    // SAFETY: the caller's obligations, passed on.
+    let (device, bo) = unsafe { (open_device(device)?, open_bo(bo, "bo")?) };
+    let soft = device.soft.as_deref().ok_or(Failure::Argument {
+        errno: Errno::EOPNOTSUPP,
+        name: "device",
+        why: "is no software device (sim:...)",
+    })?;
+    // Elsewhere, or later, the number may be another object's.
+    if !device.device.owns(bo) {
+        return Err(Error::OtherDevice { handle: bo.handle().get() }.into());
+    }
+    Ok((soft, bo.handle()))
+}
+
+/// Reads as the GPU of a software device does, old bytes where a flush is missing.
+///
+/// mocs: a gemco_mocs.
+///
+/// Returns 0; -EOPNOTSUPP on any other device; -EINVAL for a range that leaves the BO; or a BO of another device;
+/// -ENOENT for a closed BO. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_sim_gpu_read(
+    device: *const gemco_device,
+    bo: *const gemco_bo,
+    mocs: c_uint,
+    offset: u64,
+    data: *mut c_void,
+    len: usize,
+) -> c_int {
+    run("gemco_sim_gpu_read", || {
+        // SAFETY: a device, a BO, and room for bytes: the caller's obligations.
+        let ((soft, handle), data) = unsafe { (soft(device, bo)?, bytes_mut(data.cast(), len, "data")?) };
+        soft.gpu_read(handle, types::mocs(mocs, "mocs")?, offset, data)?;
+        Ok(0)
+    })
+}
+
+/// Writes as the GPU of a software device does; who does not tell (gemco_submission with GEMCO_WRITE, gemco_gpu_wrote) reads old
+/// bytes.
+///
+/// As gemco_sim_gpu_read.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_sim_gpu_write(
+    device: *const gemco_device,
+    bo: *const gemco_bo,
+    mocs: c_uint,
+    offset: u64,
+    data: *const c_void,
+    len: usize,
+) -> c_int {
+    run("gemco_sim_gpu_write", || {
+        // SAFETY: a device, a BO, and bytes: the caller's obligations.
+        let ((soft, handle), data) = unsafe { (soft(device, bo)?, elements(data.cast(), len, "data")?) };
+        soft.gpu_write(handle, types::mocs(mocs, "mocs")?, offset, data)?;
+        Ok(0)
+    })
+}
+
+/// Reads as the display engine of a software device does, old bytes where a flush is missing.
+///
+/// As gemco_sim_gpu_read.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_sim_display_read(
+    device: *const gemco_device,
+    bo: *const gemco_bo,
+    offset: u64,
+    data: *mut c_void,
+    len: usize,
+) -> c_int {
+    run("gemco_sim_display_read", || {
+        // SAFETY: a device, a BO, and room for bytes: the caller's obligations.
+        let ((soft, handle), data) = unsafe { (soft(device, bo)?, bytes_mut(data.cast(), len, "data")?) };
+        soft.display_read(handle, offset, data)?;
+        Ok(0)
+    })
+}

@@ -1,0 +1,52 @@
+//! The software device behind an open device, where the feature `sim` links it.
+
+use std::sync::Arc;
+
+use gem_coherency::drm::Drm;
+use gem_coherency::error::Error;
+
+/// A software device.
+#[cfg(feature = "sim")]
+pub(super) type Software = gem_coherency_sim::Soft;
+
+/// A software device; none is linked, so there is no value.
+#[cfg(not(feature = "sim"))]
+pub(super) enum Software {}
+
+/// An open file of a software device: as any device, and as what it is.
+type Opened = (Arc<dyn Drm>, Arc<Software>);
+
+/// Opens the software device `name`.
+///
+/// # Errors
+/// [`Error::BadDeviceSpec`].
+#[cfg(feature = "sim")]
+pub(super) fn open(name: &str) -> Result<Opened, Error> {
+    let soft = Arc::new(Software::open(name)?);
+    Ok((Arc::<Software>::clone(&soft), soft))
+}
+
+/// Refuses: no software device is linked.
+///
+/// # Errors
+/// [`Error::BadDeviceSpec`].
+#[cfg(not(feature = "sim"))]
+pub(super) fn open(name: &str) -> Result<Opened, Error> {
+    Err(Error::BadDeviceSpec {
+        spec: name.to_owned(),
+        why: "this libgem_coherency was built without the software device".to_owned(),
+    })
+}
+
+/// Opens another file of a software device.
+#[cfg(feature = "sim")]
+pub(super) fn open_again(soft: &Software) -> Opened {
+    let again = Arc::new(soft.open_again(gem_coherency_sim::Minor::Primary));
+    (Arc::<Software>::clone(&again), again)
+}
+
+/// Is never called: there is no software device.
+#[cfg(not(feature = "sim"))]
+pub(super) fn open_again(soft: &Software) -> Opened {
+    match *soft {}
+}

@@ -1,0 +1,259 @@
+//! Handing BOs to the GPU and to the display.
+
+use std::ffi::{c_int, c_uint};
+use std::sync::Mutex;
+
+use nix::errno::Errno;
+
+use super::bo::gemco_bo;
+use super::device::{gemco_device, open_device};
+use super::error::{Failure, run};
+use super::objects::{Out, borrow, elements, take_back};
+use super::report::hand_out;
+use super::types::{self, gemco_report};
+use gem_coherency::access::FlushReport;
+use gem_coherency::bo::ScanoutGuard;
+use gem_coherency::device::{Prepared, Submission};
+use gem_coherency::error::room;
+use gem_coherency::fork::Confined;
+
+/// What a batch does to one BO.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gemco_submission {
+    /// The BO; one that is accessed with several MOCS classes is listed once for each.
+    pub bo: *const gemco_bo,
+    /// What the GPU does, a gemco_access_kind; one that writes is taken to read, too.
+    pub access: c_uint,
+    /// What the MOCS entries of the accesses say about the LLC, a gemco_mocs.
+    pub mocs: c_uint,
+}
+
+/// BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching.
+///
+/// Any thread may end it.
+pub struct gemco_prepared(Confined<Prepared>);
+
+static_assertions::assert_impl_all!(gemco_prepared: Send, Sync);
+
+/// A BO that is on screen, or about to be. It holds a reference of it.
+///
+/// Any thread may use it.
+pub struct gemco_scanout(Confined<Mutex<ScanoutGuard>>);
+
+static_assertions::assert_impl_all!(gemco_scanout: Send, Sync);
+
+/// Where the reports of several BOs go: an array as long as that of the submissions, or null.
+pub(super) struct Outs(*mut gemco_report);
+
+impl Outs {
+    /// Writes a report for each BO, if the caller wants them.
+    ///
+    /// # Safety
+    /// The array is null, or has room for as many.
+    pub(super) unsafe fn hand_out(self, reports: &[FlushReport]) -> Result<(), Failure> {
+        for (place, report) in reports.iter().enumerate() {
+            let out = match self.0.is_null() {
+                true => None,
+                // SAFETY: within the array: the caller's obligation.
+                false => unsafe { Out::optional(self.0.add(place), "reports") }?,
+            };
+            hand_out(*report, out);
+        }
+        Ok(())
+    }
+
+    /// That the array can be one.
+    pub(super) fn new(reports: *mut gemco_report) -> Result<Self, Failure> {
+        match reports.is_aligned() {
+            true => Ok(Self(reports)),
+            false => Err(Failure::argument("reports", "is not aligned")),
+        }
+    }
+}
+
+/// The submissions in the library's words.
+///
+/// # Safety
+/// Each names a BO that lives during `'a`, or null.
+unsafe fn submissions<'a>(list: &'a [gemco_submission]) -> Result<Vec<Submission<'a>>, Failure> {
+    let mut submissions = room("submissions", list.len())?;
+    for one in list {
+        submissions.push(Submission {
+            // SAFETY: a BO, or null: the caller's obligation.
+            bo: &unsafe { borrow(one.bo, "submissions[].bo") }?.bo,
+            access: types::access(one.access, "submissions[].access")?,
+            mocs: types::mocs(one.mocs, "submissions[].mocs")?,
+        });
+    }
+    Ok(submissions)
+}
+
+/// Makes memory and caches right for the GPU's accesses: flushes, invalidates, drains, between one pair of fences for all.
+///
+/// Call it after the last CPU access, and before the ioctl that submits; gemco_submit_end follows the ioctl. Until then no BO can be closed or
+/// change its caching.
+///
+/// submissions: `count` of them; may be NULL if there is none. reports: room for as many, in the same order; may be
+/// NULL. prepared: to be given to gemco_submit_end.
+///
+/// Returns 0; -EINVAL for a BO of another device or a bad number; -ENOENT, -EFAULT, -EBUSY about a BO that is closed, without
+/// contents, or changing its caching; what mapping answers. Then lines that were not flushed stay dirty. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_submit_begin(
+    device: *const gemco_device,
+    submissions: *const gemco_submission,
+    count: usize,
+    reports: *mut gemco_report,
+    prepared: *mut *mut gemco_prepared,
+) -> c_int {
+    run("gemco_submit_begin", || {
+        let outs = Outs::new(reports)?;
+        // SAFETY: a device, so many submissions, and room for a pointer: the caller's obligations.
+        let (device, list, to) = unsafe {
+            (
+                open_device(device)?,
+                elements(submissions, count, "submissions")?,
+                Out::new(prepared, "prepared")?,
+            )
+        };
+        // SAFETY: each names a BO or null: the caller's obligation.
+        let begun = device.device.begin_submit(&unsafe { self::submissions(list) }?)?;
+        // SAFETY: null, or room for as many as there are submissions: the caller's obligation.
+        unsafe { outs.hand_out(begun.reports()) }?;
+        to.give_alone(gemco_prepared(Confined::new(begun)));
+        Ok(0)
+    })
+}
+
+/// Ends a submission, after the ioctl, with the ioctl's result: 0, or a negative errno. NULL is a no-op.
+///
+/// What the GPU writes is noted for the next reader. A submission that ends before its ioctl loses that note to a reader in between. After
+/// -EIO nothing is kept for reuse any longer (gemco_device_set_reuse_limit): a wedged GPU may still write to BOs that were released.
+///
+/// Returns `result`; -EINVAL for a positive one, which ends the submission too. Any thread.
+///
+/// # Safety
+/// As the module says; `prepared` is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared, result: c_int) -> c_int {
+    run("gemco_submit_end", || {
+        // SAFETY: null, or a submission that C gives up: the caller's obligation.
+        let Some(taken) = unsafe { take_back(prepared, "prepared") }? else { return Ok(result.min(0)) };
+        let errno = (result < 0).then(|| Errno::from_raw(result.saturating_neg()));
+        taken.0.take()?.end(errno);
+        match result {
+            1.. => Err(Failure::argument("result", "is positive: it is 0 or a negative errno")),
+            _ => Ok(result),
+        }
+    })
+}
+
+/// Submits an empty batch over the BOs, between what gemco_submit_begin and gemco_submit_end do.
+///
+/// Returns as gemco_submit_begin, and EXECBUFFER2's errno: -EIO if the GPU is wedged.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_submit(
+    device: *const gemco_device,
+    submissions: *const gemco_submission,
+    count: usize,
+    reports: *mut gemco_report,
+) -> c_int {
+    run("gemco_submit", || {
+        let outs = Outs::new(reports)?;
+        // SAFETY: a device, and so many submissions: the caller's obligations.
+        let (device, list) = unsafe { (open_device(device)?, elements(submissions, count, "submissions")?) };
+        // SAFETY: each names a BO or null: the caller's obligation.
+        let done = device.device.submit(&unsafe { self::submissions(list) }?)?;
+        // SAFETY: null, or room for as many as there are submissions: the caller's obligation.
+        unsafe { outs.hand_out(&done) }?;
+        Ok(0)
+    })
+}
+
+/// Says that the GPU writes the BO, in a batch that was submitted: for one that gemco_submit_begin and its like were not told
+/// of. The next access, whoever makes it, waits and does what is needed.
+///
+/// mocs: of the access, a gemco_mocs.
+///
+/// Returns 0; -EINVAL for a bad number; -ENOENT for a closed BO. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_gpu_wrote(bo: *const gemco_bo, mocs: c_uint) -> c_int {
+    run("gemco_gpu_wrote", || {
+        // SAFETY: a BO: the caller's obligation.
+        unsafe { borrow(bo, "bo") }?.bo.gpu_wrote(types::mocs(mocs, "mocs")?)?;
+        Ok(0)
+    })
+}
+
+/// Makes memory current for the display engine, and marks the BO as on screen; call it before the mode set or flip.
+///
+/// Showing a BO forces its level to WT or NONE, which it keeps. Until the kernel reports that level, each access asks for it: the mode
+/// set or flip may fail, or never come. scanout: to be given to gemco_scanout_end once the display shows something else, or the flip
+/// failed. report: may be NULL.
+///
+/// Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_prepare_scanout(
+    bo: *const gemco_bo,
+    scanout: *mut *mut gemco_scanout,
+    report: *mut gemco_report,
+) -> c_int {
+    run("gemco_prepare_scanout", || {
+        // SAFETY: a BO, room for a pointer, and for a report or null: the caller's obligations.
+        let (bo, to, out) =
+            unsafe { (borrow(bo, "bo")?, Out::new(scanout, "scanout")?, Out::optional(report, "report")?) };
+        let guard = bo.bo.prepare_scanout()?;
+        hand_out(guard.report(), out);
+        to.give_alone(gemco_scanout(Confined::new(Mutex::new(guard))));
+        Ok(0)
+    })
+}
+
+/// Flushes what was written since, for a BO that is drawn to while it is shown.
+///
+/// report: may be NULL. Returns 0; as gemco_prepare_scanout. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_scanout_flush(
+    scanout: *const gemco_scanout,
+    report: *mut gemco_report,
+) -> c_int {
+    run("gemco_scanout_flush", || {
+        // SAFETY: a scanout, and room for a report or null: the caller's obligations.
+        let (scanout, out) = unsafe { (borrow(scanout, "scanout")?, Out::optional(report, "report")?) };
+        // In a child another thread may have the lock for ever.
+        let guard = scanout.0.get()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        hand_out(guard.flush()?, out);
+        Ok(0)
+    })
+}
+
+/// Says that the BO is no longer on screen, or was not shown; its level stays what the display made it. NULL is a no-op.
+///
+/// Any thread.
+///
+/// # Safety
+/// As the module says; `scanout` is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_scanout_end(scanout: *mut gemco_scanout) {
+    run("gemco_scanout_end", || {
+        // SAFETY: null, or a scanout that C gives up: the caller's obligation.
+        drop(unsafe { take_back(scanout, "scanout") }?);
+        Ok(0)
+    });
+}

@@ -1,0 +1,307 @@
+//! The words of C: enums as integers, structs as bytes lie.
+
+use std::ffi::{c_char, c_uint};
+
+use super::error::Failure;
+use gem_coherency::access::{FlushReport, Step, Upload};
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::{Decision, Path, Verdict};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
+
+/// What an agent does with memory.
+#[repr(C)]
+pub enum gemco_access_kind {
+    /// Reads only.
+    GEMCO_READ = 0,
+    /// Writes, perhaps only parts of lines.
+    GEMCO_WRITE = 1,
+}
+
+/// The caching mode of a BO, as the kernel's interface has it (I915_CACHING_*).
+#[repr(C)]
+pub enum gemco_caching {
+    /// I915_CACHING_NONE.
+    GEMCO_CACHING_NONE = 0,
+    /// I915_CACHING_CACHED.
+    GEMCO_CACHING_CACHED = 1,
+    /// I915_CACHING_DISPLAY.
+    GEMCO_CACHING_DISPLAY = 2,
+    /// What the platform gives; the only choice on discrete devices. For gemco_bo_create only.
+    GEMCO_CACHING_DEFAULT = 3,
+}
+
+/// The cache level that the kernel keeps for a BO (enum i915_cache_level).
+#[repr(C)]
+pub enum gemco_level {
+    /// Not cached by the GPU.
+    GEMCO_LEVEL_NONE = 0,
+    /// Cached in the LLC, or snooped where there is none.
+    GEMCO_LEVEL_LLC = 1,
+    /// As LLC, and in the GPU's own L3.
+    GEMCO_LEVEL_L3_LLC = 2,
+    /// Written through.
+    GEMCO_LEVEL_WT = 3,
+}
+
+/// How the CPU maps a BO.
+#[repr(C)]
+pub enum gemco_map_mode {
+    /// Write-back: through the CPU's cache.
+    GEMCO_MAP_WB = 0,
+    /// Write-combining: around the cache, stores gathered.
+    GEMCO_MAP_WC = 1,
+    /// Uncached.
+    GEMCO_MAP_UC = 2,
+    /// Through the GGTT aperture.
+    GEMCO_MAP_GTT = 3,
+    /// As the kernel decides; the only mode on discrete devices.
+    GEMCO_MAP_FIXED = 4,
+    /// What fits the BO's level; for gemco_bo_map only.
+    GEMCO_MAP_DEFAULT = 5,
+}
+
+/// What the MOCS entry of a GPU access says about the LLC; gemco_device_mocs tells it of an index.
+#[repr(C)]
+pub enum gemco_mocs {
+    /// The page table entry decides, or the entry caches in the LLC.
+    GEMCO_MOCS_PAGE_TABLE = 0,
+    /// Not cached in the LLC, but looked up there.
+    GEMCO_MOCS_UNCACHED = 1,
+    /// Around the LLC: entries 16 and 17, effective on Jasper Lake and Elkhart Lake.
+    GEMCO_MOCS_BYPASS_LLC = 2,
+}
+
+/// An agent, and the way it takes to memory.
+#[repr(C)]
+pub enum gemco_path {
+    /// The CPU through a write-back mapping.
+    GEMCO_PATH_CPU_WB = 0,
+    /// The CPU through a write-combining mapping.
+    GEMCO_PATH_CPU_WC = 1,
+    /// The CPU through an uncached mapping.
+    GEMCO_PATH_CPU_UC = 2,
+    /// The CPU through the GGTT aperture.
+    GEMCO_PATH_CPU_GTT = 3,
+    /// The CPU through a mapping as a discrete device's kernel decides.
+    GEMCO_PATH_CPU_FIXED = 4,
+    /// The GPU, with GEMCO_MOCS_PAGE_TABLE.
+    GEMCO_PATH_GPU_PAGE_TABLE = 5,
+    /// The GPU, with GEMCO_MOCS_UNCACHED.
+    GEMCO_PATH_GPU_UNCACHED = 6,
+    /// The GPU, with GEMCO_MOCS_BYPASS_LLC.
+    GEMCO_PATH_GPU_BYPASS_LLC = 7,
+    /// The display engine; it only reads.
+    GEMCO_PATH_DISPLAY = 8,
+}
+
+/// What has to happen before the next agent may access the memory.
+#[repr(C)]
+pub enum gemco_verdict {
+    /// Nothing.
+    GEMCO_NOT_NEEDED = 0,
+    /// Dirty lines have to be written back.
+    GEMCO_FLUSH = 1,
+    /// Possibly stale lines have to be dropped before they are read, or partly overwritten.
+    GEMCO_INVALIDATE = 2,
+    /// Stores have to leave the CPU's write-combining buffers, or the chipset's.
+    GEMCO_DRAIN = 3,
+    /// There is no such access: the platform or the kernel refuses it.
+    GEMCO_REFUSED = 4,
+}
+
+/// A step of a BO's life at which something may have to be flushed.
+#[repr(C)]
+pub enum gemco_step {
+    /// The CPU writes.
+    GEMCO_STEP_WRITE = 0,
+    /// The BO is handed to the GPU.
+    GEMCO_STEP_SUBMIT = 1,
+    /// The BO is handed to the display engine.
+    GEMCO_STEP_SCANOUT = 2,
+    /// The CPU reads.
+    GEMCO_STEP_READ = 3,
+    /// The BO is handed to another process or device.
+    GEMCO_STEP_EXPORT = 4,
+    /// The BO is given back.
+    GEMCO_STEP_RELEASE = 5,
+}
+
+/// What the CPU does next with bytes that it uploads.
+#[repr(C)]
+pub enum gemco_upload_hint {
+    /// Nothing soon: they are stored around the cache.
+    GEMCO_UPLOAD_ONCE = 0,
+    /// It reads or overwrites them: they stay in the cache, written back.
+    GEMCO_UPLOAD_KEPT = 1,
+    /// Nobody knows: the size decides.
+    GEMCO_UPLOAD_AUTO = 2,
+}
+
+/// What a platform can do, as bits: what decides about coherency, and nothing else.
+#[repr(C)]
+pub enum gemco_caps {
+    /// CPU and GPU share the last-level cache.
+    GEMCO_CAP_LLC = 0x1,
+    /// The GPU can snoop the CPU's caches.
+    GEMCO_CAP_SNOOP = 0x2,
+    /// The level WT exists: eDRAM is fused on.
+    GEMCO_CAP_WT = 0x4,
+    /// MOCS entries 16 and 17 go around the LLC.
+    GEMCO_CAP_LLC_BYPASS_MOCS = 0x8,
+    /// Stores through the aperture need only a barrier.
+    GEMCO_CAP_COHERENT_GGTT = 0x10,
+    /// A discrete device with memory of its own.
+    GEMCO_CAP_DISCRETE = 0x20,
+    /// Caching is chosen by PAT index at creation.
+    GEMCO_CAP_PAT_AT_CREATE = 0x40,
+    /// There is a CPU-visible GGTT aperture.
+    GEMCO_CAP_APERTURE = 0x80,
+    /// Graphics version 12 on.
+    GEMCO_CAP_GEN12 = 0x100,
+    /// DG1, whose imports are taken without wbinvd.
+    GEMCO_CAP_DG1 = 0x200,
+}
+
+/// A verdict, and the rule that gave it; "not needed" has one, too.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gemco_decision {
+    /// What has to happen: a gemco_verdict.
+    pub verdict: c_uint,
+    /// The rule: gemco_rule_name, gemco_rule_reason, gemco_rule_source.
+    pub rule: c_uint,
+}
+
+/// What one step did to one BO's lines, or why it did nothing; gemco_explain makes a sentence of it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gemco_report {
+    /// The step: a gemco_step.
+    pub step: c_uint,
+    /// What was needed, and the rule that says so.
+    pub decision: gemco_decision,
+    /// 0.
+    pub reserved: c_uint,
+    /// Lines that were flushed or invalidated.
+    pub lines: u64,
+    /// The same, in bytes.
+    pub bytes: u64,
+}
+
+/// A platform under a kernel.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gemco_platform {
+    /// The short name, in lower case: "jsl".
+    pub name: [c_char; 16],
+    /// The name people use: "Jasper Lake".
+    pub title: [c_char; 48],
+    /// What it can do: gemco_caps, by OR.
+    pub caps: c_uint,
+    /// The PCI id.
+    pub pci_id: u16,
+    /// Version of the graphics IP: the 12 of 12.70.
+    pub graphics_major: u8,
+    /// Version of the graphics IP: the 70 of 12.70.
+    pub graphics_minor: u8,
+}
+
+/// The kinds that cross by their place in `ALL`, and the parser of each.
+macro_rules! by_place {
+    ($($kind:ident: $parse:ident, $c:ident { $($value:ident = $c_value:ident),+ $(,)? })+) => {$(
+        $(const _: () = assert!($kind::$value as isize == $c::$c_value as isize);)+
+
+        /// The value that C names by `value`, the parameter `name`.
+        pub(super) fn $parse(value: c_uint, name: &'static str) -> Result<$kind, Failure> {
+            let known = usize::try_from(value).ok().and_then(|place| $kind::ALL.get(place));
+            known.copied().ok_or(Failure::Number { name, value })
+        }
+    )+};
+}
+
+by_place! {
+    Access: access, gemco_access_kind { Read = GEMCO_READ, Write = GEMCO_WRITE }
+    CachingMode: caching, gemco_caching {
+        None = GEMCO_CACHING_NONE, Cached = GEMCO_CACHING_CACHED, Display = GEMCO_CACHING_DISPLAY,
+    }
+    CacheLevel: level, gemco_level {
+        None = GEMCO_LEVEL_NONE, Llc = GEMCO_LEVEL_LLC, L3Llc = GEMCO_LEVEL_L3_LLC, Wt = GEMCO_LEVEL_WT,
+    }
+    MmapMode: map_mode, gemco_map_mode {
+        Wb = GEMCO_MAP_WB, Wc = GEMCO_MAP_WC, Uc = GEMCO_MAP_UC, Gtt = GEMCO_MAP_GTT, Fixed = GEMCO_MAP_FIXED,
+    }
+    MocsClass: mocs, gemco_mocs {
+        PageTable = GEMCO_MOCS_PAGE_TABLE, Uncached = GEMCO_MOCS_UNCACHED, BypassLlc = GEMCO_MOCS_BYPASS_LLC,
+    }
+    Verdict: verdict, gemco_verdict {
+        NotNeeded = GEMCO_NOT_NEEDED, Flush = GEMCO_FLUSH, Invalidate = GEMCO_INVALIDATE, Drain = GEMCO_DRAIN,
+        Refused = GEMCO_REFUSED,
+    }
+    Step: step, gemco_step {
+        Write = GEMCO_STEP_WRITE, Submit = GEMCO_STEP_SUBMIT, Scanout = GEMCO_STEP_SCANOUT, Read = GEMCO_STEP_READ,
+        Export = GEMCO_STEP_EXPORT, Release = GEMCO_STEP_RELEASE,
+    }
+    Upload: upload_hint, gemco_upload_hint {
+        Once = GEMCO_UPLOAD_ONCE, Kept = GEMCO_UPLOAD_KEPT, Auto = GEMCO_UPLOAD_AUTO,
+    }
+}
+
+/// The path that C names by `value`.
+pub(super) fn path(value: c_uint, name: &'static str) -> Result<Path, Failure> {
+    let known = usize::try_from(value).ok().and_then(|place| Path::ALL.get(place));
+    known.copied().ok_or(Failure::Number { name, value })
+}
+
+macro_rules! paths {
+    ($($path:expr => $c:ident,)+) => { $(const _: () = assert!($path.index() == gemco_path::$c as usize);)+ };
+}
+
+paths! {
+    Path::Cpu(MmapMode::Wb) => GEMCO_PATH_CPU_WB,
+    Path::Cpu(MmapMode::Wc) => GEMCO_PATH_CPU_WC,
+    Path::Cpu(MmapMode::Uc) => GEMCO_PATH_CPU_UC,
+    Path::Cpu(MmapMode::Gtt) => GEMCO_PATH_CPU_GTT,
+    Path::Cpu(MmapMode::Fixed) => GEMCO_PATH_CPU_FIXED,
+    Path::Gpu(MocsClass::PageTable) => GEMCO_PATH_GPU_PAGE_TABLE,
+    Path::Gpu(MocsClass::Uncached) => GEMCO_PATH_GPU_UNCACHED,
+    Path::Gpu(MocsClass::BypassLlc) => GEMCO_PATH_GPU_BYPASS_LLC,
+    Path::Display => GEMCO_PATH_DISPLAY,
+}
+
+/// The capabilities that C names by bits.
+pub(super) fn caps(bits: c_uint, name: &'static str) -> Result<Caps, Failure> {
+    Caps::from_bits(bits).ok_or(Failure::Number { name, value: bits })
+}
+
+macro_rules! caps_bits {
+    ($($cap:ident = $c:ident,)+) => {
+        $(const _: () = assert!(Caps::$cap.bits() == gemco_caps::$c as u32);)+
+        const _: () = assert!(Caps::all().bits() == $(gemco_caps::$c as u32)|+);
+    };
+}
+
+caps_bits! {
+    LLC = GEMCO_CAP_LLC,
+    SNOOP = GEMCO_CAP_SNOOP,
+    WT = GEMCO_CAP_WT,
+    LLC_BYPASS_MOCS = GEMCO_CAP_LLC_BYPASS_MOCS,
+    COHERENT_GGTT = GEMCO_CAP_COHERENT_GGTT,
+    DISCRETE = GEMCO_CAP_DISCRETE,
+    PAT_AT_CREATE = GEMCO_CAP_PAT_AT_CREATE,
+    APERTURE = GEMCO_CAP_APERTURE,
+    GEN12 = GEMCO_CAP_GEN12,
+    DG1 = GEMCO_CAP_DG1,
+}
+
+impl From<Decision> for gemco_decision {
+    fn from(decision: Decision) -> Self {
+        Self { verdict: decision.verdict as c_uint, rule: decision.rule as c_uint }
+    }
+}
+
+impl From<FlushReport> for gemco_report {
+    fn from(report: FlushReport) -> Self {
+        let FlushReport { step, decision, lines, bytes } = report;
+        Self { step: step as c_uint, decision: decision.into(), reserved: 0, lines, bytes }
+    }
+}

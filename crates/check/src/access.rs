@@ -1,0 +1,136 @@
+//! Single accesses: which way they take, what they find, and what is wrong with it.
+
+use super::log::Log;
+use super::mutant::Mutant;
+use super::property::Property;
+use super::system::{Stop, System};
+use super::tracked::LineSet;
+use super::world::{Buffer, Value, World, granules, line_of};
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::driver::Path;
+use gem_coherency::policy::kernel::Backing;
+use gem_coherency::vocabulary::{CacheLevel, MmapMode};
+use gem_coherency_hierarchy::{Line, Route};
+
+impl System {
+    /// The route of an access on a path.
+    pub(super) fn route(&self, path: Path) -> Route {
+        match path {
+            Path::Cpu(mode) => self.cpu_route(mode).0,
+            Path::Gpu(mocs) => Route::Gpu(mocs),
+            Path::Display => Route::Display,
+        }
+    }
+
+    /// The CPU's route and buffer through a mapping, as the kernel sets up its pages; the rules' `cpu_memory` is
+    /// judged by it, and is not asked.
+    pub(super) fn cpu_route(&self, mode: MmapMode) -> (Route, Option<Buffer>) {
+        match (mode, self.backing()) {
+            (MmapMode::Wc, _) | (MmapMode::Fixed, Backing::Local) => {
+                (Route::CpuUncached, Some(Buffer::Combining))
+            }
+            (MmapMode::Wb | MmapMode::Fixed, _) => (Route::CpuCached, None),
+            (MmapMode::Uc, _) => (Route::CpuUncached, None),
+            (MmapMode::Gtt, _) => (Route::Aperture, Some(Buffer::Aperture)),
+        }
+    }
+
+    /// Drains what an access through a mapping finds under way.
+    fn drain_for(&self, world: &mut World, mode: MmapMode, buffer: Option<Buffer>) {
+        match (mode, buffer) {
+            (_, Some(buffer)) => self.drain(world, buffer),
+            (MmapMode::Uc, None) => self.drain(world, Buffer::Combining),
+            (MmapMode::Wb | MmapMode::Wc | MmapMode::Gtt | MmapMode::Fixed, None) => {}
+        }
+    }
+
+    /// Loads a line on a path.
+    pub(super) fn load_on(
+        &self,
+        world: &mut World,
+        path: Path,
+        line: usize,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        if let Path::Cpu(mode) = path {
+            self.fault(world, log)?;
+            // A load on the same way comes after the stores before it, and an uncached one drains
+            // the write-combining buffers (Intel SDM volume 3, 12.3.1).
+            let (_, buffer) = self.cpu_route(mode);
+            self.drain_for(world, mode, buffer);
+        }
+        self.load(world, self.route(path), line)
+    }
+
+    /// The level by which an access finds its way.
+    ///
+    /// DG1's accesses to system memory snoop, whatever level an import has; that is why it is exempt
+    /// from the wbinvd (`i915_gem_object_get_pages_dmabuf`).
+    pub(super) fn route_level(&self, world: &World) -> CacheLevel {
+        if self.backing() == Backing::Import && self.caps().contains(Caps::DG1) {
+            CacheLevel::Llc
+        } else {
+            self.level(world)
+        }
+    }
+
+    /// Loads a line on a route, and judges what is read.
+    pub(super) fn load(&self, world: &mut World, route: Route, line: usize) -> Result<(), Stop> {
+        let level = self.route_level(world);
+        let mut seen = self.memory.load(world, level, route, line).ok_or(Stop::Impossible)?;
+        if self.memory.mutation.is(Mutant::SnoopMisses) && matches!(route, Route::Gpu(_)) {
+            granules(line).for_each(|granule| seen[granule] = Some(world.memory[granule]));
+        }
+        let seen = || seen.iter().flatten();
+        if seen().any(|&copy| copy == Value::Secret) {
+            return Err(Stop::Broken(Property::NoLeak, *world));
+        }
+        if seen().any(|&copy| copy != Value::Newest) {
+            return Err(Stop::Broken(Property::NewestRead, *world));
+        }
+        Ok(())
+    }
+
+    /// Stores a granule on a path.
+    pub(super) fn store_on(
+        &self,
+        world: &mut World,
+        path: Path,
+        granule: usize,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let line = LineSet::one(line_of(granule));
+        match path {
+            Path::Cpu(mode) => {
+                self.fault(world, log)?;
+                let (route, buffer) = self.cpu_route(mode);
+                if self.guards_lines() && route != Route::CpuCached {
+                    world.passed = world.passed.with(line);
+                }
+                if let Some(buffer) = buffer {
+                    self.memory.store_buffered(world, buffer, granule);
+                    return Ok(());
+                }
+                self.drain_for(world, mode, None);
+            }
+            // The kernel takes a PAT index that userspace chose for coherent, and leaves stale lines to it.
+            Path::Gpu(_) if self.guards_lines() && self.snapshot(world).user_pat.is_some() => {
+                world.passed = world.passed.with(line);
+            }
+            Path::Gpu(_) | Path::Display => world.passed = world.passed.without(line),
+        }
+        self.store(world, self.route(path), granule)
+    }
+
+    /// Stores a granule on a route.
+    pub(super) fn store(&self, world: &mut World, route: Route, granule: usize) -> Result<(), Stop> {
+        let level = self.route_level(world);
+        let was = world.lines[line_of(granule)];
+        self.memory.store(world, level, route, granule).ok_or(Stop::Impossible)?;
+        let dropped = world.lines[line_of(granule)] == Line::Absent && was != Line::Absent;
+        if dropped && self.memory.mutation.is(Mutant::WriteKeepsLine) {
+            world.lines[line_of(granule)] = Line::Clean;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,191 @@
+//! The engine at work on a state: how the model keeps pending work, and how it performs.
+
+use super::log::{Deed, Log};
+use super::mutant::{Mutant, Mutation};
+use super::system::{Stop, System};
+use super::tracked::{LineSet, Owed};
+use super::world::{Buffer, World, is_partial, line_of};
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::engine::{Flush, LevelChange, Note, Overwrite, Pending, Way};
+use gem_coherency::policy::Decision;
+use gem_coherency::policy::driver::{CpuMemory, Path};
+use gem_coherency::policy::kernel::Event;
+use gem_coherency::vocabulary::{Access, MmapMode};
+
+/// A state that the engine works on, for an access to some lines.
+pub(super) struct Acting<'a, L> {
+    pub(super) system: &'a System,
+    pub(super) world: &'a mut World,
+    pub(super) range: LineSet,
+    pub(super) log: &'a mut L,
+}
+
+impl<'a, L: Log> Acting<'a, L> {
+    /// The same, for a store through a mapping of `mode`.
+    pub(super) fn storing(self, mode: MmapMode) -> Storing<'a, L> {
+        Storing { acting: self, mode }
+    }
+
+    /// Performs one operation on lines, through a mapping, between two fences.
+    fn perform(&mut self, lines: LineSet, op: LineOp) -> Result<u64, Stop> {
+        if lines.is_empty() {
+            return Ok(0);
+        }
+        self.system.fault(self.world, self.log)?;
+        let memory = &self.system.memory;
+        let is_early = memory.mutation.is(Mutant::NoLeadingFence) && op == LineOp::Invalidate;
+        let is_late =
+            memory.mutation.is(Mutant::NoTrailingFence) || memory.mutation.is(Mutant::BitsClearedFirst);
+        if is_late && !is_early {
+            self.world.owed = Owed { lines: self.world.owed.lines.with(lines), op };
+        } else if !is_early {
+            // An early one happened before the GPU wrote.
+            memory.maintain(self.world, lines, op);
+        }
+        Ok(lines.count().into())
+    }
+
+    /// Stores a granule and brings it to memory.
+    pub(super) fn store(&mut self, mode: MmapMode, granule: usize, way: Way) -> Result<(), Stop> {
+        let (system, memory) = (self.system, &self.system.memory);
+        match way {
+            Way::Around if !is_partial(granule) => {
+                system.fault(self.world, self.log)?;
+                memory.store_around(self.world, granule);
+            }
+            Way::Around | Way::Through => {
+                system.store_on(self.world, Path::Cpu(mode), granule, self.log)?;
+                if !memory.mutation.is(Mutant::UploadStaysInCache) {
+                    memory.maintain(self.world, LineSet::one(line_of(granule)), LineOp::WriteBack);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Without a rule that spares a flush, the flush is done.
+    pub(super) fn do_what_is_spared(&mut self, spared: &[Option<Decision>]) -> Result<(), Stop> {
+        let mutation = self.system.setting.mutation;
+        if let Mutation::Without(_) = mutation {
+            for decision in spared.iter().flatten().filter(|decision| mutation.lacks(decision.rule)) {
+                let lines = self.perform(self.range, LineOp::Flush)?;
+                self.report(*decision, lines);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<L: Log> Pending for Acting<'_, L> {
+    type Lines = LineSet;
+
+    fn all(&self) -> LineSet {
+        LineSet::ALL
+    }
+
+    fn mark_dirty(&mut self, lines: LineSet) {
+        self.world.tracked.dirty = self.world.tracked.dirty.with(lines);
+    }
+
+    fn note_written_around(&mut self, lines: LineSet) {
+        let tracked = &mut self.world.tracked;
+        tracked.written_around = true;
+        if tracked.cached_map {
+            tracked.stale = tracked.stale.with(lines);
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        *self.world.tracked.note(note) = true;
+    }
+
+    /// The model's GPU writes at once, or the window of its write is open.
+    fn count_gpu_write(&mut self) {}
+}
+
+impl<L: Log> Flush for Acting<'_, L> {
+    type Error = Stop;
+
+    fn take(&mut self, note: Note) -> bool {
+        std::mem::take(self.world.tracked.note(note))
+    }
+
+    fn drain(&mut self, memory: CpuMemory) -> Result<(), Stop> {
+        match memory {
+            CpuMemory::Combining => self.system.drain(self.world, Buffer::Combining),
+            CpuMemory::Aperture => self.system.drain(self.world, Buffer::Aperture),
+            CpuMemory::Cached | CpuMemory::Uncached => {}
+        }
+        Ok(())
+    }
+
+    fn invalidate_stale(&mut self) -> Result<u64, Stop> {
+        let tracked = &mut self.world.tracked;
+        let lines = tracked.stale.and(self.range);
+        tracked.stale = tracked.stale.without(lines);
+        tracked.dirty = tracked.dirty.without(lines);
+        self.perform(lines, LineOp::Invalidate)
+    }
+
+    fn flush_dirty(&mut self, op: LineOp) -> Result<u64, Stop> {
+        let tracked = &mut self.world.tracked;
+        let lines = tracked.dirty.and(self.range);
+        tracked.dirty = tracked.dirty.without(lines);
+        self.perform(lines, op)
+    }
+
+    fn write_back_all(&mut self) -> Result<u64, Stop> {
+        self.world.tracked.dirty = LineSet::NONE;
+        self.perform(LineSet::ALL, LineOp::WriteBack)
+    }
+
+    fn forget_dirty(&mut self) {
+        self.world.tracked.dirty = self.world.tracked.dirty.without(self.range);
+    }
+
+    fn mark_all_dirty(&mut self) {
+        self.world.tracked.dirty = LineSet::ALL;
+    }
+
+    fn report(&mut self, decision: Decision, lines: u64) {
+        self.log.deed(Deed::Library(decision, lines as u32));
+    }
+}
+
+impl<L: Log> LevelChange for Acting<'_, L> {
+    fn is_written_around(&self) -> bool {
+        self.world.tracked.written_around
+    }
+
+    fn enter_cpu_domain(&mut self) -> Result<(), Stop> {
+        if self.system.memory.mutation.is(Mutant::LevelWithoutDomain) {
+            return Ok(());
+        }
+        self.system.event(self.world, Event::SetDomainCpu(Access::Read), self.log).map(drop)
+    }
+}
+
+/// A state that the engine works on before a store.
+pub(super) struct Storing<'a, L> {
+    acting: Acting<'a, L>,
+    mode: MmapMode,
+}
+
+impl<L: Log> Overwrite for Storing<'_, L> {
+    type Lines = LineSet;
+    type Error = Stop;
+
+    fn is_stale(&self, lines: LineSet) -> bool {
+        !self.acting.world.tracked.stale.and(lines).is_empty()
+    }
+
+    fn invalidate(&mut self, lines: LineSet) -> Result<(), Stop> {
+        let Acting { system, world, log, .. } = &mut self.acting;
+        system.settle(world, Path::Cpu(self.mode), Access::Write, lines, true, *log)
+    }
+
+    fn forget_stale(&mut self, lines: LineSet) {
+        let tracked = &mut self.acting.world.tracked;
+        tracked.stale = tracked.stale.without(lines);
+    }
+}

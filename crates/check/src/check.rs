@@ -1,0 +1,218 @@
+//! Many searches: every platform, kernel, kind of object and caller, each different one once.
+
+use std::time::Duration;
+
+use super::condition::Conditions;
+use super::log::Used;
+use super::mutant::Mutation;
+use super::property::Property;
+use super::search::{Size, search};
+use super::setting::{Caller, Setting};
+use super::system::System;
+use super::trace::Trace;
+use gem_coherency::error::Result;
+use gem_coherency::platform::{self, Call, Caps, Machine, Platform};
+use gem_coherency::policy::kernel::{Creation, KernelRules};
+use gem_coherency::vocabulary::{KernelVersion, MmapMode};
+use gem_coherency_hierarchy::Assumptions;
+
+/// What is searched.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The platforms under their kernels.
+    pub machines: Vec<Machine>,
+    /// Who uses the object.
+    pub callers: Vec<Caller>,
+    /// What is assumed of the hardware.
+    pub held: Assumptions,
+    /// What callers keep to.
+    pub kept: Conditions,
+    /// What is changed.
+    pub mutation: Mutation,
+}
+
+/// One search, and every machine that it stands for.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// What is searched; it names the first machine.
+    pub setting: Setting,
+    /// The machines that it cannot tell apart.
+    pub machines: Vec<Machine>,
+}
+
+/// What one search found.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How large it was.
+    pub size: Size,
+    /// The rules that decided something.
+    pub used: Used,
+    /// The shortest way to a violation, if there is one.
+    pub violation: Option<Trace>,
+}
+
+/// Every kind of object that a caller can have.
+pub const CREATIONS: [Creation; 9] = [
+    Creation::User,
+    Creation::UserWithPat(0),
+    Creation::UserWithPat(1),
+    Creation::UserWithPat(2),
+    Creation::UserWithPat(3),
+    Creation::UserWithPat(4),
+    Creation::Userptr,
+    Creation::Import,
+    Creation::Local,
+];
+
+/// The kernels that a check is about if nobody says: the two with long-term support, and the newest.
+pub const KERNELS: [KernelVersion; 3] =
+    [KernelVersion::new(6, 1), KernelVersion::new(6, 12), KernelVersion::new(7, 3)];
+
+/// A platform under a kernel, twice where it may have eDRAM.
+pub fn machines(platform: &'static Platform, kernel: KernelVersion) -> Vec<Machine> {
+    let machine = platform.machine(kernel, false);
+    let with_edram = platform.machine(kernel, true);
+    let can_have = platform.edram_probed && machine.caps.contains(Caps::LLC);
+    if can_have && with_edram.caps != machine.caps { vec![machine, with_edram] } else { vec![machine] }
+}
+
+/// Every platform under these kernels.
+pub fn all_machines(kernels: &[KernelVersion]) -> Vec<Machine> {
+    let of = |&kernel: &KernelVersion| {
+        platform::all().iter().flat_map(move |&platform| machines(platform, kernel))
+    };
+    kernels.iter().flat_map(of).collect()
+}
+
+/// Whether the caller uses objects of that kind by rules that are modelled.
+fn applies(caller: Caller, creation: Creation) -> bool {
+    match (caller, creation) {
+        (Caller::Hostile, _) => true,
+        // A PAT index that userspace chose leaves coherency to userspace, and an import to the exporter.
+        (Caller::Protocol, Creation::UserWithPat(_) | Creation::Import) => false,
+        // The library makes none.
+        (Caller::Library | Caller::Unknown, Creation::Userptr) => false,
+        (Caller::Protocol | Caller::Library | Caller::Unknown, _) => true,
+    }
+}
+
+/// What a search can tell machines apart by.
+#[derive(PartialEq, Eq)]
+struct Likeness {
+    caller: Caller,
+    creation: Creation,
+    caps: Caps,
+    rules: KernelRules,
+    refusals: Vec<bool>,
+}
+
+impl Likeness {
+    fn of(setting: &Setting) -> Self {
+        let Setting { machine, creation, caller, .. } = *setting;
+        let caps = machine.caps;
+        let import = creation == Creation::Import;
+        let with_pat = matches!(creation, Creation::UserWithPat(_));
+        let bypass = caps.contains(Caps::LLC_BYPASS_MOCS) || with_pat;
+        let shown = !import && creation != Creation::Userptr && !caller.uses_library();
+        let pat = caps.contains(Caps::PAT_AT_CREATE) || (import && caps.contains(Caps::GEN12));
+        // What counts is what a version does, where it makes a difference.
+        let rules = KernelRules {
+            version: KernelRules::OLDEST,
+            bypass_acquire_flush: setting.rules.bypass_acquire_flush && bypass,
+            shmem_is_user: setting.rules.shmem_is_user && bypass,
+            foreign_acquire_flush: setting.rules.foreign_acquire_flush && (import || bypass),
+            release_marks_dirty: setting.rules.release_marks_dirty && !caps.contains(Caps::LLC),
+            discrete_never_dirty: setting.rules.discrete_never_dirty && caps.contains(Caps::DISCRETE),
+            pat_index: setting.rules.pat_index && pat,
+            dirtyfb_needs_plane: setting.rules.dirtyfb_needs_plane && shown,
+            without: setting.rules.without,
+        };
+        let only_import = if import { Caps::empty() } else { Caps::GEN12.union(Caps::DG1) };
+        let calls = MmapMode::ALL.iter().map(|&mode| Call::MmapOffset(mode));
+        let refusals = calls
+            .chain((!caller.uses_library()).then_some(Call::PreadPwrite))
+            .map(|call| machine.refusal(call).is_some())
+            .collect();
+        Self { caller, creation, caps: caps.difference(only_import), rules, refusals }
+    }
+}
+
+impl Scope {
+    /// The searches, each different one once, by caller.
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::KernelTooOld`].
+    pub fn searches(&self) -> Result<Vec<Search>> {
+        let mut searches: Vec<(Likeness, Search)> = Vec::new();
+        for &caller in &self.callers {
+            for &machine in &self.machines {
+                for creation in CREATIONS.into_iter().filter(|&creation| applies(caller, creation)) {
+                    let setting = self.setting(machine, caller, creation)?;
+                    if !System::exists(&setting) {
+                        continue;
+                    }
+                    let likeness = Likeness::of(&setting);
+                    match searches.iter_mut().find(|(other, _)| *other == likeness) {
+                        Some((_, search)) => search.machines.push(machine),
+                        None => searches.push((likeness, Search { setting, machines: vec![machine] })),
+                    }
+                }
+            }
+        }
+        Ok(searches.into_iter().map(|(_, search)| search).collect())
+    }
+
+    fn setting(&self, machine: Machine, caller: Caller, creation: Creation) -> Result<Setting> {
+        // The library relies on less than the kernel does.
+        let held = match caller {
+            Caller::Library | Caller::Unknown => self.held.and(Assumptions::LIBRARY),
+            Caller::Protocol | Caller::Hostile => self.held,
+        };
+        let rules = KernelRules::of(machine.kernel)?;
+        Ok(Setting { machine, rules, creation, caller, held, kept: self.kept, mutation: self.mutation })
+    }
+}
+
+impl Caller {
+    /// What must hold for objects of this caller.
+    pub const fn properties(self) -> &'static [Property] {
+        match self {
+            Self::Protocol => {
+                &[Property::NewestRead, Property::NoLostWrite, Property::NoLeak, Property::KernelInvariants]
+            }
+            Self::Library | Self::Unknown => Property::ALL,
+            Self::Hostile => &[Property::NoLeak, Property::KernelInvariants],
+        }
+    }
+}
+
+impl Search {
+    /// Searches every state, up to the first violation; `progress` hears of the states found so far.
+    ///
+    /// # Errors
+    /// More states than can be numbered.
+    pub fn run(&self, progress: impl FnMut(u64)) -> Result<Outcome> {
+        let system = System::new(self.setting)?;
+        let found = search(&system, progress)?;
+        let violation = found.violation.as_ref().map(|violation| Trace::new(&system, violation));
+        Ok(Outcome { size: found.size, used: found.used, violation })
+    }
+}
+
+impl Size {
+    /// Both together; of depth and memory the greater.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            states: self.states + other.states,
+            transitions: self.transitions + other.transitions,
+            depth: self.depth.max(other.depth),
+            bytes: self.bytes.max(other.bytes),
+            time: self.time + other.time,
+        }
+    }
+
+    /// States found in a second.
+    pub fn states_per_second(self) -> f64 {
+        if self.time == Duration::ZERO { 0.0 } else { self.states as f64 / self.time.as_secs_f64() }
+    }
+}

@@ -1,0 +1,196 @@
+//! The kernel's object in the model: its reachable states by number, and every event's outcome.
+
+use std::collections::HashMap;
+
+use super::mutant::Mutation;
+use super::property::Invariant;
+use super::world::KERNEL_STATES;
+use super::wt_writes::WtWrites;
+use gem_coherency::error::{Error, Result};
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, KernelRules, Refusal, Snapshot};
+use gem_coherency::vocabulary::CacheLevel;
+
+/// What an event leads to.
+#[derive(Clone, Debug)]
+pub(super) struct Outcome {
+    /// The object's next state.
+    pub(super) next: u16,
+    /// What is issued.
+    pub(super) effects: Vec<Effect>,
+    /// The rule that decided.
+    pub(super) rule: Rule,
+    /// Whether pages come in.
+    pub(super) acquires: bool,
+    /// Whether pages go.
+    pub(super) releases: bool,
+    /// Which of the kernel's invariants it breaks.
+    pub(super) broken: Option<Invariant>,
+}
+
+/// Every state of one object that can be reached, with every event's outcome.
+#[derive(Debug)]
+pub(super) struct Object {
+    states: Vec<(Snapshot, WtWrites)>,
+    outcomes: Vec<Vec<Option<Outcome>>>,
+    /// Whether a state breaks one of the kernel's own invariants.
+    broken: Vec<Option<Invariant>>,
+}
+
+impl Object {
+    /// The object that starts as `first`.
+    ///
+    /// # Errors
+    /// [`Error::BadSize`] if it has more states than the model has room for.
+    pub(super) fn new(
+        caps: Caps,
+        rules: &KernelRules,
+        first: Snapshot,
+        mutation: Mutation,
+        refuses: impl Fn(Event) -> bool,
+    ) -> Result<Self> {
+        let without = match mutation {
+            Mutation::Without(rule) => Some(rule),
+            Mutation::None | Mutation::Planted(_) | Mutation::NoAsyncFlush => None,
+        };
+        let rules = &KernelRules { without, ..*rules };
+        let first = (first, WtWrites::Told);
+        let mut object = Self { states: vec![first], outcomes: Vec::new(), broken: Vec::new() };
+        let mut numbers = HashMap::from([(first, 0_u16)]);
+        while let Some(&(before, writes)) = object.states.get(object.outcomes.len()) {
+            let mut outcomes = Vec::with_capacity(Event::ALL.len());
+            for &event in Event::ALL {
+                let step = match kernel::step(caps, rules, before, event) {
+                    Ok(_) if refuses(event) => None,
+                    Ok(step) => Some(step),
+                    Err(Refusal { .. }) => None,
+                };
+                let outcome = match step {
+                    None => None,
+                    Some(step) => {
+                        let next = step.next;
+                        let effects = effects(&step, mutation);
+                        let state = (next, writes.after(caps, event, &before, &next, &effects));
+                        let number = *numbers.entry(state).or_insert_with(|| {
+                            object.states.push(state);
+                            (object.states.len() - 1) as u16
+                        });
+                        Some(Outcome {
+                            next: number,
+                            effects,
+                            rule: step.rule,
+                            acquires: !before.pages && next.pages,
+                            releases: before.pages && !next.pages,
+                            broken: broken_step(caps, rules, before, next),
+                        })
+                    }
+                };
+                outcomes.push(outcome);
+            }
+            if object.states.len() > KERNEL_STATES {
+                let size = object.states.len() as u64;
+                return Err(Error::BadSize { size, why: "more states of an object than the model numbers" });
+            }
+            object.broken.push(broken(caps, before));
+            object.outcomes.push(outcomes);
+        }
+        Ok(object)
+    }
+
+    /// The state of that number.
+    pub(super) fn state(&self, number: u16) -> &Snapshot {
+        // Numbers are made here only, and kept whole by packing.
+        &self.states[usize::from(number)].0
+    }
+
+    /// What the kernel was told of the CPU's writes, in the state of that number.
+    pub(super) fn writes(&self, number: u16) -> WtWrites {
+        self.states[usize::from(number)].1
+    }
+
+    /// The invariant that the state of that number breaks, if any.
+    pub(super) fn broken(&self, number: u16) -> Option<Invariant> {
+        self.broken[usize::from(number)]
+    }
+
+    /// What an event leads to; `None` if it is refused.
+    pub(super) fn outcome(&self, number: u16, event: Event) -> Option<&Outcome> {
+        self.outcomes.get(usize::from(number))?.get(place(event))?.as_ref()
+    }
+}
+
+/// The event's place in [`Event::ALL`].
+fn place(event: Event) -> usize {
+    match event {
+        Event::Acquire => 0,
+        Event::Release => 1,
+        Event::Fault => 2,
+        Event::SetDomainCpu(access) => 3 + access as usize,
+        Event::SetDomainGtt(access) => 5 + access as usize,
+        Event::SetDomainWc(access) => 7 + access as usize,
+        Event::SetCaching(mode) => 9 + mode as usize,
+        Event::Pread => 12,
+        Event::Pwrite { partial, awake } => 13 + usize::from(!awake) * 2 + usize::from(partial),
+        Event::Exec(access) => 17 + access as usize,
+        Event::AddFramebuffer => 19,
+        Event::RemoveFramebuffer => 20,
+        Event::PinDisplay => 21,
+        Event::UnpinDisplay => 22,
+        Event::SwFinish => 23,
+        Event::DirtyFb => 24,
+        Event::DmaBufBegin(access) => 25 + access as usize,
+        Event::DmaBufEnd => 27,
+        Event::Suspend => 28,
+        Event::Hibernate => 29,
+        Event::Resume { bound } => 30 + usize::from(bound),
+    }
+}
+
+/// What is issued, after the mutation.
+fn effects(step: &kernel::Step, mutation: Mutation) -> Vec<Effect> {
+    let kept = |effect: &Effect| mutation != Mutation::NoAsyncFlush || effect.action != Action::FlushAsync;
+    let mut effects: Vec<Effect> = step.effects.iter().filter(kept).collect();
+    let spared = !step.effects.actions().any(Action::is_flush);
+    if spared && mutation.lacks(step.rule) && step.next.pages {
+        // The rule spares a flush: without it the flush is done.
+        effects.push(Effect { action: Action::FlushSync, rule: step.rule });
+    }
+    effects
+}
+
+/// Whether the kernel tracks dirty lines for objects like this one.
+fn is_tracked(caps: Caps, state: Snapshot) -> bool {
+    state.backing == Backing::Shmem
+        && state.user_pat.is_none()
+        && !caps.intersects(Caps::LLC | Caps::DISCRETE)
+}
+
+/// The kernel's own invariant that `state` breaks.
+///
+/// Source: kernel-doc of cache_dirty (df94fd05e69e).
+fn broken(caps: Caps, state: Snapshot) -> Option<Invariant> {
+    let uncached = state.level == CacheLevel::None;
+    (is_tracked(caps, state) && uncached && !state.pages && !state.dirty).then_some(Invariant::StartsDirty)
+}
+
+/// The kernel's own invariant that a step breaks.
+///
+/// Source: as of [`broken`].
+fn broken_step(caps: Caps, rules: &KernelRules, before: Snapshot, next: Snapshot) -> Option<Invariant> {
+    let had_to_stay_dirty = before.pages || before.dirty;
+    let broken = rules.release_marks_dirty && had_to_stay_dirty && !next.pages && !next.dirty;
+    (is_tracked(caps, next) && broken).then_some(Invariant::ReleasedDirty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_has_its_place() {
+        for (index, &event) in Event::ALL.iter().enumerate() {
+            assert_eq!(place(event), index, "{event}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! A model of the rules and the memory system, searched exhaustively.
+//!
+//! A [`Setting`] is one search: a platform, a kernel, a kind of object, and who uses it. Its states
+//! are [`World`]s: what caches, memory, store buffers, the kernel and the library hold of two lines
+//! of one object. Its moves are everything that can happen next, by the caller, the kernel, and an
+//! adversary that writes back, evicts and reads ahead whenever it likes. The search goes breadth
+//! first to a fixed point, so the first violation has the shortest trace.
+
+#![deny(unsafe_code)]
+
+mod access;
+mod acting;
+mod answers;
+mod check;
+mod condition;
+mod kernel;
+mod library;
+mod log;
+mod marked;
+mod memory;
+mod minimal;
+mod moves;
+mod mutant;
+mod property;
+mod search;
+mod setting;
+mod system;
+mod thread_pool;
+mod trace;
+mod tracked;
+mod uapi_caller;
+mod visited;
+mod world;
+mod wt_writes;
+
+pub use check::{CREATIONS, KERNELS, Outcome, Scope, Search, all_machines, machines};
+pub use condition::{Condition, Conditions};
+pub use log::{Deed, RuleSet, Used};
+pub use minimal::{Baseline, Carried, Finding, Need};
+pub use moves::Move;
+pub use mutant::{Mutant, Mutation};
+pub use property::Property;
+pub use search::{Size, Space};
+pub use setting::{Caller, Setting};
+pub use thread_pool::{all_cores, in_parallel};
+pub use trace::{Actor, Trace, TraceStep};
+pub use tracked::{LineSet, Owed, Tracked};
+pub use world::{Buffer, Value, Window, World};

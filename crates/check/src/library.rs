@@ -1,0 +1,302 @@
+//! The library on top of the kernel: the calls of a driver, each carried out by the engine that the library runs
+//! ([`gem_coherency::engine`]).
+
+use super::acting::Acting;
+use super::answers::Answer;
+use super::condition::Condition;
+use super::log::{Deed, Log};
+use super::mutant::Mutant;
+use super::system::{Stop, System};
+use super::tracked::{LineSet, Tracked};
+use super::world::{LINES, Window, World, granules, is_partial, line_of};
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::engine::{self, Way};
+use gem_coherency::platform::mode_level;
+use gem_coherency::policy::Decision;
+use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory, path_refusal};
+use gem_coherency::policy::kernel::{Backing, Event};
+use gem_coherency::policy::pending::{Notes, cached_mode};
+use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+use gem_coherency_hierarchy::Line;
+
+impl System {
+    /// Whether accesses are guarded line by line.
+    pub(super) fn guards_lines(&self) -> bool {
+        self.setting.caller.uses_library()
+    }
+
+    /// What the library knows of a new object, and why its zeroes are not trusted if they are not.
+    pub(super) fn first_tracked(&self) -> (Tracked, Option<Decision>) {
+        if !self.guards_lines() {
+            return (Tracked::default(), None);
+        }
+        let first = *self.kernel.state(0);
+        let zeroes = engine::zeroes(self.caps(), &self.setting.rules, first, self.is_conservative());
+        let stay = zeroes.is_needed() && !self.setting.mutation.lacks(zeroes.rule);
+        let tracked = Tracked {
+            dirty: if stay { LineSet::ALL } else { LineSet::NONE },
+            written_around: self.backing() == Backing::Import,
+            ..Tracked::default()
+        };
+        (tracked, stay.then_some(zeroes))
+    }
+
+    /// What the library does before an access.
+    pub(super) fn open_by_library(
+        &self,
+        world: &mut World,
+        window: Window,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        if let (Window::Announced { mocs: announced }, Window::Gpu { mocs, access: Access::Write }) =
+            (world.window, window)
+            && announced == mocs
+        {
+            // The ioctl of the announced submission.
+            self.event(world, Event::Exec(Access::Write), log)?;
+            world.window = window;
+            return Ok(());
+        }
+        self.close_window(world);
+        match window {
+            Window::Closed => {}
+            Window::Cpu { mode, access, line } => {
+                if !self.can_map(world, mode) {
+                    return Err(Stop::Impossible);
+                }
+                self.map(world, mode);
+                let lines = LineSet::one(line);
+                self.settle(world, Path::Cpu(mode), access, lines, access == Access::Read, log)?;
+                if access == Access::Write && self.memory.mutation.is(Mutant::FlushBeforeStore) {
+                    self.fault(world, log)?;
+                    self.memory.maintain(world, lines, LineOp::Flush);
+                }
+            }
+            Window::Announced { mocs } => {
+                self.settle(world, Path::Gpu(mocs), Access::Write, LineSet::ALL, false, log)?;
+                self.note_gpu_write(world, mocs);
+            }
+            Window::Gpu { mocs, access } => {
+                self.settle(world, Path::Gpu(mocs), access, LineSet::ALL, false, log)?;
+                if access == Access::Write {
+                    self.note_gpu_write(world, mocs);
+                }
+                self.event(world, Event::Exec(access), log)?;
+            }
+            Window::Display => {
+                if path_refusal(self.believed(), self.believed_level(world), Path::Display).is_some() {
+                    return Err(Stop::Impossible);
+                }
+                self.settle(world, Path::Display, Access::Read, LineSet::ALL, false, log)?;
+                if self.is_shown_unflushed(world) {
+                    return Err(Stop::Impossible);
+                }
+                if !self.snapshot(world).framebuffer {
+                    self.event(world, Event::AddFramebuffer, log)?;
+                }
+                if !self.snapshot(world).pinned {
+                    self.event(world, Event::PinDisplay, log)?;
+                }
+            }
+        }
+        world.window = window;
+        Ok(())
+    }
+
+    /// Whether the display would show what the CPU wrote before the object was a framebuffer, or what was
+    /// swapped out before, where the caller keeps from that.
+    pub(super) fn is_shown_unflushed(&self, world: &World) -> bool {
+        let saved = !world.resident;
+        self.setting.kept.keep(Condition::WtShownClean)
+            && self.kernel.writes(world.kernel).are_before()
+            && (saved || (0..LINES).any(|line| self.is_newer_in_cache(world, line)))
+    }
+
+    /// Whether some byte of a line is newer in the cache than in memory.
+    fn is_newer_in_cache(&self, world: &World, line: usize) -> bool {
+        world.lines[line] == Line::Dirty
+            && granules(line).any(|granule| world.cache[granule] != world.memory[granule])
+    }
+
+    /// Ends what is open; what the GPU was told to write is noted again, as a reader may have taken the first note.
+    pub(super) fn close_window(&self, world: &mut World) {
+        match world.window {
+            Window::Gpu { mocs, access: Access::Write } | Window::Announced { mocs }
+                if self.guards_lines() && !self.memory.mutation.is(Mutant::GpuWriteNotedOnce) =>
+            {
+                self.note_gpu_write(world, mocs);
+            }
+            Window::Gpu { .. }
+            | Window::Announced { .. }
+            | Window::Closed
+            | Window::Cpu { .. }
+            | Window::Display => {}
+        }
+        world.window = Window::Closed;
+    }
+
+    /// Another thread reads a line through the cache, while a submission is announced.
+    pub(super) fn load_beside(&self, world: &mut World, line: usize, log: &mut impl Log) -> Result<(), Stop> {
+        let mode = cached_mode(self.caps());
+        if !self.map_modes().contains(&mode) || !self.can_map(world, mode) {
+            return Err(Stop::Impossible);
+        }
+        self.map(world, mode);
+        self.settle(world, Path::Cpu(mode), Access::Read, LineSet::one(line), true, log)?;
+        self.load_on(world, Path::Cpu(mode), line, log)
+    }
+
+    /// The object is released, kept, and given out again, with its tracked state and its mappings.
+    ///
+    /// What it holds is undefined then: every copy is as good as the newest until somebody stores.
+    pub(super) fn reuse(&self, world: &mut World) -> Result<(), Stop> {
+        if self.snapshot(world).pinned {
+            return Err(Stop::Impossible);
+        }
+        self.close_window(world);
+        world.undefine();
+        if self.memory.mutation.is(Mutant::ReuseForgets) {
+            let Tracked { cached_map, .. } = world.tracked;
+            world.tracked = Tracked { cached_map, ..Tracked::default() };
+        }
+        Ok(())
+    }
+
+    /// A mapping of that mode is there from now on.
+    fn map(&self, world: &mut World, mode: MmapMode) {
+        let cached = cpu_memory(self.level(world), mode) == CpuMemory::Cached;
+        if !cached || world.tracked.cached_map {
+            return;
+        }
+        world.tracked.cached_map = true;
+        if world.tracked.written_around && !self.memory.mutation.is(Mutant::LateMapForgets) {
+            world.tracked.stale = LineSet::ALL;
+        }
+    }
+
+    /// The engine, at work on this state for an access to `range`.
+    fn acting<'a, L: Log>(&'a self, world: &'a mut World, range: LineSet, log: &'a mut L) -> Acting<'a, L> {
+        Acting { system: self, world, range, log }
+    }
+
+    /// What the library notes of a write by `path`.
+    fn notes(&self, world: &World, path: Path) -> Notes {
+        self.answers.get(self.believed_level(world), path, Access::Write).notes
+    }
+
+    fn note_gpu_write(&self, world: &mut World, mocs: MocsClass) {
+        if self.memory.mutation.is(Mutant::GpuWriteNotNoted) {
+            return;
+        }
+        let notes = self.notes(world, Path::Gpu(mocs));
+        engine::note_gpu_write(&mut self.acting(world, LineSet::ALL, &mut ()), notes, self.is_conservative());
+    }
+
+    /// A store through a guard.
+    pub(super) fn store_by_library(
+        &self,
+        world: &mut World,
+        mode: MmapMode,
+        granule: usize,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let line = LineSet::one(line_of(granule));
+        self.overwrite(world, mode, granule, log)?;
+        self.store_on(world, Path::Cpu(mode), granule, log)?;
+        let notes = self.notes(world, Path::Cpu(mode));
+        let dirty = notes.dirty && !self.memory.mutation.is(Mutant::FlushBeforeStore);
+        engine::note(&mut self.acting(world, line, log), Notes { dirty, ..notes }, line);
+        Ok(())
+    }
+
+    /// What is stale of a granule's line is made right before a store.
+    fn overwrite(
+        &self,
+        world: &mut World,
+        mode: MmapMode,
+        granule: usize,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        if cpu_memory(self.level(world), mode) != CpuMemory::Cached {
+            return Ok(());
+        }
+        let line = LineSet::one(line_of(granule));
+        let is_invalidated = is_partial(granule) && !self.memory.mutation.is(Mutant::PartialStoreKeepsStale);
+        engine::overwrite(
+            &mut self.acting(world, line, log).storing(mode),
+            line,
+            is_invalidated.then_some(line),
+        )
+    }
+
+    /// An upload through a guard, where it is more than a store.
+    pub(super) fn upload_by_library(
+        &self,
+        world: &mut World,
+        granule: usize,
+        way: Way,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let Window::Cpu { mode, access: Access::Write, line } = world.window else {
+            return Err(Stop::Impossible);
+        };
+        let reader =
+            self.answers.get(self.believed_level(world), Path::Gpu(MocsClass::PageTable), Access::Read);
+        let decision = reader.after_store(mode);
+        let without = self.setting.mutation.lacks(decision.rule);
+        if line_of(granule) != line
+            || without
+            || !engine::is_uploaded_at_once(decision, self.is_conservative())
+        {
+            return Err(Stop::Impossible);
+        }
+        self.overwrite(world, mode, granule, log)?;
+        engine::upload(&mut self.acting(world, LineSet::one(line), log), |acting| {
+            acting.store(mode, granule, way)
+        })?;
+        log.deed(Deed::Library(decision, 1));
+        Ok(())
+    }
+
+    /// What is pending under the level that goes, before SET_CACHING.
+    pub(super) fn leave_level(
+        &self,
+        world: &mut World,
+        mode: CachingMode,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        if !self.guards_lines() {
+            return Ok(());
+        }
+        self.close_window(world);
+        let changes =
+            self.is_conservative() || mode_level(self.believed(), mode) != self.believed_level(world);
+        engine::leave_level(&mut self.acting(world, LineSet::ALL, log), changes)
+    }
+
+    /// Makes memory and caches right before an access.
+    pub(super) fn settle(
+        &self,
+        world: &mut World,
+        next: Path,
+        access: Access,
+        range: LineSet,
+        invalidate: bool,
+        log: &mut impl Log,
+    ) -> Result<(), Stop> {
+        let Answer { demands, spared, .. } = self.answers.get(self.believed_level(world), next, access);
+        for decision in spared.iter().flatten() {
+            log.deed(Deed::LibrarySpared(*decision));
+        }
+        let demands = engine::of_access(*demands, invalidate);
+        let mut acting = self.acting(world, range, log);
+        engine::carry_out(&mut acting, &demands, next, access)?;
+        acting.do_what_is_spared(spared)
+    }
+
+    /// Whether lines are older than memory although the kernel was not told, and none although it was.
+    pub(super) fn would_save_stale(&self, world: &World) -> bool {
+        let mut stale = (0..LINES).filter(|&line| world.is_stale(line)).peekable();
+        stale.peek().is_some() && stale.all(|line| world.passed.has(line))
+    }
+}

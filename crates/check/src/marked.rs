@@ -1,0 +1,63 @@
+//! The property `marked`: what is dirty or stale for some reader, the library knows of.
+//!
+//! The hierarchy says what is; the library's tracked state is judged by it.
+
+use super::system::System;
+use super::world::{Value, Window, World, granules};
+use gem_coherency::policy::driver::Path;
+use gem_coherency::policy::kernel::Backing;
+use gem_coherency::vocabulary::{Access, MmapMode};
+use gem_coherency_hierarchy::{Line, Route};
+
+impl System {
+    /// Whether what may be dirty or stale of a line is tracked.
+    pub(super) fn is_marked(&self, world: &World, line: usize) -> bool {
+        // What an exporter left is flushed when its pages come.
+        let exporters = self.backing() == Backing::Import && !self.snapshot(world).pages;
+        // A submission that is not over marks again when it ends.
+        let is_submitting = matches!(world.window, Window::Gpu { access: Access::Write, .. });
+        if !world.resident || exporters || is_submitting {
+            return true;
+        }
+        self.dirt_is_marked(world, line) && self.staleness_is_marked(world, line)
+    }
+
+    fn dirt_is_marked(&self, world: &World, line: usize) -> bool {
+        let newer =
+            |granule| world.cached(granule) == Some(Value::Newest) && world.memory[granule] != Value::Newest;
+        if world.lines[line] != Line::Dirty || !granules(line).any(newer) {
+            return true;
+        }
+        let (level, tracked) = (self.level(world), world.tracked);
+        let route_level = self.route_level(world);
+        let readers = Path::ALL.iter().filter(|&&path| match path {
+            Path::Cpu(mode) => self.map_modes().contains(&mode) && self.can_map(world, mode),
+            Path::Gpu(_) => true,
+            // The first pin makes the kernel flush.
+            Path::Display => self.snapshot(world).pinned,
+        });
+        for &reader in readers {
+            // The hardware says what a reader sees; the rules only which notes it would act on.
+            let seen = self.memory.finds_cached(world, route_level, self.route(reader), line);
+            let demands = self.facts.get(level, reader, Access::Read).demands;
+            let noted = tracked.gpu_write && demands.gpu_write.is_some();
+            if !seen && !noted && !tracked.dirty.has(line) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn staleness_is_marked(&self, world: &World, line: usize) -> bool {
+        let older =
+            |granule| world.cached(granule) == Some(Value::Old) && (world.memory[granule] == Value::Newest);
+        if !granules(line).any(older) {
+            return true;
+        }
+        let tracked = world.tracked;
+        let reads_cache =
+            |&mode: &MmapMode| self.cpu_route(mode).0 == Route::CpuCached && self.can_map(world, mode);
+        let seen = !self.map_modes().iter().any(reads_cache);
+        seen || tracked.stale.has(line) || (!tracked.cached_map && tracked.written_around)
+    }
+}

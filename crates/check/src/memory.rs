@@ -1,0 +1,261 @@
+//! What accesses, flushes and the caches' own moves do to a [`World`], through the hierarchy.
+
+use super::mutant::{Mutant, Mutation};
+use super::tracked::LineSet;
+use super::world::{Buffer, GRANULES, LINES, Value, World, granules, is_partial, line_of};
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::vocabulary::{Access, CacheLevel};
+use gem_coherency_hierarchy::{
+    self as hierarchy, Assumption, CacheMove, Hardware, Line, Maintenance, Place, Route, Transfer,
+};
+
+/// The memory system that a search runs on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Memory {
+    /// The hardware, and what is assumed of it.
+    pub(super) hardware: Hardware,
+    /// Whether older copies are told from newest ones; not where only secrets matter.
+    pub(super) tells_age: bool,
+    /// What is done wrong.
+    pub(super) mutation: Mutation,
+}
+
+impl World {
+    fn transfer(&mut self, transfer: Transfer, line: usize) {
+        for granule in granules(line) {
+            match transfer {
+                Transfer::Nothing => {}
+                Transfer::Fill => self.cache[granule] = self.memory[granule],
+                Transfer::WriteBack => self.memory[granule] = self.cache[granule],
+            }
+        }
+    }
+
+    fn become_state(&mut self, line: usize, next: Line) {
+        self.lines[line] = next;
+    }
+
+    /// Every copy of a granule is an older one from now on.
+    fn supersede(&mut self, granule: usize) {
+        let age = |value: &mut Value| {
+            if *value == Value::Newest {
+                *value = Value::Old;
+            }
+        };
+        age(&mut self.cache[granule]);
+        age(&mut self.memory[granule]);
+        for buffer in &mut self.buffered {
+            buffer[granule].iter_mut().for_each(age);
+        }
+        self.gpu[granule].iter_mut().for_each(age);
+    }
+
+    /// Nobody has stored yet: any copy will do, but a secret.
+    pub(super) fn undefine(&mut self) {
+        let renew = |value: &mut Value| {
+            if *value == Value::Old {
+                *value = Value::Newest;
+            }
+        };
+        self.cache.iter_mut().for_each(renew);
+        self.memory.iter_mut().for_each(renew);
+        self.buffered.iter_mut().flatten().flatten().for_each(renew);
+        self.gpu.iter_mut().flatten().for_each(renew);
+    }
+
+    /// Whether some copy of a granule is the newest.
+    pub(super) fn has_newest(&self, granule: usize) -> bool {
+        let newest = |copy: Option<Value>| copy == Some(Value::Newest);
+        newest(self.cached(granule))
+            || self.memory[granule] == Value::Newest
+            || self.buffered.iter().any(|buffer| newest(buffer[granule]))
+    }
+}
+
+impl Memory {
+    /// Loads a line on `route`; returns the copies that the reader gets, or `None` if there is no
+    /// such access.
+    pub(super) fn load(
+        &self,
+        world: &mut World,
+        level: CacheLevel,
+        route: Route,
+        line: usize,
+    ) -> Option<[Option<Value>; GRANULES]> {
+        let effect = hierarchy::effect(self.hardware, level, route, Access::Read, world.lines[line])?;
+        if !self.mutation.is(Mutant::TransferLost) {
+            world.transfer(effect.before, line);
+        }
+        world.become_state(line, effect.next);
+        let keeps = matches!(route, Route::Gpu(_)) && self.gpu_keeps();
+        let mut seen = [None; GRANULES];
+        for granule in granules(line) {
+            let copy = match effect.at {
+                Place::Cache => world.cache[granule],
+                Place::Memory => world.memory[granule],
+            };
+            seen[granule] = Some(match world.gpu[granule] {
+                Some(kept) if keeps => kept,
+                _ => copy,
+            });
+            if keeps {
+                world.gpu[granule] = seen[granule];
+            }
+        }
+        Some(seen)
+    }
+
+    /// Whether a read on `route` gets what the CPU's caches hold of a line.
+    pub(super) fn finds_cached(&self, world: &World, level: CacheLevel, route: Route, line: usize) -> bool {
+        hierarchy::effect(self.hardware, level, route, Access::Read, world.lines[line])
+            .is_some_and(|effect| effect.at == Place::Cache || effect.before == Transfer::WriteBack)
+    }
+
+    /// Stores a granule on `route`; it is the newest from now on.
+    pub(super) fn store(
+        &self,
+        world: &mut World,
+        level: CacheLevel,
+        route: Route,
+        granule: usize,
+    ) -> Option<()> {
+        if self.tells_age {
+            world.supersede(granule);
+        }
+        self.put(world, level, route, granule, Value::Newest)?;
+        if matches!(route, Route::Gpu(_)) && self.gpu_keeps() {
+            world.gpu[granule] = Some(Value::Newest);
+        }
+        Some(())
+    }
+
+    /// Stores a granule that is a whole line by non-temporal stores, with the fence behind them, through a mapping that
+    /// goes through the cache: the line leaves the cache (Intel SDM volume 1, 10.4.6.2).
+    pub(super) fn store_around(&self, world: &mut World, granule: usize) {
+        if self.tells_age {
+            world.supersede(granule);
+        }
+        world.memory[granule] = Value::Newest;
+        world.become_state(line_of(granule), Line::Absent);
+    }
+
+    /// Puts `value` where a store on `route` goes.
+    fn put(
+        &self,
+        world: &mut World,
+        level: CacheLevel,
+        route: Route,
+        granule: usize,
+        value: Value,
+    ) -> Option<()> {
+        let line = line_of(granule);
+        let effect = hierarchy::effect(self.hardware, level, route, Access::Write, world.lines[line])?;
+        // A line that is overwritten whole leaves no trace of what it held: it need not be moved.
+        let moves = is_partial(granule) || effect.before != Transfer::Fill;
+        if moves && !self.mutation.is(Mutant::TransferLost) {
+            world.transfer(effect.before, line);
+        }
+        match effect.at {
+            Place::Cache => world.cache[granule] = value,
+            Place::Memory => world.memory[granule] = value,
+        }
+        world.become_state(line, effect.next);
+        Some(())
+    }
+
+    /// Stores a granule into a buffer; it is the newest from now on.
+    pub(super) fn store_buffered(&self, world: &mut World, buffer: Buffer, granule: usize) {
+        if self.tells_age {
+            world.supersede(granule);
+        }
+        world.buffered[buffer as usize][granule] = Some(Value::Newest);
+    }
+
+    /// A buffered store of a granule reaches memory; `None` if there is none.
+    pub(super) fn land(
+        &self,
+        world: &mut World,
+        level: CacheLevel,
+        buffer: Buffer,
+        granule: usize,
+    ) -> Option<()> {
+        let value = world.buffered[buffer as usize][granule].take()?;
+        let route = match buffer {
+            Buffer::Combining => Route::CpuUncached,
+            Buffer::Aperture => Route::Aperture,
+        };
+        self.put(world, level, route, granule, value)
+    }
+
+    /// Everything in a buffer reaches memory.
+    pub(super) fn drain(&self, world: &mut World, level: CacheLevel, buffer: Buffer) {
+        for granule in 0..GRANULES {
+            // None is there to land for most.
+            let _ = self.land(world, level, buffer, granule);
+        }
+    }
+
+    /// Performs `op` on `lines`.
+    pub(super) fn maintain(&self, world: &mut World, lines: LineSet, op: LineOp) {
+        let last = self.last_forgotten(lines);
+        for line in lines.without(last).iter() {
+            self.maintain_line(world, line, op);
+        }
+    }
+
+    fn last_forgotten(&self, lines: LineSet) -> LineSet {
+        match lines.iter().last() {
+            Some(last) if self.mutation.is(Mutant::OneLineShort) => LineSet::one(last),
+            _ => LineSet::NONE,
+        }
+    }
+
+    fn maintain_line(&self, world: &mut World, line: usize, op: LineOp) {
+        if !self.hardware.held.hold(Assumption::FlushReachesMemory) {
+            // Another cache of the domain keeps the line as it is.
+            return;
+        }
+        let op = if self.mutation.is(Mutant::InvalidateWithClwb) { LineOp::WriteBack } else { op };
+        let Maintenance { transfer, next } = hierarchy::maintain(op, world.lines[line]);
+        if !self.mutation.is(Mutant::FlushDropsDirty) {
+            world.transfer(transfer, line);
+        }
+        world.become_state(line, next);
+    }
+
+    /// The caches make a spontaneous move; `None` if they cannot.
+    pub(super) fn cache_move(&self, world: &mut World, cache_move: CacheMove, line: usize) -> Option<()> {
+        let Maintenance { transfer, next } = cache_move.on(self.hardware, world.lines[line])?;
+        world.transfer(transfer, line);
+        world.become_state(line, next);
+        Some(())
+    }
+
+    /// Pages come in: the kernel writes their contents through the CPU's cache into memory that
+    /// somebody else had.
+    pub(super) fn fill_pages(&self, world: &mut World) {
+        world.cache = world.memory;
+        world.lines = [Line::Dirty; LINES];
+        world.memory = [Value::Secret; GRANULES];
+    }
+
+    /// Pages go: the kernel reads their contents through the CPU's cache, and keeps them.
+    ///
+    /// Unmapping them from the CPU interrupts every core, which drains its buffers.
+    pub(super) fn save_pages(&self, world: &mut World, level: CacheLevel) {
+        for &buffer in Buffer::ALL {
+            self.drain(world, level, buffer);
+        }
+        for granule in 0..GRANULES {
+            if let Some(copy) = world.cached(granule) {
+                world.memory[granule] = copy;
+            }
+        }
+        world.lines = [Line::Absent; LINES];
+        world.gpu = [None; GRANULES];
+    }
+
+    fn gpu_keeps(&self) -> bool {
+        !self.hardware.held.hold(Assumption::GpuCachesEndWithBatch)
+    }
+}

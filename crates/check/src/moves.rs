@@ -1,0 +1,246 @@
+//! What can happen next.
+
+use std::fmt;
+
+use super::mutant::{Mutant, Mutation};
+use super::setting::Caller;
+use super::system::System;
+use super::world::{Buffer, GRANULES, LINES, Window};
+use gem_coherency::engine::Way;
+use gem_coherency::platform::{Call, Caps};
+use gem_coherency::policy::driver::Path;
+use gem_coherency::policy::kernel::{Backing, Creation, Event};
+use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+use gem_coherency_hierarchy::CacheMove;
+
+/// One move: by the caches, the kernel, or the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Move {
+    /// The caches do something to a line unasked.
+    CacheMove(CacheMove, usize),
+    /// A buffered store of a granule reaches memory.
+    Land(Buffer, usize),
+    /// A mutant's flush is over at last.
+    Complete,
+    /// The object is closed, and another process's object gets its memory.
+    HandOver,
+    /// The library keeps the object and gives it out again: another user in the same process, to whom
+    /// its contents are undefined.
+    Reuse,
+    /// The caller does what has to be done before an access, and may access then.
+    Open(Window),
+    /// Whoever may access loads a line.
+    Load(usize),
+    /// Whoever may access stores a granule.
+    Store(usize),
+    /// Whoever may write with the CPU uploads a granule.
+    Upload(usize, Way),
+    /// A hostile access: a line that is loaded, or a granule that is stored.
+    Touch(Path, Access, usize),
+    /// A call, or something the kernel does of its own accord.
+    Call(Event),
+    /// PREAD of a line.
+    Pread(usize),
+    /// PWRITE of a granule, while the device is awake or not.
+    Pwrite(usize, bool),
+}
+
+/// A granule's name.
+fn granule_name(granule: usize) -> &'static str {
+    ["line 0", "line 1, first half", "line 1, second half"][granule.min(GRANULES - 1)]
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CacheMove(CacheMove::WriteBack, line) => write!(f, "cache writes back line {line}"),
+            Self::CacheMove(CacheMove::Evict, line) => write!(f, "cache evicts line {line}"),
+            Self::CacheMove(CacheMove::Fill, line) => write!(f, "cache reads line {line} ahead"),
+            Self::CacheMove(CacheMove::WriteBackClean, line) => {
+                write!(f, "cache writes back clean line {line}")
+            }
+            Self::Land(buffer, granule) => {
+                write!(f, "{buffer} store of {} reaches memory", granule_name(*granule))
+            }
+            Self::Complete => f.write_str("the flush is over"),
+            Self::HandOver => f.write_str("close; another process gets the memory"),
+            Self::Reuse => f.write_str("release; the object is used again"),
+            Self::Open(Window::Closed) => f.write_str("end"),
+            Self::Open(Window::Cpu { mode, access, .. }) => write!(f, "begin: CPU {access} ({mode})"),
+            Self::Open(Window::Gpu { mocs, access }) => write!(f, "submit: GPU {access} ({mocs})"),
+            Self::Open(Window::Display) => f.write_str("scan out"),
+            Self::Open(Window::Announced { mocs }) => write!(f, "announce: GPU write ({mocs})"),
+            Self::Load(line) => write!(f, "load line {line}"),
+            Self::Store(granule) => write!(f, "store {}", granule_name(*granule)),
+            Self::Upload(granule, way) => {
+                let way = match way {
+                    Way::Around => "around",
+                    Way::Through => "through",
+                };
+                write!(f, "upload {} {way} the cache", granule_name(*granule))
+            }
+            Self::Touch(path, access, place) => {
+                match path {
+                    Path::Cpu(mode) => write!(f, "CPU ({mode}) ")?,
+                    Path::Gpu(mocs) => write!(f, "GPU ({mocs}) ")?,
+                    Path::Display => f.write_str("display ")?,
+                }
+                match access {
+                    Access::Read => write!(f, "reads line {place}"),
+                    Access::Write => write!(f, "writes {}", granule_name(*place)),
+                }
+            }
+            Self::Call(Event::Release) => f.write_str("swap out"),
+            Self::Call(event) => f.pad(event.name()),
+            Self::Pread(line) => write!(f, "pread line {line}"),
+            Self::Pwrite(granule, true) => write!(f, "pwrite {}", granule_name(*granule)),
+            Self::Pwrite(granule, false) => write!(f, "pwrite {}, asleep", granule_name(*granule)),
+        }
+    }
+}
+
+impl Move {
+    /// Every move that `system` can make in some state.
+    pub(super) fn all(system: &System) -> Vec<Self> {
+        let mut moves = Vec::new();
+        for line in 0..LINES {
+            moves.extend(CacheMove::ALL.iter().map(|&cache_move| Self::CacheMove(cache_move, line)));
+        }
+        for &buffer in Buffer::ALL {
+            moves.extend((0..GRANULES).map(|granule| Self::Land(buffer, granule)));
+        }
+        if let Mutation::Planted(Mutant::NoTrailingFence | Mutant::BitsClearedFirst) = system.setting.mutation
+        {
+            moves.push(Self::Complete);
+        }
+        moves.push(Self::HandOver);
+        if system.guards_lines() && system.backing() != Backing::Import {
+            moves.push(Self::Reuse);
+        }
+        moves.extend(accesses(system));
+        moves.extend(openings(system));
+        moves.extend(calls(system).into_iter().map(Self::Call));
+        moves
+    }
+}
+
+/// The modes in which the caller can map the object.
+pub(super) fn map_modes(system: &System) -> Vec<MmapMode> {
+    let machine = system.setting.machine;
+    let can = |mode: &MmapMode| match system.backing() {
+        Backing::Import => false,
+        Backing::Userptr => *mode == MmapMode::Wb,
+        Backing::Shmem
+        | Backing::Local
+        | Backing::LocalSystem
+        | Backing::Stolen
+        | Backing::Internal
+        | Backing::Phys => machine.refusal(Call::MmapOffset(*mode)).is_none(),
+    };
+    MmapMode::ALL.iter().copied().filter(can).collect()
+}
+
+/// The accesses themselves.
+fn accesses(system: &System) -> Vec<Move> {
+    let mut moves = Vec::new();
+    match system.setting.caller {
+        Caller::Protocol | Caller::Library | Caller::Unknown => {
+            moves.extend((0..LINES).map(Move::Load));
+            moves.extend((0..GRANULES).map(Move::Store));
+            if system.guards_lines() {
+                // A part of a line goes around the cache as it goes through it.
+                moves.push(Move::Upload(0, Way::Around));
+                moves.extend((0..GRANULES).map(|granule| Move::Upload(granule, Way::Through)));
+            }
+        }
+        Caller::Hostile => {
+            let modes = system.map_modes().iter().map(|&mode| Path::Cpu(mode));
+            let gpu = MocsClass::ALL.iter().map(|&mocs| Path::Gpu(mocs));
+            for path in modes.chain(gpu) {
+                moves.extend((0..LINES).map(|line| Move::Touch(path, Access::Read, line)));
+                moves.extend((0..GRANULES).map(|granule| Move::Touch(path, Access::Write, granule)));
+            }
+            moves.extend((0..LINES).map(|line| Move::Touch(Path::Display, Access::Read, line)));
+        }
+    }
+    if !system.guards_lines() {
+        moves.extend((0..LINES).map(Move::Pread));
+        for awake in [true, false] {
+            moves.extend((0..GRANULES).map(|granule| Move::Pwrite(granule, awake)));
+        }
+    }
+    moves
+}
+
+/// What opens a window.
+fn openings(system: &System) -> Vec<Move> {
+    let mut moves = vec![Move::Open(Window::Closed)];
+    let library = system.guards_lines();
+    let lines = if library { LINES } else { 1 };
+    for &access in Access::ALL {
+        if system.setting.caller != Caller::Hostile {
+            for &mode in system.map_modes() {
+                moves.extend((0..lines).map(|line| Move::Open(Window::Cpu { mode, access, line })));
+            }
+        }
+        let classes: &[MocsClass] = match system.setting.caller {
+            Caller::Library | Caller::Unknown => MocsClass::ALL,
+            // What goes around the LLC is the caller's own to flush for, and the kernel's uAPI has no
+            // call that does.
+            Caller::Protocol => &[MocsClass::PageTable, MocsClass::Uncached],
+            Caller::Hostile => &[MocsClass::PageTable],
+        };
+        moves.extend(classes.iter().map(|&mocs| Move::Open(Window::Gpu { mocs, access })));
+    }
+    if library {
+        moves.extend(MocsClass::ALL.iter().map(|&mocs| Move::Open(Window::Announced { mocs })));
+    }
+    if library && matches!(system.backing(), Backing::Shmem | Backing::Local) {
+        moves.push(Move::Open(Window::Display));
+    }
+    moves
+}
+
+/// Calls and kernel events that are no accesses.
+fn calls(system: &System) -> Vec<Event> {
+    let mut events = vec![Event::Release, Event::Suspend, Event::Hibernate];
+    let changes_level = !matches!(system.setting.creation, Creation::UserWithPat(_));
+    if changes_level {
+        events.extend(CachingMode::ALL.iter().map(|&mode| Event::SetCaching(mode)));
+    }
+    // Whoever exports a buffer that is shown flushes it: its state is not this object's.
+    let shows = matches!(system.backing(), Backing::Shmem | Backing::Local);
+    if shows {
+        events.push(Event::UnpinDisplay);
+    }
+    if system.guards_lines() {
+        return events;
+    }
+    if shows {
+        events.extend([
+            Event::AddFramebuffer,
+            Event::RemoveFramebuffer,
+            Event::PinDisplay,
+            Event::SwFinish,
+            Event::DirtyFb,
+        ]);
+    }
+    if system.backing() == Backing::Shmem && !system.caps().contains(Caps::DISCRETE) {
+        events.extend([
+            Event::DmaBufBegin(Access::Read),
+            Event::DmaBufBegin(Access::Write),
+            Event::DmaBufEnd,
+        ]);
+    }
+    if system.setting.caller == Caller::Hostile {
+        // A hostile process calls in any order, without accessing as it says.
+        for &access in Access::ALL {
+            events.extend([
+                Event::SetDomainCpu(access),
+                Event::SetDomainGtt(access),
+                Event::SetDomainWc(access),
+            ]);
+        }
+    }
+    events
+}

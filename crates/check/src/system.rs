@@ -1,0 +1,344 @@
+//! The transition system: every move from a state, and what must hold where it leads.
+
+use nix::errno::Errno;
+
+use super::answers::Answers;
+use super::kernel::Object;
+use super::log::{Deed, Log};
+use super::memory::Memory;
+use super::moves::{self, Move};
+use super::mutant::Mutation;
+use super::property::Property;
+use super::setting::{Caller, Setting};
+use super::tracked::{LineSet, Owed};
+use super::world::{Buffer, GRANULES, LINES, Value, Window, World};
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::error::{Error, Result};
+use gem_coherency::platform::{CONSERVATIVE, Call, Caps};
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::driver::{Path, path_refusal};
+use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
+use gem_coherency::vocabulary::{CacheLevel, MmapMode};
+use gem_coherency_hierarchy::{Hardware, Line};
+
+/// Why a move leads to no state that the search goes on from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stop {
+    /// There is no such move here.
+    Impossible,
+    /// It breaks a property, in this state.
+    Broken(Property, World),
+}
+
+/// Flushes that a copy by the kernel has around it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AroundCopy {
+    pub(super) before: bool,
+    pub(super) after: bool,
+}
+
+/// What a caller takes the device for.
+fn believed(caller: Caller, caps: Caps) -> Caps {
+    match caller {
+        Caller::Unknown => CONSERVATIVE.caps,
+        Caller::Protocol | Caller::Library | Caller::Hostile => caps,
+    }
+}
+
+/// One object under one setting.
+#[derive(Debug)]
+pub(super) struct System {
+    pub(super) setting: Setting,
+    pub(super) kernel: Object,
+    pub(super) memory: Memory,
+    moves: Vec<Move>,
+    map_modes: Vec<MmapMode>,
+    /// The policy's answers for what the caller takes the device for.
+    pub(super) answers: Answers,
+    /// The same for what it is.
+    pub(super) facts: Answers,
+}
+
+impl System {
+    /// Whether the machine has objects of that kind.
+    pub(super) fn exists(setting: &Setting) -> bool {
+        let Setting { machine, rules, creation, .. } = setting;
+        let refused = *creation == Creation::Userptr && machine.refusal(Call::Userptr).is_some();
+        !refused && Snapshot::created(machine.caps, rules, *creation).is_ok()
+    }
+
+    /// The system of `setting`.
+    ///
+    /// # Errors
+    /// [`Error::NotAvailable`] if the machine has no such objects; as [`Object::new`].
+    pub(super) fn new(setting: Setting) -> Result<Self> {
+        let Setting { machine, rules, creation, caller, held, mutation, .. } = setting;
+        let first =
+            Snapshot::created(machine.caps, &rules, creation).map_err(|refusal| Error::NotAvailable {
+                what: format!("an object created as {creation:?}"),
+                platform: machine.platform.name,
+                why: refusal.rule.reason(),
+                errno: refusal.errno.unwrap_or(Errno::EINVAL),
+            })?;
+        let copies = machine.refusal(Call::PreadPwrite).is_none();
+        let refuses = |event| !copies && matches!(event, Event::Pread | Event::Pwrite { .. });
+        let hardware = Hardware { caps: machine.caps, held };
+        let tells_age = caller != Caller::Hostile;
+        let mut system = Self {
+            setting,
+            kernel: Object::new(machine.caps, &rules, first, mutation, refuses)?,
+            memory: Memory { hardware, tells_age, mutation },
+            moves: Vec::new(),
+            map_modes: Vec::new(),
+            answers: Answers::new(believed(caller, machine.caps), mutation),
+            facts: Answers::new(machine.caps, mutation),
+        };
+        system.map_modes = moves::map_modes(&system);
+        system.moves = Move::all(&system);
+        Ok(system)
+    }
+
+    /// The state that a search begins with.
+    pub(super) fn first(&self, log: &mut impl Log) -> World {
+        let mut world = World::new([Value::Newest; GRANULES], 0);
+        if self.backing() == Backing::Import {
+            // The exporter's pages are there, zeroed through the CPU's cache.
+            self.memory.fill_pages(&mut world);
+            world.resident = true;
+        }
+        let (tracked, distrust) = self.first_tracked();
+        world.tracked = tracked;
+        if let Some(decision) = distrust {
+            log.deed(Deed::Library(decision, tracked.dirty.count()));
+        }
+        world
+    }
+
+    /// Every move that may be possible.
+    pub(super) fn moves(&self) -> &[Move] {
+        &self.moves
+    }
+
+    /// Makes a move.
+    pub(super) fn apply(&self, world: &World, step: Move, log: &mut impl Log) -> Result<World, Stop> {
+        let mut next = *world;
+        match step {
+            Move::CacheMove(cache_move, line) if next.resident => {
+                self.memory.cache_move(&mut next, cache_move, line).ok_or(Stop::Impossible)?;
+            }
+            Move::CacheMove(..) => return Err(Stop::Impossible),
+            Move::Land(buffer, granule) => {
+                let level = self.level(&next);
+                self.memory.land(&mut next, level, buffer, granule).ok_or(Stop::Impossible)?;
+            }
+            Move::Complete if next.owed == Owed::NOTHING => return Err(Stop::Impossible),
+            Move::Complete => {
+                let Owed { lines, op } = next.owed;
+                self.memory.maintain(&mut next, lines, op);
+                next.owed = Owed::NOTHING;
+            }
+            Move::Reuse => self.reuse(&mut next)?,
+            Move::HandOver => self.hand_over(&mut next, log)?,
+            Move::Load(line) => self.load_in_window(&mut next, line, log)?,
+            Move::Store(granule) => self.store_in_window(&mut next, granule, log)?,
+            Move::Upload(granule, way) => self.upload_by_library(&mut next, granule, way, log)?,
+            Move::Touch(path, access, place) => self.touch(&mut next, path, access, place, log)?,
+            Move::Open(window) => match self.setting.caller {
+                Caller::Protocol => self.open_by_protocol(&mut next, window, log)?,
+                Caller::Library | Caller::Unknown => self.open_by_library(&mut next, window, log)?,
+                Caller::Hostile => self.open_by_hostile(&mut next, window, log)?,
+            },
+            Move::Call(event) => self.call(&mut next, event, log)?,
+            Move::Pread(line) => self.pread(&mut next, line, log)?,
+            Move::Pwrite(granule, awake) => self.pwrite(&mut next, granule, awake, log)?,
+        }
+        next.forget_passed();
+        self.check(&next)?;
+        Ok(next)
+    }
+
+    pub(super) fn caps(&self) -> Caps {
+        self.setting.machine.caps
+    }
+
+    /// Whether the library knows only the worst of the device.
+    pub(super) fn is_conservative(&self) -> bool {
+        self.setting.caller == Caller::Unknown
+    }
+
+    /// What the library takes the device for.
+    pub(super) fn believed(&self) -> Caps {
+        believed(self.setting.caller, self.caps())
+    }
+
+    /// What the library takes the object's level for.
+    pub(super) fn believed_level(&self, world: &World) -> CacheLevel {
+        match self.setting.caller {
+            Caller::Unknown => CacheLevel::None,
+            Caller::Protocol | Caller::Library | Caller::Hostile => self.level(world),
+        }
+    }
+
+    pub(super) fn snapshot(&self, world: &World) -> &Snapshot {
+        self.kernel.state(world.kernel)
+    }
+
+    pub(super) fn level(&self, world: &World) -> CacheLevel {
+        self.snapshot(world).level
+    }
+
+    pub(super) fn backing(&self) -> Backing {
+        self.kernel.state(0).backing
+    }
+
+    /// The modes in which the caller can map the object.
+    pub(super) fn map_modes(&self) -> &[MmapMode] {
+        &self.map_modes
+    }
+
+    /// Whether the object can be mapped so, and touched at its level.
+    pub(super) fn can_map(&self, world: &World, mode: MmapMode) -> bool {
+        let refusals = [
+            path_refusal(self.caps(), self.level(world), Path::Cpu(mode)),
+            path_refusal(self.believed(), self.believed_level(world), Path::Cpu(mode)),
+        ];
+        refusals.into_iter().flatten().all(|rule| self.setting.mutation.lacks(rule))
+    }
+
+    /// Lets an event happen to the object, with all that the kernel issues.
+    pub(super) fn event(
+        &self,
+        world: &mut World,
+        event: Event,
+        log: &mut impl Log,
+    ) -> Result<AroundCopy, Stop> {
+        let outcome = self.kernel.outcome(world.kernel, event).ok_or(Stop::Impossible)?;
+        if outcome.acquires || event == Event::Fault {
+            self.bring_in(world);
+        }
+        let mut around = AroundCopy::default();
+        for effect in &outcome.effects {
+            log.deed(Deed::Kernel(*effect));
+            match effect.action {
+                // Hibernation writes everything back after it gave the pages back.
+                Action::Wbinvd if outcome.releases && effect.rule == Rule::HibernateWbinvd => {}
+                Action::FlushSync | Action::FlushAsync | Action::Wbinvd => {
+                    self.memory.maintain(world, LineSet::ALL, LineOp::Flush);
+                }
+                Action::FlushBefore => around.before = true,
+                Action::FlushAfter => around.after = true,
+                Action::Barrier | Action::WriteBarrier => {
+                    self.drain(world, Buffer::Combining);
+                    if self.caps().contains(Caps::COHERENT_GGTT) {
+                        self.drain(world, Buffer::Aperture);
+                    }
+                }
+                Action::FlushGgtt | Action::FlushChipset => {
+                    self.drain(world, Buffer::Combining);
+                    self.drain(world, Buffer::Aperture);
+                }
+            }
+        }
+        if !outcome.effects.iter().any(|effect| effect.action.is_flush()) {
+            log.deed(Deed::KernelSpared(outcome.rule));
+        }
+        if outcome.releases {
+            self.release(world);
+        }
+        world.kernel = outcome.next;
+        if outcome.broken.is_some() {
+            return Err(Stop::Broken(Property::KernelInvariants, *world));
+        }
+        Ok(around)
+    }
+
+    pub(super) fn drain(&self, world: &mut World, buffer: Buffer) {
+        self.memory.drain(world, self.level(world), buffer);
+    }
+
+    /// Memory comes in if it is not there; where it comes from says what it holds.
+    fn bring_in(&self, world: &mut World) {
+        if world.resident {
+            return;
+        }
+        world.resident = true;
+        match self.backing() {
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => self.memory.fill_pages(world),
+            // The exporter's is there; the GPU clears local memory, which is never cached.
+            Backing::Import | Backing::Local => {}
+        }
+    }
+
+    /// Pages go, and the memory with them.
+    fn release(&self, world: &mut World) {
+        match self.backing() {
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => {
+                let level = self.level(world);
+                self.memory.save_pages(world, level);
+                world.resident = false;
+            }
+            Backing::Local => {
+                world.lines = [Line::Absent; LINES];
+                world.resident = false;
+            }
+            Backing::Import => {}
+        }
+        if let Window::Gpu { .. } | Window::Display = world.window {
+            self.close_window(world);
+        }
+    }
+
+    /// A first touch brings memory in.
+    pub(super) fn fault(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
+        if !self.snapshot(world).pages {
+            self.event(world, Event::Fault, log)?;
+        }
+        Ok(())
+    }
+
+    /// The object is closed, and its memory becomes another process's.
+    fn hand_over(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
+        if self.snapshot(world).pinned {
+            return Err(Stop::Impossible);
+        }
+        if self.snapshot(world).pages {
+            self.event(world, Event::Release, log)?;
+        }
+        let mut next = self.first(log);
+        // Whatever is still under way is the previous owner's.
+        next.owed = world.owed;
+        for granule in 0..GRANULES {
+            next.gpu[granule] = world.gpu[granule].map(|_| Value::Secret);
+        }
+        *world = next;
+        Ok(())
+    }
+
+    /// What must hold in every state.
+    fn check(&self, world: &World) -> Result<(), Stop> {
+        if self.kernel.broken(world.kernel).is_some() {
+            return Err(Stop::Broken(Property::KernelInvariants, *world));
+        }
+        if self.memory.tells_age && !(0..GRANULES).all(|granule| world.has_newest(granule)) {
+            return Err(Stop::Broken(Property::NoLostWrite, *world));
+        }
+        if self.guards_lines() && self.setting.mutation == Mutation::None {
+            for line in 0..LINES {
+                if !self.is_marked(world, line) {
+                    return Err(Stop::Broken(Property::Marked, *world));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! The shortest way to a violation, step by step.
+
+use serde::Serialize;
+
+use super::log::Deed;
+use super::moves::Move;
+use super::property::Property;
+use super::search::Violation;
+use super::setting::Setting;
+use super::system::{Stop, System};
+use super::world::World;
+use gem_coherency::policy::kernel::Snapshot;
+
+/// One step of a trace.
+#[derive(Clone, Debug)]
+pub struct TraceStep {
+    /// What happens.
+    pub step: Move,
+    /// What is done for it, and by which rules; what is not done, and by which.
+    pub deeds: Vec<Deed>,
+    /// The state afterwards.
+    pub after: World,
+    /// The kernel's state of the object afterwards.
+    pub kernel: Snapshot,
+}
+
+/// Why a property does not hold: the shortest sequence of moves that breaks it.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// The search that found it.
+    pub setting: Setting,
+    /// What is broken.
+    pub property: Property,
+    /// The state at the beginning.
+    pub first: World,
+    /// The kernel's state of the object at the beginning.
+    pub kernel: Snapshot,
+    /// The steps; the last one breaks the property.
+    pub steps: Vec<TraceStep>,
+}
+
+/// Who makes a move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Actor {
+    /// The caches, unasked.
+    Caches,
+    /// The kernel, of its own accord.
+    Kernel,
+    /// Whoever uses the object.
+    Caller,
+}
+
+impl Move {
+    /// Who makes the move.
+    pub fn actor(self) -> Actor {
+        use gem_coherency::policy::kernel::Event;
+        match self {
+            Self::CacheMove(..) | Self::Land(..) | Self::Complete => Actor::Caches,
+            Self::Call(Event::Release | Event::Suspend | Event::Hibernate) => Actor::Kernel,
+            Self::HandOver
+            | Self::Reuse
+            | Self::Open(_)
+            | Self::Load(_)
+            | Self::Store(_)
+            | Self::Upload(..)
+            | Self::Touch(..)
+            | Self::Call(_)
+            | Self::Pread(_)
+            | Self::Pwrite(..) => Actor::Caller,
+        }
+    }
+}
+
+impl Trace {
+    /// Goes the way of `violation` again, and notes what is done.
+    pub(super) fn new(system: &System, violation: &Violation) -> Self {
+        let first = system.first(&mut ());
+        let mut world = first;
+        let mut steps = Vec::new();
+        let mut push = |step, deeds, after: World| {
+            let kernel = *system.snapshot(&after);
+            steps.push(TraceStep { step, deeds, after, kernel });
+        };
+        for &next in violation.states.iter().skip(1) {
+            // A state was found by some move from the one before; of several the first is shown.
+            let found = system.moves().iter().find_map(|&step| {
+                let mut deeds = Vec::new();
+                let to = system.apply(&world, step, &mut deeds).ok()?;
+                (to.pack() == next).then_some((step, deeds, to))
+            });
+            if let Some((step, deeds, to)) = found {
+                push(step, deeds, to);
+                world = to;
+            }
+        }
+        let mut deeds = Vec::new();
+        if let Err(Stop::Broken(_, after)) = system.apply(&world, violation.last, &mut deeds) {
+            push(violation.last, deeds, after);
+        }
+        let kernel = *system.snapshot(&first);
+        Self { setting: system.setting, property: violation.property, first, kernel, steps }
+    }
+}

@@ -1,0 +1,383 @@
+//! One state of the model: two cache lines of one object, and everything that decides about them.
+//!
+//! Line 0 is always written whole; line 1 is written by halves, so that stale parts of a partly
+//! written line show. What is written at once is a *granule*: one of line 0, two of line 1.
+//!
+//! Bytes are three abstract values. No rule looks at bytes, so all that matters of a copy is whether
+//! it is the newest one, an older one, or somebody else's.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::tracked::{LineSet, Owed, Tracked};
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::vocabulary::{Access, MmapMode, MocsClass, words};
+use gem_coherency_hierarchy::Line;
+
+words! {
+    /// What a copy of a granule is.
+    Value, "value" {
+        /// What was written last.
+        Newest = "newest",
+        /// What was written before.
+        Old = "old",
+        /// What the page's previous owner left.
+        Secret = "secret",
+    }
+}
+
+/// How many lines there are.
+pub const LINES: usize = 2;
+/// How many granules: one of line 0, two of line 1.
+pub const GRANULES: usize = 3;
+
+/// The granules of a line.
+pub const fn granules(line: usize) -> Range<usize> {
+    if line == 0 { 0..1 } else { 1..GRANULES }
+}
+
+/// The line of a granule.
+pub const fn line_of(granule: usize) -> usize {
+    if granule == 0 { 0 } else { 1 }
+}
+
+/// Whether a store to `granule` overwrites its line only in part.
+pub const fn is_partial(granule: usize) -> bool {
+    granule != 0
+}
+
+words! {
+    /// Where stores wait on their way to memory.
+    Buffer, "store buffer" {
+        /// The CPU's write-combining buffers.
+        Combining = "write-combining",
+        /// The aperture's: in the CPU or the chipset.
+        Aperture = "aperture",
+    }
+}
+
+/// Who may access the object now, after doing what has to be done before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Window {
+    /// Nobody.
+    Closed,
+    /// The CPU.
+    Cpu {
+        /// Through this mapping.
+        mode: MmapMode,
+        /// A window for writing is one for reading, too.
+        access: Access,
+        /// The guard's line; without guards it is the whole object, and this is 0.
+        line: usize,
+    },
+    /// The GPU, in a batch.
+    Gpu {
+        /// Its accesses' MOCS class.
+        mocs: MocsClass,
+        /// A window for writing is one for reading, too.
+        access: Access,
+    },
+    /// The display engine.
+    Display,
+    /// A submission that writes is announced, and its ioctl not made yet: other threads may read.
+    Announced {
+        /// Its accesses' MOCS class.
+        mocs: MocsClass,
+    },
+}
+
+impl Window {
+    /// Every window.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..32).filter_map(Self::from_bits)
+    }
+
+    fn bits(self) -> u64 {
+        match self {
+            Self::Closed => 0,
+            Self::Cpu { mode, access, line } => 1 + (mode as u64 * 2 + access as u64) * 2 + line as u64,
+            Self::Gpu { mocs, access } => 21 + mocs as u64 * 2 + access as u64,
+            Self::Display => 27,
+            Self::Announced { mocs } => 28 + mocs as u64,
+        }
+    }
+
+    fn from_bits(bits: u64) -> Option<Self> {
+        let access = |bit: u64| if bit == 0 { Access::Read } else { Access::Write };
+        match bits {
+            0 => Some(Self::Closed),
+            1..=20 => {
+                let bits = bits - 1;
+                let mode = *MmapMode::ALL.get((bits / 4) as usize)?;
+                Some(Self::Cpu { mode, access: access(bits / 2 % 2), line: (bits % 2) as usize })
+            }
+            21..=26 => {
+                let bits = bits - 21;
+                let mocs = *MocsClass::ALL.get((bits / 2) as usize)?;
+                Some(Self::Gpu { mocs, access: access(bits % 2) })
+            }
+            27 => Some(Self::Display),
+            28..=30 => Some(Self::Announced { mocs: *MocsClass::ALL.get((bits - 28) as usize)? }),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("nobody"),
+            Self::Cpu { mode, access, .. } => write!(f, "CPU {access}s ({mode})"),
+            Self::Gpu { mocs, access } => write!(f, "GPU {access}s ({mocs})"),
+            Self::Display => f.write_str("display reads"),
+            Self::Announced { mocs } => write!(f, "CPU reads before the GPU writes ({mocs})"),
+        }
+    }
+}
+
+/// One state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct World {
+    /// What the CPU's caches hold of each line.
+    pub lines: [Line; LINES],
+    /// The cached copies, of lines that are not absent.
+    pub cache: [Value; GRANULES],
+    /// The copies in memory; of an object that is not [resident](Self::resident), those in the page cache
+    /// or in swap.
+    pub memory: [Value; GRANULES],
+    /// Stores under way, by [`Buffer`].
+    pub buffered: [[Option<Value>; GRANULES]; 2],
+    /// What the GPU kept of earlier batches; nothing, unless that assumption is dropped.
+    pub gpu: [Option<Value>; GRANULES],
+    /// Whether there is memory that caches can hold lines of; without it no line is cached. That of a discrete device's object is there
+    /// from the first touch of a mapping, which does not give the object pages (`vm_fault_ttm`).
+    pub resident: bool,
+    /// The kernel's state of the object, by its number.
+    pub kernel: u16,
+    /// Who may access it.
+    pub window: Window,
+    /// The library's state.
+    pub tracked: Tracked,
+    /// What a mutant's flush still owes.
+    pub owed: Owed,
+    /// Lines of which the cache may hold older copies that the kernel was not told of: the CPU itself stored to
+    /// them around its cache, or the level changed while they were stale, without SET_DOMAIN, or the GPU stored to
+    /// them by a PAT index that userspace chose.
+    pub passed: LineSet,
+}
+
+/// How many states of the object the kernel's number has room for.
+pub const KERNEL_STATES: usize = 1 << 10;
+
+/// What a packed state has in place of its first line if it is not resident: then no line is cached.
+const NOT_RESIDENT: u64 = 3;
+
+/// Writes fields of a packed state, lowest first.
+struct Packer {
+    bits: u64,
+    used: u32,
+}
+
+impl Packer {
+    fn put(&mut self, width: u32, value: u64) {
+        debug_assert!(value < 1 << width);
+        self.bits |= value << self.used;
+        self.used += width;
+    }
+}
+
+/// Reads them back in the same order.
+struct Unpacker(u64);
+
+impl Unpacker {
+    fn take(&mut self, width: u32) -> u64 {
+        let value = self.0 & ((1 << width) - 1);
+        self.0 >>= width;
+        value
+    }
+
+    fn flag(&mut self) -> bool {
+        self.take(1) != 0
+    }
+}
+
+const fn value(bits: u64) -> Value {
+    match bits {
+        0 => Value::Newest,
+        1 => Value::Old,
+        _ => Value::Secret,
+    }
+}
+
+const fn some_value(bits: u64) -> Option<Value> {
+    match bits {
+        0 => None,
+        bits => Some(value(bits - 1)),
+    }
+}
+
+fn some_bits(copy: Option<Value>) -> u64 {
+    copy.map_or(0, |value| value as u64 + 1)
+}
+
+impl World {
+    /// An object with these contents that nobody has touched, not resident.
+    pub fn new(contents: [Value; GRANULES], kernel: u16) -> Self {
+        Self {
+            lines: [Line::Absent; LINES],
+            cache: [Value::Newest; GRANULES],
+            memory: contents,
+            buffered: [[None; GRANULES]; 2],
+            gpu: [None; GRANULES],
+            resident: false,
+            kernel,
+            window: Window::Closed,
+            tracked: Tracked::default(),
+            owed: Owed::NOTHING,
+            passed: LineSet::NONE,
+        }
+    }
+
+    /// The state in 64 bits, never all of them set: there are not 32 windows. States that differ only by which half of line 1 is which are one.
+    pub fn pack(&self) -> u64 {
+        let mut packer = Packer { bits: 0, used: 0 };
+        let [first, second] = self.lines.map(|line| line as u64);
+        packer.put(2, if self.resident { first } else { NOT_RESIDENT });
+        packer.put(2, second);
+        let [whole, one, other] = std::array::from_fn(|granule| self.copies(granule));
+        for copies in [whole, one.max(other), one.min(other)] {
+            packer.put(10, copies);
+        }
+        packer.put(10, u64::from(self.kernel));
+        packer.put(5, self.window.bits());
+        let Tracked { dirty, stale, wc_stores, gtt_stores, gpu_write, cached_map, written_around } =
+            self.tracked;
+        packer.put(2, dirty.bits());
+        packer.put(2, stale.bits());
+        for flag in [wc_stores, gtt_stores, gpu_write, cached_map, written_around] {
+            packer.put(1, u64::from(flag));
+        }
+        packer.put(2, self.owed.lines.bits());
+        packer.put(2, if self.owed.lines.is_empty() { 0 } else { self.owed.op as u64 });
+        packer.put(2, self.passed.bits());
+        packer.bits
+    }
+
+    /// All copies of a granule, packed.
+    fn copies(&self, granule: usize) -> u64 {
+        let is_cached = self.lines[line_of(granule)] != Line::Absent;
+        let cached = if is_cached { self.cache[granule] as u64 } else { 0 };
+        let [combining, aperture] = self.buffered;
+        cached
+            | (self.memory[granule] as u64) << 2
+            | some_bits(combining[granule]) << 4
+            | some_bits(aperture[granule]) << 6
+            | some_bits(self.gpu[granule]) << 8
+    }
+
+    /// The state of these bits.
+    pub fn unpack(bits: u64) -> Self {
+        let mut bits = Unpacker(bits);
+        let mut world = Self::new([Value::Newest; GRANULES], 0);
+        let lines = [bits.take(2), bits.take(2)];
+        world.resident = lines[0] != NOT_RESIDENT;
+        world.lines = lines.map(|line| match line {
+            0 | NOT_RESIDENT => Line::Absent,
+            1 => Line::Clean,
+            _ => Line::Dirty,
+        });
+        for granule in 0..GRANULES {
+            world.cache[granule] = value(bits.take(2));
+            world.memory[granule] = value(bits.take(2));
+            world.buffered[0][granule] = some_value(bits.take(2));
+            world.buffered[1][granule] = some_value(bits.take(2));
+            world.gpu[granule] = some_value(bits.take(2));
+        }
+        world.kernel = bits.take(10) as u16;
+        world.window = Window::from_bits(bits.take(5)).unwrap_or(Window::Closed);
+        world.tracked.dirty = LineSet::from_bits(bits.take(2));
+        world.tracked.stale = LineSet::from_bits(bits.take(2));
+        world.tracked.wc_stores = bits.flag();
+        world.tracked.gtt_stores = bits.flag();
+        world.tracked.gpu_write = bits.flag();
+        world.tracked.cached_map = bits.flag();
+        world.tracked.written_around = bits.flag();
+        world.owed.lines = LineSet::from_bits(bits.take(2));
+        world.owed.op = match bits.take(2) {
+            0 => LineOp::WriteBack,
+            1 => LineOp::Flush,
+            _ => LineOp::Invalidate,
+        };
+        world.passed = LineSet::from_bits(bits.take(2));
+        world
+    }
+
+    /// Whether the CPU's caches hold a copy of a line that is not the newest.
+    pub fn is_stale(&self, line: usize) -> bool {
+        granules(line).any(|granule| self.cached(granule).is_some_and(|copy| copy != Value::Newest))
+    }
+
+    /// Forgets that the CPU stored to a line where no older copy of it is left, or can come.
+    pub fn forget_passed(&mut self) {
+        for line in self.passed.iter() {
+            let under_way =
+                || granules(line).any(|granule| self.buffered.iter().any(|buffer| buffer[granule].is_some()));
+            if !self.is_stale(line) && !under_way() {
+                self.passed = self.passed.without(LineSet::one(line));
+            }
+        }
+    }
+
+    /// The cached copy of a granule, if its line is cached.
+    pub fn cached(&self, granule: usize) -> Option<Value> {
+        (self.lines[line_of(granule)] != Line::Absent).then_some(self.cache[granule])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_loses_nothing_but_the_order_of_the_halves() {
+        let mut world = World::new([Value::Newest, Value::Old, Value::Secret], 377);
+        world.lines = [Line::Dirty, Line::Clean];
+        world.resident = true;
+        world.cache = [Value::Old, Value::Newest, Value::Old];
+        world.buffered = [[None, Some(Value::Newest), None], [Some(Value::Old), None, Some(Value::Secret)]];
+        world.gpu = [None, Some(Value::Secret), Some(Value::Old)];
+        world.tracked =
+            Tracked { dirty: LineSet::one(1), gpu_write: true, written_around: true, ..Tracked::default() };
+        world.owed = Owed { lines: LineSet::one(0), op: LineOp::Invalidate };
+        world.passed = LineSet::one(1);
+        for window in Window::all() {
+            world.window = window;
+            let back = World::unpack(world.pack());
+            let mut swapped = world;
+            for copies in [&mut swapped.cache, &mut swapped.memory] {
+                copies.swap(1, 2);
+            }
+            for copies in swapped.buffered.iter_mut().chain([&mut swapped.gpu]) {
+                copies.swap(1, 2);
+            }
+            assert!(back == world || back == swapped, "{back:?}");
+            assert_eq!(world.pack(), swapped.pack());
+        }
+        assert_eq!(Window::all().count(), 31);
+    }
+
+    #[test]
+    fn no_line_of_what_is_not_resident_is_cached() {
+        let mut world = World::new([Value::Newest, Value::Old, Value::Old], 1);
+        assert_eq!(World::unpack(world.pack()), world);
+        world.resident = true;
+        assert_eq!(World::unpack(world.pack()), world);
+    }
+
+    #[test]
+    fn what_an_absent_line_held_makes_no_difference() {
+        let world = World::new([Value::Newest; GRANULES], 0);
+        let other = World { cache: [Value::Secret; GRANULES], ..world };
+        assert_eq!(world.pack(), other.pack());
+    }
+}

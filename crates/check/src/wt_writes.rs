@@ -1,0 +1,192 @@
+//! Which of the CPU's writes to a write-through object the kernel was told of, as a history of calls and flushes.
+//!
+//! [`super::Condition::WtShownClean`] excuses some writes. Which ones must not depend on what the rules under test
+//! believe (the dirty bit, the domains): a wrong rule would excuse itself. So it is kept from the calls that were made,
+//! the level, whether the object was a framebuffer then, and the flushes that were issued.
+
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::kernel::{Action, Effect, Event, Snapshot};
+use gem_coherency::vocabulary::{Access, CacheLevel};
+
+/// What the kernel was told of the CPU's writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum WtWrites {
+    /// Of all of them: the level changed since, or they were announced for a framebuffer. A flush has to follow.
+    Told,
+    /// There are none since the last flush of the whole object.
+    Flushed,
+    /// The CPU's turn to write began before the object was a framebuffer, and is not over.
+    TurnBefore,
+    /// That turn is over. Lines that it wrote may still be dirty.
+    WroteBefore,
+}
+
+impl WtWrites {
+    /// Whether there may be writes from before the object was a framebuffer.
+    pub(super) const fn are_before(self) -> bool {
+        match self {
+            Self::Told | Self::Flushed => false,
+            Self::TurnBefore | Self::WroteBefore => true,
+        }
+    }
+
+    /// After `event`, which led from `before` to `next` and issued `effects`.
+    pub(super) fn after(
+        self,
+        caps: Caps,
+        event: Event,
+        before: &Snapshot,
+        next: &Snapshot,
+        effects: &[Effect],
+    ) -> Self {
+        // Only a level change leads to WT, and from there a pin forces nothing.
+        if !caps.contains(Caps::WT) || next.level != CacheLevel::Wt {
+            return Self::Told;
+        }
+        let mut writes = if before.level == next.level { self } else { Self::Told };
+        // What is in swap no flush reaches.
+        let has_pages = before.pages || next.pages;
+        if has_pages && effects.iter().any(|effect| is_whole_flush(effect.action)) {
+            writes = Self::Flushed;
+        }
+        match turn(event, before) {
+            Turn::Same => writes,
+            Turn::Ends if writes == Self::TurnBefore => Self::WroteBefore,
+            Turn::Ends => writes,
+            Turn::Goes if writes == Self::TurnBefore => writes,
+            Turn::Goes | Turn::Begins if before.framebuffer => Self::Told,
+            Turn::Goes | Turn::Begins if writes == Self::Told => writes,
+            Turn::Goes | Turn::Begins => Self::TurnBefore,
+        }
+    }
+}
+
+fn is_whole_flush(action: Action) -> bool {
+    match action {
+        Action::FlushSync | Action::FlushAsync | Action::Wbinvd => true,
+        Action::FlushBefore
+        | Action::FlushAfter
+        | Action::Barrier
+        | Action::WriteBarrier
+        | Action::FlushGgtt
+        | Action::FlushChipset => false,
+    }
+}
+
+/// What a call says of the CPU's turn to write through its cache.
+#[derive(Clone, Copy)]
+enum Turn {
+    /// Nothing.
+    Same,
+    /// It begins, or begins anew.
+    Begins,
+    /// It begins, unless it is on: then the call does nothing.
+    Goes,
+    /// It is somebody else's.
+    Ends,
+}
+
+fn turn(event: Event, before: &Snapshot) -> Turn {
+    match event {
+        // Suspend passes over an object without pages, and PWRITE then stores into the page cache.
+        Event::Suspend | Event::Hibernate | Event::Pwrite { .. } if !before.pages => Turn::Same,
+        Event::Suspend | Event::Hibernate | Event::Release => Turn::Begins,
+        Event::SetDomainCpu(Access::Write) => Turn::Goes,
+        Event::DmaBufBegin(Access::Write) => Turn::Begins,
+        // It goes through the aperture.
+        Event::Pwrite { awake: true, .. } if before.framebuffer => Turn::Ends,
+        Event::Pwrite { .. } => Turn::Begins,
+        Event::SetDomainGtt(_)
+        | Event::SetDomainWc(_)
+        | Event::Exec(_)
+        | Event::PinDisplay
+        | Event::DmaBufEnd => Turn::Ends,
+        Event::SwFinish if before.framebuffer => Turn::Ends,
+        Event::Acquire
+        | Event::Fault
+        | Event::SetDomainCpu(Access::Read)
+        | Event::SetCaching(_)
+        | Event::Pread
+        | Event::AddFramebuffer
+        | Event::RemoveFramebuffer
+        | Event::UnpinDisplay
+        | Event::SwFinish
+        | Event::DirtyFb
+        | Event::DmaBufBegin(Access::Read)
+        | Event::Resume { .. } => Turn::Same,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gem_coherency::policy::kernel::{Creation, KernelRules};
+    use gem_coherency::vocabulary::{CachingMode, Coherency, Domains, KernelVersion};
+
+    const HSW: Caps = Caps::LLC.union(Caps::WT);
+
+    fn object(framebuffer: bool, level: CacheLevel) -> Snapshot {
+        let rules = KernelRules::of(KernelVersion::new(6, 12)).unwrap();
+        let first = Snapshot::created(HSW, &rules, Creation::User).unwrap();
+        Snapshot { framebuffer, level, pages: true, ..first }
+    }
+
+    /// After events at level WT: each with whether the object is a framebuffer, and whether a flush is issued.
+    fn after(events: &[(Event, bool, bool)]) -> WtWrites {
+        let flush = Effect { action: Action::FlushAsync, rule: gem_coherency::policy::Rule::ScanoutFlush };
+        events.iter().fold(WtWrites::Flushed, |writes, &(event, framebuffer, flushed)| {
+            let state = object(framebuffer, CacheLevel::Wt);
+            writes.after(HSW, event, &state, &state, &[flush][..usize::from(flushed)])
+        })
+    }
+
+    #[test]
+    fn only_a_turn_that_began_before_the_object_was_a_framebuffer_is_excused() {
+        let write = Event::SetDomainCpu(Access::Write);
+        let pin = Event::PinDisplay;
+        assert_eq!(after(&[(write, false, false)]), WtWrites::TurnBefore);
+        assert_eq!(after(&[(write, true, false)]), WtWrites::Told);
+        // The call does nothing while the turn is on; once it is over, it counts.
+        assert_eq!(after(&[(write, false, false), (write, true, false)]), WtWrites::TurnBefore);
+        assert_eq!(after(&[(write, false, false), (pin, true, false)]), WtWrites::WroteBefore);
+        assert_eq!(after(&[(write, false, false), (pin, true, false), (write, true, false)]), WtWrites::Told);
+        assert_eq!(after(&[(write, true, false), (pin, true, true)]), WtWrites::Flushed);
+        // Swap, and what a flush has to follow for all the same.
+        assert_eq!(after(&[(Event::Release, false, false)]), WtWrites::TurnBefore);
+        assert_eq!(after(&[(Event::Release, true, false)]), WtWrites::Told);
+        assert_eq!(after(&[(write, true, false), (write, false, false)]), WtWrites::Told);
+    }
+
+    #[test]
+    fn a_change_of_the_level_excuses_nothing() {
+        let (cached, wt) = (object(false, CacheLevel::Llc), object(false, CacheLevel::Wt));
+        let change = Event::SetCaching(CachingMode::Display);
+        for &writes in &[WtWrites::Told, WtWrites::Flushed, WtWrites::TurnBefore, WtWrites::WroteBefore] {
+            assert_eq!(writes.after(HSW, change, &cached, &wt, &[]), WtWrites::Told);
+            assert_eq!(
+                writes.after(Caps::LLC, Event::Release, &wt, &wt, &[]),
+                WtWrites::Told,
+                "there is no WT"
+            );
+        }
+    }
+
+    #[test]
+    fn what_the_rules_believe_makes_no_difference() {
+        for &event in Event::ALL {
+            for framebuffer in [false, true] {
+                let state = object(framebuffer, CacheLevel::Wt);
+                let (read_domains, write_domain) = (Domains::GPU, Domains::GTT);
+                let coherent = Coherency::empty();
+                let other = Snapshot { dirty: !state.dirty, read_domains, write_domain, coherent, ..state };
+                for &writes in
+                    &[WtWrites::Told, WtWrites::Flushed, WtWrites::TurnBefore, WtWrites::WroteBefore]
+                {
+                    let [one, two] =
+                        [state, other].map(|state| writes.after(HSW, event, &state, &state, &[]));
+                    assert_eq!(one, two, "{event}");
+                }
+            }
+        }
+    }
+}

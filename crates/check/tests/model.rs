@@ -1,0 +1,215 @@
+//! The explorer on small searches; `ci/model` makes the large ones.
+
+use std::collections::{HashSet, VecDeque};
+
+use gem_coherency::platform;
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::driver::Path;
+use gem_coherency::policy::kernel::Creation;
+use gem_coherency::vocabulary::{Access, KernelVersion, MocsClass};
+use gem_coherency_check::{
+    Baseline, Caller, Condition, Conditions, Deed, Move, Mutant, Mutation, Need, Outcome, Property, Scope,
+    Search, Value, Window, all_cores, all_machines, machines,
+};
+use gem_coherency_hierarchy::{Assumption, Assumptions};
+
+fn scope(platform: &str, kernel: (u16, u16), caller: Caller) -> Scope {
+    Scope {
+        machines: machines(platform::by_name(platform).unwrap(), KernelVersion::new(kernel.0, kernel.1)),
+        callers: vec![caller],
+        held: Assumptions::ALL,
+        kept: Conditions::ALL,
+        mutation: Mutation::None,
+    }
+}
+
+/// The search of that kind of object, on the machine without eDRAM.
+fn search(scope: &Scope, creation: Creation) -> Search {
+    let searches = scope.searches().unwrap();
+    searches.into_iter().find(|search| search.setting.creation == creation).unwrap()
+}
+
+fn run(scope: &Scope, creation: Creation) -> Outcome {
+    search(scope, creation).run(|_| ()).unwrap()
+}
+
+#[test]
+fn the_series_of_2021_is_about_a_leak_in_two_steps() {
+    for kernel in [(5, 14), (5, 16), (6, 0)] {
+        let outcome = run(&scope("jsl", kernel, Caller::Hostile), Creation::User);
+        let trace = outcome.violation.expect("the acquire does not flush");
+        assert_eq!(trace.property, Property::NoLeak);
+        let steps: Vec<_> = trace.steps.iter().map(|step| step.step).collect();
+        let submit = Move::Open(Window::Gpu { mocs: MocsClass::PageTable, access: Access::Read });
+        let bypass = Move::Touch(Path::Gpu(MocsClass::BypassLlc), Access::Read, 0);
+        assert_eq!(steps, [submit, bypass], "{kernel:?}");
+    }
+    for kernel in [(5, 15), (6, 1), (6, 2)] {
+        let outcome = run(&scope("jsl", kernel, Caller::Hostile), Creation::User);
+        assert!(outcome.violation.is_none() && outcome.size.states > 1000, "{kernel:?}");
+    }
+}
+
+#[test]
+fn userptr_leaks_until_5_16_and_no_longer() {
+    let outcome = |kernel| run(&scope("jsl", kernel, Caller::Hostile), Creation::Userptr);
+    assert_eq!(outcome((5, 15)).violation.unwrap().property, Property::NoLeak);
+    let fixed = outcome((5, 16));
+    assert!(fixed.violation.is_none() && fixed.size.states > 50, "{:?}", fixed.size);
+}
+
+#[test]
+fn without_an_llc_what_was_swapped_leaks_until_5_16() {
+    let leak = run(&scope("glk", (5, 15), Caller::Hostile), Creation::User).violation.unwrap();
+    assert_eq!((leak.property, leak.steps.len()), (Property::NoLeak, 4));
+}
+
+#[test]
+fn the_protocol_holds_where_its_conditions_are_kept_and_only_there() {
+    let kept = scope("glk", (6, 12), Caller::Protocol);
+    let outcome = run(&kept, Creation::User);
+    assert!(outcome.violation.is_none() && outcome.size.states > 1000);
+    let of_protocol = [
+        Condition::DomainBeforeLevel,
+        Condition::SubmitAfterLevel,
+        Condition::NoUncachedOfSnooped,
+        Condition::NoSwapWhileAccessed,
+    ];
+    for condition in of_protocol {
+        let dropped = Scope { kept: kept.kept.without(condition), ..kept.clone() };
+        assert!(run(&dropped, Creation::User).violation.is_some(), "{condition}");
+    }
+}
+
+#[test]
+fn a_write_through_object_that_becomes_a_framebuffer_late_is_shown_unflushed_by_every_caller() {
+    for &caller in Caller::ALL {
+        let kept = scope("hsw", (6, 12), caller);
+        let dropped = Scope { kept: kept.kept.without(Condition::WtShownClean), ..kept };
+        let has_wt = |search: &Search| search.setting.machine.caps.contains(platform::Caps::WT);
+        let searches = dropped.searches().unwrap();
+        let found =
+            searches.iter().find(|search| has_wt(search) && search.setting.creation == Creation::User);
+        let trace = found.unwrap().run(|_| ()).unwrap().violation.expect("nobody flushes");
+        let leaks = trace.property == Property::NoLeak;
+        assert!(leaks || caller != Caller::Hostile, "{}", trace.property);
+    }
+}
+
+#[test]
+fn the_kernel_relies_on_snooping_wc_loads_on_meteor_lake() {
+    let held = scope("mtl", (6, 12), Caller::Hostile);
+    let dropped = Scope { held: held.held.without(Assumption::OwnUncachedSnoops), ..held };
+    let trace = run(&dropped, Creation::User).violation.unwrap();
+    assert_eq!((trace.property, trace.steps.len()), (Property::NoLeak, 1));
+}
+
+#[test]
+fn a_device_that_is_taken_at_its_worst_is_right_as_long_as_gpu_writes_are_noted() {
+    for platform in ["jsl", "glk", "tgl", "dg2"] {
+        let scope = scope(platform, (6, 12), Caller::Unknown);
+        let outcome = run(&scope, Creation::Import);
+        assert!(outcome.violation.is_none() && outcome.size.states > 100, "{platform}");
+    }
+    let forgets = Scope {
+        mutation: Mutation::Planted(Mutant::GpuWriteNotNoted),
+        ..scope("jsl", (6, 12), Caller::Unknown)
+    };
+    let trace = run(&forgets, Creation::Import).violation.expect("what the GPU wrote stays in the LLC");
+    assert_eq!(trace.property, Property::NewestRead);
+}
+
+#[test]
+fn a_reader_between_the_announcement_and_the_ioctl_takes_the_first_note() {
+    let scope = scope("glk", (6, 12), Caller::Library);
+    assert!(run(&scope, Creation::User).violation.is_none());
+    let once = Scope { mutation: Mutation::Planted(Mutant::GpuWriteNotedOnce), ..scope };
+    let trace = run(&once, Creation::User).violation.expect("the reader after the ioctl finds no mark");
+    assert_eq!(trace.property, Property::NewestRead);
+    let announced = |step: &Move| matches!(step, Move::Open(Window::Announced { .. }));
+    assert!(trace.steps.iter().any(|step| announced(&step.step)), "{:?}", trace.steps);
+}
+
+#[test]
+fn a_trace_ends_where_the_property_breaks_and_says_why() {
+    let mut scope = scope("glk", (6, 12), Caller::Protocol);
+    scope.mutation = Mutation::Without(Rule::ExecFlush);
+    let trace = run(&scope, Creation::User).violation.unwrap();
+    assert_eq!(trace.property, Property::NewestRead);
+    let last = trace.steps.last().unwrap();
+    assert!(matches!(last.step, Move::Load(_)), "{:?}", last.step);
+    assert!(last.after.memory.contains(&Value::Old), "the GPU read {:?}", last.after.memory);
+    assert!(trace.first.memory.iter().all(|&copy| copy == Value::Newest));
+    let deeds = || trace.steps.iter().flat_map(|step| &step.deeds);
+    assert!(deeds().any(|deed| matches!(deed, Deed::Kernel(effect) if effect.rule == Rule::SubmitBarrier)));
+    assert!(!deeds().any(|deed| matches!(deed, Deed::Kernel(effect) if effect.rule == Rule::ExecFlush)));
+}
+
+#[test]
+fn every_rule_that_a_small_search_meets_is_there_for_something() {
+    let mut scope = scope("i965gm", (6, 12), Caller::Protocol);
+    scope.callers = vec![Caller::Protocol];
+    let baseline = Baseline::new(&scope, all_cores(), |_| ()).unwrap();
+    assert!(baseline.violation().is_none());
+    for (rule, need) in [
+        (Rule::AcquireDirty, Need::Needed),
+        (Rule::ExecFlush, Need::Needed),
+        (Rule::PreadInvalidate, Need::Needed),
+        (Rule::PartialLineWrite, Need::Needed),
+        (Rule::EnterDomainBarrier, Need::Conservative),
+        (Rule::ScanoutClean, Need::Exemption),
+        (Rule::DisplayNeverWrites, Need::NotMet),
+    ] {
+        let finding = baseline.without(rule).unwrap();
+        assert_eq!(finding.need, need, "{rule}");
+        assert_eq!(finding.trace.is_some(), need == Need::Needed, "{rule}");
+        assert_eq!(finding.why.is_some(), matches!(need, Need::Conservative | Need::NotMet), "{rule}");
+    }
+}
+
+#[test]
+fn planted_faults_are_noticed() {
+    let scope = scope("i965gm", (6, 12), Caller::Protocol);
+    let baseline = Baseline::new(&scope, all_cores(), |_| ()).unwrap();
+    for mutant in
+        [Mutant::OneLineShort, Mutant::InvalidateWithClwb, Mutant::FlushBeforeStore, Mutant::FlushDropsDirty]
+    {
+        assert!(baseline.with(mutant).unwrap().is_some(), "{mutant}");
+    }
+    // The protocol keeps no line maps: this one is the library's.
+    assert!(baseline.with(Mutant::PartialStoreKeepsStale).unwrap().is_none());
+}
+
+#[test]
+fn the_space_is_what_the_search_explores() {
+    let search = search(&scope("glk", (6, 12), Caller::Protocol), Creation::Userptr);
+    let space = search.space().unwrap();
+    let mut seen = HashSet::from([space.first()]);
+    let mut waiting = VecDeque::from([space.first()]);
+    while let Some(state) = waiting.pop_front() {
+        let visit = |next| {
+            if seen.insert(next) {
+                waiting.push_back(next);
+            }
+        };
+        space.successors(state, visit).unwrap();
+    }
+    assert_eq!(seen.len() as u64, search.run(|_| ()).unwrap().size.states);
+}
+
+#[test]
+fn searches_stand_for_every_machine_once_for_each_caller_and_kind() {
+    let machines = all_machines(&[KernelVersion::new(6, 12)]);
+    let count = machines.len();
+    assert!(count > platform::all().len(), "eDRAM is a second machine");
+    let scope = Scope { machines, callers: Caller::ALL.to_vec(), ..scope("jsl", (6, 12), Caller::Hostile) };
+    let searches = scope.searches().unwrap();
+    for &caller in Caller::ALL {
+        let of_users = searches
+            .iter()
+            .filter(|search| search.setting.caller == caller && search.setting.creation == Creation::User);
+        let covered: usize = of_users.map(|search| search.machines.len()).sum();
+        assert_eq!(covered, count, "{caller}");
+    }
+    assert!(searches.len() < 4 * count, "likenesses are used");
+}

@@ -1,0 +1,273 @@
+//! Contexts and address spaces of a file (`i915_drm_file_private`).
+//!
+//! A new context is a proposal until something looks it up: its engines and its address space are
+//! settled only then, and what is wrong with them is only then an error (`i915_gem_proto_context`).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nix::errno::Errno;
+
+use super::gpu::Standing;
+use super::space::Space;
+use super::{Soft, limits};
+use gem_coherency::platform::{self, Engine, EngineClass, Topology};
+
+/// What a submission needs to know of its context.
+#[derive(Clone, Debug)]
+pub(super) struct Context {
+    /// The engines that userspace chose (`I915_CONTEXT_PARAM_ENGINES`); `None` if it left the default.
+    pub(super) engines: Option<Vec<Option<Engine>>>,
+    /// Whether hangs can ban it (`I915_CONTEXT_PARAM_BANNABLE`).
+    pub(super) bannable: bool,
+    /// Whether it goes on after a hang (`I915_CONTEXT_PARAM_RECOVERABLE`).
+    pub(super) recoverable: bool,
+    /// Its hangs.
+    pub(super) standing: Arc<Standing>,
+    /// Where its objects are bound.
+    pub(super) space: Arc<Mutex<Space>>,
+}
+
+/// One of the engines that userspace chose (`struct i915_gem_proto_engine`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slot {
+    /// None.
+    Empty,
+    /// This one.
+    One(Engine),
+    /// One of several, of which this is the first.
+    Balanced {
+        first: Engine,
+        /// Whether none is named twice, and all are of one class.
+        valid: bool,
+    },
+    /// Several at once, of which this is the first.
+    Parallel { first: Engine },
+}
+
+impl Slot {
+    /// The engine, or the first of them.
+    pub(super) fn engine(self) -> Option<Engine> {
+        match self {
+            Self::Empty => None,
+            Self::One(engine) | Self::Balanced { first: engine, .. } | Self::Parallel { first: engine } => {
+                Some(engine)
+            }
+        }
+    }
+}
+
+/// How much of the GPU a context uses (`struct intel_sseu`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Sseu {
+    pub(super) slices: u8,
+    pub(super) subslices: u8,
+    pub(super) min_eus: u8,
+    pub(super) max_eus: u8,
+}
+
+impl Sseu {
+    /// All of it (`intel_sseu_from_device_info`).
+    pub(super) fn whole(topology: Option<Topology>) -> Self {
+        topology.map_or_else(Self::default, |topology| Self {
+            slices: topology.slices,
+            subslices: topology.subslices as u8,
+            min_eus: topology.max_eus,
+            max_eus: topology.max_eus,
+        })
+    }
+}
+
+/// A context, or the proposal of one.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    /// Whether it is still a proposal.
+    pub(super) proposal: bool,
+    pub(super) engines: Option<Vec<Slot>>,
+    /// What was set, by engine or by slot.
+    pub(super) sseu: BTreeMap<usize, Sseu>,
+    /// The address space, if it has one of its own.
+    pub(super) space: Option<Arc<Mutex<Space>>>,
+    pub(super) no_error_capture: bool,
+    pub(super) bannable: bool,
+    pub(super) recoverable: bool,
+    pub(super) persistent: bool,
+    pub(super) protected: bool,
+    pub(super) priority: i64,
+    /// Its hangs.
+    pub(super) standing: Arc<Standing>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self {
+            proposal: true,
+            engines: None,
+            sseu: BTreeMap::new(),
+            space: None,
+            no_error_capture: false,
+            bannable: true,
+            recoverable: true,
+            persistent: true,
+            protected: false,
+            priority: 0,
+            standing: Arc::default(),
+        }
+    }
+}
+
+impl Kept {
+    /// What is wrong with the engines (`user_engines`, `execlists_create_virtual`).
+    fn check(&self) -> Result<(), Errno> {
+        let invalid = |slot: &Slot| matches!(slot, Slot::Balanced { valid: false, .. });
+        let slots = self.engines.as_deref().unwrap_or_default();
+        if slots.iter().any(invalid) { Err(Errno::EINVAL) } else { Ok(()) }
+    }
+
+    /// What was set for the first slot is what every slot of a render engine gets, and nothing else
+    /// counts (`user_engines` passes the first slot's to all).
+    fn settle_sseu(&mut self) {
+        let Some(slots) = &self.engines else { return };
+        let first = self.sseu.get(&0).copied();
+        let render = |slot: &Slot| slot.engine().is_some_and(|engine| engine.class == EngineClass::Render);
+        self.sseu = match first {
+            None => BTreeMap::new(),
+            Some(sseu) => {
+                let which = slots.iter().enumerate().filter(|(_, slot)| render(slot));
+                which.map(|(index, _)| (index, sseu)).collect()
+            }
+        };
+    }
+}
+
+/// The contexts and address spaces of a file.
+#[derive(Debug, Default)]
+pub(super) struct Contexts {
+    contexts: BTreeMap<u32, Kept>,
+    spaces: BTreeMap<u32, Arc<Mutex<Space>>>,
+    /// Whether 0 may be the name of an address space.
+    zero_is_free: bool,
+}
+
+impl Contexts {
+    /// The first context, which the file has from the start.
+    pub(super) fn new(space: Option<Arc<Mutex<Space>>>) -> Self {
+        let first = Kept { proposal: false, space, ..Kept::default() };
+        Self { contexts: BTreeMap::from([(0, first)]), ..Self::default() }
+    }
+
+    /// Names a new context; the lowest free number.
+    pub(super) fn add(&mut self, context: Kept) -> u32 {
+        let id = lowest(&self.contexts);
+        self.contexts.insert(id, context);
+        id
+    }
+
+    /// A context as it is.
+    pub(super) fn get(&mut self, id: u32) -> Option<&mut Kept> {
+        self.contexts.get_mut(&id)
+    }
+
+    /// Takes a context away; the first one stays.
+    pub(super) fn remove(&mut self, id: u32) -> Option<Kept> {
+        if id == 0 { None } else { self.contexts.remove(&id) }
+    }
+
+    /// Names an address space; the lowest free number.
+    pub(super) fn add_space(&mut self, space: Arc<Mutex<Space>>) -> u32 {
+        let zero = self.zero_is_free && !self.spaces.contains_key(&0);
+        let id = if zero { 0 } else { lowest(&self.spaces) };
+        self.spaces.insert(id, space);
+        id
+    }
+
+    /// The address space of that name.
+    pub(super) fn space(&self, id: u32) -> Option<Arc<Mutex<Space>>> {
+        self.spaces.get(&id).cloned()
+    }
+
+    /// Takes the name of an address space away.
+    ///
+    /// 0 is not a name until somebody takes it away while there are others: the kernel keeps it by an entry in
+    /// the first node of the xarray (`XA_ZERO_ENTRY`), which VM_DESTROY erases before it finds nothing.
+    pub(super) fn remove_space(&mut self, id: u32) -> Option<Arc<Mutex<Space>>> {
+        self.zero_is_free |= id == 0 && !self.spaces.is_empty();
+        self.spaces.remove(&id)
+    }
+}
+
+/// The lowest number from 1 on that is not taken.
+fn lowest<T>(taken: &BTreeMap<u32, T>) -> u32 {
+    let mut free = 1;
+    for (&id, _) in taken.range(1..) {
+        if id != free {
+            break;
+        }
+        free += 1;
+    }
+    free
+}
+
+impl Soft {
+    /// The contexts of the file.
+    pub(super) fn contexts(&self) -> MutexGuard<'_, Contexts> {
+        self.own.contexts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The context of that name, settled if it was a proposal (`i915_gem_context_lookup`).
+    ///
+    /// # Errors
+    /// ENOENT; EINVAL for engines that cannot be.
+    pub(super) fn settled<'a>(&self, contexts: &'a mut Contexts, id: u32) -> Result<&'a mut Kept, Errno> {
+        let context = contexts.get(id).ok_or(Errno::ENOENT)?;
+        if context.proposal {
+            context.check()?;
+            context.settle_sseu();
+            if context.space.is_none() && self.system.machine.has_full_ppgtt() {
+                context.space = Some(limits::address_space(self.system.machine));
+            }
+            context.proposal = false;
+        }
+        Ok(context)
+    }
+
+    /// The context of that name, as far as a submission asks.
+    ///
+    /// # Errors
+    /// As [`Self::settled`].
+    pub(super) fn context(&self, id: u32) -> Result<Context, Errno> {
+        let mut contexts = self.contexts();
+        let context = self.settled(&mut contexts, id)?;
+        let slots = context.engines.as_ref();
+        Ok(Context {
+            engines: slots.map(|slots| slots.iter().map(|slot| slot.engine()).collect()),
+            bannable: context.bannable,
+            recoverable: context.recoverable,
+            standing: Arc::clone(&context.standing),
+            space: self.space_of(context),
+        })
+    }
+
+    /// Where a context's objects are bound: its own space, or the device's where it has none.
+    pub(super) fn space_of(&self, context: &Kept) -> Arc<Mutex<Space>> {
+        Arc::clone(context.space.as_ref().unwrap_or(&self.system.global_space))
+    }
+
+    /// The engines of the device.
+    pub(super) fn engines(&self) -> Vec<Engine> {
+        self.system.machine.engines(self.gt())
+    }
+
+    /// The engine that the uAPI names by two numbers, of which eight bits count
+    /// (`intel_engine_lookup_user`).
+    pub(super) fn engine(&self, class: u16, instance: u16) -> Option<Engine> {
+        let named =
+            |engine: &Engine| engine.class.number() == class & 0xff && engine.instance == instance & 0xff;
+        self.engines().into_iter().find(named)
+    }
+
+    /// The GT variant, which the PCI id says.
+    pub(super) fn gt(&self) -> &'static str {
+        platform::row_by_id(self.system.id).map_or("", |row| row.gt)
+    }
+}

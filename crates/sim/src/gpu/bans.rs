@@ -1,0 +1,183 @@
+//! Who is guilty of hangs, and what comes of it (`mark_guilty`, `client_mark_guilty`).
+//!
+//! A context that hung three times within two minutes is banned from the engine where it hung last, one
+//! that does not recover at its first hang, and one that cannot be banned never: EXECBUFFER2 is EIO there.
+//! A file's hangs and bans add up, and with enough of them it gets no new contexts.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use gem_coherency::platform::Engine;
+
+/// Three hangs within this time ban a context (`CONTEXT_FAST_HANG_JIFFIES`).
+const CONTEXT_FAST: Duration = Duration::from_secs(120);
+/// A hang within this time after another, or after the file was opened, counts (`I915_CLIENT_FAST_HANG_JIFFIES`).
+const CLIENT_FAST: Duration = Duration::from_secs(60);
+/// What it counts (`I915_CLIENT_SCORE_HANG_FAST`).
+const SCORE_HANG: u32 = 1;
+/// What a banned context counts (`I915_CLIENT_SCORE_CONTEXT_BAN`).
+const SCORE_BAN: u32 = 3;
+/// From here on a file is banned (`I915_CLIENT_SCORE_BANNED`).
+const SCORE_BANNED: u32 = 9;
+
+/// A context's queue on an engine (`struct intel_context`), which is what is banned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Lane {
+    /// Of an engine that the context has by default.
+    Default(Engine),
+    /// In this slot of the engines that userspace chose.
+    Slot(u32),
+}
+
+/// What a context has to do with hangs.
+#[derive(Debug, Default)]
+pub(crate) struct Standing(Mutex<Hangs>);
+
+#[derive(Debug, Default)]
+struct Hangs {
+    /// Batches of the context that hung (`guilty_count`).
+    guilty: u32,
+    /// The last two hangs, the older first.
+    last: [Option<Instant>; 2],
+    banned: BTreeSet<Lane>,
+}
+
+/// What a file has to do with hangs (`struct drm_i915_file_private`).
+#[derive(Debug)]
+pub(crate) struct Client(Mutex<Score>);
+
+#[derive(Debug)]
+struct Score {
+    /// The file's last hang, or when it was opened.
+    last: Instant,
+    score: u32,
+}
+
+impl Default for Client {
+    fn default() -> Self {
+        Self(Mutex::new(Score { last: Instant::now(), score: 0 }))
+    }
+}
+
+impl Client {
+    /// Whether it gets no new contexts (`client_is_banned`).
+    pub(crate) fn is_banned(&self) -> bool {
+        lock(&self.0).score >= SCORE_BANNED
+    }
+
+    fn guilty(&self, banned: bool, now: Instant) {
+        let mut score = lock(&self.0);
+        let fast = now.saturating_duration_since(score.last) < CLIENT_FAST;
+        score.last = now;
+        score.score += if banned { SCORE_BAN } else { 0 } + if fast { SCORE_HANG } else { 0 };
+    }
+}
+
+impl Standing {
+    /// Whether the context may no longer submit there (`intel_context_is_banned`).
+    pub(crate) fn is_banned(&self, lane: Lane) -> bool {
+        lock(&self.0).banned.contains(&lane)
+    }
+
+    /// How many batches hung (`batch_active` of GET_RESET_STATS).
+    pub(crate) fn guilty_count(&self) -> u32 {
+        lock(&self.0).guilty
+    }
+}
+
+/// Whose batch it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner {
+    pub(crate) context: Arc<Standing>,
+    pub(crate) file: Arc<Client>,
+    pub(crate) lane: Lane,
+    pub(crate) bannable: bool,
+    pub(crate) recoverable: bool,
+}
+
+impl Owner {
+    /// Whether it may no longer submit there, and what it queued is cancelled.
+    pub(crate) fn is_banned(&self) -> bool {
+        self.context.is_banned(self.lane)
+    }
+
+    /// Its batch hung.
+    pub(super) fn guilty(&self, now: Instant) {
+        let mut hangs = lock(&self.context.0);
+        hangs.guilty = hangs.guilty.saturating_add(1);
+        if !self.bannable {
+            return;
+        }
+        let [before, last] = hangs.last;
+        hangs.last = [last, Some(now)];
+        let fast = before.is_some_and(|before| now.saturating_duration_since(before) < CONTEXT_FAST);
+        let banned = fast || !self.recoverable;
+        if banned {
+            hangs.banned.insert(self.lane);
+        }
+        self.file.guilty(banned, now);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gem_coherency::platform::EngineClass;
+
+    const COPY: Lane = Lane::Default(Engine { class: EngineClass::Copy, instance: 0 });
+    const RENDER: Lane = Lane::Default(Engine { class: EngineClass::Render, instance: 0 });
+
+    fn owner(lane: Lane) -> Owner {
+        let (context, file) = (Arc::default(), Arc::default());
+        Owner { context, file, lane, bannable: true, recoverable: true }
+    }
+
+    #[test]
+    fn the_third_hang_within_two_minutes_bans_from_its_engine() {
+        let (one, start) = (owner(COPY), Instant::now());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        one.guilty(after(0));
+        one.guilty(after(1));
+        assert!(!one.is_banned());
+        one.guilty(after(119));
+        assert!(one.is_banned() && !one.context.is_banned(RENDER));
+        Owner { lane: RENDER, ..one.clone() }.guilty(after(119));
+        assert!(one.context.is_banned(RENDER), "the next hang, on whatever engine, is one too many");
+        assert_eq!(one.context.guilty_count(), 4);
+
+        let slow = owner(COPY);
+        for hang in 0..9 {
+            slow.guilty(after(61 * hang));
+        }
+        assert!(!slow.is_banned() && !slow.file.is_banned(), "the third hang is after 122 s");
+    }
+
+    #[test]
+    fn a_context_that_does_not_recover_is_banned_at_once_and_one_that_cannot_be_never() {
+        let once = Owner { recoverable: false, ..owner(COPY) };
+        once.guilty(Instant::now());
+        assert!(once.is_banned());
+        let cool = Owner { bannable: false, recoverable: false, ..owner(COPY) };
+        for _ in 0..9 {
+            cool.guilty(Instant::now());
+        }
+        assert!(!cool.is_banned() && !cool.file.is_banned());
+        assert_eq!(cool.context.guilty_count(), 9);
+    }
+
+    #[test]
+    fn a_file_with_two_bans_in_a_minute_gets_no_new_contexts() {
+        let (one, now) = (owner(COPY), Instant::now());
+        for _ in 0..3 {
+            one.guilty(now);
+        }
+        assert!(!one.file.is_banned(), "three hangs and a ban are 6");
+        Owner { lane: RENDER, ..one.clone() }.guilty(now);
+        assert!(one.file.is_banned(), "four hangs and two bans are 10");
+    }
+}

@@ -1,0 +1,246 @@
+//! Commands of a batch, decoded: those of the command streamer. [`super::blits`] has the blitter's.
+
+use super::blits::{self, Blit};
+use super::encoding::*;
+use super::fault_log::HangCause;
+use gem_coherency::platform::{EngineClass, Machine};
+
+/// What a command does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Nothing that can be seen.
+    Nothing,
+    /// The batch ends, or goes on where it was started from.
+    End,
+    /// Another batch, or another place of this one.
+    Start { target: u64, level: Level },
+    /// Whether the engine may turn to something else from now on.
+    Arbitrate(Arbitration),
+    /// Dwords to memory.
+    Store { address: u64, data: Vec<u32> },
+    /// A fill or a copy.
+    Blit(Blit),
+}
+
+/// Whether the batch that is started comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// It takes the place of this one.
+    Chained,
+    /// Its end comes back.
+    Second,
+}
+
+/// Whether an engine may turn to something else in the middle of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arbitration {
+    On,
+    Off,
+}
+
+/// Who may use which commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Privilege {
+    /// A batch of userspace: the global space is not its own.
+    User,
+    /// One that the master asked to be run so (`I915_EXEC_SECURE`).
+    Secure,
+}
+
+/// On what a batch runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Streamer {
+    pub(super) machine: Machine,
+    pub(super) engine: EngineClass,
+    pub(super) privilege: Privilege,
+}
+
+/// An address of two dwords.
+pub(super) const fn wide(low: u32, high: u32) -> u64 {
+    (high as u64) << 32 | low as u64
+}
+
+impl Streamer {
+    fn graphics(&self) -> u8 {
+        self.machine.platform.graphics.major
+    }
+
+    /// Whether addresses in commands have 64 bits.
+    pub(super) fn is_wide(&self) -> bool {
+        self.graphics() >= 8
+    }
+
+    /// How many dwords the command has that begins with `first`.
+    ///
+    /// # Errors
+    /// Why the engine gets no further.
+    pub(super) fn dwords(&self, first: u32) -> Result<usize, HangCause> {
+        let long = |mask: u32| Ok((first & mask) as usize + 2);
+        match first >> CLIENT_SHIFT {
+            CLIENT_MI => match mi_opcode(first) {
+                ..MI_FIRST_LONG => Ok(1),
+                MI_STORE_DATA_IMM if self.is_wide() => long(STORE_LENGTH),
+                MI_FLUSH_DW => long(FLUSH_LENGTH),
+                _ => long(LENGTH),
+            },
+            CLIENT_BLITTER => long(LENGTH),
+            // The 3D and media pipelines.
+            _ => Err(HangCause::Unsupported),
+        }
+    }
+
+    /// What a command does, of which these are all dwords.
+    ///
+    /// # Errors
+    /// Why the engine gets no further.
+    pub(super) fn decode(&self, words: &[u32]) -> Result<Command, HangCause> {
+        let Some((&first, operands)) = words.split_first() else { return Err(HangCause::Unknown) };
+        if first >> CLIENT_SHIFT == CLIENT_BLITTER {
+            return blits::decode(self, first, operands).map(Command::Blit);
+        }
+        match mi_opcode(first) {
+            MI_NOOP | MI_USER_INTERRUPT | MI_FLUSH | MI_ARB_CHECK | MI_REPORT_HEAD | MI_SUSPEND_FLUSH => {
+                Ok(Command::Nothing)
+            }
+            MI_ARB_ON_OFF if first & 1 != 0 => Ok(Command::Arbitrate(Arbitration::On)),
+            MI_ARB_ON_OFF => Ok(Command::Arbitrate(Arbitration::Off)),
+            MI_BATCH_BUFFER_END => Ok(Command::End),
+            MI_BATCH_BUFFER_START => self.start(first, operands),
+            // Graphics 2 stores to physical addresses only.
+            MI_STORE_DATA_IMM if self.graphics() < 3 => Err(HangCause::Unsupported),
+            MI_STORE_DATA_IMM => self.store(first, operands),
+            // It came with the copy engine.
+            MI_FLUSH_DW if self.graphics() < 6 => Err(HangCause::Unknown),
+            MI_FLUSH_DW => self.flush(first, operands),
+            ..MI_FIRST_LONG => Err(HangCause::Unknown),
+            // Registers, semaphores, predicates.
+            _ => Err(HangCause::Unsupported),
+        }
+    }
+
+    /// MI_BATCH_BUFFER_START.
+    fn start(&self, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
+        let target = match (operands, self.is_wide()) {
+            (&[low, high], true) => wide(low, high),
+            (&[low], false) => low.into(),
+            _ => return Err(HangCause::Unknown),
+        };
+        if first & START_PPGTT == 0 && self.graphics() >= 6 {
+            self.global()?;
+        }
+        let second = self.is_wide() && first & START_SECOND_LEVEL != 0;
+        Ok(Command::Start { target: target & !3, level: if second { Level::Second } else { Level::Chained } })
+    }
+
+    /// MI_STORE_DATA_IMM.
+    fn store(&self, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
+        // Before graphics 6 the global space is the only one, and the bit says that the address is virtual.
+        if first & STORE_GLOBAL != 0 && self.graphics() >= 6 {
+            self.global()?;
+        }
+        let (address, data) = match (operands, self.graphics()) {
+            ([low, data @ ..], ..=3) => ((*low).into(), data),
+            // The first dword is reserved.
+            ([_, low, data @ ..], 4..=7) => ((*low).into(), data),
+            ([low, high, data @ ..], 8..) => (wide(*low, *high), data),
+            _ => return Err(HangCause::Unknown),
+        };
+        let unit = if first & STORE_QWORD != 0 && self.graphics() > 3 { 2 } else { 1 };
+        // Up to graphics 7 it stores one of them.
+        if data.is_empty() || !data.len().is_multiple_of(unit) || (!self.is_wide() && data.len() != unit) {
+            return Err(HangCause::Unknown);
+        }
+        Ok(Command::Store { address: address & !(4 * unit as u64 - 1), data: data.to_vec() })
+    }
+
+    /// MI_FLUSH_DW, with or without a store afterwards.
+    fn flush(&self, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
+        match first >> FLUSH_POST_SYNC_SHIFT & 3 {
+            POST_SYNC_NOTHING => return Ok(Command::Nothing),
+            POST_SYNC_DATA => {}
+            // The timestamp.
+            _ => return Err(HangCause::Unsupported),
+        }
+        let (address, data) = match operands {
+            [low, high, data @ ..] if self.is_wide() => (wide(*low, *high), data),
+            [low, data @ ..] if !self.is_wide() => ((*low).into(), data),
+            _ => return Err(HangCause::Unknown),
+        };
+        if first & FLUSH_INDEX != 0 {
+            // To the kernel's own page.
+            return Ok(Command::Nothing);
+        }
+        if address & u64::from(FLUSH_GLOBAL) != 0 {
+            self.global()?;
+        }
+        match data {
+            [_] | [_, _] => Ok(Command::Store { address: address & !7, data: data.to_vec() }),
+            _ => Err(HangCause::Unknown),
+        }
+    }
+
+    /// Uses the global space.
+    fn global(&self) -> Result<(), HangCause> {
+        match self.privilege {
+            Privilege::User => Err(HangCause::Privileged),
+            // There a batch is bound at the same addresses in both.
+            Privilege::Secure => Ok(()),
+        }
+    }
+}
+
+fn mi_opcode(first: u32) -> u32 {
+    first >> MI_OPCODE_SHIFT & 0x3f
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gem_coherency::platform::by_name;
+    use gem_coherency::vocabulary::KernelVersion;
+
+    #[track_caller]
+    fn case(platform: &str, words: &[u32], expected: Result<Command, HangCause>) {
+        let machine = by_name(platform).unwrap().machine(KernelVersion::new(6, 12), false);
+        let streamer = Streamer { machine, engine: EngineClass::Copy, privilege: Privilege::User };
+        let len = streamer.dwords(words[0]);
+        assert_eq!(len, Ok(words.len()), "{platform} {words:x?}");
+        assert_eq!(streamer.decode(words), expected, "{platform} {words:x?}");
+    }
+
+    #[test]
+    fn addresses_get_a_dword_more_with_graphics_4_and_a_second_one_with_8() {
+        let store = |address, data: &[u32]| Ok(Command::Store { address, data: data.to_vec() });
+        case("snb", &[0x1000_0002, 0, 0x2007, 7], store(0x2004, &[7]));
+        case("hsw", &[0x1020_0003, 0, 0x200f, 7, 8], store(0x2008, &[7, 8]));
+        case("bdw", &[0x1000_0002, 0x2000, 1, 7], store(0x1_0000_2000, &[7]));
+        case("mtl", &[0x1020_0003, 0x2000, 1, 7, 8], store(0x1_0000_2000, &[7, 8]));
+        case("glk", &[0x1000_0003, 0x2000, 1, 7, 8], store(0x1_0000_2000, &[7, 8]));
+        case("ivb", &[0x1300_4001, 0x2000, 7], store(0x2000, &[7]));
+        case("icl", &[0x1300_4003, 0x2000, 1, 7, 8], store(0x1_0000_2000, &[7, 8]));
+        // Before graphics 6 bit 22 is that of a virtual address; graphics 3 has no reserved dword.
+        case("i915g", &[0x1040_0001, 0x2006, 7], store(0x2004, &[7]));
+        case("i965gm", &[0x1040_0002, 0, 0x2007, 7], store(0x2004, &[7]));
+        case("ilk", &[0x1060_0003, 0, 0x200f, 7, 8], store(0x2008, &[7, 8]));
+        let jump = |target, level| Ok(Command::Start { target, level });
+        case("hsw", &[0x1880_0100, 0x3000], jump(0x3000, Level::Chained));
+        case("skl", &[0x18c0_0101, 0x3000, 2], jump(0x2_0000_3000, Level::Second));
+    }
+
+    #[test]
+    fn what_is_the_kernels_is_refused_and_what_is_not_here_told_apart() {
+        use HangCause::*;
+        case("tgl", &[0x1040_0002, 0, 0, 7], Err(Privileged));
+        case("tgl", &[0x1300_4002, 4, 0, 7], Err(Privileged));
+        case("tgl", &[0x1880_0001, 0, 0], Err(Privileged));
+        case("tgl", &[0x1300_c002, 0, 0, 7], Err(Unsupported));
+        case("tgl", &[0x1100_0001, 0x2000, 7], Err(Unsupported));
+        case("tgl", &[0x0780_0000], Err(Unknown));
+        case("tgl", &[0x1000_0001, 0, 0], Err(Unknown));
+        case("hsw", &[0x1000_0003, 0, 0, 7, 8], Err(Unknown));
+        case("i830", &[0x1040_0001, 0x2000, 7], Err(Unsupported));
+        case("ilk", &[0x1300_4002, 0x2000, 7, 8], Err(Unknown));
+        case("i945gm", &[0x1040_0002, 0, 0x2000, 7], Err(Unknown));
+        case("gm45", &[0x1040_0001, 0x2000, 7], Err(Unknown));
+    }
+}

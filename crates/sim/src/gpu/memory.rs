@@ -1,0 +1,157 @@
+//! Memory as the GPU sees it: addresses of a context's space, translated to objects.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::fault_log::GpuFault;
+use crate::object::Object;
+use crate::space::Bound;
+use crate::system::System;
+use gem_coherency::platform::EngineClass;
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency_hierarchy::Route;
+
+/// Where a batch finds objects: those of its submission at their places, which are theirs until it is done,
+/// and whatever else its space has when it looks.
+#[derive(Debug)]
+pub(crate) struct Bindings {
+    /// The submission's objects by where they begin; they live until the batch is done.
+    own: BTreeMap<u64, Arc<Object>>,
+    space: Arc<Bound>,
+}
+
+impl Bindings {
+    /// Of a batch in `space` whose objects are at these places.
+    pub(crate) fn new(space: &Arc<Bound>, own: impl Iterator<Item = (u64, Arc<Object>)>) -> Self {
+        Self { own: own.collect(), space: Arc::clone(space) }
+    }
+
+    /// The object that `address` lies in, and the offset in it.
+    fn at(&self, address: u64) -> Option<(Arc<Object>, u64)> {
+        let own = self.own.range(..=address).next_back().map(|(&start, object)| (object, address - start));
+        if let Some((object, offset)) = own.filter(|(object, offset)| *offset < object.size()) {
+            return Some((Arc::clone(object), offset));
+        }
+        let (start, object) = self.space.at(address)?;
+        Some((object.upgrade()?, address - start))
+    }
+
+    /// Where the next object behind `address` begins.
+    fn next(&self, address: u64) -> Option<u64> {
+        let own = self.own.range(address.checked_add(1)?..).next().map(|(&start, _)| start);
+        own.into_iter().chain(self.space.next(address)).min()
+    }
+}
+
+/// The first bytes of a range of addresses, up to where something else begins.
+enum Piece {
+    /// Bytes of an object.
+    Bound { object: Arc<Object>, offset: u64, len: u64 },
+    /// Nothing, as far as the end of its page: the scratch page.
+    Nothing { len: u64 },
+}
+
+/// Dwords read at an address.
+pub(super) enum Fetched {
+    /// Those of a line from the address on.
+    Words(Vec<u32>),
+    /// Nothing is bound there, nor until this address.
+    NothingUntil(Option<u64>),
+}
+
+/// An address space, as an engine sees it.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    pub(super) system: &'a System,
+    pub(super) bindings: &'a Bindings,
+    pub(super) engine: EngineClass,
+}
+
+/// Bytes that the command streamer reads at a time.
+const FETCH_BYTES: u64 = 64;
+
+impl View<'_> {
+    /// The address without what is above its highest bit: 48 bits from graphics 8 on, 32 before.
+    pub(super) fn address(&self, address: u64) -> u64 {
+        let bits = if self.system.machine.platform.graphics.major >= 8 { 48 } else { 32 };
+        address & ((1 << bits) - 1)
+    }
+
+    fn piece(&self, address: u64, len: u64) -> Piece {
+        let bound = self.bindings.at(address).and_then(|(object, offset)| {
+            // What pads an object to its size has no pages, and neither has an object that gave them back.
+            let left = object.size().checked_sub(offset).filter(|&left| left > 0)?;
+            let has_pages = object.state().snapshot.pages;
+            has_pages.then_some(Piece::Bound { object, offset, len: left.min(len) })
+        });
+        bound.unwrap_or(Piece::Nothing { len: (PAGE_BYTES - address % PAGE_BYTES).min(len) })
+    }
+
+    /// Reads; where nothing is bound there are zeroes.
+    pub(super) fn read(&self, mocs: MocsClass, address: u64, data: &mut [u8]) {
+        let (mut address, mut rest) = (address, data);
+        while !rest.is_empty() {
+            address = self.address(address);
+            let piece = self.piece(address, rest.len() as u64);
+            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            let (into, behind) = rest.split_at_mut(len as usize);
+            let read = match piece {
+                Piece::Bound { object, offset, .. } => {
+                    let state = object.state();
+                    let terms = object.system().terms(state.snapshot.level);
+                    object.read(terms, Route::Gpu(mocs), offset, into).is_ok()
+                }
+                Piece::Nothing { .. } => false,
+            };
+            if !read {
+                into.fill(0);
+                self.fault(address, Access::Read);
+            }
+            rest = behind;
+            address = address.wrapping_add(len);
+        }
+    }
+
+    /// Writes; where nothing is bound the bytes are lost.
+    pub(super) fn write(&self, mocs: MocsClass, address: u64, data: &[u8]) {
+        let (mut address, mut rest) = (address, data);
+        while !rest.is_empty() {
+            address = self.address(address);
+            let piece = self.piece(address, rest.len() as u64);
+            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            let (from, behind) = rest.split_at(len as usize);
+            let written = match piece {
+                Piece::Bound { object, offset, .. } => {
+                    let state = object.state();
+                    let terms = object.system().terms(state.snapshot.level);
+                    object.write(terms, Route::Gpu(mocs), offset, from).is_ok()
+                }
+                Piece::Nothing { .. } => false,
+            };
+            if !written {
+                self.fault(address, Access::Write);
+            }
+            rest = behind;
+            address = address.wrapping_add(len);
+        }
+    }
+
+    /// Reads commands: as many as there are up to the end of the line.
+    pub(super) fn fetch(&self, address: u64) -> Fetched {
+        let address = self.address(address) & !3;
+        let len = FETCH_BYTES - address % FETCH_BYTES;
+        if let Piece::Nothing { .. } = self.piece(address, len) {
+            return Fetched::NothingUntil(self.bindings.next(address));
+        }
+        let mut bytes = [0; FETCH_BYTES as usize];
+        let bytes = bytes.get_mut(..len as usize).unwrap_or_default();
+        self.read(MocsClass::PageTable, address, bytes);
+        Fetched::Words(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
+    /// Records an access to nothing.
+    pub(super) fn fault(&self, address: u64, access: Access) {
+        self.system.gpu.fault_log.fault(GpuFault { address, access, engine: self.engine });
+    }
+}

@@ -1,0 +1,229 @@
+//! A software i915: it answers like the kernel, and its memory goes stale like the hardware's.
+//!
+//! Every object has two byte stores, what the CPU sees through its caches and what memory holds,
+//! and every access of an agent goes through [`gem_coherency_hierarchy`]; so a flush that was forgotten
+//! shows as old bytes. A fresh object's memory holds [`PREVIOUS_OWNER`]'s bytes until its zeroes,
+//! which are dirty in the cache, are flushed. What the kernel keeps of an object and what it
+//! flushes is [`gem_coherency::policy::kernel`]'s to say; here it is carried out, and kept in
+//! [`Soft::kernel_flushes`].
+//!
+//! Stores of up to ten lines stay in the write-combining buffers until a drain, a fence of the
+//! kernel's, or a load the same way. What is not shown: reordering of instructions, several CPUs,
+//! and the GPU's own caches between batches. Where a real device sends SIGBUS the access is an error
+//! that names the page fault, and is counted ([`Soft::bus_errors`]).
+//!
+//! ```
+//! use gem_coherency::drm::Drm;
+//! use gem_coherency_sim::Soft;
+//! use gem_coherency::vocabulary::{MmapMode, MocsClass};
+//!
+//! let device = Soft::open("sim:glk")?;
+//! let bo = device.create(4096)?;
+//! let map = device.map(bo.handle, MmapMode::Wb, bo.size_bytes)?;
+//! map.copy_in(0, b"new")?;
+//! let mut seen = [0; 3];
+//! device.gpu_read(bo.handle, MocsClass::PageTable, 0, &mut seen)?;
+//! assert_eq!(seen, [0; 3], "no flush: the GPU of a Gemini Lake sees old bytes");
+//! # Ok::<(), gem_coherency::Error>(())
+//! ```
+
+#![deny(unsafe_code)]
+
+mod adversary;
+mod agents;
+mod bytes;
+mod context;
+mod crtcs;
+mod device;
+mod display;
+mod dma_buf;
+mod facts;
+mod faults;
+mod framebuffers;
+mod gpu;
+mod handles;
+mod holes;
+mod limits;
+mod lines;
+mod log;
+mod masters;
+mod names;
+mod numbers;
+mod object;
+mod offsets;
+mod prime;
+mod process;
+mod raw;
+mod requests;
+mod shrinker;
+mod space;
+mod spec;
+mod store;
+mod syncobj;
+mod system;
+mod transfer;
+mod userptr;
+mod window;
+
+pub use faults::Fault;
+pub use gpu::{GpuFault, GpuHang, HangCause, Remedy};
+pub use log::KernelFlush;
+pub use process::{Pages, Process};
+pub use spec::PREFIX;
+pub use store::PREVIOUS_OWNER;
+
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use context::Contexts;
+use gem_coherency::device::Device;
+use gem_coherency::error::Result;
+use gem_coherency::fork::Confined;
+use gem_coherency::platform::Machine;
+use handles::Handles;
+use masters::Client;
+use space::Space;
+use spec::Spec;
+use syncobj::Syncobjs;
+use system::System;
+
+/// Links the software device: [`Device::open`] opens `sim:...` from now on.
+pub fn link() {
+    gem_coherency::device::link_soft(|name| Ok(Arc::new(Soft::open(name)?)));
+}
+
+/// Links the software device, and opens the device that `spec` names: [`Device::open`].
+///
+/// # Errors
+/// As [`Device::open`].
+pub fn open(spec: &str) -> Result<Device> {
+    link();
+    Device::open(spec)
+}
+
+/// An open file of a software i915; the device is its own, and so is the machine it is in.
+#[derive(Debug)]
+pub struct Soft {
+    name: String,
+    system: Arc<System>,
+    own: Confined<Own>,
+    mappings: Arc<AtomicU64>,
+    minor: Minor,
+    /// The hangs of the file's contexts.
+    hangs: Arc<gpu::Client>,
+}
+
+/// What an open file has of its own.
+#[derive(Debug)]
+struct Own {
+    handles: Mutex<Handles>,
+    client: Mutex<Client>,
+    contexts: Mutex<Contexts>,
+    syncobjs: Mutex<Syncobjs>,
+    /// Ids of the framebuffers that the file made, the newest first.
+    framebuffers: Mutex<Vec<u32>>,
+}
+
+/// A node of the device (`enum drm_minor_type`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Minor {
+    /// `/dev/dri/card0`.
+    Primary,
+    /// `/dev/dri/renderD128`: requests of the display are EACCES.
+    Render,
+}
+
+impl Soft {
+    /// Opens the device that `name` describes: `sim:jsl`, `sim:jsl,kernel=6.1,seed=7`.
+    ///
+    /// After the platform: `kernel=X.Y` (6.12 if not given), `edram=0|1` (1 on Haswell, else 0),
+    /// `adversary=on|off` (off) and `seed=N` for what the caches do unasked, `memory=coherent` for a
+    /// machine where every agent sees every byte at once, as under emulation (`cached` if not given),
+    /// `display=on|off` for one whose display is there or fused off (off where it can be),
+    /// `without=RULE` for a kernel that lacks a rule, `id=HEX` for another of the platform's PCI ids,
+    /// and `fault=FAULT[@N]`, at the N-th request that it can hit, any number of times.
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::BadDeviceSpec`], saying what is wrong and what is allowed.
+    pub fn open(name: &str) -> Result<Self> {
+        let spec = Spec::parse(name)?;
+        tracing::debug!(name, kernel = %spec.machine.kernel, "open");
+        let system = Arc::new(System::new(&spec));
+        Ok(Self::on(system, name, Minor::Primary, Client::default()))
+    }
+
+    /// Opens the same device once more: another file with names of its own for the same objects.
+    ///
+    /// Who opens the primary node while it has no master is its master.
+    pub fn open_again(&self, minor: Minor) -> Self {
+        let client = match minor {
+            Minor::Primary => self.system.masters().open(),
+            Minor::Render => Client::default(),
+        };
+        Self::on(Arc::clone(&self.system), &self.name, minor, client)
+    }
+
+    fn on(system: Arc<System>, name: &str, minor: Minor, client: Client) -> Self {
+        system.open();
+        let own = Own {
+            handles: Mutex::default(),
+            client: Mutex::new(client),
+            contexts: Mutex::new(Contexts::new(first_space(system.machine))),
+            syncobjs: Mutex::default(),
+            framebuffers: Mutex::default(),
+        };
+        let own = Confined::new(own);
+        Self { name: name.to_owned(), system, own, mappings: Arc::default(), minor, hangs: Arc::default() }
+    }
+
+    /// The machine that the device simulates.
+    pub fn machine(&self) -> Machine {
+        self.system.machine
+    }
+
+    /// Whether the file is the device's master.
+    fn is_master(&self) -> bool {
+        self.system.masters().is_current(&self.client())
+    }
+
+    /// What the file is to masters; locked after the masters where both are.
+    fn client(&self) -> MutexGuard<'_, Client> {
+        self.own.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ids of the framebuffers that the file made, the newest first; no other lock is taken under it.
+    fn own_framebuffers(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.own.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file's syncobjs; no other lock is taken under it.
+    fn syncobjs(&self) -> MutexGuard<'_, Syncobjs> {
+        self.own.syncobjs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn handles(&self) -> MutexGuard<'_, Handles> {
+        self.own.handles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The address space of a file's first context, where contexts have their own.
+fn first_space(machine: Machine) -> Option<Arc<Mutex<Space>>> {
+    machine.has_full_ppgtt().then(|| limits::address_space(machine))
+}
+
+impl Drop for Soft {
+    fn drop(&mut self) {
+        if !self.own.is_here() {
+            // Another thread of the parent may have been changing the device at the fork.
+            std::mem::forget(Arc::clone(&self.system));
+            return;
+        }
+        for id in std::mem::take(&mut *self.own_framebuffers()) {
+            // drm_fb_release: there is nobody to tell.
+            let _ = self.system.remove_framebuffer(id);
+        }
+        let client = self.own.client.get_mut().unwrap_or_else(PoisonError::into_inner);
+        self.system.masters().release(client);
+        self.system.close();
+    }
+}

@@ -1,0 +1,372 @@
+//! One object: its caching state, and its bytes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use nix::errno::Errno;
+
+use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
+use super::gpu::Use;
+use super::log::KernelFlush;
+use super::requests::Tiling;
+use super::store::{Store, Terms, Zeroing};
+use super::system::System;
+use super::userptr::UserMemory;
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::drm::Advice;
+use gem_coherency::error::{Error, Result};
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot, Step};
+use gem_coherency::units::{ByteRange, PAGE_BYTES};
+use gem_coherency::vocabulary::{Handle, MmapMode};
+
+/// A buffer object; it lives as long as a name, a mapping or a dma-buf of it.
+#[derive(Debug)]
+pub(super) struct Object {
+    id: u64,
+    size: u64,
+    system: Arc<System>,
+    /// Shared with the exporter if the object is another device's.
+    store: Arc<Mutex<Store>>,
+    state: Mutex<State>,
+    /// What refers to the object from outside.
+    pub(super) links: Links,
+    /// Where its pages come from, if not from the device.
+    pub(super) origin: Origin,
+}
+
+/// Where an object's pages come from.
+#[derive(Debug)]
+pub(super) enum Origin {
+    /// The device itself.
+    Own,
+    /// Another device's dma-buf.
+    Attached(Attachment),
+    /// A process's memory.
+    User(UserMemory),
+}
+
+/// What the kernel knows about an object.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) snapshot: Snapshot,
+    pub(super) advice: Advice,
+    pub(super) purged: bool,
+    pub(super) used: Option<Use>,
+    /// The first name, for the log.
+    pub(super) name: Option<Handle>,
+    /// Whether the GGTT has it: shown, touched through the aperture, or used by a context without a space.
+    pub(super) bound: bool,
+    /// Devices that the object's dma-buf is attached to, which pins the pages.
+    pub(super) attached: u32,
+    pub(super) tiling: Tiling,
+    /// Framebuffers of it.
+    pub(super) framebuffers: u32,
+    /// Planes that show it.
+    pub(super) planes: u32,
+}
+
+/// Flushes that a transfer does around its copy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct AroundCopy {
+    pub(super) before: Option<Rule>,
+    pub(super) after: Option<Rule>,
+}
+
+impl Object {
+    /// A new object of `size` bytes, whole pages.
+    pub(super) fn new(system: &Arc<System>, size: u64, snapshot: Snapshot) -> Arc<Self> {
+        let zeroing = match snapshot.backing {
+            Backing::Local => Zeroing::Gpu,
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::Import
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => Zeroing::Cpu,
+        };
+        system.register(|id| {
+            let store = Arc::new(Mutex::new(Store::new(size, zeroing, system.adversary(id))));
+            // TTM gives every object its place in the device's file at creation (ttm_bo_init_reserved).
+            let links = match snapshot.backing {
+                Backing::Local | Backing::LocalSystem => {
+                    Links::mapped_at(MmapMode::Fixed, system.add_offset(id, MmapMode::Fixed, size).ok())
+                }
+                Backing::Shmem
+                | Backing::Userptr
+                | Backing::Import
+                | Backing::Stolen
+                | Backing::Internal
+                | Backing::Phys => Links::default(),
+            };
+            Self::with_store(system, id, size, snapshot, store, links, Origin::Own)
+        })
+    }
+
+    /// Another device's memory, as `system` sees it.
+    pub(super) fn imported(system: &Arc<System>, attachment: Attachment, snapshot: Snapshot) -> Arc<Self> {
+        let (size, store) = (attachment.dma_buf().size(), Arc::clone(attachment.dma_buf().store()));
+        system.register(|id| {
+            let origin = Origin::Attached(attachment);
+            Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
+        })
+    }
+
+    /// An object of `size` bytes of a process's memory, whole pages.
+    pub(super) fn of_user(
+        system: &Arc<System>,
+        size: u64,
+        snapshot: Snapshot,
+        memory: UserMemory,
+    ) -> Arc<Self> {
+        system.register(|id| {
+            // The bytes are the process's.
+            let store = Arc::new(Mutex::new(Store::new(0, Zeroing::Cpu, None)));
+            let origin = Origin::User(memory);
+            Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
+        })
+    }
+
+    fn with_store(
+        system: &Arc<System>,
+        id: u64,
+        size: u64,
+        snapshot: Snapshot,
+        store: Arc<Mutex<Store>>,
+        links: Links,
+        origin: Origin,
+    ) -> Self {
+        let state = State {
+            snapshot,
+            advice: Advice::WillNeed,
+            purged: false,
+            used: None,
+            name: None,
+            bound: false,
+            attached: 0,
+            tiling: Tiling::default(),
+            framebuffers: 0,
+            planes: 0,
+        };
+        Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, origin }
+    }
+
+    /// The object's dma-buf, made with these permissions if there is none.
+    pub(super) fn dma_buf(self: &Arc<Self>, writable: bool) -> Arc<DmaBuf> {
+        match &self.origin {
+            // What came from elsewhere is exported as what it was there.
+            Origin::Attached(attachment) => Arc::clone(attachment.dma_buf()),
+            Origin::Own | Origin::User(_) => {
+                self.links.dma_buf(|| DmaBuf { exporter: Exporter::Object(Arc::clone(self)), writable })
+            }
+        }
+    }
+
+    /// Whether the object has a place in the device's file from the start (`ops->mmap_offset`).
+    pub(super) fn is_mapped_by_itself(&self) -> bool {
+        self.links.mapped_by_itself
+    }
+
+    /// The first page in the device's file where the object is mapped in a mode.
+    ///
+    /// # Errors
+    /// ENOSPC.
+    pub(super) fn offset(&self, mode: MmapMode) -> std::result::Result<u64, Errno> {
+        self.links.offset(mode, || self.system.add_offset(self.id, mode, self.size))
+    }
+
+    /// Its number in the machine, which no other object ever has.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Bytes, whole pages.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The machine that the object is in.
+    pub(super) fn system(&self) -> &Arc<System> {
+        &self.system
+    }
+
+    /// The bytes, for those who keep them without the object.
+    pub(super) fn shared_store(&self) -> &Arc<Mutex<Store>> {
+        &self.store
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The caching state, unless a request holds it right now.
+    pub(super) fn try_state(&self) -> Option<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The bytes; locked after the state where both are.
+    pub(super) fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the GPU is done with the object.
+    pub(super) fn wait_idle(&self) {
+        let used = self.state().used;
+        self.system.gpu.wait(used, None);
+    }
+
+    /// Lets `event` happen because of `call`, and issues what the kernel issues.
+    ///
+    /// Flushes around a copy are the caller's, who knows which bytes are copied.
+    ///
+    /// # Errors
+    /// The kernel's refusal; EFAULT if pages are wanted of an object that was given up; ENOMEM.
+    pub(super) fn happen(&self, state: &mut State, call: &'static str, event: Event) -> Result<AroundCopy> {
+        let mut wbinvd = None;
+        let around = self.happen_without_wbinvd(state, call, event, &mut wbinvd)?;
+        if let Some(rule) = wbinvd {
+            self.system.wbinvd(call, rule);
+        }
+        Ok(around)
+    }
+
+    /// As [`Self::happen`], but for a wbinvd, whose rule is left in `wbinvd`.
+    pub(super) fn happen_without_wbinvd(
+        &self,
+        state: &mut State,
+        call: &'static str,
+        event: Event,
+        wbinvd: &mut Option<Rule>,
+    ) -> Result<AroundCopy> {
+        let before = state.snapshot;
+        let caps = self.system.machine.caps;
+        let step = kernel::step(caps, &self.system.rules, before, event)
+            .map_err(|refusal| self.refused(state, call, event, refusal))?;
+        self.account(state, call, &step)?;
+        state.snapshot = step.next;
+        // Without pages there is nothing to bind, and another level is applied when it is bound again.
+        state.bound &= step.next.pages && step.next.level == before.level;
+        tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
+        let terms = self.system.terms(before.level);
+        let mut around = AroundCopy::default();
+        for effect in step.effects.iter() {
+            match effect.action {
+                Action::FlushSync | Action::FlushAsync => self.flush(state, call, terms, effect)?,
+                Action::FlushBefore => around.before = Some(effect.rule),
+                Action::FlushAfter => around.after = Some(effect.rule),
+                Action::Wbinvd => *wbinvd = Some(effect.rule),
+                Action::Barrier | Action::WriteBarrier | Action::FlushGgtt | Action::FlushChipset => {
+                    self.drain(terms)?;
+                }
+            }
+        }
+        Ok(around)
+    }
+
+    /// Flushes the lines of `range` for a copy.
+    pub(super) fn flush_range(
+        &self,
+        state: &State,
+        call: &'static str,
+        effect: Effect,
+        range: ByteRange,
+    ) -> Result<()> {
+        let terms = self.system.terms(state.snapshot.level);
+        let lines_written = self.store().maintain(terms, range.lines(), LineOp::Flush)?;
+        self.log_flush(state, call, effect, range.len(), lines_written);
+        Ok(())
+    }
+
+    fn flush(&self, state: &State, call: &'static str, terms: Terms, effect: Effect) -> Result<()> {
+        let lines_written = self.flush_all(terms)?;
+        self.log_flush(state, call, effect, self.size, lines_written);
+        Ok(())
+    }
+
+    /// Logs a flush of `bytes` bytes, of which so many lines were dirty.
+    pub(super) fn log_flush(
+        &self,
+        state: &State,
+        call: &'static str,
+        effect: Effect,
+        bytes: u64,
+        lines_written: u64,
+    ) {
+        let Effect { action, rule } = effect;
+        self.system.log.push(KernelFlush {
+            call,
+            object: self.id,
+            handle: state.name,
+            action,
+            rule,
+            bytes,
+            lines_written,
+        });
+    }
+
+    /// Writes back and drops every line; returns how many were written back.
+    pub(super) fn flush_store(&self) -> u64 {
+        // The level makes no difference to a flush.
+        let terms = self.system.terms(gem_coherency::vocabulary::CacheLevel::None);
+        self.flush_all(terms).unwrap_or_else(|error| {
+            tracing::error!(%error, "wbinvd");
+            0
+        })
+    }
+
+    /// Books the pages that a step brings in or gives back.
+    fn account(&self, state: &State, call: &'static str, step: &Step) -> Result<()> {
+        let refuse = |errno| Err(Error::Ioctl { request: call, errno });
+        let backing = state.snapshot.backing;
+        match (state.snapshot.pages, step.next.pages) {
+            (false, true) if state.purged || state.advice == Advice::DontNeed => refuse(Errno::EFAULT),
+            (false, true) if self.size / PAGE_BYTES > u64::from(u32::MAX) => refuse(Errno::E2BIG),
+            (false, true) if !self.system.take_memory(self.size, backing) => {
+                self.system.shrink();
+                if self.system.take_memory(self.size, backing) { Ok(()) } else { refuse(Errno::ENOMEM) }
+            }
+            (true, false) => {
+                self.system.give_memory(self.size, backing);
+                Ok(())
+            }
+            (false, true) | (false, false) | (true, true) => Ok(()),
+        }
+    }
+
+    /// The error that a refusal is.
+    fn refused(&self, state: &State, call: &'static str, event: Event, refusal: Refusal) -> Error {
+        tracing::debug!(call, handle = state.name.map(Handle::get), %event, rule = %refusal.rule, "refused");
+        match refusal.errno {
+            Some(errno) => Error::Ioctl { request: call, errno },
+            None => self.on_screen(state, event),
+        }
+    }
+
+    /// What would never return: a change of level on screen.
+    fn on_screen(&self, state: &State, event: Event) -> Error {
+        let from = state.snapshot.level;
+        // The level it would have if it were not shown.
+        let hidden = Snapshot { pinned: false, ..state.snapshot };
+        let to = kernel::step(self.system.machine.caps, &self.system.rules, hidden, event)
+            .map_or(from, |step| step.next.level);
+        Error::OnScreen { handle: state.name.map_or(0, Handle::get), from, to }
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if state.snapshot.pages {
+            self.system.give_memory(self.size, state.snapshot.backing);
+        }
+        for start in self.links.offsets() {
+            self.system.remove_offset(start);
+        }
+        self.links.gone(self.id);
+        self.system.unregister(self.id);
+    }
+}

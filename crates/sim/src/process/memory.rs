@@ -1,0 +1,388 @@
+//! The process's address space: its own pages, and windows to objects.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use nix::errno::Errno;
+
+use crate::adversary::Adversary;
+use crate::store::{Store, Terms, Zeroing};
+use crate::window::Window;
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency_hierarchy::Route;
+
+/// What a process may do with pages (`PROT_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Load and store.
+    ReadWrite,
+    /// Load.
+    ReadOnly,
+    /// Neither.
+    None,
+    /// Load, store, and run: PROT_EXEC.
+    Executable,
+}
+
+impl Pages {
+    fn loads(self) -> bool {
+        match self {
+            Self::ReadWrite | Self::ReadOnly | Self::Executable => true,
+            Self::None => false,
+        }
+    }
+
+    /// Whether stores are allowed.
+    pub(crate) fn stores(self) -> bool {
+        match self {
+            Self::ReadWrite | Self::Executable => true,
+            Self::ReadOnly | Self::None => false,
+        }
+    }
+}
+
+/// One past the last address of a process (`TASK_SIZE_MAX` with four page-table levels).
+pub(crate) const USER_END: u64 = (1 << 47) - PAGE_BYTES;
+/// Where the search for room for a mapping begins, downwards (`mmap_base`).
+const MAP_BASE: u64 = 0x7fff_0000_0000;
+/// Bytes of its own that a process may have: nothing that is simulated may eat the machine.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// What is mapped at one address.
+#[derive(Debug)]
+enum Backing {
+    /// Memory of the process's own, by page; a page that was never written has no entry.
+    Anonymous(BTreeMap<u64, Box<[u8; PAGE_BYTES as usize]>>),
+    /// Such memory since some of it was given to a GPU: the CPU is one of its agents.
+    Shared(Arc<Mutex<Store>>),
+    /// An object.
+    Window(Window),
+}
+
+/// Memory that was given to a GPU.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) store: Arc<Mutex<Store>>,
+    /// Where it begins in the store.
+    pub(crate) first: u64,
+    pub(crate) len: u64,
+}
+
+/// What one call mapped.
+#[derive(Debug)]
+struct Area {
+    /// Which one it is, in order of creation.
+    serial: u64,
+    len: u64,
+    pages: Pages,
+    backing: Backing,
+}
+
+/// An address space.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    id: u64,
+    areas: BTreeMap<u64, Area>,
+    /// Bytes of the areas that are the process's own.
+    own: u64,
+    /// Areas that there have been.
+    made: u64,
+}
+
+/// Address spaces that there have been.
+static SPACES: AtomicU64 = AtomicU64::new(0);
+
+impl Default for Memory {
+    fn default() -> Self {
+        // Relaxed: a number that nobody else has, which publishes nothing.
+        Self { id: SPACES.fetch_add(1, Ordering::Relaxed), areas: BTreeMap::new(), own: 0, made: 0 }
+    }
+}
+
+impl Memory {
+    /// Makes zeroed memory at `address`.
+    pub(crate) fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Result<(), Errno> {
+        let end = address.checked_add(len).filter(|&end| end <= USER_END).ok_or(Errno::EINVAL)?;
+        if len == 0 || !(address | len).is_multiple_of(PAGE_BYTES) {
+            return Err(Errno::EINVAL);
+        }
+        if self.overlaps(address, end) {
+            return Err(Errno::EEXIST);
+        }
+        if self.own + len > MOST_BYTES {
+            return Err(Errno::ENOMEM);
+        }
+        self.own += len;
+        self.insert(address, len, pages, Backing::Anonymous(BTreeMap::new()));
+        Ok(())
+    }
+
+    /// Maps `len` bytes of an object, whole pages, where there is room; returns the address.
+    ///
+    /// # Errors
+    /// ENOMEM.
+    pub(crate) fn map(&mut self, window: Window, len: u64, pages: Pages) -> Result<u64, Errno> {
+        let address = self.room(len)?;
+        self.insert(address, len, pages, Backing::Window(window));
+        Ok(address)
+    }
+
+    fn insert(&mut self, address: u64, len: u64, pages: Pages, backing: Backing) {
+        self.made += 1;
+        self.areas.insert(address, Area { serial: self.made, len, pages, backing });
+    }
+
+    /// Where there is room for `len` bytes, whole pages.
+    ///
+    /// # Errors
+    /// ENOMEM.
+    pub(super) fn room(&self, len: u64) -> Result<u64, Errno> {
+        let mut end = MAP_BASE;
+        for (&start, area) in self.areas.range(..MAP_BASE).rev() {
+            if end.checked_sub(start + area.len).is_some_and(|room| room >= len) {
+                break;
+            }
+            end = end.min(start);
+        }
+        end.checked_sub(len).filter(|&address| address > 0).ok_or(Errno::ENOMEM)
+    }
+
+    /// Unmaps what one call mapped.
+    pub(super) fn unmap(&mut self, address: u64) -> Result<(), Errno> {
+        let area = self.areas.remove(&address).ok_or(Errno::EINVAL)?;
+        if area.is_own() {
+            self.own -= area.len;
+        }
+        Ok(())
+    }
+
+    /// What tells this address space from others.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Whether there is memory with no hole at all of the range, whatever may be done with it, and
+    /// none of it is a device's (`probe_range`).
+    pub(crate) fn is_memory(&self, address: u64, len: u64) -> bool {
+        self.areas_of(address, len).is_some_and(|areas| areas.iter().all(|area| area.has_struct_pages()))
+    }
+
+    /// Whose pages a range consists of, as numbers that no other memory ever has; `None` if some of
+    /// it cannot be given to the GPU to load from, or to store to (`pin_user_pages_fast`).
+    pub(crate) fn pin(&self, address: u64, len: u64, stores: bool) -> Option<Vec<u64>> {
+        let areas = self.areas_of(address, len)?;
+        let fits = |area: &&Area| {
+            area.has_struct_pages() && if stores { area.pages.stores() } else { area.pages.loads() }
+        };
+        areas.iter().all(fits).then(|| areas.iter().map(|area| area.serial).collect())
+    }
+
+    /// The bytes of a range that can be pinned, in order; `adversary` is for memory that no GPU had yet.
+    ///
+    /// # Errors
+    /// EFAULT where there is none; what the simulating process's memory says.
+    pub(crate) fn parts(
+        &mut self,
+        address: u64,
+        len: u64,
+        adversary: impl Fn() -> Option<Adversary>,
+    ) -> Result<Vec<Part>, Errno> {
+        let end = address.checked_add(len).ok_or(Errno::EFAULT)?;
+        let mut parts = Vec::new();
+        let mut at = address;
+        while at < end {
+            let (start, area) = self.area_mut(at).ok_or(Errno::EFAULT)?;
+            let len = (start + area.len).min(end) - at;
+            let (store, first) = area.share(at - start, &adversary)?;
+            parts.push(Part { store, first, len });
+            at += len;
+        }
+        Ok(parts)
+    }
+
+    /// What the range is mapped to; `None` if there are holes.
+    fn areas_of(&self, address: u64, len: u64) -> Option<Vec<&Area>> {
+        let end = address.checked_add(len)?;
+        let mut areas = Vec::new();
+        let mut at = address;
+        while at < end {
+            let (start, area) = self.area(at)?;
+            areas.push(area);
+            at = start + area.len;
+        }
+        Some(areas)
+    }
+
+    /// Copies from memory; returns how many bytes there were before the first that cannot be read.
+    pub(crate) fn read(&self, address: u64, data: &mut [u8]) -> usize {
+        let mut done = 0;
+        while let Some(rest) = data.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            let Some(at) = address.checked_add(done as u64) else { break };
+            let Some((start, area)) = self.area(at).filter(|(_, area)| area.pages.loads()) else { break };
+            let offset = at - start;
+            let len = piece(offset, area.len, rest.len());
+            let Some(part) = rest.get_mut(..len) else { break };
+            match &area.backing {
+                Backing::Anonymous(own) => match own.get(&(offset / PAGE_BYTES)) {
+                    Some(page) => part.copy_from_slice(&page[in_page(offset, len)]),
+                    None => part.fill(0),
+                },
+                Backing::Shared(store) => {
+                    if lock(store).read(Terms::ORDINARY, Route::CpuCached, offset, part).is_err() {
+                        break;
+                    }
+                }
+                Backing::Window(window) => {
+                    if window.try_load(offset, part).is_err() {
+                        break;
+                    }
+                }
+            }
+            done += len;
+        }
+        done
+    }
+
+    /// Copies to memory; returns how many bytes were copied before the first that cannot be written.
+    pub(crate) fn write(&mut self, address: u64, data: &[u8]) -> usize {
+        let mut done = 0;
+        while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
+            let Some(at) = address.checked_add(done as u64) else { break };
+            let Some((start, area)) = self.area_mut(at).filter(|(_, area)| area.pages.stores()) else {
+                break;
+            };
+            let offset = at - start;
+            let len = piece(offset, area.len, rest.len());
+            let Some(part) = rest.get(..len) else { break };
+            match &mut area.backing {
+                Backing::Anonymous(own) => {
+                    let page =
+                        own.entry(offset / PAGE_BYTES).or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
+                    page[in_page(offset, len)].copy_from_slice(part);
+                }
+                Backing::Shared(store) => {
+                    if lock(store).write(Terms::ORDINARY, Route::CpuCached, offset, part).is_err() {
+                        break;
+                    }
+                }
+                Backing::Window(window) => {
+                    if window.try_store(offset, part).is_err() {
+                        break;
+                    }
+                }
+            }
+            done += len;
+        }
+        done
+    }
+
+    fn area(&self, address: u64) -> Option<(u64, &Area)> {
+        let (&start, area) = self.areas.range(..=address).next_back()?;
+        (address - start < area.len).then_some((start, area))
+    }
+
+    fn area_mut(&mut self, address: u64) -> Option<(u64, &mut Area)> {
+        let (&start, area) = self.areas.range_mut(..=address).next_back()?;
+        (address - start < area.len).then_some((start, area))
+    }
+
+    fn overlaps(&self, address: u64, end: u64) -> bool {
+        self.areas.range(..end).next_back().is_some_and(|(&start, area)| start + area.len > address)
+    }
+}
+
+impl Area {
+    /// Whether the kernel knows the pages as memory (neither `VM_PFNMAP` nor `VM_IO`).
+    fn has_struct_pages(&self) -> bool {
+        match &self.backing {
+            Backing::Anonymous(_) | Backing::Shared(_) => true,
+            Backing::Window(window) => window.has_struct_pages(),
+        }
+    }
+
+    fn is_own(&self) -> bool {
+        match self.backing {
+            Backing::Anonymous(_) | Backing::Shared(_) => true,
+            Backing::Window(_) => false,
+        }
+    }
+
+    /// The bytes from `offset` on, for others too: where they are.
+    ///
+    /// # Errors
+    /// EFAULT for a device's memory; what the simulating process's memory says.
+    fn share(
+        &mut self,
+        offset: u64,
+        adversary: &dyn Fn() -> Option<Adversary>,
+    ) -> Result<(Arc<Mutex<Store>>, u64), Errno> {
+        match &self.backing {
+            Backing::Window(window) => window.file(offset).ok_or(Errno::EFAULT),
+            Backing::Shared(store) => Ok((Arc::clone(store), offset)),
+            Backing::Anonymous(pages) => {
+                let mut store = Store::new(self.len, Zeroing::Cpu, adversary());
+                for (page, bytes) in pages {
+                    let at = page * PAGE_BYTES;
+                    let copied = store.write(Terms::ORDINARY, Route::CpuCached, at, bytes.as_slice());
+                    copied.map_err(|error| error.errno())?;
+                }
+                let store = Arc::new(Mutex::new(store));
+                self.backing = Backing::Shared(Arc::clone(&store));
+                Ok((store, offset))
+            }
+        }
+    }
+}
+
+fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many bytes of `len` at `offset` lie in the same page.
+fn piece(offset: u64, area: u64, len: usize) -> usize {
+    let to_page_end = PAGE_BYTES - offset % PAGE_BYTES;
+    len.min(to_page_end.min(area - offset) as usize)
+}
+
+/// Those bytes as a range in the page.
+fn in_page(offset: u64, len: usize) -> std::ops::Range<usize> {
+    let first = (offset % PAGE_BYTES) as usize;
+    first..first + len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: u64 = 0x10000;
+
+    #[test]
+    fn a_copy_ends_at_the_first_byte_that_may_not_be_touched() {
+        let mut memory = Memory::default();
+        memory.allocate(AT, 2 * PAGE_BYTES, Pages::ReadWrite).unwrap();
+        memory.allocate(AT + 2 * PAGE_BYTES, PAGE_BYTES, Pages::ReadOnly).unwrap();
+        memory.allocate(AT + 3 * PAGE_BYTES, PAGE_BYTES, Pages::None).unwrap();
+        let edge = AT + 2 * PAGE_BYTES - 4;
+        assert_eq!(memory.write(edge, &[7; 10]), 4);
+        let mut seen = [1; 10];
+        assert_eq!(memory.read(edge, &mut seen), 10);
+        assert_eq!(seen, [7, 7, 7, 7, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(memory.read(AT + 3 * PAGE_BYTES - 4, &mut seen), 4);
+        assert_eq!(memory.read(0, &mut seen), 0);
+        assert_eq!(memory.read(u64::MAX - 3, &mut seen), 0);
+    }
+
+    #[test]
+    fn memory_is_refused_where_it_cannot_be() {
+        let mut memory = Memory::default();
+        memory.allocate(AT, PAGE_BYTES, Pages::ReadWrite).unwrap();
+        let mut refused = |address, len| memory.allocate(address, len, Pages::ReadWrite).unwrap_err();
+        assert_eq!(refused(AT, PAGE_BYTES), Errno::EEXIST);
+        assert_eq!(refused(AT - PAGE_BYTES, 2 * PAGE_BYTES), Errno::EEXIST);
+        assert_eq!(refused(AT + 1, PAGE_BYTES), Errno::EINVAL);
+        assert_eq!(refused(2 * AT, 0), Errno::EINVAL);
+        assert_eq!(refused(u64::MAX - 4095, PAGE_BYTES), Errno::EINVAL);
+        assert_eq!(refused(2 * AT, 2 << 30), Errno::ENOMEM);
+    }
+}

@@ -1,0 +1,200 @@
+//! A process that has software devices open: its memory, its files and its mappings.
+//!
+//! It is the other side of the uAPI: what a test or a fuzzer does here with numbers, a program does
+//! on a real device with pointers. A request goes through the same dispatch, the same copies from
+//! and to the caller's memory and the same checks as in the kernel, and a bad address is EFAULT.
+//!
+//! ```
+//! use crate::{Minor, Pages, Process, Soft};
+//! use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_CREATE, drm_i915_gem_create};
+//! use zerocopy::IntoBytes;
+//!
+//! let mut process = Process::default();
+//! let fd = process.open(&Soft::open("sim:tgl")?, Minor::Render);
+//! process.allocate(0x10000, 4096, Pages::ReadWrite)?;
+//! let create = drm_i915_gem_create { size: 5000, ..Default::default() };
+//! process.store(0x10000, create.as_bytes())?;
+//! process.ioctl(fd, DRM_IOCTL_I915_GEM_CREATE.code, 0x10000)?;
+//! let mut size = [0; 8];
+//! process.load(0x10000, &mut size)?;
+//! assert_eq!(u64::from_le_bytes(size), 8192);
+//! assert_eq!(process.ioctl(fd, DRM_IOCTL_I915_GEM_CREATE.code, 0), Err(nix::errno::Errno::EFAULT));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod files;
+mod memory;
+
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::libc::{SEEK_HOLE, SEEK_SET};
+
+pub(super) use files::{File, Files};
+pub use memory::Pages;
+pub(super) use memory::{Memory, Part, USER_END};
+
+use super::dma_buf::DmaBuf;
+use super::requests::{self, Caller};
+use super::{Minor, Soft};
+use gem_coherency::units::PAGE_BYTES;
+
+/// Bytes of ordinary memory that a dma-buf may have.
+const MOST_FOREIGN_BYTES: u64 = 1 << 30;
+
+/// A process: what it has mapped, and what it has open.
+#[derive(Debug, Default)]
+pub struct Process {
+    memory: Memory,
+    files: Files,
+}
+
+impl Process {
+    /// Opens another file of `device`: open(2) of its primary or its render node.
+    ///
+    /// Returns the lowest free descriptor. The first to open a primary node is its master.
+    pub fn open(&mut self, device: &Soft, minor: Minor) -> i32 {
+        self.files.install(File::Device(Arc::new(device.open_again(minor))))
+    }
+
+    /// The device behind a descriptor, for what no request reaches; `None` for other files.
+    pub fn device(&self, fd: i32) -> Option<&Soft> {
+        match self.files.get(fd).ok()? {
+            File::Device(device) => Some(device),
+            File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => None,
+        }
+    }
+
+    /// close(2).
+    ///
+    /// # Errors
+    /// EBADF.
+    pub fn close(&mut self, fd: i32) -> Result<(), Errno> {
+        self.files.remove(fd).map(drop)
+    }
+
+    /// ioctl(2) with the address of its argument.
+    ///
+    /// # Errors
+    /// EBADF; ENOTTY for a file that takes no such request; otherwise the request's own.
+    pub fn ioctl(&mut self, fd: i32, code: u32, argument: u64) -> Result<i32, Errno> {
+        match self.files.get(fd)?.clone() {
+            File::Device(device) => {
+                let mut caller = Caller { device: &device, memory: &mut self.memory, files: &mut self.files };
+                requests::ioctl(&mut caller, code, argument)
+            }
+            File::DmaBuf(dma_buf) => {
+                requests::dma_buf_ioctl(&dma_buf, &mut self.memory, &mut self.files, code, argument)?;
+                Ok(0)
+            }
+            File::Fence(_) | File::Syncobj(_) => Err(Errno::ENOTTY),
+        }
+    }
+
+    /// mmap(2), shared, of `len` bytes of a file; returns the address.
+    ///
+    /// # Errors
+    /// EINVAL, EBADF, EOVERFLOW, EACCES, ENODEV, ENOMEM, as the kernel gives them.
+    pub fn mmap(&mut self, len: u64, pages: Pages, fd: i32, offset: u64) -> Result<u64, Errno> {
+        if !offset.is_multiple_of(PAGE_BYTES) {
+            return Err(Errno::EINVAL);
+        }
+        let file = self.files.get(fd)?.clone();
+        if len == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let len = len.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::ENOMEM)?;
+        self.memory.room(len)?;
+        // A device's file has the last page, too (FMODE_UNSIGNED_OFFSET).
+        let last = match file {
+            File::Device(_) => u128::from(u64::MAX) + 1,
+            File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => u128::from(u64::MAX),
+        };
+        if u128::from(offset) + u128::from(len) > last {
+            return Err(Errno::EOVERFLOW);
+        }
+        let window = match file {
+            File::Device(device) => requests::mmap(&device, len, offset)?,
+            File::DmaBuf(dma_buf) if pages.stores() && !dma_buf.writable => return Err(Errno::EACCES),
+            File::DmaBuf(dma_buf) => requests::mmap_dma_buf(&dma_buf, len, offset)?,
+            File::Fence(_) | File::Syncobj(_) if pages.stores() => return Err(Errno::EACCES),
+            File::Fence(_) | File::Syncobj(_) => return Err(Errno::ENODEV),
+        };
+        self.memory.map(window, len, pages)
+    }
+
+    /// Takes a dma-buf that another device, or another process, exported; returns its descriptor.
+    ///
+    /// # Errors
+    /// EINVAL for a file that is no dma-buf of a software device.
+    pub fn receive(&mut self, dma_buf: BorrowedFd<'_>) -> Result<i32, Errno> {
+        let dma_buf = super::prime::find(dma_buf, "receive", Errno::EINVAL).map_err(|error| error.errno())?;
+        Ok(self.files.install(File::DmaBuf(dma_buf)))
+    }
+
+    /// lseek(2): what a dma-buf answers with its size.
+    ///
+    /// # Errors
+    /// EBADF; EINVAL; ESPIPE for files that have no position.
+    pub fn lseek(&self, fd: i32, offset: i64, whence: i32) -> Result<u64, Errno> {
+        let file = self.files.get(fd)?;
+        if !(SEEK_SET..=SEEK_HOLE).contains(&whence) {
+            return Err(Errno::EINVAL);
+        }
+        match file {
+            // noop_llseek.
+            File::Device(_) => Ok(0),
+            File::DmaBuf(dma_buf) => requests::lseek_dma_buf(dma_buf, offset, whence),
+            File::Fence(_) | File::Syncobj(_) => Err(Errno::ESPIPE),
+        }
+    }
+
+    /// Opens a dma-buf of `size` bytes of ordinary memory, as another driver (vgem) exports it; returns
+    /// the descriptor.
+    ///
+    /// # Errors
+    /// EINVAL for a size that is not of whole pages, or 0; ENOMEM for more than 1 GiB.
+    pub fn foreign_dma_buf(&mut self, size: u64, writable: bool) -> Result<i32, Errno> {
+        if size == 0 || !size.is_multiple_of(PAGE_BYTES) {
+            return Err(Errno::EINVAL);
+        }
+        if size > MOST_FOREIGN_BYTES {
+            return Err(Errno::ENOMEM);
+        }
+        Ok(self.files.install(File::DmaBuf(Arc::new(DmaBuf::of_memory(size, writable)))))
+    }
+
+    /// Makes anonymous memory at `address`: mmap(2) with MAP_FIXED_NOREPLACE; zeroed.
+    ///
+    /// # Errors
+    /// EINVAL for an address or a length that is not of whole pages, or not the caller's; EEXIST where
+    /// there is something already; ENOMEM for more than the process may have (1 GiB).
+    pub fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Result<(), Errno> {
+        self.memory.allocate(address, len, pages)
+    }
+
+    /// munmap(2) of what one call mapped at `address`.
+    ///
+    /// # Errors
+    /// EINVAL if nothing was mapped to that very address.
+    pub fn munmap(&mut self, address: u64) -> Result<(), Errno> {
+        self.memory.unmap(address)
+    }
+
+    /// Loads from memory, as the process itself.
+    ///
+    /// # Errors
+    /// EFAULT where the process would get SIGSEGV or SIGBUS.
+    pub fn load(&self, address: u64, data: &mut [u8]) -> Result<(), Errno> {
+        if self.memory.read(address, data) == data.len() { Ok(()) } else { Err(Errno::EFAULT) }
+    }
+
+    /// Stores to memory, as the process itself.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn store(&mut self, address: u64, data: &[u8]) -> Result<(), Errno> {
+        if self.memory.write(address, data) == data.len() { Ok(()) } else { Err(Errno::EFAULT) }
+    }
+}

@@ -1,0 +1,182 @@
+//! The engines that userspace chooses: `I915_CONTEXT_PARAM_ENGINES` and its extensions.
+
+use std::mem::offset_of;
+
+use nix::errno::Errno;
+use zerocopy::{FromBytes, IntoBytes};
+
+use crate::context::{Kept, Slot};
+use crate::requests::{Caller, extensions, refuse};
+use gem_coherency::error::Result;
+use gem_coherency::platform::{Engine, EngineClass};
+use gem_coherency::uapi::i915_context::*;
+
+/// Bytes before the engines, and of each.
+const HEAD: u32 = size_of::<i915_context_param_engines>() as u32;
+const ENTRY: u32 = size_of::<i915_engine_class_instance>() as u32;
+/// Engines that a context may have (`I915_EXEC_RING_MASK` and one).
+const MOST: u32 = 64;
+/// What both numbers of an empty slot are (`I915_ENGINE_CLASS_INVALID`, `_INVALID_NONE`).
+const NONE: u16 = u16::MAX;
+
+const REQUEST: &str = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
+
+/// `set_proto_ctx_engines`.
+pub(super) fn set(caller: &Caller<'_>, context: &mut Kept, args: &drm_i915_gem_context_param) -> Result<()> {
+    let len = args.size.checked_sub(HEAD).filter(|len| len.is_multiple_of(ENTRY));
+    let count = match (&context.engines, len) {
+        (None, Some(len)) if len / ENTRY <= MOST => len / ENTRY,
+        (None, Some(_) | None) | (Some(_), _) => return refuse(REQUEST, Errno::EINVAL),
+    };
+    let mut slots = Vec::new();
+    for index in 0..count {
+        let address = args.value.wrapping_add(u64::from(HEAD + index * ENTRY));
+        let name: i915_engine_class_instance = caller.get(REQUEST, address)?;
+        if name.engine_class == NONE && name.engine_instance == NONE {
+            slots.push(Slot::Empty);
+            continue;
+        }
+        match caller.device.engine(name.engine_class, name.engine_instance) {
+            Some(engine) => slots.push(Slot::One(engine)),
+            None => return refuse(REQUEST, Errno::ENOENT),
+        }
+    }
+    let head: i915_context_param_engines = caller.get(REQUEST, args.value)?;
+    let walked = extensions::walk(caller.memory, head.extensions, |name, address| {
+        let extension = Extension { caller, address };
+        match name {
+            I915_CONTEXT_ENGINES_EXT_LOAD_BALANCE => extension.balance(&mut slots),
+            I915_CONTEXT_ENGINES_EXT_BOND => extension.bond(&slots),
+            I915_CONTEXT_ENGINES_EXT_PARALLEL_SUBMIT => extension.parallel(&mut slots),
+            _ => Err(Errno::EINVAL),
+        }
+    });
+    if let Err(errno) = walked {
+        return refuse(REQUEST, errno);
+    }
+    context.engines = Some(slots);
+    Ok(())
+}
+
+/// An extension in the caller's memory; every field is read on its own.
+struct Extension<'a, 'b> {
+    caller: &'a Caller<'b>,
+    address: u64,
+}
+
+impl Extension<'_, '_> {
+    /// The field at `offset`.
+    fn field<T: FromBytes + IntoBytes>(&self, offset: usize) -> Result<T, Errno> {
+        let address = self.address.wrapping_add(offset as u64);
+        self.caller.get(REQUEST, address).map_err(|error| error.errno())
+    }
+
+    /// Checks that the field at `offset` is 0 (`check_user_mbz`).
+    fn zero<T: FromBytes + IntoBytes + PartialEq + Default>(&self, offset: usize) -> Result<(), Errno> {
+        if self.field::<T>(offset)? == T::default() { Ok(()) } else { Err(Errno::EINVAL) }
+    }
+
+    /// The engine whose name is at `offset`; EINVAL for none.
+    fn engine(&self, offset: usize) -> Result<Engine, Errno> {
+        let name: i915_engine_class_instance = self.field(offset)?;
+        self.caller.device.engine(name.engine_class, name.engine_instance).ok_or(Errno::EINVAL)
+    }
+
+    /// The engine `index` of the array that begins at `head`.
+    fn sibling(&self, head: usize, index: u16) -> Result<Engine, Errno> {
+        self.engine(head + usize::from(index) * ENTRY as usize)
+    }
+
+    /// `set_proto_ctx_engines_balance`.
+    fn balance(&self, slots: &mut [Slot]) -> Result<(), Errno> {
+        type T = i915_context_engines_load_balance;
+        if !self.caller.device.system.machine.has_execlists() {
+            return Err(Errno::ENODEV);
+        }
+        let index: u16 = self.field(offset_of!(T, engine_index))?;
+        let slot = slots.get_mut(usize::from(index)).ok_or(Errno::EINVAL)?;
+        if *slot != Slot::Empty {
+            return Err(Errno::EEXIST);
+        }
+        let count: u16 = self.field(offset_of!(T, num_siblings))?;
+        self.zero::<u32>(offset_of!(T, flags))?;
+        self.zero::<u64>(offset_of!(T, mbz64))?;
+        let mut chosen = Vec::new();
+        let mut valid = true;
+        for index in 0..count {
+            let engine = self.sibling(offset_of!(T, engines), index)?;
+            let alike = chosen.first().is_none_or(|first: &Engine| first.class == engine.class);
+            valid &= alike && !chosen.contains(&engine);
+            if !chosen.contains(&engine) {
+                chosen.push(engine);
+            }
+        }
+        match chosen.first() {
+            None => {}
+            Some(&first) if count == 1 => *slot = Slot::One(first),
+            Some(&first) => *slot = Slot::Balanced { first, valid },
+        }
+        Ok(())
+    }
+
+    /// `set_proto_ctx_engines_bond`: checked, and otherwise without effect.
+    fn bond(&self, slots: &[Slot]) -> Result<(), Errno> {
+        type T = i915_context_engines_bond;
+        if !self.caller.device.system.machine.has_bonding() {
+            return Err(Errno::ENODEV);
+        }
+        let index: u16 = self.field(offset_of!(T, virtual_index))?;
+        match slots.get(usize::from(index)) {
+            Some(Slot::One(_)) => {}
+            Some(Slot::Empty | Slot::Balanced { .. } | Slot::Parallel { .. }) | None => {
+                return Err(Errno::EINVAL);
+            }
+        }
+        self.zero::<u64>(offset_of!(T, flags))?;
+        for index in 0..4 {
+            self.zero::<u64>(offset_of!(T, mbz64) + index * size_of::<u64>())?;
+        }
+        self.engine(offset_of!(T, master))?;
+        let count: u16 = self.field(offset_of!(T, num_bonds))?;
+        for index in 0..count {
+            self.sibling(offset_of!(T, engines), index)?;
+        }
+        Ok(())
+    }
+
+    /// `set_proto_ctx_engines_parallel_submit`: without firmware each batch has one engine, and they
+    /// follow each other.
+    fn parallel(&self, slots: &mut [Slot]) -> Result<(), Errno> {
+        type T = i915_context_engines_parallel_submit;
+        let index: u16 = self.field(offset_of!(T, engine_index))?;
+        let width: u16 = self.field(offset_of!(T, width))?;
+        let siblings: u16 = self.field(offset_of!(T, num_siblings))?;
+        if siblings != 1 {
+            return Err(Errno::EINVAL);
+        }
+        let slot = slots.get_mut(usize::from(index)).filter(|slot| **slot == Slot::Empty);
+        let slot = slot.ok_or(Errno::EINVAL)?;
+        self.zero::<u64>(offset_of!(T, flags))?;
+        for index in 0..3 {
+            self.zero::<u64>(offset_of!(T, mbz64) + index * size_of::<u64>())?;
+        }
+        if width < 2 {
+            return Err(Errno::EINVAL);
+        }
+        let mut first: Option<Engine> = None;
+        for index in 0..width {
+            let engine = self.sibling(offset_of!(T, engines), index)?;
+            if matches!(engine.class, EngineClass::Render | EngineClass::Compute) {
+                return Err(Errno::EINVAL);
+            }
+            let start = *first.get_or_insert(engine);
+            if engine.class != start.class || engine.instance != start.instance.wrapping_add(index) {
+                return Err(Errno::EINVAL);
+            }
+        }
+        if let Some(first) = first {
+            *slot = Slot::Parallel { first };
+        }
+        Ok(())
+    }
+}

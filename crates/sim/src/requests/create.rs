@@ -1,0 +1,204 @@
+//! GEM_CREATE and GEM_CREATE_EXT.
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, extensions, refuse};
+use crate::faults::Needs;
+use crate::object::Object;
+use crate::{Soft, limits};
+use gem_coherency::drm::{Created, Placement};
+use gem_coherency::error::Result;
+use gem_coherency::platform::{Call, Caps};
+use gem_coherency::policy::kernel::{Creation, Snapshot};
+use gem_coherency::uapi::i915::{
+    DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_CREATE_EXT, I915_GEM_CREATE_EXT_FLAG_NEEDS_CPU_ACCESS,
+    I915_GEM_CREATE_EXT_MEMORY_REGIONS, I915_GEM_CREATE_EXT_PROTECTED_CONTENT, I915_GEM_CREATE_EXT_SET_PAT,
+    drm_i915_gem_create, drm_i915_gem_create_ext, drm_i915_gem_create_ext_memory_regions,
+    drm_i915_gem_create_ext_protected_content, drm_i915_gem_create_ext_set_pat,
+};
+use gem_coherency::uapi::i915_exec::drm_i915_gem_memory_class_instance;
+use gem_coherency::units::PAGE_BYTES;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_CREATE, Everyone => create;
+    DRM_IOCTL_I915_GEM_CREATE_EXT, Everyone => create_ext;
+};
+
+/// Regions that a list may name (`INTEL_REGION_UNKNOWN`).
+const MOST_REGIONS: u32 = 7;
+/// The largest PAT index (`max_pat_index` of Meteor Lake).
+const MAX_PAT_INDEX: u32 = 4;
+
+/// What the extensions ask for (`struct create_ext`).
+#[derive(Debug, Default)]
+pub(crate) struct Wanted {
+    /// Where the object may live, best first.
+    placements: Vec<Placement>,
+    pat_index: Option<u8>,
+    /// Whether the CPU must reach the object wherever it lives.
+    cpu_access: bool,
+}
+
+/// `i915_gem_create_ioctl`.
+fn create(caller: &mut Caller<'_>, args: &mut drm_i915_gem_create) -> Result<()> {
+    let created = caller.device.create_ioctl(args.size)?;
+    (args.handle, args.size) = (created.handle.get(), created.size_bytes);
+    Ok(())
+}
+
+/// `i915_gem_create_ext_ioctl`.
+fn create_ext(caller: &mut Caller<'_>, args: &mut drm_i915_gem_create_ext) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
+    let (device, caller) = (caller.device, &*caller);
+    device.system.enter(request, Needs::Memory)?;
+    if args.flags & !I915_GEM_CREATE_EXT_FLAG_NEEDS_CPU_ACCESS != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    let cpu_access = args.flags & I915_GEM_CREATE_EXT_FLAG_NEEDS_CPU_ACCESS != 0;
+    let mut wanted = Wanted { cpu_access, ..Wanted::default() };
+    let walked = extensions::walk(caller.memory, args.extensions, |name, address| {
+        extend(caller, &mut wanted, name, address).map_err(|error| error.errno())
+    });
+    if let Err(errno) = walked {
+        return refuse(request, errno);
+    }
+    let created = device.create_wanted(args.size, &wanted)?;
+    (args.handle, args.size) = (created.handle.get(), created.size_bytes);
+    Ok(())
+}
+
+/// One extension of GEM_CREATE_EXT (`create_extensions`).
+fn extend(caller: &Caller<'_>, wanted: &mut Wanted, name: u32, address: u64) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
+    let device = caller.device;
+    match name {
+        I915_GEM_CREATE_EXT_MEMORY_REGIONS => {
+            let list: drm_i915_gem_create_ext_memory_regions = caller.get(request, address)?;
+            if list.pad != 0 || list.num_regions == 0 || list.num_regions > MOST_REGIONS {
+                return refuse(request, Errno::EINVAL);
+            }
+            let regions = (0..u64::from(list.num_regions)).map(|index| {
+                let len = size_of::<drm_i915_gem_memory_class_instance>() as u64;
+                let address = list.regions.wrapping_add(index * len);
+                let region: drm_i915_gem_memory_class_instance = caller.get(request, address)?;
+                Ok(Placement { class: region.memory_class, instance: region.memory_instance })
+            });
+            device.place(wanted, regions)
+        }
+        I915_GEM_CREATE_EXT_PROTECTED_CONTENT => {
+            let protected: drm_i915_gem_create_ext_protected_content = caller.get(request, address)?;
+            if protected.flags != 0 {
+                return refuse(request, Errno::EINVAL);
+            }
+            if device.system.machine.has_pxp() { Ok(()) } else { refuse(request, Errno::ENODEV) }
+        }
+        I915_GEM_CREATE_EXT_SET_PAT => {
+            device.check(request, Call::CreateWithPat)?;
+            let set_pat: drm_i915_gem_create_ext_set_pat = caller.get(request, address)?;
+            device.set_pat(wanted, set_pat.pat_index)
+        }
+        _ => refuse(request, Errno::EINVAL),
+    }
+}
+
+impl Soft {
+    /// A new object in system memory.
+    pub(crate) fn create_ioctl(&self, size_bytes: u64) -> Result<Created> {
+        let request = DRM_IOCTL_I915_GEM_CREATE.name;
+        self.system.enter(request, Needs::Memory)?;
+        self.create_as(request, size_bytes, PAGE_BYTES, Creation::User)
+    }
+
+    /// A new object with a PAT index.
+    pub(crate) fn create_with_pat_ioctl(&self, size_bytes: u64, pat: u32) -> Result<Created> {
+        let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
+        self.system.enter(request, Needs::Memory)?;
+        self.check(request, Call::CreateWithPat)?;
+        let mut wanted = Wanted::default();
+        self.set_pat(&mut wanted, pat)?;
+        self.create_wanted(size_bytes, &wanted)
+    }
+
+    /// A new object that lives in one of the regions.
+    pub(crate) fn create_in_ioctl(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
+        let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
+        self.system.enter(request, Needs::Memory)?;
+        if placements.is_empty() || placements.len() > MOST_REGIONS as usize {
+            return refuse(request, Errno::EINVAL);
+        }
+        let mut wanted = Wanted::default();
+        self.place(&mut wanted, placements.iter().copied().map(Ok))?;
+        self.create_wanted(size_bytes, &wanted)
+    }
+
+    /// Takes the list of where an object may live (`set_placements`): once, and each place once.
+    fn place(&self, wanted: &mut Wanted, regions: impl Iterator<Item = Result<Placement>>) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
+        let discrete = self.system.machine.caps.contains(Caps::DISCRETE);
+        let mut placements = Vec::new();
+        for region in regions {
+            let region = region?;
+            let known = region == Placement::SYSTEM || (discrete && region == Placement::LOCAL);
+            if !known || placements.contains(&region) {
+                return refuse(request, Errno::EINVAL);
+            }
+            placements.push(region);
+        }
+        if !wanted.placements.is_empty() {
+            return refuse(request, Errno::EINVAL);
+        }
+        wanted.placements = placements;
+        Ok(())
+    }
+
+    /// Takes a PAT index (`ext_set_pat`); of several the last one counts.
+    fn set_pat(&self, wanted: &mut Wanted, index: u32) -> Result<()> {
+        match u8::try_from(index) {
+            Ok(small) if index <= MAX_PAT_INDEX => {
+                wanted.pat_index = Some(small);
+                Ok(())
+            }
+            _ => refuse(DRM_IOCTL_I915_GEM_CREATE_EXT.name, Errno::EINVAL),
+        }
+    }
+
+    /// A new object as the extensions want it.
+    fn create_wanted(&self, size_bytes: u64, wanted: &Wanted) -> Result<Created> {
+        let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
+        let may_be = |place| wanted.placements.contains(&place);
+        // The CPU can be sure to reach what can move to system memory, and only that needs to be said.
+        if wanted.cpu_access && (wanted.placements.len() < 2 || !may_be(Placement::SYSTEM)) {
+            return refuse(request, Errno::EINVAL);
+        }
+        let local_page = self.system.machine.platform.local_page_bytes.map_or(PAGE_BYTES, u64::from);
+        let page_bytes = if may_be(Placement::LOCAL) { local_page } else { PAGE_BYTES };
+        let creation = match (wanted.pat_index, wanted.placements.first()) {
+            (Some(index), _) => Creation::UserWithPat(index),
+            (None, Some(&Placement::LOCAL)) => Creation::Local,
+            (None, _) => Creation::User,
+        };
+        self.create_as(request, size_bytes, page_bytes, creation)
+    }
+
+    /// A new object, its size rounded up to `page_bytes` (`__i915_gem_object_create_user_ext`).
+    pub(super) fn create_as(
+        &self,
+        request: &'static str,
+        size_bytes: u64,
+        page_bytes: u64,
+        creation: Creation,
+    ) -> Result<Created> {
+        let rules = &self.system.rules;
+        let snapshot = Snapshot::created(self.system.machine.caps, rules, creation)
+            .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
+        let size = match size_bytes.checked_next_multiple_of(page_bytes) {
+            None | Some(0) => return refuse(request, Errno::EINVAL),
+            Some(size) => size,
+        };
+        if let Some(errno) = limits::too_big(self.system.machine, size) {
+            return refuse(request, errno);
+        }
+        self.named(request, Object::new(&self.system, size, snapshot))
+    }
+}

@@ -1,0 +1,160 @@
+//! ioctl(2) and mmap(2) of a dma-buf.
+
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use nix::libc::{SEEK_END, SEEK_SET};
+use zerocopy::{FromBytes, IntoBytes};
+
+use super::map::has_file;
+use super::refuse;
+use crate::dma_buf::{DmaBuf, Exporter};
+use crate::faults::Needs;
+use crate::process::{File, Files, Memory};
+use crate::syncobj::Fence;
+use crate::window::Window;
+use gem_coherency::error::Result;
+use gem_coherency::policy::kernel::Event;
+use gem_coherency::uapi::dma_buf::{
+    DMA_BUF_IOCTL_EXPORT_SYNC_FILE, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, DMA_BUF_IOCTL_SYNC, DMA_BUF_NAME_LEN,
+    DMA_BUF_SET_NAME_A, DMA_BUF_SET_NAME_B, DMA_BUF_SYNC_END, DMA_BUF_SYNC_RW, DMA_BUF_SYNC_WRITE,
+    dma_buf_export_sync_file, dma_buf_import_sync_file, dma_buf_sync,
+};
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{Access, MmapMode};
+
+/// DMA_BUF_IOCTL_* (`dma_buf_ioctl`).
+pub(crate) fn ioctl(
+    dma_buf: &DmaBuf,
+    memory: &mut Memory,
+    files: &mut Files,
+    code: u32,
+    argument: u64,
+) -> Result<(), Errno> {
+    if code == DMA_BUF_IOCTL_SYNC.code {
+        let sync: dma_buf_sync = read(memory, argument)?;
+        return dma_buf.sync(sync.flags).map_err(|error| error.errno());
+    }
+    if code == DMA_BUF_SET_NAME_A.code || code == DMA_BUF_SET_NAME_B.code {
+        return check_name(memory, argument);
+    }
+    if code == DMA_BUF_IOCTL_EXPORT_SYNC_FILE.code {
+        let mut args: dma_buf_export_sync_file = read(memory, argument)?;
+        check_direction(args.flags)?;
+        args.fd = files.install(File::Fence(dma_buf.fence()));
+        if memory.write(argument, args.as_bytes()) < size_of_val(&args) {
+            files.remove(args.fd)?;
+            return Err(Errno::EFAULT);
+        }
+        return Ok(());
+    }
+    if code == DMA_BUF_IOCTL_IMPORT_SYNC_FILE.code {
+        let args: dma_buf_import_sync_file = read(memory, argument)?;
+        check_direction(args.flags)?;
+        // The GPU works in order, so the fence holds nobody up.
+        return match files.get(args.fd) {
+            Ok(File::Fence(_)) => Ok(()),
+            Ok(File::Device(_) | File::DmaBuf(_) | File::Syncobj(_)) | Err(_) => Err(Errno::EINVAL),
+        };
+    }
+    Err(Errno::ENOTTY)
+}
+
+/// The struct at an address.
+fn read<T: FromBytes + IntoBytes>(memory: &Memory, address: u64) -> Result<T, Errno> {
+    let mut args = T::new_zeroed();
+    let len = size_of::<T>();
+    if memory.read(address, args.as_mut_bytes()) < len { Err(Errno::EFAULT) } else { Ok(args) }
+}
+
+/// Whether a fence is asked for with a direction, and nothing else.
+fn check_direction(flags: u32) -> Result<(), Errno> {
+    let flags = u64::from(flags);
+    if flags & !DMA_BUF_SYNC_RW == 0 && flags & DMA_BUF_SYNC_RW != 0 { Ok(()) } else { Err(Errno::EINVAL) }
+}
+
+/// Whether there is a name at an address, which nothing shows afterwards (`strndup_user`).
+fn check_name(memory: &Memory, address: u64) -> Result<(), Errno> {
+    let mut name = [1; DMA_BUF_NAME_LEN as usize];
+    let read = memory.read(address, &mut name);
+    match name.iter().take(read).any(|&byte| byte == 0) {
+        true => Ok(()),
+        false if read < name.len() => Err(Errno::EFAULT),
+        false => Err(Errno::EINVAL),
+    }
+}
+
+impl DmaBuf {
+    /// The fence of what the GPU does with it.
+    fn fence(&self) -> Fence {
+        match &self.exporter {
+            Exporter::Object(object) => {
+                let used = object.state().used;
+                used.map_or_else(Fence::default, |used| Fence::of(object.system(), used))
+            }
+            Exporter::Memory(_) => Fence::default(),
+        }
+    }
+
+    /// DMA_BUF_IOCTL_SYNC: begins or ends a CPU access, for the machine that exported it.
+    ///
+    /// # Errors
+    /// EINVAL for flags; what bringing pages in says.
+    pub(crate) fn sync(&self, flags: u64) -> Result<()> {
+        let request = DMA_BUF_IOCTL_SYNC.name;
+        if let Exporter::Object(object) = &self.exporter {
+            object.system().enter(request, Needs::Memory)?;
+        }
+        if flags & !(DMA_BUF_SYNC_RW | DMA_BUF_SYNC_END) != 0 || flags & DMA_BUF_SYNC_RW == 0 {
+            return refuse(request, Errno::EINVAL);
+        }
+        let event = match (flags & DMA_BUF_SYNC_END != 0, flags & DMA_BUF_SYNC_WRITE != 0) {
+            (true, _) => Event::DmaBufEnd,
+            (false, true) => Event::DmaBufBegin(Access::Write),
+            (false, false) => Event::DmaBufBegin(Access::Read),
+        };
+        match &self.exporter {
+            Exporter::Memory(_) => Ok(()),
+            Exporter::Object(object) => {
+                object.wait_idle();
+                object.happen(&mut object.state(), request, event).map(drop)
+            }
+        }
+    }
+}
+
+/// mmap(2) of a dma-buf, after the checks that every file shares (`dma_buf_mmap_internal`).
+///
+/// # Errors
+/// EINVAL past the end; ENODEV for what has no file.
+pub(crate) fn mmap(dma_buf: &DmaBuf, len: u64, offset: u64) -> Result<Window, Errno> {
+    let pages = len.div_ceil(PAGE_BYTES);
+    if (offset / PAGE_BYTES).checked_add(pages).is_none_or(|end| end > dma_buf.pages()) {
+        return Err(Errno::EINVAL);
+    }
+    match &dma_buf.exporter {
+        Exporter::Memory(memory) => Ok(Window::of_memory(Arc::clone(&memory.store), offset)),
+        // Without a file of its own the object is mapped as in the device's file (drm_gem_prime_mmap).
+        Exporter::Object(object) if object.is_mapped_by_itself() => {
+            Ok(Window::of_object(Arc::clone(object), MmapMode::Fixed, offset))
+        }
+        Exporter::Object(object) => {
+            if !has_file(object.state().snapshot.backing) {
+                return Err(Errno::ENODEV);
+            }
+            Ok(Window::of_file(object, MmapMode::Wb, offset))
+        }
+    }
+}
+
+/// lseek(2) of a dma-buf, which tells its size and nothing else (`dma_buf_llseek`).
+///
+/// # Errors
+/// EINVAL.
+pub(crate) fn lseek(dma_buf: &DmaBuf, offset: i64, whence: i32) -> Result<u64, Errno> {
+    match (whence, offset) {
+        (SEEK_END, 0) => Ok(dma_buf.size()),
+        (SEEK_SET, 0) => Ok(0),
+        _ => Err(Errno::EINVAL),
+    }
+}

@@ -1,0 +1,77 @@
+//! SET_DOMAIN and SW_FINISH.
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::Soft;
+use crate::faults::Needs;
+use crate::process::Memory;
+use gem_coherency::error::Result;
+use gem_coherency::platform::Call;
+use gem_coherency::policy::kernel::Event;
+use gem_coherency::uapi::i915::{
+    DRM_IOCTL_I915_GEM_SET_DOMAIN, DRM_IOCTL_I915_GEM_SW_FINISH, drm_i915_gem_set_domain,
+    drm_i915_gem_sw_finish,
+};
+use gem_coherency::vocabulary::{Access, Domains};
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_SET_DOMAIN, Everyone => set_domain;
+    DRM_IOCTL_I915_GEM_SW_FINISH, Everyone => sw_finish;
+};
+
+/// `i915_gem_set_domain_ioctl`.
+pub(super) fn set_domain(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_domain) -> Result<()> {
+    let memory = Some(&mut *caller.memory);
+    caller.device.set_domain_ioctl(memory, args.handle, args.read_domains, args.write_domain)
+}
+
+/// `i915_gem_sw_finish_ioctl`.
+pub(super) fn sw_finish(caller: &mut Caller<'_>, args: &mut drm_i915_gem_sw_finish) -> Result<()> {
+    caller.device.sw_finish_ioctl(args.handle)
+}
+
+impl Soft {
+    /// Moves an object to a domain; bits that name no domain lead to the CPU's.
+    ///
+    /// `memory` is that of the process, if it is a simulated one: userptr objects look there.
+    pub(crate) fn set_domain_ioctl(
+        &self,
+        memory: Option<&mut Memory>,
+        handle: u32,
+        read: u32,
+        write: u32,
+    ) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_SET_DOMAIN.name;
+        self.system.enter(request, Needs::Memory)?;
+        self.check(request, Call::SetDomain)?;
+        if (read | write) & Domains::GPU.bits() != 0 || (write != 0 && read != write) {
+            return refuse(request, Errno::EINVAL);
+        }
+        if read == 0 {
+            return Ok(());
+        }
+        let access = if write == 0 { Access::Read } else { Access::Write };
+        let domains = Domains::from_bits_retain(read);
+        let event = if domains.contains(Domains::WC) {
+            Event::SetDomainWc(access)
+        } else if domains.contains(Domains::GTT) {
+            Event::SetDomainGtt(access)
+        } else {
+            Event::SetDomainCpu(access)
+        };
+        let object = self.find(request, handle)?;
+        object.wait_idle();
+        object.validate_user_pages(request, memory)?;
+        object.happen(&mut object.state(), request, event).map(drop)
+    }
+
+    /// Ends the CPU's writes to a framebuffer.
+    pub(crate) fn sw_finish_ioctl(&self, handle: u32) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_SW_FINISH.name;
+        self.system.enter(request, Needs::Nothing)?;
+        let object = self.find(request, handle)?;
+        object.happen(&mut object.state(), request, Event::SwFinish).map(drop)
+    }
+}

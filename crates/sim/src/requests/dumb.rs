@@ -1,0 +1,201 @@
+//! CREATE_DUMB, MAP_DUMB and DESTROY_DUMB.
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::Soft;
+use crate::faults::Needs;
+use gem_coherency::drm::{Created, Drm};
+use gem_coherency::error::Result;
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::kernel::Creation;
+use gem_coherency::uapi::drm_display::{
+    DRM_IOCTL_MODE_CREATE_DUMB, DRM_IOCTL_MODE_DESTROY_DUMB, DRM_IOCTL_MODE_MAP_DUMB, drm_mode_create_dumb,
+    drm_mode_destroy_dumb, drm_mode_map_dumb,
+};
+use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{Handle, MmapMode};
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_MODE_CREATE_DUMB, Primary => create_dumb;
+    DRM_IOCTL_MODE_MAP_DUMB, Primary => map_dumb;
+    DRM_IOCTL_MODE_DESTROY_DUMB, Primary => destroy_dumb;
+};
+
+/// What a line's length is a multiple of.
+const PITCH_BYTES: u32 = 64;
+
+/// `drm_mode_create_dumb` and `i915_gem_dumb_create`.
+fn create_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_create_dumb) -> Result<()> {
+    caller.device.create_dumb_ioctl(args).map(drop)
+}
+
+/// Whether the picture is not empty, and its bytes can be counted in 32 bits.
+fn fits(args: &drm_mode_create_dumb) -> bool {
+    let pixel_bytes = match args.bpp {
+        1..=0xffff_fff7 => args.bpp.div_ceil(8),
+        _ => return false,
+    };
+    let bytes = args.width.checked_mul(pixel_bytes).and_then(|line| line.checked_mul(args.height));
+    // Pages that wrap around are none.
+    bytes.is_some_and(|bytes| bytes > 0 && bytes.checked_next_multiple_of(PAGE_BYTES as u32).is_some())
+}
+
+/// The pitch of a line of `bytes`; 0 if it wraps around.
+///
+/// Lines longer than a plane's are whole pages, so that they can be remapped; without a display there
+/// is no plane, and every line is longer (`intel_plane_fb_max_stride`).
+fn pitch(bytes: u32, plane_bytes: u32) -> u32 {
+    let pitch = bytes.checked_next_multiple_of(PITCH_BYTES).unwrap_or(0);
+    if pitch > plane_bytes { pitch.checked_next_multiple_of(PAGE_BYTES as u32).unwrap_or(0) } else { pitch }
+}
+
+/// `i915_gem_dumb_mmap_offset`: of any object, as the kernel wants to have it mapped.
+fn map_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_map_dumb) -> Result<()> {
+    let request = DRM_IOCTL_MODE_MAP_DUMB.name;
+    let system = &caller.device.system;
+    system.enter(request, Needs::Memory)?;
+    let discrete = system.machine.caps.contains(Caps::DISCRETE);
+    let mode = if discrete { MmapMode::Fixed } else { MmapMode::Wc };
+    args.offset = caller.device.offset_of(request, args.handle, mode)?;
+    Ok(())
+}
+
+/// `drm_mode_destroy_dumb`: GEM_CLOSE of any object.
+fn destroy_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_destroy_dumb) -> Result<()> {
+    let request = DRM_IOCTL_MODE_DESTROY_DUMB.name;
+    match Handle::new(args.handle) {
+        Some(handle) => caller.device.close(handle),
+        None => refuse(request, Errno::EINVAL),
+    }
+}
+
+impl Soft {
+    /// Makes a dumb buffer, and fills in what comes back.
+    ///
+    /// # Errors
+    /// EINVAL; what creating the object says.
+    pub(crate) fn create_dumb_ioctl(&self, args: &mut drm_mode_create_dumb) -> Result<Created> {
+        let request = DRM_IOCTL_MODE_CREATE_DUMB.name;
+        let system = &self.system;
+        system.enter(request, Needs::Memory)?;
+        if !fits(args) {
+            return refuse(request, Errno::EINVAL);
+        }
+        // What comes back is zero until it is known, also when the request fails.
+        (args.handle, args.pitch, args.size) = (0, 0, 0);
+        let pixel_bytes = match args.bpp.div_ceil(8) {
+            bytes @ (1 | 2 | 4) => bytes,
+            _ => return refuse(request, Errno::EINVAL),
+        };
+        let plane_bytes = if system.display {
+            system.machine.plane_stride_bytes(pixel_bytes, DRM_FORMAT_MOD_LINEAR)
+        } else {
+            0
+        };
+        args.pitch = pitch(args.width * pixel_bytes, plane_bytes);
+        if args.pitch < args.width {
+            return refuse(request, Errno::EINVAL);
+        }
+        args.size = u64::from(args.pitch) * u64::from(args.height);
+        let created = self.create_dumb_object(args.size)?;
+        (args.handle, args.size) = (created.handle.get(), created.size_bytes);
+        Ok(created)
+    }
+
+    /// An object for a dumb buffer: in local memory where there is some.
+    fn create_dumb_object(&self, size_bytes: u64) -> Result<Created> {
+        let request = DRM_IOCTL_MODE_CREATE_DUMB.name;
+        match self.system.machine.platform.local_page_bytes {
+            Some(page_bytes) => self.create_as(request, size_bytes, page_bytes.into(), Creation::Local),
+            None => self.create_as(request, size_bytes, PAGE_BYTES, Creation::User),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zerocopy::IntoBytes;
+
+    use super::*;
+    use crate::{Minor, Pages, Process};
+
+    /// What the struct holds before the request: nothing that would be right.
+    const BEFORE: (u32, u32, u64) = (77, 5, 6);
+
+    /// What comes of `[height, width, bpp]`: the errno, and handle, pitch and size.
+    #[track_caller]
+    fn case(device: &str, asked: [u32; 3], errno: Option<Errno>, expected: (u32, u32, u64)) {
+        const ARGS: u64 = 0x10000;
+        let mut process = Process::default();
+        let fd = process.open(&Soft::open(device).unwrap(), Minor::Primary);
+        process.allocate(ARGS, PAGE_BYTES, Pages::ReadWrite).unwrap();
+        let [height, width, bpp] = asked;
+        let (handle, pitch, size) = BEFORE;
+        let mut args = drm_mode_create_dumb { height, width, bpp, flags: 3, handle, pitch, size };
+        process.store(ARGS, args.as_bytes()).unwrap();
+        let done = process.ioctl(fd, DRM_IOCTL_MODE_CREATE_DUMB.code, ARGS);
+        process.load(ARGS, args.as_mut_bytes()).unwrap();
+        assert_eq!((done.err(), (args.handle, args.pitch, args.size)), (errno, expected), "{asked:x?}");
+    }
+
+    #[test]
+    fn dumb_buffers_are_what_the_driver_makes() {
+        let made = |asked, expected| case("sim:glk", asked, None, expected);
+        made([768, 1024, 32], (1, 4096, 3 << 20));
+        made([1, 1, 8], (1, 4096, 4096));
+        made([1, 1, 1], (1, 4096, 4096));
+        made([1, 1025, 32], (1, 8192, 8192));
+        made([1, 0x4000_0000, 8], (1, 1 << 30, 1 << 30));
+        made([0x4000_0000, 1, 8], (1, 4096, 4 << 40));
+        made([1, 0xffff_f000, 8], (1, 0xffff_f000, 0xffff_f000));
+    }
+
+    #[test]
+    fn lines_that_a_plane_can_read_are_not_whole_pages() {
+        let made = |asked, expected| case("sim:glk,display=on", asked, None, expected);
+        made([1, 1, 8], (1, 64, 4096));
+        made([1, 8192, 32], (1, 32768, 32768));
+        made([1, 8193, 32], (1, 36864, 36864));
+        made([1, 8193, 8], (1, 12288, 12288));
+        case("sim:skl", [1, 1, 8], None, (1, 4096, 4096));
+    }
+
+    #[test]
+    fn local_memory_has_pages_and_limits_of_its_own() {
+        case("sim:dg2", [1, 1, 8], None, (1, 4096, 65536));
+        case("sim:dg2", [1, 0xffff_f000, 8], None, (1, 0xffff_f000, 1 << 32));
+        case("sim:dg2", [0x4000_0000, 1, 8], Some(Errno::ENXIO), (0, 4096, 4 << 40));
+        case("sim:dg2", [0x7fff_ffff, 1, 8], Some(Errno::E2BIG), (0, 4096, 0x7fff_ffff << 12));
+    }
+
+    #[test]
+    fn what_is_refused_at_once_leaves_the_struct_and_later_zeroes_it() {
+        let refused = |asked, left| case("sim:glk", asked, Some(Errno::EINVAL), left);
+        let empty = [[0, 1, 32], [1, 0, 32], [1, 1, 0]];
+        let uncounted = [
+            [1, 1, 0xffff_fff8],
+            [u32::MAX, 1, 8],
+            [1, u32::MAX, 8],
+            [0x8000, 0x8000, 32],
+            [1, 0xffff_f001, 8],
+        ];
+        for asked in empty.into_iter().chain(uncounted) {
+            refused(asked, BEFORE);
+        }
+        for bpp in [17, 24, 33, 64, 0xffff_fff7] {
+            refused([1, 1, bpp], (0, 0, 0));
+        }
+    }
+
+    #[test]
+    fn render_nodes_make_no_dumb_buffers() {
+        let mut process = Process::default();
+        let fd = process.open(&Soft::open("sim:glk").unwrap(), Minor::Render);
+        process.allocate(0x10000, PAGE_BYTES, Pages::ReadWrite).unwrap();
+        let done = process.ioctl(fd, DRM_IOCTL_MODE_CREATE_DUMB.code, 0x10000);
+        assert_eq!(done, Err(Errno::EACCES));
+    }
+}

@@ -1,0 +1,161 @@
+//! Fences of a submission: in the extensions, in the array, and as files.
+
+use std::sync::Arc;
+
+use nix::errno::Errno;
+use zerocopy::IntoBytes;
+
+use crate::Soft;
+use crate::process::{File, Files, Memory, USER_END};
+use crate::requests::extensions;
+use crate::syncobj::{Fence, Syncobj};
+use gem_coherency::uapi::i915_exec::*;
+
+/// Flags that a syncobj's entry may have.
+const KNOWN: u32 = I915_EXEC_FENCE_WAIT | I915_EXEC_FENCE_SIGNAL;
+/// Entries that the kernel has room for (`KMALLOC_MAX_SIZE`, `struct eb_fence`).
+const MOST: u64 = (4 << 20) / 32;
+
+/// A syncobj that gets the batch's fence, and at which point of its timeline.
+#[derive(Debug)]
+pub(super) struct Signal {
+    syncobj: Arc<Syncobj>,
+    /// 0: as its only fence.
+    point: u64,
+}
+
+impl Signal {
+    /// Gives it the fence (`signal_fence_array`).
+    pub(super) fn give(&self, fence: &Fence) {
+        match self.point {
+            0 => self.syncobj.replace(Some(fence.clone())),
+            point => self.syncobj.add(point, fence.clone()),
+        }
+    }
+}
+
+/// The syncobjs that a submission names; it waits for none, because the GPU works in order.
+///
+/// # Errors
+/// As the kernel gives them, in its order.
+pub(super) fn signals(
+    device: &Soft,
+    memory: &Memory,
+    args: &drm_i915_gem_execbuffer2,
+) -> Result<Vec<Signal>, Errno> {
+    let mut signals = Vec::new();
+    extensions(device, memory, args, &mut signals)?;
+    array(device, memory, args, &mut signals)?;
+    Ok(signals)
+}
+
+/// The extensions (`parse_execbuf2_extensions`), which share their field with the array.
+fn extensions(
+    device: &Soft,
+    memory: &Memory,
+    args: &drm_i915_gem_execbuffer2,
+    signals: &mut Vec<Signal>,
+) -> Result<(), Errno> {
+    if args.flags & I915_EXEC_USE_EXTENSIONS == 0 {
+        return Ok(());
+    }
+    if args.flags & I915_EXEC_FENCE_ARRAY != 0 || args.num_cliprects != 0 {
+        return Err(Errno::EINVAL);
+    }
+    extensions::walk(memory, args.cliprects_ptr, |name, at| match name {
+        DRM_I915_GEM_EXECBUFFER_EXT_TIMELINE_FENCES => timeline(device, memory, at, signals),
+        _ => Err(Errno::EINVAL),
+    })
+}
+
+/// `add_timeline_fence_array`.
+fn timeline(device: &Soft, memory: &Memory, at: u64, signals: &mut Vec<Signal>) -> Result<(), Errno> {
+    let ext: drm_i915_gem_execbuffer_ext_timeline_fences = read(memory, at)?;
+    if ext.fence_count == 0 {
+        return Ok(());
+    }
+    // What the size of the entries' addresses can count, and that of struct eb_fence.
+    if ext.fence_count > (u64::MAX / size_of::<drm_i915_gem_exec_fence>() as u64).min(u64::MAX / 32) {
+        return Err(Errno::EINVAL);
+    }
+    user_range(ext.handles_ptr, ext.fence_count)?;
+    user_range(ext.values_ptr, ext.fence_count)?;
+    if ext.fence_count > MOST {
+        return Err(Errno::ENOMEM);
+    }
+    for number in 0..ext.fence_count {
+        let entry = entry(memory, ext.handles_ptr, number)?;
+        let point: u64 = read(memory, ext.values_ptr + 8 * number)?;
+        let syncobj = device.syncobj(entry.handle)?;
+        let signalled = entry.flags & I915_EXEC_FENCE_SIGNAL != 0;
+        // With neither flag a syncobj without a fence is passed over.
+        let is_missing = syncobj.find(point).is_none() && (entry.flags != 0 || syncobj.has_fence());
+        // Nor may a point be waited for and signalled at once.
+        let is_both = point != 0 && entry.flags == KNOWN;
+        if (is_missing && !signalled) || is_both {
+            return Err(Errno::EINVAL);
+        }
+        if signalled {
+            signals.push(Signal { syncobj, point });
+        }
+    }
+    Ok(())
+}
+
+/// `add_fence_array`.
+fn array(
+    device: &Soft,
+    memory: &Memory,
+    args: &drm_i915_gem_execbuffer2,
+    signals: &mut Vec<Signal>,
+) -> Result<(), Errno> {
+    if args.flags & I915_EXEC_FENCE_ARRAY == 0 || args.num_cliprects == 0 {
+        return Ok(());
+    }
+    let count = u64::from(args.num_cliprects);
+    user_range(args.cliprects_ptr, count)?;
+    if count > MOST {
+        return Err(Errno::ENOMEM);
+    }
+    for number in 0..count {
+        let entry = entry(memory, args.cliprects_ptr, number)?;
+        let syncobj = device.syncobj(entry.handle)?;
+        if entry.flags & I915_EXEC_FENCE_WAIT != 0 && !syncobj.has_fence() {
+            return Err(Errno::EINVAL);
+        }
+        if entry.flags & I915_EXEC_FENCE_SIGNAL != 0 {
+            signals.push(Signal { syncobj, point: 0 });
+        }
+    }
+    Ok(())
+}
+
+/// The file that the batch waits for, which it need not: the GPU works in order.
+pub(super) fn wait(files: &Files, args: &drm_i915_gem_execbuffer2) -> Result<(), Errno> {
+    match args.flags & (I915_EXEC_FENCE_IN | I915_EXEC_FENCE_SUBMIT) {
+        0 => Ok(()),
+        I915_EXEC_FENCE_IN | I915_EXEC_FENCE_SUBMIT => match files.get(args.rsvd2 as u32 as i32) {
+            Ok(File::Fence(_)) => Ok(()),
+            Ok(_) | Err(_) => Err(Errno::EINVAL),
+        },
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// One syncobj's entry of an array, with flags that are known.
+fn entry(memory: &Memory, array: u64, number: u64) -> Result<drm_i915_gem_exec_fence, Errno> {
+    let entry: drm_i915_gem_exec_fence = read(memory, array + 8 * number)?;
+    if entry.flags & !KNOWN != 0 { Err(Errno::EINVAL) } else { Ok(entry) }
+}
+
+/// Whether `count` entries of 8 bytes at `at` can be the caller's (`access_ok`).
+fn user_range(at: u64, count: u64) -> Result<(), Errno> {
+    let end = count.checked_mul(8).and_then(|len| at.checked_add(len));
+    if end.is_some_and(|end| end <= USER_END) { Ok(()) } else { Err(Errno::EFAULT) }
+}
+
+fn read<T: zerocopy::FromBytes + IntoBytes>(memory: &Memory, at: u64) -> Result<T, Errno> {
+    let mut value = T::new_zeroed();
+    let bytes = value.as_mut_bytes();
+    if memory.read(at, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(value) }
+}

@@ -1,0 +1,307 @@
+//! EXECBUFFER2: from the checks of its struct to the objects that the GPU is given.
+//!
+//! What is left out: parallel submission, which no context of a platform without a GuC offers beyond one
+//! engine.
+//!
+//! The batch itself runs on the GPU ([`crate`]'s), which is done with it when the request
+//! returns, unless it is stalled. The kernel looks at batches of some engines first ([`parse`]).
+
+mod address;
+mod bind;
+mod fences;
+mod legal;
+mod objects;
+mod parse;
+mod relocate;
+mod typed;
+
+use std::sync::{Arc, PoisonError};
+
+use nix::errno::Errno;
+use zerocopy::IntoBytes;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::Soft;
+use crate::context::Context;
+use crate::faults::Needs;
+use crate::gpu::{Batch, Bindings, Code, Lane, Owner, Privilege, Turn};
+use crate::process::{File, Memory};
+use crate::syncobj::Fence;
+use address::canonical;
+use gem_coherency::error::Result;
+use gem_coherency::platform::{Call, Caps, Engine, EngineClass, GraphicsVersion, Machine};
+use gem_coherency::policy::kernel::Event;
+use gem_coherency::uapi::i915_exec::*;
+use gem_coherency::vocabulary::Access;
+use objects::Slot;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_EXECBUFFER2_WR, Everyone => execbuffer2;
+};
+
+/// Flags that are refused (`__I915_EXEC_ILLEGAL_FLAGS`): unknown ones, and those of what is gone.
+const ILLEGAL: u64 =
+    !((I915_EXEC_USE_EXTENSIONS << 1) - 1) | I915_EXEC_CONSTANTS_MASK | I915_EXEC_RESOURCE_STREAMER;
+/// What the kernel allocates for each object (`eb_element_size`).
+const ELEMENT_BYTES: u64 = 136;
+/// What it gets at most at a time: half of a small machine's memory.
+const MOST_BYTES: u64 = 512 << 20;
+/// Bytes of an object of the list, and where its offset is.
+const ENTRY: u64 = size_of::<drm_i915_gem_exec_object2>() as u64;
+const OFFSET: u64 = std::mem::offset_of!(drm_i915_gem_exec_object2, offset) as u64;
+
+/// `i915_gem_execbuffer2_ioctl`.
+fn execbuffer2(caller: &mut Caller<'_>, args: &mut drm_i915_gem_execbuffer2) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+    caller.device.system.enter(request, Needs::Gpu)?;
+    let done = check(args).and_then(|()| {
+        let list = read_list(caller.memory, args)?;
+        execute(caller, args, &list)
+    });
+    done.or_else(|errno| refuse(request, errno))
+}
+
+/// The checks of the struct alone (`check_buffer_count`, `i915_gem_check_execbuffer`).
+fn check(args: &mut drm_i915_gem_execbuffer2) -> Result<(), Errno> {
+    if args.buffer_count < 1 || args.buffer_count > i32::MAX as u32 || args.flags & ILLEGAL != 0 {
+        return Err(Errno::EINVAL);
+    }
+    let has_list = args.flags & (I915_EXEC_FENCE_ARRAY | I915_EXEC_USE_EXTENSIONS) != 0;
+    if !has_list && (args.num_cliprects != 0 || args.cliprects_ptr != 0) {
+        return Err(Errno::EINVAL);
+    }
+    if args.DR4 == u32::MAX {
+        // UXA's garbage is forgiven.
+        args.DR4 = 0;
+    }
+    let aligned = (args.batch_start_offset | args.batch_len).is_multiple_of(8);
+    if args.DR1 != 0 || args.DR4 != 0 || !aligned { Err(Errno::EINVAL) } else { Ok(()) }
+}
+
+/// The list of objects.
+fn read_list(
+    memory: &Memory,
+    args: &drm_i915_gem_execbuffer2,
+) -> Result<Vec<drm_i915_gem_exec_object2>, Errno> {
+    let count = u64::from(args.buffer_count);
+    if (count + 2) * ELEMENT_BYTES > MOST_BYTES {
+        return Err(Errno::ENOMEM);
+    }
+    let mut list = Vec::new();
+    for number in 0..count {
+        let mut entry = drm_i915_gem_exec_object2::default();
+        let bytes = entry.as_mut_bytes();
+        let at = args.buffers_ptr.checked_add(number * ENTRY).ok_or(Errno::EFAULT)?;
+        if memory.read(at, bytes) < bytes.len() {
+            return Err(Errno::EFAULT);
+        }
+        list.push(entry);
+    }
+    Ok(list)
+}
+
+/// A submission on its way (`struct i915_execbuffer`).
+struct Submission<'a> {
+    device: &'a Soft,
+    args: drm_i915_gem_execbuffer2,
+    context: Context,
+    engine: Engine,
+    slots: Vec<Slot>,
+    /// Which slot the batch is; `None` without one.
+    batch: Option<usize>,
+    /// Where the GPU finds the batch's commands.
+    code: Code,
+    /// Whether relocations are looked at, and offsets written back (`__EXEC_HAS_RELOC`).
+    relocates: bool,
+    /// What is signalled when the GPU is done with it; `None` before it is submitted.
+    fence: Option<Fence>,
+}
+
+/// `i915_gem_do_execbuffer`, and the offsets that are written back.
+fn execute(
+    caller: &mut Caller<'_>,
+    args: &mut drm_i915_gem_execbuffer2,
+    list: &[drm_i915_gem_exec_object2],
+) -> Result<(), Errno> {
+    let device = caller.device;
+    if args.flags & I915_EXEC_SECURE != 0 {
+        secure(device)?;
+    }
+    let signals = fences::signals(device, caller.memory, args)?;
+    fences::wait(caller.files, args)?;
+    let context = device.context(args.rsvd1 as u32)?;
+    let engine = select_engine(device, &context, args.flags).ok_or(Errno::EINVAL)?;
+    if device.system.faults.is_wedged() {
+        return Err(Errno::EIO);
+    }
+    let mut submission = Submission::new(device, *args, context, engine);
+    submission.look_up(caller.memory, list)?;
+    submission.place(caller.memory)?;
+    let done = submission.capture().and_then(|()| submission.submit());
+    submission.write_back(caller.memory);
+    // Also what fails half-way has a fence.
+    if let Some(fence) = &submission.fence {
+        signals.iter().for_each(|signal| signal.give(fence));
+    }
+    done?;
+    if args.flags & I915_EXEC_FENCE_OUT != 0 {
+        let fd = caller.files.install(File::Fence(submission.fence.unwrap_or_default()));
+        args.rsvd2 = args.rsvd2 & 0xffff_ffff | u64::from(fd as u32) << 32;
+    }
+    Ok(())
+}
+
+/// Whether a privileged batch is refused; the process is root's.
+fn secure(device: &Soft) -> Result<(), Errno> {
+    match device.system.machine.refusal(Call::ExecSecure) {
+        Some(refusal) => Err(refusal.errno),
+        None if !device.is_master() => Err(Errno::EPERM),
+        None => Ok(()),
+    }
+}
+
+/// `eb_select_engine`.
+fn select_engine(device: &Soft, context: &Context, flags: u64) -> Option<Engine> {
+    let ring = (flags & I915_EXEC_RING_MASK) as u32;
+    match &context.engines {
+        Some(engines) => *engines.get(ring as usize)?,
+        None => {
+            let bsd = (flags & I915_EXEC_BSD_MASK) / (I915_EXEC_BSD_MASK & I915_EXEC_BSD_MASK.wrapping_neg());
+            device.system.machine.legacy_ring(device.gt(), ring, bsd as u32)
+        }
+    }
+}
+
+impl<'a> Submission<'a> {
+    fn new(device: &'a Soft, args: drm_i915_gem_execbuffer2, context: Context, engine: Engine) -> Self {
+        Self {
+            device,
+            args,
+            context,
+            engine,
+            slots: Vec::new(),
+            batch: None,
+            code: Code::InPlace,
+            relocates: args.flags & I915_EXEC_NO_RELOC == 0,
+            fence: None,
+        }
+    }
+
+    /// Who answers for the batch.
+    fn owner(&self) -> Owner {
+        let ring = (self.args.flags & I915_EXEC_RING_MASK) as u32;
+        let lane = match self.context.engines {
+            Some(_) => Lane::Slot(ring),
+            None => Lane::Default(self.engine),
+        };
+        Owner {
+            context: Arc::clone(&self.context.standing),
+            file: Arc::clone(&self.device.hangs),
+            lane,
+            bannable: self.context.bannable,
+            recoverable: self.context.recoverable,
+        }
+    }
+
+    /// Binds and relocates the objects, and checks the batch (`eb_relocate_parse`).
+    fn place(&mut self, memory: &mut Memory) -> Result<(), Errno> {
+        if self.owner().is_banned() {
+            return Err(Errno::EIO);
+        }
+        let space = Arc::clone(&self.context.space);
+        let mut space = space.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bind(&mut space)?;
+        if Arc::ptr_eq(&self.context.space, &self.device.system.global_space) {
+            for slot in &self.slots {
+                slot.object.state().bound = true;
+            }
+        }
+        if self.relocates {
+            self.relocate(memory, &space)?;
+        }
+        self.code = self.parse()?;
+        Ok(())
+    }
+
+    /// Refuses to save objects for a context that goes on after a hang (`eb_capture_stage`).
+    fn capture(&self) -> Result<(), Errno> {
+        let machine = self.device.system.machine;
+        let captures = self.slots.iter().any(|slot| slot.flags & EXEC_OBJECT_CAPTURE != 0);
+        if captures && self.context.recoverable && must_not_recover(machine) {
+            return Err(Errno::EINVAL);
+        }
+        Ok(())
+    }
+
+    /// Gives the objects to the GPU, the last first, and the batch (`eb_move_to_gpu`, `eb_request_submit`).
+    ///
+    /// What fails half-way is submitted all the same, but for the batch.
+    fn submit(&mut self) -> Result<(), Errno> {
+        let system = &self.device.system;
+        let turn = system.gpu.begin();
+        self.fence = Some(Fence::of(system, turn.uses(None, self.engine.class, Access::Read)));
+        let done = self.hand_over(&turn);
+        let batch = if done.is_ok() { self.take_batch() } else { None };
+        turn.submit(batch, system);
+        done
+    }
+
+    fn hand_over(&self, turn: &Turn<'_>) -> Result<(), Errno> {
+        let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+        for slot in self.slots.iter().rev() {
+            let access = if slot.flags & EXEC_OBJECT_WRITE != 0 { Access::Write } else { Access::Read };
+            let mut state = slot.object.state();
+            let done = slot.object.happen(&mut state, request, Event::Exec(access));
+            done.and_then(|_| slot.object.submitted(&mut state, turn, self.engine.class, access))
+                .map_err(|error| error.errno())?;
+        }
+        let streams = self.device.system.machine.platform.graphics.major == 7
+            && self.engine.class == EngineClass::Render;
+        if self.args.flags & I915_EXEC_GEN7_SOL_RESET != 0 && !streams {
+            return Err(Errno::EINVAL);
+        }
+        Ok(())
+    }
+
+    /// The batch, as the GPU gets it.
+    fn take_batch(&mut self) -> Option<Batch> {
+        let slot = self.slots.get(self.batch?)?;
+        let privilege =
+            if self.args.flags & I915_EXEC_SECURE != 0 { Privilege::Secure } else { Privilege::User };
+        Some(Batch {
+            engine: self.engine,
+            privilege,
+            start: slot.entry.offset + u64::from(self.args.batch_start_offset),
+            code: std::mem::take(&mut self.code),
+            bindings: self.bindings(),
+            owner: self.owner(),
+        })
+    }
+
+    /// Where the batch finds objects.
+    fn bindings(&self) -> Bindings {
+        let space = self.context.space.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = self.slots.iter().map(|slot| (slot.entry.offset, Arc::clone(&slot.object)));
+        Bindings::new(space.bound(), own)
+    }
+
+    /// Writes the addresses of objects that moved to the caller's list.
+    fn write_back(&self, memory: &mut Memory) {
+        if !self.relocates {
+            return;
+        }
+        for (number, slot) in (0..).zip(&self.slots) {
+            let at = self.args.buffers_ptr.wrapping_add(number * ENTRY + OFFSET);
+            let address = canonical(slot.entry.offset).to_le_bytes();
+            if slot.moved && memory.write(at, &address) < address.len() {
+                break;
+            }
+        }
+    }
+}
+
+/// Whether what a batch wants saved is saved only for contexts that end with a hang.
+fn must_not_recover(machine: Machine) -> bool {
+    machine.caps.contains(Caps::DISCRETE) || machine.platform.graphics > GraphicsVersion::new(12, 0)
+}

@@ -1,0 +1,128 @@
+//! The objects of a submission, looked up and checked one after the other.
+
+use std::sync::{Arc, PoisonError};
+
+use nix::errno::Errno;
+
+use super::Submission;
+use super::address::{canonical, noncanonical};
+use crate::gpu::Turn;
+use crate::object::{Object, State};
+use crate::process::Memory;
+use gem_coherency::error::Result as Outcome;
+use gem_coherency::platform::{Call, EngineClass, Machine};
+use gem_coherency::uapi::i915_exec::*;
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency_hierarchy::Route;
+
+/// Flags that an object may have.
+const KNOWN: u64 = (EXEC_OBJECT_CAPTURE << 1) - 1;
+
+/// An object of a submission (`struct eb_vma`).
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) object: Arc<Object>,
+    /// The caller's entry; its offset is where the object is, or is wanted, and not canonical.
+    pub(super) entry: drm_i915_gem_exec_object2,
+    /// The entry's flags, and WRITE if a relocation says so.
+    pub(super) flags: u64,
+    /// Whether it must not lie at the very start (`__EXEC_OBJECT_NEEDS_BIAS`).
+    pub(super) needs_bias: bool,
+    /// Whether it has its place (`__EXEC_OBJECT_HAS_PIN`).
+    pub(super) placed: bool,
+    /// Whether its address is another than the caller said (`UPDATE`).
+    pub(super) moved: bool,
+}
+
+impl Submission<'_> {
+    /// Finds every object (`eb_lookup_vmas`).
+    pub(super) fn look_up(
+        &mut self,
+        memory: &mut Memory,
+        list: &[drm_i915_gem_exec_object2],
+    ) -> Result<(), Errno> {
+        let machine = self.device.system.machine;
+        let total = self.context.space.lock().unwrap_or_else(PoisonError::into_inner).total();
+        // A submission of the trait has its batch elsewhere.
+        let batch = match self.args.buffer_count {
+            0 => None,
+            _ if self.args.flags & I915_EXEC_BATCH_FIRST != 0 => Some(0),
+            _ => list.len().checked_sub(1),
+        };
+        for (number, entry) in list.iter().enumerate() {
+            let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+            let object = self.device.find(request, entry.handle).map_err(|error| error.errno())?;
+            if object.size() > total {
+                return Err(Errno::E2BIG);
+            }
+            let entry = validated(machine, entry)?;
+            let is_batch = batch == Some(number);
+            if is_batch {
+                self.check_batch(&object, &entry)?;
+            }
+            let needs_bias = is_batch && entry.relocation_count != 0 && entry.flags & EXEC_OBJECT_PINNED == 0;
+            object.validate_user_pages(request, Some(&mut *memory)).map_err(|error| error.errno())?;
+            let flags = entry.flags;
+            self.slots.push(Slot { object, entry, flags, needs_bias, placed: false, moved: false });
+        }
+        self.batch = batch;
+        Ok(())
+    }
+
+    /// What the batch's object must be (`eb_add_vma`).
+    fn check_batch(&self, object: &Object, entry: &drm_i915_gem_exec_object2) -> Result<(), Errno> {
+        let (start, len) = (u64::from(self.args.batch_start_offset), u64::from(self.args.batch_len));
+        let inside = start < object.size() && len <= object.size() - start;
+        if entry.flags & EXEC_OBJECT_WRITE != 0 || !inside { Err(Errno::EINVAL) } else { Ok(()) }
+    }
+}
+
+/// The entry as the kernel goes on with it (`eb_validate_vma`).
+fn validated(
+    machine: Machine,
+    entry: &drm_i915_gem_exec_object2,
+) -> Result<drm_i915_gem_exec_object2, Errno> {
+    let mut entry = *entry;
+    if entry.relocation_count != 0
+        && let Some(refusal) = machine.refusal(Call::Relocations)
+    {
+        return Err(refusal.errno);
+    }
+    let no_gtt = if machine.has_full_ppgtt() { EXEC_OBJECT_NEEDS_GTT } else { 0 };
+    let aligned = entry.alignment == 0 || entry.alignment.is_power_of_two();
+    if entry.flags & (!KNOWN | no_gtt) != 0 || !aligned {
+        return Err(Errno::EINVAL);
+    }
+    let page = entry.offset & !(PAGE_BYTES - 1);
+    if entry.flags & EXEC_OBJECT_PINNED != 0 && entry.offset != canonical(page) {
+        return Err(Errno::EINVAL);
+    }
+    if entry.flags & EXEC_OBJECT_PAD_TO_SIZE == 0 {
+        entry.rsvd1 = 0;
+    } else if !entry.rsvd1.is_multiple_of(PAGE_BYTES) {
+        return Err(Errno::EINVAL);
+    }
+    entry.offset = noncanonical(entry.offset);
+    Ok(entry)
+}
+
+impl Object {
+    /// Notes that an engine of `class` is given the object in this turn.
+    pub(super) fn submitted(
+        &self,
+        state: &mut State,
+        turn: &Turn<'_>,
+        class: EngineClass,
+        access: Access,
+    ) -> Outcome<()> {
+        state.used = Some(turn.uses(state.used, class, access));
+        if !self.system().faults.take_stray() {
+            return Ok(());
+        }
+        let (terms, route) = (self.system().terms(state.snapshot.level), Route::Gpu(MocsClass::PageTable));
+        let mut byte = [0];
+        self.read(terms, route, 0, &mut byte)?;
+        self.write(terms, route, 0, &[!byte[0]])
+    }
+}

@@ -1,0 +1,100 @@
+//! The kernel's own look at a batch, where it takes one: of generation 7, if the batch's length was
+//! given, and of the copy engine of generation 9.
+//!
+//! The kernel copies the batch to an object of its own, so that the caller's is read by the CPU, and it
+//! is the copy that runs. [`legal`](super::legal) says what the kernel thinks of it.
+
+use nix::errno::Errno;
+
+use super::Submission;
+use super::address::canonical;
+use super::legal::{Checker, Verdict};
+use crate::gpu::Code;
+use crate::object::AroundCopy;
+use gem_coherency::platform::CommandParser;
+use gem_coherency::policy::kernel::{Action, Backing, Effect, Event};
+use gem_coherency::uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2;
+use gem_coherency::units::{ByteRange, PAGE_BYTES};
+use gem_coherency_hierarchy::Route;
+
+/// Bytes that a batch to copy has at most.
+const MOST_BYTES: u64 = 64 << 20;
+
+impl Submission<'_> {
+    /// Copies and checks the batch, if it has to be (`eb_parse`); returns what the GPU runs.
+    ///
+    /// What generation 7 forbids runs in place, where the hardware forbids it.
+    ///
+    /// # Errors
+    /// ENODEV for a batch that the CPU cannot read, ENOMEM for one of more than 64 MiB, EINVAL for one
+    /// without an end, EACCES.
+    pub(super) fn parse(&self) -> Result<Code, Errno> {
+        let Some(slot) = self.batch.and_then(|index| self.slots.get(index)) else {
+            return Ok(Code::InPlace);
+        };
+        let machine = self.device.system.machine;
+        let parser = machine.command_parser(self.engine);
+        match parser {
+            CommandParser::Never => return Ok(Code::InPlace),
+            CommandParser::WithLength if self.args.batch_len == 0 => return Ok(Code::InPlace),
+            CommandParser::WithLength | CommandParser::Always => {}
+        }
+        let call = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+        let object = &slot.object;
+        let start = u64::from(self.args.batch_start_offset);
+        let len = match self.args.batch_len {
+            0 => object.size().saturating_sub(start),
+            len => u64::from(len),
+        };
+        if len > MOST_BYTES {
+            return Err(Errno::ENOMEM);
+        }
+        object.wait_idle();
+        let mut state = object.state();
+        let backing = state.snapshot.backing;
+        if !backing.has_struct_pages() {
+            return Err(Errno::ENODEV);
+        }
+        let around = match backing {
+            // Its domains are nobody's to see, and it is always coherent.
+            Backing::Userptr => AroundCopy::default(),
+            Backing::Shmem
+            | Backing::Import
+            | Backing::Local
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => {
+                object.happen(&mut state, call, Event::Pread).map_err(|error| error.errno())?
+            }
+        };
+        let terms = object.system().terms(state.snapshot.level);
+        let (mut at, end) = (start, start + len);
+        let mut checker = Checker::new(machine, self.engine, canonical(slot.entry.offset + start), len);
+        let (mut copy, mut verdict) = (Vec::new(), None);
+        // The kernel copies, and so flushes, all of it page by page.
+        while at < end {
+            let piece = (PAGE_BYTES - at % PAGE_BYTES).min(end - at);
+            let range = ByteRange::within(at, piece, object.size()).map_err(|_| Errno::EINVAL)?;
+            if let Some(rule) = around.before {
+                let effect = Effect { action: Action::FlushBefore, rule };
+                object.flush_range(&state, call, effect, range).map_err(|error| error.errno())?;
+            }
+            if verdict.is_none() {
+                let mut bytes = [0; PAGE_BYTES as usize];
+                let bytes = bytes.get_mut(..piece as usize).unwrap_or_default();
+                let read = object.read(terms, Route::CpuCached, at, bytes);
+                read.map_err(|error| error.errno())?;
+                copy.extend_from_slice(bytes);
+                verdict = checker.look(&copy);
+            }
+            at += piece;
+        }
+        match (verdict, parser) {
+            (Some(Verdict::Legal), _) => Ok(Code::Copied(copy)),
+            (Some(Verdict::Forbidden), CommandParser::WithLength) => Ok(Code::InPlace),
+            (Some(Verdict::Forbidden), CommandParser::Always | CommandParser::Never) => Err(Errno::EACCES),
+            (Some(Verdict::Invalid) | None, _) => Err(Errno::EINVAL),
+        }
+    }
+}

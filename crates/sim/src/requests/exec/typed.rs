@@ -1,0 +1,76 @@
+//! EXECBUFFER2 as the trait has it: without a batch in sight, or with one of the caller's.
+
+use nix::errno::Errno;
+use zerocopy::IntoBytes;
+
+use super::{Submission, execute, select_engine};
+use crate::Soft;
+use crate::faults::Needs;
+use crate::process::{Files, Memory, Pages};
+use crate::requests::{Caller, context, refuse};
+use gem_coherency::drm::execbuffer::{Structs, entry};
+use gem_coherency::drm::{ExecObject, Run};
+use gem_coherency::error::{Error, Result};
+use gem_coherency::uapi::i915_exec::*;
+use gem_coherency::units::PAGE_BYTES;
+
+/// Where the relocations of a typed request lie in a process that has nothing else.
+const RELOCATIONS: u64 = PAGE_BYTES;
+
+impl Soft {
+    /// Submits objects on the render engine, without a batch in sight.
+    pub(crate) fn execute_ioctl(&self, objects: &[ExecObject]) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+        self.system.enter(request, Needs::Gpu)?;
+        let done = self.execute_objects(objects);
+        done.map_err(|errno| Error::Ioctl { request, errno })
+    }
+
+    fn execute_objects(&self, objects: &[ExecObject]) -> Result<(), Errno> {
+        let list: Vec<_> = objects.iter().map(entry).collect();
+        let args = drm_i915_gem_execbuffer2 { flags: I915_EXEC_NO_RELOC, ..Default::default() };
+        let context = self.context(0)?;
+        let engine = select_engine(self, &context, I915_EXEC_DEFAULT).ok_or(Errno::EINVAL)?;
+        if self.system.faults.is_wedged() {
+            return Err(Errno::EIO);
+        }
+        let mut submission = Submission::new(self, args, context, engine);
+        let mut memory = Memory::default();
+        submission.look_up(&mut memory, &list)?;
+        submission.place(&mut memory)?;
+        submission.submit()
+    }
+
+    /// Runs a batch of the caller's.
+    pub(crate) fn run_ioctl(&self, run: &Run<'_>) -> Result<()> {
+        let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+        self.system.enter(request, Needs::Gpu)?;
+        self.run_batch(run).or_else(|errno| refuse(request, errno))
+    }
+
+    fn run_batch(&self, run: &Run<'_>) -> Result<(), Errno> {
+        let Structs { objects: mut list, relocations, mut args } = run.structs()?;
+        let mut memory = Memory::default();
+        if !relocations.is_empty() {
+            let bytes = relocations.as_bytes();
+            let len = (bytes.len() as u64).next_multiple_of(PAGE_BYTES);
+            memory.allocate(RELOCATIONS, len, Pages::ReadWrite)?;
+            memory.write(RELOCATIONS, bytes);
+            if let Some(batch) = list.last_mut() {
+                batch.relocs_ptr = RELOCATIONS;
+            }
+        }
+        super::check(&mut args)?;
+        let mut caller = Caller { device: self, memory: &mut memory, files: &mut Files::default() };
+        execute(&mut caller, &mut args, &list)
+    }
+
+    /// How many batches of the default context hung.
+    pub(crate) fn hangs_ioctl(&self) -> Result<u32> {
+        let mut args = gem_coherency::uapi::i915_facts::drm_i915_reset_stats::default();
+        let mut memory = Memory::default();
+        let mut caller = Caller { device: self, memory: &mut memory, files: &mut Files::default() };
+        context::get_reset_stats(&mut caller, &mut args)?;
+        Ok(args.batch_active)
+    }
+}

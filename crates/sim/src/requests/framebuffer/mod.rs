@@ -1,0 +1,230 @@
+//! Framebuffers: ADDFB, ADDFB2, RMFB, CLOSEFB, GETFB, GETFB2, DIRTYFB, and GETRESOURCES, which lists them.
+//!
+//! Of the display there is nothing else as numbers: no CRTC, no connector and no encoder.
+
+mod check;
+mod picture;
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::Soft;
+use crate::faults::Needs;
+use crate::framebuffers::Framebuffer;
+use gem_coherency::error::Result;
+use gem_coherency::platform::Format;
+use gem_coherency::policy::kernel::{Backing, Event};
+use gem_coherency::uapi::drm_display::{
+    DRM_IOCTL_MODE_ADDFB, DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CLOSEFB, DRM_IOCTL_MODE_DIRTYFB,
+    DRM_IOCTL_MODE_GETFB, DRM_IOCTL_MODE_GETFB2, DRM_IOCTL_MODE_GETRESOURCES, DRM_IOCTL_MODE_RMFB,
+    DRM_MODE_FB_DIRTY_ANNOTATE_COPY, DRM_MODE_FB_DIRTY_MAX_CLIPS, DRM_MODE_FB_MODIFIERS, drm_mode_card_res,
+    drm_mode_closefb, drm_mode_fb_cmd, drm_mode_fb_cmd2, drm_mode_fb_dirty_cmd,
+};
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_MODE_GETRESOURCES, Primary => get_resources;
+    DRM_IOCTL_MODE_GETFB, Primary => get;
+    DRM_IOCTL_MODE_ADDFB, Primary => add_by_depth;
+    DRM_IOCTL_MODE_RMFB, Primary => remove;
+    DRM_IOCTL_MODE_DIRTYFB, Master => dirty;
+    DRM_IOCTL_MODE_ADDFB2, Primary => add;
+    DRM_IOCTL_MODE_GETFB2, Primary => get_planes;
+};
+
+/// What older kernels do not have.
+pub(super) static SINCE_6_8: &[Entry] = entries! {
+    DRM_IOCTL_MODE_CLOSEFB, Primary => close;
+};
+
+/// Bytes of a rectangle (`struct drm_clip_rect`).
+const CLIP_BYTES: usize = 8;
+
+/// `drm_mode_getresources`.
+fn get_resources(caller: &mut Caller<'_>, args: &mut drm_mode_card_res) -> Result<()> {
+    let request = DRM_IOCTL_MODE_GETRESOURCES.name;
+    let device = caller.device;
+    device.enter_display(request, Needs::Nothing)?;
+    let ids = device.own_framebuffers().clone();
+    for (index, id) in (0..args.count_fbs).zip(&ids) {
+        let address = args.fb_id_ptr.wrapping_add(u64::from(index) * 4);
+        caller.put(request, address, &id.to_le_bytes())?;
+    }
+    args.count_fbs = ids.len() as u32;
+    let most = device.system.machine.largest_framebuffer();
+    (args.min_width, args.max_width) = (0, most);
+    (args.min_height, args.max_height) = (0, most);
+    (args.count_crtcs, args.count_encoders, args.count_connectors) = (0, 0, 0);
+    Ok(())
+}
+
+/// `drm_mode_addfb2`.
+fn add(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd2) -> Result<()> {
+    args.fb_id = caller.device.add_framebuffer_ioctl(DRM_IOCTL_MODE_ADDFB2.name, args)?;
+    Ok(())
+}
+
+/// `drm_mode_addfb`: the format is known by its depth.
+fn add_by_depth(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd) -> Result<()> {
+    let request = DRM_IOCTL_MODE_ADDFB.name;
+    let device = caller.device;
+    let format = Format::legacy(args.bpp, args.depth, device.system.machine.kernel);
+    let Some(format) = format.filter(|_| device.system.display) else {
+        device.enter_display(request, Needs::Nothing)?;
+        return refuse(request, Errno::EINVAL);
+    };
+    let whole = drm_mode_fb_cmd2 {
+        width: args.width,
+        height: args.height,
+        pixel_format: format.code,
+        handles: [args.handle, 0, 0, 0],
+        pitches: [args.pitch, 0, 0, 0],
+        ..Default::default()
+    };
+    args.fb_id = device.add_framebuffer_ioctl(request, &whole)?;
+    Ok(())
+}
+
+/// `drm_mode_rmfb`: it leaves the screen, too.
+fn remove(caller: &mut Caller<'_>, id: &mut u32) -> Result<()> {
+    caller.device.enter_display(DRM_IOCTL_MODE_RMFB.name, Needs::Nothing)?;
+    caller.device.give_up_framebuffer(DRM_IOCTL_MODE_RMFB.name, *id, true)
+}
+
+/// `drm_mode_closefb_ioctl`: what shows it goes on.
+fn close(caller: &mut Caller<'_>, args: &mut drm_mode_closefb) -> Result<()> {
+    let request = DRM_IOCTL_MODE_CLOSEFB.name;
+    caller.device.enter_display(request, Needs::Nothing)?;
+    if args.pad != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    caller.device.give_up_framebuffer(request, args.fb_id, false)
+}
+
+/// `drm_mode_getfb`, for root, who gets another name of the object.
+fn get(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd) -> Result<()> {
+    let request = DRM_IOCTL_MODE_GETFB.name;
+    let device = caller.device;
+    device.enter_display(request, Needs::Memory)?;
+    let framebuffer = device.framebuffer(request, args.fb_id)?;
+    let [plane] = framebuffer.format.layout.planes else { return refuse(request, Errno::EINVAL) };
+    (args.height, args.width) = (framebuffer.height, framebuffer.width);
+    args.depth = framebuffer.format.layout.depth;
+    args.bpp = plane.bytes * 8 / (plane.width * plane.height);
+    args.pitch = framebuffer.pitches[0];
+    // intel_user_framebuffer_create_handle.
+    if framebuffer.object.state().snapshot.backing == Backing::Userptr {
+        return refuse(request, Errno::EINVAL);
+    }
+    args.handle = device.named(request, framebuffer.object)?.handle.get();
+    Ok(())
+}
+
+/// `drm_mode_getfb2_ioctl`, for root: one more name for all planes.
+fn get_planes(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd2) -> Result<()> {
+    let request = DRM_IOCTL_MODE_GETFB2.name;
+    let device = caller.device;
+    if !device.system.display {
+        // Unlike all others.
+        device.system.enter(request, Needs::Nothing)?;
+        return refuse(request, Errno::EINVAL);
+    }
+    device.enter_display(request, Needs::Memory)?;
+    let framebuffer = device.framebuffer(request, args.fb_id)?;
+    (args.height, args.width) = (framebuffer.height, framebuffer.width);
+    args.pixel_format = framebuffer.format.code;
+    args.flags = DRM_MODE_FB_MODIFIERS;
+    (args.handles, args.pitches) = ([0; 4], [0; 4]);
+    (args.offsets, args.modifier) = ([0; 4], [0; 4]);
+    let count = framebuffer.format.layout.planes.len();
+    args.pitches[..count].copy_from_slice(&framebuffer.pitches[..count]);
+    args.offsets[..count].copy_from_slice(&framebuffer.offsets[..count]);
+    args.modifier[..count].fill(framebuffer.modifier);
+    let handle = device.named(request, framebuffer.object)?.handle.get();
+    args.handles[..count].fill(handle);
+    Ok(())
+}
+
+/// `drm_mode_dirtyfb_ioctl` and `intel_user_framebuffer_dirty`.
+fn dirty(caller: &mut Caller<'_>, args: &mut drm_mode_fb_dirty_cmd) -> Result<()> {
+    let request = DRM_IOCTL_MODE_DIRTYFB.name;
+    caller.device.enter_display(request, Needs::Nothing)?;
+    let object = caller.device.framebuffer(request, args.fb_id)?.object;
+    let unpaired = args.flags & DRM_MODE_FB_DIRTY_ANNOTATE_COPY != 0 && !args.num_clips.is_multiple_of(2);
+    let said = (args.num_clips != 0, args.clips_ptr != 0);
+    if said.0 != said.1 || unpaired || args.num_clips > DRM_MODE_FB_DIRTY_MAX_CLIPS {
+        return refuse(request, Errno::EINVAL);
+    }
+    let mut clips = vec![0; args.num_clips as usize * CLIP_BYTES];
+    if caller.memory.read(args.clips_ptr, &mut clips) < clips.len() {
+        return refuse(request, Errno::EFAULT);
+    }
+    object.happen(&mut object.state(), request, Event::DirtyFb).map(drop)
+}
+
+impl Soft {
+    /// What happens to a request about the display before it is done.
+    ///
+    /// # Errors
+    /// EOPNOTSUPP without a display; that of a fault.
+    pub(crate) fn enter_display(&self, request: &'static str, needs: Needs) -> Result<()> {
+        let needs = if self.system.display { needs } else { Needs::Nothing };
+        self.system.enter(request, needs)?;
+        if self.system.display { Ok(()) } else { refuse(request, Errno::EOPNOTSUPP) }
+    }
+
+    /// Makes a framebuffer of the file; returns its id.
+    ///
+    /// # Errors
+    /// As ADDFB2.
+    pub(crate) fn add_framebuffer_ioctl(
+        &self,
+        request: &'static str,
+        args: &drm_mode_fb_cmd2,
+    ) -> Result<u32> {
+        self.enter_display(request, Needs::Memory)?;
+        let id = self.new_framebuffer(request, args)?;
+        self.own_framebuffers().insert(0, id);
+        Ok(id)
+    }
+
+    /// Makes a framebuffer, which is no file's yet; returns its id.
+    ///
+    /// # Errors
+    /// As ADDFB2.
+    pub(crate) fn new_framebuffer(&self, request: &'static str, args: &drm_mode_fb_cmd2) -> Result<u32> {
+        let format = check::format(self, args).or_else(|errno| refuse(request, errno))?;
+        let object = self.find(request, args.handles[0])?;
+        let framebuffer =
+            check::framebuffer(self, object, format, args).or_else(|errno| refuse(request, errno))?;
+        let Some(id) = self.system.add_framebuffer(framebuffer)? else {
+            return refuse(request, Errno::ENOSPC);
+        };
+        tracing::debug!(request, framebuffer = id, handle = args.handles[0]);
+        Ok(id)
+    }
+
+    /// A framebuffer by its id, whoever made it.
+    ///
+    /// # Errors
+    /// ENOENT.
+    pub(crate) fn framebuffer(&self, request: &'static str, id: u32) -> Result<Framebuffer> {
+        let found = self.system.framebuffers().get(id);
+        found.map_or_else(|| refuse(request, Errno::ENOENT), Ok)
+    }
+
+    /// Gives a framebuffer up that this file made (`drm_mode_closefb`), and turns off what shows it if it is
+    /// to leave the screen.
+    ///
+    /// # Errors
+    /// ENOENT.
+    pub(crate) fn give_up_framebuffer(&self, request: &'static str, id: u32, off_screen: bool) -> Result<()> {
+        let mut own = self.own_framebuffers();
+        let Some(index) = own.iter().position(|&one| one == id) else {
+            return refuse(request, Errno::ENOENT);
+        };
+        own.remove(index);
+        drop(own);
+        if off_screen { self.system.remove_framebuffer(id) } else { self.system.release_framebuffer(id) }
+    }
+}

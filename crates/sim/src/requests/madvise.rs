@@ -1,0 +1,57 @@
+//! GEM_MADVISE.
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::Soft;
+use crate::faults::Needs;
+use gem_coherency::drm::{Advice, Retained};
+use gem_coherency::error::Result;
+use gem_coherency::uapi::i915::{
+    DRM_IOCTL_I915_GEM_MADVISE, I915_MADV_DONTNEED, I915_MADV_WILLNEED, drm_i915_gem_madvise,
+};
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_MADVISE, Everyone => madvise;
+};
+
+/// `i915_gem_madvise_ioctl`.
+fn madvise(caller: &mut Caller<'_>, args: &mut drm_i915_gem_madvise) -> Result<()> {
+    args.retained = match caller.device.madvise_ioctl(args.handle, args.madv)? {
+        Retained::Yes => 1,
+        Retained::Purged => 0,
+    };
+    Ok(())
+}
+
+/// The uAPI's number of an advice.
+pub(crate) fn number(advice: Advice) -> u32 {
+    match advice {
+        Advice::WillNeed => I915_MADV_WILLNEED,
+        Advice::DontNeed => I915_MADV_DONTNEED,
+    }
+}
+
+impl Soft {
+    /// Notes whether the contents are needed; without pages they are taken at once if not.
+    pub(crate) fn madvise_ioctl(&self, handle: u32, madv: u32) -> Result<Retained> {
+        let request = DRM_IOCTL_I915_GEM_MADVISE.name;
+        self.system.enter(request, Needs::Nothing)?;
+        let advice = match madv {
+            I915_MADV_WILLNEED => Advice::WillNeed,
+            I915_MADV_DONTNEED => Advice::DontNeed,
+            _ => return refuse(request, Errno::EINVAL),
+        };
+        let object = self.find(request, handle)?;
+        let mut state = object.state();
+        if !state.purged {
+            state.advice = advice;
+        }
+        if state.advice == Advice::DontNeed && !state.purged && !state.snapshot.pages {
+            // Nothing is attached that would have to be given back first.
+            object.purge(&mut state);
+        }
+        Ok(if state.purged { Retained::Purged } else { Retained::Yes })
+    }
+}

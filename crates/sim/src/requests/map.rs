@@ -1,0 +1,190 @@
+//! GEM_MMAP, MMAP_GTT and MMAP_OFFSET, and mmap(2) of the device's file.
+
+use std::sync::Arc;
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, extensions, refuse};
+use crate::Soft;
+use crate::facts::MMAP_VERSION_5;
+use crate::faults::Needs;
+use crate::object::Object;
+use crate::process::Pages;
+use crate::window::Window;
+use gem_coherency::drm::Drm;
+use gem_coherency::error::Result;
+use gem_coherency::platform::{Call, Caps};
+use gem_coherency::policy::kernel::Backing;
+use gem_coherency::uapi::i915::{
+    DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET, I915_MMAP_OFFSET_FIXED, I915_MMAP_OFFSET_GTT,
+    I915_MMAP_OFFSET_UC, I915_MMAP_OFFSET_WB, I915_MMAP_OFFSET_WC, I915_MMAP_WC, drm_i915_gem_mmap,
+    drm_i915_gem_mmap_offset,
+};
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::MmapMode;
+
+/// MMAP_GTT is MMAP_OFFSET with a shorter struct, whose missing flags say GTT.
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_MMAP, Everyone => map_legacy;
+    DRM_IOCTL_I915_GEM_MMAP_OFFSET, Everyone => mmap_offset;
+};
+
+/// `i915_gem_mmap_ioctl`.
+pub(super) fn map_legacy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_mmap) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_MMAP.name;
+    let (object, mode) = caller.device.map_legacy_ioctl(args.handle, args.flags, args.offset, args.size)?;
+    // vm_mmap and do_mmap.
+    let (Some(len), true) = (args.size.checked_next_multiple_of(PAGE_BYTES), args.size != 0) else {
+        return refuse(request, Errno::EINVAL);
+    };
+    if !args.offset.is_multiple_of(PAGE_BYTES) {
+        return refuse(request, Errno::EINVAL);
+    }
+    let window = Window::of_file(&object, mode, args.offset);
+    match caller.memory.map(window, len, Pages::ReadWrite) {
+        Ok(address) => {
+            args.addr_ptr = address;
+            Ok(())
+        }
+        Err(errno) => refuse(request, errno),
+    }
+}
+
+/// `i915_gem_mmap_offset_ioctl`.
+pub(super) fn mmap_offset(caller: &mut Caller<'_>, args: &mut drm_i915_gem_mmap_offset) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_MMAP_OFFSET.name;
+    caller.device.system.enter(request, Needs::Memory)?;
+    // No extension is known.
+    extensions::walk(caller.memory, args.extensions, |_, _| Err(Errno::EINVAL))
+        .or_else(|errno| refuse(request, errno))?;
+    args.offset = caller.device.mmap_offset_ioctl(args.handle, args.flags)?;
+    Ok(())
+}
+
+/// The uAPI's number of a mode.
+pub(crate) fn number(mode: MmapMode) -> u64 {
+    match mode {
+        MmapMode::Gtt => I915_MMAP_OFFSET_GTT,
+        MmapMode::Wc => I915_MMAP_OFFSET_WC,
+        MmapMode::Wb => I915_MMAP_OFFSET_WB,
+        MmapMode::Uc => I915_MMAP_OFFSET_UC,
+        MmapMode::Fixed => I915_MMAP_OFFSET_FIXED,
+    }
+}
+
+/// Whether objects with this backing have a file of their own (`obj->base.filp`).
+pub(super) fn has_file(backing: Backing) -> bool {
+    match backing {
+        Backing::Shmem | Backing::Phys => true,
+        Backing::Userptr
+        | Backing::Import
+        | Backing::Local
+        | Backing::LocalSystem
+        | Backing::Stolen
+        | Backing::Internal => false,
+    }
+}
+
+impl Soft {
+    /// What is mapped the legacy way, and how; the caller checks what mmap(2) checks.
+    pub(crate) fn map_legacy_ioctl(
+        &self,
+        handle: u32,
+        flags: u64,
+        offset: u64,
+        size: u64,
+    ) -> Result<(Arc<Object>, MmapMode)> {
+        let request = DRM_IOCTL_I915_GEM_MMAP.name;
+        self.system.enter(request, Needs::Memory)?;
+        self.check(request, Call::MmapLegacy)?;
+        if flags & !I915_MMAP_WC != 0 {
+            return refuse(request, Errno::EINVAL);
+        }
+        let object = self.find(request, handle)?;
+        if !has_file(object.state().snapshot.backing) {
+            return refuse(request, Errno::ENXIO);
+        }
+        if offset >= object.size() || size > object.size() - offset {
+            return refuse(request, Errno::EINVAL);
+        }
+        Ok((object, if flags == 0 { MmapMode::Wb } else { MmapMode::Wc }))
+    }
+
+    /// Where in the device's file an object is mapped; the file may map it from then on.
+    pub(crate) fn mmap_offset_ioctl(&self, handle: u32, flags: u64) -> Result<u64> {
+        let request = DRM_IOCTL_I915_GEM_MMAP_OFFSET.name;
+        let Some(&mode) = MmapMode::ALL.iter().find(|&&mode| number(mode) == flags) else {
+            return refuse(request, Errno::EINVAL);
+        };
+        self.offset_of(request, handle, mode)
+    }
+
+    /// The same, for a mode (`__assign_mmap_offset_handle`).
+    pub(super) fn offset_of(&self, request: &'static str, handle: u32, mode: MmapMode) -> Result<u64> {
+        if mode == MmapMode::Gtt && !self.system.machine.caps.contains(Caps::APERTURE) {
+            return refuse(request, Errno::ENODEV);
+        }
+        let object = self.find(request, handle)?;
+        if !can_map(&object, mode) {
+            return refuse(request, Errno::ENODEV);
+        }
+        match object.offset(mode) {
+            Ok(start) => {
+                if !object.is_mapped_by_itself() {
+                    self.handles().allow(start);
+                }
+                Ok(start * PAGE_BYTES)
+            }
+            Err(errno) => refuse(request, errno),
+        }
+    }
+
+    /// A mapping of `len` bytes of the device's file (`i915_gem_mmap`).
+    ///
+    /// # Errors
+    /// EINVAL where there is nothing, or too little; EACCES where the file has not asked.
+    pub(crate) fn mmap_file(&self, len: u64, offset: u64) -> Result<Window> {
+        let request = "mmap";
+        let start = offset / PAGE_BYTES;
+        let Some((node, object)) = self.system.at_offset(start, len.div_ceil(PAGE_BYTES)) else {
+            return refuse(request, Errno::EINVAL);
+        };
+        // Before version 5 of the interface only the beginning of an object can be mapped alone.
+        if self.kernel() < MMAP_VERSION_5 && start != node.start {
+            return refuse(request, Errno::EINVAL);
+        }
+        match object.filter(|_| self.handles().may_map(node.start)) {
+            Some(object) => {
+                tracing::debug!(mode = %node.mode, bytes = len, "mmap");
+                Ok(Window::of_object(object, node.mode, (start - node.start) * PAGE_BYTES))
+            }
+            None => refuse(request, Errno::EACCES),
+        }
+    }
+}
+
+/// Whether an object has this mode (`__assign_mmap_offset`).
+fn can_map(object: &Object, mode: MmapMode) -> bool {
+    let backing = object.state().snapshot.backing;
+    if backing == Backing::Userptr {
+        return false;
+    }
+    match mode {
+        MmapMode::Fixed => object.is_mapped_by_itself(),
+        MmapMode::Gtt => !object.is_mapped_by_itself(),
+        MmapMode::Wb | MmapMode::Wc | MmapMode::Uc => {
+            let reachable = backing.has_struct_pages() || backing == Backing::Stolen;
+            !object.is_mapped_by_itself() && reachable
+        }
+    }
+}
+
+/// mmap(2) of a device's file, after the checks that every file shares.
+pub(crate) fn mmap(device: &Soft, len: u64, offset: u64) -> Result<Window, Errno> {
+    let map = || {
+        device.system.enter("mmap", Needs::Memory)?;
+        device.mmap_file(len, offset)
+    };
+    map().map_err(|error| error.errno())
+}

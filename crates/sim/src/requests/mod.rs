@@ -1,0 +1,138 @@
+//! The requests as numbers: what ioctl(2) takes, checked in the kernel's order.
+//!
+//! Each request is a function over its struct of the uAPI; it reads and writes the caller's memory
+//! where the struct holds addresses. The typed requests of [`gem_coherency::drm::Drm`] call the same
+//! functions below it, so that every check stands once. [`ioctl`] is the way in (`drm_ioctl`).
+
+mod aperture;
+mod auth;
+mod caching;
+mod context;
+mod create;
+mod dma_buf;
+mod domain;
+mod dumb;
+mod exec;
+mod extensions;
+mod framebuffer;
+mod legacy;
+mod madvise;
+mod map;
+mod modes;
+mod names;
+mod param;
+mod prime;
+mod query;
+mod syncobj;
+mod table;
+mod tiling;
+mod transfer;
+mod userptr;
+mod version;
+mod wait;
+
+use nix::errno::Errno;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
+
+use super::process::{Files, Memory};
+use super::{Minor, Soft};
+pub(super) use caching::number as caching_number;
+pub(super) use dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
+use gem_coherency::error::{Error, Result};
+pub(super) use madvise::number as madvise_number;
+pub(super) use map::{mmap, number as mmap_number};
+pub(super) use table::Allowed;
+pub(super) use tiling::Tiling;
+
+/// Who makes a request: the device's file, and the process's memory and files.
+#[derive(Debug)]
+pub(super) struct Caller<'a> {
+    pub(super) device: &'a Soft,
+    pub(super) memory: &'a mut Memory,
+    pub(super) files: &'a mut Files,
+}
+
+impl Caller<'_> {
+    /// The struct at `address` (`copy_from_user`).
+    ///
+    /// # Errors
+    /// EFAULT.
+    fn get<T: FromBytes + IntoBytes>(&self, request: &'static str, address: u64) -> Result<T> {
+        let mut value = T::new_zeroed();
+        let bytes = value.as_mut_bytes();
+        if self.memory.read(address, bytes) < bytes.len() {
+            return refuse(request, Errno::EFAULT);
+        }
+        Ok(value)
+    }
+
+    /// Copies to `address` (`copy_to_user`).
+    ///
+    /// # Errors
+    /// EFAULT.
+    fn put(&mut self, request: &'static str, address: u64, bytes: &[u8]) -> Result<()> {
+        if self.memory.write(address, bytes) < bytes.len() { refuse(request, Errno::EFAULT) } else { Ok(()) }
+    }
+}
+
+/// `_IOC_WRITE`, as a request's code has it: the struct is copied in.
+const IOC_IN: u32 = 1 << 30;
+/// `_IOC_READ`: the struct is copied back.
+const IOC_OUT: u32 = 2 << 30;
+
+/// The error `errno` of `request`.
+pub(super) fn refuse<T>(request: &'static str, errno: Errno) -> Result<T> {
+    Err(Error::Ioctl { request, errno })
+}
+
+/// Makes the request `code` with the struct at `argument` (`drm_ioctl`).
+///
+/// A struct that is shorter than the kernel's is extended with zeroes; it is copied back also when
+/// the request fails, if the code says that it goes back at all.
+///
+/// # Errors
+/// ENOTTY for another type of request, EINVAL for an unknown number, EFAULT for a bad address,
+/// EACCES for who may not; otherwise the request's own.
+pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result<i32, Errno> {
+    if (code >> 8) & 0xff != u32::from(b'd') {
+        return Err(Errno::ENOTTY);
+    }
+    let entry = table::find(code & 0xff, caller.device.system.machine.kernel).ok_or(Errno::EINVAL)?;
+    let size = |code: u32| (code >> 16 & 0x3fff) as usize;
+    let copied = |way| if code & entry.code & way == 0 { 0 } else { size(code) };
+    let (len_in, len_out) = (copied(IOC_IN), copied(IOC_OUT));
+    let mut args = vec![0; size(entry.code).max(len_in).max(len_out)];
+    if caller.memory.read(argument, &mut args[..len_in]) < len_in {
+        return Err(Errno::EFAULT);
+    }
+    let done = permit(caller.device, entry.allowed)
+        .and_then(|()| (entry.run)(caller, &mut args).map_err(|error| error.errno()));
+    if caller.memory.write(argument, &args[..len_out]) < len_out {
+        return Err(Errno::EFAULT);
+    }
+    done.map(|()| 0)
+}
+
+/// Whether the file may make such a request (`drm_ioctl_permit`); the process is root's.
+pub(super) fn permit(device: &Soft, allowed: Allowed) -> Result<(), Errno> {
+    let fine = match (allowed, device.minor) {
+        (Allowed::Everyone, _) => true,
+        (Allowed::Primary, Minor::Primary) => true,
+        (Allowed::Master, Minor::Primary) => device.is_master(),
+        (Allowed::Primary | Allowed::Master, Minor::Render) => false,
+    };
+    if fine { Ok(()) } else { Err(Errno::EACCES) }
+}
+
+/// Calls `run` with the struct that `bytes` begin with, and puts it back whatever comes of it.
+fn with<T: FromBytes + IntoBytes + Immutable>(
+    caller: &mut Caller<'_>,
+    bytes: &mut [u8],
+    run: impl FnOnce(&mut Caller<'_>, &mut T) -> Result<()>,
+) -> Result<()> {
+    let Ok((mut args, _)) = T::read_from_prefix(bytes) else { return refuse("ioctl", Errno::EFAULT) };
+    let done = run(caller, &mut args);
+    // The struct was read from the same bytes, so it fits.
+    let _ = args.write_to_prefix(bytes);
+    done
+}

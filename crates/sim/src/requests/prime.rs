@@ -1,0 +1,95 @@
+//! PRIME_HANDLE_TO_FD and PRIME_FD_TO_HANDLE.
+
+use std::sync::Arc;
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::Soft;
+use crate::dma_buf::{Attachment, DmaBuf, Exporter};
+use crate::faults::Needs;
+use crate::object::Object;
+use crate::process::File;
+use gem_coherency::drm::Created;
+use gem_coherency::error::Result;
+use gem_coherency::policy::kernel::{Backing, Creation, Snapshot};
+use gem_coherency::uapi::drm::{
+    DRM_CLOEXEC, DRM_IOCTL_PRIME_FD_TO_HANDLE, DRM_IOCTL_PRIME_HANDLE_TO_FD, DRM_RDWR, drm_prime_handle,
+};
+use gem_coherency::vocabulary::Handle;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_PRIME_HANDLE_TO_FD, Everyone => handle_to_fd;
+    DRM_IOCTL_PRIME_FD_TO_HANDLE, Everyone => fd_to_handle;
+};
+
+/// `drm_prime_handle_to_fd_ioctl`.
+pub(super) fn handle_to_fd(caller: &mut Caller<'_>, args: &mut drm_prime_handle) -> Result<()> {
+    let dma_buf = caller.device.handle_to_dma_buf_ioctl(args.handle, args.flags)?;
+    args.fd = caller.files.install(File::DmaBuf(dma_buf));
+    Ok(())
+}
+
+/// `drm_prime_fd_to_handle_ioctl`.
+pub(super) fn fd_to_handle(caller: &mut Caller<'_>, args: &mut drm_prime_handle) -> Result<()> {
+    let request = DRM_IOCTL_PRIME_FD_TO_HANDLE.name;
+    caller.device.system.enter(request, Needs::Memory)?;
+    let dma_buf = caller.files.dma_buf(args.fd).or_else(|errno| refuse(request, errno))?;
+    args.handle = caller.device.dma_buf_to_handle(dma_buf)?.handle.get();
+    Ok(())
+}
+
+impl Soft {
+    /// The dma-buf of an object (`drm_gem_prime_handle_to_fd`).
+    ///
+    /// # Errors
+    /// EINVAL for flags and for userptr objects; ENOENT.
+    pub(crate) fn handle_to_dma_buf_ioctl(&self, handle: u32, flags: u32) -> Result<Arc<DmaBuf>> {
+        let request = DRM_IOCTL_PRIME_HANDLE_TO_FD.name;
+        self.system.enter(request, Needs::Memory)?;
+        if flags & !(DRM_CLOEXEC | DRM_RDWR) != 0 {
+            return refuse(request, Errno::EINVAL);
+        }
+        let object = self.find(request, handle)?;
+        let Some(handle) = Handle::new(handle) else { return refuse(request, Errno::ENOENT) };
+        if let Some(known) = self.handles().dma_buf_of(handle) {
+            return Ok(known);
+        }
+        if object.state().snapshot.backing == Backing::Userptr {
+            return refuse(request, Errno::EINVAL);
+        }
+        let dma_buf = object.dma_buf(flags & DRM_RDWR != 0);
+        self.handles().know(handle, Arc::clone(&dma_buf));
+        Ok(dma_buf)
+    }
+
+    /// The object behind a dma-buf: the file's own name for it, or a new one
+    /// (`drm_gem_prime_fd_to_handle`, `i915_gem_prime_import`).
+    ///
+    /// # Errors
+    /// What attaching to another device's says.
+    pub(crate) fn dma_buf_to_handle(&self, dma_buf: Arc<DmaBuf>) -> Result<Created> {
+        let request = DRM_IOCTL_PRIME_FD_TO_HANDLE.name;
+        let size_bytes = dma_buf.size();
+        let named = self.handles().name_of(&dma_buf);
+        if let Some(handle) = named {
+            return Ok(Created { handle, size_bytes });
+        }
+        let object = match &dma_buf.exporter {
+            Exporter::Object(object) if Arc::ptr_eq(object.system(), &self.system) => Arc::clone(object),
+            Exporter::Object(_) | Exporter::Memory(_) => {
+                let attachment = Attachment::new(Arc::clone(&dma_buf), request)?;
+                let (caps, rules) = (self.system.machine.caps, &self.system.rules);
+                let snapshot = Snapshot::created(caps, rules, Creation::Import)
+                    .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
+                Object::imported(&self.system, attachment, snapshot)
+            }
+        };
+        let created = self.named(request, Arc::clone(&object))?;
+        // An own object keeps the dma-buf that it came by.
+        object.dma_buf(dma_buf.writable);
+        self.handles().know(created.handle, dma_buf);
+        Ok(created)
+    }
+}

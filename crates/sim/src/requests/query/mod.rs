@@ -1,0 +1,119 @@
+//! QUERY: questions whose errors come back in the item.
+
+mod answers;
+mod perf;
+
+use nix::errno::Errno;
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::faults::Needs;
+use crate::process::Memory;
+use crate::{Soft, facts};
+use gem_coherency::drm::MemoryRegion;
+use gem_coherency::error::Result;
+use gem_coherency::uapi::i915_exec::{
+    DRM_I915_QUERY_MEMORY_REGIONS, DRM_IOCTL_I915_QUERY, drm_i915_query, drm_i915_query_item,
+};
+use gem_coherency::uapi::i915_query::{
+    DRM_I915_QUERY_ENGINE_INFO, DRM_I915_QUERY_GEOMETRY_SUBSLICES, DRM_I915_QUERY_GUC_SUBMISSION_VERSION,
+    DRM_I915_QUERY_HWCONFIG_BLOB, DRM_I915_QUERY_PERF_CONFIG, DRM_I915_QUERY_TOPOLOGY_INFO,
+};
+use gem_coherency::vocabulary::KernelVersion;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_QUERY, Everyone => query;
+};
+
+/// The first kernel with `DRM_I915_QUERY_GUC_SUBMISSION_VERSION`.
+const GUC_VERSION: KernelVersion = KernelVersion::new(6, 9);
+
+/// Bytes of an item, and where its length is.
+const ITEM: u64 = size_of::<drm_i915_query_item>() as u64;
+const LENGTH: u64 = std::mem::offset_of!(drm_i915_query_item, length) as u64;
+
+/// `i915_query_ioctl`.
+fn query(caller: &mut Caller<'_>, args: &mut drm_i915_query) -> Result<()> {
+    let request = DRM_IOCTL_I915_QUERY.name;
+    caller.device.system.enter(request, Needs::Nothing)?;
+    if args.flags != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    for number in 0..u64::from(args.num_items) {
+        let at = args.items_ptr.wrapping_add(number * ITEM);
+        let Ok(item) = read::<drm_i915_query_item>(caller.memory, at) else {
+            return refuse(request, Errno::EFAULT);
+        };
+        if item.query_id == 0 {
+            return refuse(request, Errno::EINVAL);
+        }
+        let length = answer(caller.device, caller.memory, &item).unwrap_or_else(|errno| -(errno as i32));
+        tracing::trace!(query = item.query_id, length);
+        if length != item.length && write(caller.memory, at.wrapping_add(LENGTH), &length).is_err() {
+            return refuse(request, Errno::EFAULT);
+        }
+    }
+    Ok(())
+}
+
+/// Answers one question; the length of the answer.
+fn answer(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+    match item.query_id {
+        DRM_I915_QUERY_TOPOLOGY_INFO => answers::topology(device, memory, item),
+        DRM_I915_QUERY_ENGINE_INFO => answers::engines(device, memory, item),
+        DRM_I915_QUERY_PERF_CONFIG => perf::config(device, memory, item),
+        DRM_I915_QUERY_MEMORY_REGIONS => answers::regions(device, memory, item),
+        // The table comes from the GuC, which is not there, as it is not in the emulated devices.
+        DRM_I915_QUERY_HWCONFIG_BLOB => Err(Errno::ENODEV),
+        DRM_I915_QUERY_GEOMETRY_SUBSLICES => answers::geometry(device, memory, item),
+        DRM_I915_QUERY_GUC_SUBMISSION_VERSION if device.system.machine.kernel >= GUC_VERSION => {
+            Err(Errno::ENODEV)
+        }
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// What an item says of the room for its answer (`copy_query_item`).
+enum Room<T> {
+    /// Nothing: how much there must be is asked for.
+    Asked,
+    /// There is enough; the answer's head, as the caller left it.
+    Head(T),
+}
+
+/// Looks at the room for an answer of `total` bytes. A negative length passes for a large one.
+fn room<T: FromBytes + FromZeros + IntoBytes>(
+    memory: &Memory,
+    item: &drm_i915_query_item,
+    total: u32,
+) -> Result<Room<T>, Errno> {
+    if item.length == 0 {
+        return Ok(Room::Asked);
+    }
+    if (item.length as u32) < total {
+        return Err(Errno::EINVAL);
+    }
+    read(memory, item.data_ptr).map(Room::Head)
+}
+
+/// Copies a struct in.
+fn read<T: FromBytes + FromZeros + IntoBytes>(memory: &Memory, at: u64) -> Result<T, Errno> {
+    let mut value = T::new_zeroed();
+    let bytes = value.as_mut_bytes();
+    if memory.read(at, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(value) }
+}
+
+/// Copies a value out.
+fn write<T: IntoBytes + Immutable + ?Sized>(memory: &mut Memory, at: u64, value: &T) -> Result<(), Errno> {
+    let bytes = value.as_bytes();
+    if memory.write(at, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(()) }
+}
+
+impl Soft {
+    /// The memory regions.
+    pub(crate) fn memory_regions_query(&self) -> Result<Vec<MemoryRegion>> {
+        self.system.enter(DRM_IOCTL_I915_QUERY.name, Needs::Nothing)?;
+        Ok(facts::memory_regions(self.system.machine))
+    }
+}

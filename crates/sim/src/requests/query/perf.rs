@@ -1,0 +1,82 @@
+//! Configurations of performance counters: there are none but the one that the kernel reserves.
+
+use nix::errno::Errno;
+use std::mem::offset_of;
+
+use super::{read, write};
+use crate::Soft;
+use crate::process::Memory;
+use gem_coherency::platform::{GraphicsVersion, Machine, Ppgtt};
+use gem_coherency::uapi::i915_exec::drm_i915_query_item;
+use gem_coherency::uapi::i915_query::{
+    DRM_I915_QUERY_PERF_CONFIG_DATA_FOR_ID, DRM_I915_QUERY_PERF_CONFIG_DATA_FOR_UUID,
+    DRM_I915_QUERY_PERF_CONFIG_LIST, drm_i915_query_perf_config,
+};
+use gem_coherency::vocabulary::KernelVersion;
+
+/// The first kernel that has counters on graphics 12.55.
+const COUNTERS_12_55: KernelVersion = KernelVersion::new(6, 2);
+/// Bytes of a list: its head and the one id.
+const LIST: u32 = size_of::<drm_i915_query_perf_config>() as u32 + 8;
+/// Bytes of a configuration: the head and `struct drm_i915_perf_oa_config`.
+const CONFIG: u32 = size_of::<drm_i915_query_perf_config>() as u32 + 72;
+/// The id of the test configuration, which the list has in any case.
+const TEST_CONFIG: u64 = 1;
+
+/// `query_perf_config`.
+pub(super) fn config(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+    match item.flags {
+        DRM_I915_QUERY_PERF_CONFIG_LIST => list(device, memory, item),
+        DRM_I915_QUERY_PERF_CONFIG_DATA_FOR_UUID => data(device, memory, item, 36),
+        DRM_I915_QUERY_PERF_CONFIG_DATA_FOR_ID => data(device, memory, item, 8),
+        _ => Err(Errno::EINVAL),
+    }
+}
+
+/// `query_perf_config_list`.
+fn list(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
+    if !has_counters(device.system.machine) {
+        return Err(Errno::ENODEV);
+    }
+    if item.length == 0 {
+        return Ok(LIST as i32);
+    }
+    check_flags(memory, item)?;
+    if (item.length as u32) < LIST {
+        return Err(Errno::EINVAL);
+    }
+    let ids = [TEST_CONFIG];
+    write(memory, item.data_ptr, &(ids.len() as u64))?;
+    let head = size_of::<drm_i915_query_perf_config>() as u64;
+    write(memory, item.data_ptr.wrapping_add(head), &ids)?;
+    Ok(LIST as i32)
+}
+
+/// `query_perf_config_data`, of a configuration whose name has `name` bytes: none is found.
+fn data(device: &Soft, memory: &Memory, item: &drm_i915_query_item, name: usize) -> Result<i32, Errno> {
+    if !has_counters(device.system.machine) {
+        return Err(Errno::ENODEV);
+    }
+    if item.length == 0 {
+        return Ok(CONFIG as i32);
+    }
+    if (item.length as u32) < CONFIG {
+        return Err(Errno::EINVAL);
+    }
+    check_flags(memory, item)?;
+    let mut uuid = [0; 36];
+    let uuid = uuid.get_mut(..name).unwrap_or_default();
+    if memory.read(item.data_ptr, uuid) < name { Err(Errno::EFAULT) } else { Err(Errno::ENOENT) }
+}
+
+fn check_flags(memory: &Memory, item: &drm_i915_query_item) -> Result<(), Errno> {
+    let at = item.data_ptr.wrapping_add(offset_of!(drm_i915_query_perf_config, flags) as u64);
+    if read::<u32>(memory, at)? == 0 { Ok(()) } else { Err(Errno::EINVAL) }
+}
+
+/// Whether the driver knows the platform's counters (`i915_perf_init`).
+fn has_counters(machine: Machine) -> bool {
+    let execlists = matches!(machine.platform.ppgtt, Ppgtt::Full { .. });
+    let new = machine.platform.graphics >= GraphicsVersion::new(12, 55);
+    machine.platform.name == "hsw" || (execlists && (!new || machine.kernel >= COUNTERS_12_55))
+}

@@ -1,0 +1,314 @@
+//! SYNCOBJ_*: synchronization objects, by handle and as files.
+//!
+//! A process is one thread here, so nobody else can submit what a request waits for: a wait for a fence
+//! that is not there ends at once, with the error that the kernel has when the time is over.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::sys::time::TimeValLike;
+use nix::time::{ClockId, clock_gettime};
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::Soft;
+use crate::faults::Needs;
+use crate::process::File;
+use crate::syncobj::{Fence, Syncobj};
+use gem_coherency::error::Result;
+use gem_coherency::uapi::drm_syncobj::*;
+use gem_coherency::vocabulary::KernelVersion;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_SYNCOBJ_CREATE, Everyone => create;
+    DRM_IOCTL_SYNCOBJ_DESTROY, Everyone => destroy;
+    DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, Everyone => handle_to_fd;
+    DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, Everyone => fd_to_handle;
+    DRM_IOCTL_SYNCOBJ_WAIT, Everyone => wait;
+    DRM_IOCTL_SYNCOBJ_RESET, Everyone => reset;
+    DRM_IOCTL_SYNCOBJ_SIGNAL, Everyone => signal;
+    DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, Everyone => timeline_wait;
+    DRM_IOCTL_SYNCOBJ_QUERY, Everyone => query;
+    DRM_IOCTL_SYNCOBJ_TRANSFER, Everyone => transfer;
+    DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, Everyone => timeline_signal;
+};
+
+/// Requests of later kernels.
+pub(super) static SINCE_6_6: &[Entry] = entries! {
+    DRM_IOCTL_SYNCOBJ_EVENTFD, Everyone => eventfd;
+};
+
+/// The first kernel with EVENTFD, and with deadlines of waits.
+pub(super) const EVENTS: KernelVersion = KernelVersion::new(6, 6);
+/// The first kernel that takes a wait for nothing, and looks at TRANSFER's flags (seen on 6.12, not on 6.1).
+const CHECKS_FLAGS: KernelVersion = KernelVersion::new(6, 12);
+/// Handles, and syncobjs or points, that the kernel has room for (`KMALLOC_MAX_SIZE`).
+const MOST_HANDLES: u32 = 1 << 20;
+const MOST_OBJECTS: u32 = 1 << 19;
+/// How long a wait looks at one fence before it looks at all of them.
+const GLANCE: Duration = Duration::from_millis(1);
+
+/// Flags of a wait.
+const ALL: u32 = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL;
+const FOR_SUBMIT: u32 = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT;
+const AVAILABLE: u32 = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE;
+
+/// `drm_syncobj_create_ioctl`.
+fn create(caller: &mut Caller<'_>, args: &mut drm_syncobj_create) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_CREATE.name;
+    caller.device.system.enter(request, Needs::Memory)?;
+    if args.flags & !DRM_SYNCOBJ_CREATE_SIGNALED != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    let syncobj = Arc::new(Syncobj::default());
+    if args.flags != 0 {
+        syncobj.replace(Some(Fence::default()));
+    }
+    args.handle = caller.device.syncobjs().insert(syncobj);
+    Ok(())
+}
+
+/// `drm_syncobj_destroy_ioctl`.
+fn destroy(caller: &mut Caller<'_>, args: &mut drm_syncobj_destroy) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_DESTROY.name;
+    caller.device.system.enter(request, Needs::Nothing)?;
+    let closed = if args.pad == 0 { caller.device.syncobjs().remove(args.handle) } else { None };
+    if closed.is_some() { Ok(()) } else { refuse(request, Errno::EINVAL) }
+}
+
+/// `drm_syncobj_handle_to_fd_ioctl`.
+fn handle_to_fd(caller: &mut Caller<'_>, args: &mut drm_syncobj_handle) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD.name;
+    caller.device.system.enter(request, Needs::Memory)?;
+    let syncobj = caller.device.syncobj(args.handle);
+    let file = match (args.pad, args.flags) {
+        (0, 0) => syncobj.map(File::Syncobj).or(Err(Errno::EINVAL)),
+        (0, DRM_SYNCOBJ_HANDLE_TO_FD_FLAGS_EXPORT_SYNC_FILE) => {
+            syncobj.and_then(|syncobj| syncobj.find(0).map(File::Fence).ok_or(Errno::EINVAL))
+        }
+        (_, _) => Err(Errno::EINVAL),
+    };
+    args.fd = caller.files.install(file.or_else(|errno| refuse(request, errno))?);
+    Ok(())
+}
+
+/// `drm_syncobj_fd_to_handle_ioctl`.
+fn fd_to_handle(caller: &mut Caller<'_>, args: &mut drm_syncobj_handle) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE.name;
+    caller.device.system.enter(request, Needs::Memory)?;
+    match (args.pad, args.flags, caller.files.get(args.fd)) {
+        (0, 0, Ok(File::Syncobj(syncobj))) => {
+            args.handle = caller.device.syncobjs().insert(Arc::clone(syncobj));
+            Ok(())
+        }
+        (0, DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE, Ok(File::Fence(fence))) => {
+            let syncobj = caller.device.syncobj(args.handle).or_else(|errno| refuse(request, errno))?;
+            syncobj.replace(Some(fence.clone()));
+            Ok(())
+        }
+        (_, _, _) => refuse(request, Errno::EINVAL),
+    }
+}
+
+/// `drm_syncobj_reset_ioctl`.
+fn reset(caller: &mut Caller<'_>, args: &mut drm_syncobj_array) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_RESET.name;
+    for syncobj in caller.syncobjs(request, args.handles, args.count_handles, args.pad)? {
+        syncobj.replace(None);
+    }
+    Ok(())
+}
+
+/// `drm_syncobj_signal_ioctl`.
+fn signal(caller: &mut Caller<'_>, args: &mut drm_syncobj_array) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_SIGNAL.name;
+    for syncobj in caller.syncobjs(request, args.handles, args.count_handles, args.pad)? {
+        syncobj.replace(Some(Fence::default()));
+    }
+    Ok(())
+}
+
+/// `drm_syncobj_timeline_signal_ioctl`.
+fn timeline_signal(caller: &mut Caller<'_>, args: &mut drm_syncobj_timeline_array) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL.name;
+    let syncobjs = caller.syncobjs(request, args.handles, args.count_handles, args.flags)?;
+    let points = caller.points(request, args.points, syncobjs.len())?;
+    for (syncobj, point) in syncobjs.iter().zip(points) {
+        syncobj.add(point, Fence::default());
+    }
+    Ok(())
+}
+
+/// `drm_syncobj_query_ioctl`.
+fn query(caller: &mut Caller<'_>, args: &mut drm_syncobj_timeline_array) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_QUERY.name;
+    let unknown = args.flags & !DRM_SYNCOBJ_QUERY_FLAGS_LAST_SUBMITTED;
+    let syncobjs = caller.syncobjs(request, args.handles, args.count_handles, unknown)?;
+    for (number, syncobj) in (0..).zip(&syncobjs) {
+        let (signalled, last) = syncobj.points();
+        let point: u64 = if args.flags == 0 { signalled } else { last };
+        caller.put(request, args.points.wrapping_add(8 * number), &point.to_le_bytes())?;
+    }
+    Ok(())
+}
+
+/// `drm_syncobj_transfer_ioctl`.
+fn transfer(caller: &mut Caller<'_>, args: &mut drm_syncobj_transfer) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_TRANSFER.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Memory)?;
+    if args.pad != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    let to = device.syncobj(args.dst_handle).or_else(|errno| refuse(request, errno))?;
+    let from = device.syncobj(args.src_handle).or_else(|errno| refuse(request, errno))?;
+    if args.flags & !FOR_SUBMIT != 0 && device.system.machine.kernel >= CHECKS_FLAGS {
+        return refuse(request, Errno::EINVAL);
+    }
+    let Some(fence) = from.find(args.src_point) else {
+        let errno = if args.flags & FOR_SUBMIT == 0 { Errno::EINVAL } else { Errno::ETIME };
+        return refuse(request, errno);
+    };
+    match args.dst_point {
+        0 => to.replace(Some(fence)),
+        point => to.add(point, fence),
+    }
+    Ok(())
+}
+
+/// `drm_syncobj_wait_ioctl`.
+fn wait(caller: &mut Caller<'_>, args: &mut drm_syncobj_wait) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_WAIT.name;
+    let (count, flags) = (args.count_handles, args.flags);
+    if !caller.waits(request, count, flags, ALL | FOR_SUBMIT)? {
+        return Ok(());
+    }
+    let syncobjs = caller.syncobjs(request, args.handles, count, 0)?;
+    let points = vec![0; syncobjs.len()];
+    let first = first_signalled(&syncobjs, &points, flags, args.timeout_nsec);
+    args.first_signaled = first.or_else(|errno| refuse(request, errno))?;
+    Ok(())
+}
+
+/// `drm_syncobj_timeline_wait_ioctl`.
+fn timeline_wait(caller: &mut Caller<'_>, args: &mut drm_syncobj_timeline_wait) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT.name;
+    let (count, flags) = (args.count_handles, args.flags);
+    if !caller.waits(request, count, flags, ALL | FOR_SUBMIT | AVAILABLE)? {
+        return Ok(());
+    }
+    let syncobjs = caller.syncobjs(request, args.handles, count, 0)?;
+    let points = caller.points(request, args.points, syncobjs.len())?;
+    let first = first_signalled(&syncobjs, &points, flags, args.timeout_nsec);
+    args.first_signaled = first.or_else(|errno| refuse(request, errno))?;
+    Ok(())
+}
+
+/// `drm_syncobj_eventfd_ioctl`; no file of the process is an eventfd.
+fn eventfd(caller: &mut Caller<'_>, args: &mut drm_syncobj_eventfd) -> Result<()> {
+    let request = DRM_IOCTL_SYNCOBJ_EVENTFD.name;
+    caller.device.system.enter(request, Needs::Memory)?;
+    if args.flags & !AVAILABLE != 0 || args.pad != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    caller.device.syncobj(args.handle).or_else(|errno| refuse(request, errno))?;
+    refuse(request, caller.files.get(args.fd).err().unwrap_or(Errno::EINVAL))
+}
+
+/// Waits until all, or one, of the points are signalled (`drm_syncobj_array_wait_timeout`); returns the
+/// first that is.
+fn first_signalled(
+    syncobjs: &[Arc<Syncobj>],
+    points: &[u64],
+    flags: u32,
+    until_ns: i64,
+) -> Result<u32, Errno> {
+    let is_ready = |fence: &Fence| flags & AVAILABLE != 0 || fence.is_signalled();
+    loop {
+        let fences: Vec<_> =
+            syncobjs.iter().zip(points).map(|(syncobj, &point)| syncobj.find(point)).collect();
+        let is_missing = fences.iter().any(Option::is_none);
+        if is_missing && flags & (FOR_SUBMIT | AVAILABLE) == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let ready: Vec<_> = fences.iter().map(|fence| fence.as_ref().is_some_and(is_ready)).collect();
+        let first = ready.iter().position(|&ready| ready);
+        if let Some(first) = first
+            && (flags & ALL == 0 || ready.iter().all(|&ready| ready))
+        {
+            return Ok(first as u32);
+        }
+        let left = until_ns.saturating_sub(now_ns());
+        let pending = fences.iter().flatten().find(|fence| !is_ready(fence));
+        match pending {
+            Some(fence) if left > 0 && !(is_missing && flags & ALL != 0) => {
+                fence.wait(GLANCE.min(Duration::from_nanos(left.unsigned_abs())));
+            }
+            _ => return Err(Errno::ETIME),
+        }
+    }
+}
+
+/// The monotonic clock.
+fn now_ns() -> i64 {
+    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(i64::MAX, |now| now.num_nanoseconds())
+}
+
+impl Soft {
+    /// The syncobj of a handle.
+    ///
+    /// # Errors
+    /// ENOENT.
+    pub(super) fn syncobj(&self, handle: u32) -> Result<Arc<Syncobj>, Errno> {
+        self.syncobjs().get(handle).ok_or(Errno::ENOENT)
+    }
+}
+
+impl Caller<'_> {
+    /// Whether there is something to wait for, with flags that are known.
+    fn waits(&self, request: &'static str, count: u32, flags: u32, known: u32) -> Result<bool> {
+        let kernel = self.device.system.machine.kernel;
+        let hints = if kernel < EVENTS { 0 } else { DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE };
+        if flags & !(known | hints) != 0 || (count == 0 && kernel < CHECKS_FLAGS) {
+            return refuse(request, Errno::EINVAL);
+        }
+        Ok(count != 0)
+    }
+
+    /// The syncobjs of several handles (`drm_syncobj_array_find`), if `zero` is.
+    fn syncobjs(
+        &self,
+        request: &'static str,
+        handles: u64,
+        count: u32,
+        zero: u32,
+    ) -> Result<Vec<Arc<Syncobj>>> {
+        self.device.system.enter(request, Needs::Memory)?;
+        if zero != 0 || count == 0 {
+            return refuse(request, Errno::EINVAL);
+        }
+        if count > MOST_HANDLES {
+            return refuse(request, Errno::ENOMEM);
+        }
+        let mut bytes = vec![0; count as usize * 4];
+        if self.memory.read(handles, &mut bytes) < bytes.len() {
+            return refuse(request, Errno::EFAULT);
+        }
+        if count > MOST_OBJECTS {
+            return refuse(request, Errno::ENOMEM);
+        }
+        let handles = bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+        let found: Result<_, Errno> = handles.map(|handle| self.device.syncobj(handle)).collect();
+        found.or_else(|errno| refuse(request, errno))
+    }
+
+    /// A point for each of several syncobjs; 0 without an address.
+    fn points(&self, request: &'static str, address: u64, count: usize) -> Result<Vec<u64>> {
+        let mut bytes = vec![0; count * 8];
+        if address != 0 && self.memory.read(address, &mut bytes) < bytes.len() {
+            return refuse(request, Errno::EFAULT);
+        }
+        Ok(bytes.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
+    }
+}

@@ -1,0 +1,84 @@
+//! Every request by number: its struct, who may make it, and what it does.
+//!
+//! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that stands in neither is EINVAL.
+
+use super::{
+    Caller, aperture, auth, caching, context, create, domain, dumb, exec, framebuffer, legacy, madvise, map,
+    modes, names, param, prime, query, syncobj, tiling, transfer, userptr, version, wait,
+};
+use gem_coherency::error::Result;
+use gem_coherency::vocabulary::KernelVersion;
+
+/// Which files may make a request (`DRM_RENDER_ALLOW`, `DRM_MASTER`); `DRM_AUTH` and
+/// `DRM_ROOT_ONLY` ask for nothing that a primary file of root's lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Allowed {
+    /// All of them.
+    Everyone,
+    /// Those of the primary node.
+    Primary,
+    /// The primary node's master.
+    Master,
+}
+
+/// A request.
+#[derive(Debug)]
+pub(super) struct Entry {
+    /// Its code, whose size and directions are the kernel's.
+    pub(super) code: u32,
+    pub(super) allowed: Allowed,
+    pub(super) run: fn(&mut Caller<'_>, &mut [u8]) -> Result<()>,
+}
+
+/// A module's requests: `REQUEST, who => function`.
+macro_rules! entries {
+    ($($request:ident, $allowed:ident => $run:path;)+) => {
+        &[$(crate::requests::table::Entry {
+            code: $request.code,
+            allowed: crate::requests::table::Allowed::$allowed,
+            run: |caller, bytes| crate::requests::with(caller, bytes, $run),
+        },)+]
+    };
+}
+
+pub(super) use entries;
+
+/// The requests, by the module that has them.
+static GROUPS: &[&[Entry]] = &[
+    aperture::ENTRIES,
+    auth::ENTRIES,
+    caching::ENTRIES,
+    context::ENTRIES,
+    context::SPACES,
+    create::ENTRIES,
+    domain::ENTRIES,
+    dumb::ENTRIES,
+    exec::ENTRIES,
+    framebuffer::ENTRIES,
+    legacy::ENTRIES,
+    madvise::ENTRIES,
+    map::ENTRIES,
+    modes::ENTRIES,
+    names::ENTRIES,
+    param::ENTRIES,
+    prime::ENTRIES,
+    query::ENTRIES,
+    syncobj::ENTRIES,
+    tiling::ENTRIES,
+    transfer::ENTRIES,
+    userptr::ENTRIES,
+    version::ENTRIES,
+    wait::ENTRIES,
+];
+
+/// The first kernel without the requests of user-mode drivers, and with CLOSEFB (seen on 6.12, not on
+/// 6.1).
+const WITHOUT_LEGACY: KernelVersion = KernelVersion::new(6, 8);
+
+/// The request of that number, as far as the kernel has it.
+pub(super) fn find(number: u32, kernel: KernelVersion) -> Option<&'static Entry> {
+    let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { framebuffer::SINCE_6_8 };
+    let events = if kernel < syncobj::EVENTS { &[] } else { syncobj::SINCE_6_6 };
+    let all = GROUPS.iter().copied().chain([legacy, events]).flatten();
+    all.into_iter().find(|entry| entry.code & 0xff == number)
+}

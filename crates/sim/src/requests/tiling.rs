@@ -1,0 +1,121 @@
+//! SET_TILING and GET_TILING.
+//!
+//! Tiling is what the aperture's fence registers need to know; it changes neither an object's level
+//! nor its domains, and flushes nothing. Bytes are never moved here: what the aperture shows of a
+//! tiled object is shown as if it were not tiled.
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::faults::Needs;
+use gem_coherency::error::Result;
+use gem_coherency::platform::{Call, Machine};
+use gem_coherency::policy::kernel::Backing;
+use gem_coherency::uapi::i915::{
+    DRM_IOCTL_I915_GEM_GET_TILING, DRM_IOCTL_I915_GEM_SET_TILING, I915_BIT_6_SWIZZLE_NONE,
+    I915_BIT_6_SWIZZLE_UNKNOWN, I915_TILING_LAST, I915_TILING_NONE, I915_TILING_X, I915_TILING_Y,
+    drm_i915_gem_get_tiling, drm_i915_gem_set_tiling,
+};
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_SET_TILING, Everyone => set_tiling;
+    DRM_IOCTL_I915_GEM_GET_TILING, Everyone => get_tiling;
+};
+
+/// The largest pitch of a fence register, in 128 bytes: gen7 on (`GEN7_FENCE_MAX_PITCH_VAL`).
+const GEN7_MAX_PITCH: u32 = 0x800;
+/// Gen4 to gen6 (`I965_FENCE_MAX_PITCH_VAL`).
+const GEN4_MAX_PITCH: u32 = 0x400;
+/// The largest pitch before, in bytes.
+const GEN2_MAX_STRIDE: u32 = 8192;
+
+/// How an object is tiled (`tiling_and_stride`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tiling {
+    /// `I915_TILING_*`.
+    mode: u32,
+    /// Bytes from line to line; 0 without tiles.
+    stride: u32,
+}
+
+impl Tiling {
+    /// Whether it is (`i915_gem_object_is_tiled`).
+    pub(crate) fn is_tiled(self) -> bool {
+        self.mode != I915_TILING_NONE
+    }
+
+    /// `I915_TILING_*`.
+    pub(super) fn mode(self) -> u32 {
+        self.mode
+    }
+
+    /// Bytes from line to line; 0 without tiles.
+    pub(super) fn stride(self) -> u32 {
+        self.stride
+    }
+}
+
+/// `i915_gem_set_tiling_ioctl`.
+fn set_tiling(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_tiling) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_SET_TILING.name;
+    let device = caller.device;
+    let machine = device.system.machine;
+    device.system.enter(request, Needs::Nothing)?;
+    device.check(request, Call::Tiling)?;
+    let object = device.find(request, args.handle)?;
+    let mut state = object.state();
+    if state.snapshot.backing == Backing::Userptr {
+        // A proxy: its maker says how it is tiled.
+        return refuse(request, Errno::ENXIO);
+    }
+    if !fits(machine, args.tiling_mode, args.stride) {
+        return refuse(request, Errno::EINVAL);
+    }
+    args.swizzle_mode = swizzle(machine, args.tiling_mode);
+    let stride = if args.tiling_mode == I915_TILING_NONE { 0 } else { args.stride };
+    let tiling = Tiling { mode: args.tiling_mode, stride };
+    let busy = tiling != state.tiling && state.snapshot.framebuffer;
+    if !busy {
+        state.tiling = tiling;
+    }
+    (args.tiling_mode, args.stride) = (state.tiling.mode, state.tiling.stride);
+    if busy { refuse(request, Errno::EBUSY) } else { Ok(()) }
+}
+
+/// `i915_gem_get_tiling_ioctl`.
+fn get_tiling(caller: &mut Caller<'_>, args: &mut drm_i915_gem_get_tiling) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_GET_TILING.name;
+    let device = caller.device;
+    let machine = device.system.machine;
+    device.system.enter(request, Needs::Nothing)?;
+    device.check(request, Call::Tiling)?;
+    args.tiling_mode = device.find(request, args.handle)?.state().tiling.mode;
+    args.swizzle_mode = swizzle(machine, args.tiling_mode);
+    args.phys_swizzle_mode =
+        if machine.swizzle().unknown { I915_BIT_6_SWIZZLE_UNKNOWN } else { args.swizzle_mode };
+    Ok(())
+}
+
+/// What the CPU has to do with bit 6 of an address in tiles of that mode.
+fn swizzle(machine: Machine, mode: u32) -> u32 {
+    match mode {
+        I915_TILING_X => machine.swizzle().x,
+        I915_TILING_Y => machine.swizzle().y,
+        _ => I915_BIT_6_SWIZZLE_NONE,
+    }
+}
+
+/// Whether a fence register can have that mode and stride (`i915_tiling_ok`).
+fn fits(machine: Machine, mode: u32, stride: u32) -> bool {
+    if mode == I915_TILING_NONE {
+        return true;
+    }
+    let small_enough = match machine.platform.graphics.major {
+        7.. => stride / 128 <= GEN7_MAX_PITCH,
+        4..=6 => stride / 128 <= GEN4_MAX_PITCH,
+        ..=3 => stride <= GEN2_MAX_STRIDE && stride.is_power_of_two(),
+    };
+    let tile_width = if machine.has_narrow_tiles(mode == I915_TILING_Y) { 128 } else { 512 };
+    mode <= I915_TILING_LAST && small_enough && stride != 0 && stride.is_multiple_of(tile_width)
+}

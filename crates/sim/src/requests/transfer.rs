@@ -1,0 +1,116 @@
+//! PREAD and PWRITE.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::Soft;
+use crate::object::Object;
+use crate::process::{Memory, USER_END};
+use crate::transfer::{self, Sink, Source};
+use gem_coherency::error::Result;
+use gem_coherency::platform::Call;
+use gem_coherency::uapi::i915::{
+    DRM_IOCTL_I915_GEM_PREAD, DRM_IOCTL_I915_GEM_PWRITE, drm_i915_gem_pread, drm_i915_gem_pwrite,
+};
+use gem_coherency::units::{ByteRange, PAGE_BYTES};
+use gem_coherency::vocabulary::KernelVersion;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_PREAD, Everyone => pread;
+    DRM_IOCTL_I915_GEM_PWRITE, Everyone => pwrite;
+};
+
+/// `i915_gem_pread_ioctl`.
+pub(super) fn pread(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pread) -> Result<()> {
+    let memory = Some(args.data_ptr);
+    let request = DRM_IOCTL_I915_GEM_PREAD.name;
+    match caller.device.transfer_ioctl(request, args.handle, args.offset, args.size, memory)? {
+        None => Ok(()),
+        Some((object, range)) => {
+            let mut user = User { memory: caller.memory, first: args.data_ptr };
+            transfer::pread(&object, range, &mut user)
+        }
+    }
+}
+
+/// `i915_gem_pwrite_ioctl`.
+pub(super) fn pwrite(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pwrite) -> Result<()> {
+    let memory = Some(args.data_ptr);
+    let request = DRM_IOCTL_I915_GEM_PWRITE.name;
+    match caller.device.transfer_ioctl(request, args.handle, args.offset, args.size, memory)? {
+        None => Ok(()),
+        Some((object, range)) => {
+            let mut user = User { memory: caller.memory, first: args.data_ptr };
+            transfer::pwrite(&object, range, &mut user)
+        }
+    }
+}
+
+impl Soft {
+    /// What is copied, from or to `address`; `None` for nothing.
+    pub(crate) fn transfer_ioctl(
+        &self,
+        request: &'static str,
+        handle: u32,
+        offset: u64,
+        size: u64,
+        address: Option<u64>,
+    ) -> Result<Option<(Arc<Object>, ByteRange)>> {
+        self.system.enter(request, crate::faults::Needs::Memory)?;
+        self.check(request, Call::PreadPwrite)?;
+        if size == 0 {
+            return Ok(None);
+        }
+        if address.is_some_and(|address| !access_ok(self, address, size)) {
+            return refuse(request, Errno::EFAULT);
+        }
+        let object = self.find(request, handle)?;
+        match ByteRange::within(offset, size, object.size()) {
+            Ok(range) => Ok(Some((object, range))),
+            Err(_) => refuse(request, Errno::EINVAL),
+        }
+    }
+}
+
+/// The first kernel that takes every address of the lower half as a user's (6014bc27561f).
+const HALVES: KernelVersion = KernelVersion::new(6, 4);
+/// The first that looks at where a user's memory really ends again (86e6b1547b3d).
+const ENDS_AGAIN: KernelVersion = KernelVersion::new(6, 12);
+
+/// Whether the range can be a process's (`access_ok`).
+pub(super) fn access_ok(device: &Soft, address: u64, len: u64) -> bool {
+    let kernel = device.system.machine.kernel;
+    let end = if (HALVES..ENDS_AGAIN).contains(&kernel) { i64::MAX as u64 } else { USER_END };
+    address.checked_add(len).is_some_and(|sum| sum <= end)
+}
+
+/// A process's memory from an address on.
+struct User<'a> {
+    memory: &'a mut Memory,
+    first: u64,
+}
+
+impl Sink for User<'_> {
+    const AT_ONCE: u64 = PAGE_BYTES;
+
+    fn put(&mut self, at: u64, len: usize, fill: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<usize> {
+        let mut bytes = vec![0; len];
+        fill(&mut bytes)?;
+        Ok(self.memory.write(self.first.saturating_add(at), &bytes))
+    }
+}
+
+impl Source for User<'_> {
+    const AT_ONCE: u64 = PAGE_BYTES;
+
+    fn get(&mut self, at: u64, len: usize) -> Cow<'_, [u8]> {
+        let mut bytes = vec![0; len];
+        let read = self.memory.read(self.first.saturating_add(at), &mut bytes);
+        bytes.truncate(read);
+        Cow::Owned(bytes)
+    }
+}

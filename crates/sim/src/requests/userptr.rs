@@ -1,0 +1,60 @@
+//! USERPTR.
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::transfer::access_ok;
+use super::{Caller, refuse};
+use crate::faults::Needs;
+use crate::limits;
+use crate::object::Object;
+use crate::userptr::UserMemory;
+use gem_coherency::error::Result;
+use gem_coherency::platform::Call;
+use gem_coherency::policy::kernel::{Creation, Snapshot};
+use gem_coherency::uapi::i915::{
+    DRM_IOCTL_I915_GEM_USERPTR, I915_USERPTR_PROBE, I915_USERPTR_READ_ONLY, I915_USERPTR_UNSYNCHRONIZED,
+    drm_i915_gem_userptr,
+};
+use gem_coherency::units::PAGE_BYTES;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_I915_GEM_USERPTR, Everyone => userptr;
+};
+
+/// `i915_gem_userptr_ioctl`.
+pub(super) fn userptr(caller: &mut Caller<'_>, args: &mut drm_i915_gem_userptr) -> Result<()> {
+    let request = DRM_IOCTL_I915_GEM_USERPTR.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Memory)?;
+    device.check(request, Call::Userptr)?;
+    let known = I915_USERPTR_READ_ONLY | I915_USERPTR_PROBE | I915_USERPTR_UNSYNCHRONIZED;
+    if args.flags & !known != 0 {
+        return refuse(request, Errno::EINVAL);
+    }
+    if limits::counts_too_many_pages(device.system.machine, args.user_size) {
+        return refuse(request, Errno::E2BIG);
+    }
+    if args.user_size == 0 || !(args.user_ptr | args.user_size).is_multiple_of(PAGE_BYTES) {
+        return refuse(request, Errno::EINVAL);
+    }
+    if !access_ok(device, args.user_ptr, args.user_size) {
+        return refuse(request, Errno::EFAULT);
+    }
+    if args.flags & I915_USERPTR_UNSYNCHRONIZED != 0 {
+        return refuse(request, Errno::ENODEV);
+    }
+    let read_only = args.flags & I915_USERPTR_READ_ONLY != 0;
+    if read_only {
+        device.check(request, Call::UserptrReadOnly)?;
+    }
+    if args.flags & I915_USERPTR_PROBE != 0 && !caller.memory.is_memory(args.user_ptr, args.user_size) {
+        return refuse(request, Errno::EFAULT);
+    }
+    let snapshot = Snapshot::created(device.system.machine.caps, &device.system.rules, Creation::Userptr)
+        .or_else(|refusal| refuse(request, refusal.errno.unwrap_or(Errno::EINVAL)))?;
+    let memory = UserMemory::new(caller.memory, args.user_ptr, read_only);
+    let object = Object::of_user(&device.system, args.user_size, snapshot, memory);
+    args.handle = device.named(request, object)?.handle.get();
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! VERSION, GET_CAP and SET_CLIENT_CAP.
+
+use nix::errno::Errno;
+
+use super::table::{Entry, entries};
+use super::{Caller, refuse};
+use crate::Soft;
+use crate::faults::Needs;
+use gem_coherency::drm::DriverVersion;
+use gem_coherency::error::Result;
+use gem_coherency::uapi::drm::*;
+use gem_coherency::vocabulary::KernelVersion;
+
+pub(super) static ENTRIES: &[Entry] = entries! {
+    DRM_IOCTL_VERSION, Everyone => version;
+    DRM_IOCTL_GET_CAP, Everyone => get_cap;
+    DRM_IOCTL_SET_CLIENT_CAP, Primary => set_client_cap;
+};
+
+/// The first kernel with atomic page flips at once, and with hotspots (6.8).
+const ATOMIC_ASYNC: KernelVersion = KernelVersion::new(6, 8);
+
+/// `drm_version`.
+fn version(caller: &mut Caller<'_>, args: &mut drm_version) -> Result<()> {
+    let version = caller.device.version_ioctl()?;
+    (args.version_major, args.version_minor, args.version_patchlevel) = version.version;
+    copy_field(caller, args.name, &mut args.name_len, &version.name)?;
+    copy_field(caller, args.date, &mut args.date_len, &version.date)?;
+    copy_field(caller, args.desc, &mut args.desc_len, &version.description)
+}
+
+/// Copies as much of `text` as there is room, and says how much there is (`drm_copy_field`).
+fn copy_field(caller: &mut Caller<'_>, address: u64, len: &mut u64, text: &str) -> Result<()> {
+    let room = usize::try_from(*len).unwrap_or(usize::MAX);
+    let part = text.as_bytes().get(..room).unwrap_or(text.as_bytes());
+    *len = text.len() as u64;
+    if address == 0 {
+        return Ok(());
+    }
+    caller.put(DRM_IOCTL_VERSION.name, address, part)
+}
+
+/// `drm_getcap`.
+fn get_cap(caller: &mut Caller<'_>, args: &mut drm_get_cap) -> Result<()> {
+    let request = DRM_IOCTL_GET_CAP.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Nothing)?;
+    args.value = 0;
+    args.value = match args.capability {
+        DRM_CAP_TIMESTAMP_MONOTONIC | DRM_CAP_SYNCOBJ | DRM_CAP_SYNCOBJ_TIMELINE => 1,
+        DRM_CAP_PRIME => DRM_PRIME_CAP_IMPORT | DRM_PRIME_CAP_EXPORT,
+        capability => match device.display_cap(capability) {
+            Ok(value) => value,
+            Err(errno) => return refuse(request, errno),
+        },
+    };
+    Ok(())
+}
+
+/// `drm_setclientcap`.
+fn set_client_cap(caller: &mut Caller<'_>, args: &mut drm_set_client_cap) -> Result<()> {
+    let request = DRM_IOCTL_SET_CLIENT_CAP.name;
+    let device = caller.device;
+    device.system.enter(request, Needs::Nothing)?;
+    if !device.system.display {
+        return refuse(request, Errno::EOPNOTSUPP);
+    }
+    // i915 takes atomic commits of clients from gen5 on, and of Valleyview and G4x (`nuclear_pageflip`).
+    let atomic = device.system.machine.has_atomic();
+    let most = match args.capability {
+        DRM_CLIENT_CAP_STEREO_3D | DRM_CLIENT_CAP_UNIVERSAL_PLANES | DRM_CLIENT_CAP_ASPECT_RATIO => 1,
+        DRM_CLIENT_CAP_ATOMIC if !atomic => return refuse(request, Errno::EOPNOTSUPP),
+        DRM_CLIENT_CAP_ATOMIC => 2,
+        DRM_CLIENT_CAP_WRITEBACK_CONNECTORS if device.client().atomic => 1,
+        DRM_CLIENT_CAP_CURSOR_PLANE_HOTSPOT if device.kernel_since(ATOMIC_ASYNC) => {
+            return refuse(request, Errno::EOPNOTSUPP);
+        }
+        _ => return refuse(request, Errno::EINVAL),
+    };
+    if args.value > most {
+        return refuse(request, Errno::EINVAL);
+    }
+    if args.capability == DRM_CLIENT_CAP_ATOMIC {
+        device.client().atomic = args.value > 0;
+    }
+    Ok(())
+}
+
+impl Soft {
+    /// Which driver answers.
+    pub(crate) fn version_ioctl(&self) -> Result<DriverVersion> {
+        self.system.enter(DRM_IOCTL_VERSION.name, Needs::Nothing)?;
+        let kernel = self.system.machine.kernel;
+        // DRIVER_DATE of i915_driver.h; gone in 6.14, and in 6.12's stable series.
+        let date = match (kernel.major, kernel.minor) {
+            (..6, _) | (6, ..7) => "20201103",
+            (6, 12 | 14..) | (7.., _) => "0",
+            (6, 7..) => "20230929",
+        };
+        Ok(DriverVersion {
+            name: "i915".to_owned(),
+            version: (1, 6, 0),
+            date: date.to_owned(),
+            description: "Intel Graphics".to_owned(),
+        })
+    }
+
+    /// A capability of the display (`intel_mode_config_init`).
+    fn display_cap(&self, capability: u64) -> Result<u64, Errno> {
+        let machine = self.system.machine;
+        if !self.system.display {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        Ok(match capability {
+            DRM_CAP_DUMB_BUFFER
+            | DRM_CAP_VBLANK_HIGH_CRTC
+            | DRM_CAP_DUMB_PREFER_SHADOW
+            | DRM_CAP_ADDFB2_MODIFIERS
+            | DRM_CAP_CRTC_IN_VBLANK_EVENT => 1,
+            DRM_CAP_DUMB_PREFERRED_DEPTH => 24,
+            DRM_CAP_ASYNC_PAGE_FLIP => u64::from(machine.flips_at_once()),
+            // No pipe of i915 names its vertical blank.
+            DRM_CAP_PAGE_FLIP_TARGET => 0,
+            DRM_CAP_CURSOR_WIDTH => machine.cursor().0,
+            DRM_CAP_CURSOR_HEIGHT => machine.cursor().1,
+            DRM_CAP_ATOMIC_ASYNC_PAGE_FLIP if machine.kernel >= ATOMIC_ASYNC => {
+                u64::from(machine.has_atomic() && machine.flips_at_once())
+            }
+            _ => return Err(Errno::EINVAL),
+        })
+    }
+
+    fn kernel_since(&self, kernel: KernelVersion) -> bool {
+        self.system.machine.kernel >= kernel
+    }
+}

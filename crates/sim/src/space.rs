@@ -1,0 +1,243 @@
+//! An address space of the GPU: which object is bound where (`i915_address_space`, `drm_mm`).
+//!
+//! An address that the caller leaves to the kernel is the lowest one in the smallest hole, where the real
+//! one's need not be; what fits and what does not is as there. A request costs what it binds, whatever else
+//! is bound: an object that goes says so itself ([`Gone`]), and batches look bindings up while they run
+//! ([`Bound`]).
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use nix::errno::Errno;
+
+use super::holes::{Holes, Prefer};
+use super::object::Object;
+use gem_coherency::units::PAGE_BYTES;
+
+/// What a binding has to satisfy (`PIN_*`).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wish {
+    pub(super) len: u64,
+    /// A power of two.
+    pub(super) alignment: u64,
+    /// Where exactly (`PIN_OFFSET_FIXED`).
+    pub(super) fixed: Option<u64>,
+    /// The lowest address (`PIN_OFFSET_BIAS`).
+    pub(super) from: u64,
+    /// The end of what may be used (`PIN_ZONE_4G`).
+    pub(super) end: u64,
+}
+
+/// Whether others give way (`PIN_NOEVICT` not given).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Evict {
+    /// No.
+    Nothing,
+    /// All but the objects of this submission, which are locked.
+    Others,
+}
+
+/// An object's place.
+#[derive(Debug)]
+struct Node {
+    len: u64,
+    id: u64,
+    object: Weak<Object>,
+}
+
+/// What is bound where; no other lock is taken under its own.
+#[derive(Debug, Default)]
+pub(super) struct Bound(Mutex<BTreeMap<u64, Node>>);
+
+impl Bound {
+    /// The place that `address` lies in: where it begins, and the object.
+    pub(super) fn at(&self, address: u64) -> Option<(u64, Weak<Object>)> {
+        let nodes = self.lock();
+        let (&start, node) = nodes.range(..=address).next_back()?;
+        (address - start < node.len).then(|| (start, Weak::clone(&node.object)))
+    }
+
+    /// Where the next place behind `address` begins.
+    pub(super) fn next(&self, address: u64) -> Option<u64> {
+        self.lock().range(address.checked_add(1)?..).next().map(|(&start, _)| start)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Node>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The numbers of objects that were bound in a space and are gone; no other lock is taken under its own.
+#[derive(Debug, Default)]
+pub(super) struct Gone(Mutex<Vec<u64>>);
+
+impl Gone {
+    /// Notes that an object is gone.
+    pub(super) fn note(&self, id: u64) {
+        self.lock().push(id);
+    }
+
+    fn take(&self) -> Vec<u64> {
+        std::mem::take(&mut self.lock())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An address space.
+#[derive(Debug)]
+pub(super) struct Space {
+    /// The addresses that objects may have.
+    usable: Range<u64>,
+    /// One past the last address.
+    total: u64,
+    bound: Arc<Bound>,
+    /// Where objects are bound, by their numbers.
+    starts: HashMap<u64, u64>,
+    holes: Holes,
+    gone: Arc<Gone>,
+}
+
+impl Space {
+    /// An empty space of `total` bytes; the kernel keeps what is not `usable` for itself.
+    pub(super) fn new(total: u64, usable: Range<u64>) -> Self {
+        let holes = Holes::new(usable.clone(), Prefer::Lowest);
+        let (bound, gone) = (Arc::default(), Arc::default());
+        Self { usable, total, bound, starts: HashMap::new(), holes, gone }
+    }
+
+    /// One past the last address.
+    pub(super) fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Where the object is bound: its start and its length, padding included.
+    pub(super) fn find(&self, object: &Object) -> Option<(u64, u64)> {
+        let &start = self.starts.get(&object.id())?;
+        Some((start, self.bound.lock().get(&start)?.len))
+    }
+
+    /// What is bound where, now and later.
+    pub(super) fn bound(&self) -> &Arc<Bound> {
+        &self.bound
+    }
+
+    /// Takes the binding of an object away.
+    pub(super) fn unbind(&mut self, object: &Object) {
+        self.unbind_number(object.id());
+    }
+
+    fn unbind_number(&mut self, id: u64) {
+        let Some(start) = self.starts.remove(&id) else { return };
+        if let Some(node) = self.bound.lock().remove(&start) {
+            self.holes.give(start..start + node.len);
+        }
+    }
+
+    /// Takes every binding away (`i915_gem_evict_vm`).
+    pub(super) fn unbind_all(&mut self) {
+        self.bound.lock().clear();
+        self.starts.clear();
+        self.holes = Holes::new(self.usable.clone(), Prefer::Lowest);
+    }
+
+    /// Takes the bindings of objects away that are gone.
+    pub(super) fn reap(&mut self) {
+        for id in self.gone.take() {
+            self.unbind_number(id);
+        }
+    }
+
+    /// Binds an object that is not bound (`i915_vma_insert`).
+    ///
+    /// # Errors
+    /// EINVAL for a fixed address that is unaligned or ends outside; ENOSPC.
+    pub(super) fn bind(
+        &mut self,
+        object: &Arc<Object>,
+        wish: Wish,
+        evict: Evict,
+        locked: &dyn Fn(&Object) -> bool,
+    ) -> Result<u64, Errno> {
+        let end = wish.end.min(self.total);
+        if wish.len > end {
+            return Err(Errno::ENOSPC);
+        }
+        let start = match wish.fixed {
+            Some(start) => {
+                let ends_inside = start.checked_add(wish.len).is_some_and(|stop| stop <= end);
+                if !start.is_multiple_of(wish.alignment) || !ends_inside {
+                    return Err(Errno::EINVAL);
+                }
+                self.reserve(start..start + wish.len, evict, locked)?
+            }
+            None => match self.hole(wish, end) {
+                Some(start) => start,
+                None if evict == Evict::Nothing => return Err(Errno::ENOSPC),
+                None => {
+                    self.unbind_where(|object| !locked(object));
+                    self.hole(wish, end).ok_or(Errno::ENOSPC)?
+                }
+            },
+        };
+        self.holes.take(start..start + wish.len);
+        let node = Node { len: wish.len, id: object.id(), object: Arc::downgrade(object) };
+        self.bound.lock().insert(start, node);
+        self.starts.insert(object.id(), start);
+        object.links.bound_in(&self.gone);
+        Ok(start)
+    }
+
+    /// Makes room (`i915_gem_gtt_reserve`).
+    fn reserve(
+        &mut self,
+        range: Range<u64>,
+        evict: Evict,
+        locked: &dyn Fn(&Object) -> bool,
+    ) -> Result<u64, Errno> {
+        if range.start < self.usable.start || range.end > self.usable.end {
+            return Err(Errno::ENOSPC);
+        }
+        let in_the_way: Vec<(u64, Weak<Object>)> = {
+            let nodes = self.bound.lock();
+            let before = nodes.range(..range.end).rev();
+            let overlapping = before.take_while(|(at, node)| *at + node.len > range.start);
+            overlapping.map(|(_, node)| (node.id, Weak::clone(&node.object))).collect()
+        };
+        for (id, object) in in_the_way {
+            let stays = object.upgrade().is_some_and(|object| locked(&object));
+            if evict == Evict::Nothing || stays {
+                return Err(Errno::ENOSPC);
+            }
+            self.unbind_number(id);
+        }
+        Ok(range.start)
+    }
+
+    /// The lowest place in the smallest hole that it fits into.
+    fn hole(&self, wish: Wish, end: u64) -> Option<u64> {
+        self.holes.fitting(wish.len).find_map(|hole| {
+            let at = align(hole.start.max(wish.from), wish.alignment)?;
+            (at.checked_add(wish.len)? <= hole.end.min(end)).then_some(at)
+        })
+    }
+
+    /// Takes the bindings of these objects away, and of those that are gone.
+    fn unbind_where(&mut self, gives_way: impl Fn(&Object) -> bool) {
+        let nodes: Vec<_> =
+            self.bound.lock().values().map(|node| (node.id, Weak::clone(&node.object))).collect();
+        for (id, object) in nodes {
+            if object.upgrade().is_none_or(|object| gives_way(&object)) {
+                self.unbind_number(id);
+            }
+        }
+    }
+}
+
+/// The next multiple of a power of two.
+fn align(address: u64, alignment: u64) -> Option<u64> {
+    address.checked_next_multiple_of(alignment.max(PAGE_BYTES))
+}

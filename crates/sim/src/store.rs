@@ -1,0 +1,389 @@
+//! An object's two byte stores, what the CPU sees through its caches and what memory holds, and
+//! the accesses that move bytes between them.
+
+use std::collections::VecDeque;
+
+use super::adversary::Adversary;
+use super::lines::{Lines, Run};
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::drm::mapping::SharedBytes;
+use gem_coherency::error::Result;
+use gem_coherency::platform::Caps;
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
+use gem_coherency::vocabulary::{Access, CacheLevel};
+use gem_coherency_hierarchy::{self as hierarchy, CacheMove, Hardware, Line, Place, Route, Transfer};
+
+/// What memory holds before an object's own bytes arrive there: somebody else's, over and over.
+pub const PREVIOUS_OWNER: [u8; 16] = *b"another's secret";
+
+/// Stores that a CPU keeps in its write-combining buffers: a Skylake has ten fill buffers.
+const COMBINING_BUFFERS: usize = 10;
+
+/// On which hardware, and at which level, an object is accessed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Terms {
+    pub(super) hardware: Hardware,
+    pub(super) level: CacheLevel,
+    /// Whether every agent sees every byte at once, so that all of them go by the cached bytes.
+    pub(super) coherent: bool,
+}
+
+impl Terms {
+    /// For the CPU's accesses to memory that belongs to no device.
+    pub(super) const ORDINARY: Self =
+        Self { hardware: Hardware::new(Caps::empty()), level: CacheLevel::None, coherent: false };
+
+    /// The way that an access takes which was made on `route`.
+    pub(super) fn route(self, route: Route) -> Route {
+        if self.coherent { Route::CpuCached } else { route }
+    }
+}
+
+/// Who zeroes an object's pages before userspace may see them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zeroing {
+    /// The kernel, through the CPU's caches.
+    Cpu,
+    /// The GPU, in local memory.
+    Gpu,
+}
+
+impl Zeroing {
+    fn lines(self, pages: u64) -> Lines {
+        match self {
+            Self::Cpu => Lines::zeroed(pages),
+            Self::Gpu => Lines::cleared(pages),
+        }
+    }
+}
+
+/// A write-combining buffer: stores to one line that have not left the CPU.
+#[derive(Debug)]
+struct Combining {
+    route: Route,
+    line: u64,
+    /// Where, and what; in program order.
+    stores: Vec<(u64, Vec<u8>)>,
+}
+
+/// Both stores of an object.
+#[derive(Debug)]
+pub(super) struct Store {
+    size: u64,
+    zeroing: Zeroing,
+    /// What a line's cached copy holds, where there is one. Fresh pages: zeroes.
+    cached: Option<SharedBytes>,
+    /// What memory holds, where it holds bytes of this object.
+    memory: Option<SharedBytes>,
+    pub(super) lines: Lines,
+    pub(super) raw: super::raw::Raw,
+    combining: VecDeque<Combining>,
+    adversary: Option<Adversary>,
+}
+
+impl Store {
+    /// A fresh object of `size` bytes, whole pages.
+    pub(super) fn new(size: u64, zeroing: Zeroing, adversary: Option<Adversary>) -> Self {
+        Self {
+            size,
+            zeroing,
+            cached: None,
+            memory: None,
+            lines: zeroing.lines(size / PAGE_BYTES),
+            raw: super::raw::Raw::default(),
+            combining: VecDeque::new(),
+            adversary,
+        }
+    }
+
+    /// What the CPU sees through its caches.
+    pub(super) fn cached(&mut self) -> Result<&SharedBytes> {
+        bytes(&mut self.cached, self.size)
+    }
+
+    /// What memory holds.
+    pub(super) fn memory(&mut self) -> Result<&SharedBytes> {
+        bytes(&mut self.memory, self.size)
+    }
+
+    /// Reads on `route`.
+    pub(super) fn read(&mut self, terms: Terms, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
+        let route = terms.route(route);
+        let range = self.begin(terms, offset, data.len() as u64)?;
+        self.drain_route(terms, route)?;
+        let mut lines = range.lines();
+        while let Some(run) = self.lines.run(lines) {
+            let part = overlap(run, range);
+            let into = data.get_mut((part.start - offset) as usize..(part.end - offset) as usize);
+            if let (Some(effect), Some(into)) =
+                (hierarchy::effect(terms.hardware, terms.level, route, Access::Read, run.line), into)
+            {
+                self.transfer(run, effect.before)?;
+                match effect.at {
+                    Place::Cache => self.cached()?.copy_out(part.start, into)?,
+                    Place::Memory => {
+                        self.own(run.page)?;
+                        self.memory()?.copy_out(part.start, into)?;
+                    }
+                }
+                self.lines.set(run, effect.next);
+            }
+            lines = Lines::behind(lines, run);
+        }
+        self.end()
+    }
+
+    /// Writes on `route`, at once.
+    pub(super) fn write(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        let route = terms.route(route);
+        self.begin(terms, offset, data.len() as u64)?;
+        self.drain_route(terms, route)?;
+        self.put(terms, route, offset, data)?;
+        self.end()
+    }
+
+    /// Writes on `route` through the write-combining buffers, where the last lines stay.
+    pub(super) fn combine(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        if terms.coherent {
+            return self.write(terms, route, offset, data);
+        }
+        self.begin(terms, offset, data.len() as u64)?;
+        let most = COMBINING_BUFFERS * LINE_BYTES as usize;
+        let (through, rest) = data.split_at(data.len().saturating_sub(most));
+        if !through.is_empty() {
+            self.drain(terms)?;
+            self.put(terms, route, offset, through)?;
+        }
+        let mut offset = offset + through.len() as u64;
+        let mut rest = rest;
+        while !rest.is_empty() {
+            let to_line_end = (LINE_BYTES - offset % LINE_BYTES) as usize;
+            let (piece, behind) = rest.split_at(to_line_end.min(rest.len()));
+            self.buffer(terms, route, offset, piece)?;
+            offset += piece.len() as u64;
+            rest = behind;
+        }
+        self.end()
+    }
+
+    /// Puts a store within one line into the buffer of its line and route.
+    fn buffer(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        let line = offset / LINE_BYTES;
+        let store = (offset, data.to_vec());
+        match self.combining.iter_mut().find(|buffer| buffer.route == route && buffer.line == line) {
+            Some(buffer) => buffer.stores.push(store),
+            None => {
+                if self.combining.len() >= COMBINING_BUFFERS
+                    && let Some(oldest) = self.combining.pop_front()
+                {
+                    self.empty(terms, oldest)?;
+                }
+                self.combining.push_back(Combining { route, line, stores: vec![store] });
+            }
+        }
+        Ok(())
+    }
+
+    /// Empties the write-combining buffers, as a fence does: the newest first, as no order is
+    /// promised between buffers.
+    pub(super) fn drain(&mut self, terms: Terms) -> Result<()> {
+        while let Some(newest) = self.combining.pop_back() {
+            self.empty(terms, newest)?;
+        }
+        Ok(())
+    }
+
+    /// Empties the buffers of `route`, as an uncached access there does, and a load of
+    /// write-combining memory; what went through the aperture may sit in the chipset all the same.
+    pub(super) fn drain_route(&mut self, terms: Terms, route: Route) -> Result<()> {
+        let (same, others) = self.combining.drain(..).partition(|buffer| buffer.route == route);
+        self.combining = others;
+        let same: VecDeque<_> = same;
+        same.into_iter().try_for_each(|buffer| self.empty(terms, buffer))
+    }
+
+    fn empty(&mut self, terms: Terms, buffer: Combining) -> Result<()> {
+        buffer.stores.iter().try_for_each(|(offset, data)| self.put(terms, buffer.route, *offset, data))
+    }
+
+    /// Performs `op` on `lines`; returns how many were written back.
+    pub(super) fn maintain(&mut self, terms: Terms, lines: LineRange, op: LineOp) -> Result<u64> {
+        self.begin(terms, lines.first() * LINE_BYTES, lines.bytes())?;
+        let written = self.maintain_lines(lines, op)?;
+        self.end()?;
+        Ok(written)
+    }
+
+    /// Flushes every line, as `drm_clflush_sg` does with its fences; returns how many were written
+    /// back.
+    pub(super) fn flush_all(&mut self, terms: Terms) -> Result<u64> {
+        self.begin(terms, 0, 0)?;
+        self.drain(terms)?;
+        let mut written = self.lines.flush_untouched();
+        for page in self.lines.touched() {
+            let lines = LineRange::new(page * PAGE_LINES, (page + 1) * PAGE_LINES);
+            written += self.maintain_lines(lines, LineOp::Flush)?;
+        }
+        self.end()?;
+        Ok(written)
+    }
+
+    /// Moves the bytes to other pages, as swapping out and in does where the CPU compresses what it reads: a cached
+    /// copy counts, clean or dirty, and no cache holds a line of the new pages.
+    pub(super) fn swap(&mut self, terms: Terms) -> Result<()> {
+        self.begin(terms, 0, 0)?;
+        for page in self.lines.touched() {
+            let mut left = LineRange::new(page * PAGE_LINES, (page + 1) * PAGE_LINES);
+            while let Some(run) = self.lines.run(left) {
+                if run.line != Line::Absent {
+                    self.transfer(run, Transfer::WriteBack)?;
+                    self.lines.set(run, Line::Absent);
+                }
+                left = Lines::behind(left, run);
+            }
+        }
+        self.end()
+    }
+
+    /// Gives the contents up.
+    pub(super) fn discard(&mut self) {
+        self.lines = self.zeroing.lines(self.lines.pages());
+        self.combining.clear();
+        // Pages that a raw pointer names stay mapped as long as the object.
+        if !self.raw.is_out() {
+            self.cached = None;
+            self.memory = None;
+        }
+    }
+
+    /// What every access begins with: stores through raw pointers are found, and the adversary acts.
+    fn begin(&mut self, terms: Terms, offset: u64, len: u64) -> Result<ByteRange> {
+        let range = ByteRange::within(offset, len, self.size)?;
+        self.find_raw_stores()?;
+        if let Some(mut adversary) = self.adversary.take() {
+            let acted = self.act(terms, &mut adversary);
+            self.adversary = Some(adversary);
+            acted?;
+        }
+        Ok(range)
+    }
+
+    /// What every access ends with.
+    fn end(&mut self) -> Result<()> {
+        self.refill_for_raw_loads()
+    }
+
+    fn put(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        let range = ByteRange::within(offset, data.len() as u64, self.size)?;
+        let mut lines = range.lines();
+        while let Some(run) = self.lines.run(lines) {
+            let part = overlap(run, range);
+            let from = data.get((part.start - offset) as usize..(part.end - offset) as usize);
+            if let (Some(effect), Some(from)) =
+                (hierarchy::effect(terms.hardware, terms.level, route, Access::Write, run.line), from)
+            {
+                self.transfer(run, effect.before)?;
+                match effect.at {
+                    Place::Cache => self.cached()?.copy_in(part.start, from)?,
+                    Place::Memory => {
+                        self.own(run.page)?;
+                        if effect.next == Line::Clean {
+                            self.keep_fill(run.page)?;
+                        }
+                        self.memory()?.copy_in(part.start, from)?;
+                    }
+                }
+                self.lines.set(run, effect.next);
+            }
+            lines = Lines::behind(lines, run);
+        }
+        Ok(())
+    }
+
+    fn maintain_lines(&mut self, lines: LineRange, op: LineOp) -> Result<u64> {
+        let mut written = 0;
+        let mut left = lines;
+        while let Some(run) = self.lines.run(left) {
+            let done = hierarchy::maintain(op, run.line);
+            if done.transfer == Transfer::WriteBack {
+                written += run.lines();
+            }
+            self.transfer(run, done.transfer)?;
+            self.lines.set(run, done.next);
+            left = Lines::behind(left, run);
+        }
+        Ok(written)
+    }
+
+    /// Moves whole lines between the stores.
+    pub(super) fn transfer(&mut self, run: Run, transfer: Transfer) -> Result<()> {
+        match transfer {
+            Transfer::Nothing => return Ok(()),
+            // No need to give zeroes memory of their own.
+            Transfer::Fill | Transfer::WriteBack if self.lines.holds_zeroes(run.page) => return Ok(()),
+            Transfer::Fill => {
+                self.own(run.page)?;
+                self.memory()?;
+                self.cached()?;
+                if let (Some(cached), Some(memory)) = (&self.cached, &self.memory) {
+                    cached.copy_from(memory, run.offset(), run.bytes())?;
+                }
+            }
+            Transfer::WriteBack => {
+                self.own(run.page)?;
+                self.memory()?;
+                self.cached()?;
+                if let (Some(cached), Some(memory)) = (&self.cached, &self.memory) {
+                    memory.copy_from(cached, run.offset(), run.bytes())?;
+                }
+            }
+        }
+        self.refresh_fill(run)
+    }
+
+    /// Memory of the page holds bytes of this object from now on; until now it held another's.
+    pub(super) fn own(&mut self, page: u64) -> Result<()> {
+        if self.lines.touch(page).owned {
+            return Ok(());
+        }
+        let secret = PREVIOUS_OWNER.repeat(PAGE_BYTES as usize / PREVIOUS_OWNER.len());
+        self.memory()?.copy_in(page * PAGE_BYTES, &secret)?;
+        self.lines.touch(page).owned = true;
+        Ok(())
+    }
+
+    /// Lets the caches do what they may do unasked.
+    fn act(&mut self, terms: Terms, adversary: &mut Adversary) -> Result<()> {
+        for attempt in adversary.attempts(self.lines.pages()) {
+            let mut left = attempt.lines;
+            while let Some(run) = self.lines.run(left) {
+                if let Some(done) = attempt.cache_move.on(terms.hardware, run.line) {
+                    tracing::trace!(
+                        cache_move = CacheMove::name(attempt.cache_move),
+                        page = run.page,
+                        lines = run.lines()
+                    );
+                    self.transfer(run, done.transfer)?;
+                    self.lines.set(run, done.next);
+                }
+                left = Lines::behind(left, run);
+            }
+        }
+        if adversary.drains() { self.drain(terms) } else { Ok(()) }
+    }
+}
+
+/// The bytes of `slot`, made when they are needed first.
+fn bytes(slot: &mut Option<SharedBytes>, size: u64) -> Result<&SharedBytes> {
+    Ok(match slot {
+        Some(bytes) => bytes,
+        None => slot.insert(SharedBytes::zeroed(size)?),
+    })
+}
+
+/// The bytes of `range` that lie in the run's lines.
+fn overlap(run: Run, range: ByteRange) -> std::ops::Range<u64> {
+    let start = run.offset().max(range.offset());
+    let end = (run.offset() + run.bytes()).min(range.end());
+    start..end.max(start)
+}

@@ -1,0 +1,295 @@
+//! What all objects of a software device share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use nix::errno::Errno;
+
+use super::adversary::Adversary;
+use super::crtcs::Crtcs;
+use super::faults::{Entry, Faults, Needs};
+use super::framebuffers::Framebuffers;
+use super::gpu::Gpu;
+use super::limits::{self, SYSTEM_BYTES};
+use super::log::{KernelFlush, Log};
+use super::masters::Masters;
+use super::names::Names;
+use super::object::Object;
+use super::offsets::{Node, Offsets};
+use super::prime;
+use super::space::Space;
+use super::spec::Spec;
+use super::store::Terms;
+use gem_coherency::error::Result;
+use gem_coherency::fork::Owner;
+use gem_coherency::platform::Machine;
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::{Action, Backing, KernelRules};
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{CacheLevel, MmapMode};
+use gem_coherency_hierarchy::Hardware;
+
+/// The machine that a software device is in, and its kernel.
+#[derive(Debug)]
+pub(super) struct System {
+    pub(super) machine: Machine,
+    pub(super) rules: KernelRules,
+    pub(super) faults: Faults,
+    pub(super) gpu: Gpu,
+    pub(super) log: Log,
+    /// Whether the device is runtime-awake, which copies through the aperture want.
+    pub(super) awake: AtomicBool,
+    /// Whether the machine has a display (`DRIVER_MODESET`).
+    pub(super) display: bool,
+    masters: Mutex<Masters>,
+    names: Mutex<Names>,
+    framebuffers: Mutex<Framebuffers>,
+    crtcs: Mutex<Crtcs>,
+    /// Files that are open.
+    files: AtomicU64,
+    /// How often the whole GPU was reset (`i915_reset_count`).
+    pub(super) resets: AtomicU64,
+    /// The GPU's timestamp.
+    pub(super) ticks: AtomicU64,
+    /// CPU accesses that a real device would have answered with SIGBUS.
+    pub(super) bus_errors: AtomicU64,
+    /// Bytes of the objects that have pages, and of those among them that are in local memory.
+    in_use: AtomicU64,
+    local_in_use: AtomicU64,
+    seed: Option<u64>,
+    /// Whether every agent sees every byte at once.
+    coherent: bool,
+    /// The PCI id.
+    pub(super) id: u16,
+    /// The address space of all contexts, where they have none of their own.
+    pub(super) global_space: Arc<Mutex<Space>>,
+    objects: Mutex<Objects>,
+    offsets: Mutex<Offsets>,
+    /// Whose memory all of this is: a child's is a copy, whose locks may be held for ever.
+    pub(super) owner: Owner,
+}
+
+#[derive(Debug, Default)]
+struct Objects {
+    created: u64,
+    alive: BTreeMap<u64, Weak<Object>>,
+}
+
+impl System {
+    pub(super) fn new(spec: &Spec) -> Self {
+        let faults = Faults::default();
+        for &(fault, after) in &spec.faults {
+            faults.inject(fault, after);
+        }
+        Self {
+            machine: spec.machine,
+            rules: spec.rules,
+            faults,
+            gpu: Gpu::default(),
+            log: Log::default(),
+            awake: AtomicBool::new(true),
+            display: spec.display,
+            masters: Mutex::default(),
+            names: Mutex::default(),
+            framebuffers: Mutex::default(),
+            crtcs: Mutex::new(Crtcs::new(spec.machine)),
+            files: AtomicU64::new(0),
+            resets: AtomicU64::new(0),
+            ticks: AtomicU64::new(1),
+            bus_errors: AtomicU64::new(0),
+            in_use: AtomicU64::new(0),
+            local_in_use: AtomicU64::new(0),
+            coherent: spec.coherent,
+            id: spec.id,
+            global_space: limits::address_space(spec.machine),
+            seed: spec.adversary.then_some(spec.seed),
+            objects: Mutex::default(),
+            offsets: Mutex::default(),
+            owner: Owner::current(),
+        }
+    }
+
+    /// A file more.
+    pub(super) fn open(&self) {
+        // Relaxed: a count; what the last file leaves behind is behind a lock.
+        self.files.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A file less; with the last one go the batches that a stalled GPU still has.
+    pub(super) fn close(&self) {
+        // Relaxed: as in `open`.
+        if self.files.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.gpu.abandon();
+        }
+    }
+
+    /// How an object of this level is accessed.
+    pub(super) fn terms(&self, level: CacheLevel) -> Terms {
+        Terms { hardware: Hardware::new(self.machine.caps), level, coherent: self.coherent }
+    }
+
+    /// Whether there are caches, and no adversary acts in them.
+    pub(super) fn caches_are_idle(&self) -> bool {
+        !self.coherent && self.seed.is_none()
+    }
+
+    /// What happens to a request before it is done.
+    ///
+    /// # Errors
+    /// That of a fault that ends it; [`gem_coherency::Error::OtherProcess`].
+    pub(super) fn enter(&self, request: &'static str, needs: Needs) -> Result<()> {
+        self.owner.check()?;
+        let entry = self.faults.enter(request, needs);
+        tracing::debug!(
+            request,
+            errno = entry.as_ref().err().map(|error| tracing::field::debug(error.errno()))
+        );
+        match entry? {
+            Entry::Clear => {}
+            Entry::Shrink => self.shrink(),
+        }
+        Ok(())
+    }
+
+    /// Makes an object known; `make` gets its number.
+    pub(super) fn register(&self, make: impl FnOnce(u64) -> Object) -> Arc<Object> {
+        let mut objects = self.objects();
+        objects.created += 1;
+        let id = objects.created;
+        let object = Arc::new(make(id));
+        objects.alive.insert(id, Arc::downgrade(&object));
+        object
+    }
+
+    /// Forgets an object.
+    pub(super) fn unregister(&self, id: u64) {
+        self.objects().alive.remove(&id);
+    }
+
+    /// Gives the object `id` of `size` bytes a place in the device's file; returns its first page.
+    ///
+    /// # Errors
+    /// ENOSPC.
+    pub(super) fn add_offset(&self, id: u64, mode: MmapMode, size: u64) -> std::result::Result<u64, Errno> {
+        self.offsets().add(id, mode, size / PAGE_BYTES)
+    }
+
+    /// Takes a place in the device's file back.
+    pub(super) fn remove_offset(&self, start: u64) {
+        self.offsets().remove(start);
+    }
+
+    /// What lies at these pages of the device's file, and the object, if it still is.
+    pub(super) fn at_offset(&self, start: u64, pages: u64) -> Option<(Node, Option<Arc<Object>>)> {
+        let node = self.offsets().find(start, pages)?;
+        let object = self.objects().alive.get(&node.object).and_then(Weak::upgrade);
+        Some((node, object))
+    }
+
+    fn offsets(&self) -> MutexGuard<'_, Offsets> {
+        self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Every object, oldest first.
+    pub(super) fn all(&self) -> Vec<Arc<Object>> {
+        self.objects().alive.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// The adversary of the object `id`, if there is to be one.
+    pub(super) fn adversary(&self, id: u64) -> Option<Adversary> {
+        self.seed.map(|seed| Adversary::new(seed, id))
+    }
+
+    /// Takes `bytes` of the machine's memory for pages; returns whether there were as many.
+    pub(super) fn take_memory(&self, bytes: u64, backing: Backing) -> bool {
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= SYSTEM_BYTES);
+        // Relaxed: a budget; no other memory is published by it.
+        let taken = self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
+        if taken && backing == Backing::Local {
+            self.local_in_use.fetch_add(bytes, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// Gives memory back.
+    pub(super) fn give_memory(&self, bytes: u64, backing: Backing) {
+        // Relaxed: as in `take_memory`.
+        self.in_use.fetch_sub(bytes, Ordering::Relaxed);
+        if backing == Backing::Local {
+            self.local_in_use.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Bytes of local memory that objects have.
+    pub(super) fn local_bytes_in_use(&self) -> u64 {
+        // Relaxed: as in `take_memory`.
+        self.local_in_use.load(Ordering::Relaxed)
+    }
+
+    /// Bytes of memory that are taken.
+    pub(super) fn bytes_in_use(&self) -> u64 {
+        // Relaxed: as in `take_memory`.
+        self.in_use.load(Ordering::Relaxed)
+    }
+
+    /// Takes the contents of every object that is marked as not needed, after letting go what only a closed dma-buf
+    /// held.
+    pub(super) fn shrink(&self) {
+        // Under an object's lock, maybe: what goes here is no other device's, which would take its exporter's.
+        prime::forget_closed();
+        for object in self.all() {
+            object.purge_if_allowed();
+        }
+    }
+
+    /// Writes back and drops every line of every object (`wbinvd_on_all_cpus`).
+    pub(super) fn wbinvd(&self, call: &'static str, rule: Rule) {
+        let mut lines_written = 0;
+        let mut bytes = 0;
+        for object in self.all() {
+            bytes += object.size();
+            lines_written += object.flush_store();
+        }
+        self.log.push(KernelFlush {
+            call,
+            object: 0,
+            handle: None,
+            action: Action::Wbinvd,
+            rule,
+            bytes,
+            lines_written,
+        });
+    }
+
+    /// Counts a CPU access that would have ended in SIGBUS.
+    pub(super) fn bus_error(&self, why: &dyn std::fmt::Display) {
+        // Relaxed: a statistic.
+        self.bus_errors.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(%why, "SIGBUS on real devices");
+    }
+
+    /// Who is the device's master.
+    pub(super) fn masters(&self) -> MutexGuard<'_, Masters> {
+        self.masters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The objects' names in all files; no other lock is taken under it.
+    pub(super) fn names(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The framebuffers; no other lock is taken under it.
+    pub(super) fn framebuffers(&self) -> MutexGuard<'_, Framebuffers> {
+        self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The CRTCs; framebuffers and objects are locked under it.
+    pub(super) fn crtcs(&self) -> MutexGuard<'_, Crtcs> {
+        self.crtcs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn objects(&self) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,294 @@
+//! Synchronization objects; what is expected was seen on the driver (tgl, 6.1 and 6.12).
+
+use gem_coherency::uapi::drm::{DRM_CAP_SYNCOBJ, DRM_CAP_SYNCOBJ_TIMELINE, DRM_IOCTL_GET_CAP, drm_get_cap};
+use gem_coherency::uapi::drm_syncobj::*;
+use gem_coherency::uapi::i915_exec::*;
+use gem_coherency_sim::Soft;
+use nix::errno::Errno::{self, *};
+
+use super::caller::{Caller, HOLE, LIST};
+
+const POINTS: u64 = LIST + 0x100;
+const ENTRIES: u64 = LIST + 0x200;
+const OBJECTS: u64 = LIST + 0x300;
+const EXTENSION: u64 = LIST + 0x400;
+const WAIT: u32 = I915_EXEC_FENCE_WAIT;
+const SIGNAL: u32 = I915_EXEC_FENCE_SIGNAL;
+const ALL: u32 = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL;
+const FOR_SUBMIT: u32 = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT;
+const AVAILABLE: u32 = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE;
+const DEADLINE: u32 = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE;
+
+/// Requests on the render node, as a program makes them.
+struct Sync(Caller);
+
+impl Sync {
+    #[track_caller]
+    fn new(name: &str) -> Self {
+        Self(Caller::new(name))
+    }
+
+    fn create(&mut self, flags: u32) -> Result<u32, Errno> {
+        let (errno, args) = self.0.on(2, DRM_IOCTL_SYNCOBJ_CREATE, drm_syncobj_create { handle: 77, flags });
+        errno.map_or(Ok(args.handle), Err)
+    }
+
+    fn destroy(&mut self, handle: u32, pad: u32) -> Option<Errno> {
+        self.0.on(2, DRM_IOCTL_SYNCOBJ_DESTROY, drm_syncobj_destroy { handle, pad }).0
+    }
+
+    fn handles(&mut self, handles: &[u32]) -> drm_syncobj_array {
+        let handles_at = LIST;
+        for (at, handle) in (handles_at..).step_by(4).zip(handles) {
+            self.0.put(at, handle);
+        }
+        drm_syncobj_array { handles: handles_at, count_handles: handles.len() as u32, pad: 0 }
+    }
+
+    fn wait(&mut self, handles: &[u32], flags: u32) -> Result<u32, Errno> {
+        let drm_syncobj_array { handles, count_handles, .. } = self.handles(handles);
+        let args =
+            drm_syncobj_wait { handles, count_handles, flags, first_signaled: 9, ..Default::default() };
+        let (errno, args) = self.0.on(2, DRM_IOCTL_SYNCOBJ_WAIT, args);
+        errno.map_or(Ok(args.first_signaled), Err)
+    }
+
+    fn wait_point(&mut self, handle: u32, point: u64, flags: u32) -> Option<Errno> {
+        let drm_syncobj_array { handles, count_handles, .. } = self.handles(&[handle]);
+        let points = self.0.put(POINTS, &point);
+        let args = drm_syncobj_timeline_wait { handles, points, count_handles, flags, ..Default::default() };
+        self.0.on(2, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, args).0
+    }
+
+    fn signal(&mut self, handles: &[u32]) -> Option<Errno> {
+        let args = self.handles(handles);
+        self.0.on(2, DRM_IOCTL_SYNCOBJ_SIGNAL, args).0
+    }
+
+    fn reset(&mut self, handles: &[u32]) -> Option<Errno> {
+        let args = self.handles(handles);
+        self.0.on(2, DRM_IOCTL_SYNCOBJ_RESET, args).0
+    }
+
+    fn signal_point(&mut self, handle: u32, point: u64, flags: u32) -> Option<Errno> {
+        let drm_syncobj_array { handles, count_handles, .. } = self.handles(&[handle]);
+        let points = self.0.put(POINTS, &point);
+        let args = drm_syncobj_timeline_array { handles, points, count_handles, flags };
+        self.0.on(2, DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, args).0
+    }
+
+    fn query(&mut self, handle: u32, flags: u32) -> Result<u64, Errno> {
+        let drm_syncobj_array { handles, count_handles, .. } = self.handles(&[handle]);
+        let points = self.0.put(POINTS, &7_u64);
+        let args = drm_syncobj_timeline_array { handles, points, count_handles, flags };
+        let errno = self.0.on(2, DRM_IOCTL_SYNCOBJ_QUERY, args).0;
+        let mut point = [0; 8];
+        self.0.process.load(POINTS, &mut point).unwrap();
+        errno.map_or(Ok(u64::from_le_bytes(point)), Err)
+    }
+
+    fn transfer(&mut self, from: (u32, u64), to: (u32, u64), flags: u32) -> Option<Errno> {
+        let ((src_handle, src_point), (dst_handle, dst_point)) = (from, to);
+        let args = drm_syncobj_transfer { src_handle, dst_handle, src_point, dst_point, flags, pad: 0 };
+        self.0.on(2, DRM_IOCTL_SYNCOBJ_TRANSFER, args).0
+    }
+
+    fn export(&mut self, handle: u32, flags: u32, pad: u32) -> Result<i32, Errno> {
+        let args = drm_syncobj_handle { handle, flags, pad, fd: 0 };
+        let (errno, args) = self.0.on(2, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, args);
+        errno.map_or(Ok(args.fd), Err)
+    }
+
+    fn import(&mut self, handle: u32, flags: u32, fd: i32) -> Result<u32, Errno> {
+        let args = drm_syncobj_handle { handle, flags, pad: 0, fd };
+        let (errno, args) = self.0.on(2, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, args);
+        errno.map_or(Ok(args.handle), Err)
+    }
+
+    /// Submits an object of zeroes with these entries, at points of timelines if there are any.
+    fn submit(&mut self, entries: &[(u32, u32)], points: Option<u64>) -> Option<Errno> {
+        let handle = self.0.create(2);
+        self.0.put(OBJECTS, &drm_i915_gem_exec_object2 { handle, ..Default::default() });
+        for (at, &(handle, flags)) in (ENTRIES..).step_by(8).zip(entries) {
+            self.0.put(at, &drm_i915_gem_exec_fence { handle, flags });
+        }
+        let count = entries.len() as u32;
+        let mut args =
+            drm_i915_gem_execbuffer2 { buffers_ptr: OBJECTS, buffer_count: 1, ..Default::default() };
+        match points {
+            None => {
+                args.flags = I915_EXEC_FENCE_ARRAY;
+                (args.cliprects_ptr, args.num_cliprects) = (ENTRIES, count);
+            }
+            Some(point) => {
+                args.flags = I915_EXEC_USE_EXTENSIONS;
+                args.cliprects_ptr = self.0.put(
+                    EXTENSION,
+                    &drm_i915_gem_execbuffer_ext_timeline_fences {
+                        fence_count: count.into(),
+                        handles_ptr: ENTRIES,
+                        values_ptr: POINTS,
+                        ..Default::default()
+                    },
+                );
+                self.0.put(POINTS, &point);
+            }
+        }
+        self.0.on(2, DRM_IOCTL_I915_GEM_EXECBUFFER2_WR, args).0
+    }
+
+    fn device(&self) -> &Soft {
+        self.0.process.device(self.0.fds[2]).unwrap()
+    }
+}
+
+#[test]
+fn what_get_cap_promises_is_there() {
+    for name in ["tgl", "glk,kernel=5.14", "i915g", "dg2,kernel=6.1"] {
+        let mut sync = Sync::new(name);
+        for capability in [DRM_CAP_SYNCOBJ, DRM_CAP_SYNCOBJ_TIMELINE] {
+            let (errno, args) = sync.0.on(2, DRM_IOCTL_GET_CAP, drm_get_cap { capability, value: 0 });
+            assert_eq!((errno, args.value), (None, 1), "{name}");
+        }
+        let made = [sync.create(0), sync.create(1), sync.create(2), sync.create(0)];
+        assert_eq!(made, [Ok(1), Ok(2), Err(EINVAL), Ok(3)], "{name}");
+        assert_eq!([sync.destroy(3, 1), sync.destroy(99, 0)], [Some(EINVAL); 2]);
+        assert_eq!([sync.destroy(3, 0), sync.destroy(3, 0)], [None, Some(EINVAL)]);
+        assert_eq!(sync.create(0), Ok(3), "the lowest handle again");
+        assert_eq!([sync.signal_point(3, 5, 0), sync.wait_point(3, 5, 0)], [None; 2], "{name}");
+    }
+}
+
+#[test]
+fn a_wait_ends_with_the_first_or_all_that_are_signalled() {
+    let mut sync = Sync::new("tgl");
+    assert_eq!([sync.create(0), sync.create(1)], [Ok(1), Ok(2)]);
+    let case = |sync: &mut Sync, handles: &[u32], flags, done| {
+        assert_eq!(sync.wait(handles, flags), done, "{handles:?} {flags}");
+    };
+    case(&mut sync, &[1], 0, Err(EINVAL));
+    case(&mut sync, &[2], 0, Ok(0));
+    case(&mut sync, &[1, 2], 0, Err(EINVAL));
+    case(&mut sync, &[1], FOR_SUBMIT, Err(ETIME));
+    case(&mut sync, &[1, 2], FOR_SUBMIT, Ok(1));
+    case(&mut sync, &[1, 2], FOR_SUBMIT | ALL, Err(ETIME));
+    case(&mut sync, &[9], 0, Err(ENOENT));
+    case(&mut sync, &[], 0, Ok(9));
+    for unknown in [AVAILABLE, 16] {
+        case(&mut sync, &[2], unknown, Err(EINVAL));
+    }
+    case(&mut sync, &[2], DEADLINE, Ok(0));
+    let far = drm_syncobj_wait { handles: HOLE, count_handles: 1, ..Default::default() };
+    assert_eq!(sync.0.on(2, DRM_IOCTL_SYNCOBJ_WAIT, far).0, Some(EFAULT));
+    assert_eq!([sync.reset(&[2]), sync.reset(&[1, 9]), sync.reset(&[])], [None, Some(ENOENT), Some(EINVAL)]);
+    case(&mut sync, &[2], 0, Err(EINVAL));
+    assert_eq!([sync.signal(&[2, 1]), sync.signal(&[9])], [None, Some(ENOENT)]);
+    case(&mut sync, &[1, 2], ALL, Ok(0));
+    let many = drm_syncobj_array { handles: LIST, count_handles: (1 << 20) + 1, pad: 0 };
+    assert_eq!(sync.0.on(2, DRM_IOCTL_SYNCOBJ_SIGNAL, many).0, Some(ENOMEM));
+}
+
+#[test]
+fn older_kernels_know_no_deadlines_no_events_and_no_wait_for_nothing() {
+    let event = drm_syncobj_eventfd { handle: 1, fd: -1, ..Default::default() };
+    let case = |name, nothing, deadline, no_event, odd_transfer| {
+        let mut sync = Sync::new(name);
+        assert_eq!(sync.create(1), Ok(1));
+        assert_eq!(sync.wait(&[], 0), nothing, "{name}");
+        assert_eq!(sync.wait(&[1], DEADLINE), deadline, "{name}");
+        assert_eq!(sync.0.on(2, DRM_IOCTL_SYNCOBJ_EVENTFD, event).0, Some(no_event), "{name}");
+        assert_eq!(sync.transfer((1, 0), (1, 0), 1), odd_transfer, "{name}");
+    };
+    assert_eq!(Sync::new("tgl").transfer((1, 0), (1, 0), 1), Some(ENOENT), "handles come before flags");
+    case("tgl,kernel=6.1", Err(EINVAL), Err(EINVAL), EINVAL, None);
+    case("tgl,kernel=6.12", Ok(9), Ok(0), EBADF, Some(EINVAL));
+}
+
+#[test]
+fn timelines_only_go_on() {
+    let mut sync = Sync::new("tgl");
+    assert_eq!([sync.create(0), sync.create(1)], [Ok(1), Ok(2)]);
+    assert_eq!([sync.query(1, 0), sync.query(2, 1), sync.query(9, 0)], [Ok(0), Ok(0), Err(ENOENT)]);
+    assert_eq!(sync.query(1, 2), Err(EINVAL));
+    for (point, last) in [(5, 5), (3, 5), (9, 9), (0, 9)] {
+        assert_eq!(sync.signal_point(1, point, 0), None);
+        assert_eq!([sync.query(1, 0), sync.query(1, 1)], [Ok(last); 2], "{point}");
+    }
+    assert_eq!([sync.signal_point(1, 5, 1), sync.signal_point(9, 5, 0)], [Some(EINVAL), Some(ENOENT)]);
+    for (point, plain, waits) in
+        [(0, None, None), (1, None, None), (9, None, None), (10, Some(EINVAL), Some(ETIME))]
+    {
+        assert_eq!(sync.wait_point(1, point, 0), plain, "{point}");
+        assert_eq!(sync.wait_point(1, point, FOR_SUBMIT), waits, "{point}");
+        assert_eq!(sync.wait_point(1, point, AVAILABLE), waits, "{point}");
+    }
+    assert_eq!([sync.wait_point(2, 5, 0), sync.wait_point(2, 0, 0)], [Some(EINVAL), None]);
+    assert_eq!(sync.wait(&[1], 0), Ok(0), "all of it");
+    assert_eq!(sync.transfer((1, 20), (2, 0), 0), Some(EINVAL));
+    assert_eq!(sync.transfer((1, 20), (2, 0), FOR_SUBMIT), Some(ETIME));
+    assert_eq!([sync.transfer((9, 0), (2, 0), 0), sync.transfer((1, 0), (9, 0), 0)], [Some(ENOENT); 2]);
+    assert_eq!([sync.transfer((1, 5), (2, 3), 0), sync.transfer((1, 5), (2, 0), 0)], [None; 2]);
+    assert_eq!(sync.query(2, 0), Ok(0), "one fence again");
+}
+
+#[test]
+fn syncobjs_and_their_fences_are_files() {
+    let mut sync = Sync::new("tgl");
+    assert_eq!([sync.create(0), sync.create(1)], [Ok(1), Ok(2)]);
+    let other = sync.0.fds[0];
+    let file = sync.export(2, 0, 0).unwrap();
+    assert_eq!(sync.import(0, 0, file), Ok(3));
+    assert_eq!(sync.reset(&[3]), None);
+    assert_eq!(sync.wait(&[2], 0), Err(EINVAL), "they are one");
+    assert_eq!(sync.signal(&[2]), None);
+    for refused in
+        [sync.import(0, 0, other), sync.import(0, 0, -1), sync.import(0, 2, file), sync.import(1, 1, file)]
+    {
+        assert_eq!(refused, Err(EINVAL));
+    }
+    for refused in [sync.export(9, 0, 0), sync.export(2, 2, 0), sync.export(2, 0, 1), sync.export(1, 1, 0)] {
+        assert_eq!(refused, Err(EINVAL));
+    }
+    assert_eq!(sync.export(9, 1, 0), Err(ENOENT));
+    let fence = sync.export(2, 1, 0).unwrap();
+    assert_eq!([sync.import(1, 1, fence), sync.import(9, 1, fence)], [Ok(1), Err(ENOENT)]);
+    assert_eq!((sync.wait(&[1], 0), sync.import(1, 0, fence)), (Ok(0), Err(EINVAL)));
+}
+
+#[test]
+fn a_submission_signals_what_it_names_when_the_gpu_is_done() {
+    let mut sync = Sync::new("tgl");
+    assert_eq!(sync.create(0), Ok(1));
+    let case = |sync: &mut Sync, entries: &[(u32, u32)], point, done| {
+        assert_eq!(sync.submit(entries, point), done, "{entries:?} {point:?}");
+    };
+    case(&mut sync, &[(1, WAIT)], None, Some(EINVAL));
+    case(&mut sync, &[(1, SIGNAL), (99, WAIT)], None, Some(ENOENT));
+    assert_eq!(sync.wait(&[1], 0), Err(EINVAL), "nothing was submitted");
+    case(&mut sync, &[(1, 4)], None, Some(EINVAL));
+    case(&mut sync, &[(1, 0)], None, None);
+    sync.device().stall_gpu(true);
+    case(&mut sync, &[(1, SIGNAL)], None, None);
+    assert_eq!(sync.wait(&[1], 0), Err(ETIME), "the GPU stands still");
+    sync.device().stall_gpu(false);
+    assert_eq!(sync.wait(&[1], 0), Ok(0));
+    case(&mut sync, &[(1, WAIT | SIGNAL)], None, None);
+    assert_eq!(sync.reset(&[1]), None);
+    case(&mut sync, &[(1, 0)], Some(1), None);
+    case(&mut sync, &[(1, WAIT)], Some(3), Some(EINVAL));
+    sync.device().stall_gpu(true);
+    case(&mut sync, &[(1, SIGNAL)], Some(3), None);
+    assert_eq!((sync.query(1, 0), sync.query(1, 1)), (Ok(0), Ok(3)));
+    assert_eq!([sync.wait_point(1, 3, 0), sync.wait_point(1, 3, AVAILABLE)], [Some(ETIME), None]);
+    // A point that the CPU signals comes after those before it.
+    assert_eq!(sync.signal_point(1, 4, 0), None);
+    assert_eq!((sync.query(1, 0), sync.wait_point(1, 4, 0)), (Ok(0), Some(ETIME)));
+    sync.device().stall_gpu(false);
+    assert_eq!((sync.query(1, 0), sync.wait_point(1, 4, 0)), (Ok(4), None));
+    case(&mut sync, &[(1, WAIT)], Some(3), None);
+    case(&mut sync, &[(1, WAIT)], Some(5), Some(EINVAL));
+    case(&mut sync, &[(1, WAIT | SIGNAL)], Some(5), Some(EINVAL));
+    case(&mut sync, &[(1, SIGNAL)], Some(0), None);
+    assert_eq!(sync.query(1, 0), Ok(0), "one fence again");
+    case(&mut sync, &[(99, 0)], Some(0), Some(ENOENT));
+}
