@@ -24,20 +24,16 @@
 //!
 //! | for | modules |
 //! |---|---|
-//! | a driver that links the library | [`device`], [`bo`], [`access`]; from C `capi` (feature `capi`) |
+//! | a driver that links the library | [`device`], [`bo`], [`access`]; from C the crate `gem-coherency-capi` |
 //! | a driver that keeps its own buffers and takes the rules alone | [`platform`], [`policy`], [`cacheops`] |
-//! | tests without hardware | the crate `gem-coherency-sim` |
+//! | tests without hardware | the crate `gem-coherency-sim`: a software i915 |
 //! | what the kernel does | [`policy::kernel`] |
-//! | a change of a rule, checked before it is booted | [`policy`], [`hierarchy`], [`model`] |
+//! | a change of a rule, checked before it is booted | [`policy`], the crate `gem-coherency-check`: the explorer |
 //! | a change of what threads share | [`tracking`] |
 //! | the kernel's interface, and batches for it | [`drm`], [`uapi`], [`batch`] |
 //! | words, sizes, errors that all share | [`vocabulary`], [`units`], [`error`] |
 //!
 //! `docs/driver-guide.md` takes a driver there step by step.
-//!
-//! # Features
-//!
-//! `capi` exports the C interface, for `crates/capi/install`.
 //!
 //! # Allocate, write, submit, read back
 //!

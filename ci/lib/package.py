@@ -23,7 +23,7 @@ REPOSITORY = ("ci", "crates", "fuzz", "loom-tests", "benches", "tests")
 # Kinds of files by folder; anything else is there by mistake.
 KINDS = {
     "src": {".rs", ".trace"},
-    "examples": {".rs", ".c", ".gemco"}, "include": {".h"}, "docs": {".md", ".svg"},
+    "examples": {".rs", ".c", ".gemco"}, "include": {".h"}, "docs": {".md", ".svg", ".py", ""},
 }
 TOP = {"install", "gem_coherency.pc.in", "Cargo.toml", "Cargo.toml.orig", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", ".cargo_vcs_info.json"}
 LARGEST_BYTES = 1 << 20
