@@ -8,7 +8,7 @@
  * own batches, and its own execbuf between gemco_submit_begin and gemco_submit_end. examples/mini_driver.rs is the same in Rust, and
  * prints the same. */
 
-#include <gem_coherency.h>
+#include <gem_coherency_exercise.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

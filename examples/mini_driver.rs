@@ -12,10 +12,11 @@
 use std::process::ExitCode;
 
 use gem_coherency::access::{FlushReport, Upload};
-use gem_coherency::batch::Extent;
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{AllocRequest, Device, Region, Screen};
+use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::{Error, Result};
+use gem_coherency_exercise::commands::Extent;
+use gem_coherency_exercise::{Batch, Region, Screen};
 
 /// Colours, XRGB8888.
 const BACKGROUND: u32 = 0x0030_3040;
@@ -63,7 +64,7 @@ fn say(what: &str, report: &FlushReport) {
 fn draw(device: &Device, vertices: &Bo, fetched: &Bo, to: &Surface) -> Result<()> {
     let [left, top, width, height] = CORNERS;
     let region = |x, y| Region::new(&to.bo, to.at(x, y)).pitch(to.pitch);
-    let mut batch = device.batch()?;
+    let mut batch = Batch::new(device)?;
     batch.fill(region(0, 0), Extent { width: 4 * to.width, height: to.height }, BACKGROUND)?;
     batch.fill(region(left, top), Extent { width: 4 * width, height }, RECTANGLE)?;
     batch.copy_range(Region::new(fetched, 0), Region::new(vertices, 0), 64)?;

@@ -12,9 +12,9 @@
 //! |---|---|---|
 //! | made | [`Device::alloc`], [`Device::import`] | its caching mode gives it a cache level, and that a map mode |
 //! | written by the CPU | [`Bo::write`], [`Bo::upload`] | stale lines that are written in part are dropped first; what is stored is dirty |
-//! | given to the GPU | [`Device::submit_with`], [`Device::submit`], [`Device::batch`] | the dirty lines that the GPU would not see are flushed, those of all BOs between one pair of fences |
+//! | given to the GPU | [`Device::submit_with`], [`Device::submit`] | the dirty lines that the GPU would not see are flushed, those of all BOs between one pair of fences |
 //! | read by the CPU | [`Bo::read`] | after the GPU is done, lines that it made stale are dropped |
-//! | shown | [`Bo::prepare_scanout`], [`Screen::show`] | all dirty lines are flushed; once the kernel has shown it, the level is NONE or WT |
+//! | shown | [`Bo::prepare_scanout`] | all dirty lines are flushed; once the kernel has shown it, the level is NONE or WT |
 //! | shared | [`Bo::export`] | all dirty lines are flushed |
 //! | given up | [`Bo::release`], or dropped | nothing; a BO that is kept for reuse takes its marks along |
 //!
@@ -30,7 +30,7 @@
 //! | what the kernel does | [`policy::kernel`] |
 //! | a change of a rule, checked before it is booted | [`policy`], the crate `gem-coherency-check`: the explorer |
 //! | a change of what threads share | [`tracking`] |
-//! | the kernel's interface, and batches for it | [`drm`], [`uapi`], [`batch`] |
+//! | the kernel's interface | [`drm`], [`uapi`] |
 //! | words, sizes, errors that all share | [`vocabulary`], [`units`], [`error`] |
 //!
 //! `docs/driver-guide.md` takes a driver there step by step.
@@ -67,7 +67,8 @@
 //! # Show it
 //!
 //! ```
-//! use gem_coherency::device::{AllocRequest, Device, Screen};
+//! use gem_coherency::device::{AllocRequest, Device};
+//! use gem_coherency_exercise::Screen;
 //! use gem_coherency::vocabulary::{CacheLevel, CachingMode};
 //!
 //! # gem_coherency_sim::link();
@@ -154,12 +155,10 @@
 //! [`Device::import`]: device::Device::import
 //! [`Device::submit_with`]: device::Device::submit_with
 //! [`Device::submit`]: device::Device::submit
-//! [`Device::batch`]: device::Device::batch
 //! [`Bo::write`]: bo::Bo::write
 //! [`Bo::upload`]: bo::Bo::upload
 //! [`Bo::read`]: bo::Bo::read
 //! [`Bo::prepare_scanout`]: bo::Bo::prepare_scanout
-//! [`Screen::show`]: device::Screen::show
 //! [`Bo::export`]: bo::Bo::export
 //! [`Bo::release`]: bo::Bo::release
 //! [`FlushReport`]: access::FlushReport
@@ -172,7 +171,7 @@
 //! L5  device -> bo -> access
 //! L4  engine   drm: plan, perform, commit; the uAPI boundary, and a real /dev/dri file
 //! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
-//! L2  policy   batch: the rules, once; commands of the copy engine
+//! L2  policy: the rules
 //! L1  platform   uapi   cacheops
 //! L0  vocabulary   units   error   sync   fork
 //! ```
@@ -180,7 +179,6 @@
 #![deny(unsafe_code)]
 
 pub mod access;
-pub mod batch;
 pub mod bo;
 pub mod cacheops;
 pub mod device;

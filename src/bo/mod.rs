@@ -114,11 +114,11 @@ impl Shared {
         self.tracked.word().state().level()
     }
 
-    /// Where batches find the object; it stays there.
+    /// The address at which batches find the object; it stays the same.
     ///
     /// # Errors
     /// [`Error::NoAddress`].
-    pub(crate) fn address(&self) -> Result<u64> {
+    fn address(&self) -> Result<u64> {
         if self.address.get().is_none() {
             // Who comes second gives its own back.
             let _ = self.address.set(self.device.addresses.take(self.size)?);
@@ -357,6 +357,17 @@ impl Bo {
     /// Nothing, or that the BO is another process's.
     pub(crate) fn check_process(&self) -> Result<()> {
         self.shared.check()
+    }
+
+    /// Returns a GPU address in the default context that no other BO of the device has, and that stays the BO's.
+    ///
+    /// For batches of `gem-coherency-exercise`; a driver has a manager of addresses.
+    ///
+    /// # Errors
+    /// [`Error::NoAddress`].
+    #[doc(hidden)]
+    pub fn gpu_address(&self) -> Result<u64> {
+        self.shared.address()
     }
 
     /// Checks that the BO is open, and this process's.

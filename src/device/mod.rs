@@ -20,9 +20,7 @@
 mod about;
 mod addresses;
 mod alloc;
-mod batch;
 mod reuse;
-mod screen;
 mod spec;
 mod submit;
 
@@ -30,10 +28,8 @@ pub use about::{MapModeInfo, Quirk};
 pub(crate) use addresses::{Address, Addresses};
 pub use alloc::AllocRequest;
 pub(crate) use alloc::created_level;
-pub use batch::{Batch, Region, Submitted};
 pub(crate) use reuse::Key;
 pub use reuse::ReuseStats;
-pub use screen::{CURSOR_PIXELS, Screen};
 pub use spec::{DeviceSpec, OpenSoft, link_soft};
 pub use submit::{Prepared, Submission};
 
@@ -272,6 +268,14 @@ impl Device {
     /// - [`Error::Ioctl`]: what GEM_CREATE and the requests after it answer. No handle is left open.
     pub fn alloc(&self, request: AllocRequest) -> Result<Bo> {
         alloc::alloc(&self.shared, request)
+    }
+
+    /// Creates a dumb buffer (CREATE_DUMB) of a picture with 32 bits per pixel; it is a BO like others.
+    ///
+    /// # Errors
+    /// What CREATE_DUMB returns.
+    pub fn alloc_dumb(&self, width: u32, height: u32) -> Result<Bo> {
+        alloc::alloc_dumb(&self.shared, width, height)
     }
 
     /// Keeps up to `bytes` bytes of BOs for reuse, from now on; 0, as in the beginning, keeps nothing.

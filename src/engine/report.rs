@@ -44,7 +44,7 @@ impl FlushReport {
     }
 
     /// A step at which nothing had to be done, by `rule`.
-    pub(crate) fn nothing(step: Step, rule: Rule) -> Self {
+    pub fn nothing(step: Step, rule: Rule) -> Self {
         Self::new(step, Decision::new(Verdict::NotNeeded, rule), 0)
     }
 

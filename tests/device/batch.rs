@@ -3,27 +3,28 @@
 use std::time::Duration;
 
 use gem_coherency::Error;
-use gem_coherency::batch::{self, Extent, Field, Memory, Surface};
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{AllocRequest, Region};
+use gem_coherency::device::AllocRequest;
 use gem_coherency::drm::{Addresses, Drm, ExecObject, Run};
 use gem_coherency::platform::{self, EngineClass};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode};
+use gem_coherency_exercise::commands::{self, Extent, Field, Memory, Surface};
+use gem_coherency_exercise::{Batch, Region};
 use nix::errno::Errno;
 
 use super::{NEW, Rig, nothing_left, read, refused, rig, write};
 
 /// Copies a line by a batch of the library.
 fn copy(rig: &Rig, to: &Bo, from: &Bo) {
-    let mut batch = rig.device.batch().unwrap();
+    let mut batch = Batch::new(&rig.device).unwrap();
     batch.copy_range(Region::new(to, 0), Region::new(from, 0), 64).unwrap();
     batch.submit().unwrap().wait(Option::None).unwrap();
 }
 
 /// Runs commands over BOs without any of the library's care; only the commands themselves arrive.
-fn run_carelessly(rig: &Rig, bos: &[(&Bo, Access)], commands: &batch::Batch) {
+fn run_carelessly(rig: &Rig, bos: &[(&Bo, Access)], commands: &commands::Batch) {
     let objects: Vec<_> =
         bos.iter().map(|&(bo, access)| ExecObject { handle: bo.handle(), access }).collect();
     let addresses: Vec<u64> = (1..).map(|number| number << 24).take(bos.len() + 1).collect();
@@ -46,8 +47,8 @@ fn run_carelessly(rig: &Rig, bos: &[(&Bo, Access)], commands: &batch::Batch) {
 }
 
 /// The commands of [`copy`].
-fn copy_commands(rig: &Rig) -> batch::Batch {
-    let mut builder = batch::Builder::new(rig.device.machine()).unwrap();
+fn copy_commands(rig: &Rig) -> commands::Batch {
+    let mut builder = commands::Builder::new(rig.device.machine()).unwrap();
     let line =
         |buffer| Surface { buffer, offset: 0, pitch: 4096, mocs: Option::None, memory: Memory::System };
     builder.copy(line(0), line(1), Extent { width: 64, height: 1 }).unwrap();
@@ -114,7 +115,7 @@ fn reports_are_in_the_order_of_the_commands_and_the_batchs_own_is_last() {
     let rig = rig("sim:glk");
     let (from, to) = pair(&rig, None);
     write(&from, 60, &NEW);
-    let mut batch = rig.device.batch().unwrap();
+    let mut batch = Batch::new(&rig.device).unwrap();
     batch.copy_range(Region::new(&to, 0), Region::new(&from, 0), 128).unwrap();
     batch.store(&to, 128, 1).unwrap().store(&from, 128, 1).unwrap();
     let job = batch.submit().unwrap();
@@ -144,7 +145,7 @@ fn an_object_keeps_its_address_and_another_gets_it_afterwards() {
     let jsl = gem_coherency_sim::open("sim:jsl").unwrap();
     for _ in 0..40 {
         let large = jsl.alloc(AllocRequest::new(2 << 30)).unwrap();
-        let mut batch = jsl.batch().unwrap();
+        let mut batch = Batch::new(&jsl).unwrap();
         batch.store(&large, 0, 1).unwrap();
         batch.submit().unwrap().wait(Option::None).unwrap();
     }
@@ -154,7 +155,7 @@ fn an_object_keeps_its_address_and_another_gets_it_afterwards() {
 fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
     let rig = rig("sim:jsl");
     let bo = rig.device.alloc(AllocRequest::new(8192)).unwrap();
-    let mut batch = rig.device.batch().unwrap();
+    let mut batch = Batch::new(&rig.device).unwrap();
     assert!(!batch.names_mocs(Field::Copy) && !batch.names_mocs(Field::Fill));
     let region = Region::new(&bo, 0);
     let error = refused(batch.copy(region, region.mocs(16), Extent { width: 64, height: 1 }).map(drop));
@@ -175,13 +176,13 @@ fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
     batch.submit().unwrap().wait(Option::None).unwrap();
     assert_eq!(read(&bo, 8)[..4], *b"ello");
 
-    let mut batch = rig.device.batch().unwrap();
+    let mut batch = Batch::new(&rig.device).unwrap();
     batch.store(&bo, 8, 0).unwrap();
     bo.close().unwrap();
     assert!(matches!(refused(batch.submit()), Error::Closed { .. }));
     drop((bo, foreign));
     nothing_left(&rig);
-    let none = refused(gem_coherency_sim::open("sim:ilk").unwrap().batch());
+    let none = refused(Batch::new(&gem_coherency_sim::open("sim:ilk").unwrap()));
     assert_eq!(none.errno(), Errno::ENODEV);
     assert!(none.to_string().contains("copy engine"), "{none}");
 }
@@ -192,7 +193,7 @@ fn a_batch_that_waits_for_a_stalled_gpu_times_out_and_is_done_later() {
     let (from, to) = pair(&rig, Cached);
     write(&from, 0, &NEW);
     rig.soft.stall_gpu(true);
-    let mut batch = rig.device.batch().unwrap();
+    let mut batch = Batch::new(&rig.device).unwrap();
     batch.copy_range(Region::new(&to, 0), Region::new(&from, 0), 64).unwrap();
     let job = batch.submit().unwrap();
     assert!(matches!(refused(job.wait(Some(Duration::from_millis(1)))), Error::Timeout { .. }));
@@ -207,7 +208,7 @@ fn who_waits_while_a_batch_hangs_is_told() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
     let submit = || {
-        let mut batch = rig.device.batch().unwrap();
+        let mut batch = Batch::new(&rig.device).unwrap();
         batch.store(&bo, 0, 7).unwrap();
         batch.submit().unwrap()
     };

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::child::in_child;
 use super::*;
-use gem_coherency::device::Screen;
 use gem_coherency::{Error, Result};
+use gem_coherency_exercise::{Batch, Screen};
 
 fn is_refused<T>(result: Result<T>) -> bool {
     matches!(result, Err(Error::OtherProcess))
@@ -79,7 +79,7 @@ fn what_a_child_drops_stays_its_parents() {
     let frame = screen.alloc().unwrap();
     screen.show(&frame).unwrap();
     let shown = soft.display_crc(screen.crtc()).unwrap();
-    let batch = device.batch().unwrap();
+    let batch = Batch::new(&device).unwrap();
     let counts = device.open_counts();
     let mut parents = Some((screen, frame, batch, bo, device, soft));
     for _ in 0..2 {

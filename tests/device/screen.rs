@@ -1,12 +1,13 @@
 //! Screens: what they show, what that flushes, and what is put back.
 
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{AllocRequest, CURSOR_PIXELS, Device, Screen};
+use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::Drm;
 use gem_coherency::drm::display::{Connection, Crc, Display, Mode, Shown};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency::{Error, Result};
+use gem_coherency_exercise::{CURSOR_PIXELS, Screen};
 use gem_coherency_sim::{Minor, Soft};
 use nix::errno::Errno;
 use std::sync::Arc;

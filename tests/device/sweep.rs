@@ -1,10 +1,11 @@
 //! A BO's life with a fault at each request in turn: whatever fails, every later reader sees the newest bytes.
 
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{AllocRequest, Device, Screen, Submission};
+use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Drm, ExecObject};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency::{Error, Result};
+use gem_coherency_exercise::Screen;
 use gem_coherency_sim::{Fault, Soft};
 use std::sync::Arc;
 

@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use gem_coherency::Error;
-use gem_coherency::batch::{Extent, Field};
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{AllocRequest, Device, Region};
+use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::{Addresses, Drm, ExecObject, Param, Relocation, Run};
 use gem_coherency::platform::{EngineClass, by_id};
 use gem_coherency::vocabulary::Access;
+use gem_coherency_exercise::commands::{Extent, Field};
+use gem_coherency_exercise::{Batch, Region};
 
 use super::{Bench, Skip, Test, test};
 
@@ -47,7 +48,7 @@ fn filled(device: &Device, len: u64, salt: u32) -> Bo {
 /// The device, if it has a copy engine.
 fn open(bench: &Bench) -> Result<Device, String> {
     let device = Device::from_drm(Arc::new(bench.open())).unwrap();
-    match device.batch() {
+    match Batch::new(&device) {
         Ok(_) => Ok(device),
         Err(error @ Error::NotAvailable { .. }) => {
             assert!(device.machine().platform.graphics.major < 6, "{error}");
@@ -64,7 +65,7 @@ fn stores_fills_and_copies_arrive(bench: &Bench) -> Skip {
     };
     let (from, to) = (filled(&device, 64 << 10, 1), filled(&device, 64 << 10, 2));
     let mut want = pattern(64 << 10, 2);
-    let mut batch = device.batch().unwrap();
+    let mut batch = Batch::new(&device).unwrap();
     batch.store(&to, 0x1004, 0xdead_beef).unwrap();
     want[0x1004..0x1008].copy_from_slice(&0xdead_beef_u32.to_le_bytes());
     // Three rows of 200 bytes in the middle of lines, and a row of one pixel.
@@ -132,13 +133,13 @@ fn copies_that_name_mocs_entries_arrive(bench: &Bench) -> Skip {
         Ok(device) => device,
         Err(why) => return Some(why),
     };
-    if !device.batch().unwrap().names_mocs(Field::Copy) {
+    if !Batch::new(&device).unwrap().names_mocs(Field::Copy) {
         return Some("no command of this generation names a MOCS entry".to_owned());
     }
     let source = pattern(8192, 3);
     for entry in [0, 2, 3, 5, 16, 17, 48, 61] {
         let (from, to) = (filled(&device, 8192, 3), filled(&device, 8192, 4));
-        let mut batch = device.batch().unwrap();
+        let mut batch = Batch::new(&device).unwrap();
         let from = Region::new(&from, 0x104).mocs(entry);
         batch.copy_range(Region::new(&to, 0x1008), from, 0xf00).unwrap();
         batch.submit().unwrap().wait(None).unwrap();
@@ -156,7 +157,7 @@ fn addresses_stay_and_come_back(bench: &Bench) -> Skip {
     for round in 0..20_u32 {
         // Others come and go where it is not.
         let others: Vec<_> = (0..round % 5 + 1).map(|one| filled(&device, 4096 << (one % 3), one)).collect();
-        let mut batch = device.batch().unwrap();
+        let mut batch = Batch::new(&device).unwrap();
         for (number, other) in (0..).zip(&others) {
             batch.copy_range(Region::new(&kept, 64 * number), Region::new(other, 64), 64).unwrap();
         }

@@ -5,11 +5,12 @@
 use std::sync::Arc;
 
 use gem_coherency::Error;
-use gem_coherency::device::{Device, Screen};
+use gem_coherency::device::Device;
 use gem_coherency::drm::Drm;
 use gem_coherency::drm::display::{Display, Shown};
 use gem_coherency::drm::node::Node;
 use gem_coherency::vocabulary::CachingMode;
+use gem_coherency_exercise::Screen;
 
 use super::display::primary;
 use super::{Bench, Skip, Test, shown, test};

@@ -11,6 +11,7 @@ use gem_coherency::policy::{Answers, Decision, Path, pending};
 use gem_coherency::tracking::LineMap;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
+use gem_coherency_exercise::Batch;
 
 use super::Result;
 use super::callgrind::CALLS;
@@ -272,7 +273,7 @@ fn batch(way: Way, live: usize) -> Result<()> {
 
 #[inline(never)]
 fn counted_batch(device: &Device, bos: &[Bo]) -> gem_coherency::Result<()> {
-    let mut batch = device.batch()?;
+    let mut batch = Batch::new(device)?;
     bos.iter().try_for_each(|bo| batch.store(bo, 0, 1).map(drop))?;
     batch.submit().map(drop)
 }

@@ -1,6 +1,6 @@
-//! Prints `crates/capi/include/gem_coherency.h`, made by cbindgen from the files of `crates/capi/src` in the order that they are given.
+//! Prints a header of `crates/capi/include`, made by cbindgen from the files of `crates/capi/src` in the order that they are given.
 //!
-//! `header-tool FILE...`
+//! `header-tool gem_coherency|gem_coherency_exercise FILE...`
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,8 +9,13 @@ use cbindgen::{
     Braces, Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, FunctionConfig, Language,
 };
 
-/// What the header starts with.
-const HEAD: &str = "\
+/// The name of the library's header.
+const LIBRARY: &str = "gem_coherency";
+/// The name of the header of what exercises a device.
+const EXERCISE: &str = "gem_coherency_exercise";
+
+/// The start of the library's header.
+const LIBRARY_HEAD: &str = "\
 /* SPDX-License-Identifier: MIT OR Apache-2.0
  *
  * gem_coherency: cache coherency of GEM buffer objects on Intel GPUs.
@@ -18,35 +23,52 @@ const HEAD: &str = "\
  * Made by cbindgen from crates/capi/src; ci/header --write makes it anew.
  * What the functions have in common (errors, threads, ownership) stands in docs/c-api.md. */";
 
-fn config() -> Config {
+/// The start of the other header.
+const EXERCISE_HEAD: &str = "\
+/* SPDX-License-Identifier: MIT OR Apache-2.0
+ *
+ * gem_coherency_exercise: batches, a screen, and the other agents of a software device, with which a device is exercised.
+ * For tests and example drivers; a library that was installed with --library-only lacks these functions.
+ *
+ * Made by cbindgen from crates/capi/src; ci/header --write makes it anew. */";
+
+/// Types that no signature names: enums cross as integers, which may hold anything.
+const TYPES: &[&str] = &[
+    "gemco_access_kind",
+    "gemco_caching",
+    "gemco_caps",
+    "gemco_level",
+    "gemco_log_level",
+    "gemco_map_mode",
+    "gemco_mocs",
+    "gemco_path",
+    "gemco_step",
+    "gemco_upload_hint",
+    "gemco_verdict",
+];
+
+fn config(is_library: bool) -> Config {
+    let (head, guard) = match is_library {
+        true => (LIBRARY_HEAD, "GEM_COHERENCY_H"),
+        false => (EXERCISE_HEAD, "GEM_COHERENCY_EXERCISE_H"),
+    };
+    let includes: &[&str] = if is_library { &["stddef.h", "stdint.h"] } else { &["gem_coherency.h"] };
     Config {
-        header: Some(HEAD.to_owned()),
-        include_guard: Some("GEM_COHERENCY_H".to_owned()),
+        header: Some(head.to_owned()),
+        include_guard: Some(guard.to_owned()),
         no_includes: true,
-        sys_includes: ["stddef.h", "stdint.h"].map(str::to_owned).to_vec(),
+        sys_includes: includes.iter().map(|&name| name.to_owned()).collect(),
         language: Language::C,
         cpp_compat: true,
         braces: Braces::SameLine,
         line_length: 120,
         tab_width: 4,
         documentation_style: DocumentationStyle::Doxy,
-        // Types that no signature names: enums cross as integers, which may hold anything.
         export: ExportConfig {
-            include: [
-                "gemco_access_kind",
-                "gemco_caching",
-                "gemco_caps",
-                "gemco_level",
-                "gemco_log_level",
-                "gemco_map_mode",
-                "gemco_mocs",
-                "gemco_path",
-                "gemco_step",
-                "gemco_upload_hint",
-                "gemco_verdict",
-            ]
-            .map(str::to_owned)
-            .to_vec(),
+            include: (if is_library { TYPES } else { &[] })
+                .iter()
+                .map(|&name| name.to_owned())
+                .collect(),
             ..ExportConfig::default()
         },
         enumeration: EnumConfig { prefix_with_name: false, ..EnumConfig::default() },
@@ -75,13 +97,15 @@ fn without_safety(header: &str) -> String {
 }
 
 fn main() -> ExitCode {
-    let files: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    if files.is_empty() {
-        eprintln!("usage: header-tool FILE...");
+    let mut arguments = std::env::args_os().skip(1);
+    let header = arguments.next().unwrap_or_default();
+    let files: Vec<PathBuf> = arguments.map(PathBuf::from).collect();
+    if files.is_empty() || ![LIBRARY, EXERCISE].contains(&header.to_str().unwrap_or_default()) {
+        eprintln!("usage: header-tool {LIBRARY}|{EXERCISE} FILE...");
         return ExitCode::from(2);
     }
-    let builder =
-        files.iter().fold(Builder::new().with_config(config()), |builder, file| builder.with_src(file));
+    let builder = Builder::new().with_config(config(header == LIBRARY));
+    let builder = files.iter().fold(builder, |builder, file| builder.with_src(file));
     match builder.generate() {
         Ok(bindings) => {
             let mut header = Vec::new();

@@ -323,13 +323,6 @@ typedef enum gemco_verdict {
 typedef struct gemco_access gemco_access;
 
 /**
- * A batch that is being written. It holds a reference of its device, and of each BO that its commands name.
- *
- * Any thread may use it.
- */
-typedef struct gemco_batch gemco_batch;
-
-/**
  * A buffer object.
  *
  * Made by gemco_bo_create and gemco_bo_import, with one reference; gemco_bo_ref adds one, gemco_bo_unref takes one away, and the
@@ -346,13 +339,6 @@ typedef struct gemco_bo gemco_bo;
 typedef struct gemco_device gemco_device;
 
 /**
- * A batch that the GPU was given.
- *
- * Any thread may use it.
- */
-typedef struct gemco_job gemco_job;
-
-/**
  * BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching.
  *
  * Any thread may end it.
@@ -365,13 +351,6 @@ typedef struct gemco_prepared gemco_prepared;
  * Any thread may use it.
  */
 typedef struct gemco_scanout gemco_scanout;
-
-/**
- * A connector and a CRTC of a device, and what they show. It holds a reference of the device, and of each BO that it has shown.
- *
- * Any thread may use it.
- */
-typedef struct gemco_screen gemco_screen;
 
 /**
  * A platform under a kernel.
@@ -498,50 +477,6 @@ typedef struct gemco_submission {
      */
     unsigned int mocs;
 } gemco_submission;
-
-/**
- * Rows of bytes in a BO, as a batch reads or writes them.
- */
-typedef struct gemco_region {
-    /**
-     * The BO.
-     */
-    const struct gemco_bo *bo;
-    /**
-     * The first byte, a multiple of 4.
-     */
-    uint64_t offset;
-    /**
-     * Bytes from row to row, a multiple of 64.
-     */
-    uint32_t pitch;
-    /**
-     * The MOCS entry that the access names, or -1 to leave it to the page table.
-     */
-    int mocs;
-} gemco_region;
-
-/**
- * How large a picture on a screen is: XRGB8888, not tiled.
- */
-typedef struct gemco_picture {
-    /**
-     * Pixels of a line.
-     */
-    uint32_t width;
-    /**
-     * Lines.
-     */
-    uint32_t height;
-    /**
-     * Bytes from line to line.
-     */
-    uint32_t pitch;
-    /**
-     * 1 if a screen is plugged in, 0 if nobody sees the picture.
-     */
-    uint32_t connected;
-} gemco_picture;
 
 /**
  * A function that gets the library's events: level is a gemco_log_level, text a line without a newline, which is valid
@@ -1203,150 +1138,6 @@ int gemco_scanout_flush(const struct gemco_scanout *scanout, struct gemco_report
 void gemco_scanout_end(struct gemco_scanout *scanout);
 
 /**
- * Begins a batch for the copy engine; commands are executed in the order in which they are added.
- *
- * batch: to be given to gemco_batch_submit or gemco_batch_drop.
- *
- * Returns 0; -ENODEV before graphics version 6, which has no copy engine, and on an unknown device. Any thread.
- */
-int gemco_batch_begin(const struct gemco_device *device, struct gemco_batch **batch);
-
-/**
- * Adds a store of four bytes, little-endian, through the page table (MI_STORE_DATA_IMM).
- *
- * offset: a multiple of 4.
- *
- * Returns 0; -EINVAL for a range that leaves the BO, or a BO of another device. Any thread.
- */
-int gemco_batch_store(const struct gemco_batch *batch, const struct gemco_bo *bo, uint64_t offset, uint32_t value);
-
-/**
- * Adds a fill of rows with a 32-bit value, little-endian.
- *
- * width: bytes of a row, a multiple of 4. height: rows.
- *
- * Returns 0; -EINVAL for what the generation's command cannot say: the text names it. Any thread.
- */
-int gemco_batch_fill(const struct gemco_batch *batch,
-                     const struct gemco_region *to,
-                     unsigned int width,
-                     unsigned int height,
-                     uint32_t value);
-
-/**
- * Adds a copy of rows.
- *
- * As gemco_batch_fill, about either region. A MOCS entry can be named from graphics version 12 on.
- */
-int gemco_batch_copy(const struct gemco_batch *batch,
-                     const struct gemco_region *to,
-                     const struct gemco_region *from,
-                     unsigned int width,
-                     unsigned int height);
-
-/**
- * Adds a wait for the commands before, so that those after see what they wrote (MI_FLUSH_DW).
- *
- * Returns 0. Any thread.
- */
-int gemco_batch_flush(const struct gemco_batch *batch);
-
-/**
- * Makes every BO ready, as gemco_submit_begin does, and gives the batch to the GPU; waits for nothing. The batch is given
- * back, also when this fails.
- *
- * job: to be given to gemco_job_drop.
- *
- * Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC without room in its address space; otherwise as
- * gemco_submit_begin. Any thread.
- */
-int gemco_batch_submit(struct gemco_batch *batch,
-                       struct gemco_job **job);
-
-/**
- * Gives a batch up that is not to be submitted; NULL is nothing.
- *
- * Any thread.
- */
-void gemco_batch_drop(struct gemco_batch *batch);
-
-/**
- * Waits until the GPU is done with a batch, for so many nanoseconds; for as long as it takes if `timeout_ns` is negative.
- *
- * Returns 0; -ETIME; -EIO if a batch of the device, this or another, hung the GPU since this one was submitted. Any thread.
- */
-int gemco_job_wait(const struct gemco_job *job,
-                   int64_t timeout_ns);
-
-/**
- * What was flushed for a batch, or why not: a report for each BO, access and MOCS class in the order of the commands, and last the
- * batch's own.
- *
- * reports: room for `room` of them; may be NULL if that is 0.
- *
- * Returns how many there are, of which the first `room` were written. Any thread.
- */
-int gemco_job_reports(const struct gemco_job *job,
-                      struct gemco_report *reports,
-                      size_t room);
-
-/**
- * Gives a submitted batch up, which goes on; NULL is nothing.
- *
- * Any thread.
- */
-void gemco_job_drop(struct gemco_job *job);
-
-/**
- * Takes the first connector that a screen is plugged into, or else an HDMI connector. Nothing changes until something is shown.
- *
- * The device has to be the display's primary node (/dev/dri/card0), and to be its master: nobody else opened it before.
- *
- * screen: to be given to gemco_screen_close. picture: may be NULL.
- *
- * Returns 0; a negative errno without a display. Any thread.
- */
-int gemco_screen_open(const struct gemco_device *device,
-                      struct gemco_screen **screen,
-                      struct gemco_picture *picture);
-
-/**
- * Creates a BO for a picture of the screen (CREATE_DUMB); one from gemco_bo_create that is large enough can be shown as well.
- *
- * bo: with one reference, which is given back by gemco_bo_unref.
- *
- * Returns 0; what CREATE_DUMB answers. Any thread.
- */
-int gemco_screen_alloc(const struct gemco_screen *screen,
-                       struct gemco_bo **bo);
-
-/**
- * Makes memory current for the display engine, as gemco_prepare_scanout does, and shows the BO; by a mode set at first, then by flips,
- * whose end is waited for.
- *
- * What was shown before is off the screen when this returns, and may be written again. report: may be NULL.
- *
- * Returns 0; -EACCES for a device file that is not the display's master; otherwise as gemco_prepare_scanout. Any thread.
- */
-int gemco_screen_show(const struct gemco_screen *screen,
-                      const struct gemco_bo *bo,
-                      struct gemco_report *report);
-
-/**
- * Makes memory current of what was written since the BO was shown, and says so to the kernel (DIRTYFB).
- *
- * report: may be NULL. Returns 0; as gemco_screen_show. Any thread.
- */
-int gemco_screen_dirty(const struct gemco_screen *screen, struct gemco_report *report);
-
-/**
- * Shows what was shown before the screen was opened, and gives the screen up; NULL is nothing.
- *
- * Returns 0; the first error of the display's requests, after the others were made all the same. Any thread.
- */
-int gemco_screen_close(struct gemco_screen *screen);
-
-/**
  * Sends the library's events to `callback`, from now on, for the whole process; NULL ends it.
  *
  * level: a gemco_log_level, which is also the least that is worth the cost of a line.
@@ -1364,45 +1155,6 @@ int gemco_screen_close(struct gemco_screen *screen);
 int gemco_set_log(unsigned int level,
                   gemco_log_fn callback,
                   void *user);
-
-/**
- * Reads as the GPU of a software device does, old bytes where a flush is missing.
- *
- * mocs: a gemco_mocs.
- *
- * Returns 0; -EOPNOTSUPP on any other device; -EINVAL for a range that leaves the BO; or a BO of another device;
- * -ENOENT for a closed BO. Any thread.
- */
-int gemco_sim_gpu_read(const struct gemco_device *device,
-                       const struct gemco_bo *bo,
-                       unsigned int mocs,
-                       uint64_t offset,
-                       void *data,
-                       size_t len);
-
-/**
- * Writes as the GPU of a software device does; who does not tell (gemco_submission with GEMCO_WRITE, gemco_gpu_wrote) reads old
- * bytes.
- *
- * As gemco_sim_gpu_read.
- */
-int gemco_sim_gpu_write(const struct gemco_device *device,
-                        const struct gemco_bo *bo,
-                        unsigned int mocs,
-                        uint64_t offset,
-                        const void *data,
-                        size_t len);
-
-/**
- * Reads as the display engine of a software device does, old bytes where a flush is missing.
- *
- * As gemco_sim_gpu_read.
- */
-int gemco_sim_display_read(const struct gemco_device *device,
-                           const struct gemco_bo *bo,
-                           uint64_t offset,
-                           void *data,
-                           size_t len);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -10,9 +10,9 @@ use super::error::{Failure, query, run};
 use super::objects::{Out, borrow, take_back};
 use super::submit::Outs;
 use super::types::gemco_report;
-use gem_coherency::batch::Extent;
-use gem_coherency::device::{Batch, Region, Submitted};
 use gem_coherency::fork::Confined;
+use gem_coherency_exercise::commands::Extent;
+use gem_coherency_exercise::{Batch, Region, Submitted};
 
 /// Rows of bytes in a BO, as a batch reads or writes them.
 #[repr(C)]
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn gemco_batch_begin(
     run("gemco_batch_begin", || {
         // SAFETY: a device, and room for a pointer: the caller's obligations.
         let (device, to) = unsafe { (open_device(device)?, Out::new(batch, "batch")?) };
-        to.give_alone(gemco_batch(Confined::new(Mutex::new(device.device.batch()?))));
+        to.give_alone(gemco_batch(Confined::new(Mutex::new(Batch::new(&device.device)?))));
         Ok(0)
     })
 }

@@ -22,6 +22,7 @@
 #![allow(non_camel_case_types)]
 
 mod access;
+#[cfg(feature = "exercise")]
 mod batch;
 mod bo;
 mod cache;
@@ -31,14 +32,16 @@ mod error;
 mod log;
 mod objects;
 mod report;
+#[cfg(feature = "exercise")]
 mod screen;
-#[cfg(feature = "sim")]
+#[cfg(feature = "exercise")]
 mod sim;
 mod software;
 mod submit;
 mod types;
 
 pub use access::*;
+#[cfg(feature = "exercise")]
 pub use batch::*;
 pub use bo::*;
 pub use cache::*;
@@ -47,8 +50,9 @@ pub use device::*;
 pub use error::gemco_last_error;
 pub use log::*;
 pub use report::*;
+#[cfg(feature = "exercise")]
 pub use screen::*;
-#[cfg(feature = "sim")]
+#[cfg(feature = "exercise")]
 pub use sim::*;
 pub use submit::*;
 pub use types::*;

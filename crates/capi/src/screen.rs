@@ -9,8 +9,8 @@ use super::error::{Failure, run};
 use super::objects::{Out, borrow, take_back};
 use super::report::hand_out;
 use super::types::gemco_report;
-use gem_coherency::device::Screen;
 use gem_coherency::fork::Confined;
+use gem_coherency_exercise::Screen;
 
 /// A connector and a CRTC of a device, and what they show. It holds a reference of the device, and of each BO that it has shown.
 ///

@@ -6,11 +6,11 @@ use gem_coherency::drm::Drm;
 use gem_coherency::error::Error;
 
 /// A software device.
-#[cfg(feature = "sim")]
+#[cfg(feature = "exercise")]
 pub(super) type Software = gem_coherency_sim::Soft;
 
 /// A software device; none is linked, so there is no value.
-#[cfg(not(feature = "sim"))]
+#[cfg(not(feature = "exercise"))]
 pub(super) enum Software {}
 
 /// An open file of a software device: as any device, and as what it is.
@@ -20,7 +20,7 @@ type Opened = (Arc<dyn Drm>, Arc<Software>);
 ///
 /// # Errors
 /// [`Error::BadDeviceSpec`].
-#[cfg(feature = "sim")]
+#[cfg(feature = "exercise")]
 pub(super) fn open(name: &str) -> Result<Opened, Error> {
     let soft = Arc::new(Software::open(name)?);
     Ok((Arc::<Software>::clone(&soft), soft))
@@ -30,7 +30,7 @@ pub(super) fn open(name: &str) -> Result<Opened, Error> {
 ///
 /// # Errors
 /// [`Error::BadDeviceSpec`].
-#[cfg(not(feature = "sim"))]
+#[cfg(not(feature = "exercise"))]
 pub(super) fn open(name: &str) -> Result<Opened, Error> {
     Err(Error::BadDeviceSpec {
         spec: name.to_owned(),
@@ -39,14 +39,14 @@ pub(super) fn open(name: &str) -> Result<Opened, Error> {
 }
 
 /// Opens another file of a software device.
-#[cfg(feature = "sim")]
+#[cfg(feature = "exercise")]
 pub(super) fn open_again(soft: &Software) -> Opened {
     let again = Arc::new(soft.open_again(gem_coherency_sim::Minor::Primary));
     (Arc::<Software>::clone(&again), again)
 }
 
 /// Is never called: there is no software device.
-#[cfg(not(feature = "sim"))]
+#[cfg(not(feature = "exercise"))]
 pub(super) fn open_again(soft: &Software) -> Opened {
     match *soft {}
 }

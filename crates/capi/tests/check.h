@@ -4,7 +4,7 @@
 #define CHECK_H
 
 #include <errno.h>
-#include <gem_coherency.h>
+#include <gem_coherency_exercise.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

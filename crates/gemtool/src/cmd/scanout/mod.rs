@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use gem_coherency::access::FlushReport;
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{AllocRequest, CURSOR_PIXELS, Device, Screen};
+use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::display::Shown;
 use gem_coherency::drm::node;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, CachingMode, Handle};
 use gem_coherency::{Error, Result as Done};
+use gem_coherency_exercise::{CURSOR_PIXELS, Screen};
 use gem_coherency_sim::Soft;
 
 use super::device::DeviceLine;

@@ -1,10 +1,11 @@
 //! What is drawn, kept a second time to know what the display has to show.
 
 use gem_coherency::Error;
-use gem_coherency::batch::Extent;
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{Device, Region, Screen};
+use gem_coherency::device::Device;
 use gem_coherency::drm::display::Crc;
+use gem_coherency_exercise::commands::Extent;
+use gem_coherency_exercise::{Batch, Region, Screen};
 
 /// A part of a picture, in pixels.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +98,7 @@ impl Picture {
     /// [`Error::NotAvailable`] where the library knows no batches; what submitting says.
     pub fn draw_by_gpu(&mut self, device: &Device, number: u32) -> Result<(), Error> {
         let colour = colour(number, 7);
-        let mut batch = device.batch()?;
+        let mut batch = Batch::new(device)?;
         let extent = Extent { width: self.visible as u32, height: self.lines as u32 };
         batch.fill(Region::new(&self.bo, 0).pitch(self.pitch as u32), extent, colour)?;
         batch.submit()?.wait(None)?;

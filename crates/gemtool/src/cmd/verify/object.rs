@@ -4,13 +4,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use gem_coherency::access::FlushReport;
-use gem_coherency::batch::{Builder, Extent};
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{AllocRequest, Region, Submission};
+use gem_coherency::device::{AllocRequest, Submission};
 use gem_coherency::drm::{ExecObject, Mapping};
 use gem_coherency::error::Result;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
+use gem_coherency_exercise::commands::{Builder, Extent};
+use gem_coherency_exercise::{Batch, Region};
 use serde::Serialize;
 
 use super::paths::Mocs;
@@ -127,7 +128,7 @@ impl<'a> Object<'a> {
             (Via::Transfer, Care::Library) => self.pwrite_seen(stores).map(Some),
             (Via::Transfer, Care::Kernel | Care::Nobody) => self.pwrite(stores).map(|()| None),
             (Via::GpuStore, Care::Library) => {
-                let mut batch = self.setup.device().batch()?;
+                let mut batch = Batch::new(self.setup.device())?;
                 for store in stores {
                     batch.store(&self.bo, store.offset, store.value)?;
                 }
@@ -143,7 +144,7 @@ impl<'a> Object<'a> {
             }
             (Via::GpuBlit, Care::Library) => {
                 stage(&self.setup.beside, stores)?;
-                let mut batch = self.setup.device().batch()?;
+                let mut batch = Batch::new(self.setup.device())?;
                 for store in stores {
                     let from = Region::new(&self.setup.beside.staging, store.offset);
                     batch.copy(self.region(store.offset), from, DWORD)?;
@@ -200,7 +201,7 @@ impl<'a> Object<'a> {
             }
             (Via::GpuBlit, Care::Library) => {
                 let scratch = &self.setup.beside.scratch;
-                let mut batch = self.setup.device().batch()?;
+                let mut batch = Batch::new(self.setup.device())?;
                 batch.copy_range(Region::new(scratch, 0), self.region(0), self.size())?;
                 let submitted = batch.submit()?;
                 submitted.wait(None)?;

@@ -1,9 +1,10 @@
 //! The paths: which the device has, and what they are to the rules.
 
-use gem_coherency::batch::Field;
 use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::{self, driver::path_refusal};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+use gem_coherency_exercise::Batch;
+use gem_coherency_exercise::commands::Field;
 use gemtool::script::Target;
 use serde::Serialize;
 
@@ -28,7 +29,7 @@ impl Mocs {
     /// One entry of each class that copies can name, or the page table's alone.
     pub fn of_copies(target: &Target) -> Vec<Self> {
         let device = target.device();
-        let names = device.batch().is_ok_and(|batch| batch.names_mocs(Field::Copy));
+        let names = Batch::new(device).is_ok_and(|batch| batch.names_mocs(Field::Copy));
         if !names {
             return vec![Self::PAGE_TABLE];
         }
@@ -82,10 +83,10 @@ impl Via {
             }
             Self::Transfer => machine.refusal(Call::PreadPwrite).map(|refusal| refusal.why.to_owned()),
             Self::GpuStore if access == Access::Read => Some("it only writes".to_owned()),
-            Self::GpuStore | Self::GpuBlit => device.batch().err().map(|error| error.to_string()),
+            Self::GpuStore | Self::GpuBlit => Batch::new(device).err().map(|error| error.to_string()),
             Self::GpuSampler if access == Access::Write => Some("it only reads".to_owned()),
             Self::GpuSampler if target.soft().is_some() => {
-                let stands_in = bypasses || device.batch().is_err();
+                let stands_in = bypasses || Batch::new(device).is_err();
                 (!stands_in).then(|| "the copy engine stands for it: nothing reads around an LLC".to_owned())
             }
             Self::GpuSampler if bypasses => {

@@ -2,13 +2,13 @@
 
 use std::cell::Cell;
 
-use gem_coherency::batch::{Builder, Memory, Surface};
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Caps, EngineClass};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
+use gem_coherency_exercise::commands::{Builder, Memory, Surface};
 use gemtool::script::Target;
 
 /// Addresses of batches that the library does not know of: far from those that it gives away, which are the

@@ -1,9 +1,9 @@
 //! Commands, bit by bit, of every generation.
 
 use super::*;
-use crate::error::Error;
-use crate::platform::{self, Caps};
-use crate::vocabulary::KernelVersion;
+use gem_coherency::error::Error;
+use gem_coherency::platform::{self, Caps};
+use gem_coherency::vocabulary::KernelVersion;
 
 fn builder(platform: &str) -> Builder {
     let machine = platform::by_name(platform).unwrap().machine(KernelVersion::new(6, 12), false);

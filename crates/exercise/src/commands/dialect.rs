@@ -2,8 +2,8 @@
 
 use nix::errno::Errno;
 
-use crate::error::{Error, Result};
-use crate::platform::{Caps, GraphicsVersion, Machine};
+use gem_coherency::error::{Error, Result};
+use gem_coherency::platform::{Caps, GraphicsVersion, Machine};
 
 /// MI_BATCH_BUFFER_END; MI_NOOP is 0.
 pub(super) const MI_BATCH_BUFFER_END: u32 = 0x0a << 23;

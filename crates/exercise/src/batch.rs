@@ -1,20 +1,16 @@
 //! Batches for the copy engine, over BOs: written, made ready, submitted, waited for.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use super::submit::bracket;
-use super::{Device, Shared, Submission};
-use crate::access::{FlushReport, Upload};
-use crate::batch::{Builder, Dialect, Extent, Field, Memory, Surface};
-use crate::bo::Bo;
-use crate::device::AllocRequest;
-use crate::drm::{Addresses, ExecObject, Relocation, Run};
-use crate::error::{Error, Result, grow, room};
-use crate::fork::Confined;
-use crate::platform::{self, Caps, EngineClass};
-use crate::units::ByteRange;
-use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+use crate::commands::{Builder, Dialect, Extent, Field, Memory, Surface};
+use gem_coherency::access::{FlushReport, Upload};
+use gem_coherency::bo::Bo;
+use gem_coherency::device::{AllocRequest, Device, Submission};
+use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
+use gem_coherency::error::{Error, Result, grow, room};
+use gem_coherency::platform::{Caps, EngineClass};
+use gem_coherency::units::ByteRange;
+use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
 /// Bytes of a row where a range is copied or filled as rows.
 const ROW: u64 = 4096;
@@ -55,12 +51,13 @@ impl<'a> Region<'a> {
 /// A batch for the copy engine that is being written; commands are executed in order.
 ///
 /// ```
-/// use gem_coherency::device::{AllocRequest, Device, Region};
+/// use gem_coherency::device::{AllocRequest, Device};
+/// use gem_coherency_exercise::{Batch, Region};
 ///
 /// # gem_coherency_sim::link();
 /// let device = Device::open("sim:tgl")?;
 /// let bo = device.alloc(AllocRequest::new(8192))?;
-/// let mut batch = device.batch()?;
+/// let mut batch = Batch::new(&device)?;
 /// batch.fill_range(Region::new(&bo, 0), 4096, 0x0102_0304)?;
 /// batch.copy_range(Region::new(&bo, 4096), Region::new(&bo, 0), 4096)?;
 /// batch.submit()?.wait(None)?;
@@ -72,7 +69,7 @@ impl<'a> Region<'a> {
 /// ```
 #[derive(Debug)]
 pub struct Batch {
-    device: Arc<Confined<Shared>>,
+    device: Device,
     builder: Builder,
     /// The buffers of the builder.
     bos: Vec<Bo>,
@@ -91,7 +88,7 @@ struct Use {
 #[derive(Debug)]
 #[must_use = "the GPU may still be at work"]
 pub struct Submitted {
-    device: Arc<Confined<Shared>>,
+    device: Device,
     batch: Bo,
     reports: Vec<FlushReport>,
     /// Batches that had hung before this one.
@@ -99,10 +96,13 @@ pub struct Submitted {
 }
 
 impl Batch {
-    /// An empty batch.
-    pub(super) fn new(device: &Arc<Confined<Shared>>) -> Result<Self> {
-        let builder = Builder::new(&device.machine)?;
-        Ok(Self { device: Arc::clone(device), builder, bos: Vec::new(), uses: Vec::new() })
+    /// Begins a batch for the copy engine of `device`.
+    ///
+    /// # Errors
+    /// [`Error::NotAvailable`] before graphics version 6, and on an unknown device.
+    pub fn new(device: &Device) -> Result<Self> {
+        let builder = Builder::new(device.machine())?;
+        Ok(Self { device: device.clone(), builder, bos: Vec::new(), uses: Vec::new() })
     }
 
     /// Whether what a fill or a copy accesses can be named a MOCS entry for ([`Region::mocs`]).
@@ -185,26 +185,26 @@ impl Batch {
     /// Makes every BO ready, and gives the batch to the GPU; waits for nothing.
     ///
     /// # Errors
-    /// As [`Device::submit_with`] and [`crate::drm::Drm::run`]; [`Error::NoAddress`]; what making the
+    /// As [`Device::submit_with`] and [`gem_coherency::drm::Drm::run`]; [`Error::NoAddress`]; what making the
     /// batch's own BO answers.
     pub fn submit(self) -> Result<Submitted> {
         let Self { device, builder, bos, uses } = self;
-        device.check()?;
-        let drm = device.drm.as_ref();
+        device.check_process()?;
+        let drm = device.drm();
         let hangs = drm.hangs()?;
         let mut written = builder.finish();
-        let batch = super::alloc::alloc(&device, AllocRequest::new(4 * written.words().len() as u64))?;
-        if !device.caps().contains(Caps::DISCRETE) {
+        let batch = device.alloc(AllocRequest::new(4 * written.words().len() as u64))?;
+        if !device.machine().caps.contains(Caps::DISCRETE) {
             // Some kernels read a batch before the GPU does, through the cache (intel_engine_cmd_parser), and
             // know of no store around it: stores through the cache that are written back are right for both.
             batch.map(MmapMode::Wb)?;
         }
         let mut relocations = room("a batch", written.patches().len())?;
         let mut addresses = room("a batch", bos.len() + 1)?;
-        let pinned = device.machine.has_full_ppgtt();
+        let pinned = device.machine().has_full_ppgtt();
         if pinned {
             for bo in bos.iter().chain([&batch]) {
-                addresses.push(bo.shared().address()?);
+                addresses.push(bo.gpu_address()?);
             }
             written = written.at(&addresses);
         } else {
@@ -243,13 +243,17 @@ impl Batch {
                 false => Addresses::Relocated(&relocations),
             },
         };
-        let ((), reports) = bracket(&device, &submissions, |_| drm.run(&run))?;
+        let mut reports = room("reports", submissions.len())?;
+        device.submit_with(&submissions, |flushed| {
+            reports.extend_from_slice(flushed);
+            drm.run(&run)
+        })?;
         Ok(Submitted { reports, device, batch, hangs })
     }
 
     /// The number of a BO in the batch.
     fn buffer(&mut self, bo: &Bo) -> Result<u32> {
-        if !Arc::ptr_eq(&self.device, &bo.shared().device) {
+        if !self.device.owns(bo) {
             return Err(Error::OtherDevice { handle: bo.handle().get() });
         }
         bo.check_open()?;
@@ -269,7 +273,7 @@ impl Batch {
         let rows = u64::from(extent.height.max(1) - 1) * u64::from(pitch);
         ByteRange::within(offset, rows + u64::from(extent.width), bo.size())?;
         // A discrete device caches system memory, and nothing else.
-        let discrete = self.device.caps().contains(Caps::DISCRETE);
+        let discrete = self.device.machine().caps.contains(Caps::DISCRETE);
         let memory = match bo.level() {
             CacheLevel::None if discrete => Memory::Local,
             CacheLevel::None | CacheLevel::Llc | CacheLevel::L3Llc | CacheLevel::Wt => Memory::System,
@@ -279,7 +283,7 @@ impl Batch {
 
     /// Notes an access, once.
     fn note(&mut self, buffer: u32, access: Access, mocs: Option<u8>) {
-        let class = |index| platform::mocs_class(&self.device.machine, index);
+        let class = |index| self.device.mocs_class(index);
         let one = Use { buffer, access, mocs: mocs.map_or(MocsClass::PageTable, class) };
         if !self.uses.contains(&one) {
             self.uses.push(one);
@@ -318,17 +322,7 @@ impl Submitted {
     /// one was submitted; GEM_WAIT's.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
         self.batch.wait(timeout)?;
-        let hangs = self.device.drm.hangs()?;
+        let hangs = self.device.drm().hangs()?;
         if hangs > self.hangs { Err(Error::Hung { hangs }) } else { Ok(()) }
-    }
-}
-
-impl Device {
-    /// Begins a batch for the copy engine.
-    ///
-    /// # Errors
-    /// [`Error::NotAvailable`] before graphics version 6, and on an unknown device.
-    pub fn batch(&self) -> Result<Batch> {
-        Batch::new(&self.shared)
     }
 }

@@ -2,14 +2,16 @@
 
 use nix::errno::Errno;
 
-use super::{AllocRequest, Device, alloc};
-use crate::bo::{Bo, ScanoutGuard};
-use crate::drm::display::{Connection, Connector, Crtc, Framebuffer, Mode, Picture, Port, Resources, Shown};
-use crate::engine::{FlushReport, Step};
-use crate::error::{Error, Result};
-use crate::policy::Rule;
-use crate::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
-use crate::units::PAGE_BYTES;
+use gem_coherency::bo::{Bo, ScanoutGuard};
+use gem_coherency::device::{AllocRequest, Device};
+use gem_coherency::drm::display::{
+    Connection, Connector, Crtc, Framebuffer, Mode, Picture, Port, Resources, Shown,
+};
+use gem_coherency::engine::{FlushReport, Step};
+use gem_coherency::error::{Error, Result};
+use gem_coherency::policy::Rule;
+use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
+use gem_coherency::units::PAGE_BYTES;
 
 /// Bytes of an XRGB8888 pixel.
 const PIXEL_BYTES: u32 = 4;
@@ -24,7 +26,8 @@ pub const CURSOR_PIXELS: u32 = 64;
 /// The file must be the display's master: nobody else opened the primary node before it.
 ///
 /// ```
-/// use gem_coherency::device::{Device, Screen};
+/// use gem_coherency::device::Device;
+/// use gem_coherency_exercise::Screen;
 ///
 /// # gem_coherency_sim::link();
 /// let device = Device::open("sim:tgl,display=on")?;
@@ -187,7 +190,7 @@ impl Screen {
     /// What CREATE_DUMB answers.
     pub fn alloc_dumb(&self) -> Result<Bo> {
         let (width, height) = (self.mode.horizontal.shown, self.mode.vertical.shown);
-        alloc::alloc_dumb(&self.device.shared, width.into(), height.into())
+        self.device.alloc_dumb(width.into(), height.into())
     }
 
     /// Makes a BO's framebuffer now, which [`Screen::show`] does at the first time otherwise.

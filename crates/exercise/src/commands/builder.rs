@@ -2,8 +2,8 @@
 
 use super::dialect::*;
 use super::{Batch, Extent, Memory, Patch, Surface, put};
-use crate::error::{Error, Result, grow};
-use crate::platform::Machine;
+use gem_coherency::error::{Error, Result, grow};
+use gem_coherency::platform::Machine;
 
 /// Bytes of a pixel.
 const PIXEL: u32 = 4;
