@@ -5,7 +5,7 @@
 //! ([`Batch::at`]) or for the kernel's ([`Batch::patches`]).
 //!
 //! ```
-//! use crate::commands::{Builder, Extent, Memory, Surface};
+//! use gem_coherency_exercise::commands::{Builder, Extent, Memory, Surface};
 //! use gem_coherency::platform;
 //! use gem_coherency::vocabulary::KernelVersion;
 //!

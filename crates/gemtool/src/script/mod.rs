@@ -4,7 +4,7 @@
 //! device or a software one, and returns what happened as data. `docs/gemtool.md` has the language.
 //!
 //! ```
-//! use crate::script::{self, Target};
+//! use gemtool::script::{self, Target};
 //!
 //! let script = script::parse(
 //!     "a = alloc 4KiB caching=none map=wb\n\

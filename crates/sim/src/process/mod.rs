@@ -5,7 +5,7 @@
 //! and to the caller's memory and the same checks as in the kernel, and a bad address is EFAULT.
 //!
 //! ```
-//! use crate::{Minor, Pages, Process, Soft};
+//! use gem_coherency_sim::{Minor, Pages, Process, Soft};
 //! use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_CREATE, drm_i915_gem_create};
 //! use zerocopy::IntoBytes;
 //!
