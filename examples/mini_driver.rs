@@ -107,10 +107,8 @@ fn wrong_pixels(surface: &Surface) -> Result<u32> {
     let mut row = vec![0; 4 * surface.width as usize];
     for y in 0..surface.height {
         surface.bo.read(surface.at(0, y), row.len() as u64)?.read_at(surface.at(0, y), &mut row)?;
-        let (pixels, _) = row.as_chunks();
-        let expected = (0..surface.width).map(|x| Surface::expected(x, y));
-        wrong +=
-            pixels.iter().zip(expected).filter(|(pixel, want)| u32::from_le_bytes(**pixel) != *want).count();
+        let expected = (0..surface.width).map(|x| Surface::expected(x, y).to_le_bytes());
+        wrong += row.chunks_exact(4).zip(expected).filter(|(pixel, want)| pixel != want).count();
     }
     Ok(wrong as u32)
 }

@@ -212,9 +212,7 @@ impl<T: Default + Sync> PerProcess<T> {
         // Acquire pairs with the Release below: who finds the value finds it whole.
         let found = self.0.load(Ordering::Acquire);
         // SAFETY: null, or a box's that was leaked below.
-        if let Some((owner, value)) = unsafe { found.as_ref() }
-            && owner.is_here()
-        {
+        if let Some((_, value)) = unsafe { found.as_ref() }.filter(|(owner, _)| owner.is_here()) {
             return value;
         }
         // What was found stays: another thread may have a reference, or had one in the parent.

@@ -76,8 +76,8 @@ impl ByteRange {
     /// They are what a store into possibly stale lines must invalidate first.
     pub fn partial_lines(self) -> impl Iterator<Item = u64> {
         let lines = self.lines();
-        let head = (!self.is_empty() && !self.offset.is_multiple_of(LINE_BYTES)).then_some(lines.first);
-        let tail = (!self.is_empty() && !self.end().is_multiple_of(LINE_BYTES)).then(|| lines.end - 1);
+        let head = (!self.is_empty() && self.offset % LINE_BYTES != 0).then_some(lines.first);
+        let tail = (!self.is_empty() && self.end() % LINE_BYTES != 0).then(|| lines.end - 1);
         head.into_iter().chain(tail.filter(move |_| tail != head))
     }
 }

@@ -156,10 +156,9 @@ impl Drop for Request<'_> {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if let Err(error) = self.end()
-            && error != Error::OtherProcess
-        {
-            tracing::warn!(handle = self.handle.get(), %error, "close");
+        match self.end() {
+            Ok(_) | Err(Error::OtherProcess) => {}
+            Err(error) => tracing::warn!(handle = self.handle.get(), %error, "close"),
         }
     }
 }

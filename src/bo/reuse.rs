@@ -55,9 +55,7 @@ impl Shared {
         }
         // Of a child's copy nothing ends but its memory: the handle is the parent's.
         self.device.check()?;
-        if let Some(key) = self.reuse_key()
-            && self.device.reuse.keep(&self.device, key, &self.object)
-        {
+        if self.reuse_key().is_some_and(|key| self.device.reuse.keep(&self.device, key, &self.object)) {
             return Ok(Released::Kept);
         }
         // A guard that was leaked must not keep the handle open.

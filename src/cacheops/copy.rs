@@ -150,7 +150,7 @@ unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
             ),
             2..=3 => both_ends!(to, from, len, reg, "mov", ":x", "2"),
             4..=7 => both_ends!(to, from, len, reg, "mov", ":e", "4"),
-            8..=15 => both_ends!(to, from, len, reg, "mov", ":r", "8"),
+            8..=15 => both_ends!(to, from, len, xmm_reg, "movq", "", "8"),
             16..=32 => both_ends!(to, from, len, xmm_reg, "movdqu", "", "16"),
             33..STRING_BYTES => asm!(
                 "2:",
@@ -175,6 +175,7 @@ unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
                 options(nostack),
             ),
             STRING_BYTES.. => {
+                #[cfg(target_arch = "x86_64")]
                 asm!(
                     "rep movsq",
                     inout("rcx") len / 8 => _,
@@ -182,9 +183,20 @@ unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
                     inout("rdi") to => _,
                     options(nostack, preserves_flags),
                 );
+                // LLVM keeps ESI for itself.
+                #[cfg(target_arch = "x86")]
+                asm!(
+                    "xchg {from}, esi",
+                    "rep movsd",
+                    "mov esi, {from}",
+                    from = inout(reg) from => _,
+                    inout("ecx") len / 8 * 2 => _,
+                    inout("edi") to => _,
+                    options(nostack, preserves_flags),
+                );
                 let rest = len - 8;
                 let (to, from, len) = (to.add(rest), from.add(rest), 8_usize);
-                both_ends!(to, from, len, reg, "mov", ":r", "8");
+                both_ends!(to, from, len, xmm_reg, "movq", "", "8");
             }
         }
     }

@@ -1,6 +1,9 @@
 //! What CPUID says of this CPU.
 #![deny(unsafe_code)]
 
+#[cfg(target_arch = "x86")]
+use std::arch::x86::{__cpuid, __cpuid_count};
+#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 
 use super::{Instruction, LoadInstruction, StoreInstruction};
@@ -79,12 +82,16 @@ impl Cpu {
     /// Source: Intel SDM vol. 2A, CPUID: leaf 0 (vendor), leaf 1 EAX (signature), EBX bits 15..8 (CLFLUSH line
     /// size, in 8 bytes), ECX bit 31 (not used by CPUs: hypervisors set it), leaf 7 EBX bit 23 (CLFLUSHOPT)
     /// and bit 24 (CLWB), EDX bit 15 (hybrid).
+    // Newer compilers know that CPUID is safe on x86-64.
+    #[allow(unsafe_code, unused_unsafe)]
     pub(super) fn detect() -> Self {
-        let (names, version) = (__cpuid(0), __cpuid(1));
+        // SAFETY: CPUID is there: a CPU with i915 beside it has SSE2.
+        let (names, version) = unsafe { (__cpuid(0), __cpuid(1)) };
         let vendor = [names.ebx, names.edx, names.ecx].map(u32::to_le_bytes).concat();
         let (features, more) = match names.eax {
             7.. => {
-                let leaf = __cpuid_count(7, 0);
+                // SAFETY: as above; leaf 0 says that there is a leaf 7.
+                let leaf = unsafe { __cpuid_count(7, 0) };
                 (leaf.ebx, leaf.edx)
             }
             _ => (0, 0),

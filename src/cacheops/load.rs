@@ -9,6 +9,9 @@
 //! reaches the caller.
 #![allow(unsafe_code)]
 
+#[cfg(target_arch = "x86")]
+use std::arch::x86::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
+#[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
 
 use super::copy::copy_out;

@@ -16,8 +16,8 @@
 //! nothing.
 #![allow(unsafe_code)]
 
-#[cfg(not(target_arch = "x86_64"))]
-compile_error!("gem-coherency supports x86_64 only: Intel GPUs that i915 drives stand beside no other CPU");
+#[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+compile_error!("gem-coherency is for x86 and x86-64: i915 drives GPUs beside no other CPU");
 
 mod copy;
 mod cpu;

@@ -11,10 +11,11 @@
 //! fence, which each function asks its caller for.
 #![allow(unsafe_code)]
 
-use std::arch::x86_64::{
-    __m128i, __m256i, __m512i, _mm_loadu_si128, _mm_set1_epi8, _mm_stream_si128, _mm256_loadu_si256,
-    _mm256_set1_epi8, _mm256_stream_si256, _mm512_loadu_si512, _mm512_set1_epi8, _mm512_stream_si512,
-};
+use std::arch::asm;
+#[cfg(target_arch = "x86")]
+use std::arch::x86::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _mm256_stream_si256};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _mm256_stream_si256};
 
 use static_assertions::const_assert;
 
@@ -35,7 +36,7 @@ const STREAMS: usize = 4;
 const STREAM_LINES: usize = PAGE_LINES as usize;
 /// Lines of one page that are copied before it is the next page's turn.
 const TURN_LINES: usize = 4;
-const_assert!(STREAM_LINES.is_multiple_of(TURN_LINES));
+const_assert!(STREAM_LINES % TURN_LINES == 0);
 
 /// Copies `from` to `to` around the cache: whole lines by non-temporal stores, and lines that are overwritten
 /// in part by stores and a write-back. No line stays dirty.
@@ -164,24 +165,26 @@ unsafe fn fill_through(support: &Support, to: *mut u8, byte: u8, len: usize) {
     }
 }
 
-/// Declares the copy and the fill of whole lines by one kind of register.
+/// Declares the copy and the fill of whole lines: by parts of `$width` bytes, each of which `$part` copies, and `$end` after the last.
 macro_rules! whole_lines {
-    ($feature:literal, $vector:ty, $copy:ident, $fill:ident, $load:ident, $stream:ident, $splat:ident) => {
+    ($(#[$feature:meta])?, $width:literal, $copy:ident, $fill:ident, |$to:ident, $from:ident| $part:expr, $end:expr) => {
         /// Copies `lines` lines by non-temporal stores.
         ///
         /// # Safety
         /// `to` is the first byte of so many lines that are mapped for writing, `from` as many readable bytes
         /// elsewhere; the CPU has the feature.
-        #[target_feature(enable = $feature)]
+        $(#[$feature])?
         unsafe fn $copy(to: *mut u8, from: *const u8, lines: usize) {
-            // SAFETY, for each line of it:
-            // - source: within the caller's readable bytes, of any alignment;
-            // - destination: within the caller's lines, aligned as a part of a line is.
             let copy_line = |line: usize| {
-                for part in (0..LINE).step_by(size_of::<$vector>()) {
+                for part in (0..LINE).step_by($width) {
                     let at = line * LINE + part;
-                    // SAFETY: as above.
-                    unsafe { $stream(to.add(at).cast(), $load(from.add(at).cast())) }
+                    // SAFETY:
+                    // - source: within the caller's readable bytes, of any alignment;
+                    // - destination: within the caller's lines, aligned as a part of a line is.
+                    unsafe {
+                        let ($to, $from) = (to.add(at), from.add(at));
+                        $part
+                    }
                 }
             };
             let mut next = 0;
@@ -195,47 +198,60 @@ macro_rules! whole_lines {
                 next += STREAMS * STREAM_LINES;
             }
             (next..lines).for_each(copy_line);
+            $end
         }
 
         /// Fills `lines` lines by non-temporal stores.
         ///
         /// # Safety
         /// As for the copy.
-        #[target_feature(enable = $feature)]
+        $(#[$feature])?
         unsafe fn $fill(to: *mut u8, byte: u8, lines: usize) {
-            let bytes = $splat(byte as i8);
-            for at in (0..lines * LINE).step_by(size_of::<$vector>()) {
-                // SAFETY: within the caller's lines, aligned as a part of a line is.
-                unsafe { $stream(to.add(at).cast(), bytes) }
+            let bytes = [byte; $width];
+            for at in (0..lines * LINE).step_by($width) {
+                // SAFETY:
+                // - source: `bytes`;
+                // - destination: within the caller's lines, aligned as a part of a line is.
+                unsafe {
+                    let ($to, $from) = (to.add(at), bytes.as_ptr());
+                    $part
+                }
             }
+            $end
         }
     };
 }
 
 whole_lines!(
-    "sse2",
-    __m128i,
+    #[target_feature(enable = "sse2")],
+    16,
     copy_lines_sse2,
     fill_lines_sse2,
-    _mm_loadu_si128,
-    _mm_stream_si128,
-    _mm_set1_epi8
+    |to, from| _mm_stream_si128(to.cast(), _mm_loadu_si128(from.cast())),
+    ()
 );
 whole_lines!(
-    "avx",
-    __m256i,
+    #[target_feature(enable = "avx")],
+    32,
     copy_lines_avx,
     fill_lines_avx,
-    _mm256_loadu_si256,
-    _mm256_stream_si256,
-    _mm256_set1_epi8
+    |to, from| _mm256_stream_si256(to.cast(), _mm256_loadu_si256(from.cast())),
+    ()
 );
+// As text, since the feature and its intrinsics need Rust 1.89. ZMM0 begins with XMM0, and is clobbered with it.
 whole_lines!(
-    "avx512f",
-    __m512i,
+    ,
+    64,
     copy_lines_avx512,
     fill_lines_avx512,
-    _mm512_loadu_si512,
-    _mm512_stream_si512,
-    _mm512_set1_epi8
+    |to, from| asm!(
+        "vmovdqu64 zmm0, [{from}]",
+        "vmovntdq [{to}], zmm0",
+        from = in(reg) from,
+        to = in(reg) to,
+        out("xmm0") _,
+        options(nostack, preserves_flags),
+    ),
+    // SAFETY: every register that it changes is a clobber of the ABI. Without it, SSE instructions that follow are slow.
+    unsafe { asm!("vzeroupper", clobber_abi("C"), options(nomem, nostack, preserves_flags)) }
 );

@@ -92,9 +92,8 @@ impl Drop for Address {
         if let Some(after) = holes.remove(&end) {
             end = after;
         }
-        if let Some((&before, &touches)) = holes.range(..start).next_back()
-            && touches == start
-        {
+        let before = holes.range(..start).next_back();
+        if let Some((&before, _)) = before.filter(|&(_, &touches)| touches == start) {
             start = before;
         }
         holes.insert(start, end);

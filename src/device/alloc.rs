@@ -66,9 +66,8 @@ impl OpenHandle<'_> {
 
 impl Drop for OpenHandle<'_> {
     fn drop(&mut self) {
-        if let Some(handle) = self.handle
-            && let Err(error) = self.drm.close(handle)
-        {
+        let Some(handle) = self.handle else { return };
+        if let Err(error) = self.drm.close(handle) {
             tracing::warn!(handle = handle.get(), %error, "close");
         }
     }
@@ -192,9 +191,8 @@ fn set_up_caching(device: &Shared, handle: Handle, mode: Option<CachingMode>) ->
 fn zeroes_stay(device: &Shared, creation: Creation, changed: Option<CachingMode>) -> bool {
     let (caps, rules) = (device.caps(), &device.rules);
     let Ok(mut fresh) = Snapshot::created(caps, rules, creation) else { return true };
-    if let Some(mode) = changed
-        && let Ok(step) = kernel::step(caps, rules, fresh, Event::SetCaching(mode))
-    {
+    let step = changed.map(|mode| kernel::step(caps, rules, fresh, Event::SetCaching(mode)));
+    if let Some(Ok(step)) = step {
         fresh = step.next;
     }
     engine::zeroes(caps, rules, fresh, device.is_conservative()).is_needed()

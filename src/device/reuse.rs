@@ -189,10 +189,8 @@ impl Reuse {
         close_all(device, aged);
         let mut busy = Vec::new();
         let mut taken = None;
-        while taken.is_none()
-            && busy.len() < TRIES
-            && let Some(claim) = self.cache.take(&key)
-        {
+        while taken.is_none() && busy.len() < TRIES {
+            let Some(claim) = self.cache.take(&key) else { break };
             match self.look_at(device, claim.value()) {
                 Found::Ready => {
                     taken = Bo::again(device, claim.into_value());

@@ -1,7 +1,7 @@
 //! The uAPI boundary: typed requests to one open device.
 //!
-//! Two implementations answer them: [`node`], an open `/dev/dri` file, and [`soft`], a software
-//! i915. Everything above this layer runs unchanged on both. Errors keep the errno; requests that
+//! Two implementations answer them: [`node`], an open `/dev/dri` file, and a software
+//! i915 (`gem-coherency-sim`). Everything above this layer runs unchanged on both. Errors keep the errno; requests that
 //! a signal interrupts are restarted.
 
 pub mod display;

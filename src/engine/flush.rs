@@ -71,9 +71,8 @@ pub fn carry_out<F: Flush>(
     access: Access,
 ) -> Result<(), F::Error> {
     for (note, demand) in [(Note::WcStores, demands.wc_stores), (Note::GttStores, demands.gtt_stores)] {
-        if let Some(decision) = demand
-            && drain(flush, note)?
-        {
+        let Some(decision) = demand else { continue };
+        if drain(flush, note)? {
             flush.report(decision, 0);
         }
     }
@@ -82,9 +81,8 @@ pub fn carry_out<F: Flush>(
         report_lines(flush, decision, lines);
     }
     // What the GPU wrote may be anywhere in the object, so the dirty lines are among those that are written back.
-    if let Some(decision) = demands.gpu_write
-        && flush.take(Note::GpuWrite)
-    {
+    let gpu_write = demands.gpu_write.filter(|_| flush.take(Note::GpuWrite));
+    if let Some(decision) = gpu_write {
         let lines = flush.write_back_all()?;
         report_lines(flush, decision, lines);
     } else if let Some(decision) = demands.dirty {

@@ -8,7 +8,7 @@
 //! - *commit*: what was done is pending no longer; what failed still is.
 //!
 //! The engine is generic over how pending work is kept and over who performs. [`carry_out`], [`note()`], [`overwrite`],
-//! [`upload`] and [`leave_level`] are the logic of one access to one object; the explorer ([`gem_coherency_check`]) runs them on its
+//! [`upload`] and [`leave_level`] are the logic of one access to one object; the explorer (`gem-coherency-check`) runs them on its
 //! states. [`settle()`] runs them for objects that threads share ([`crate::tracking`]); the library and the loom models call it.
 
 mod batch;

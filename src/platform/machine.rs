@@ -149,7 +149,7 @@ impl Machine {
     /// The machine that a device says it is; the device is believed over the table.
     ///
     /// # Errors
-    /// [`Error::UnknownDeviceId`]. A caller who wants to go on with an unknown id takes
+    /// [`crate::Error::UnknownDeviceId`]. A caller who wants to go on with an unknown id takes
     /// `CONSERVATIVE.machine(kernel, false)`, and no facts.
     pub fn from_facts(facts: &Facts, kernel: KernelVersion) -> Result<(Self, Vec<Disagreement>)> {
         let platform = by_id(facts.chipset_id)?;

@@ -103,10 +103,8 @@ impl LineMap {
     fn add(&self, lines: LineRange) {
         let page = lines.first() / PAGE_LINES;
         // Most stores are to one page, and then there is one word to find.
-        if let Some(word) = self.pages.get(page as usize)
-            && !lines.is_empty()
-            && lines.end() <= (page + 1) * PAGE_LINES
-        {
+        let is_one_page = !lines.is_empty() && lines.end() <= (page + 1) * PAGE_LINES;
+        if let Some(word) = self.pages.get(page as usize).filter(|_| is_one_page) {
             // Release pairs with the Acquire of `take`: who finds the bit sees the store. SeqCst, as the
             // summary wants it (`Summary::note`), is that too.
             word.fetch_or(page_mask(page, lines), Ordering::SeqCst);

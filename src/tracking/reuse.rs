@@ -225,9 +225,8 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
 
     /// Takes out what is beyond the limit.
     fn shrink(&self, evicted: &mut Vec<V>) {
-        while self.held_bytes() > self.limit()
-            && let Some(value) = self.take_oldest()
-        {
+        while self.held_bytes() > self.limit() {
+            let Some(value) = self.take_oldest() else { return };
             evicted.push(value);
         }
     }
@@ -242,9 +241,8 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
                 .filter_map(|bucket| Some((age(bucket)?, bucket)))
                 .min_by_key(|it| it.0)?;
             // Another thread may have taken it meanwhile; then the next one here is about as old.
-            if let Some((_, queue)) = oldest_queue(&mut lock(bucket))
-                && let Some(entry) = queue.entries.pop_front()
-            {
+            let entry = oldest_queue(&mut lock(bucket)).and_then(|(_, queue)| queue.entries.pop_front());
+            if let Some(entry) = entry {
                 self.uncount(entry.bytes);
                 return Some(entry.value);
             }
@@ -261,7 +259,8 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         for bucket in &self.buckets {
             for Queue { entries, .. } in lock(bucket).iter_mut() {
                 let too_old = |entry: &Entry<V>| now.saturating_sub(entry.stamp) > max_age;
-                while let Some(entry) = entries.pop_front_if(|entry| too_old(entry)) {
+                while entries.front().is_some_and(too_old) {
+                    let Some(entry) = entries.pop_front() else { break };
                     self.uncount(entry.bytes);
                     aged.push(entry.value);
                 }

@@ -22,8 +22,6 @@ pub mod i915_query;
 
 use std::marker::PhantomData;
 
-static_assertions::const_assert_eq!(size_of::<usize>(), 8);
-
 /// Where a field of a struct lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
@@ -84,7 +82,10 @@ impl<T> Ioctl<T> {
 /// A field's name in C, of which Rust may need a raw identifier.
 const fn c_name(name: &str) -> &str {
     match name.as_bytes() {
-        [b'r', b'#', ..] => name.split_at(2).1,
+        [b'r', b'#', rest @ ..] => match std::str::from_utf8(rest) {
+            Ok(rest) => rest,
+            Err(_) => name,
+        },
         _ => name,
     }
 }

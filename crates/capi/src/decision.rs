@@ -16,7 +16,7 @@ fn name<const N: usize>(text: &str) -> [c_char; N] {
     let mut out = [0; N];
     let (room, _end) = out.split_at_mut(N - 1);
     for (to, byte) in room.iter_mut().zip(text.bytes()) {
-        *to = byte.cast_signed();
+        *to = byte as c_char;
     }
     out
 }

@@ -43,13 +43,21 @@ pub(super) fn mmap_offset(fd: BorrowedFd<'_>, handle: Handle, mode: MmapMode) ->
     Ok(args.offset)
 }
 
+/// Returns a size as the address space counts it.
+///
+/// # Errors
+/// ENOMEM, as mmap(2) has it, for what is larger than the address space of a 32-bit process.
+fn mappable(request: &'static str, size_bytes: u64) -> Result<usize> {
+    usize::try_from(size_bytes).map_err(|_| Error::Ioctl { request, errno: Errno::ENOMEM })
+}
+
 /// Maps `size_bytes` at `offset` of the device file: mmap(2), shared, for reading and writing.
 ///
 /// # Errors
 /// [`Error::Ioctl`] naming `mmap`: EINVAL for an offset that was not given out, and a size past the
 /// object's; EACCES for another file's object; ENOMEM; ENODEV.
 pub(super) fn mmap(file: &File, offset: u64, size_bytes: u64) -> Result<MmapRaw> {
-    let mapped = MmapOptions::new().offset(offset).len(size_bytes as usize).map_raw(file);
+    let mapped = MmapOptions::new().offset(offset).len(mappable("mmap", size_bytes)?).map_raw(file);
     mapped.map_err(|error| Error::Ioctl {
         request: "mmap",
         // Without an errno it is memmap2 that refuses a size past `isize`.
@@ -75,6 +83,7 @@ pub(super) fn mmap_legacy(
         MmapMode::Wc => I915_MMAP_WC,
         MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => return Err(refused(Errno::EINVAL)),
     };
+    mappable(DRM_IOCTL_I915_GEM_MMAP.name, size_bytes)?;
     let mut args = drm_i915_gem_mmap { handle: handle.get(), size: size_bytes, flags, ..Default::default() };
     // SAFETY: no address in it is used by the kernel; integers only.
     unsafe { call(fd, DRM_IOCTL_I915_GEM_MMAP, Some(handle.get()), &mut args)? };

@@ -32,11 +32,7 @@ pub fn table(machine: &Machine, rules: &KernelRules, creation: Creation) -> Vec<
     while let Some(before) = waiting.pop_front() {
         for &event in Event::ALL {
             let outcome = machine_step(machine, rules, before, event);
-            if let Ok(step) = outcome
-                && seen.insert(step.next)
-            {
-                waiting.push_back(step.next);
-            }
+            waiting.extend(outcome.ok().map(|step| step.next).filter(|&next| seen.insert(next)));
             rows.push(Row { before, event, outcome });
         }
     }
@@ -50,10 +46,9 @@ fn machine_step(
     before: Snapshot,
     event: Event,
 ) -> Result<Step, Refusal> {
-    if let Event::Pread | Event::Pwrite { .. } = event
-        && let Some(refusal) = machine.refusal(Call::PreadPwrite)
-    {
-        return Err(Refusal::new(refusal.errno, Rule::NotOnPlatform));
+    let transfers = matches!(event, Event::Pread | Event::Pwrite { .. });
+    match machine.refusal(Call::PreadPwrite).filter(|_| transfers) {
+        Some(refusal) => Err(Refusal::new(refusal.errno, Rule::NotOnPlatform)),
+        None => step(machine.caps, rules, before, event),
     }
-    step(machine.caps, rules, before, event)
 }
