@@ -1,116 +1,99 @@
-//! Cache coherency of GEM buffer objects on Intel GPUs, known instead of hoped for.
+//! Cache coherency of GEM buffer objects on Intel GPUs.
 //!
-//! For every buffer object (BO) this crate knows which agent (CPU, GPU, display) may hold newer or
-//! older data than memory; it decides *whether* a flush or an invalidate is needed, *why*, for
-//! *which cache lines* and *when*, and carries it out on i915 device memory.
+//! The CPU, the GPU and the display of an Intel SoC see memory through different caches. Between an access by one of them and the
+//! next access by another, cache lines may have to be flushed or invalidated. For every buffer object (BO) this crate tracks which
+//! lines are dirty or stale, decides by the rules of the platform what has to be done, and does it on i915 device memory. Each
+//! decision names the rule behind it.
 //!
-//! It does not render, schedule or lay out surfaces, and it does not manage a driver's GPU address space.
+//! The crate does not render, schedule or lay out surfaces, and it does not manage a driver's GPU address space.
 //!
-//! # A BO's life
+//! # A first program
 //!
-//! | step | call | what becomes of its cache lines |
-//! |---|---|---|
-//! | made | [`Device::alloc`], [`Device::import`] | its caching mode gives it a cache level, and that a map mode |
-//! | written by the CPU | [`Bo::write`], [`Bo::upload`] | stale lines that are written in part are dropped first; what is stored is dirty |
-//! | given to the GPU | [`Device::submit_with`], [`Device::submit`] | the dirty lines that the GPU would not see are flushed, those of all BOs between one pair of fences |
-//! | read by the CPU | [`Bo::read`] | after the GPU is done, lines that it made stale are dropped |
-//! | shown | [`Bo::prepare_scanout`] | all dirty lines are flushed; once the kernel has shown it, the level is NONE or WT |
-//! | shared | [`Bo::export`] | all dirty lines are flushed |
-//! | given up | [`Bo::release`], or dropped | nothing; a BO that is kept for reuse takes its marks along |
-//!
-//! Each step says what it did, and why, in a [`FlushReport`]; "nothing" has a reason, too.
-//!
-//! # Which module for what
-//!
-//! | for | modules |
-//! |---|---|
-//! | a driver that links the library | [`device`], [`bo`], [`access`]; from C the crate `gem-coherency-capi` |
-//! | a driver that keeps its own buffers and takes the rules alone | [`platform`], [`policy`], [`cacheops`] |
-//! | tests without hardware | the crate `gem-coherency-sim`: a software i915 |
-//! | what the kernel does | [`policy::kernel`] |
-//! | a change of a rule, checked before it is booted | [`policy`], the crate `gem-coherency-check`: the explorer |
-//! | a change of what threads share | [`tracking`] |
-//! | the kernel's interface | [`drm`], [`uapi`] |
-//! | words, sizes, errors that all share | [`vocabulary`], [`units`], [`error`] |
-//!
-//! `docs/driver-guide.md` takes a driver there step by step.
-//!
-//! # Allocate, write, submit, read back
-//!
-//! A device is a path (`/dev/dri/renderD128`), or a software i915 of any platform (`sim:glk`): the same code runs on both.
+//! A device is a path (`/dev/dri/renderD128`), or a software i915 of any platform (`sim:glk`), if the program links the crate
+//! `gem-coherency-sim`: the same code runs on both.
 //!
 //! ```
-//! use gem_coherency::device::{AllocRequest, Device, Submission};
-//! use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+//! use gem_coherency::{Access, AllocRequest, CachingMode, Device, MmapMode, MocsClass, Submission};
 //!
 //! gem_coherency_sim::link(); // `sim:` opens the software i915 from now on
 //! let device = Device::open("sim:glk")?; // no LLC
-//! let bo = device.alloc(AllocRequest::new(64 << 10).caching(CachingMode::None))?;
-//! bo.map(MmapMode::Wb)?;
-//!
-//! let mut write = bo.write(4076, 100)?;
-//! write.write_at(4076, &[0xa5; 100])?;
-//! write.finish()?;
+//! let request = AllocRequest::new(64 << 10).caching(CachingMode::None).map(MmapMode::Wb);
+//! let bo = device.alloc(request)?;
+//! bo.write_bytes(4076, &[0xa5; 100])?;
 //!
 //! let mocs = MocsClass::PageTable;
 //! let reports = device.submit(&[Submission { bo: &bo, access: Access::Write, mocs }])?;
 //! assert_eq!(reports[0].lines, 3); // those that 100 bytes touch, of 1024
 //!
 //! let mut bytes = [0; 100];
-//! let read = bo.read(4076, 100)?; // waits for the GPU
-//! read.read_at(4076, &mut bytes)?;
-//! assert_eq!(read.finish()?.decision.rule.name(), "stale-after-gpu-write");
+//! let report = bo.read_bytes(4076, &mut bytes)?; // waits for the GPU
+//! assert_eq!(report.decision.rule.name(), "stale-after-gpu-write");
 //! assert_eq!(bytes, [0xa5; 100]); // the batch was empty
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!
+//! `examples/first.rs` is this program with a `main`; `docs/driver-guide.md` takes a driver from its own flushes to this crate,
+//! step by step.
+//!
+//! # Steps of a buffer
+//!
+//! | step | call | cache lines |
+//! |---|---|---|
+//! | allocate, import | [`Device::alloc`], [`Device::import`] | the caching mode decides the cache level, and the level the default map mode |
+//! | write by the CPU | [`Bo::write`], [`Bo::write_bytes`], [`Bo::upload`] | stale lines that are overwritten in part are invalidated first; stored lines become dirty |
+//! | hand to the GPU | [`Device::submit_with`], [`Device::submit`] | dirty lines that the GPU does not see are flushed, for all BOs between one pair of fences |
+//! | read by the CPU | [`Bo::read`], [`Bo::read_bytes`] | waits for the GPU, then invalidates stale lines |
+//! | show | [`Bo::prepare_scanout`] | all dirty lines are flushed; once the kernel shows the BO, its level is NONE or WT |
+//! | share | [`Bo::export`] | all dirty lines are flushed |
+//! | release | [`Bo::release`], drop | none; a BO that is kept for reuse keeps its marks |
+//!
+//! Each step returns a [`FlushReport`]: how many lines, and the [`Decision`] with its [`Rule`]. Doing nothing has a rule, too.
+//!
 //! # Show it
 //!
 //! ```
-//! use gem_coherency::device::{AllocRequest, Device};
-//! use gem_coherency_exercise::Screen;
-//! use gem_coherency::vocabulary::{CacheLevel, CachingMode};
+//! use gem_coherency::{AllocRequest, CacheLevel, CachingMode, Device};
 //!
 //! # gem_coherency_sim::link();
-//! let device = Device::open("sim:tgl,display=on")?; // an LLC, where the display does not look
-//! let mut screen = Screen::open(&device)?;
-//! let frame = device.alloc(AllocRequest::new(screen.picture_bytes()).caching(CachingMode::Cached))?;
+//! let device = Device::open("sim:tgl,display=on")?; // an LLC, which the display does not look up
+//! let frame = device.alloc(AllocRequest::new(1 << 20).caching(CachingMode::Cached))?;
 //! let mut write = frame.write(0, frame.size())?;
 //! write.fill(&[0xff])?;
-//! write.finish()?;
+//! write.finish();
 //!
-//! // A driver with its own mode set or flip calls `prepare_scanout` before it, and keeps what that returns.
-//! assert_eq!(screen.show(&frame)?.lines, frame.size() / 64);
-//! assert_eq!(frame.level(), CacheLevel::None); // forced by the display, and kept afterwards
-//! frame.write(0, 4)?.write_at(0, &[0; 4])?;
-//! assert_eq!(screen.dirty()?.lines, 1);
+//! let on_screen = frame.prepare_scanout()?; // before the driver's own mode set or flip
+//! assert_eq!(on_screen.report().lines, frame.size() / 64);
+//! frame.write_bytes(0, &[0; 4])?; // rendering into the front buffer
+//! assert_eq!(on_screen.flush()?.lines, 1);
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!
 //! # Share it
 //!
 //! ```
-//! use gem_coherency::device::{AllocRequest, Device};
+//! use gem_coherency::{AllocRequest, Device};
 //!
 //! # gem_coherency_sim::link();
 //! let device = Device::open("sim:jsl")?;
 //! let bo = device.alloc(AllocRequest::new(4096))?;
-//! bo.write(0, 5)?.write_at(0, b"bytes")?;
-//! let dma_buf = bo.export()?; // in memory, for whoever imports it
+//! bo.write_bytes(0, b"bytes")?;
+//! let dma_buf = bo.export()?; // in memory, for any importer
 //! assert_eq!(bo.dirty_lines(), 0);
 //!
-//! assert!(device.import(&dma_buf)?.is_same(&bo)); // here it is known already
-//! bo.mark_stale(0, 64)?; // the other side says that it wrote
+//! assert!(device.import(&dma_buf)?.is_same(&bo)); // this device knows it already
+//! bo.mark_stale(0, 64)?; // the importer says that it wrote
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!
-//! # Explain a decision, without a device
+//! # Ask a rule, without a device
+//!
+//! A driver that keeps its own buffers takes [`platform`], [`policy`] and [`cacheops`] alone.
 //!
 //! ```
 //! use gem_coherency::platform;
-//! use gem_coherency::policy::Verdict;
 //! use gem_coherency::policy::driver::{Path, needs_flush, needs_invalidate};
-//! use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
+//! use gem_coherency::vocabulary::KernelVersion;
+//! use gem_coherency::{Access, CacheLevel, MmapMode, MocsClass, Verdict};
 //!
 //! let caps = platform::by_name("jsl")?.machine(KernelVersion::new(6, 12), false).caps;
 //! let (cpu, gpu) = (Path::Cpu(MmapMode::Wb), Path::Gpu(MocsClass::BypassLlc));
@@ -124,21 +107,20 @@
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!
-//! # See a bug
+//! # See a missing flush
 //!
 //! On a software device a flush that is left out shows as old bytes:
 //!
 //! ```
 //! use std::sync::Arc;
-//! use gem_coherency::device::{AllocRequest, Device, Submission};
 //! use gem_coherency::drm::Drm;
-//! use gem_coherency::vocabulary::{Access, MocsClass};
+//! use gem_coherency::{Access, AllocRequest, Device, MocsClass, Submission};
 //! use gem_coherency_sim::Soft;
 //!
 //! let soft = Arc::new(Soft::open("sim:jsl")?);
 //! let device = Device::from_drm(Arc::clone(&soft) as Arc<dyn Drm>)?;
 //! let bo = device.alloc(AllocRequest::new(4096))?;
-//! bo.write(0, 4)?.write_at(0, b"new!")?;
+//! bo.write_bytes(0, b"new!")?;
 //!
 //! let mocs = MocsClass::BypassLlc;
 //! let mut seen = [0; 4];
@@ -151,17 +133,12 @@
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!
-//! [`Device::alloc`]: device::Device::alloc
-//! [`Device::import`]: device::Device::import
-//! [`Device::submit_with`]: device::Device::submit_with
-//! [`Device::submit`]: device::Device::submit
-//! [`Bo::write`]: bo::Bo::write
-//! [`Bo::upload`]: bo::Bo::upload
-//! [`Bo::read`]: bo::Bo::read
-//! [`Bo::prepare_scanout`]: bo::Bo::prepare_scanout
-//! [`Bo::export`]: bo::Bo::export
-//! [`Bo::release`]: bo::Bo::release
-//! [`FlushReport`]: access::FlushReport
+//! # Threads, processes, features
+//!
+//! [`Device`] and [`Bo`] are `Send` and `Sync`, and clones are cheap. Two threads may write disjoint ranges of one BO at once; no line
+//! that either wrote is lost. In a child of fork(2) every call is [`Error::OtherProcess`].
+//!
+//! The crate has no cargo features. It needs Rust 1.85, and runs on x86-64 and i686 Linux.
 //!
 //! # Layers
 //!
@@ -170,7 +147,7 @@
 //! ```text
 //! L5  device -> bo -> access
 //! L4  engine   drm: plan, perform, commit; the uAPI boundary, and a real /dev/dri file
-//! L3  tracking: the object word, the line maps, flights, mappings; the registry, the reuse cache
+//! L3  tracking: the object word, the line maps, in-flight flushes, mappings; the registry, the reuse cache
 //! L2  policy: the rules
 //! L1  platform   uapi   cacheops
 //! L0  vocabulary   units   error   sync   fork
@@ -183,19 +160,37 @@ pub mod bo;
 pub mod cacheops;
 pub mod device;
 pub mod drm;
+#[doc(hidden)]
 pub mod engine;
+#[doc(hidden)]
 pub mod error;
 #[doc(hidden)]
 pub mod fork;
 pub mod platform;
 pub mod policy;
 mod sync;
+#[doc(hidden)]
 pub mod tracking;
+#[doc(hidden)]
 pub mod uapi;
+#[doc(hidden)]
 pub mod units;
 pub mod vocabulary;
 
+#[doc(inline)]
+pub use access::{CpuAccess, Upload};
+#[doc(inline)]
+pub use bo::{Bo, Released, ScanoutGuard};
+#[doc(inline)]
+pub use device::{AllocRequest, Device, ReuseStats, Submission};
+#[doc(inline)]
+pub use engine::FlushReport;
+#[doc(inline)]
 pub use error::{Error, Result};
+#[doc(inline)]
+pub use policy::{Decision, Rule, Verdict};
+#[doc(inline)]
+pub use vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode, MocsClass};
 
 /// The README's example, compiled and run.
 #[cfg(doctest)]

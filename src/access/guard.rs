@@ -203,13 +203,12 @@ impl<'bo> CpuAccess<'bo> {
 
     /// Ends the access; returns what was invalidated or flushed for it.
     ///
-    /// # Errors
-    /// What marking the range answers, if a pointer was given out and no store through it was named.
-    pub fn finish(mut self) -> Result<FlushReport> {
+    /// If a pointer was given out and no store through it was named, the whole range counts as written.
+    pub fn finish(mut self) -> FlushReport {
         if std::mem::replace(&mut self.pointer, Pointer::NotGiven) == Pointer::Given {
             self.mark_range();
         }
-        Ok(self.report)
+        self.report
     }
 
     /// Marks the whole range as written.

@@ -18,7 +18,7 @@
 //! write.write_at(60, &[1; 8])?;
 //! assert!(write.write_at(68, &[1]).is_err(), "beyond the guard");
 //! assert!(bo.close().is_err(), "in use");
-//! let report = write.finish()?;
+//! let report = write.finish();
 //! assert_eq!((report.lines, report.decision.rule.name()), (0, "llc-coherent"));
 //! assert_eq!(bo.dirty_lines(), 2);
 //! # Ok::<(), gem_coherency::Error>(())

@@ -282,6 +282,16 @@ impl Bo {
         CpuAccess::begin(self, Access::Write, ByteRange::within(offset, len, self.size())?)
     }
 
+    /// Writes `data` at `offset`: [`Bo::write`], for bytes that are all there.
+    ///
+    /// # Errors
+    /// As [`Bo::write`].
+    pub fn write_bytes(&self, offset: u64, data: &[u8]) -> Result<FlushReport> {
+        let mut guard = self.write(offset, data.len() as u64)?;
+        guard.write_at(offset, data)?;
+        Ok(guard.finish())
+    }
+
     /// Stores `data` at `offset` for the GPU: where that looks at memory only, `data` is there when this
     /// returns, and no line of it is dirty. `hint` says what the CPU does next.
     ///
@@ -293,7 +303,7 @@ impl Bo {
     pub fn upload(&self, offset: u64, data: &[u8], hint: Upload) -> Result<FlushReport> {
         let mut guard = self.write(offset, data.len() as u64)?;
         guard.upload_at(offset, data, hint)?;
-        guard.finish()
+        Ok(guard.finish())
     }
 
     /// Begins to read `len` bytes at `offset` with the CPU: invalidates what is stale there.
@@ -305,6 +315,16 @@ impl Bo {
     pub fn read(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
         self.check_process()?;
         CpuAccess::begin(self, Access::Read, ByteRange::within(offset, len, self.size())?)
+    }
+
+    /// Fills `data` from `offset` on: [`Bo::read`], for bytes that are copied out at once.
+    ///
+    /// # Errors
+    /// As [`Bo::read`].
+    pub fn read_bytes(&self, offset: u64, data: &mut [u8]) -> Result<FlushReport> {
+        let guard = self.read(offset, data.len() as u64)?;
+        guard.read_at(offset, data)?;
+        Ok(guard.finish())
     }
 
     /// Says that `len` bytes at `offset` were stored through [`Bo::as_ptr`], by this thread.

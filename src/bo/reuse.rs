@@ -24,6 +24,13 @@ pub enum Released {
     Closed,
 }
 
+impl Released {
+    /// Reports that nothing was flushed, and the rule that says why: dirty lines of a kept object stay marked.
+    pub fn report(self) -> FlushReport {
+        FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing)
+    }
+}
+
 /// Gives the handle of `object` back, unless it is another BO's by now.
 pub(crate) fn close(device: &device::Shared, object: &Object) -> Result<()> {
     let request = || device.drm.close(object.handle);
@@ -85,24 +92,13 @@ impl Bo {
     /// # Errors
     /// GEM_CLOSE's; [`crate::Error::OtherProcess`].
     pub fn release(self) -> Result<Released> {
-        match Arc::into_inner(self.shared) {
-            Some(mut last) => last.end(),
-            None => Ok(Released::InUse),
-        }
-    }
-
-    /// Gives this clone up, as [`Bo::release`] does, and reports that nothing was flushed.
-    ///
-    /// For a BO that is kept for reuse that is as true: its dirty lines stay marked, and whoever gets
-    /// it next flushes what it needs.
-    ///
-    /// # Errors
-    /// GEM_CLOSE's. Dropping does the same, without saying so.
-    pub fn finish(self) -> Result<FlushReport> {
-        let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
-        report.trace(self.handle());
-        self.release()?;
-        Ok(report)
+        let handle = self.handle();
+        let released = match Arc::into_inner(self.shared) {
+            Some(mut last) => last.end()?,
+            None => Released::InUse,
+        };
+        released.report().trace(handle);
+        Ok(released)
     }
 
     /// Closes the handle for every clone; they answer [`crate::Error::Closed`] from then on. It is never

@@ -12,7 +12,7 @@ use crate::fork::Confined;
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
 use crate::units::PAGE_BYTES;
-use crate::vocabulary::{CacheLevel, CachingMode, Handle};
+use crate::vocabulary::{CacheLevel, CachingMode, Handle, MmapMode};
 
 /// PAT indices of graphics version 12.70 (`mtl_pat_table`): 1 writes through, 2 is uncached, 3 is
 /// cached and snoops. Index 1 is not coherent with the CPU's caches.
@@ -36,17 +36,24 @@ pub struct AllocRequest {
     pub size: u64,
     /// The caching mode; `None` takes what the platform gives, the only choice on discrete devices.
     pub caching: Option<CachingMode>,
+    /// How accesses of the CPU map it; `None` takes what fits the level ([`Bo::map`]).
+    pub map: Option<MmapMode>,
 }
 
 impl AllocRequest {
     /// `size` bytes, cached as the platform does it.
     pub const fn new(size: u64) -> Self {
-        Self { size, caching: None }
+        Self { size, caching: None, map: None }
     }
 
     /// The same with a caching mode.
     pub const fn caching(self, mode: CachingMode) -> Self {
         Self { caching: Some(mode), ..self }
+    }
+
+    /// The same, mapped in a mode.
+    pub const fn map(self, mode: MmapMode) -> Self {
+        Self { map: Some(mode), ..self }
     }
 }
 

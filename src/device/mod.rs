@@ -9,9 +9,9 @@
 //! let bo = device.alloc(AllocRequest::new(4096).caching(CachingMode::None))?;
 //! let mut write = bo.write(0, 4096)?;
 //! write.fill(b"pattern!")?;
-//! write.finish()?;
+//! write.finish();
 //! device.submit(&[Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable }])?;
-//! let released = bo.finish()?;
+//! let released = bo.release()?;
 //! assert_eq!(device.open_counts().handles, 0);
 //! # let _ = released;
 //! # Ok::<(), gem_coherency::Error>(())
@@ -265,9 +265,14 @@ impl Device {
     /// - [`Error::BadSize`]: 0 bytes, or more than can be; [`Error::NoMemory`]: more than there is memory, or no memory to
     ///   keep account of it;
     /// - [`Error::NotAvailable`]: the platform refuses the caching mode;
-    /// - [`Error::Ioctl`]: what GEM_CREATE and the requests after it answer. No handle is left open.
+    /// - [`Error::Ioctl`]: what GEM_CREATE and the requests after it answer; as [`Bo::map`], if the request names a mode. No
+    ///   handle is left open.
     pub fn alloc(&self, request: AllocRequest) -> Result<Bo> {
-        alloc::alloc(&self.shared, request)
+        let bo = alloc::alloc(&self.shared, request)?;
+        if let Some(mode) = request.map {
+            bo.map(mode)?;
+        }
+        Ok(bo)
     }
 
     /// Creates a dumb buffer (CREATE_DUMB) of a picture with 32 bits per pixel; it is a BO like others.

@@ -1,7 +1,7 @@
 //! Allocation, mapping and release: what comes of a request on each platform.
 
 use gem_coherency::Error;
-use gem_coherency::bo::FlushOwner;
+use gem_coherency::bo::{FlushOwner, Released};
 use gem_coherency::device::AllocRequest;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CacheLevel as Level;
@@ -14,7 +14,7 @@ use super::{NEW, nothing_left, read, refused, rig, write};
 #[track_caller]
 fn case(name: &str, caching: Option<CachingMode>, level: Level, map: MmapMode) {
     let rig = rig(name);
-    let bo = rig.device.alloc(AllocRequest { size: 5000, caching }).unwrap();
+    let bo = rig.device.alloc(AllocRequest { caching, ..AllocRequest::new(5000) }).unwrap();
     assert_eq!((bo.level(), bo.map_mode()), (level, map), "{name} {caching:?}");
     assert_eq!(bo.level(), rig.soft.snapshot(bo.handle()).unwrap().level, "{name}: the kernel's own");
     assert_eq!(bo.size(), 8192);
@@ -113,7 +113,7 @@ fn coherency_is_that_of_the_level() {
 fn every_bo_has_exactly_one_flush_owner() {
     let of = |name, caching, map| {
         let rig = rig(name);
-        let bo = rig.device.alloc(AllocRequest { size: 1, caching }).unwrap();
+        let bo = rig.device.alloc(AllocRequest { caching, ..AllocRequest::new(1) }).unwrap();
         bo.map(map).unwrap();
         let ownership = bo.flush_owner();
         (ownership.owner, ownership.rule)
@@ -133,7 +133,7 @@ fn release_reports_that_nothing_is_flushed() {
     let rig = rig("sim:glk");
     let bo = rig.bo(CachingMode::None, MmapMode::Wb);
     write(&bo, 0, &NEW);
-    let report = bo.finish().unwrap();
+    let report = bo.release().unwrap().report();
     assert_eq!((report.step.name(), report.decision.verdict), ("release", Verdict::NotNeeded));
     assert_eq!((report.decision.rule, report.lines), (Rule::CloseFlushesNothing, 0));
     nothing_left(&rig);
@@ -144,10 +144,10 @@ fn the_last_clone_closes_the_handle() {
     let rig = rig("sim:tgl");
     let bo = rig.device.alloc(AllocRequest::new(4096)).unwrap();
     let clone = bo.clone();
-    bo.finish().unwrap();
+    assert_eq!(bo.release().unwrap(), Released::InUse);
     write(&clone, 0, &NEW);
     assert_eq!(rig.counts().handles, 1);
-    clone.finish().unwrap();
+    assert_eq!(clone.release().unwrap(), Released::Closed);
     nothing_left(&rig);
 }
 
@@ -162,4 +162,39 @@ fn the_device_says_what_it_is() {
     assert!(rig.device.map_modes().iter().any(|it| it.mode == MmapMode::Fixed && it.refusal.is_some()));
     assert_eq!(rig.device.memory_regions().unwrap().len(), 1);
     assert_eq!(rig.device.mocs_class(16).name(), "bypass-llc");
+}
+
+#[test]
+fn a_request_names_the_map_mode() {
+    let rig = rig("sim:glk");
+    for mode in [MmapMode::Wb, MmapMode::Wc] {
+        let bo = rig.device.alloc(AllocRequest::new(4096).map(mode)).unwrap();
+        assert_eq!(bo.map_mode(), mode);
+        bo.write_bytes(60, &NEW).unwrap();
+        let mut bytes = [0; 8];
+        bo.read_bytes(60, &mut bytes).unwrap();
+        assert_eq!(bytes, NEW);
+        assert_eq!(bo.dirty_lines(), if mode == MmapMode::Wb { 2 } else { 0 });
+    }
+    nothing_left(&rig);
+    // A mode that the platform lacks is refused, and leaves no object behind.
+    let rig = super::rig("sim:dg2");
+    let refused = rig.device.alloc(AllocRequest::new(4096).map(MmapMode::Gtt)).unwrap_err();
+    assert!(matches!(refused, Error::NotAvailable { .. }), "{refused}");
+    nothing_left(&rig);
+}
+
+#[test]
+fn bytes_that_leave_the_object_are_refused_and_mark_nothing() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(CachingMode::None, MmapMode::Wb);
+    let size = bo.size();
+    assert_eq!(
+        bo.write_bytes(size - 4, &NEW).unwrap_err(),
+        Error::RangeOutOfBounds { offset: size - 4, len: 8, size }
+    );
+    let mut bytes = [0; 8];
+    let beyond = bo.read_bytes(u64::MAX, &mut bytes).unwrap_err();
+    assert_eq!(beyond, Error::RangeOutOfBounds { offset: u64::MAX, len: 8, size });
+    assert_eq!((bo.dirty_lines(), bytes), (0, [0; 8]));
 }

@@ -142,7 +142,7 @@ fn a_purged_bo_answers_that_it_is_purged() {
     assert_eq!(refused(bo.set_caching(Cached)), purged);
     assert_eq!(refused(bo.map(MmapMode::Wc)), purged);
     assert_eq!(refused(bo.will_need()), purged);
-    bo.finish().unwrap();
+    bo.release().unwrap();
     nothing_left(&rig);
 }
 

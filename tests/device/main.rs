@@ -108,7 +108,7 @@ impl Rig {
 fn write(bo: &Bo, offset: u64, data: &[u8]) {
     let mut guard = bo.write(offset, data.len() as u64).unwrap();
     guard.write_at(offset, data).unwrap();
-    guard.finish().unwrap();
+    guard.finish();
 }
 
 /// Reads through a guard.

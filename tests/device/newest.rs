@@ -162,7 +162,7 @@ proptest! {
         ops in prop::collection::vec(op(), 1..40),
     ) {
         let rig = rig(&format!("sim:{platform},adversary=on,seed={seed}"));
-        let Some(bo) = allowed(rig.device.alloc(AllocRequest { size: SIZE as u64, caching })) else {
+        let Some(bo) = allowed(rig.device.alloc(AllocRequest { caching, ..AllocRequest::new(SIZE as u64) })) else {
             return Ok(());
         };
         let mut caller = Caller { rig: &rig, bo, newest: vec![0; SIZE] };

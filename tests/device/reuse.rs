@@ -98,9 +98,9 @@ fn what_was_released_comes_back_with_its_handle_and_its_mapping() {
 }
 
 #[test]
-fn finish_and_drop_keep_too_and_close_closes() {
+fn release_and_drop_keep_and_close_closes() {
     let rig = rig("sim:glk");
-    let report = used(&rig, two_pages(None)).finish().unwrap();
+    let report = used(&rig, two_pages(None)).release().unwrap().report();
     assert_eq!(
         (report.decision.verdict, report.decision.rule),
         (Verdict::NotNeeded, Rule::CloseFlushesNothing)

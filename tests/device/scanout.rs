@@ -72,7 +72,7 @@ fn showing_a_bo_forces_its_level_as_the_kernel_does() {
         ("sim:mtl", Some(Display), CacheLevel::Wt),
     ] {
         let rig = rig(name);
-        let bo = rig.device.alloc(AllocRequest { size: 4096, caching }).unwrap();
+        let bo = rig.device.alloc(AllocRequest { caching, ..AllocRequest::new(4096) }).unwrap();
         let guard = bo.prepare_scanout().unwrap();
         rig.soft.set_framebuffer(bo.handle()).unwrap();
         rig.soft.pin_display(bo.handle()).unwrap();

@@ -38,7 +38,7 @@ fn cached(bo: Result<Bo>) -> Bo {
 fn draw(bo: &Bo, byte: u8) {
     let mut write = bo.write(0, bo.size()).unwrap();
     write.fill(&[byte]).unwrap();
-    write.finish().unwrap();
+    write.finish();
 }
 
 /// The CRC of a picture of one byte.
@@ -101,7 +101,7 @@ fn a_part_that_is_drawn_on_screen_is_flushed_by_lines() {
         screen.show(&frame).unwrap();
         let mut write = frame.write(1000, 200).unwrap();
         write.fill(&[9]).unwrap();
-        write.finish().unwrap();
+        write.finish();
         let mut pixels = vec![1; 1024 * 768 * 4];
         assert_eq!(crc(&rig, &screen), plain(1), "{name}: in the cache");
         assert_eq!(screen.dirty().unwrap().lines, 4, "{name}");

@@ -37,7 +37,7 @@ fn a_bo_that_was_closed_meanwhile_is_imported_anew() {
     let bo = rig.bo(None, MmapMode::Wb);
     write(&bo, 0, &NEW);
     let dma_buf = bo.export().unwrap();
-    bo.finish().unwrap();
+    bo.release().unwrap();
     nothing_left(&rig);
     let imported = rig.device.import(&dma_buf).unwrap();
     assert_eq!(read(&imported, 0), NEW);
@@ -70,7 +70,7 @@ fn the_caches_are_not_trusted_after_an_import() {
     assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
     assert_eq!(prepared(&rig, gpu(&bo, Access::Read)).2, 0, "once");
     bo.map(MmapMode::Wb).unwrap();
-    assert_eq!(bo.read(0, 64).unwrap().finish().unwrap().lines, 1, "nor is what was cached before");
+    assert_eq!(bo.read(0, 64).unwrap().finish().lines, 1, "nor is what was cached before");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn racing_imports_and_closes_close_each_handle_once() {
                     let bo = rig.device.import(&dma_buf).unwrap();
                     // EINVAL or ENOENT, if somebody else closed this handle.
                     bo.busy().unwrap();
-                    bo.finish().unwrap();
+                    bo.release().unwrap();
                 }
             });
         }

@@ -41,7 +41,7 @@ fn filled(device: &Device, len: u64, salt: u32) -> Bo {
     let bo = device.alloc(AllocRequest::new(len)).unwrap();
     let mut write = bo.write(0, len).unwrap();
     write.write_at(0, &pattern(len, salt)).unwrap();
-    write.finish().unwrap();
+    write.finish();
     bo
 }
 

@@ -62,7 +62,7 @@ fn a_screen_shows_and_puts_back(bench: &Bench) -> Skip {
         for frame in frames.iter().chain(&frames) {
             let mut write = frame.write(0, frame.size()).unwrap();
             write.fill(&[0x55]).unwrap();
-            write.finish().unwrap();
+            write.finish();
             screen.show(frame).unwrap();
             screen.dirty().unwrap();
             assert_eq!(node.caching(frame.handle()).unwrap(), frame.caching(), "the library knows the level");

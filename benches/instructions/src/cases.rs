@@ -205,7 +205,7 @@ fn clean_bo(device: &Device) -> Result<Bo> {
     bo.map(MmapMode::Wb)?;
     let mut guard = bo.write(0, PAGE_BYTES)?;
     guard.fill(b"pattern!")?;
-    guard.finish()?;
+    guard.finish();
     bo.flush()?;
     match bo.dirty_lines() {
         0 => Ok(bo),
@@ -295,5 +295,5 @@ fn counted_life(device: &Device, others: &[Bo]) -> Result<()> {
     let bo = clean_bo(device)?;
     device.submit(&reads(std::slice::from_ref(&bo)))?;
     device.submit(&reads(others))?;
-    Ok(bo.finish().map(drop)?)
+    Ok(bo.release().map(drop)?)
 }

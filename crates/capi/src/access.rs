@@ -56,7 +56,7 @@ pub unsafe extern "C" fn gemco_bo_write(
         };
         let mut guard = bo.write(offset, data.len() as u64)?;
         guard.write_at(offset, data)?;
-        hand_out(guard.finish()?, out);
+        hand_out(guard.finish(), out);
         Ok(0)
     })
 }
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn gemco_bo_read(
         };
         let guard = bo.read(offset, data.len() as u64)?;
         guard.read_at(offset, data)?;
-        hand_out(guard.finish()?, out);
+        hand_out(guard.finish(), out);
         Ok(0)
     })
 }
@@ -232,7 +232,7 @@ pub unsafe extern "C" fn gemco_access_end(access: *mut gemco_access, report: *mu
         // SAFETY: null, or an access that C gives up: the caller's obligation.
         let Some(access) = unsafe { take_back(access, "access") }? else { return Ok(0) };
         // First of all: what is not marked is lost.
-        let ended = access.guard.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).finish()?;
+        let ended = access.guard.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
         // SAFETY: room for a report, or null: the caller's obligation.
         let out = unsafe { Out::optional(report, "report") }?;
         hand_out(ended, out);

@@ -35,12 +35,12 @@ pub const CURSOR_PIXELS: u32 = 64;
 /// let frame = screen.alloc()?;
 /// let mut write = frame.write(0, frame.size())?;
 /// write.fill(&[0xff, 0x80, 0x00, 0x00])?;
-/// write.finish()?;
+/// write.finish();
 /// let report = screen.show(&frame)?;
 /// assert!(report.lines > 0, "the display looks no cache up");
 /// let mut write = frame.write(100, 4)?;
 /// write.write_at(100, &[0xff; 4])?;
-/// write.finish()?;
+/// write.finish();
 /// assert_eq!(screen.dirty()?.lines, 1);
 /// screen.close()?;
 /// # Ok::<(), gem_coherency::Error>(())

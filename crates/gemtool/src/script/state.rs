@@ -117,7 +117,7 @@ impl<'a> State<'a> {
         let device = self.target.device();
         match making {
             Making::Alloc { size, caching, map } => {
-                let bo = device.alloc(AllocRequest { size, caching })?;
+                let bo = device.alloc(AllocRequest { caching, ..AllocRequest::new(size) })?;
                 if let Some(mode) = map {
                     bo.map(mode)?;
                 }
@@ -224,7 +224,7 @@ impl<'a> State<'a> {
                 let bytes = Self::bytes(bo, range)?;
                 let mut guard = bo.write(bytes.offset(), bytes.len())?;
                 store(bytes, fill, |offset, data| guard.write_at(offset, data))?;
-                let report = guard.finish()?;
+                let report = guard.finish();
                 Ok(self.decided(name, &report))
             }
             Way::Raw(mode) => {
@@ -256,7 +256,7 @@ impl<'a> State<'a> {
                 let bytes = Self::bytes(bo, range)?;
                 let guard = bo.read(bytes.offset(), bytes.len())?;
                 let seen = Seen::load(bytes, expect, |offset, data| guard.read_at(offset, data))?;
-                (seen, self.decided(name, &guard.finish()?))
+                (seen, self.decided(name, &guard.finish()))
             }
             Way::Raw(mode) => {
                 let bytes = Self::bytes(self.bo(name)?, range)?;

@@ -82,15 +82,15 @@ impl Live {
         // A BO on screen is not given back.
         drop(shown);
         let handle = bo.handle().get();
-        let released = bo.finish().map_err(Failure::step("release"))?;
-        report.steps.push(StepLine::from(&released));
+        let released = bo.release().map_err(Failure::step("release"))?;
+        report.steps.push(StepLine::from(&released.report()));
         Ok((handle, report))
     }
 }
 
 /// Allocates, and blames the flag whose value was wrong.
 fn alloc(device: &Device, args: &args::Alloc) -> Result<Bo, Failure> {
-    let request = AllocRequest { size: args.size, caching: args.caching };
+    let request = AllocRequest { caching: args.caching, ..AllocRequest::new(args.size) };
     device.alloc(request).map_err(|error| {
         if let Error::BadSize { .. } | Error::NoMemory { .. } = error {
             Failure::flag("--size", error)
@@ -133,7 +133,7 @@ fn fill(bo: &Bo, pattern: &Pattern) -> Result<FlushReport, Failure> {
             pattern.fill(offset, chunk);
             guard.write_at(offset, chunk)
         })?;
-        guard.finish()
+        Ok(guard.finish())
     };
     write().map_err(Failure::step("write"))
 }
@@ -150,7 +150,7 @@ fn check_mapping(bo: &Bo, pattern: &Pattern) -> Result<(Check, FlushReport), Fai
             wrong = wrong.or_else(|| pattern.mismatch(offset, chunk));
             Ok(())
         })?;
-        Ok((Check::of(wrong), guard.finish()?))
+        Ok((Check::of(wrong), guard.finish()))
     };
     read().map_err(Failure::step("read"))
 }

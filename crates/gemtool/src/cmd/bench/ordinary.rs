@@ -168,7 +168,7 @@ mod tests {
         let mut write = bo.write(0, 8192).unwrap();
         write.write_at(64, &[1]).unwrap();
         write.write_at(5000, &[1; 100]).unwrap();
-        write.finish().unwrap();
+        write.finish();
         let submission = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::PageTable };
         let report = device.submit_with(&[submission], |reports| Ok(reports[0])).unwrap();
         assert_eq!((report.decision.verdict, report.lines), (Verdict::Flush, 3));

@@ -251,10 +251,8 @@ impl Show<'_> {
         let step =
             Step { name: "cpu-draw", buffer: "cursor", handle: bo.handle(), before: self.caching(&bo) };
         let mut write = bo.write(0, CURSOR_BYTES).map_err(Failure::step("drawing a cursor"))?;
-        write
-            .write_at(0, &pixels)
-            .and_then(|()| write.finish())
-            .map_err(Failure::step("drawing a cursor"))?;
+        write.write_at(0, &pixels).map_err(Failure::step("drawing a cursor"))?;
+        write.finish();
         self.end(step, &[Event::Fault], None, None, None)?;
         let mut crc = buffers[self.shown.unwrap_or(0)].crc();
         let bare = crc.finish();

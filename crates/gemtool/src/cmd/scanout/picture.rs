@@ -70,7 +70,8 @@ impl Picture {
         }
         let mut write = self.bo.write(0, self.pixels.len() as u64)?;
         write.write_at(0, &self.pixels)?;
-        write.finish().map(drop)
+        write.finish();
+        Ok(())
     }
 
     /// The CPU draws a part in one colour.
@@ -87,7 +88,7 @@ impl Picture {
             line.chunks_mut(PIXEL).for_each(|pixel| pixel.copy_from_slice(&colour));
             let mut write = self.bo.write(start as u64, line.len() as u64)?;
             write.write_at(start as u64, line)?;
-            write.finish()?;
+            write.finish();
         }
         Ok(())
     }

@@ -52,7 +52,7 @@ impl<'a> Object<'a> {
     /// # Errors
     /// What allocating answers.
     pub fn new(setup: &'a Setup, caching: Option<CachingMode>, mocs: Mocs) -> Result<Self> {
-        let bo = setup.device().alloc(AllocRequest { size: setup.size, caching })?;
+        let bo = setup.device().alloc(AllocRequest { caching, ..AllocRequest::new(setup.size) })?;
         Ok(Self { setup, bo, mocs, unseen: RefCell::default() })
     }
 
@@ -115,7 +115,7 @@ impl<'a> Object<'a> {
                 for store in stores {
                     guard.write_at(store.offset, &store.value.to_le_bytes())?;
                 }
-                guard.finish().map(Some)
+                Ok(Some(guard.finish()))
             }
             (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Kernel | Care::Nobody) => {
                 self.tell(via, care, Access::Write)?;
@@ -180,7 +180,7 @@ impl<'a> Object<'a> {
                 self.map(via)?;
                 let guard = self.bo.read(0, self.size())?;
                 guard.read_at(0, &mut bytes)?;
-                Some(guard.finish()?)
+                Some(guard.finish())
             }
             (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Kernel | Care::Nobody) => {
                 self.tell(via, care, Access::Read)?;
@@ -193,7 +193,7 @@ impl<'a> Object<'a> {
                 self.bo.map(MmapMode::Wb)?;
                 let guard = self.bo.read(0, self.size())?;
                 self.setup.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
-                Some(guard.finish()?)
+                Some(guard.finish())
             }
             (Via::Transfer, Care::Kernel | Care::Nobody) => {
                 self.setup.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
@@ -250,7 +250,7 @@ impl<'a> Object<'a> {
     fn pwrite_seen(&self, stores: &[Store]) -> Result<FlushReport> {
         self.bo.map(MmapMode::Wb)?;
         let report = self.bo.flush()?;
-        self.bo.read(0, self.size())?.finish()?;
+        self.bo.read(0, self.size())?.finish();
         self.pwrite(stores)?;
         self.setup.device().drm().set_domain(self.bo.handle(), Domains::CPU, Domains::empty())?;
         stores.iter().try_for_each(|store| self.bo.mark_written(store.offset, 4))?;
@@ -304,7 +304,8 @@ fn stage(beside: &Beside, stores: &[Store]) -> Result<()> {
     for store in stores {
         guard.write_at(store.offset, &store.value.to_le_bytes())?;
     }
-    guard.finish().map(drop)
+    guard.finish();
+    Ok(())
 }
 
 /// Reads what the copy engine copied out of the object.

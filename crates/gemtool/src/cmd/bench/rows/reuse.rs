@@ -66,7 +66,7 @@ fn touched(device: &Device) -> Result<Bo, Failure> {
     for offset in (0..SIZE).step_by(PAGE_BYTES as usize) {
         guard.write_at(offset, &[1])?;
     }
-    guard.finish()?;
+    guard.finish();
     Ok(bo)
 }
 

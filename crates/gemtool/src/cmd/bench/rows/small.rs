@@ -29,7 +29,7 @@ fn write(bo: &Bo, lines: &BTreeSet<u64>) -> Result<(), Failure> {
     for line in lines {
         guard.write_at(line * LINE_BYTES, &line.to_le_bytes())?;
     }
-    guard.finish()?;
+    guard.finish();
     Ok(())
 }
 

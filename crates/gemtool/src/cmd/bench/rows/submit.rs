@@ -48,7 +48,7 @@ fn measure(context: &Context, found: &mut Found, count: u64, size: u64) -> Resul
             for line in LINES {
                 guard.write_at(line * LINE_BYTES, &[1; 8])?;
             }
-            guard.finish()?;
+            guard.finish();
         }
         Ok(())
     });
