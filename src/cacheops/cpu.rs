@@ -52,7 +52,7 @@ const CORE_MODELS: &[u32] = &[
 ];
 
 impl Model {
-    /// Whether an invalidate has to touch the last line twice.
+    /// Returns whether an invalidate has to touch the last line twice.
     ///
     /// Atoms from Baytrail on do not serialise a flush before a read without it (kernel commit
     /// 396f5d62d1a5, "drm: Restore double clflush on the last partial cacheline"). The kernel does it on every
@@ -115,7 +115,7 @@ impl Cpu {
         }
     }
 
-    /// Whether it has an instruction on lines.
+    /// Returns whether it has an instruction on lines.
     pub(super) fn has(&self, instruction: Instruction) -> bool {
         match instruction {
             Instruction::Clflush => true,
@@ -124,7 +124,7 @@ impl Cpu {
         }
     }
 
-    /// Whether its stores by `instruction` leave memory current behind a fence.
+    /// Returns whether its stores by `instruction` leave memory current behind a fence.
     ///
     /// A non-temporal store evicts a line that is cached (Intel SDM vol. 1, 10.4.6.2); of "some older CPU
     /// implementations (e.g., Pentium M)" it says that they change the line in place. Which of them are
@@ -138,7 +138,7 @@ impl Cpu {
         }
     }
 
-    /// Whether it has an instruction that loads.
+    /// Returns whether it has an instruction that loads.
     pub(super) fn has_load(&self, instruction: LoadInstruction) -> bool {
         match instruction {
             LoadInstruction::Mov => true,

@@ -54,7 +54,7 @@ impl Connector {
         self.id
     }
 
-    /// Whether it is HDMI: i915 shows a picture there also if nobody answers.
+    /// Returns whether it is HDMI: i915 shows a picture there also if nobody answers.
     pub fn is_hdmi(self) -> bool {
         self.kind == DRM_MODE_CONNECTOR_HDMIA
     }

@@ -110,7 +110,7 @@ fn drain<F: Flush>(flush: &mut F, note: Note) -> Result<bool, F::Error> {
 
 /// A flush before the object's level changes.
 pub trait LevelChange: Flush {
-    /// Whether memory was ever written around the CPU's caches.
+    /// Returns whether memory was ever written around the CPU's caches.
     fn is_written_around(&self) -> bool;
 
     /// Moves the object to the CPU's read domain (SET_DOMAIN), so that the kernel drops stale lines.
@@ -148,7 +148,7 @@ pub trait Overwrite {
     /// What keeps lines from being invalidated.
     type Error;
 
-    /// Whether one of `lines` is stale.
+    /// Returns whether one of `lines` is stale.
     fn is_stale(&self, lines: Self::Lines) -> bool;
 
     /// Invalidates `lines`, as far as they are stale.
@@ -188,8 +188,8 @@ pub enum Way {
     Through,
 }
 
-/// Whether bytes are uploaded by [`upload`], or stored and marked like any others, by what the rules say of a store before
-/// the GPU reads (`after_store`).
+/// Returns whether bytes are uploaded by [`upload`], or stored and marked like any others, by what the rules
+/// say of a store before the GPU reads (`after_store`).
 ///
 /// A flush is what a store through the cache needs: it is made at once. A drain is left to the submission. On a device of
 /// which only the worst is known, the end of the GPU's writes is unknown, and marks say what was stored since.

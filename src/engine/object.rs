@@ -41,7 +41,7 @@ pub trait Object {
     /// The map mode of the CPU's accesses.
     fn mode(&self) -> MmapMode;
 
-    /// Whether only the worst is known of the device.
+    /// Returns whether only the worst is known of the device.
     fn is_conservative(&self) -> bool;
 
     /// Waits until the GPU has made the writes that are counted, unless a thread did since.
@@ -71,7 +71,7 @@ pub trait Object {
     /// Issues the fence that `op` needs before it and after it.
     fn fence(&self, op: LineOp);
 
-    /// Whether memory was ever written around the CPU's caches.
+    /// Returns whether memory was ever written around the CPU's caches.
     fn is_written_around(&self) -> bool;
 
     /// Moves the object to the CPU's read domain (SET_DOMAIN).

@@ -84,7 +84,7 @@ pub fn note_gpu_write<P: Pending>(object: &mut P, notes: Notes, is_conservative:
     note(object, Notes { dirty: notes.dirty || is_conservative, ..notes }, lines);
 }
 
-/// Whether the zeroes of a new object's pages count as dirty, by which rule.
+/// Returns whether the zeroes of a new object's pages count as dirty, by which rule.
 ///
 /// `fresh` is the kernel's state of the object before it has pages.
 pub fn zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot, is_conservative: bool) -> Decision {

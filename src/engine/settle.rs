@@ -120,7 +120,7 @@ impl<'a, O: Object> Task<'a, O> {
     }
 }
 
-/// Whether something is pending that `demands` is about.
+/// Returns whether something is pending that `demands` is about.
 fn is_pending(demands: &Demands, state: State, tracked: &Tracked, lines: LineRange) -> bool {
     (demands.gpu_write.is_some() && state.has_gpu_write())
         || (demands.wc_stores.is_some() && state.has_wc_stores())

@@ -66,8 +66,9 @@ impl Tracked {
         &self.gpu_writes
     }
 
-    /// Whether nothing is pending that `is_pending` looks for, in the word or in the maps, and nobody has taken
-    /// such a thing and is dealing with it: then an access that wants nothing else dealt with needs no flight.
+    /// Returns whether nothing is pending that `is_pending` looks for, in the word or in the maps, and nobody
+    /// has taken such a thing and is dealing with it: then an access that wants nothing else dealt with needs
+    /// no flight.
     pub fn is_settled(&self, is_pending: impl Fn(State) -> bool) -> bool {
         if is_pending(self.word.state()) {
             return false;

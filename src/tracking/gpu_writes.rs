@@ -28,7 +28,7 @@ impl GpuWrites {
         self.told.fetch_add(1, Ordering::Release);
     }
 
-    /// Whether somebody waited for every write that was told.
+    /// Returns whether somebody waited for every write that was told.
     pub fn are_over(&self) -> bool {
         // Acquire pairs with the Release of `wait`: who goes on without waiting comes after it. First
         // the waits: more may be told meanwhile, and then they are not over.

@@ -173,13 +173,13 @@ impl LineMap {
         }
     }
 
-    /// Whether a line of `lines` is marked; false says nothing about lines that are being flushed.
+    /// Returns whether a line of `lines` is marked; false says nothing about lines that are being flushed.
     pub fn any(&self, lines: LineRange) -> bool {
         // Relaxed: as in `take_word`.
         !self.is_swept() && self.words(lines).any(|(_, word, mask)| word.load(Ordering::Relaxed) & mask != 0)
     }
 
-    /// Whether it takes no more than a look at few words to see that no line of `lines` is marked; as
+    /// Returns whether it takes no more than a look at few words to see that no line of `lines` is marked; as
     /// [`LineMap::any`].
     pub fn is_quickly_clean(&self, lines: LineRange) -> bool {
         let pages = self.pages(lines);
@@ -192,13 +192,13 @@ impl LineMap {
         self.pages.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
     }
 
-    /// Whether no line is marked; as [`LineMap::any`].
+    /// Returns whether no line is marked; as [`LineMap::any`].
     pub fn is_clean(&self) -> bool {
         // Relaxed: as in `take_word`.
         self.is_swept() || self.pages.iter().all(|word| word.load(Ordering::Relaxed) == 0)
     }
 
-    /// Whether the summary says of the whole object that no line is marked.
+    /// Returns whether the summary says of the whole object that no line is marked.
     fn is_swept(&self) -> bool {
         self.summary.as_ref().is_some_and(Summary::is_empty)
     }

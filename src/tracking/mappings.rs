@@ -154,7 +154,7 @@ impl<T> Mappings<T> {
         }
     }
 
-    /// Whether memory was ever written behind the CPU's caches, as far as that was noted.
+    /// Returns whether memory was ever written behind the CPU's caches, as far as that was noted.
     pub fn is_written_around(&self) -> bool {
         // Acquire pairs with the Release of `note_written_around`.
         self.account.load(Ordering::Acquire) & WRITTEN_AROUND != 0

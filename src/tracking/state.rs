@@ -101,42 +101,42 @@ impl State {
         }
     }
 
-    /// Whether the level may be another one by now, which only the kernel knows.
+    /// Returns whether the level may be another one by now, which only the kernel knows.
     pub const fn is_unconfirmed(self) -> bool {
         self.is(UNCONFIRMED)
     }
 
-    /// Whether the object was closed.
+    /// Returns whether the object was closed.
     pub const fn is_closed(self) -> bool {
         self.is(CLOSED)
     }
 
-    /// Whether the kernel took the contents back.
+    /// Returns whether the kernel took the contents back.
     pub const fn is_purged(self) -> bool {
         self.is(PURGED)
     }
 
-    /// Whether the contents are not needed.
+    /// Returns whether the contents are not needed.
     pub const fn is_dont_need(self) -> bool {
         self.is(DONT_NEED)
     }
 
-    /// Whether the level is being changed.
+    /// Returns whether the level is being changed.
     pub const fn is_changing(self) -> bool {
         self.is(CHANGING)
     }
 
-    /// Whether stores through a WC or UC mapping may not have left the CPU.
+    /// Returns whether stores through a WC or UC mapping may not have left the CPU.
     pub const fn has_wc_stores(self) -> bool {
         self.is(WC_STORES)
     }
 
-    /// Whether stores through the aperture may not have left the chipset.
+    /// Returns whether stores through the aperture may not have left the chipset.
     pub const fn has_gtt_stores(self) -> bool {
         self.is(GTT_STORES)
     }
 
-    /// Whether the GPU wrote through a path that allocates in the LLC since that was last flushed.
+    /// Returns whether the GPU wrote through a path that allocates in the LLC since that was last flushed.
     pub const fn has_gpu_write(self) -> bool {
         self.is(GPU_WROTE)
     }

@@ -58,7 +58,7 @@ impl Summary {
         Some(Self { groups, top: AtomicU64::new(0), shift })
     }
 
-    /// Whether no page may have marks.
+    /// Returns whether no page may have marks.
     pub(super) fn is_empty(&self) -> bool {
         // Relaxed: a mark that happened before this call had its bit set by then, or found it set; and
         // coherence lets nobody read what was before that. Who emptied the word since found no marks.

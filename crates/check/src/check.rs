@@ -84,7 +84,7 @@ pub fn all_machines(kernels: &[KernelVersion]) -> Vec<Machine> {
     kernels.iter().flat_map(of).collect()
 }
 
-/// Whether the caller uses objects of that kind by rules that are modelled.
+/// Returns whether the caller uses objects of that kind by rules that are modelled.
 fn applies(caller: Caller, creation: Creation) -> bool {
     match (caller, creation) {
         (Caller::Hostile, _) => true,

@@ -85,7 +85,7 @@ impl Conditions {
         Self(self.0 & !(1 << condition as u8))
     }
 
-    /// Whether `condition` is kept.
+    /// Returns whether `condition` is kept.
     pub const fn keep(self, condition: Condition) -> bool {
         self.0 & 1 << condition as u8 != 0
     }

@@ -159,7 +159,7 @@ fn effects(step: &kernel::Step, mutation: Mutation) -> Vec<Effect> {
     effects
 }
 
-/// Whether the kernel tracks dirty lines for objects like this one.
+/// Returns whether the kernel tracks dirty lines for objects like this one.
 fn is_tracked(caps: Caps, state: Snapshot) -> bool {
     state.backing == Backing::Shmem
         && state.user_pat.is_none()

@@ -20,7 +20,7 @@ use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_hierarchy::Line;
 
 impl System {
-    /// Whether accesses are guarded line by line.
+    /// Returns whether accesses are guarded line by line.
     pub(super) fn guards_lines(&self) -> bool {
         self.setting.caller.uses_library()
     }
@@ -103,8 +103,8 @@ impl System {
         Ok(())
     }
 
-    /// Whether the display would show what the CPU wrote before the object was a framebuffer, or what was
-    /// swapped out before, where the caller keeps from that.
+    /// Returns whether the display would show what the CPU wrote before the object was a framebuffer, or what
+    /// was swapped out before, where the caller keeps from that.
     pub(super) fn is_shown_unflushed(&self, world: &World) -> bool {
         let saved = !world.resident;
         self.setting.kept.keep(Condition::WtShownClean)
@@ -112,7 +112,7 @@ impl System {
             && (saved || (0..LINES).any(|line| self.is_newer_in_cache(world, line)))
     }
 
-    /// Whether some byte of a line is newer in the cache than in memory.
+    /// Returns whether some byte of a line is newer in the cache than in memory.
     fn is_newer_in_cache(&self, world: &World, line: usize) -> bool {
         world.lines[line] == Line::Dirty
             && granules(line).any(|granule| world.cache[granule] != world.memory[granule])
@@ -294,7 +294,8 @@ impl System {
         acting.do_what_is_spared(spared)
     }
 
-    /// Whether lines are older than memory although the kernel was not told, and none although it was.
+    /// Returns whether lines are older than memory although the kernel was not told, and none although it
+    /// was.
     pub(super) fn would_save_stale(&self, world: &World) -> bool {
         let mut stale = (0..LINES).filter(|&line| world.is_stale(line)).peekable();
         stale.peek().is_some() && stale.all(|line| world.passed.has(line))

@@ -44,7 +44,7 @@ impl RuleSet {
         self.0 |= 1 << rule as u128;
     }
 
-    /// Whether a rule is in it.
+    /// Returns whether a rule is in it.
     pub fn has(self, rule: Rule) -> bool {
         self.0 & 1 << rule as u128 != 0
     }

@@ -10,7 +10,7 @@ use gem_coherency::vocabulary::{Access, MmapMode};
 use gem_coherency_hierarchy::{Line, Route};
 
 impl System {
-    /// Whether what may be dirty or stale of a line is tracked.
+    /// Returns whether what may be dirty or stale of a line is tracked.
     pub(super) fn is_marked(&self, world: &World, line: usize) -> bool {
         // What an exporter left is flushed when its pages come.
         let exporters = self.backing() == Backing::Import && !self.snapshot(world).pages;

@@ -63,7 +63,7 @@ impl World {
         self.gpu.iter_mut().flatten().for_each(renew);
     }
 
-    /// Whether some copy of a granule is the newest.
+    /// Returns whether some copy of a granule is the newest.
     pub(super) fn has_newest(&self, granule: usize) -> bool {
         let newest = |copy: Option<Value>| copy == Some(Value::Newest);
         newest(self.cached(granule))
@@ -105,7 +105,7 @@ impl Memory {
         Some(seen)
     }
 
-    /// Whether a read on `route` gets what the CPU's caches hold of a line.
+    /// Returns whether a read on `route` gets what the CPU's caches hold of a line.
     pub(super) fn finds_cached(&self, world: &World, level: CacheLevel, route: Route, line: usize) -> bool {
         hierarchy::effect(self.hardware, level, route, Access::Read, world.lines[line])
             .is_some_and(|effect| effect.at == Place::Cache || effect.before == Transfer::WriteBack)

@@ -191,7 +191,7 @@ impl Baseline {
         Ok(Finding { rule, need, why, searches, trace })
     }
 
-    /// Whether the check notices a planted fault: a counterexample, or `None` if it survives.
+    /// Returns whether the check notices a planted fault: a counterexample, or `None` if it survives.
     ///
     /// # Errors
     /// As [`Search::run`].
@@ -249,7 +249,7 @@ pub struct Carried {
     pub caution: Option<&'static str>,
 }
 
-/// Whether the rule refuses a mapping that the model could make.
+/// Returns whether the rule refuses a mapping that the model could make.
 fn is_map_refusal(rule: Rule) -> bool {
     rule == Rule::GttSnoopedFaults
 }

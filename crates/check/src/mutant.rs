@@ -89,12 +89,12 @@ pub enum Mutation {
 }
 
 impl Mutation {
-    /// Whether this fault is planted.
+    /// Returns whether this fault is planted.
     pub fn is(self, mutant: Mutant) -> bool {
         self == Self::Planted(mutant)
     }
 
-    /// Whether this rule was taken away.
+    /// Returns whether this rule was taken away.
     pub fn lacks(self, rule: Rule) -> bool {
         self == Self::Without(rule)
     }

@@ -23,7 +23,7 @@ words! {
 }
 
 impl Caller {
-    /// Whether it uses this library.
+    /// Returns whether it uses this library.
     pub const fn uses_library(self) -> bool {
         match self {
             Self::Library | Self::Unknown => true,

@@ -60,7 +60,7 @@ pub(super) struct System {
 }
 
 impl System {
-    /// Whether the machine has objects of that kind.
+    /// Returns whether the machine has objects of that kind.
     pub(super) fn exists(setting: &Setting) -> bool {
         let Setting { machine, rules, creation, .. } = setting;
         let refused = *creation == Creation::Userptr && machine.refusal(Call::Userptr).is_some();
@@ -161,7 +161,7 @@ impl System {
         self.setting.machine.caps
     }
 
-    /// Whether the library knows only the worst of the device.
+    /// Returns whether the library knows only the worst of the device.
     pub(super) fn is_conservative(&self) -> bool {
         self.setting.caller == Caller::Unknown
     }
@@ -196,7 +196,7 @@ impl System {
         &self.map_modes
     }
 
-    /// Whether the object can be mapped so, and touched at its level.
+    /// Returns whether the object can be mapped so, and touched at its level.
     pub(super) fn can_map(&self, world: &World, mode: MmapMode) -> bool {
         let refusals = [
             path_refusal(self.caps(), self.level(world), Path::Cpu(mode)),

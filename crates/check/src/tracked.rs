@@ -19,12 +19,12 @@ impl LineSet {
         Self(1 << line)
     }
 
-    /// Whether `line` is in it.
+    /// Returns whether `line` is in it.
     pub const fn has(self, line: usize) -> bool {
         self.0 & 1 << line != 0
     }
 
-    /// Whether no line is in it.
+    /// Returns whether no line is in it.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

@@ -168,19 +168,19 @@ impl System {
         Ok(())
     }
 
-    /// Whether the caller, who keeps to it, does not go around the cache.
+    /// Returns whether the caller, who keeps to it, does not go around the cache.
     fn is_left_to_caches(&self, world: &World) -> bool {
         self.keeps_protocol(Condition::NoUncachedOfSnooped)
             && !self.caps().contains(Caps::LLC)
             && self.level(world) != CacheLevel::None
     }
 
-    /// Whether the caller keeps to a condition.
+    /// Returns whether the caller keeps to a condition.
     fn keeps(&self, condition: Condition) -> bool {
         self.setting.kept.keep(condition)
     }
 
-    /// Whether the caller follows the uAPI's protocol, and keeps to a condition.
+    /// Returns whether the caller follows the uAPI's protocol, and keeps to a condition.
     fn keeps_protocol(&self, condition: Condition) -> bool {
         self.setting.caller == Caller::Protocol && self.keeps(condition)
     }

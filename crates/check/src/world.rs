@@ -41,7 +41,7 @@ pub const fn line_of(granule: usize) -> usize {
     if granule == 0 { 0 } else { 1 }
 }
 
-/// Whether a store to `granule` overwrites its line only in part.
+/// Returns whether a store to `granule` overwrites its line only in part.
 pub const fn is_partial(granule: usize) -> bool {
     granule != 0
 }
@@ -312,7 +312,7 @@ impl World {
         world
     }
 
-    /// Whether the CPU's caches hold a copy of a line that is not the newest.
+    /// Returns whether the CPU's caches hold a copy of a line that is not the newest.
     pub fn is_stale(&self, line: usize) -> bool {
         granules(line).any(|granule| self.cached(granule).is_some_and(|copy| copy != Value::Newest))
     }

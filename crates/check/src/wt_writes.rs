@@ -22,7 +22,7 @@ pub(super) enum WtWrites {
 }
 
 impl WtWrites {
-    /// Whether there may be writes from before the object was a framebuffer.
+    /// Returns whether there may be writes from before the object was a framebuffer.
     pub(super) const fn are_before(self) -> bool {
         match self {
             Self::Told | Self::Flushed => false,

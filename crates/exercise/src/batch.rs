@@ -105,7 +105,7 @@ impl Batch {
         Ok(Self { device: device.clone(), builder, bos: Vec::new(), uses: Vec::new() })
     }
 
-    /// Whether what a fill or a copy accesses can be named a MOCS entry for ([`Region::mocs`]).
+    /// Returns whether what a fill or a copy accesses can be named a MOCS entry for ([`Region::mocs`]).
     pub fn names_mocs(&self, field: Field) -> bool {
         self.dialect().names_mocs(field)
     }

@@ -159,7 +159,7 @@ impl Screen {
         self.before.as_ref()
     }
 
-    /// Whether a screen is plugged in.
+    /// Returns whether a screen is plugged in.
     pub fn is_connected(&self) -> bool {
         self.is_connected
     }

@@ -91,7 +91,7 @@ impl Assumptions {
         Self(self.0 & other.0)
     }
 
-    /// Whether `assumption` is held.
+    /// Returns whether `assumption` is held.
     pub const fn hold(self, assumption: Assumption) -> bool {
         self.0 & 1 << assumption as u16 != 0
     }

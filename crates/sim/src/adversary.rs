@@ -1,4 +1,4 @@
-//! What the caches do unasked: seeded, so that it happens again.
+//! Spontaneous cache activity, seeded so that it is reproducible.
 
 use gem_coherency::units::{LineRange, PAGE_LINES};
 use gem_coherency_hierarchy::CacheMove;
@@ -6,28 +6,28 @@ use gem_coherency_hierarchy::CacheMove;
 /// Attempts before each access.
 const ATTEMPTS: usize = 4;
 
-/// A source of trouble for one object.
+/// Chooses spontaneous cache activity for one object.
 #[derive(Clone, Debug)]
 pub(super) struct Adversary {
     state: u64,
 }
 
-/// Something that the caches may do to lines.
+/// A spontaneous cache event to try on some lines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt {
-    /// To which lines.
+    /// The lines that it concerns.
     pub(super) lines: LineRange,
-    /// What.
+    /// The event.
     pub(super) cache_move: CacheMove,
 }
 
 impl Adversary {
-    /// The adversary of the object `id` of a device with this seed.
+    /// Creates the adversary of object `id` of a device with this seed.
     pub(super) fn new(seed: u64, id: u64) -> Self {
         Self { state: seed ^ id.wrapping_mul(0xd1b5_4a32_d192_ed03) }
     }
 
-    /// The next number (SplitMix64, whose increment and multipliers these are).
+    /// Returns the next pseudo-random number (SplitMix64, with its increment and multipliers).
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.state;
@@ -36,12 +36,12 @@ impl Adversary {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`, or 0.
+    /// Returns a number below `limit`, or 0 if `limit` is 0.
     fn below(&mut self, limit: u64) -> u64 {
         self.next().checked_rem(limit).unwrap_or(0)
     }
 
-    /// What is tried before an access to an object of `pages` pages.
+    /// Returns the events to try before an access to an object of `pages` pages.
     pub(super) fn attempts(&mut self, pages: u64) -> Vec<Attempt> {
         (0..ATTEMPTS).map(|_| self.attempt(pages)).collect()
     }
@@ -54,7 +54,7 @@ impl Adversary {
         Attempt { lines: LineRange::new(first, end), cache_move: cache_move.unwrap_or(CacheMove::Evict) }
     }
 
-    /// Whether the write-combining buffers are emptied now.
+    /// Decides whether the write-combining buffers drain now.
     pub(super) fn drains(&mut self) -> bool {
         self.below(4) == 0
     }

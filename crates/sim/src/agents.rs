@@ -1,6 +1,6 @@
-//! The other agents and the rest of the machine: what no request of the trait reaches.
+//! The other agents and the rest of the machine: everything that the trait's requests do not cover.
 //!
-//! They are for tests and demonstrations: a read by the GPU or the display shows what that agent
+//! These functions are for tests and demonstrations: a read by the GPU or the display returns what that agent
 //! would see.
 
 use nix::errno::Errno;
@@ -21,21 +21,21 @@ use gem_coherency::vocabulary::{Handle, MocsClass};
 use gem_coherency_hierarchy::Route;
 
 impl Soft {
-    /// Creates an object in local memory; as [`Drm::create_in`] with [`Placement::LOCAL`].
+    /// Creates an object in local memory, like [`Drm::create_in`] with [`Placement::LOCAL`].
     ///
     /// # Errors
-    /// EINVAL where there is none; otherwise as [`Drm::create`].
+    /// EINVAL without local memory; otherwise as [`Drm::create`].
     pub fn create_local(&self, size_bytes: u64) -> Result<Created> {
         self.create_in_ioctl(size_bytes, &[Placement::LOCAL])
     }
 
     /// Reads as the GPU does with a MOCS entry of this class.
     ///
-    /// The object is bound first, which brings its pages in.
+    /// Binds the object first, which brings its pages in.
     ///
     /// # Errors
-    /// ENOENT, ENOMEM, EFAULT for a purged object and for a process's memory that no request brought
-    /// in yet; [`Error::RangeOutOfBounds`].
+    /// ENOENT; ENOMEM; EFAULT for a purged object and for userptr memory that no request has pinned yet;
+    /// [`Error::RangeOutOfBounds`].
     pub fn gpu_read(&self, handle: Handle, mocs: MocsClass, offset: u64, data: &mut [u8]) -> Result<()> {
         self.read_on(handle, "GPU read", Route::Gpu(mocs), offset, data)
     }
@@ -75,7 +75,7 @@ impl Soft {
         object.read(terms, route, offset, data)
     }
 
-    /// Makes the object a framebuffer (ADDFB2), whatever its size, and the display; without an id.
+    /// Makes the object a framebuffer (ADDFB2) without checking its size or the display, and without an id.
     ///
     /// # Errors
     /// ENOENT; ENODEV.
@@ -85,7 +85,7 @@ impl Soft {
         self.lookup(call, handle)?.add_framebuffer(call)
     }
 
-    /// Makes the object a framebuffer no longer (RMFB), if it was no other; it leaves the screen.
+    /// Drops the object's framebuffer (RMFB); with its last one, the object leaves the screen.
     ///
     /// # Errors
     /// ENOENT; ENODEV.
@@ -95,15 +95,16 @@ impl Soft {
         self.lookup(call, handle)?.remove_framebuffer(call)
     }
 
-    /// Shows the object: a mode set, a flip or a plane update.
+    /// Shows the object, as a mode set, a flip or a plane update does.
     ///
     /// # Errors
-    /// EINVAL for what is no framebuffer, and for system memory of a discrete device; ENOENT; ENODEV.
+    /// EINVAL for an object that is not a framebuffer and for system memory on a discrete device; ENOENT;
+    /// ENODEV.
     pub fn pin_display(&self, handle: Handle) -> Result<()> {
         self.display(handle, "DRM_IOCTL_MODE_PAGE_FLIP", Event::PinDisplay)
     }
 
-    /// Shows something else.
+    /// Takes the object off the screen.
     ///
     /// # Errors
     /// ENOENT; ENODEV.
@@ -111,10 +112,10 @@ impl Soft {
         self.display(handle, "DRM_IOCTL_MODE_PAGE_FLIP", Event::UnpinDisplay)
     }
 
-    /// Says that the framebuffer was written (DIRTYFB).
+    /// Reports a CPU write to the framebuffer (DIRTYFB).
     ///
     /// # Errors
-    /// ENOENT, for what is no framebuffer, too; ENODEV.
+    /// ENOENT, also for an object that is not a framebuffer; ENODEV.
     pub fn dirty_fb(&self, handle: Handle) -> Result<()> {
         self.display(handle, DRM_IOCTL_MODE_DIRTYFB.name, Event::DirtyFb)
     }
@@ -128,15 +129,15 @@ impl Soft {
         Ok(())
     }
 
-    /// Sends the machine to sleep (S3).
+    /// Suspends the machine to RAM (S3).
     ///
     /// # Errors
-    /// None that the kernel gives.
+    /// Never fails on a real kernel.
     pub fn suspend(&self) -> Result<()> {
         self.everywhere("suspend", |_| Event::Suspend)
     }
 
-    /// Sends the machine to hibernation (S4): contents that nobody needs are gone afterwards.
+    /// Hibernates the machine (S4); contents marked as not needed are lost.
     ///
     /// # Errors
     /// As [`Self::suspend`].
@@ -145,7 +146,7 @@ impl Soft {
         self.everywhere("hibernate", |_| Event::Hibernate)
     }
 
-    /// Wakes the machine up.
+    /// Resumes the machine.
     ///
     /// # Errors
     /// As [`Self::suspend`].
@@ -153,7 +154,7 @@ impl Soft {
         self.everywhere("resume", |bound| Event::Resume { bound })
     }
 
-    /// Lets an event happen to every object, with one wbinvd for all.
+    /// Applies an event to every object, with one wbinvd for all.
     fn everywhere(&self, call: &'static str, event: impl Fn(bool) -> Event) -> Result<()> {
         let mut wbinvd = None;
         for object in self.system.all() {
@@ -167,30 +168,31 @@ impl Soft {
         Ok(())
     }
 
-    /// Makes `fault` happen at the request that follows the next `after` that it can hit.
+    /// Makes `fault` hit the request after the next `after` ones that it could hit.
     pub fn inject(&self, fault: Fault, after: u64) {
         self.system.faults.inject(fault, after);
     }
 
-    /// How often a request was interrupted and restarted.
+    /// Returns how many requests were interrupted and restarted.
     pub fn restarts(&self) -> u64 {
         self.system.faults.restarts()
     }
 
-    /// Whether bytes that nobody flushed or invalidated are sure to be missed: the caches do nothing unasked,
-    /// and not every agent sees every byte at once.
+    /// Returns whether bytes that were not flushed or invalidated are certain to be missed: the adversary is
+    /// off and the machine is not simulated as fully coherent.
     pub fn shows_what_is_forgotten(&self) -> bool {
         self.system.caches_are_idle()
     }
 
-    /// Lets the shrinker take the contents of every object that is marked as not needed.
+    /// Makes the shrinker purge every object that is marked as not needed.
     pub fn shrink(&self) {
         self.system.shrink();
     }
 
-    /// Swaps the object's pages out, as memory that runs short does: they are released with the kernel's flush, then
-    /// the CPU saves what it sees. Pages that are on screen, in a busy batch or attached elsewhere stay, and so does
-    /// everything that is no shmem object.
+    /// Swaps the object's pages out, as under memory pressure.
+    ///
+    /// The pages are released with the kernel's flush, then the CPU saves what it sees. Does nothing for
+    /// pages that are on screen, in a busy batch or attached elsewhere, or for objects that are not in shmem.
     ///
     /// # Errors
     /// ENOENT.
@@ -198,68 +200,68 @@ impl Soft {
         self.lookup("shrinker", handle)?.swap_out()
     }
 
-    /// Stops the GPU, so that what is submitted stays busy, or lets it go on.
+    /// Stalls the GPU, so that submissions stay busy, or resumes it.
     ///
-    /// Batches that were submitted meanwhile run before it returns, in their order.
+    /// When resumed, it runs the queued batches in order before this function returns.
     pub fn stall_gpu(&self, stalled: bool) {
         self.system.gpu.stall(stalled, &self.system);
     }
 
-    /// Every access of a batch to an address where nothing is bound, oldest first; the last 65,536 of them.
+    /// Returns the batches' accesses to unbound addresses, oldest first; at most the last 65,536.
     pub fn gpu_faults(&self) -> Vec<GpuFault> {
         self.system.gpu.fault_log.faults().iter().copied().collect()
     }
 
-    /// Takes the accesses to nothing since the last time, oldest first.
+    /// Returns and clears the list of accesses to unbound addresses, oldest first.
     pub fn take_gpu_faults(&self) -> Vec<GpuFault> {
         self.system.gpu.fault_log.faults().drain(..).collect()
     }
 
-    /// Every batch that did not come to its end, oldest first; the last 65,536 of them.
+    /// Returns the batches that did not complete, oldest first; at most the last 65,536.
     pub fn gpu_hangs(&self) -> Vec<GpuHang> {
         self.system.gpu.fault_log.hangs().iter().copied().collect()
     }
 
-    /// Takes the batches that did not come to their end since the last time, oldest first.
+    /// Returns and clears the list of batches that did not complete, oldest first.
     pub fn take_gpu_hangs(&self) -> Vec<GpuHang> {
         self.system.gpu.fault_log.hangs().drain(..).collect()
     }
 
-    /// Says whether the device is runtime-awake, as it is at first; PWRITE takes another way then.
+    /// Sets whether the device is runtime-awake, as it is initially; this selects the copy path of PWRITE.
     pub fn set_awake(&self, awake: bool) {
-        // Relaxed: a setting, which publishes nothing.
+        // Relaxed: a setting; it publishes no other data.
         self.system.awake.store(awake, std::sync::atomic::Ordering::Relaxed);
     }
 
-    /// Every flush that the kernel did, oldest first; the last 65,536 of them.
+    /// Returns the kernel's flushes, oldest first; at most the last 65,536.
     pub fn kernel_flushes(&self) -> Vec<KernelFlush> {
         self.system.log.all()
     }
 
-    /// Takes the flushes that the kernel did since the last time, oldest first.
+    /// Returns and clears the list of the kernel's flushes, oldest first.
     pub fn take_kernel_flushes(&self) -> Vec<KernelFlush> {
         self.system.log.take()
     }
 
-    /// How many CPU accesses a real device would have answered with SIGBUS; they were errors.
+    /// Returns how many CPU accesses would have raised SIGBUS on a real device; here they return errors.
     pub fn bus_errors(&self) -> u64 {
         // Relaxed: a statistic.
         self.system.bus_errors.load(std::sync::atomic::Ordering::Relaxed)
     }
 
-    /// How many objects there are, by whatever they are held: names, mappings, dma-bufs; for finding leaks.
+    /// Returns how many objects exist, whether held by handles, mappings or dma-bufs; for finding leaks.
     pub fn objects_alive(&self) -> u64 {
         super::prime::forget_closed();
         self.system.all().len() as u64
     }
 
-    /// Bytes of the objects that have pages, of the machine's memory; for finding leaks.
+    /// Returns how many bytes of the machine's memory objects' pages take; for finding leaks.
     pub fn bytes_in_use(&self) -> u64 {
         super::prime::forget_closed();
         self.system.bytes_in_use()
     }
 
-    /// The object's caching state as the kernel keeps it.
+    /// Returns the object's caching state as the kernel tracks it.
     ///
     /// # Errors
     /// ENOENT.
@@ -267,7 +269,7 @@ impl Soft {
         Ok(self.lookup("snapshot", handle)?.state().snapshot)
     }
 
-    /// The object that a request names by number.
+    /// Finds the object of a request's handle number.
     pub(super) fn find(&self, request: &'static str, handle: u32) -> Result<std::sync::Arc<Object>> {
         match Handle::new(handle) {
             Some(handle) => self.lookup(request, handle),
@@ -275,7 +277,7 @@ impl Soft {
         }
     }
 
-    /// The object of that name.
+    /// Finds the object of a handle.
     pub(super) fn lookup(&self, request: &'static str, handle: Handle) -> Result<std::sync::Arc<Object>> {
         self.handles().get(handle).ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
     }

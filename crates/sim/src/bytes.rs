@@ -1,4 +1,4 @@
-//! An object's bytes, wherever they are: in a store of its own, or in a process's memory.
+//! Access to an object's bytes, in its own store or in a process's memory.
 
 use nix::errno::Errno;
 
@@ -15,7 +15,7 @@ impl Object {
     /// Reads on `route`.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::RangeOutOfBounds`]; EFAULT if no page was ever brought in.
+    /// [`gem_coherency::Error::RangeOutOfBounds`]; EFAULT if the pages were never brought in.
     pub(super) fn read(&self, terms: Terms, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
         match &self.origin {
             Origin::Own | Origin::Attached(_) => self.store().read(terms, route, offset, data),
@@ -29,7 +29,7 @@ impl Object {
         }
     }
 
-    /// Writes on `route`, at once.
+    /// Writes on `route`, without write combining.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -62,7 +62,7 @@ impl Object {
         }
     }
 
-    /// Empties the write-combining buffers, as a fence does.
+    /// Drains the write-combining buffers, as a fence does.
     pub(super) fn drain(&self, terms: Terms) -> Result<()> {
         match &self.origin {
             Origin::Own | Origin::Attached(_) => self.store().drain(terms),

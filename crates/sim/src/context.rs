@@ -1,7 +1,7 @@
 //! Contexts and address spaces of a file (`i915_drm_file_private`).
 //!
-//! A new context is a proposal until something looks it up: its engines and its address space are
-//! settled only then, and what is wrong with them is only then an error (`i915_gem_proto_context`).
+//! A new context is a proposal until it is first looked up. Only then are its engines and its address space
+//! finalized, and errors in them reported (`i915_gem_proto_context`).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,40 +13,40 @@ use super::space::Space;
 use super::{Soft, limits};
 use gem_coherency::platform::{self, Engine, EngineClass, Topology};
 
-/// What a submission needs to know of its context.
+/// The state of a context that a submission uses.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
-    /// The engines that userspace chose (`I915_CONTEXT_PARAM_ENGINES`); `None` if it left the default.
+    /// The engines chosen by userspace (`I915_CONTEXT_PARAM_ENGINES`); `None` for the default engines.
     pub(super) engines: Option<Vec<Option<Engine>>>,
-    /// Whether hangs can ban it (`I915_CONTEXT_PARAM_BANNABLE`).
+    /// Whether hangs can ban the context (`I915_CONTEXT_PARAM_BANNABLE`).
     pub(super) bannable: bool,
-    /// Whether it goes on after a hang (`I915_CONTEXT_PARAM_RECOVERABLE`).
+    /// Whether the context continues after a hang (`I915_CONTEXT_PARAM_RECOVERABLE`).
     pub(super) recoverable: bool,
-    /// Its hangs.
+    /// The context's hangs and bans.
     pub(super) standing: Arc<Standing>,
-    /// Where its objects are bound.
+    /// The address space where its objects are bound.
     pub(super) space: Arc<Mutex<Space>>,
 }
 
-/// One of the engines that userspace chose (`struct i915_gem_proto_engine`).
+/// One slot of the engines chosen by userspace (`struct i915_gem_proto_engine`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// None.
+    /// No engine.
     Empty,
-    /// This one.
+    /// A single engine.
     One(Engine),
-    /// One of several, of which this is the first.
+    /// A load-balanced set of engines.
     Balanced {
         first: Engine,
-        /// Whether none is named twice, and all are of one class.
+        /// Whether all engines are distinct and of one class.
         valid: bool,
     },
-    /// Several at once, of which this is the first.
+    /// Engines that run in parallel.
     Parallel { first: Engine },
 }
 
 impl Slot {
-    /// The engine, or the first of them.
+    /// Returns the engine, or the first of several.
     pub(super) fn engine(self) -> Option<Engine> {
         match self {
             Self::Empty => None,
@@ -57,7 +57,7 @@ impl Slot {
     }
 }
 
-/// How much of the GPU a context uses (`struct intel_sseu`).
+/// The share of the GPU that a context uses (`struct intel_sseu`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sseu {
     pub(super) slices: u8,
@@ -67,7 +67,7 @@ pub(super) struct Sseu {
 }
 
 impl Sseu {
-    /// All of it (`intel_sseu_from_device_info`).
+    /// Returns the whole GPU (`intel_sseu_from_device_info`).
     pub(super) fn whole(topology: Option<Topology>) -> Self {
         topology.map_or_else(Self::default, |topology| Self {
             slices: topology.slices,
@@ -78,15 +78,15 @@ impl Sseu {
     }
 }
 
-/// A context, or the proposal of one.
+/// A context or a context proposal.
 #[derive(Clone, Debug)]
 pub(super) struct Kept {
     /// Whether it is still a proposal.
     pub(super) proposal: bool,
     pub(super) engines: Option<Vec<Slot>>,
-    /// What was set, by engine or by slot.
+    /// The shares that were set, by engine or by slot.
     pub(super) sseu: BTreeMap<usize, Sseu>,
-    /// The address space, if it has one of its own.
+    /// The context's own address space, if it has one.
     pub(super) space: Option<Arc<Mutex<Space>>>,
     pub(super) no_error_capture: bool,
     pub(super) bannable: bool,
@@ -94,7 +94,7 @@ pub(super) struct Kept {
     pub(super) persistent: bool,
     pub(super) protected: bool,
     pub(super) priority: i64,
-    /// Its hangs.
+    /// The context's hangs and bans.
     pub(super) standing: Arc<Standing>,
 }
 
@@ -117,15 +117,15 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// What is wrong with the engines (`user_engines`, `execlists_create_virtual`).
+    /// Checks the engines (`user_engines`, `execlists_create_virtual`).
     fn check(&self) -> Result<(), Errno> {
         let invalid = |slot: &Slot| matches!(slot, Slot::Balanced { valid: false, .. });
         let slots = self.engines.as_deref().unwrap_or_default();
         if slots.iter().any(invalid) { Err(Errno::EINVAL) } else { Ok(()) }
     }
 
-    /// What was set for the first slot is what every slot of a render engine gets, and nothing else
-    /// counts (`user_engines` passes the first slot's to all).
+    /// Applies the first slot's share to every slot of a render engine and drops the others (`user_engines`
+    /// passes the first slot's to all).
     fn settle_sseu(&mut self) {
         let Some(slots) = &self.engines else { return };
         let first = self.sseu.get(&0).copied();
@@ -145,35 +145,35 @@ impl Kept {
 pub(super) struct Contexts {
     contexts: BTreeMap<u32, Kept>,
     spaces: BTreeMap<u32, Arc<Mutex<Space>>>,
-    /// Whether 0 may be the name of an address space.
+    /// Whether 0 is available as an address space's id.
     zero_is_free: bool,
 }
 
 impl Contexts {
-    /// The first context, which the file has from the start.
+    /// Creates the table with the default context, number 0.
     pub(super) fn new(space: Option<Arc<Mutex<Space>>>) -> Self {
         let first = Kept { proposal: false, space, ..Kept::default() };
         Self { contexts: BTreeMap::from([(0, first)]), ..Self::default() }
     }
 
-    /// Names a new context; the lowest free number.
+    /// Adds a context; returns the lowest free id.
     pub(super) fn add(&mut self, context: Kept) -> u32 {
         let id = lowest(&self.contexts);
         self.contexts.insert(id, context);
         id
     }
 
-    /// A context as it is.
+    /// Returns a context without finalizing it.
     pub(super) fn get(&mut self, id: u32) -> Option<&mut Kept> {
         self.contexts.get_mut(&id)
     }
 
-    /// Takes a context away; the first one stays.
+    /// Removes a context; the default context stays.
     pub(super) fn remove(&mut self, id: u32) -> Option<Kept> {
         if id == 0 { None } else { self.contexts.remove(&id) }
     }
 
-    /// Names an address space; the lowest free number.
+    /// Adds an address space; returns the lowest free id.
     pub(super) fn add_space(&mut self, space: Arc<Mutex<Space>>) -> u32 {
         let zero = self.zero_is_free && !self.spaces.contains_key(&0);
         let id = if zero { 0 } else { lowest(&self.spaces) };
@@ -181,22 +181,23 @@ impl Contexts {
         id
     }
 
-    /// The address space of that name.
+    /// Returns the address space with this id.
     pub(super) fn space(&self, id: u32) -> Option<Arc<Mutex<Space>>> {
         self.spaces.get(&id).cloned()
     }
 
-    /// Takes the name of an address space away.
+    /// Removes the address space with this id.
     ///
-    /// 0 is not a name until somebody takes it away while there are others: the kernel keeps it by an entry in
-    /// the first node of the xarray (`XA_ZERO_ENTRY`), which VM_DESTROY erases before it finds nothing.
+    /// Id 0 becomes available once VM_DESTROY of 0 is called while other ids exist: the kernel reserves 0 by
+    /// an entry in the xarray's first node (`XA_ZERO_ENTRY`), which VM_DESTROY erases before it finds no
+    /// space there.
     pub(super) fn remove_space(&mut self, id: u32) -> Option<Arc<Mutex<Space>>> {
         self.zero_is_free |= id == 0 && !self.spaces.is_empty();
         self.spaces.remove(&id)
     }
 }
 
-/// The lowest number from 1 on that is not taken.
+/// Returns the lowest free number from 1 on.
 fn lowest<T>(taken: &BTreeMap<u32, T>) -> u32 {
     let mut free = 1;
     for (&id, _) in taken.range(1..) {
@@ -209,15 +210,15 @@ fn lowest<T>(taken: &BTreeMap<u32, T>) -> u32 {
 }
 
 impl Soft {
-    /// The contexts of the file.
+    /// Locks the file's contexts.
     pub(super) fn contexts(&self) -> MutexGuard<'_, Contexts> {
         self.own.contexts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The context of that name, settled if it was a proposal (`i915_gem_context_lookup`).
+    /// Returns the context with this id, finalizing it if it was a proposal (`i915_gem_context_lookup`).
     ///
     /// # Errors
-    /// ENOENT; EINVAL for engines that cannot be.
+    /// ENOENT; EINVAL for invalid engines.
     pub(super) fn settled<'a>(&self, contexts: &'a mut Contexts, id: u32) -> Result<&'a mut Kept, Errno> {
         let context = contexts.get(id).ok_or(Errno::ENOENT)?;
         if context.proposal {
@@ -231,7 +232,7 @@ impl Soft {
         Ok(context)
     }
 
-    /// The context of that name, as far as a submission asks.
+    /// Returns the state of a context that a submission uses.
     ///
     /// # Errors
     /// As [`Self::settled`].
@@ -248,17 +249,17 @@ impl Soft {
         })
     }
 
-    /// Where a context's objects are bound: its own space, or the device's where it has none.
+    /// Returns the address space where a context's objects are bound: its own, or else the device's.
     pub(super) fn space_of(&self, context: &Kept) -> Arc<Mutex<Space>> {
         Arc::clone(context.space.as_ref().unwrap_or(&self.system.global_space))
     }
 
-    /// The engines of the device.
+    /// Returns the device's engines.
     pub(super) fn engines(&self) -> Vec<Engine> {
         self.system.machine.engines(self.gt())
     }
 
-    /// The engine that the uAPI names by two numbers, of which eight bits count
+    /// Returns the engine with these uAPI numbers, of which only the low eight bits count
     /// (`intel_engine_lookup_user`).
     pub(super) fn engine(&self, class: u16, instance: u16) -> Option<Engine> {
         let named =
@@ -266,7 +267,7 @@ impl Soft {
         self.engines().into_iter().find(named)
     }
 
-    /// The GT variant, which the PCI id says.
+    /// Returns the GT variant, which follows from the PCI ID.
     pub(super) fn gt(&self) -> &'static str {
         platform::row_by_id(self.system.id).map_or("", |row| row.gt)
     }

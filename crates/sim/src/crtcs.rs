@@ -1,7 +1,7 @@
-//! The CRTCs of a device, and what their planes show.
+//! The CRTCs of a device and what their planes show.
 //!
-//! A plane keeps the framebuffer that it shows, and its object on the screen: the object leaves with
-//! the last plane that shows it. A CRTC has two planes, the primary one and a cursor.
+//! A plane holds a reference to the framebuffer that it shows, whose object is on screen until no plane shows
+//! it. Each CRTC has a primary plane and a cursor plane.
 
 use nix::errno::Errno;
 
@@ -15,11 +15,11 @@ use gem_coherency::platform::Machine;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::uapi::drm_display::{DRM_MODE_CONNECTOR_DisplayPort, DRM_MODE_CONNECTOR_HDMIA};
 
-/// The first ids of CRTCs and connectors; those of framebuffers are higher.
+/// The first ids of CRTCs and connectors; framebuffer ids are higher.
 const FIRST_CRTC: u32 = 40;
 const FIRST_CONNECTOR: u32 = 60;
 
-/// A framebuffer that a plane shows.
+/// A framebuffer shown by a plane.
 #[derive(Debug)]
 pub(super) struct Plane {
     pub(super) id: u32,
@@ -29,14 +29,14 @@ pub(super) struct Plane {
 /// A CRTC.
 #[derive(Debug, Default)]
 pub(super) struct Pipe {
-    /// How its picture is timed, if it is on.
+    /// The display mode; `None` if the CRTC is off.
     pub(super) mode: Option<Mode>,
     pub(super) primary: Option<Plane>,
-    /// The first pixel of the framebuffer that is shown, and the first line.
+    /// The framebuffer's first visible column and line.
     pub(super) from: (u32, u32),
     pub(super) cursor: Option<Plane>,
     pub(super) cursor_at: (i32, i32),
-    /// The connectors that it drives.
+    /// The connectors driven by the CRTC.
     pub(super) connectors: Vec<Connector>,
 }
 
@@ -45,23 +45,23 @@ pub(super) struct Pipe {
 pub(super) struct Crtcs(Vec<Pipe>);
 
 impl Crtcs {
-    /// Those of a machine's display, all off.
+    /// Creates the CRTCs of a machine's display, all off.
     pub(super) fn new(machine: Machine) -> Self {
         Self((0..machine.platform.pipes()).map(|_| Pipe::default()).collect())
     }
 
-    /// What there is.
+    /// Lists the CRTCs.
     pub(super) fn all(&self) -> Vec<Crtc> {
         (FIRST_CRTC..).zip(&self.0).map(|(id, _)| Crtc(id)).collect()
     }
 
-    /// The connectors: a screen is plugged into the first, and none into the other.
+    /// The connectors: a screen is plugged into the first, none into the second.
     pub(super) const CONNECTORS: [Connector; 2] = [
         Connector { id: FIRST_CONNECTOR, kind: DRM_MODE_CONNECTOR_HDMIA, number: 1 },
         Connector { id: FIRST_CONNECTOR + 1, kind: DRM_MODE_CONNECTOR_DisplayPort, number: 1 },
     ];
 
-    /// The CRTC of that id.
+    /// Finds the CRTC with this id.
     ///
     /// # Errors
     /// ENOENT.
@@ -71,13 +71,13 @@ impl Crtcs {
         found.ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
     }
 
-    /// The CRTC that drives a connector.
+    /// Returns the CRTC that drives a connector.
     pub(super) fn driver_of(&self, connector: Connector) -> Option<Crtc> {
         let drives = |pipe: &Pipe| pipe.connectors.contains(&connector);
         (FIRST_CRTC..).zip(&self.0).find(|(_, pipe)| drives(pipe)).map(|(id, _)| Crtc(id))
     }
 
-    /// Takes connectors from whoever drives them; who drives none is off, its planes as they were.
+    /// Detaches connectors from their CRTCs. A CRTC without connectors is disabled; its planes are unchanged.
     pub(super) fn take_connectors(&mut self, connectors: &[Connector]) {
         for pipe in &mut self.0 {
             pipe.connectors.retain(|connector| !connectors.contains(connector));
@@ -87,8 +87,8 @@ impl Crtcs {
         }
     }
 
-    /// Takes a framebuffer off every plane (`atomic_remove_fb`); a CRTC whose primary plane showed it
-    /// is off. Returns the planes, which are still to be hidden.
+    /// Removes a framebuffer from every plane (`atomic_remove_fb`) and turns off each CRTC whose primary
+    /// plane showed it. Returns the planes, which the caller must pass to [`System::hide`].
     pub(super) fn take_off(&mut self, id: u32) -> Vec<Plane> {
         let mut taken = Vec::new();
         for pipe in &mut self.0 {
@@ -102,7 +102,7 @@ impl Crtcs {
 }
 
 impl Pipe {
-    /// Turns it off; returns what its primary plane showed, which is still to be hidden.
+    /// Turns the CRTC off; returns the contents of its primary plane, which the caller must hide.
     pub(super) fn turn_off(&mut self) -> Option<Plane> {
         self.mode = None;
         self.connectors.clear();
@@ -111,11 +111,11 @@ impl Pipe {
 }
 
 impl System {
-    /// Brings a framebuffer on the screen (`intel_prepare_plane_fb`).
+    /// Shows a framebuffer on a plane (`intel_prepare_plane_fb`).
     ///
     /// # Errors
-    /// ENOENT for an unknown one; what the rules say about its object; EAGAIN for a process's memory that no
-    /// request brought in; ENOMEM.
+    /// ENOENT for an unknown id; the kernel rules' refusals for its object; EAGAIN for userptr memory that no
+    /// request has pinned; ENOMEM.
     pub(super) fn show(&self, request: &'static str, id: u32) -> Result<Plane> {
         let Some(framebuffer) = self.framebuffers().hold(id) else {
             return Err(Error::Ioctl { request, errno: Errno::ENOENT });
@@ -123,7 +123,7 @@ impl System {
         let object = &framebuffer.object;
         let mut state = object.state();
         let pinned = match (&object.origin, state.snapshot.pages) {
-            // Nobody whose memory it is asks (i915_gem_object_userptr_get_pages).
+            // Not the owning process: userptr pages cannot be faulted in (i915_gem_object_userptr_get_pages).
             (Origin::User(_), false) => refuse(request, Errno::EAGAIN),
             (_, _) => object.happen(&mut state, request, Event::PinDisplay).map(drop),
         };
@@ -141,10 +141,10 @@ impl System {
         }
     }
 
-    /// Takes what a plane showed off the screen (`intel_cleanup_plane_fb`).
+    /// Takes a plane's framebuffer off the screen (`intel_cleanup_plane_fb`).
     ///
     /// # Errors
-    /// None that the kernel gives.
+    /// Never fails on a real kernel.
     pub(super) fn hide(&self, request: &'static str, plane: Option<Plane>) -> Result<()> {
         let Some(Plane { id, framebuffer }) = plane else { return Ok(()) };
         let object = &framebuffer.object;

@@ -1,4 +1,4 @@
-//! The requests, with the kernel's checks in the kernel's order.
+//! The typed requests, with the kernel's checks in the kernel's order.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use gem_coherency::uapi::i915::{
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 impl Soft {
-    /// Refuses what the platform refuses whatever the arguments.
+    /// Refuses a call that the platform refuses whatever its arguments are.
     pub(super) fn check(&self, request: &'static str, call: Call) -> Result<()> {
         match self.system.machine.refusal(call) {
             None => Ok(()),
@@ -43,7 +43,7 @@ impl Soft {
         }
     }
 
-    /// Gives a new object its name.
+    /// Gives a new object its handle.
     pub(super) fn named(&self, request: &'static str, object: Arc<Object>) -> Result<Created> {
         let size_bytes = object.size();
         let Some(handle) = self.handles().insert(Arc::clone(&object)) else {
@@ -54,7 +54,7 @@ impl Soft {
         Ok(Created { handle, size_bytes })
     }
 
-    /// A mapping of an object, after every check.
+    /// Creates the mapping of an object, after all checks.
     fn mapping(&self, window: Window, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
         if self.lookup("mmap", handle)?.size() > SYSTEM_BYTES {
             // The kernel maps it and kills the process at the first touch.
@@ -64,7 +64,7 @@ impl Soft {
         Ok(Mapping::from_soft(Arc::new(window), mode, size_bytes, counted))
     }
 
-    /// One event because of one request, when the GPU is done with the object.
+    /// Applies an event to an object for a request, once the GPU is done with the object.
     pub(super) fn event(&self, request: &'static str, handle: u32, event: Event) -> Result<()> {
         let object = self.find(request, handle)?;
         object.wait_idle();
@@ -225,7 +225,7 @@ impl Drm for Soft {
         }
         OpenCounts {
             handles: self.handles().len(),
-            // Relaxed: a statistic; nothing is published by it.
+            // Relaxed: a statistic; it publishes no other data.
             mappings: self.mappings.load(Ordering::Relaxed),
         }
     }

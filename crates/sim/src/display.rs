@@ -1,4 +1,4 @@
-//! The display's requests, and what the display engine reads.
+//! The display requests, and what the display engine reads.
 
 use nix::errno::Errno;
 
@@ -27,15 +27,16 @@ const XRGB8888_BITS: u32 = 32;
 const PIXEL_BYTES: u32 = 4;
 
 impl Soft {
-    /// What happens to a request of the display's before it is done.
+    /// Checks that a display request may proceed: permissions, faults, and that there is a display.
     fn enter_as(&self, request: &'static str, allowed: Allowed, needs: Needs) -> Result<()> {
         self.permit_as(request, allowed)?;
         self.enter_display(request, needs)
     }
 
-    /// Whether the file may make a request of the display's.
+    /// Checks that the file may make a display request.
     ///
-    /// The file that came with the device is master from its first one on, if nobody else is.
+    /// The file that was created with the device becomes master at its first display request, if there is no
+    /// other master.
     fn permit_as(&self, request: &'static str, allowed: Allowed) -> Result<()> {
         self.system.owner.check()?;
         if self.minor == Minor::Primary {
@@ -45,12 +46,12 @@ impl Soft {
         permit(self, allowed).or_else(|errno| refuse(request, errno))
     }
 
-    /// CRC-32 of what the display engine reads from memory for a CRTC: the visible lines of the
-    /// primary plane, and after them the cursor's, if there is one; as [`Crc`] takes them.
+    /// Returns the CRC-32 of what the display engine reads from memory for a CRTC: the primary plane's
+    /// visible lines, then the cursor's lines if there is a cursor; as [`Crc`] computes it.
     ///
     /// # Errors
-    /// ENOENT for an unknown CRTC, EBUSY for one that is off; [`gem_coherency::Error::RangeOutOfBounds`] for a
-    /// tiled picture that is read past its object's end.
+    /// ENOENT for an unknown CRTC; EBUSY for one that is off; [`gem_coherency::Error::RangeOutOfBounds`] for
+    /// a tiled picture that extends past its object's end.
     pub fn display_crc(&self, crtc: Crtc) -> Result<u32> {
         let request = "display CRC";
         let mut crtcs = self.system.crtcs();
@@ -68,7 +69,7 @@ impl Soft {
         Ok(crc.finish())
     }
 
-    /// The framebuffer that a cursor becomes; it is no file's (`drm_mode_cursor_universal`).
+    /// Makes the cursor's picture a framebuffer that belongs to no file (`drm_mode_cursor_universal`).
     fn cursor_plane(&self, picture: &Picture) -> Result<Plane> {
         let request = DRM_IOCTL_MODE_CURSOR.name;
         let args = drm_mode_fb_cmd2 {
@@ -84,13 +85,13 @@ impl Soft {
             true => self.system.show(request, id),
             false => refuse(request, Errno::EINVAL),
         };
-        // The plane keeps it from now on, or nobody does.
+        // If the framebuffer is shown, the plane holds a reference; otherwise this frees it.
         self.system.release_framebuffer(id)?;
         shown
     }
 }
 
-/// Adds the lines of a picture, as the display engine reads them. Of one that is tiled, all bytes.
+/// Adds the lines of a picture, as the display engine reads them; for a tiled picture, all its bytes.
 fn scan(crc: &mut Crc, shape: &Shape, from: (u32, u32), size: (u32, u32)) -> Result<()> {
     let object = &shape.object;
     let terms = object.system().terms(object.state().snapshot.level);
@@ -113,7 +114,7 @@ fn scan(crc: &mut Crc, shape: &Shape, from: (u32, u32), size: (u32, u32)) -> Res
     Ok(())
 }
 
-/// Whether the picture is as large as the mode's (`drm_crtc_check_viewport`).
+/// Checks that the visible part of the mode lies within the framebuffer (`drm_crtc_check_viewport`).
 fn check_shown(shape: &Shape, from: (u32, u32), mode: &Mode) -> Result<(), Errno> {
     let (width, height) = (u32::from(mode.horizontal.shown), u32::from(mode.vertical.shown));
     let fits = |at: u32, len: u32, size: u32| at.checked_add(len).is_some_and(|end| end <= size);
@@ -124,8 +125,8 @@ fn check_shown(shape: &Shape, from: (u32, u32), mode: &Mode) -> Result<(), Errno
     }
 }
 
-/// Whether the mode is one at all, and not past what the hardware can count to
-/// (`drm_mode_validate_basic`, `intel_mode_valid`).
+/// Returns whether the mode is valid and within the hardware's limits (`drm_mode_validate_basic`,
+/// `intel_mode_valid`).
 fn is_good(mode: &Mode, machine: Machine) -> bool {
     let [width, height, total_width, total_height] = machine.largest_mode();
     let ordered = |timing: &Timing, shown: u16, total: u16| {

@@ -1,7 +1,7 @@
-//! dma-bufs: what stands for an object, or for ordinary memory, outside the files that name it.
+//! dma-bufs: references to an object, or to ordinary memory, that other files and devices can use.
 //!
-//! An object has one dma-buf at most. It stays the same one as long as the object has a name
-//! anywhere, or the dma-buf is open or attached to another device.
+//! An object has at most one dma-buf. It stays the same as long as the object has a handle in any file, or
+//! the dma-buf is open or attached to another device.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -19,16 +19,16 @@ use gem_coherency::vocabulary::MmapMode;
 #[derive(Debug)]
 pub(super) struct DmaBuf {
     pub(super) exporter: Exporter,
-    /// Whether it may be mapped for writing (DRM_RDWR): what the first export asked for.
+    /// Whether it may be mapped for writing (DRM_RDWR); set by the first export.
     pub(super) writable: bool,
 }
 
-/// What a dma-buf stands for.
+/// What a dma-buf exports.
 #[derive(Clone, Debug)]
 pub(super) enum Exporter {
     /// An object of a software device.
     Object(Arc<Object>),
-    /// Ordinary memory, as vgem exports it: no access begins or ends there.
+    /// Ordinary memory, as vgem exports it; CPU accesses to it need no begin or end.
     Memory(Arc<Ordinary>),
 }
 
@@ -40,14 +40,14 @@ pub(super) struct Ordinary {
 }
 
 impl DmaBuf {
-    /// A dma-buf of `size` bytes of ordinary memory, whole pages.
+    /// Creates a dma-buf of `size` bytes of ordinary memory, a whole number of pages.
     pub(super) fn of_memory(size: u64, writable: bool) -> Self {
-        // vgem's pages are write-combining everywhere, so no cache has their zeroes.
+        // vgem's pages are always mapped write-combining, so their zeroes are in no cache.
         let store = Arc::new(Mutex::new(Store::new(size, Zeroing::Gpu, None)));
         Self { exporter: Exporter::Memory(Arc::new(Ordinary { size, store })), writable }
     }
 
-    /// Bytes, whole pages.
+    /// Size in bytes, a multiple of the page size.
     pub(super) fn size(&self) -> u64 {
         match &self.exporter {
             Exporter::Object(object) => object.size(),
@@ -55,12 +55,12 @@ impl DmaBuf {
         }
     }
 
-    /// Pages.
+    /// Size in pages.
     pub(super) fn pages(&self) -> u64 {
         self.size() / PAGE_BYTES
     }
 
-    /// The bytes.
+    /// The memory's contents.
     pub(super) fn store(&self) -> &Arc<Mutex<Store>> {
         match &self.exporter {
             Exporter::Object(object) => object.shared_store(),
@@ -68,7 +68,7 @@ impl DmaBuf {
         }
     }
 
-    /// What tells dma-bufs apart, as long as this one lives.
+    /// A number that identifies the dma-buf while it exists.
     pub(super) fn identity(&self) -> usize {
         match &self.exporter {
             Exporter::Object(object) => Arc::as_ptr(object).addr(),
@@ -77,15 +77,15 @@ impl DmaBuf {
     }
 }
 
-/// Another device's use of a dma-buf (`dma_buf_attach`), which keeps the exporter's pages in place.
+/// An attachment of another device (`dma_buf_attach`), which keeps the exporter's pages in place.
 #[derive(Debug)]
 pub(super) struct Attachment(Arc<DmaBuf>);
 
 impl Attachment {
-    /// Attaches (`i915_gem_dmabuf_attach`).
+    /// Attaches a device (`i915_gem_dmabuf_attach`).
     ///
     /// # Errors
-    /// EOPNOTSUPP for memory that cannot move to the system's; what bringing pages in says.
+    /// EOPNOTSUPP for memory that cannot move to system memory; the errors of bringing pages in.
     pub(super) fn new(dma_buf: Arc<DmaBuf>, request: &'static str) -> Result<Self> {
         if let Exporter::Object(object) = &dma_buf.exporter {
             let mut state = object.state();
@@ -98,7 +98,7 @@ impl Attachment {
         Ok(Self(dma_buf))
     }
 
-    /// What is attached.
+    /// The attached dma-buf.
     pub(super) fn dma_buf(&self) -> &Arc<DmaBuf> {
         &self.0
     }
@@ -112,54 +112,54 @@ impl Drop for Attachment {
     }
 }
 
-/// What refers to an object from outside: names, its dma-buf, its places in the device's file, and the address
-/// spaces that it is or was bound in.
+/// References to an object from outside: handles, its dma-buf, its mmap offsets, and the address spaces that
+/// it is or was bound in.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    /// Whether the object has one place in the device's file, from the start (`ops->mmap_offset`).
+    /// Whether the object has exactly one mmap offset, from creation on (`ops->mmap_offset`).
     pub(super) mapped_by_itself: bool,
     state: Mutex<State>,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Names, in all files (`handle_count`).
+    /// Handles in all files (`handle_count`).
     names: u64,
-    /// Keeps the dma-buf as long as there are names, so that it is the same one when it is asked for
-    /// again (`drm_gem_object::dma_buf`).
+    /// Keeps the dma-buf while there are handles, so that the next export returns the same one
+    /// (`drm_gem_object::dma_buf`).
     kept: Option<Arc<DmaBuf>>,
     dma_buf: Weak<DmaBuf>,
-    /// First pages in the device's file, by mode.
+    /// First pages of the mmap offsets, by mode.
     offsets: Vec<(MmapMode, u64)>,
-    /// Where to say that the object is gone.
+    /// Address spaces to notify when the object is freed.
     spaces: Vec<Weak<Gone>>,
 }
 
 impl Links {
-    /// Links of an object that has a place in the device's file from the start.
+    /// Creates the links of an object that has an mmap offset from creation on.
     pub(super) fn mapped_at(mode: MmapMode, start: Option<u64>) -> Self {
         let offsets = start.into_iter().map(|start| (mode, start)).collect();
         Self { mapped_by_itself: true, state: Mutex::new(State { offsets, ..State::default() }) }
     }
 
-    /// One name more.
+    /// Counts a new handle.
     pub(super) fn named(&self) {
         self.state().names += 1;
     }
 
-    /// One name less; returns whether it was the last.
+    /// Uncounts a handle; returns whether it was the last.
     pub(super) fn unnamed(&self) -> bool {
         let mut state = self.state();
         state.names -= 1;
         let last = state.names == 0;
         let kept = if last { state.kept.take() } else { None };
-        // It may be the last to hold the object.
+        // The dma-buf may hold the last reference to the object, so it is dropped outside the lock.
         drop(state);
         drop(kept);
         last
     }
 
-    /// The dma-buf, if there is one; `make` makes it otherwise.
+    /// Returns the dma-buf, created by `make` if there is none.
     pub(super) fn dma_buf(&self, make: impl FnOnce() -> DmaBuf) -> Arc<DmaBuf> {
         let mut state = self.state();
         let dma_buf = match state.dma_buf.upgrade() {
@@ -176,7 +176,7 @@ impl Links {
         dma_buf
     }
 
-    /// The object is bound in an address space, which is told when it goes ([`Self::gone`]).
+    /// Registers an address space in which the object is bound; [`Self::gone`] notifies it.
     pub(super) fn bound_in(&self, space: &Arc<Gone>) {
         let mut state = self.state();
         state.spaces.retain(|known| known.strong_count() > 0);
@@ -185,22 +185,22 @@ impl Links {
         }
     }
 
-    /// The object, whose number is `id`, is gone.
+    /// Tells the address spaces that the object `id` has been freed.
     pub(super) fn gone(&self, id: u64) {
         for space in self.state().spaces.drain(..).filter_map(|space| space.upgrade()) {
             space.note(id);
         }
     }
 
-    /// Every place in the device's file: its first page.
+    /// Returns the first page of every mmap offset.
     pub(super) fn offsets(&self) -> Vec<u64> {
         self.state().offsets.iter().map(|&(_, start)| start).collect()
     }
 
-    /// The place in the device's file for a mode; `add` makes it first.
+    /// Returns the first page of the mmap offset for a mode; `add` creates it if there is none.
     ///
     /// # Errors
-    /// What `add` says.
+    /// Those of `add`.
     pub(super) fn offset(
         &self,
         mode: MmapMode,

@@ -1,4 +1,4 @@
-//! What the device says about itself.
+//! Facts that the device reports about itself.
 
 use super::limits::{LOCAL_BYTES, SYSTEM_BYTES};
 use gem_coherency::drm::MemoryRegion;
@@ -8,11 +8,11 @@ use gem_coherency::vocabulary::KernelVersion;
 /// The first kernel with version 5 of MMAP_OFFSET.
 pub(super) const MMAP_VERSION_5: KernelVersion = KernelVersion::new(6, 12);
 
-/// What the kernel's memory regions are called (`I915_MEMORY_CLASS_*`).
+/// The classes of memory regions (`I915_MEMORY_CLASS_*`).
 const CLASS_SYSTEM: u16 = 0;
 const CLASS_DEVICE: u16 = 1;
 
-/// QUERY(MEMORY_REGIONS) on a machine.
+/// Returns the result of QUERY(MEMORY_REGIONS) on a machine.
 pub(super) fn memory_regions(machine: Machine) -> Vec<MemoryRegion> {
     let region = |class, probed_bytes| MemoryRegion { class, instance: 0, probed_bytes };
     let mut regions = vec![region(CLASS_SYSTEM, SYSTEM_BYTES)];

@@ -1,4 +1,4 @@
-//! Things that go wrong on request.
+//! Injected faults.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,40 +8,40 @@ use gem_coherency::error::{Error, Result};
 use gem_coherency::vocabulary::words;
 
 words! {
-    /// Something that goes wrong with a device.
+    /// A fault to inject into a device.
     Fault, "fault" {
-        /// One request that needs memory gets none: ENOMEM.
+        /// One request that allocates memory fails with ENOMEM.
         NoMemory = "enomem",
-        /// The GPU is wedged for good: EXECBUFFER2, CONTEXT_CREATE and THROTTLE get EIO. Everything else
-        /// goes on, as in the kernel, GEM_WAIT too: what was submitted is cancelled.
+        /// The GPU is wedged permanently: EXECBUFFER2, CONTEXT_CREATE and THROTTLE fail with EIO. Everything
+        /// else, GEM_WAIT included, works as in the kernel, because submissions are cancelled.
         Wedged = "eio",
-        /// One request is interrupted by a signal, and restarted.
+        /// One request is interrupted by a signal and restarted.
         Interrupted = "eintr",
-        /// The device is unplugged for good: every request gets ENODEV.
+        /// The device is unplugged permanently: every request fails with ENODEV.
         Unplugged = "enodev",
-        /// Memory is short: the contents of every object that is marked as not needed are taken.
+        /// Memory is short: every object that is marked as not needed is purged.
         Purge = "purge",
-        /// The GPU changes the first byte of an object that it is given, which nobody told it to.
+        /// The GPU corrupts the first byte of an object that it is given.
         Stray = "stray",
     }
 }
 
-/// What a request needs that faults can take away.
+/// The resources that a request needs and a fault can take away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Needs {
-    /// Nothing.
+    /// No such resource.
     Nothing,
     /// Memory, for objects, page tables or pages.
     Memory,
-    /// Memory, and a GPU that works.
+    /// Memory, and a working GPU.
     Gpu,
 }
 
-/// A fault that waits for its request.
+/// A fault that has not happened yet.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     fault: Fault,
-    /// Requests that go well before.
+    /// Requests that it could hit and lets pass first.
     after: u64,
 }
 
@@ -54,12 +54,12 @@ struct State {
     restarts: u64,
 }
 
-/// What happens to a request before it is done.
+/// What to do before a request that may proceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// Nothing.
     Clear,
-    /// The shrinker runs first.
+    /// Run the shrinker.
     Shrink,
 }
 
@@ -68,36 +68,36 @@ pub(super) enum Entry {
 pub(super) struct Faults(Mutex<State>);
 
 impl Faults {
-    /// Makes `fault` happen at the request that follows the next `after` that it can hit.
+    /// Makes `fault` hit the request after the next `after` ones that it could hit.
     pub(super) fn inject(&self, fault: Fault, after: u64) {
         self.state().waiting.push(Waiting { fault, after });
     }
 
-    /// How often a request was interrupted and restarted.
+    /// Returns how many requests were interrupted and restarted.
     pub(super) fn restarts(&self) -> u64 {
         self.state().restarts
     }
 
-    /// Whether the GPU is wedged for good (`intel_gt_terminally_wedged`).
+    /// Returns whether the GPU is wedged permanently (`intel_gt_terminally_wedged`).
     pub(super) fn is_wedged(&self) -> bool {
         self.state().wedged
     }
 
-    /// Whether the GPU does nothing any more: it is wedged, or the device unplugged.
+    /// Returns whether the GPU runs nothing any more: it is wedged, or the device is unplugged.
     pub(super) fn is_dead(&self) -> bool {
         let state = self.state();
         state.wedged || state.unplugged
     }
 
-    /// Whether the GPU goes astray in the object that it is given now.
+    /// Returns whether the GPU corrupts the object that it is given now, and clears the fault.
     pub(super) fn take_stray(&self) -> bool {
         std::mem::take(&mut self.state().stray)
     }
 
-    /// What happens to `request` before it is done.
+    /// Applies the faults that are due to `request`.
     ///
     /// # Errors
-    /// The fault's errno, if it ends the request.
+    /// The fault's errno, if it fails the request.
     pub(super) fn enter(&self, request: &'static str, needs: Needs) -> Result<Entry> {
         let mut state = self.state();
         let mut entry = Entry::Clear;
@@ -107,7 +107,7 @@ impl Faults {
             match fault {
                 Fault::NoMemory => failed = Some(Errno::ENOMEM),
                 Fault::Wedged => state.wedged = true,
-                // The request is made again, and nothing stops it then.
+                // The request is restarted, and succeeds the second time.
                 Fault::Interrupted => state.restarts += 1,
                 Fault::Unplugged => state.unplugged = true,
                 Fault::Purge => entry = Entry::Shrink,
@@ -128,7 +128,7 @@ impl Faults {
     }
 }
 
-/// Takes the faults out that hit a request with these needs; the others of its kind come closer.
+/// Removes and returns the faults that hit a request with these needs; counts down the others that could.
 fn due(waiting: &mut Vec<Waiting>, needs: Needs) -> Vec<Fault> {
     let mut due = Vec::new();
     waiting.retain_mut(|one| {

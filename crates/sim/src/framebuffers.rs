@@ -1,7 +1,7 @@
-//! The framebuffers of a device, by their ids.
+//! The framebuffers of a device, by id.
 //!
-//! An id is the device's; the framebuffer is the file's that made it, and goes with it. It keeps its
-//! object, and on newer kernels a name of it, too.
+//! Ids are device-wide. A framebuffer belongs to the file that created it and is removed when the file
+//! closes. It holds a reference to its object, and on newer kernels one of its handles, too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use gem_coherency::policy::kernel::Event;
 use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_RMFB};
 use gem_coherency::vocabulary::KernelVersion;
 
-/// The lowest id: those before are of what the display itself has.
+/// The lowest id; lower ones are those of CRTCs, connectors and other display objects.
 const FIRST_ID: u32 = 128;
-/// The first kernel where a framebuffer counts as one of the object's names
+/// The first kernel where a framebuffer counts as a handle of its object
 /// (`drm_gem_object_handle_get_if_exists_unlocked`; in 6.12's stable series, not in 6.1).
 const NAMES: KernelVersion = KernelVersion::new(6, 12);
 
@@ -29,13 +29,14 @@ pub(super) struct Framebuffer {
     pub(super) height: u32,
     pub(super) format: Format,
     pub(super) modifier: u64,
-    /// Bytes from line to line, by plane.
+    /// Pitch of each plane, in bytes.
     pub(super) pitches: [u32; 4],
-    /// Bytes to the first line, by plane.
+    /// Offset of each plane's first line, in bytes.
     pub(super) offsets: [u32; 4],
 }
 
-/// Those of a device, and who keeps each: the file that made it, and every plane that shows it.
+/// A device's framebuffers with their reference counts: one for the file, and one for every plane that shows
+/// it.
 #[derive(Debug)]
 pub(super) struct Framebuffers {
     by_id: BTreeMap<u32, (Framebuffer, u32)>,
@@ -49,19 +50,19 @@ impl Default for Framebuffers {
 }
 
 impl Framebuffers {
-    /// The framebuffer of that id (`drm_framebuffer_lookup`).
+    /// Returns the framebuffer with this id (`drm_framebuffer_lookup`).
     pub(super) fn get(&self, id: u32) -> Option<Framebuffer> {
         self.by_id.get(&id).map(|(framebuffer, _)| framebuffer.clone())
     }
 
-    /// The same, kept by one more.
+    /// Returns the framebuffer with this id and takes a reference.
     pub(super) fn hold(&mut self, id: u32) -> Option<Framebuffer> {
         let (framebuffer, holders) = self.by_id.get_mut(&id)?;
         *holders += 1;
         Some(framebuffer.clone())
     }
 
-    /// Kept by one less; the framebuffer, if that was the last.
+    /// Drops a reference; returns the framebuffer if it was the last.
     fn release(&mut self, id: u32) -> Option<Framebuffer> {
         let (_, holders) = self.by_id.get_mut(&id)?;
         *holders -= 1;
@@ -74,7 +75,7 @@ impl Framebuffers {
         Some(framebuffer)
     }
 
-    /// Gives it the lowest free id; `None` if there is none left.
+    /// Adds a framebuffer under the lowest free id; `None` if no id is left.
     fn insert(&mut self, framebuffer: Framebuffer) -> Option<u32> {
         let id = self.ids.take()?;
         self.by_id.insert(id, (framebuffer, 1));
@@ -83,10 +84,10 @@ impl Framebuffers {
 }
 
 impl System {
-    /// Makes a framebuffer known; `None` if all ids are taken (`drm_framebuffer_init`).
+    /// Registers a framebuffer; returns `None` if no id is left (`drm_framebuffer_init`).
     ///
     /// # Errors
-    /// What the object's becoming one says.
+    /// Those of making its object a framebuffer.
     pub(super) fn add_framebuffer(&self, framebuffer: Framebuffer) -> Result<Option<u32>> {
         let object = Arc::clone(&framebuffer.object);
         let Some(id) = self.framebuffers().insert(framebuffer) else { return Ok(None) };
@@ -100,10 +101,10 @@ impl System {
         Ok(Some(id))
     }
 
-    /// Removes a framebuffer that a file made: whatever shows it is turned off.
+    /// Removes a framebuffer that a file created, after turning off whatever shows it.
     ///
     /// # Errors
-    /// None that the kernel gives.
+    /// Never fails on a real kernel.
     pub(super) fn remove_framebuffer(&self, id: u32) -> Result<()> {
         let taken = self.crtcs().take_off(id);
         for plane in taken {
@@ -112,11 +113,11 @@ impl System {
         self.release_framebuffer(id)
     }
 
-    /// Who kept a framebuffer keeps it no longer; without any it is gone, and the object is one no
-    /// longer with its last.
+    /// Drops a reference. The last one frees the framebuffer; its object stops being one with its last
+    /// framebuffer.
     ///
     /// # Errors
-    /// None that the kernel gives.
+    /// Never fails on a real kernel.
     pub(super) fn release_framebuffer(&self, id: u32) -> Result<()> {
         let released = self.framebuffers().release(id);
         let Some(Framebuffer { object, .. }) = released else { return Ok(()) };
@@ -128,7 +129,7 @@ impl System {
 }
 
 impl Object {
-    /// One framebuffer more (`intel_frontbuffer_get`).
+    /// Counts one more framebuffer of the object (`intel_frontbuffer_get`).
     pub(super) fn add_framebuffer(&self, call: &'static str) -> Result<()> {
         let mut state = self.state();
         if state.framebuffers == 0 {
@@ -138,7 +139,7 @@ impl Object {
         Ok(())
     }
 
-    /// One less; none if there is none (`intel_frontbuffer_put`).
+    /// Counts one framebuffer less, if there is one (`intel_frontbuffer_put`).
     pub(super) fn remove_framebuffer(&self, call: &'static str) -> Result<()> {
         let mut state = self.state();
         state.framebuffers = state.framebuffers.saturating_sub(1);

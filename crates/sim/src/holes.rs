@@ -1,22 +1,22 @@
-//! Free ranges of a space of numbers: pages of the device's file, addresses of the GPU (`drm_mm`).
+//! Free ranges of a number space: pages of the device's file, or GPU addresses (`drm_mm`).
 //!
-//! A request gets the smallest range that it fits into, as with `DRM_MM_INSERT_BEST`. Finding one, taking it
-//! and giving it back cost the logarithm of how many there are.
+//! An allocation takes the smallest range that fits, as with `DRM_MM_INSERT_BEST`. Finding, taking and
+//! releasing a range take time logarithmic in the number of ranges.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Which of several ranges of the same length is taken first.
+/// Which range of several with the same length is taken first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prefer {
-    /// The one that became free last, as in the kernel.
+    /// The most recently freed one, as in the kernel.
     Youngest,
-    /// The one that begins first, so that a limit from above is met early.
+    /// The one with the lowest start, so that an upper limit is met soon.
     Lowest,
 }
 
-/// A range's length, its age, and where it begins.
+/// A range's length, age and start.
 type Key = (u64, Reverse<u64>, u64);
 
 /// The free ranges.
@@ -25,19 +25,19 @@ pub(super) struct Holes {
     prefer: Prefer,
     by_length: BTreeSet<Key>,
     by_start: BTreeMap<u64, Key>,
-    /// Ranges that there have been.
+    /// Number of ranges created so far.
     made: u64,
 }
 
 impl Holes {
-    /// All of `range` is free.
+    /// Creates a space in which all of `range` is free.
     pub(super) fn new(range: Range<u64>, prefer: Prefer) -> Self {
         let mut holes = Self { prefer, by_length: BTreeSet::new(), by_start: BTreeMap::new(), made: 0 };
         holes.add(range);
         holes
     }
 
-    /// The free ranges of at least this length, the shortest first.
+    /// Returns the free ranges of at least this length, shortest first.
     pub(super) fn fitting(&self, len: u64) -> impl Iterator<Item = Range<u64>> {
         let first: Key = (len, Reverse(u64::MAX), 0);
         self.by_length.range(first..).map(|&(len, _, start)| start..start + len)
@@ -58,7 +58,7 @@ impl Holes {
         true
     }
 
-    /// Gives back a range that was taken; it and its free neighbours become one.
+    /// Releases a range, merging it with its free neighbours.
     pub(super) fn give(&mut self, range: Range<u64>) {
         let Range { mut start, mut end } = range;
         if let Some((&before, &(len, ..))) = self.by_start.range(..start).next_back()

@@ -1,16 +1,15 @@
-//! A software i915: it answers like the kernel, and its memory goes stale like the hardware's.
+//! A software i915: it behaves like the kernel, and its memory goes stale as on the hardware.
 //!
-//! Every object has two byte stores, what the CPU sees through its caches and what memory holds,
-//! and every access of an agent goes through [`gem_coherency_hierarchy`]; so a flush that was forgotten
-//! shows as old bytes. A fresh object's memory holds [`PREVIOUS_OWNER`]'s bytes until its zeroes,
-//! which are dirty in the cache, are flushed. What the kernel keeps of an object and what it
-//! flushes is [`gem_coherency::policy::kernel`]'s to say; here it is carried out, and kept in
-//! [`Soft::kernel_flushes`].
+//! Every object has two byte stores: what the CPU sees through its caches, and what memory holds. Every
+//! agent's access goes through [`gem_coherency_hierarchy`], so a missing flush shows as stale bytes. A fresh
+//! object's memory holds [`PREVIOUS_OWNER`]'s bytes until its zeroes, which are dirty in the cache, are
+//! flushed. [`gem_coherency::policy::kernel`] determines the state that the kernel keeps for an object and
+//! the flushes it does; this crate executes them and logs them in [`Soft::kernel_flushes`].
 //!
-//! Stores of up to ten lines stay in the write-combining buffers until a drain, a fence of the
-//! kernel's, or a load the same way. What is not shown: reordering of instructions, several CPUs,
-//! and the GPU's own caches between batches. Where a real device sends SIGBUS the access is an error
-//! that names the page fault, and is counted ([`Soft::bus_errors`]).
+//! Stores of up to ten lines stay in the write-combining buffers until a drain, a fence in the kernel, or a
+//! load on the same route. Not simulated: instruction reordering, several CPUs, and the GPU's own caches
+//! between batches. Where a real device raises SIGBUS, the access returns an error that names the page fault,
+//! and is counted ([`Soft::bus_errors`]).
 //!
 //! ```
 //! use gem_coherency::drm::Drm;
@@ -87,12 +86,12 @@ use spec::Spec;
 use syncobj::Syncobjs;
 use system::System;
 
-/// Links the software device: [`Device::open`] opens `sim:...` from now on.
+/// Links the software device, so that [`Device::open`] can open `sim:...`.
 pub fn link() {
     gem_coherency::device::link_soft(|name| Ok(Arc::new(Soft::open(name)?)));
 }
 
-/// Links the software device, and opens the device that `spec` names: [`Device::open`].
+/// Links the software device and opens the device `spec` with [`Device::open`].
 ///
 /// # Errors
 /// As [`Device::open`].
@@ -101,7 +100,8 @@ pub fn open(spec: &str) -> Result<Device> {
     Device::open(spec)
 }
 
-/// An open file of a software i915; the device is its own, and so is the machine it is in.
+/// An open file of a software i915, which has a device and a machine of its own unless it was opened by
+/// [`Soft::open_again`].
 #[derive(Debug)]
 pub struct Soft {
     name: String,
@@ -113,38 +113,42 @@ pub struct Soft {
     hangs: Arc<gpu::Client>,
 }
 
-/// What an open file has of its own.
+/// The state of an open file.
 #[derive(Debug)]
 struct Own {
     handles: Mutex<Handles>,
     client: Mutex<Client>,
     contexts: Mutex<Contexts>,
     syncobjs: Mutex<Syncobjs>,
-    /// Ids of the framebuffers that the file made, the newest first.
+    /// Ids of the framebuffers that the file created, newest first.
     framebuffers: Mutex<Vec<u32>>,
 }
 
-/// A node of the device (`enum drm_minor_type`).
+/// A device node (`enum drm_minor_type`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Minor {
     /// `/dev/dri/card0`.
     Primary,
-    /// `/dev/dri/renderD128`: requests of the display are EACCES.
+    /// `/dev/dri/renderD128`: display requests fail with EACCES.
     Render,
 }
 
 impl Soft {
-    /// Opens the device that `name` describes: `sim:jsl`, `sim:jsl,kernel=6.1,seed=7`.
+    /// Opens the device described by `name`, such as `sim:jsl` or `sim:jsl,kernel=6.1,seed=7`.
     ///
-    /// After the platform: `kernel=X.Y` (6.12 if not given), `edram=0|1` (1 on Haswell, else 0),
-    /// `adversary=on|off` (off) and `seed=N` for what the caches do unasked, `memory=coherent` for a
-    /// machine where every agent sees every byte at once, as under emulation (`cached` if not given),
-    /// `display=on|off` for one whose display is there or fused off (off where it can be),
-    /// `without=RULE` for a kernel that lacks a rule, `id=HEX` for another of the platform's PCI ids,
-    /// and `fault=FAULT[@N]`, at the N-th request that it can hit, any number of times.
+    /// Options after the platform:
+    /// - `kernel=X.Y`: the kernel version; 6.12 by default.
+    /// - `edram=0|1`: 1 on Haswell by default, else 0.
+    /// - `adversary=on|off`, `seed=N`: spontaneous cache activity; off by default.
+    /// - `memory=cached|coherent`: `coherent` makes every agent see every byte at once, as under emulation;
+    ///   `cached` by default.
+    /// - `display=on|off`: whether the display is present or fused off; off by default where a fuse exists.
+    /// - `without=RULE`: a kernel that lacks a rule.
+    /// - `id=HEX`: another of the platform's PCI IDs.
+    /// - `fault=FAULT[@N]`: a fault at the N-th request that it can hit; may be repeated.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::BadDeviceSpec`], saying what is wrong and what is allowed.
+    /// [`gem_coherency::Error::BadDeviceSpec`], with the reason and the allowed values.
     pub fn open(name: &str) -> Result<Self> {
         let spec = Spec::parse(name)?;
         tracing::debug!(name, kernel = %spec.machine.kernel, "open");
@@ -152,9 +156,9 @@ impl Soft {
         Ok(Self::on(system, name, Minor::Primary, Client::default()))
     }
 
-    /// Opens the same device once more: another file with names of its own for the same objects.
+    /// Opens the same device again, as another file with its own handles to the same objects.
     ///
-    /// Who opens the primary node while it has no master is its master.
+    /// If the primary node has no master, the new file becomes its master.
     pub fn open_again(&self, minor: Minor) -> Self {
         let client = match minor {
             Minor::Primary => self.system.masters().open(),
@@ -176,27 +180,28 @@ impl Soft {
         Self { name: name.to_owned(), system, own, mappings: Arc::default(), minor, hangs: Arc::default() }
     }
 
-    /// The machine that the device simulates.
+    /// Returns the machine that the device simulates.
     pub fn machine(&self) -> Machine {
         self.system.machine
     }
 
-    /// Whether the file is the device's master.
+    /// Returns whether the file is the device's master.
     fn is_master(&self) -> bool {
         self.system.masters().is_current(&self.client())
     }
 
-    /// What the file is to masters; locked after the masters where both are.
+    /// Locks the file's master state; locked after the masters where both are.
     fn client(&self) -> MutexGuard<'_, Client> {
         self.own.client.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ids of the framebuffers that the file made, the newest first; no other lock is taken under it.
+    /// Locks the ids of the framebuffers that the file created, newest first; no other lock is taken under
+    /// it.
     fn own_framebuffers(&self) -> MutexGuard<'_, Vec<u32>> {
         self.own.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The file's syncobjs; no other lock is taken under it.
+    /// Locks the file's syncobjs; no other lock is taken under it.
     fn syncobjs(&self) -> MutexGuard<'_, Syncobjs> {
         self.own.syncobjs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -206,7 +211,7 @@ impl Soft {
     }
 }
 
-/// The address space of a file's first context, where contexts have their own.
+/// Creates the address space of a file's default context, where contexts have their own.
 fn first_space(machine: Machine) -> Option<Arc<Mutex<Space>>> {
     machine.has_full_ppgtt().then(|| limits::address_space(machine))
 }
@@ -219,7 +224,7 @@ impl Drop for Soft {
             return;
         }
         for id in std::mem::take(&mut *self.own_framebuffers()) {
-            // drm_fb_release: there is nobody to tell.
+            // drm_fb_release ignores errors.
             let _ = self.system.remove_framebuffer(id);
         }
         let client = self.own.client.get_mut().unwrap_or_else(PoisonError::into_inner);

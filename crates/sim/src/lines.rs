@@ -1,4 +1,4 @@
-//! Which lines of an object are cached and dirty, by page.
+//! The cached and dirty lines of an object, by page.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,22 +9,22 @@ use gem_coherency_hierarchy::Line;
 /// The lines of one page; bit n is line n.
 #[derive(Clone, Debug)]
 pub(super) struct Page {
-    /// Lines in the CPU's caches.
+    /// Lines present in the CPU's caches.
     present: u64,
-    /// Of these, the lines that memory has not.
+    /// Of these, the dirty ones.
     dirty: u64,
-    /// Whether memory holds bytes of this object; else they are the previous owner's.
+    /// Whether memory holds this object's bytes rather than the previous owner's.
     pub(super) owned: bool,
-    /// What the cache was filled with, kept where memory alone cannot tell whether somebody stored
-    /// through a raw pointer.
+    /// The bytes the cache was filled with, kept where memory alone cannot tell whether a raw pointer was
+    /// used to store.
     pub(super) fill: Option<Box<[u8; PAGE_BYTES as usize]>>,
 }
 
 impl Page {
-    /// A page that the kernel zeroed through the CPU's caches just now.
+    /// A page that the kernel has just zeroed through the CPU's caches.
     const ZEROED: Self = Self { present: !0, dirty: !0, owned: false, fill: None };
 
-    /// A page that was cleared in memory, around the CPU's caches.
+    /// A page that was cleared in memory, bypassing the CPU's caches.
     const CLEARED: Self = Self { present: 0, dirty: 0, owned: true, fill: None };
 
     fn line(&self, index: u64) -> Line {
@@ -55,7 +55,7 @@ impl Page {
     }
 }
 
-/// The bits of `lines` of one page.
+/// Returns the bit mask of `lines` of one page.
 fn mask(lines: Range<u64>) -> u64 {
     let up_to = |line: u64| if line >= PAGE_LINES { !0 } else { (1 << line) - 1 };
     up_to(lines.end) & !up_to(lines.start)
@@ -70,38 +70,38 @@ pub(super) struct Run {
     first: u64,
     /// One past the last line, within the page.
     end: u64,
-    /// The state.
+    /// The lines' state.
     pub(super) line: Line,
 }
 
 impl Run {
-    /// How many lines.
+    /// Number of lines.
     pub(super) fn lines(self) -> u64 {
         self.end - self.first
     }
 
-    /// The lines within the page.
+    /// The lines, within the page.
     pub(super) fn in_page(self) -> Range<u64> {
         self.first..self.end
     }
 
-    /// The first byte, of the object.
+    /// The first byte's offset in the object.
     pub(super) fn offset(self) -> u64 {
         self.page * PAGE_BYTES + self.first * LINE_BYTES
     }
 
-    /// How many bytes.
+    /// Length in bytes.
     pub(super) fn bytes(self) -> u64 {
         self.lines() * LINE_BYTES
     }
 
-    /// The lines, of the object.
+    /// The lines, within the object.
     fn of_object(self) -> LineRange {
         LineRange::new(self.page * PAGE_LINES + self.first, self.page * PAGE_LINES + self.end)
     }
 }
 
-/// The lines of an object: the pages that were touched, and what holds for all others.
+/// The lines of an object: the touched pages, and one state for all others.
 #[derive(Debug)]
 pub(super) struct Lines {
     pages: u64,
@@ -110,27 +110,27 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// The lines of `pages` pages that were zeroed through the CPU's caches just now.
+    /// Creates `pages` pages that have just been zeroed through the CPU's caches.
     pub(super) fn zeroed(pages: u64) -> Self {
         Self { pages, untouched: Page::ZEROED, touched: BTreeMap::new() }
     }
 
-    /// The lines of `pages` pages that the GPU cleared in memory.
+    /// Creates `pages` pages that the GPU cleared in memory.
     pub(super) fn cleared(pages: u64) -> Self {
         Self { pages, untouched: Page::CLEARED, touched: BTreeMap::new() }
     }
 
-    /// Whether cache and memory both hold zeroes, as in a page that was flushed and not touched since.
+    /// Returns whether cache and memory both hold zeroes: the page was flushed and never touched.
     pub(super) fn holds_zeroes(&self, page: u64) -> bool {
         self.untouched.owned && !self.touched.contains_key(&page)
     }
 
-    /// How many pages.
+    /// Number of pages.
     pub(super) fn pages(&self) -> u64 {
         self.pages
     }
 
-    /// The page at `index`, which is touched from now on.
+    /// Returns the page at `index` and marks it as touched.
     pub(super) fn touch(&mut self, index: u64) -> &mut Page {
         self.touched.entry(index).or_insert_with(|| self.untouched.clone())
     }
@@ -140,7 +140,7 @@ impl Lines {
         self.touched.keys().copied().collect()
     }
 
-    /// The first lines of `range` that are in one state and in one page; `None` if it is empty.
+    /// Returns the leading lines of `range` that are in one state and in one page; `None` if it is empty.
     pub(super) fn run(&self, range: LineRange) -> Option<Run> {
         if range.is_empty() {
             return None;
@@ -154,7 +154,7 @@ impl Lines {
         Some(Run { page, first, end, line })
     }
 
-    /// What is left of `range` behind `run`, which is its beginning.
+    /// Returns the part of `range` after `run`, its first run.
     pub(super) fn behind(range: LineRange, run: Run) -> LineRange {
         LineRange::new(run.of_object().end(), range.end())
     }
@@ -164,8 +164,8 @@ impl Lines {
         self.touch(run.page).set(run.in_page(), state);
     }
 
-    /// Every page that nobody touched is written back and dropped; returns how many dirty lines
-    /// there were. Their zeroes are in memory then.
+    /// Writes back and drops the lines of every untouched page, so that memory holds their zeroes; returns
+    /// how many were dirty.
     pub(super) fn flush_untouched(&mut self) -> u64 {
         let dirty = u64::from(self.untouched.dirty.count_ones());
         let pages = self.pages - self.touched.len() as u64;
@@ -177,7 +177,7 @@ impl Lines {
         dirty * pages
     }
 
-    /// The lines of page `index` that are cached and not dirty.
+    /// Returns whether line `line` of page `index` is cached and clean.
     pub(super) fn is_clean(&self, index: u64, line: u64) -> bool {
         self.touched.get(&index).unwrap_or(&self.untouched).line(line) == Line::Clean
     }

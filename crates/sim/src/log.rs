@@ -1,4 +1,4 @@
-//! Every flush that the software kernel did.
+//! The log of the simulated kernel's flushes.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -9,30 +9,30 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Action;
 use gem_coherency::vocabulary::Handle;
 
-/// Entries kept; older ones are forgotten.
+/// Number of entries kept; older ones are dropped.
 const KEPT: usize = 1 << 16;
 
 /// One flush by the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelFlush {
-    /// The request that led to it, as the uAPI header names it, or what else it was.
+    /// The request that caused it, by its name in the uAPI header, or another cause.
     pub call: &'static str,
-    /// Which object of the device, counted from 1 in order of creation; 0 for a wbinvd.
+    /// The object's number on the device, from 1 in order of creation; 0 for a wbinvd.
     pub object: u64,
-    /// The object's first name; `None` for one that has none.
+    /// The object's first handle; `None` without one.
     #[serde(serialize_with = "number")]
     pub handle: Option<Handle>,
-    /// What was issued.
+    /// The flush that was issued.
     pub action: Action,
-    /// Why.
+    /// The rule that required it.
     pub rule: Rule,
-    /// Bytes of the object that were to be flushed: their lines are.
+    /// Bytes of the object that were to be flushed; whole lines were.
     pub bytes: u64,
-    /// Lines that were dirty, and are in memory now; of all objects for a wbinvd.
+    /// Dirty lines that were written back; of all objects for a wbinvd.
     pub lines_written: u64,
 }
 
-/// A handle as the number it is.
+/// Serializes a handle as a number.
 fn number<S: serde::Serializer>(handle: &Option<Handle>, serializer: S) -> Result<S::Ok, S::Error> {
     handle.map(Handle::get).serialize(serializer)
 }

@@ -1,33 +1,33 @@
-//! Who is the device's master, and who proved itself to it (`drm_auth.c`).
+//! The device's master, and authentication by it (`drm_auth.c`).
 //!
-//! A file that becomes master for the first time makes a master of its own; files that are opened
-//! later belong to it. A master outlives its time as the current one with those who belong to it.
+//! A file that becomes master for the first time creates a master; files opened later belong to it. After
+//! another becomes current, a master continues to exist while files belong to it.
 
 use std::collections::BTreeMap;
 
 use nix::errno::Errno;
 
-/// What a file is to masters (`struct drm_file`).
+/// The master state of a file (`struct drm_file`).
 #[derive(Debug, Default)]
 pub(super) struct Client {
-    /// Whether it makes atomic commits.
+    /// Whether the file enabled atomic commits.
     pub(super) atomic: bool,
-    /// The master that it belongs to; `None` for files of the render node.
+    /// The master that the file belongs to; `None` for render-node files.
     master: Option<u64>,
-    /// Whether that master is its own.
+    /// Whether the file created that master.
     is_master: bool,
-    /// Its number to prove itself with; 0 if it never asked.
+    /// Its authentication number; 0 if it never requested one.
     magic: u32,
 }
 
 /// A master (`struct drm_master`).
 #[derive(Debug, Default)]
 struct Master {
-    /// Numbers that were given out, and whether they are still good.
+    /// The issued numbers, and whether each is still valid.
     magics: BTreeMap<u32, bool>,
-    /// Whether it knows the device's place on the bus.
+    /// Whether the device's bus id was set for it.
     has_bus_id: bool,
-    /// Files that belong to it.
+    /// Number of files that belong to it.
     files: u64,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Masters {
 }
 
 impl Masters {
-    /// A file of the primary node is opened (`drm_master_open`).
+    /// Opens a file of the primary node (`drm_master_open`).
     pub(super) fn open(&mut self) -> Client {
         let mut client = Client::default();
         match self.current {
@@ -50,14 +50,14 @@ impl Masters {
         client
     }
 
-    /// The file is opened now if it was not opened yet, but made with the device.
+    /// Opens the file that was created with the device, unless it is open already.
     pub(super) fn open_late(&mut self, client: &mut Client) {
         if client.master.is_none() {
             *client = self.open();
         }
     }
 
-    /// A file is closed (`drm_master_release`).
+    /// Closes a file (`drm_master_release`).
     pub(super) fn release(&mut self, client: &mut Client) {
         if let Some(master) = self.of(client) {
             master.magics.remove(&client.magic);
@@ -68,7 +68,7 @@ impl Masters {
         self.leave(client);
     }
 
-    /// Whether the file is the current master (`drm_is_current_master`).
+    /// Returns whether the file is the current master (`drm_is_current_master`).
     pub(super) fn is_current(&self, client: &Client) -> bool {
         client.is_master && client.master.is_some() && client.master == self.current
     }
@@ -110,20 +110,20 @@ impl Masters {
         Ok(client.magic)
     }
 
-    /// AUTH_MAGIC (`drm_authmagic`); a number is good once.
+    /// AUTH_MAGIC (`drm_authmagic`); each number is valid once.
     pub(super) fn authenticate(&mut self, client: &Client, magic: u32) -> Result<(), Errno> {
         let good = self.of(client).and_then(|master| master.magics.get_mut(&magic));
         good.and_then(|good| std::mem::take(good).then_some(())).ok_or(Errno::EINVAL)
     }
 
-    /// The master learns the device's place on the bus (`drm_set_busid`).
+    /// Sets the bus id for the file's master (`drm_set_busid`).
     pub(super) fn set_bus_id(&mut self, client: &Client) {
         if let Some(master) = self.of(client) {
             master.has_bus_id = true;
         }
     }
 
-    /// Whether the file's master knows the device's place on the bus.
+    /// Returns whether the bus id was set for the file's master.
     pub(super) fn has_bus_id(&mut self, client: &Client) -> bool {
         self.of(client).is_some_and(|master| master.has_bus_id)
     }
@@ -132,7 +132,7 @@ impl Masters {
         self.all.get_mut(&client.master?)
     }
 
-    /// Makes the file master of its own (`drm_new_set_master`).
+    /// Creates a master for the file (`drm_new_set_master`).
     fn make(&mut self, client: &mut Client) {
         self.leave(client);
         self.made += 1;
@@ -146,7 +146,7 @@ impl Masters {
         client.master = Some(master);
     }
 
-    /// The file belongs to no master any more; one without files is gone, unless it is current.
+    /// Detaches the file from its master; a master without files is freed unless it is current.
     fn leave(&mut self, client: &mut Client) {
         let Some(id) = client.master.take() else { return };
         if let Some(master) = self.all.get_mut(&id) {

@@ -1,6 +1,6 @@
-//! Names that objects have in all files of a device (`drm_device::object_name_idr`).
+//! Global names of objects, valid in all files of a device (GEM_FLINK, `drm_device::object_name_idr`).
 //!
-//! Such a name keeps no object alive: it is gone with the object's last name in any one file.
+//! A global name holds no reference: it is removed with the object's last handle in any file.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -8,11 +8,11 @@ use std::sync::{Arc, Weak};
 use super::numbers::Numbers;
 use super::object::Object;
 
-/// The names of a device.
+/// The global names of a device.
 #[derive(Debug)]
 pub(super) struct Names {
     objects: BTreeMap<u32, Weak<Object>>,
-    /// Names by the object's number.
+    /// Names by object number.
     names: BTreeMap<u64, u32>,
     numbers: Numbers,
 }
@@ -25,7 +25,7 @@ impl Default for Names {
 }
 
 impl Names {
-    /// The object's name, the lowest that is free if it has none yet; `None` if all are taken.
+    /// Returns the object's global name, or gives it the lowest free one; `None` if none is left.
     pub(super) fn name(&mut self, object: &Arc<Object>) -> Option<u32> {
         if let Some(&name) = self.names.get(&object.id()) {
             return Some(name);
@@ -36,7 +36,7 @@ impl Names {
         Some(name)
     }
 
-    /// The object `id` has no name in any file any more (`drm_gem_object_handle_free`).
+    /// Removes the global name of object `id`, which has no handle left (`drm_gem_object_handle_free`).
     pub(super) fn forget(&mut self, id: u64) {
         if let Some(name) = self.names.remove(&id) {
             self.objects.remove(&name);
@@ -44,7 +44,7 @@ impl Names {
         }
     }
 
-    /// The object of a name.
+    /// Returns the object of a global name.
     pub(super) fn object(&self, name: u32) -> Option<Arc<Object>> {
         self.objects.get(&name)?.upgrade()
     }

@@ -1,29 +1,29 @@
-//! Numbers that name things: the lowest that is free is the next one, as the kernel's idr has it.
+//! A number allocator that returns the lowest free number first, like the kernel's idr.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-/// The numbers of a range that are free.
+/// The free numbers of a range.
 #[derive(Debug)]
 pub(super) struct Numbers {
-    /// Those that were taken and came back, all of them below `fresh`.
+    /// Released numbers, all below `fresh`.
     back: BTreeSet<u32>,
-    /// Those that were never taken.
+    /// Numbers that were never taken.
     fresh: RangeInclusive<u32>,
 }
 
 impl Numbers {
-    /// All of `range` is free.
+    /// Creates an allocator in which all of `range` is free.
     pub(super) fn new(range: RangeInclusive<u32>) -> Self {
         Self { back: BTreeSet::new(), fresh: range }
     }
 
-    /// Takes the lowest free number; `None` if there is none.
+    /// Takes the lowest free number; `None` if none is left.
     pub(super) fn take(&mut self) -> Option<u32> {
         self.back.pop_first().or_else(|| self.fresh.next())
     }
 
-    /// Gives back a number that was taken.
+    /// Releases a number.
     pub(super) fn give(&mut self, number: u32) {
         self.back.insert(number);
     }

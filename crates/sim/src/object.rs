@@ -1,4 +1,4 @@
-//! One object: its caching state, and its bytes.
+//! A buffer object: its caching state and its bytes.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
@@ -19,22 +19,22 @@ use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, Refusa
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Handle, MmapMode};
 
-/// A buffer object; it lives as long as a name, a mapping or a dma-buf of it.
+/// A buffer object; it exists while a handle, a mapping or a dma-buf refers to it.
 #[derive(Debug)]
 pub(super) struct Object {
     id: u64,
     size: u64,
     system: Arc<System>,
-    /// Shared with the exporter if the object is another device's.
+    /// The exporter's store if the object is imported from another device.
     store: Arc<Mutex<Store>>,
     state: Mutex<State>,
-    /// What refers to the object from outside.
+    /// References to the object from outside.
     pub(super) links: Links,
-    /// Where its pages come from, if not from the device.
+    /// The source of its pages.
     pub(super) origin: Origin,
 }
 
-/// Where an object's pages come from.
+/// The source of an object's pages.
 #[derive(Debug)]
 pub(super) enum Origin {
     /// The device itself.
@@ -45,27 +45,28 @@ pub(super) enum Origin {
     User(UserMemory),
 }
 
-/// What the kernel knows about an object.
+/// The kernel's state of an object.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) snapshot: Snapshot,
     pub(super) advice: Advice,
     pub(super) purged: bool,
     pub(super) used: Option<Use>,
-    /// The first name, for the log.
+    /// The first handle, for the log.
     pub(super) name: Option<Handle>,
-    /// Whether the GGTT has it: shown, touched through the aperture, or used by a context without a space.
+    /// Whether it is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
+    /// address space.
     pub(super) bound: bool,
-    /// Devices that the object's dma-buf is attached to, which pins the pages.
+    /// Number of devices to which the object's dma-buf is attached, which pins the pages.
     pub(super) attached: u32,
     pub(super) tiling: Tiling,
-    /// Framebuffers of it.
+    /// Number of framebuffers of it.
     pub(super) framebuffers: u32,
-    /// Planes that show it.
+    /// Number of planes that show it.
     pub(super) planes: u32,
 }
 
-/// Flushes that a transfer does around its copy.
+/// The flushes that a transfer does around its copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AroundCopy {
     pub(super) before: Option<Rule>,
@@ -73,7 +74,7 @@ pub(super) struct AroundCopy {
 }
 
 impl Object {
-    /// A new object of `size` bytes, whole pages.
+    /// Creates an object of `size` bytes, a whole number of pages.
     pub(super) fn new(system: &Arc<System>, size: u64, snapshot: Snapshot) -> Arc<Self> {
         let zeroing = match snapshot.backing {
             Backing::Local => Zeroing::Gpu,
@@ -87,7 +88,7 @@ impl Object {
         };
         system.register(|id| {
             let store = Arc::new(Mutex::new(Store::new(size, zeroing, system.adversary(id))));
-            // TTM gives every object its place in the device's file at creation (ttm_bo_init_reserved).
+            // TTM allocates every object's mmap offset at creation (ttm_bo_init_reserved).
             let links = match snapshot.backing {
                 Backing::Local | Backing::LocalSystem => {
                     Links::mapped_at(MmapMode::Fixed, system.add_offset(id, MmapMode::Fixed, size).ok())
@@ -103,7 +104,7 @@ impl Object {
         })
     }
 
-    /// Another device's memory, as `system` sees it.
+    /// Creates the object by which `system` accesses another device's memory.
     pub(super) fn imported(system: &Arc<System>, attachment: Attachment, snapshot: Snapshot) -> Arc<Self> {
         let (size, store) = (attachment.dma_buf().size(), Arc::clone(attachment.dma_buf().store()));
         system.register(|id| {
@@ -112,7 +113,7 @@ impl Object {
         })
     }
 
-    /// An object of `size` bytes of a process's memory, whole pages.
+    /// Creates an object of `size` bytes of a process's memory, a whole number of pages.
     pub(super) fn of_user(
         system: &Arc<System>,
         size: u64,
@@ -120,7 +121,7 @@ impl Object {
         memory: UserMemory,
     ) -> Arc<Self> {
         system.register(|id| {
-            // The bytes are the process's.
+            // The bytes are in the process's memory, so the store is empty.
             let store = Arc::new(Mutex::new(Store::new(0, Zeroing::Cpu, None)));
             let origin = Origin::User(memory);
             Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
@@ -151,10 +152,10 @@ impl Object {
         Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, origin }
     }
 
-    /// The object's dma-buf, made with these permissions if there is none.
+    /// Returns the object's dma-buf, creating it with these permissions if there is none.
     pub(super) fn dma_buf(self: &Arc<Self>, writable: bool) -> Arc<DmaBuf> {
         match &self.origin {
-            // What came from elsewhere is exported as what it was there.
+            // An imported object is exported as the dma-buf that it came from.
             Origin::Attached(attachment) => Arc::clone(attachment.dma_buf()),
             Origin::Own | Origin::User(_) => {
                 self.links.dma_buf(|| DmaBuf { exporter: Exporter::Object(Arc::clone(self)), writable })
@@ -162,12 +163,12 @@ impl Object {
         }
     }
 
-    /// Whether the object has a place in the device's file from the start (`ops->mmap_offset`).
+    /// Returns whether the object has an mmap offset from creation on (`ops->mmap_offset`).
     pub(super) fn is_mapped_by_itself(&self) -> bool {
         self.links.mapped_by_itself
     }
 
-    /// The first page in the device's file where the object is mapped in a mode.
+    /// Returns the first page of the object's mmap offset in a mode.
     ///
     /// # Errors
     /// ENOSPC.
@@ -175,12 +176,12 @@ impl Object {
         self.links.offset(mode, || self.system.add_offset(self.id, mode, self.size))
     }
 
-    /// Its number in the machine, which no other object ever has.
+    /// The object's number in the machine, which is never reused.
     pub(super) fn id(&self) -> u64 {
         self.id
     }
 
-    /// Bytes, whole pages.
+    /// Size in bytes, a multiple of the page size.
     pub(super) fn size(&self) -> u64 {
         self.size
     }
@@ -190,7 +191,7 @@ impl Object {
         &self.system
     }
 
-    /// The bytes, for those who keep them without the object.
+    /// The store, for users that outlive the object.
     pub(super) fn shared_store(&self) -> &Arc<Mutex<Store>> {
         &self.store
     }
@@ -199,7 +200,7 @@ impl Object {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The caching state, unless a request holds it right now.
+    /// Locks the caching state, unless a request holds the lock.
     pub(super) fn try_state(&self) -> Option<MutexGuard<'_, State>> {
         match self.state.try_lock() {
             Ok(state) => Some(state),
@@ -208,7 +209,7 @@ impl Object {
         }
     }
 
-    /// The bytes; locked after the state where both are.
+    /// Locks the store; locked after the state where both are.
     pub(super) fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -219,12 +220,13 @@ impl Object {
         self.system.gpu.wait(used, None);
     }
 
-    /// Lets `event` happen because of `call`, and issues what the kernel issues.
+    /// Applies `event`, caused by `call`, and issues the kernel's flushes.
     ///
-    /// Flushes around a copy are the caller's, who knows which bytes are copied.
+    /// Flushes around a copy are returned: the caller issues them, because only it knows which bytes are
+    /// copied.
     ///
     /// # Errors
-    /// The kernel's refusal; EFAULT if pages are wanted of an object that was given up; ENOMEM.
+    /// The kernel's refusal; EFAULT if a purged object needs its pages; ENOMEM.
     pub(super) fn happen(&self, state: &mut State, call: &'static str, event: Event) -> Result<AroundCopy> {
         let mut wbinvd = None;
         let around = self.happen_without_wbinvd(state, call, event, &mut wbinvd)?;
@@ -234,7 +236,7 @@ impl Object {
         Ok(around)
     }
 
-    /// As [`Self::happen`], but for a wbinvd, whose rule is left in `wbinvd`.
+    /// Like [`Self::happen`], but stores the rule of a wbinvd in `wbinvd` instead of issuing it.
     pub(super) fn happen_without_wbinvd(
         &self,
         state: &mut State,
@@ -248,7 +250,7 @@ impl Object {
             .map_err(|refusal| self.refused(state, call, event, refusal))?;
         self.account(state, call, &step)?;
         state.snapshot = step.next;
-        // Without pages there is nothing to bind, and another level is applied when it is bound again.
+        // An object without pages cannot be bound, and a change of level applies when it is bound again.
         state.bound &= step.next.pages && step.next.level == before.level;
         tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
         let terms = self.system.terms(before.level);
@@ -287,7 +289,7 @@ impl Object {
         Ok(())
     }
 
-    /// Logs a flush of `bytes` bytes, of which so many lines were dirty.
+    /// Logs a flush of `bytes` bytes and of its dirty lines.
     pub(super) fn log_flush(
         &self,
         state: &State,
@@ -310,7 +312,7 @@ impl Object {
 
     /// Writes back and drops every line; returns how many were written back.
     pub(super) fn flush_store(&self) -> u64 {
-        // The level makes no difference to a flush.
+        // The level does not affect a flush.
         let terms = self.system.terms(gem_coherency::vocabulary::CacheLevel::None);
         self.flush_all(terms).unwrap_or_else(|error| {
             tracing::error!(%error, "wbinvd");
@@ -318,7 +320,7 @@ impl Object {
         })
     }
 
-    /// Books the pages that a step brings in or gives back.
+    /// Accounts for the pages that a step brings in or releases.
     fn account(&self, state: &State, call: &'static str, step: &Step) -> Result<()> {
         let refuse = |errno| Err(Error::Ioctl { request: call, errno });
         let backing = state.snapshot.backing;
@@ -337,7 +339,7 @@ impl Object {
         }
     }
 
-    /// The error that a refusal is.
+    /// Converts a refusal to an error.
     fn refused(&self, state: &State, call: &'static str, event: Event, refusal: Refusal) -> Error {
         tracing::debug!(call, handle = state.name.map(Handle::get), %event, rule = %refusal.rule, "refused");
         match refusal.errno {
@@ -346,10 +348,10 @@ impl Object {
         }
     }
 
-    /// What would never return: a change of level on screen.
+    /// Returns the error for an event that would hang: a change of level of an object on screen.
     fn on_screen(&self, state: &State, event: Event) -> Error {
         let from = state.snapshot.level;
-        // The level it would have if it were not shown.
+        // The level that the object would get if it were not on screen.
         let hidden = Snapshot { pinned: false, ..state.snapshot };
         let to = kernel::step(self.system.machine.caps, &self.system.rules, hidden, event)
             .map_or(from, |step| step.next.level);

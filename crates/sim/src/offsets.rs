@@ -1,7 +1,7 @@
-//! Where in the device's file objects can be mapped (`drm_vma_offset_manager`).
+//! The mmap offsets of objects in the device's file (`drm_vma_offset_manager`).
 //!
-//! A node is a range of the file's pages that stands for one object in one mmap mode. It stays as
-//! long as the object, and is found by any page in it.
+//! A node is a range of the file's pages that maps one object in one mmap mode. It exists as long as the
+//! object, and any page in it finds it.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ impl Default for Offsets {
 }
 
 impl Offsets {
-    /// Makes a node; returns its first page (`drm_vma_offset_add`).
+    /// Creates a node; returns its first page (`drm_vma_offset_add`).
     ///
     /// # Errors
     /// ENOSPC.
@@ -51,14 +51,14 @@ impl Offsets {
         Ok(start)
     }
 
-    /// Removes the node that begins with page `start` (`drm_vma_offset_remove`).
+    /// Removes the node that starts at page `start` (`drm_vma_offset_remove`).
     pub(super) fn remove(&mut self, start: u64) {
         if let Some(Node { pages, .. }) = self.nodes.remove(&start) {
             self.holes.give(start..start + pages);
         }
     }
 
-    /// The node that all of the pages lie in (`drm_vma_offset_lookup_locked`).
+    /// Finds the node that contains all of these pages (`drm_vma_offset_lookup_locked`).
     pub(super) fn find(&self, start: u64, pages: u64) -> Option<Node> {
         let (_, &node) = self.nodes.range(..=start).next_back()?;
         let end = start.checked_add(pages)?;

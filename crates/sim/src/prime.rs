@@ -1,9 +1,9 @@
 //! dma-bufs as files of this process, for the typed requests.
 //!
-//! A dma-buf is the writing end of a pipe. The other end, kept here, tells two things that a file of
-//! another kind would not: which pipe it is, for as long as the dma-buf is open anywhere, and when
-//! its last copy is closed, which is when the object loses that reference. A simulated process needs
-//! no such files: its descriptors hold the dma-buf itself.
+//! A dma-buf is the write end of a pipe. The read end, kept here, identifies the pipe for as long as the
+//! dma-buf is open anywhere, and reports when its last copy is closed, which drops that reference to the
+//! object; other kinds of files offer neither. A simulated process needs no such files: its descriptors hold
+//! the dma-buf itself.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -21,30 +21,30 @@ use gem_coherency::error::{Error, Result};
 use gem_coherency::fork::PerProcess;
 use gem_coherency::uapi::drm::DRM_IOCTL_PRIME_HANDLE_TO_FD;
 
-/// A dma-buf that is open, as far as is known.
+/// A dma-buf that was open when last checked.
 #[derive(Debug)]
 struct Exported {
-    /// The reading end: at its end of file once the dma-buf is closed everywhere.
+    /// The read end: at end of file once the dma-buf is closed everywhere.
     closed: File,
     dma_buf: Arc<DmaBuf>,
 }
 
 impl Exported {
     fn is_open(&self) -> bool {
-        // No data ever comes: EAGAIN as long as there is a writer.
+        // No data is ever written: EAGAIN as long as there is a writer.
         !matches!((&self.closed).read(&mut [0]), Ok(0))
     }
 }
 
-/// What tells pipes apart: device and inode. A pipe whose reading end is here keeps its inode.
+/// Identifies a pipe by device and inode. A pipe whose read end is open here keeps its inode.
 type Pipe = (u64, u64);
 
 /// The dma-bufs of the process's software devices.
 #[derive(Debug, Default)]
 struct Exports {
     files: BTreeMap<Pipe, Exported>,
-    /// How many there are when closed ones are looked for again: twice as many as were open, so that a request
-    /// does not pay for each.
+    /// The number of entries at which closed ones are searched for again: twice the number open after the
+    /// last search, so that the cost per request stays constant.
     look_at: usize,
 }
 
@@ -58,7 +58,7 @@ impl Exports {
         self.files.insert(pipe, exported);
     }
 
-    /// Lets those go that were closed, and their objects with them.
+    /// Removes closed dma-bufs, dropping their references to objects.
     fn forget_closed(&mut self) {
         self.files.retain(|_, exported| exported.is_open());
         self.look_at = 2 * self.files.len() + 1;
@@ -69,15 +69,15 @@ fn exports() -> MutexGuard<'static, Exports> {
     EXPORTS.get().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets the objects of dma-bufs go that were closed.
+/// Drops the references that closed dma-bufs hold to objects.
 pub(super) fn forget_closed() {
     exports().forget_closed();
 }
 
-/// A file that stands for `dma_buf`.
+/// Opens a file for `dma_buf`.
 ///
 /// # Errors
-/// [`Error::Ioctl`] with what pipe2(2) and fstat(2) say: EMFILE, ENFILE.
+/// [`Error::Ioctl`] with the errno of pipe2(2) or fstat(2): EMFILE, ENFILE.
 pub(super) fn open(dma_buf: Arc<DmaBuf>) -> Result<OwnedFd> {
     let refuse = |errno| Error::Ioctl { request: DRM_IOCTL_PRIME_HANDLE_TO_FD.name, errno };
     let pipe = || pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK);
@@ -92,7 +92,7 @@ pub(super) fn open(dma_buf: Arc<DmaBuf>) -> Result<OwnedFd> {
     Ok(writer)
 }
 
-/// The dma-buf that a file stands for, or `otherwise` for a file that is none.
+/// Returns the dma-buf of a file; fails with `otherwise` if the file is not a dma-buf.
 pub(super) fn find(file: BorrowedFd<'_>, request: &'static str, otherwise: Errno) -> Result<Arc<DmaBuf>> {
     let refuse = |errno| Error::Ioctl { request, errno };
     let stat = fstat(file).map_err(refuse)?;

@@ -1,9 +1,9 @@
-//! Loads and stores through raw pointers, which nobody announces.
+//! Loads and stores through raw pointers, which the simulation cannot intercept.
 //!
-//! A store is found by comparing: a line that is cached and not dirty holds what it was filled
-//! with, so where it does not, somebody stored. A load cannot be found, so as long as a raw pointer
-//! to the cached bytes is out, every line counts as cached: what other agents write to memory
-//! behind the caches stays invisible until the line is invalidated.
+//! Stores are detected by comparison: a clean cached line must equal the bytes it was filled with; if it does
+//! not, there was a store. Loads cannot be detected. While a raw pointer to the cached bytes exists, every
+//! line therefore counts as cached: other agents' writes to memory stay invisible until the line is
+//! invalidated.
 
 use super::lines::{Lines, Run};
 use super::store::{Store, Terms};
@@ -12,31 +12,31 @@ use gem_coherency::platform::Caps;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency_hierarchy::{Line, Route, Transfer};
 
-/// Which of an object's bytes raw pointers were handed out to.
+/// The kinds of an object's bytes to which raw pointers were handed out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Raw {
     /// The cached bytes, for a WB mapping.
     cached: bool,
-    /// The cached bytes, for a WC, UC or GTT mapping on an LLC part, which sees the same.
+    /// The cached bytes, for a WC, UC or GTT mapping on an LLC part, which shows the same bytes.
     alias: bool,
     /// Memory.
     memory: bool,
 }
 
 impl Raw {
-    /// Whether there is any.
+    /// Returns whether any raw pointer was handed out.
     pub(super) fn is_out(self) -> bool {
         self.cached || self.alias || self.memory
     }
 
-    /// Whether the cached bytes may change unseen.
+    /// Returns whether the cached bytes may change undetected.
     fn reaches_cache(self) -> bool {
         self.cached || self.alias
     }
 }
 
 impl Store {
-    /// The address of the bytes that a mapping on `route` shows.
+    /// Returns the address of the bytes that a mapping on `route` shows.
     pub(super) fn raw_pointer(&mut self, terms: Terms, route: Route) -> Result<*mut u8> {
         let route = terms.route(route);
         self.find_raw_stores()?;
@@ -54,7 +54,7 @@ impl Store {
         self.drain(terms)?;
         self.refill_for_raw_loads()?;
         if self.raw.cached && self.raw.memory {
-            // Either store may change unseen from now on, so neither tells about the other.
+            // Either store may now change undetected, so neither is evidence of changes in the other.
             for page in 0..self.lines.pages() {
                 self.keep_fill(page)?;
             }
@@ -65,12 +65,12 @@ impl Store {
         Ok(self.cached()?.as_ptr())
     }
 
-    /// Memory that a raw pointer names must be there, whoever's bytes it holds.
+    /// Gives the page memory of its own if a raw pointer refers to memory.
     fn own_if_named(&mut self, page: u64) -> Result<()> {
         if self.raw.memory { self.own(page) } else { Ok(()) }
     }
 
-    /// Finds the lines that somebody stored to through a raw pointer.
+    /// Finds the lines that were stored to through a raw pointer.
     pub(super) fn find_raw_stores(&mut self) -> Result<()> {
         if !self.raw.reaches_cache() {
             return Ok(());
@@ -102,11 +102,11 @@ impl Store {
             self.lines.set(run, Line::Dirty);
             return Ok(());
         }
-        // Only uncached mappings' pointers are out, and they write memory.
+        // Only raw pointers of uncached mappings exist, and they write memory.
         self.transfer(run, Transfer::WriteBack)
     }
 
-    /// Brings every absent line in again while raw loads can see the cached bytes.
+    /// Refills every absent line while raw loads can see the cached bytes.
     pub(super) fn refill_for_raw_loads(&mut self) -> Result<()> {
         if !self.raw.reaches_cache() {
             return Ok(());
@@ -123,7 +123,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps what the page's lines were filled with, before memory changes behind them.
+    /// Saves the bytes that the page's lines were filled with, before memory changes.
     pub(super) fn keep_fill(&mut self, page: u64) -> Result<()> {
         if !self.raw.cached || self.lines.touch(page).fill.is_some() {
             return Ok(());
@@ -134,7 +134,7 @@ impl Store {
         Ok(())
     }
 
-    /// Lines that moved whole hold now what the cached bytes hold.
+    /// Updates the saved bytes of lines that were transferred whole.
     pub(super) fn refresh_fill(&mut self, run: Run) -> Result<()> {
         let Some(mut fill) = self.lines.touch(run.page).fill.take() else { return Ok(()) };
         let bytes = |line: u64| (line * LINE_BYTES) as usize;

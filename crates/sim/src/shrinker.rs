@@ -1,4 +1,4 @@
-//! What the kernel does to an object when memory runs short: it purges it, or swaps its pages out.
+//! The kernel's shrinker: under memory pressure it purges an object or swaps its pages out.
 
 use super::object::{Object, State};
 use gem_coherency::drm::Advice;
@@ -7,7 +7,7 @@ use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::vocabulary::Handle;
 
 impl Object {
-    /// Takes the contents if nobody needs them and nobody is using the object right now.
+    /// Purges the object if its contents are marked as not needed and its pages are not in use.
     pub(super) fn purge_if_allowed(&self) {
         let Some(mut state) = self.try_state() else { return };
         if state.advice == Advice::DontNeed && !state.purged && !self.is_held(&state) {
@@ -15,12 +15,12 @@ impl Object {
         }
     }
 
-    /// Whether somebody is using the pages right now.
+    /// Returns whether the pages are in use: on screen, attached, or in a busy batch.
     fn is_held(&self, state: &State) -> bool {
         state.snapshot.pinned || state.attached != 0 || self.system().gpu.busy(state.used) != 0
     }
 
-    /// Swaps the pages out, if there are any that the shrinker may take; the next access brings them back.
+    /// Swaps the pages out if the shrinker may take them; the next access brings them back.
     pub(super) fn swap_out(&self) -> Result<()> {
         let mut state = self.state();
         if state.snapshot.backing != Backing::Shmem || !state.snapshot.pages || self.is_held(&state) {
@@ -31,10 +31,10 @@ impl Object {
         self.store().swap(terms)
     }
 
-    /// Takes the contents (`i915_gem_object_truncate`), after giving pages back that are there.
+    /// Purges the object (`i915_gem_object_truncate`), after releasing any pages.
     pub(super) fn purge(&self, state: &mut State) {
         match state.snapshot.backing {
-            // Another device's memory, firmware's, and the caller's own is nobody's to take.
+            // The shrinker may not take another device's, the firmware's, or the caller's own memory.
             Backing::Import | Backing::Stolen | Backing::Userptr => return,
             Backing::Shmem | Backing::Local | Backing::LocalSystem | Backing::Internal | Backing::Phys => {}
         }

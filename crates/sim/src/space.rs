@@ -1,9 +1,9 @@
-//! An address space of the GPU: which object is bound where (`i915_address_space`, `drm_mm`).
+//! A GPU address space: which object is bound where (`i915_address_space`, `drm_mm`).
 //!
-//! An address that the caller leaves to the kernel is the lowest one in the smallest hole, where the real
-//! one's need not be; what fits and what does not is as there. A request costs what it binds, whatever else
-//! is bound: an object that goes says so itself ([`Gone`]), and batches look bindings up while they run
-//! ([`Bound`]).
+//! If the caller leaves the address to the kernel, it is the lowest one in the smallest hole, which may
+//! differ from the real kernel's choice; whether an object fits does not differ. The cost of a request
+//! depends only on what it binds: freed objects report themselves ([`Gone`]), and batches look bindings up
+//! while they run ([`Bound`]).
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -15,30 +15,30 @@ use super::holes::{Holes, Prefer};
 use super::object::Object;
 use gem_coherency::units::PAGE_BYTES;
 
-/// What a binding has to satisfy (`PIN_*`).
+/// The constraints on a binding (`PIN_*`).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wish {
     pub(super) len: u64,
     /// A power of two.
     pub(super) alignment: u64,
-    /// Where exactly (`PIN_OFFSET_FIXED`).
+    /// The exact address (`PIN_OFFSET_FIXED`).
     pub(super) fixed: Option<u64>,
     /// The lowest address (`PIN_OFFSET_BIAS`).
     pub(super) from: u64,
-    /// The end of what may be used (`PIN_ZONE_4G`).
+    /// The end of the allowed range (`PIN_ZONE_4G`).
     pub(super) end: u64,
 }
 
-/// Whether others give way (`PIN_NOEVICT` not given).
+/// Which other objects may be evicted (`PIN_NOEVICT` not given).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Evict {
-    /// No.
+    /// None.
     Nothing,
-    /// All but the objects of this submission, which are locked.
+    /// All but the locked objects, which are this submission's.
     Others,
 }
 
-/// An object's place.
+/// A binding.
 #[derive(Debug)]
 struct Node {
     len: u64,
@@ -46,19 +46,19 @@ struct Node {
     object: Weak<Object>,
 }
 
-/// What is bound where; no other lock is taken under its own.
+/// The bindings; no other lock is taken under this one.
 #[derive(Debug, Default)]
 pub(super) struct Bound(Mutex<BTreeMap<u64, Node>>);
 
 impl Bound {
-    /// The place that `address` lies in: where it begins, and the object.
+    /// Returns the binding that contains `address`: its start and the object.
     pub(super) fn at(&self, address: u64) -> Option<(u64, Weak<Object>)> {
         let nodes = self.lock();
         let (&start, node) = nodes.range(..=address).next_back()?;
         (address - start < node.len).then(|| (start, Weak::clone(&node.object)))
     }
 
-    /// Where the next place behind `address` begins.
+    /// Returns the start of the next binding after `address`.
     pub(super) fn next(&self, address: u64) -> Option<u64> {
         self.lock().range(address.checked_add(1)?..).next().map(|(&start, _)| start)
     }
@@ -68,12 +68,12 @@ impl Bound {
     }
 }
 
-/// The numbers of objects that were bound in a space and are gone; no other lock is taken under its own.
+/// The numbers of freed objects that were bound in a space; no other lock is taken under this one.
 #[derive(Debug, Default)]
 pub(super) struct Gone(Mutex<Vec<u64>>);
 
 impl Gone {
-    /// Notes that an object is gone.
+    /// Records that an object was freed.
     pub(super) fn note(&self, id: u64) {
         self.lock().push(id);
     }
@@ -90,19 +90,19 @@ impl Gone {
 /// An address space.
 #[derive(Debug)]
 pub(super) struct Space {
-    /// The addresses that objects may have.
+    /// The addresses available for objects.
     usable: Range<u64>,
     /// One past the last address.
     total: u64,
     bound: Arc<Bound>,
-    /// Where objects are bound, by their numbers.
+    /// The start of each binding, by object number.
     starts: HashMap<u64, u64>,
     holes: Holes,
     gone: Arc<Gone>,
 }
 
 impl Space {
-    /// An empty space of `total` bytes; the kernel keeps what is not `usable` for itself.
+    /// Creates an empty space of `total` bytes; the kernel reserves the rest of it outside `usable`.
     pub(super) fn new(total: u64, usable: Range<u64>) -> Self {
         let holes = Holes::new(usable.clone(), Prefer::Lowest);
         let (bound, gone) = (Arc::default(), Arc::default());
@@ -114,18 +114,18 @@ impl Space {
         self.total
     }
 
-    /// Where the object is bound: its start and its length, padding included.
+    /// Returns where the object is bound: its start, and its length including padding.
     pub(super) fn find(&self, object: &Object) -> Option<(u64, u64)> {
         let &start = self.starts.get(&object.id())?;
         Some((start, self.bound.lock().get(&start)?.len))
     }
 
-    /// What is bound where, now and later.
+    /// The bindings, which stay up to date.
     pub(super) fn bound(&self) -> &Arc<Bound> {
         &self.bound
     }
 
-    /// Takes the binding of an object away.
+    /// Unbinds an object.
     pub(super) fn unbind(&mut self, object: &Object) {
         self.unbind_number(object.id());
     }
@@ -137,14 +137,14 @@ impl Space {
         }
     }
 
-    /// Takes every binding away (`i915_gem_evict_vm`).
+    /// Unbinds every object (`i915_gem_evict_vm`).
     pub(super) fn unbind_all(&mut self) {
         self.bound.lock().clear();
         self.starts.clear();
         self.holes = Holes::new(self.usable.clone(), Prefer::Lowest);
     }
 
-    /// Takes the bindings of objects away that are gone.
+    /// Unbinds the freed objects.
     pub(super) fn reap(&mut self) {
         for id in self.gone.take() {
             self.unbind_number(id);
@@ -154,7 +154,7 @@ impl Space {
     /// Binds an object that is not bound (`i915_vma_insert`).
     ///
     /// # Errors
-    /// EINVAL for a fixed address that is unaligned or ends outside; ENOSPC.
+    /// EINVAL for a fixed address that is unaligned or out of range; ENOSPC.
     pub(super) fn bind(
         &mut self,
         object: &Arc<Object>,
@@ -217,7 +217,7 @@ impl Space {
         Ok(range.start)
     }
 
-    /// The lowest place in the smallest hole that it fits into.
+    /// Returns the lowest address in the smallest hole that fits.
     fn hole(&self, wish: Wish, end: u64) -> Option<u64> {
         self.holes.fitting(wish.len).find_map(|hole| {
             let at = align(hole.start.max(wish.from), wish.alignment)?;
@@ -225,7 +225,7 @@ impl Space {
         })
     }
 
-    /// Takes the bindings of these objects away, and of those that are gone.
+    /// Unbinds the objects that give way, and those that were freed.
     fn unbind_where(&mut self, gives_way: impl Fn(&Object) -> bool) {
         let nodes: Vec<_> =
             self.bound.lock().values().map(|node| (node.id, Weak::clone(&node.object))).collect();
@@ -237,7 +237,7 @@ impl Space {
     }
 }
 
-/// The next multiple of a power of two.
+/// Rounds up to a multiple of a power of two.
 fn align(address: u64, alignment: u64) -> Option<u64> {
     address.checked_next_multiple_of(alignment.max(PAGE_BYTES))
 }

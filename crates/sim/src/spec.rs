@@ -1,4 +1,4 @@
-//! The names of software devices: `sim:jsl,kernel=6.1,seed=7`.
+//! Parses the names of software devices, such as `sim:jsl,kernel=6.1,seed=7`.
 
 use super::faults::Fault;
 use gem_coherency::error::{Error, Result};
@@ -7,17 +7,17 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
 
-/// What the name of a software device begins with.
+/// The prefix of a software device's name.
 pub const PREFIX: &str = "sim:";
 
-/// What a name may say, for error messages.
+/// The syntax of names, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
                        [,memory=cached|coherent][,display=on|off][,without=RULE][,id=HEX], FAULT being enomem, eio, eintr, enodev, purge or stray at the N-th request";
 
-/// The kernel if the name says none.
+/// The kernel version if the name does not give one.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
 
-/// What a name says.
+/// A parsed name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Spec {
     pub(super) machine: Machine,
@@ -30,11 +30,11 @@ pub(super) struct Spec {
     pub(super) display: bool,
     /// The PCI id.
     pub(super) id: u16,
-    /// Faults, and how many requests go well before each.
+    /// Faults, each with the number of requests that it lets pass first.
     pub(super) faults: Vec<(Fault, u64)>,
 }
 
-/// The settings of a name, as far as they were given.
+/// The options that were given.
 #[derive(Default)]
 struct Settings {
     kernel: Option<KernelVersion>,
@@ -49,10 +49,10 @@ struct Settings {
 }
 
 impl Spec {
-    /// Reads a name.
+    /// Parses a name.
     ///
     /// # Errors
-    /// [`Error::BadDeviceSpec`], saying what is wrong and what is allowed.
+    /// [`Error::BadDeviceSpec`], with the reason and the allowed syntax.
     pub(super) fn parse(text: &str) -> Result<Self> {
         read(text).map_err(|why| Error::BadDeviceSpec {
             spec: text.to_owned(),
@@ -61,7 +61,7 @@ impl Spec {
     }
 }
 
-/// Reads a name, or says what is wrong with it.
+/// Parses a name, or returns the reason why it is invalid.
 fn read(text: &str) -> Result<Spec, String> {
     let body = text.strip_prefix(PREFIX).ok_or_else(|| format!("it does not begin with '{PREFIX}'"))?;
     let mut parts = body.split(',');
@@ -117,14 +117,14 @@ impl Settings {
         if self.edram == Some(true) && !platform.edram_probed {
             return Err(format!("edram=1: i915 does not look for eDRAM on {platform}"));
         }
-        // A Haswell with Iris Pro graphics is the one place where the level WT is ordinary.
+        // Only Haswells with Iris Pro graphics commonly use the level WT.
         let edram = self.edram.unwrap_or(platform.name == "hsw");
         Ok(Spec {
             machine: platform.machine(kernel, edram),
             rules: KernelRules { without: self.without, ..rules },
             id,
             coherent: self.coherent.unwrap_or(false),
-            // Off where a fuse takes it away: what needs it is refused either way.
+            // Off where a fuse can disable it; requests that need a display are refused in either case.
             display: self.display.unwrap_or(!platform.has_display_fuse()),
             seed: self.seed.unwrap_or(0),
             adversary: self.adversary.unwrap_or(false),
@@ -133,7 +133,7 @@ impl Settings {
     }
 }
 
-/// Stores a setting, which must not have been given before.
+/// Sets an option, which must not have been given before.
 fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), String> {
     match slot.replace(value) {
         None => Ok(()),
@@ -141,7 +141,7 @@ fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), String> {
     }
 }
 
-/// A value that is one of two words: off, on.
+/// Parses a switch: one of two words, off or on.
 fn switch(key: &str, value: &str, words: [&str; 2]) -> Result<bool, String> {
     match words.iter().position(|&word| word == value) {
         Some(index) => Ok(index == 1),
@@ -149,7 +149,7 @@ fn switch(key: &str, value: &str, words: [&str; 2]) -> Result<bool, String> {
     }
 }
 
-/// `enomem`, or `enomem@3`: at the third request that it can hit.
+/// Parses a fault: `enomem`, or `enomem@3` for the third request that it can hit.
 fn fault(value: &str) -> Result<(Fault, u64), String> {
     let (word, number) = value.split_once('@').unwrap_or((value, "1"));
     let fault = word.parse().map_err(|error: Error| error.to_string())?;

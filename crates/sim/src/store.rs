@@ -1,5 +1,5 @@
-//! An object's two byte stores, what the CPU sees through its caches and what memory holds, and
-//! the accesses that move bytes between them.
+//! An object's two byte stores, what the CPU sees through its caches and what memory holds, and the accesses
+//! that move bytes between them.
 
 use std::collections::VecDeque;
 
@@ -13,33 +13,33 @@ use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LI
 use gem_coherency::vocabulary::{Access, CacheLevel};
 use gem_coherency_hierarchy::{self as hierarchy, CacheMove, Hardware, Line, Place, Route, Transfer};
 
-/// What memory holds before an object's own bytes arrive there: somebody else's, over and over.
+/// The previous owner's data, repeated, which memory holds until the object's own bytes reach it.
 pub const PREVIOUS_OWNER: [u8; 16] = *b"another's secret";
 
-/// Stores that a CPU keeps in its write-combining buffers: a Skylake has ten fill buffers.
+/// Number of write-combining buffers: a Skylake has ten fill buffers.
 const COMBINING_BUFFERS: usize = 10;
 
-/// On which hardware, and at which level, an object is accessed.
+/// The hardware and the level that determine how an object is accessed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     pub(super) hardware: Hardware,
     pub(super) level: CacheLevel,
-    /// Whether every agent sees every byte at once, so that all of them go by the cached bytes.
+    /// Whether every agent sees every byte at once, so that all of them use the cached bytes.
     pub(super) coherent: bool,
 }
 
 impl Terms {
-    /// For the CPU's accesses to memory that belongs to no device.
+    /// The terms of CPU accesses to memory that belongs to no device.
     pub(super) const ORDINARY: Self =
         Self { hardware: Hardware::new(Caps::empty()), level: CacheLevel::None, coherent: false };
 
-    /// The way that an access takes which was made on `route`.
+    /// Returns the route that an access on `route` actually takes.
     pub(super) fn route(self, route: Route) -> Route {
         if self.coherent { Route::CpuCached } else { route }
     }
 }
 
-/// Who zeroes an object's pages before userspace may see them.
+/// The agent that zeroes an object's pages before userspace sees them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Zeroing {
     /// The kernel, through the CPU's caches.
@@ -62,18 +62,18 @@ impl Zeroing {
 struct Combining {
     route: Route,
     line: u64,
-    /// Where, and what; in program order.
+    /// The stores' offsets and bytes, in program order.
     stores: Vec<(u64, Vec<u8>)>,
 }
 
-/// Both stores of an object.
+/// Both byte stores of an object.
 #[derive(Debug)]
 pub(super) struct Store {
     size: u64,
     zeroing: Zeroing,
-    /// What a line's cached copy holds, where there is one. Fresh pages: zeroes.
+    /// The contents of cached lines; zeroes for fresh pages.
     cached: Option<SharedBytes>,
-    /// What memory holds, where it holds bytes of this object.
+    /// The contents of memory in pages that hold bytes of this object.
     memory: Option<SharedBytes>,
     pub(super) lines: Lines,
     pub(super) raw: super::raw::Raw,
@@ -82,7 +82,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// A fresh object of `size` bytes, whole pages.
+    /// Creates the store of a fresh object of `size` bytes, a whole number of pages.
     pub(super) fn new(size: u64, zeroing: Zeroing, adversary: Option<Adversary>) -> Self {
         Self {
             size,
@@ -96,12 +96,12 @@ impl Store {
         }
     }
 
-    /// What the CPU sees through its caches.
+    /// The bytes that the CPU sees through its caches.
     pub(super) fn cached(&mut self) -> Result<&SharedBytes> {
         bytes(&mut self.cached, self.size)
     }
 
-    /// What memory holds.
+    /// The bytes in memory.
     pub(super) fn memory(&mut self) -> Result<&SharedBytes> {
         bytes(&mut self.memory, self.size)
     }
@@ -133,7 +133,7 @@ impl Store {
         self.end()
     }
 
-    /// Writes on `route`, at once.
+    /// Writes on `route`, without write combining.
     pub(super) fn write(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         let route = terms.route(route);
         self.begin(terms, offset, data.len() as u64)?;
@@ -166,7 +166,7 @@ impl Store {
         self.end()
     }
 
-    /// Puts a store within one line into the buffer of its line and route.
+    /// Adds a store within one line to the buffer of its line and route.
     fn buffer(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         let line = offset / LINE_BYTES;
         let store = (offset, data.to_vec());
@@ -184,8 +184,8 @@ impl Store {
         Ok(())
     }
 
-    /// Empties the write-combining buffers, as a fence does: the newest first, as no order is
-    /// promised between buffers.
+    /// Drains the write-combining buffers, as a fence does; newest first, because buffers have no guaranteed
+    /// order.
     pub(super) fn drain(&mut self, terms: Terms) -> Result<()> {
         while let Some(newest) = self.combining.pop_back() {
             self.empty(terms, newest)?;
@@ -193,8 +193,8 @@ impl Store {
         Ok(())
     }
 
-    /// Empties the buffers of `route`, as an uncached access there does, and a load of
-    /// write-combining memory; what went through the aperture may sit in the chipset all the same.
+    /// Drains the buffers of `route`, as an uncached access on it does, and a load from write-combining
+    /// memory. Bytes written through the aperture may still be held in the chipset.
     pub(super) fn drain_route(&mut self, terms: Terms, route: Route) -> Result<()> {
         let (same, others) = self.combining.drain(..).partition(|buffer| buffer.route == route);
         self.combining = others;
@@ -214,8 +214,7 @@ impl Store {
         Ok(written)
     }
 
-    /// Flushes every line, as `drm_clflush_sg` does with its fences; returns how many were written
-    /// back.
+    /// Flushes every line, like `drm_clflush_sg` with its fences; returns how many were written back.
     pub(super) fn flush_all(&mut self, terms: Terms) -> Result<u64> {
         self.begin(terms, 0, 0)?;
         self.drain(terms)?;
@@ -228,8 +227,8 @@ impl Store {
         Ok(written)
     }
 
-    /// Moves the bytes to other pages, as swapping out and in does where the CPU compresses what it reads: a cached
-    /// copy counts, clean or dirty, and no cache holds a line of the new pages.
+    /// Moves the bytes to other pages, as swapping out and in does where the CPU compresses what it reads:
+    /// cached copies are saved, clean or dirty, and no cache holds a line of the new pages.
     pub(super) fn swap(&mut self, terms: Terms) -> Result<()> {
         self.begin(terms, 0, 0)?;
         for page in self.lines.touched() {
@@ -245,18 +244,18 @@ impl Store {
         self.end()
     }
 
-    /// Gives the contents up.
+    /// Discards the contents.
     pub(super) fn discard(&mut self) {
         self.lines = self.zeroing.lines(self.lines.pages());
         self.combining.clear();
-        // Pages that a raw pointer names stay mapped as long as the object.
+        // Pages that a raw pointer refers to stay mapped as long as the object exists.
         if !self.raw.is_out() {
             self.cached = None;
             self.memory = None;
         }
     }
 
-    /// What every access begins with: stores through raw pointers are found, and the adversary acts.
+    /// Begins an access: finds stores through raw pointers and lets the adversary act.
     fn begin(&mut self, terms: Terms, offset: u64, len: u64) -> Result<ByteRange> {
         let range = ByteRange::within(offset, len, self.size)?;
         self.find_raw_stores()?;
@@ -268,7 +267,7 @@ impl Store {
         Ok(range)
     }
 
-    /// What every access ends with.
+    /// Ends an access.
     fn end(&mut self) -> Result<()> {
         self.refill_for_raw_loads()
     }
@@ -315,11 +314,11 @@ impl Store {
         Ok(written)
     }
 
-    /// Moves whole lines between the stores.
+    /// Transfers whole lines between the two stores.
     pub(super) fn transfer(&mut self, run: Run, transfer: Transfer) -> Result<()> {
         match transfer {
             Transfer::Nothing => return Ok(()),
-            // No need to give zeroes memory of their own.
+            // Zeroes need no memory of their own.
             Transfer::Fill | Transfer::WriteBack if self.lines.holds_zeroes(run.page) => return Ok(()),
             Transfer::Fill => {
                 self.own(run.page)?;
@@ -341,7 +340,7 @@ impl Store {
         self.refresh_fill(run)
     }
 
-    /// Memory of the page holds bytes of this object from now on; until now it held another's.
+    /// Makes the page's memory hold this object's bytes; until now it held the previous owner's.
     pub(super) fn own(&mut self, page: u64) -> Result<()> {
         if self.lines.touch(page).owned {
             return Ok(());
@@ -352,7 +351,7 @@ impl Store {
         Ok(())
     }
 
-    /// Lets the caches do what they may do unasked.
+    /// Lets the adversary make its spontaneous transfers.
     fn act(&mut self, terms: Terms, adversary: &mut Adversary) -> Result<()> {
         for attempt in adversary.attempts(self.lines.pages()) {
             let mut left = attempt.lines;
@@ -373,7 +372,7 @@ impl Store {
     }
 }
 
-/// The bytes of `slot`, made when they are needed first.
+/// Returns the bytes of `slot`, allocating them at first use.
 fn bytes(slot: &mut Option<SharedBytes>, size: u64) -> Result<&SharedBytes> {
     Ok(match slot {
         Some(bytes) => bytes,
@@ -381,7 +380,7 @@ fn bytes(slot: &mut Option<SharedBytes>, size: u64) -> Result<&SharedBytes> {
     })
 }
 
-/// The bytes of `range` that lie in the run's lines.
+/// Returns the part of `range` in the run's lines.
 fn overlap(run: Run, range: ByteRange) -> std::ops::Range<u64> {
     let start = run.offset().max(range.offset());
     let end = (run.offset() + run.bytes()).min(range.end());

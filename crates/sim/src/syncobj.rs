@@ -7,47 +7,47 @@ use std::time::Duration;
 use super::gpu::Use;
 use super::system::System;
 
-/// A fence (`struct dma_fence`): signalled when GPUs are done with these submissions.
+/// A fence (`struct dma_fence`): signalled when the GPUs are done with these submissions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fence(Vec<(Arc<System>, Use)>);
 
 impl Fence {
-    /// That of a submission.
+    /// Creates the fence of a submission.
     pub(super) fn of(system: &Arc<System>, used: Use) -> Self {
         Self(vec![(Arc::clone(system), used)])
     }
 
-    /// Whether it is signalled.
+    /// Returns whether the fence is signalled.
     pub(super) fn is_signalled(&self) -> bool {
         self.0.iter().all(|(system, used)| system.gpu.busy(Some(*used)) == 0)
     }
 
-    /// Waits until one of its submissions that is not done is.
+    /// Waits for the first unfinished submission.
     pub(super) fn wait(&self, timeout: Duration) {
         if let Some((system, used)) = self.0.iter().find(|(system, used)| system.gpu.busy(Some(*used)) != 0) {
             system.gpu.wait(Some(*used), Some(timeout));
         }
     }
 
-    /// Is signalled with the other, too.
+    /// Makes the fence wait for the other one, too.
     fn merge(&mut self, other: &Self) {
         self.0.extend(other.0.iter().cloned());
     }
 }
 
-/// What a syncobj has.
+/// The contents of a syncobj.
 #[derive(Debug)]
 enum Held {
     /// One fence.
     Fence(Fence),
-    /// Those of a timeline.
+    /// The fences of a timeline.
     Timeline(Timeline),
 }
 
 /// Fences by point, in order (`struct dma_fence_chain`).
 #[derive(Debug, Default)]
 struct Timeline {
-    /// The last point that is signalled with all before it.
+    /// The last point that is signalled along with all points before it.
     passed: u64,
     /// The last point.
     last: u64,
@@ -56,14 +56,15 @@ struct Timeline {
 }
 
 impl Timeline {
-    /// Forgets the fences of points that are signalled.
+    /// Drops the fences of signalled points.
     fn pass(&mut self) {
         while let Some((point, _)) = self.pending.pop_front_if(|(_, fence)| fence.is_signalled()) {
             self.passed = point;
         }
     }
 
-    /// The fence of all points up to `point`; of all points for 0. `None` if it is not there.
+    /// Returns the fence of all points up to `point`, or of all points for 0; `None` if the point does not
+    /// exist.
     fn find(&self, point: u64) -> Option<Fence> {
         if point > self.last {
             return None;
@@ -87,17 +88,18 @@ impl Timeline {
 pub(super) struct Syncobj(Mutex<Option<Held>>);
 
 impl Syncobj {
-    /// No other lock but the GPU's is taken under it.
+    /// Locks the contents; of other locks, only the GPU's is taken under it.
     fn held(&self) -> MutexGuard<'_, Option<Held>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces what it has (`drm_syncobj_replace_fence`).
+    /// Replaces the contents (`drm_syncobj_replace_fence`).
     pub(super) fn replace(&self, fence: Option<Fence>) {
         *self.held() = fence.map(Held::Fence);
     }
 
-    /// Adds a point to its timeline (`drm_syncobj_add_point`): one before the last becomes the last again.
+    /// Adds a point to the timeline (`drm_syncobj_add_point`); one before the last point takes the last
+    /// point's number.
     pub(super) fn add(&self, point: u64, fence: Fence) {
         let mut held = self.held();
         let mut timeline = match held.take() {
@@ -111,7 +113,8 @@ impl Syncobj {
         *held = Some(Held::Timeline(timeline));
     }
 
-    /// The fence of a point, 0 being all that it has (`drm_syncobj_find_fence`); `None` if there is none.
+    /// Returns the fence of a point, or of everything for 0 (`drm_syncobj_find_fence`); `None` if there is
+    /// none.
     pub(super) fn find(&self, point: u64) -> Option<Fence> {
         match &mut *self.held() {
             None => None,
@@ -123,12 +126,12 @@ impl Syncobj {
         }
     }
 
-    /// Whether it has a fence.
+    /// Returns whether it has a fence.
     pub(super) fn has_fence(&self) -> bool {
         self.held().is_some()
     }
 
-    /// The last point of its timeline that is signalled, and the last one; 0 without a timeline.
+    /// Returns the last signalled point of the timeline and the last point; 0 without a timeline.
     pub(super) fn points(&self) -> (u64, u64) {
         match &mut *self.held() {
             None | Some(Held::Fence(_)) => (0, 0),
@@ -145,14 +148,14 @@ impl Syncobj {
 pub(super) struct Syncobjs(BTreeMap<u32, Arc<Syncobj>>);
 
 impl Syncobjs {
-    /// The syncobj's new handle, the lowest that is free.
+    /// Gives the syncobj the lowest free handle.
     pub(super) fn insert(&mut self, syncobj: Arc<Syncobj>) -> u32 {
         let handle = (1..).find(|handle| !self.0.contains_key(handle)).unwrap_or(u32::MAX);
         self.0.insert(handle, syncobj);
         handle
     }
 
-    /// The syncobj of a handle.
+    /// Returns the syncobj of a handle.
     pub(super) fn get(&self, handle: u32) -> Option<Arc<Syncobj>> {
         self.0.get(&handle).cloned()
     }

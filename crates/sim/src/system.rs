@@ -1,4 +1,4 @@
-//! What all objects of a software device share.
+//! The state that all objects of a software device share.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,7 +30,7 @@ use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 use gem_coherency_hierarchy::Hardware;
 
-/// The machine that a software device is in, and its kernel.
+/// The machine of a software device, and its kernel.
 #[derive(Debug)]
 pub(super) struct System {
     pub(super) machine: Machine,
@@ -38,7 +38,7 @@ pub(super) struct System {
     pub(super) faults: Faults,
     pub(super) gpu: Gpu,
     pub(super) log: Log,
-    /// Whether the device is runtime-awake, which copies through the aperture want.
+    /// Whether the device is runtime-awake, which copies through the aperture require.
     pub(super) awake: AtomicBool,
     /// Whether the machine has a display (`DRIVER_MODESET`).
     pub(super) display: bool,
@@ -46,15 +46,15 @@ pub(super) struct System {
     names: Mutex<Names>,
     framebuffers: Mutex<Framebuffers>,
     crtcs: Mutex<Crtcs>,
-    /// Files that are open.
+    /// Number of open files.
     files: AtomicU64,
-    /// How often the whole GPU was reset (`i915_reset_count`).
+    /// Number of resets of the whole GPU (`i915_reset_count`).
     pub(super) resets: AtomicU64,
     /// The GPU's timestamp.
     pub(super) ticks: AtomicU64,
-    /// CPU accesses that a real device would have answered with SIGBUS.
+    /// Number of CPU accesses that would have raised SIGBUS on a real device.
     pub(super) bus_errors: AtomicU64,
-    /// Bytes of the objects that have pages, and of those among them that are in local memory.
+    /// Bytes of objects' pages, in total and in local memory.
     in_use: AtomicU64,
     local_in_use: AtomicU64,
     seed: Option<u64>,
@@ -62,11 +62,11 @@ pub(super) struct System {
     coherent: bool,
     /// The PCI id.
     pub(super) id: u16,
-    /// The address space of all contexts, where they have none of their own.
+    /// The address space of contexts without their own.
     pub(super) global_space: Arc<Mutex<Space>>,
     objects: Mutex<Objects>,
     offsets: Mutex<Offsets>,
-    /// Whose memory all of this is: a child's is a copy, whose locks may be held for ever.
+    /// The process that owns this memory: a forked child has a copy whose locks may be held for ever.
     pub(super) owner: Owner,
 }
 
@@ -110,34 +110,34 @@ impl System {
         }
     }
 
-    /// A file more.
+    /// Counts a new open file.
     pub(super) fn open(&self) {
-        // Relaxed: a count; what the last file leaves behind is behind a lock.
+        // Relaxed: a count; the state that the last file leaves is behind a lock.
         self.files.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A file less; with the last one go the batches that a stalled GPU still has.
+    /// Counts a closed file; with the last one, cancels the batches of a stalled GPU.
     pub(super) fn close(&self) {
-        // Relaxed: as in `open`.
+        // Relaxed: see `open`.
         if self.files.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.gpu.abandon();
         }
     }
 
-    /// How an object of this level is accessed.
+    /// Returns the terms of accesses to an object of this level.
     pub(super) fn terms(&self, level: CacheLevel) -> Terms {
         Terms { hardware: Hardware::new(self.machine.caps), level, coherent: self.coherent }
     }
 
-    /// Whether there are caches, and no adversary acts in them.
+    /// Returns whether caches are simulated without an adversary.
     pub(super) fn caches_are_idle(&self) -> bool {
         !self.coherent && self.seed.is_none()
     }
 
-    /// What happens to a request before it is done.
+    /// Applies the faults that are due to `request`.
     ///
     /// # Errors
-    /// That of a fault that ends it; [`gem_coherency::Error::OtherProcess`].
+    /// The errno of a fault that fails the request; [`gem_coherency::Error::OtherProcess`].
     pub(super) fn enter(&self, request: &'static str, needs: Needs) -> Result<()> {
         self.owner.check()?;
         let entry = self.faults.enter(request, needs);
@@ -152,7 +152,7 @@ impl System {
         Ok(())
     }
 
-    /// Makes an object known; `make` gets its number.
+    /// Registers the object that `make` creates from its number.
     pub(super) fn register(&self, make: impl FnOnce(u64) -> Object) -> Arc<Object> {
         let mut objects = self.objects();
         objects.created += 1;
@@ -162,12 +162,12 @@ impl System {
         object
     }
 
-    /// Forgets an object.
+    /// Unregisters an object.
     pub(super) fn unregister(&self, id: u64) {
         self.objects().alive.remove(&id);
     }
 
-    /// Gives the object `id` of `size` bytes a place in the device's file; returns its first page.
+    /// Allocates the mmap offset of object `id`, of `size` bytes; returns its first page.
     ///
     /// # Errors
     /// ENOSPC.
@@ -175,12 +175,12 @@ impl System {
         self.offsets().add(id, mode, size / PAGE_BYTES)
     }
 
-    /// Takes a place in the device's file back.
+    /// Releases an mmap offset.
     pub(super) fn remove_offset(&self, start: u64) {
         self.offsets().remove(start);
     }
 
-    /// What lies at these pages of the device's file, and the object, if it still is.
+    /// Returns the node of these pages of the device's file, and its object if it still exists.
     pub(super) fn at_offset(&self, start: u64, pages: u64) -> Option<(Node, Option<Arc<Object>>)> {
         let node = self.offsets().find(start, pages)?;
         let object = self.objects().alive.get(&node.object).and_then(Weak::upgrade);
@@ -191,20 +191,20 @@ impl System {
         self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every object, oldest first.
+    /// Returns every object, oldest first.
     pub(super) fn all(&self) -> Vec<Arc<Object>> {
         self.objects().alive.values().filter_map(Weak::upgrade).collect()
     }
 
-    /// The adversary of the object `id`, if there is to be one.
+    /// Creates the adversary of object `id`, if it is enabled.
     pub(super) fn adversary(&self, id: u64) -> Option<Adversary> {
         self.seed.map(|seed| Adversary::new(seed, id))
     }
 
-    /// Takes `bytes` of the machine's memory for pages; returns whether there were as many.
+    /// Takes `bytes` of the machine's memory for pages; returns whether they were available.
     pub(super) fn take_memory(&self, bytes: u64, backing: Backing) -> bool {
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= SYSTEM_BYTES);
-        // Relaxed: a budget; no other memory is published by it.
+        // Relaxed: a budget; it publishes no other data.
         let taken = self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
         if taken && backing == Backing::Local {
             self.local_in_use.fetch_add(bytes, Ordering::Relaxed);
@@ -212,31 +212,30 @@ impl System {
         taken
     }
 
-    /// Gives memory back.
+    /// Releases memory.
     pub(super) fn give_memory(&self, bytes: u64, backing: Backing) {
-        // Relaxed: as in `take_memory`.
+        // Relaxed: see `take_memory`.
         self.in_use.fetch_sub(bytes, Ordering::Relaxed);
         if backing == Backing::Local {
             self.local_in_use.fetch_sub(bytes, Ordering::Relaxed);
         }
     }
 
-    /// Bytes of local memory that objects have.
+    /// Returns the bytes of local memory in use.
     pub(super) fn local_bytes_in_use(&self) -> u64 {
-        // Relaxed: as in `take_memory`.
+        // Relaxed: see `take_memory`.
         self.local_in_use.load(Ordering::Relaxed)
     }
 
-    /// Bytes of memory that are taken.
+    /// Returns the bytes of memory in use.
     pub(super) fn bytes_in_use(&self) -> u64 {
-        // Relaxed: as in `take_memory`.
+        // Relaxed: see `take_memory`.
         self.in_use.load(Ordering::Relaxed)
     }
 
-    /// Takes the contents of every object that is marked as not needed, after letting go what only a closed dma-buf
-    /// held.
+    /// Purges every object that is marked as not needed, after freeing those that only a closed dma-buf held.
     pub(super) fn shrink(&self) {
-        // Under an object's lock, maybe: what goes here is no other device's, which would take its exporter's.
+        // An object's lock may be held here. Nothing imported is freed, which would lock its exporter.
         prime::forget_closed();
         for object in self.all() {
             object.purge_if_allowed();
@@ -262,29 +261,29 @@ impl System {
         });
     }
 
-    /// Counts a CPU access that would have ended in SIGBUS.
+    /// Counts a CPU access that would have raised SIGBUS.
     pub(super) fn bus_error(&self, why: &dyn std::fmt::Display) {
         // Relaxed: a statistic.
         self.bus_errors.fetch_add(1, Ordering::Relaxed);
         tracing::error!(%why, "SIGBUS on real devices");
     }
 
-    /// Who is the device's master.
+    /// Locks the masters.
     pub(super) fn masters(&self) -> MutexGuard<'_, Masters> {
         self.masters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The objects' names in all files; no other lock is taken under it.
+    /// Locks the global names; no other lock is taken under it.
     pub(super) fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The framebuffers; no other lock is taken under it.
+    /// Locks the framebuffers; no other lock is taken under it.
     pub(super) fn framebuffers(&self) -> MutexGuard<'_, Framebuffers> {
         self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The CRTCs; framebuffers and objects are locked under it.
+    /// Locks the CRTCs; framebuffers and objects are locked under it.
     pub(super) fn crtcs(&self) -> MutexGuard<'_, Crtcs> {
         self.crtcs.lock().unwrap_or_else(PoisonError::into_inner)
     }

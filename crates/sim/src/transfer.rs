@@ -1,7 +1,7 @@
 //! PREAD and PWRITE: the copies and the flushes around them, piece by piece.
 //!
-//! Where the caller's memory ends too early the kernel goes on in another way, and what it did until
-//! then stays done: what was flushed and copied before, and what a copy through the aperture zeroes.
+//! If the caller's memory ends too early, the kernel falls back to another path. The effects up to then
+//! remain: earlier flushes and copies, and zeroes that a copy through the aperture leaves.
 
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
@@ -20,21 +20,21 @@ use gem_coherency::units::{ByteRange, LINE_BYTES, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Domains};
 use gem_coherency_hierarchy::Route;
 
-/// Where bytes go.
+/// A destination of bytes.
 pub(super) trait Sink {
-    /// How many are copied at once: pages, if a copy can fail.
+    /// Bytes copied at once: a page if a copy can fail.
     const AT_ONCE: u64;
 
-    /// Puts `len` bytes, which `fill` makes, at `at`; returns how many there was room for.
+    /// Puts `len` bytes, made by `fill`, at `at`; returns how many fit.
     fn put(&mut self, at: u64, len: usize, fill: &mut dyn FnMut(&mut [u8]) -> Result<()>) -> Result<usize>;
 }
 
-/// Where bytes come from.
+/// A source of bytes.
 pub(super) trait Source {
     /// As [`Sink::AT_ONCE`].
     const AT_ONCE: u64;
 
-    /// The `len` bytes at `at`, or as many as there are.
+    /// Returns the `len` bytes at `at`, or as many as there are.
     fn get(&mut self, at: u64, len: usize) -> Cow<'_, [u8]>;
 }
 
@@ -57,7 +57,7 @@ impl Source for &[u8] {
     }
 }
 
-/// Flushes of a copy by one rule, told as one.
+/// The flushes of a copy by one rule, logged as one.
 struct Flushes {
     effect: Option<Effect>,
     bytes: u64,
@@ -69,11 +69,11 @@ impl Flushes {
         Self { effect: rule.map(|rule| Effect { action, rule }), bytes: 0, lines_written: 0 }
     }
 
-    /// Flushes `range`, if that is asked for.
+    /// Flushes `range` if a rule requires it.
     fn flush(&mut self, object: &Object, terms: Terms, range: ByteRange) -> Result<()> {
         if self.effect.is_some() {
             let mut store = object.store();
-            // drm_clflush_virt_range begins with a fence of the CPU's; the chipset knows nothing of it.
+            // drm_clflush_virt_range begins with a CPU fence, which does not reach the chipset.
             store.drain_route(terms, Route::CpuUncached)?;
             self.lines_written += store.maintain(terms, range.lines(), LineOp::Flush)?;
             self.bytes += range.len();
@@ -81,7 +81,7 @@ impl Flushes {
         Ok(())
     }
 
-    /// Logs what was flushed.
+    /// Logs the flushes.
     fn log(self, object: &Object, call: &'static str) {
         if let Some(effect) = self.effect.filter(|_| self.bytes > 0) {
             object.log_flush(&object.state(), call, effect, self.bytes, self.lines_written);
@@ -107,7 +107,7 @@ pub(super) fn pread<S: Sink>(object: &Object, range: ByteRange, sink: &mut S) ->
         Err(error) if error.errno() == Errno::EFAULT => {}
         done => return done,
     }
-    // Memory that the caller has not is looked for once more through the aperture.
+    // If the caller's memory ends too early, the kernel retries through the aperture.
     {
         let mut state = object.state();
         object.happen(&mut state, call, Event::SetDomainGtt(Access::Read))?;
@@ -116,7 +116,7 @@ pub(super) fn pread<S: Sink>(object: &Object, range: ByteRange, sink: &mut S) ->
     copy_out(object, call, range, sink, Route::Aperture, None)
 }
 
-/// Copies out page by page, after a flush of each if there is a rule for it.
+/// Copies out page by page, flushing each first if there is a rule for it.
 fn copy_out<S: Sink>(
     object: &Object,
     call: &'static str,
@@ -144,7 +144,7 @@ fn copy_out<S: Sink>(
 /// Copies into an object.
 pub(super) fn pwrite<S: Source>(object: &Object, range: ByteRange, source: &mut S) -> Result<()> {
     let call = DRM_IOCTL_I915_GEM_PWRITE.name;
-    // Relaxed: a setting, which publishes nothing.
+    // Relaxed: a setting; it publishes no other data.
     let awake = object.system().awake.load(Ordering::Relaxed);
     let partial = pieces(range, PAGE_BYTES).any(is_partial);
     let page_cache = {
@@ -187,25 +187,25 @@ pub(super) fn pwrite<S: Source>(object: &Object, range: ByteRange, source: &mut 
     copy_in(object, call, range, source, Way::Cache { before: around.before, after: around.after })
 }
 
-/// How bytes are copied in.
+/// The path of a copy into an object.
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// Into the page cache, before there are pages (`shmem_pwrite` of the object).
+    /// Into the page cache, before the object has pages (`shmem_pwrite`).
     PageCache,
     /// Through the aperture (`i915_gem_gtt_pwrite_fast`).
     Aperture,
-    /// Through the cache, with flushes before lines that are written in part, and after all of them
+    /// Through the CPU cache, with flushes before partial writes of lines and after all writes
     /// (`i915_gem_shmem_pwrite`).
     Cache { before: Option<Rule>, after: Option<Rule> },
 }
 
 impl Way {
-    /// What is written of a piece of `len` bytes, of which only these could be read.
+    /// Returns the bytes to write for a piece of `len` bytes of which only `bytes` could be read.
     fn after_a_fault(self, bytes: Cow<'_, [u8]>, len: usize) -> Cow<'_, [u8]> {
         match self {
-            // The first and the last byte are looked at before anything is written.
+            // The kernel probes the first and the last byte before it writes anything.
             Self::PageCache => Cow::Borrowed(&[]),
-            // copy_from_user leaves zeroes where nothing could be read.
+            // copy_from_user leaves zeroes in place of unreadable bytes.
             Self::Aperture => {
                 let mut bytes = bytes.into_owned();
                 bytes.resize(len, 0);
@@ -252,12 +252,12 @@ fn copy_in<S: Source>(
     done
 }
 
-/// The caller's memory ends too early.
+/// Returns EFAULT: the caller's memory ends too early.
 fn fault<T>(request: &'static str) -> Result<T> {
     Err(Error::Ioctl { request, errno: Errno::EFAULT })
 }
 
-/// The parts of a range, of `at_once` bytes from one multiple of that to the next.
+/// Splits a range at multiples of `at_once`.
 fn pieces(range: ByteRange, at_once: u64) -> impl Iterator<Item = ByteRange> {
     let mut at = range.offset();
     std::iter::from_fn(move || {
@@ -269,7 +269,7 @@ fn pieces(range: ByteRange, at_once: u64) -> impl Iterator<Item = ByteRange> {
     })
 }
 
-/// Whether a piece overwrites a line only in part: `(offset | len) & (clflush_size - 1)`.
+/// Returns whether a piece overwrites a line only in part: `(offset | len) & (clflush_size - 1)`.
 fn is_partial(piece: ByteRange) -> bool {
     !(piece.offset() | piece.len()).is_multiple_of(LINE_BYTES)
 }

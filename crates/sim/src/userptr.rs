@@ -1,8 +1,8 @@
-//! Objects of a process's own memory: which pages they are, and whether they still are.
+//! Userptr objects: which of a process's pages they use, and whether these are still current.
 //!
-//! Such an object has no bytes of its own: the GPU, and the kernel where it puts addresses into it,
-//! find the process's, in the pages that were there when it was last used by a request. A process
-//! that shares its file with another one, whose memory it is not, gets EFAULT.
+//! A userptr object has no bytes of its own. The GPU, and the kernel for relocations, access the process's
+//! pages as of the last request that used the object. A request from another process, through a shared file,
+//! fails with EFAULT.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,58 +17,58 @@ use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 
-/// Pages of a userptr object at most: the kernel's list of them is an array of pointers, of up to
+/// Largest number of pages of a userptr object: the kernel's list of them is an array of pointers of at most
 /// INT_MAX bytes (`kvmalloc_array`).
 const MOST_PAGES: u64 = i32::MAX as u64 / 8;
 
 /// A range of a process's memory.
 #[derive(Debug)]
 pub(super) struct UserMemory {
-    /// Whose.
+    /// The process's address space.
     process: u64,
-    /// The first page's address.
+    /// The address of the first page.
     address: u64,
-    /// Whether the GPU only reads it.
+    /// Whether the GPU has read-only access.
     read_only: bool,
-    /// The pages that were brought in.
+    /// The pinned pages.
     pinned: Mutex<Pinned>,
 }
 
-/// Pages of a process; they stay the object's also when the process has others there by now.
+/// Pinned pages of a process. The object keeps them even if the process maps others there later.
 #[derive(Debug, Default)]
 struct Pinned {
-    /// Which mappings they were of.
+    /// Serial numbers of the mappings that they belonged to.
     mappings: Vec<u64>,
     parts: Vec<Part>,
 }
 
-/// Bytes of a range that are in one store.
+/// A part of a range that is in one store.
 #[derive(Debug)]
 pub(super) struct Piece {
     store: Arc<Mutex<Store>>,
-    /// Where in the store.
+    /// Its position in the store.
     pub(super) range: ByteRange,
-    /// Where in the range that was asked for.
+    /// Its position in the requested range.
     pub(super) of_range: Range<usize>,
 }
 
 impl Piece {
-    /// The bytes; locked after the object's state where both are.
+    /// Locks the store; locked after the object's state where both are.
     pub(super) fn store(&self) -> MutexGuard<'_, Store> {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl UserMemory {
-    /// `memory` from `address` on.
+    /// Creates a range of `memory` that starts at `address`.
     pub(super) fn new(memory: &Memory, address: u64, read_only: bool) -> Self {
         Self { process: memory.id(), address, read_only, pinned: Mutex::default() }
     }
 
-    /// Where the bytes of `range` are; none if no page was ever brought in.
+    /// Returns the parts of `range`; none if the pages were never brought in.
     pub(super) fn pieces(&self, range: ByteRange) -> Result<Vec<Piece>> {
         let mut pieces = Vec::new();
-        // The object's byte that a part begins with.
+        // The offset in the object at which a part begins.
         let mut begin = 0;
         for part in &self.pinned().parts {
             let (first, end) = (begin.max(range.offset()), (begin + part.len).min(range.end()));
@@ -88,14 +88,14 @@ impl UserMemory {
 }
 
 impl Object {
-    /// Brings a userptr object's pages in, if they are not there or are others by now
-    /// (`i915_gem_object_userptr_submit_init`); nothing for other objects.
+    /// Pins a userptr object's pages unless the current ones are pinned already
+    /// (`i915_gem_object_userptr_submit_init`); does nothing for other objects.
     ///
-    /// `memory` is that of the process that makes the request, if it is a simulated one.
+    /// `memory` is that of the requesting process if it is simulated.
     ///
     /// # Errors
-    /// EFAULT for another process's memory, and for holes, a device's memory, and pages that may not
-    /// be written, unless the GPU only reads them; ENOMEM.
+    /// EFAULT for another process's memory, for holes, for device memory, and for pages that are not writable
+    /// unless the GPU has read-only access; ENOMEM.
     pub(super) fn validate_user_pages(
         &self,
         request: &'static str,
@@ -121,7 +121,7 @@ impl Object {
         let adversary = || self.system().adversary(self.id());
         let parts = memory.parts(user.address, self.size(), adversary);
         *user.pinned() = Pinned { mappings, parts: parts.or_else(|errno| refuse(request, errno))? };
-        // Which flushes them, where the GPU can see around the caches.
+        // This also flushes them where the GPU bypasses the caches.
         self.happen(&mut state, request, Event::Acquire).map(drop)
     }
 }

@@ -1,9 +1,9 @@
-//! A CPU mapping of an object: loads and stores by mode.
+//! A CPU mapping of an object, with loads and stores according to its mode.
 //!
-//! There are two kinds. What mmap(2) of the device's file makes has page faults of i915's, which
-//! bring the object's pages in, and keeps the object. What GEM_MMAP makes, and mmap(2) of a dma-buf,
-//! maps the file that the pages belong to: a fault there is that file's own, i915 never learns of it,
-//! the mapping keeps the bytes only, and shows fresh zeroes once the contents were taken.
+//! There are two kinds. A mapping made by mmap(2) of the device's file has i915's page faults, which bring in
+//! the object's pages, and holds a reference to the object. A mapping made by GEM_MMAP, or by mmap(2) of a
+//! dma-buf, maps the file behind the pages: i915 does not see its page faults, it holds only the bytes, and
+//! it shows fresh zeroes after a purge.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -23,46 +23,45 @@ use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 use gem_coherency_hierarchy::Route;
 
-/// One mapping.
+/// A mapping.
 #[derive(Debug)]
 pub(super) struct Window {
     memory: Memory,
     mode: MmapMode,
-    /// The byte that the mapping begins with.
+    /// The object's byte at which the mapping begins.
     first: u64,
-    /// Whether the mapping was touched, so that page tables show its pages.
+    /// Whether the mapping was touched, so that its page table entries exist.
     touched: AtomicBool,
 }
 
-/// What is mapped.
+/// The mapped memory.
 #[derive(Debug)]
 enum Memory {
     /// An object, through the device's file.
     Object(Arc<Object>),
-    /// The file behind an object, and the machine that it is in; or memory of no device.
+    /// The file behind an object, and its machine; or memory of no device.
     File(Arc<Mutex<Store>>, Option<Arc<System>>),
 }
 
 impl Window {
-    /// A mapping of the device's file that begins with the object's byte `first`.
+    /// Maps the device's file, starting at the object's byte `first`.
     pub(super) fn of_object(object: Arc<Object>, mode: MmapMode, first: u64) -> Self {
         Self { memory: Memory::Object(object), mode, first, touched: AtomicBool::new(false) }
     }
 
-    /// A mapping of the file behind an object that begins with byte `first`.
+    /// Maps the file behind an object, starting at byte `first`.
     pub(super) fn of_file(object: &Object, mode: MmapMode, first: u64) -> Self {
         let memory = Memory::File(Arc::clone(object.shared_store()), Some(Arc::clone(object.system())));
         Self { memory, mode, first, touched: AtomicBool::new(false) }
     }
 
-    /// A mapping of ordinary memory that begins with byte `first`: write-combining, as vgem's.
+    /// Maps ordinary memory, starting at byte `first`; write-combining, as vgem does.
     pub(super) fn of_memory(store: Arc<Mutex<Store>>, first: u64) -> Self {
         let memory = Memory::File(store, None);
         Self { memory, mode: MmapMode::Wc, first, touched: AtomicBool::new(false) }
     }
 
-    /// Whether the kernel knows the pages as memory, so that they can be given to the GPU (no
-    /// `VM_PFNMAP`).
+    /// Returns whether the pages have struct pages, so that the GPU can use them (no `VM_PFNMAP`).
     pub(super) fn has_struct_pages(&self) -> bool {
         match self.memory {
             Memory::Object(_) => false,
@@ -70,7 +69,7 @@ impl Window {
         }
     }
 
-    /// Where the bytes from `offset` on are in the mapped file; `None` for a device's.
+    /// Returns the store and offset of the bytes from `offset` on; `None` for a device's file.
     pub(super) fn file(&self, offset: u64) -> Option<(Arc<Mutex<Store>>, u64)> {
         match &self.memory {
             Memory::Object(_) => None,
@@ -78,16 +77,16 @@ impl Window {
         }
     }
 
-    /// Loads like the CPU.
+    /// Loads as the CPU does.
     ///
     /// # Errors
-    /// Where a real device answers with SIGBUS.
+    /// Where a real device raises SIGBUS.
     pub(super) fn try_load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let offset = self.first + offset;
         self.access(|store, terms, route| store.read(terms, route, offset, data))
     }
 
-    /// Stores like the CPU.
+    /// Stores as the CPU does.
     ///
     /// # Errors
     /// As [`Self::try_load`].
@@ -100,8 +99,8 @@ impl Window {
         })
     }
 
-    /// Stores like the CPU around its caches (`cacheops::copy_around`): whole lines by non-temporal stores,
-    /// which gather in write-combining buffers; the others by stores that are written back.
+    /// Stores as the CPU does with `cacheops::copy_around`: whole lines by non-temporal stores, which gather
+    /// in write-combining buffers; other bytes by stores that are flushed.
     fn try_store_around(&self, offset: u64, data: &[u8]) -> Result<()> {
         let offset = self.first + offset;
         let head = data.len().min((offset.wrapping_neg() % LINE_BYTES) as usize);
@@ -124,7 +123,7 @@ impl Window {
         })
     }
 
-    /// The way to memory that the mapping takes.
+    /// Returns the route of the mapping's accesses.
     fn route(&self, level: CacheLevel) -> Route {
         match self.mode {
             MmapMode::Wb => Route::CpuCached,
@@ -136,7 +135,7 @@ impl Window {
         }
     }
 
-    /// Whether stores gather in write-combining buffers.
+    /// Returns whether stores gather in write-combining buffers.
     fn combines(&self) -> bool {
         match (self.mode, &self.memory) {
             (MmapMode::Wc | MmapMode::Gtt, _) => true,
@@ -145,8 +144,8 @@ impl Window {
         }
     }
 
-    /// What came of an access. Where a real device answers with SIGBUS, the error is counted, and one of memory that
-    /// could not be had is the page fault's.
+    /// Converts the error of an access: counts it if a real device would raise SIGBUS, and attributes ENOMEM
+    /// to the page fault.
     fn faulted<T>(&self, done: Result<T>) -> Result<T> {
         done.map_err(|error| {
             if let Memory::Object(object) = &self.memory {
@@ -157,7 +156,7 @@ impl Window {
         })
     }
 
-    /// Does `access` to the bytes after the page fault that comes with a first touch.
+    /// Runs `access` on the bytes, after the page fault of a first touch.
     fn access<T>(&self, access: impl FnOnce(&mut Store, Terms, Route) -> Result<T>) -> Result<T> {
         match &self.memory {
             Memory::Object(object) => {
@@ -167,7 +166,7 @@ impl Window {
                 access(&mut object.store(), object.system().terms(level), self.route(level))
             }
             Memory::File(store, system) => {
-                // No level makes a difference to the CPU's own accesses.
+                // The level does not affect the CPU's own accesses.
                 let level = CacheLevel::None;
                 let terms = system.as_ref().map_or(Terms::ORDINARY, |system| system.terms(level));
                 access(&mut lock(store), terms, self.route(level))
@@ -175,12 +174,12 @@ impl Window {
         }
     }
 
-    /// A page fault of i915's (`vm_fault_cpu`, `vm_fault_gtt`, `vm_fault_ttm`).
+    /// Simulates i915's page fault (`vm_fault_cpu`, `vm_fault_gtt`, `vm_fault_ttm`).
     ///
-    /// Page tables that are still there are not looked up again; but when pages go, they go too.
+    /// Existing page table entries cause no fault; releasing the pages removes them.
     fn fault(&self, object: &Object, state: &mut State) -> Result<()> {
         match state.snapshot.backing {
-            // TTM's fault brings in memory that i915 does not count as pages.
+            // TTM's fault brings in memory that i915 does not track as pages.
             Backing::Local | Backing::LocalSystem => {
                 // Relaxed: under the object's lock.
                 let shown = self.touched.load(Ordering::Relaxed) && !state.purged;
@@ -197,7 +196,7 @@ impl Window {
         }
         object.happen(state, PAGE_FAULT, Event::Fault)?;
         state.bound |= self.mode == MmapMode::Gtt;
-        // The kernel looks at the level last: the pages are in by then, and bound.
+        // The kernel checks the level last: by then the pages are present and bound.
         let caps = object.system().machine.caps;
         if let Some(rule) = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode)) {
             tracing::debug!(%rule, mode = %self.mode, "fault refused");
@@ -208,10 +207,10 @@ impl Window {
     }
 }
 
-/// What errors of a page fault name in place of a request.
+/// The name that errors of a page fault give in place of a request.
 const PAGE_FAULT: &str = "page fault";
 
-/// What a fault that ends in SIGBUS failed with (`i915_error_to_vmf_fault`).
+/// The error of a fault that raises SIGBUS (`i915_error_to_vmf_fault`).
 const REFUSED: Error = Error::Ioctl { request: PAGE_FAULT, errno: Errno::EFAULT };
 
 fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {

@@ -177,7 +177,7 @@ impl Mapping {
         self.len
     }
 
-    /// Whether nothing is mapped; never true for an object.
+    /// Returns whether nothing is mapped; never true for an object.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -275,7 +275,8 @@ impl Mapping {
         }
     }
 
-    /// Whether streaming loads are worth it: memory that is mapped write-combining is read by the line then.
+    /// Returns whether streaming loads are worth it: memory that is mapped write-combining is read by the
+    /// line then.
     fn streams(&self, len: usize) -> bool {
         match self.mode {
             MmapMode::Wc | MmapMode::Gtt | MmapMode::Fixed => len as u64 >= LINE_BYTES,

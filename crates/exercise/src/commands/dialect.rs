@@ -128,7 +128,7 @@ impl Dialect {
         })
     }
 
-    /// Whether `field` can name a MOCS entry.
+    /// Returns whether `field` can name a MOCS entry.
     pub fn names_mocs(&self, field: Field) -> bool {
         match field {
             Field::Fill => self.fill == Fill::FastColor,

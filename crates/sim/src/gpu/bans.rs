@@ -1,8 +1,8 @@
-//! Who is guilty of hangs, and what comes of it (`mark_guilty`, `client_mark_guilty`).
+//! Guilt for hangs and its consequences (`mark_guilty`, `client_mark_guilty`).
 //!
-//! A context that hung three times within two minutes is banned from the engine where it hung last, one
-//! that does not recover at its first hang, and one that cannot be banned never: EXECBUFFER2 is EIO there.
-//! A file's hangs and bans add up, and with enough of them it gets no new contexts.
+//! A context is banned from the engine of its last hang after three hangs within two minutes; one that is not
+//! recoverable, after its first hang; one that is not bannable, never. On a banned engine EXECBUFFER2 fails
+//! with EIO. A file's hangs and bans add to its score; above a limit it cannot create contexts.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,44 +12,45 @@ use gem_coherency::platform::Engine;
 
 /// Three hangs within this time ban a context (`CONTEXT_FAST_HANG_JIFFIES`).
 const CONTEXT_FAST: Duration = Duration::from_secs(120);
-/// A hang within this time after another, or after the file was opened, counts (`I915_CLIENT_FAST_HANG_JIFFIES`).
+/// A hang within this time after the previous one, or after the file was opened, adds to the score
+/// (`I915_CLIENT_FAST_HANG_JIFFIES`).
 const CLIENT_FAST: Duration = Duration::from_secs(60);
-/// What it counts (`I915_CLIENT_SCORE_HANG_FAST`).
+/// The score of such a hang (`I915_CLIENT_SCORE_HANG_FAST`).
 const SCORE_HANG: u32 = 1;
-/// What a banned context counts (`I915_CLIENT_SCORE_CONTEXT_BAN`).
+/// The score of a banned context (`I915_CLIENT_SCORE_CONTEXT_BAN`).
 const SCORE_BAN: u32 = 3;
-/// From here on a file is banned (`I915_CLIENT_SCORE_BANNED`).
+/// The score from which on a file is banned (`I915_CLIENT_SCORE_BANNED`).
 const SCORE_BANNED: u32 = 9;
 
-/// A context's queue on an engine (`struct intel_context`), which is what is banned.
+/// A context's queue on an engine (`struct intel_context`), the unit of bans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lane {
-    /// Of an engine that the context has by default.
+    /// The queue of an engine of the default set.
     Default(Engine),
-    /// In this slot of the engines that userspace chose.
+    /// The queue of this slot of the engines chosen by userspace.
     Slot(u32),
 }
 
-/// What a context has to do with hangs.
+/// A context's hangs and bans.
 #[derive(Debug, Default)]
 pub(crate) struct Standing(Mutex<Hangs>);
 
 #[derive(Debug, Default)]
 struct Hangs {
-    /// Batches of the context that hung (`guilty_count`).
+    /// The context's batches that hung (`guilty_count`).
     guilty: u32,
-    /// The last two hangs, the older first.
+    /// The times of the last two hangs, older first.
     last: [Option<Instant>; 2],
     banned: BTreeSet<Lane>,
 }
 
-/// What a file has to do with hangs (`struct drm_i915_file_private`).
+/// A file's hang score (`struct drm_i915_file_private`).
 #[derive(Debug)]
 pub(crate) struct Client(Mutex<Score>);
 
 #[derive(Debug)]
 struct Score {
-    /// The file's last hang, or when it was opened.
+    /// When the file last hung or was opened.
     last: Instant,
     score: u32,
 }
@@ -61,7 +62,7 @@ impl Default for Client {
 }
 
 impl Client {
-    /// Whether it gets no new contexts (`client_is_banned`).
+    /// Returns whether the file cannot create contexts (`client_is_banned`).
     pub(crate) fn is_banned(&self) -> bool {
         lock(&self.0).score >= SCORE_BANNED
     }
@@ -75,18 +76,18 @@ impl Client {
 }
 
 impl Standing {
-    /// Whether the context may no longer submit there (`intel_context_is_banned`).
+    /// Returns whether the context is banned from this queue (`intel_context_is_banned`).
     pub(crate) fn is_banned(&self, lane: Lane) -> bool {
         lock(&self.0).banned.contains(&lane)
     }
 
-    /// How many batches hung (`batch_active` of GET_RESET_STATS).
+    /// Returns how many batches hung (`batch_active` of GET_RESET_STATS).
     pub(crate) fn guilty_count(&self) -> u32 {
         lock(&self.0).guilty
     }
 }
 
-/// Whose batch it is.
+/// The context, file and queue of a batch.
 #[derive(Clone, Debug)]
 pub(crate) struct Owner {
     pub(crate) context: Arc<Standing>,
@@ -97,12 +98,12 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Whether it may no longer submit there, and what it queued is cancelled.
+    /// Returns whether the queue is banned, in which case its batches are cancelled.
     pub(crate) fn is_banned(&self) -> bool {
         self.context.is_banned(self.lane)
     }
 
-    /// Its batch hung.
+    /// Records a hang of the batch.
     pub(super) fn guilty(&self, now: Instant) {
         let mut hangs = lock(&self.context.0);
         hangs.guilty = hangs.guilty.saturating_add(1);

@@ -1,8 +1,8 @@
-//! Batches, executed command by command.
+//! Executes batches, command by command.
 //!
-//! The command streamer reads as the blitter does: through the hierarchy, at the object's own level, so
-//! that a batch whose stores still sit in the CPU's caches runs as what memory holds. What a batch can do
-//! is bounded; one that would do more is [`HangCause::Endless`].
+//! The command streamer reads as the blitter does: through the hierarchy, at the object's own level. A batch
+//! whose stores are still in the CPU's caches therefore runs as the stale bytes in memory. A batch's cost is
+//! limited; one above the limit is [`HangCause::Endless`].
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -18,21 +18,21 @@ use crate::system::System;
 use gem_coherency::platform::Engine;
 use gem_coherency::vocabulary::{Access, MocsClass};
 
-/// What a batch may cost, at most; a command costs 1, and this process about 100 ns.
+/// Largest cost of a batch; a command costs 1, which takes the simulation about 100 ns.
 const MOST: u64 = 1 << 21;
-/// What a jump costs, and a store or a row of a rectangle beside its bytes.
+/// The costs of a jump, and of a store or a row of a rectangle in addition to its bytes.
 const JUMP: u64 = 256;
 const ACCESS: u64 = 16;
-/// How many bytes cost 1.
+/// Number of bytes that cost 1.
 const BYTES: u64 = 256;
-/// Batches that were started by a batch and come back to it.
+/// Largest nesting depth of second-level batches.
 const MOST_LEVELS: usize = 2;
-/// Bytes that fills and copies move at once.
+/// Bytes that fills and copies transfer at once.
 const PIECE_BYTES: u64 = 16 << 10;
-/// What the scratch page reads as: MI_NOOP, which is nothing.
+/// What the scratch page reads as: MI_NOOP, a no-op.
 const NOTHING: u32 = 0;
 
-/// A batch that was submitted.
+/// A submitted batch.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) engine: Engine,
@@ -44,17 +44,17 @@ pub(crate) struct Batch {
     pub(crate) owner: Owner,
 }
 
-/// Where the commands are.
+/// The source of the commands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Code {
-    /// In the object.
+    /// The batch object.
     #[default]
     InPlace,
-    /// In the kernel's own object, which is coherent: what the CPU read of the caller's.
+    /// The kernel's own coherent object, with what the CPU read from the caller's batch.
     Copied(Vec<u8>),
 }
 
-/// Where and why a batch got no further.
+/// Where and why a batch stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stuck {
     cause: HangCause,
@@ -64,7 +64,7 @@ struct Stuck {
 }
 
 impl Batch {
-    /// Runs it, or cancels it if nobody wants it run.
+    /// Runs the batch, or cancels it if the GPU is dead or its owner is banned.
     pub(super) fn run(&self, system: &System) {
         if system.faults.is_dead() || self.owner.is_banned() {
             tracing::debug!(start = self.start, "cancelled");
@@ -102,8 +102,8 @@ impl Batch {
     }
 }
 
-/// What the kernel does: an engine that could turn to something else passes its heartbeats. The kernel lets
-/// it from graphics 9 on (`gen8_emit_bb_start`, `gen8_emit_bb_start_noarb`).
+/// Returns the kernel's remedy. A preemptible engine responds to heartbeats; batches are preemptible from
+/// graphics 9 on (`gen8_emit_bb_start`, `gen8_emit_bb_start_noarb`).
 fn remedy(system: &System, stuck: Stuck) -> Remedy {
     let preemptible = system.machine.can_preempt() && stuck.arbitration == Arbitration::On;
     match stuck.cause {
@@ -114,15 +114,15 @@ fn remedy(system: &System, stuck: Stuck) -> Remedy {
     }
 }
 
-/// A batch on its way.
+/// The execution of a batch.
 struct Run<'a> {
     view: View<'a>,
     streamer: Streamer,
     batch: &'a Batch,
     at: u64,
-    /// Commands that were read ahead: to the end of their line, as hardware does at least.
+    /// Prefetched commands: up to the end of their line, the minimum that hardware prefetches.
     line: Option<(Range<u64>, Vec<u32>)>,
-    /// Where batches that come back come back to.
+    /// The return addresses of second-level batches.
     returns: Vec<u64>,
     arbitration: Arbitration,
     cost: u64,
@@ -145,7 +145,7 @@ impl Run<'_> {
         Stuck { cause, at, command, arbitration: self.arbitration }
     }
 
-    /// Executes the command at hand.
+    /// Executes the current command.
     fn step(&mut self, first: u32) -> Result<Step, HangCause> {
         self.pay(1)?;
         if first == NOTHING {
@@ -184,7 +184,7 @@ impl Run<'_> {
         Ok(Step::On)
     }
 
-    /// Adds to what the batch costs; one that costs too much never ends.
+    /// Adds to the batch's cost; above the limit the batch counts as endless.
     fn pay(&mut self, cost: u64) -> Result<(), HangCause> {
         self.cost = self.cost.saturating_add(cost);
         if self.cost > MOST { Err(HangCause::Endless) } else { Ok(()) }
@@ -197,8 +197,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A dword of the batch. Where nothing is bound the streamer finds nothing to do as far as the next
-    /// binding, which takes it as many commands.
+    /// Returns a dword of the batch. An unbound range reads as no-ops up to the next binding, and costs one
+    /// per command.
     fn word(&mut self, at: u64) -> Result<u32, HangCause> {
         let at = self.view.address(at);
         if let Some(word) = self.copied(at) {
@@ -221,14 +221,14 @@ impl Run<'_> {
                 if until - at > 4 * MOST {
                     return Err(HangCause::Endless);
                 }
-                // The rest reads as nothing without another look.
+                // The rest reads as no-ops without another lookup.
                 self.line = Some((at..until, Vec::new()));
                 Ok(NOTHING)
             }
         }
     }
 
-    /// A dword of the kernel's copy, which ends as the kernel ends it.
+    /// Returns a dword of the kernel's copy, followed by the end command that the kernel appends.
     fn copied(&self, at: u64) -> Option<u32> {
         let Code::Copied(bytes) = &self.batch.code else { return None };
         let offset = usize::try_from(at.checked_sub(self.batch.start)?).ok()?;
@@ -243,7 +243,7 @@ impl Run<'_> {
     fn blit(&mut self, blit: &Blit) -> Result<(), HangCause> {
         let row_bytes = blit.width * blit.target.bytes_per_pixel;
         self.pay((ACCESS + row_bytes / BYTES).saturating_mul(blit.rows))?;
-        // Whole pixels at a time; the longest have 16 bytes.
+        // Whole pixels at a time; the largest pixel has 16 bytes.
         let piece = PIECE_BYTES - PIECE_BYTES % blit.target.bytes_per_pixel.max(1);
         let mut buffer = vec![0; piece.min(row_bytes) as usize];
         if let From::Colour(pixel) = &blit.from {
@@ -264,13 +264,13 @@ impl Run<'_> {
     }
 }
 
-/// Whether a batch goes on.
+/// Whether a batch continues after a command.
 enum Step {
     On,
     Ended,
 }
 
-/// The address of a byte of a row.
+/// Returns the address of a byte of a row.
 fn place(surface: &Surface, row: u64, offset: u64) -> u64 {
     let rows = (row as i64).wrapping_mul(surface.pitch);
     surface.start.wrapping_add_signed(rows).wrapping_add(offset)

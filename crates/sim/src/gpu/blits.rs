@@ -1,4 +1,4 @@
-//! Fills and copies of the blitter, decoded: rectangles of linear surfaces.
+//! Decodes the blitter's fills and copies of rectangles in linear surfaces.
 
 use super::commands::{Streamer, wide};
 use super::encoding::*;
@@ -6,35 +6,35 @@ use super::fault_log::HangCause;
 use gem_coherency::platform::{EngineClass, GraphicsVersion, mocs_class};
 use gem_coherency::vocabulary::MocsClass;
 
-/// From here on there is neither XY_COLOR_BLT nor XY_SRC_COPY_BLT, and there is XY_FAST_COLOR_BLT.
+/// The first version without XY_COLOR_BLT and XY_SRC_COPY_BLT, and with XY_FAST_COLOR_BLT.
 const XE_HP: GraphicsVersion = GraphicsVersion::new(12, 50);
 
 /// A fill or a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Blit {
     pub(super) target: Surface,
-    /// Pixels of a row.
+    /// Width in pixels.
     pub(super) width: u64,
-    /// Rows.
+    /// Height in rows.
     pub(super) rows: u64,
     pub(super) from: From,
 }
 
-/// What is put into the rectangle.
+/// The source of the rectangle's contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum From {
-    /// A pixel, over and over.
+    /// A pixel, repeated.
     Colour(Vec<u8>),
     /// A rectangle of the same size.
     Surface(Surface),
 }
 
-/// A rectangle's surface.
+/// The surface of a rectangle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Surface {
     /// The address of the rectangle's first pixel.
     pub(super) start: u64,
-    /// From a row to the next, in bytes.
+    /// Bytes from one row to the next.
     pub(super) pitch: i64,
     pub(super) bytes_per_pixel: u64,
     pub(super) mocs: MocsClass,
@@ -48,30 +48,30 @@ impl Surface {
     }
 }
 
-/// Coordinates, two to a dword, with signs: the column in the lower half.
+/// Decodes two signed coordinates: the column in the lower half, the row in the upper.
 fn x_y(word: u32) -> (i64, i64) {
     (i64::from(word as u16 as i16), i64::from((word >> 16) as u16 as i16))
 }
 
-/// Columns and rows between two corners; none if they are the wrong way round.
+/// Returns the columns and rows between two corners; 0 if they are in the wrong order.
 fn extent(from: u32, to: u32) -> (u64, u64) {
     let ((left, top), (right, bottom)) = (x_y(from), x_y(to));
     ((right - left).max(0) as u64, (bottom - top).max(0) as u64)
 }
 
-/// A pitch in the lower half of a dword, in bytes; it may be negative.
+/// Decodes a pitch in bytes from the lower half of a dword; it may be negative.
 fn pitch(word: u32) -> i64 {
     i64::from(word as u16 as i16)
 }
 
-/// What a blitter command does, of which these are the first and the other dwords.
+/// Decodes a blitter command from its first and its other dwords.
 ///
 /// # Errors
-/// Why the engine gets no further.
+/// The cause of the hang for a command that the engine cannot execute.
 pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
     if on.engine != EngineClass::Copy {
         return Err(if on.machine.platform.graphics.major < 6 {
-            // There the render engine does it.
+            // The render engine executes blits there.
             HangCause::Unsupported
         } else {
             HangCause::Unknown
@@ -89,7 +89,7 @@ pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit
     }
 }
 
-/// XY_COLOR_BLT.
+/// Decodes XY_COLOR_BLT.
 fn colour(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
     let (control, from, to, base, colour) = match (operands, on.is_wide()) {
         (&[control, from, to, low, high, colour], true) => (control, from, to, wide(low, high), colour),
@@ -103,14 +103,14 @@ fn colour(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause
     Ok(Blit { target, width, rows, from: From::Colour(pixel) })
 }
 
-/// XY_SRC_COPY_BLT.
+/// Decodes XY_SRC_COPY_BLT.
 fn copy(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
     let control = *operands.first().ok_or(HangCause::Unknown)?;
     let bytes = legacy_depth(first, control, ROP_COPY, TARGET_TILED | SOURCE_TILED)?;
     linear_copy(on.is_wide(), bytes, operands)
 }
 
-/// XY_FAST_COPY_BLT.
+/// Decodes XY_FAST_COPY_BLT.
 fn fast_copy(first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
     let control = *operands.first().ok_or(HangCause::Unknown)?;
     if first & FAST_COPY_TILED != 0 {
@@ -127,7 +127,7 @@ fn fast_copy(first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
     linear_copy(true, bytes, operands)
 }
 
-/// The dwords that XY_SRC_COPY_BLT and XY_FAST_COPY_BLT share.
+/// Decodes the dwords that XY_SRC_COPY_BLT and XY_FAST_COPY_BLT share.
 fn linear_copy(is_wide: bool, bytes: u64, operands: &[u32]) -> Result<Blit, HangCause> {
     let (control, from, to, base, source_at, source_pitch, source) = match (operands, is_wide) {
         (&[control, from, to, low, high, at, pitch, source, source_high], true) => {
@@ -145,7 +145,7 @@ fn linear_copy(is_wide: bool, bytes: u64, operands: &[u32]) -> Result<Blit, Hang
     Ok(Blit { target, width, rows, from: From::Surface(source) })
 }
 
-/// Bytes of a pixel of XY_COLOR_BLT and XY_SRC_COPY_BLT, where the rest is as this GPU can do it.
+/// Returns the bytes per pixel of XY_COLOR_BLT and XY_SRC_COPY_BLT, if this GPU supports the other fields.
 fn legacy_depth(first: u32, control: u32, operation: u32, tiled: u32) -> Result<u64, HangCause> {
     let bytes = match control >> 24 & 3 {
         0 => 1,
@@ -160,7 +160,7 @@ fn legacy_depth(first: u32, control: u32, operation: u32, tiled: u32) -> Result<
     Ok(bytes)
 }
 
-/// XY_BLOCK_COPY_BLT.
+/// Decodes XY_BLOCK_COPY_BLT.
 fn block_copy(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
     let expected = if on.machine.platform.graphics >= XE_HP { 21 } else { 11 };
     let &[
@@ -191,7 +191,7 @@ fn block_copy(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangC
     Ok(Blit { target, width, rows, from: From::Surface(source) })
 }
 
-/// XY_FAST_COLOR_BLT.
+/// Decodes XY_FAST_COLOR_BLT.
 fn fast_colour(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
     let &[control, from, to, low, high, offset, ref colour @ ..] = operands else {
         return Err(HangCause::Unknown);
@@ -206,7 +206,7 @@ fn fast_colour(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, Hang
     Ok(Blit { target, width, rows, from: From::Colour(pixel) })
 }
 
-/// Bytes of a pixel of XY_BLOCK_COPY_BLT and XY_FAST_COLOR_BLT.
+/// Returns the bytes per pixel of XY_BLOCK_COPY_BLT and XY_FAST_COLOR_BLT.
 fn block_depth(first: u32) -> Result<u64, HangCause> {
     match first >> BLOCK_DEPTH_SHIFT & 7 {
         0 => Ok(1),
@@ -219,7 +219,7 @@ fn block_depth(first: u32) -> Result<u64, HangCause> {
     }
 }
 
-/// A surface with its MOCS index in the dword of the pitch.
+/// Decodes a surface whose MOCS index is in the dword of the pitch.
 fn block_surface(
     on: &Streamer,
     control: u32,
@@ -228,7 +228,7 @@ fn block_surface(
     offset: u32,
     bytes_per_pixel: u64,
 ) -> Result<Surface, HangCause> {
-    // The upper bits of the offset are not of it: where the surface lies.
+    // The dword's other bits are not part of the offset: they give the surface's memory type.
     let offset = offset & (0x3fff << 16 | 0x3fff);
     if control & (BLOCK_TILED | BLOCK_COMPRESSED | BLOCK_ENCRYPTED) != 0 || offset != 0 {
         return Err(HangCause::Unsupported);

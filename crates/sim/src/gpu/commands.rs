@@ -1,53 +1,53 @@
-//! Commands of a batch, decoded: those of the command streamer. [`super::blits`] has the blitter's.
+//! Decodes the command streamer's commands; the blitter's are in [`super::blits`].
 
 use super::blits::{self, Blit};
 use super::encoding::*;
 use super::fault_log::HangCause;
 use gem_coherency::platform::{EngineClass, Machine};
 
-/// What a command does.
+/// The effect of a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
-    /// Nothing that can be seen.
+    /// No visible effect.
     Nothing,
-    /// The batch ends, or goes on where it was started from.
+    /// Ends the batch, or returns to the batch that started it.
     End,
-    /// Another batch, or another place of this one.
+    /// Jumps to another batch or another address of this one.
     Start { target: u64, level: Level },
-    /// Whether the engine may turn to something else from now on.
+    /// Sets whether the engine may preempt the batch from here on.
     Arbitrate(Arbitration),
-    /// Dwords to memory.
+    /// Writes dwords to memory.
     Store { address: u64, data: Vec<u32> },
-    /// A fill or a copy.
+    /// Fills or copies.
     Blit(Blit),
 }
 
-/// Whether the batch that is started comes back.
+/// Whether a started batch returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// It takes the place of this one.
+    /// Replaces the current batch.
     Chained,
-    /// Its end comes back.
+    /// Returns to the current batch at its end.
     Second,
 }
 
-/// Whether an engine may turn to something else in the middle of a batch.
+/// Whether an engine may preempt a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arbitration {
     On,
     Off,
 }
 
-/// Who may use which commands.
+/// The privilege of a batch, which limits its commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Privilege {
-    /// A batch of userspace: the global space is not its own.
+    /// A batch of userspace, which may not use the global GTT.
     User,
-    /// One that the master asked to be run so (`I915_EXEC_SECURE`).
+    /// A batch that the master submitted as secure (`I915_EXEC_SECURE`).
     Secure,
 }
 
-/// On what a batch runs.
+/// The engine that runs a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Streamer {
     pub(super) machine: Machine,
@@ -55,7 +55,7 @@ pub(super) struct Streamer {
     pub(super) privilege: Privilege,
 }
 
-/// An address of two dwords.
+/// Combines the two dwords of an address.
 pub(super) const fn wide(low: u32, high: u32) -> u64 {
     (high as u64) << 32 | low as u64
 }
@@ -65,15 +65,15 @@ impl Streamer {
         self.machine.platform.graphics.major
     }
 
-    /// Whether addresses in commands have 64 bits.
+    /// Returns whether addresses in commands have 64 bits.
     pub(super) fn is_wide(&self) -> bool {
         self.graphics() >= 8
     }
 
-    /// How many dwords the command has that begins with `first`.
+    /// Returns the length in dwords of the command that starts with `first`.
     ///
     /// # Errors
-    /// Why the engine gets no further.
+    /// The cause of the hang for a command that the engine cannot execute.
     pub(super) fn dwords(&self, first: u32) -> Result<usize, HangCause> {
         let long = |mask: u32| Ok((first & mask) as usize + 2);
         match first >> CLIENT_SHIFT {
@@ -84,15 +84,15 @@ impl Streamer {
                 _ => long(LENGTH),
             },
             CLIENT_BLITTER => long(LENGTH),
-            // The 3D and media pipelines.
+            // Commands of the 3D and media pipelines.
             _ => Err(HangCause::Unsupported),
         }
     }
 
-    /// What a command does, of which these are all dwords.
+    /// Decodes a command from all its dwords.
     ///
     /// # Errors
-    /// Why the engine gets no further.
+    /// The cause of the hang for a command that the engine cannot execute.
     pub(super) fn decode(&self, words: &[u32]) -> Result<Command, HangCause> {
         let Some((&first, operands)) = words.split_first() else { return Err(HangCause::Unknown) };
         if first >> CLIENT_SHIFT == CLIENT_BLITTER {
@@ -106,19 +106,19 @@ impl Streamer {
             MI_ARB_ON_OFF => Ok(Command::Arbitrate(Arbitration::Off)),
             MI_BATCH_BUFFER_END => Ok(Command::End),
             MI_BATCH_BUFFER_START => self.start(first, operands),
-            // Graphics 2 stores to physical addresses only.
+            // Graphics 2 stores only to physical addresses.
             MI_STORE_DATA_IMM if self.graphics() < 3 => Err(HangCause::Unsupported),
             MI_STORE_DATA_IMM => self.store(first, operands),
-            // It came with the copy engine.
+            // MI_FLUSH_DW was introduced with the copy engine.
             MI_FLUSH_DW if self.graphics() < 6 => Err(HangCause::Unknown),
             MI_FLUSH_DW => self.flush(first, operands),
             ..MI_FIRST_LONG => Err(HangCause::Unknown),
-            // Registers, semaphores, predicates.
+            // Register, semaphore and predicate commands.
             _ => Err(HangCause::Unsupported),
         }
     }
 
-    /// MI_BATCH_BUFFER_START.
+    /// Decodes MI_BATCH_BUFFER_START.
     fn start(&self, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
         let target = match (operands, self.is_wide()) {
             (&[low, high], true) => wide(low, high),
@@ -132,9 +132,9 @@ impl Streamer {
         Ok(Command::Start { target: target & !3, level: if second { Level::Second } else { Level::Chained } })
     }
 
-    /// MI_STORE_DATA_IMM.
+    /// Decodes MI_STORE_DATA_IMM.
     fn store(&self, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
-        // Before graphics 6 the global space is the only one, and the bit says that the address is virtual.
+        // Before graphics 6 the global GTT is the only address space, and the bit means a virtual address.
         if first & STORE_GLOBAL != 0 && self.graphics() >= 6 {
             self.global()?;
         }
@@ -146,19 +146,19 @@ impl Streamer {
             _ => return Err(HangCause::Unknown),
         };
         let unit = if first & STORE_QWORD != 0 && self.graphics() > 3 { 2 } else { 1 };
-        // Up to graphics 7 it stores one of them.
+        // Up to graphics 7 it stores a single value.
         if data.is_empty() || !data.len().is_multiple_of(unit) || (!self.is_wide() && data.len() != unit) {
             return Err(HangCause::Unknown);
         }
         Ok(Command::Store { address: address & !(4 * unit as u64 - 1), data: data.to_vec() })
     }
 
-    /// MI_FLUSH_DW, with or without a store afterwards.
+    /// Decodes MI_FLUSH_DW, with or without a post-sync store.
     fn flush(&self, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
         match first >> FLUSH_POST_SYNC_SHIFT & 3 {
             POST_SYNC_NOTHING => return Ok(Command::Nothing),
             POST_SYNC_DATA => {}
-            // The timestamp.
+            // A timestamp.
             _ => return Err(HangCause::Unsupported),
         }
         let (address, data) = match operands {
@@ -167,7 +167,7 @@ impl Streamer {
             _ => return Err(HangCause::Unknown),
         };
         if first & FLUSH_INDEX != 0 {
-            // To the kernel's own page.
+            // A store to the status page, which the kernel owns.
             return Ok(Command::Nothing);
         }
         if address & u64::from(FLUSH_GLOBAL) != 0 {
@@ -179,11 +179,11 @@ impl Streamer {
         }
     }
 
-    /// Uses the global space.
+    /// Checks that the batch may use the global GTT.
     fn global(&self) -> Result<(), HangCause> {
         match self.privilege {
             Privilege::User => Err(HangCause::Privileged),
-            // There a batch is bound at the same addresses in both.
+            // A secure batch is bound at the same address in both spaces.
             Privilege::Secure => Ok(()),
         }
     }
@@ -218,7 +218,7 @@ mod tests {
         case("glk", &[0x1000_0003, 0x2000, 1, 7, 8], store(0x1_0000_2000, &[7, 8]));
         case("ivb", &[0x1300_4001, 0x2000, 7], store(0x2000, &[7]));
         case("icl", &[0x1300_4003, 0x2000, 1, 7, 8], store(0x1_0000_2000, &[7, 8]));
-        // Before graphics 6 bit 22 is that of a virtual address; graphics 3 has no reserved dword.
+        // Before graphics 6, bit 22 marks a virtual address; graphics 3 has no reserved dword.
         case("i915g", &[0x1040_0001, 0x2006, 7], store(0x2004, &[7]));
         case("i965gm", &[0x1040_0002, 0, 0x2007, 7], store(0x2004, &[7]));
         case("ilk", &[0x1060_0003, 0, 0x200f, 7, 8], store(0x2008, &[7, 8]));

@@ -1,4 +1,4 @@
-//! What went wrong on the GPU: accesses to nothing, and hangs.
+//! The log of GPU errors: accesses to unbound addresses, and hangs.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,18 +8,18 @@ use serde::Serialize;
 use gem_coherency::platform::EngineClass;
 use gem_coherency::vocabulary::{Access, words};
 
-/// Entries of each kind that are kept; older ones are forgotten.
+/// Number of entries of each kind kept; older ones are dropped.
 const KEPT: usize = 1 << 16;
 
-/// An access of a batch to an address where nothing is bound.
+/// An access of a batch to an unbound address.
 ///
-/// What was read is zeroes, and what was written is lost: it went to the kernel's scratch page. A range
-/// is recorded once for each page, and a batch that runs into nothing once.
+/// It goes to the kernel's scratch page: reads return zeroes, and writes are lost. A range is logged once for
+/// each page; a batch that runs into an unbound range, once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct GpuFault {
-    /// The first byte of the page that was wanted.
+    /// The first byte of the accessed page.
     pub address: u64,
-    /// Whether it was read or written.
+    /// Whether it was a read or a write.
     pub access: Access,
     /// The engine that ran the batch.
     #[serde(serialize_with = "engine")]
@@ -27,43 +27,43 @@ pub struct GpuFault {
 }
 
 words! {
-    /// Why a batch did not come to its end.
+    /// Why a batch did not complete.
     HangCause, "hang cause" {
-        /// A command that the engine of this generation does not have, or one of a wrong length.
+        /// A command that this engine generation does not have, or one with a wrong length.
         Unknown = "unknown-command",
-        /// A command or a form of one (tiled, compressed) that hardware has and this GPU does not.
+        /// A command, or a form of one (tiled, compressed), that hardware supports and this GPU does not.
         Unsupported = "unsupported-command",
-        /// A command that a batch of userspace may not use: an address of the global space.
+        /// A command that a userspace batch may not use: it has a global GTT address.
         Privileged = "privileged-command",
-        /// Jumps in a circle, no end before the bound memory's, or too much to do.
+        /// A loop, a batch without an end within the bound memory, or one that exceeds the cost limit.
         Endless = "endless",
     }
 }
 
 words! {
-    /// What the kernel did about a batch that did not come to its end.
+    /// What the kernel did about a batch that did not complete.
     Remedy, "remedy" {
         /// It reset the engine, and the context is guilty.
         Reset = "reset",
-        /// It cancelled the batch after its time (`i915.request_timeout_ms`): an engine that can turn
-        /// to something else is not hung, and nobody is guilty.
+        /// It cancelled the batch after a timeout (`i915.request_timeout_ms`): an engine that can be
+        /// preempted is not hung, so no context is guilty.
         Cancelled = "cancelled",
     }
 }
 
-/// A batch that did not come to its end.
+/// A batch that did not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct GpuHang {
-    /// Why.
+    /// The cause.
     pub cause: HangCause,
-    /// The address of the command where the engine stood.
+    /// The address of the command at which the engine stopped.
     pub address: u64,
     /// The command's first dword.
     pub command: u32,
     /// The engine.
     #[serde(serialize_with = "engine")]
     pub engine: EngineClass,
-    /// What became of it.
+    /// The kernel's remedy.
     pub remedy: Remedy,
 }
 
@@ -71,7 +71,7 @@ fn engine<S: serde::Serializer>(engine: &EngineClass, serializer: S) -> Result<S
     engine.number().serialize(serializer)
 }
 
-/// What went wrong on a device, oldest first.
+/// The errors of a device, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct FaultLog {
     faults: Mutex<VecDeque<GpuFault>>,
@@ -79,13 +79,13 @@ pub(crate) struct FaultLog {
 }
 
 impl FaultLog {
-    /// Records an access to nothing.
+    /// Logs an access to an unbound address.
     pub(super) fn fault(&self, fault: GpuFault) {
         tracing::warn!(address = fault.address, access = %fault.access, engine = ?fault.engine, "GPU fault");
         push(&mut lock(&self.faults), fault);
     }
 
-    /// Records a hang.
+    /// Logs a hang.
     pub(super) fn hang(&self, hang: GpuHang) {
         tracing::warn!(
             cause = %hang.cause,
@@ -98,12 +98,12 @@ impl FaultLog {
         push(&mut lock(&self.hangs), hang);
     }
 
-    /// Accesses to nothing.
+    /// Locks the list of accesses to unbound addresses.
     pub(crate) fn faults(&self) -> MutexGuard<'_, VecDeque<GpuFault>> {
         lock(&self.faults)
     }
 
-    /// Hangs.
+    /// Locks the list of hangs.
     pub(crate) fn hangs(&self) -> MutexGuard<'_, VecDeque<GpuHang>> {
         lock(&self.hangs)
     }

@@ -1,4 +1,4 @@
-//! Memory as the GPU sees it: addresses of a context's space, translated to objects.
+//! Memory as the GPU sees it: translates addresses of a context's space to objects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_hierarchy::Route;
 
-/// Where a batch finds objects: those of its submission at their places, which are theirs until it is done,
-/// and whatever else its space has when it looks.
+/// The objects that a batch can access: those of its submission, which keep their addresses until it is done,
+/// and whatever else is bound in its address space at the time of an access.
 #[derive(Debug)]
 pub(crate) struct Bindings {
-    /// The submission's objects by where they begin; they live until the batch is done.
+    /// The submission's objects by start address; they are kept alive until the batch is done.
     own: BTreeMap<u64, Arc<Object>>,
     space: Arc<Bound>,
 }
 
 impl Bindings {
-    /// Of a batch in `space` whose objects are at these places.
+    /// Creates the bindings of a batch in `space` whose objects are at these addresses.
     pub(crate) fn new(space: &Arc<Bound>, own: impl Iterator<Item = (u64, Arc<Object>)>) -> Self {
         Self { own: own.collect(), space: Arc::clone(space) }
     }
 
-    /// The object that `address` lies in, and the offset in it.
+    /// Returns the object at `address` and the offset in it.
     fn at(&self, address: u64) -> Option<(Arc<Object>, u64)> {
         let own = self.own.range(..=address).next_back().map(|(&start, object)| (object, address - start));
         if let Some((object, offset)) = own.filter(|(object, offset)| *offset < object.size()) {
@@ -37,30 +37,30 @@ impl Bindings {
         Some((object.upgrade()?, address - start))
     }
 
-    /// Where the next object behind `address` begins.
+    /// Returns the start of the next object after `address`.
     fn next(&self, address: u64) -> Option<u64> {
         let own = self.own.range(address.checked_add(1)?..).next().map(|(&start, _)| start);
         own.into_iter().chain(self.space.next(address)).min()
     }
 }
 
-/// The first bytes of a range of addresses, up to where something else begins.
+/// The first part of an address range, up to the next boundary.
 enum Piece {
     /// Bytes of an object.
     Bound { object: Arc<Object>, offset: u64, len: u64 },
-    /// Nothing, as far as the end of its page: the scratch page.
+    /// Unbound, up to the end of the page: the scratch page.
     Nothing { len: u64 },
 }
 
-/// Dwords read at an address.
+/// The result of a fetch.
 pub(super) enum Fetched {
-    /// Those of a line from the address on.
+    /// Dwords from the address to the end of its line.
     Words(Vec<u32>),
-    /// Nothing is bound there, nor until this address.
+    /// Unbound, up to this address.
     NothingUntil(Option<u64>),
 }
 
-/// An address space, as an engine sees it.
+/// An address space as an engine sees it.
 #[derive(Debug)]
 pub(super) struct View<'a> {
     pub(super) system: &'a System,
@@ -68,11 +68,11 @@ pub(super) struct View<'a> {
     pub(super) engine: EngineClass,
 }
 
-/// Bytes that the command streamer reads at a time.
+/// Bytes that the command streamer fetches at a time.
 const FETCH_BYTES: u64 = 64;
 
 impl View<'_> {
-    /// The address without what is above its highest bit: 48 bits from graphics 8 on, 32 before.
+    /// Truncates an address to the implemented bits: 48 from graphics 8 on, 32 before.
     pub(super) fn address(&self, address: u64) -> u64 {
         let bits = if self.system.machine.platform.graphics.major >= 8 { 48 } else { 32 };
         address & ((1 << bits) - 1)
@@ -80,7 +80,7 @@ impl View<'_> {
 
     fn piece(&self, address: u64, len: u64) -> Piece {
         let bound = self.bindings.at(address).and_then(|(object, offset)| {
-            // What pads an object to its size has no pages, and neither has an object that gave them back.
+            // The padding of an object has no pages, nor has an object whose pages were released.
             let left = object.size().checked_sub(offset).filter(|&left| left > 0)?;
             let has_pages = object.state().snapshot.pages;
             has_pages.then_some(Piece::Bound { object, offset, len: left.min(len) })
@@ -88,7 +88,7 @@ impl View<'_> {
         bound.unwrap_or(Piece::Nothing { len: (PAGE_BYTES - address % PAGE_BYTES).min(len) })
     }
 
-    /// Reads; where nothing is bound there are zeroes.
+    /// Reads; unbound addresses return zeroes.
     pub(super) fn read(&self, mocs: MocsClass, address: u64, data: &mut [u8]) {
         let (mut address, mut rest) = (address, data);
         while !rest.is_empty() {
@@ -113,7 +113,7 @@ impl View<'_> {
         }
     }
 
-    /// Writes; where nothing is bound the bytes are lost.
+    /// Writes; writes to unbound addresses are lost.
     pub(super) fn write(&self, mocs: MocsClass, address: u64, data: &[u8]) {
         let (mut address, mut rest) = (address, data);
         while !rest.is_empty() {
@@ -137,7 +137,7 @@ impl View<'_> {
         }
     }
 
-    /// Reads commands: as many as there are up to the end of the line.
+    /// Fetches commands, up to the end of the line.
     pub(super) fn fetch(&self, address: u64) -> Fetched {
         let address = self.address(address) & !3;
         let len = FETCH_BYTES - address % FETCH_BYTES;
@@ -150,7 +150,7 @@ impl View<'_> {
         Fetched::Words(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }
 
-    /// Records an access to nothing.
+    /// Logs an access to an unbound address.
     pub(super) fn fault(&self, address: u64, access: Access) {
         self.system.gpu.fault_log.fault(GpuFault { address, access, engine: self.engine });
     }

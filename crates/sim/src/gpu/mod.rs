@@ -1,14 +1,14 @@
-//! The GPU: what it was given, whether it is done with it, and what batches do.
+//! The GPU: its queue of submissions, their completion, and the execution of batches.
 //!
-//! Batches run one after the other in the order of their submission, on whatever engine: at once, or when
-//! a stalled GPU goes on. They are executed command by command ([`batch`], [`commands`], [`blits`]) on what
-//! is bound then; the objects of their submissions live, and keep their places, until they are done
-//! ([`memory`]). A batch that does not come to its end is reset or cancelled as the kernel does it ([`fault_log`], [`bans`]); it
-//! never keeps the process busy.
+//! Batches run one after another in the order of their submission, on whatever engine: at once, or when a
+//! stalled GPU resumes. They are executed command by command ([`batch`], [`commands`], [`blits`]) on the
+//! bindings at that time; the objects of a submission are kept alive at their addresses until it is done
+//! ([`memory`]). A batch that does not complete is reset or cancelled as in the kernel ([`fault_log`],
+//! [`bans`]); it never blocks the process.
 //!
-//! Executed are the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END, from graphics 3 on
-//! MI_STORE_DATA_IMM, and from graphics 6 on MI_FLUSH_DW and, on copy engines, the blitter's fills and copies
-//! of linear surfaces. What is not executed hangs.
+//! The GPU executes the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END; from graphics 3 on,
+//! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW and, on copy engines, the blitter's fills and copies of
+//! linear surfaces. Any other command hangs, unless it has no visible effect.
 
 mod bans;
 mod batch;
@@ -32,16 +32,16 @@ use gem_coherency::platform::EngineClass;
 use gem_coherency::vocabulary::Access;
 pub(super) use memory::Bindings;
 
-/// What the GPU does with an object since it was submitted.
+/// The GPU's use of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
-    /// The last submission that it was part of.
+    /// The last submission that includes it.
     submission: u64,
-    /// Which engines use it how, as GEM_BUSY says it.
+    /// The engines that use it and their accesses, as GEM_BUSY reports them.
     busy: u32,
 }
 
-/// What GEM_BUSY says of one use (`__busy_read_flag`, `__busy_write_id`); several are ORed.
+/// Returns the GEM_BUSY flags of one use (`__busy_read_flag`, `__busy_write_id`); those of several are ORed.
 fn flags(class: EngineClass, access: Access) -> u32 {
     let class = u32::from(class.number());
     let reads = 0x1_0000 << class;
@@ -54,10 +54,10 @@ fn flags(class: EngineClass, access: Access) -> u32 {
 #[derive(Debug, Default)]
 struct State {
     stalled: bool,
-    /// Submissions so far, and how many of them are done: the first ones.
+    /// The number of submissions, and how many of them, in order, are done.
     submitted: u64,
     done: u64,
-    /// Those that are not, oldest first; without a batch there is nothing to run.
+    /// The submissions that are not done, oldest first; one without a batch runs nothing.
     queue: VecDeque<Option<Batch>>,
 }
 
@@ -66,15 +66,15 @@ struct State {
 pub(super) struct Gpu {
     state: Mutex<State>,
     progress: Condvar,
-    /// Whose turn it is to submit; objects are locked under it.
+    /// Serializes submissions; objects are locked under it.
     submitting: Mutex<()>,
-    /// Who runs what is queued; objects are locked under it.
+    /// Serializes the execution of the queue; objects are locked under it.
     running: Mutex<()>,
-    /// What went wrong.
+    /// The log of errors.
     pub(super) fault_log: FaultLog,
 }
 
-/// A submission in the making, which no other comes between.
+/// A submission in preparation, which excludes others.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     gpu: &'a Gpu,
@@ -83,15 +83,15 @@ pub(super) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// What an object is used for that is part of the submission, on an engine of `class`.
+    /// Returns the use of an object that is part of the submission, on an engine of `class`.
     ///
-    /// What was submitted before goes on.
+    /// Earlier uses that are not done are included.
     pub(super) fn uses(&self, before: Option<Use>, class: EngineClass, access: Access) -> Use {
         let busy = self.gpu.busy(before) | flags(class, access);
         Use { submission: self.number, busy }
     }
 
-    /// Gives the GPU its batch, if there is one, and lets it run.
+    /// Queues the batch, if there is one, and runs the queue.
     pub(super) fn submit(self, batch: Option<Batch>, system: &System) {
         let Self { gpu, .. } = self;
         {
@@ -105,7 +105,7 @@ impl Turn<'_> {
 }
 
 impl Gpu {
-    /// Stops the GPU, or lets it finish everything that it was given.
+    /// Stalls the GPU, or lets it finish its queue.
     pub(super) fn stall(&self, stalled: bool, system: &System) {
         self.state().stalled = stalled;
         self.go_on(system);
@@ -118,7 +118,7 @@ impl Gpu {
         Turn { gpu: self, number, _alone: alone }
     }
 
-    /// Runs what is queued, until nothing is or the GPU is stalled.
+    /// Runs the queue until it is empty or the GPU is stalled.
     fn go_on(&self, system: &System) {
         let _alone = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         while let Some(batch) = self.next() {
@@ -135,7 +135,7 @@ impl Gpu {
         if state.stalled { None } else { state.queue.pop_front() }
     }
 
-    /// Cancels what is queued: nobody is left who could want it.
+    /// Cancels the queue, because the last file is closed.
     pub(super) fn abandon(&self) {
         let queue = {
             let mut state = self.state();
@@ -143,19 +143,19 @@ impl Gpu {
             std::mem::take(&mut state.queue)
         };
         self.progress.notify_all();
-        // Objects go with it, which ask the GPU nothing.
+        // May free objects, which does not call back into the GPU.
         drop(queue);
     }
 
-    /// What GEM_BUSY says of the object: 0 if the GPU is done with it.
+    /// Returns the GEM_BUSY flags of an object: 0 if the GPU is done with it.
     pub(super) fn busy(&self, used: Option<Use>) -> u32 {
         let state = self.state();
         used.filter(|used| is_running(&state, *used)).map_or(0, |used| used.busy)
     }
 
-    /// Waits until the GPU is done; for ever without a timeout.
+    /// Waits until the GPU is done; without a timeout, indefinitely.
     ///
-    /// Returns whether it is.
+    /// Returns whether it is done.
     pub(super) fn wait(&self, used: Option<Use>, timeout: Option<Duration>) -> bool {
         let Some(used) = used else { return true };
         let state = self.state();

@@ -37,14 +37,14 @@ impl Default for Files {
 }
 
 impl Files {
-    /// The file's new descriptor, the lowest that is free.
+    /// Gives the file the lowest free descriptor.
     pub(crate) fn install(&mut self, file: File) -> i32 {
         let fd = self.free.take().map_or(i32::MAX, |fd| fd as i32);
         self.open.insert(fd, file);
         fd
     }
 
-    /// The file of a descriptor.
+    /// Returns the file of a descriptor.
     ///
     /// # Errors
     /// EBADF.
@@ -52,7 +52,7 @@ impl Files {
         self.open.get(&fd).ok_or(Errno::EBADF)
     }
 
-    /// The dma-buf of a descriptor (`dma_buf_get`).
+    /// Returns the dma-buf of a descriptor (`dma_buf_get`).
     ///
     /// # Errors
     /// EBADF; EINVAL for another kind of file.
@@ -63,7 +63,7 @@ impl Files {
         }
     }
 
-    /// Gives a descriptor back.
+    /// Closes a descriptor.
     ///
     /// # Errors
     /// EBADF.

@@ -1,4 +1,4 @@
-//! The process's address space: its own pages, and windows to objects.
+//! The process's address space: its own pages, and mappings of objects.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,16 +12,16 @@ use crate::window::Window;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency_hierarchy::Route;
 
-/// What a process may do with pages (`PROT_*`).
+/// Page protection (`PROT_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// Load and store.
+    /// Loads and stores.
     ReadWrite,
-    /// Load.
+    /// Loads only.
     ReadOnly,
-    /// Neither.
+    /// No access.
     None,
-    /// Load, store, and run: PROT_EXEC.
+    /// Loads, stores and execution: PROT_EXEC.
     Executable,
 }
 
@@ -33,7 +33,7 @@ impl Pages {
         }
     }
 
-    /// Whether stores are allowed.
+    /// Returns whether stores are allowed.
     pub(crate) fn stores(self) -> bool {
         match self {
             Self::ReadWrite | Self::Executable => true,
@@ -44,35 +44,35 @@ impl Pages {
 
 /// One past the last address of a process (`TASK_SIZE_MAX` with four page-table levels).
 pub(crate) const USER_END: u64 = (1 << 47) - PAGE_BYTES;
-/// Where the search for room for a mapping begins, downwards (`mmap_base`).
+/// Where the downward search for room for a mapping starts (`mmap_base`).
 const MAP_BASE: u64 = 0x7fff_0000_0000;
-/// Bytes of its own that a process may have: nothing that is simulated may eat the machine.
+/// Limit of a process's own memory in bytes, so that a simulated process cannot exhaust the host.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// What is mapped at one address.
+/// The memory behind one mapping.
 #[derive(Debug)]
 enum Backing {
-    /// Memory of the process's own, by page; a page that was never written has no entry.
+    /// The process's own memory, by page; a page that was never written has no entry.
     Anonymous(BTreeMap<u64, Box<[u8; PAGE_BYTES as usize]>>),
-    /// Such memory since some of it was given to a GPU: the CPU is one of its agents.
+    /// The process's own memory after a GPU got part of it: the CPU is now one of its agents.
     Shared(Arc<Mutex<Store>>),
     /// An object.
     Window(Window),
 }
 
-/// Memory that was given to a GPU.
+/// Memory that a GPU got.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
     pub(crate) store: Arc<Mutex<Store>>,
-    /// Where it begins in the store.
+    /// The first byte's offset in the store.
     pub(crate) first: u64,
     pub(crate) len: u64,
 }
 
-/// What one call mapped.
+/// The result of one mapping call.
 #[derive(Debug)]
 struct Area {
-    /// Which one it is, in order of creation.
+    /// A serial number, in order of creation.
     serial: u64,
     len: u64,
     pages: Pages,
@@ -84,24 +84,24 @@ struct Area {
 pub(crate) struct Memory {
     id: u64,
     areas: BTreeMap<u64, Area>,
-    /// Bytes of the areas that are the process's own.
+    /// Bytes of the process's own memory.
     own: u64,
-    /// Areas that there have been.
+    /// Number of areas created so far.
     made: u64,
 }
 
-/// Address spaces that there have been.
+/// Number of address spaces created so far.
 static SPACES: AtomicU64 = AtomicU64::new(0);
 
 impl Default for Memory {
     fn default() -> Self {
-        // Relaxed: a number that nobody else has, which publishes nothing.
+        // Relaxed: a unique number; it publishes no other data.
         Self { id: SPACES.fetch_add(1, Ordering::Relaxed), areas: BTreeMap::new(), own: 0, made: 0 }
     }
 }
 
 impl Memory {
-    /// Makes zeroed memory at `address`.
+    /// Maps zeroed memory at `address`.
     pub(crate) fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Result<(), Errno> {
         let end = address.checked_add(len).filter(|&end| end <= USER_END).ok_or(Errno::EINVAL)?;
         if len == 0 || !(address | len).is_multiple_of(PAGE_BYTES) {
@@ -118,7 +118,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Maps `len` bytes of an object, whole pages, where there is room; returns the address.
+    /// Maps `len` bytes of an object, a whole number of pages, where there is room; returns the address.
     ///
     /// # Errors
     /// ENOMEM.
@@ -133,7 +133,7 @@ impl Memory {
         self.areas.insert(address, Area { serial: self.made, len, pages, backing });
     }
 
-    /// Where there is room for `len` bytes, whole pages.
+    /// Finds room for `len` bytes, a whole number of pages.
     ///
     /// # Errors
     /// ENOMEM.
@@ -148,7 +148,7 @@ impl Memory {
         end.checked_sub(len).filter(|&address| address > 0).ok_or(Errno::ENOMEM)
     }
 
-    /// Unmaps what one call mapped.
+    /// Unmaps the area that one call mapped.
     pub(super) fn unmap(&mut self, address: u64) -> Result<(), Errno> {
         let area = self.areas.remove(&address).ok_or(Errno::EINVAL)?;
         if area.is_own() {
@@ -157,19 +157,19 @@ impl Memory {
         Ok(())
     }
 
-    /// What tells this address space from others.
+    /// A number that identifies this address space.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    /// Whether there is memory with no hole at all of the range, whatever may be done with it, and
-    /// none of it is a device's (`probe_range`).
+    /// Returns whether the range is memory without holes, whatever its protection, and contains no device
+    /// memory (`probe_range`).
     pub(crate) fn is_memory(&self, address: u64, len: u64) -> bool {
         self.areas_of(address, len).is_some_and(|areas| areas.iter().all(|area| area.has_struct_pages()))
     }
 
-    /// Whose pages a range consists of, as numbers that no other memory ever has; `None` if some of
-    /// it cannot be given to the GPU to load from, or to store to (`pin_user_pages_fast`).
+    /// Returns the serial numbers, which are never reused, of the areas that a range consists of; `None` if
+    /// the GPU cannot load from part of it, or store to it if `stores` is set (`pin_user_pages_fast`).
     pub(crate) fn pin(&self, address: u64, len: u64, stores: bool) -> Option<Vec<u64>> {
         let areas = self.areas_of(address, len)?;
         let fits = |area: &&Area| {
@@ -178,10 +178,11 @@ impl Memory {
         areas.iter().all(fits).then(|| areas.iter().map(|area| area.serial).collect())
     }
 
-    /// The bytes of a range that can be pinned, in order; `adversary` is for memory that no GPU had yet.
+    /// Returns the parts of a range that can be pinned, in order; `adversary` is for memory that no GPU had
+    /// yet.
     ///
     /// # Errors
-    /// EFAULT where there is none; what the simulating process's memory says.
+    /// EFAULT for a hole or a device's memory; allocation errors of the simulating process.
     pub(crate) fn parts(
         &mut self,
         address: u64,
@@ -201,7 +202,7 @@ impl Memory {
         Ok(parts)
     }
 
-    /// What the range is mapped to; `None` if there are holes.
+    /// Returns the areas of the range; `None` if there are holes.
     fn areas_of(&self, address: u64, len: u64) -> Option<Vec<&Area>> {
         let end = address.checked_add(len)?;
         let mut areas = Vec::new();
@@ -214,7 +215,7 @@ impl Memory {
         Some(areas)
     }
 
-    /// Copies from memory; returns how many bytes there were before the first that cannot be read.
+    /// Copies from memory; returns the number of bytes before the first unreadable one.
     pub(crate) fn read(&self, address: u64, data: &mut [u8]) -> usize {
         let mut done = 0;
         while let Some(rest) = data.get_mut(done..).filter(|rest| !rest.is_empty()) {
@@ -244,7 +245,7 @@ impl Memory {
         done
     }
 
-    /// Copies to memory; returns how many bytes were copied before the first that cannot be written.
+    /// Copies to memory; returns the number of bytes before the first unwritable one.
     pub(crate) fn write(&mut self, address: u64, data: &[u8]) -> usize {
         let mut done = 0;
         while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
@@ -293,7 +294,7 @@ impl Memory {
 }
 
 impl Area {
-    /// Whether the kernel knows the pages as memory (neither `VM_PFNMAP` nor `VM_IO`).
+    /// Returns whether the kernel has struct pages for it (neither `VM_PFNMAP` nor `VM_IO`).
     fn has_struct_pages(&self) -> bool {
         match &self.backing {
             Backing::Anonymous(_) | Backing::Shared(_) => true,
@@ -308,10 +309,10 @@ impl Area {
         }
     }
 
-    /// The bytes from `offset` on, for others too: where they are.
+    /// Makes the bytes shareable with a GPU; returns the store and the offset in it.
     ///
     /// # Errors
-    /// EFAULT for a device's memory; what the simulating process's memory says.
+    /// EFAULT for a device's memory; allocation errors of the simulating process.
     fn share(
         &mut self,
         offset: u64,
@@ -339,13 +340,13 @@ fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
     store.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many bytes of `len` at `offset` lie in the same page.
+/// Returns how many bytes of `len` at `offset` are in the same page.
 fn piece(offset: u64, area: u64, len: usize) -> usize {
     let to_page_end = PAGE_BYTES - offset % PAGE_BYTES;
     len.min(to_page_end.min(area - offset) as usize)
 }
 
-/// Those bytes as a range in the page.
+/// Returns those bytes as a range within the page.
 fn in_page(offset: u64, len: usize) -> std::ops::Range<usize> {
     let first = (offset % PAGE_BYTES) as usize;
     first..first + len

@@ -1,8 +1,8 @@
 //! A process that has software devices open: its memory, its files and its mappings.
 //!
-//! It is the other side of the uAPI: what a test or a fuzzer does here with numbers, a program does
-//! on a real device with pointers. A request goes through the same dispatch, the same copies from
-//! and to the caller's memory and the same checks as in the kernel, and a bad address is EFAULT.
+//! It is the caller's side of the uAPI: a test or a fuzzer passes numbers here where a program on a real
+//! device passes pointers. Requests go through the same dispatch, the same copies from and to the caller's
+//! memory and the same checks as in the kernel; a bad address fails with EFAULT.
 //!
 //! ```
 //! use gem_coherency_sim::{Minor, Pages, Process, Soft};
@@ -40,10 +40,10 @@ use super::requests::{self, Caller};
 use super::{Minor, Soft};
 use gem_coherency::units::PAGE_BYTES;
 
-/// Bytes of ordinary memory that a dma-buf may have.
+/// Largest size of a dma-buf of ordinary memory, in bytes.
 const MOST_FOREIGN_BYTES: u64 = 1 << 30;
 
-/// A process: what it has mapped, and what it has open.
+/// A process: its mappings and its open files.
 #[derive(Debug, Default)]
 pub struct Process {
     memory: Memory,
@@ -53,12 +53,12 @@ pub struct Process {
 impl Process {
     /// Opens another file of `device`: open(2) of its primary or its render node.
     ///
-    /// Returns the lowest free descriptor. The first to open a primary node is its master.
+    /// Returns the lowest free descriptor. The first file of a primary node becomes its master.
     pub fn open(&mut self, device: &Soft, minor: Minor) -> i32 {
         self.files.install(File::Device(Arc::new(device.open_again(minor))))
     }
 
-    /// The device behind a descriptor, for what no request reaches; `None` for other files.
+    /// Returns the device of a descriptor, for functions that are not requests; `None` for other files.
     pub fn device(&self, fd: i32) -> Option<&Soft> {
         match self.files.get(fd).ok()? {
             File::Device(device) => Some(device),
@@ -77,7 +77,7 @@ impl Process {
     /// ioctl(2) with the address of its argument.
     ///
     /// # Errors
-    /// EBADF; ENOTTY for a file that takes no such request; otherwise the request's own.
+    /// EBADF; ENOTTY for a file that does not take such a request; otherwise the request's own.
     pub fn ioctl(&mut self, fd: i32, code: u32, argument: u64) -> Result<i32, Errno> {
         match self.files.get(fd)?.clone() {
             File::Device(device) => {
@@ -95,7 +95,7 @@ impl Process {
     /// mmap(2), shared, of `len` bytes of a file; returns the address.
     ///
     /// # Errors
-    /// EINVAL, EBADF, EOVERFLOW, EACCES, ENODEV, ENOMEM, as the kernel gives them.
+    /// EINVAL, EBADF, EOVERFLOW, EACCES, ENODEV or ENOMEM, as in the kernel.
     pub fn mmap(&mut self, len: u64, pages: Pages, fd: i32, offset: u64) -> Result<u64, Errno> {
         if !offset.is_multiple_of(PAGE_BYTES) {
             return Err(Errno::EINVAL);
@@ -106,7 +106,7 @@ impl Process {
         }
         let len = len.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::ENOMEM)?;
         self.memory.room(len)?;
-        // A device's file has the last page, too (FMODE_UNSIGNED_OFFSET).
+        // A device's file includes the last page, too (FMODE_UNSIGNED_OFFSET).
         let last = match file {
             File::Device(_) => u128::from(u64::MAX) + 1,
             File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => u128::from(u64::MAX),
@@ -124,19 +124,19 @@ impl Process {
         self.memory.map(window, len, pages)
     }
 
-    /// Takes a dma-buf that another device, or another process, exported; returns its descriptor.
+    /// Installs a dma-buf that another device or process exported; returns its descriptor.
     ///
     /// # Errors
-    /// EINVAL for a file that is no dma-buf of a software device.
+    /// EINVAL for a file that is not a dma-buf of a software device.
     pub fn receive(&mut self, dma_buf: BorrowedFd<'_>) -> Result<i32, Errno> {
         let dma_buf = super::prime::find(dma_buf, "receive", Errno::EINVAL).map_err(|error| error.errno())?;
         Ok(self.files.install(File::DmaBuf(dma_buf)))
     }
 
-    /// lseek(2): what a dma-buf answers with its size.
+    /// lseek(2); a dma-buf returns its size.
     ///
     /// # Errors
-    /// EBADF; EINVAL; ESPIPE for files that have no position.
+    /// EBADF; EINVAL; ESPIPE for files without a position.
     pub fn lseek(&self, fd: i32, offset: i64, whence: i32) -> Result<u64, Errno> {
         let file = self.files.get(fd)?;
         if !(SEEK_SET..=SEEK_HOLE).contains(&whence) {
@@ -150,11 +150,11 @@ impl Process {
         }
     }
 
-    /// Opens a dma-buf of `size` bytes of ordinary memory, as another driver (vgem) exports it; returns
-    /// the descriptor.
+    /// Opens a dma-buf of `size` bytes of ordinary memory, as another driver (vgem) exports it; returns the
+    /// descriptor.
     ///
     /// # Errors
-    /// EINVAL for a size that is not of whole pages, or 0; ENOMEM for more than 1 GiB.
+    /// EINVAL if the size is 0 or not a whole number of pages; ENOMEM for more than 1 GiB.
     pub fn foreign_dma_buf(&mut self, size: u64, writable: bool) -> Result<i32, Errno> {
         if size == 0 || !size.is_multiple_of(PAGE_BYTES) {
             return Err(Errno::EINVAL);
@@ -165,19 +165,19 @@ impl Process {
         Ok(self.files.install(File::DmaBuf(Arc::new(DmaBuf::of_memory(size, writable)))))
     }
 
-    /// Makes anonymous memory at `address`: mmap(2) with MAP_FIXED_NOREPLACE; zeroed.
+    /// Maps zeroed anonymous memory at `address`, as mmap(2) does with MAP_FIXED_NOREPLACE.
     ///
     /// # Errors
-    /// EINVAL for an address or a length that is not of whole pages, or not the caller's; EEXIST where
-    /// there is something already; ENOMEM for more than the process may have (1 GiB).
+    /// EINVAL if the address or the length is not a multiple of the page size, or outside the caller's half;
+    /// EEXIST if the range is in use; ENOMEM for more than the process may have (1 GiB).
     pub fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Result<(), Errno> {
         self.memory.allocate(address, len, pages)
     }
 
-    /// munmap(2) of what one call mapped at `address`.
+    /// Unmaps the area that one call mapped at `address`: munmap(2).
     ///
     /// # Errors
-    /// EINVAL if nothing was mapped to that very address.
+    /// EINVAL if no mapping starts at exactly that address.
     pub fn munmap(&mut self, address: u64) -> Result<(), Errno> {
         self.memory.unmap(address)
     }

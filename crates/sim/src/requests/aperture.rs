@@ -1,7 +1,6 @@
 //! GEM_GET_APERTURE and REG_READ.
 //!
-//! How much of the global GTT is in use, and the register's value, are not comparable with another
-//! device's.
+//! The amount of global GTT in use and the register's value cannot be compared with another device's.
 
 use nix::errno::Errno;
 
@@ -19,11 +18,11 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_REG_READ, Everyone => reg_read;
 };
 
-/// Bytes of the global GTT that the kernel keeps for rings, contexts and scratch pages.
+/// Bytes of the global GTT that the kernel reserves for rings, contexts and scratch pages.
 const PINNED_BYTES: u64 = 1 << 20;
-/// The one register that can be read, RING_TIMESTAMP(RENDER_RING_BASE), and its size.
+/// The only readable register, RING_TIMESTAMP(RENDER_RING_BASE), and its size.
 const TIMESTAMP: (u64, u64) = (0x2358, 8);
-/// How far the timestamp gets between two reads.
+/// Ticks between two reads of the timestamp.
 const TICKS: u64 = 1000;
 
 /// `i915_gem_get_aperture_ioctl`.
@@ -46,7 +45,7 @@ fn reg_read(caller: &mut Caller<'_>, args: &mut drm_i915_reg_read) -> Result<()>
     if !known || flags & !I915_REG_READ_8B_WA != 0 {
         return refuse(request, Errno::EINVAL);
     }
-    // Relaxed: a counter that publishes nothing.
+    // Relaxed: a counter; it publishes no other data.
     args.val = system.ticks.fetch_add(TICKS, std::sync::atomic::Ordering::Relaxed);
     Ok(())
 }

@@ -1,7 +1,7 @@
-//! Masters, and clients that prove themselves: GET_UNIQUE, GET_MAGIC, GET_CLIENT, SET_VERSION,
-//! AUTH_MAGIC, SET_MASTER and DROP_MASTER.
+//! DRM master and authentication: GET_UNIQUE, GET_MAGIC, GET_CLIENT, SET_VERSION, AUTH_MAGIC, SET_MASTER and
+//! DROP_MASTER.
 //!
-//! The process is root's: it may become master, and its files are authenticated from the start.
+//! The process runs as root: it may become master, and its files are authenticated from the start.
 
 use nix::errno::Errno;
 
@@ -23,13 +23,13 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_DROP_MASTER, Primary => drop_master;
 };
 
-/// The device's place on the bus (`drm_pci_set_busid`).
+/// The device's bus id (`drm_pci_set_busid`).
 const BUS_ID: &str = "pci:0000:00:02.0";
-/// The newest interface (`DRM_IF_MAJOR`, `DRM_IF_MINOR`).
+/// The newest interface version (`DRM_IF_MAJOR`, `DRM_IF_MINOR`).
 const INTERFACE: (i32, i32) = (1, 4);
 /// The driver's version (`DRIVER_MAJOR`, `DRIVER_MINOR`).
 const DRIVER: (i32, i32) = (1, 6);
-/// The user id that stands for one that cannot be told (`overflowuid`).
+/// The uid reported for one that cannot be mapped (`overflowuid`).
 const NOBODY: u64 = 65534;
 
 /// `drm_getunique`.
@@ -50,7 +50,7 @@ fn get_magic(caller: &mut Caller<'_>, args: &mut drm_auth) -> Result<()> {
     Ok(())
 }
 
-/// `drm_getclient`: only the caller is left of the list. Its process is no other's, so it is 1.
+/// `drm_getclient`, which lists only the caller; its process has a pid namespace of its own, so its pid is 1.
 fn get_client(caller: &mut Caller<'_>, args: &mut drm_client) -> Result<()> {
     let request = DRM_IOCTL_GET_CLIENT.name;
     caller.device.system.enter(request, Needs::Nothing)?;
@@ -77,7 +77,7 @@ fn set_version(caller: &mut Caller<'_>, args: &mut drm_set_version) -> Result<()
     })
 }
 
-/// Whether a version is not newer than `newest`, of the same major one.
+/// Checks that a version has the major number of `newest` and is not newer.
 fn known(newest: (i32, i32), major: i32, minor: i32) -> Result<(), Errno> {
     if major == newest.0 && (0..=newest.1).contains(&minor) { Ok(()) } else { Err(Errno::EINVAL) }
 }
@@ -100,7 +100,7 @@ fn drop_master(caller: &mut Caller<'_>, _: &mut ()) -> Result<()> {
 }
 
 impl Soft {
-    /// Makes a request about masters.
+    /// Makes a request that uses the masters and the file's master state.
     fn with_masters<T>(
         &self,
         request: &'static str,

@@ -31,7 +31,7 @@ pub(super) fn get_caching(caller: &mut Caller<'_>, args: &mut drm_i915_gem_cachi
     Ok(())
 }
 
-/// The uAPI's number of a mode.
+/// Returns the uAPI's number of a mode.
 pub(crate) fn number(mode: CachingMode) -> u32 {
     match mode {
         CachingMode::None => I915_CACHING_NONE,
@@ -41,7 +41,7 @@ pub(crate) fn number(mode: CachingMode) -> u32 {
 }
 
 impl Soft {
-    /// Changes an object's level.
+    /// Sets an object's cache level.
     pub(crate) fn set_caching_ioctl(&self, handle: u32, caching: u32) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_SET_CACHING.name;
         self.system.enter(request, Needs::Nothing)?;
@@ -55,7 +55,7 @@ impl Soft {
         self.event(request, handle, Event::SetCaching(mode))
     }
 
-    /// The mode that an object's level reads back as.
+    /// Returns the mode as which an object's level reads back.
     pub(crate) fn get_caching_ioctl(&self, handle: u32) -> Result<CachingMode> {
         let request = DRM_IOCTL_I915_GEM_GET_CACHING.name;
         self.system.enter(request, Needs::Nothing)?;

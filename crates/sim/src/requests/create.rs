@@ -25,18 +25,18 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_CREATE_EXT, Everyone => create_ext;
 };
 
-/// Regions that a list may name (`INTEL_REGION_UNKNOWN`).
+/// Largest number of regions in a list (`INTEL_REGION_UNKNOWN`).
 const MOST_REGIONS: u32 = 7;
 /// The largest PAT index (`max_pat_index` of Meteor Lake).
 const MAX_PAT_INDEX: u32 = 4;
 
-/// What the extensions ask for (`struct create_ext`).
+/// The object that the extensions request (`struct create_ext`).
 #[derive(Debug, Default)]
 pub(crate) struct Wanted {
-    /// Where the object may live, best first.
+    /// The allowed memory regions, best first.
     placements: Vec<Placement>,
     pat_index: Option<u8>,
-    /// Whether the CPU must reach the object wherever it lives.
+    /// Whether the CPU must be able to access the object in every region.
     cpu_access: bool,
 }
 
@@ -68,7 +68,7 @@ fn create_ext(caller: &mut Caller<'_>, args: &mut drm_i915_gem_create_ext) -> Re
     Ok(())
 }
 
-/// One extension of GEM_CREATE_EXT (`create_extensions`).
+/// Applies one extension of GEM_CREATE_EXT (`create_extensions`).
 fn extend(caller: &Caller<'_>, wanted: &mut Wanted, name: u32, address: u64) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
     let device = caller.device;
@@ -103,14 +103,14 @@ fn extend(caller: &Caller<'_>, wanted: &mut Wanted, name: u32, address: u64) -> 
 }
 
 impl Soft {
-    /// A new object in system memory.
+    /// Creates an object in system memory.
     pub(crate) fn create_ioctl(&self, size_bytes: u64) -> Result<Created> {
         let request = DRM_IOCTL_I915_GEM_CREATE.name;
         self.system.enter(request, Needs::Memory)?;
         self.create_as(request, size_bytes, PAGE_BYTES, Creation::User)
     }
 
-    /// A new object with a PAT index.
+    /// Creates an object with a PAT index.
     pub(crate) fn create_with_pat_ioctl(&self, size_bytes: u64, pat: u32) -> Result<Created> {
         let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
         self.system.enter(request, Needs::Memory)?;
@@ -120,7 +120,7 @@ impl Soft {
         self.create_wanted(size_bytes, &wanted)
     }
 
-    /// A new object that lives in one of the regions.
+    /// Creates an object that may be placed in any of the regions.
     pub(crate) fn create_in_ioctl(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
         let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
         self.system.enter(request, Needs::Memory)?;
@@ -132,7 +132,7 @@ impl Soft {
         self.create_wanted(size_bytes, &wanted)
     }
 
-    /// Takes the list of where an object may live (`set_placements`): once, and each place once.
+    /// Sets the allowed regions (`set_placements`); only once, and without duplicates.
     fn place(&self, wanted: &mut Wanted, regions: impl Iterator<Item = Result<Placement>>) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
         let discrete = self.system.machine.caps.contains(Caps::DISCRETE);
@@ -152,7 +152,7 @@ impl Soft {
         Ok(())
     }
 
-    /// Takes a PAT index (`ext_set_pat`); of several the last one counts.
+    /// Sets the PAT index (`ext_set_pat`); the last one counts.
     fn set_pat(&self, wanted: &mut Wanted, index: u32) -> Result<()> {
         match u8::try_from(index) {
             Ok(small) if index <= MAX_PAT_INDEX => {
@@ -163,11 +163,12 @@ impl Soft {
         }
     }
 
-    /// A new object as the extensions want it.
+    /// Creates the object that the extensions request.
     fn create_wanted(&self, size_bytes: u64, wanted: &Wanted) -> Result<Created> {
         let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
         let may_be = |place| wanted.placements.contains(&place);
-        // The CPU can be sure to reach what can move to system memory, and only that needs to be said.
+        // Only objects that can move to system memory can guarantee CPU access, and only for them it is
+        // accepted.
         if wanted.cpu_access && (wanted.placements.len() < 2 || !may_be(Placement::SYSTEM)) {
             return refuse(request, Errno::EINVAL);
         }
@@ -181,7 +182,7 @@ impl Soft {
         self.create_as(request, size_bytes, page_bytes, creation)
     }
 
-    /// A new object, its size rounded up to `page_bytes` (`__i915_gem_object_create_user_ext`).
+    /// Creates an object whose size is rounded up to `page_bytes` (`__i915_gem_object_create_user_ext`).
     pub(super) fn create_as(
         &self,
         request: &'static str,

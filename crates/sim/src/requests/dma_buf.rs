@@ -51,7 +51,7 @@ pub(crate) fn ioctl(
     if code == DMA_BUF_IOCTL_IMPORT_SYNC_FILE.code {
         let args: dma_buf_import_sync_file = read(memory, argument)?;
         check_direction(args.flags)?;
-        // The GPU works in order, so the fence holds nobody up.
+        // The GPU works in order, so the fence delays nothing.
         return match files.get(args.fd) {
             Ok(File::Fence(_)) => Ok(()),
             Ok(File::Device(_) | File::DmaBuf(_) | File::Syncobj(_)) | Err(_) => Err(Errno::EINVAL),
@@ -60,20 +60,20 @@ pub(crate) fn ioctl(
     Err(Errno::ENOTTY)
 }
 
-/// The struct at an address.
+/// Reads the struct at an address.
 fn read<T: FromBytes + IntoBytes>(memory: &Memory, address: u64) -> Result<T, Errno> {
     let mut args = T::new_zeroed();
     let len = size_of::<T>();
     if memory.read(address, args.as_mut_bytes()) < len { Err(Errno::EFAULT) } else { Ok(args) }
 }
 
-/// Whether a fence is asked for with a direction, and nothing else.
+/// Checks that the flags are a direction and nothing else.
 fn check_direction(flags: u32) -> Result<(), Errno> {
     let flags = u64::from(flags);
     if flags & !DMA_BUF_SYNC_RW == 0 && flags & DMA_BUF_SYNC_RW != 0 { Ok(()) } else { Err(Errno::EINVAL) }
 }
 
-/// Whether there is a name at an address, which nothing shows afterwards (`strndup_user`).
+/// Checks the name at an address, which is then discarded (`strndup_user`).
 fn check_name(memory: &Memory, address: u64) -> Result<(), Errno> {
     let mut name = [1; DMA_BUF_NAME_LEN as usize];
     let read = memory.read(address, &mut name);
@@ -85,7 +85,7 @@ fn check_name(memory: &Memory, address: u64) -> Result<(), Errno> {
 }
 
 impl DmaBuf {
-    /// The fence of what the GPU does with it.
+    /// Returns the fence of the GPU's use of the object.
     fn fence(&self) -> Fence {
         match &self.exporter {
             Exporter::Object(object) => {
@@ -96,10 +96,10 @@ impl DmaBuf {
         }
     }
 
-    /// DMA_BUF_IOCTL_SYNC: begins or ends a CPU access, for the machine that exported it.
+    /// DMA_BUF_IOCTL_SYNC: begins or ends a CPU access on the exporting machine.
     ///
     /// # Errors
-    /// EINVAL for flags; what bringing pages in says.
+    /// EINVAL for unknown or missing flags; the errors of bringing pages in.
     pub(crate) fn sync(&self, flags: u64) -> Result<()> {
         let request = DMA_BUF_IOCTL_SYNC.name;
         if let Exporter::Object(object) = &self.exporter {
@@ -123,10 +123,10 @@ impl DmaBuf {
     }
 }
 
-/// mmap(2) of a dma-buf, after the checks that every file shares (`dma_buf_mmap_internal`).
+/// Maps a dma-buf: mmap(2), after the checks common to all files (`dma_buf_mmap_internal`).
 ///
 /// # Errors
-/// EINVAL past the end; ENODEV for what has no file.
+/// EINVAL past the end; ENODEV for an object without a file.
 pub(crate) fn mmap(dma_buf: &DmaBuf, len: u64, offset: u64) -> Result<Window, Errno> {
     let pages = len.div_ceil(PAGE_BYTES);
     if (offset / PAGE_BYTES).checked_add(pages).is_none_or(|end| end > dma_buf.pages()) {
@@ -134,7 +134,7 @@ pub(crate) fn mmap(dma_buf: &DmaBuf, len: u64, offset: u64) -> Result<Window, Er
     }
     match &dma_buf.exporter {
         Exporter::Memory(memory) => Ok(Window::of_memory(Arc::clone(&memory.store), offset)),
-        // Without a file of its own the object is mapped as in the device's file (drm_gem_prime_mmap).
+        // TTM objects have no file of their own and are mapped as in the device's file (drm_gem_prime_mmap).
         Exporter::Object(object) if object.is_mapped_by_itself() => {
             Ok(Window::of_object(Arc::clone(object), MmapMode::Fixed, offset))
         }
@@ -147,7 +147,7 @@ pub(crate) fn mmap(dma_buf: &DmaBuf, len: u64, offset: u64) -> Result<Window, Er
     }
 }
 
-/// lseek(2) of a dma-buf, which tells its size and nothing else (`dma_buf_llseek`).
+/// lseek(2) of a dma-buf, which only reports its size (`dma_buf_llseek`).
 ///
 /// # Errors
 /// EINVAL.

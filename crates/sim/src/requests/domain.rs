@@ -33,9 +33,9 @@ pub(super) fn sw_finish(caller: &mut Caller<'_>, args: &mut drm_i915_gem_sw_fini
 }
 
 impl Soft {
-    /// Moves an object to a domain; bits that name no domain lead to the CPU's.
+    /// Moves an object to a domain; unknown domain bits mean the CPU domain.
     ///
-    /// `memory` is that of the process, if it is a simulated one: userptr objects look there.
+    /// `memory` is that of the process if it is simulated; userptr objects pin their pages from it.
     pub(crate) fn set_domain_ioctl(
         &self,
         memory: Option<&mut Memory>,

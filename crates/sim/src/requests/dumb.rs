@@ -24,7 +24,7 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_MODE_DESTROY_DUMB, Primary => destroy_dumb;
 };
 
-/// What a line's length is a multiple of.
+/// A pitch is a multiple of this.
 const PITCH_BYTES: u32 = 64;
 
 /// `drm_mode_create_dumb` and `i915_gem_dumb_create`.
@@ -32,27 +32,27 @@ fn create_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_create_dumb) -> Resu
     caller.device.create_dumb_ioctl(args).map(drop)
 }
 
-/// Whether the picture is not empty, and its bytes can be counted in 32 bits.
+/// Returns whether the picture is not empty, and its size fits in 32 bits.
 fn fits(args: &drm_mode_create_dumb) -> bool {
     let pixel_bytes = match args.bpp {
         1..=0xffff_fff7 => args.bpp.div_ceil(8),
         _ => return false,
     };
     let bytes = args.width.checked_mul(pixel_bytes).and_then(|line| line.checked_mul(args.height));
-    // Pages that wrap around are none.
+    // A size in pages that wraps around is rejected.
     bytes.is_some_and(|bytes| bytes > 0 && bytes.checked_next_multiple_of(PAGE_BYTES as u32).is_some())
 }
 
-/// The pitch of a line of `bytes`; 0 if it wraps around.
+/// Returns the pitch of a line of `bytes`; 0 if it wraps around.
 ///
-/// Lines longer than a plane's are whole pages, so that they can be remapped; without a display there
-/// is no plane, and every line is longer (`intel_plane_fb_max_stride`).
+/// A pitch larger than a plane's is rounded up to whole pages, so that it can be remapped; without a display
+/// there is no plane, and every line counts as larger (`intel_plane_fb_max_stride`).
 fn pitch(bytes: u32, plane_bytes: u32) -> u32 {
     let pitch = bytes.checked_next_multiple_of(PITCH_BYTES).unwrap_or(0);
     if pitch > plane_bytes { pitch.checked_next_multiple_of(PAGE_BYTES as u32).unwrap_or(0) } else { pitch }
 }
 
-/// `i915_gem_dumb_mmap_offset`: of any object, as the kernel wants to have it mapped.
+/// `i915_gem_dumb_mmap_offset`: for any object, in the kernel's preferred mode.
 fn map_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_map_dumb) -> Result<()> {
     let request = DRM_IOCTL_MODE_MAP_DUMB.name;
     let system = &caller.device.system;
@@ -73,10 +73,10 @@ fn destroy_dumb(caller: &mut Caller<'_>, args: &mut drm_mode_destroy_dumb) -> Re
 }
 
 impl Soft {
-    /// Makes a dumb buffer, and fills in what comes back.
+    /// Creates a dumb buffer and fills in the results.
     ///
     /// # Errors
-    /// EINVAL; what creating the object says.
+    /// EINVAL; the errors of creating the object.
     pub(crate) fn create_dumb_ioctl(&self, args: &mut drm_mode_create_dumb) -> Result<Created> {
         let request = DRM_IOCTL_MODE_CREATE_DUMB.name;
         let system = &self.system;
@@ -84,7 +84,7 @@ impl Soft {
         if !fits(args) {
             return refuse(request, Errno::EINVAL);
         }
-        // What comes back is zero until it is known, also when the request fails.
+        // The results are 0 until they are known, also if the request fails.
         (args.handle, args.pitch, args.size) = (0, 0, 0);
         let pixel_bytes = match args.bpp.div_ceil(8) {
             bytes @ (1 | 2 | 4) => bytes,
@@ -105,7 +105,7 @@ impl Soft {
         Ok(created)
     }
 
-    /// An object for a dumb buffer: in local memory where there is some.
+    /// Creates the object of a dumb buffer, in local memory if there is any.
     fn create_dumb_object(&self, size_bytes: u64) -> Result<Created> {
         let request = DRM_IOCTL_MODE_CREATE_DUMB.name;
         match self.system.machine.platform.local_page_bytes {
@@ -122,10 +122,10 @@ mod tests {
     use super::*;
     use crate::{Minor, Pages, Process};
 
-    /// What the struct holds before the request: nothing that would be right.
+    /// The struct's initial contents, all of them wrong.
     const BEFORE: (u32, u32, u64) = (77, 5, 6);
 
-    /// What comes of `[height, width, bpp]`: the errno, and handle, pitch and size.
+    /// Checks the result of `[height, width, bpp]`: the errno, and the handle, pitch and size.
     #[track_caller]
     fn case(device: &str, asked: [u32; 3], errno: Option<Errno>, expected: (u32, u32, u64)) {
         const ARGS: u64 = 0x10000;

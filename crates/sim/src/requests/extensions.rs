@@ -5,15 +5,14 @@ use zerocopy::FromBytes;
 
 use crate::process::Memory;
 
-/// Extensions that a chain may have.
+/// Largest number of extensions in a chain.
 const MOST: usize = 512;
 
-/// Calls `take` with the name and the address of each extension of a chain, in order
-/// (`i915_user_extensions`).
+/// Calls `take` with the name and address of each extension of a chain, in order (`i915_user_extensions`).
 ///
 /// # Errors
-/// EFAULT for what cannot be read, EINVAL for reserved fields that are not 0, E2BIG for too many;
-/// what `take` says, which for an unknown name is EINVAL.
+/// EFAULT for unreadable memory; EINVAL for reserved fields that are not 0; E2BIG for too many extensions;
+/// those of `take`, which is EINVAL for an unknown name.
 pub(super) fn walk(
     memory: &Memory,
     first: u64,
@@ -23,7 +22,7 @@ pub(super) fn walk(
     let mut left = MOST;
     while address != 0 {
         left = left.checked_sub(1).ok_or(Errno::E2BIG)?;
-        // Each field is read on its own: flags, rsvd, name, next_extension.
+        // Each field is read separately: flags, rsvd, name, next_extension.
         for offset in [12, 16, 20, 24, 28] {
             let reserved: u32 = read(memory, address, offset)?;
             if reserved != 0 {
@@ -36,7 +35,7 @@ pub(super) fn walk(
     Ok(())
 }
 
-/// The field at `offset` of what is at `address`.
+/// Reads the field at `offset` of the struct at `address`.
 fn read<T: FromBytes>(memory: &Memory, address: u64, offset: u64) -> Result<T, Errno> {
     let mut bytes = [0; 8];
     let bytes = bytes.get_mut(..size_of::<T>()).ok_or(Errno::EFAULT)?;

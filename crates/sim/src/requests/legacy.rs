@@ -1,7 +1,7 @@
-//! Requests that do nothing any more.
+//! Obsolete requests.
 //!
-//! Some still succeed, because programs look at the result; the others are refused. Their structs
-//! are copied in and back unchanged, whatever they hold.
+//! Some still succeed, because programs check the result; the others are refused. Their structs are copied in
+//! and back unchanged.
 
 use nix::errno::Errno;
 
@@ -19,17 +19,17 @@ const IOR: u32 = 2;
 /// `_IOWR`: both.
 const IOWR: u32 = 3;
 
-/// A request that succeeds (`drm_noop`).
+/// Creates the entry of a request that succeeds (`drm_noop`).
 const fn noop(number: u32, direction: u32, allowed: Allowed) -> Entry {
     Entry { code: code(number, direction), allowed, run: |_, _| Ok(()) }
 }
 
-/// A request that is EINVAL (`drm_invalid_op`).
+/// Creates the entry of a request that fails with EINVAL (`drm_invalid_op`).
 const fn invalid(number: u32, direction: u32, allowed: Allowed) -> Entry {
     Entry { code: code(number, direction), allowed, run: |_, _| refuse("drm_invalid_op", Errno::EINVAL) }
 }
 
-/// A request that is ENODEV (`i915_gem_reject_pin_ioctl`).
+/// Creates the entry of a request that fails with ENODEV (`i915_gem_reject_pin_ioctl`).
 const fn pin(number: u32, direction: u32) -> Entry {
     Entry {
         code: code(number, direction),
@@ -38,18 +38,18 @@ const fn pin(number: u32, direction: u32) -> Entry {
     }
 }
 
-/// A code without a size: the caller's counts.
+/// Returns a request's code without a size; the size in the caller's code counts.
 const fn code(number: u32, direction: u32) -> u32 {
     direction << 30 | (b'd' as u32) << 8 | number
 }
 
-/// What GET_STATS clears.
+/// Clears the struct of GET_STATS.
 fn clear(bytes: &mut [u8]) -> Result<()> {
     bytes.fill(0);
     Ok(())
 }
 
-/// Requests by number, as `drm_ioctls` and `i915_ioctls` have them.
+/// The requests by number, from `drm_ioctls` and `i915_ioctls`.
 pub(super) static ENTRIES: &[Entry] = &[
     // GET_STATS; its struct has 248 bytes.
     Entry { code: code(0x06, IOR) | 248 << 16, allowed: Primary, run: |_, bytes| clear(bytes) },
@@ -90,7 +90,7 @@ pub(super) static ENTRIES: &[Entry] = &[
 ];
 
 /// Requests that kernels before 6.8 still list and refuse (`DRM_LEGACY_IOCTL_DEF` without
-/// `CONFIG_DRM_LEGACY`); later ones do not know the numbers.
+/// `CONFIG_DRM_LEGACY`); later kernels do not know the numbers.
 pub(super) static BEFORE_6_8: &[Entry] = &[
     invalid(0x03, IOWR, Master),  // IRQ_BUSID
     invalid(0x04, IOWR, Primary), // GET_MAP

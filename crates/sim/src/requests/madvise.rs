@@ -25,7 +25,7 @@ fn madvise(caller: &mut Caller<'_>, args: &mut drm_i915_gem_madvise) -> Result<(
     Ok(())
 }
 
-/// The uAPI's number of an advice.
+/// Returns the uAPI's number of an advice.
 pub(crate) fn number(advice: Advice) -> u32 {
     match advice {
         Advice::WillNeed => I915_MADV_WILLNEED,
@@ -34,7 +34,7 @@ pub(crate) fn number(advice: Advice) -> u32 {
 }
 
 impl Soft {
-    /// Notes whether the contents are needed; without pages they are taken at once if not.
+    /// Records whether the contents are needed; if not, an object without pages is purged at once.
     pub(crate) fn madvise_ioctl(&self, handle: u32, madv: u32) -> Result<Retained> {
         let request = DRM_IOCTL_I915_GEM_MADVISE.name;
         self.system.enter(request, Needs::Nothing)?;
@@ -49,7 +49,7 @@ impl Soft {
             state.advice = advice;
         }
         if state.advice == Advice::DontNeed && !state.purged && !state.snapshot.pages {
-            // Nothing is attached that would have to be given back first.
+            // Nothing is attached, so there is nothing to release first.
             object.purge(&mut state);
         }
         Ok(if state.purged { Retained::Purged } else { Retained::Yes })

@@ -24,7 +24,7 @@ use gem_coherency::uapi::i915::{
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::MmapMode;
 
-/// MMAP_GTT is MMAP_OFFSET with a shorter struct, whose missing flags say GTT.
+/// The mapping requests. MMAP_GTT is MMAP_OFFSET with a shorter struct; its missing flags default to GTT.
 pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_MMAP, Everyone => map_legacy;
     DRM_IOCTL_I915_GEM_MMAP_OFFSET, Everyone => mmap_offset;
@@ -55,14 +55,14 @@ pub(super) fn map_legacy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_mmap) 
 pub(super) fn mmap_offset(caller: &mut Caller<'_>, args: &mut drm_i915_gem_mmap_offset) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_MMAP_OFFSET.name;
     caller.device.system.enter(request, Needs::Memory)?;
-    // No extension is known.
+    // It has no extensions.
     extensions::walk(caller.memory, args.extensions, |_, _| Err(Errno::EINVAL))
         .or_else(|errno| refuse(request, errno))?;
     args.offset = caller.device.mmap_offset_ioctl(args.handle, args.flags)?;
     Ok(())
 }
 
-/// The uAPI's number of a mode.
+/// Returns the uAPI's number of a mode.
 pub(crate) fn number(mode: MmapMode) -> u64 {
     match mode {
         MmapMode::Gtt => I915_MMAP_OFFSET_GTT,
@@ -73,7 +73,7 @@ pub(crate) fn number(mode: MmapMode) -> u64 {
     }
 }
 
-/// Whether objects with this backing have a file of their own (`obj->base.filp`).
+/// Returns whether objects with this backing have a file of their own (`obj->base.filp`).
 pub(super) fn has_file(backing: Backing) -> bool {
     match backing {
         Backing::Shmem | Backing::Phys => true,
@@ -87,7 +87,7 @@ pub(super) fn has_file(backing: Backing) -> bool {
 }
 
 impl Soft {
-    /// What is mapped the legacy way, and how; the caller checks what mmap(2) checks.
+    /// Returns the object and the mode of a legacy mapping; the caller makes the checks of mmap(2).
     pub(crate) fn map_legacy_ioctl(
         &self,
         handle: u32,
@@ -111,7 +111,7 @@ impl Soft {
         Ok((object, if flags == 0 { MmapMode::Wb } else { MmapMode::Wc }))
     }
 
-    /// Where in the device's file an object is mapped; the file may map it from then on.
+    /// Returns the object's mmap offset and allows the file to map it.
     pub(crate) fn mmap_offset_ioctl(&self, handle: u32, flags: u64) -> Result<u64> {
         let request = DRM_IOCTL_I915_GEM_MMAP_OFFSET.name;
         let Some(&mode) = MmapMode::ALL.iter().find(|&&mode| number(mode) == flags) else {
@@ -120,7 +120,7 @@ impl Soft {
         self.offset_of(request, handle, mode)
     }
 
-    /// The same, for a mode (`__assign_mmap_offset_handle`).
+    /// The same for a mode (`__assign_mmap_offset_handle`).
     pub(super) fn offset_of(&self, request: &'static str, handle: u32, mode: MmapMode) -> Result<u64> {
         if mode == MmapMode::Gtt && !self.system.machine.caps.contains(Caps::APERTURE) {
             return refuse(request, Errno::ENODEV);
@@ -140,17 +140,17 @@ impl Soft {
         }
     }
 
-    /// A mapping of `len` bytes of the device's file (`i915_gem_mmap`).
+    /// Maps `len` bytes of the device's file (`i915_gem_mmap`).
     ///
     /// # Errors
-    /// EINVAL where there is nothing, or too little; EACCES where the file has not asked.
+    /// EINVAL if no node contains the range; EACCES if the file did not request the offset.
     pub(crate) fn mmap_file(&self, len: u64, offset: u64) -> Result<Window> {
         let request = "mmap";
         let start = offset / PAGE_BYTES;
         let Some((node, object)) = self.system.at_offset(start, len.div_ceil(PAGE_BYTES)) else {
             return refuse(request, Errno::EINVAL);
         };
-        // Before version 5 of the interface only the beginning of an object can be mapped alone.
+        // Before version 5 of the interface, a partial mapping must start at the object's start.
         if self.kernel() < MMAP_VERSION_5 && start != node.start {
             return refuse(request, Errno::EINVAL);
         }
@@ -164,7 +164,7 @@ impl Soft {
     }
 }
 
-/// Whether an object has this mode (`__assign_mmap_offset`).
+/// Returns whether an object supports this mode (`__assign_mmap_offset`).
 fn can_map(object: &Object, mode: MmapMode) -> bool {
     let backing = object.state().snapshot.backing;
     if backing == Backing::Userptr {
@@ -180,7 +180,7 @@ fn can_map(object: &Object, mode: MmapMode) -> bool {
     }
 }
 
-/// mmap(2) of a device's file, after the checks that every file shares.
+/// Maps a device's file: mmap(2), after the checks common to all files.
 pub(crate) fn mmap(device: &Soft, len: u64, offset: u64) -> Result<Window, Errno> {
     let map = || {
         device.system.enter("mmap", Needs::Memory)?;

@@ -1,8 +1,8 @@
-//! The requests as numbers: what ioctl(2) takes, checked in the kernel's order.
+//! The raw requests, as ioctl(2) takes them, checked in the kernel's order.
 //!
-//! Each request is a function over its struct of the uAPI; it reads and writes the caller's memory
-//! where the struct holds addresses. The typed requests of [`gem_coherency::drm::Drm`] call the same
-//! functions below it, so that every check stands once. [`ioctl`] is the way in (`drm_ioctl`).
+//! Each request is a function of its uAPI struct; it reads and writes the caller's memory at the addresses in
+//! the struct. The typed requests of [`gem_coherency::drm::Drm`] call the same lower-level functions, so
+//! every check exists once. The entry point is [`ioctl`] (`drm_ioctl`).
 
 mod aperture;
 mod auth;
@@ -44,7 +44,7 @@ pub(super) use map::{mmap, number as mmap_number};
 pub(super) use table::Allowed;
 pub(super) use tiling::Tiling;
 
-/// Who makes a request: the device's file, and the process's memory and files.
+/// The caller of a request: the device's file, and the process's memory and files.
 #[derive(Debug)]
 pub(super) struct Caller<'a> {
     pub(super) device: &'a Soft,
@@ -53,7 +53,7 @@ pub(super) struct Caller<'a> {
 }
 
 impl Caller<'_> {
-    /// The struct at `address` (`copy_from_user`).
+    /// Copies the struct at `address` in (`copy_from_user`).
     ///
     /// # Errors
     /// EFAULT.
@@ -66,7 +66,7 @@ impl Caller<'_> {
         Ok(value)
     }
 
-    /// Copies to `address` (`copy_to_user`).
+    /// Copies `bytes` to `address` (`copy_to_user`).
     ///
     /// # Errors
     /// EFAULT.
@@ -75,24 +75,24 @@ impl Caller<'_> {
     }
 }
 
-/// `_IOC_WRITE`, as a request's code has it: the struct is copied in.
+/// `_IOC_WRITE` in a request's code: the struct is copied in.
 const IOC_IN: u32 = 1 << 30;
 /// `_IOC_READ`: the struct is copied back.
 const IOC_OUT: u32 = 2 << 30;
 
-/// The error `errno` of `request`.
+/// Returns `errno` as the error of `request`.
 pub(super) fn refuse<T>(request: &'static str, errno: Errno) -> Result<T> {
     Err(Error::Ioctl { request, errno })
 }
 
 /// Makes the request `code` with the struct at `argument` (`drm_ioctl`).
 ///
-/// A struct that is shorter than the kernel's is extended with zeroes; it is copied back also when
-/// the request fails, if the code says that it goes back at all.
+/// A struct shorter than the kernel's is extended with zeroes. If the code says so, it is copied back even if
+/// the request fails.
 ///
 /// # Errors
-/// ENOTTY for another type of request, EINVAL for an unknown number, EFAULT for a bad address,
-/// EACCES for who may not; otherwise the request's own.
+/// ENOTTY for another type of request; EINVAL for an unknown number; EFAULT for a bad address; EACCES without
+/// permission; otherwise the request's own.
 pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result<i32, Errno> {
     if (code >> 8) & 0xff != u32::from(b'd') {
         return Err(Errno::ENOTTY);
@@ -113,7 +113,7 @@ pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result
     done.map(|()| 0)
 }
 
-/// Whether the file may make such a request (`drm_ioctl_permit`); the process is root's.
+/// Checks that the file may make such a request (`drm_ioctl_permit`); the process runs as root.
 pub(super) fn permit(device: &Soft, allowed: Allowed) -> Result<(), Errno> {
     let fine = match (allowed, device.minor) {
         (Allowed::Everyone, _) => true,
@@ -124,7 +124,7 @@ pub(super) fn permit(device: &Soft, allowed: Allowed) -> Result<(), Errno> {
     if fine { Ok(()) } else { Err(Errno::EACCES) }
 }
 
-/// Calls `run` with the struct that `bytes` begin with, and puts it back whatever comes of it.
+/// Calls `run` with the struct at the start of `bytes` and writes it back, also after an error.
 fn with<T: FromBytes + IntoBytes + Immutable>(
     caller: &mut Caller<'_>,
     bytes: &mut [u8],
@@ -132,7 +132,7 @@ fn with<T: FromBytes + IntoBytes + Immutable>(
 ) -> Result<()> {
     let Ok((mut args, _)) = T::read_from_prefix(bytes) else { return refuse("ioctl", Errno::EFAULT) };
     let done = run(caller, &mut args);
-    // The struct was read from the same bytes, so it fits.
+    // Cannot fail: the struct was read from the same bytes.
     let _ = args.write_to_prefix(bytes);
     done
 }

@@ -1,9 +1,9 @@
-//! The requests about what is shown, but for framebuffers and dumb buffers.
+//! The mode-setting requests other than those for framebuffers and dumb buffers.
 //!
-//! Without a display the driver drops `DRIVER_MODESET` and `DRIVER_ATOMIC`, and every such request
-//! fails before it looks at its struct. With one there is no CRTC here, no connector, no encoder, no
-//! plane and no property: lists are empty, and every id is unknown; [`gem_coherency::drm::display`]'s typed
-//! requests have them. Property blobs and leases are not there at all.
+//! Without a display the driver drops `DRIVER_MODESET` and `DRIVER_ATOMIC`, and every such request fails
+//! before it reads its struct. With a display, the raw requests find no CRTC, connector, encoder, plane or
+//! property: lists are empty and every id is unknown. The typed requests of [`gem_coherency::drm::display`]
+//! provide these objects. Property blobs and leases are not simulated.
 
 use nix::errno::Errno;
 
@@ -23,10 +23,10 @@ use gem_coherency::uapi::drm_display::{
     DRM_IOCTL_WAIT_VBLANK,
 };
 
-/// What a request comes to where there is a display: the struct, and whether it fails.
+/// The checks of a request on a device with a display; takes the struct.
 type Check = fn(&Caller<'_>, &mut [u8]) -> Result<(), Errno>;
 
-/// Entries: `REQUEST, who => what it comes to`.
+/// Builds entries from `REQUEST, allowed => check`.
 macro_rules! modes {
     ($($request:ident, $allowed:ident => $check:expr;)+) => {
         &[$(Entry {
@@ -69,35 +69,35 @@ pub(super) static ENTRIES: &[Entry] = modes! {
 
 /// `DRM_MODE_CURSOR_FLAGS`.
 const CURSOR_FLAGS: u32 = 0x03;
-/// `DRM_MODE_PAGE_FLIP_FLAGS`, and those that name a vertical blank.
+/// `DRM_MODE_PAGE_FLIP_FLAGS`, the flags that name a vertical blank, and the asynchronous one.
 const FLIP_FLAGS: u32 = 0x0f;
 const FLIP_TARGET: u32 = 0x0c;
 const FLIP_ASYNC: u32 = 0x02;
-/// `DRM_MODE_ATOMIC_FLAGS`, and two of them that exclude each other.
+/// `DRM_MODE_ATOMIC_FLAGS`, and two mutually exclusive ones of them.
 const ATOMIC_FLAGS: u32 = 0x0703;
 const ATOMIC_TEST_OF_EVENT: u32 = 0x0101;
 /// `DRM_MODE_PAGE_FLIP_EVENT`.
 const ATOMIC_EVENT: u32 = 0x0001;
-/// `DRM_MODE_OBJECT_FB`, and any.
+/// `DRM_MODE_OBJECT_FB` and `DRM_MODE_OBJECT_ANY`.
 const FRAMEBUFFERS: [u32; 2] = [0xfbfb_fbfb, 0];
 
-/// A request about the display, which fails where there is none.
+/// Makes a display request, which fails without a display.
 fn with_display(caller: &Caller<'_>, bytes: &mut [u8], request: &'static str, check: Check) -> Result<()> {
     caller.device.enter_display(request, Needs::Nothing)?;
     check(caller, bytes).or_else(|errno| refuse(request, errno))
 }
 
-/// The number at an offset of a struct, which has it.
+/// Returns the number at an offset of a struct, which must contain it.
 fn number(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |four| u32::from_le_bytes(*four))
 }
 
-/// No such id.
+/// Fails because the id is unknown.
 fn unknown(_: &Caller<'_>, _: &mut [u8]) -> Result<(), Errno> {
     Err(Errno::ENOENT)
 }
 
-/// `drm_mode_getplane_res`: none.
+/// `drm_mode_getplane_res`: no planes.
 fn empty_list(bytes: &mut [u8]) -> Result<(), Errno> {
     if let Some(count) = bytes.get_mut(8..12) {
         count.fill(0);
@@ -105,19 +105,19 @@ fn empty_list(bytes: &mut [u8]) -> Result<(), Errno> {
     Ok(())
 }
 
-/// `drm_mode_setcrtc`, until it looks for the CRTC.
+/// `drm_mode_setcrtc`, up to the lookup of the CRTC.
 fn set_crtc(_: &Caller<'_>, bytes: &mut [u8]) -> Result<(), Errno> {
     let far = (number(bytes, 20) | number(bytes, 24)) & 0xffff_0000 != 0;
     Err(if far { Errno::ERANGE } else { Errno::ENOENT })
 }
 
-/// `drm_mode_cursor_common`, until it looks for the CRTC.
+/// `drm_mode_cursor_common`, up to the lookup of the CRTC.
 fn cursor(_: &Caller<'_>, bytes: &mut [u8]) -> Result<(), Errno> {
     let flags = number(bytes, 0);
     Err(if flags == 0 || flags & !CURSOR_FLAGS != 0 { Errno::EINVAL } else { Errno::ENOENT })
 }
 
-/// `drm_mode_page_flip_ioctl`, until it looks for the CRTC.
+/// `drm_mode_page_flip_ioctl`, up to the lookup of the CRTC.
 fn page_flip(caller: &Caller<'_>, bytes: &mut [u8]) -> Result<(), Errno> {
     let (flags, sequence) = (number(bytes, 8), number(bytes, 12));
     let target = flags & FLIP_TARGET;
@@ -126,15 +126,15 @@ fn page_flip(caller: &Caller<'_>, bytes: &mut [u8]) -> Result<(), Errno> {
     Err(if bad { Errno::EINVAL } else { Errno::ENOENT })
 }
 
-/// `drm_mode_obj_get_properties_ioctl` and `drm_mode_obj_set_property_ioctl`; where id and type are.
-/// Framebuffers have no properties.
+/// `drm_mode_obj_get_properties_ioctl` and `drm_mode_obj_set_property_ioctl`, with the positions of id and
+/// type. Framebuffers have no properties.
 fn properties(caller: &Caller<'_>, bytes: &mut [u8], [id, kind]: [usize; 2]) -> Result<(), Errno> {
     let known = caller.device.system.framebuffers().get(number(bytes, id)).is_some();
     let framebuffer = known && FRAMEBUFFERS.contains(&number(bytes, kind));
     Err(if framebuffer { Errno::EINVAL } else { Errno::ENOENT })
 }
 
-/// `drm_mode_atomic_ioctl`, until it looks for the first object; without one it commits nothing.
+/// `drm_mode_atomic_ioctl`, up to the lookup of the first object; without objects it commits nothing.
 fn atomic(caller: &Caller<'_>, bytes: &mut [u8]) -> Result<(), Errno> {
     let machine = caller.device.system.machine;
     if !machine.has_atomic() {
@@ -149,7 +149,7 @@ fn atomic(caller: &Caller<'_>, bytes: &mut [u8]) -> Result<(), Errno> {
     }
     match (number(bytes, 4), flags & ATOMIC_EVENT) {
         (0, 0) => Ok(()),
-        // Nothing happens that there could be an event of (prepare_signaling).
+        // There is no CRTC in the commit that could send an event (prepare_signaling).
         (0, _) => Err(Errno::EINVAL),
         (_, _) => Err(Errno::ENOENT),
     }

@@ -1,4 +1,4 @@
-//! GEM_CLOSE, GEM_FLINK and GEM_OPEN: objects' names in one file, and in all.
+//! GEM_CLOSE, GEM_FLINK and GEM_OPEN: objects' handles in one file, and their global names.
 
 use nix::errno::Errno;
 
@@ -34,7 +34,7 @@ fn flink(caller: &mut Caller<'_>, args: &mut drm_gem_flink) -> Result<()> {
     Ok(())
 }
 
-/// `drm_gem_open_ioctl`: every time another name in the file.
+/// `drm_gem_open_ioctl`: returns a new handle each time.
 fn open(caller: &mut Caller<'_>, args: &mut drm_gem_open) -> Result<()> {
     let request = DRM_IOCTL_GEM_OPEN.name;
     let device = caller.device;
@@ -47,7 +47,7 @@ fn open(caller: &mut Caller<'_>, args: &mut drm_gem_open) -> Result<()> {
 }
 
 impl Soft {
-    /// Gives a name back.
+    /// Closes a handle.
     pub(crate) fn close_ioctl(&self, handle: u32) -> Result<()> {
         let request = DRM_IOCTL_GEM_CLOSE.name;
         self.system.enter(request, Needs::Nothing)?;

@@ -1,9 +1,9 @@
 //! GETPARAM.
 //!
-//! The driver runs with `enable_guc=0`: no firmware is loaded. What a device says about its amounts
-//! (REVISION, SUBSLICE_TOTAL, EU_TOTAL, SLICE_MASK, SUBSLICE_MASK, MIN_EU_IN_POOL,
-//! CS_TIMESTAMP_FREQUENCY, OA_TIMESTAMP_FREQUENCY) is a plausible number of the platform, and is not
-//! comparable with another device's.
+//! The driver runs with `enable_guc=0`: no firmware is loaded. The parameters that describe a device's
+//! resources (REVISION, SUBSLICE_TOTAL, EU_TOTAL, SLICE_MASK, SUBSLICE_MASK, MIN_EU_IN_POOL,
+//! CS_TIMESTAMP_FREQUENCY, OA_TIMESTAMP_FREQUENCY) have plausible values for the platform that cannot be
+//! compared with another device's.
 
 use nix::errno::Errno;
 
@@ -21,9 +21,9 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GETPARAM, Everyone => getparam;
 };
 
-/// What HAS_WT says where it is: `edram_size_mb`, 128 on Haswell and Broadwell.
+/// The value of HAS_WT where it is supported: `edram_size_mb`, 128 on Haswell and Broadwell.
 const EDRAM_MB: i32 = 128;
-/// What `i915_cmd_parser_get_version` says where there is a parser: gen7 and gen9.
+/// The value of `i915_cmd_parser_get_version` where there is a parser: gen7 and gen9.
 const CMD_PARSER_VERSION: i32 = 10;
 /// The first kernel with versions 6 and 7 of PERF_OPEN (e6e2b0000d2d, 2db609c01495).
 const PERF_VERSION_7: KernelVersion = KernelVersion::new(6, 4);
@@ -33,7 +33,7 @@ const OA_TIMESTAMP: KernelVersion = KernelVersion::new(6, 3);
 const PXP_STATUS: KernelVersion = KernelVersion::new(6, 5);
 /// The first kernel that knows HAS_CONTEXT_FREQ_HINT.
 const FREQ_HINT: KernelVersion = KernelVersion::new(6, 10);
-/// What PXP_STATUS says while protected content may still become possible.
+/// The value of PXP_STATUS while protected content may still become available.
 const PXP_NOT_READY: i32 = 2;
 
 /// `i915_getparam_ioctl`.
@@ -43,7 +43,7 @@ fn getparam(caller: &mut Caller<'_>, args: &mut drm_i915_getparam) -> Result<()>
 }
 
 impl Soft {
-    /// One fact.
+    /// Returns the value of a parameter.
     pub(crate) fn getparam_ioctl(&self, param: i32) -> Result<i32> {
         let request = DRM_IOCTL_I915_GETPARAM.name;
         self.system.enter(request, Needs::Nothing)?;
@@ -52,7 +52,7 @@ impl Soft {
 }
 
 impl Soft {
-    /// The value of a parameter.
+    /// Returns the value of a parameter.
     fn param(&self, param: i32) -> Result<i32, Errno> {
         let machine = self.system.machine;
         let engines = self.engines();
@@ -90,7 +90,7 @@ impl Soft {
             I915_PARAM_SUBSLICE_TOTAL | I915_PARAM_EU_TOTAL => {
                 return of_slices(topology, param);
             }
-            // From 12.55 on there are only the queries for the topology.
+            // From 12.55 on, only the topology queries exist.
             I915_PARAM_SLICE_MASK | I915_PARAM_SUBSLICE_MASK if machine.platform.graphics.minor >= 55 => {
                 return Err(Errno::EINVAL);
             }
@@ -144,7 +144,7 @@ impl Soft {
     }
 }
 
-/// What the scheduler can do (`set_scheduler_caps`).
+/// Returns the scheduler's capabilities (`set_scheduler_caps`).
 fn scheduler_caps(machine: Machine) -> i32 {
     if !machine.has_execlists() {
         return 0;
@@ -156,7 +156,7 @@ fn scheduler_caps(machine: Machine) -> i32 {
     if machine.can_preempt() { caps | I915_SCHEDULER_CAP_PREEMPTION } else { caps }
 }
 
-/// A fact about the engines.
+/// Returns a parameter that describes the engines.
 fn of_engines(machine: Machine, engines: &[Engine], param: i32) -> i32 {
     let has = |class, instance| i32::from(engines.contains(&Engine { class, instance }));
     match param {
@@ -172,7 +172,7 @@ fn of_engines(machine: Machine, engines: &[Engine], param: i32) -> i32 {
     }
 }
 
-/// A fact about the slices; ENODEV where i915 does not look.
+/// Returns a parameter that describes the slices; ENODEV where i915 does not determine it.
 fn of_slices(topology: Option<Topology>, param: i32) -> Result<i32, Errno> {
     let topology = topology.ok_or(Errno::ENODEV)?;
     let subslices = topology.slices.count_ones() * topology.subslices.count_ones();

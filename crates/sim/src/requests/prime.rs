@@ -41,10 +41,10 @@ pub(super) fn fd_to_handle(caller: &mut Caller<'_>, args: &mut drm_prime_handle)
 }
 
 impl Soft {
-    /// The dma-buf of an object (`drm_gem_prime_handle_to_fd`).
+    /// Exports an object as a dma-buf (`drm_gem_prime_handle_to_fd`).
     ///
     /// # Errors
-    /// EINVAL for flags and for userptr objects; ENOENT.
+    /// EINVAL for unknown flags and for userptr objects; ENOENT.
     pub(crate) fn handle_to_dma_buf_ioctl(&self, handle: u32, flags: u32) -> Result<Arc<DmaBuf>> {
         let request = DRM_IOCTL_PRIME_HANDLE_TO_FD.name;
         self.system.enter(request, Needs::Memory)?;
@@ -64,11 +64,11 @@ impl Soft {
         Ok(dma_buf)
     }
 
-    /// The object behind a dma-buf: the file's own name for it, or a new one
+    /// Imports a dma-buf: returns the file's handle to its object, or a new one
     /// (`drm_gem_prime_fd_to_handle`, `i915_gem_prime_import`).
     ///
     /// # Errors
-    /// What attaching to another device's says.
+    /// Those of attaching to another device's dma-buf.
     pub(crate) fn dma_buf_to_handle(&self, dma_buf: Arc<DmaBuf>) -> Result<Created> {
         let request = DRM_IOCTL_PRIME_FD_TO_HANDLE.name;
         let size_bytes = dma_buf.size();
@@ -87,7 +87,7 @@ impl Soft {
             }
         };
         let created = self.named(request, Arc::clone(&object))?;
-        // An own object keeps the dma-buf that it came by.
+        // An object of this device keeps the dma-buf that it was imported from.
         object.dma_buf(dma_buf.writable);
         self.handles().know(created.handle, dma_buf);
         Ok(created)

@@ -1,7 +1,7 @@
 //! SYNCOBJ_*: synchronization objects, by handle and as files.
 //!
-//! A process is one thread here, so nobody else can submit what a request waits for: a wait for a fence
-//! that is not there ends at once, with the error that the kernel has when the time is over.
+//! A simulated process has one thread, so no submission can arrive while a request waits. A wait for a fence
+//! that does not exist therefore fails at once with the kernel's timeout error.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,19 +34,19 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_SYNCOBJ_TIMELINE_SIGNAL, Everyone => timeline_signal;
 };
 
-/// Requests of later kernels.
+/// Requests that older kernels lack.
 pub(super) static SINCE_6_6: &[Entry] = entries! {
     DRM_IOCTL_SYNCOBJ_EVENTFD, Everyone => eventfd;
 };
 
-/// The first kernel with EVENTFD, and with deadlines of waits.
+/// The first kernel with EVENTFD and with wait deadlines.
 pub(super) const EVENTS: KernelVersion = KernelVersion::new(6, 6);
-/// The first kernel that takes a wait for nothing, and looks at TRANSFER's flags (seen on 6.12, not on 6.1).
+/// The first kernel that accepts a wait for nothing, and checks TRANSFER's flags (seen on 6.12, not on 6.1).
 const CHECKS_FLAGS: KernelVersion = KernelVersion::new(6, 12);
-/// Handles, and syncobjs or points, that the kernel has room for (`KMALLOC_MAX_SIZE`).
+/// Largest numbers of handles, and of syncobjs or points, that the kernel allocates (`KMALLOC_MAX_SIZE`).
 const MOST_HANDLES: u32 = 1 << 20;
 const MOST_OBJECTS: u32 = 1 << 19;
-/// How long a wait looks at one fence before it looks at all of them.
+/// How long a wait blocks on one fence before it checks all of them.
 const GLANCE: Duration = Duration::from_millis(1);
 
 /// Flags of a wait.
@@ -205,7 +205,7 @@ fn timeline_wait(caller: &mut Caller<'_>, args: &mut drm_syncobj_timeline_wait) 
     Ok(())
 }
 
-/// `drm_syncobj_eventfd_ioctl`; no file of the process is an eventfd.
+/// `drm_syncobj_eventfd_ioctl`; a simulated process has no eventfds.
 fn eventfd(caller: &mut Caller<'_>, args: &mut drm_syncobj_eventfd) -> Result<()> {
     let request = DRM_IOCTL_SYNCOBJ_EVENTFD.name;
     caller.device.system.enter(request, Needs::Memory)?;
@@ -216,8 +216,8 @@ fn eventfd(caller: &mut Caller<'_>, args: &mut drm_syncobj_eventfd) -> Result<()
     refuse(request, caller.files.get(args.fd).err().unwrap_or(Errno::EINVAL))
 }
 
-/// Waits until all, or one, of the points are signalled (`drm_syncobj_array_wait_timeout`); returns the
-/// first that is.
+/// Waits until all of the points, or one, are signalled (`drm_syncobj_array_wait_timeout`); returns the index
+/// of the first signalled one.
 fn first_signalled(
     syncobjs: &[Arc<Syncobj>],
     points: &[u64],
@@ -250,13 +250,13 @@ fn first_signalled(
     }
 }
 
-/// The monotonic clock.
+/// Returns the time of the monotonic clock.
 fn now_ns() -> i64 {
     clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(i64::MAX, |now| now.num_nanoseconds())
 }
 
 impl Soft {
-    /// The syncobj of a handle.
+    /// Returns the syncobj of a handle.
     ///
     /// # Errors
     /// ENOENT.
@@ -266,7 +266,7 @@ impl Soft {
 }
 
 impl Caller<'_> {
-    /// Whether there is something to wait for, with flags that are known.
+    /// Checks the flags of a wait; returns whether there is anything to wait for.
     fn waits(&self, request: &'static str, count: u32, flags: u32, known: u32) -> Result<bool> {
         let kernel = self.device.system.machine.kernel;
         let hints = if kernel < EVENTS { 0 } else { DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE };
@@ -276,7 +276,7 @@ impl Caller<'_> {
         Ok(count != 0)
     }
 
-    /// The syncobjs of several handles (`drm_syncobj_array_find`), if `zero` is.
+    /// Returns the syncobjs of several handles (`drm_syncobj_array_find`); `zero` must be 0.
     fn syncobjs(
         &self,
         request: &'static str,
@@ -303,7 +303,7 @@ impl Caller<'_> {
         found.or_else(|errno| refuse(request, errno))
     }
 
-    /// A point for each of several syncobjs; 0 without an address.
+    /// Reads the points of several syncobjs; all are 0 without an address.
     fn points(&self, request: &'static str, address: u64, count: usize) -> Result<Vec<u64>> {
         let mut bytes = vec![0; count * 8];
         if address != 0 && self.memory.read(address, &mut bytes) < bytes.len() {

@@ -1,6 +1,6 @@
-//! Every request by number: its struct, who may make it, and what it does.
+//! The table of requests by number: struct, permission and function of each.
 //!
-//! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that stands in neither is EINVAL.
+//! The kernel's tables are `drm_ioctls` and `i915_ioctls`; a number that is in neither fails with EINVAL.
 
 use super::{
     Caller, aperture, auth, caching, context, create, domain, dumb, exec, framebuffer, legacy, madvise, map,
@@ -9,28 +9,28 @@ use super::{
 use gem_coherency::error::Result;
 use gem_coherency::vocabulary::KernelVersion;
 
-/// Which files may make a request (`DRM_RENDER_ALLOW`, `DRM_MASTER`); `DRM_AUTH` and
-/// `DRM_ROOT_ONLY` ask for nothing that a primary file of root's lacks.
+/// The files that may make a request (`DRM_RENDER_ALLOW`, `DRM_MASTER`). A primary file of root's always
+/// satisfies `DRM_AUTH` and `DRM_ROOT_ONLY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Allowed {
-    /// All of them.
+    /// All files.
     Everyone,
-    /// Those of the primary node.
+    /// Files of the primary node.
     Primary,
-    /// The primary node's master.
+    /// The master of the primary node.
     Master,
 }
 
 /// A request.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// Its code, whose size and directions are the kernel's.
+    /// Its code, with the kernel's size and directions.
     pub(super) code: u32,
     pub(super) allowed: Allowed,
     pub(super) run: fn(&mut Caller<'_>, &mut [u8]) -> Result<()>,
 }
 
-/// A module's requests: `REQUEST, who => function`.
+/// Builds a module's entries from `REQUEST, allowed => function`.
 macro_rules! entries {
     ($($request:ident, $allowed:ident => $run:path;)+) => {
         &[$(crate::requests::table::Entry {
@@ -43,7 +43,7 @@ macro_rules! entries {
 
 pub(super) use entries;
 
-/// The requests, by the module that has them.
+/// The requests by module.
 static GROUPS: &[&[Entry]] = &[
     aperture::ENTRIES,
     auth::ENTRIES,
@@ -71,11 +71,10 @@ static GROUPS: &[&[Entry]] = &[
     wait::ENTRIES,
 ];
 
-/// The first kernel without the requests of user-mode drivers, and with CLOSEFB (seen on 6.12, not on
-/// 6.1).
+/// The first kernel without the requests of user-mode drivers, and with CLOSEFB (seen on 6.12, not on 6.1).
 const WITHOUT_LEGACY: KernelVersion = KernelVersion::new(6, 8);
 
-/// The request of that number, as far as the kernel has it.
+/// Returns the request with this number, if the kernel has it.
 pub(super) fn find(number: u32, kernel: KernelVersion) -> Option<&'static Entry> {
     let legacy = if kernel < WITHOUT_LEGACY { legacy::BEFORE_6_8 } else { framebuffer::SINCE_6_8 };
     let events = if kernel < syncobj::EVENTS { &[] } else { syncobj::SINCE_6_6 };

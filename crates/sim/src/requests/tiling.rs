@@ -1,8 +1,7 @@
 //! SET_TILING and GET_TILING.
 //!
-//! Tiling is what the aperture's fence registers need to know; it changes neither an object's level
-//! nor its domains, and flushes nothing. Bytes are never moved here: what the aperture shows of a
-//! tiled object is shown as if it were not tiled.
+//! Tiling configures the aperture's fence registers; it changes neither an object's level nor its domains,
+//! and flushes nothing. The simulation does not detile: the aperture shows a tiled object's bytes unchanged.
 
 use nix::errno::Errno;
 
@@ -23,34 +22,34 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_GET_TILING, Everyone => get_tiling;
 };
 
-/// The largest pitch of a fence register, in 128 bytes: gen7 on (`GEN7_FENCE_MAX_PITCH_VAL`).
+/// The largest pitch of a fence register from gen7 on, in units of 128 bytes (`GEN7_FENCE_MAX_PITCH_VAL`).
 const GEN7_MAX_PITCH: u32 = 0x800;
-/// Gen4 to gen6 (`I965_FENCE_MAX_PITCH_VAL`).
+/// The same for gen4 to gen6 (`I965_FENCE_MAX_PITCH_VAL`).
 const GEN4_MAX_PITCH: u32 = 0x400;
-/// The largest pitch before, in bytes.
+/// The largest pitch before gen4, in bytes.
 const GEN2_MAX_STRIDE: u32 = 8192;
 
-/// How an object is tiled (`tiling_and_stride`).
+/// The tiling of an object (`tiling_and_stride`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tiling {
     /// `I915_TILING_*`.
     mode: u32,
-    /// Bytes from line to line; 0 without tiles.
+    /// Pitch in bytes; 0 without tiling.
     stride: u32,
 }
 
 impl Tiling {
-    /// Whether it is (`i915_gem_object_is_tiled`).
+    /// Returns whether the object is tiled (`i915_gem_object_is_tiled`).
     pub(crate) fn is_tiled(self) -> bool {
         self.mode != I915_TILING_NONE
     }
 
-    /// `I915_TILING_*`.
+    /// The tiling mode, `I915_TILING_*`.
     pub(super) fn mode(self) -> u32 {
         self.mode
     }
 
-    /// Bytes from line to line; 0 without tiles.
+    /// Pitch in bytes; 0 without tiling.
     pub(super) fn stride(self) -> u32 {
         self.stride
     }
@@ -66,7 +65,7 @@ fn set_tiling(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_tiling) -> Re
     let object = device.find(request, args.handle)?;
     let mut state = object.state();
     if state.snapshot.backing == Backing::Userptr {
-        // A proxy: its maker says how it is tiled.
+        // A proxy object: the exporter determines its tiling.
         return refuse(request, Errno::ENXIO);
     }
     if !fits(machine, args.tiling_mode, args.stride) {
@@ -97,7 +96,7 @@ fn get_tiling(caller: &mut Caller<'_>, args: &mut drm_i915_gem_get_tiling) -> Re
     Ok(())
 }
 
-/// What the CPU has to do with bit 6 of an address in tiles of that mode.
+/// Returns how bit 6 of an address is swizzled with this tiling mode.
 fn swizzle(machine: Machine, mode: u32) -> u32 {
     match mode {
         I915_TILING_X => machine.swizzle().x,
@@ -106,7 +105,7 @@ fn swizzle(machine: Machine, mode: u32) -> u32 {
     }
 }
 
-/// Whether a fence register can have that mode and stride (`i915_tiling_ok`).
+/// Returns whether a fence register supports this mode and stride (`i915_tiling_ok`).
 fn fits(machine: Machine, mode: u32, stride: u32) -> bool {
     if mode == I915_TILING_NONE {
         return true;

@@ -51,7 +51,7 @@ pub(super) fn pwrite(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pwrite) ->
 }
 
 impl Soft {
-    /// What is copied, from or to `address`; `None` for nothing.
+    /// Checks a copy from or to `address`; returns the object and the range, or `None` for an empty copy.
     pub(crate) fn transfer_ioctl(
         &self,
         request: &'static str,
@@ -76,19 +76,19 @@ impl Soft {
     }
 }
 
-/// The first kernel that takes every address of the lower half as a user's (6014bc27561f).
+/// The first kernel that accepts every address of the lower half as a user's (6014bc27561f).
 const HALVES: KernelVersion = KernelVersion::new(6, 4);
-/// The first that looks at where a user's memory really ends again (86e6b1547b3d).
+/// The first kernel that checks against the actual end of user memory again (86e6b1547b3d).
 const ENDS_AGAIN: KernelVersion = KernelVersion::new(6, 12);
 
-/// Whether the range can be a process's (`access_ok`).
+/// Returns whether the range can be user memory (`access_ok`).
 pub(super) fn access_ok(device: &Soft, address: u64, len: u64) -> bool {
     let kernel = device.system.machine.kernel;
     let end = if (HALVES..ENDS_AGAIN).contains(&kernel) { i64::MAX as u64 } else { USER_END };
     address.checked_add(len).is_some_and(|sum| sum <= end)
 }
 
-/// A process's memory from an address on.
+/// A process's memory, starting at an address.
 struct User<'a> {
     memory: &'a mut Memory,
     first: u64,

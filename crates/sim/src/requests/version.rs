@@ -17,7 +17,7 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_SET_CLIENT_CAP, Primary => set_client_cap;
 };
 
-/// The first kernel with atomic page flips at once, and with hotspots (6.8).
+/// The first kernel with asynchronous atomic page flips, and with hotspots (6.8).
 const ATOMIC_ASYNC: KernelVersion = KernelVersion::new(6, 8);
 
 /// `drm_version`.
@@ -29,7 +29,7 @@ fn version(caller: &mut Caller<'_>, args: &mut drm_version) -> Result<()> {
     copy_field(caller, args.desc, &mut args.desc_len, &version.description)
 }
 
-/// Copies as much of `text` as there is room, and says how much there is (`drm_copy_field`).
+/// Copies as much of `text` as fits, and sets `len` to its full length (`drm_copy_field`).
 fn copy_field(caller: &mut Caller<'_>, address: u64, len: &mut u64, text: &str) -> Result<()> {
     let room = usize::try_from(*len).unwrap_or(usize::MAX);
     let part = text.as_bytes().get(..room).unwrap_or(text.as_bytes());
@@ -65,7 +65,7 @@ fn set_client_cap(caller: &mut Caller<'_>, args: &mut drm_set_client_cap) -> Res
     if !device.system.display {
         return refuse(request, Errno::EOPNOTSUPP);
     }
-    // i915 takes atomic commits of clients from gen5 on, and of Valleyview and G4x (`nuclear_pageflip`).
+    // i915 supports atomic commits from gen5 on, and on Valleyview and G4x (`nuclear_pageflip`).
     let atomic = device.system.machine.has_atomic();
     let most = match args.capability {
         DRM_CLIENT_CAP_STEREO_3D | DRM_CLIENT_CAP_UNIVERSAL_PLANES | DRM_CLIENT_CAP_ASPECT_RATIO => 1,
@@ -87,11 +87,11 @@ fn set_client_cap(caller: &mut Caller<'_>, args: &mut drm_set_client_cap) -> Res
 }
 
 impl Soft {
-    /// Which driver answers.
+    /// Returns the driver's version.
     pub(crate) fn version_ioctl(&self) -> Result<DriverVersion> {
         self.system.enter(DRM_IOCTL_VERSION.name, Needs::Nothing)?;
         let kernel = self.system.machine.kernel;
-        // DRIVER_DATE of i915_driver.h; gone in 6.14, and in 6.12's stable series.
+        // DRIVER_DATE of i915_driver.h; removed in 6.14, and in 6.12's stable series.
         let date = match (kernel.major, kernel.minor) {
             (..6, _) | (6, ..7) => "20201103",
             (6, 12 | 14..) | (7.., _) => "0",
@@ -105,7 +105,7 @@ impl Soft {
         })
     }
 
-    /// A capability of the display (`intel_mode_config_init`).
+    /// Returns a display capability (`intel_mode_config_init`).
     fn display_cap(&self, capability: u64) -> Result<u64, Errno> {
         let machine = self.system.machine;
         if !self.system.display {
@@ -119,7 +119,7 @@ impl Soft {
             | DRM_CAP_CRTC_IN_VBLANK_EVENT => 1,
             DRM_CAP_DUMB_PREFERRED_DEPTH => 24,
             DRM_CAP_ASYNC_PAGE_FLIP => u64::from(machine.flips_at_once()),
-            // No pipe of i915 names its vertical blank.
+            // No i915 pipe supports target vertical blanks.
             DRM_CAP_PAGE_FLIP_TARGET => 0,
             DRM_CAP_CURSOR_WIDTH => machine.cursor().0,
             DRM_CAP_CURSOR_HEIGHT => machine.cursor().1,

@@ -31,7 +31,7 @@ fn wait(caller: &mut Caller<'_>, args: &mut drm_i915_gem_wait) -> Result<()> {
     caller.device.wait_ioctl(args)
 }
 
-/// `i915_gem_throttle_ioctl`: the GPU never falls behind its files, so there is nothing to wait for.
+/// `i915_gem_throttle_ioctl`: the simulated GPU never lags behind, so there is nothing to wait for.
 fn throttle(caller: &mut Caller<'_>, (): &mut ()) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_THROTTLE.name;
     let system = &caller.device.system;
@@ -40,7 +40,7 @@ fn throttle(caller: &mut Caller<'_>, (): &mut ()) -> Result<()> {
 }
 
 impl Soft {
-    /// Which engines use the object.
+    /// Returns which engines use the object.
     pub(crate) fn busy_ioctl(&self, handle: u32) -> Result<u32> {
         let request = DRM_IOCTL_I915_GEM_BUSY.name;
         self.system.enter(request, Needs::Nothing)?;
@@ -48,8 +48,8 @@ impl Soft {
         Ok(self.system.gpu.busy(used))
     }
 
-    /// Waits for the object; what is left of the time, which a wait for nothing does not touch, is
-    /// written back also when it was not enough.
+    /// Waits for the object. Writes back the remaining time, also after a timeout; without a wait it stays
+    /// unchanged.
     pub(crate) fn wait_ioctl(&self, args: &mut drm_i915_gem_wait) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_WAIT.name;
         self.system.enter(request, Needs::Nothing)?;

@@ -1,4 +1,4 @@
-//! The engines that userspace chooses: `I915_CONTEXT_PARAM_ENGINES` and its extensions.
+//! Engines chosen by userspace: `I915_CONTEXT_PARAM_ENGINES` and its extensions.
 
 use std::mem::offset_of;
 
@@ -11,12 +11,12 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::{Engine, EngineClass};
 use gem_coherency::uapi::i915_context::*;
 
-/// Bytes before the engines, and of each.
+/// Sizes of the header and of one engine.
 const HEAD: u32 = size_of::<i915_context_param_engines>() as u32;
 const ENTRY: u32 = size_of::<i915_engine_class_instance>() as u32;
-/// Engines that a context may have (`I915_EXEC_RING_MASK` and one).
+/// Largest number of engines of a context (`I915_EXEC_RING_MASK` plus one).
 const MOST: u32 = 64;
-/// What both numbers of an empty slot are (`I915_ENGINE_CLASS_INVALID`, `_INVALID_NONE`).
+/// The value of both numbers of an empty slot (`I915_ENGINE_CLASS_INVALID`, `_INVALID_NONE`).
 const NONE: u16 = u16::MAX;
 
 const REQUEST: &str = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
@@ -58,14 +58,14 @@ pub(super) fn set(caller: &Caller<'_>, context: &mut Kept, args: &drm_i915_gem_c
     Ok(())
 }
 
-/// An extension in the caller's memory; every field is read on its own.
+/// An extension in the caller's memory; each field is read separately.
 struct Extension<'a, 'b> {
     caller: &'a Caller<'b>,
     address: u64,
 }
 
 impl Extension<'_, '_> {
-    /// The field at `offset`.
+    /// Reads the field at `offset`.
     fn field<T: FromBytes + IntoBytes>(&self, offset: usize) -> Result<T, Errno> {
         let address = self.address.wrapping_add(offset as u64);
         self.caller.get(REQUEST, address).map_err(|error| error.errno())
@@ -76,13 +76,13 @@ impl Extension<'_, '_> {
         if self.field::<T>(offset)? == T::default() { Ok(()) } else { Err(Errno::EINVAL) }
     }
 
-    /// The engine whose name is at `offset`; EINVAL for none.
+    /// Reads the engine at `offset`; EINVAL if there is no such engine.
     fn engine(&self, offset: usize) -> Result<Engine, Errno> {
         let name: i915_engine_class_instance = self.field(offset)?;
         self.caller.device.engine(name.engine_class, name.engine_instance).ok_or(Errno::EINVAL)
     }
 
-    /// The engine `index` of the array that begins at `head`.
+    /// Reads engine `index` of the array that starts at `head`.
     fn sibling(&self, head: usize, index: u16) -> Result<Engine, Errno> {
         self.engine(head + usize::from(index) * ENTRY as usize)
     }
@@ -119,7 +119,7 @@ impl Extension<'_, '_> {
         Ok(())
     }
 
-    /// `set_proto_ctx_engines_bond`: checked, and otherwise without effect.
+    /// `set_proto_ctx_engines_bond`: checked, otherwise without effect.
     fn bond(&self, slots: &[Slot]) -> Result<(), Errno> {
         type T = i915_context_engines_bond;
         if !self.caller.device.system.machine.has_bonding() {
@@ -144,8 +144,8 @@ impl Extension<'_, '_> {
         Ok(())
     }
 
-    /// `set_proto_ctx_engines_parallel_submit`: without firmware each batch has one engine, and they
-    /// follow each other.
+    /// `set_proto_ctx_engines_parallel_submit`: without firmware each batch has one engine, and batches run
+    /// one after another.
     fn parallel(&self, slots: &mut [Slot]) -> Result<(), Errno> {
         type T = i915_context_engines_parallel_submit;
         let index: u16 = self.field(offset_of!(T, engine_index))?;

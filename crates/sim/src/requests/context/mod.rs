@@ -28,7 +28,7 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GET_RESET_STATS, Everyone => get_reset_stats;
 };
 
-/// Flags of CONTEXT_CREATE that are known.
+/// The known flags of CONTEXT_CREATE.
 const CREATE_FLAGS: u32 =
     I915_CONTEXT_CREATE_FLAGS_USE_EXTENSIONS | I915_CONTEXT_CREATE_FLAGS_SINGLE_TIMELINE;
 
@@ -65,7 +65,7 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_i915_gem_context_create_ext) -
     Ok(())
 }
 
-/// One extension of CONTEXT_CREATE (`create_extensions`).
+/// Applies one extension of CONTEXT_CREATE (`create_extensions`).
 fn extend(caller: &Caller<'_>, context: &mut Kept, name: u32, address: u64) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_CONTEXT_CREATE_EXT.name;
     if name != I915_CONTEXT_CREATE_EXT_SETPARAM {
@@ -123,7 +123,7 @@ fn getparam(caller: &mut Caller<'_>, args: &mut drm_i915_gem_context_param) -> R
     Ok(())
 }
 
-/// `i915_gem_context_setparam_ioctl`: a proposal takes more than a context.
+/// `i915_gem_context_setparam_ioctl`: a proposal accepts more parameters than a context.
 fn setparam(caller: &mut Caller<'_>, args: &mut drm_i915_gem_context_param) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
     let device = caller.device;
@@ -135,14 +135,14 @@ fn setparam(caller: &mut Caller<'_>, args: &mut drm_i915_gem_context_param) -> R
     } else {
         set(caller, &mut context, args)
     };
-    // Also what fails may have set something.
+    // A failed request may have set something, too.
     if let Some(kept) = device.contexts().get(args.ctx_id) {
         *kept = context;
     }
     done
 }
 
-/// Sets a parameter of a context that is settled (`ctx_setparam`).
+/// Sets a parameter of a finalized context (`ctx_setparam`).
 fn set(caller: &Caller<'_>, context: &mut Kept, args: &mut drm_i915_gem_context_param) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
     let device = caller.device;
@@ -158,7 +158,7 @@ fn set(caller: &Caller<'_>, context: &mut Kept, args: &mut drm_i915_gem_context_
     }
 }
 
-/// `i915_gem_context_reset_stats_ioctl`; the process is root's. No batch is ever reset for another's hang.
+/// `i915_gem_context_reset_stats_ioctl`; the process runs as root. No batch is ever reset for another's hang.
 pub(super) fn get_reset_stats(caller: &mut Caller<'_>, args: &mut drm_i915_reset_stats) -> Result<()> {
     let request = DRM_IOCTL_I915_GET_RESET_STATS.name;
     let device = caller.device;
@@ -177,7 +177,7 @@ pub(super) fn get_reset_stats(caller: &mut Caller<'_>, args: &mut drm_i915_reset
 }
 
 impl Soft {
-    /// Sets a parameter that is a number; proposals and contexts take the same.
+    /// Sets a numeric parameter, in the same way for proposals and contexts.
     fn set_plain(
         &self,
         request: &'static str,
@@ -198,7 +198,7 @@ impl Soft {
             }
             I915_CONTEXT_PARAM_RECOVERABLE => context.recoverable = on,
             I915_CONTEXT_PARAM_PERSISTENCE => {
-                // What does not persist is cancelled by preempting it, or else by resetting its engine.
+                // A non-persistent context is cancelled by preemption, or else by an engine reset.
                 let can_cancel = machine.can_preempt() && machine.has_reset_engine();
                 if !on && !can_cancel {
                     return refuse(request, Errno::ENODEV);

@@ -1,4 +1,4 @@
-//! Parameters of a context that nothing looked up yet (`set_proto_ctx_param`).
+//! Parameters of a context that was not looked up yet (`set_proto_ctx_param`).
 
 use nix::errno::Errno;
 
@@ -9,7 +9,7 @@ use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_context::*;
 use gem_coherency::vocabulary::KernelVersion;
 
-/// The first kernel in which protected content that cannot start yet is EIO, not ENXIO.
+/// The first kernel in which protected content that is not ready fails with EIO instead of ENXIO.
 const RETRY_LATER: KernelVersion = KernelVersion::new(6, 5);
 
 /// Sets a parameter.
@@ -49,7 +49,7 @@ fn set_space(caller: &Caller<'_>, context: &mut Kept, args: &drm_i915_gem_contex
     Ok(())
 }
 
-/// `proto_context_set_protected`: the firmware that it takes never answers.
+/// `proto_context_set_protected`: the firmware that it needs never becomes ready.
 fn set_protected(caller: &Caller<'_>, context: &mut Kept, protected: bool) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
     let machine = caller.device.system.machine;

@@ -19,7 +19,7 @@ pub(in crate::requests) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_VM_DESTROY, Everyone => destroy;
 };
 
-/// `i915_gem_vm_create_ioctl`; it knows no extension.
+/// `i915_gem_vm_create_ioctl`; it has no extensions.
 fn create(caller: &mut Caller<'_>, args: &mut drm_i915_gem_vm_control) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_VM_CREATE.name;
     let device = caller.device;
@@ -51,7 +51,7 @@ fn destroy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_vm_control) -> Resul
     }
 }
 
-/// Bytes of an address space.
+/// Size of an address space in bytes.
 pub(super) fn total(space: &Mutex<Space>) -> u64 {
     space.lock().unwrap_or_else(PoisonError::into_inner).total()
 }

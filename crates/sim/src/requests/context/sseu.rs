@@ -1,4 +1,4 @@
-//! How much of the GPU a context uses: `I915_CONTEXT_PARAM_SSEU`.
+//! The share of the GPU that a context uses: `I915_CONTEXT_PARAM_SSEU`.
 
 use nix::errno::Errno;
 use zerocopy::IntoBytes;
@@ -9,14 +9,14 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::{Engine, EngineClass, Topology};
 use gem_coherency::uapi::i915_context::*;
 
-/// The request that [`set`] and [`propose`] are part of.
+/// The request for [`set`] and [`propose`].
 const SETPARAM: &str = DRM_IOCTL_I915_GEM_CONTEXT_SETPARAM.name;
-/// Bytes of the parameter.
+/// Size of the parameter in bytes.
 const LEN: u32 = size_of::<drm_i915_gem_context_param_sseu>() as u32;
-/// The one graphics version whose slices can be chosen.
+/// The only graphics version that lets userspace choose slices.
 const CHOOSES: u8 = 11;
 
-/// What is asked for, after the checks that all requests do.
+/// Reads the requested share and makes the checks common to all requests.
 fn read(caller: &Caller<'_>, request: &'static str, address: u64) -> Result<drm_i915_gem_context_param_sseu> {
     let user: drm_i915_gem_context_param_sseu = caller.get(request, address)?;
     if user.rsvd != 0 || user.flags & !I915_CONTEXT_SSEU_FLAG_ENGINE_INDEX != 0 {
@@ -25,7 +25,7 @@ fn read(caller: &Caller<'_>, request: &'static str, address: u64) -> Result<drm_
     Ok(user)
 }
 
-/// The engine that is meant, and where the context keeps what was set for it (`lookup_user_engine`).
+/// Finds the requested engine, and the key of its setting in the context (`lookup_user_engine`).
 fn lookup(
     caller: &Caller<'_>,
     context: &Kept,
@@ -111,7 +111,7 @@ pub(super) fn propose(
     store(caller, context, index, &user, args)
 }
 
-/// What CONTEXT_SETPARAM asks for, after the checks that come before an engine is looked up.
+/// Reads the share that CONTEXT_SETPARAM requests and makes the checks that precede the engine's lookup.
 fn wanted(caller: &Caller<'_>, args: &drm_i915_gem_context_param) -> Result<drm_i915_gem_context_param_sseu> {
     if args.size < LEN {
         return refuse(SETPARAM, Errno::EINVAL);
@@ -126,7 +126,7 @@ fn topology(caller: &Caller<'_>) -> Option<Topology> {
     caller.device.system.machine.topology(caller.device.gt())
 }
 
-/// Keeps what is asked for, if the GPU can do it; says how long the parameter is.
+/// Stores the requested share if the GPU supports it, and writes back the parameter's length.
 fn store(
     caller: &Caller<'_>,
     context: &mut Kept,
@@ -141,9 +141,8 @@ fn store(
     Ok(())
 }
 
-/// What is asked for, if it is one of the few things that version 11 does
-/// (`i915_gem_user_to_context_sseu`): all slices, or one with all or half of its subslices, and every
-/// execution unit.
+/// Returns the requested share if version 11 supports it (`i915_gem_user_to_context_sseu`): all slices, or
+/// one slice with all or half of its subslices, and every execution unit.
 fn possible(whole: Topology, user: &drm_i915_gem_context_param_sseu) -> Option<Sseu> {
     let sseu = Sseu {
         slices: u8::try_from(user.slice_mask).ok()?,
@@ -157,7 +156,7 @@ fn possible(whole: Topology, user: &drm_i915_gem_context_param_sseu) -> Option<S
     let (all_slices, all_subslices) = (all.slices.count_ones(), all.subslices.count_ones());
     let full = subslices == all_subslices;
     let enough = if slices == 1 { full || subslices == all_subslices / 2 } else { full };
-    // More than four subslices are an even number.
+    // A number above four must be even.
     let even = subslices <= 4 || subslices.is_multiple_of(2);
     let eus = sseu.min_eus == all.max_eus && sseu.max_eus == all.max_eus;
     let some = slices > 0 && subslices > 0 && (slices == 1 || slices == all_slices);

@@ -1,14 +1,14 @@
-//! Addresses of the GPU, of 48 bits, as the uAPI writes them.
+//! 48-bit GPU addresses, in the uAPI's notation.
 
 /// Bits of an address.
 const BITS: u32 = 48;
 
-/// The address with its highest bit repeated above it (`gen8_canonical_addr`).
+/// Sign-extends an address (`gen8_canonical_addr`).
 pub(super) const fn canonical(address: u64) -> u64 {
     ((address << (64 - BITS)) as i64 >> (64 - BITS)) as u64
 }
 
-/// The address without what is above its highest bit (`gen8_noncanonical_addr`).
+/// Removes the sign extension of an address (`gen8_noncanonical_addr`).
 pub(super) const fn noncanonical(address: u64) -> u64 {
     address & ((1 << BITS) - 1)
 }

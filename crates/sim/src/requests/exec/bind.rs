@@ -1,4 +1,4 @@
-//! Places in the address space: where the objects are, where they are wanted, or where there is room.
+//! GPU addresses of a submission's objects: the present ones, the requested ones, or free ones.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::units::PAGE_BYTES;
 
-/// Where batches with relocations begin at the earliest (`BATCH_OFFSET_BIAS`).
+/// The lowest address of batches with relocations (`BATCH_OFFSET_BIAS`).
 const BIAS: u64 = 256 << 10;
-/// The end for objects that must lie below 4 GiB (`PIN_ZONE_4G`).
+/// The upper limit for objects that must be below 4 GiB (`PIN_ZONE_4G`).
 const ZONE_4G: u64 = (1 << 32) - PAGE_BYTES;
 
-/// What the caller's entry asks for (`eb_pin_flags`).
+/// Returns the constraints of the caller's entry (`eb_pin_flags`).
 fn wish(slot: &Slot, page_bytes: u64) -> Wish {
     let Slot { object, entry, .. } = slot;
     Wish {
@@ -29,7 +29,7 @@ fn wish(slot: &Slot, page_bytes: u64) -> Wish {
     }
 }
 
-/// Whether an object is where its entry does not allow it (`eb_vma_misplaced`).
+/// Returns whether an object is bound where its entry does not allow it (`eb_vma_misplaced`).
 fn misplaced(slot: &Slot, (start, len): (u64, u64)) -> bool {
     let Slot { entry, .. } = slot;
     let low = entry.flags & EXEC_OBJECT_SUPPORTS_48B_ADDRESS == 0;
@@ -41,10 +41,10 @@ fn misplaced(slot: &Slot, (start, len): (u64, u64)) -> bool {
 }
 
 impl Submission<'_> {
-    /// Gives every object its pages and its place (`eb_validate_vmas`).
+    /// Brings in every object's pages and binds it (`eb_validate_vmas`).
     ///
     /// # Errors
-    /// What bringing pages in says; EINVAL for a fixed place that cannot be; ENOSPC.
+    /// The errors of bringing pages in; EINVAL for an impossible fixed address; ENOSPC.
     pub(super) fn bind(&mut self, space: &mut Space) -> Result<(), Errno> {
         space.reap();
         let mut unbound = Vec::new();
@@ -63,8 +63,7 @@ impl Submission<'_> {
         if unbound.is_empty() { Ok(()) } else { self.reserve(space, unbound) }
     }
 
-    /// Takes the place that the object has, or that it is said to have, or any that is free
-    /// (`eb_pin_vma`).
+    /// Keeps the object's binding, or binds it where the caller says or anywhere that is free (`eb_pin_vma`).
     fn keep_or_find(&mut self, space: &mut Space, number: usize) -> Result<(), Errno> {
         let page_bytes = |object: &Object| self.page_bytes(object);
         let Some(slot) = self.slots.get(number) else { return Ok(()) };
@@ -97,7 +96,7 @@ impl Submission<'_> {
         Ok(())
     }
 
-    /// Makes room, with more and more force (`eb_reserve`).
+    /// Binds the remaining objects, evicting more in each pass (`eb_reserve`).
     fn reserve(&mut self, space: &mut Space, mut unbound: Vec<usize>) -> Result<(), Errno> {
         let own: BTreeSet<u64> = self.slots.iter().map(|slot| slot.object.id()).collect();
         let mut done = Ok(());
@@ -134,8 +133,8 @@ impl Submission<'_> {
         Ok(())
     }
 
-    /// Sorts the objects for another try, the hardest to place first (`eb_unbind`); those that are
-    /// where they have to be stay out unless `all` are wanted.
+    /// Sorts the objects for another pass, the hardest to place first (`eb_unbind`); leaves out those at
+    /// their fixed address unless `all` is set.
     fn take_back(&mut self, all: bool) -> Vec<usize> {
         let (mut fixed, mut low, mut rest) = (Vec::new(), Vec::new(), Vec::new());
         for (number, slot) in self.slots.iter_mut().enumerate() {
@@ -152,11 +151,11 @@ impl Submission<'_> {
                 rest.push(number);
             }
         }
-        // The last of those that go first is first.
+        // The kernel prepends each of these to its list, so their order is reversed.
         fixed.into_iter().rev().chain(low.into_iter().rev()).chain(rest).collect()
     }
 
-    /// Notes where an object is, for the caller.
+    /// Records an object's address for the caller.
     fn note(&mut self, space: &Space, number: usize) {
         let Some(slot) = self.slots.get_mut(number) else { return };
         if let Some((start, _)) = space.find(&slot.object)
@@ -168,7 +167,7 @@ impl Submission<'_> {
         }
     }
 
-    /// Bytes of a page of the GPU's for this object.
+    /// Returns the GPU page size in bytes for this object.
     fn page_bytes(&self, object: &Object) -> u64 {
         let local = object.state().snapshot.backing == Backing::Local;
         let local_page = self.device.system.machine.platform.local_page_bytes.filter(|_| local);
@@ -176,7 +175,7 @@ impl Submission<'_> {
     }
 }
 
-/// Brings an object's pages in; one without pages is bound nowhere.
+/// Brings an object's pages in; an object without pages is not bound anywhere.
 fn pages(space: &mut Space, object: &Object) -> Result<(), Errno> {
     let mut state = object.state();
     if state.snapshot.pages {

@@ -1,4 +1,4 @@
-//! Fences of a submission: in the extensions, in the array, and as files.
+//! Fences of a submission: in extensions, in the array, and as files.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use crate::requests::extensions;
 use crate::syncobj::{Fence, Syncobj};
 use gem_coherency::uapi::i915_exec::*;
 
-/// Flags that a syncobj's entry may have.
+/// The allowed flags of a syncobj's entry.
 const KNOWN: u32 = I915_EXEC_FENCE_WAIT | I915_EXEC_FENCE_SIGNAL;
-/// Entries that the kernel has room for (`KMALLOC_MAX_SIZE`, `struct eb_fence`).
+/// Largest number of entries that the kernel allocates (`KMALLOC_MAX_SIZE`, `struct eb_fence`).
 const MOST: u64 = (4 << 20) / 32;
 
-/// A syncobj that gets the batch's fence, and at which point of its timeline.
+/// A syncobj to receive the batch's fence, and the point of its timeline.
 #[derive(Debug)]
 pub(super) struct Signal {
     syncobj: Arc<Syncobj>,
-    /// 0: as its only fence.
+    /// 0 replaces the syncobj's fence.
     point: u64,
 }
 
 impl Signal {
-    /// Gives it the fence (`signal_fence_array`).
+    /// Sets the fence (`signal_fence_array`).
     pub(super) fn give(&self, fence: &Fence) {
         match self.point {
             0 => self.syncobj.replace(Some(fence.clone())),
@@ -34,10 +34,10 @@ impl Signal {
     }
 }
 
-/// The syncobjs that a submission names; it waits for none, because the GPU works in order.
+/// Returns the syncobjs to signal. Waits for none, because the GPU works in order.
 ///
 /// # Errors
-/// As the kernel gives them, in its order.
+/// The kernel's, in its order.
 pub(super) fn signals(
     device: &Soft,
     memory: &Memory,
@@ -49,7 +49,7 @@ pub(super) fn signals(
     Ok(signals)
 }
 
-/// The extensions (`parse_execbuf2_extensions`), which share their field with the array.
+/// Parses the extensions (`parse_execbuf2_extensions`), which share a field with the array.
 fn extensions(
     device: &Soft,
     memory: &Memory,
@@ -74,7 +74,7 @@ fn timeline(device: &Soft, memory: &Memory, at: u64, signals: &mut Vec<Signal>) 
     if ext.fence_count == 0 {
         return Ok(());
     }
-    // What the size of the entries' addresses can count, and that of struct eb_fence.
+    // The limits of counts: the size of the entries in bytes, and that of struct eb_fence, must fit.
     if ext.fence_count > (u64::MAX / size_of::<drm_i915_gem_exec_fence>() as u64).min(u64::MAX / 32) {
         return Err(Errno::EINVAL);
     }
@@ -88,9 +88,9 @@ fn timeline(device: &Soft, memory: &Memory, at: u64, signals: &mut Vec<Signal>) 
         let point: u64 = read(memory, ext.values_ptr + 8 * number)?;
         let syncobj = device.syncobj(entry.handle)?;
         let signalled = entry.flags & I915_EXEC_FENCE_SIGNAL != 0;
-        // With neither flag a syncobj without a fence is passed over.
+        // An entry with neither flag may name a syncobj without a fence.
         let is_missing = syncobj.find(point).is_none() && (entry.flags != 0 || syncobj.has_fence());
-        // Nor may a point be waited for and signalled at once.
+        // The same point may not be waited for and signalled.
         let is_both = point != 0 && entry.flags == KNOWN;
         if (is_missing && !signalled) || is_both {
             return Err(Errno::EINVAL);
@@ -130,7 +130,7 @@ fn array(
     Ok(())
 }
 
-/// The file that the batch waits for, which it need not: the GPU works in order.
+/// Checks the fence file to wait for; no wait is needed, because the GPU works in order.
 pub(super) fn wait(files: &Files, args: &drm_i915_gem_execbuffer2) -> Result<(), Errno> {
     match args.flags & (I915_EXEC_FENCE_IN | I915_EXEC_FENCE_SUBMIT) {
         0 => Ok(()),
@@ -142,13 +142,13 @@ pub(super) fn wait(files: &Files, args: &drm_i915_gem_execbuffer2) -> Result<(),
     }
 }
 
-/// One syncobj's entry of an array, with flags that are known.
+/// Reads one entry of the array and checks its flags.
 fn entry(memory: &Memory, array: u64, number: u64) -> Result<drm_i915_gem_exec_fence, Errno> {
     let entry: drm_i915_gem_exec_fence = read(memory, array + 8 * number)?;
     if entry.flags & !KNOWN != 0 { Err(Errno::EINVAL) } else { Ok(entry) }
 }
 
-/// Whether `count` entries of 8 bytes at `at` can be the caller's (`access_ok`).
+/// Checks that `count` entries of 8 bytes at `at` are in the caller's address range (`access_ok`).
 fn user_range(at: u64, count: u64) -> Result<(), Errno> {
     let end = count.checked_mul(8).and_then(|len| at.checked_add(len));
     if end.is_some_and(|end| end <= USER_END) { Ok(()) } else { Err(Errno::EFAULT) }

@@ -1,15 +1,15 @@
-//! Whether a batch is legal, as the kernel's command parser has it (`intel_engine_cmd_parser`): of copy
-//! engines; a batch for another engine is taken for legal, and for ended, with its first command.
+//! The kernel's command parser (`intel_engine_cmd_parser`) for copy engines. For any other engine a batch
+//! counts as legal and complete after its first command.
 //!
-//! Registers that a batch loads and stores are not looked up: it may.
+//! Register loads and stores are not checked against the whitelist: all are allowed.
 
 use std::collections::BTreeSet;
 
 use gem_coherency::platform::{Engine, EngineClass, Machine};
 
-/// MI_BATCH_BUFFER_END, as the parser wants it: with nothing in the lower bits.
+/// MI_BATCH_BUFFER_END, which the parser accepts only with its lower bits clear.
 const END: u32 = 0x0a << 23;
-/// The client's bits: MI is 0, the blitter 2.
+/// The client bits: MI is 0, the blitter 2.
 const CLIENT_SHIFT: u32 = 29;
 const BLITTER: u32 = 2;
 /// MI opcodes, bits 28:23.
@@ -30,60 +30,60 @@ const STORE_DWORD_INDEX: u32 = 0x21;
 const UPDATE_GTT: u32 = 0x23;
 const FLUSH_DW: u32 = 0x26;
 const BATCH_BUFFER_START: u32 = 0x31;
-/// MI_STORE_DWORD_IMM: to the global space.
+/// MI_STORE_DWORD_IMM: the address is in the global GTT.
 const GLOBAL: u32 = 1 << 22;
-/// MI_FLUSH_DW: an interrupt; an index into the status page; what is written; the global space (dword 1).
+/// MI_FLUSH_DW: interrupt; status page index; post-sync operation; global GTT address (dword 1).
 const NOTIFY: u32 = 1 << 8;
 const INDEX: u32 = 1 << 21;
 const OPERATION: u32 = 3 << 14;
 const FLUSH_GLOBAL: u32 = 1 << 2;
-/// MI_BATCH_BUFFER_START of graphics 9: the lower bits of the only form that is taken.
+/// MI_BATCH_BUFFER_START of graphics 9: the lower bits of the only accepted form.
 const START: u32 = 1 << 8 | 1;
 const START_OPERANDS: u32 = (1 << 23) - 1;
 
-/// What the parser says of a batch.
+/// The parser's verdict on a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It may run.
+    /// The batch may run.
     Legal,
-    /// It uses what it may not (EACCES).
+    /// It contains a forbidden command (EACCES).
     Forbidden,
-    /// It is none: no end, a command that is cut off, or no command (EINVAL).
+    /// It is malformed: no end, a truncated command, or an unknown command (EINVAL).
     Invalid,
 }
 
-/// What is known of a batch so far.
+/// The state of a check.
 #[derive(Debug)]
 pub(super) struct Checker {
     machine: Machine,
     engine: Engine,
-    /// Its address, as the jumps in it name it.
+    /// The batch's address, as its jumps refer to it.
     start: u64,
-    /// Its dwords.
+    /// The batch's length in dwords.
     len: usize,
     at: usize,
-    /// Where commands begin that were looked at.
+    /// Offsets of the commands that were checked.
     commands: BTreeSet<usize>,
 }
 
-/// A command's length and what is thought of it.
+/// The length of a command, and whether it is allowed.
 enum Rule {
     Fixed,
-    /// With the length in the bits of this mask.
+    /// The length is in the bits of this mask.
     Long(u32),
     Rejected,
-    /// Not even a length.
+    /// Unknown, even its length.
     Unknown,
 }
 
 impl Checker {
-    /// For a batch of `len` bytes at `start`.
+    /// Creates the check of a batch of `len` bytes at `start`.
     pub(super) fn new(machine: Machine, engine: Engine, start: u64, len: u64) -> Self {
         let len = usize::try_from(len / 4).unwrap_or(usize::MAX);
         Self { machine, engine, start, len, at: 0, commands: BTreeSet::new() }
     }
 
-    /// Looks at the batch as far as it was read; `None` if more is wanted.
+    /// Checks as much of the batch as was read; returns `None` if more bytes are needed.
     pub(super) fn look(&mut self, batch: &[u8]) -> Option<Verdict> {
         let (words, _) = batch.as_chunks::<4>();
         loop {
@@ -117,8 +117,8 @@ impl Checker {
         }
     }
 
-    /// The command's entry in the tables (`gen7_common_cmds`, `gen7_blt_cmds`, `hsw_blt_cmds`,
-    /// `gen9_blt_cmds`), or what an unknown one has (`get_cmd_length_mask`).
+    /// Returns the command's table entry (`gen7_common_cmds`, `gen7_blt_cmds`, `hsw_blt_cmds`,
+    /// `gen9_blt_cmds`), or that of an unknown command (`get_cmd_length_mask`).
     fn rule(&self, first: u32) -> Rule {
         let new = self.machine.platform.graphics.major >= 9;
         let haswell = self.machine.platform.name == "hsw";
@@ -143,7 +143,7 @@ impl Checker {
         }
     }
 
-    /// What is wrong with a command's operands (`check_cmd`, `check_bbstart`); a jump ends the look.
+    /// Checks a command's operands (`check_cmd`, `check_bbstart`); a jump ends the check.
     fn look_at(&self, first: u32, operands: &[u32]) -> Option<Verdict> {
         let new = self.machine.platform.graphics.major >= 9;
         let writes = first & OPERATION != 0;
@@ -160,7 +160,7 @@ impl Checker {
         }
     }
 
-    /// A jump goes back to a command of the batch, or to itself.
+    /// Checks that a jump goes back to a command of the batch, or to itself.
     fn jump(&self, operands: &[u32]) -> Verdict {
         let &[low, high] = operands else { return Verdict::Invalid };
         let target = u64::from(high) << 32 | u64::from(low);

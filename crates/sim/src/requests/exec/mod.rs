@@ -1,10 +1,9 @@
-//! EXECBUFFER2: from the checks of its struct to the objects that the GPU is given.
+//! EXECBUFFER2, from the checks of its struct to the submission of the objects.
 //!
-//! What is left out: parallel submission, which no context of a platform without a GuC offers beyond one
-//! engine.
+//! Parallel submission is not simulated: without a GuC, no platform's contexts offer it beyond one engine.
 //!
-//! The batch itself runs on the GPU ([`crate`]'s), which is done with it when the request
-//! returns, unless it is stalled. The kernel looks at batches of some engines first ([`parse`]).
+//! The batch runs on the simulated GPU, which is done with it when the request returns, unless it is stalled.
+//! On some engines the kernel parses the batch first ([`parse`]).
 
 mod address;
 mod bind;
@@ -40,14 +39,14 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_EXECBUFFER2_WR, Everyone => execbuffer2;
 };
 
-/// Flags that are refused (`__I915_EXEC_ILLEGAL_FLAGS`): unknown ones, and those of what is gone.
+/// Flags that are refused (`__I915_EXEC_ILLEGAL_FLAGS`): unknown and removed ones.
 const ILLEGAL: u64 =
     !((I915_EXEC_USE_EXTENSIONS << 1) - 1) | I915_EXEC_CONSTANTS_MASK | I915_EXEC_RESOURCE_STREAMER;
-/// What the kernel allocates for each object (`eb_element_size`).
+/// Bytes that the kernel allocates for each object (`eb_element_size`).
 const ELEMENT_BYTES: u64 = 136;
-/// What it gets at most at a time: half of a small machine's memory.
+/// The kernel's largest such allocation: half of a small machine's memory.
 const MOST_BYTES: u64 = 512 << 20;
-/// Bytes of an object of the list, and where its offset is.
+/// Size of an entry of the list, and the position of its offset.
 const ENTRY: u64 = size_of::<drm_i915_gem_exec_object2>() as u64;
 const OFFSET: u64 = std::mem::offset_of!(drm_i915_gem_exec_object2, offset) as u64;
 
@@ -62,7 +61,7 @@ fn execbuffer2(caller: &mut Caller<'_>, args: &mut drm_i915_gem_execbuffer2) -> 
     done.or_else(|errno| refuse(request, errno))
 }
 
-/// The checks of the struct alone (`check_buffer_count`, `i915_gem_check_execbuffer`).
+/// Checks the struct alone (`check_buffer_count`, `i915_gem_check_execbuffer`).
 fn check(args: &mut drm_i915_gem_execbuffer2) -> Result<(), Errno> {
     if args.buffer_count < 1 || args.buffer_count > i32::MAX as u32 || args.flags & ILLEGAL != 0 {
         return Err(Errno::EINVAL);
@@ -72,14 +71,14 @@ fn check(args: &mut drm_i915_gem_execbuffer2) -> Result<(), Errno> {
         return Err(Errno::EINVAL);
     }
     if args.DR4 == u32::MAX {
-        // UXA's garbage is forgiven.
+        // The kernel ignores the garbage that UXA passes here.
         args.DR4 = 0;
     }
     let aligned = (args.batch_start_offset | args.batch_len).is_multiple_of(8);
     if args.DR1 != 0 || args.DR4 != 0 || !aligned { Err(Errno::EINVAL) } else { Ok(()) }
 }
 
-/// The list of objects.
+/// Reads the list of objects.
 fn read_list(
     memory: &Memory,
     args: &drm_i915_gem_execbuffer2,
@@ -101,24 +100,24 @@ fn read_list(
     Ok(list)
 }
 
-/// A submission on its way (`struct i915_execbuffer`).
+/// A submission in progress (`struct i915_execbuffer`).
 struct Submission<'a> {
     device: &'a Soft,
     args: drm_i915_gem_execbuffer2,
     context: Context,
     engine: Engine,
     slots: Vec<Slot>,
-    /// Which slot the batch is; `None` without one.
+    /// The batch's slot; `None` without a batch.
     batch: Option<usize>,
-    /// Where the GPU finds the batch's commands.
+    /// The source of the batch's commands.
     code: Code,
-    /// Whether relocations are looked at, and offsets written back (`__EXEC_HAS_RELOC`).
+    /// Whether relocations are processed, and offsets written back (`__EXEC_HAS_RELOC`).
     relocates: bool,
-    /// What is signalled when the GPU is done with it; `None` before it is submitted.
+    /// The fence that signals completion; `None` before submission.
     fence: Option<Fence>,
 }
 
-/// `i915_gem_do_execbuffer`, and the offsets that are written back.
+/// `i915_gem_do_execbuffer`, and the write-back of the offsets.
 fn execute(
     caller: &mut Caller<'_>,
     args: &mut drm_i915_gem_execbuffer2,
@@ -140,7 +139,7 @@ fn execute(
     submission.place(caller.memory)?;
     let done = submission.capture().and_then(|()| submission.submit());
     submission.write_back(caller.memory);
-    // Also what fails half-way has a fence.
+    // A submission that fails half-way has a fence, too.
     if let Some(fence) = &submission.fence {
         signals.iter().for_each(|signal| signal.give(fence));
     }
@@ -152,7 +151,7 @@ fn execute(
     Ok(())
 }
 
-/// Whether a privileged batch is refused; the process is root's.
+/// Checks whether a privileged batch is allowed; the process runs as root.
 fn secure(device: &Soft) -> Result<(), Errno> {
     match device.system.machine.refusal(Call::ExecSecure) {
         Some(refusal) => Err(refusal.errno),
@@ -188,7 +187,7 @@ impl<'a> Submission<'a> {
         }
     }
 
-    /// Who answers for the batch.
+    /// Returns the owner of the batch: its context, file and queue.
     fn owner(&self) -> Owner {
         let ring = (self.args.flags & I915_EXEC_RING_MASK) as u32;
         let lane = match self.context.engines {
@@ -224,7 +223,7 @@ impl<'a> Submission<'a> {
         Ok(())
     }
 
-    /// Refuses to save objects for a context that goes on after a hang (`eb_capture_stage`).
+    /// Refuses error capture for a context that continues after a hang (`eb_capture_stage`).
     fn capture(&self) -> Result<(), Errno> {
         let machine = self.device.system.machine;
         let captures = self.slots.iter().any(|slot| slot.flags & EXEC_OBJECT_CAPTURE != 0);
@@ -234,9 +233,9 @@ impl<'a> Submission<'a> {
         Ok(())
     }
 
-    /// Gives the objects to the GPU, the last first, and the batch (`eb_move_to_gpu`, `eb_request_submit`).
+    /// Submits the objects, last first, and the batch (`eb_move_to_gpu`, `eb_request_submit`).
     ///
-    /// What fails half-way is submitted all the same, but for the batch.
+    /// After a failure half-way the kernel still submits, but without the batch.
     fn submit(&mut self) -> Result<(), Errno> {
         let system = &self.device.system;
         let turn = system.gpu.begin();
@@ -264,7 +263,7 @@ impl<'a> Submission<'a> {
         Ok(())
     }
 
-    /// The batch, as the GPU gets it.
+    /// Returns the batch to submit.
     fn take_batch(&mut self) -> Option<Batch> {
         let slot = self.slots.get(self.batch?)?;
         let privilege =
@@ -279,7 +278,7 @@ impl<'a> Submission<'a> {
         })
     }
 
-    /// Where the batch finds objects.
+    /// Returns the bindings that the batch can use.
     fn bindings(&self) -> Bindings {
         let space = self.context.space.lock().unwrap_or_else(PoisonError::into_inner);
         let own = self.slots.iter().map(|slot| (slot.entry.offset, Arc::clone(&slot.object)));
@@ -301,7 +300,7 @@ impl<'a> Submission<'a> {
     }
 }
 
-/// Whether what a batch wants saved is saved only for contexts that end with a hang.
+/// Returns whether error capture is restricted to contexts that end with a hang.
 fn must_not_recover(machine: Machine) -> bool {
     machine.caps.contains(Caps::DISCRETE) || machine.platform.graphics > GraphicsVersion::new(12, 0)
 }

@@ -1,4 +1,4 @@
-//! The objects of a submission, looked up and checked one after the other.
+//! Looks up and checks the objects of a submission, one after the other.
 
 use std::sync::{Arc, PoisonError};
 
@@ -16,27 +16,27 @@ use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_hierarchy::Route;
 
-/// Flags that an object may have.
+/// The known flags of an object.
 const KNOWN: u64 = (EXEC_OBJECT_CAPTURE << 1) - 1;
 
 /// An object of a submission (`struct eb_vma`).
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) object: Arc<Object>,
-    /// The caller's entry; its offset is where the object is, or is wanted, and not canonical.
+    /// The caller's entry; its offset is the object's present or requested address, in noncanonical form.
     pub(super) entry: drm_i915_gem_exec_object2,
-    /// The entry's flags, and WRITE if a relocation says so.
+    /// The entry's flags, plus WRITE if a relocation writes it.
     pub(super) flags: u64,
-    /// Whether it must not lie at the very start (`__EXEC_OBJECT_NEEDS_BIAS`).
+    /// Whether it must not be placed at the lowest addresses (`__EXEC_OBJECT_NEEDS_BIAS`).
     pub(super) needs_bias: bool,
-    /// Whether it has its place (`__EXEC_OBJECT_HAS_PIN`).
+    /// Whether it is bound (`__EXEC_OBJECT_HAS_PIN`).
     pub(super) placed: bool,
-    /// Whether its address is another than the caller said (`UPDATE`).
+    /// Whether its address differs from the caller's (`UPDATE`).
     pub(super) moved: bool,
 }
 
 impl Submission<'_> {
-    /// Finds every object (`eb_lookup_vmas`).
+    /// Looks up every object (`eb_lookup_vmas`).
     pub(super) fn look_up(
         &mut self,
         memory: &mut Memory,
@@ -44,7 +44,7 @@ impl Submission<'_> {
     ) -> Result<(), Errno> {
         let machine = self.device.system.machine;
         let total = self.context.space.lock().unwrap_or_else(PoisonError::into_inner).total();
-        // A submission of the trait has its batch elsewhere.
+        // A typed submission has a buffer_count of 0: its batch is not in the list.
         let batch = match self.args.buffer_count {
             0 => None,
             _ if self.args.flags & I915_EXEC_BATCH_FIRST != 0 => Some(0),
@@ -70,7 +70,7 @@ impl Submission<'_> {
         Ok(())
     }
 
-    /// What the batch's object must be (`eb_add_vma`).
+    /// Checks the batch's object (`eb_add_vma`).
     fn check_batch(&self, object: &Object, entry: &drm_i915_gem_exec_object2) -> Result<(), Errno> {
         let (start, len) = (u64::from(self.args.batch_start_offset), u64::from(self.args.batch_len));
         let inside = start < object.size() && len <= object.size() - start;
@@ -78,7 +78,7 @@ impl Submission<'_> {
     }
 }
 
-/// The entry as the kernel goes on with it (`eb_validate_vma`).
+/// Returns the entry in the form that the kernel continues with (`eb_validate_vma`).
 fn validated(
     machine: Machine,
     entry: &drm_i915_gem_exec_object2,
@@ -108,7 +108,7 @@ fn validated(
 }
 
 impl Object {
-    /// Notes that an engine of `class` is given the object in this turn.
+    /// Records that the object is submitted to an engine of `class` in this turn.
     pub(super) fn submitted(
         &self,
         state: &mut State,

@@ -1,8 +1,8 @@
-//! The kernel's own look at a batch, where it takes one: of generation 7, if the batch's length was
-//! given, and of the copy engine of generation 9.
+//! The kernel's command parser, used on generation 7 if the batch's length is given, and on the copy engine
+//! of generation 9.
 //!
-//! The kernel copies the batch to an object of its own, so that the caller's is read by the CPU, and it
-//! is the copy that runs. [`legal`](super::legal) says what the kernel thinks of it.
+//! The kernel reads the caller's batch with the CPU into an object of its own, and runs the copy.
+//! [`legal`](super::legal) makes the verdict.
 
 use nix::errno::Errno;
 
@@ -17,17 +17,17 @@ use gem_coherency::uapi::i915_exec::DRM_IOCTL_I915_GEM_EXECBUFFER2;
 use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency_hierarchy::Route;
 
-/// Bytes that a batch to copy has at most.
+/// Largest batch that is copied, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
 impl Submission<'_> {
-    /// Copies and checks the batch, if it has to be (`eb_parse`); returns what the GPU runs.
+    /// Copies and checks the batch if the kernel parses it (`eb_parse`); returns the code that the GPU runs.
     ///
-    /// What generation 7 forbids runs in place, where the hardware forbids it.
+    /// A batch that generation 7's parser forbids runs in place, where the hardware forbids the commands.
     ///
     /// # Errors
-    /// ENODEV for a batch that the CPU cannot read, ENOMEM for one of more than 64 MiB, EINVAL for one
-    /// without an end, EACCES.
+    /// ENODEV for a batch that the CPU cannot read; ENOMEM for one of more than 64 MiB; EINVAL for one
+    /// without an end; EACCES.
     pub(super) fn parse(&self) -> Result<Code, Errno> {
         let Some(slot) = self.batch.and_then(|index| self.slots.get(index)) else {
             return Ok(Code::InPlace);
@@ -56,7 +56,7 @@ impl Submission<'_> {
             return Err(Errno::ENODEV);
         }
         let around = match backing {
-            // Its domains are nobody's to see, and it is always coherent.
+            // A userptr object's domains are invisible to userspace, and it is always coherent.
             Backing::Userptr => AroundCopy::default(),
             Backing::Shmem
             | Backing::Import
@@ -72,7 +72,7 @@ impl Submission<'_> {
         let (mut at, end) = (start, start + len);
         let mut checker = Checker::new(machine, self.engine, canonical(slot.entry.offset + start), len);
         let (mut copy, mut verdict) = (Vec::new(), None);
-        // The kernel copies, and so flushes, all of it page by page.
+        // The kernel copies, and so flushes, page by page.
         while at < end {
             let piece = (PAGE_BYTES - at % PAGE_BYTES).min(end - at);
             let range = ByteRange::within(at, piece, object.size()).map_err(|_| Errno::EINVAL)?;

@@ -1,4 +1,4 @@
-//! Relocations: addresses of objects that are put into objects.
+//! Relocations: writing objects' addresses into objects.
 
 use std::collections::HashMap;
 
@@ -17,17 +17,17 @@ use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, CacheLevel, Domains, KernelVersion};
 use gem_coherency_hierarchy::Route;
 
-/// Bytes of a relocation, and where its presumed offset is.
+/// Size of a relocation, and the position of its presumed offset.
 const ENTRY: u64 = size_of::<drm_i915_gem_relocation_entry>() as u64;
 const PRESUMED: u64 = std::mem::offset_of!(drm_i915_gem_relocation_entry, presumed_offset) as u64;
-/// Relocations that are copied at a time.
+/// Number of relocations copied at a time.
 const PIECE: u64 = 512 / ENTRY;
-/// The first kernel where an object has at most `INT_MAX` bytes of relocations: 6.1 takes more.
+/// The first kernel that limits an object's relocations to `INT_MAX` bytes; 6.1 does not.
 const LIMITED: KernelVersion = KernelVersion::new(6, 2);
 
-/// How the kernel reaches the object that it puts addresses into (`struct reloc_cache`).
+/// How the kernel writes addresses to the object (`struct reloc_cache`).
 enum Way {
-    /// Through the CPU's cache, with flushes of each address.
+    /// Through the CPU's cache, with flushes for each address.
     Cpu(AroundCopy),
     /// Through the aperture.
     Aperture,
@@ -36,8 +36,9 @@ enum Way {
 impl Submission<'_> {
     /// Relocates every object that has relocations.
     ///
-    /// What fails is tried again with other ways to the caller's memory, in vain; before the last try
-    /// the caller's presumed offsets are all made wrong, as the kernel will not tell what it did.
+    /// The kernel retries a failure with other ways to access the caller's memory, which do not help here.
+    /// Before the last try it invalidates all of the caller's presumed offsets, because it will not report
+    /// what it changed.
     pub(super) fn relocate(&mut self, memory: &mut Memory, space: &Space) -> Result<(), Errno> {
         if self.relocate_all(memory, space).is_ok() {
             return Ok(());
@@ -56,10 +57,10 @@ impl Submission<'_> {
         Err(errno)
     }
 
-    /// One try (`eb_relocate_vma` for each).
+    /// Makes one try (`eb_relocate_vma` for each object).
     fn relocate_all(&mut self, memory: &mut Memory, space: &Space) -> Result<(), Errno> {
         let by_index = self.args.flags & I915_EXEC_HANDLE_LUT != 0;
-        // Of two entries with the same handle the last is found.
+        // Of two entries with the same handle, the last one is found.
         let names: HashMap<u32, usize> = match by_index {
             true => HashMap::new(),
             false => self.slots.iter().enumerate().map(|(index, slot)| (slot.entry.handle, index)).collect(),
@@ -97,7 +98,7 @@ impl Submission<'_> {
             for (number, bytes) in (0..).zip(piece.chunks_exact(ENTRY as usize)) {
                 let entry = drm_i915_gem_relocation_entry::read_from_bytes(bytes).unwrap_or_default();
                 if let Some(address) = self.relocate_entry(space, index, &entry, find, &mut way)? {
-                    // Where it cannot be told it is not told.
+                    // A failed write-back of the presumed offset is ignored.
                     memory.write(at.wrapping_add(number * ENTRY + PRESUMED), address.as_bytes());
                 }
             }
@@ -105,7 +106,8 @@ impl Submission<'_> {
         Ok(())
     }
 
-    /// One relocation (`eb_relocate_entry`); the target's address, if it was not the presumed one.
+    /// Applies one relocation (`eb_relocate_entry`); returns the target's address if it was not the presumed
+    /// one.
     fn relocate_entry(
         &mut self,
         space: &Space,
@@ -141,12 +143,12 @@ impl Submission<'_> {
         Ok(Some(canonical(address)))
     }
 
-    /// Whether all relocations can be read (`eb_prefault_relocations`).
+    /// Checks that all relocations can be read (`eb_prefault_relocations`).
     fn check_all(&self, memory: &Memory) -> Result<(), Errno> {
         self.slots.iter().try_for_each(|slot| self.check_relocations(memory, &slot.entry))
     }
 
-    /// `check_relocations`: a byte of each page, and the last.
+    /// `check_relocations`: reads one byte of each page, and the last one.
     fn check_relocations(&self, memory: &Memory, entry: &drm_i915_gem_exec_object2) -> Result<(), Errno> {
         if entry.relocation_count == 0 {
             return Ok(());
@@ -162,7 +164,7 @@ impl Submission<'_> {
         Ok(())
     }
 
-    /// The end of the relocations, which must be in the caller's half of the addresses.
+    /// Returns the end of the relocations, which must be in the caller's address range.
     fn check_range(&self, entry: &drm_i915_gem_exec_object2) -> Result<u64, Errno> {
         let len = u64::from(entry.relocation_count) * ENTRY;
         if self.device.system.machine.kernel >= LIMITED && len > i32::MAX as u64 {
@@ -173,7 +175,7 @@ impl Submission<'_> {
     }
 }
 
-/// Puts four bytes into an object (`relocate_entry`, `clflush_write32`).
+/// Writes four bytes into an object (`relocate_entry`, `clflush_write32`).
 fn put(object: &Object, has_llc: bool, way: &mut Option<Way>, offset: u64, word: &[u8]) -> Result<(), Errno> {
     let call = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
     if way.is_none() {
@@ -199,7 +201,7 @@ fn put(object: &Object, has_llc: bool, way: &mut Option<Way>, offset: u64, word:
     done.map_err(|error| error.errno())
 }
 
-/// Prepares an object for addresses: through the CPU's cache if that is not a detour (`use_cpu_reloc`,
+/// Prepares an object for address writes: through the CPU's cache unless that is slower (`use_cpu_reloc`,
 /// `reloc_kmap`, `reloc_iomap`).
 fn reach(object: &Object, state: &mut State, has_llc: bool) -> Result<Way, Errno> {
     let call = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
@@ -209,11 +211,11 @@ fn reach(object: &Object, state: &mut State, has_llc: bool) -> Result<Way, Errno
     }
     let cached = snapshot.user_pat.is_none() && snapshot.level != CacheLevel::None;
     if snapshot.backing == Backing::Userptr {
-        // Its domains are nobody's to see, and it is always coherent.
+        // A userptr object's domains are invisible to userspace, and it is always coherent.
         return Ok(Way::Cpu(AroundCopy::default()));
     }
     if snapshot.backing.has_struct_pages() && (has_llc || snapshot.dirty || cached) {
-        // As the shmem path of PWRITE prepares it (i915_gem_object_prepare_write).
+        // Like the shmem path of PWRITE (i915_gem_object_prepare_write).
         let around = object.happen(state, call, Event::Pwrite { partial: true, awake: false });
         return around.map(Way::Cpu).map_err(|error| error.errno());
     }

@@ -1,4 +1,4 @@
-//! EXECBUFFER2 as the trait has it: without a batch in sight, or with one of the caller's.
+//! EXECBUFFER2 for the trait's typed requests: with a hidden batch, or with one from the caller.
 
 use nix::errno::Errno;
 use zerocopy::IntoBytes;
@@ -14,11 +14,11 @@ use gem_coherency::error::{Error, Result};
 use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::units::PAGE_BYTES;
 
-/// Where the relocations of a typed request lie in a process that has nothing else.
+/// The address of a typed request's relocations, in an otherwise empty process.
 const RELOCATIONS: u64 = PAGE_BYTES;
 
 impl Soft {
-    /// Submits objects on the render engine, without a batch in sight.
+    /// Submits objects on the render engine, without a batch of the caller's.
     pub(crate) fn execute_ioctl(&self, objects: &[ExecObject]) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
         self.system.enter(request, Needs::Gpu)?;
@@ -65,7 +65,7 @@ impl Soft {
         execute(&mut caller, &mut args, &list)
     }
 
-    /// How many batches of the default context hung.
+    /// Returns how many batches of the default context hung.
     pub(crate) fn hangs_ioctl(&self) -> Result<u32> {
         let mut args = gem_coherency::uapi::i915_facts::drm_i915_reset_stats::default();
         let mut memory = Memory::default();

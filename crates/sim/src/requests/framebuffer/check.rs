@@ -1,4 +1,4 @@
-//! Whether an object can be a framebuffer of that layout.
+//! Checks whether an object can be a framebuffer of the requested layout.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use gem_coherency::uapi::drm_display::{DRM_MODE_FB_INTERLACED, DRM_MODE_FB_MODIF
 use gem_coherency::uapi::drm_fourcc::I915_FORMAT_MOD_X_TILED;
 use gem_coherency::uapi::i915::{I915_TILING_NONE, I915_TILING_X, I915_TILING_Y};
 
-/// What was asked for, as far as any driver looks at it (`drm_internal_framebuffer_create`).
+/// Returns the requested format, after the driver-independent checks (`drm_internal_framebuffer_create`).
 ///
 /// # Errors
 /// EINVAL; ERANGE for more than 4 GiB.
@@ -38,12 +38,12 @@ pub(super) fn format(device: &Soft, args: &drm_mode_fb_cmd2) -> Result<Format, E
     Ok(format)
 }
 
-/// One plane of it (`framebuffer_check`).
+/// Checks one plane (`framebuffer_check`).
 fn plane(format: &Format, args: &drm_mode_fb_cmd2, index: usize) -> Result<(), Errno> {
     let (handle, pitch, offset) = (args.handles[index], args.pitches[index], args.offsets[index]);
     let (modifier, said) = (args.modifier[index], args.flags & DRM_MODE_FB_MODIFIERS != 0);
     let Some(plane) = format.layout.planes.get(index) else {
-        // Clients that know no modifiers leave there what they like.
+        // Clients that know no modifiers may leave garbage in these fields.
         let used = modifier != 0 || (said && (handle, pitch, offset) != (0, 0, 0));
         return if used { Err(Errno::EINVAL) } else { Ok(()) };
     };
@@ -61,11 +61,11 @@ fn plane(format: &Format, args: &drm_mode_fb_cmd2, index: usize) -> Result<(), E
     if short || other { Err(Errno::EINVAL) } else { Ok(()) }
 }
 
-/// The framebuffer, if the display can read it (`intel_framebuffer_init`).
+/// Returns the framebuffer if the display can read it (`intel_framebuffer_init`).
 ///
 /// # Errors
-/// EINVAL; EREMOTE for what cannot be in local memory, where there is some; ERANGE for more than 4 GiB
-/// in whole tiles.
+/// EINVAL; EREMOTE for an object that cannot be in local memory, on a device with local memory; ERANGE for
+/// more than 4 GiB in whole tiles.
 pub(super) fn framebuffer(
     device: &Soft,
     object: Arc<Object>,
@@ -117,7 +117,7 @@ pub(super) fn framebuffer(
     Ok(Framebuffer { object, width, height, format, modifier: code, pitches, offsets })
 }
 
-/// Whether the object is in local memory, or may move there (`i915_gem_object_can_migrate`).
+/// Returns whether the object is in local memory or may be moved there (`i915_gem_object_can_migrate`).
 fn is_local(object: &Object) -> bool {
     match object.state().snapshot.backing {
         Backing::Local => true,
@@ -131,9 +131,9 @@ fn is_local(object: &Object) -> bool {
     }
 }
 
-/// The tiling of a fence register that fits the modifier (`intel_fb_modifier_to_tiling`).
+/// Returns the tiling of a fence register that matches the modifier (`intel_fb_modifier_to_tiling`).
 fn fence_of(modifier: &Modifier) -> u32 {
-    // Of compressed ones, too.
+    // Also for compressed modifiers.
     match modifier.tiles {
         Tiles::X => I915_TILING_X,
         Tiles::Y => I915_TILING_Y,

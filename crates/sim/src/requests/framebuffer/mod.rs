@@ -1,6 +1,6 @@
 //! Framebuffers: ADDFB, ADDFB2, RMFB, CLOSEFB, GETFB, GETFB2, DIRTYFB, and GETRESOURCES, which lists them.
 //!
-//! Of the display there is nothing else as numbers: no CRTC, no connector and no encoder.
+//! The raw requests cover no other display object: no CRTC, connector or encoder.
 
 mod check;
 mod picture;
@@ -32,12 +32,12 @@ pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_MODE_GETFB2, Primary => get_planes;
 };
 
-/// What older kernels do not have.
+/// Requests that older kernels lack.
 pub(super) static SINCE_6_8: &[Entry] = entries! {
     DRM_IOCTL_MODE_CLOSEFB, Primary => close;
 };
 
-/// Bytes of a rectangle (`struct drm_clip_rect`).
+/// Size of a rectangle in bytes (`struct drm_clip_rect`).
 const CLIP_BYTES: usize = 8;
 
 /// `drm_mode_getresources`.
@@ -64,7 +64,7 @@ fn add(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd2) -> Result<()> {
     Ok(())
 }
 
-/// `drm_mode_addfb`: the format is known by its depth.
+/// `drm_mode_addfb`: the depth determines the format.
 fn add_by_depth(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd) -> Result<()> {
     let request = DRM_IOCTL_MODE_ADDFB.name;
     let device = caller.device;
@@ -85,13 +85,13 @@ fn add_by_depth(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd) -> Result<(
     Ok(())
 }
 
-/// `drm_mode_rmfb`: it leaves the screen, too.
+/// `drm_mode_rmfb`: also takes the framebuffer off the screen.
 fn remove(caller: &mut Caller<'_>, id: &mut u32) -> Result<()> {
     caller.device.enter_display(DRM_IOCTL_MODE_RMFB.name, Needs::Nothing)?;
     caller.device.give_up_framebuffer(DRM_IOCTL_MODE_RMFB.name, *id, true)
 }
 
-/// `drm_mode_closefb_ioctl`: what shows it goes on.
+/// `drm_mode_closefb_ioctl`: planes continue to show the framebuffer.
 fn close(caller: &mut Caller<'_>, args: &mut drm_mode_closefb) -> Result<()> {
     let request = DRM_IOCTL_MODE_CLOSEFB.name;
     caller.device.enter_display(request, Needs::Nothing)?;
@@ -101,7 +101,7 @@ fn close(caller: &mut Caller<'_>, args: &mut drm_mode_closefb) -> Result<()> {
     caller.device.give_up_framebuffer(request, args.fb_id, false)
 }
 
-/// `drm_mode_getfb`, for root, who gets another name of the object.
+/// `drm_mode_getfb`, for root, who gets a new handle to the object.
 fn get(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd) -> Result<()> {
     let request = DRM_IOCTL_MODE_GETFB.name;
     let device = caller.device;
@@ -120,12 +120,12 @@ fn get(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd) -> Result<()> {
     Ok(())
 }
 
-/// `drm_mode_getfb2_ioctl`, for root: one more name for all planes.
+/// `drm_mode_getfb2_ioctl`, for root: one new handle for all planes.
 fn get_planes(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd2) -> Result<()> {
     let request = DRM_IOCTL_MODE_GETFB2.name;
     let device = caller.device;
     if !device.system.display {
-        // Unlike all others.
+        // GETFB2 alone fails with EINVAL instead of EOPNOTSUPP.
         device.system.enter(request, Needs::Nothing)?;
         return refuse(request, Errno::EINVAL);
     }
@@ -163,17 +163,17 @@ fn dirty(caller: &mut Caller<'_>, args: &mut drm_mode_fb_dirty_cmd) -> Result<()
 }
 
 impl Soft {
-    /// What happens to a request about the display before it is done.
+    /// Applies faults to a display request and checks that there is a display.
     ///
     /// # Errors
-    /// EOPNOTSUPP without a display; that of a fault.
+    /// EOPNOTSUPP without a display; the errno of a fault.
     pub(crate) fn enter_display(&self, request: &'static str, needs: Needs) -> Result<()> {
         let needs = if self.system.display { needs } else { Needs::Nothing };
         self.system.enter(request, needs)?;
         if self.system.display { Ok(()) } else { refuse(request, Errno::EOPNOTSUPP) }
     }
 
-    /// Makes a framebuffer of the file; returns its id.
+    /// Creates a framebuffer of the file; returns its id.
     ///
     /// # Errors
     /// As ADDFB2.
@@ -188,7 +188,7 @@ impl Soft {
         Ok(id)
     }
 
-    /// Makes a framebuffer, which is no file's yet; returns its id.
+    /// Creates a framebuffer that belongs to no file yet; returns its id.
     ///
     /// # Errors
     /// As ADDFB2.
@@ -204,7 +204,7 @@ impl Soft {
         Ok(id)
     }
 
-    /// A framebuffer by its id, whoever made it.
+    /// Returns a framebuffer by its id, whichever file created it.
     ///
     /// # Errors
     /// ENOENT.
@@ -213,8 +213,8 @@ impl Soft {
         found.map_or_else(|| refuse(request, Errno::ENOENT), Ok)
     }
 
-    /// Gives a framebuffer up that this file made (`drm_mode_closefb`), and turns off what shows it if it is
-    /// to leave the screen.
+    /// Removes a framebuffer from the file that created it (`drm_mode_closefb`); if `off_screen` is set, also
+    /// turns off whatever shows it.
     ///
     /// # Errors
     /// ENOENT.

@@ -1,34 +1,34 @@
-//! Where the pixels of a framebuffer lie: tiles, pitches, and how many bytes of the object it takes.
+//! The memory layout of a framebuffer: tiles, pitches, and how many bytes of the object it uses.
 //!
-//! Numbers are 32 bits wide and wrap around, as the kernel's do.
+//! Arithmetic is 32 bits wide and wraps around, as in the kernel.
 
 use nix::errno::Errno;
 
 use gem_coherency::platform::{Aux, Format, Machine, Modifier, Tiles};
 use gem_coherency::vocabulary::KernelVersion;
 
-/// What a linear pitch is a multiple of.
+/// A linear pitch is a multiple of this.
 const LINE_BYTES: u32 = 64;
-/// The first kernel that lets the colours of a picture begin at any tile (seen on 6.12, not on 6.1).
+/// The first kernel that lets the chroma plane start at any tile (seen on 6.12, not on 6.1).
 const FREE_COLOURS: KernelVersion = KernelVersion::new(6, 11);
 
-/// A framebuffer's pixels.
+/// The layout of a framebuffer.
 #[derive(Debug)]
 pub(super) struct Picture {
     pub(super) machine: Machine,
     pub(super) format: Format,
     pub(super) modifier: &'static Modifier,
-    /// Width and height, in pixels.
+    /// Width and height in pixels.
     pub(super) size: (u32, u32),
     pub(super) pitches: [u32; 4],
     pub(super) offsets: [u32; 4],
 }
 
 impl Picture {
-    /// The largest pitch (`intel_fb_max_stride`): a plane's, or as much as can be remapped.
+    /// Returns the largest pitch (`intel_fb_max_stride`): a plane's limit, or as much as can be remapped.
     pub(super) fn most_stride(&self) -> u32 {
         let version = self.machine.platform.display_version();
-        // From version 13 on what is tiled has page tables of its own.
+        // From version 13 on, tiled framebuffers have page tables of their own.
         let own_tables = version >= 13 && !self.is_all_linear();
         if version < 4 || self.modifier.compression.is_some() || own_tables {
             self.plane_stride()
@@ -39,8 +39,8 @@ impl Picture {
         }
     }
 
-    /// Whether the pitch of a plane is a multiple of what it must be (`intel_fb_stride_alignment`), and
-    /// that of a plane of compression's state is the one that follows from the pixels' pitch.
+    /// Returns whether a plane's pitch has the required alignment (`intel_fb_stride_alignment`), and, for a
+    /// CCS plane, whether it is the one that follows from the main plane's pitch.
     pub(super) fn has_good_pitch(&self, plane: usize) -> bool {
         let pitch = self.pitches[plane];
         let fits = pitch & (self.pitch_unit(plane) - 1) == 0;
@@ -59,16 +59,16 @@ impl Picture {
             return if remapped { self.page_bytes() } else { LINE_BYTES };
         }
         let version = self.machine.platform.display_version();
-        // Four tiles are one line of the state; gen9 and gen10 read wide pictures in fours.
+        // Four tiles are one line of CCS; gen9 and gen10 read wide pictures in groups of four tiles.
         let fours = version >= 12 || (version < 11 && plane == 0 && self.size.0 > 3840);
         let unit = self.tile_bytes(plane);
         if self.modifier.compression.is_some() && fours { unit * 4 } else { unit }
     }
 
-    /// Bytes of the object that the picture takes, in whole tiles (`intel_fill_fb_info`).
+    /// Returns how many bytes of the object the picture uses, in whole tiles (`intel_fill_fb_info`).
     ///
     /// # Errors
-    /// EINVAL for a plane that begins where it cannot; ERANGE for one past 4 GiB.
+    /// EINVAL for a plane with an invalid start; ERANGE for one that extends past 4 GiB.
     pub(super) fn bytes(&self) -> Result<u64, Errno> {
         let mut most = 0;
         let mut main = Vec::new();
@@ -89,7 +89,7 @@ impl Picture {
         Ok(u64::from(most) * u64::from(self.page_bytes()))
     }
 
-    /// The first pixel of a plane, counted from the start of the object (`intel_fb_offset_to_xy`).
+    /// Returns the first pixel of a plane, counted from the start of the object (`intel_fb_offset_to_xy`).
     fn start(&self, plane: usize) -> Result<(u32, u32), Errno> {
         let (pitch, offset) = (self.pitches[plane], self.offsets[plane]);
         let linear = self.is_all_linear();
@@ -115,13 +115,13 @@ impl Picture {
         Ok((tiles % row * self.tile_pixels(plane), tiles / row * self.tile_lines(plane)))
     }
 
-    /// Columns and lines to a byte of a plane that is not tiled.
+    /// Converts a byte offset of an untiled plane to a column and a line.
     fn pixels(&self, plane: usize, offset: u32) -> (u32, u32) {
         let pitch = self.pitches[plane].max(1);
         (offset % pitch / self.pixel_bytes(plane), offset / pitch)
     }
 
-    /// The tile behind a plane's last, whose first pixel is at (x, y).
+    /// Returns the end of a plane in tiles, one past its last; its first pixel is at (x, y).
     fn end(&self, plane: usize, (x, y): (u32, u32)) -> u32 {
         let height = self.lines(plane);
         let pitch = self.pitches[plane];
@@ -132,16 +132,16 @@ impl Picture {
             let size = (y.wrapping_add(height))
                 .wrapping_mul(pitch)
                 .wrapping_add(x.wrapping_mul(self.pixel_bytes(plane)));
-            // As DIV_ROUND_UP does, which wraps around.
+            // Like DIV_ROUND_UP, which wraps around.
             return (offset / page).wrapping_add(size.wrapping_add(page - 1) / page);
         }
         let row = self.row_tiles(plane);
         let first = y / self.tile_lines(plane) * row + x / self.tile_pixels(plane);
-        // It begins at a tile: no part of one is left over.
+        // The start is tile-aligned, so there is no partial tile.
         first.wrapping_add(row.wrapping_mul(height.div_ceil(self.tile_lines(plane))))
     }
 
-    /// Whether compression's state begins where the pixels do (`intel_fb_check_ccs_xy`).
+    /// Checks that a CCS plane starts at the same pixel as its main plane (`intel_fb_check_ccs_xy`).
     fn check_aux(&self, plane: usize, (x, y): (u32, u32), main: (u32, u32)) -> Result<(), Errno> {
         let (hsub, vsub) = self.subsampling(plane);
         let lines = if self.is_line_aux(plane) { 1 } else { self.tile_lines(plane) };
@@ -151,7 +151,8 @@ impl Picture {
         if own == inside(main) { Ok(()) } else { Err(Errno::EINVAL) }
     }
 
-    /// Pixels of the first plane to one of another (`intel_fb_plane_get_subsampling`).
+    /// Returns how many pixels of the first plane correspond to one of this plane
+    /// (`intel_fb_plane_get_subsampling`).
     fn subsampling(&self, plane: usize) -> (u32, u32) {
         let layout = &self.format.layout;
         if plane == 0 {
@@ -165,18 +166,18 @@ impl Picture {
         (if main == 0 { hsub * layout.hsub } else { hsub }, 32)
     }
 
-    /// Lines of a plane (`intel_fb_plane_dims`).
+    /// Returns the height of a plane in lines (`intel_fb_plane_dims`).
     fn lines(&self, plane: usize) -> u32 {
         let main = if self.is_aux(plane) { self.main_plane(plane) } else { 0 };
         let ((_, main_sub), (_, sub)) = (self.subsampling(main), self.subsampling(plane));
         self.size.1.div_ceil(main_sub * sub)
     }
 
-    /// Whether the plane of colours must begin at a row of tiles.
+    /// Returns whether the plane is a chroma plane that must start at a row of tiles.
     fn has_aligned_colours(&self, plane: usize) -> bool {
         let platform = self.machine.platform;
         let version = platform.display_version();
-        // Those whose pictures with page tables of their own have pitches of a power of two.
+        // Platforms on which pictures with page tables of their own have power-of-two pitches.
         let powers = (platform.name == "adlp" || version >= 14) && !self.is_all_linear();
         let old = self.machine.kernel < FREE_COLOURS && version >= 12 && !powers;
         old && plane == 1 && self.format.is_semiplanar()
@@ -190,12 +191,12 @@ impl Picture {
         self.format.layout.planes[plane].bytes.max(1)
     }
 
-    /// Bytes of a tile (`intel_tile_size`).
+    /// Returns the size of a tile in bytes (`intel_tile_size`).
     fn page_bytes(&self) -> u32 {
         if self.machine.platform.display_version() == 2 { 2048 } else { 4096 }
     }
 
-    /// Width of a tile, in bytes (`intel_tile_width_bytes`).
+    /// Returns the width of a tile in bytes (`intel_tile_width_bytes`).
     fn tile_bytes(&self, plane: usize) -> u32 {
         let aux = self.is_aux(plane) || self.is_clear_plane(plane);
         match (self.modifier.tiles, self.aux()) {
@@ -215,7 +216,7 @@ impl Picture {
         }
     }
 
-    /// Tiles side by side; a pitch that was checked has one at least.
+    /// Returns the number of tiles in a row, which is at least 1 for a checked pitch.
     fn row_tiles(&self, plane: usize) -> u32 {
         (self.pitches[plane] / self.tile_bytes(plane)).max(1)
     }
@@ -232,23 +233,23 @@ impl Picture {
         self.modifier.compression.map(|compression| compression.aux)
     }
 
-    /// Whether the modifier says that nothing is tiled.
+    /// Returns whether the modifier is linear.
     fn is_all_linear(&self) -> bool {
         self.modifier.tiles == Tiles::Linear
     }
 
-    /// Whether a plane is not tiled (`is_surface_linear`).
+    /// Returns whether a plane is linear (`is_surface_linear`).
     fn is_linear(&self, plane: usize) -> bool {
         self.is_all_linear() || self.is_line_aux(plane) || self.is_clear_plane(plane)
     }
 
-    /// Whether a plane holds the state of compression (`intel_fb_is_ccs_aux_plane`).
+    /// Returns whether a plane is a CCS plane, which holds compression state (`intel_fb_is_ccs_aux_plane`).
     fn is_aux(&self, plane: usize) -> bool {
         let has_planes = matches!(self.aux(), Some(Aux::Tiled | Aux::Lines));
         has_planes && !self.is_clear_plane(plane) && plane >= self.mains()
     }
 
-    /// Whether it does so in lines, from gen12 on (`intel_fb_is_gen12_ccs_aux_plane`).
+    /// Returns whether a plane is a gen12 CCS plane, which is linear (`intel_fb_is_gen12_ccs_aux_plane`).
     fn is_line_aux(&self, plane: usize) -> bool {
         self.aux() == Some(Aux::Lines) && self.is_aux(plane)
     }
@@ -257,12 +258,12 @@ impl Picture {
         self.modifier.compression.is_some_and(|compression| compression.clear_plane == Some(plane))
     }
 
-    /// How many planes hold pixels.
+    /// Returns the number of planes that hold pixels.
     fn mains(&self) -> usize {
         if self.format.is_semiplanar() { 2 } else { 1 }
     }
 
-    /// The plane of pixels that a plane of state is for (`skl_ccs_to_main_plane`).
+    /// Returns the main plane of a CCS plane (`skl_ccs_to_main_plane`).
     fn main_plane(&self, plane: usize) -> usize {
         plane.saturating_sub(self.mains())
     }

@@ -17,7 +17,7 @@ use gem_coherency::uapi::i915_query::{
     drm_i915_query_topology_info,
 };
 
-/// Bytes of the answers' heads; their entries follow.
+/// Size of the results' headers; the entries follow.
 const HEAD: u64 = 16;
 
 /// `query_engine_info`.
@@ -61,7 +61,7 @@ pub(super) fn engines(device: &Soft, memory: &mut Memory, item: &drm_i915_query_
     Ok(total as i32)
 }
 
-/// `query_memregion_info`; root sees what is not allocated.
+/// `query_memregion_info`; root sees the unallocated size.
 pub(super) fn regions(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
     if item.flags != 0 {
         return Err(Errno::EINVAL);
@@ -77,7 +77,7 @@ pub(super) fn regions(device: &Soft, memory: &mut Memory, item: &drm_i915_query_
         return Err(Errno::EINVAL);
     }
     for (number, region) in (0..).zip(&regions) {
-        // Only of local memory the kernel knows how much is in use (intel_memory_region_avail).
+        // The kernel tracks usage only for local memory (intel_memory_region_avail).
         let used =
             if region.class == I915_MEMORY_CLASS_DEVICE { device.system.local_bytes_in_use() } else { 0 };
         let free = region.probed_bytes.saturating_sub(used);
@@ -107,13 +107,13 @@ pub(super) fn topology(device: &Soft, memory: &mut Memory, item: &drm_i915_query
     fill_topology(device, memory, item)
 }
 
-/// `query_geometry_subslices`; the flags are an engine's class and instance.
+/// `query_geometry_subslices`; the flags hold an engine's class and instance.
 pub(super) fn geometry(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
-    // 12.50 until 6.9, of which i915 claims no device.
+    // 12.50 until 6.9, but i915 claims no 12.50 device.
     if device.system.machine.platform.graphics < GraphicsVersion::new(12, 55) {
         return Err(Errno::ENODEV);
     }
-    // The kernel looks at the lower byte of each.
+    // The kernel uses the low byte of each.
     let (class, instance) = (item.flags & 0xff, item.flags >> 16 & 0xff);
     if class != u32::from(EngineClass::Render.number()) || instance != 0 {
         return Err(Errno::EINVAL);
@@ -147,7 +147,7 @@ fn fill_topology(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item)
     Ok(total as i32)
 }
 
-/// The masks of slices, of each slice's subslices, and of each subslice's execution units.
+/// Returns the masks of slices, of each slice's subslices, and of each subslice's execution units.
 fn masks(topology: Topology) -> Vec<u8> {
     let Topology { max_slices, max_subslices, max_eus, slices, subslices } = topology;
     let has_slice = |slice: u8| slices >> slice & 1 != 0;

@@ -1,4 +1,4 @@
-//! QUERY: questions whose errors come back in the item.
+//! QUERY: queries whose errors are reported in their items.
 
 mod answers;
 mod perf;
@@ -29,7 +29,7 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 /// The first kernel with `DRM_I915_QUERY_GUC_SUBMISSION_VERSION`.
 const GUC_VERSION: KernelVersion = KernelVersion::new(6, 9);
 
-/// Bytes of an item, and where its length is.
+/// Size of an item, and the position of its length.
 const ITEM: u64 = size_of::<drm_i915_query_item>() as u64;
 const LENGTH: u64 = std::mem::offset_of!(drm_i915_query_item, length) as u64;
 
@@ -57,14 +57,14 @@ fn query(caller: &mut Caller<'_>, args: &mut drm_i915_query) -> Result<()> {
     Ok(())
 }
 
-/// Answers one question; the length of the answer.
+/// Runs one query; returns the length of its result.
 fn answer(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
     match item.query_id {
         DRM_I915_QUERY_TOPOLOGY_INFO => answers::topology(device, memory, item),
         DRM_I915_QUERY_ENGINE_INFO => answers::engines(device, memory, item),
         DRM_I915_QUERY_PERF_CONFIG => perf::config(device, memory, item),
         DRM_I915_QUERY_MEMORY_REGIONS => answers::regions(device, memory, item),
-        // The table comes from the GuC, which is not there, as it is not in the emulated devices.
+        // The table comes from the GuC, which is absent here as on the emulated devices.
         DRM_I915_QUERY_HWCONFIG_BLOB => Err(Errno::ENODEV),
         DRM_I915_QUERY_GEOMETRY_SUBSLICES => answers::geometry(device, memory, item),
         DRM_I915_QUERY_GUC_SUBMISSION_VERSION if device.system.machine.kernel >= GUC_VERSION => {
@@ -74,15 +74,15 @@ fn answer(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Res
     }
 }
 
-/// What an item says of the room for its answer (`copy_query_item`).
+/// The room that an item has for its result (`copy_query_item`).
 enum Room<T> {
-    /// Nothing: how much there must be is asked for.
+    /// None: the caller asks for the required length.
     Asked,
-    /// There is enough; the answer's head, as the caller left it.
+    /// Enough; the result's header, as the caller set it.
     Head(T),
 }
 
-/// Looks at the room for an answer of `total` bytes. A negative length passes for a large one.
+/// Checks the room for a result of `total` bytes. A negative length counts as a large one.
 fn room<T: FromBytes + FromZeros + IntoBytes>(
     memory: &Memory,
     item: &drm_i915_query_item,
@@ -97,21 +97,21 @@ fn room<T: FromBytes + FromZeros + IntoBytes>(
     read(memory, item.data_ptr).map(Room::Head)
 }
 
-/// Copies a struct in.
+/// Copies a struct in (`copy_from_user`).
 fn read<T: FromBytes + FromZeros + IntoBytes>(memory: &Memory, at: u64) -> Result<T, Errno> {
     let mut value = T::new_zeroed();
     let bytes = value.as_mut_bytes();
     if memory.read(at, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(value) }
 }
 
-/// Copies a value out.
+/// Copies a value out (`copy_to_user`).
 fn write<T: IntoBytes + Immutable + ?Sized>(memory: &mut Memory, at: u64, value: &T) -> Result<(), Errno> {
     let bytes = value.as_bytes();
     if memory.write(at, bytes) < bytes.len() { Err(Errno::EFAULT) } else { Ok(()) }
 }
 
 impl Soft {
-    /// The memory regions.
+    /// Returns the memory regions.
     pub(crate) fn memory_regions_query(&self) -> Result<Vec<MemoryRegion>> {
         self.system.enter(DRM_IOCTL_I915_QUERY.name, Needs::Nothing)?;
         Ok(facts::memory_regions(self.system.machine))

@@ -1,4 +1,4 @@
-//! Configurations of performance counters: there are none but the one that the kernel reserves.
+//! Configurations of performance counters: only the one that the kernel reserves exists.
 
 use nix::errno::Errno;
 use std::mem::offset_of;
@@ -14,13 +14,13 @@ use gem_coherency::uapi::i915_query::{
 };
 use gem_coherency::vocabulary::KernelVersion;
 
-/// The first kernel that has counters on graphics 12.55.
+/// The first kernel with counters on graphics 12.55.
 const COUNTERS_12_55: KernelVersion = KernelVersion::new(6, 2);
-/// Bytes of a list: its head and the one id.
+/// Size of a list: its header and the one id.
 const LIST: u32 = size_of::<drm_i915_query_perf_config>() as u32 + 8;
-/// Bytes of a configuration: the head and `struct drm_i915_perf_oa_config`.
+/// Size of a configuration: the header and `struct drm_i915_perf_oa_config`.
 const CONFIG: u32 = size_of::<drm_i915_query_perf_config>() as u32 + 72;
-/// The id of the test configuration, which the list has in any case.
+/// The id of the test configuration, which is always listed.
 const TEST_CONFIG: u64 = 1;
 
 /// `query_perf_config`.
@@ -52,7 +52,7 @@ fn list(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Resul
     Ok(LIST as i32)
 }
 
-/// `query_perf_config_data`, of a configuration whose name has `name` bytes: none is found.
+/// `query_perf_config_data`, for a configuration identified by `name` bytes; none is found.
 fn data(device: &Soft, memory: &Memory, item: &drm_i915_query_item, name: usize) -> Result<i32, Errno> {
     if !has_counters(device.system.machine) {
         return Err(Errno::ENODEV);
@@ -74,7 +74,7 @@ fn check_flags(memory: &Memory, item: &drm_i915_query_item) -> Result<(), Errno>
     if read::<u32>(memory, at)? == 0 { Ok(()) } else { Err(Errno::EINVAL) }
 }
 
-/// Whether the driver knows the platform's counters (`i915_perf_init`).
+/// Returns whether the driver supports the platform's counters (`i915_perf_init`).
 fn has_counters(machine: Machine) -> bool {
     let execlists = matches!(machine.platform.ppgtt, Ppgtt::Full { .. });
     let new = machine.platform.graphics >= GraphicsVersion::new(12, 55);
