@@ -1,4 +1,4 @@
-//! Single accesses: which way they take, what they find, and what is wrong with it.
+//! Single accesses: their routes, the copies they find, and the properties they break.
 
 use super::log::Log;
 use super::mutant::Mutant;
@@ -13,7 +13,7 @@ use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 use gem_coherency_hierarchy::{Line, Route};
 
 impl System {
-    /// The route of an access on a path.
+    /// Returns the route of an access on a path.
     pub(super) fn route(&self, path: Path) -> Route {
         match path {
             Path::Cpu(mode) => self.cpu_route(mode).0,
@@ -22,8 +22,8 @@ impl System {
         }
     }
 
-    /// The CPU's route and buffer through a mapping, as the kernel sets up its pages; the rules' `cpu_memory` is
-    /// judged by it, and is not asked.
+    /// Returns the CPU's route and buffer through a mapping, as the kernel sets up its pages. Independent of
+    /// the rules' `cpu_memory`, which is checked against it.
     pub(super) fn cpu_route(&self, mode: MmapMode) -> (Route, Option<Buffer>) {
         match (mode, self.backing()) {
             (MmapMode::Wc, _) | (MmapMode::Fixed, Backing::Local) => {
@@ -35,7 +35,7 @@ impl System {
         }
     }
 
-    /// Drains what an access through a mapping finds under way.
+    /// Drains the buffers that an access through a mapping drains.
     fn drain_for(&self, world: &mut World, mode: MmapMode, buffer: Option<Buffer>) {
         match (mode, buffer) {
             (_, Some(buffer)) => self.drain(world, buffer),
@@ -54,17 +54,17 @@ impl System {
     ) -> Result<(), Stop> {
         if let Path::Cpu(mode) = path {
             self.fault(world, log)?;
-            // A load on the same way comes after the stores before it, and an uncached one drains
-            // the write-combining buffers (Intel SDM volume 3, 12.3.1).
+            // A load comes after earlier stores on the same route, and an uncached load drains the
+            // write-combining buffers (Intel SDM volume 3, 12.3.1).
             let (_, buffer) = self.cpu_route(mode);
             self.drain_for(world, mode, buffer);
         }
         self.load(world, self.route(path), line)
     }
 
-    /// The level by which an access finds its way.
+    /// Returns the level that determines an access's route.
     ///
-    /// DG1's accesses to system memory snoop, whatever level an import has; that is why it is exempt
+    /// DG1's accesses to system memory snoop whatever the level of an import is, which is why DG1 is exempt
     /// from the wbinvd (`i915_gem_object_get_pages_dmabuf`).
     pub(super) fn route_level(&self, world: &World) -> CacheLevel {
         if self.backing() == Backing::Import && self.caps().contains(Caps::DG1) {
@@ -74,7 +74,7 @@ impl System {
         }
     }
 
-    /// Loads a line on a route, and judges what is read.
+    /// Loads a line on a route and checks the values read.
     pub(super) fn load(&self, world: &mut World, route: Route, line: usize) -> Result<(), Stop> {
         let level = self.route_level(world);
         let mut seen = self.memory.load(world, level, route, line).ok_or(Stop::Impossible)?;
@@ -113,7 +113,7 @@ impl System {
                 }
                 self.drain_for(world, mode, None);
             }
-            // The kernel takes a PAT index that userspace chose for coherent, and leaves stale lines to it.
+            // The kernel treats a PAT index chosen by userspace as coherent and does not handle stale lines.
             Path::Gpu(_) if self.guards_lines() && self.snapshot(world).user_pat.is_some() => {
                 world.passed = world.passed.with(line);
             }

@@ -1,4 +1,4 @@
-//! The engine at work on a state: how the model keeps pending work, and how it performs.
+//! Runs the engine on a state of the model: how pending work is stored and how flushes are performed.
 
 use super::log::{Deed, Log};
 use super::mutant::{Mutant, Mutation};
@@ -21,12 +21,12 @@ pub(super) struct Acting<'a, L> {
 }
 
 impl<'a, L: Log> Acting<'a, L> {
-    /// The same, for a store through a mapping of `mode`.
+    /// Converts it for a store through a mapping of `mode`.
     pub(super) fn storing(self, mode: MmapMode) -> Storing<'a, L> {
         Storing { acting: self, mode }
     }
 
-    /// Performs one operation on lines, through a mapping, between two fences.
+    /// Performs one operation on lines through a mapping, between two fences.
     fn perform(&mut self, lines: LineSet, op: LineOp) -> Result<u64, Stop> {
         if lines.is_empty() {
             return Ok(0);
@@ -39,13 +39,13 @@ impl<'a, L: Log> Acting<'a, L> {
         if is_late && !is_early {
             self.world.owed = Owed { lines: self.world.owed.lines.with(lines), op };
         } else if !is_early {
-            // An early one happened before the GPU wrote.
+            // An early invalidate happened before the GPU wrote.
             memory.maintain(self.world, lines, op);
         }
         Ok(lines.count().into())
     }
 
-    /// Stores a granule and brings it to memory.
+    /// Stores a granule and writes it to memory.
     pub(super) fn store(&mut self, mode: MmapMode, granule: usize, way: Way) -> Result<(), Stop> {
         let (system, memory) = (self.system, &self.system.memory);
         match way {
@@ -63,7 +63,7 @@ impl<'a, L: Log> Acting<'a, L> {
         Ok(())
     }
 
-    /// Without a rule that spares a flush, the flush is done.
+    /// Performs the flushes that a removed rule would have spared.
     pub(super) fn do_what_is_spared(&mut self, spared: &[Option<Decision>]) -> Result<(), Stop> {
         let mutation = self.system.setting.mutation;
         if let Mutation::Without(_) = mutation {
@@ -99,7 +99,7 @@ impl<L: Log> Pending for Acting<'_, L> {
         *self.world.tracked.note(note) = true;
     }
 
-    /// The model's GPU writes at once, or the window of its write is open.
+    /// No count is needed: the model's GPU writes at once, or the window of its write is open.
     fn count_gpu_write(&mut self) {}
 }
 

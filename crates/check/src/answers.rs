@@ -1,4 +1,4 @@
-//! The policy's answers, as a search takes them: without the rule that was taken away.
+//! The policy's results as a search uses them: without the removed rule.
 
 use super::mutant::Mutation;
 use gem_coherency::platform::Caps;
@@ -6,31 +6,31 @@ use gem_coherency::policy::pending::{Demands, Notes, cached_mode};
 use gem_coherency::policy::{self, Decision, Path, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
 
-/// What the policy says before one access.
+/// The policy's result for one access.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
-    /// What it demands, without the rule that was taken away.
+    /// The flushes required before the access, without the removed rule's.
     pub(super) demands: Demands,
-    /// The decisions by which nothing has to be done.
+    /// The decisions that spare a flush.
     pub(super) spared: [Option<Decision>; 3],
-    /// What is pending after it.
+    /// The pending work after the access.
     pub(super) notes: Notes,
     policy: policy::Answer,
 }
 
 impl Answer {
-    /// What a store through a mapping of `mode` needs before it.
+    /// Returns the decision for a store through a mapping of `mode`.
     pub(super) fn after_store(&self, mode: MmapMode) -> Decision {
         self.policy.after_store(mode)
     }
 }
 
-/// The answers for every level, path and access.
+/// The results for every level, path and access.
 #[derive(Debug)]
 pub(super) struct Answers(Vec<Answer>);
 
 impl Answers {
-    /// The policy's answers for `caps`.
+    /// Computes the policy's results for `caps`.
     pub(super) fn new(caps: Caps, mutation: Mutation) -> Self {
         let policy = policy::Answers::of(caps);
         let mut answers = Vec::new();
@@ -50,7 +50,7 @@ impl Answers {
         Self(answers)
     }
 
-    /// The answer for one access.
+    /// Returns the result for one access.
     pub(super) fn get(&self, level: CacheLevel, path: Path, access: Access) -> &Answer {
         &self.0[(level as usize * Path::ALL.len() + path.index()) * Access::ALL.len() + access as usize]
     }

@@ -1,4 +1,4 @@
-//! Many searches: every platform, kernel, kind of object and caller, each different one once.
+//! Runs the searches of many platforms, kernels, kinds of objects and callers, each distinct one once.
 
 use std::time::Duration;
 
@@ -16,42 +16,42 @@ use gem_coherency::policy::kernel::{Creation, KernelRules};
 use gem_coherency::vocabulary::{KernelVersion, MmapMode};
 use gem_coherency_hierarchy::Assumptions;
 
-/// What is searched.
+/// The scope of a check.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// The platforms under their kernels.
+    /// The platforms, each with a kernel.
     pub machines: Vec<Machine>,
-    /// Who uses the object.
+    /// The users of the object.
     pub callers: Vec<Caller>,
-    /// What is assumed of the hardware.
+    /// The assumptions about the hardware.
     pub held: Assumptions,
-    /// What callers keep to.
+    /// The conditions that callers keep.
     pub kept: Conditions,
-    /// What is changed.
+    /// The change to the rules or the model.
     pub mutation: Mutation,
 }
 
-/// One search, and every machine that it stands for.
+/// One search and all machines that it covers.
 #[derive(Clone, Debug)]
 pub struct Search {
-    /// What is searched; it names the first machine.
+    /// The setting, with the first machine.
     pub setting: Setting,
-    /// The machines that it cannot tell apart.
+    /// The machines that are equivalent for this search.
     pub machines: Vec<Machine>,
 }
 
-/// What one search found.
+/// The result of one search.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How large it was.
+    /// The size of the search.
     pub size: Size,
-    /// The rules that decided something.
+    /// The rules that made a decision.
     pub used: Used,
-    /// The shortest way to a violation, if there is one.
+    /// The shortest trace to a violation, if there is one.
     pub violation: Option<Trace>,
 }
 
-/// Every kind of object that a caller can have.
+/// Every kind of object that a caller can create.
 pub const CREATIONS: [Creation; 9] = [
     Creation::User,
     Creation::UserWithPat(0),
@@ -64,11 +64,11 @@ pub const CREATIONS: [Creation; 9] = [
     Creation::Local,
 ];
 
-/// The kernels that a check is about if nobody says: the two with long-term support, and the newest.
+/// The kernels checked by default: two with long-term support, and the newest.
 pub const KERNELS: [KernelVersion; 3] =
     [KernelVersion::new(6, 1), KernelVersion::new(6, 12), KernelVersion::new(7, 3)];
 
-/// A platform under a kernel, twice where it may have eDRAM.
+/// Returns a platform with a kernel, with and without eDRAM if it may have eDRAM.
 pub fn machines(platform: &'static Platform, kernel: KernelVersion) -> Vec<Machine> {
     let machine = platform.machine(kernel, false);
     let with_edram = platform.machine(kernel, true);
@@ -76,7 +76,7 @@ pub fn machines(platform: &'static Platform, kernel: KernelVersion) -> Vec<Machi
     if can_have && with_edram.caps != machine.caps { vec![machine, with_edram] } else { vec![machine] }
 }
 
-/// Every platform under these kernels.
+/// Returns every platform with these kernels.
 pub fn all_machines(kernels: &[KernelVersion]) -> Vec<Machine> {
     let of = |&kernel: &KernelVersion| {
         platform::all().iter().flat_map(move |&platform| machines(platform, kernel))
@@ -84,19 +84,20 @@ pub fn all_machines(kernels: &[KernelVersion]) -> Vec<Machine> {
     kernels.iter().flat_map(of).collect()
 }
 
-/// Returns whether the caller uses objects of that kind by rules that are modelled.
+/// Returns whether the model has the rules by which the caller uses objects of that kind.
 fn applies(caller: Caller, creation: Creation) -> bool {
     match (caller, creation) {
         (Caller::Hostile, _) => true,
-        // A PAT index that userspace chose leaves coherency to userspace, and an import to the exporter.
+        // Coherency is userspace's responsibility with a PAT index it chose, and the exporter's for an
+        // import.
         (Caller::Protocol, Creation::UserWithPat(_) | Creation::Import) => false,
-        // The library makes none.
+        // The library creates no userptr objects.
         (Caller::Library | Caller::Unknown, Creation::Userptr) => false,
         (Caller::Protocol | Caller::Library | Caller::Unknown, _) => true,
     }
 }
 
-/// What a search can tell machines apart by.
+/// Everything by which a search can distinguish machines.
 #[derive(PartialEq, Eq)]
 struct Likeness {
     caller: Caller,
@@ -115,7 +116,7 @@ impl Likeness {
         let bypass = caps.contains(Caps::LLC_BYPASS_MOCS) || with_pat;
         let shown = !import && creation != Creation::Userptr && !caller.uses_library();
         let pat = caps.contains(Caps::PAT_AT_CREATE) || (import && caps.contains(Caps::GEN12));
-        // What counts is what a version does, where it makes a difference.
+        // The version itself does not matter, only the behaviour that it implies.
         let rules = KernelRules {
             version: KernelRules::OLDEST,
             bypass_acquire_flush: setting.rules.bypass_acquire_flush && bypass,
@@ -138,7 +139,7 @@ impl Likeness {
 }
 
 impl Scope {
-    /// The searches, each different one once, by caller.
+    /// Returns the distinct searches, by caller.
     ///
     /// # Errors
     /// [`gem_coherency::Error::KernelTooOld`].
@@ -163,7 +164,7 @@ impl Scope {
     }
 
     fn setting(&self, machine: Machine, caller: Caller, creation: Creation) -> Result<Setting> {
-        // The library relies on less than the kernel does.
+        // The library relies on fewer assumptions than the kernel.
         let held = match caller {
             Caller::Library | Caller::Unknown => self.held.and(Assumptions::LIBRARY),
             Caller::Protocol | Caller::Hostile => self.held,
@@ -174,7 +175,7 @@ impl Scope {
 }
 
 impl Caller {
-    /// What must hold for objects of this caller.
+    /// Returns the properties that must hold for objects of this caller.
     pub const fn properties(self) -> &'static [Property] {
         match self {
             Self::Protocol => {
@@ -187,10 +188,11 @@ impl Caller {
 }
 
 impl Search {
-    /// Searches every state, up to the first violation; `progress` hears of the states found so far.
+    /// Searches all states, up to the first violation; calls `progress` with the number of states found so
+    /// far.
     ///
     /// # Errors
-    /// More states than can be numbered.
+    /// [`gem_coherency::Error::BadSize`] for more states than can be numbered.
     pub fn run(&self, progress: impl FnMut(u64)) -> Result<Outcome> {
         let system = System::new(self.setting)?;
         let found = search(&system, progress)?;
@@ -200,7 +202,7 @@ impl Search {
 }
 
 impl Size {
-    /// Both together; of depth and memory the greater.
+    /// Combines two sizes: sums, and the maximum of depth and of memory.
     pub fn and(self, other: Self) -> Self {
         Self {
             states: self.states + other.states,
@@ -211,7 +213,7 @@ impl Size {
         }
     }
 
-    /// States found in a second.
+    /// Returns the number of states found per second.
     pub fn states_per_second(self) -> f64 {
         if self.time == Duration::ZERO { 0.0 } else { self.states as f64 / self.time.as_secs_f64() }
     }

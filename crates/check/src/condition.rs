@@ -1,4 +1,4 @@
-//! What a caller has to keep to, because the rules alone do not make up for it.
+//! Conditions that callers must keep because the rules alone do not ensure coherency.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use gem_coherency::vocabulary::words;
 macro_rules! conditions {
     ($($variant:ident = $name:literal, $id:literal: $statement:literal, $why:literal, $basis:literal;)+) => {
         words! {
-            /// Something that is left to whoever uses the object.
+            /// A condition that is the responsibility of the object's user.
             Condition, "condition" { $(#[doc = $statement] $variant = $name,)+ }
         }
 
@@ -18,18 +18,18 @@ macro_rules! conditions {
                 match self { $(Self::$variant => $id,)+ }
             }
 
-            /// What is kept to, in one sentence.
+            /// The condition, in one sentence.
             pub const fn statement(self) -> &'static str {
                 match self { $(Self::$variant => $statement,)+ }
             }
 
-            /// Why the rules do not make up for it.
+            /// Why the rules do not cover it.
             pub const fn why(self) -> &'static str {
                 match self { $(Self::$variant => $why,)+ }
             }
 
-            /// What the explorer decides by whether it applies: a history of calls, accesses and flushes, never
-            /// what the rules under test computed.
+            /// How the explorer decides whether the condition applies: from a history of calls, accesses and
+            /// flushes, never from the results of the rules under test.
             pub const fn basis(self) -> &'static str {
                 match self { $(Self::$variant => $basis,)+ }
             }
@@ -72,15 +72,15 @@ conditions! {
         "The order of SET_CACHING, ADDFB, the CPU's turns, swap, and the flushes that were issued.";
 }
 
-/// Which conditions are kept.
+/// The set of conditions that are kept.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Conditions(u8);
 
 impl Conditions {
-    /// All of them.
+    /// All conditions.
     pub const ALL: Self = Self(!0);
 
-    /// These without `condition`.
+    /// Returns the set without `condition`.
     pub const fn without(self, condition: Condition) -> Self {
         Self(self.0 & !(1 << condition as u8))
     }

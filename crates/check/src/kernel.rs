@@ -1,4 +1,4 @@
-//! The kernel's object in the model: its reachable states by number, and every event's outcome.
+//! The kernel's object in the model: its reachable states, numbered, and the outcome of every event.
 
 use std::collections::HashMap;
 
@@ -12,37 +12,37 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, KernelRules, Refusal, Snapshot};
 use gem_coherency::vocabulary::CacheLevel;
 
-/// What an event leads to.
+/// The outcome of an event.
 #[derive(Clone, Debug)]
 pub(super) struct Outcome {
     /// The object's next state.
     pub(super) next: u16,
-    /// What is issued.
+    /// The flushes and barriers that the kernel issues.
     pub(super) effects: Vec<Effect>,
-    /// The rule that decided.
+    /// The rule that made the decision.
     pub(super) rule: Rule,
-    /// Whether pages come in.
+    /// Whether pages are brought in.
     pub(super) acquires: bool,
-    /// Whether pages go.
+    /// Whether pages are released.
     pub(super) releases: bool,
-    /// Which of the kernel's invariants it breaks.
+    /// The kernel invariant that the event breaks.
     pub(super) broken: Option<Invariant>,
 }
 
-/// Every state of one object that can be reached, with every event's outcome.
+/// Every reachable state of one object, with the outcome of every event.
 #[derive(Debug)]
 pub(super) struct Object {
     states: Vec<(Snapshot, WtWrites)>,
     outcomes: Vec<Vec<Option<Outcome>>>,
-    /// Whether a state breaks one of the kernel's own invariants.
+    /// The kernel invariant that each state breaks, if any.
     broken: Vec<Option<Invariant>>,
 }
 
 impl Object {
-    /// The object that starts as `first`.
+    /// Explores the object that starts as `first`.
     ///
     /// # Errors
-    /// [`Error::BadSize`] if it has more states than the model has room for.
+    /// [`Error::BadSize`] if it has more states than the model can number.
     pub(super) fn new(
         caps: Caps,
         rules: &KernelRules,
@@ -98,29 +98,29 @@ impl Object {
         Ok(object)
     }
 
-    /// The state of that number.
+    /// Returns the state with this number.
     pub(super) fn state(&self, number: u16) -> &Snapshot {
-        // Numbers are made here only, and kept whole by packing.
+        // The number is valid: only this type creates numbers, and packing preserves them.
         &self.states[usize::from(number)].0
     }
 
-    /// What the kernel was told of the CPU's writes, in the state of that number.
+    /// Returns the CPU writes that the kernel was told of, in the state with this number.
     pub(super) fn writes(&self, number: u16) -> WtWrites {
         self.states[usize::from(number)].1
     }
 
-    /// The invariant that the state of that number breaks, if any.
+    /// Returns the invariant that the state with this number breaks, if any.
     pub(super) fn broken(&self, number: u16) -> Option<Invariant> {
         self.broken[usize::from(number)]
     }
 
-    /// What an event leads to; `None` if it is refused.
+    /// Returns the outcome of an event; `None` if it is refused.
     pub(super) fn outcome(&self, number: u16, event: Event) -> Option<&Outcome> {
         self.outcomes.get(usize::from(number))?.get(place(event))?.as_ref()
     }
 }
 
-/// The event's place in [`Event::ALL`].
+/// Returns the event's index in [`Event::ALL`].
 fn place(event: Event) -> usize {
     match event {
         Event::Acquire => 0,
@@ -147,26 +147,26 @@ fn place(event: Event) -> usize {
     }
 }
 
-/// What is issued, after the mutation.
+/// Returns the kernel's effects after the mutation.
 fn effects(step: &kernel::Step, mutation: Mutation) -> Vec<Effect> {
     let kept = |effect: &Effect| mutation != Mutation::NoAsyncFlush || effect.action != Action::FlushAsync;
     let mut effects: Vec<Effect> = step.effects.iter().filter(kept).collect();
     let spared = !step.effects.actions().any(Action::is_flush);
     if spared && mutation.lacks(step.rule) && step.next.pages {
-        // The rule spares a flush: without it the flush is done.
+        // The removed rule spares a flush, so the flush is done.
         effects.push(Effect { action: Action::FlushSync, rule: step.rule });
     }
     effects
 }
 
-/// Returns whether the kernel tracks dirty lines for objects like this one.
+/// Returns whether the kernel tracks dirtiness for objects like this one.
 fn is_tracked(caps: Caps, state: Snapshot) -> bool {
     state.backing == Backing::Shmem
         && state.user_pat.is_none()
         && !caps.intersects(Caps::LLC | Caps::DISCRETE)
 }
 
-/// The kernel's own invariant that `state` breaks.
+/// Returns the kernel invariant that `state` breaks, if any.
 ///
 /// Source: kernel-doc of cache_dirty (df94fd05e69e).
 fn broken(caps: Caps, state: Snapshot) -> Option<Invariant> {
@@ -174,9 +174,9 @@ fn broken(caps: Caps, state: Snapshot) -> Option<Invariant> {
     (is_tracked(caps, state) && uncached && !state.pages && !state.dirty).then_some(Invariant::StartsDirty)
 }
 
-/// The kernel's own invariant that a step breaks.
+/// Returns the kernel invariant that a step breaks, if any.
 ///
-/// Source: as of [`broken`].
+/// Source: as for [`broken`].
 fn broken_step(caps: Caps, rules: &KernelRules, before: Snapshot, next: Snapshot) -> Option<Invariant> {
     let had_to_stay_dirty = before.pages || before.dirty;
     let broken = rules.release_marks_dirty && had_to_stay_dirty && !next.pages && !next.dirty;

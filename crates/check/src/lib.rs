@@ -1,10 +1,10 @@
 //! A model of the rules and the memory system, searched exhaustively.
 //!
-//! A [`Setting`] is one search: a platform, a kernel, a kind of object, and who uses it. Its states
-//! are [`World`]s: what caches, memory, store buffers, the kernel and the library hold of two lines
-//! of one object. Its moves are everything that can happen next, by the caller, the kernel, and an
-//! adversary that writes back, evicts and reads ahead whenever it likes. The search goes breadth
-//! first to a fixed point, so the first violation has the shortest trace.
+//! A [`Setting`] describes one search: a platform, a kernel, a kind of object and its user. The states are
+//! [`World`]s: what caches, memory, store buffers, the kernel and the library hold for two lines of one
+//! object. The moves are everything that can happen next, by the caller, the kernel, or an adversary that
+//! writes back, evicts and prefetches at any time. The search is breadth-first to a fixed point, so the first
+//! violation has the shortest trace.
 
 #![deny(unsafe_code)]
 

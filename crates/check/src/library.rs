@@ -1,4 +1,4 @@
-//! The library on top of the kernel: the calls of a driver, each carried out by the engine that the library runs
+//! The library on top of the kernel: a driver's calls, executed by the library's own engine
 //! ([`gem_coherency::engine`]).
 
 use super::acting::Acting;
@@ -25,7 +25,7 @@ impl System {
         self.setting.caller.uses_library()
     }
 
-    /// What the library knows of a new object, and why its zeroes are not trusted if they are not.
+    /// Returns the tracked state of a new object, and the decision to distrust its zeroes, if any.
     pub(super) fn first_tracked(&self) -> (Tracked, Option<Decision>) {
         if !self.guards_lines() {
             return (Tracked::default(), None);
@@ -41,7 +41,7 @@ impl System {
         (tracked, stay.then_some(zeroes))
     }
 
-    /// What the library does before an access.
+    /// Runs the library's part before an access.
     pub(super) fn open_by_library(
         &self,
         world: &mut World,
@@ -52,7 +52,7 @@ impl System {
             (world.window, window)
             && announced == mocs
         {
-            // The ioctl of the announced submission.
+            // This is the announced submission's ioctl.
             self.event(world, Event::Exec(Access::Write), log)?;
             world.window = window;
             return Ok(());
@@ -103,8 +103,8 @@ impl System {
         Ok(())
     }
 
-    /// Returns whether the display would show what the CPU wrote before the object was a framebuffer, or what
-    /// was swapped out before, where the caller keeps from that.
+    /// Returns whether the display would show bytes that the CPU wrote before the object was a framebuffer,
+    /// or that were swapped out before, and the caller keeps the condition that excludes this.
     pub(super) fn is_shown_unflushed(&self, world: &World) -> bool {
         let saved = !world.resident;
         self.setting.kept.keep(Condition::WtShownClean)
@@ -118,7 +118,7 @@ impl System {
             && granules(line).any(|granule| world.cache[granule] != world.memory[granule])
     }
 
-    /// Ends what is open; what the GPU was told to write is noted again, as a reader may have taken the first note.
+    /// Closes the window; notes the GPU's write again, because a reader may have cleared the first note.
     pub(super) fn close_window(&self, world: &mut World) {
         match world.window {
             Window::Gpu { mocs, access: Access::Write } | Window::Announced { mocs }
@@ -135,7 +135,7 @@ impl System {
         world.window = Window::Closed;
     }
 
-    /// Another thread reads a line through the cache, while a submission is announced.
+    /// Lets another thread read a line through the cache while a submission is announced.
     pub(super) fn load_beside(&self, world: &mut World, line: usize, log: &mut impl Log) -> Result<(), Stop> {
         let mode = cached_mode(self.caps());
         if !self.map_modes().contains(&mode) || !self.can_map(world, mode) {
@@ -146,9 +146,10 @@ impl System {
         self.load_on(world, Path::Cpu(mode), line, log)
     }
 
-    /// The object is released, kept, and given out again, with its tracked state and its mappings.
+    /// Releases the object to the reuse cache and allocates it again, with its tracked state and its
+    /// mappings.
     ///
-    /// What it holds is undefined then: every copy is as good as the newest until somebody stores.
+    /// Its contents are then undefined: until the next store, every copy counts as the newest.
     pub(super) fn reuse(&self, world: &mut World) -> Result<(), Stop> {
         if self.snapshot(world).pinned {
             return Err(Stop::Impossible);
@@ -162,7 +163,7 @@ impl System {
         Ok(())
     }
 
-    /// A mapping of that mode is there from now on.
+    /// Makes a mapping of that mode.
     fn map(&self, world: &mut World, mode: MmapMode) {
         let cached = cpu_memory(self.level(world), mode) == CpuMemory::Cached;
         if !cached || world.tracked.cached_map {
@@ -174,12 +175,12 @@ impl System {
         }
     }
 
-    /// The engine, at work on this state for an access to `range`.
+    /// Returns the engine for this state and an access to `range`.
     fn acting<'a, L: Log>(&'a self, world: &'a mut World, range: LineSet, log: &'a mut L) -> Acting<'a, L> {
         Acting { system: self, world, range, log }
     }
 
-    /// What the library notes of a write by `path`.
+    /// Returns the notes that the library makes for a write by `path`.
     fn notes(&self, world: &World, path: Path) -> Notes {
         self.answers.get(self.believed_level(world), path, Access::Write).notes
     }
@@ -192,7 +193,7 @@ impl System {
         engine::note_gpu_write(&mut self.acting(world, LineSet::ALL, &mut ()), notes, self.is_conservative());
     }
 
-    /// A store through a guard.
+    /// Stores through a guard.
     pub(super) fn store_by_library(
         &self,
         world: &mut World,
@@ -209,7 +210,7 @@ impl System {
         Ok(())
     }
 
-    /// What is stale of a granule's line is made right before a store.
+    /// Handles the stale marks of a granule's line right before a store.
     fn overwrite(
         &self,
         world: &mut World,
@@ -229,7 +230,7 @@ impl System {
         )
     }
 
-    /// An upload through a guard, where it is more than a store.
+    /// Uploads through a guard, where an upload differs from a store.
     pub(super) fn upload_by_library(
         &self,
         world: &mut World,
@@ -258,7 +259,7 @@ impl System {
         Ok(())
     }
 
-    /// What is pending under the level that goes, before SET_CACHING.
+    /// Completes the pending work of the old level before SET_CACHING.
     pub(super) fn leave_level(
         &self,
         world: &mut World,
@@ -274,7 +275,7 @@ impl System {
         engine::leave_level(&mut self.acting(world, LineSet::ALL, log), changes)
     }
 
-    /// Makes memory and caches right before an access.
+    /// Performs the flushes and invalidates that an access requires.
     pub(super) fn settle(
         &self,
         world: &mut World,
@@ -294,8 +295,7 @@ impl System {
         acting.do_what_is_spared(spared)
     }
 
-    /// Returns whether lines are older than memory although the kernel was not told, and none although it
-    /// was.
+    /// Returns whether some lines are stale, and the kernel was told of none of the stale lines.
     pub(super) fn would_save_stale(&self, world: &World) -> bool {
         let mut stale = (0..LINES).filter(|&line| world.is_stale(line)).peekable();
         stale.peek().is_some() && stale.all(|line| world.passed.has(line))

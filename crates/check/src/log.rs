@@ -1,24 +1,24 @@
-//! What is done on the way from one state to the next, for whoever wants to know.
+//! A log of what happens in a move.
 
 use gem_coherency::policy::kernel::Effect;
 use gem_coherency::policy::{Decision, Rule};
 
-/// Something that was done, or not, and by which rule.
+/// An action that was taken or spared, and the rule for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// The kernel issued this.
+    /// The kernel issued this effect.
     Kernel(Effect),
-    /// The kernel did nothing, by this rule.
+    /// This rule spared a flush by the kernel.
     KernelSpared(Rule),
-    /// The library did what this decision demands to so many lines.
+    /// The library performed this decision's operation on this number of lines.
     Library(Decision, u32),
-    /// The library did nothing, by this decision.
+    /// This decision spared a flush by the library.
     LibrarySpared(Decision),
 }
 
-/// Hears of every deed.
+/// A receiver of all deeds.
 pub(super) trait Log {
-    /// This was done.
+    /// Logs a deed.
     fn deed(&mut self, deed: Deed);
 }
 
@@ -49,23 +49,23 @@ impl RuleSet {
         self.0 & 1 << rule as u128 != 0
     }
 
-    /// Both.
+    /// Returns the union.
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The rules, in their order.
+    /// Returns the rules in their order.
     pub fn iter(self) -> impl Iterator<Item = Rule> {
         Rule::ALL.iter().copied().filter(move |&rule| self.has(rule))
     }
 }
 
-/// The rules that decided something in a search.
+/// The rules that made a decision in a search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
-    /// Rules by which something was done.
+    /// Rules that required an action.
     pub demanded: RuleSet,
-    /// Rules by which nothing was.
+    /// Rules that spared one.
     pub spared: RuleSet,
 }
 

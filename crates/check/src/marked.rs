@@ -1,6 +1,6 @@
-//! The property `marked`: what is dirty or stale for some reader, the library knows of.
+//! The property `marked`: the library tracks every line that is dirty or stale for some reader.
 //!
-//! The hierarchy says what is; the library's tracked state is judged by it.
+//! The hierarchy determines which lines are; the library's tracked state is checked against it.
 
 use super::system::System;
 use super::world::{Value, Window, World, granules};
@@ -10,11 +10,11 @@ use gem_coherency::vocabulary::{Access, MmapMode};
 use gem_coherency_hierarchy::{Line, Route};
 
 impl System {
-    /// Returns whether what may be dirty or stale of a line is tracked.
+    /// Returns whether a line's possible dirtiness and staleness are tracked.
     pub(super) fn is_marked(&self, world: &World, line: usize) -> bool {
-        // What an exporter left is flushed when its pages come.
+        // An import's pages are flushed when they are brought in.
         let exporters = self.backing() == Backing::Import && !self.snapshot(world).pages;
-        // A submission that is not over marks again when it ends.
+        // A submission marks its writes again when it ends.
         let is_submitting = matches!(world.window, Window::Gpu { access: Access::Write, .. });
         if !world.resident || exporters || is_submitting {
             return true;
@@ -37,7 +37,8 @@ impl System {
             Path::Display => self.snapshot(world).pinned,
         });
         for &reader in readers {
-            // The hardware says what a reader sees; the rules only which notes it would act on.
+            // The hardware determines what a reader sees; the rules only determine which notes it would act
+            // on.
             let seen = self.memory.finds_cached(world, route_level, self.route(reader), line);
             let demands = self.facts.get(level, reader, Access::Read).demands;
             let noted = tracked.gpu_write && demands.gpu_write.is_some();

@@ -1,4 +1,4 @@
-//! What accesses, flushes and the caches' own moves do to a [`World`], through the hierarchy.
+//! The effects of accesses, flushes and spontaneous cache moves on a [`World`], through the hierarchy.
 
 use super::mutant::{Mutant, Mutation};
 use super::tracked::LineSet;
@@ -9,14 +9,14 @@ use gem_coherency_hierarchy::{
     self as hierarchy, Assumption, CacheMove, Hardware, Line, Maintenance, Place, Route, Transfer,
 };
 
-/// The memory system that a search runs on.
+/// The memory system of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Memory {
-    /// The hardware, and what is assumed of it.
+    /// The hardware and the assumptions about it.
     pub(super) hardware: Hardware,
-    /// Whether older copies are told from newest ones; not where only secrets matter.
+    /// Whether older copies are distinguished from the newest; not where only leaks matter.
     pub(super) tells_age: bool,
-    /// What is done wrong.
+    /// The mutation.
     pub(super) mutation: Mutation,
 }
 
@@ -35,7 +35,7 @@ impl World {
         self.lines[line] = next;
     }
 
-    /// Every copy of a granule is an older one from now on.
+    /// Makes every newest copy of a granule an old one.
     fn supersede(&mut self, granule: usize) {
         let age = |value: &mut Value| {
             if *value == Value::Newest {
@@ -50,7 +50,7 @@ impl World {
         self.gpu[granule].iter_mut().for_each(age);
     }
 
-    /// Nobody has stored yet: any copy will do, but a secret.
+    /// Makes every copy except secrets the newest: the contents are undefined until the next store.
     pub(super) fn undefine(&mut self) {
         let renew = |value: &mut Value| {
             if *value == Value::Old {
@@ -73,8 +73,8 @@ impl World {
 }
 
 impl Memory {
-    /// Loads a line on `route`; returns the copies that the reader gets, or `None` if there is no
-    /// such access.
+    /// Loads a line on `route`; returns the copies that the reader gets, or `None` if there is no such
+    /// access.
     pub(super) fn load(
         &self,
         world: &mut World,
@@ -105,13 +105,13 @@ impl Memory {
         Some(seen)
     }
 
-    /// Returns whether a read on `route` gets what the CPU's caches hold of a line.
+    /// Returns whether a read on `route` gets the cached copy of a line.
     pub(super) fn finds_cached(&self, world: &World, level: CacheLevel, route: Route, line: usize) -> bool {
         hierarchy::effect(self.hardware, level, route, Access::Read, world.lines[line])
             .is_some_and(|effect| effect.at == Place::Cache || effect.before == Transfer::WriteBack)
     }
 
-    /// Stores a granule on `route`; it is the newest from now on.
+    /// Stores a granule on `route`; it becomes the newest.
     pub(super) fn store(
         &self,
         world: &mut World,
@@ -129,8 +129,8 @@ impl Memory {
         Some(())
     }
 
-    /// Stores a granule that is a whole line by non-temporal stores, with the fence behind them, through a mapping that
-    /// goes through the cache: the line leaves the cache (Intel SDM volume 1, 10.4.6.2).
+    /// Stores a granule that is a whole line by non-temporal stores followed by a fence, through a cached
+    /// mapping: the line leaves the cache (Intel SDM volume 1, 10.4.6.2).
     pub(super) fn store_around(&self, world: &mut World, granule: usize) {
         if self.tells_age {
             world.supersede(granule);
@@ -139,7 +139,7 @@ impl Memory {
         world.become_state(line_of(granule), Line::Absent);
     }
 
-    /// Puts `value` where a store on `route` goes.
+    /// Puts `value` at the destination of a store on `route`.
     fn put(
         &self,
         world: &mut World,
@@ -150,7 +150,7 @@ impl Memory {
     ) -> Option<()> {
         let line = line_of(granule);
         let effect = hierarchy::effect(self.hardware, level, route, Access::Write, world.lines[line])?;
-        // A line that is overwritten whole leaves no trace of what it held: it need not be moved.
+        // A fill before a whole-line store has no effect, because the store overwrites all of it.
         let moves = is_partial(granule) || effect.before != Transfer::Fill;
         if moves && !self.mutation.is(Mutant::TransferLost) {
             world.transfer(effect.before, line);
@@ -163,7 +163,7 @@ impl Memory {
         Some(())
     }
 
-    /// Stores a granule into a buffer; it is the newest from now on.
+    /// Stores a granule into a buffer; it becomes the newest.
     pub(super) fn store_buffered(&self, world: &mut World, buffer: Buffer, granule: usize) {
         if self.tells_age {
             world.supersede(granule);
@@ -171,7 +171,7 @@ impl Memory {
         world.buffered[buffer as usize][granule] = Some(Value::Newest);
     }
 
-    /// A buffered store of a granule reaches memory; `None` if there is none.
+    /// Moves a buffered store of a granule to memory; `None` if there is none.
     pub(super) fn land(
         &self,
         world: &mut World,
@@ -187,10 +187,10 @@ impl Memory {
         self.put(world, level, route, granule, value)
     }
 
-    /// Everything in a buffer reaches memory.
+    /// Moves all stores in a buffer to memory.
     pub(super) fn drain(&self, world: &mut World, level: CacheLevel, buffer: Buffer) {
         for granule in 0..GRANULES {
-            // None is there to land for most.
+            // Most granules have no buffered store; that is not an error.
             let _ = self.land(world, level, buffer, granule);
         }
     }
@@ -212,7 +212,7 @@ impl Memory {
 
     fn maintain_line(&self, world: &mut World, line: usize, op: LineOp) {
         if !self.hardware.held.hold(Assumption::FlushReachesMemory) {
-            // Another cache of the domain keeps the line as it is.
+            // A line in another cache of the domain is not affected.
             return;
         }
         let op = if self.mutation.is(Mutant::InvalidateWithClwb) { LineOp::WriteBack } else { op };
@@ -223,7 +223,7 @@ impl Memory {
         world.become_state(line, next);
     }
 
-    /// The caches make a spontaneous move; `None` if they cannot.
+    /// Makes a spontaneous cache move; `None` if it is impossible.
     pub(super) fn cache_move(&self, world: &mut World, cache_move: CacheMove, line: usize) -> Option<()> {
         let Maintenance { transfer, next } = cache_move.on(self.hardware, world.lines[line])?;
         world.transfer(transfer, line);
@@ -231,15 +231,15 @@ impl Memory {
         Some(())
     }
 
-    /// Pages come in: the kernel writes their contents through the CPU's cache into memory that
-    /// somebody else had.
+    /// Brings pages in: the kernel writes their contents through the CPU's cache into memory that another
+    /// process had.
     pub(super) fn fill_pages(&self, world: &mut World) {
         world.cache = world.memory;
         world.lines = [Line::Dirty; LINES];
         world.memory = [Value::Secret; GRANULES];
     }
 
-    /// Pages go: the kernel reads their contents through the CPU's cache, and keeps them.
+    /// Saves pages: the kernel reads their contents through the CPU's cache.
     ///
     /// Unmapping them from the CPU interrupts every core, which drains its buffers.
     pub(super) fn save_pages(&self, world: &mut World, level: CacheLevel) {

@@ -1,4 +1,4 @@
-//! Whether every rule is there for something: the check without it, rule by rule.
+//! Checks that every rule is needed, by repeating the check without it.
 
 use std::num::NonZeroUsize;
 
@@ -15,39 +15,39 @@ use gem_coherency::vocabulary::words;
 use gem_coherency_hierarchy::Assumption;
 
 words! {
-    /// What a rule is there for.
+    /// Why a rule exists.
     Need, "need" {
         /// Without it a property breaks.
         Needed = "needed",
-        /// Without it nothing breaks in the model; it is kept for the reason that is listed.
+        /// No property breaks without it in the model; it is kept for the listed reason.
         Conservative = "conservative",
-        /// It says why nothing has to be done; what it spares may be done all the same.
+        /// It spares work; doing the work anyway is also correct.
         Exemption = "exemption",
-        /// It says what cannot be done, or is about what is not modelled: no search meets it.
+        /// It refuses something, or concerns something outside the model: no search uses it.
         NotMet = "not-met",
-        /// Without it nothing breaks, and nobody says why it is kept.
+        /// No property breaks without it, and no reason to keep it is listed.
         Redundant = "redundant",
-        /// It is listed as conservative, but without it a property breaks.
+        /// It is listed as conservative, but a property breaks without it.
         WronglyListed = "wrongly-listed",
     }
 }
 
-/// What came of taking one rule away.
+/// The result of removing one rule.
 #[derive(Clone, Debug)]
 pub struct Finding {
     /// The rule.
     pub rule: Rule,
-    /// What it is there for.
+    /// Why it exists.
     pub need: Need,
-    /// Why it is kept, if nothing breaks without it.
+    /// Why it is kept although no property breaks without it.
     pub why: Option<&'static str>,
-    /// How many searches were made without it.
+    /// Number of searches made without it.
     pub searches: usize,
-    /// A counterexample.
+    /// A counterexample, if there is one.
     pub trace: Option<Trace>,
 }
 
-/// Rules that demand something without which nothing breaks in the model, and why they are kept.
+/// Rules that require work without which no property breaks in the model, and why they are kept.
 const CONSERVATIVE: &[(Rule, &str)] = &[
     (
         Rule::AcquireUncachedLlc,
@@ -70,7 +70,7 @@ const CONSERVATIVE: &[(Rule, &str)] = &[
     ),
 ];
 
-/// Rules that no search meets, and why.
+/// Rules that no search uses, and why.
 const NOT_MET: &[(Rule, &str)] = &[
     (Rule::UncachedStore, "An uncached store leaves nothing that is tracked."),
     (Rule::GttNeedsAperture, "It refuses a mapping."),
@@ -93,22 +93,22 @@ const NOT_MET: &[(Rule, &str)] = &[
     (Rule::NoSuchOperation, "It refuses a call."),
 ];
 
-/// Assumptions that make the model harder and not easier, and what they are there for.
+/// Assumptions that make the model stricter, and their purpose.
 const CAUTIONS: &[(Assumption, &str)] = &[(
     Assumption::SnoopedWriteStaysCached,
     "It is a caution: without it the GPU's writes are in memory, and the rule gpu-write-may-be-cached would flush for \
      nothing where the GPU snoops.",
 )];
 
-/// How many searches show that an exemption may be done without: more flushes break nothing.
+/// Number of searches made without an exemption: more flushes break nothing, so a few suffice.
 const EXEMPTION_SEARCHES: usize = 2;
 
-/// The searches of a scope with the rules as they are, and what they found.
+/// The searches of a scope with all rules, and their outcomes.
 #[derive(Clone, Debug)]
 pub struct Baseline(Vec<(Search, Outcome)>);
 
 impl Baseline {
-    /// Makes the searches on `jobs` threads; `done` hears of each that is over.
+    /// Runs the searches on `jobs` threads; calls `done` after each.
     ///
     /// # Errors
     /// As [`Search::run`].
@@ -119,22 +119,23 @@ impl Baseline {
             Ok((search.clone(), outcome))
         });
         let mut searches = made.into_iter().collect::<Result<Vec<_>>>()?;
-        // What is small is searched first: most counterexamples are found there.
+        // Small searches first: most counterexamples are found there.
         searches.sort_by_key(|(_, outcome)| outcome.size.states);
         Ok(Self(searches))
     }
 
-    /// What each search found.
+    /// Returns the outcome of each search.
     pub fn outcomes(&self) -> impl Iterator<Item = &Outcome> {
         self.0.iter().map(|(_, outcome)| outcome)
     }
 
-    /// The first violation that was found, if any: then nothing else says anything.
+    /// Returns the first violation, if any; it makes all further results meaningless.
     pub fn violation(&self) -> Option<&Trace> {
         self.outcomes().find_map(|outcome| outcome.violation.as_ref())
     }
 
-    /// The first violation after `change` in the searches that `meet` it, and how many were made.
+    /// Returns the first violation after `change` in the searches that `meets` selects, and how many were
+    /// made.
     fn first_violation(
         &self,
         change: impl Fn(&mut Setting),
@@ -153,7 +154,7 @@ impl Baseline {
         Ok((made, None))
     }
 
-    /// What `rule` is there for.
+    /// Determines why `rule` exists.
     ///
     /// # Errors
     /// As [`Search::run`].
@@ -167,7 +168,7 @@ impl Baseline {
         let ((searches, trace), need) = if met(&demands) {
             (self.first_violation(change, usize::MAX, demands)?, Need::Conservative)
         } else if met(&spares) {
-            // A new level issues nothing, but marks the object dirty.
+            // A level change issues nothing, but marks the object dirty.
             let limit = if rule == Rule::LevelChange { usize::MAX } else { EXEMPTION_SEARCHES };
             (self.first_violation(change, limit, spares)?, Need::Exemption)
         } else {
@@ -191,7 +192,7 @@ impl Baseline {
         Ok(Finding { rule, need, why, searches, trace })
     }
 
-    /// Returns whether the check notices a planted fault: a counterexample, or `None` if it survives.
+    /// Runs the check with a planted fault; returns a counterexample, or `None` if the fault is not detected.
     ///
     /// # Errors
     /// As [`Search::run`].
@@ -200,7 +201,7 @@ impl Baseline {
         Ok(self.first_violation(change, usize::MAX, |_, _| true)?.1)
     }
 
-    /// What an assumption carries: a counterexample without it, or why there is none.
+    /// Runs the check without an assumption; returns a counterexample, or the reason why there is none.
     ///
     /// # Errors
     /// As [`Search::run`].
@@ -211,7 +212,7 @@ impl Baseline {
         Ok(Carried { trace, caution })
     }
 
-    /// What a condition carries: a counterexample where it is not kept to.
+    /// Runs the check without a condition; returns a counterexample, if there is one.
     ///
     /// # Errors
     /// As [`Search::run`].
@@ -221,10 +222,10 @@ impl Baseline {
         Ok(Carried { trace, caution: None })
     }
 
-    /// A leak that appears, where there is no LLC, if no flush that is left to a worker ever happens:
-    /// such flushes are never a matter of security. Meteor Lake is left out, where objects start
-    /// cached: as on LLC parts, the zeroes of what is shown are flushed at the first flip, by a worker
-    /// that the display waits for.
+    /// Searches, on parts without an LLC, for a leak that appears if asynchronous flushes never happen:
+    /// security must not depend on them. Meteor Lake is excluded because its objects start cached: as on LLC
+    /// parts, the zeroes of a shown object are flushed at the first flip, by a worker that the display waits
+    /// for.
     ///
     /// Source: kernel-doc of cache_dirty (df94fd05e69e).
     ///
@@ -240,12 +241,12 @@ impl Baseline {
     }
 }
 
-/// What came of dropping an assumption or a condition.
+/// The result of dropping an assumption or a condition.
 #[derive(Clone, Debug)]
 pub struct Carried {
-    /// A counterexample.
+    /// A counterexample, if there is one.
     pub trace: Option<Trace>,
-    /// Why there is none, if that is known.
+    /// The known reason why there is none.
     pub caution: Option<&'static str>,
 }
 

@@ -1,4 +1,4 @@
-//! What can happen next.
+//! The moves of the model.
 
 use std::fmt;
 
@@ -16,36 +16,36 @@ use gem_coherency_hierarchy::CacheMove;
 /// One move: by the caches, the kernel, or the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Move {
-    /// The caches do something to a line unasked.
+    /// A spontaneous cache move of a line.
     CacheMove(CacheMove, usize),
     /// A buffered store of a granule reaches memory.
     Land(Buffer, usize),
-    /// A mutant's flush is over at last.
+    /// A mutant's delayed flush completes.
     Complete,
     /// The object is closed, and another process's object gets its memory.
     HandOver,
-    /// The library keeps the object and gives it out again: another user in the same process, to whom
-    /// its contents are undefined.
+    /// The library caches the object and reuses it for another user in the same process, for whom its
+    /// contents are undefined.
     Reuse,
-    /// The caller does what has to be done before an access, and may access then.
+    /// The caller prepares an access, which opens its window.
     Open(Window),
-    /// Whoever may access loads a line.
+    /// The agent of the open window loads a line.
     Load(usize),
-    /// Whoever may access stores a granule.
+    /// The agent of the open window stores a granule.
     Store(usize),
-    /// Whoever may write with the CPU uploads a granule.
+    /// The CPU uploads a granule in an open window for writing.
     Upload(usize, Way),
-    /// A hostile access: a line that is loaded, or a granule that is stored.
+    /// A hostile access: the load of a line, or the store of a granule.
     Touch(Path, Access, usize),
-    /// A call, or something the kernel does of its own accord.
+    /// A call, or an action that the kernel takes on its own.
     Call(Event),
     /// PREAD of a line.
     Pread(usize),
-    /// PWRITE of a granule, while the device is awake or not.
+    /// PWRITE of a granule, with the device awake or not.
     Pwrite(usize, bool),
 }
 
-/// A granule's name.
+/// Returns the text for a granule.
 fn granule_name(granule: usize) -> &'static str {
     ["line 0", "line 1, first half", "line 1, second half"][granule.min(GRANULES - 1)]
 }
@@ -100,7 +100,7 @@ impl fmt::Display for Move {
 }
 
 impl Move {
-    /// Every move that `system` can make in some state.
+    /// Returns every move that `system` can make in some state.
     pub(super) fn all(system: &System) -> Vec<Self> {
         let mut moves = Vec::new();
         for line in 0..LINES {
@@ -124,7 +124,7 @@ impl Move {
     }
 }
 
-/// The modes in which the caller can map the object.
+/// Returns the modes in which the caller can map the object.
 pub(super) fn map_modes(system: &System) -> Vec<MmapMode> {
     let machine = system.setting.machine;
     let can = |mode: &MmapMode| match system.backing() {
@@ -140,7 +140,7 @@ pub(super) fn map_modes(system: &System) -> Vec<MmapMode> {
     MmapMode::ALL.iter().copied().filter(can).collect()
 }
 
-/// The accesses themselves.
+/// Returns the moves that are accesses.
 fn accesses(system: &System) -> Vec<Move> {
     let mut moves = Vec::new();
     match system.setting.caller {
@@ -148,7 +148,7 @@ fn accesses(system: &System) -> Vec<Move> {
             moves.extend((0..LINES).map(Move::Load));
             moves.extend((0..GRANULES).map(Move::Store));
             if system.guards_lines() {
-                // A part of a line goes around the cache as it goes through it.
+                // A part of a line is stored through the cache even when bypassing it is requested.
                 moves.push(Move::Upload(0, Way::Around));
                 moves.extend((0..GRANULES).map(|granule| Move::Upload(granule, Way::Through)));
             }
@@ -172,7 +172,7 @@ fn accesses(system: &System) -> Vec<Move> {
     moves
 }
 
-/// What opens a window.
+/// Returns the moves that open a window.
 fn openings(system: &System) -> Vec<Move> {
     let mut moves = vec![Move::Open(Window::Closed)];
     let library = system.guards_lines();
@@ -185,8 +185,8 @@ fn openings(system: &System) -> Vec<Move> {
         }
         let classes: &[MocsClass] = match system.setting.caller {
             Caller::Library | Caller::Unknown => MocsClass::ALL,
-            // What goes around the LLC is the caller's own to flush for, and the kernel's uAPI has no
-            // call that does.
+            // Flushing for accesses that bypass the LLC is the caller's responsibility, and the kernel's uAPI
+            // has no call for it.
             Caller::Protocol => &[MocsClass::PageTable, MocsClass::Uncached],
             Caller::Hostile => &[MocsClass::PageTable],
         };
@@ -201,14 +201,14 @@ fn openings(system: &System) -> Vec<Move> {
     moves
 }
 
-/// Calls and kernel events that are no accesses.
+/// Returns the calls and kernel events that are not accesses.
 fn calls(system: &System) -> Vec<Event> {
     let mut events = vec![Event::Release, Event::Suspend, Event::Hibernate];
     let changes_level = !matches!(system.setting.creation, Creation::UserWithPat(_));
     if changes_level {
         events.extend(CachingMode::ALL.iter().map(|&mode| Event::SetCaching(mode)));
     }
-    // Whoever exports a buffer that is shown flushes it: its state is not this object's.
+    // The exporter of a shown buffer flushes it, outside this object's state.
     let shows = matches!(system.backing(), Backing::Shmem | Backing::Local);
     if shows {
         events.push(Event::UnpinDisplay);
@@ -233,7 +233,7 @@ fn calls(system: &System) -> Vec<Event> {
         ]);
     }
     if system.setting.caller == Caller::Hostile {
-        // A hostile process calls in any order, without accessing as it says.
+        // A hostile process calls in any order, without making the access that it announces.
         for &access in Access::ALL {
             events.extend([
                 Event::SetDomainCpu(access),

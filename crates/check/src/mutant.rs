@@ -1,18 +1,18 @@
-//! What can be changed in the model on purpose: a rule taken away, or a fault planted.
+//! Deliberate changes to the model: a removed rule or a planted fault.
 
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::words;
 
 words! {
-    /// A fault that a check has to notice.
+    /// A planted fault that a check must detect.
     Mutant, "mutant" {
-        /// No fence before a flush: an invalidate may happen before the wait for the GPU is over.
+        /// No fence before a flush: an invalidate may happen before the wait for the GPU ends.
         NoLeadingFence = "no-leading-fence",
-        /// No fence after a flush: the next agent may begin before it is over.
+        /// No fence after a flush: the next agent may start before it completes.
         NoTrailingFence = "no-trailing-fence",
-        /// The last line of every flush is left out.
+        /// The last line of every flush is skipped.
         OneLineShort = "one-line-short",
-        /// CLWB where lines have to be dropped.
+        /// CLWB is used where lines must be dropped.
         InvalidateWithClwb = "invalidate-with-clwb",
         /// Lines are flushed before the store, not after it.
         FlushBeforeStore = "flush-before-store",
@@ -22,29 +22,29 @@ words! {
         FlushDropsDirty = "flush-drops-dirty",
         /// A partial store into a stale line does not invalidate it first.
         PartialStoreKeepsStale = "partial-store-keeps-stale",
-        /// What the GPU is told to write is not noted.
+        /// The GPU's writes are not noted.
         GpuWriteNotNoted = "gpu-write-not-noted",
-        /// What the GPU is told to write is noted before the ioctl, and not after it.
+        /// The GPU's writes are noted before the ioctl but not after it.
         GpuWriteNotedOnce = "gpu-write-noted-once",
-        /// SET_CACHING is not preceded by SET_DOMAIN where memory was written around the cache.
+        /// SET_CACHING is not preceded by SET_DOMAIN although memory was written around the cache.
         LevelWithoutDomain = "level-without-domain",
-        /// A mapping that is made late forgets what was written around the cache before.
+        /// A late mapping loses the record of earlier writes around the cache.
         LateMapForgets = "late-map-forgets",
         /// An upload takes the dirty marks, and leaves what it stored in the cache.
         UploadStaysInCache = "upload-stays-in-cache",
-        /// An object that is used again begins with nothing tracked.
+        /// A reused object starts with no tracked state.
         ReuseForgets = "reuse-forgets",
-        /// The hierarchy loses the line that moves before an access.
+        /// The hierarchy drops the transfer before an access.
         TransferLost = "transfer-lost",
-        /// The GPU misses the line that a snoop or a look-up finds.
+        /// The GPU misses a line that a snoop or a lookup finds.
         SnoopMisses = "snoop-misses",
-        /// A write that drops the CPU's line leaves it.
+        /// A write that must drop the CPU's line keeps it.
         WriteKeepsLine = "write-keeps-line",
     }
 }
 
 impl Mutant {
-    /// What is done wrong, in one sentence.
+    /// The fault, in one sentence.
     pub const fn statement(self) -> &'static str {
         match self {
             Self::NoLeadingFence => "An invalidate happens before the wait for the GPU is over.",
@@ -74,17 +74,17 @@ impl Mutant {
     }
 }
 
-/// What is changed, if anything.
+/// The change to the rules or the model, if any.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mutation {
-    /// Nothing: the rules as they are.
+    /// None: the rules as they are.
     #[default]
     None,
-    /// What this rule demands is not done; what it spares is done all the same.
+    /// This rule's required work is skipped, and the work that it spares is done.
     Without(Rule),
-    /// This fault.
+    /// This fault is planted.
     Planted(Mutant),
-    /// Flushes that the kernel leaves to a worker never happen.
+    /// The kernel's asynchronous flushes never happen.
     NoAsyncFlush,
 }
 
@@ -94,7 +94,7 @@ impl Mutation {
         self == Self::Planted(mutant)
     }
 
-    /// Returns whether this rule was taken away.
+    /// Returns whether this rule was removed.
     pub fn lacks(self, rule: Rule) -> bool {
         self == Self::Without(rule)
     }

@@ -1,17 +1,17 @@
-//! What must hold in every state that can be reached.
+//! Properties that must hold in every reachable state.
 
 use gem_coherency::vocabulary::words;
 
 words! {
-    /// Something that must never happen otherwise.
+    /// A property that must always hold.
     Property, "property" {
         /// Every ordered read returns what was written last.
         NewestRead = "newest-read",
         /// No write is lost.
         NoLostWrite = "no-lost-write",
-        /// Nobody reads what a page's previous owner left.
+        /// No reader gets the previous owner's data.
         NoLeak = "no-leak",
-        /// Whatever may be dirty or stale is marked so.
+        /// Every line that may be dirty or stale is marked.
         Marked = "marked",
         /// The kernel's own invariants for objects without an LLC hold.
         KernelInvariants = "kernel-invariants",
@@ -19,7 +19,7 @@ words! {
 }
 
 impl Property {
-    /// What it says, in one sentence.
+    /// The property, in one sentence.
     pub const fn statement(self) -> &'static str {
         match self {
             Self::NewestRead => {
@@ -41,11 +41,11 @@ impl Property {
     }
 }
 
-/// Which of the kernel's invariants.
+/// An invariant of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Invariant {
     /// An uncached object without pages is dirty.
     StartsDirty,
-    /// An object whose pages were given back is dirty.
+    /// An object whose pages were released is dirty.
     ReleasedDirty,
 }

@@ -1,4 +1,4 @@
-//! Breadth-first search to a fixed point; the first violation has the shortest way to it.
+//! Breadth-first search to a fixed point; the first violation found has the shortest trace.
 
 use std::time::{Duration, Instant};
 
@@ -11,33 +11,33 @@ use super::visited::Visited;
 use super::world::World;
 use gem_coherency::error::{Error, Result};
 
-/// How large a search was.
+/// The size of a search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Size {
-    /// Different states.
+    /// Number of distinct states.
     pub states: u64,
-    /// Moves made between them.
+    /// Number of moves between them.
     pub transitions: u64,
-    /// Moves of the shortest way to the farthest state.
+    /// Number of moves on the shortest path to the farthest state.
     pub depth: u32,
-    /// Memory for the states, at its peak.
+    /// Peak memory for the states, in bytes.
     pub bytes: u64,
-    /// How long it took.
+    /// Duration.
     pub time: Duration,
 }
 
-/// A property that does not hold, with the shortest way there.
+/// A broken property, with the shortest path to it.
 #[derive(Clone, Debug)]
 pub(super) struct Violation {
     /// The property.
     pub(super) property: Property,
-    /// The states on the way, the first one included.
+    /// The states on the path, from the first one on.
     pub(super) states: Vec<u64>,
     /// The move that breaks it.
     pub(super) last: Move,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) size: Size,
@@ -45,7 +45,7 @@ pub(super) struct Found {
     pub(super) used: Used,
 }
 
-/// Explores every state of `system`, or up to the first violation.
+/// Explores the states of `system`, up to the first violation.
 ///
 /// # Errors
 /// [`Error::BadSize`] for more states than can be numbered.
@@ -57,7 +57,7 @@ pub(super) fn search(system: &System, mut progress: impl FnMut(u64)) -> Result<F
     let mut violation = None;
     let mut reached = Vec::new();
     visited.insert(system.first(&mut used).pack(), 0);
-    // The places in the order of discovery at which a level of the search ends.
+    // The index of the next state, and that of the end of the current level.
     let (mut next, mut level_end) = (0_u32, 1_u32);
     'search: while let Some(state) = visited.get(next) {
         let world = World::unpack(state);
@@ -100,12 +100,12 @@ pub(super) fn search(system: &System, mut progress: impl FnMut(u64)) -> Result<F
     Ok(Found { size, violation, used })
 }
 
-/// The states of one search and the moves between them, for other tools to explore.
+/// The state space of one search, for other tools to explore.
 #[derive(Debug)]
 pub struct Space(System);
 
 impl Search {
-    /// The space that [`Search::run`] explores.
+    /// Returns the space that [`Search::run`] explores.
     ///
     /// # Errors
     /// As [`Search::run`].
@@ -115,15 +115,15 @@ impl Search {
 }
 
 impl Space {
-    /// The first state, packed.
+    /// Returns the first state, packed.
     pub fn first(&self) -> u64 {
         self.0.first(&mut ()).pack()
     }
 
-    /// Visits every state that a move leads to from a packed state.
+    /// Calls `visit` with every successor of a packed state.
     ///
     /// # Errors
-    /// The property that some move breaks.
+    /// The property that a move breaks.
     pub fn successors(&self, state: u64, mut visit: impl FnMut(u64)) -> std::result::Result<(), Property> {
         let world = World::unpack(state);
         for &step in self.0.moves() {

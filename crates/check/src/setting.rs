@@ -1,4 +1,4 @@
-//! What one search is about: a machine, a kernel, an object, and who uses it.
+//! The setting of a search: a machine, a kernel, an object and its user.
 
 use super::condition::Conditions;
 use super::mutant::Mutation;
@@ -8,22 +8,23 @@ use gem_coherency::vocabulary::words;
 use gem_coherency_hierarchy::Assumptions;
 
 words! {
-    /// Who uses the object.
+    /// The user of the object.
     Caller, "caller" {
-        /// A process that keeps to the uAPI: SET_DOMAIN before the CPU's turn, EXECBUFFER2 before the
-        /// GPU's, a flip or DIRTYFB before the display's. The kernel alone flushes.
+        /// A process that follows the uAPI's protocol: SET_DOMAIN before CPU accesses, EXECBUFFER2 before the
+        /// GPU's, a flip or DIRTYFB before the display's. Only the kernel flushes.
         Protocol = "protocol",
         /// A process that uses this library, which flushes on top of the kernel.
         Library = "library",
-        /// A process that uses this library on a device that it does not know, and takes at its worst.
+        /// A process that uses this library on a device with an unknown PCI ID, with conservative
+        /// assumptions.
         Unknown = "unknown",
-        /// A process that does whatever its own object lets it do, in any order.
+        /// A process that makes any call or access that its own object allows, in any order.
         Hostile = "hostile",
     }
 }
 
 impl Caller {
-    /// Returns whether it uses this library.
+    /// Returns whether the caller uses this library.
     pub const fn uses_library(self) -> bool {
         match self {
             Self::Library | Self::Unknown => true,
@@ -32,21 +33,21 @@ impl Caller {
     }
 }
 
-/// One search.
+/// The setting of one search.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The platform under the kernel.
     pub machine: Machine,
     /// The kernel's rules.
     pub rules: KernelRules,
-    /// How the object came to be.
+    /// How the object was created.
     pub creation: Creation,
-    /// Who uses it.
+    /// The object's user.
     pub caller: Caller,
-    /// What is assumed of the hardware.
+    /// The assumptions about the hardware.
     pub held: Assumptions,
-    /// What the caller keeps to.
+    /// The conditions that the caller keeps.
     pub kept: Conditions,
-    /// What is changed.
+    /// The change to the rules or the model.
     pub mutation: Mutation,
 }

@@ -1,4 +1,4 @@
-//! The transition system: every move from a state, and what must hold where it leads.
+//! The transition system: every move from a state, and the properties of the resulting state.
 
 use nix::errno::Errno;
 
@@ -21,23 +21,23 @@ use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 use gem_coherency_hierarchy::{Hardware, Line};
 
-/// Why a move leads to no state that the search goes on from.
+/// Why a move does not lead to a state for the search to continue from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stop {
-    /// There is no such move here.
+    /// The move is impossible in this state.
     Impossible,
-    /// It breaks a property, in this state.
+    /// The move breaks a property; with the resulting state.
     Broken(Property, World),
 }
 
-/// Flushes that a copy by the kernel has around it.
+/// The flushes around a copy by the kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AroundCopy {
     pub(super) before: bool,
     pub(super) after: bool,
 }
 
-/// What a caller takes the device for.
+/// Returns the capabilities that a caller believes the device to have.
 fn believed(caller: Caller, caps: Caps) -> Caps {
     match caller {
         Caller::Unknown => CONSERVATIVE.caps,
@@ -45,7 +45,7 @@ fn believed(caller: Caller, caps: Caps) -> Caps {
     }
 }
 
-/// One object under one setting.
+/// One object in one setting.
 #[derive(Debug)]
 pub(super) struct System {
     pub(super) setting: Setting,
@@ -53,9 +53,9 @@ pub(super) struct System {
     pub(super) memory: Memory,
     moves: Vec<Move>,
     map_modes: Vec<MmapMode>,
-    /// The policy's answers for what the caller takes the device for.
+    /// The policy's results for the capabilities that the caller believes the device to have.
     pub(super) answers: Answers,
-    /// The same for what it is.
+    /// The policy's results for the actual capabilities.
     pub(super) facts: Answers,
 }
 
@@ -67,10 +67,10 @@ impl System {
         !refused && Snapshot::created(machine.caps, rules, *creation).is_ok()
     }
 
-    /// The system of `setting`.
+    /// Creates the system of `setting`.
     ///
     /// # Errors
-    /// [`Error::NotAvailable`] if the machine has no such objects; as [`Object::new`].
+    /// [`Error::NotAvailable`] if the machine has no such objects; those of [`Object::new`].
     pub(super) fn new(setting: Setting) -> Result<Self> {
         let Setting { machine, rules, creation, caller, held, mutation, .. } = setting;
         let first =
@@ -98,11 +98,11 @@ impl System {
         Ok(system)
     }
 
-    /// The state that a search begins with.
+    /// Returns the first state of a search.
     pub(super) fn first(&self, log: &mut impl Log) -> World {
         let mut world = World::new([Value::Newest; GRANULES], 0);
         if self.backing() == Backing::Import {
-            // The exporter's pages are there, zeroed through the CPU's cache.
+            // The exporter's pages exist, zeroed through the CPU's cache.
             self.memory.fill_pages(&mut world);
             world.resident = true;
         }
@@ -114,7 +114,7 @@ impl System {
         world
     }
 
-    /// Every move that may be possible.
+    /// Returns every move that may be possible.
     pub(super) fn moves(&self) -> &[Move] {
         &self.moves
     }
@@ -161,17 +161,17 @@ impl System {
         self.setting.machine.caps
     }
 
-    /// Returns whether the library knows only the worst of the device.
+    /// Returns whether the library uses conservative assumptions.
     pub(super) fn is_conservative(&self) -> bool {
         self.setting.caller == Caller::Unknown
     }
 
-    /// What the library takes the device for.
+    /// Returns the capabilities that the library believes the device to have.
     pub(super) fn believed(&self) -> Caps {
         believed(self.setting.caller, self.caps())
     }
 
-    /// What the library takes the object's level for.
+    /// Returns the level that the library believes the object to have.
     pub(super) fn believed_level(&self, world: &World) -> CacheLevel {
         match self.setting.caller {
             Caller::Unknown => CacheLevel::None,
@@ -191,12 +191,12 @@ impl System {
         self.kernel.state(0).backing
     }
 
-    /// The modes in which the caller can map the object.
+    /// Returns the modes in which the caller can map the object.
     pub(super) fn map_modes(&self) -> &[MmapMode] {
         &self.map_modes
     }
 
-    /// Returns whether the object can be mapped so, and touched at its level.
+    /// Returns whether the object can be mapped in this mode and accessed at its level.
     pub(super) fn can_map(&self, world: &World, mode: MmapMode) -> bool {
         let refusals = [
             path_refusal(self.caps(), self.level(world), Path::Cpu(mode)),
@@ -205,7 +205,7 @@ impl System {
         refusals.into_iter().flatten().all(|rule| self.setting.mutation.lacks(rule))
     }
 
-    /// Lets an event happen to the object, with all that the kernel issues.
+    /// Applies an event to the object, with the kernel's effects.
     pub(super) fn event(
         &self,
         world: &mut World,
@@ -220,7 +220,7 @@ impl System {
         for effect in &outcome.effects {
             log.deed(Deed::Kernel(*effect));
             match effect.action {
-                // Hibernation writes everything back after it gave the pages back.
+                // Hibernation's wbinvd comes after the pages were released.
                 Action::Wbinvd if outcome.releases && effect.rule == Rule::HibernateWbinvd => {}
                 Action::FlushSync | Action::FlushAsync | Action::Wbinvd => {
                     self.memory.maintain(world, LineSet::ALL, LineOp::Flush);
@@ -256,7 +256,7 @@ impl System {
         self.memory.drain(world, self.level(world), buffer);
     }
 
-    /// Memory comes in if it is not there; where it comes from says what it holds.
+    /// Makes the object resident; its backing determines the contents.
     fn bring_in(&self, world: &mut World) {
         if world.resident {
             return;
@@ -269,12 +269,12 @@ impl System {
             | Backing::Stolen
             | Backing::Internal
             | Backing::Phys => self.memory.fill_pages(world),
-            // The exporter's is there; the GPU clears local memory, which is never cached.
+            // An import's memory exists already; local memory is cleared by the GPU and never cached.
             Backing::Import | Backing::Local => {}
         }
     }
 
-    /// Pages go, and the memory with them.
+    /// Releases the pages and their memory.
     fn release(&self, world: &mut World) {
         match self.backing() {
             Backing::Shmem
@@ -298,7 +298,7 @@ impl System {
         }
     }
 
-    /// A first touch brings memory in.
+    /// Brings memory in at a first touch.
     pub(super) fn fault(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
         if !self.snapshot(world).pages {
             self.event(world, Event::Fault, log)?;
@@ -306,7 +306,7 @@ impl System {
         Ok(())
     }
 
-    /// The object is closed, and its memory becomes another process's.
+    /// Closes the object and gives its memory to another process.
     fn hand_over(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
         if self.snapshot(world).pinned {
             return Err(Stop::Impossible);
@@ -315,7 +315,7 @@ impl System {
             self.event(world, Event::Release, log)?;
         }
         let mut next = self.first(log);
-        // Whatever is still under way is the previous owner's.
+        // Operations that are still outstanding belong to the previous owner.
         next.owed = world.owed;
         for granule in 0..GRANULES {
             next.gpu[granule] = world.gpu[granule].map(|_| Value::Secret);
@@ -324,7 +324,7 @@ impl System {
         Ok(())
     }
 
-    /// What must hold in every state.
+    /// Checks the properties of a state.
     fn check(&self, world: &World) -> Result<(), Stop> {
         if self.kernel.broken(world.kernel).is_some() {
             return Err(Stop::Broken(Property::KernelInvariants, *world));

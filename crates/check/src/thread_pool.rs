@@ -1,11 +1,11 @@
-//! Searches side by side: each is one thread's, and their results keep their order.
+//! Runs searches in parallel, one per thread at a time, keeping their results in order.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Does `work` for every item, on `jobs` threads; the results are in the items' order.
+/// Calls `work` for every item on `jobs` threads; returns the results in the items' order.
 pub fn in_parallel<T, R>(items: &[T], jobs: NonZeroUsize, work: impl Fn(&T) -> R + Sync) -> Vec<R>
 where
     T: Sync,
@@ -16,7 +16,7 @@ where
     thread::scope(|scope| {
         for _ in 0..jobs.get().min(items.len()) {
             scope.spawn(|| {
-                // Relaxed: who takes which item is all that is shared; results come through the lock.
+                // Relaxed: only the next item's index is shared; the results go through the lock.
                 while let place = next.fetch_add(1, Ordering::Relaxed)
                     && let Some(item) = items.get(place)
                 {
@@ -31,7 +31,7 @@ where
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// As many threads as the machine runs at once.
+/// Returns the number of threads that the machine runs in parallel.
 pub fn all_cores() -> NonZeroUsize {
     thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
 }

@@ -1,4 +1,4 @@
-//! The shortest way to a violation, step by step.
+//! The shortest trace to a violation.
 
 use serde::Serialize;
 
@@ -14,9 +14,9 @@ use gem_coherency::policy::kernel::Snapshot;
 /// One step of a trace.
 #[derive(Clone, Debug)]
 pub struct TraceStep {
-    /// What happens.
+    /// The move.
     pub step: Move,
-    /// What is done for it, and by which rules; what is not done, and by which.
+    /// The actions taken or spared in it, with their rules.
     pub deeds: Vec<Deed>,
     /// The state afterwards.
     pub after: World,
@@ -24,35 +24,35 @@ pub struct TraceStep {
     pub kernel: Snapshot,
 }
 
-/// Why a property does not hold: the shortest sequence of moves that breaks it.
+/// The shortest sequence of moves that breaks a property.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// The search that found it.
     pub setting: Setting,
-    /// What is broken.
+    /// The broken property.
     pub property: Property,
-    /// The state at the beginning.
+    /// The first state.
     pub first: World,
-    /// The kernel's state of the object at the beginning.
+    /// The kernel's first state of the object.
     pub kernel: Snapshot,
     /// The steps; the last one breaks the property.
     pub steps: Vec<TraceStep>,
 }
 
-/// Who makes a move.
+/// The agent that makes a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Actor {
-    /// The caches, unasked.
+    /// The caches, spontaneously.
     Caches,
-    /// The kernel, of its own accord.
+    /// The kernel, on its own.
     Kernel,
-    /// Whoever uses the object.
+    /// The object's user.
     Caller,
 }
 
 impl Move {
-    /// Who makes the move.
+    /// Returns the agent that makes the move.
     pub fn actor(self) -> Actor {
         use gem_coherency::policy::kernel::Event;
         match self {
@@ -73,7 +73,7 @@ impl Move {
 }
 
 impl Trace {
-    /// Goes the way of `violation` again, and notes what is done.
+    /// Replays the path of `violation` and logs it.
     pub(super) fn new(system: &System, violation: &Violation) -> Self {
         let first = system.first(&mut ());
         let mut world = first;
@@ -83,7 +83,7 @@ impl Trace {
             steps.push(TraceStep { step, deeds, after, kernel });
         };
         for &next in violation.states.iter().skip(1) {
-            // A state was found by some move from the one before; of several the first is shown.
+            // Of several moves between two states, the first one is shown.
             let found = system.moves().iter().find_map(|&step| {
                 let mut deeds = Vec::new();
                 let to = system.apply(&world, step, &mut deeds).ok()?;

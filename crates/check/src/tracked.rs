@@ -1,4 +1,4 @@
-//! State besides caches and memory: what the library tracks, and flushes that are owed.
+//! State other than caches and memory: the library's tracked state, and outstanding flushes.
 
 use super::world::LINES;
 use gem_coherency::cacheops::LineOp;
@@ -9,83 +9,83 @@ use gem_coherency::engine::Note;
 pub struct LineSet(u8);
 
 impl LineSet {
-    /// No line.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// Every line.
+    /// All lines.
     pub const ALL: Self = Self((1 << LINES) - 1);
 
-    /// One line.
+    /// Returns the set of one line.
     pub const fn one(line: usize) -> Self {
         Self(1 << line)
     }
 
-    /// Returns whether `line` is in it.
+    /// Returns whether the set contains `line`.
     pub const fn has(self, line: usize) -> bool {
         self.0 & 1 << line != 0
     }
 
-    /// Returns whether no line is in it.
+    /// Returns whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// These and those.
+    /// Returns the union.
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// These without those.
+    /// Returns the difference.
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// What is in both.
+    /// Returns the intersection.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// The lines, in order.
+    /// Returns the lines in order.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         (0..LINES).filter(move |&line| self.has(line))
     }
 
-    /// The set as bits.
+    /// Returns the set as bits.
     pub(super) const fn bits(self) -> u64 {
         self.0 as u64
     }
 
-    /// The set of these bits.
+    /// Creates the set from bits.
     pub(super) const fn from_bits(bits: u64) -> Self {
         Self(bits as u8 & Self::ALL.0)
     }
 
-    /// How many lines.
+    /// Number of lines.
     pub const fn count(self) -> u32 {
         self.0.count_ones()
     }
 }
 
-/// What the library tracks: dirty and stale lines, notes and mappings.
+/// The library's tracked state: dirty and stale lines, notes and mappings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Tracked {
-    /// The dirty map.
+    /// The dirty lines.
     pub dirty: LineSet,
-    /// The stale map.
+    /// The stale lines.
     pub stale: LineSet,
-    /// The note of stores through WC and UC mappings.
+    /// Whether stores through WC and UC mappings are noted.
     pub wc_stores: bool,
-    /// The note of stores through the aperture.
+    /// Whether stores through the aperture are noted.
     pub gtt_stores: bool,
-    /// The note of what the GPU may have left in the cache.
+    /// Whether a GPU write that may be in the cache is noted.
     pub gpu_write: bool,
-    /// Whether a mapping goes through the cache.
+    /// Whether there is a cached mapping.
     pub cached_map: bool,
-    /// Whether memory was written around the cache while there was none.
+    /// Whether memory was written around the cache while there was no cached mapping.
     pub written_around: bool,
 }
 
 impl Tracked {
-    /// The flag of a note.
+    /// Returns the flag of a note.
     pub(super) fn note(&mut self, note: Note) -> &mut bool {
         match note {
             Note::WcStores => &mut self.wc_stores,
@@ -95,16 +95,16 @@ impl Tracked {
     }
 }
 
-/// A flush that was issued and may still happen; only a mutant leaves one behind.
+/// A flush that was issued but may not have happened; only a mutant has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Owed {
     /// The lines.
     pub lines: LineSet,
-    /// What is done to them.
+    /// The operation.
     pub op: LineOp,
 }
 
 impl Owed {
-    /// Nothing is owed.
+    /// No outstanding flush.
     pub const NOTHING: Self = Self { lines: LineSet::NONE, op: LineOp::WriteBack };
 }

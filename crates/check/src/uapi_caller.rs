@@ -1,4 +1,4 @@
-//! Callers that use the kernel's uAPI alone: by its protocol, or against it.
+//! Callers that use only the kernel's uAPI: by its protocol, or hostile ones.
 
 use super::condition::Condition;
 use super::log::Log;
@@ -15,7 +15,7 @@ use gem_coherency::vocabulary::{Access, CacheLevel, Domains, MmapMode};
 use gem_coherency_hierarchy::Route;
 
 impl System {
-    /// What the uAPI asks for before an access.
+    /// Makes the calls that the uAPI requires before an access.
     pub(super) fn open_by_protocol(
         &self,
         world: &mut World,
@@ -28,7 +28,7 @@ impl System {
             Window::Closed => {}
             Window::Cpu { mode, .. } if !self.can_map(world, mode) => return Err(Stop::Impossible),
             Window::Cpu { .. } if self.caps().contains(Caps::DISCRETE) => {
-                // There is no SET_DOMAIN; the caller waits for the GPU.
+                // There is no SET_DOMAIN here; the caller waits for the GPU.
                 self.fault(world, log)?;
             }
             Window::Cpu { mode: MmapMode::Wc | MmapMode::Uc, .. } if self.is_left_to_caches(world) => {
@@ -51,7 +51,7 @@ impl System {
         Ok(())
     }
 
-    /// Where there is no SET_DOMAIN, the caller drains its own stores.
+    /// Drains the caller's stores where there is no SET_DOMAIN, as the caller must.
     fn fence_without_domains(&self, world: &mut World) {
         let wrote = matches!(world.window, Window::Cpu { access: Access::Write, .. });
         if wrote && self.setting.caller == Caller::Protocol && self.caps().contains(Caps::DISCRETE) {
@@ -59,7 +59,7 @@ impl System {
         }
     }
 
-    /// A batch of a hostile process: the kernel does its part.
+    /// Submits a batch of a hostile process; the kernel does its part.
     pub(super) fn open_by_hostile(
         &self,
         world: &mut World,
@@ -79,11 +79,11 @@ impl System {
         Ok(())
     }
 
-    /// A call that is no access, or something the kernel does of its own accord.
+    /// Makes a call that is not an access, or an action that the kernel takes on its own.
     pub(super) fn call(&self, world: &mut World, event: Event, log: &mut impl Log) -> Result<(), Stop> {
         self.fence_without_domains(world);
         match event {
-            // Pages that the GPU uses stay.
+            // Pages that the GPU uses are not released.
             Event::Release if matches!(world.window, Window::Gpu { .. }) => return Err(Stop::Impossible),
             Event::Release if !self.snapshot(world).pages => return Err(Stop::Impossible),
             Event::Release if self.snapshot(world).pinned => return Err(Stop::Impossible),
@@ -150,7 +150,7 @@ impl System {
         Ok(())
     }
 
-    /// The machine sleeps and wakes up.
+    /// Suspends and resumes the machine.
     fn sleep(&self, world: &mut World, event: Event, log: &mut impl Log) -> Result<(), Stop> {
         self.event(world, event, log)?;
         let bound = self.snapshot(world).pinned;
@@ -160,7 +160,7 @@ impl System {
         Ok(())
     }
 
-    /// Submits once, where the caller keeps to it.
+    /// Submits once, if the caller keeps the condition that requires it.
     fn submit_after(&self, world: &mut World, log: &mut impl Log) -> Result<(), Stop> {
         if self.keeps_protocol(Condition::SubmitAfterLevel) {
             self.event(world, Event::Exec(Access::Read), log)?;
@@ -168,24 +168,24 @@ impl System {
         Ok(())
     }
 
-    /// Returns whether the caller, who keeps to it, does not go around the cache.
+    /// Returns whether the caller keeps the condition that forbids bypassing the cache for this object.
     fn is_left_to_caches(&self, world: &World) -> bool {
         self.keeps_protocol(Condition::NoUncachedOfSnooped)
             && !self.caps().contains(Caps::LLC)
             && self.level(world) != CacheLevel::None
     }
 
-    /// Returns whether the caller keeps to a condition.
+    /// Returns whether the caller keeps a condition.
     fn keeps(&self, condition: Condition) -> bool {
         self.setting.kept.keep(condition)
     }
 
-    /// Returns whether the caller follows the uAPI's protocol, and keeps to a condition.
+    /// Returns whether the caller follows the uAPI's protocol and keeps a condition.
     fn keeps_protocol(&self, condition: Condition) -> bool {
         self.setting.caller == Caller::Protocol && self.keeps(condition)
     }
 
-    /// Whoever may access loads a line.
+    /// Loads a line as the agent of the open window.
     pub(super) fn load_in_window(
         &self,
         world: &mut World,
@@ -194,7 +194,7 @@ impl System {
     ) -> Result<(), Stop> {
         match world.window {
             Window::Closed => Err(Stop::Impossible),
-            // A guard is for its own line, and one for writing promises nothing to who reads.
+            // A guard covers only its own line, and one for writing does not allow reads.
             Window::Cpu { line: guarded, access, .. }
                 if self.guards_lines() && (guarded != line || access == Access::Write) =>
             {
@@ -207,7 +207,7 @@ impl System {
         }
     }
 
-    /// Whoever may access stores a granule.
+    /// Stores a granule as the agent of the open window.
     pub(super) fn store_in_window(
         &self,
         world: &mut World,
@@ -235,7 +235,7 @@ impl System {
         }
     }
 
-    /// A hostile access.
+    /// Makes a hostile access.
     pub(super) fn touch(
         &self,
         world: &mut World,
@@ -256,7 +256,7 @@ impl System {
         }
     }
 
-    /// PREAD: the kernel's copy of a line, with the flush before it.
+    /// Simulates PREAD: the kernel's copy of a line, with the flush before it.
     pub(super) fn pread(&self, world: &mut World, line: usize, log: &mut impl Log) -> Result<(), Stop> {
         let around = self.event(world, Event::Pread, log)?;
         world.window = Window::Closed;
@@ -270,7 +270,7 @@ impl System {
         self.load(world, Route::Aperture, line)
     }
 
-    /// PWRITE: the kernel's copy of a granule, with the flushes around it.
+    /// Simulates PWRITE: the kernel's copy of a granule, with the flushes around it.
     pub(super) fn pwrite(
         &self,
         world: &mut World,
@@ -286,7 +286,7 @@ impl System {
         let around = self.event(world, event, log)?;
         world.window = Window::Closed;
         if !self.snapshot(world).pages && self.backing() == Backing::Shmem {
-            // Into the page cache.
+            // The copy goes to the page cache.
             world.memory[granule] = Value::Newest;
             return Ok(());
         }

@@ -1,36 +1,36 @@
-//! The states that a search has found: a set with the order in which, and from where, they came.
+//! The states that a search has found, in order of discovery, each with its parent.
 
-/// A state's place in the order of discovery.
+/// A state's index in the order of discovery.
 pub(super) type Index = u32;
 
 /// Marks a free slot; no packed state has every bit set.
 const FREE: u64 = u64::MAX;
 
-/// States, each with its parent; found again through open addressing.
+/// A set of states with their parents; lookups use open addressing.
 #[derive(Debug)]
 pub(super) struct Visited {
     states: Vec<u64>,
     parents: Vec<Index>,
-    /// The states again, where their hash puts them: to find one costs one access to memory.
+    /// The states by hash, so that a lookup costs one memory access.
     slots: Vec<u64>,
-    /// The most memory that was taken so far, while the slots grew.
+    /// Peak memory while the slots grew, in bytes.
     peak: u64,
 }
 
-/// Spreads the bits of a packed state, whose low ones are few (Fibonacci hashing).
+/// Hashes a packed state (Fibonacci hashing), because its low bits take few values.
 fn spread(state: u64) -> u64 {
     (state ^ state >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Visited {
-    /// Nothing yet.
+    /// Creates an empty set.
     pub(super) fn new() -> Self {
         Self { states: Vec::new(), parents: Vec::new(), slots: vec![FREE; 1 << 10], peak: 0 }
     }
 
-    /// Adds a state that came from `parent`; false if it was there already.
+    /// Adds a state that was reached from `parent`; returns false if it is known already.
     pub(super) fn insert(&mut self, state: u64, parent: Index) -> bool {
-        // At most three quarters are taken.
+        // The slots are at most three quarters full.
         if self.states.len() * 4 >= self.slots.len() * 3 {
             self.grow();
         }
@@ -44,10 +44,10 @@ impl Visited {
         true
     }
 
-    /// Adds the states that are not there yet.
+    /// Adds the states that are new.
     ///
-    /// Every slot is looked at once before anything is done with it: the look-ups do not depend on
-    /// each other, and the processor waits for memory once for all of them.
+    /// Reads all slots before it uses any of them: the reads are independent, so the processor waits for
+    /// memory only once.
     pub(super) fn insert_all(&mut self, states: &[u64], parent: Index) {
         let fetched = states.iter().fold(0, |all, &state| all ^ self.slots[self.home(state)]);
         std::hint::black_box(fetched);
@@ -56,12 +56,12 @@ impl Visited {
         }
     }
 
-    /// Where `state` belongs if nothing else is there.
+    /// Returns the preferred slot of `state`.
     fn home(&self, state: u64) -> usize {
         (spread(state) >> (u64::BITS - self.slots.len().trailing_zeros())) as usize
     }
 
-    /// The slot that holds `state`, or the free one where it belongs.
+    /// Returns the slot that holds `state`, or the free slot for it.
     fn slot(&self, state: u64) -> usize {
         let mask = self.slots.len() - 1;
         let mut slot = self.home(state);
@@ -73,7 +73,7 @@ impl Visited {
 
     fn grow(&mut self) {
         let slots = vec![FREE; self.slots.len() * 2];
-        // For a moment both are there.
+        // The old and the new slots exist at the same time here.
         self.peak = self.bytes() + (slots.len() * size_of::<u64>()) as u64;
         self.slots = slots;
         for index in 0..self.states.len() {
@@ -82,17 +82,17 @@ impl Visited {
         }
     }
 
-    /// The state at a place.
+    /// Returns the state at an index.
     pub(super) fn get(&self, index: Index) -> Option<u64> {
         self.states.get(index as usize).copied()
     }
 
-    /// How many there are.
+    /// Number of states.
     pub(super) fn len(&self) -> usize {
         self.states.len()
     }
 
-    /// The states from the first one to the one at `index`.
+    /// Returns the states from the first one to the one at `index`.
     pub(super) fn path(&self, index: Index) -> Vec<u64> {
         let mut path = Vec::new();
         let mut at = index;
@@ -109,7 +109,7 @@ impl Visited {
         path
     }
 
-    /// How much memory it takes, at its peak.
+    /// Returns the peak memory in bytes.
     pub(super) fn bytes(&self) -> u64 {
         let (state, parent) = (size_of::<u64>(), size_of::<Index>());
         let now =

@@ -1,10 +1,10 @@
-//! One state of the model: two cache lines of one object, and everything that decides about them.
+//! A state of the model: two cache lines of one object, and everything that affects them.
 //!
-//! Line 0 is always written whole; line 1 is written by halves, so that stale parts of a partly
-//! written line show. What is written at once is a *granule*: one of line 0, two of line 1.
+//! Line 0 is always written whole; line 1 is written by halves, so that stale parts of a partly written line
+//! are visible. The unit of writing is a *granule*: line 0 has one, line 1 two.
 //!
-//! Bytes are three abstract values. No rule looks at bytes, so all that matters of a copy is whether
-//! it is the newest one, an older one, or somebody else's.
+//! Bytes are abstracted to three values. Rules do not depend on bytes, so only the age of a copy matters: the
+//! newest, an older one, or the previous owner's.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,28 +15,28 @@ use gem_coherency::vocabulary::{Access, MmapMode, MocsClass, words};
 use gem_coherency_hierarchy::Line;
 
 words! {
-    /// What a copy of a granule is.
+    /// The value of a copy of a granule.
     Value, "value" {
-        /// What was written last.
+        /// The value written last.
         Newest = "newest",
-        /// What was written before.
+        /// A value written earlier.
         Old = "old",
-        /// What the page's previous owner left.
+        /// The previous owner's data.
         Secret = "secret",
     }
 }
 
-/// How many lines there are.
+/// Number of lines.
 pub const LINES: usize = 2;
-/// How many granules: one of line 0, two of line 1.
+/// Number of granules: one in line 0, two in line 1.
 pub const GRANULES: usize = 3;
 
-/// The granules of a line.
+/// Returns the granules of a line.
 pub const fn granules(line: usize) -> Range<usize> {
     if line == 0 { 0..1 } else { 1..GRANULES }
 }
 
-/// The line of a granule.
+/// Returns the line of a granule.
 pub const fn line_of(granule: usize) -> usize {
     if granule == 0 { 0 } else { 1 }
 }
@@ -47,47 +47,47 @@ pub const fn is_partial(granule: usize) -> bool {
 }
 
 words! {
-    /// Where stores wait on their way to memory.
+    /// A buffer that holds stores on their way to memory.
     Buffer, "store buffer" {
         /// The CPU's write-combining buffers.
         Combining = "write-combining",
-        /// The aperture's: in the CPU or the chipset.
+        /// The aperture's buffers, in the CPU or the chipset.
         Aperture = "aperture",
     }
 }
 
-/// Who may access the object now, after doing what has to be done before.
+/// The agent that may access the object now, after the required preparation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Window {
-    /// Nobody.
+    /// No agent.
     Closed,
     /// The CPU.
     Cpu {
         /// Through this mapping.
         mode: MmapMode,
-        /// A window for writing is one for reading, too.
+        /// Writing includes reading.
         access: Access,
-        /// The guard's line; without guards it is the whole object, and this is 0.
+        /// The guard's line; without guards the window covers the whole object, and this is 0.
         line: usize,
     },
     /// The GPU, in a batch.
     Gpu {
-        /// Its accesses' MOCS class.
+        /// The MOCS class of its accesses.
         mocs: MocsClass,
-        /// A window for writing is one for reading, too.
+        /// Writing includes reading.
         access: Access,
     },
     /// The display engine.
     Display,
-    /// A submission that writes is announced, and its ioctl not made yet: other threads may read.
+    /// A submission that writes is announced, but its ioctl is not yet made; other threads may read.
     Announced {
-        /// Its accesses' MOCS class.
+        /// The MOCS class of its accesses.
         mocs: MocsClass,
     },
 }
 
 impl Window {
-    /// Every window.
+    /// Returns every window.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..32).filter_map(Self::from_bits)
     }
@@ -135,44 +135,45 @@ impl fmt::Display for Window {
     }
 }
 
-/// One state.
+/// A state of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct World {
-    /// What the CPU's caches hold of each line.
+    /// The cache state of each line.
     pub lines: [Line; LINES],
-    /// The cached copies, of lines that are not absent.
+    /// The cached copies of lines that are not absent.
     pub cache: [Value; GRANULES],
-    /// The copies in memory; of an object that is not [resident](Self::resident), those in the page cache
-    /// or in swap.
+    /// The copies in memory; for an object that is not [resident](Self::resident), those in the page cache or
+    /// in swap.
     pub memory: [Value; GRANULES],
-    /// Stores under way, by [`Buffer`].
+    /// Stores in buffers, by [`Buffer`].
     pub buffered: [[Option<Value>; GRANULES]; 2],
-    /// What the GPU kept of earlier batches; nothing, unless that assumption is dropped.
+    /// Copies that the GPU kept from earlier batches; none unless that assumption is dropped.
     pub gpu: [Option<Value>; GRANULES],
-    /// Whether there is memory that caches can hold lines of; without it no line is cached. That of a discrete device's object is there
-    /// from the first touch of a mapping, which does not give the object pages (`vm_fault_ttm`).
+    /// Whether the object has memory that caches can hold lines of; without it no line is cached. On a
+    /// discrete device a mapping's first touch allocates it, without giving the object pages
+    /// (`vm_fault_ttm`).
     pub resident: bool,
-    /// The kernel's state of the object, by its number.
+    /// The number of the kernel's state of the object.
     pub kernel: u16,
-    /// Who may access it.
+    /// The open window.
     pub window: Window,
     /// The library's state.
     pub tracked: Tracked,
-    /// What a mutant's flush still owes.
+    /// A mutant's outstanding flush.
     pub owed: Owed,
-    /// Lines of which the cache may hold older copies that the kernel was not told of: the CPU itself stored to
-    /// them around its cache, or the level changed while they were stale, without SET_DOMAIN, or the GPU stored to
-    /// them by a PAT index that userspace chose.
+    /// Lines of which the cache may hold older copies without the kernel knowing: the CPU itself stored to
+    /// them around its cache; or the level changed while they were stale, without SET_DOMAIN; or the GPU
+    /// stored to them with a PAT index that userspace chose.
     pub passed: LineSet,
 }
 
-/// How many states of the object the kernel's number has room for.
+/// Number of kernel states that can be numbered.
 pub const KERNEL_STATES: usize = 1 << 10;
 
-/// What a packed state has in place of its first line if it is not resident: then no line is cached.
+/// The packed state of the first line if the object is not resident; then no line is cached.
 const NOT_RESIDENT: u64 = 3;
 
-/// Writes fields of a packed state, lowest first.
+/// Packs fields of a state, lowest bits first.
 struct Packer {
     bits: u64,
     used: u32,
@@ -186,7 +187,7 @@ impl Packer {
     }
 }
 
-/// Reads them back in the same order.
+/// Unpacks fields in the same order.
 struct Unpacker(u64);
 
 impl Unpacker {
@@ -221,7 +222,7 @@ fn some_bits(copy: Option<Value>) -> u64 {
 }
 
 impl World {
-    /// An object with these contents that nobody has touched, not resident.
+    /// Creates the state of an untouched object with these contents, not resident.
     pub fn new(contents: [Value; GRANULES], kernel: u16) -> Self {
         Self {
             lines: [Line::Absent; LINES],
@@ -238,7 +239,8 @@ impl World {
         }
     }
 
-    /// The state in 64 bits, never all of them set: there are not 32 windows. States that differ only by which half of line 1 is which are one.
+    /// Packs the state into 64 bits. The bits are never all set, because there are fewer than 32 windows.
+    /// States that differ only by swapping the halves of line 1 are packed alike.
     pub fn pack(&self) -> u64 {
         let mut packer = Packer { bits: 0, used: 0 };
         let [first, second] = self.lines.map(|line| line as u64);
@@ -263,7 +265,7 @@ impl World {
         packer.bits
     }
 
-    /// All copies of a granule, packed.
+    /// Packs all copies of a granule.
     fn copies(&self, granule: usize) -> u64 {
         let is_cached = self.lines[line_of(granule)] != Line::Absent;
         let cached = if is_cached { self.cache[granule] as u64 } else { 0 };
@@ -275,7 +277,7 @@ impl World {
             | some_bits(self.gpu[granule]) << 8
     }
 
-    /// The state of these bits.
+    /// Unpacks a state.
     pub fn unpack(bits: u64) -> Self {
         let mut bits = Unpacker(bits);
         let mut world = Self::new([Value::Newest; GRANULES], 0);
@@ -317,7 +319,7 @@ impl World {
         granules(line).any(|granule| self.cached(granule).is_some_and(|copy| copy != Value::Newest))
     }
 
-    /// Forgets that the CPU stored to a line where no older copy of it is left, or can come.
+    /// Clears `passed` for lines of which no older copy exists or can appear.
     pub fn forget_passed(&mut self) {
         for line in self.passed.iter() {
             let under_way =
@@ -328,7 +330,7 @@ impl World {
         }
     }
 
-    /// The cached copy of a granule, if its line is cached.
+    /// Returns the cached copy of a granule, if its line is cached.
     pub fn cached(&self, granule: usize) -> Option<Value> {
         (self.lines[line_of(granule)] != Line::Absent).then_some(self.cache[granule])
     }

@@ -1,23 +1,25 @@
-//! Which of the CPU's writes to a write-through object the kernel was told of, as a history of calls and flushes.
+//! Tracks which of the CPU's writes to a write-through object the kernel was told of, from the history of
+//! calls and flushes.
 //!
-//! [`super::Condition::WtShownClean`] excuses some writes. Which ones must not depend on what the rules under test
-//! believe (the dirty bit, the domains): a wrong rule would excuse itself. So it is kept from the calls that were made,
-//! the level, whether the object was a framebuffer then, and the flushes that were issued.
+//! [`super::Condition::WtShownClean`] excuses some writes. Which ones must not depend on the tracking of the
+//! rules under test (the dirty bit, the domains), or a wrong rule would excuse itself. The history therefore
+//! uses the calls that were made, the level, whether the object was a framebuffer at the time, and the
+//! flushes that were issued.
 
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Effect, Event, Snapshot};
 use gem_coherency::vocabulary::{Access, CacheLevel};
 
-/// What the kernel was told of the CPU's writes.
+/// The CPU's writes that the kernel was told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum WtWrites {
-    /// Of all of them: the level changed since, or they were announced for a framebuffer. A flush has to follow.
+    /// All: the level changed since, or they were announced for a framebuffer. A flush must follow.
     Told,
-    /// There are none since the last flush of the whole object.
+    /// No write since the last flush of the whole object.
     Flushed,
-    /// The CPU's turn to write began before the object was a framebuffer, and is not over.
+    /// A CPU write domain began before the object was a framebuffer, and still lasts.
     TurnBefore,
-    /// That turn is over. Lines that it wrote may still be dirty.
+    /// That domain has ended. Lines that it wrote may still be dirty.
     WroteBefore,
 }
 
@@ -30,7 +32,7 @@ impl WtWrites {
         }
     }
 
-    /// After `event`, which led from `before` to `next` and issued `effects`.
+    /// Returns the history after `event`, which led from `before` to `next` and issued `effects`.
     pub(super) fn after(
         self,
         caps: Caps,
@@ -39,12 +41,12 @@ impl WtWrites {
         next: &Snapshot,
         effects: &[Effect],
     ) -> Self {
-        // Only a level change leads to WT, and from there a pin forces nothing.
+        // Only a level change leads to WT, and a pin there forces no flush.
         if !caps.contains(Caps::WT) || next.level != CacheLevel::Wt {
             return Self::Told;
         }
         let mut writes = if before.level == next.level { self } else { Self::Told };
-        // What is in swap no flush reaches.
+        // Flushes do not reach swap.
         let has_pages = before.pages || next.pages;
         if has_pages && effects.iter().any(|effect| is_whole_flush(effect.action)) {
             writes = Self::Flushed;
@@ -73,27 +75,27 @@ fn is_whole_flush(action: Action) -> bool {
     }
 }
 
-/// What a call says of the CPU's turn to write through its cache.
+/// How a call affects the CPU's write domain.
 #[derive(Clone, Copy)]
 enum Turn {
-    /// Nothing.
+    /// Not at all.
     Same,
-    /// It begins, or begins anew.
+    /// It begins, or begins again.
     Begins,
-    /// It begins, unless it is on: then the call does nothing.
+    /// It begins, unless it lasts already; then the call does nothing.
     Goes,
-    /// It is somebody else's.
+    /// It ends: another domain begins.
     Ends,
 }
 
 fn turn(event: Event, before: &Snapshot) -> Turn {
     match event {
-        // Suspend passes over an object without pages, and PWRITE then stores into the page cache.
+        // Suspend skips an object without pages, and PWRITE then stores into the page cache.
         Event::Suspend | Event::Hibernate | Event::Pwrite { .. } if !before.pages => Turn::Same,
         Event::Suspend | Event::Hibernate | Event::Release => Turn::Begins,
         Event::SetDomainCpu(Access::Write) => Turn::Goes,
         Event::DmaBufBegin(Access::Write) => Turn::Begins,
-        // It goes through the aperture.
+        // This PWRITE goes through the aperture.
         Event::Pwrite { awake: true, .. } if before.framebuffer => Turn::Ends,
         Event::Pwrite { .. } => Turn::Begins,
         Event::SetDomainGtt(_)
@@ -131,7 +133,8 @@ mod tests {
         Snapshot { framebuffer, level, pages: true, ..first }
     }
 
-    /// After events at level WT: each with whether the object is a framebuffer, and whether a flush is issued.
+    /// Returns the history after events at level WT; each event comes with whether the object is a
+    /// framebuffer, and whether a flush is issued.
     fn after(events: &[(Event, bool, bool)]) -> WtWrites {
         let flush = Effect { action: Action::FlushAsync, rule: gem_coherency::policy::Rule::ScanoutFlush };
         events.iter().fold(WtWrites::Flushed, |writes, &(event, framebuffer, flushed)| {
@@ -146,12 +149,12 @@ mod tests {
         let pin = Event::PinDisplay;
         assert_eq!(after(&[(write, false, false)]), WtWrites::TurnBefore);
         assert_eq!(after(&[(write, true, false)]), WtWrites::Told);
-        // The call does nothing while the turn is on; once it is over, it counts.
+        // The call does nothing while the domain lasts; after its end it counts.
         assert_eq!(after(&[(write, false, false), (write, true, false)]), WtWrites::TurnBefore);
         assert_eq!(after(&[(write, false, false), (pin, true, false)]), WtWrites::WroteBefore);
         assert_eq!(after(&[(write, false, false), (pin, true, false), (write, true, false)]), WtWrites::Told);
         assert_eq!(after(&[(write, true, false), (pin, true, true)]), WtWrites::Flushed);
-        // Swap, and what a flush has to follow for all the same.
+        // Swap; and writes that a flush must follow regardless.
         assert_eq!(after(&[(Event::Release, false, false)]), WtWrites::TurnBefore);
         assert_eq!(after(&[(Event::Release, true, false)]), WtWrites::Told);
         assert_eq!(after(&[(write, true, false), (write, false, false)]), WtWrites::Told);
