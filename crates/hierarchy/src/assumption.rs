@@ -1,4 +1,4 @@
-//! What is taken for granted about hardware, by name.
+//! Named assumptions about the hardware.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use gem_coherency::vocabulary::words;
 macro_rules! assumptions {
     ($($variant:ident = $name:literal, $id:literal: $statement:literal, $source:literal;)+) => {
         words! {
-            /// Something about hardware that the model does not derive but takes for granted.
+            /// An assumption about hardware that the model does not derive.
             Assumption, "assumption" { $(#[doc = $statement] $variant = $name,)+ }
         }
 
@@ -18,12 +18,12 @@ macro_rules! assumptions {
                 match self { $(Self::$variant => $id,)+ }
             }
 
-            /// What is assumed, in one sentence.
+            /// The assumption, in one sentence.
             pub const fn statement(self) -> &'static str {
                 match self { $(Self::$variant => $statement,)+ }
             }
 
-            /// What it rests on: manual, kernel comment, or code that relies on it.
+            /// Its source: a manual, a kernel comment, or code that relies on it.
             pub const fn source(self) -> &'static str {
                 match self { $(Self::$variant => $source,)+ }
             }
@@ -69,24 +69,24 @@ assumptions! {
          (0fbcf57077c4); Intel SDM volume 3, 12.12.4";
 }
 
-/// Which assumptions are held.
+/// The set of assumptions that are held.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Assumptions(u16);
 
 impl Assumptions {
-    /// All of them.
+    /// All assumptions.
     pub const ALL: Self = Self(!0);
 
-    /// What this library assumes: all but [`Assumption::OwnUncachedSnoops`], on which only the kernel
+    /// The assumptions of this library: all but [`Assumption::OwnUncachedSnoops`], on which only the kernel
     /// relies.
     pub const LIBRARY: Self = Self::ALL.without(Assumption::OwnUncachedSnoops);
 
-    /// These without `assumption`.
+    /// Returns the set without `assumption`.
     pub const fn without(self, assumption: Assumption) -> Self {
         Self(self.0 & !(1 << assumption as u16))
     }
 
-    /// What is in both.
+    /// Returns the intersection.
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }

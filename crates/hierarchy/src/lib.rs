@@ -1,13 +1,12 @@
-//! The memory system as data: what every path to memory does to one cache line.
+//! The memory system as data: the effect of every route to memory on one cache line.
 //!
-//! A line of the CPU's caches (on LLC parts the LLC is one of them) is absent, clean or dirty;
-//! memory holds bytes of its own. [`effect`] says for an access on a path where a read takes the
-//! bytes from, where a write puts them, and what becomes of the line; [`maintain`] and
-//! [`CacheMove::on`] say the same for flushes and for what the caches do unasked. Nothing here knows
-//! what the bytes are, so a software device can run it on real bytes and an explorer on abstract
-//! values.
+//! A line of the CPU's caches, which include the LLC on LLC parts, is absent, clean or dirty; memory holds
+//! bytes of its own. For an access on a route, [`effect`] returns where a read takes the bytes from, where a
+//! write puts them, and the line's next state. [`maintain`] does so for flushes, and [`CacheMove::on`] for
+//! spontaneous cache activity. Nothing here depends on the bytes, so a software device can use it with real
+//! bytes and an explorer with abstract values.
 //!
-//! What is taken for granted about hardware is an [`Assumption`], and can be dropped.
+//! Each [`Assumption`] about the hardware can be dropped.
 
 #![deny(unsafe_code)]
 
@@ -24,19 +23,19 @@ use gem_coherency::vocabulary::{Access, CacheLevel, words};
 use route::View;
 
 words! {
-    /// What the CPU's caches hold of a line.
+    /// The state of a line in the CPU's caches.
     Line, "line state" {
-        /// Nothing.
+        /// Not cached.
         Absent = "absent",
-        /// A copy; memory may have changed since (then it is stale).
+        /// A copy; it is stale if memory has changed since.
         Clean = "clean",
-        /// The only newest bytes; memory is older.
+        /// The newest bytes; memory is older.
         Dirty = "dirty",
     }
 }
 
 words! {
-    /// One of the two places that hold a line's bytes.
+    /// A place that holds a line's bytes.
     Place, "place" {
         /// The CPU's caches.
         Cache = "cache",
@@ -46,9 +45,9 @@ words! {
 }
 
 words! {
-    /// Whole lines moving between the two places.
+    /// The transfer of a whole line between the two places.
     Transfer, "transfer" {
-        /// None does.
+        /// No transfer.
         Nothing = "nothing",
         /// Memory to cache.
         Fill = "fill",
@@ -57,14 +56,14 @@ words! {
     }
 }
 
-/// What an access does to a line, in this order.
+/// The effect of an access on a line, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Effect {
-    /// What moves before the access.
+    /// The transfer before the access.
     pub before: Transfer,
-    /// Where the access's own bytes are read from, or put.
+    /// The place where the access reads or writes its own bytes.
     pub at: Place,
-    /// The line afterwards.
+    /// The line's state afterwards.
     pub next: Line,
 }
 
@@ -74,22 +73,22 @@ impl Effect {
     }
 }
 
-/// The hardware as far as the memory system differs, and what is assumed of it.
+/// The hardware's capabilities that affect the memory system, and the assumptions about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Hardware {
-    /// What the platform can do.
+    /// The platform's capabilities.
     pub caps: Caps,
-    /// What is taken for granted.
+    /// The assumptions.
     pub held: Assumptions,
 }
 
 impl Hardware {
-    /// Hardware with these capabilities, of which is assumed what this library assumes.
+    /// Creates hardware with these capabilities and this library's assumptions.
     pub const fn new(caps: Caps) -> Self {
         Self { caps, held: Assumptions::LIBRARY }
     }
 
-    /// The same hardware without `assumption`.
+    /// Returns the same hardware without `assumption`.
     pub const fn without(self, assumption: Assumption) -> Self {
         Self { caps: self.caps, held: self.held.without(assumption) }
     }
@@ -99,8 +98,8 @@ impl Hardware {
     }
 }
 
-/// What `access` on `route` does to a line of an object of this level; `None` if there is no such
-/// access: the display engine never writes, and non-temporal stores are no loads.
+/// Returns the effect of `access` on `route` on a line of an object of this level. `None` if there is no such
+/// access: the display engine never writes, and a non-temporal store is not a load.
 pub fn effect(
     hardware: Hardware,
     level: CacheLevel,
@@ -115,7 +114,7 @@ pub fn effect(
     })
 }
 
-/// Where a read finds its bytes.
+/// Returns the effect of a read.
 fn read(view: View, line: Line) -> Effect {
     match (view, line) {
         (View::Allocating, Line::Absent) => Effect::new(Transfer::Fill, Place::Cache, Line::Clean),
@@ -134,7 +133,7 @@ fn read(view: View, line: Line) -> Effect {
     }
 }
 
-/// Where a write puts its bytes; parts of lines too, so the rest of the line comes along.
+/// Returns the effect of a write, which may be partial: the rest of the line is transferred with it.
 fn write(view: View, line: Line) -> Effect {
     match (view, line) {
         (View::Allocating, Line::Absent) | (View::Snooping, Line::Absent | Line::Clean) => {

@@ -1,15 +1,15 @@
-//! What happens to lines without an access: flushes, and what caches do unasked.
+//! Effects on lines other than accesses: flushes, and spontaneous cache activity.
 
 use super::{Assumption, Hardware, Line, Transfer};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::words;
 
-/// What moves, and the line afterwards.
+/// The effect of a flush or of a spontaneous move on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Maintenance {
-    /// What moves.
+    /// The transfer.
     pub transfer: Transfer,
-    /// The line afterwards.
+    /// The line's state afterwards.
     pub next: Line,
 }
 
@@ -19,7 +19,7 @@ impl Maintenance {
     }
 }
 
-/// What the CPU does to a line when it is told to.
+/// Returns the effect of a CPU cache operation on a line.
 pub const fn maintain(op: LineOp, line: Line) -> Maintenance {
     match (op, line) {
         (LineOp::WriteBack, Line::Dirty) => Maintenance::new(Transfer::WriteBack, Line::Clean),
@@ -34,13 +34,13 @@ pub const fn maintain(op: LineOp, line: Line) -> Maintenance {
 }
 
 words! {
-    /// What the caches do unasked, at any time.
+    /// A spontaneous cache move, which may happen at any time.
     CacheMove, "cache move" {
-        /// A dirty line is written back, and stays or leaves.
+        /// A dirty line is written back.
         WriteBack = "write-back",
         /// A line is evicted: dropped if clean, written back if dirty.
         Evict = "evict",
-        /// A line is read ahead of any access.
+        /// An absent line is prefetched.
         Fill = "fill",
         /// A clean line is written back over memory; no cache does that ([`Assumption::CleanNeverWrittenBack`]).
         WriteBackClean = "write-back-clean",
@@ -48,7 +48,7 @@ words! {
 }
 
 impl CacheMove {
-    /// What the move does to a line, or `None` if the hardware does not do that to such a line.
+    /// Returns the effect of the move on a line, or `None` if the hardware does not make it for such a line.
     pub const fn on(self, hardware: Hardware, line: Line) -> Option<Maintenance> {
         match (self, line) {
             (Self::WriteBack, Line::Dirty) => Some(Maintenance::new(Transfer::WriteBack, Line::Clean)),

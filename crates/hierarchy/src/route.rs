@@ -1,15 +1,15 @@
-//! The ways to memory, and what each sees of the CPU's caches.
+//! The routes to memory, and how each interacts with the CPU's caches.
 
 use super::{Assumption, Hardware};
 use gem_coherency::platform::Caps;
 use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
 
-/// A way to memory.
+/// A route to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Route {
-    /// The CPU through its caches: WB mappings, and the kernel's own copies.
+    /// The CPU through its caches: WB mappings and the kernel's own copies.
     CpuCached,
-    /// The CPU's non-temporal stores through WB mappings: the line leaves its caches, wherever it is.
+    /// The CPU's non-temporal stores through WB mappings: the line is evicted from all of its caches.
     CpuNonTemporal,
     /// The CPU around its caches: WC and UC mappings.
     CpuUncached,
@@ -35,23 +35,23 @@ impl Route {
     ];
 }
 
-/// What an access sees of the CPU's caches.
+/// How an access interacts with the CPU's caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
-    /// Looks up, and brings the line in.
+    /// Looks up the line and allocates it.
     Allocating,
-    /// Looks for dirty lines only, and dirties the line when it writes.
+    /// Snoops for dirty lines only; a write makes the line dirty.
     Snooping,
-    /// Reads look up and leave the line alone; writes go to memory and drop it.
+    /// Reads look the line up without changing it; writes go to memory and drop it.
     LookUp,
-    /// The line leaves first, then the access goes to memory.
+    /// The line is evicted first, then the access goes to memory.
     Evicting,
-    /// The access goes to memory, and whatever is cached stays.
+    /// The access goes to memory, and cached lines stay unchanged.
     Around,
 }
 
 impl Route {
-    /// What `access` on this route sees; `None` if there is no such access.
+    /// Returns how `access` on this route interacts with the caches; `None` if there is no such access.
     pub(super) const fn view(self, hardware: Hardware, level: CacheLevel, access: Access) -> Option<View> {
         let held = hardware.held;
         let llc = hardware.has(Caps::LLC);
@@ -76,7 +76,7 @@ impl Route {
     }
 }
 
-/// The GPU on parts where it shares the LLC: coherent at every level, but for bypassing reads.
+/// The GPU on parts where it shares the LLC: coherent at every level, except for bypassing reads.
 const fn shared_cache(hardware: Hardware, level: CacheLevel, mocs: MocsClass, access: Access) -> View {
     let held = hardware.held;
     let bypasses = match mocs {
@@ -97,12 +97,12 @@ const fn shared_cache(hardware: Hardware, level: CacheLevel, mocs: MocsClass, ac
     }
 }
 
-/// The GPU on parts where the CPU has its caches to itself: the level alone decides.
+/// The GPU on parts where it shares no cache with the CPU: only the level matters.
 const fn own_cache(hardware: Hardware, level: CacheLevel, access: Access) -> View {
     let snoops = match level {
         CacheLevel::None => false,
         CacheLevel::Llc | CacheLevel::L3Llc => true,
-        // PAT indices 0 and 1 of graphics 12.70 write back and through without coherency.
+        // PAT indices 0 and 1 of graphics 12.70 are write-back and write-through, both without coherency.
         CacheLevel::Wt => !hardware.has(Caps::PAT_AT_CREATE),
     };
     let held = hardware.held;
