@@ -1,4 +1,4 @@
-//! Batches for the copy engine, over BOs: written, made ready, submitted, waited for.
+//! Batches for the copy engine that use BOs: built, prepared, submitted and waited for.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use gem_coherency::platform::{Caps, EngineClass};
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
-/// Bytes of a row where a range is copied or filled as rows.
+/// Bytes per row when a range is copied or filled by rows.
 const ROW: u64 = 4096;
-/// Rows of one command.
+/// Largest number of rows of one command.
 const MOST_ROWS: u64 = 8192;
 
-/// Rows of bytes in a BO, as a batch reads or writes them.
+/// Rows of bytes in a BO that a batch reads or writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Region<'a> {
     bo: &'a Bo,
@@ -27,28 +27,29 @@ pub struct Region<'a> {
 }
 
 impl<'a> Region<'a> {
-    /// What begins at `offset` bytes of `bo`: one row, or rows of 4096 bytes; through the page table.
+    /// Creates a region at byte `offset` of `bo`, for one row or rows of 4096 bytes; caching follows the page
+    /// table.
     pub const fn new(bo: &'a Bo, offset: u64) -> Self {
         Self { bo, offset, pitch: ROW as u32, mocs: None }
     }
 
-    /// The same with this many bytes from row to row.
+    /// Sets the pitch in bytes.
     pub const fn pitch(self, bytes: u32) -> Self {
         Self { pitch: bytes, ..self }
     }
 
-    /// The same through MOCS entry `index`, where the command can name one ([`Batch::names_mocs`]).
+    /// Sets the MOCS entry, for commands that can name one ([`Batch::names_mocs`]).
     pub const fn mocs(self, index: u8) -> Self {
         Self { mocs: Some(index), ..self }
     }
 
-    /// What begins `start` bytes further on, in rows without a gap.
+    /// Returns the region `start` bytes further on, with rows of 4096 bytes without gaps.
     const fn piece(self, start: u64) -> Self {
         Self { offset: self.offset + start, pitch: ROW as u32, ..self }
     }
 }
 
-/// A batch for the copy engine that is being written; commands are executed in order.
+/// A batch for the copy engine under construction; its commands execute in order.
 ///
 /// ```
 /// use gem_coherency::device::{AllocRequest, Device};
@@ -71,12 +72,12 @@ impl<'a> Region<'a> {
 pub struct Batch {
     device: Device,
     builder: Builder,
-    /// The buffers of the builder.
+    /// The builder's buffers.
     bos: Vec<Bo>,
     uses: Vec<Use>,
 }
 
-/// What a command does to a buffer.
+/// An access of a command to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Use {
     buffer: u32,
@@ -84,14 +85,14 @@ struct Use {
     mocs: MocsClass,
 }
 
-/// A batch that the GPU was given.
+/// A submitted batch.
 #[derive(Debug)]
 #[must_use = "the GPU may still be at work"]
 pub struct Submitted {
     device: Device,
     batch: Bo,
     reports: Vec<FlushReport>,
-    /// Batches that had hung before this one.
+    /// Number of batches that hung before this one was submitted.
     hangs: u32,
 }
 
@@ -105,20 +106,20 @@ impl Batch {
         Ok(Self { device: device.clone(), builder, bos: Vec::new(), uses: Vec::new() })
     }
 
-    /// Returns whether what a fill or a copy accesses can be named a MOCS entry for ([`Region::mocs`]).
+    /// Returns whether the command of `field` can name a MOCS entry ([`Region::mocs`]).
     pub fn names_mocs(&self, field: Field) -> bool {
         self.dialect().names_mocs(field)
     }
 
-    /// The commands that it is written in.
+    /// Returns the commands that the batch uses.
     pub fn dialect(&self) -> &Dialect {
         self.builder.dialect()
     }
 
-    /// Stores four bytes, little-endian, through the page table.
+    /// Stores four bytes, little-endian; caching follows the page table.
     ///
     /// # Errors
-    /// [`Error::RangeOutOfBounds`]; [`Error::NotEncodable`] for an offset that is no multiple of 4;
+    /// [`Error::RangeOutOfBounds`]; [`Error::NotEncodable`] for an offset that is not a multiple of 4;
     /// [`Error::OtherDevice`]; [`Error::Closed`].
     pub fn store(&mut self, bo: &Bo, offset: u64, value: u32) -> Result<&mut Self> {
         ByteRange::within(offset, 4, bo.size())?;
@@ -151,7 +152,7 @@ impl Batch {
         Ok(self)
     }
 
-    /// Fills `len` bytes in one piece, whatever the pitch.
+    /// Fills `len` contiguous bytes, ignoring the pitch.
     ///
     /// # Errors
     /// As [`Self::fill`].
@@ -163,7 +164,7 @@ impl Batch {
         Ok(self)
     }
 
-    /// Copies `len` bytes in one piece, whatever the pitches.
+    /// Copies `len` contiguous bytes, ignoring the pitches.
     ///
     /// # Errors
     /// As [`Self::copy`].
@@ -176,17 +177,17 @@ impl Batch {
         Ok(self)
     }
 
-    /// Waits for the commands before, so that those after see what they wrote.
+    /// Waits for the previous commands, so that later ones see their writes.
     pub fn flush(&mut self) -> &mut Self {
         self.builder.flush();
         self
     }
 
-    /// Makes every BO ready, and gives the batch to the GPU; waits for nothing.
+    /// Prepares every BO and submits the batch, without waiting.
     ///
     /// # Errors
-    /// As [`Device::submit_with`] and [`gem_coherency::drm::Drm::run`]; [`Error::NoAddress`]; what making the
-    /// batch's own BO answers.
+    /// As [`Device::submit_with`] and [`gem_coherency::drm::Drm::run`]; [`Error::NoAddress`]; those of
+    /// creating the batch's own BO.
     pub fn submit(self) -> Result<Submitted> {
         let Self { device, builder, bos, uses } = self;
         device.check_process()?;
@@ -195,8 +196,9 @@ impl Batch {
         let mut written = builder.finish();
         let batch = device.alloc(AllocRequest::new(4 * written.words().len() as u64))?;
         if !device.machine().caps.contains(Caps::DISCRETE) {
-            // Some kernels read a batch before the GPU does, through the cache (intel_engine_cmd_parser), and
-            // know of no store around it: stores through the cache that are written back are right for both.
+            // Some kernels read a batch through the cache before the GPU does (intel_engine_cmd_parser) and
+            // do not know of stores around the cache. Cached stores that are written back are correct for
+            // both readers.
             batch.map(MmapMode::Wb)?;
         }
         let mut relocations = room("a batch", written.patches().len())?;
@@ -251,13 +253,13 @@ impl Batch {
         Ok(Submitted { reports, device, batch, hangs })
     }
 
-    /// The number of a BO in the batch.
+    /// Returns the number of a BO in the batch, adding it if it is new.
     fn buffer(&mut self, bo: &Bo) -> Result<u32> {
         if !self.device.owns(bo) {
             return Err(Error::OtherDevice { handle: bo.handle().get() });
         }
         bo.check_open()?;
-        // For the notes of a command, too.
+        // Reserves room for the uses of a command, too.
         grow(&mut self.uses, "a batch", 2)?;
         let place = self.bos.iter().position(|known| known.is_same(bo));
         if let Some(place) = place {
@@ -272,7 +274,7 @@ impl Batch {
         let Region { bo, offset, pitch, mocs } = region;
         let rows = u64::from(extent.height.max(1) - 1) * u64::from(pitch);
         ByteRange::within(offset, rows + u64::from(extent.width), bo.size())?;
-        // A discrete device caches system memory, and nothing else.
+        // On a discrete device only system memory is cached.
         let discrete = self.device.machine().caps.contains(Caps::DISCRETE);
         let memory = match bo.level() {
             CacheLevel::None if discrete => Memory::Local,
@@ -281,7 +283,7 @@ impl Batch {
         Ok(Surface { buffer: self.buffer(bo)?, offset, pitch, mocs, memory })
     }
 
-    /// Notes an access, once.
+    /// Records an access once.
     fn note(&mut self, buffer: u32, access: Access, mocs: Option<u8>) {
         let class = |index| self.device.mocs_class(index);
         let one = Use { buffer, access, mocs: mocs.map_or(MocsClass::PageTable, class) };
@@ -291,13 +293,13 @@ impl Batch {
     }
 }
 
-/// A buffer as the kernel is told of it.
+/// Returns the kernel's description of a buffer.
 fn exec_object(buffer: u32, bo: &Bo, uses: &[Use]) -> ExecObject {
     let writes = uses.iter().any(|one| one.buffer == buffer && one.access == Access::Write);
     ExecObject { handle: bo.handle(), access: if writes { Access::Write } else { Access::Read } }
 }
 
-/// A length as rows and what is left over: where each piece starts.
+/// Splits a length into rows and the rest; yields each piece with its start.
 fn pieces(len: u64) -> impl Iterator<Item = (u64, Extent)> {
     let whole = len / ROW * ROW;
     let rows = (0..whole).step_by((MOST_ROWS * ROW) as usize).map(move |start| {
@@ -309,17 +311,17 @@ fn pieces(len: u64) -> impl Iterator<Item = (u64, Extent)> {
 }
 
 impl Submitted {
-    /// What was flushed, or why not: one report per BO, access and MOCS class, in the order of the
-    /// commands; last the batch's own.
+    /// Returns the flush reports: one for each BO, access and MOCS class, in the order of the commands, and
+    /// last the batch's own.
     pub fn reports(&self) -> &[FlushReport] {
         &self.reports
     }
 
-    /// Waits until the GPU is done with the batch; without a timeout, for as long as it takes.
+    /// Waits until the GPU is done with the batch; without a timeout, indefinitely.
     ///
     /// # Errors
-    /// [`Error::Timeout`]; [`Error::Hung`] if a batch of this device, this or another, hung the GPU since this
-    /// one was submitted; GEM_WAIT's.
+    /// [`Error::Timeout`]; [`Error::Hung`] if any batch of this device hung the GPU after this one was
+    /// submitted; those of GEM_WAIT.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
         self.batch.wait(timeout)?;
         let hangs = self.device.drm().hangs()?;

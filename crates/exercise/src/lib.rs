@@ -1,10 +1,12 @@
-//! Batches and screens with which a device is exercised: by `gemtool verify` and `gemtool scanout`, by tests, and by example drivers.
+//! Batches and screens that exercise a device: for `gemtool verify` and `gemtool scanout`, tests, and example
+//! drivers.
 //!
-//! A driver has command buffers and a mode set of its own; this crate has the smallest that make real accesses.
+//! A driver has its own command buffers and mode setting; this crate has the smallest ones that make real
+//! accesses.
 //!
-//! - [`Batch`]: stores, fills and copies of the copy engine, over BOs;
+//! - [`Batch`]: stores, fills and copies of the copy engine that use BOs;
 //! - [`Screen`]: a connector and a CRTC, and the BOs that they show;
-//! - [`commands`]: the copy engine's commands per generation, without objects and addresses.
+//! - [`commands`]: the encoding of the copy engine's commands per generation, without objects and addresses.
 
 #![deny(unsafe_code)]
 

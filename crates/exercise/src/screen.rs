@@ -15,15 +15,15 @@ use gem_coherency::units::PAGE_BYTES;
 
 /// Bytes of an XRGB8888 pixel.
 const PIXEL_BYTES: u32 = 4;
-/// What the length of a line is a multiple of (`intel_fb_stride_alignment`).
+/// A pitch is a multiple of this (`intel_fb_stride_alignment`).
 const LINE_BYTES: u32 = 64;
-/// Width and height of a cursor that every platform has.
+/// Width and height of a cursor that every platform supports.
 pub const CURSOR_PIXELS: u32 = 64;
 
-/// A connector and a CRTC of a device that show BOs; what they showed before comes back at the end.
+/// A connector and a CRTC of a device that show BOs. At the end they show again what they showed before.
 ///
-/// A picture is XRGB8888, not tiled, of the mode's size, with [`Screen::pitch_bytes`] from line to line.
-/// The file must be the display's master: nobody else opened the primary node before it.
+/// Pictures are XRGB8888, linear, of the mode's size, with a pitch of [`Screen::pitch_bytes`]. The file must
+/// be the display's master: no other process may have opened the primary node before.
 ///
 /// ```
 /// use gem_coherency::device::Device;
@@ -54,21 +54,21 @@ pub struct Screen {
     mode: Mode,
     /// What the CRTC showed before.
     before: Option<Shown>,
-    /// Framebuffers of BOs that were shown, each with its BO, so that the BO lives as long.
+    /// The framebuffers of BOs that were shown, each with its BO, which it keeps alive.
     frames: Vec<(Bo, Framebuffer)>,
-    /// What the CRTC shows of them.
+    /// The framebuffer that the CRTC shows.
     shown: Option<(Framebuffer, ScanoutGuard)>,
     cursor: Option<ScanoutGuard>,
-    /// Whether everything was put back.
+    /// Whether the previous state was restored.
     is_closed: bool,
 }
 
-/// That there is no screen, and why.
+/// Returns the error that there is no screen, with the cause.
 fn none(device: &Device, errno: Errno) -> Error {
     Error::NoScreen { device: device.drm().name().to_owned(), errno }
 }
 
-/// What a refusal of the master's requests means.
+/// Converts EACCES of a request that only the master may make.
 fn master(error: Error) -> Error {
     if let Error::Ioctl { request, errno: Errno::EACCES } = error {
         Error::NotMaster { request }
@@ -77,7 +77,7 @@ fn master(error: Error) -> Error {
     }
 }
 
-/// How well a screen can be shown on: first what is connected, then HDMI.
+/// Ranks a connector: connected ones first, then HDMI; `None` if it cannot be used.
 fn rank(connector: Connector, port: &Port) -> Option<u8> {
     if port.crtcs.is_empty() && port.crtc.is_none() {
         return None;
@@ -92,14 +92,14 @@ fn rank(connector: Connector, port: &Port) -> Option<u8> {
 }
 
 impl Screen {
-    /// Takes the first connector that a screen is plugged into, in the mode that the screen prefers; if
-    /// there is none, an HDMI connector, where i915 shows a picture to nobody in [`Mode::XGA`].
+    /// Opens the first connector with a screen plugged in, in the screen's preferred mode. If there is none,
+    /// opens an HDMI connector in [`Mode::XGA`]; i915 drives it even when it is unconnected.
     ///
-    /// Nothing is changed until something is shown.
+    /// Nothing changes until a BO is shown.
     ///
     /// # Errors
-    /// [`Error::NoScreen`]: the device has no display, or none that can be used; or the file is no
-    /// primary node's. What the display's requests answer.
+    /// [`Error::NoScreen`] if the device has no usable display, or the file is not of a primary node;
+    /// otherwise those of the display requests.
     pub fn open(device: &Device) -> Result<Self> {
         let display = device.drm().display();
         let Resources { crtcs: all, connectors } =
@@ -139,22 +139,22 @@ impl Screen {
         })
     }
 
-    /// The connector.
+    /// Returns the connector.
     pub fn connector(&self) -> Connector {
         self.connector
     }
 
-    /// The CRTC.
+    /// Returns the CRTC.
     pub fn crtc(&self) -> Crtc {
         self.crtc
     }
 
-    /// The mode: how large a picture is.
+    /// Returns the mode, which determines a picture's size.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    /// What the CRTC showed before, and shows again at the end; `None` if it was off.
+    /// Returns what the CRTC showed before, and will show again at the end; `None` if it was off.
     pub fn before(&self) -> Option<&Shown> {
         self.before.as_ref()
     }
@@ -164,19 +164,19 @@ impl Screen {
         self.is_connected
     }
 
-    /// Bytes from line to line: whole cache lines, and whole pages where a plane cannot read as much.
+    /// Returns the pitch in bytes: whole cache lines, or whole pages if it exceeds a plane's limit.
     pub fn pitch_bytes(&self) -> u32 {
         let pitch = (u32::from(self.mode.horizontal.shown) * PIXEL_BYTES).next_multiple_of(LINE_BYTES);
         let most = self.device.machine().plane_stride_bytes(PIXEL_BYTES, DRM_FORMAT_MOD_LINEAR);
         if pitch > most { pitch.next_multiple_of(PAGE_BYTES as u32) } else { pitch }
     }
 
-    /// Bytes of a picture.
+    /// Returns the size of a picture in bytes.
     pub fn picture_bytes(&self) -> u64 {
         u64::from(self.pitch_bytes()) * u64::from(self.mode.vertical.shown)
     }
 
-    /// Creates a BO for a picture; [`AllocRequest`] of [`Screen::picture_bytes`] says more.
+    /// Creates a BO for a picture; for other options use an [`AllocRequest`] of [`Screen::picture_bytes`].
     ///
     /// # Errors
     /// As [`Device::alloc`].
@@ -184,21 +184,21 @@ impl Screen {
         self.device.alloc(AllocRequest::new(self.picture_bytes()))
     }
 
-    /// Creates a BO for a picture by CREATE_DUMB; it is a BO like others.
+    /// Creates a BO for a picture by CREATE_DUMB; otherwise it is an ordinary BO.
     ///
     /// # Errors
-    /// What CREATE_DUMB answers.
+    /// Those of CREATE_DUMB.
     pub fn alloc_dumb(&self) -> Result<Bo> {
         let (width, height) = (self.mode.horizontal.shown, self.mode.vertical.shown);
         self.device.alloc_dumb(width.into(), height.into())
     }
 
-    /// Makes a BO's framebuffer now, which [`Screen::show`] does at the first time otherwise.
+    /// Creates a BO's framebuffer now; otherwise [`Screen::show`] does at the BO's first use.
     ///
-    /// The BO lives until [`Screen::forget`], or as long as the screen.
+    /// The framebuffer keeps the BO alive until [`Screen::forget`], or as long as the screen exists.
     ///
     /// # Errors
-    /// EINVAL for a BO that is too small; what ADDFB2 answers otherwise.
+    /// EINVAL for a BO that is too small; otherwise those of ADDFB2.
     pub fn add(&mut self, bo: &Bo) -> Result<Framebuffer> {
         if let Some(&(_, framebuffer)) = self.frames.iter().find(|(known, _)| known.is_same(bo)) {
             return Ok(framebuffer);
@@ -214,14 +214,14 @@ impl Screen {
         Ok(framebuffer)
     }
 
-    /// Makes memory current for the display engine and shows the BO: by a mode set if the screen shows
-    /// none of its BOs, else by a flip, whose end is waited for.
+    /// Makes memory current for the display engine and shows the BO: by a mode set if the screen shows none
+    /// of its BOs, else by a flip, for whose completion it waits.
     ///
-    /// What was shown before is off the screen then, and may be written again.
+    /// The BO shown before is then off the screen and may be written again.
     ///
     /// # Errors
-    /// [`Error::NotMaster`]; as [`Bo::prepare_scanout`] and [`Screen::add`]; what SETCRTC and PAGE_FLIP
-    /// answer. The screen shows what it showed.
+    /// [`Error::NotMaster`]; as [`Bo::prepare_scanout`] and [`Screen::add`]; those of SETCRTC and PAGE_FLIP.
+    /// After an error the screen still shows what it showed before.
     pub fn show(&mut self, bo: &Bo) -> Result<FlushReport> {
         let guard = bo.prepare_scanout()?;
         let framebuffer = self.add(bo)?;
@@ -237,11 +237,11 @@ impl Screen {
         Ok(report)
     }
 
-    /// Makes memory current of what was written since it was shown, and says so to the kernel, for
-    /// panels that refresh themselves. Nothing if nothing is shown.
+    /// Flushes what was written to the shown BO since it was shown, and reports the change to the kernel, for
+    /// self-refreshing panels. Does nothing if no BO is shown.
     ///
     /// # Errors
-    /// As [`Bo::prepare_scanout`]; what DIRTYFB answers.
+    /// As [`Bo::prepare_scanout`]; those of DIRTYFB.
     pub fn dirty(&self) -> Result<FlushReport> {
         let Some((framebuffer, guard)) = &self.shown else {
             return Ok(FlushReport::nothing(Step::Scanout, Rule::NothingDirty));
@@ -251,11 +251,11 @@ impl Screen {
         Ok(report)
     }
 
-    /// Shows a cursor of [`CURSOR_PIXELS`] squared, ARGB8888 without gaps, at these pixels from the left
-    /// and the top; or none.
+    /// Shows a cursor at this pixel position from the left and the top, or hides it. The cursor is
+    /// [`CURSOR_PIXELS`] squared, ARGB8888 without gaps.
     ///
     /// # Errors
-    /// As [`Bo::prepare_scanout`]; what CURSOR answers.
+    /// As [`Bo::prepare_scanout`]; those of CURSOR.
     pub fn set_cursor(&mut self, cursor: Option<&Bo>, at: (i32, i32)) -> Result<Option<FlushReport>> {
         let display = self.device.drm().display();
         let guard = cursor.map(Bo::prepare_scanout).transpose()?;
@@ -274,20 +274,20 @@ impl Screen {
         Ok(report)
     }
 
-    /// Turns the CRTC off; what is shown next sets the mode again.
+    /// Turns the CRTC off; the next [`Screen::show`] sets the mode again.
     ///
     /// # Errors
-    /// What SETCRTC answers.
+    /// Those of SETCRTC.
     pub fn turn_off(&mut self) -> Result<()> {
         self.device.drm().display().turn_off(self.crtc).map_err(master)?;
         self.shown = None;
         Ok(())
     }
 
-    /// Removes a BO's framebuffer; the CRTC is off if it showed the BO.
+    /// Removes a BO's framebuffer; if the CRTC showed the BO, it is turned off.
     ///
     /// # Errors
-    /// What RMFB answers.
+    /// Those of RMFB.
     pub fn forget(&mut self, bo: &Bo) -> Result<()> {
         let Some(place) = self.frames.iter().position(|(known, _)| known.is_same(bo)) else { return Ok(()) };
         let (_, framebuffer) = self.frames[place];
@@ -299,15 +299,15 @@ impl Screen {
         Ok(())
     }
 
-    /// Shows what was shown before, and removes the framebuffers; dropping the screen does the same.
+    /// Restores what was shown before and removes the framebuffers; dropping the screen does the same.
     ///
     /// # Errors
-    /// The first that the display's requests answer; the rest is done all the same.
+    /// The first error of the display requests; later steps are done nevertheless.
     pub fn close(mut self) -> Result<()> {
         self.put_back()
     }
 
-    /// Puts everything back, as far as that goes.
+    /// Restores everything as far as possible.
     fn put_back(&mut self) -> Result<()> {
         if std::mem::replace(&mut self.is_closed, true) {
             return Ok(());

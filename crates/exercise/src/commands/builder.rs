@@ -1,26 +1,26 @@
-//! Writing a batch, command by command.
+//! Builds a batch, command by command.
 
 use super::dialect::*;
 use super::{Batch, Extent, Memory, Patch, Surface, put};
 use gem_coherency::error::{Error, Result, grow};
 use gem_coherency::platform::Machine;
 
-/// Bytes of a pixel.
+/// Bytes per pixel.
 const PIXEL: u32 = 4;
-/// What base addresses are multiples of; what is left over is a number of pixels.
+/// Alignment of base addresses; the rest of an address becomes a number of pixels.
 const BASE: u64 = 64;
-/// What pitches are multiples of, as XY_FAST_COPY_BLT wants them.
+/// Alignment of pitches, as XY_FAST_COPY_BLT requires.
 const PITCH: u32 = 64;
-/// The widest pitch: 16 bits with a sign.
+/// The largest pitch: 16 bits, signed.
 const MOST_PITCH: u32 = 0x7fff & !(PITCH - 1);
-/// The largest coordinate: 16 bits with a sign; 14 bits from 12.5 on.
+/// The largest coordinate: 16 bits, signed; 14 bits from 12.5 on.
 const MOST_COORDINATE: u32 = 0x3fff;
-/// Words of a command, at most.
+/// Largest number of dwords of a command.
 const MOST_WORDS: usize = 24;
-/// MOCS entries that a command can name.
+/// Number of MOCS entries that a command can name.
 const MOCS_ENTRIES: u8 = 64;
 
-/// A batch that is being written.
+/// A batch under construction.
 #[derive(Clone, Debug)]
 pub struct Builder {
     dialect: Dialect,
@@ -28,7 +28,7 @@ pub struct Builder {
     patches: Vec<Patch>,
 }
 
-/// A surface as commands have it: an aligned base, and corners in pixels.
+/// A surface as commands encode it: an aligned base, and corners in pixels.
 #[derive(Clone, Copy)]
 struct Corners {
     buffer: u32,
@@ -42,17 +42,17 @@ struct Corners {
 }
 
 impl Corners {
-    /// The upper left corner, x in the lower half.
+    /// Returns the upper left corner, with x in the lower half.
     fn first(&self) -> u32 {
         self.left
     }
 
-    /// The lower right one, which is no longer meant.
+    /// Returns the lower right corner, which is exclusive.
     fn end(&self) -> u32 {
         self.bottom << 16 | self.right
     }
 
-    /// The block commands' dword about where the surface lives; its offsets are 0.
+    /// Returns the block commands' dword with the surface's memory type; its offsets are 0.
     fn target(&self) -> u32 {
         match self.memory {
             Memory::System => IN_SYSTEM_MEMORY,
@@ -66,7 +66,7 @@ fn bad<T>(what: &'static str, value: u64, why: &'static str) -> Result<T> {
 }
 
 impl Builder {
-    /// An empty batch for the copy engine of `machine`.
+    /// Creates an empty batch for the copy engine of `machine`.
     ///
     /// # Errors
     /// As [`Dialect::of`].
@@ -74,12 +74,12 @@ impl Builder {
         Ok(Self { dialect: Dialect::of(machine)?, words: Vec::new(), patches: Vec::new() })
     }
 
-    /// The commands that it is written in.
+    /// Returns the commands that the batch uses.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect
     }
 
-    /// Stores a dword (MI_STORE_DATA_IMM), through the page table.
+    /// Stores a dword (MI_STORE_DATA_IMM); caching follows the page table.
     ///
     /// # Errors
     /// [`Error::NotEncodable`] for an offset that is not a multiple of 4.
@@ -100,9 +100,9 @@ impl Builder {
     /// Fills rows with a 32-bit value.
     ///
     /// # Errors
-    /// [`Error::NotEncodable`]: a MOCS entry where the command names none ([`Dialect::names_mocs`]); an
-    /// offset or width that is no multiple of 4; a pitch that is no multiple of 64, too wide, or less than a
-    /// row; nothing to fill, or too much.
+    /// [`Error::NotEncodable`] for a MOCS entry where the command cannot name one ([`Dialect::names_mocs`]);
+    /// an offset or width that is not a multiple of 4; a pitch that is not a multiple of 64, too large, or
+    /// less than a row; an empty or too large extent.
     pub fn fill(&mut self, to: Surface, extent: Extent, value: u32) -> Result<()> {
         let to = self.corners(to, extent, Field::Fill)?;
         self.reserve()?;
@@ -118,9 +118,9 @@ impl Builder {
             Fill::FastColor => {
                 self.words.push(XY_FAST_COLOR_BLT | BLOCK_DEPTH_32 | (16 - 2));
                 self.block_surface(to);
-                // The colour, of up to four channels.
+                // The colour: up to four channels.
                 self.words.extend([value, 0, 0, 0]);
-                // The clear colour's address, which is for compressed surfaces.
+                // The clear colour's address is used only for compressed surfaces.
                 self.words.extend([0, 0, surface_size(to), 0, 0]);
             }
         }
@@ -150,7 +150,7 @@ impl Builder {
         Ok(())
     }
 
-    /// Waits for what was written before, and makes it visible (MI_FLUSH_DW).
+    /// Waits for previous writes and makes them visible (MI_FLUSH_DW).
     pub fn flush(&mut self) {
         let words: &[u32] =
             if self.dialect.wide { &[MI_FLUSH_DW | 2, 0, 0, 0] } else { &[MI_FLUSH_DW | 1, 0, 0] };
@@ -166,7 +166,7 @@ impl Builder {
         Batch { words: self.words, patches: self.patches, wide: self.dialect.wide }
     }
 
-    /// XY_SRC_COPY_BLT and XY_FAST_COPY_BLT.
+    /// Appends XY_SRC_COPY_BLT or XY_FAST_COPY_BLT.
     fn plain_copy(&mut self, first: u32, control: u32, to: Corners, from: Corners) {
         self.words.extend([first, control | to.pitch, to.first(), to.end()]);
         self.address(to.buffer, to.base);
@@ -174,7 +174,7 @@ impl Builder {
         self.address(from.buffer, from.base);
     }
 
-    /// XY_BLOCK_COPY_BLT, of twelve dwords or of 22.
+    /// Appends XY_BLOCK_COPY_BLT with 12 or 22 dwords.
     fn block_copy(&mut self, length: usize, to: Corners, from: Corners) {
         let start = self.words.len();
         self.words.push(XY_BLOCK_COPY_BLT | BLOCK_DEPTH_32 | (length as u32 - 2));
@@ -183,14 +183,14 @@ impl Builder {
         self.address(from.buffer, from.base);
         self.words.push(from.target());
         if length > 12 {
-            // Compression formats and clear colours: none. Then each surface's size, mip level and depth.
+            // No compression formats and clear colours; then each surface's size, mip level and depth.
             self.words.extend([0; 4]);
             self.words.extend([surface_size(to), 0, 0, surface_size(from), 0, 0]);
         }
         debug_assert_eq!(self.words.len() - start, length);
     }
 
-    /// The second to seventh dword of the block commands.
+    /// Appends the second to seventh dwords of the block commands.
     fn block_surface(&mut self, to: Corners) {
         self.words.extend([self.pitch_and_mocs(to), to.first(), to.end()]);
         self.address(to.buffer, to.base);
@@ -202,13 +202,13 @@ impl Builder {
         u32::from(entry) << MOCS_SHIFT | (surface.pitch - 1)
     }
 
-    /// Makes room for a command.
+    /// Reserves room for a command.
     fn reserve(&mut self) -> Result<()> {
         grow(&mut self.words, "a batch", MOST_WORDS)?;
         grow(&mut self.patches, "a batch", 2)
     }
 
-    /// An address, as wide as they are here.
+    /// Appends an address in the generation's width.
     fn address(&mut self, buffer: u32, delta: u64) {
         let word = self.words.len();
         self.words.resize(word + if self.dialect.wide { 2 } else { 1 }, 0);
@@ -253,7 +253,7 @@ impl Builder {
     }
 }
 
-/// Height and width of a surface in pixels, each less one, and that it has two dimensions.
+/// Returns a surface's type, two-dimensional, and its height and width in pixels, each minus one.
 fn surface_size(surface: Corners) -> u32 {
     SURFACE_2D | (surface.right - 1) << 14 | (surface.bottom - 1)
 }

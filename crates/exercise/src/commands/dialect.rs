@@ -1,4 +1,4 @@
-//! Which commands a generation's copy engine has, and what their bits are.
+//! The commands of each generation's copy engine, and their encoding.
 
 use nix::errno::Errno;
 
@@ -7,9 +7,9 @@ use gem_coherency::platform::{Caps, GraphicsVersion, Machine};
 
 /// MI_BATCH_BUFFER_END; MI_NOOP is 0.
 pub(super) const MI_BATCH_BUFFER_END: u32 = 0x0a << 23;
-/// MI_STORE_DATA_IMM of one dword: four dwords on every generation from the sixth on.
+/// MI_STORE_DATA_IMM of one dword: four dwords from graphics 6 on.
 pub(super) const MI_STORE_DATA_IMM: u32 = 0x20 << 23 | 2;
-/// MI_FLUSH_DW without a store; the length depends on addresses.
+/// MI_FLUSH_DW without a store; its length depends on the address width.
 pub(super) const MI_FLUSH_DW: u32 = 0x26 << 23;
 
 /// Commands of the copy engine: the client in bits 31:29, the opcode in 28:22.
@@ -20,23 +20,23 @@ pub(super) const XY_FAST_COPY_BLT: u32 = CLIENT_2D | 0x42 << 22;
 pub(super) const XY_BLOCK_COPY_BLT: u32 = CLIENT_2D | 0x41 << 22;
 pub(super) const XY_FAST_COLOR_BLT: u32 = CLIENT_2D | 0x44 << 22;
 
-/// XY_COLOR_BLT, XY_SRC_COPY_BLT: all four bytes of a pixel are written.
+/// XY_COLOR_BLT, XY_SRC_COPY_BLT: write all four bytes of a pixel.
 pub(super) const WRITE_RGBA: u32 = 3 << 20;
 /// XY_COLOR_BLT, XY_SRC_COPY_BLT, XY_FAST_COPY_BLT: 32 bits per pixel, in the second dword.
 pub(super) const DEPTH_32: u32 = 3 << 24;
 /// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT: 32 bits per pixel, in the first dword.
 pub(super) const BLOCK_DEPTH_32: u32 = 2 << 19;
-/// Raster operations: the pattern, the source.
+/// Raster operations: pattern, source.
 pub(super) const ROP_PATTERN: u32 = 0xf0 << 16;
 pub(super) const ROP_SOURCE: u32 = 0xcc << 16;
-/// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT: where the MOCS index is, above the bit for encryption.
+/// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT: the position of the MOCS index, above the bit for encryption.
 pub(super) const MOCS_SHIFT: u32 = 22;
-/// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT: the surface lies in system memory.
+/// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT: the surface is in system memory.
 pub(super) const IN_SYSTEM_MEMORY: u32 = 1 << 31;
-/// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT of 12.5 and later: a surface of two dimensions.
+/// XY_BLOCK_COPY_BLT, XY_FAST_COLOR_BLT of 12.5 and later: a two-dimensional surface.
 pub(super) const SURFACE_2D: u32 = 1 << 29;
 
-/// How a generation fills.
+/// The fill command of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fill {
     /// XY_COLOR_BLT.
@@ -45,25 +45,25 @@ pub(super) enum Fill {
     FastColor,
 }
 
-/// How a generation copies.
+/// The copy command of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Copy {
     /// XY_SRC_COPY_BLT.
     Source,
     /// XY_FAST_COPY_BLT.
     Fast,
-    /// XY_FAST_COPY_BLT, or XY_BLOCK_COPY_BLT of twelve dwords where a MOCS entry is named.
+    /// XY_FAST_COPY_BLT, or XY_BLOCK_COPY_BLT with 12 dwords if a MOCS entry is named.
     FastOrBlock,
-    /// XY_BLOCK_COPY_BLT of 22 dwords.
+    /// XY_BLOCK_COPY_BLT with 22 dwords.
     Block,
 }
 
 /// A part of a command that may name a MOCS entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
-    /// What a fill writes.
+    /// The destination of a fill.
     Fill,
-    /// What a copy reads or writes.
+    /// The source or the destination of a copy.
     Copy,
 }
 
@@ -74,7 +74,8 @@ pub struct Dialect {
     pub(super) wide: bool,
     pub(super) fill: Fill,
     pub(super) copy: Copy,
-    /// The entry for accesses that name none, where the command has to name one; it is the page table's.
+    /// The MOCS entry for accesses that name none, where the command must name one; it follows the page
+    /// table.
     pub(super) mocs: u8,
 }
 
@@ -85,18 +86,18 @@ const GEN12: GraphicsVersion = GraphicsVersion::new(12, 0);
 const XE_HP: GraphicsVersion = GraphicsVersion::new(12, 50);
 const XE_LPG: GraphicsVersion = GraphicsVersion::new(12, 70);
 
-/// Cached as the page table says, where there is an LLC (`gen12_mocs_table`, `tgl_mocs_table`); and the
-/// uncached entries of DG2 and of Meteor Lake, where coherency is the page table's matter anyway
+/// MOCS entries: cached as the page table says, where there is an LLC (`gen12_mocs_table`, `tgl_mocs_table`);
+/// and the uncached entries of DG2 and of Meteor Lake, where the page table determines coherency anyway
 /// (`uc_index` of `dg2_mocs_table` and `mtl_mocs_table`).
 const GEN12_CACHED: u8 = 2;
 const DG2_UNCACHED: u8 = 1;
 const MTL_UNCACHED: u8 = 9;
 
 impl Dialect {
-    /// The commands of `machine`.
+    /// Returns the commands of `machine`.
     ///
     /// # Errors
-    /// [`Error::NotAvailable`] before graphics version 6, where there is no copy engine, and for an unknown
+    /// [`Error::NotAvailable`] before graphics version 6, which has no copy engine, and for an unknown
     /// device.
     pub fn of(machine: &Machine) -> Result<Self> {
         let version = machine.platform.graphics;

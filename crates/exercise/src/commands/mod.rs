@@ -1,8 +1,8 @@
 //! Batches for the copy engine: stores, fills and copies, as the commands of each generation.
 //!
-//! A [`Builder`] knows neither objects nor addresses: buffers are numbers, and the finished [`Batch`] says
-//! where in it whose address goes. So it can be written for addresses of one's own
-//! ([`Batch::at`]) or for the kernel's ([`Batch::patches`]).
+//! A [`Builder`] uses neither objects nor addresses: buffers are numbers, and the finished [`Batch`] lists
+//! where each buffer's address belongs. The addresses can be the caller's ([`Batch::at`]) or the kernel's
+//! ([`Batch::patches`]).
 //!
 //! ```
 //! use gem_coherency_exercise::commands::{Builder, Extent, Memory, Surface};
@@ -19,7 +19,7 @@
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!
-//! Covered are graphics versions 6 to 12.7x, rows of 32-bit pixels without tiling or compression. Source:
+//! Supports graphics versions 6 to 12.7x, and rows of 32-bit pixels without tiling or compression. Source:
 //! Intel's Programmer's Reference Manuals, "Copy Engine" and "Memory Interface Commands", of Sandy Bridge,
 //! Broadwell, Skylake, Tiger Lake and Alchemist.
 
@@ -31,47 +31,47 @@ mod tests;
 pub use builder::Builder;
 pub use dialect::{Dialect, Field};
 
-/// Where a buffer lives.
+/// The memory that a buffer is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// The machine's memory.
+    /// System memory.
     System,
-    /// A discrete device's own.
+    /// A discrete device's local memory.
     Local,
 }
 
 /// Rows of bytes in a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surface {
-    /// Which buffer of the batch.
+    /// The number of the buffer in the batch.
     pub buffer: u32,
-    /// The first byte, a multiple of 4.
+    /// The offset of the first byte, a multiple of 4.
     pub offset: u64,
-    /// Bytes from row to row, a multiple of 64.
+    /// Pitch in bytes, a multiple of 64.
     pub pitch: u32,
-    /// The MOCS entry that the access names; `None` leaves it to the page table.
+    /// The MOCS entry of the access; with `None` the page table determines caching.
     pub mocs: Option<u8>,
-    /// Where the buffer lives, which some commands of discrete devices want to know.
+    /// The buffer's memory, which some commands of discrete devices encode.
     pub memory: Memory,
 }
 
-/// How much of a surface is meant.
+/// The accessed size of a surface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Bytes of a row, a multiple of 4.
+    /// Width in bytes, a multiple of 4.
     pub width: u32,
-    /// Rows.
+    /// Height in rows.
     pub height: u32,
 }
 
-/// An address that belongs into a batch.
+/// A buffer address to be written into a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Which dword of the batch it goes to, and to the one after it where addresses are wide.
+    /// The dword of the batch to write; a wide address continues in the next one.
     pub word: usize,
-    /// Which buffer's address.
+    /// The number of the buffer.
     pub buffer: u32,
-    /// What is added to it.
+    /// The offset that is added to the address.
     pub delta: u64,
 }
 
@@ -84,17 +84,17 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// The commands, an even number of dwords, with only the deltas where addresses belong.
+    /// Returns the commands, an even number of dwords; addresses are not filled in, only their deltas.
     pub fn words(&self) -> &[u32] {
         &self.words
     }
 
-    /// Where addresses belong.
+    /// Returns the addresses to fill in.
     pub fn patches(&self) -> &[Patch] {
         &self.patches
     }
 
-    /// The batch with its buffers at these addresses; a buffer without one is at 0.
+    /// Fills in the buffers' addresses; a buffer without one is at 0.
     pub fn at(mut self, addresses: &[u64]) -> Self {
         for patch in &self.patches {
             let base = addresses.get(patch.buffer as usize).copied().unwrap_or(0);
@@ -103,13 +103,13 @@ impl Batch {
         self
     }
 
-    /// The commands as bytes.
+    /// Returns the commands as bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.words.iter().flat_map(|word| word.to_le_bytes()).collect()
     }
 }
 
-/// Writes an address at `word`, with its upper half after it if it is wide.
+/// Writes an address at `word`; the upper half of a wide one goes into the next dword.
 fn put(words: &mut [u32], word: usize, address: u64, wide: bool) {
     if let Some(low) = words.get_mut(word) {
         *low = address as u32;

@@ -1,4 +1,4 @@
-//! Commands, bit by bit, of every generation.
+//! Tests the encoding of every generation's commands, bit by bit.
 
 use super::*;
 use gem_coherency::error::Error;
@@ -15,10 +15,10 @@ fn rows(buffer: u32, offset: u64) -> Surface {
 }
 
 const EXTENT: Extent = Extent { width: 128, height: 2 };
-/// Where the buffers of the tests lie.
+/// The addresses of the tests' buffers.
 const ADDRESSES: [u64; 2] = [0x7_0001_0000, 0x7_0002_0000];
 
-/// What one command becomes with buffers at [`ADDRESSES`], and the end of the batch.
+/// Checks the encoding of one command with buffers at [`ADDRESSES`], and the end of the batch.
 #[track_caller]
 fn case(platforms: &[&str], write: impl Fn(&mut Builder) -> Result<(), Error>, want: &[u32]) {
     for platform in platforms {
@@ -51,7 +51,7 @@ fn a_store_has_four_dwords_whatever_the_width_of_addresses() {
 
 #[test]
 fn a_fill_starts_at_an_aligned_base_and_leaves_the_rest_to_the_corner() {
-    // 0x84 is two lines and one pixel.
+    // An offset of 0x84 is two lines plus one pixel.
     let fill = |builder: &mut Builder| builder.fill(rows(0, 0x84), EXTENT, 0xa5);
     case(NARROW, fill, &[0x5430_0004, 0x03f0_0100, 1, 0x0002_0021, 0x0001_0080, 0xa5]);
     for wide in [GEN8, GEN9_TO_11, GEN12] {
