@@ -1,4 +1,4 @@
-//! Why a transition of the object word does not happen.
+//! Reasons why a transition of the object word does not happen.
 
 use crate::error::Error;
 use crate::vocabulary::{CacheLevel, Handle};
@@ -8,24 +8,24 @@ use crate::vocabulary::{CacheLevel, Handle};
 pub enum Blocked {
     /// The object was closed.
     Closed,
-    /// The kernel took the contents back.
+    /// The kernel purged the contents.
     Purged,
-    /// The contents are not needed, and the kernel may take them back at any time.
+    /// The contents are marked as not needed, and the kernel may purge them at any time.
     DontNeed,
-    /// Guards are open, or submissions are under way.
+    /// Guards or submissions are open.
     InUse {
         /// Open write guards.
         writers: u32,
         /// Open read guards.
         readers: u32,
-        /// Submissions that have begun and not ended.
+        /// Submissions that have begun but not ended.
         submits: u32,
     },
-    /// The display reads the object, at a level that may not change meanwhile.
+    /// The display reads the object at a level that must not change meanwhile.
     OnScreen {
-        /// The level it has.
+        /// The object's level.
         level: CacheLevel,
-        /// The level asked for.
+        /// The requested level.
         asked: CacheLevel,
     },
     /// The display reads the object.
@@ -40,7 +40,7 @@ pub enum Blocked {
 }
 
 impl Blocked {
-    /// The same as an error about `handle`.
+    /// Converts it to an error about `handle`.
     pub fn error(self, handle: Handle) -> Error {
         let handle = handle.get();
         match self {

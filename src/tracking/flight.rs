@@ -1,14 +1,15 @@
-//! Flushes and invalidates under way.
+//! In-flight flushes and invalidates.
 //!
-//! Between the moment a thread takes dirty lines from the map and the moment they are in memory, the
-//! map says "clean" and memory is old. A second thread that trusted the map would hand old memory to
-//! the GPU or the display. So a thread announces a *flight* before it takes anything, and *lands*
-//! after its fence; who lands waits for the flights of others that began before.
+//! Between the moment a thread takes dirty lines from the map and the moment they are in memory, the map says
+//! "clean" and memory is old. A second thread that trusted the map would hand old memory to the GPU or the
+//! display. So a thread announces an in-flight flush ([`Flight`]) before it takes anything, and completes it
+//! ([`land`]) after its fence; completing waits for the in-flight flushes of other threads that began
+//! earlier.
 //!
-//! Nobody waits while a flight of its own is open, so that flights over several objects, in any
-//! order, cannot wait for each other in a circle; and nobody waits for a flight that began later, so
-//! that no thread waits for ever. Flights over other lines of the same object are waited for too: one
-//! of them may have taken a note of stores, which is about the whole object.
+//! No thread waits while its own flush is open, so flushes over several objects, in any order, cannot
+//! deadlock. No thread waits for a flush that began later, so none waits for ever. Flushes of other lines of
+//! the same object are waited for, too: one of them may have taken a note of stores, which concerns the whole
+//! object.
 
 use std::sync::PoisonError;
 
@@ -21,7 +22,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard};
 use crate::units::{LineRange, PageLines};
 use crate::vocabulary::CacheLevel;
 
-/// Everything that is tracked of one object.
+/// The tracked state of one object.
 #[derive(Debug)]
 pub struct Tracked {
     word: ObjectWord,
@@ -32,10 +33,10 @@ pub struct Tracked {
 }
 
 impl Tracked {
-    /// A new object of `size_bytes` bytes and `level`: no line dirty, none stale.
+    /// Creates the state of a new object of `size_bytes` bytes at `level`: no line is dirty or stale.
     ///
     /// # Errors
-    /// [`crate::Error::NoMemory`] if there is none for the maps.
+    /// [`crate::Error::NoMemory`] if the maps cannot be allocated.
     pub fn new(size_bytes: u64, level: CacheLevel) -> Result<Self> {
         Ok(Self {
             word: ObjectWord::new(level),
@@ -46,43 +47,43 @@ impl Tracked {
         })
     }
 
-    /// The object word.
+    /// Returns the object word.
     pub fn word(&self) -> &ObjectWord {
         &self.word
     }
 
-    /// The lines whose newest data may be in the CPU cache only.
+    /// Returns the lines whose newest data may be only in the CPU cache.
     pub fn dirty(&self) -> &LineMap {
         &self.dirty
     }
 
-    /// The lines whose newest data may be in memory only.
+    /// Returns the lines whose newest data may be only in memory.
     pub fn stale(&self) -> &LineMap {
         &self.stale
     }
 
-    /// The GPU's writes.
+    /// Returns the GPU's writes.
     pub fn gpu_writes(&self) -> &GpuWrites {
         &self.gpu_writes
     }
 
-    /// Returns whether nothing is pending that `is_pending` looks for, in the word or in the maps, and nobody
-    /// has taken such a thing and is dealing with it: then an access that wants nothing else dealt with needs
-    /// no flight.
+    /// Returns whether nothing that `is_pending` checks, in the word or in the maps, is pending or being
+    /// flushed. If so, an access that requires nothing else needs no in-flight flush.
     pub fn is_settled(&self, is_pending: impl Fn(State) -> bool) -> bool {
         if is_pending(self.word.state()) {
             return false;
         }
-        // Who takes something has a flight open by then, and one that fails gives it back before it ends. So
-        // the second look finds what was given back; under the lock, so that nobody takes it before that.
+        // A thread takes pending work only while its flush is open, and a failed flush returns it before it
+        // ends. The second check therefore finds anything that was returned; it is made under the lock, so no
+        // thread can take it before.
         let board = self.flights.lock();
         board.open.is_empty() && !is_pending(self.word.state())
     }
 
-    /// Announces a flush or an invalidate of lines in `range`.
+    /// Begins an in-flight flush or invalidate of lines in `range`.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if `range` leaves the object.
+    /// [`crate::Error::RangeOutOfBounds`] if `range` exceeds the object.
     pub fn begin_flight(&self, range: LineRange) -> Result<Flight<'_>> {
         self.dirty.check(range)?;
         let mut board = self.flights.lock();
@@ -100,20 +101,20 @@ impl Tracked {
     }
 }
 
-/// The flights of one object.
+/// The in-flight flushes of one object.
 #[derive(Debug, Default)]
 struct Board {
-    /// The number of the next flight.
+    /// The number of the next flush.
     next: u64,
-    /// Flights that ended without landing.
+    /// Number of flushes that failed: they ended without completing.
     failures: u64,
-    /// The numbers of the flights that have not ended: one for each thread that is flushing.
+    /// The numbers of the open flushes: one for each flushing thread.
     open: Vec<u64>,
-    /// Threads that wait for flights to end: nobody is woken, by a system call, if there is none.
+    /// Number of threads that wait for flushes to end; without any, no system call to wake threads is made.
     waiting: usize,
 }
 
-/// The board, and who waits for it to change.
+/// The board, and the condition variable for its changes.
 #[derive(Debug, Default)]
 struct Flights {
     board: Mutex<Board>,
@@ -122,12 +123,12 @@ struct Flights {
 
 impl Flights {
     fn lock(&self) -> MutexGuard<'_, Board> {
-        // A panic elsewhere leaves no board half changed: every change is one statement.
+        // A panic elsewhere cannot leave the board half changed: every change is one statement.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a flight took, and gives back if it fails.
+/// What an in-flight flush took, and marks again if it fails.
 #[derive(Clone, Copy, Debug, Default)]
 struct Took {
     dirty: bool,
@@ -137,13 +138,13 @@ struct Took {
     gtt_stores: bool,
 }
 
-/// Whether there was something to take.
+/// Whether there was pending work to take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Taken {
-    /// There was, and it is the taker's to flush or drain.
+    /// There was; the caller must flush or drain it.
     Pending,
-    /// There was nothing, or another thread took it; [`land`] waits for that thread.
+    /// There was none, or another thread took it; [`land`] waits for that thread.
     Nothing,
 }
 
@@ -153,10 +154,10 @@ impl Taken {
     }
 }
 
-/// A flush or an invalidate of one object that is under way.
+/// An in-flight flush or invalidate of one object.
 ///
-/// Others that need the same memory wait until it [`land`]s. Dropped before, it has failed: what it
-/// took is marked and noted again, as far as its range goes, so that no line is lost.
+/// Other threads that need the same memory wait until it completes ([`land`]). If it is dropped before, it
+/// has failed: what it took is marked and noted again, for its whole range, so that no line is lost.
 #[derive(Debug)]
 #[must_use = "a flight that does not land has failed"]
 pub struct Flight<'a> {
@@ -169,12 +170,12 @@ pub struct Flight<'a> {
 }
 
 impl<'a> Flight<'a> {
-    /// The object.
+    /// Returns the object.
     pub fn object(&self) -> &'a Tracked {
         self.object
     }
 
-    /// The lines that the flight is about.
+    /// Returns the lines that are flushed or invalidated.
     pub fn range(&self) -> LineRange {
         self.range
     }
@@ -191,13 +192,15 @@ impl<'a> Flight<'a> {
         self.object.dirty.take_pages_in_flight(self.range, visit)
     }
 
-    /// Takes the stale lines of the range, to be invalidated: [`LineMap::take`]. An invalidate writes a dirty line
-    /// back before it drops it, so these lines are dirty no longer. If the GPU has been told to write and nobody
-    /// waited since, the lines stay marked: what it writes makes them stale, or dirty, again.
+    /// Takes the stale lines of the range, to be invalidated: [`LineMap::take`].
+    ///
+    /// Takes their dirty marks, too, because an invalidate writes a dirty line back before it drops it. If
+    /// the GPU was told to write and its writes were not waited for, the lines stay marked: those writes make
+    /// them stale, or dirty, again.
     pub fn take_stale(&mut self, mut visit: impl FnMut(LineRange)) -> u64 {
         (self.took.stale, self.took.dirty) = (true, true);
         let Tracked { stale, dirty, gpu_writes, .. } = self.object;
-        // After the take: a mark that was taken finds the write that it is about.
+        // Checked after the take: the write of a taken mark is then visible.
         let keep_if_pending = |map: &LineMap, run| {
             if !gpu_writes.are_over() {
                 let _ = map.mark(run);
@@ -210,8 +213,8 @@ impl<'a> Flight<'a> {
         })
     }
 
-    /// Takes the note that the GPU wrote into the LLC: the whole object has to be flushed. If the GPU
-    /// has been told to write and nobody waited since, the note stays, too.
+    /// Takes the note that the GPU wrote into the LLC, which requires a flush of the whole object. If the GPU
+    /// was told to write and its writes were not waited for, the note stays, too.
     pub fn take_gpu_write(&mut self) -> Taken {
         let Tracked { word, gpu_writes, .. } = self.object;
         let pending = word.take_gpu_write().has_gpu_write();
@@ -223,21 +226,21 @@ impl<'a> Flight<'a> {
         Taken::new(pending)
     }
 
-    /// Takes the note of stores through a WC or UC mapping: they have to be drained.
+    /// Takes the note of stores through a WC or UC mapping, which must be drained.
     pub fn take_wc_stores(&mut self) -> Taken {
         let pending = self.object.word.take_wc_stores().has_wc_stores();
         self.took.wc_stores |= pending;
         Taken::new(pending)
     }
 
-    /// Takes the note of stores through the aperture: they have to be drained.
+    /// Takes the note of stores through the aperture, which must be drained.
     pub fn take_gtt_stores(&mut self) -> Taken {
         let pending = self.object.word.take_gtt_stores().has_gtt_stores();
         self.took.gtt_stores |= pending;
         Taken::new(pending)
     }
 
-    /// Makes the summaries of what was taken say so; under the board's lock, while nothing else is open.
+    /// Sweeps the summaries of the maps it took from; under the board's lock, while no other flush is open.
     fn sweep(&self) {
         let Tracked { dirty, stale, .. } = self.object;
         for (map, taken) in [(dirty, self.took.dirty), (stale, self.took.stale)] {
@@ -247,7 +250,7 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Ends the flight; returns what it came to, or what is left to wait for.
+    /// Ends the flush; returns the result, or what is left to wait for.
     fn end(mut self) -> Ended<'a> {
         self.landed = true;
         let flights = &self.object.flights;
@@ -260,7 +263,8 @@ impl<'a> Flight<'a> {
             flights.ended.notify_all();
         }
         let wait = Wait { object: self.object, until: board.next, failures: self.failures };
-        // What was taken before this flight began has landed by now, or was given back.
+        // With no other flush open, everything taken before this flush began is in memory or was marked
+        // again.
         if board.open.is_empty() { Ended::Known(wait.landing(&board)) } else { Ended::Open(wait) }
     }
 }
@@ -270,8 +274,8 @@ impl Drop for Flight<'_> {
         if self.landed {
             return;
         }
-        // First give back, then end: who waits for this flight finds the lines when it looks again.
-        // The range was checked when the flight began.
+        // Mark again before ending: threads that wait for this flush must find the lines when they check
+        // again. The range was checked when the flush began.
         let Tracked { word, dirty, stale, flights, gpu_writes: _ } = self.object;
         if self.took.dirty {
             let _ = dirty.mark(self.range);
@@ -297,15 +301,15 @@ impl Drop for Flight<'_> {
     }
 }
 
-/// A flight that has ended.
+/// The end of an in-flight flush.
 enum Ended<'a> {
-    /// No other was open.
+    /// No other flush was open.
     Known(Landing),
-    /// Others were.
+    /// Others were open.
     Open(Wait<'a>),
 }
 
-/// A flight that has ended, and the flights it may have to wait for: those that began before `until`.
+/// A wait for the flushes that began before `until`, after one's own has ended.
 struct Wait<'a> {
     object: &'a Tracked,
     until: u64,
@@ -324,27 +328,27 @@ impl Wait<'_> {
         self.landing(&board)
     }
 
-    /// What the flight came to, now that nothing is left to wait for.
+    /// Returns the result, once no flush is left to wait for.
     fn landing(&self, board: &Board) -> Landing {
         if board.failures == self.failures { Landing::InMemory } else { Landing::Again }
     }
 }
 
-/// What is known when the last flight has landed.
+/// The result of completing in-flight flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Landing {
-    /// Everything that was dirty, stale or noted when the flights began has been dealt with.
+    /// Everything that was dirty, stale or noted when they began is done.
     InMemory,
-    /// A flight of another thread failed meanwhile, and what it took is marked again: begin again.
+    /// Another thread's flush failed meanwhile, and what it took is marked again: start over.
     Again,
 }
 
-/// Ends `flights`, after the fence that completes them, and waits for those of other threads that
-/// may have taken lines which these did not find.
+/// Completes `flights`, after their trailing fence, and waits for other threads' flushes that may have taken
+/// lines which these did not find.
 ///
-/// All flights of the calling thread end here in one call: a thread that waits while it keeps a
-/// flight open can wait for ever.
+/// One call must complete all in-flight flushes of the calling thread: a thread that waits while it keeps one
+/// open can deadlock.
 pub fn land<'a>(flights: impl IntoIterator<Item = Flight<'a>>) -> Landing {
     let mut landing = Landing::InMemory;
     let mut note = |one| match one {

@@ -1,13 +1,13 @@
-//! Which of the GPU's writes of an object are over, for all that anybody waited.
+//! Tracks which of the GPU's writes to an object were waited for.
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// How many times the GPU was told to write an object, and up to which of these times somebody waited.
+/// Counts how often the GPU was told to write an object, and up to which of these writes a thread waited.
 ///
-/// Who tells it notes first that it did ([`GpuWrites::tell`]), then what its write does to lines (stale
-/// marks, or [`super::ObjectWord::note_gpu_write`]). Who takes such notes and finds a write that was
-/// told and not waited for leaves them in place ([`super::Flight`]): what is flushed or invalidated
-/// before the GPU writes has to be flushed or invalidated again.
+/// A thread that tells the GPU to write first counts the write ([`GpuWrites::tell`]), then notes its effect
+/// on lines (stale marks, or [`super::ObjectWord::note_gpu_write`]). A thread that takes such notes leaves
+/// them in place if a counted write was not waited for ([`super::Flight`]): what is flushed or invalidated
+/// before the GPU writes must be flushed or invalidated again.
 #[derive(Debug)]
 pub struct GpuWrites {
     told: AtomicU64,
@@ -21,29 +21,30 @@ impl Default for GpuWrites {
 }
 
 impl GpuWrites {
-    /// The GPU was told to write, or is about to be: before the notes about its write.
+    /// Counts a write that the GPU was told, or is about to be told, to make; call it before noting the
+    /// write's effects.
     pub fn tell(&self) {
-        // Release pairs with the Acquire of `wait`: the kernel was given what is counted here before it
-        // is asked to wait.
+        // Release pairs with the Acquire of `wait`: what is counted here was submitted before the kernel is
+        // asked to wait.
         self.told.fetch_add(1, Ordering::Release);
     }
 
-    /// Returns whether somebody waited for every write that was told.
+    /// Returns whether every counted write was waited for.
     pub fn are_over(&self) -> bool {
-        // Acquire pairs with the Release of `wait`: who goes on without waiting comes after it. First
-        // the waits: more may be told meanwhile, and then they are not over.
+        // Acquire pairs with the Release of `wait`: a caller that goes on without waiting is ordered after
+        // that wait. `waited` is loaded first: writes counted in between then make the result false.
         let waited = self.waited.load(Ordering::Acquire);
-        // Acquire pairs with the Release of `tell`. Relaxed would do for who took a note: the note was
-        // made after its write was told.
+        // Acquire pairs with the Release of `tell`. Relaxed would do for a caller that took a note, because
+        // its write was counted before the note was made.
         waited >= self.told.load(Ordering::Acquire)
     }
 
-    /// Waits by `wait`, in the kernel, for every write that was told so far.
+    /// Calls `wait`, which waits in the kernel, for every write counted so far.
     ///
     /// # Errors
-    /// `wait`'s; then nothing is known to be over.
+    /// Those of `wait`; then no write counts as waited for.
     pub fn wait<E>(&self, wait: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
-        // Acquire: see `tell`. Before the wait, which knows nothing of what is told later.
+        // Acquire: see `tell`. Loaded before the wait, which does not cover writes counted later.
         let told = self.told.load(Ordering::Acquire);
         wait()?;
         // Release pairs with the Acquire of `are_over`.
@@ -51,7 +52,7 @@ impl GpuWrites {
         Ok(())
     }
 
-    /// The same, if not everything is over.
+    /// Calls [`GpuWrites::wait`] unless every counted write was waited for.
     ///
     /// # Errors
     /// As [`GpuWrites::wait`].

@@ -1,10 +1,10 @@
-//! Where each field of the object word lies; widths are stated once, places follow from them.
+//! The bit layout of the object word; each width is stated once, and positions follow from the widths.
 
 use static_assertions::const_assert;
 
 use crate::vocabulary::CacheLevel;
 
-/// A few neighbouring bits of the word.
+/// A few adjacent bits of the word.
 #[derive(Clone, Copy)]
 pub(super) struct Field {
     pub(super) shift: u32,
@@ -12,22 +12,22 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// The lowest `bits` bits.
+    /// Creates the field of the lowest `bits` bits.
     const fn lowest(bits: u32) -> Self {
         Self { shift: 0, bits }
     }
 
-    /// The next `bits` bits above this field.
+    /// Creates the field of the next `bits` bits above this one.
     const fn above(self, bits: u32) -> Self {
         Self { shift: self.shift + self.bits, bits }
     }
 
-    /// The greatest value that fits.
+    /// Returns the largest value that fits.
     pub(super) const fn max(self) -> u64 {
         (1 << self.bits) - 1
     }
 
-    /// The field's bits in place.
+    /// Returns the mask of the field's bits.
     pub(super) const fn mask(self) -> u64 {
         self.max() << self.shift
     }

@@ -1,4 +1,4 @@
-//! A set of an object's cache lines that threads share.
+//! A set of an object's cache lines, shared by threads.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,23 +8,23 @@ use crate::error::{Error, Result};
 use crate::sync::{AtomicU64, Ordering, look, zeroed_words};
 use crate::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES, PageLines};
 
-/// One bit per cache line of an object; one word is one page.
+/// A bit for each cache line of an object; one word covers one page.
 ///
-/// An object has two: the lines that are dirty, and the lines that are stale. A map takes 1/512 of the
-/// object's size, and a summary of it 1/32768 more if it is large; of a large map the system gives a page of
-/// memory when a line in it is first marked.
+/// An object has two maps: its dirty lines and its stale lines. A map takes 1/512 of the object's size; a
+/// large one has a summary that takes 1/32768 more. The kernel allocates a page of a large map when a line in
+/// it is first marked.
 pub struct LineMap {
     pages: Box<[AtomicU64]>,
-    /// Which words may have bits; `None` where it is as quick to look at all of them.
+    /// The words that may have bits; `None` where checking all words is as fast.
     summary: Option<Summary>,
     size_bytes: u64,
     lines: u64,
 }
 
-/// Words of a map without a summary, at most: one cache line of them.
+/// Largest number of words of a map without a summary: one cache line of them.
 const FEW_PAGES: usize = 8;
 
-/// The bits of `lines` in the word of page `page`; at least one of them lies in it.
+/// Returns the bits of `lines` in the word of page `page`, which contains at least one of them.
 fn page_mask(page: u64, lines: LineRange) -> u64 {
     let first = lines.first().saturating_sub(page * PAGE_LINES);
     let end = (lines.end() - page * PAGE_LINES).min(PAGE_LINES);
@@ -32,10 +32,10 @@ fn page_mask(page: u64, lines: LineRange) -> u64 {
 }
 
 impl LineMap {
-    /// No line of an object of `size_bytes` bytes.
+    /// Creates the empty map of an object of `size_bytes` bytes.
     ///
     /// # Errors
-    /// [`Error::NoMemory`] if there is none for the map.
+    /// [`Error::NoMemory`] if the map cannot be allocated.
     pub fn new(size_bytes: u64) -> Result<Self> {
         let too_large = || Error::NoMemory {
             what: "a line map",
@@ -50,12 +50,12 @@ impl LineMap {
         Ok(Self { pages, summary, size_bytes, lines: size_bytes.div_ceil(LINE_BYTES) })
     }
 
-    /// Every line of the object.
+    /// Returns the range of all lines of the object.
     pub fn all(&self) -> LineRange {
         LineRange::new(0, self.lines)
     }
 
-    /// Nothing, or the error that `lines` leaves the object.
+    /// Checks that `lines` does not exceed the object.
     pub(super) fn check(&self, lines: LineRange) -> Result<()> {
         if lines.end() <= self.lines {
             return Ok(());
@@ -67,14 +67,14 @@ impl LineMap {
         })
     }
 
-    /// The pages of `lines`, as far as they are the object's.
+    /// Returns the object's pages that `lines` covers.
     fn pages(&self, lines: LineRange) -> Range<u64> {
         let end = lines.end().min(self.lines);
         if lines.first() >= end { 0..0 } else { lines.first() / PAGE_LINES..end.div_ceil(PAGE_LINES) }
     }
 
-    /// The words of `lines`, each with its page and the bits of `lines` in it; lines outside the
-    /// object have none.
+    /// Returns the words of `lines`, each with its page and the mask of `lines` in it; lines outside the
+    /// object are skipped.
     fn words(&self, lines: LineRange) -> impl Iterator<Item = (u64, &AtomicU64, u64)> {
         let pages = self.pages(lines);
         let lines = LineRange::new(lines.first(), lines.end().min(self.lines));
@@ -82,31 +82,31 @@ impl LineMap {
         (pages.start..).zip(words).map(move |(page, word)| (page, word, page_mask(page, lines)))
     }
 
-    /// Adds `lines`.
+    /// Marks `lines`.
     ///
-    /// A dirty line is marked after the store: marked earlier it may be taken, and flushed, before
+    /// Mark a dirty line only after the store: a mark made earlier may be taken, and the line flushed, before
     /// the data is there.
     ///
     /// # Errors
-    /// [`Error::RangeOutOfBounds`] if `lines` leaves the object; then no line was added.
+    /// [`Error::RangeOutOfBounds`] if `lines` exceeds the object; then no line is marked.
     pub fn mark(&self, lines: LineRange) -> Result<()> {
         self.check(lines)?;
         self.add(lines);
         Ok(())
     }
 
-    /// Adds every line of the object.
+    /// Marks every line of the object.
     pub fn mark_all(&self) {
         self.add(self.all());
     }
 
     fn add(&self, lines: LineRange) {
         let page = lines.first() / PAGE_LINES;
-        // Most stores are to one page, and then there is one word to find.
+        // Most stores are to one page, which needs only one word.
         let is_one_page = !lines.is_empty() && lines.end() <= (page + 1) * PAGE_LINES;
         if let Some(word) = self.pages.get(page as usize).filter(|_| is_one_page) {
-            // Release pairs with the Acquire of `take`: who finds the bit sees the store. SeqCst, as the
-            // summary wants it (`Summary::note`), is that too.
+            // Release pairs with the Acquire of `take`: a thread that finds the bit sees the store. SeqCst,
+            // which the summary requires (`Summary::note`), includes Release.
             word.fetch_or(page_mask(page, lines), Ordering::SeqCst);
             if let Some(summary) = &self.summary {
                 summary.note_page(page);
@@ -114,8 +114,8 @@ impl LineMap {
             return;
         }
         for (_, word, mask) in self.words(lines) {
-            // A read-modify-write for whole pages too: a plain store would end the release sequence
-            // of another thread's mark, and with it the promise made to that thread.
+            // A read-modify-write for whole pages, too: a plain store would end the release sequence of
+            // another thread's mark, and with it that thread's guarantee.
             word.fetch_or(mask, Ordering::SeqCst);
         }
         if let Some(summary) = &self.summary {
@@ -123,13 +123,13 @@ impl LineMap {
         }
     }
 
-    /// Removes the marked lines of `lines` and hands them to `visit`, page by page in order; returns how many
-    /// there were.
+    /// Removes the marks of `lines` and passes the marked lines to `visit`, page by page in order; returns
+    /// how many there were.
     ///
-    /// A line that is marked meanwhile is handed out here or stays marked, never lost. Between this
-    /// call and the end of the flush nothing says that the lines are not in memory yet: use
-    /// [`super::Flight::take_dirty`] and [`super::Flight::take_stale`], which do.
-    /// Lines outside the object were never marked.
+    /// A line marked concurrently is either passed to `visit` or stays marked, never lost. Between this call
+    /// and the end of the flush, nothing records that the lines are not in memory yet: use
+    /// [`super::Flight::take_dirty`] and [`super::Flight::take_stale`], which do. Lines outside the object
+    /// are never marked.
     pub fn take_pages(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
         if self.is_swept() {
             return 0;
@@ -137,8 +137,8 @@ impl LineMap {
         self.words(lines).map(|word| take_word(word, &mut visit)).sum()
     }
 
-    /// [`LineMap::take_pages`] of a flight, which need not look where the summary says that nothing is: no
-    /// other flight sweeps while this one is open.
+    /// [`LineMap::take_pages`] for an in-flight flush, which can skip pages that the summary excludes: no
+    /// other flush sweeps while this one is open.
     pub(super) fn take_pages_in_flight(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
         let Some(summary) = &self.summary else { return self.take_pages(lines, visit) };
         let mut taken = 0;
@@ -151,70 +151,68 @@ impl LineMap {
         taken
     }
 
-    /// [`LineMap::take_pages`] by the longest possible runs.
+    /// [`LineMap::take_pages`], by the longest possible runs.
     pub fn take(&self, lines: LineRange, visit: impl FnMut(LineRange)) -> u64 {
         by_runs(visit, |visit| self.take_pages(lines, visit))
     }
 
-    /// [`LineMap::take_pages_in_flight`] by the longest possible runs.
+    /// [`LineMap::take_pages_in_flight`], by the longest possible runs.
     pub(super) fn take_in_flight(&self, lines: LineRange, visit: impl FnMut(LineRange)) -> u64 {
         by_runs(visit, |visit| self.take_pages_in_flight(lines, visit))
     }
 
-    /// Makes the summary forget the pages without marks.
+    /// Removes pages without marks from the summary.
     ///
-    /// Only while no flight is open and none can begin.
+    /// Call it only while no flush is open and none can begin.
     pub(super) fn sweep(&self) {
         if let Some(summary) = &self.summary {
             summary.sweep(|page| {
-                // SeqCst: what `Summary::sweep` asks for.
+                // SeqCst: `Summary::sweep` requires it.
                 self.pages.get(page as usize).is_some_and(|word| word.load(Ordering::SeqCst) != 0)
             });
         }
     }
 
-    /// Returns whether a line of `lines` is marked; false says nothing about lines that are being flushed.
+    /// Returns whether a line of `lines` is marked; lines that are being flushed do not count as marked.
     pub fn any(&self, lines: LineRange) -> bool {
         // Relaxed: as in `take_word`.
         !self.is_swept() && self.words(lines).any(|(_, word, mask)| word.load(Ordering::Relaxed) & mask != 0)
     }
 
-    /// Returns whether it takes no more than a look at few words to see that no line of `lines` is marked; as
+    /// Returns whether a check of a few words suffices to see that no line of `lines` is marked; like
     /// [`LineMap::any`].
     pub fn is_quickly_clean(&self, lines: LineRange) -> bool {
         let pages = self.pages(lines);
         self.is_swept() || (pages.end - pages.start <= FEW_PAGES as u64 && !self.any(lines))
     }
 
-    /// How many lines are marked.
+    /// Returns the number of marked lines.
     pub fn count(&self) -> u64 {
-        // Relaxed: a statistic; nobody concludes from it what memory holds.
+        // Relaxed: a statistic, which must not be used to conclude what memory holds.
         self.pages.iter().map(|word| u64::from(word.load(Ordering::Relaxed).count_ones())).sum()
     }
 
-    /// Returns whether no line is marked; as [`LineMap::any`].
+    /// Returns whether no line is marked; like [`LineMap::any`].
     pub fn is_clean(&self) -> bool {
         // Relaxed: as in `take_word`.
         self.is_swept() || self.pages.iter().all(|word| word.load(Ordering::Relaxed) == 0)
     }
 
-    /// Returns whether the summary says of the whole object that no line is marked.
+    /// Returns whether the summary shows that no line of the object is marked.
     fn is_swept(&self) -> bool {
         self.summary.as_ref().is_some_and(Summary::is_empty)
     }
 }
 
-/// Takes the bits of `mask` from a page's word, and hands them to `visit`; returns how many there were.
+/// Takes the bits of `mask` from a page's word and passes them to `visit`; returns how many there were.
 fn take_word((page, word, mask): (u64, &AtomicU64, u64), visit: &mut impl FnMut(PageLines)) -> u64 {
-    // Relaxed: a line whose mark happened before this call is found, because a load cannot
-    // read what is older than what it must know; and a word that another thread's `take` has
-    // emptied was emptied in a flight that began before this one ends, which the lock of the
-    // flights orders.
+    // Relaxed: the load finds a mark that happened before this call, by coherence. If another thread's `take`
+    // emptied the word, that thread's flush began before this one ends, which the lock of the flights orders.
     if look(word, Ordering::Relaxed) & mask == 0 {
         return 0;
     }
-    // Acquire pairs with the Release of `mark`: the flush of the line, after this, flushes the store. SeqCst is
-    // that too, and keeps the load of `sweep` from reading this store when a later mark is there.
+    // Acquire pairs with the Release of `mark`: the line's flush comes after the store. SeqCst includes
+    // Acquire, and keeps the load of `sweep` from reading this store when there is a later mark.
     let lines = PageLines::new(page, word.fetch_and(!mask, Ordering::SeqCst) & mask);
     if lines.mask() != 0 {
         visit(lines);
@@ -222,7 +220,7 @@ fn take_word((page, word, mask): (u64, &AtomicU64, u64), visit: &mut impl FnMut(
     lines.count()
 }
 
-/// Joins what `take` hands out to the longest possible runs for `visit`.
+/// Merges the lines that `take` yields into the longest possible runs for `visit`.
 fn by_runs(mut visit: impl FnMut(LineRange), take: impl FnOnce(&mut dyn FnMut(PageLines)) -> u64) -> u64 {
     let mut pending = LineRange::new(0, 0);
     let taken = take(&mut |page| {

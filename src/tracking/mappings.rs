@@ -1,12 +1,12 @@
-//! The mappings of one object, each made when it is first needed, and the account of stale lines that
-//! begins with the first one through the CPU's caches.
+//! The mappings of one object, each created at first use, and the tracking of stale lines, which starts with
+//! the first cached mapping.
 //!
-//! As long as an object has no cached mapping, nobody keeps account of lines that are written behind
-//! the caches; that there were any is remembered. Who makes a cached mapping takes over: if memory was
-//! written around the caches before, any line may be stale. Both sides go through one word by
-//! read-modify-writes, so one of the two comes first: either the maker finds the note of the write, or
-//! the writer finds the mapping and marks its lines itself. And no thread gets hold of a mapping before
-//! its maker has marked what may be stale.
+//! While an object has no cached mapping, lines written around the caches are not tracked individually; only
+//! the fact that there were any is recorded. The thread that creates a cached mapping takes over: if memory
+//! was written around the caches before, it marks every line as stale. Both sides use read-modify-writes of
+//! one word, so one of them comes first: either the creator finds the note of the write, or the writer finds
+//! the mapping and marks its lines itself. No thread gets a mapping before its creator has marked the lines
+//! that may be stale.
 
 use std::sync::PoisonError;
 
@@ -15,37 +15,37 @@ use crate::sync::{AtomicU64, Mutex, OnceLock, Ordering};
 use crate::units::LineRange;
 use crate::vocabulary::MmapMode;
 
-/// The bit that says that memory was written behind the caches; below it, one bit for each mode.
+/// The bit for writes around the caches; below it there is one bit for each mode.
 const WRITTEN_AROUND: u64 = 1 << MmapMode::ALL.len();
 
-/// The bit of a mode: a mapping is there, or is about to be.
+/// Returns the bit of a mode: its mapping exists or is being created.
 const fn bit(mode: MmapMode) -> u64 {
     1 << mode as u64
 }
 
-/// The mappings of an object: at most one for each mode, kept until the object goes.
+/// The mappings of an object: at most one for each mode, kept as long as the object.
 #[derive(Debug)]
 pub struct Mappings<T> {
     slots: [OnceLock<T>; MmapMode::ALL.len()],
-    /// What both sides of the account agree about.
+    /// The word that both sides use: which mappings exist, and whether memory was written around the caches.
     account: AtomicU64,
-    /// The mode that accesses use, by its place in [`MmapMode::ALL`] and one more; 0: none yet.
+    /// The mode that accesses use: its index in [`MmapMode::ALL`] plus one, or 0 for none yet.
     current: AtomicU64,
-    /// Held by who makes a mapping, so that nobody makes the same one.
+    /// Held while a mapping is created, so that each is created once.
     making: Mutex<()>,
 }
 
-/// Whether memory was written behind the CPU's caches before anybody kept account of it.
+/// Whether memory may have been written around the CPU's caches before tracking began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Past {
-    /// Nothing was.
+    /// It was not.
     Known,
-    /// For all that is known, everything was.
+    /// All of it may have been.
     Unknown,
 }
 
 impl<T> Mappings<T> {
-    /// No mapping, of an object with that past.
+    /// Creates the mappings of an object with that past; none exists yet.
     pub fn new(past: Past) -> Self {
         let account = match past {
             Past::Known => 0,
@@ -70,46 +70,45 @@ impl<T> Mappings<T> {
         }
     }
 
-    /// The mapping of that mode, if it was made.
+    /// Returns the mapping of a mode, if it was created.
     pub fn get(&self, mode: MmapMode) -> Option<&T> {
         self.slot(mode).get()
     }
 
-    /// The mapping that accesses use.
+    /// Returns the mapping that accesses use.
     pub fn current(&self) -> Option<&T> {
-        // Relaxed: the slot publishes the mapping. Who sees the choice and not the mapping comes before
-        // the choice.
+        // Relaxed: the slot publishes the mapping. A thread that sees the choice but not the mapping is
+        // treated as if it came before the choice.
         let place = self.current.load(Ordering::Relaxed).checked_sub(1)?;
         self.get(*MmapMode::ALL.get(place as usize)?)
     }
 
-    /// Accesses use the mapping of that mode from now on; it was made before.
+    /// Makes accesses use the mapping of this mode, which must exist.
     pub fn choose(&self, mode: MmapMode) {
-        // Relaxed: as in `current`. A read-modify-write, as in `choose_if_none`: they come one after the
-        // other.
+        // Relaxed: as in `current`. A read-modify-write, as in `choose_if_none`, so that the two are ordered.
         self.current.swap(mode as u64 + 1, Ordering::Relaxed);
     }
 
-    /// The same, unless a mode was chosen before.
+    /// Like [`Mappings::choose`], unless a mode was chosen before.
     pub fn choose_if_none(&self, mode: MmapMode) {
         // Relaxed: as in `current`. One step, so that no choice is replaced.
         let _ = self.current.compare_exchange(0, mode as u64 + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Accesses use no mapping; the mappings stay. For an object that begins a new life: nobody else
-    /// has it.
+    /// Makes accesses use no mapping; the mappings stay. Call it only before an object is reused, while no
+    /// other thread has it.
     pub fn forget_choice(&self) {
-        // Relaxed: whoever gets the object from this thread gets it through some lock.
+        // Relaxed: another thread gets the object from this one only through a lock.
         self.current.store(0, Ordering::Relaxed);
     }
 
-    /// The mapping of that mode; if there is none yet, the one that `make` makes.
+    /// Returns the mapping of this mode; if there is none yet, creates it by `make`.
     ///
-    /// `is_cached` says of a mode whether its mapping goes through the CPU's caches. Every line of
-    /// `stale` is marked if this one does and nobody has kept account before.
+    /// `is_cached` returns whether a mode's mapping goes through the CPU's caches. If this one does and
+    /// writes around the caches were not tracked before, every line of `stale` is marked.
     ///
     /// # Errors
-    /// `make`'s; then there is no mapping.
+    /// Those of `make`; then no mapping is created.
     pub fn get_or_make<E>(
         &self,
         mode: MmapMode,
@@ -126,19 +125,19 @@ impl<T> Mappings<T> {
             return Ok(mapping);
         }
         let mapping = make()?;
-        // Acquire pairs with the Release of `note_written_around`: what was noted there happened
-        // before the marks here, and an invalidate that takes them finds the write in memory.
-        // Release pairs with the Acquire there: a write that is noted later marks its lines itself.
+        // Acquire pairs with the Release of `note_written_around`: the write noted there happened before the
+        // marks here, so an invalidate that takes them finds it in memory. Release pairs with the Acquire
+        // there: a write noted later marks its lines itself.
         let before = self.account.fetch_or(bit(mode), Ordering::AcqRel);
         if before & WRITTEN_AROUND != 0 && is_cached(mode) {
             stale.mark_all();
         }
-        // Only now: who gets the mapping reads through it, and must find the marks.
+        // Only now: a thread that gets the mapping reads through it, and must find the marks.
         Ok(self.slot(mode).get_or_init(|| mapping))
     }
 
-    /// Notes that memory of `lines` was written behind the CPU's caches: they are marked in `stale` if
-    /// there is a mapping through the caches, as `is_cached` says of its mode.
+    /// Notes that memory of `lines` was written around the CPU's caches: marks them in `stale` if there is a
+    /// mapping whose mode `is_cached`.
     ///
     /// Lines outside the object are not marked.
     pub fn note_written_around(
@@ -154,7 +153,7 @@ impl<T> Mappings<T> {
         }
     }
 
-    /// Returns whether memory was ever written behind the CPU's caches, as far as that was noted.
+    /// Returns whether a write around the CPU's caches was ever noted.
     pub fn is_written_around(&self) -> bool {
         // Acquire pairs with the Release of `note_written_around`.
         self.account.load(Ordering::Acquire) & WRITTEN_AROUND != 0

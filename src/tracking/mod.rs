@@ -1,28 +1,27 @@
-//! What is known about one object at run time: the object word, the line maps, the flushes under way;
-//! and of one device, which BO every handle belongs to ([`Registry`]).
+//! Run-time state of one object (the object word, the line maps, in-flight flushes) and of one device (the BO
+//! of every handle: [`Registry`]).
 //!
-//! [`Tracked`] holds all of it for one object and is what threads share. The order of calls is the
-//! protocol, and loom checks it:
+//! [`Tracked`] holds the state of one object and is shared by threads. The order of calls is the protocol,
+//! which loom checks:
 //!
-//! - **Who stores**: [`ObjectWord::begin_write`]; the stores; then [`LineMap::mark`] on
-//!   [`Tracked::dirty`] (write-back mapping), or [`ObjectWord::note_wc_store`] or
-//!   [`ObjectWord::note_gtt_store`] (other mappings); [`ObjectWord::end_write`]. A mark made before
-//!   its store may be taken, and its line flushed, before the data is there.
-//! - **Who needs memory to be current** (submit, scanout pin, export): [`ObjectWord::begin_submit`];
+//! - **Storing**: [`ObjectWord::begin_write`]; the stores; then [`LineMap::mark`] on [`Tracked::dirty`]
+//!   (write-back mapping), or [`ObjectWord::note_wc_store`] or [`ObjectWord::note_gtt_store`] (other
+//!   mappings); [`ObjectWord::end_write`]. A mark made before its store may be taken, and its line flushed,
+//!   before the data is there.
+//! - **Making memory current** (submit, scanout pin, export): [`ObjectWord::begin_submit`];
 //!   [`Tracked::begin_flight`]; take the lines and the noted stores from the [`Flight`]; flush and drain;
-//!   fence; [`land`]. Only then is memory current, also with regard to lines that another thread took
-//!   and is still flushing. [`crate::engine::settle`] keeps this order, for several objects at once.
-//! - **Who reads through the cache**: [`ObjectWord::begin_read`]; a flight as above that takes the
+//!   fence; [`land`]. Only then is memory current, including lines that another thread took and was still
+//!   flushing. [`crate::engine::settle`] keeps this order for several objects at once.
+//! - **Reading through the cache**: [`ObjectWord::begin_read`]; an in-flight flush as above that takes the
 //!   stale lines and invalidates them, after the GPU is done; [`land`]; the loads; then
 //!   [`ObjectWord::end_read`].
-//! - **Who makes the GPU write**: [`GpuWrites::tell`]; the notes of the write (stale lines, or
-//!   [`ObjectWord::note_gpu_write`]); the ioctl; and both again, because a reader may have taken the
-//!   first notes before the GPU had anything to write.
-//! - **Who maps, and who writes around the cache**: [`Mappings`], which keeps the account between them.
-//! - **Who gives an object up for reuse**: everything above is over; [`ObjectWord::set_dont_need`]; the
-//!   kernel is told; then, and nothing after it, [`ReuseCache::put`]. **Who takes it**:
-//!   [`ReuseCache::take`]; the GPU is idle; the kernel is told; [`ObjectWord::set_will_need`]. The word
-//!   and the maps go with it as they are.
+//! - **Making the GPU write**: [`GpuWrites::tell`]; the notes of the write (stale lines, or
+//!   [`ObjectWord::note_gpu_write`]); the ioctl; then both again, because a reader may have taken the first
+//!   notes before the GPU had anything to write.
+//! - **Mapping, and writing around the cache**: [`Mappings`], which orders the two.
+//! - **Releasing an object for reuse**: everything above has ended; [`ObjectWord::set_dont_need`]; MADVISE;
+//!   then, as the last step, [`ReuseCache::put`]. **Reusing it**: [`ReuseCache::take`]; the GPU is idle;
+//!   MADVISE; [`ObjectWord::set_will_need`]. The word and the maps are kept unchanged.
 
 mod blocked;
 mod flight;

@@ -1,10 +1,11 @@
-//! Which BO every handle of a device belongs to, so that a handle is closed once.
+//! The registry of a device's BOs by handle, which ensures that each handle is closed once.
 //!
-//! The kernel gives one handle per object and file: importing an object again returns the same
-//! handle, and one GEM_CLOSE ends it for everybody. So whoever closes or imports holds the lock over
-//! the request, and an import finds either the living BO, or a handle that nobody will close any more.
+//! The kernel keeps one handle per object and file: importing an object again returns the same handle, and
+//! one GEM_CLOSE closes it for all users. A thread that closes or imports therefore holds the lock during the
+//! request, and an import finds either the living BO or a handle that no other thread will close.
 //!
-//! A BO is named once it is whole: who finds it here finds what was noted of it while it was made.
+//! A BO is registered only once it is complete: a thread that finds it here finds everything noted during its
+//! creation.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,45 +14,45 @@ use std::sync::PoisonError;
 use crate::sync::{Mutex, MutexGuard};
 use crate::vocabulary::Handle;
 
-/// A BO that a registry can find while it lives, and does not keep alive.
+/// A BO that a registry can find while it exists, without keeping it alive.
 pub trait Named: Sized {
-    /// What finds it.
+    /// The weak reference.
     type Weak;
 
-    /// What finds this one.
+    /// Returns a weak reference.
     fn weak(&self) -> Self::Weak;
 
-    /// The BO; `None` if the last clone is gone, or somebody closed it for all of them: its handle is
-    /// about to be closed then, and is not to be used by anybody who has not got it yet.
+    /// Returns the BO; `None` if the last clone was dropped, or if the BO was closed for all clones: its handle
+    /// is then about to be closed, and no further thread may use it.
     fn living(weak: &Self::Weak) -> Option<Self>;
 }
 
-/// The BOs of one device, by handle.
+/// The BOs of one device by handle.
 pub struct Registry<B: Named>(Mutex<Names<B::Weak>>);
 
-/// The names, while nobody else closes or imports.
+/// The contents of a registry, under its lock: no other thread closes or imports.
 struct Names<W> {
     last: Number,
     named: HashMap<Handle, Name<W>>,
 }
 
-/// Which of a device's BOs one is; no two have the same, ever.
+/// The unique number of a BO on its device, which is never reused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Number(u64);
 
-/// Who owns a handle.
+/// The owner of a handle.
 struct Name<W> {
     number: Number,
     bo: W,
 }
 
-/// What became of a handle that a BO gave back.
+/// What became of a handle that a BO released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum GivenBack {
     /// It was closed.
     Closed,
-    /// Another BO owns it by now, and will close it.
+    /// Another BO owns it now and will close it.
     AnotherOwner,
 }
 
@@ -62,31 +63,30 @@ impl<B: Named> Default for Registry<B> {
 }
 
 impl<B: Named> Registry<B> {
-    /// Keeps everybody else from closing and importing.
+    /// Locks the registry: no other thread can close or import.
     ///
-    /// The lock is the ordering: what was done under it, requests included, happened before what is
+    /// The lock provides the ordering: everything done under it, requests included, happens before what is
     /// done under it later.
     fn lock(&self) -> MutexGuard<'_, Names<B::Weak>> {
-        // A panic elsewhere leaves no name half changed: every change is one statement.
+        // A panic elsewhere cannot leave the registry half changed: every change is one statement.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the BO of `handle`, which the kernel created and nobody else has got.
+    /// Registers the BO of `handle`, which the kernel has just created and no other thread knows.
     ///
     /// # Errors
-    /// `make`'s; then nothing is named.
+    /// Those of `make`; then nothing is registered.
     pub fn enter<E>(&self, handle: Handle, make: impl FnOnce(Number) -> Result<B, E>) -> Result<B, E> {
         self.lock().enter(handle, make)
     }
 
-    /// Gets a handle by `request`; returns the BO that it belongs to already, or the one that `make`
-    /// makes.
+    /// Gets a handle by `request`; returns the BO that owns it already, or the one that `make` creates.
     ///
-    /// `make` runs under the lock, so that nobody finds the BO half made. If it fails, it closes the
-    /// handle itself before it returns: later it may be another's.
+    /// `make` runs under the lock, so that no thread finds the BO half made. If it fails, it must close the
+    /// handle before it returns: later the handle may belong to another object.
     ///
     /// # Errors
-    /// `request`'s and `make`'s; then nothing is named.
+    /// Those of `request` and `make`; then nothing is registered.
     pub fn import<C, E>(
         &self,
         request: impl FnOnce() -> Result<(Handle, C), E>,
@@ -100,8 +100,8 @@ impl<B: Named> Registry<B> {
         }
     }
 
-    /// Names the BO that `make` makes of an object whose BO, number `number`, is gone, and whose handle
-    /// was not given back; `None` if the handle is another BO's by now, or `make` gives nothing.
+    /// Registers the BO that `make` creates for an object whose BO, number `number`, was dropped without
+    /// closing the handle. Returns `None` if another BO owns the handle now, or `make` returns `None`.
     pub fn revive(&self, handle: Handle, number: Number, make: impl FnOnce() -> Option<B>) -> Option<B> {
         let mut names = self.lock();
         let name = names.named.get_mut(&handle).filter(|name| name.number == number)?;
@@ -110,11 +110,10 @@ impl<B: Named> Registry<B> {
         Some(bo)
     }
 
-    /// Gives `handle` back, which BO number `number` owned: closes it by `request`, unless it is
-    /// another BO's by now.
+    /// Releases `handle`, owned by BO number `number`: closes it by `request`, unless another BO owns it now.
     ///
     /// # Errors
-    /// `request`'s; the handle is nobody's all the same.
+    /// Those of `request`; the handle has no owner afterwards nevertheless.
     pub fn give_back<E>(
         &self,
         handle: Handle,
@@ -131,7 +130,7 @@ impl<B: Named> Registry<B> {
 }
 
 impl<W> Names<W> {
-    /// A BO that `make` makes owns `handle` from now on; an earlier owner no longer does.
+    /// Makes the BO that `make` creates the owner of `handle`, replacing any earlier owner.
     fn enter<B: Named<Weak = W>, E>(
         &mut self,
         handle: Handle,
@@ -147,7 +146,7 @@ impl<W> Names<W> {
 
 impl<B: Named> fmt::Debug for Registry<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not under a lock that the caller may hold.
+        // `try_lock`, because the caller may hold the lock.
         match self.0.try_lock() {
             Ok(names) => write!(f, "{} handles", names.named.len()),
             Err(_) => f.write_str("handles, in use"),

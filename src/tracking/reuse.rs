@@ -1,11 +1,11 @@
-//! What one thread gives up and another takes: a cache of released values, by key.
+//! A cache of released values by key, from which any thread can reuse them.
 //!
-//! A value is in the cache, or with exactly one thread: it comes in whole through
-//! [`ReuseCache::put`], and goes out once, to whoever takes it or has to end it. Nothing is looked at
-//! in place. A bucket's lock orders the two sides: whoever takes a value sees every store and every
-//! mark that was made before it was put, so what is put must be complete by then.
+//! A value is either in the cache or owned by exactly one thread: [`ReuseCache::put`] moves it in complete,
+//! and it leaves once, to the thread that takes it or must destroy it. Values are never accessed in place. A
+//! bucket's lock orders the two sides: the thread that takes a value sees every store and every mark made
+//! before it was put, so a value must be complete by then.
 //!
-//! The cache is generic over what it holds, so that loom checks exactly this code.
+//! The cache is generic over its values so that loom can check this very code.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -14,43 +14,43 @@ use std::sync::PoisonError;
 
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
-/// The stamp that stands for "there is no entry".
+/// The stamp for "no entry".
 const NEVER: u64 = u64::MAX;
 
 /// A value in the cache.
 struct Entry<V> {
     value: V,
     bytes: u64,
-    /// The clock when it came.
+    /// The clock when it was put.
     stamp: u64,
 }
 
-/// The entries of one key, the oldest first.
+/// The entries of one key, oldest first.
 struct Queue<K, V> {
     key: K,
     entries: VecDeque<Entry<V>>,
 }
 
-/// The queues of the keys that fall into one bucket: few, and kept once made.
+/// The queues of the keys that hash to one bucket: few, and never removed.
 type Bucket<K, V> = Vec<Queue<K, V>>;
 
-/// Released values that wait to be taken again, up to a limit in bytes and in age.
+/// A cache of released values, limited in bytes and in age.
 ///
-/// Age is counted by a clock that [`ReuseCache::tick`] moves. Locks are held for the queues only, one
-/// bucket at a time; values are ended by the caller, outside of them.
+/// Age is measured by a clock that [`ReuseCache::tick`] advances. Locks are held only for queue operations,
+/// one bucket at a time; the caller destroys values outside of them.
 pub struct ReuseCache<K, V> {
     buckets: Box<[Mutex<Bucket<K, V>>]>,
     limit: AtomicU64,
     max_age: AtomicU64,
-    /// Bytes of the entries, and of those about to come in: counted before they come, and no longer
-    /// once they are out. Never more than the limit was when they came.
+    /// Bytes of the entries, including those being put: counted before an entry is added and uncounted after
+    /// it is removed. Never more than the limit at the time of counting.
     held: AtomicU64,
     clock: AtomicU64,
-    /// No entry has an older stamp.
+    /// A lower bound of all stamps.
     oldest: AtomicU64,
 }
 
-/// A value that was taken; its age goes with it, for the case that it is put back.
+/// A value that was taken, with its age in case it is put back.
 #[must_use = "what was taken is in the cache no more"]
 pub struct Claim<K, V> {
     key: K,
@@ -58,12 +58,12 @@ pub struct Claim<K, V> {
 }
 
 impl<K, V> Claim<K, V> {
-    /// The value.
+    /// Returns the value.
     pub fn value(&self) -> &V {
         &self.entry.value
     }
 
-    /// The value, which stays out.
+    /// Returns the value for good.
     pub fn into_value(self) -> V {
         self.entry.value
     }
@@ -75,18 +75,18 @@ impl<K: fmt::Debug, V: fmt::Debug> fmt::Debug for Claim<K, V> {
     }
 }
 
-/// What came of putting a value in.
+/// The result of putting a value into the cache.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "what does not stay in the cache is the caller's to end"]
 pub struct Put<V> {
-    /// The value itself, if there is no room for it.
+    /// The value itself, if there was no room for it.
     pub refused: Option<V>,
-    /// Older ones that made room.
+    /// Older values that made room.
     pub evicted: Vec<V>,
 }
 
 impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
-    /// An empty cache of at least one bucket. It holds nothing until [`ReuseCache::set_limit`].
+    /// Creates an empty cache of at least one bucket. It holds nothing until [`ReuseCache::set_limit`].
     pub fn new(buckets: usize) -> Self {
         Self {
             buckets: (0..buckets.max(1)).map(|_| Mutex::new(Vec::new())).collect(),
@@ -98,29 +98,29 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         }
     }
 
-    /// How many bytes may be held.
+    /// Returns the limit in bytes.
     pub fn limit(&self) -> u64 {
-        // Relaxed: who must see a new limit sees it through a bucket's lock; see `set_limit`.
+        // Relaxed: a thread that must see a new limit sees it through a bucket's lock; see `set_limit`.
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// How many bytes are held, with what is coming in now.
+    /// Returns the bytes held, including those being put.
     pub fn held_bytes(&self) -> u64 {
-        // Relaxed: as `limit`.
+        // Relaxed: as in `limit`.
         self.held.load(Ordering::Relaxed)
     }
 
-    /// How many values are held.
+    /// Returns the number of values held.
     pub fn count(&self) -> usize {
         let entries = |bucket: &Bucket<K, V>| bucket.iter().map(|queue| queue.entries.len()).sum::<usize>();
         self.buckets.iter().map(|bucket| entries(&lock(bucket))).sum()
     }
 
-    /// Changes how many bytes may be held; returns what is too much now, the oldest first.
+    /// Sets the limit in bytes; returns the values in excess of it, oldest first.
     pub fn set_limit(&self, bytes: u64) -> Vec<V> {
-        // Relaxed: between this store and the look at `held` every bucket's lock is taken once. Who
-        // puts into a bucket after that finds the new limit when it looks again; of who put before,
-        // the bytes are found here.
+        // Relaxed: between this store and the check of `held`, every bucket's lock is taken once. A thread
+        // that puts into a bucket later finds the new limit when it checks again; the bytes of earlier puts
+        // are found here.
         self.limit.store(bytes, Ordering::Relaxed);
         self.buckets.iter().for_each(|bucket| drop(lock(bucket)));
         let mut evicted = Vec::new();
@@ -128,15 +128,15 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         evicted
     }
 
-    /// Changes for how many ticks a value may wait; returns those that waited longer.
+    /// Sets for how many ticks a value is kept; returns those that are older.
     pub fn set_max_age(&self, ticks: u64) -> Vec<V> {
         self.max_age.store(ticks, Ordering::Relaxed);
         self.sweep(self.clock.load(Ordering::Relaxed))
     }
 
-    /// Moves the clock; returns the values that waited too long.
+    /// Advances the clock; returns the values that are too old.
     pub fn tick(&self) -> Vec<V> {
-        // Relaxed, here and of `oldest`: a clock orders nothing. Who finds an entry does so by its lock.
+        // Relaxed, here and for `oldest`: the clock orders nothing. Entries are found under their locks.
         let now = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
         if now.saturating_sub(self.oldest.load(Ordering::Relaxed)) <= self.max_age.load(Ordering::Relaxed) {
             return Vec::new();
@@ -144,20 +144,20 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         self.sweep(now)
     }
 
-    /// Puts a value in. Older ones make room for it if there is too little.
+    /// Puts a value into the cache; older values make room for it if necessary.
     ///
-    /// It is another thread's from this call on: nothing may be done to it, or noted of it, any more.
+    /// From this call on another thread may own the value: do not change it or note anything about it.
     pub fn put(&self, key: K, value: V, bytes: u64) -> Put<V> {
         self.insert(key, None, value, bytes)
     }
 
-    /// Puts a value back that was taken and cannot be used yet; it keeps its age.
+    /// Puts back a value that was taken but cannot be used yet; it keeps its age.
     pub fn put_back(&self, claim: Claim<K, V>) -> Put<V> {
         let Entry { value, bytes, stamp } = claim.entry;
         self.insert(claim.key, Some(stamp), value, bytes)
     }
 
-    /// Takes the value of this key that has waited longest, and so is most likely to be idle.
+    /// Takes the oldest value of this key, which is the most likely to be idle.
     pub fn take(&self, key: &K) -> Option<Claim<K, V>> {
         let mut bucket = self.bucket(key);
         let queue = bucket.iter_mut().find(|queue| queue.key == *key)?;
@@ -166,7 +166,7 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         Some(Claim { key: *key, entry })
     }
 
-    /// Takes everything out.
+    /// Removes all values.
     pub fn clear(&self) -> Vec<V> {
         let mut all = Vec::new();
         for bucket in &self.buckets {
@@ -186,7 +186,7 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
             return Put { refused: Some(value), evicted };
         }
         let mut bucket = self.bucket(&key);
-        // Read under the lock, so that the stamps of a queue only grow.
+        // Read under the lock, so that the stamps of a queue are in order.
         let stamp = stamp.unwrap_or_else(|| self.clock.load(Ordering::Relaxed));
         let entry = Entry { value, bytes, stamp };
         match bucket.iter_mut().find(|queue| queue.key == key) {
@@ -197,14 +197,14 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
             None => bucket.push(Queue { key, entries: VecDeque::from([entry]) }),
         }
         drop(bucket);
-        // After the entry is there: who sweeps meanwhile finds the entry, or keeps this stamp.
+        // After the entry is added: a concurrent sweep finds the entry, or keeps this stamp.
         self.oldest.fetch_min(stamp, Ordering::Relaxed);
         // The limit may have been lowered since the bytes were counted.
         self.shrink(&mut evicted);
         Put { refused: None, evicted }
     }
 
-    /// Counts `bytes` more, once the limit allows it; false if it never will.
+    /// Counts `bytes` more, making room within the limit; returns false if that is impossible.
     fn reserve(&self, bytes: u64, evicted: &mut Vec<V>) -> bool {
         loop {
             let limit = self.limit();
@@ -217,13 +217,13 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
             }
             match self.take_oldest() {
                 Some(value) => evicted.push(value),
-                // All the room is taken by others who are coming in.
+                // Concurrent puts take all the room.
                 None => return false,
             }
         }
     }
 
-    /// Takes out what is beyond the limit.
+    /// Removes values beyond the limit.
     fn shrink(&self, evicted: &mut Vec<V>) {
         while self.held_bytes() > self.limit() {
             let Some(value) = self.take_oldest() else { return };
@@ -231,7 +231,7 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         }
     }
 
-    /// Takes the value that has waited longest of all.
+    /// Takes the oldest value of all.
     fn take_oldest(&self) -> Option<V> {
         loop {
             let age = |bucket: &Mutex<Bucket<K, V>>| oldest_queue(&mut lock(bucket)).map(|(stamp, _)| stamp);
@@ -240,7 +240,7 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
                 .iter()
                 .filter_map(|bucket| Some((age(bucket)?, bucket)))
                 .min_by_key(|it| it.0)?;
-            // Another thread may have taken it meanwhile; then the next one here is about as old.
+            // Another thread may have taken it meanwhile; the next one here is about as old.
             let entry = oldest_queue(&mut lock(bucket)).and_then(|(_, queue)| queue.entries.pop_front());
             if let Some(entry) = entry {
                 self.uncount(entry.bytes);
@@ -249,11 +249,11 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         }
     }
 
-    /// Takes out what is too old at `now`, and learns how old the oldest of the rest is.
+    /// Removes the values that are too old at `now`, and updates the stamp of the oldest one left.
     fn sweep(&self, now: u64) -> Vec<V> {
         let max_age = self.max_age.load(Ordering::Relaxed);
         let mut aged = Vec::new();
-        // First forgotten, then looked for: see `insert`.
+        // Reset before the search: see `insert`.
         self.oldest.store(NEVER, Ordering::Relaxed);
         let mut oldest = NEVER;
         for bucket in &self.buckets {
@@ -271,28 +271,28 @@ impl<K: Copy + Eq + Hash, V> ReuseCache<K, V> {
         aged
     }
 
-    /// An entry of `bytes` bytes is out.
+    /// Uncounts an entry of `bytes` bytes that was removed.
     fn uncount(&self, bytes: u64) {
-        // Relaxed: the number alone matters. It was counted before the entry came in.
+        // Relaxed: only the number matters. It was counted before the entry was added.
         self.held.fetch_sub(bytes, Ordering::Relaxed);
     }
 
     fn bucket(&self, key: &K) -> MutexGuard<'_, Bucket<K, V>> {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
-        // There is at least one, and the place is below their number.
+        // There is at least one bucket, and the index is below their number.
         let place = hasher.finish() as usize % self.buckets.len();
         lock(&self.buckets[place])
     }
 }
 
-/// A bucket, while nobody else changes it.
+/// Locks a bucket.
 fn lock<T>(bucket: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic elsewhere leaves no queue half changed: every change is one call.
+    // A panic elsewhere cannot leave a queue half changed: every change is one call.
     bucket.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The queue with the oldest entry of a bucket, and that entry's stamp.
+/// Returns the queue with the oldest entry of a bucket, and that entry's stamp.
 fn oldest_queue<K, V>(bucket: &mut Bucket<K, V>) -> Option<(u64, &mut Queue<K, V>)> {
     bucket
         .iter_mut()

@@ -1,4 +1,4 @@
-//! The object word's value: what it says, and its transitions as pure functions.
+//! The value of the object word: its fields, and its transitions as pure functions.
 
 use std::fmt;
 
@@ -16,17 +16,17 @@ use crate::vocabulary::CacheLevel;
 pub struct State(u64);
 
 impl State {
-    /// A new object of `level`, with nothing open and nothing pending.
+    /// Creates the state of a new object at `level`, with nothing open and nothing pending.
     pub fn new(level: CacheLevel) -> Self {
         Self(0).with_level(level)
     }
 
-    /// The value as the word holds it.
+    /// Returns the value as the word stores it.
     pub(super) const fn to_bits(self) -> u64 {
         self.0
     }
 
-    /// The value that the word held.
+    /// Converts a value that the word stored.
     pub(super) const fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
@@ -57,7 +57,7 @@ impl State {
         Self((self.0 & !LEVEL.mask()) | (bits << LEVEL.shift))
     }
 
-    /// One more in `count`.
+    /// Increments `count`.
     const fn more(self, count: Field) -> Result<Self, Blocked> {
         if self.get(count) == count.max() {
             return Err(Blocked::TooManyGuards { limit: count.max() as u32 });
@@ -65,8 +65,7 @@ impl State {
         Ok(Self(self.0 + (1 << count.shift)))
     }
 
-    /// One fewer in `count`; none stays none, so that neighbouring fields are safe from an end
-    /// without a begin.
+    /// Decrements `count`, unless it is 0: an end without a begin must not borrow from neighbouring fields.
     const fn fewer(self, count: Field) -> Self {
         if self.get(count) == 0 { self } else { Self(self.0 - (1 << count.shift)) }
     }
@@ -81,7 +80,7 @@ impl State {
         self.get(READERS) as u32
     }
 
-    /// Submissions that have begun and not ended.
+    /// Submissions that have begun but not ended.
     pub const fn submits(self) -> u32 {
         self.get(SUBMITS) as u32
     }
@@ -91,7 +90,7 @@ impl State {
         self.get(PINS) as u32
     }
 
-    /// The object's cache level; the last one that the kernel confirmed.
+    /// The object's cache level: the last one that the kernel confirmed.
     pub const fn level(self) -> CacheLevel {
         match self.get(LEVEL) {
             0 => CacheLevel::None,
@@ -101,7 +100,7 @@ impl State {
         }
     }
 
-    /// Returns whether the level may be another one by now, which only the kernel knows.
+    /// Returns whether the level may have changed since; only the kernel knows.
     pub const fn is_unconfirmed(self) -> bool {
         self.is(UNCONFIRMED)
     }
@@ -111,12 +110,12 @@ impl State {
         self.is(CLOSED)
     }
 
-    /// Returns whether the kernel took the contents back.
+    /// Returns whether the kernel purged the contents.
     pub const fn is_purged(self) -> bool {
         self.is(PURGED)
     }
 
-    /// Returns whether the contents are not needed.
+    /// Returns whether the contents are marked as not needed.
     pub const fn is_dont_need(self) -> bool {
         self.is(DONT_NEED)
     }
@@ -126,22 +125,22 @@ impl State {
         self.is(CHANGING)
     }
 
-    /// Returns whether stores through a WC or UC mapping may not have left the CPU.
+    /// Returns whether stores through a WC or UC mapping may still be in the CPU.
     pub const fn has_wc_stores(self) -> bool {
         self.is(WC_STORES)
     }
 
-    /// Returns whether stores through the aperture may not have left the chipset.
+    /// Returns whether stores through the aperture may still be in the chipset.
     pub const fn has_gtt_stores(self) -> bool {
         self.is(GTT_STORES)
     }
 
-    /// Returns whether the GPU wrote through a path that allocates in the LLC since that was last flushed.
+    /// Returns whether the GPU wrote through a path that allocates in the LLC since the last flush for it.
     pub const fn has_gpu_write(self) -> bool {
         self.is(GPU_WROTE)
     }
 
-    /// Nothing, or why the object cannot be used at all.
+    /// Checks that the object can be used at all.
     const fn check_alive(self) -> Result<(), Blocked> {
         if self.is(CLOSED) {
             Err(Blocked::Closed)
@@ -154,7 +153,7 @@ impl State {
         }
     }
 
-    /// Nothing, or why the contents cannot be used.
+    /// Checks that the contents can be used.
     const fn check_contents(self) -> Result<(), Blocked> {
         match self.check_alive() {
             Ok(()) if self.is(DONT_NEED) => Err(Blocked::DontNeed),
@@ -162,7 +161,7 @@ impl State {
         }
     }
 
-    /// Nothing, or who uses the object.
+    /// Checks that no guard or submission is open.
     const fn check_idle(self) -> Result<(), Blocked> {
         if self.get(WRITERS) == 0 && self.get(READERS) == 0 && self.get(SUBMITS) == 0 {
             return Ok(());
@@ -170,7 +169,7 @@ impl State {
         Err(Blocked::InUse { writers: self.writers(), readers: self.readers(), submits: self.submits() })
     }
 
-    /// Nothing, or that the object is on screen, perhaps at another level than `asked`.
+    /// Checks that the object is not on screen, unless it is known to have the level `asked` already.
     fn check_screen(self, asked: CacheLevel) -> Result<(), Blocked> {
         if self.get(PINS) == 0 || (self.level() == asked && !self.is(UNCONFIRMED)) {
             return Ok(());
@@ -178,40 +177,40 @@ impl State {
         Err(Blocked::OnScreen { level: self.level(), asked })
     }
 
-    /// One more read guard.
+    /// Adds a read guard.
     pub fn begin_read(self) -> Result<Self, Blocked> {
         self.check_contents()?;
         self.more(READERS)
     }
 
-    /// One read guard fewer.
+    /// Removes a read guard.
     pub fn end_read(self) -> Self {
         self.fewer(READERS)
     }
 
-    /// One more write guard.
+    /// Adds a write guard.
     pub fn begin_write(self) -> Result<Self, Blocked> {
         self.check_contents()?;
         self.more(WRITERS)
     }
 
-    /// One write guard fewer.
+    /// Removes a write guard.
     pub fn end_write(self) -> Self {
         self.fewer(WRITERS)
     }
 
-    /// One more submission.
+    /// Adds a submission.
     pub fn begin_submit(self) -> Result<Self, Blocked> {
         self.check_contents()?;
         self.more(SUBMITS)
     }
 
-    /// One submission fewer.
+    /// Removes a submission.
     pub fn end_submit(self) -> Self {
         self.fewer(SUBMITS)
     }
 
-    /// One more request about the handle, counted as a submission; contents and level do not matter.
+    /// Adds a request that uses the handle, counted as a submission; contents and level do not matter.
     pub fn begin_request(self) -> Result<Self, Blocked> {
         if self.is(CLOSED) {
             return Err(Blocked::Closed);
@@ -219,12 +218,12 @@ impl State {
         self.more(SUBMITS)
     }
 
-    /// One request fewer.
+    /// Removes a request.
     pub fn end_request(self) -> Self {
         self.fewer(SUBMITS)
     }
 
-    /// The level is being changed to `to`: nothing else may begin until [`State::end_level_change`].
+    /// Begins a change of the level to `to`: no other transition may begin until [`State::end_level_change`].
     pub fn begin_level_change(self, to: CacheLevel) -> Result<Self, Blocked> {
         self.check_alive()?;
         self.check_screen(to)?;
@@ -232,30 +231,29 @@ impl State {
         Ok(self.set(CHANGING))
     }
 
-    /// The change is over, and the kernel says that the object has `level`: the new one, or the old one if it
-    /// refused.
+    /// Ends a level change after which the kernel reports `level`: the new one, or the old one if it refused.
     pub fn end_level_change(self, level: CacheLevel) -> Self {
         self.clear(CHANGING).clear(UNCONFIRMED).with_level(level)
     }
 
-    /// The change is over, and the kernel did not say which level the object has.
+    /// Ends a level change after which the kernel did not report the object's level.
     pub fn end_level_change_unconfirmed(self) -> Self {
         self.clear(CHANGING).set(UNCONFIRMED)
     }
 
-    /// On screen once more, or about to be: the display forces `level` on the object. Whether it did, or will
-    /// yet, only the kernel knows ([`State::confirm_level`]).
+    /// Adds a screen pin; the display forces `level` on the object. Only the kernel knows whether it has done
+    /// so already ([`State::confirm_level`]).
     pub fn pin_screen(self, level: CacheLevel) -> Result<Self, Blocked> {
         self.check_contents()?;
         let pinned = self.more(PINS)?;
         Ok(if self.level() == level { pinned } else { pinned.set(UNCONFIRMED) })
     }
 
-    /// The kernel says that the object has `level`, and the display forces `forced`.
+    /// Records that the kernel reports `level`, where the display forces `forced`.
     ///
-    /// The forced level is final: nothing but a level change ends it, and that confirms its own. At any other
-    /// level a show may still come, so the level stays unconfirmed. A state that is confirmed already stays as it
-    /// is: the answer of the kernel may be older.
+    /// The forced level is final: only a level change ends it, and that confirms its own level. At any other
+    /// level the display may still force its own, so the level stays unconfirmed. A confirmed state is left
+    /// unchanged, because the kernel's report may be older.
     pub fn confirm_level(self, level: CacheLevel, forced: CacheLevel) -> Self {
         if !self.is(UNCONFIRMED) {
             return self;
@@ -264,42 +262,42 @@ impl State {
         if level == forced { known.clear(UNCONFIRMED) } else { known }
     }
 
-    /// On screen once less; the level stays.
+    /// Removes a screen pin; the level stays.
     pub fn unpin_screen(self) -> Self {
         self.fewer(PINS)
     }
 
-    /// The GPU wrote through a path that allocates in the LLC.
+    /// Notes that the GPU wrote through a path that allocates in the LLC.
     pub fn note_gpu_write(self) -> Self {
         self.set(GPU_WROTE)
     }
 
-    /// Nothing is left of what [`State::note_gpu_write`] noted.
+    /// Clears what [`State::note_gpu_write`] noted.
     pub fn take_gpu_write(self) -> Self {
         self.clear(GPU_WROTE)
     }
 
-    /// Stores went through a WC or UC mapping.
+    /// Notes stores through a WC or UC mapping.
     pub fn note_wc_store(self) -> Self {
         self.set(WC_STORES)
     }
 
-    /// Nothing is left of what [`State::note_wc_store`] noted.
+    /// Clears what [`State::note_wc_store`] noted.
     pub fn take_wc_stores(self) -> Self {
         self.clear(WC_STORES)
     }
 
-    /// Stores went through the aperture.
+    /// Notes stores through the aperture.
     pub fn note_gtt_store(self) -> Self {
         self.set(GTT_STORES)
     }
 
-    /// Nothing is left of what [`State::note_gtt_store`] noted.
+    /// Clears what [`State::note_gtt_store`] noted.
     pub fn take_gtt_stores(self) -> Self {
         self.clear(GTT_STORES)
     }
 
-    /// The contents are not needed.
+    /// Marks the contents as not needed.
     pub fn set_dont_need(self) -> Result<Self, Blocked> {
         self.check_alive()?;
         self.check_idle()?;
@@ -309,13 +307,13 @@ impl State {
         Ok(self.set(DONT_NEED))
     }
 
-    /// The contents are needed again.
+    /// Marks the contents as needed again.
     pub fn set_will_need(self) -> Result<Self, Blocked> {
         self.check_alive()?;
         Ok(self.clear(DONT_NEED))
     }
 
-    /// The contents are gone, for good.
+    /// Marks the contents as purged, which is final.
     pub fn purge(self) -> Result<Self, Blocked> {
         if self.is(CLOSED) {
             return Err(Blocked::Closed);
@@ -323,7 +321,7 @@ impl State {
         Ok(self.set(PURGED))
     }
 
-    /// The object is closed; only the first close succeeds, and a purged object can be closed.
+    /// Closes the object; only the first close succeeds. A purged object can be closed.
     pub fn close(self) -> Result<Self, Blocked> {
         if self.is(CLOSED) {
             return Err(Blocked::Closed);
@@ -340,7 +338,7 @@ impl State {
 }
 
 impl fmt::Debug for State {
-    /// Prints `llc W1 R2 WC_STORES`: the level, the counts that are not zero, the flags that are set.
+    /// Prints, for example, `llc W1 R2 WC_STORES`: the level, the nonzero counts, and the flags that are set.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.level())?;
         for (letter, count) in [('W', WRITERS), ('R', READERS), ('S', SUBMITS), ('P', PINS)] {

@@ -1,34 +1,35 @@
-//! Which pages of a large line map may have marks, so that nobody looks at the others.
+//! A summary of the pages of a large line map that may have marks, so that the others can be skipped.
 //!
-//! Two levels: a *group* is a word with a bit for each of 64 pages, and one *top* word has a bit for each
-//! of at most 63 runs of groups. A bit is set before the mark that it is about is over ([`Summary::note`]).
-//! Bits outlive the marks until somebody sweeps, which is only done while no flight is open: what a flight
-//! does not find in the summary is not there, and not in another flight's hands either.
+//! It has two levels: a *group* is a word with a bit for each of 64 pages, and the *top* word has a bit for
+//! each of at most 63 runs of groups. A mark's bits are set before the marking call returns
+//! ([`Summary::note`]). Bits outlive the marks until a sweep, which happens only while no in-flight flush is
+//! open. A flush can therefore rely on pages without a bit having no marks, and no marks taken by another
+//! flush.
 //!
-//! Who is in no flight may trust [`Summary::is_empty`], and nothing else: while the groups are swept, the
-//! top word says so.
+//! Outside of an in-flight flush only [`Summary::is_empty`] is reliable: the top word is not 0 during a sweep of
+//! the groups.
 
 use std::ops::Range;
 
 use crate::sync::{AtomicU64, Ordering, full_fence, look, zeroed_words};
 
-/// Pages of a group.
+/// Pages per group.
 const GROUP_PAGES: u64 = u64::BITS as u64;
-/// Runs of groups that the top word has bits for; its last bit is [`SWEEPING`].
+/// Runs of groups with a bit in the top word; its last bit is [`SWEEPING`].
 const RUNS: u64 = u64::BITS as u64 - 1;
-/// In the top word: the groups do not say everything now.
+/// Bit of the top word: the groups are incomplete during a sweep.
 const SWEEPING: u64 = 1 << RUNS;
 
-/// Which words of a line map may have bits.
+/// The words of a line map that may have bits.
 #[derive(Debug)]
 pub(super) struct Summary {
     groups: Box<[AtomicU64]>,
     top: AtomicU64,
-    /// Groups of a run, as a power of two.
+    /// Groups per run, as a power of two.
     shift: u32,
 }
 
-/// The bits `range` of a word.
+/// Returns a word with the bits of `range` set.
 fn bits(range: Range<u64>) -> u64 {
     if range.is_empty() {
         0
@@ -37,7 +38,7 @@ fn bits(range: Range<u64>) -> u64 {
     }
 }
 
-/// The longest runs of bits in a word.
+/// Returns the longest runs of set bits in a word.
 fn runs(mut word: u64) -> impl Iterator<Item = Range<u64>> {
     std::iter::from_fn(move || {
         if word == 0 {
@@ -51,7 +52,7 @@ fn runs(mut word: u64) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl Summary {
-    /// The summary of a map of `pages` pages without marks; `None` if there is no memory for it.
+    /// Creates the summary of a map of `pages` pages without marks; `None` if it cannot be allocated.
     pub(super) fn new(pages: usize) -> Option<Self> {
         let groups = zeroed_words(pages.div_ceil(GROUP_PAGES as usize))?;
         let shift = (groups.len() as u64).div_ceil(RUNS).next_power_of_two().trailing_zeros();
@@ -60,15 +61,15 @@ impl Summary {
 
     /// Returns whether no page may have marks.
     pub(super) fn is_empty(&self) -> bool {
-        // Relaxed: a mark that happened before this call had its bit set by then, or found it set; and
-        // coherence lets nobody read what was before that. Who emptied the word since found no marks.
+        // Relaxed suffices: a mark that happened before this call set its bit or found it set, and
+        // per-location coherence shows it unless a sweep cleared it, which found no marks.
         self.top.load(Ordering::Relaxed) == 0
     }
 
-    /// Notes that the words of `pages`, which are the map's, have got bits, by a SeqCst store.
+    /// Notes that the words of `pages`, which must be in the map, got bits by a SeqCst store.
     ///
-    /// A sweep either sees those bits, or was over before this looks at the summary, which it then finds
-    /// empty: each side stores first and looks at the other's word second.
+    /// A sweep either sees those bits, or ended before this function checks the summary, which it then finds
+    /// empty: each side stores first, then loads the other's word.
     pub(super) fn note(&self, pages: Range<u64>) {
         if pages.is_empty() {
             return;
@@ -81,7 +82,7 @@ impl Summary {
         set(&self.top, bits(groups.start >> self.shift..((groups.end - 1) >> self.shift) + 1));
     }
 
-    /// [`Summary::note`] of one page.
+    /// [`Summary::note`] for one page.
     #[inline]
     pub(super) fn note_page(&self, page: u64) {
         full_fence();
@@ -92,7 +93,7 @@ impl Summary {
         }
     }
 
-    /// The runs of those of `pages` that may have marks, for a flight.
+    /// Returns the runs of those of `pages` that may have marks; only for use in an in-flight flush.
     pub(super) fn pages(&self, pages: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         // Relaxed: as in `is_empty`.
         let top = look(&self.top, Ordering::Relaxed);
@@ -107,9 +108,10 @@ impl Summary {
             })
     }
 
-    /// Forgets the pages that `is_marked` denies, which looks at a page's word by a SeqCst load.
+    /// Removes the pages for which `is_marked`, which must check a page's word by a SeqCst load, returns
+    /// false.
     ///
-    /// Only while no flight is open and none can begin, and by one thread at a time.
+    /// Call it only while no flush is open and none can begin, and on one thread at a time.
     pub(super) fn sweep(&self, is_marked: impl Fn(u64) -> bool) {
         if look(&self.top, Ordering::Relaxed) == 0 {
             return;
@@ -133,8 +135,8 @@ impl Summary {
                 }
             }
         }
-        // A SeqCst load may read an old store that is not SeqCst under C++11's rules, which Miri keeps to: so every
-        // store to this word is SeqCst.
+        // Under C++11's rules, which Miri follows, a SeqCst load may read an older store that is not SeqCst.
+        // Every store to this word is therefore SeqCst.
         self.top.fetch_and(!SWEEPING, Ordering::SeqCst);
     }
 
@@ -142,23 +144,23 @@ impl Summary {
         self.groups.get(groups.start as usize..groups.end as usize).unwrap_or_default().iter()
     }
 
-    /// The groups of the runs whose bits are set in `top`.
+    /// Returns the groups of the runs whose bits are set in `top`.
     fn run_groups(&self, top: u64) -> impl Iterator<Item = Range<u64>> {
         let (shift, count) = (self.shift, self.groups.len() as u64);
         runs(top & !SWEEPING).map(move |run| run.start << shift..(run.end << shift).min(count))
     }
 }
 
-/// Sets bits of a word that are not set.
+/// Sets the bits of a word that are not yet set.
 #[inline]
 fn set(word: &AtomicU64, mask: u64) {
-    // Most marks find them set, and a load leaves the word's cache line with everyone.
+    // Usually they are set already, and a load leaves the word's cache line shared.
     if word.load(Ordering::SeqCst) & mask != mask {
         word.fetch_or(mask, Ordering::SeqCst);
     }
 }
 
-/// The bits of those of `pages` that are in the group.
+/// Returns the bits of those of `pages` that are in the group.
 fn in_group(index: u64, pages: &Range<u64>) -> u64 {
     let first = index * GROUP_PAGES;
     let place = |page: u64| page.saturating_sub(first).min(GROUP_PAGES);
@@ -169,7 +171,7 @@ fn in_group(index: u64, pages: &Range<u64>) -> u64 {
 mod tests {
     use super::*;
 
-    /// The pages that may have marks.
+    /// Returns the pages that may have marks.
     fn noted(summary: &Summary, pages: Range<u64>) -> Vec<u64> {
         summary.pages(pages).flatten().collect()
     }
@@ -198,7 +200,7 @@ mod tests {
             assert_eq!(noted(&summary, 0..0), []);
             assert_eq!(noted(&summary, pages - 1..pages), [pages - 1]);
             assert!(!summary.is_empty());
-            // What has no marks is forgotten, and only that.
+            // Exactly the pages without marks are removed.
             summary.sweep(|page| page == pages - 1);
             assert_eq!(noted(&summary, 0..pages), [pages - 1], "{pages}");
             summary.sweep(|_| false);

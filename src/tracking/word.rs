@@ -1,4 +1,4 @@
-//! The object word: one atomic, one loop.
+//! The object word: one atomic, updated by one loop.
 
 use std::fmt;
 
@@ -7,37 +7,37 @@ use super::state::State;
 use crate::sync::{AtomicU64, Ordering};
 use crate::vocabulary::CacheLevel;
 
-/// An object's [`State`] as threads share it.
+/// An object's [`State`], shared by threads.
 ///
-/// A transition happens as a whole or, when it is [`Blocked`], not at all. What is returned is the
-/// state that the transition made.
+/// A transition happens completely or, when it is [`Blocked`], not at all. Functions return the state after
+/// the transition, unless they say otherwise.
 pub struct ObjectWord(AtomicU64);
 
 impl ObjectWord {
-    /// The word of a new object of `level`.
+    /// Creates the word of a new object at `level`.
     pub fn new(level: CacheLevel) -> Self {
         Self::from(State::new(level))
     }
 
-    /// The state now; it may be another one already when the caller looks at it.
+    /// Returns the current state, which may change before the caller uses it.
     pub fn state(&self) -> State {
-        // Acquire pairs with the Release of `update`: who reads an end or a note here sees what was
-        // stored before it.
+        // Acquire pairs with the Release of `update`: a thread that reads an end or a note sees the stores
+        // made before it.
         State::from_bits(self.0.load(Ordering::Acquire))
     }
 
-    /// Replaces the state by what `transition` makes of it; the only loop that writes the word.
+    /// Replaces the state by the result of `transition`; the only loop that writes the word.
     ///
-    /// Returns the state before and the state after.
+    /// Returns the states before and after.
     fn update<E>(&self, mut transition: impl FnMut(State) -> Result<State, E>) -> Result<(State, State), E> {
         let mut before = self.state();
         loop {
             let after = transition(before)?;
-            // Release pairs with the Acquire here and in `state` of whoever sees this transition or a
+            // Release pairs with the Acquire here and in `state` of any thread that sees this transition or a
             // later one (every write of the word is a read-modify-write, so the release sequence never
-            // breaks): stores made before `end_write`, and before a note, are visible to the submission
-            // that takes them; loads made before `end_read` are over for the one that closes.
-            // Acquire on failure, because `transition` judges the value that was read instead.
+            // breaks): stores made before `end_write`, and before a note, are visible to the submission that
+            // takes them; loads made before `end_read` are complete for the thread that closes. Acquire on
+            // failure, because `transition` then uses the value that was read instead.
             match self.0.compare_exchange_weak(
                 before.to_bits(),
                 after.to_bits(),
@@ -50,12 +50,12 @@ impl ObjectWord {
         }
     }
 
-    /// A transition that can be blocked.
+    /// Makes a transition that can be blocked.
     fn attempt(&self, transition: impl FnMut(State) -> Result<State, Blocked>) -> Result<State, Blocked> {
         self.update(transition).map(|(_, after)| after)
     }
 
-    /// A transition that always happens; returns the states before and after.
+    /// Makes a transition that always succeeds; returns the states before and after.
     fn always(&self, mut transition: impl FnMut(State) -> State) -> (State, State) {
         match self.update(|state| Ok::<_, std::convert::Infallible>(transition(state))) {
             Ok(states) => states,
@@ -72,7 +72,7 @@ impl ObjectWord {
         self.attempt(State::begin_read)
     }
 
-    /// Closes a read guard; without an open one nothing changes.
+    /// Closes a read guard; a no-op without an open one.
     pub fn end_read(&self) {
         self.always(State::end_read);
     }
@@ -85,13 +85,13 @@ impl ObjectWord {
         self.attempt(State::begin_write)
     }
 
-    /// Closes a write guard, after its stores were marked or noted; without an open one nothing changes.
+    /// Closes a write guard, after its stores were marked or noted; a no-op without an open one.
     pub fn end_write(&self) {
         self.always(State::end_write);
     }
 
-    /// Begins a submission: until [`ObjectWord::end_submit`], after the ioctl, the object can neither
-    /// be closed nor change its level, so that the handle and the decision that was made stay valid.
+    /// Begins a submission: until [`ObjectWord::end_submit`], after the ioctl, the object can neither be
+    /// closed nor change its level, so the handle and the decision stay valid.
     ///
     /// # Errors
     /// As [`ObjectWord::begin_read`].
@@ -99,13 +99,13 @@ impl ObjectWord {
         self.attempt(State::begin_submit)
     }
 
-    /// Ends a submission; without one nothing changes.
+    /// Ends a submission; a no-op without one.
     pub fn end_submit(&self) {
         self.always(State::end_submit);
     }
 
-    /// Begins a request about the handle that is no submission: until [`ObjectWord::end_request`], after
-    /// the ioctl, the object cannot be closed, and the handle be given to another one.
+    /// Begins a request that uses the handle but is not a submission: until [`ObjectWord::end_request`],
+    /// after the ioctl, the object cannot be closed, so its handle cannot be reassigned.
     ///
     /// # Errors
     /// [`Blocked::Closed`], [`Blocked::TooManyGuards`].
@@ -113,42 +113,43 @@ impl ObjectWord {
         self.attempt(State::begin_request)
     }
 
-    /// Ends a request; without one nothing changes.
+    /// Ends a request; a no-op without one.
     pub fn end_request(&self) {
         self.always(State::end_request);
     }
 
-    /// Begins a change of the level to `to`: until [`ObjectWord::end_level_change`], after the ioctl,
-    /// nothing else can begin.
+    /// Begins a change of the level to `to`: until [`ObjectWord::end_level_change`], after the ioctl, nothing
+    /// else can begin.
     ///
     /// # Errors
-    /// [`Blocked::OnScreen`] if the object is on screen at another level, [`Blocked::InUse`] while
-    /// guards are open or submissions under way, [`Blocked::Closed`], [`Blocked::Purged`],
-    /// [`Blocked::Changing`].
+    /// [`Blocked::OnScreen`] if the object is on screen at another level; [`Blocked::InUse`] while guards or
+    /// submissions are open; [`Blocked::Closed`]; [`Blocked::Purged`]; [`Blocked::Changing`].
     pub fn begin_level_change(&self, to: CacheLevel) -> Result<State, Blocked> {
         self.attempt(|state| state.begin_level_change(to))
     }
 
-    /// Ends a change of the level: the kernel says that the object has `level` now, which is the old one if it
+    /// Ends a level change: the kernel reports that the object now has `level`, which is the old one if it
     /// refused.
     pub fn end_level_change(&self, level: CacheLevel) {
         self.always(|state| state.end_level_change(level));
     }
 
-    /// Ends a change of the level after which the kernel did not say which one the object has.
+    /// Ends a level change after which the kernel did not report the object's level.
     pub fn end_level_change_unconfirmed(&self) {
         self.always(State::end_level_change_unconfirmed);
     }
 
-    /// Takes the level from the kernel, where the display may have forced `forced`; returns the state with it.
+    /// Records the level reported by the kernel, where the display may have forced `forced`; returns the
+    /// resulting state.
     ///
-    /// Until the kernel reports the forced level, the level stays unconfirmed: a show may still come.
+    /// Until the kernel reports the forced level, the level stays unconfirmed: the display may still force
+    /// it.
     pub fn confirm_level(&self, level: CacheLevel, forced: CacheLevel) -> State {
         self.always(|state| state.confirm_level(level, forced)).1
     }
 
-    /// Notes that the object is on screen, or about to be, where the display forces `level` on it; a level that is
-    /// another one is unconfirmed from now on.
+    /// Adds a screen pin, for an object that is on screen or about to be: the display forces `level` on it.
+    /// If the present level differs, it becomes unconfirmed.
     ///
     /// # Errors
     /// As [`ObjectWord::begin_submit`].
@@ -159,7 +160,7 @@ impl ObjectWord {
         self.attempt(|state| state.pin_screen(level))
     }
 
-    /// Takes the object off the screen once; without a pin nothing changes.
+    /// Removes a screen pin; a no-op without one.
     pub fn unpin_screen(&self) {
         self.always(State::unpin_screen);
     }
@@ -169,30 +170,30 @@ impl ObjectWord {
         self.always(State::note_gpu_write);
     }
 
-    /// Notes stores through a WC or UC mapping, after they were made and by the thread that made them.
+    /// Notes stores through a WC or UC mapping; call it after the stores, on the thread that made them.
     ///
-    /// A write-combining buffer belongs to one core, and no other core can drain it; the locked
-    /// instruction of this note drains those of the caller (Intel SDM vol. 3, 13.3.1).
+    /// A write-combining buffer belongs to one core, and no other core can drain it; the locked instruction
+    /// of this note drains those of the caller (Intel SDM vol. 3, 13.3.1).
     pub fn note_wc_store(&self) {
         self.always(State::note_wc_store);
     }
 
-    /// Notes stores through the aperture; as [`ObjectWord::note_wc_store`].
+    /// Notes stores through the aperture; like [`ObjectWord::note_wc_store`].
     pub fn note_gtt_store(&self) {
         self.always(State::note_gtt_store);
     }
 
-    /// Takes what [`ObjectWord::note_gpu_write`] noted; returns the state before.
+    /// Clears what [`ObjectWord::note_gpu_write`] noted; returns the state before.
     pub(super) fn take_gpu_write(&self) -> State {
         self.always(State::take_gpu_write).0
     }
 
-    /// Takes what [`ObjectWord::note_wc_store`] noted; returns the state before.
+    /// Clears what [`ObjectWord::note_wc_store`] noted; returns the state before.
     pub(super) fn take_wc_stores(&self) -> State {
         self.always(State::take_wc_stores).0
     }
 
-    /// Takes what [`ObjectWord::note_gtt_store`] noted; returns the state before.
+    /// Clears what [`ObjectWord::note_gtt_store`] noted; returns the state before.
     pub(super) fn take_gtt_stores(&self) -> State {
         self.always(State::take_gtt_stores).0
     }
@@ -214,7 +215,7 @@ impl ObjectWord {
         self.attempt(State::set_will_need)
     }
 
-    /// Marks the contents as gone, for good.
+    /// Marks the contents as purged, which is final.
     ///
     /// # Errors
     /// [`Blocked::Closed`].
@@ -222,7 +223,7 @@ impl ObjectWord {
         self.attempt(State::purge)
     }
 
-    /// Closes the object; of several callers one succeeds, and gives the handle back.
+    /// Closes the object; of several callers one succeeds, which then closes the handle.
     ///
     /// # Errors
     /// [`Blocked::Closed`], [`Blocked::InUse`], [`Blocked::Pinned`], [`Blocked::Changing`].
