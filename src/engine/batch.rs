@@ -1,4 +1,4 @@
-//! Line operations, many at a time, between one pair of fences.
+//! Performs many line operations between one pair of fences.
 
 use super::object::{Lines, Object};
 use crate::cacheops::LineOp;
@@ -12,29 +12,30 @@ struct Operation<'a, O: Object> {
     lines: Lines,
 }
 
-/// The line operations of all objects of a submission, and the fences around them: one before the first, one after the
-/// last, none if there are no lines.
+/// The line operations of all objects of a submission and the fences around them: one before the first, one
+/// after the last, none if there are no lines.
 ///
-/// To take a page's lines is a locked instruction, and that waits for the line operations before it (Intel SDM
-/// vol. 2A, CLFLUSHOPT and CLWB: ordered with locked read-modify-writes). So lines are taken from many pages
-/// before one is touched; taken and touched in turn, a page with one dirty line costs twenty times as much.
+/// Taking a page's lines is a locked instruction, which waits for earlier line operations (Intel SDM vol. 2A,
+/// CLFLUSHOPT and CLWB: ordered with locked read-modify-writes). So lines are taken from many pages before
+/// any is touched; taking and touching them alternately makes a page with one dirty line cost twenty times as
+/// much.
 pub(super) struct Batch<'a, O: Object> {
-    /// Issues the fences.
+    /// The object that issues the fences, and the operation that they are for.
     fences: (&'a O, LineOp),
     pending: Vec<Operation<'a, O>>,
     is_fenced: bool,
 }
 
-/// What is taken before lines are touched, at most: it stays in the first cache.
+/// Largest number of entries taken before lines are touched; they fit in the first-level cache.
 pub(super) const BATCH: usize = 256;
 
 impl<'a, O: Object> Batch<'a, O> {
-    /// No operation; `object` issues the fences that `op` needs.
+    /// Creates an empty batch; `object` issues the fences that `op` needs.
     pub(super) fn new(object: &'a O, op: LineOp) -> Self {
         Self { fences: (object, op), pending: Vec::new(), is_fenced: false }
     }
 
-    /// Lines of `object` that `op` is performed on, to be added.
+    /// Starts adding lines of `object` on which to perform `op`.
     pub(super) fn adding(&mut self, object: &'a O, op: LineOp) -> Adding<'_, 'a, O> {
         Adding { object, op, batch: self, mapping: None, count: 0, failed: None }
     }
@@ -48,10 +49,10 @@ impl<'a, O: Object> Batch<'a, O> {
         self.pending.drain(..).try_for_each(|one| one.object.perform(one.mapping, one.op, one.lines))
     }
 
-    /// Performs what is left, and issues the trailing fence, if there were lines.
+    /// Performs the remaining operations and issues the trailing fence, if there were lines.
     ///
     /// # Errors
-    /// What performing an operation answers.
+    /// Those of performing an operation.
     pub(super) fn end(mut self) -> Result<()> {
         self.perform()?;
         let (object, op) = self.fences;
@@ -62,7 +63,7 @@ impl<'a, O: Object> Batch<'a, O> {
     }
 }
 
-/// Lines of one object that one operation is performed on.
+/// The lines of one object for one operation.
 pub(super) struct Adding<'t, 'a, O: Object> {
     object: &'a O,
     op: LineOp,
@@ -73,7 +74,7 @@ pub(super) struct Adding<'t, 'a, O: Object> {
 }
 
 impl<O: Object> Adding<'_, '_, O> {
-    /// Adds lines, unless something failed before; they are performed before the trailing fence.
+    /// Adds lines, unless there was an error; they are performed before the trailing fence.
     pub(super) fn add(&mut self, lines: Lines) {
         if self.failed.is_none() {
             match self.try_add(lines) {
@@ -95,10 +96,10 @@ impl<O: Object> Adding<'_, '_, O> {
         if self.batch.pending.len() < BATCH { Ok(()) } else { self.batch.perform() }
     }
 
-    /// How many lines were added.
+    /// Returns how many lines were added.
     ///
     /// # Errors
-    /// What mapping the object, or performing an operation, answered.
+    /// Those of mapping the object and of performing an operation.
     pub(super) fn count(self) -> Result<u64> {
         match self.failed {
             None => Ok(self.count),

@@ -1,4 +1,4 @@
-//! What is done about pending work before an access, and in which order.
+//! The work that an access requires, and its order.
 
 use super::pending::Note;
 use crate::cacheops::LineOp;
@@ -7,63 +7,63 @@ use crate::policy::pending::{Demands, flush_op};
 use crate::policy::{Decision, Path, Verdict};
 use crate::vocabulary::Access;
 
-/// A flush of one object that is under way: takes pending work, and performs what is done about it.
+/// An in-flight flush of one object: takes pending work and performs it.
 ///
 /// What was taken is pending again if the flush fails.
 pub trait Flush {
-    /// What keeps it from being done.
+    /// The error of an operation.
     type Error;
 
-    /// Takes a note; returns whether there was one.
+    /// Takes a note; returns whether it was set.
     fn take(&mut self, note: Note) -> bool;
 
-    /// Drains the stores that were made through mappings of this memory type.
+    /// Drains the stores made through mappings of this memory type.
     ///
     /// # Errors
-    /// What reading through such a mapping answers.
+    /// Those of a read through such a mapping.
     fn drain(&mut self, memory: CpuMemory) -> Result<(), Self::Error>;
 
-    /// Takes the stale lines, and the dirty marks of these lines, and invalidates them; returns how many there were.
+    /// Takes the stale lines and their dirty marks, and invalidates them; returns how many there were.
     ///
     /// # Errors
-    /// What mapping the object answers.
+    /// Those of mapping the object.
     fn invalidate_stale(&mut self) -> Result<u64, Self::Error>;
 
     /// Takes the dirty lines and performs `op` on them; returns how many there were.
     ///
     /// # Errors
-    /// What mapping the object answers.
+    /// Those of mapping the object.
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64, Self::Error>;
 
-    /// Writes every line back, and takes all dirty marks; returns how many lines there are.
+    /// Writes back every line and takes all dirty marks; returns the number of lines.
     ///
     /// # Errors
-    /// What mapping the object answers.
+    /// Those of mapping the object.
     fn write_back_all(&mut self) -> Result<u64, Self::Error>;
 
-    /// Takes the dirty marks; the lines are about to be brought to memory.
+    /// Takes the dirty marks; the caller is about to write the lines to memory.
     fn forget_dirty(&mut self);
 
     /// Marks every line dirty.
     fn mark_all_dirty(&mut self);
 
-    /// Reports what was done to `lines` lines, by which decision.
+    /// Reports the decision and the number of lines that it concerned.
     fn report(&mut self, decision: Decision, lines: u64);
 }
 
-/// What an access demands, of what the rules demand of any such access: stale lines are invalidated (`invalidate`) unless
-/// the access overwrites them whole.
+/// Restricts the rules' requirements for an access to this access: stale lines are invalidated only if
+/// `invalidate`, that is, unless the access overwrites them whole.
 pub fn of_access(demands: Demands, invalidate: bool) -> Demands {
     Demands { stale: demands.stale.filter(|_| invalidate), ..demands }
 }
 
-/// Does what `next` demands of what is pending.
+/// Performs the pending work that the access requires.
 ///
-/// Drains come first, so that a line that is dropped after them is read again with the drained stores in it. Stale lines
-/// come before dirty ones: an invalidate takes the dirty marks of its lines.
+/// Drains come first, so that a line that is dropped after them is refilled with the drained stores in it.
+/// Stale lines come before dirty ones: an invalidate takes the dirty marks of its lines.
 ///
 /// # Errors
-/// What the first failing operation answers. Then everything that was pending still is.
+/// That of the first failing operation. Then everything that was pending still is.
 pub fn carry_out<F: Flush>(
     flush: &mut F,
     demands: &Demands,
@@ -80,7 +80,7 @@ pub fn carry_out<F: Flush>(
         let lines = flush.invalidate_stale()?;
         report_lines(flush, decision, lines);
     }
-    // What the GPU wrote may be anywhere in the object, so the dirty lines are among those that are written back.
+    // GPU writes may be anywhere in the object; writing back all of it includes the dirty lines.
     let gpu_write = demands.gpu_write.filter(|_| flush.take(Note::GpuWrite));
     if let Some(decision) = gpu_write {
         let lines = flush.write_back_all()?;
@@ -98,7 +98,7 @@ fn report_lines<F: Flush>(flush: &mut F, decision: Decision, lines: u64) {
     }
 }
 
-/// Drains the stores of a note, if it is there; returns whether it was.
+/// Drains the stores of a note, if it is set; returns whether it was.
 fn drain<F: Flush>(flush: &mut F, note: Note) -> Result<bool, F::Error> {
     let Some(memory) = note.memory() else { return Ok(false) };
     if !flush.take(note) {
@@ -113,22 +113,22 @@ pub trait LevelChange: Flush {
     /// Returns whether memory was ever written around the CPU's caches.
     fn is_written_around(&self) -> bool;
 
-    /// Moves the object to the CPU's read domain (SET_DOMAIN), so that the kernel drops stale lines.
+    /// Moves the object to the CPU's read domain (SET_DOMAIN), which makes the kernel drop stale lines.
     ///
     /// # Errors
     /// The kernel's.
     fn enter_cpu_domain(&mut self) -> Result<(), Self::Error>;
 }
 
-/// Deals with what is pending under the rules of the level that is about to go: drains stores around the cache while
-/// their mappings can still be used, and marks what the GPU left in the cache dirty.
+/// Performs the pending work of the old level before a level change: drains stores around the cache while
+/// their mappings can still be used, and marks every line dirty if the GPU may have left data in the cache.
 ///
-/// If the level `changes` and the caches may hold lines that are older than memory, it moves the object to the CPU domain, as
-/// the uAPI asks before SET_CACHING: SET_CACHING flushes nothing, and at a level that is coherent for reads the kernel drops no
-/// line before it saves pages.
+/// If the level `changes` and the caches may hold lines older than memory, moves the object to the CPU
+/// domain, as the uAPI requires before SET_CACHING: SET_CACHING flushes nothing, and at a level that is
+/// coherent for reads the kernel drops no line before it saves pages.
 ///
 /// # Errors
-/// As [`carry_out`]; SET_DOMAIN's.
+/// As [`carry_out`]; those of SET_DOMAIN.
 pub fn leave_level<F: LevelChange>(flush: &mut F, changes: bool) -> Result<(), F::Error> {
     drain(flush, Note::WcStores)?;
     drain(flush, Note::GttStores)?;
@@ -141,28 +141,28 @@ pub fn leave_level<F: LevelChange>(flush: &mut F, changes: bool) -> Result<(), F
     Ok(())
 }
 
-/// An object that the CPU is about to store to through its cache.
+/// An object to which the CPU is about to store through its cache.
 pub trait Overwrite {
-    /// Some lines of the object.
+    /// A set of the object's lines.
     type Lines: Copy;
-    /// What keeps lines from being invalidated.
+    /// The error of an invalidate.
     type Error;
 
     /// Returns whether one of `lines` is stale.
     fn is_stale(&self, lines: Self::Lines) -> bool;
 
-    /// Invalidates `lines`, as far as they are stale.
+    /// Invalidates the stale lines among `lines`.
     ///
     /// # Errors
-    /// What mapping the object, or waiting for the GPU, answers.
+    /// Those of mapping the object and of waiting for the GPU.
     fn invalidate(&mut self, lines: Self::Lines) -> Result<(), Self::Error>;
 
     /// Takes the stale marks of `lines`.
     fn forget_stale(&mut self, lines: Self::Lines);
 }
 
-/// Makes stale lines right before a store through the cache: invalidates those of `parts`, which are overwritten in
-/// part; the others of `lines` are overwritten whole, and are stale no longer.
+/// Handles stale lines right before a store through the cache: invalidates those in `parts`, which are
+/// overwritten only in part; the rest of `lines` is overwritten whole and is no longer stale.
 ///
 /// # Errors
 /// As [`Overwrite::invalidate`].
@@ -179,30 +179,31 @@ pub fn overwrite<O: Overwrite>(
     Ok(())
 }
 
-/// How bytes that the CPU stores get to memory at once, through a mapping that goes through its cache.
+/// How stores through a cached mapping reach memory at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Whole lines by non-temporal stores; lines that are overwritten in part as `Through`.
+    /// Whole lines by non-temporal stores; lines that are overwritten in part as with `Through`.
     Around,
-    /// By stores, and a write-back of the lines.
+    /// By ordinary stores and a write-back of the lines.
     Through,
 }
 
-/// Returns whether bytes are uploaded by [`upload`], or stored and marked like any others, by what the rules
-/// say of a store before the GPU reads (`after_store`).
+/// Returns whether bytes are uploaded by [`upload`], rather than stored and marked as usual, given the rules'
+/// decision for a store before the GPU reads (`after_store`).
 ///
-/// A flush is what a store through the cache needs: it is made at once. A drain is left to the submission. On a device of
-/// which only the worst is known, the end of the GPU's writes is unknown, and marks say what was stored since.
+/// If a store needs a flush, the upload makes it at once; a drain is left to the submission. On an unknown
+/// device the end of the GPU's writes is unknown, so marks must record what was stored since.
 pub fn is_uploaded_at_once(after_store: Decision, is_conservative: bool) -> bool {
     after_store.verdict == Verdict::Flush && !is_conservative
 }
 
-/// Brings bytes to memory by `store`, which stores them around the cache, or through it and writes them back.
+/// Writes bytes to memory by `store`, which stores them around the cache, or through it with a write-back.
 ///
-/// Takes the marks first: a thread that marks one of the lines after this stored to it after this, and its mark stays.
+/// Takes the marks first, so that concurrent stores keep theirs: a thread that marks one of the lines later
+/// also stored to it later.
 ///
 /// # Errors
-/// `store`'s. Then the lines are dirty.
+/// Those of `store`. Then the lines are dirty.
 pub fn upload<F: Flush>(
     flush: &mut F,
     store: impl FnOnce(&mut F) -> Result<(), F::Error>,

@@ -1,15 +1,17 @@
-//! The coherency engine: what an access demands of pending work, in which order it is done, and what is pending afterwards.
+//! The coherency engine: determines the work that an access requires, its order, and what is pending
+//! afterwards.
 //!
-//! It knows the rules ([`crate::policy`]) and pending work, and does no I/O. Each access passes three steps:
+//! It uses the rules ([`crate::policy`]) and the pending work, and does no I/O. Each access has three steps:
 //!
-//! - *plan*: the rules demand something of what is pending, or say why nothing has to be done;
-//! - *perform*: somebody else does it: a mapping and the CPU's instructions, the explorer's two lines, atomics in a loom
-//!   model;
-//! - *commit*: what was done is pending no longer; what failed still is.
+//! - *plan*: the rules require some of the pending work, or state why none is required;
+//! - *perform*: the implementation does it: a mapping and the CPU's instructions, the explorer's two lines,
+//!   or atomics in a loom model;
+//! - *commit*: completed work is no longer pending; failed work still is.
 //!
-//! The engine is generic over how pending work is kept and over who performs. [`carry_out`], [`note()`], [`overwrite`],
-//! [`upload`] and [`leave_level`] are the logic of one access to one object; the explorer (`gem-coherency-check`) runs them on its
-//! states. [`settle()`] runs them for objects that threads share ([`crate::tracking`]); the library and the loom models call it.
+//! The engine is generic over the storage of pending work and over the implementation of the operations.
+//! [`carry_out`], [`note()`], [`overwrite`], [`upload`] and [`leave_level`] are the logic of one access to
+//! one object; the explorer (`gem-coherency-check`) runs them on its states. [`settle()`] runs them for
+//! objects shared by threads ([`crate::tracking`]), in the library and in the loom models.
 
 mod batch;
 mod flush;

@@ -1,4 +1,4 @@
-//! What the engine asks of an object that threads share.
+//! The interface that the engine requires of objects shared by threads.
 
 use crate::cacheops::LineOp;
 use crate::error::Result;
@@ -8,17 +8,17 @@ use crate::tracking::Tracked;
 use crate::units::{LineRange, PageLines};
 use crate::vocabulary::{Access, MmapMode};
 
-/// Lines that were taken to be flushed or invalidated.
+/// Lines taken to be flushed or invalidated.
 #[derive(Clone, Copy, Debug)]
 pub enum Lines {
-    /// A run of them.
+    /// A run of lines.
     Run(LineRange),
-    /// Some of a page.
+    /// Some lines of a page.
     Page(PageLines),
 }
 
 impl Lines {
-    /// How many.
+    /// Returns the number of lines.
     pub const fn count(self) -> u64 {
         match self {
             Self::Run(run) => run.count(),
@@ -27,48 +27,48 @@ impl Lines {
     }
 }
 
-/// An object that threads share, and the means to do something about its pending work.
+/// An object shared by threads, with the operations for its pending work.
 pub trait Object {
-    /// What flush instructions take the addresses of.
+    /// A mapping whose addresses flush instructions can use.
     type Mapping;
 
-    /// What is pending.
+    /// Returns the tracked state.
     fn tracked(&self) -> &Tracked;
 
-    /// What the rules say about an access.
+    /// Returns the rules' result for an access.
     fn answer(&self, next: Path, access: Access) -> &Answer;
 
-    /// The map mode of the CPU's accesses.
+    /// Returns the map mode of the CPU's accesses.
     fn mode(&self) -> MmapMode;
 
-    /// Returns whether only the worst is known of the device.
+    /// Returns whether the device is unknown, so that the rules are conservative.
     fn is_conservative(&self) -> bool;
 
-    /// Waits until the GPU has made the writes that are counted, unless a thread did since.
+    /// Waits for the GPU's counted writes, unless a thread already waited for them.
     ///
     /// # Errors
     /// The kernel's.
     fn wait_for_gpu(&self) -> Result<()>;
 
-    /// A mapping whose addresses flush instructions can take.
+    /// Returns a mapping whose addresses flush instructions can use.
     ///
     /// # Errors
-    /// What mapping the object answers.
+    /// Those of mapping the object.
     fn flush_mapping(&self) -> Result<&Self::Mapping>;
 
     /// Performs `op` on lines, without fences.
     ///
     /// # Errors
-    /// What touching the lines answers.
+    /// Those of accessing the lines.
     fn perform(&self, mapping: &Self::Mapping, op: LineOp, lines: Lines) -> Result<()>;
 
-    /// Drains the stores that were made through mappings of this memory type.
+    /// Drains the stores made through mappings of this memory type.
     ///
     /// # Errors
-    /// What reading through such a mapping answers.
+    /// Those of a read through such a mapping.
     fn drain(&self, memory: CpuMemory) -> Result<()>;
 
-    /// Issues the fence that `op` needs before it and after it.
+    /// Issues the fence that `op` needs before and after it.
     fn fence(&self, op: LineOp);
 
     /// Returns whether memory was ever written around the CPU's caches.

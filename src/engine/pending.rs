@@ -1,4 +1,4 @@
-//! What an access leaves pending.
+//! The work that an access leaves pending.
 
 use crate::platform::Caps;
 use crate::policy::driver::{CpuMemory, needs_flush_of_zeroes};
@@ -13,12 +13,12 @@ pub enum Note {
     WcStores,
     /// Stores through the aperture may be in the chipset.
     GttStores,
-    /// What the GPU wrote may be dirty in the CPU's caches.
+    /// The GPU's writes may be dirty in the CPU's caches.
     GpuWrite,
 }
 
 impl Note {
-    /// The memory type whose stores a note of stores is about.
+    /// Returns the memory type of the stores that a note is about.
     pub(super) const fn memory(self) -> Option<CpuMemory> {
         match self {
             Self::WcStores => Some(CpuMemory::Combining),
@@ -28,32 +28,32 @@ impl Note {
     }
 }
 
-/// The pending work of one object: how it is kept, and how an access adds to it.
+/// The pending work of one object: its storage, and how an access adds to it.
 pub trait Pending {
-    /// Some lines of the object.
+    /// A set of the object's lines.
     type Lines: Copy;
 
-    /// Every line of the object.
+    /// Returns every line of the object.
     fn all(&self) -> Self::Lines;
 
     /// Marks `lines` dirty.
     fn mark_dirty(&mut self, lines: Self::Lines);
 
-    /// Notes that memory of `lines` was written around the CPU's caches: marks them stale if a mapping goes through
-    /// the caches, and otherwise remembers it for the first mapping that does.
+    /// Notes that memory of `lines` was written around the CPU's caches: marks the lines as stale if there is
+    /// a cached mapping, and otherwise records the fact for the first cached mapping.
     fn note_written_around(&mut self, lines: Self::Lines);
 
-    /// Adds a note.
+    /// Sets a note.
     fn note(&mut self, note: Note);
 
-    /// Counts one more write that the GPU was told to make.
+    /// Counts a write that the GPU is told to make.
     fn count_gpu_write(&mut self);
 }
 
-/// Adds what an access to `lines` leaves pending.
+/// Adds the work that an access to `lines` leaves pending.
 ///
-/// Call it after the stores of the access: a mark that is made before its store may be taken, and its line flushed,
-/// before the data is there.
+/// Call it after the access's stores: a mark made before its store may be taken, and its line flushed, before
+/// the data is there.
 pub fn note<P: Pending>(object: &mut P, notes: Notes, lines: P::Lines) {
     if notes.dirty {
         object.mark_dirty(lines);
@@ -72,19 +72,19 @@ pub fn note<P: Pending>(object: &mut P, notes: Notes, lines: P::Lines) {
     }
 }
 
-/// Adds what a write of the GPU leaves pending, by the rules' `notes`.
+/// Adds the work that a write by the GPU leaves pending, according to the rules' `notes`.
 ///
-/// Call it before the submitting ioctl and after it: a reader may take the first notes before the GPU has anything to
-/// write. On a device of which only the worst is known (`is_conservative`), the write may have been coherent after all,
-/// so every line counts as dirty, too.
+/// Call it both before and after the submitting ioctl: a reader may take the first notes before the GPU has
+/// anything to write. On an unknown device (`is_conservative`) the write may have been coherent, so every line
+/// is marked as dirty, too.
 pub fn note_gpu_write<P: Pending>(object: &mut P, notes: Notes, is_conservative: bool) {
-    // Counted before it is noted, so that whoever takes a note finds the write that has to be waited for.
+    // Counted before it is noted, so that a thread that takes the note finds the write to wait for.
     object.count_gpu_write();
     let lines = object.all();
     note(object, Notes { dirty: notes.dirty || is_conservative, ..notes }, lines);
 }
 
-/// Returns whether the zeroes of a new object's pages count as dirty, by which rule.
+/// Returns whether the zeroes of a new object's pages must be treated as dirty, with the rule.
 ///
 /// `fresh` is the kernel's state of the object before it has pages.
 pub fn zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot, is_conservative: bool) -> Decision {

@@ -1,4 +1,4 @@
-//! What was flushed or not, at which step, by which rule.
+//! Reports of what was flushed, at which step and by which rule.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use crate::units::LINE_BYTES;
 use crate::vocabulary::{Handle, words};
 
 words! {
-    /// A step of a BO's life at which something may have to be flushed.
+    /// A step in a BO's lifetime at which a flush may be required.
     Step, "step" {
         /// The CPU writes.
         Write = "write",
@@ -19,36 +19,36 @@ words! {
         Read = "read",
         /// The BO is handed to another process or device.
         Export = "export",
-        /// The BO is given back.
+        /// The BO is released.
         Release = "release",
     }
 }
 
-/// What one step did to one BO's lines, or why it did nothing.
+/// The flush of one BO at one step, or the reason why there was none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FlushReport {
     /// The step.
     pub step: Step,
-    /// What was needed, and the rule that says so.
+    /// The required operation and the rule for it.
     pub decision: Decision,
-    /// Lines that were flushed or invalidated.
+    /// Number of lines flushed or invalidated.
     pub lines: u64,
-    /// The same, in bytes.
+    /// The same in bytes.
     pub bytes: u64,
 }
 
 impl FlushReport {
-    /// A step that touched `lines` lines.
+    /// Creates the report of a step that touched `lines` lines.
     pub(crate) fn new(step: Step, decision: Decision, lines: u64) -> Self {
         Self { step, decision, lines, bytes: lines * LINE_BYTES }
     }
 
-    /// A step at which nothing had to be done, by `rule`.
+    /// Creates the report of a step at which `rule` required nothing.
     pub fn nothing(step: Step, rule: Rule) -> Self {
         Self::new(step, Decision::new(Verdict::NotNeeded, rule), 0)
     }
 
-    /// Emits the report as an event.
+    /// Emits the report as a tracing event.
     pub(crate) fn trace(&self, handle: Handle) {
         tracing::debug!(
             handle = handle.get(),
@@ -61,7 +61,7 @@ impl FlushReport {
         );
     }
 
-    /// Adds what a later part of the same step did.
+    /// Adds the report of a later part of the same step.
     pub(crate) fn add(&mut self, later: Self) {
         if later.decision.is_needed() && (!self.decision.is_needed() || self.lines == 0) {
             self.decision = later.decision;

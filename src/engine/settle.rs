@@ -1,8 +1,8 @@
-//! Plan, perform, commit: pending work of objects that threads share, before an access.
+//! Plan, perform, commit: completes the pending work of objects shared by threads before an access.
 //!
-//! The order is the protocol that `loom-tests` check: each flush is announced before anything of its object is taken;
-//! none completes before the trailing fence; all complete together, so that threads that submit the same objects in
-//! different orders cannot wait for each other in a circle.
+//! The order is the protocol that `loom-tests` check: each flush is announced before anything of its object
+//! is taken; none completes before the trailing fence; all complete together, so that threads that submit the
+//! same objects in different orders cannot deadlock.
 
 use super::batch::Batch;
 use super::flush::{Flush, LevelChange, carry_out, leave_level, of_access, upload};
@@ -18,16 +18,16 @@ use crate::tracking::{Flight, Landing, State, Taken, Tracked, land};
 use crate::units::LineRange;
 use crate::vocabulary::Access;
 
-/// An access that is about to happen.
+/// An upcoming access.
 #[derive(Debug)]
 pub struct Need<'a, O> {
     /// The object.
     pub object: &'a O,
     /// The lines.
     pub lines: LineRange,
-    /// The agent and its path.
+    /// The accessing agent and its path.
     pub next: Path,
-    /// Read or write; a GPU that writes is taken to read, too.
+    /// Read or write; a GPU that writes is assumed to read, too.
     pub access: Access,
     /// Whether stale lines are invalidated; not if the access overwrites them whole.
     pub invalidate: bool,
@@ -42,12 +42,12 @@ impl<O> Clone for Need<'_, O> {
 impl<O> Copy for Need<'_, O> {}
 
 impl<O: Object> Need<'_, O> {
-    /// What the rules demand for this access of what is pending.
+    /// Returns the requirements for this access.
     fn demands(&self) -> Demands {
         of_access(self.object.answer(self.next, self.access).demands, self.invalidate)
     }
 
-    /// Why nothing has to be done if nothing is pending.
+    /// Returns the decision to report if nothing is pending.
     fn idle(&self) -> Decision {
         let answer = self.object.answer(self.next, self.access);
         let (decision, rule) = match self.next {
@@ -62,8 +62,8 @@ impl<O: Object> Need<'_, O> {
         }
     }
 
-    /// The operation whose fences the access needs: a GPU or a display learns of lines by a store; the CPU's own next
-    /// access may be a load.
+    /// Returns the operation that determines the access's fences: a GPU or a display is notified of lines by
+    /// a store, while the CPU's own next access may be a load.
     const fn fences(&self) -> LineOp {
         match self.next {
             Path::Cpu(_) => LineOp::Invalidate,
@@ -72,26 +72,26 @@ impl<O: Object> Need<'_, O> {
     }
 }
 
-/// One access, what it requires, and its in-flight flush.
+/// An access, the work that it requires, and its in-flight flush.
 #[derive(Debug)]
 pub struct Task<'a, O> {
     /// The access.
     pub need: Need<'a, O>,
-    /// The lines in which something may be pending, and what is required of it; none if nothing has to be done.
+    /// The lines with possibly pending work and the requirements for them; `None` if no work is required.
     plan: Option<(LineRange, Demands)>,
-    /// The flush that other threads wait for.
+    /// The in-flight flush, for which other threads wait.
     flight: Option<Flight<'a>>,
-    /// What was done.
+    /// The work that was done.
     pub report: FlushReport,
 }
 
 impl<'a, O: Object> Task<'a, O> {
-    /// The task of an access.
+    /// Creates the task of an access.
     pub fn new(need: Need<'a, O>, step: Step) -> Self {
         Self { need, plan: None, flight: None, report: FlushReport::new(step, need.idle(), 0) }
     }
 
-    /// Finds out what has to be done, after the GPU's writes that the access waits for.
+    /// Determines the required work, after waiting for the GPU's writes if the access requires that.
     fn plan(&mut self) -> Result<()> {
         let Need { object, lines, next, .. } = self.need;
         let tracked = object.tracked();
@@ -102,13 +102,13 @@ impl<'a, O: Object> Task<'a, O> {
         }
         let is_settled = tracked.is_settled(|state| is_pending(&demands, state, tracked, lines));
         demands.gpu_write = demands.gpu_write.filter(|_| has_gpu_write);
-        // What the GPU wrote may be anywhere in the object.
+        // GPU writes may be anywhere in the object.
         let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
         self.plan = (!is_settled).then_some((lines, demands));
         Ok(())
     }
 
-    /// Announces the planned flush, drains, and adds the lines to `batch`.
+    /// Begins the planned flush, drains, and adds the lines to `batch`.
     fn perform(&mut self, batch: &mut Batch<'a, O>) -> Result<()> {
         let Some((lines, demands)) = &self.plan else { return Ok(()) };
         let Need { object, next, access, .. } = self.need;
@@ -120,7 +120,7 @@ impl<'a, O: Object> Task<'a, O> {
     }
 }
 
-/// Returns whether something is pending that `demands` is about.
+/// Returns whether any of the work that `demands` requires is pending.
 fn is_pending(demands: &Demands, state: State, tracked: &Tracked, lines: LineRange) -> bool {
     (demands.gpu_write.is_some() && state.has_gpu_write())
         || (demands.wc_stores.is_some() && state.has_wc_stores())
@@ -129,11 +129,11 @@ fn is_pending(demands: &Demands, state: State, tracked: &Tracked, lines: LineRan
         || (demands.stale.is_some() && !tracked.stale().is_quickly_clean(lines))
 }
 
-/// Makes memory and caches right for accesses that are about to happen, between one pair of fences; they are right
-/// then also with regard to what other threads took. If another thread's flush failed meanwhile, all begins again.
+/// Makes memory and caches current for upcoming accesses, between one pair of fences, including work that
+/// other threads had taken. If another thread's flush fails meanwhile, starts over.
 ///
 /// # Errors
-/// The first error of a task. Then everything that was pending still is, once the tasks are dropped.
+/// The first error of a task. Everything that was pending is then pending again once the tasks are dropped.
 pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
     loop {
         let mut fences = None;
@@ -155,29 +155,31 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
     }
 }
 
-/// Brings bytes that go to `lines` to memory at once, by `store`; another thread that finds the lines unmarked waits for it.
+/// Writes bytes of `lines` to memory at once by `store`; another thread that finds the lines unmarked waits
+/// for it.
 ///
-/// Needs no leading fence: a line is written back after this thread's stores to it, and after those of other threads
-/// whose marks it took.
+/// Needs no leading fence: a line is written back after this thread's stores to it, and after those of other
+/// threads whose marks it took.
 ///
 /// # Errors
-/// `store`'s; [`Error::RangeOutOfBounds`]. Then the lines are dirty.
+/// Those of `store`; [`Error::RangeOutOfBounds`]. Then the lines are dirty.
 pub fn upload_to<O: Object>(object: &O, lines: LineRange, store: impl Fn() -> Result<()>) -> Result<()> {
     by_itself(object, lines, |flush| upload(flush, |_| store()))
 }
 
-/// Deals with what is pending under the rules of the level that is about to go, after the GPU's writes ([`leave_level`]).
+/// Performs the pending work of the old level before a level change, after the GPU's writes
+/// ([`leave_level`]).
 ///
-/// No access is open meanwhile.
+/// No access may be open meanwhile.
 ///
 /// # Errors
-/// As [`settle`]; SET_DOMAIN's.
+/// As [`settle`]; those of SET_DOMAIN.
 pub fn leave_level_of<O: Object>(object: &O, changes: bool) -> Result<()> {
     object.wait_for_gpu()?;
     by_itself(object, object.tracked().dirty().all(), |flush| leave_level(flush, changes))
 }
 
-/// A flush of one object alone.
+/// Runs the flush of a single object.
 fn by_itself<'a, O: Object>(
     object: &'a O,
     lines: LineRange,
@@ -196,7 +198,7 @@ fn by_itself<'a, O: Object>(
     }
 }
 
-/// A flight, as it takes pending work of its object.
+/// An in-flight flush that takes its object's pending work.
 struct Taking<'t, 'a, O: Object> {
     object: &'a O,
     flight: &'t mut Flight<'a>,
@@ -232,7 +234,7 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
         let lines = adding.count()?;
         let tracked = self.object.tracked();
         if lines > 0 && self.object.is_conservative() && !tracked.gpu_writes().are_over() {
-            // They may have been marked for a write of the GPU that is still to come.
+            // Some lines may have been marked for a GPU write that is still to come.
             tracked.dirty().mark_all();
         }
         Ok(lines)

@@ -1,4 +1,4 @@
-//! What the engine performs, in which order, on objects that write it down.
+//! Tests the operations that the engine performs, and their order, on objects that log them.
 
 use std::cell::RefCell;
 
@@ -13,10 +13,10 @@ use crate::tracking::Tracked;
 use crate::units::LineRange;
 use crate::vocabulary::{Access, CacheLevel, MmapMode};
 
-/// What happened, in order: an operation, and how many dirty lines all objects had left.
+/// The log: each operation, with the number of dirty lines that all objects had left.
 type Log = RefCell<Vec<(&'static str, u64)>>;
 
-/// Objects without LLC that write down what is performed.
+/// Objects without LLC that log the operations on them.
 struct Written<'a> {
     tracked: &'a [Tracked],
     place: usize,
@@ -98,7 +98,7 @@ fn dirty(tracked: &[Tracked], pages: u64) {
     }
 }
 
-/// What is performed on the objects for a reader on that path.
+/// Returns the operations performed on the objects for a reader on that path.
 fn reader(tracked: &[Tracked], next: Path, refuses: bool) -> (Result<()>, Vec<(&'static str, u64)>) {
     let log = Log::default();
     let objects: Vec<_> =
@@ -113,7 +113,7 @@ fn reader(tracked: &[Tracked], next: Path, refuses: bool) -> (Result<()>, Vec<(&
     (result, log.take())
 }
 
-/// The operations alone.
+/// Returns the operations alone.
 fn operations(log: &[(&'static str, u64)]) -> Vec<&'static str> {
     log.iter().map(|(what, _)| *what).collect()
 }
