@@ -1,25 +1,25 @@
-//! Copies of memory that others may change at any time: the GPU, another process, another thread.
+//! Copies of memory that others (the GPU, another process, another thread) may change at any time.
 //!
-//! Each byte is copied as by a relaxed atomic access of its own. So a copy that races with another one is no data race:
-//! every byte that is read is one that somebody stored, and nothing more is promised. Who needs more orders its
-//! accesses.
+//! Each byte is copied as by a relaxed atomic access of its own. A copy that races with another one is
+//! therefore not a data race: every byte read was stored by some agent, and nothing more is guaranteed.
+//! Callers that need more must order their accesses.
 //!
-//! Rust has no such copy, and a loop over `AtomicU8` moves a byte at a time. A block of assembly is outside of what the
-//! compiler may assume about accesses, and moves as many bytes at once as the CPU can; x86 never tears a byte. Miri,
-//! which runs no assembly, gets the loop.
+//! Rust has no such copy, and a loop over `AtomicU8` moves one byte at a time. The compiler makes no
+//! assumptions about the accesses of an assembly block, which moves as many bytes at once as the CPU can; x86
+//! never tears a byte. Miri cannot run assembly and uses the loop.
 //!
 //! # Safety
-//! Every function reads and writes the bytes that it is given and no other, and needs no alignment.
+//! Every function reads and writes only the bytes that it is given, and needs no alignment.
 #![allow(unsafe_code)]
 
 /// Bytes that [`fill`] stores at once.
 const BLOCK: usize = 64;
 
-/// From how many bytes on REP MOVS copies: its start takes as long as some hundred bytes.
+/// From this size on REP MOVS is used: starting it takes as long as copying some hundred bytes.
 #[cfg(not(miri))]
 const STRING_BYTES: usize = 1024;
 
-/// Copies `from` to `to`, where others may read and write at the same time.
+/// Copies `from` to `to`; others may read and write there concurrently.
 ///
 /// # Safety
 /// `to` is mapped for writing, `from.len()` bytes long, and no reference points there.
@@ -36,7 +36,7 @@ pub unsafe fn copy_in(to: *mut u8, from: &[u8]) {
     }
 }
 
-/// Copies the `to.len()` bytes at `from` into `to`, while others may write them.
+/// Copies the `to.len()` bytes at `from` into `to`; others may write them concurrently.
 ///
 /// # Safety
 /// The bytes at `from` are mapped for reading, and no unique reference points there.
@@ -53,7 +53,7 @@ pub unsafe fn copy_out(to: &mut [u8], from: *const u8) {
     }
 }
 
-/// Copies `len` bytes from `from` to `to`, while others may access both.
+/// Copies `len` bytes from `from` to `to`; others may access both concurrently.
 ///
 /// # Safety
 /// Both are mapped, `len` bytes long, and no reference points to either. They are the same bytes or share none.
@@ -70,7 +70,7 @@ pub unsafe fn copy_across(to: *mut u8, from: *const u8, len: usize) {
     }
 }
 
-/// Sets `len` bytes at `to` to `byte`, where others may read and write at the same time.
+/// Sets `len` bytes at `to` to `byte`; others may read and write there concurrently.
 ///
 /// # Safety
 /// As [`copy_in`].
@@ -83,7 +83,7 @@ pub(super) unsafe fn fill(to: *mut u8, byte: u8, len: usize) {
     }
 }
 
-/// The accesses that the assembly stands for.
+/// Byte accesses that replace the assembly.
 #[cfg(miri)]
 mod by_byte {
     use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
@@ -107,7 +107,8 @@ mod by_byte {
     }
 }
 
-/// Copies the first and the last bytes of `len`, as many at each end as a register holds: together they are all.
+/// Copies the first and the last bytes of `len`, one register's width at each end; together they cover all
+/// bytes.
 #[cfg(not(miri))]
 macro_rules! both_ends {
     ($to:ident, $from:ident, $len:ident, $class:ident, $mov:literal, $name:literal, $width:literal) => {
@@ -126,7 +127,7 @@ macro_rules! both_ends {
     };
 }
 
-/// Copies by the widest moves that fit; the last one may repeat bytes of the one before.
+/// Copies with the widest moves that fit; the last move may overlap the one before.
 ///
 /// # Safety
 /// As [`copy_across`]; either side may also be a slice that lives as long as the call.
@@ -162,7 +163,7 @@ unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
                 "add {to}, 32",
                 "sub {left}, 32",
                 "jg 2b",
-                // Now `left` is 0, or what the last 32 bytes begin before `from`.
+                // `left` is now 0, or the (negative) distance from `from` to the last 32 bytes.
                 "movdqu {one}, [{from} + {left}]",
                 "movdqu {two}, [{from} + {left} + 16]",
                 "movdqu [{to} + {left}], {one}",
@@ -183,7 +184,7 @@ unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
                     inout("rdi") to => _,
                     options(nostack, preserves_flags),
                 );
-                // LLVM keeps ESI for itself.
+                // LLVM reserves ESI.
                 #[cfg(target_arch = "x86")]
                 asm!(
                     "xchg {from}, esi",

@@ -1,4 +1,4 @@
-//! What CPUID says of this CPU.
+//! CPU features and models from CPUID.
 #![deny(unsafe_code)]
 
 #[cfg(target_arch = "x86")]
@@ -8,7 +8,7 @@ use std::arch::x86_64::{__cpuid, __cpuid_count};
 
 use super::{Instruction, LoadInstruction, StoreInstruction};
 
-/// What a CPU can do.
+/// The features of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Cpu {
     pub(super) line_bytes: u64,
@@ -21,7 +21,7 @@ pub(super) struct Cpu {
     pub(super) model: Model,
 }
 
-/// Which CPU it is, as far as it matters.
+/// The model of a CPU, as far as it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Model {
     pub(super) intel: bool,
@@ -29,11 +29,11 @@ pub(super) struct Model {
     pub(super) model: u32,
     /// Whether it has Atom cores beside others.
     pub(super) hybrid: bool,
-    /// Whether a hypervisor answers for it, which may call it what it likes.
+    /// Whether a hypervisor emulates CPUID and may report another model.
     pub(super) virtual_machine: bool,
 }
 
-/// The models of family 6 that have no Atom core, Nehalem to Tiger Lake and their servers.
+/// The models of family 6 without Atom cores, Nehalem to Tiger Lake and their servers.
 ///
 /// Source: `arch/x86/include/asm/intel-family.h` of the kernel.
 const CORE_MODELS: &[u32] = &[
@@ -52,17 +52,17 @@ const CORE_MODELS: &[u32] = &[
 ];
 
 impl Model {
-    /// Returns whether an invalidate has to touch the last line twice.
+    /// Returns whether an invalidate must touch the last line twice.
     ///
-    /// Atoms from Baytrail on do not serialise a flush before a read without it (kernel commit
-    /// 396f5d62d1a5, "drm: Restore double clflush on the last partial cacheline"). The kernel does it on every
-    /// CPU; here it is left out where it is known that no core is an Atom, and nobody hides which CPU it is.
+    /// Atoms from Baytrail on do not serialise a flush before a read otherwise (kernel commit 396f5d62d1a5,
+    /// "drm: Restore double clflush on the last partial cacheline"). The kernel does this on every CPU; here
+    /// it is omitted if no core is known to be an Atom and no hypervisor hides the model.
     pub(super) fn repeats_last_line(self) -> bool {
         let known = self.intel && self.family == 6 && CORE_MODELS.contains(&self.model);
         !known || self.hybrid || self.virtual_machine
     }
 
-    /// Family and model of the signature that CPUID leaf 1 has in EAX.
+    /// Returns the family and model from the signature of CPUID leaf 1 (EAX).
     ///
     /// Source: Intel SDM vol. 2A, CPUID, "Version Information".
     fn family_and_model(signature: u32) -> (u32, u32) {
@@ -77,20 +77,20 @@ impl Model {
 }
 
 impl Cpu {
-    /// Asks this CPU; registers that the system does not save count as absent.
+    /// Detects this CPU; features whose registers the system does not save count as absent.
     ///
     /// Source: Intel SDM vol. 2A, CPUID: leaf 0 (vendor), leaf 1 EAX (signature), EBX bits 15..8 (CLFLUSH line
     /// size, in 8 bytes), ECX bit 31 (not used by CPUs: hypervisors set it), leaf 7 EBX bit 23 (CLFLUSHOPT)
     /// and bit 24 (CLWB), EDX bit 15 (hybrid).
-    // Newer compilers know that CPUID is safe on x86-64.
+    // In newer compilers CPUID is safe on x86-64.
     #[allow(unsafe_code, unused_unsafe)]
     pub(super) fn detect() -> Self {
-        // SAFETY: CPUID is there: a CPU with i915 beside it has SSE2.
+        // SAFETY: CPUID exists: a CPU of a machine with an i915 GPU has SSE2.
         let (names, version) = unsafe { (__cpuid(0), __cpuid(1)) };
         let vendor = [names.ebx, names.edx, names.ecx].map(u32::to_le_bytes).concat();
         let (features, more) = match names.eax {
             7.. => {
-                // SAFETY: as above; leaf 0 says that there is a leaf 7.
+                // SAFETY: as above; according to leaf 0 there is a leaf 7.
                 let leaf = unsafe { __cpuid_count(7, 0) };
                 (leaf.ebx, leaf.edx)
             }
@@ -115,7 +115,7 @@ impl Cpu {
         }
     }
 
-    /// Returns whether it has an instruction on lines.
+    /// Returns whether it has this cache-line instruction.
     pub(super) fn has(&self, instruction: Instruction) -> bool {
         match instruction {
             Instruction::Clflush => true,
@@ -124,11 +124,11 @@ impl Cpu {
         }
     }
 
-    /// Returns whether its stores by `instruction` leave memory current behind a fence.
+    /// Returns whether stores by `instruction` followed by a fence leave memory current on this CPU.
     ///
-    /// A non-temporal store evicts a line that is cached (Intel SDM vol. 1, 10.4.6.2); of "some older CPU
-    /// implementations (e.g., Pentium M)" it says that they change the line in place. Which of them are
-    /// 64-bit it does not say, so CPUs without SSE4.2, which came with Nehalem and Silvermont, have none.
+    /// A non-temporal store evicts a cached line (Intel SDM vol. 1, 10.4.6.2), but "some older CPU
+    /// implementations (e.g., Pentium M)" change the line in place. The manual does not say which of these
+    /// are 64-bit, so CPUs without SSE4.2, which came with Nehalem and Silvermont, do not use them.
     pub(super) fn has_store(&self, instruction: StoreInstruction) -> bool {
         match instruction {
             StoreInstruction::Mov => true,
@@ -138,7 +138,7 @@ impl Cpu {
         }
     }
 
-    /// Returns whether it has an instruction that loads.
+    /// Returns whether it has this load instruction.
     pub(super) fn has_load(&self, instruction: LoadInstruction) -> bool {
         match instruction {
             LoadInstruction::Mov => true,

@@ -1,9 +1,9 @@
-//! Operations on lines of the cache: a line, a range, several ranges, a page's lines by a mask.
+//! Cache-line operations: on a line, a range, several ranges, or the lines of a page in a mask.
 //!
 //! # Safety
-//! CLFLUSH, CLFLUSHOPT and CLWB access no byte, but fault like a load where nothing is mapped; so every
-//! function requires its bytes to be mapped. No address outside the lines of these bytes is used, and a line
-//! never reaches into another page.
+//! CLFLUSH, CLFLUSHOPT and CLWB access no byte but fault like a load on unmapped addresses, so every function
+//! requires its bytes to be mapped. Only addresses in the lines of these bytes are used, and a line never
+//! extends into another page.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
@@ -13,7 +13,7 @@ use super::support::{Support, chosen};
 use super::{Instruction, fence, store_fence};
 use crate::units::PAGE_BYTES;
 
-/// What is done to a cache line.
+/// An operation on a cache line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LineOp {
     /// CLWB: a dirty line is written to memory and may stay, clean. Never drops a stale line.
@@ -27,7 +27,7 @@ pub enum LineOp {
     Invalidate,
 }
 
-/// Performs `op` on the line that `byte` lies in, without a fence.
+/// Performs `op` on the line that contains `byte`, without a fence.
 ///
 /// Fences: as [`lines`].
 ///
@@ -40,8 +40,9 @@ pub unsafe fn line(byte: *const u8, op: LineOp) {
 
 /// Performs `op` on every line with a byte in `first..first + len`, without a fence.
 ///
-/// Fences: a batch of calls stands between two of [`fence_around`]: the first orders the stores before the
-/// flushes, the second the flushes before what comes after. Where [`super::support()`] reports an error, CLFLUSH is used.
+/// Fences: put a batch of calls between two calls of [`fence_around`]. The first orders earlier stores before
+/// the flushes, the second the flushes before later accesses. If [`super::support()`] returns an error,
+/// CLFLUSH is used.
 ///
 /// # Safety
 /// The bytes are mapped.
@@ -66,7 +67,7 @@ pub unsafe fn lines_of_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
 }
 
 /// Performs `op` on the lines of one page whose bits are set in `mask`, without a fence: bit 0 is the line at
-/// `page`, bit 63 the page's last.
+/// `page`, bit 63 the page's last line.
 ///
 /// Fences: as [`lines`].
 ///
@@ -79,10 +80,10 @@ pub unsafe fn lines_of_page(page: *const u8, mask: u64, op: LineOp) {
     unsafe { lines_of_page_by(chosen(), page, mask, op) }
 }
 
-/// Writes back every line with a byte in `first..first + len`, and waits for it; the lines may stay in the
-/// cache.
+/// Writes back every line with a byte in `first..first + len` and waits for completion; the lines may stay in
+/// the cache.
 ///
-/// Fences: has its own, one on either side. Stores before are in memory before any store after.
+/// Fences: has its own, before and after. Earlier stores are in memory before any later store.
 ///
 /// # Safety
 /// The bytes are mapped.
@@ -91,9 +92,9 @@ pub unsafe fn write_back_range(first: *const u8, len: usize) {
     unsafe { fenced_range(first, len, LineOp::WriteBack) }
 }
 
-/// Flushes every line with a byte in `first..first + len`, and waits for it.
+/// Flushes every line with a byte in `first..first + len` and waits for completion.
 ///
-/// Fences: has its own, one on either side. Stores before are in memory before any store after.
+/// Fences: has its own, before and after. Earlier stores are in memory before any later store.
 ///
 /// # Safety
 /// The bytes are mapped.
@@ -102,10 +103,10 @@ pub unsafe fn flush_range(first: *const u8, len: usize) {
     unsafe { fenced_range(first, len, LineOp::Flush) }
 }
 
-/// Invalidates every line with a byte in `first..first + len`, and waits for it: the next load reads memory.
-/// A dirty line is written back first.
+/// Invalidates every line with a byte in `first..first + len` and waits for completion: the next load reads
+/// memory. A dirty line is written back first.
 ///
-/// Fences: has its own, one on either side, which no load passes.
+/// Fences: has its own, before and after; no load passes them.
 ///
 /// # Safety
 /// The bytes are mapped.
@@ -114,7 +115,7 @@ pub unsafe fn invalidate_range(first: *const u8, len: usize) {
     unsafe { fenced_range(first, len, LineOp::Invalidate) }
 }
 
-/// [`fenced_ranges`] of one range, which is short where its cost shows.
+/// [`fenced_ranges`] for one range, without the overhead of a list.
 ///
 /// # Safety
 /// The bytes are mapped.
@@ -130,8 +131,8 @@ unsafe fn fenced_range(first: *const u8, len: usize, op: LineOp) {
     fence.issue();
 }
 
-/// Performs `op` on every line with a byte in one of `ranges`, and waits for it, as [`write_back_range`],
-/// [`flush_range`] and [`invalidate_range`] do.
+/// Performs `op` on every line with a byte in one of `ranges` and waits for completion, as
+/// [`write_back_range`], [`flush_range`] and [`invalidate_range`] do.
 ///
 /// Fences: has its own, one pair for all ranges.
 ///
@@ -148,16 +149,16 @@ pub unsafe fn fenced_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
     fence.issue();
 }
 
-/// Orders a batch of `op`, before it and after it, by the cheapest fence that does.
+/// Issues the cheapest fence that is sufficient before and after a batch of `op`.
 ///
-/// Who learns of the batch by a later store of this thread, another thread, a device or the kernel, finds it done.
-/// A later load of this thread does, too, after an invalidate; after a flush or a write-back, which are for others,
-/// a load that goes around the cache needs a [`fence`] of its own.
+/// An observer that is notified of the batch by a later store of this thread (another thread, a device or the
+/// kernel) finds it complete. After an invalidate, so does a later load of this thread; after a flush or a
+/// write-back, which serve other agents, a load that bypasses the cache needs a [`fence`] of its own.
 pub fn fence_around(op: LineOp) {
     Fence::around(op, chosen().by(op)).issue();
 }
 
-/// What orders a batch of line operations.
+/// The fence around a batch of line operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fence {
     /// SFENCE.
@@ -167,10 +168,10 @@ pub(super) enum Fence {
 }
 
 impl Fence {
-    /// What `op` by `instruction` needs on either side.
+    /// Returns the fence that `op` by `instruction` needs before and after it.
     ///
-    /// CLFLUSHOPT and CLWB are ordered by SFENCE, which loads may pass, so an invalidate needs more. Of CLFLUSH
-    /// older manuals say that only MFENCE orders it.
+    /// SFENCE orders CLFLUSHOPT and CLWB, but loads may pass it, so an invalidate needs more. According to
+    /// older manuals only MFENCE orders CLFLUSH.
     /// Source: Intel SDM vol. 2A, CLFLUSH, CLFLUSHOPT, CLWB.
     pub(super) fn around(op: LineOp, instruction: Instruction) -> Self {
         match (op, instruction) {
@@ -222,7 +223,8 @@ pub(super) unsafe fn lines_of_ranges_by(support: &Support, ranges: &[(*const u8,
 /// As [`lines_of_page`]; the CPU has the instructions.
 #[inline]
 pub(super) unsafe fn lines_of_page_by(support: &Support, page: *const u8, mask: u64, op: LineOp) {
-    // The first byte of a line, whatever the caller says, so that no line of another page is touched.
+    // Rounded down to the page's start, whatever the caller passes, so that no line of another page is
+    // touched.
     let page = page.map_addr(|address| address & !(PAGE_BYTES as usize - 1));
     let addresses = page_addresses(page.addr(), mask, support.last_line(op));
     // SAFETY:
@@ -237,8 +239,8 @@ pub(super) unsafe fn lines_of_page_by(support: &Support, page: *const u8, mask: 
 /// Every one of `lines` is mapped, and the CPU has `instruction`.
 #[inline(always)]
 unsafe fn perform(lines: impl Iterator<Item = *const u8>, instruction: Instruction) {
-    // The assembly changes no register, flag or stack, but memory as other agents see it; so it never says
-    // `nomem`: the compiler may not move a store past it.
+    // The assembly changes no register, flag or stack, but changes memory as seen by other agents. It must
+    // not be `nomem`, because the compiler may not move a store past it.
     match instruction {
         Instruction::Clflush => lines.for_each(|line| {
             // SAFETY: `line` is mapped: the caller's obligation.

@@ -1,12 +1,11 @@
 //! Loads from write-combining memory.
 //!
-//! An ordinary load from there is a read of memory of its own, however narrow. MOVNTDQA reads the whole line
-//! into a buffer, and the other three quarters of it are served from there.
+//! Each ordinary load from there is a separate memory read, however narrow. MOVNTDQA reads the whole line
+//! into a buffer, from which the other three quarters of the line are served.
 //!
 //! # Safety
-//! MOVNTDQA wants addresses of a multiple of 16, so the first and the last bytes are taken out of the 16 that
-//! they lie in: those lie in one line, and so in a page that is mapped. Nothing outside the caller's bytes
-//! reaches the caller.
+//! MOVNTDQA requires 16-byte alignment, so the first and the last bytes are extracted from their aligned 16
+//! bytes: these are in one line, and so in a mapped page. No byte outside the caller's range is returned.
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86")]
@@ -18,15 +17,16 @@ use super::copy::copy_out;
 use super::span::LINE;
 use super::support::{LoadInstruction, Support, chosen};
 
-/// Bytes of a streaming load.
+/// Bytes per streaming load.
 const UNIT: usize = size_of::<__m128i>();
 
-/// Copies the `to.len()` bytes at `from` into `to` by streaming loads; ordinary ones where the CPU has none.
+/// Copies the `to.len()` bytes at `from` into `to` by streaming loads, or by ordinary loads if the CPU has
+/// none.
 ///
-/// Fences: a [`super::fence`] has to stand before, or the bytes may be those of an earlier read.
+/// Fences: a [`super::fence`] must precede it, or the bytes may be those of an earlier read.
 ///
-/// For memory that is mapped write-combining; right for any other, too. Source and destination need no
-/// alignment.
+/// Intended for memory that is mapped write-combining; correct for any other, too. Source and destination
+/// need no alignment.
 ///
 /// # Safety
 /// The bytes at `from` are mapped for reading.
@@ -84,7 +84,7 @@ unsafe fn stream(to: &mut [u8], from: *const u8) {
     }
 }
 
-/// Copies the bytes at `from` that lie in one unit, which is loaded whole.
+/// Copies bytes at `from` that are in one unit, which is loaded whole.
 ///
 /// # Safety
 /// The bytes at `from` are mapped and lie in one unit; the CPU has SSE4.1.

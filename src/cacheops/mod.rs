@@ -8,12 +8,12 @@
 //! | copies | [`copy_in`], [`copy_out`], [`copy_across`] | none: ordinary stores and loads |
 //! | loads | [`load_around`] | none: [`fence`] before the first |
 //!
-//! Which instructions are used is decided once per process: the best that the CPU has, or what [`OVERRIDE`]
-//! allows; [`support()`] says which.
+//! The instructions are chosen once per process: the best that the CPU has within the limits of [`OVERRIDE`].
+//! [`support()`] returns the choice.
 //!
 //! # Safety
-//! Each file says under this heading what its functions need, and why that is enough. The fences here need
-//! nothing.
+//! Each file states under this heading what its functions require, and why that suffices. The fences here
+//! require nothing.
 #![allow(unsafe_code)]
 
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
@@ -41,18 +41,18 @@ pub use span::{LineSpan, line_span};
 pub use store::{copy_around, copy_through, fill_around};
 pub use support::{Instruction, LoadInstruction, OVERRIDE, StoreInstruction, Support, support};
 
-/// Orders everything before against everything after, in every agent's eyes (MFENCE).
+/// Orders all earlier accesses before all later ones, as seen by every agent (MFENCE).
 ///
-/// It also drains the write-combining buffers of the core that executes it, and of no other.
+/// Also drains the write-combining buffers of the core that executes it, but no other's.
 pub fn fence() {
     // SAFETY: MFENCE has no operand and cannot fault.
     unsafe { asm!("mfence", options(nostack, preserves_flags)) }
 }
 
-/// Orders stores, write-combining and non-temporal ones too, CLFLUSHOPT and CLWB before against those after
-/// (SFENCE).
+/// Orders earlier stores (including write-combining and non-temporal ones), CLFLUSHOPT and CLWB before later
+/// ones (SFENCE).
 ///
-/// Loads may pass it: not enough before a read. Nor does it order CLFLUSH on every CPU.
+/// Loads may pass it, so it is not sufficient before a read; and it does not order CLFLUSH on every CPU.
 pub fn store_fence() {
     // SAFETY: SFENCE has no operand and cannot fault.
     unsafe { asm!("sfence", options(nostack, preserves_flags)) }

@@ -1,11 +1,11 @@
-//! Which lines an operation is performed on, as addresses; no line is touched here.
+//! Computes the addresses of the lines that an operation touches, without touching them.
 //!
-//! The loops that touch lines take them from these iterators, so what is tested here is what is flushed.
+//! The loops that touch lines use these iterators, so the tests here cover the addresses that are flushed.
 #![deny(unsafe_code)]
 
 use crate::units::{LINE_BYTES, PAGE_BYTES};
 
-/// Bytes of a line, as an address.
+/// Bytes per line, as an address difference.
 pub(super) const LINE: usize = LINE_BYTES as usize;
 
 /// The lines of a range of addresses.
@@ -13,11 +13,12 @@ pub(super) const LINE: usize = LINE_BYTES as usize;
 pub struct LineSpan {
     /// The address of the first line.
     pub first: usize,
-    /// How many lines.
+    /// Number of lines.
     pub lines: usize,
 }
 
-/// The lines with a byte in `address..address + len`; a range that leaves the address space ends there.
+/// Returns the lines with a byte in `address..address + len`; a range that exceeds the address space is cut
+/// off at its end.
 pub const fn line_span(address: usize, len: usize) -> LineSpan {
     let first = address - address % LINE;
     if len == 0 {
@@ -27,16 +28,16 @@ pub const fn line_span(address: usize, len: usize) -> LineSpan {
     LineSpan { first, lines: (last - first) / LINE + 1 }
 }
 
-/// How often the last line of a range is touched.
+/// How many times the last line of a range is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastLine {
-    /// As the others.
+    /// Once, like the others.
     Once,
-    /// Once more than the others.
+    /// Twice.
     Twice,
 }
 
-/// The address of every line with a byte in `address..address + len`, in order.
+/// Returns the address of every line with a byte in `address..address + len`, in order.
 pub(super) fn line_addresses(address: usize, len: usize, last_line: LastLine) -> impl Iterator<Item = usize> {
     let LineSpan { first, lines } = line_span(address, len);
     let again = match last_line {
@@ -46,9 +47,9 @@ pub(super) fn line_addresses(address: usize, len: usize, last_line: LastLine) ->
     (0..lines).chain((lines - again)..lines).map(move |line| first + line * LINE)
 }
 
-/// The address of every line of the page at `page` whose bit is set in `mask`, in order.
+/// Returns the address of every line of the page at `page` whose bit is set in `mask`, in order.
 pub(super) fn page_addresses(page: usize, mask: u64, last_line: LastLine) -> impl Iterator<Item = usize> {
-    // A full word is a range: no bit has to be looked for.
+    // A full mask is a range, which needs no search for set bits.
     let (whole, mask) = if mask == u64::MAX { (PAGE_BYTES as usize, 0) } else { (0, mask) };
     let again = match last_line {
         LastLine::Once => 0,
@@ -58,7 +59,7 @@ pub(super) fn page_addresses(page: usize, mask: u64, last_line: LastLine) -> imp
     line_addresses(page, whole, last_line).chain(listed)
 }
 
-/// The numbers of the bits that are set in a word, from the lowest on.
+/// Iterates over the positions of a word's set bits, lowest first.
 #[derive(Clone, Copy, Debug)]
 struct Bits(u64);
 
@@ -72,18 +73,18 @@ impl Iterator for Bits {
     }
 }
 
-/// A range of bytes by the lines that they fill.
+/// A byte range, split at line boundaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pieces {
     /// Bytes before the first whole line.
     pub(super) head: usize,
-    /// Whole lines.
+    /// Number of whole lines.
     pub(super) lines: usize,
-    /// Bytes behind the last whole line.
+    /// Bytes after the last whole line.
     pub(super) tail: usize,
 }
 
-/// Cuts `address..address + len` at the ends of lines.
+/// Splits `address..address + len` at line boundaries.
 pub(super) const fn pieces(address: usize, len: usize) -> Pieces {
     let to_line = address.wrapping_neg() % LINE;
     let head = if to_line < len { to_line } else { len };
@@ -97,7 +98,7 @@ mod tests {
 
     const LAST: [LastLine; 2] = [LastLine::Once, LastLine::Twice];
 
-    /// The lines of a range, found byte by byte.
+    /// Computes the lines of a range byte by byte.
     fn by_bytes(address: usize, len: usize, last_line: LastLine) -> Vec<usize> {
         let mut lines: Vec<_> = (address..address + len).map(|byte| byte & !63).collect();
         lines.dedup();
@@ -140,7 +141,7 @@ mod tests {
         }
     }
 
-    /// Masks of every kind: each bit alone, each bit left out, every run, and some hundred others.
+    /// Masks of every kind: each bit alone, each bit missing, every run, and some hundred others.
     fn masks() -> impl Iterator<Item = u64> {
         let single = (0..64).map(|bit| 1 << bit);
         let missing = (0..64).map(|bit| !(1 << bit));
@@ -177,7 +178,7 @@ mod tests {
                 if lines > 0 {
                     assert_eq!((address + head) % 64, 0, "{address} + {len}");
                 }
-                // What is left of a line on either side is not a line that was filled whole.
+                // The partial lines at either end are not whole lines.
                 let whole = (address..address + len).filter(|at| at % 64 == 0 && at + 64 <= address + len);
                 assert_eq!(lines, whole.count(), "{address} + {len}");
             }

@@ -1,14 +1,12 @@
 //! Copies that end in memory: around the cache by non-temporal stores, or through it with a write-back.
 //!
-//! Whole lines go around the cache. What is left of a line at either end is stored as usual and that line
-//! written back: a non-temporal store of a part of a line would have to read the rest, or go to memory in
-//! pieces.
+//! Whole lines bypass the cache. Partial lines at either end are stored normally and written back: a partial
+//! non-temporal store would have to read the rest of the line, or reach memory in pieces.
 //!
 //! # Safety
-//! Every function writes the bytes that it is given and no other, and touches their lines, which never reach
-//! into another page. Destinations need no alignment: what has to be aligned is found by
-//! [`pieces`]. After non-temporal stores the destination may only be accessed behind a
-//! fence, which each function asks its caller for.
+//! Every function writes only the bytes that it is given and touches only their lines, which never extend
+//! into another page. Destinations need no alignment: [`pieces`] finds the aligned part. After non-temporal
+//! stores the destination may be accessed only after a fence, which each function requires of its caller.
 #![allow(unsafe_code)]
 
 use std::arch::asm;
@@ -25,25 +23,27 @@ use super::span::{LINE, Pieces, pieces};
 use super::support::{StoreInstruction, Support, chosen};
 use crate::units::PAGE_LINES;
 
-/// Bytes that are copied through the cache before they are written back: few enough to be in it still.
+/// Bytes copied through the cache before they are written back: few enough to be still in it.
 const THROUGH_BYTES: usize = 4096;
 
-/// Large copies go through so many pages side by side, a few lines of each in turn: the CPU reads ahead within
-/// a page only, so it waits for the first lines of several pages at once. Measured: a quarter less time from
-/// 64 KiB on.
+/// Large copies interleave this many pages, a few lines of each in turn: the CPU prefetches only within a
+/// page, so this way it waits for the first lines of several pages at once. Measured: a quarter less time
+/// from 64 KiB on.
 const STREAMS: usize = 4;
-/// Lines of a page.
+/// Lines per page.
 const STREAM_LINES: usize = PAGE_LINES as usize;
-/// Lines of one page that are copied before it is the next page's turn.
+/// Lines of one page that are copied before the next page's turn.
 const TURN_LINES: usize = 4;
 const_assert!(STREAM_LINES % TURN_LINES == 0);
 
-/// Copies `from` to `to` around the cache: whole lines by non-temporal stores, and lines that are overwritten
-/// in part by stores and a write-back. No line stays dirty.
+/// Copies `from` to `to` around the cache: whole lines by non-temporal stores, lines that are overwritten in
+/// part by ordinary stores and a write-back. No line stays dirty.
 ///
-/// Fences: a [`super::fence_around`] of [`LineOp::WriteBack`] has to follow before anybody learns of the bytes.
+/// Fences: a [`super::fence_around`] of [`LineOp::WriteBack`] must follow before any other agent is notified
+/// of the bytes.
 ///
-/// The memory may be mapped write-back or write-combining. For bytes that the CPU does not touch again soon.
+/// The memory may be mapped write-back or write-combining. Intended for bytes that the CPU will not access
+/// again soon.
 ///
 /// # Safety
 /// `to` is mapped for writing, `from.len()` bytes long, and no reference points there.
@@ -54,7 +54,7 @@ pub unsafe fn copy_around(to: *mut u8, from: &[u8]) {
     unsafe { copy_around_by(chosen(), to, from) }
 }
 
-/// Sets `len` bytes at `to` to `byte` around the cache, as [`copy_around`] stores.
+/// Sets `len` bytes at `to` to `byte` around the cache, as [`copy_around`] does.
 ///
 /// Fences: as [`copy_around`].
 ///
@@ -67,10 +67,10 @@ pub unsafe fn fill_around(to: *mut u8, byte: u8, len: usize) {
     unsafe { fill_around_by(chosen(), to, byte, len) }
 }
 
-/// Copies `from` to `to` through the cache and writes every line of it back; the lines may stay, clean.
+/// Copies `from` to `to` through the cache and writes back every line of it; the lines may stay, clean.
 ///
-/// Fences: as [`copy_around`]. Another thread's earlier stores to parts of the same lines are written back if
-/// this thread knows of them by a locked instruction.
+/// Fences: as [`copy_around`]. Another thread's earlier stores to parts of the same lines are written back,
+/// too, if this thread was notified of them by a locked instruction.
 ///
 /// # Safety
 /// As [`copy_around`].
@@ -165,7 +165,8 @@ unsafe fn fill_through(support: &Support, to: *mut u8, byte: u8, len: usize) {
     }
 }
 
-/// Declares the copy and the fill of whole lines: by parts of `$width` bytes, each of which `$part` copies, and `$end` after the last.
+/// Declares the copy and the fill of whole lines in parts of `$width` bytes; `$part` copies one part, and `$end`
+/// runs after the last.
 macro_rules! whole_lines {
     ($(#[$feature:meta])?, $width:literal, $copy:ident, $fill:ident, |$to:ident, $from:ident| $part:expr, $end:expr) => {
         /// Copies `lines` lines by non-temporal stores.
@@ -238,7 +239,7 @@ whole_lines!(
     |to, from| _mm256_stream_si256(to.cast(), _mm256_loadu_si256(from.cast())),
     ()
 );
-// As text, since the feature and its intrinsics need Rust 1.89. ZMM0 begins with XMM0, and is clobbered with it.
+// Assembly, because the feature and its intrinsics need Rust 1.89. ZMM0 contains XMM0, so clobbering XMM0 covers it.
 whole_lines!(
     ,
     64,

@@ -1,4 +1,4 @@
-//! Which instructions this CPU has, and which of them are used.
+//! The CPU's cache instructions, and the choice of those to use.
 #![deny(unsafe_code)]
 
 use std::ffi::{OsStr, OsString};
@@ -13,26 +13,26 @@ use crate::error::{Error, Result};
 use crate::units::LINE_BYTES;
 use crate::vocabulary::words;
 
-/// The environment variable that limits the instructions: at most one word of [`Instruction`], one of
-/// [`StoreInstruction`] and one of [`LoadInstruction`], with commas between: `clflushopt,movntdq`.
+/// The environment variable that limits the instructions: at most one word each of [`Instruction`],
+/// [`StoreInstruction`] and [`LoadInstruction`], separated by commas: `clflushopt,movntdq`.
 pub const OVERRIDE: &str = "GEM_COHERENCY_CACHEOPS";
 
 words! {
-    /// An instruction on a cache line; each later one is preferred to the earlier ones.
+    /// A cache-line instruction, in ascending order of preference.
     Instruction, "cache instruction in GEM_COHERENCY_CACHEOPS" {
-        /// Flushes a line, one after the other; every x86_64 CPU has it.
+        /// Flushes a line, ordered with other CLFLUSHes; every x86_64 CPU has it.
         Clflush = "clflush",
-        /// Flushes a line, in any order with other lines.
+        /// Flushes a line, unordered with other lines.
         Clflushopt = "clflushopt",
-        /// Writes a line back and may keep it.
+        /// Writes a line back; the line may stay cached.
         Clwb = "clwb",
     }
 }
 
 words! {
-    /// What stores whole lines around the cache; each later one is preferred to the earlier ones.
+    /// The instruction that stores whole lines around the cache, in ascending order of preference.
     StoreInstruction, "store instruction in GEM_COHERENCY_CACHEOPS" {
-        /// Nothing does: ordinary stores, and every line is written back.
+        /// None: ordinary stores, and every line is written back.
         Mov = "mov-store",
         /// Non-temporal stores of 16 bytes (SSE2).
         Sse2 = "movntdq",
@@ -44,43 +44,43 @@ words! {
 }
 
 words! {
-    /// What loads from write-combining memory; the later one is preferred.
+    /// The instruction that loads from write-combining memory, in ascending order of preference.
     LoadInstruction, "load instruction in GEM_COHERENCY_CACHEOPS" {
-        /// Ordinary loads, each of them a read of memory.
+        /// Ordinary loads, each a separate memory read.
         Mov = "mov-load",
-        /// Streaming loads, a line of memory at a time (SSE4.1).
+        /// Streaming loads, which read memory by lines (SSE4.1).
         Movntdqa = "movntdqa",
     }
 }
 
-/// What the CPU has, and what is used of it.
+/// The instructions that the CPU has, and those that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Support {
-    /// Bytes of a cache line, as the CPU says.
+    /// Bytes per cache line, as reported by the CPU.
     pub line_bytes: u64,
     /// Whether the CPU has CLFLUSHOPT.
     pub clflushopt: bool,
     /// Whether the CPU has CLWB.
     pub clwb: bool,
-    /// What [`OVERRIDE`] says about instructions on lines, if anything.
+    /// The limit of [`OVERRIDE`] for cache-line instructions, if any.
     pub overridden: Option<Instruction>,
-    /// What flushes and invalidates.
+    /// The instruction that flushes and invalidates.
     pub flush_by: Instruction,
-    /// What writes back.
+    /// The instruction that writes back.
     pub write_back_by: Instruction,
-    /// Whether an invalidate touches the last line twice, as Atoms need it.
+    /// Whether an invalidate touches the last line twice, as Atoms require.
     pub repeats_last_line: bool,
-    /// What [`OVERRIDE`] says about stores, if anything.
+    /// The limit of [`OVERRIDE`] for stores, if any.
     pub store_overridden: Option<StoreInstruction>,
-    /// What stores around the cache.
+    /// The instruction that stores around the cache.
     pub store_by: StoreInstruction,
-    /// What [`OVERRIDE`] says about loads, if anything.
+    /// The limit of [`OVERRIDE`] for loads, if any.
     pub load_overridden: Option<LoadInstruction>,
-    /// What loads from write-combining memory.
+    /// The instruction that loads from write-combining memory.
     pub load_by: LoadInstruction,
 }
 
-/// What the environment limits the instructions to.
+/// The limits set by the environment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Limits {
     line: Option<Instruction>,
@@ -88,7 +88,7 @@ struct Limits {
     load: Option<LoadInstruction>,
 }
 
-/// Every word that [`OVERRIDE`] may have.
+/// The words that [`OVERRIDE`] accepts.
 const WORDS: &[&str] = &[
     Instruction::Clflush.name(),
     Instruction::Clflushopt.name(),
@@ -102,7 +102,7 @@ const WORDS: &[&str] = &[
 ];
 
 impl Limits {
-    /// Reads the variable's value.
+    /// Parses the variable's value.
     fn parse(value: &OsStr, cpu: &Cpu) -> Result<Self> {
         let value = value.to_string_lossy();
         let mut limits = Self::default();
@@ -122,7 +122,7 @@ impl Limits {
     }
 }
 
-/// Sets a limit to an instruction that the CPU has.
+/// Sets a limit to an instruction, which the CPU must have.
 fn set<T>(limit: &mut Option<T>, instruction: T, name: &'static str, has: bool) -> Result<()> {
     if !has {
         return Err(Error::NoCacheInstruction { variable: OVERRIDE, instruction: name });
@@ -133,13 +133,13 @@ fn set<T>(limit: &mut Option<T>, instruction: T, name: &'static str, has: bool) 
     }
 }
 
-/// The last of `wanted` that the CPU has and that does not come after `limit`.
+/// Returns the last of `wanted` that the CPU has and that does not exceed `limit`.
 fn best<T: Copy + Ord>(wanted: &[T], limit: Option<T>, has: impl Fn(T) -> bool) -> Option<T> {
     let allowed = |one: T| limit.is_none_or(|limit| one <= limit);
     wanted.iter().copied().filter(|&one| allowed(one) && has(one)).max()
 }
 
-/// What is used on `cpu` with `value` in the environment.
+/// Chooses the instructions for `cpu` with `value` in the environment.
 fn choose(cpu: &Cpu, value: Option<&OsStr>) -> Result<Support> {
     let limits = value.map(|value| Limits::parse(value, cpu)).transpose()?.unwrap_or_default();
     if cpu.line_bytes != LINE_BYTES {
@@ -164,7 +164,7 @@ fn choose(cpu: &Cpu, value: Option<&OsStr>) -> Result<Support> {
     })
 }
 
-/// What every CPU has.
+/// The instructions that every CPU has.
 const FALLBACK: Support = Support {
     line_bytes: LINE_BYTES,
     clflushopt: false,
@@ -179,12 +179,12 @@ const FALLBACK: Support = Support {
     load_by: LoadInstruction::Mov,
 };
 
-/// What the CPU has and what is used of it, decided at the first call.
+/// Returns the CPU's instructions and those that are used, decided at the first call.
 ///
 /// # Errors
-/// [`Error::UnknownWord`] if [`OVERRIDE`] has a word that is no instruction, [`Error::NoCacheInstruction`] if
-/// the CPU lacks one, [`Error::TwoCacheInstructions`] if two do the same, [`Error::CacheLineSize`] if the
-/// CPU's lines are not [`LINE_BYTES`] long.
+/// [`Error::UnknownWord`] for a word in [`OVERRIDE`] that is not an instruction;
+/// [`Error::NoCacheInstruction`] for one that the CPU lacks; [`Error::TwoCacheInstructions`] for two of the
+/// same kind; [`Error::CacheLineSize`] if the CPU's lines do not have [`LINE_BYTES`] bytes.
 pub fn support() -> Result<Support> {
     decided().clone()
 }
@@ -199,14 +199,14 @@ fn decided() -> &'static Result<Support> {
     })
 }
 
-/// What is used; what every CPU has, if [`support`] is an error.
+/// Returns the choice; if [`support`] returns an error, that of every CPU.
 #[inline]
 pub(super) fn chosen() -> &'static Support {
     decided().as_ref().unwrap_or(&FALLBACK)
 }
 
 impl Support {
-    /// What performs `op`.
+    /// Returns the instruction that performs `op`.
     pub(super) fn by(&self, op: LineOp) -> Instruction {
         match op {
             LineOp::WriteBack => self.write_back_by,
@@ -214,7 +214,7 @@ impl Support {
         }
     }
 
-    /// How often `op` touches the last line of a range.
+    /// Returns how many times `op` touches the last line of a range.
     pub(super) fn last_line(&self, op: LineOp) -> LastLine {
         match op {
             LineOp::WriteBack | LineOp::Flush => LastLine::Once,

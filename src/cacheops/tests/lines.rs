@@ -1,4 +1,4 @@
-//! Operations on lines: they fault nowhere but where the caller's bytes do, and change none.
+//! Tests line operations: they fault only where the caller's bytes do, and change no byte.
 //!
 //! # Safety
 //! As for the module above.
@@ -9,7 +9,7 @@ use super::*;
 
 const OPS: [LineOp; 3] = [LineOp::WriteBack, LineOp::Flush, LineOp::Invalidate];
 
-/// Every instruction for everything, the last line once and twice.
+/// Returns every instruction for all operations, with the last line touched once and twice.
 fn all() -> Vec<Support> {
     let lines = ways(Instruction::ALL, Cpu::has, |support, one| {
         (support.flush_by, support.write_back_by) = (one, one);
@@ -18,7 +18,8 @@ fn all() -> Vec<Support> {
     repeats(true).chain(repeats(false)).collect()
 }
 
-/// Every start and end within a line of the memory's edges and of the page boundary between.
+/// Returns ranges that start and end within a line of the memory's edges and of the page boundary between
+/// them.
 fn edges() -> impl Iterator<Item = (usize, usize)> {
     let near = |edge: usize| edge.saturating_sub(65)..=(edge + 65).min(BYTES);
     let starts = [0, PAGE, BYTES].into_iter().flat_map(near);

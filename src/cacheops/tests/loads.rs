@@ -1,4 +1,5 @@
-//! Streaming loads: every byte that was asked for, at every alignment and length, and no page beside them.
+//! Tests streaming loads: they return exactly the requested bytes, at every alignment and length, and read no
+//! page beside them.
 //!
 //! # Safety
 //! As for the module above.
@@ -11,7 +12,7 @@ fn all() -> Vec<Support> {
     ways(LoadInstruction::ALL, Cpu::has_load, |support, one| support.load_by = one)
 }
 
-/// Loads `len` bytes from `at` to place `to` of a buffer, of which nothing else changes.
+/// Loads `len` bytes from `at` to position `to` of a buffer, and checks that nothing else in it changes.
 #[track_caller]
 fn case(memory: &Fenced, support: &Support, at: usize, to: usize, len: usize) {
     let mut buffer = vec![0xee; to + len + 70];

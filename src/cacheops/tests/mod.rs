@@ -1,8 +1,8 @@
-//! The instructions on real memory, with pages on either side that fault.
+//! Tests the instructions on real memory, with faulting pages on either side.
 //!
 //! # Safety
-//! Every address lies in the pages that [`Fenced`] made accessible, but in the tests that want a fault, which
-//! end in a process of their own.
+//! Every address is in the pages that [`Fenced`] made accessible, except in the tests that expect a fault,
+//! which run in a process of their own.
 #![allow(unsafe_code)]
 
 mod lines;
@@ -25,7 +25,7 @@ const PAGE: usize = 4096;
 const PAGES: usize = 2;
 const BYTES: usize = PAGES * PAGE;
 
-/// Memory between two pages that fault.
+/// Memory between two faulting pages.
 struct Fenced {
     base: NonNull<c_void>,
     pages: usize,
@@ -50,17 +50,17 @@ impl Fenced {
         fenced
     }
 
-    /// How many bytes are accessible.
+    /// Returns the number of accessible bytes.
     fn bytes(&self) -> usize {
         self.pages * PAGE
     }
 
-    /// Byte `at` of the accessible pages.
+    /// Returns the address of byte `at` of the accessible pages.
     fn byte(&self, at: usize) -> *mut u8 {
         self.base.as_ptr().cast::<u8>().wrapping_add(PAGE + at)
     }
 
-    /// The bytes from `at` on.
+    /// Returns a copy of the bytes from `at` on.
     #[track_caller]
     fn get(&self, at: usize, len: usize) -> Vec<u8> {
         assert!(at + len <= self.bytes());
@@ -93,12 +93,12 @@ impl Drop for Fenced {
     }
 }
 
-/// What the accessible pages hold at first, from byte `at` on.
+/// Returns the initial contents of the accessible pages from byte `at` on.
 fn pattern(at: usize, len: usize) -> Vec<u8> {
     (at..at + len).map(|at| (at as u8).wrapping_mul(31) ^ (at >> 8) as u8).collect()
 }
 
-/// Every way of this CPU's, as what is chosen would say it; says which the CPU has not.
+/// Returns a choice for each instruction that this CPU has; prints those that it lacks.
 fn ways<T: Copy + fmt::Display>(
     all: &[T],
     has: impl Fn(&Cpu, T) -> bool,
@@ -118,10 +118,10 @@ fn ways<T: Copy + fmt::Display>(
     ways
 }
 
-/// Tells a child process of [`dies`] that it is the child.
+/// Set in a child process of [`dies`].
 const FAULTS: &str = "GEM_COHERENCY_TEST_FAULTS";
 
-/// Runs `fault` in a process of its own, which is test `name`, and wants it killed by SIGSEGV.
+/// Runs `fault` in a child process, as test `name`, and checks that it is killed by SIGSEGV.
 #[track_caller]
 fn dies(name: &str, fault: impl FnOnce()) {
     if std::env::var_os(FAULTS).is_some() {

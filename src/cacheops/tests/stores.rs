@@ -1,7 +1,7 @@
-//! Copies and fills: every byte that was asked for, and no other, at every alignment and length.
+//! Tests copies and fills: they write exactly the requested bytes, at every alignment and length.
 //!
-//! That the bytes are in memory no program can see for itself; that no line is left out of the write-backs is
-//! tested where the lines are counted, in `span`.
+//! A program cannot observe by itself that bytes are in memory; that write-backs cover every line is tested
+//! in `span`, where the lines are computed.
 //!
 //! # Safety
 //! As for the module above.
@@ -15,7 +15,7 @@ type Copy = unsafe fn(&Support, *mut u8, &[u8]);
 
 const COPIES: [Copy; 3] = [copy_around_by, copy_through_by, plain];
 
-/// [`copy_in`], which has one way for all.
+/// Wraps [`copy_in`], which needs no `Support`.
 ///
 /// # Safety
 /// As [`copy_in`].
@@ -24,19 +24,20 @@ unsafe fn plain(_: &Support, to: *mut u8, from: &[u8]) {
     unsafe { copy_in(to, from) }
 }
 
-/// Every kind of store with the best write-back, and with CLFLUSH.
+/// Returns every kind of store with the best write-back, and one with CLFLUSH.
 fn all() -> Vec<Support> {
     let stores = ways(StoreInstruction::ALL, Cpu::has_store, |support, one| support.store_by = one);
     let plain = stores.iter().map(|&it| Support { write_back_by: Instruction::Clflush, ..it });
     stores.iter().copied().chain(plain.take(1)).collect()
 }
 
-/// Bytes that differ from what the memory held, and from their neighbours.
+/// Returns bytes that differ from the memory's contents and from their neighbours.
 fn data(len: usize) -> Vec<u8> {
     pattern(7, len).iter().map(|byte| !byte).collect()
 }
 
-/// Copies `data` to `at`; it is there, nothing beside it changed, and is what it was again.
+/// Copies `data` to `at`, checks that it is there and that nothing beside it changed, and restores the
+/// memory.
 #[track_caller]
 fn case(memory: &Fenced, support: &Support, copy: Copy, at: usize, data: &[u8]) {
     // SAFETY:
@@ -47,7 +48,7 @@ fn case(memory: &Fenced, support: &Support, copy: Copy, at: usize, data: &[u8]) 
     assert_around(memory, at, data, support);
 }
 
-/// Finds `data` at `at` between what was there before, and puts that back.
+/// Checks that `data` is at `at` between unchanged bytes, then restores these.
 #[track_caller]
 fn assert_around(memory: &Fenced, at: usize, data: &[u8], support: &Support) {
     let (start, end) = (at.saturating_sub(130), (at + data.len() + 130).min(memory.bytes()));
@@ -103,9 +104,9 @@ fn lengths_around_a_page_to_the_very_ends_of_memory() {
                 for at in [0, BYTES - len] {
                     case(&memory, &support, copy, at, &data);
                 }
-                // From the last bytes that can be read, and from the first.
+                // From the last readable bytes, and from the first.
                 for from in [0, BYTES - len] {
-                    // SAFETY: within the accessible pages, which nobody writes meanwhile.
+                    // SAFETY: within the accessible pages, which are not written meanwhile.
                     let data = unsafe { std::slice::from_raw_parts(source.byte(from), len) };
                     case(&memory, &support, copy, 0, data);
                 }
@@ -120,7 +121,7 @@ fn copies_of_many_pages() {
     let pages = 10;
     let memory = Fenced::of_pages(pages);
     let data = data(pages * PAGE);
-    // Whole groups of four pages, and a line, a byte, a page more or less.
+    // Whole groups of four pages, plus or minus a line, a byte or a page.
     let lens = [4, 5, 8, 9].into_iter().flat_map(|pages| {
         [-64, -1, 0, 1, 64, 65].map(move |more: isize| (pages * PAGE).wrapping_add_signed(more))
     });
