@@ -1,7 +1,7 @@
-//! Requests about what is shown: dumb buffers, framebuffers, connectors, CRTCs, cursors.
+//! Display requests: dumb buffers, framebuffers, connectors, CRTCs, cursors.
 //!
-//! They are the primary node's. Whoever opens it first is its master; setting a mode, flipping,
-//! DIRTYFB and the cursor are the master's.
+//! They are made on the primary node. The first process to open it is its master; only the master may set a
+//! mode, flip, call DIRTYFB and set the cursor.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::vocabulary::Handle;
 pub struct Crtc(pub u32);
 
 impl Crtc {
-    /// Its id.
+    /// Returns the id.
     pub fn id(self) -> u32 {
         self.0
     }
@@ -31,37 +31,37 @@ impl Crtc {
 pub struct Framebuffer(pub u32);
 
 impl Framebuffer {
-    /// Its id.
+    /// Returns the id.
     pub fn id(self) -> u32 {
         self.0
     }
 }
 
-/// A connector: where a screen is plugged in.
+/// A connector, into which a screen is plugged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Connector {
     /// Its id.
     pub id: u32,
     /// `DRM_MODE_CONNECTOR_*`.
     pub kind: u32,
-    /// Which one of its kind, from 1 on.
+    /// Its number among those of its kind, from 1 on.
     pub number: u32,
 }
 
 impl Connector {
-    /// Its id.
+    /// Returns the id.
     pub fn id(self) -> u32 {
         self.id
     }
 
-    /// Returns whether it is HDMI: i915 shows a picture there also if nobody answers.
+    /// Returns whether it is HDMI: i915 drives such a connector even when it is unconnected.
     pub fn is_hdmi(self) -> bool {
         self.kind == DRM_MODE_CONNECTOR_HDMIA
     }
 }
 
 impl fmt::Display for Connector {
-    /// Its name, as the kernel's parameter `video=` takes it: `HDMI-A-1`.
+    /// Writes the name that the kernel's parameter `video=` uses: `HDMI-A-1`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match KINDS.get(self.kind as usize) {
             Some(kind) => write!(f, "{kind}-{}", self.number),
@@ -95,7 +95,7 @@ const KINDS: &[&str] = &[
     "USB",
 ];
 
-/// What a display has.
+/// The CRTCs and connectors of a display.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resources {
     /// Its CRTCs.
@@ -107,77 +107,77 @@ pub struct Resources {
 /// Whether a screen is plugged in (`enum drm_connector_status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
-    /// One is.
+    /// A screen is plugged in.
     Connected,
-    /// None is.
+    /// No screen is plugged in.
     Disconnected,
-    /// The driver cannot say.
+    /// The driver cannot determine it.
     Unknown,
 }
 
-/// What a connector is connected to.
+/// The connections of a connector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
     /// Whether a screen is plugged in.
     pub connection: Connection,
-    /// The screen's modes, the one that it prefers first.
+    /// The screen's modes, the preferred one first.
     pub modes: Vec<Mode>,
-    /// CRTCs that can drive it.
+    /// The CRTCs that can drive it.
     pub crtcs: Vec<Crtc>,
-    /// The one that does.
+    /// The CRTC that drives it.
     pub crtc: Option<Crtc>,
 }
 
-/// An object with the layout of a picture, XRGB8888 and not tiled.
+/// An object with the layout of a picture: XRGB8888, linear.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The object.
     pub handle: Handle,
-    /// Pixels of a line.
+    /// Width in pixels.
     pub width: u32,
-    /// Lines.
+    /// Height in lines.
     pub height: u32,
-    /// Bytes from line to line.
+    /// Pitch in bytes.
     pub pitch_bytes: u32,
 }
 
 impl Picture {
-    /// Bytes from the first pixel to the last.
+    /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         u64::from(self.pitch_bytes) * u64::from(self.height)
     }
 }
 
-/// How a picture is timed, in one direction: pixels of a line, or lines.
+/// The timing of a mode in one direction: the pixels of a line, or the lines of a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Timing {
-    /// What is shown.
+    /// The visible part.
     pub shown: u16,
-    /// Where the sync starts.
+    /// The start of the sync pulse.
     pub sync_start: u16,
-    /// Where it ends.
+    /// The end of the sync pulse.
     pub sync_end: u16,
-    /// With what is not shown.
+    /// The total, including blanking.
     pub total: u16,
-    /// What the header has besides: `hskew`, or `vscan`; i915 uses neither.
+    /// The header's remaining field, `hskew` or `vscan`; i915 uses neither.
     pub extra: u16,
 }
 
-/// How a picture is timed.
+/// A display mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Mode {
     /// Pixel clock, in kHz.
     pub clock_khz: u32,
-    /// A line's pixels.
+    /// The timing of a line's pixels.
     pub horizontal: Timing,
-    /// The picture's lines.
+    /// The timing of the picture's lines.
     pub vertical: Timing,
     /// `DRM_MODE_FLAG_*`: polarities, and interlacing.
     pub flags: u32,
 }
 
 impl Mode {
-    /// 1024x768 at 60 Hz, as VESA's DMT standard has it.
+    /// 1024x768 at 60 Hz, from VESA's DMT standard.
     pub const XGA: Self = Self {
         clock_khz: 65000,
         horizontal: Timing { shown: 1024, sync_start: 1048, sync_end: 1184, total: 1344, extra: 0 },
@@ -185,7 +185,7 @@ impl Mode {
         flags: 0,
     };
 
-    /// 640x480 at 60 Hz, which every screen shows.
+    /// 640x480 at 60 Hz, which every screen supports.
     pub const VGA: Self = Self {
         clock_khz: 25175,
         horizontal: Timing { shown: 640, sync_start: 656, sync_end: 752, total: 800, extra: 0 },
@@ -193,7 +193,7 @@ impl Mode {
         flags: 0,
     };
 
-    /// The struct that stands for it.
+    /// Converts it to the uAPI's struct.
     pub fn into_raw(self) -> drm_mode_modeinfo {
         let Self { clock_khz, horizontal, vertical, flags } = self;
         drm_mode_modeinfo {
@@ -214,7 +214,7 @@ impl Mode {
         }
     }
 
-    /// What a struct stands for.
+    /// Converts it from the uAPI's struct.
     pub fn from_raw(raw: &drm_mode_modeinfo) -> Self {
         Self {
             clock_khz: raw.clock,
@@ -237,7 +237,7 @@ impl Mode {
     }
 }
 
-/// The modes that a connector lists, the one that the screen prefers first.
+/// Converts the modes that a connector lists, putting the preferred one first.
 pub fn preferred_first(raw: &[drm_mode_modeinfo]) -> Vec<Mode> {
     let is_preferred = |mode: &&drm_mode_modeinfo| mode.r#type & DRM_MODE_TYPE_PREFERRED != 0;
     let (first, others): (Vec<_>, Vec<_>) = raw.iter().partition(is_preferred);
@@ -250,21 +250,21 @@ impl fmt::Display for Mode {
     }
 }
 
-/// What a CRTC shows, and where.
+/// The state of a CRTC that shows a framebuffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// The framebuffer.
     pub framebuffer: Framebuffer,
-    /// The first pixel of it, and the first line.
+    /// The framebuffer's first visible column and line.
     pub from: (u32, u32),
-    /// How the picture is timed.
+    /// The mode.
     pub mode: Mode,
-    /// The connectors that it is sent to.
+    /// The connectors that it drives.
     pub connectors: Vec<Connector>,
 }
 
 impl Shown {
-    /// A framebuffer from its first pixel on, on one connector.
+    /// Shows a framebuffer from its first pixel on, on one connector.
     pub fn new(framebuffer: Framebuffer, mode: Mode, connector: Connector) -> Self {
         Self { framebuffer, from: (0, 0), mode, connectors: vec![connector] }
     }
@@ -284,80 +284,79 @@ impl Shown {
 pub struct Crc(crc32fast::Hasher);
 
 impl Crc {
-    /// Takes more bytes.
+    /// Adds bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The CRC of all bytes so far.
+    /// Returns the CRC of all bytes added so far.
     pub fn finish(&self) -> u32 {
         self.0.clone().finalize()
     }
 }
 
-/// The display's requests on an open device file.
+/// The display requests on an open device file.
 ///
-/// A method is one request, if it does not say otherwise; its first sentence names the ioctl. Every
-/// request fails with [`crate::Error::Ioctl`]: EOPNOTSUPP where the display is fused off or disabled
-/// (not for dumb buffers); EACCES on render nodes, and for the master's requests to everyone else;
-/// ENOENT for an unknown id or handle; ENODEV when the device was unplugged.
+/// A method makes one request, unless stated otherwise; its first sentence names the ioctl. Every request
+/// fails with [`crate::Error::Ioctl`]: EOPNOTSUPP where the display is fused off or disabled (not for dumb
+/// buffers); EACCES on render nodes, and for requests of the master on any other file; ENOENT for an unknown
+/// id or handle; ENODEV after the device was unplugged.
 pub trait Display: Send + Sync + fmt::Debug {
-    /// GETRESOURCES, and GETCONNECTOR for each connector: what the display has.
+    /// GETRESOURCES, and GETCONNECTOR for each connector: lists the CRTCs and connectors.
     ///
     /// Connectors are not probed.
     fn resources(&self) -> Result<Resources>;
 
-    /// GETCONNECTOR, and GETENCODER for its encoders: what a connector is connected to.
+    /// GETCONNECTOR, and GETENCODER for its encoders: returns a connector's connections.
     ///
-    /// The kernel probes the connector if the file is the master; that can take a second.
+    /// The kernel probes the connector if the file is the master, which can take a second.
     fn port(&self, connector: Connector) -> Result<Port>;
 
-    /// CREATE_DUMB: a buffer that can be shown, with 32 bits per pixel.
+    /// CREATE_DUMB: creates a displayable buffer with 32 bits per pixel.
     ///
-    /// It has the caching that a new object has. Works without a display, but not on render nodes.
-    /// EINVAL for a size of 0 or past 2^32 bytes; ENOMEM.
+    /// Its caching is that of a new object. Works without a display, but not on render nodes. EINVAL for a
+    /// size of 0 or past 2^32 bytes; ENOMEM.
     fn create_dumb(&self, width: u32, height: u32) -> Result<Picture>;
 
-    /// ADDFB2: a framebuffer, XRGB8888, not tiled.
+    /// ADDFB2: creates a framebuffer, XRGB8888 and linear.
     ///
     /// EINVAL for a pitch that the display cannot read, and for an object that is too small.
     fn add_framebuffer(&self, picture: &Picture) -> Result<Framebuffer>;
 
-    /// RMFB: removes a framebuffer that this file made; what shows it is turned off.
+    /// RMFB: removes a framebuffer that this file created, turning off whatever shows it.
     ///
-    /// ENOENT for one that was removed already.
+    /// ENOENT if it was removed already.
     fn remove_framebuffer(&self, framebuffer: Framebuffer) -> Result<()>;
 
-    /// GETCRTC, and GETCONNECTOR and GETENCODER for each connector: what a CRTC shows; `None` if it
+    /// GETCRTC, and GETCONNECTOR and GETENCODER for each connector: returns what a CRTC shows; `None` if it
     /// is off.
     fn crtc(&self, crtc: Crtc) -> Result<Option<Shown>>;
 
-    /// SETCRTC: shows a framebuffer, whoever made it.
+    /// SETCRTC: shows a framebuffer of any file.
     ///
-    /// EINVAL for a mode that the hardware has not, and for a connector that the CRTC cannot drive;
+    /// EINVAL for a mode that the hardware does not support and for a connector that the CRTC cannot drive;
     /// ENOSPC for a framebuffer smaller than the mode; EBUSY.
     fn set_crtc(&self, crtc: Crtc, shown: &Shown) -> Result<()>;
 
     /// SETCRTC without mode, framebuffer and connector: turns a CRTC off.
     fn turn_off(&self, crtc: Crtc) -> Result<()>;
 
-    /// PAGE_FLIP, and the event that follows: shows another framebuffer, and waits until it is shown.
+    /// PAGE_FLIP, and the event that follows: shows another framebuffer and waits until it is shown.
     ///
-    /// EBUSY while an earlier flip waits, and for a CRTC that is off; ENOSPC as for
-    /// [`Self::set_crtc`]; EINVAL for another format; [`crate::Error::Ioctl`] named `read` with an
-    /// errno of read(2).
+    /// EBUSY while an earlier flip is pending, and for a CRTC that is off; ENOSPC as for [`Self::set_crtc`];
+    /// EINVAL for another format; [`crate::Error::Ioctl`] naming `read`, with an errno of read(2).
     fn flip(&self, crtc: Crtc, framebuffer: Framebuffer) -> Result<()>;
 
-    /// DIRTYFB: says that a framebuffer was written, as a whole.
+    /// DIRTYFB: reports that all of a framebuffer was written.
     fn dirty(&self, framebuffer: Framebuffer) -> Result<()>;
 
-    /// CURSOR: sets a CRTC's cursor, or none; its pixels are ARGB8888.
+    /// CURSOR: sets or removes a CRTC's cursor; its pixels are ARGB8888.
     ///
-    /// EINVAL for a size that the hardware has not; ENOSPC for an object that is too small; ENXIO for
-    /// a CRTC without a cursor.
+    /// EINVAL for a size that the hardware does not support; ENOSPC for an object that is too small; ENXIO
+    /// for a CRTC without a cursor.
     fn set_cursor(&self, crtc: Crtc, cursor: Option<&Picture>) -> Result<()>;
 
-    /// CURSOR: moves a CRTC's cursor; pixels from the left and from the top.
+    /// CURSOR: moves a CRTC's cursor to a position in pixels from the left and from the top.
     fn move_cursor(&self, crtc: Crtc, x: i32, y: i32) -> Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! A batch to be run, in the structs of EXECBUFFER2: what both devices make of a [`Run`].
+//! Converts a [`Run`] to the structs of EXECBUFFER2, for both kinds of devices.
 
 use nix::errno::Errno;
 
@@ -8,17 +8,17 @@ use crate::platform::EngineClass;
 use crate::uapi::i915_exec::*;
 use crate::vocabulary::Access;
 
-/// The structs; the addresses in them are the caller's to fill in.
+/// The structs; the caller fills in the addresses of the two lists.
 pub struct Structs {
-    /// The objects, the batch last.
+    /// The objects, with the batch last.
     pub objects: Vec<drm_i915_gem_exec_object2>,
     /// The batch's relocations.
     pub relocations: Vec<drm_i915_gem_relocation_entry>,
-    /// Everything but the addresses of both.
+    /// The arguments, without the addresses of the lists.
     pub args: drm_i915_gem_execbuffer2,
 }
 
-/// An object of a submission, at a place of the kernel's choice.
+/// Creates the entry of an object whose address the kernel chooses.
 pub fn entry(object: &ExecObject) -> drm_i915_gem_exec_object2 {
     drm_i915_gem_exec_object2 {
         handle: object.handle.get(),
@@ -30,23 +30,24 @@ pub fn entry(object: &ExecObject) -> drm_i915_gem_exec_object2 {
     }
 }
 
-/// The bits that name the first engine of a class, in a context with the default engines.
+/// Returns the flags that select the first engine of a class, in a context with the default engines.
 fn ring(engine: EngineClass) -> Result<u64, Errno> {
     match engine {
         EngineClass::Render => Ok(I915_EXEC_RENDER),
         EngineClass::Copy => Ok(I915_EXEC_BLT),
         EngineClass::Video => Ok(I915_EXEC_BSD),
         EngineClass::VideoEnhance => Ok(I915_EXEC_VEBOX),
-        // No ring of the default context is one.
+        // The default context has no compute ring.
         EngineClass::Compute => Err(Errno::EINVAL),
     }
 }
 
 impl Run<'_> {
-    /// The structs.
+    /// Converts the run to structs.
     ///
     /// # Errors
-    /// EINVAL for an engine that the default context has no ring for, and for too few or too many addresses; ENOMEM.
+    /// EINVAL for an engine without a ring in the default context, and for too few or too many addresses;
+    /// ENOMEM.
     pub fn structs(&self) -> Result<Structs, Errno> {
         let batch = ExecObject { handle: self.batch, access: Access::Read };
         let no_memory = |error: Error| error.errno();
@@ -71,7 +72,7 @@ impl Run<'_> {
                     target_handle: one.object,
                     delta: one.delta,
                     offset: one.at,
-                    // An address that no object has, so that every one is put in.
+                    // An address that no object has, so that every relocation is applied.
                     presumed_offset: u64::MAX,
                     ..Default::default()
                 }));

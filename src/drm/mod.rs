@@ -1,8 +1,8 @@
 //! The uAPI boundary: typed requests to one open device.
 //!
-//! Two implementations answer them: [`node`], an open `/dev/dri` file, and a software
-//! i915 (`gem-coherency-sim`). Everything above this layer runs unchanged on both. Errors keep the errno; requests that
-//! a signal interrupts are restarted.
+//! There are two implementations: [`node`], an open `/dev/dri` file, and a software i915 (`gem-coherency-sim`).
+//! Everything above this layer runs unchanged on both. Errors keep the errno; requests interrupted by a signal
+//! are restarted.
 
 pub mod display;
 #[doc(hidden)]
@@ -22,7 +22,7 @@ use crate::error::Result;
 use crate::platform::EngineClass;
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
-/// What DRM_IOCTL_VERSION says.
+/// The result of DRM_IOCTL_VERSION.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DriverVersion {
     /// The driver's name: `i915`.
@@ -35,20 +35,20 @@ pub struct DriverVersion {
     pub description: String,
 }
 
-/// A new object: its name and the size the kernel rounded to.
+/// A new object: its handle and its size as rounded by the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Created {
-    /// The object's name.
+    /// The object's handle.
     pub handle: Handle,
-    /// Its size, in bytes.
+    /// The size in bytes.
     pub size_bytes: u64,
 }
 
-/// GETPARAM ids (`I915_PARAM_*`) that this crate asks for.
+/// The GETPARAM ids (`I915_PARAM_*`) that this crate uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(i32)]
 pub enum Param {
-    /// The PCI device id.
+    /// The PCI device ID.
     ChipsetId = 4,
     /// Whether CPU and GPU share the LLC.
     HasLlc = 17,
@@ -65,7 +65,7 @@ pub enum Param {
 }
 
 impl Param {
-    /// The header's name.
+    /// Returns the name in the header.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ChipsetId => "CHIPSET_ID",
@@ -84,25 +84,25 @@ impl Param {
 pub struct MemoryRegion {
     /// `I915_MEMORY_CLASS_*`: 0 system, 1 device.
     pub class: u16,
-    /// Which of its class.
+    /// Its number within its class.
     pub instance: u16,
     /// Size, in bytes.
     pub probed_bytes: u64,
 }
 
 impl MemoryRegion {
-    /// The region's name, for [`Drm::create_in`].
+    /// Returns the region's identifier, for [`Drm::create_in`].
     pub const fn placement(&self) -> Placement {
         Placement { class: self.class, instance: self.instance }
     }
 }
 
-/// A memory region's name (`drm_i915_gem_memory_class_instance`).
+/// The identifier of a memory region (`drm_i915_gem_memory_class_instance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Placement {
     /// `I915_MEMORY_CLASS_*`: 0 system, 1 device.
     pub class: u16,
-    /// Which of its class.
+    /// Its number within its class.
     pub instance: u16,
 }
 
@@ -113,29 +113,29 @@ impl Placement {
     pub const LOCAL: Self = Self { class: 1, instance: 0 };
 }
 
-/// What madvise asks for (`I915_MADV_*`).
+/// The advice of GEM_MADVISE (`I915_MADV_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// The contents are needed.
     WillNeed,
-    /// The kernel may take the contents back.
+    /// The contents are not needed; the kernel may purge them.
     DontNeed,
 }
 
-/// Whether the contents survived until madvise was asked.
+/// Whether the contents still exist, as GEM_MADVISE reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retained {
-    /// They did.
+    /// They exist.
     Yes,
-    /// They are gone; the object stays purged.
+    /// They were purged; the object stays purged.
     Purged,
 }
 
-/// What GEM_BUSY reports.
+/// The result of GEM_BUSY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Busy(pub u32);
 
-/// One object of a submission.
+/// An object of a submission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecObject {
     /// The object.
@@ -144,42 +144,43 @@ pub struct ExecObject {
     pub access: Access,
 }
 
-/// An address that a batch wants of an object, at a place of the batch (`drm_i915_gem_relocation_entry`).
+/// An object's address to be written into a batch (`drm_i915_gem_relocation_entry`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
-    /// Where in the batch the address goes, in bytes; a multiple of 4.
+    /// The offset in the batch in bytes, a multiple of 4.
     pub at: u64,
-    /// Which of [`Run::objects`].
+    /// The object's index in [`Run::objects`].
     pub object: u32,
-    /// What is added to the object's address.
+    /// The offset that is added to the object's address.
     pub delta: u32,
 }
 
-/// Who says where the objects of a batch lie in the GPU's address space.
+/// How the objects of a batch get their GPU addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses<'a> {
-    /// The caller (`EXEC_OBJECT_PINNED`): the addresses of the objects in order, and last the batch's.
+    /// The caller chooses them (`EXEC_OBJECT_PINNED`): the addresses of the objects in order, then the
+    /// batch's.
     Pinned(&'a [u64]),
-    /// The kernel, which puts them into the batch.
+    /// The kernel chooses them and writes them into the batch.
     Relocated(&'a [Relocation]),
 }
 
-/// A batch that lies in an object, to be run.
+/// A batch in an object, to be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run<'a> {
-    /// What the batch reads and writes, each once, without the batch.
+    /// The objects that the batch reads and writes, each once, without the batch itself.
     pub objects: &'a [ExecObject],
-    /// The object that holds the batch, from its first byte on.
+    /// The object that holds the batch, which starts at its first byte.
     pub batch: Handle,
-    /// Bytes of the batch, a multiple of 8.
+    /// The size of the batch in bytes, a multiple of 8.
     pub len_bytes: u32,
-    /// Which engine runs it.
+    /// The engine that runs it.
     pub engine: EngineClass,
-    /// Where everything lies.
+    /// The GPU addresses.
     pub addresses: Addresses<'a>,
 }
 
-/// Objects and mappings that are still open on a device; for finding leaks.
+/// Numbers of open objects and mappings of a device, for finding leaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
 pub struct OpenCounts {
     /// GEM handles.
@@ -188,53 +189,53 @@ pub struct OpenCounts {
     pub mappings: u64,
 }
 
-/// One open device file, or the software that answers like one.
+/// An open device file, real or of a software device.
 ///
-/// A method is one request; its first sentence names the ioctl. Every request fails with
-/// [`crate::Error::Ioctl`] and the kernel's errno: ENOENT for an unknown handle (EINVAL from
-/// `close`), ENODEV when the device is unplugged or lacks the request.
+/// A method makes one request; its first sentence names the ioctl. Every request fails with
+/// [`crate::Error::Ioctl`] and the kernel's errno: ENOENT for an unknown handle (EINVAL from `close`); ENODEV
+/// if the device is unplugged or lacks the request.
 pub trait Drm: Send + Sync + fmt::Debug {
-    /// The device's name: a path, or `sim:...`.
+    /// Returns the device's name: a path, or `sim:...`.
     fn name(&self) -> &str;
 
-    /// The kernel whose rules the device follows.
+    /// Returns the kernel version whose rules the device follows.
     fn kernel(&self) -> KernelVersion;
 
-    /// VERSION: which driver answers.
+    /// VERSION: returns the driver's name and version.
     fn version(&self) -> Result<DriverVersion>;
 
-    /// GETPARAM: one fact; EINVAL for an unknown id, ENODEV for one without a value.
+    /// GETPARAM: returns a parameter; EINVAL for an unknown id, ENODEV for one without a value.
     fn param(&self, param: Param) -> Result<i32>;
 
-    /// QUERY(MEMORY_REGIONS): where objects can live.
+    /// QUERY(MEMORY_REGIONS): lists the memory regions for objects.
     fn memory_regions(&self) -> Result<Vec<MemoryRegion>>;
 
-    /// GEM_CREATE: an object of at least `size_bytes`; EINVAL for 0 and wrap-around, E2BIG, ENOMEM.
+    /// GEM_CREATE: creates an object of at least `size_bytes`; EINVAL for 0 and wrap-around, E2BIG, ENOMEM.
     fn create(&self, size_bytes: u64) -> Result<Created>;
 
-    /// GEM_CREATE_EXT with SET_PAT: an object whose PAT index never changes; ENODEV before 12.70.
+    /// GEM_CREATE_EXT with SET_PAT: creates an object with a fixed PAT index; ENODEV before 12.70.
     fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created>;
 
-    /// GEM_CREATE_EXT with MEMORY_REGIONS: an object that lives in one of these, the first that has
-    /// room; its size is rounded up to pages of all of them. EINVAL for none, one that the device
-    /// lacks, and one that is named twice.
+    /// GEM_CREATE_EXT with MEMORY_REGIONS: creates an object in one of these regions, the first with room;
+    /// its size is rounded up to a multiple of the page sizes of all. EINVAL for an empty list, a region that
+    /// the device lacks, and a duplicate.
     fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created>;
 
-    /// GEM_CLOSE: gives the name back.
+    /// GEM_CLOSE: closes the handle.
     fn close(&self, handle: Handle) -> Result<()>;
 
     /// GEM_SET_CACHING: changes the object's level.
     ///
-    /// Never returns for an object on screen whose level would change: [`crate::bo`] refuses that.
+    /// Never returns for an object on screen whose level would change: [`crate::bo`] refuses such a change.
     fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()>;
 
-    /// GEM_GET_CACHING: the mode that the object's level reads back as.
+    /// GEM_GET_CACHING: returns the mode as which the object's level reads back.
     fn caching(&self, handle: Handle) -> Result<CachingMode>;
 
     /// GEM_MMAP_OFFSET and mmap(2): maps the whole object.
     fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
 
-    /// GEM_MMAP, the legacy way: maps the whole object WB, or WC.
+    /// GEM_MMAP, the legacy request: maps the whole object WB or WC.
     fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping>;
 
     /// GEM_SET_DOMAIN: the kernel waits, flushes and invalidates for the domain.
@@ -249,47 +250,47 @@ pub trait Drm: Send + Sync + fmt::Debug {
     /// GEM_PWRITE: copies into the object.
     fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()>;
 
-    /// GEM_BUSY: which engines still use the object.
+    /// GEM_BUSY: returns which engines still use the object.
     fn busy(&self, handle: Handle) -> Result<Busy>;
 
-    /// GEM_WAIT: waits until the object is idle; ETIME after `timeout_ns` (negative: for ever).
+    /// GEM_WAIT: waits until the object is idle; ETIME after `timeout_ns` (negative: no timeout).
     fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()>;
 
-    /// GEM_MADVISE: says whether the contents are needed, and learns whether they are still there.
+    /// GEM_MADVISE: sets whether the contents are needed; returns whether they still exist.
     ///
-    /// An object that has no pages is purged at once by [`Advice::DontNeed`].
+    /// [`Advice::DontNeed`] purges an object without pages at once.
     fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained>;
 
-    /// PRIME_HANDLE_TO_FD: a dma-buf of the object.
+    /// PRIME_HANDLE_TO_FD: exports the object as a dma-buf.
     fn export(&self, handle: Handle) -> Result<OwnedFd>;
 
-    /// PRIME_FD_TO_HANDLE: the object behind a dma-buf; the same handle for the same object.
+    /// PRIME_FD_TO_HANDLE: imports a dma-buf; the same object always gets the same handle.
     fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created>;
 
-    /// DMA_BUF_IOCTL_SYNC with START: the exporter makes the bytes right for the CPU.
+    /// DMA_BUF_IOCTL_SYNC with START: begins a CPU access; the exporter makes the bytes current for the CPU.
     fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
 
-    /// DMA_BUF_IOCTL_SYNC with END: the CPU is done, with what it said when it began.
+    /// DMA_BUF_IOCTL_SYNC with END: ends a CPU access; `access` must be the same as at its beginning.
     fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()>;
 
     /// EXECBUFFER2: runs an empty batch over the objects, so that the kernel hands them to the GPU.
     ///
-    /// The implementation brings a batch of its own (MI_BATCH_BUFFER_END) and waits for nothing.
+    /// The implementation has a batch of its own (MI_BATCH_BUFFER_END). Does not wait.
     fn execute(&self, objects: &[ExecObject]) -> Result<()>;
 
-    /// EXECBUFFER2: runs a batch of the caller's, in the default context; waits for nothing.
+    /// EXECBUFFER2: runs a batch of the caller's in the default context. Does not wait.
     ///
-    /// EINVAL for an engine that the platform lacks, for relocations where the kernel takes none, and for
-    /// addresses that are not whole pages; ENOSPC if the objects do not fit; EIO on a wedged GPU, and after
-    /// too many hangs; a batch that hangs is found out later ([`Drm::hangs`]).
+    /// EINVAL for an engine that the platform lacks, for relocations where the kernel accepts none, and for
+    /// addresses that are not page-aligned; ENOSPC if the objects do not fit; EIO on a wedged GPU, and after
+    /// too many hangs. A hang of the batch itself is reported later ([`Drm::hangs`]).
     fn run(&self, run: &Run<'_>) -> Result<()>;
 
-    /// GET_RESET_STATS: how many batches of the default context have hung the GPU.
+    /// GET_RESET_STATS: returns how many batches of the default context hung the GPU.
     fn hangs(&self) -> Result<u32>;
 
-    /// The requests about what is shown.
+    /// Returns the display requests.
     fn display(&self) -> &dyn Display;
 
-    /// What is open now, without what `execute` brings.
+    /// Returns the open objects and mappings, without the batch object of `execute`.
     fn open_counts(&self) -> OpenCounts;
 }

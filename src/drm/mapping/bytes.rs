@@ -1,8 +1,9 @@
-//! Memory of this process as a software device's bytes.
+//! Memory of this process as the bytes of a software device.
 //!
 //! # Safety
-//! No reference to the bytes is ever made, because raw pointers may write them at any time; they go through copies that
-//! may race with each other ([`cacheops::copy_in`]), whose ranges are checked against the length, and stay mapped as long as the `SharedBytes` live.
+//! No reference to the bytes is ever created, because raw pointers may write them at any time. They are
+//! accessed by copies that may race with each other ([`cacheops::copy_in`]) and whose ranges are checked
+//! against the length; they stay mapped as long as the `SharedBytes` exists.
 #![allow(unsafe_code)]
 
 use memmap2::{MmapOptions, MmapRaw};
@@ -12,14 +13,14 @@ use crate::cacheops;
 use crate::error::{Error, Result};
 use crate::units::ByteRange;
 
-/// Zeroed memory of this process that raw pointers may write, too: a software device's bytes.
+/// Zeroed memory of this process, which raw pointers may write, too: the bytes of a software device.
 ///
-/// Pages cost nothing before they are written.
+/// Pages take no memory before they are written.
 #[derive(Debug)]
 pub struct SharedBytes(MmapRaw);
 
 impl SharedBytes {
-    /// `len` bytes of zeroes.
+    /// Allocates `len` zeroed bytes.
     ///
     /// # Errors
     /// [`Error::Ioctl`] naming `mmap`.
@@ -29,7 +30,7 @@ impl SharedBytes {
         let mut options = MmapOptions::new();
         options.len(len);
         if !cfg!(miri) {
-            // Miri knows no such flag.
+            // Miri does not support this flag.
             options.no_reserve_swap();
         }
         let pages = options
@@ -38,7 +39,7 @@ impl SharedBytes {
         Ok(Self(pages.into()))
     }
 
-    /// Where the bytes are.
+    /// Returns the address of the bytes.
     pub fn as_ptr(&self) -> *mut u8 {
         self.0.as_mut_ptr()
     }
@@ -65,7 +66,7 @@ impl SharedBytes {
         Ok(())
     }
 
-    /// Copies `len` bytes at `offset` of `from` to the same place here.
+    /// Copies `len` bytes at `offset` of `from` to the same offset here.
     ///
     /// # Errors
     /// [`Error::RangeOutOfBounds`].

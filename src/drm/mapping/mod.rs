@@ -1,9 +1,10 @@
-//! A CPU mapping of a buffer object, and the only way to its bytes.
+//! A CPU mapping of a buffer object, through which all of its bytes are accessed.
 //!
 //! # Safety
-//! No reference to mapped memory is ever made, because the GPU, another thread or another process may write it at any
-//! time; bytes go through copies that may race with each other ([`cacheops::copy_in`]). Every pointer is derived from a range that was checked against the
-//! mapping's length, and the memory stays mapped as long as the `Mapping` lives.
+//! No reference to mapped memory is ever created, because the GPU, another thread or another process may
+//! write it at any time; bytes are accessed by copies that may race with each other ([`cacheops::copy_in`]).
+//! Every pointer is derived from a range that was checked against the mapping's length, and the memory stays
+//! mapped as long as the `Mapping` exists.
 #![allow(unsafe_code)]
 
 mod bytes;
@@ -23,40 +24,40 @@ pub use bytes::SharedBytes;
 
 /// Memory of a software device as one mapping mode shows it.
 ///
-/// Offsets were checked against the object's size by the caller. An access fails where a page fault of a real device
-/// would end in SIGBUS, for want of memory too; a part of what was asked may be done then.
+/// The caller has checked offsets against the object's size. An access fails where a page fault of a real
+/// device would raise SIGBUS, also if memory runs out; it may then be partially done.
 pub trait SoftMemory: Send + Sync + fmt::Debug {
-    /// Where the bytes are, for callers that use raw pointers.
+    /// Returns the address of the bytes, for callers that use raw pointers.
     fn as_ptr(&self) -> *mut u8;
-    /// Stores `data` at `offset`, as the CPU would through this mapping.
+    /// Stores `data` at `offset`, as the CPU does through this mapping.
     ///
     /// # Errors
-    /// The page fault's.
+    /// Those of a page fault.
     fn store(&self, offset: u64, data: &[u8]) -> Result<()>;
-    /// Stores `data` at `offset` around the CPU's caches, as [`cacheops::copy_around`] does: they may be in
-    /// its write-combining buffers yet.
+    /// Stores `data` at `offset` around the CPU's caches, like [`cacheops::copy_around`]: the bytes may still
+    /// be in the write-combining buffers.
     ///
     /// # Errors
-    /// The page fault's.
+    /// Those of a page fault.
     fn store_around(&self, offset: u64, data: &[u8]) -> Result<()>;
-    /// Loads `data` from `offset`, as the CPU would through this mapping.
+    /// Loads `data` from `offset`, as the CPU does through this mapping.
     ///
     /// # Errors
-    /// The page fault's.
+    /// Those of a page fault.
     fn load(&self, offset: u64, data: &mut [u8]) -> Result<()>;
     /// Performs `op` on every line of `lines`.
     ///
     /// # Errors
-    /// The page fault's.
+    /// Those of a page fault.
     fn lines(&self, lines: LineRange, op: LineOp) -> Result<()>;
     /// Drains the write-combining buffers of this mapping.
     ///
     /// # Errors
-    /// The page fault's.
+    /// Those of a page fault.
     fn drain(&self) -> Result<()>;
 }
 
-/// Pages that GEM_MMAP mapped at an address of the kernel's choice; unmapped when dropped.
+/// Pages that GEM_MMAP mapped at an address chosen by the kernel; unmapped when dropped.
 #[derive(Debug)]
 pub struct LegacyPages {
     first: NonNull<u8>,
@@ -69,7 +70,7 @@ unsafe impl Send for LegacyPages {}
 unsafe impl Sync for LegacyPages {}
 
 impl LegacyPages {
-    /// Takes over the `len` bytes at `address`; `None` for address 0, where nothing is mapped.
+    /// Takes ownership of the `len` bytes at `address`; `None` for address 0, where nothing is mapped.
     ///
     /// # Safety
     /// The bytes are mapped for reading and writing, from a page's start, and no one else unmaps them.
@@ -89,7 +90,7 @@ impl Drop for LegacyPages {
     }
 }
 
-/// The kernel's pages, by the way they were mapped.
+/// The kernel's pages, by how they were mapped.
 #[derive(Debug)]
 enum KernelPages {
     /// By mmap(2) on the device file.
@@ -107,36 +108,36 @@ impl KernelPages {
     }
 }
 
-/// What a mapping keeps alive.
+/// The memory that a mapping keeps alive.
 #[derive(Debug)]
 enum Memory {
-    /// Pages of the kernel's.
+    /// The kernel's pages.
     Kernel(KernelPages),
     /// Bytes of the software device.
     Soft(Arc<dyn SoftMemory>),
 }
 
-/// A whole buffer object in this process's address space; unmapped when dropped.
+/// A mapping of a whole buffer object in this process's address space; unmapped when dropped.
 ///
-/// Threads may copy in and out at the same time, as the GPU may write at the same time: a byte that is read is one that
-/// somebody stored. Guards order nothing among themselves; callers whose ranges overlap order their accesses.
+/// Threads may copy in and out concurrently with each other and with the GPU: every byte read was stored by
+/// some agent. Guards do not order accesses among themselves; callers whose ranges overlap must do so.
 #[derive(Debug)]
 pub struct Mapping {
     memory: Memory,
     mode: MmapMode,
     len: u64,
-    /// Told when the mapping goes, so that leaks can be counted.
+    /// Counts the mapping while it exists, for finding leaks.
     _counted: Counted,
 }
 
-/// Counts one mapping of a device as long as it lives.
+/// Counts one mapping of a device while it exists.
 #[derive(Debug)]
 pub struct Counted(Arc<std::sync::atomic::AtomicU64>);
 
 impl Counted {
     /// Adds one to `open` until dropped.
     pub fn new(open: &Arc<std::sync::atomic::AtomicU64>) -> Self {
-        // Relaxed: a statistic; nothing is published by it.
+        // Relaxed: a statistic; it publishes no other data.
         open.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Self(Arc::clone(open))
     }
@@ -150,39 +151,39 @@ impl Drop for Counted {
 }
 
 impl Mapping {
-    /// A mapping of the kernel's pages.
+    /// Creates a mapping from pages that mmap(2) mapped.
     pub fn from_kernel(pages: MmapRaw, mode: MmapMode, counted: Counted) -> Self {
         let len = pages.len() as u64;
         Self { memory: Memory::Kernel(KernelPages::Offset(pages)), mode, len, _counted: counted }
     }
 
-    /// A mapping of pages that GEM_MMAP mapped.
+    /// Creates a mapping from pages that GEM_MMAP mapped.
     pub fn from_legacy(pages: LegacyPages, mode: MmapMode, counted: Counted) -> Self {
         let len = pages.len;
         Self { memory: Memory::Kernel(KernelPages::Legacy(pages)), mode, len, _counted: counted }
     }
 
-    /// A mapping of `len` bytes of a software device.
+    /// Creates a mapping of `len` bytes of a software device.
     pub fn from_soft(memory: Arc<dyn SoftMemory>, mode: MmapMode, len: u64, counted: Counted) -> Self {
         Self { memory: Memory::Soft(memory), mode, len, _counted: counted }
     }
 
-    /// How the memory is mapped.
+    /// Returns the mode of the mapping.
     pub fn mode(&self) -> MmapMode {
         self.mode
     }
 
-    /// Bytes mapped.
+    /// Returns the size in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Returns whether nothing is mapped; never true for an object.
+    /// Returns whether the mapping is empty; never true for an object.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Where the memory is.
+    /// Returns the address of the memory.
     ///
     /// Stores through the pointer are not tracked: mark them with [`crate::bo::Bo::mark_written`].
     pub fn as_ptr(&self) -> *mut u8 {
@@ -195,8 +196,9 @@ impl Mapping {
     /// Copies `data` to `offset`.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping; on a software device, [`crate::Error::Ioctl`] naming
-    /// `page fault` where a real one sends SIGBUS. A part may be copied then.
+    /// [`crate::Error::RangeOutOfBounds`] if the range exceeds the mapping; on a software device,
+    /// [`crate::Error::Ioctl`] naming `page fault` where a real device raises SIGBUS. The copy may then be
+    /// partially done.
     pub fn copy_in(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match &self.memory {
@@ -211,12 +213,13 @@ impl Mapping {
         Ok(())
     }
 
-    /// Copies `data` to `offset` around the CPU's caches ([`cacheops::copy_around`]): it is in memory once
-    /// [`Mapping::publish`] was called by this thread. No line is dirty then.
+    /// Copies `data` to `offset` around the CPU's caches ([`cacheops::copy_around`]). It is in memory once
+    /// this thread has called [`Mapping::publish`], and no line of it is dirty.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping; on a software device, [`crate::Error::Ioctl`] naming
-    /// `page fault` where a real one sends SIGBUS. A part may be copied then.
+    /// [`crate::Error::RangeOutOfBounds`] if the range exceeds the mapping; on a software device,
+    /// [`crate::Error::Ioctl`] naming `page fault` where a real device raises SIGBUS. The copy may then be
+    /// partially done.
     pub fn copy_around(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match &self.memory {
@@ -232,11 +235,12 @@ impl Mapping {
     }
 
     /// Copies `data` to `offset` through the CPU's caches and writes its lines back
-    /// ([`cacheops::copy_through`]): it is in memory once [`Mapping::publish`] was called by this thread.
+    /// ([`cacheops::copy_through`]). It is in memory once this thread has called [`Mapping::publish`].
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping; on a software device, [`crate::Error::Ioctl`] naming
-    /// `page fault` where a real one sends SIGBUS. A part may be copied then.
+    /// [`crate::Error::RangeOutOfBounds`] if the range exceeds the mapping; on a software device,
+    /// [`crate::Error::Ioctl`] naming `page fault` where a real device raises SIGBUS. The copy may then be
+    /// partially done.
     pub fn copy_through(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match &self.memory {
@@ -252,8 +256,8 @@ impl Mapping {
         Ok(())
     }
 
-    /// Orders what was copied around or through the caches before any later store: who learns of it by one finds
-    /// it in memory.
+    /// Orders bytes copied around or through the caches before any later store, so that an agent notified by
+    /// such a store finds them in memory.
     ///
     /// # Errors
     /// As [`Mapping::drain`].
@@ -267,7 +271,7 @@ impl Mapping {
         }
     }
 
-    /// Orders loads through this mapping after what was flushed before, unless they find it in the cache.
+    /// Orders loads through this mapping after earlier flushes, except loads that hit the cache.
     pub fn fence_loads(&self) {
         match self.mode {
             MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => cacheops::fence(),
@@ -275,8 +279,7 @@ impl Mapping {
         }
     }
 
-    /// Returns whether streaming loads are worth it: memory that is mapped write-combining is read by the
-    /// line then.
+    /// Returns whether streaming loads are worthwhile: they read write-combining memory by whole lines.
     fn streams(&self, len: usize) -> bool {
         match self.mode {
             MmapMode::Wc | MmapMode::Gtt | MmapMode::Fixed => len as u64 >= LINE_BYTES,
@@ -287,8 +290,9 @@ impl Mapping {
     /// Copies `data.len()` bytes from `offset` into `data`.
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if it leaves the mapping; on a software device, [`crate::Error::Ioctl`] naming
-    /// `page fault` where a real one sends SIGBUS. A part may be copied then.
+    /// [`crate::Error::RangeOutOfBounds`] if the range exceeds the mapping; on a software device,
+    /// [`crate::Error::Ioctl`] naming `page fault` where a real device raises SIGBUS. The copy may then be
+    /// partially done.
     pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         self.fence_loads();
@@ -310,7 +314,8 @@ impl Mapping {
     /// [`cacheops::fence_around`].
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if the lines leave the mapping; a page fault's, as [`Mapping::copy_in`].
+    /// [`crate::Error::RangeOutOfBounds`] if the lines exceed the mapping; those of a page fault, as
+    /// [`Mapping::copy_in`].
     pub fn lines(&self, lines: LineRange, op: LineOp) -> Result<()> {
         let range = ByteRange::within(lines.first() * LINE_BYTES, lines.bytes(), self.len)?;
         match &self.memory {
@@ -324,10 +329,11 @@ impl Mapping {
         Ok(())
     }
 
-    /// Performs `op` on the lines of one page, without a fence, as [`Mapping::lines`] does.
+    /// Performs `op` on the lines of one page, without a fence, like [`Mapping::lines`].
     ///
     /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if a line leaves the mapping; a page fault's, as [`Mapping::copy_in`].
+    /// [`crate::Error::RangeOutOfBounds`] if a line exceeds the mapping; those of a page fault, as
+    /// [`Mapping::copy_in`].
     pub fn page_lines(&self, lines: PageLines, op: LineOp) -> Result<()> {
         let Some(last) = lines.mask().checked_ilog2() else { return Ok(()) };
         let offset = lines.page().saturating_mul(PAGE_BYTES);
@@ -347,7 +353,7 @@ impl Mapping {
     /// Drains the write-combining buffers, so that stores through a WC or GTT mapping leave the CPU.
     ///
     /// # Errors
-    /// A software device's: it lacks the memory for a store that leaves the CPU now.
+    /// On a software device, out of memory for a store that leaves the CPU now.
     pub fn drain(&self) -> Result<()> {
         match &self.memory {
             Memory::Kernel(_) => {

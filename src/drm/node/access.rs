@@ -1,7 +1,7 @@
-//! Requests about the CPU's accesses to an object: maps, domains, copies, waits.
+//! CPU access to an object: mappings, domains, copies, waits.
 //!
-//! All of them are open to everyone, on primary and render nodes. Besides what each lists: ENOENT
-//! for an unknown handle, ENODEV when the device was unplugged.
+//! All files may make these requests, on primary and render nodes. Errors in addition to those listed: ENOENT
+//! for an unknown handle, ENODEV after the device was unplugged.
 
 use std::fs::File;
 use std::os::fd::BorrowedFd;
@@ -23,12 +23,12 @@ use crate::uapi::i915::{
 };
 use crate::vocabulary::{Domains, Handle, MmapMode};
 
-/// Asks where in the file an object is: `DRM_IOCTL_I915_GEM_MMAP_OFFSET`, 0xc0206464.
+/// Returns an object's offset in the file: `DRM_IOCTL_I915_GEM_MMAP_OFFSET`, 0xc0206464.
 ///
 /// # Errors
-/// ENODEV for GTT without an aperture, for WC and UC without the CPU's PAT, for FIXED on other than
-/// discrete devices' objects, for everything else on those, for userptr objects, and for imports
-/// but through the aperture; ENOMEM.
+/// ENODEV for GTT without an aperture, for WC and UC without the CPU's PAT, for FIXED except on objects of
+/// discrete devices, for all other modes on those, for userptr objects, and for imports except through the
+/// aperture; ENOMEM.
 pub(super) fn mmap_offset(fd: BorrowedFd<'_>, handle: Handle, mode: MmapMode) -> Result<u64> {
     let flags = match mode {
         MmapMode::Gtt => I915_MMAP_OFFSET_GTT,
@@ -43,10 +43,10 @@ pub(super) fn mmap_offset(fd: BorrowedFd<'_>, handle: Handle, mode: MmapMode) ->
     Ok(args.offset)
 }
 
-/// Returns a size as the address space counts it.
+/// Converts a size to `usize`.
 ///
 /// # Errors
-/// ENOMEM, as mmap(2) has it, for what is larger than the address space of a 32-bit process.
+/// ENOMEM, as from mmap(2), for a size beyond the address space of a 32-bit process.
 fn mappable(request: &'static str, size_bytes: u64) -> Result<usize> {
     usize::try_from(size_bytes).map_err(|_| Error::Ioctl { request, errno: Errno::ENOMEM })
 }
@@ -54,13 +54,13 @@ fn mappable(request: &'static str, size_bytes: u64) -> Result<usize> {
 /// Maps `size_bytes` at `offset` of the device file: mmap(2), shared, for reading and writing.
 ///
 /// # Errors
-/// [`Error::Ioctl`] naming `mmap`: EINVAL for an offset that was not given out, and a size past the
-/// object's; EACCES for another file's object; ENOMEM; ENODEV.
+/// [`Error::Ioctl`] naming `mmap`: EINVAL for an unknown offset and for a size beyond the object's; EACCES
+/// for another file's object; ENOMEM; ENODEV.
 pub(super) fn mmap(file: &File, offset: u64, size_bytes: u64) -> Result<MmapRaw> {
     let mapped = MmapOptions::new().offset(offset).len(mappable("mmap", size_bytes)?).map_raw(file);
     mapped.map_err(|error| Error::Ioctl {
         request: "mmap",
-        // Without an errno it is memmap2 that refuses a size past `isize`.
+        // Without an errno the error is memmap2's, for a size beyond `isize`.
         errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw),
     })
 }
@@ -68,9 +68,9 @@ pub(super) fn mmap(file: &File, offset: u64, size_bytes: u64) -> Result<MmapRaw>
 /// Maps an object's first `size_bytes`, WB or WC: `DRM_IOCTL_I915_GEM_MMAP`, 0xc028645e.
 ///
 /// # Errors
-/// EOPNOTSUPP on discrete devices and after graphics version 12.0; ENODEV for WC without the CPU's
-/// PAT; ENXIO for objects without a file (imports, userptr); EINVAL for a range past the object, and
-/// for modes other than WB and WC, which it has no word for; ENOMEM.
+/// EOPNOTSUPP on discrete devices and after graphics version 12.0; ENODEV for WC without the CPU's PAT; ENXIO
+/// for objects without a file (imports, userptr); EINVAL for a range beyond the object, and for modes other
+/// than WB and WC, which the request cannot express; ENOMEM.
 pub(super) fn mmap_legacy(
     fd: BorrowedFd<'_>,
     handle: Handle,
@@ -95,9 +95,9 @@ pub(super) fn mmap_legacy(
 /// Moves an object to a domain: `DRM_IOCTL_I915_GEM_SET_DOMAIN`, 0x400c645f.
 ///
 /// # Errors
-/// ENODEV on discrete devices; EINVAL for domains of the GPU, and for a write domain that is not
-/// what is read; EFAULT for an object that is purged or, without pages, not needed; ENOMEM. No domain to read is no
-/// error, whatever the handle.
+/// ENODEV on discrete devices; EINVAL for GPU domains, and for a write domain that differs from the read
+/// domain; EFAULT for an object that is purged or, without pages, marked as not needed; ENOMEM. An empty read
+/// domain is not an error, whatever the handle.
 pub(super) fn set_domain(fd: BorrowedFd<'_>, handle: Handle, read: Domains, write: Domains) -> Result<()> {
     let mut args = drm_i915_gem_set_domain {
         handle: handle.get(),
@@ -108,7 +108,7 @@ pub(super) fn set_domain(fd: BorrowedFd<'_>, handle: Handle, read: Domains, writ
     unsafe { call(fd, DRM_IOCTL_I915_GEM_SET_DOMAIN, Some(handle.get()), &mut args) }
 }
 
-/// Says that the CPU's writes to a framebuffer are done: `DRM_IOCTL_I915_GEM_SW_FINISH`, 0x40046460.
+/// Ends the CPU's writes to a framebuffer: `DRM_IOCTL_I915_GEM_SW_FINISH`, 0x40046460.
 pub(super) fn sw_finish(fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
     let mut args = drm_i915_gem_sw_finish { handle: handle.get() };
     // SAFETY: no address in it; integers only.
@@ -118,8 +118,8 @@ pub(super) fn sw_finish(fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
 /// Copies out of an object: `DRM_IOCTL_I915_GEM_PREAD`, 0x4020645c.
 ///
 /// # Errors
-/// EOPNOTSUPP from graphics version 12 but on Tiger Lake; EINVAL for a range past the object, and
-/// for userptr objects; EFAULT for a purged object. No bytes are no error, whatever the handle.
+/// EOPNOTSUPP from graphics version 12 on, except on Tiger Lake; EINVAL for a range beyond the object, and
+/// for userptr objects; EFAULT for a purged object. An empty range is not an error, whatever the handle.
 pub(super) fn pread(fd: BorrowedFd<'_>, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
     let mut args = drm_i915_gem_pread {
         handle: handle.get(),
@@ -152,7 +152,7 @@ pub(super) fn pwrite(fd: BorrowedFd<'_>, handle: Handle, offset: u64, data: &[u8
     unsafe { call(fd, DRM_IOCTL_I915_GEM_PWRITE, Some(handle.get()), &mut args) }
 }
 
-/// Says which engines use an object: `DRM_IOCTL_I915_GEM_BUSY`, 0xc0086457. Never waits.
+/// Returns which engines use an object: `DRM_IOCTL_I915_GEM_BUSY`, 0xc0086457. Never waits.
 pub(super) fn busy(fd: BorrowedFd<'_>, handle: Handle) -> Result<Busy> {
     let mut args = drm_i915_gem_busy { handle: handle.get(), ..Default::default() };
     // SAFETY: no address in it; integers only.
@@ -162,8 +162,8 @@ pub(super) fn busy(fd: BorrowedFd<'_>, handle: Handle) -> Result<Busy> {
 
 /// Waits until an object is idle: `DRM_IOCTL_I915_GEM_WAIT`, 0xc010646c.
 ///
-/// `timeout_ns` is for the whole of it: the kernel writes the time that is left into the struct, and
-/// a restart goes on with that.
+/// `timeout_ns` covers restarts, too: the kernel writes the remaining time into the struct, and a restart
+/// continues with it.
 ///
 /// # Errors
 /// ETIME.

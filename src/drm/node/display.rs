@@ -1,4 +1,4 @@
-//! The requests of [`Display`], for the primary node of a driver with a display.
+//! Implements [`Display`] on the primary node of a driver with a display.
 
 use std::io::Read;
 
@@ -23,14 +23,14 @@ use crate::uapi::drm_fourcc::DRM_FORMAT_XRGB8888;
 
 const XRGB8888_BITS: u32 = 32;
 
-/// A connector's lists: its encoders, and the modes of what is plugged in.
+/// A connector's lists: its encoders, and the modes of the connected screen.
 struct Lists {
     encoders: Vec<u32>,
     modes: Vec<drm_mode_modeinfo>,
 }
 
 impl Node {
-    /// A connector's kind and number: `DRM_IOCTL_MODE_GETCONNECTOR`, 0xc05064a7.
+    /// Returns a connector's kind and number: `DRM_IOCTL_MODE_GETCONNECTOR`, 0xc05064a7.
     ///
     /// # Errors
     /// ENOENT.
@@ -39,8 +39,8 @@ impl Node {
         Ok(Connector { id, kind: args.connector_type, number: args.connector_type_id })
     }
 
-    /// Fills a connector's lists as far as they are long enough; the kernel probes it if there is no
-    /// place for modes: `DRM_IOCTL_MODE_GETCONNECTOR`, 0xc05064a7.
+    /// Fills a connector's lists as far as they have room; the kernel probes the connector if there is no
+    /// room for modes: `DRM_IOCTL_MODE_GETCONNECTOR`, 0xc05064a7.
     ///
     /// # Errors
     /// ENOENT.
@@ -61,7 +61,7 @@ impl Node {
         Ok(args)
     }
 
-    /// What stands between CRTCs and a connector: `DRM_IOCTL_MODE_GETENCODER`, 0xc01464a6.
+    /// Returns an encoder, which links CRTCs to a connector: `DRM_IOCTL_MODE_GETENCODER`, 0xc01464a6.
     ///
     /// # Errors
     /// ENOENT.
@@ -72,7 +72,7 @@ impl Node {
         Ok(args)
     }
 
-    /// The CRTC that drives a connector.
+    /// Returns the CRTC that drives a connector.
     fn driven_by(&self, connector: &drm_mode_get_connector) -> Result<Option<Crtc>> {
         match connector.encoder_id {
             0 => Ok(None),
@@ -88,7 +88,7 @@ impl Node {
         unsafe { call(self.fd()?, DRM_IOCTL_MODE_CURSOR, handle, &mut args) }
     }
 
-    /// The ids of CRTCs and connectors: `DRM_IOCTL_MODE_GETRESOURCES`, 0xc04064a0.
+    /// Returns the ids of CRTCs and connectors: `DRM_IOCTL_MODE_GETRESOURCES`, 0xc04064a0.
     fn ids(&self) -> Result<(Vec<u32>, Vec<u32>)> {
         let mut counts = drm_mode_card_res::default();
         // SAFETY: addresses and counts are 0; integers only.
@@ -107,19 +107,19 @@ impl Node {
         //   are the most that the kernel copies; the other counts are 0;
         // - bit patterns: integers only.
         unsafe { call(self.fd()?, DRM_IOCTL_MODE_GETRESOURCES, None, &mut args)? };
-        // Connectors come and go; CRTCs do not.
+        // Connectors can appear and disappear; CRTCs cannot.
         connectors.truncate(args.count_connectors as usize);
         connectors.retain(|&id| id != 0);
         Ok((crtcs, connectors))
     }
 }
 
-/// A place for a mode, so that the kernel does not probe.
+/// Returns room for one mode, so that the kernel does not probe.
 fn one_mode() -> Vec<drm_mode_modeinfo> {
     vec![drm_mode_modeinfo::default()]
 }
 
-/// `drm_connector_status`, as GETCONNECTOR has it.
+/// Converts GETCONNECTOR's `drm_connector_status`.
 fn connection(number: u32) -> Connection {
     match number {
         1 => Connection::Connected,
@@ -136,13 +136,13 @@ impl Display for Node {
     }
 
     fn port(&self, connector: Connector) -> Result<Port> {
-        // No place for modes: the kernel probes, and says how many there are.
+        // Without room for modes the kernel probes the connector and returns their number.
         let mut lists = Lists { encoders: Vec::new(), modes: Vec::new() };
         let counts = self.get_connector(connector.id, &mut lists)?;
         lists.encoders.resize(counts.count_encoders as usize, 0);
         lists.modes.resize(counts.count_modes.max(1) as usize, drm_mode_modeinfo::default());
         let found = self.get_connector(connector.id, &mut lists)?;
-        // More than there is room for are not copied.
+        // A list that exceeds its room is not copied.
         let whole = |count: u32, room: usize| if count as usize > room { 0 } else { count as usize };
         lists.encoders.truncate(whole(found.count_encoders, lists.encoders.len()));
         lists.modes.truncate(whole(found.count_modes, lists.modes.len()));
@@ -256,7 +256,7 @@ impl Display for Node {
         };
         // SAFETY: no address in it; integers only.
         unsafe { call(self.fd()?, DRM_IOCTL_MODE_PAGE_FLIP, None, &mut args)? };
-        // A read returns whole events; there are none but the flip's.
+        // A read returns whole events, and the flip's is the only one.
         let mut event = [0; 64];
         loop {
             match (&self.file).read(&mut event) {

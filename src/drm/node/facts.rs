@@ -1,4 +1,4 @@
-//! Requests that ask the driver about itself: VERSION, GETPARAM, QUERY.
+//! Requests for facts about the driver: VERSION, GETPARAM, QUERY.
 
 use std::mem::offset_of;
 use std::os::fd::BorrowedFd;
@@ -16,15 +16,15 @@ use crate::uapi::i915_exec::{
 };
 use crate::uapi::i915_facts::{DRM_IOCTL_I915_GETPARAM, drm_i915_getparam};
 
-/// The longest text of VERSION, and the longest answer of QUERY, that is believed, in bytes.
+/// Largest accepted text of VERSION and result of QUERY, in bytes.
 const LONGEST: usize = 1 << 16;
 
-/// Asks which driver answers: `DRM_IOCTL_VERSION`, 0xc0406400.
+/// Returns the driver's name and version: `DRM_IOCTL_VERSION`, 0xc0406400.
 ///
-/// Open to everyone, on primary and render nodes, of every DRM driver.
+/// All files of every DRM driver may make this request, on primary and render nodes.
 ///
 /// # Errors
-/// ENOTTY from what is no DRM device, ENODEV when it was unplugged.
+/// ENOTTY for a file that is not a DRM device; ENODEV after it was unplugged.
 pub(super) fn version(fd: BorrowedFd<'_>) -> Result<DriverVersion> {
     let mut lengths = drm_version::default();
     // SAFETY: no address in it is other than 0, with no bytes; integers only.
@@ -54,12 +54,12 @@ pub(super) fn version(fd: BorrowedFd<'_>) -> Result<DriverVersion> {
     })
 }
 
-/// Asks for one fact: `DRM_IOCTL_I915_GETPARAM`, 0xc0106446.
+/// Returns a parameter: `DRM_IOCTL_I915_GETPARAM`, 0xc0106446.
 ///
-/// Open to everyone, on primary and render nodes.
+/// All files may make this request, on primary and render nodes.
 ///
 /// # Errors
-/// EINVAL for an unknown id, ENODEV for one without a value on this device.
+/// EINVAL for an unknown id; ENODEV for one without a value on this device.
 pub(super) fn param(fd: BorrowedFd<'_>, param: i32) -> Result<i32> {
     let mut value = 0i32;
     let mut args =
@@ -71,13 +71,14 @@ pub(super) fn param(fd: BorrowedFd<'_>, param: i32) -> Result<i32> {
     Ok(value)
 }
 
-/// Asks for the memory regions: `DRM_IOCTL_I915_QUERY`, 0xc0106479, twice: how long, and what.
+/// Lists the memory regions by two calls of `DRM_IOCTL_I915_QUERY`, 0xc0106479: one for the length, one for
+/// the contents.
 ///
-/// Open to everyone, on primary and render nodes.
+/// All files may make this request, on primary and render nodes.
 ///
 /// # Errors
-/// EINVAL from a kernel that does not know the question; ENODEV. The kernel reports errors of the
-/// one question in the item, with the request itself succeeding; they are returned all the same.
+/// EINVAL if the kernel does not know the query; ENODEV. The kernel reports errors of the single query in its
+/// item, while the request succeeds; they are returned as errors here.
 pub(super) fn memory_regions(fd: BorrowedFd<'_>) -> Result<Vec<MemoryRegion>> {
     let len = ask(fd, DRM_I915_QUERY_MEMORY_REGIONS, &mut [])?;
     let mut answer = vec![0u8; len];
@@ -85,7 +86,7 @@ pub(super) fn memory_regions(fd: BorrowedFd<'_>) -> Result<Vec<MemoryRegion>> {
     regions(answer.get(..len).unwrap_or(&answer))
 }
 
-/// Asks one question; how many bytes the answer has.
+/// Makes one query; returns the length of the result in bytes.
 fn ask(fd: BorrowedFd<'_>, query_id: u64, answer: &mut [u8]) -> Result<usize> {
     let data_ptr = if answer.is_empty() { 0 } else { answer.as_mut_ptr() as u64 };
     let mut item = drm_i915_query_item { query_id, length: answer.len() as i32, flags: 0, data_ptr };
@@ -98,7 +99,7 @@ fn ask(fd: BorrowedFd<'_>, query_id: u64, answer: &mut [u8]) -> Result<usize> {
     answer_len(item.length)
 }
 
-/// What the length that the kernel stored in an item says.
+/// Checks the length that the kernel stored in an item.
 fn answer_len(length: i32) -> Result<usize> {
     let request = DRM_IOCTL_I915_QUERY.name;
     match usize::try_from(length) {
@@ -108,7 +109,7 @@ fn answer_len(length: i32) -> Result<usize> {
     }
 }
 
-/// Reads an answer to `DRM_I915_QUERY_MEMORY_REGIONS`.
+/// Parses a result of `DRM_I915_QUERY_MEMORY_REGIONS`.
 fn regions(answer: &[u8]) -> Result<Vec<MemoryRegion>> {
     let short = Error::Ioctl { request: DRM_IOCTL_I915_QUERY.name, errno: Errno::EBADMSG };
     let count = u32::from_ne_bytes(
@@ -140,7 +141,7 @@ fn regions(answer: &[u8]) -> Result<Vec<MemoryRegion>> {
     infos.take(count as usize).map(region).collect::<Option<_>>().ok_or(short)
 }
 
-/// The `N` bytes at `offset`.
+/// Returns the `N` bytes at `offset`.
 fn bytes<const N: usize>(from: &[u8], offset: usize) -> Option<[u8; N]> {
     from.get(offset..)?.first_chunk().copied()
 }
@@ -149,7 +150,7 @@ fn bytes<const N: usize>(from: &[u8], offset: usize) -> Option<[u8; N]> {
 mod tests {
     use super::*;
 
-    /// An answer that says `count` and holds as many regions as `probed` has sizes.
+    /// Builds a result with the given `count` and one region for each size in `probed`.
     fn answer(count: u32, probed: &[u64]) -> Vec<u8> {
         let mut answer = vec![0u8; 16];
         answer[..4].copy_from_slice(&count.to_ne_bytes());

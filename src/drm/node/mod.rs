@@ -1,7 +1,7 @@
 //! An open `/dev/dri` file of the i915 driver.
 //!
-//! [`Node::open`] says what is wrong with a path, [`find`] looks for a path that is right; a
-//! [`Node`] then answers [`Drm`]'s requests with the kernel's own, one ioctl per method.
+//! [`Node::open`] opens a path or reports what is wrong with it; [`find`] searches for a suitable path. A
+//! [`Node`] implements [`Drm`]'s requests by the kernel's own, one ioctl per method.
 //!
 //! # Safety
 //! The requests are made in `request`, `facts`, `objects`, `access`, `submit` and `display` below this
@@ -38,16 +38,16 @@ use crate::fork::Owner;
 use crate::uapi::dma_buf::{DMA_BUF_SYNC_END, DMA_BUF_SYNC_START};
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
-/// An open i915 device file; closing it gives back every object that is still open on it.
+/// An open i915 device file; closing it closes every handle that is still open on it.
 ///
-/// [`OpenCounts`] leave out the object of the batch that [`Drm::execute`] brings along. In a child of fork(2) every request is
-/// [`crate::Error::OtherProcess`].
+/// [`OpenCounts`] do not include the batch object of [`Drm::execute`]. In a child of fork(2) every request
+/// fails with [`crate::Error::OtherProcess`].
 #[derive(Debug)]
 pub struct Node {
     file: File,
     name: String,
     kernel: KernelVersion,
-    /// The names given out and not given back. A set, because importing may repeat a name.
+    /// The open handles. A set, because importing may return the same handle again.
     handles: Mutex<HashSet<Handle>>,
     mappings: Arc<AtomicU64>,
     batch: submit::Batch,
@@ -56,16 +56,16 @@ pub struct Node {
 }
 
 impl Node {
-    /// How many times the kernel refused to give an object's name back.
+    /// Returns how often the kernel refused to close a handle.
     pub fn close_errors(&self) -> u64 {
-        // Relaxed: a statistic; nothing is published by it.
+        // Relaxed: a statistic; it publishes no other data.
         self.close_errors.load(Ordering::Relaxed)
     }
 
-    /// The file, for a request.
+    /// Returns the file, for a request.
     ///
     /// # Errors
-    /// [`crate::Error::OtherProcess`] in a child of the process that opened it: the parent has the same file.
+    /// [`crate::Error::OtherProcess`] in a child of the process that opened it: the parent shares the file.
     fn fd(&self) -> Result<BorrowedFd<'_>> {
         self.owner.check()?;
         Ok(self.file.as_fd())
@@ -75,13 +75,13 @@ impl Node {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts what the kernel named.
+    /// Records a new handle.
     fn counted(&self, created: Created) -> Created {
         self.handles().insert(created.handle);
         created
     }
 
-    /// Gives a name back, and counts a refusal.
+    /// Closes a handle and counts a refusal.
     fn give_back(&self, handle: Handle) -> Result<()> {
         let fd = self.fd()?;
         objects::close(fd, handle).inspect_err(|_| {
@@ -94,7 +94,7 @@ impl Node {
 impl Drop for Node {
     fn drop(&mut self) {
         if !self.owner.is_here() {
-            // Only this process's copy of the file goes.
+            // Closes only this process's copy of the file.
             return;
         }
         let left = self.handles().len();
@@ -144,7 +144,7 @@ impl Drm for Node {
 
     fn close(&self, handle: Handle) -> Result<()> {
         self.owner.check()?;
-        // Taken out before the kernel can give the same name out again to another thread.
+        // Removed first: after the close the kernel may return the same handle to another thread.
         let was_open = self.handles().remove(&handle);
         self.give_back(handle).inspect_err(|_| {
             if was_open {
@@ -209,7 +209,7 @@ impl Drm for Node {
         let is_new = self.handles().insert(handle);
         let size_bytes = objects::dma_buf_size(dma_buf).inspect_err(|_| {
             if is_new {
-                // The error of the size says more than one from closing, which is counted.
+                // An error of closing is counted; the caller gets the error of the size.
                 let _ = self.close(handle);
             }
         })?;
@@ -247,7 +247,7 @@ impl Drm for Node {
         }
         OpenCounts {
             handles: self.handles().len() as u64,
-            // Relaxed: a statistic; nothing is published by it.
+            // Relaxed: a statistic; it publishes no other data.
             mappings: self.mappings.load(Ordering::Relaxed),
         }
     }

@@ -1,7 +1,7 @@
-//! Requests about an object itself: its life, its caching, its dma-buf.
+//! Requests about an object itself: its creation and closing, its caching, its dma-buf.
 //!
-//! All of them are open to everyone, on primary and render nodes. Besides what each lists: ENOENT
-//! for an unknown handle (from GEM_CLOSE: EINVAL), ENODEV when the device was unplugged.
+//! All files may make these requests, on primary and render nodes. Errors in addition to those listed: ENOENT
+//! for an unknown handle (from GEM_CLOSE: EINVAL), ENODEV after the device was unplugged.
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -27,7 +27,7 @@ use crate::uapi::i915::{
 use crate::uapi::i915_exec::drm_i915_gem_memory_class_instance;
 use crate::vocabulary::{Access, CachingMode, Handle};
 
-/// The handle that a request returned.
+/// Checks the handle that a request returned.
 ///
 /// # Errors
 /// EBADMSG for 0, which no driver returns.
@@ -35,11 +35,11 @@ pub(super) fn named(request: &'static str, raw: u32) -> Result<Handle> {
     Handle::new(raw).ok_or(Error::Ioctl { request, errno: Errno::EBADMSG })
 }
 
-/// Makes an object: `DRM_IOCTL_I915_GEM_CREATE`, 0xc010645b.
+/// Creates an object: `DRM_IOCTL_I915_GEM_CREATE`, 0xc010645b.
 ///
 /// # Errors
-/// EINVAL for size 0 and one that wraps around; ENOMEM; E2BIG past 2^31 pages, from kernel 6.2 only
-/// on discrete devices (elsewhere past 2^63 bytes: pages are found when they are used).
+/// EINVAL for size 0 and for one that wraps around; ENOMEM; E2BIG above 2^31 pages, from kernel 6.2 on only
+/// on discrete devices (elsewhere above 2^63 bytes: pages are allocated at first use).
 pub(super) fn create(fd: BorrowedFd<'_>, size: u64) -> Result<Created> {
     let mut args = drm_i915_gem_create { size, ..Default::default() };
     // SAFETY: no address in it; integers only.
@@ -47,11 +47,11 @@ pub(super) fn create(fd: BorrowedFd<'_>, size: u64) -> Result<Created> {
     Ok(Created { handle: named(DRM_IOCTL_I915_GEM_CREATE.name, args.handle)?, size_bytes: args.size })
 }
 
-/// Makes an object with a PAT index: `DRM_IOCTL_I915_GEM_CREATE_EXT`, 0xc018647c, with SET_PAT.
+/// Creates an object with a PAT index: `DRM_IOCTL_I915_GEM_CREATE_EXT`, 0xc018647c, with SET_PAT.
 ///
 /// # Errors
-/// ENODEV before graphics version 12.70; EINVAL for an index past the table, from a kernel before
-/// 6.5, and as [`create`]; E2BIG, ENOMEM.
+/// ENODEV before graphics version 12.70; EINVAL for an index beyond the table, from a kernel before 6.5, and
+/// as [`create`]; E2BIG; ENOMEM.
 pub(super) fn create_with_pat(fd: BorrowedFd<'_>, size: u64, pat_index: u32) -> Result<Created> {
     let base = i915_user_extension { name: I915_GEM_CREATE_EXT_SET_PAT, ..Default::default() };
     let set_pat = drm_i915_gem_create_ext_set_pat { base, pat_index, ..Default::default() };
@@ -64,12 +64,12 @@ pub(super) fn create_with_pat(fd: BorrowedFd<'_>, size: u64, pat_index: u32) -> 
     Ok(Created { handle: named(DRM_IOCTL_I915_GEM_CREATE_EXT.name, args.handle)?, size_bytes: args.size })
 }
 
-/// Makes an object that lives in one of several regions: `DRM_IOCTL_I915_GEM_CREATE_EXT`,
-/// 0xc018647c, with MEMORY_REGIONS.
+/// Creates an object in one of several regions: `DRM_IOCTL_I915_GEM_CREATE_EXT`, 0xc018647c, with
+/// MEMORY_REGIONS.
 ///
 /// # Errors
-/// EINVAL for no regions, more than seven, one that the device lacks, one twice, and as [`create`];
-/// E2BIG, ENXIO, ENOMEM.
+/// EINVAL for an empty list, more than seven regions, one that the device lacks, a duplicate, and as
+/// [`create`]; E2BIG; ENXIO; ENOMEM.
 pub(super) fn create_in(fd: BorrowedFd<'_>, size: u64, placements: &[Placement]) -> Result<Created> {
     let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
     let name = |place: &Placement| drm_i915_gem_memory_class_instance {
@@ -97,7 +97,7 @@ pub(super) fn create_in(fd: BorrowedFd<'_>, size: u64, placements: &[Placement])
     Ok(Created { handle: named(request, args.handle)?, size_bytes: args.size })
 }
 
-/// Gives an object's name back: `DRM_IOCTL_GEM_CLOSE`, 0x40086409.
+/// Closes a handle: `DRM_IOCTL_GEM_CLOSE`, 0x40086409.
 ///
 /// # Errors
 /// EINVAL for an unknown handle.
@@ -109,12 +109,12 @@ pub(super) fn close(fd: BorrowedFd<'_>, handle: Handle) -> Result<()> {
 
 /// Changes an object's cache level: `DRM_IOCTL_I915_GEM_SET_CACHING`, 0x4008646f.
 ///
-/// Waits until the GPU is done with the object. Does not return while the object is on screen and
-/// its level would change.
+/// Waits until the GPU is done with the object. Does not return while the object is on screen, if its level
+/// would change.
 ///
 /// # Errors
-/// ENODEV on discrete devices, and for CACHED where there is neither LLC nor snooping; EOPNOTSUPP
-/// from graphics version 12.70 (kernels from 6.5); ENXIO for userptr objects.
+/// ENODEV on discrete devices, and for CACHED without LLC and snooping; EOPNOTSUPP from graphics version
+/// 12.70 on (kernels from 6.5); ENXIO for userptr objects.
 pub(super) fn set_caching(fd: BorrowedFd<'_>, handle: Handle, mode: CachingMode) -> Result<()> {
     let caching = match mode {
         CachingMode::None => I915_CACHING_NONE,
@@ -126,11 +126,11 @@ pub(super) fn set_caching(fd: BorrowedFd<'_>, handle: Handle, mode: CachingMode)
     unsafe { call(fd, DRM_IOCTL_I915_GEM_SET_CACHING, Some(handle.get()), &mut args) }
 }
 
-/// Asks for an object's caching mode: `DRM_IOCTL_I915_GEM_GET_CACHING`, 0xc0086470.
+/// Returns an object's caching mode: `DRM_IOCTL_I915_GEM_GET_CACHING`, 0xc0086470.
 ///
 /// # Errors
-/// ENODEV on discrete devices; EOPNOTSUPP for an object made with a PAT index; EBADMSG for a mode
-/// that the header does not know.
+/// ENODEV on discrete devices; EOPNOTSUPP for an object created with a PAT index; EBADMSG for a mode that the
+/// header does not define.
 pub(super) fn caching(fd: BorrowedFd<'_>, handle: Handle) -> Result<CachingMode> {
     let mut args = drm_i915_gem_caching { handle: handle.get(), ..Default::default() };
     // SAFETY: no address in it; integers only.
@@ -143,9 +143,9 @@ pub(super) fn caching(fd: BorrowedFd<'_>, handle: Handle) -> Result<CachingMode>
     }
 }
 
-/// Says whether the contents are needed: `DRM_IOCTL_I915_GEM_MADVISE`, 0xc00c6466.
+/// Sets whether the contents are needed: `DRM_IOCTL_I915_GEM_MADVISE`, 0xc00c6466.
 ///
-/// An object that has no pages yet, or no more, is purged at once when its contents are not needed.
+/// An object that has no pages, not yet or no longer, is purged at once when its contents are not needed.
 pub(super) fn madvise(fd: BorrowedFd<'_>, handle: Handle, advice: Advice) -> Result<Retained> {
     let madv = match advice {
         Advice::WillNeed => I915_MADV_WILLNEED,
@@ -157,9 +157,9 @@ pub(super) fn madvise(fd: BorrowedFd<'_>, handle: Handle, advice: Advice) -> Res
     Ok(if args.retained == 0 { Retained::Purged } else { Retained::Yes })
 }
 
-/// Makes a dma-buf of an object: `DRM_IOCTL_PRIME_HANDLE_TO_FD`, 0xc00c642d.
+/// Exports an object as a dma-buf: `DRM_IOCTL_PRIME_HANDLE_TO_FD`, 0xc00c642d.
 ///
-/// The dma-buf can be mapped for writing, and exec closes it.
+/// The dma-buf can be mapped for writing and is closed by exec.
 ///
 /// # Errors
 /// EINVAL for userptr objects; EMFILE, ENFILE; ENOMEM.
@@ -175,10 +175,10 @@ pub(super) fn export(fd: BorrowedFd<'_>, handle: Handle) -> Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(args.fd) })
 }
 
-/// Names the object behind a dma-buf: `DRM_IOCTL_PRIME_FD_TO_HANDLE`, 0xc00c642e.
+/// Imports a dma-buf; returns its object's handle: `DRM_IOCTL_PRIME_FD_TO_HANDLE`, 0xc00c642e.
 ///
 /// # Errors
-/// EBADF, EINVAL for a file that is no dma-buf; E2BIG; ENOMEM; what the exporter says to attaching.
+/// EBADF; EINVAL for a file that is not a dma-buf; E2BIG; ENOMEM; those of the exporter's attaching.
 pub(super) fn import(fd: BorrowedFd<'_>, dma_buf: BorrowedFd<'_>) -> Result<Handle> {
     let mut args = drm_prime_handle { fd: dma_buf.as_raw_fd(), ..Default::default() };
     // SAFETY: no address in it; integers only.
@@ -188,11 +188,11 @@ pub(super) fn import(fd: BorrowedFd<'_>, dma_buf: BorrowedFd<'_>) -> Result<Hand
 
 /// Begins or ends (`edge`) a CPU access through a dma-buf's mapping.
 ///
-/// Request: DMA_BUF_IOCTL_SYNC, on the dma-buf itself; permission: whoever holds it. Writing is taken
-/// to read, too: the lines around what is written are kept.
+/// Request: DMA_BUF_IOCTL_SYNC on the dma-buf itself; permission: any process that has it open. A write
+/// access includes reading, so that the bytes beside the written ones are kept.
 ///
 /// # Errors
-/// ENOTTY for what is no dma-buf; what the exporter says, EIO among it.
+/// ENOTTY for a file that is not a dma-buf; those of the exporter, including EIO.
 pub(super) fn sync(dma_buf: BorrowedFd<'_>, edge: u64, access: Access) -> Result<()> {
     let direction = match access {
         Access::Read => DMA_BUF_SYNC_READ,
@@ -203,7 +203,7 @@ pub(super) fn sync(dma_buf: BorrowedFd<'_>, edge: u64, access: Access) -> Result
     unsafe { call(dma_buf, DMA_BUF_IOCTL_SYNC, None, &mut args) }
 }
 
-/// How many bytes a dma-buf has: lseek(2) to its end.
+/// Returns the size of a dma-buf in bytes: lseek(2) to its end.
 ///
 /// # Errors
 /// [`Error::Ioctl`] with lseek's errno.

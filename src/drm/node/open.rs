@@ -1,4 +1,4 @@
-//! From a path to an open i915 device, or to what is wrong with the path.
+//! Opens an i915 device from a path, or reports what is wrong with the path.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -15,31 +15,31 @@ use crate::error::{Error, Result};
 use crate::fork::Owner;
 use crate::vocabulary::KernelVersion;
 
-/// Where DRM nodes are.
+/// The directory of DRM nodes.
 const DIRECTORY: &str = "/dev/dri";
 
 /// The major number of DRM devices (`DRM_MAJOR` of `<drm/drm.h>`'s kernel side).
 const DRM_MAJOR: u64 = 226;
 
-/// The driver whose nodes are wanted, as VERSION names it.
+/// The name of the i915 driver in VERSION.
 const DRIVER: &str = "i915";
 
-/// What a directory of DRM nodes holds.
+/// The nodes found in a directory.
 #[derive(Debug)]
 pub struct Found {
-    /// Where it was looked.
+    /// The directory.
     pub directory: PathBuf,
-    /// The nodes of i915: render nodes first, then primary nodes, each by number.
+    /// The i915 nodes: render nodes first, then primary nodes, each by number.
     pub nodes: Vec<PathBuf>,
-    /// The other nodes, or the directory itself, with what is wrong with them.
+    /// The other nodes, or the directory itself, each with the error.
     pub others: Vec<(PathBuf, Error)>,
 }
 
 impl Found {
-    /// The first node of i915.
+    /// Returns the first i915 node.
     ///
     /// # Errors
-    /// [`Error::NoDevice`], saying what was there instead.
+    /// [`Error::NoDevice`], listing what was found instead.
     pub fn first(&self) -> Result<&Path> {
         self.nodes
             .first()
@@ -47,7 +47,7 @@ impl Found {
             .ok_or_else(|| Error::NoDevice { directory: self.directory.clone(), found: self.instead() })
     }
 
-    /// What was found that is no node of i915, in words.
+    /// Describes what was found besides i915 nodes.
     fn instead(&self) -> String {
         if self.others.is_empty() {
             return "it has no renderD* and no card*".to_owned();
@@ -56,15 +56,15 @@ impl Found {
     }
 }
 
-/// Looks for nodes of i915 in `/dev/dri`.
+/// Searches `/dev/dri` for i915 nodes.
 pub fn find() -> Found {
     find_in(Path::new(DIRECTORY))
 }
 
-/// Looks for nodes of i915 in `directory`.
+/// Searches `directory` for i915 nodes.
 ///
-/// Every node is opened for a moment, to ask which driver it belongs to. A primary node that has no
-/// DRM master has this process as one for that moment.
+/// Every node is opened briefly to query its driver. If a primary node has no DRM master, this process is its
+/// master for that moment.
 pub fn find_in(directory: &Path) -> Found {
     let mut found = Found { directory: directory.to_owned(), nodes: Vec::new(), others: Vec::new() };
     let names = match names(directory) {
@@ -84,7 +84,7 @@ pub fn find_in(directory: &Path) -> Found {
     found
 }
 
-/// The names of the nodes in `directory`: `renderD*` by number, then `card*` by number.
+/// Lists the nodes in `directory`: `renderD*` by number, then `card*` by number.
 fn names(directory: &Path) -> io::Result<Vec<String>> {
     let mut nodes = Vec::new();
     for entry in fs::read_dir(directory)? {
@@ -98,30 +98,30 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
 }
 
 impl Node {
-    /// Opens the device file at `path`, for reading and writing.
+    /// Opens the device file at `path` for reading and writing.
     ///
     /// # Errors
-    /// - [`Error::Open`]: nothing is there (ENOENT), or it must not be opened (EACCES, EPERM);
-    /// - [`Error::NotADevice`]: a file, a directory, or another thing that is no character device;
-    /// - [`Error::NotDrm`]: a character device of another kind, which is not even opened;
+    /// - [`Error::Open`]: the path does not exist (ENOENT) or may not be opened (EACCES, EPERM);
+    /// - [`Error::NotADevice`]: a file, a directory, or anything else that is not a character device;
+    /// - [`Error::NotDrm`]: a character device of another kind, which is not opened;
     /// - [`Error::NotI915`]: a DRM device of another driver;
-    /// - [`Error::BadKernelVersion`]: the kernel's release cannot be read.
+    /// - [`Error::BadKernelVersion`]: the kernel's release cannot be parsed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let is_at = |error: io::Error| open_error(path, &error);
-        // Opening has effects on some devices (a watchdog starts), so others are left alone.
+        // Opening some devices has effects (it starts a watchdog), so only DRM devices are opened.
         check_device(path, &fs::metadata(path).map_err(is_at)?)?;
         // The standard library adds O_CLOEXEC.
         let file = OpenOptions::new().read(true).write(true).open(path).map_err(is_at)?;
         Self::of_file(file, path)
     }
 
-    /// Takes a duplicate of a device file that is open already: an object has the same name on both.
+    /// Opens a duplicate of an open device file; an object has the same handle on both.
     ///
-    /// The node is called as the file is: `/dev/dri/renderD128`.
+    /// The node's name is the file's path: `/dev/dri/renderD128`.
     ///
     /// # Errors
-    /// As [`Node::open`]; EBADF for what is not open.
+    /// As [`Node::open`]; EBADF for a descriptor that is not open.
     pub fn from_fd(fd: impl AsFd) -> Result<Self> {
         let fd = fd.as_fd();
         let link = PathBuf::from(format!("/proc/self/fd/{}", fd.as_raw_fd()));
@@ -132,7 +132,7 @@ impl Node {
         Self::of_file(file, &path)
     }
 
-    /// The node that `file` is, if it is one.
+    /// Creates the node of `file` if it is an i915 device.
     fn of_file(file: File, path: &Path) -> Result<Self> {
         let driver = match facts::version(file.as_fd()) {
             Ok(version) => version.name,
@@ -157,7 +157,7 @@ impl Node {
     }
 }
 
-/// Nothing, or that what is at `path` is no DRM device.
+/// Checks that `path` is a DRM device.
 fn check_device(path: &Path, metadata: &Metadata) -> Result<()> {
     if !metadata.file_type().is_char_device() {
         return Err(Error::NotADevice { path: path.to_owned() });
@@ -168,16 +168,16 @@ fn check_device(path: &Path, metadata: &Metadata) -> Result<()> {
     Ok(())
 }
 
-/// The version of the running kernel.
+/// Returns the version of the running kernel.
 fn kernel() -> Result<KernelVersion> {
     let bad = |text: String| Error::BadKernelVersion { text };
     let names = uname().map_err(|errno| bad(errno.to_string()))?;
     names.release().to_string_lossy().parse()
 }
 
-/// What an error of the file system says about `path`.
+/// Converts a file system error for `path`.
 fn open_error(path: &Path, error: &io::Error) -> Error {
-    // Without an errno it is the standard library that refuses a path with a 0 in it.
+    // Without an errno the error is the standard library's, for a path that contains a 0 byte.
     let errno = error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw);
     Error::Open { path: path.to_owned(), errno }
 }

@@ -1,4 +1,4 @@
-//! One request to the kernel: made, restarted, traced.
+//! Makes one request to the kernel, with restarts and tracing.
 
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Instant;
@@ -11,18 +11,18 @@ use crate::error::{Error, Result};
 use crate::uapi::Ioctl;
 use crate::uapi::drm_display::{DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC};
 
-/// Makes a request, and makes it again as long as a signal or the driver interrupts it.
+/// Makes a request, restarting it as long as a signal or the driver interrupts it.
 ///
-/// EINTR and EAGAIN are restarted with the struct as the kernel left it, as libdrm's `drmIoctl`
-/// does: a GEM_WAIT goes on with the time that is left. But EAGAIN is an answer of what shows something:
-/// a process's memory that nothing brought in can never be shown. `handle` is for the trace alone.
+/// EINTR and EAGAIN are restarted with the struct as the kernel left it, as in libdrm's `drmIoctl`: a
+/// GEM_WAIT continues with the remaining time. For requests that show an object EAGAIN is final: userptr
+/// memory that was never pinned can never be shown. `handle` is used only for tracing.
 ///
 /// # Errors
 /// [`Error::Ioctl`] with every other errno.
 ///
 /// # Safety
-/// Every address in `args` is 0 or that of memory that the request may use as it does, for the
-/// bytes that `args` says, until this returns; and `T` is valid for all bit patterns.
+/// Every address in `args` is 0 or that of memory that the request may access as it does, for the length
+/// given in `args`, until this function returns; and `T` is valid for all bit patterns.
 pub(super) unsafe fn call<T>(
     fd: BorrowedFd<'_>,
     request: Ioctl<T>,
@@ -58,7 +58,8 @@ pub(super) unsafe fn call<T>(
 const SHOWING: [u32; 3] =
     [DRM_IOCTL_MODE_SETCRTC.code, DRM_IOCTL_MODE_PAGE_FLIP.code, DRM_IOCTL_MODE_CURSOR.code];
 
-/// Repeats `attempt` until it ends in something other than these; and how often it did.
+/// Repeats `attempt` until its result is not one of `again`; returns the result and the number of
+/// repetitions.
 fn restarted(again: &[Errno], mut attempt: impl FnMut() -> Result<(), Errno>) -> (Result<(), Errno>, u64) {
     let mut restarts = 0;
     loop {
@@ -95,7 +96,7 @@ mod tests {
         assert_eq!(shown, (Err(Errno::EAGAIN), 0), "an answer, where it is not to be asked again");
     }
 
-    /// Keeps what events say, as text.
+    /// Records the events as text.
     struct Events(std::sync::Mutex<Vec<String>>);
 
     impl tracing::Subscriber for &'static Events {

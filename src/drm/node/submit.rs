@@ -1,4 +1,4 @@
-//! EXECBUFFER2, with a batch of the caller's or an empty one of the node's own.
+//! EXECBUFFER2, with a batch of the caller's or with the node's own empty one.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -19,18 +19,19 @@ use crate::uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_sta
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{Access, Domains, Handle, MmapMode};
 
-/// MI_BATCH_BUFFER_END, the same on every generation, and MI_NOOP, as batches end on 8 bytes.
+/// MI_BATCH_BUFFER_END, which is the same on every generation, and MI_NOOP, because a batch's length is a
+/// multiple of 8 bytes.
 const BATCH: [u8; 8] = [0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00, 0x00];
 
-/// An object that holds [`BATCH`]; made when it is needed first.
+/// An object that holds [`BATCH`], created at first use.
 #[derive(Debug, Default)]
 pub(super) struct Batch(Mutex<Option<Handle>>);
 
 impl Batch {
-    /// The object's name; makes it if there is none.
+    /// Returns the object's handle, creating the object if there is none.
     ///
     /// # Errors
-    /// What creating, mapping or writing it says; the next call tries again.
+    /// Those of creating, mapping or writing the object; the next call tries again.
     pub(super) fn handle(&self, file: &File) -> Result<Handle> {
         let mut handle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(handle) = *handle {
@@ -38,24 +39,24 @@ impl Batch {
         }
         let created = objects::create(file.as_fd(), PAGE_BYTES)?;
         if let Err(error) = fill(file, created) {
-            // The first error says more than one from closing.
+            // An error of closing is less informative than the first error.
             let _ = objects::close(file.as_fd(), created.handle);
             return Err(error);
         }
         Ok(*handle.insert(created.handle))
     }
 
-    /// The object's name if it was made, which it is then no longer.
+    /// Takes the object's handle out, if it was created.
     pub(super) fn take(&mut self) -> Option<Handle> {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
 
-/// Writes [`BATCH`] to a new object, so that the GPU reads it.
+/// Writes [`BATCH`] to a new object, so that the GPU sees it.
 ///
-/// By GEM_PWRITE, where the kernel flushes as the object needs it. Where that is gone, through a WC
-/// map after SET_DOMAIN(WC), or on discrete devices through the one map there is, coherent by choice
-/// of the kernel; and a drain.
+/// Uses GEM_PWRITE, with which the kernel flushes as the object requires. Where that is not supported: a WC
+/// mapping after SET_DOMAIN(WC), or on discrete devices the only possible mapping, which the kernel chooses
+/// to be coherent; then a drain.
 fn fill(file: &File, batch: Created) -> Result<()> {
     let fd = file.as_fd();
     match or_refused(access::pwrite(fd, batch.handle, 0, &BATCH), Errno::EOPNOTSUPP)? {
@@ -74,15 +75,15 @@ fn fill(file: &File, batch: Created) -> Result<()> {
     mapping.drain()
 }
 
-/// Whether the platform has a request.
+/// Whether the platform supports a request.
 enum Answer<T> {
-    /// It has, and it was done.
+    /// The request is supported and succeeded.
     Done(T),
-    /// It has not.
+    /// The request is not supported.
     Refused,
 }
 
-/// Tells the errno that says "not on this platform" from an error.
+/// Distinguishes the errno for "not supported on this platform" from errors.
 fn or_refused<T>(result: Result<T>, errno: Errno) -> Result<Answer<T>> {
     match result {
         Ok(value) => Ok(Answer::Done(value)),
@@ -91,9 +92,9 @@ fn or_refused<T>(result: Result<T>, errno: Errno) -> Result<Answer<T>> {
     }
 }
 
-/// Submits `batch` over `objects`: `DRM_IOCTL_I915_GEM_EXECBUFFER2`, 0x40406469.
+/// Submits `batch` with `objects`: `DRM_IOCTL_I915_GEM_EXECBUFFER2`, 0x40406469.
 ///
-/// On the render engine, in the default context, without relocations; the kernel places the objects.
+/// Runs on the render engine, in the default context, without relocations; the kernel chooses the addresses.
 ///
 /// # Errors
 /// ENOENT for an unknown handle; ENOSPC if the objects do not fit; EFAULT for a purged object; EIO
@@ -136,7 +137,7 @@ pub(super) fn run(fd: BorrowedFd<'_>, run: &Run<'_>) -> Result<()> {
     unsafe { call(fd, request, Some(run.batch.get()), &mut args) }
 }
 
-/// How many batches of the default context hung: `DRM_IOCTL_I915_GET_RESET_STATS`, 0xc0186472.
+/// Returns how many batches of the default context hung: `DRM_IOCTL_I915_GET_RESET_STATS`, 0xc0186472.
 ///
 /// # Errors
 /// EIO if the GPU was wedged before the context was first used; ENODEV.
