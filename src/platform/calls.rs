@@ -95,12 +95,12 @@ impl Machine {
             Call::MmapLegacy => self.no_legacy_mmap(),
             Call::PreadPwrite => self.gen12_but_tiger_lake(
                 Errno::EOPNOTSUPP,
-                "graphics version 12 on, Tiger Lake excepted, has no PREAD and PWRITE",
+                "from graphics version 12 on, only Tiger Lake has PREAD and PWRITE",
                 "i915_gem_pread_ioctl, i915_gem_pwrite_ioctl",
             ),
             Call::Relocations => self.gen12_but_tiger_lake(
                 Errno::EINVAL,
-                "graphics version 12 on, Tiger Lake excepted, takes no relocations",
+                "from graphics version 12 on, only Tiger Lake accepts relocations",
                 "eb_validate_vma",
             ),
             Call::MmapOffset(mode) => self.no_mmap_offset(mode),
@@ -154,9 +154,9 @@ impl Machine {
                 return Some(Refusal::new(Errno::ENODEV, why, "i915_gem_mmap_offset_ioctl"));
             }
             MmapMode::Wb | MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt if discrete => {
-                "an object of a discrete device is mapped only as the kernel decides (fixed)"
+                "a discrete device maps objects only in the mode that the kernel decides (fixed)"
             }
-            MmapMode::Fixed if !discrete => "only objects of discrete devices have the mode fixed",
+            MmapMode::Fixed if !discrete => "the mode fixed exists only on discrete devices",
             MmapMode::Wb | MmapMode::Wc | MmapMode::Uc | MmapMode::Gtt | MmapMode::Fixed => return None,
         };
         Some(Refusal::new(Errno::ENODEV, why, "__assign_mmap_offset"))
@@ -183,10 +183,10 @@ impl Machine {
 
     fn no_set_pat(&self) -> Option<Refusal> {
         if self.kernel < PAT_INDEX {
-            let why = "the extension SET_PAT is new in 6.5";
+            let why = "the extension SET_PAT exists from Linux 6.5 on";
             return Some(Refusal::new(Errno::EINVAL, why, "i915_user_extensions"));
         }
-        let why = "a PAT index can be chosen from graphics version 12.70 on";
+        let why = "a PAT index can be chosen only from graphics version 12.70 on";
         (self.platform.graphics < GEN12_70).then_some(Refusal::new(Errno::ENODEV, why, "ext_set_pat"))
     }
 

@@ -85,7 +85,7 @@ impl Caps {
         (Self::WT, "the level WT exists: eDRAM is fused on", "i915_drv.h: HAS_WT"),
         (
             Self::LLC_BYPASS_MOCS,
-            "MOCS entries 16 and 17 go around the LLC",
+            "MOCS entries 16 and 17 bypass the LLC",
             "i915_gem_object.c: i915_gem_object_can_bypass_llc",
         ),
         (
@@ -97,11 +97,7 @@ impl Caps {
         (Self::PAT_AT_CREATE, "caching is chosen by PAT index at creation", "i915_gem_create.c: ext_set_pat"),
         (Self::APERTURE, "a CPU-visible GGTT aperture", "intel_ggtt.c: gen8_gmch_probe"),
         (Self::GEN12, "graphics version 12 on: PAT index 0 means cached", "i915_pci.c: TGL_CACHELEVEL"),
-        (
-            Self::DG1,
-            "an import is taken without wbinvd",
-            "i915_gem_dmabuf.c: i915_gem_object_get_pages_dmabuf",
-        ),
+        (Self::DG1, "an import needs no wbinvd", "i915_gem_dmabuf.c: i915_gem_object_get_pages_dmabuf"),
     ];
 }
 

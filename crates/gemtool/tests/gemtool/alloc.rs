@@ -44,15 +44,14 @@ BO (handle 1)
 
   step     verdict  lines  bytes  rule
   write    none         0      0  nothing-stale
-           No other agent wrote since the lines were last right, so there is nothing to invalidate.
+           No other agent wrote since the lines were last valid, so there is nothing to invalidate.
   submit   flush     1024  65536  non-coherent-read
-           The GPU reads memory without looking the CPU's caches up, so dirty lines have to be there
-           first.
+           The GPU reads memory without snooping the CPU's caches, so dirty lines must be written
+           back first.
   read     none         0      0  nothing-stale
-           No other agent wrote since the lines were last right, so there is nothing to invalidate.
+           No other agent wrote since the lines were last valid, so there is nothing to invalidate.
   release  none         0      0  close-flushes-nothing
-           A name that is given back leaves the pages to the kernel, which flushes them before
-           anybody else gets them.
+           Closing a handle flushes nothing; the kernel flushes pages before it reuses them.
 "
     );
 }

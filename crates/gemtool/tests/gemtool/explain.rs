@@ -17,15 +17,15 @@ jsl, kernel 6.12, level none: cpu wb, then gpu bypass-llc read
 
   flush?        flush
   rule          bypass-mocs-read
-  reason        MOCS entries 16 and 17 read around the LLC whatever the level says, so dirty lines
-                have to be in memory.
+  reason        Reads with MOCS entries 16 and 17 bypass the LLC at any level, so dirty lines must
+                be written back first.
   source        intel_mocs.c:gen11_mocs_table; 13d29c823738
   decided by    policy::driver::needs_flush, when a device is opened
 
   invalidate?   none
   rule          not-cached
-  reason        The next access does not read through the CPU's caches, so no line there can be
-                stale for it.
+  reason        The next access does not read through the CPU's caches, so stale lines cannot affect
+                it.
   source        i915_gem_domain.c:i915_gem_object_set_to_gtt_domain
   decided by    policy::driver::needs_invalidate, when a device is opened
 "
@@ -55,7 +55,7 @@ jsl, kernel 6.1: acquire on object 'user'
   issues        clflush-sync (bypass-acquire)
   after         level llc, coherent for reads and writes, pages, not dirty, domains cpu/none
   rule          bypass-acquire
-  reason        Userspace can read around the LLC with a MOCS entry or PAT index, so every acquire
+  reason        Userspace reads can bypass the LLC with a MOCS entry or PAT index, so every acquire
                 flushes the zeroes first.
   source        i915_gem_shmem.c:shmem_get_pages; 13d29c823738
 "
