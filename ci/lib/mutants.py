@@ -25,11 +25,11 @@ TIMEOUT_S = 1800
 
 # Changes whose survivors need no entry in the list: the comparison of all answers is the reason.
 EXPLAINED = {
-    "nothing": "no answer differs",
+    "nothing": "no result differs",
     "reasons": "only the named rule differs",
     "defaults": "only the default map mode differs",
     "refusals": "other calls are refused",
-    "more": "more is flushed, noted or taken for dirty, never less",
+    "more": "more is flushed, noted or treated as dirty, never less",
     "own-objects": "only the kernel's own objects behave differently",
 }
 # Of these the explorer need not be asked: the states that it finds are the same.

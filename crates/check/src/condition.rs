@@ -40,36 +40,37 @@ macro_rules! conditions {
 conditions! {
     DomainBeforeLevel = "domain-before-level", "U1":
         "Before SET_CACHING the object is moved to the CPU domain.",
-        "SET_CACHING keeps the domains and flushes nothing; where the new level counts as coherent for read, lines \
-         that went stale before are never dropped.",
+        "SET_CACHING keeps the domains and flushes nothing. If the new level counts as coherent for read, \
+         lines that are already stale are never dropped.",
         "The caller makes one more call.";
     SubmitAfterLevel = "submit-after-level", "U2":
-        "After SET_CACHING and after a resume the object is submitted before anything else.",
-        "Both leave the object dirty without a write domain; PWRITE then leaves its flush to a write domain that \
-         nobody is in, and SET_DOMAIN reads old memory.",
+        "After SET_CACHING and after a resume, the object is submitted before any other use.",
+        "Both leave the object dirty and in no write domain. PWRITE then relies on the flush of a write \
+         domain, and there is none; after SET_DOMAIN the CPU reads old memory.",
         "The caller makes one more call.";
     NoUncachedOfSnooped = "no-uncached-of-snooped", "U3":
-        "Without an LLC a snooped object is not accessed around the cache: neither through WC and UC mappings, nor, \
-         as a framebuffer, with PWRITE, which takes the aperture then.",
+        "Without an LLC a snooped object is accessed only through the cache: not through WC or UC mappings, \
+         and not with PWRITE while it is a framebuffer, because PWRITE then uses the aperture.",
         "A snooped object counts as coherent for read, so no domain change flushes or drops its lines.",
         "The level, the mapping's mode, and whether ADDFB was called.";
     NoSwapWhileAccessed = "no-swap-while-accessed", "U4":
-        "Pages are not swapped out between SET_DOMAIN and the accesses that it is for.",
-        "The fault that brings them back flushes them and enters no domain, so what is stored afterwards is dirty \
-         and the kernel does not know.",
+        "Pages are not swapped out between SET_DOMAIN and the accesses that it prepares.",
+        "The page fault that brings them back flushes them and enters no domain, so later stores are dirty \
+         and the kernel does not know it.",
         "Whether the caller's access is open.";
     NoSwapWhileStale = "no-swap-while-stale", "U5":
-        "Pages are not swapped out while lines of them are stale because the CPU stored around the cache without \
-         SET_DOMAIN, or because the GPU wrote by a PAT index that userspace chose.",
-        "The kernel takes the lines for clean or for coherent, drops none of them when it releases the pages, and \
-         saves what the cache holds; every driver that maps WC and never calls SET_DOMAIN relies on this.",
-        "Who stored to each stale line, and by what mapping.";
+        "Pages are not swapped out while lines of them are stale because the CPU's stores bypassed the \
+         cache without SET_DOMAIN, or because the GPU wrote by a PAT index that userspace chose.",
+        "The kernel treats the lines as clean or coherent, drops none of them when it releases the pages, \
+         and saves the cache's contents. Every driver that maps WC and never calls SET_DOMAIN relies on \
+         this condition.",
+        "The agent that stored to each stale line, and its mapping.";
     WtShownClean = "wt-shown-clean", "U6":
-        "On eDRAM parts an object that has the level WT already is not shown while lines of it are dirty because the \
-         CPU's turn to write began, or the pages were swapped out, before the object was a framebuffer.",
-        "At WT the CPU's writes and swapped-in bytes count as coherent unless the object is a framebuffer already; \
-         one that becomes it later is shown without a flush.",
-        "The order of SET_CACHING, ADDFB, the CPU's turns, swap, and the flushes that were issued.";
+        "On eDRAM parts an object that already has the level WT is not shown with dirty lines from before \
+         ADDFB: from a CPU write that began before it, or from a swap-out before it.",
+        "At WT the CPU's writes and swapped-in bytes count as coherent unless the object is already a \
+         framebuffer. An object that becomes one later is shown without a flush.",
+        "The order of SET_CACHING, ADDFB, the CPU's writes, swap, and the flushes that were issued.";
 }
 
 /// The set of conditions that are kept.

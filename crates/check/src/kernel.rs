@@ -90,7 +90,8 @@ impl Object {
             }
             if object.states.len() > KERNEL_STATES {
                 let size = object.states.len() as u64;
-                return Err(Error::BadSize { size, why: "more states of an object than the model numbers" });
+                return Err(Error::BadSize { size, why: "the model has numbers for fewer states of an \
+                    object" });
             }
             object.broken.push(broken(caps, before));
             object.outcomes.push(outcomes);

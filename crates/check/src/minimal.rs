@@ -51,28 +51,28 @@ pub struct Finding {
 const CONSERVATIVE: &[(Rule, &str)] = &[
     (
         Rule::AcquireUncachedLlc,
-        "Engines find the zeroes in the LLC; left dirty, the object would be flushed when it is shown. The kernel \
-         flushes early because an uncached object usually is.",
+        "Engines find the zeroes in the LLC, and a dirty object is flushed when it is shown. The kernel \
+         flushes early because an uncached object is usually shown.",
     ),
     (
         Rule::EnterDomainBarrier,
-        "It orders instructions, which the model makes in order; stores under way are drained where a write domain \
-         is left.",
+        "It orders instructions, which the model executes in order; leaving a write domain drains pending \
+         stores.",
     ),
     (
         Rule::HibernateWbinvd,
-        "Caches keep in the model what they hold, and it reads no image from memory; the release, or suspend for a \
-         framebuffer, has flushed the object.",
+        "In the model caches keep their contents, and no image is read from memory. The release (for a \
+         framebuffer, suspend) has flushed the object.",
     ),
     (
         Rule::ResumeWbinvd,
-        "Suspend leaves every object dirty that is not coherent, and whoever uses it next flushes it.",
+        "Suspend leaves every object dirty that is not coherent, and its next use flushes it.",
     ),
 ];
 
 /// Rules that no search uses, and why.
 const NOT_MET: &[(Rule, &str)] = &[
-    (Rule::UncachedStore, "An uncached store leaves nothing that is tracked."),
+    (Rule::UncachedStore, "An uncached store leaves nothing to track."),
     (Rule::GttNeedsAperture, "It refuses a mapping."),
     (Rule::DiscreteMapsFixed, "It refuses a mapping."),
     (Rule::FixedIsDiscrete, "It refuses a mapping."),
@@ -80,12 +80,12 @@ const NOT_MET: &[(Rule, &str)] = &[
     (Rule::WtNeedsEdram, "It refuses a level."),
     (Rule::DisplayNeedsLocal, "It refuses scanout."),
     (Rule::DisplayNeverWrites, "It refuses an access."),
-    (Rule::NothingDirty, "It is what a report says where no line was dirty."),
-    (Rule::NothingStale, "It is what a report says where no line was stale."),
-    (Rule::CloseFlushesNothing, "It is what a report says of a close; the model hands the pages over."),
-    (Rule::PagesPresent, "It is what an acquire says that finds pages; no call asks for one alone."),
+    (Rule::NothingDirty, "Reports name it where no line was dirty."),
+    (Rule::NothingStale, "Reports name it where no line was stale."),
+    (Rule::CloseFlushesNothing, "Reports name it for a close; the model hands the pages over."),
+    (Rule::PagesPresent, "An acquire that finds pages reports it; no call acquires pages alone."),
     (Rule::PhysCopy, "Physically contiguous copies for cursors are not modelled."),
-    (Rule::PagesPinned, "It keeps pages that are on screen; no search has them swapped out."),
+    (Rule::PagesPinned, "It keeps pages that are on screen; no search swaps them out."),
     (Rule::ShownLevelHangs, "It refuses a call."),
     (Rule::DiscreteRefuses, "It refuses a call."),
     (Rule::PatReplacesCaching, "It refuses a call."),
@@ -96,8 +96,8 @@ const NOT_MET: &[(Rule, &str)] = &[
 /// Assumptions that make the model stricter, and their purpose.
 const CAUTIONS: &[(Assumption, &str)] = &[(
     Assumption::SnoopedWriteStaysCached,
-    "It is a caution: without it the GPU's writes are in memory, and the rule gpu-write-may-be-cached would flush for \
-     nothing where the GPU snoops.",
+    "A caution: without it GPU writes are in memory, and gpu-write-may-be-cached would be unnecessary where \
+     the GPU snoops.",
 )];
 
 /// Number of searches made without an exemption: more flushes break nothing, so a few suffice.

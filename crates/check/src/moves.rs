@@ -55,16 +55,16 @@ impl fmt::Display for Move {
         match self {
             Self::CacheMove(CacheMove::WriteBack, line) => write!(f, "cache writes back line {line}"),
             Self::CacheMove(CacheMove::Evict, line) => write!(f, "cache evicts line {line}"),
-            Self::CacheMove(CacheMove::Fill, line) => write!(f, "cache reads line {line} ahead"),
+            Self::CacheMove(CacheMove::Fill, line) => write!(f, "cache fills line {line} speculatively"),
             Self::CacheMove(CacheMove::WriteBackClean, line) => {
                 write!(f, "cache writes back clean line {line}")
             }
             Self::Land(buffer, granule) => {
                 write!(f, "{buffer} store of {} reaches memory", granule_name(*granule))
             }
-            Self::Complete => f.write_str("the flush is over"),
+            Self::Complete => f.write_str("the flush completes"),
             Self::HandOver => f.write_str("close; another process gets the memory"),
-            Self::Reuse => f.write_str("release; the object is used again"),
+            Self::Reuse => f.write_str("release; the object is reused"),
             Self::Open(Window::Closed) => f.write_str("end"),
             Self::Open(Window::Cpu { mode, access, .. }) => write!(f, "begin: CPU {access} ({mode})"),
             Self::Open(Window::Gpu { mocs, access }) => write!(f, "submit: GPU {access} ({mocs})"),
@@ -74,7 +74,7 @@ impl fmt::Display for Move {
             Self::Store(granule) => write!(f, "store {}", granule_name(*granule)),
             Self::Upload(granule, way) => {
                 let way = match way {
-                    Way::Around => "around",
+                    Way::Around => "bypassing",
                     Way::Through => "through",
                 };
                 write!(f, "upload {} {way} the cache", granule_name(*granule))

@@ -47,29 +47,27 @@ impl Mutant {
     /// The fault, in one sentence.
     pub const fn statement(self) -> &'static str {
         match self {
-            Self::NoLeadingFence => "An invalidate happens before the wait for the GPU is over.",
-            Self::NoTrailingFence => "The next agent begins before the flush is over.",
-            Self::OneLineShort => "The last line of every flush is left out.",
-            Self::InvalidateWithClwb => "CLWB is used where lines have to be dropped.",
-            Self::FlushBeforeStore => "Lines are flushed before the store, not after it.",
-            Self::BitsClearedFirst => "Bits are cleared before the flush, and another thread trusts them.",
+            Self::NoLeadingFence => "An invalidate happens before the wait for the GPU ends.",
+            Self::NoTrailingFence => "The next agent begins before the flush completes.",
+            Self::OneLineShort => "Every flush omits its last line.",
+            Self::InvalidateWithClwb => "CLWB is used where lines must be dropped.",
+            Self::FlushBeforeStore => "Lines are flushed before the store instead of after it.",
+            Self::BitsClearedFirst => "Bits are cleared before the flush, and another thread relies on them.",
             Self::FlushDropsDirty => "A flush drops dirty lines without writing them back.",
-            Self::PartialStoreKeepsStale => "A partial store into a stale line does not invalidate it first.",
-            Self::GpuWriteNotNoted => "What the GPU is told to write is not noted.",
+            Self::PartialStoreKeepsStale => "A partial store to a stale line does not invalidate it first.",
+            Self::GpuWriteNotNoted => "A submission's GPU writes are not recorded as pending.",
             Self::GpuWriteNotedOnce => {
-                "What the GPU is told to write is noted before the ioctl, and not after it."
+                "A submission's GPU writes are recorded as pending before the ioctl but not after it."
             }
             Self::LevelWithoutDomain => {
-                "SET_CACHING is not preceded by SET_DOMAIN where memory was written around the cache."
+                "SET_CACHING is not preceded by SET_DOMAIN after writes that bypassed the cache."
             }
-            Self::LateMapForgets => "A late mapping forgets what was written around the cache before.",
-            Self::UploadStaysInCache => {
-                "An upload takes the dirty marks, and leaves what it stored in the cache."
-            }
-            Self::ReuseForgets => "An object that is used again begins with nothing tracked.",
+            Self::LateMapForgets => "A late mapping loses track of earlier writes that bypassed the cache.",
+            Self::UploadStaysInCache => "An upload takes the dirty marks but leaves its stores in the cache.",
+            Self::ReuseForgets => "A reused object begins with empty tracked state.",
             Self::TransferLost => "The line that moves before an access is lost.",
-            Self::SnoopMisses => "The GPU misses the line that a snoop or a look-up finds.",
-            Self::WriteKeepsLine => "A write that drops the CPU's line leaves it.",
+            Self::SnoopMisses => "The GPU misses a line that a snoop or a look-up finds.",
+            Self::WriteKeepsLine => "A write that should drop the CPU's line keeps it.",
         }
     }
 }

@@ -5,7 +5,7 @@ use gem_coherency::vocabulary::words;
 words! {
     /// A property that must always hold.
     Property, "property" {
-        /// Every ordered read returns what was written last.
+        /// Every ordered read returns the last value written.
         NewestRead = "newest-read",
         /// No write is lost.
         NoLostWrite = "no-lost-write",
@@ -23,19 +23,19 @@ impl Property {
     pub const fn statement(self) -> &'static str {
         match self {
             Self::NewestRead => {
-                "Every ordered read, by the CPU, the GPU or the display, returns what was written last."
+                "Every ordered read, by the CPU, the GPU or the display, returns the last value written."
             }
-            Self::NoLostWrite => "At any time some copy of every byte is the one that was written last.",
+            Self::NoLostWrite => "At any time, some copy of every byte holds the last value written.",
             Self::NoLeak => {
-                "Nothing that userspace can do, ordered or not, reads what a page's previous owner left in it."
+                "No access by userspace, ordered or not, reads the previous owner's data of a page."
             }
             Self::Marked => {
-                "Every line that may be newer in the cache is in the dirty map or noted, and every line that may be \
-                 older there is in the stale map, as far as some reader would not see it otherwise."
+                "Every line that some reader could miss is tracked: in the dirty map or as pending work if \
+                 the cache may be newer, in the stale map if it may be older."
             }
             Self::KernelInvariants => {
-                "Without an LLC, an uncached object without pages is dirty, and so is every object whose pages were \
-                 given back."
+                "Without an LLC, an uncached object without pages is dirty, and so is every object whose \
+                 pages were released."
             }
         }
     }

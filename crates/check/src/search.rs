@@ -90,7 +90,7 @@ pub(super) fn search(system: &System, mut progress: impl FnMut(u64)) -> Result<F
         if visited.len() >= u32::MAX as usize - 256 {
             return Err(Error::BadSize {
                 size: visited.len() as u64,
-                why: "more states than a search numbers",
+                why: "a search has at most 2^32 - 256 states",
             });
         }
     }

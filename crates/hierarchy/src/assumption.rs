@@ -36,35 +36,36 @@ assumptions! {
         "A clean line is dropped, never written back.",
         "Intel SDM volume 3, 12.4 (MESI: only M lines are written back); kernel-doc of cache_dirty (3821cc7fc0b9)";
     LlcGpuWritesCoherent = "llc-gpu-writes-coherent", "A2":
-        "On LLC parts every GPU write keeps the LLC right, whatever level and MOCS entry say.",
+        "On LLC parts every GPU write keeps the LLC coherent, at any level and with any MOCS entry.",
         "kernel-doc of cache_coherent (3821cc7fc0b9): with an LLC only reads can be non-coherent";
     BypassIsForReads = "bypass-is-for-reads", "A3":
-        "On JSL and EHL the LLC-bypassing MOCS entries take reads around the LLC; writes stay coherent.",
+        "On JSL and EHL only reads bypass the LLC with the bypassing MOCS entries; writes stay coherent.",
         "kernel-doc of cache_dirty (13d29c823738): userspace can bypass the GTT caching bits for reads";
     LlcUncachedSnoops = "llc-uncached-snoops", "A4":
-        "On LLC parts the CPU's WC and UC accesses find dirty lines and drop stale ones in its own caches.",
+        "On LLC parts the CPU's WC and UC accesses snoop its own caches: they find dirty lines and drop \
+         stale ones.",
         "i915_gem_clflush_object skips the flush for objects that are coherent for read; Intel SDM volume 3, 12.12.4";
     LlcApertureSnoops = "llc-aperture-snoops", "A5":
-        "On LLC parts accesses through the aperture are the GPU's, and look the LLC up.",
+        "On LLC parts accesses through the aperture are GPU accesses and look up the LLC.",
         "i915_gem_clflush_object skips the flush when an object goes to the GTT domain";
     DisplayNeverLooksUp = "display-never-looks-up", "A6":
-        "The display engine reads memory and never looks a cache up.",
+        "The display engine reads memory and never looks up a cache.",
         "comment in i915_gem_object_pin_to_display_plane";
     SnoopedWriteStaysCached = "snooped-write-stays-cached", "A7":
-        "Where the GPU snoops, what it wrote may stay dirty in the CPU's caches.",
-        "gpu_write_needs_clflush asks for a flush at every cached level";
+        "Where the GPU snoops, its writes may stay dirty in the CPU's caches.",
+        "gpu_write_needs_clflush requires a flush at every cached level";
     CleanNotSupplied = "clean-not-supplied", "A8":
-        "Where the GPU snoops, a clean line in the CPU's caches does not answer it; memory does.",
+        "Where the GPU snoops, a snoop that hits a clean line is served from memory.",
         "Intel SDM volume 3, 12.4 (MESI: a snoop is answered from M lines, with HITM#)";
     FlushReachesMemory = "flush-reaches-memory", "A9":
         "A flush of a line writes it back from every cache of the coherence domain, the LLC included, and drops it.",
         "Intel SDM volume 2, CLFLUSH and CLFLUSHOPT";
     GpuCachesEndWithBatch = "gpu-caches-end-with-batch", "A10":
-        "The GPU's own caches are empty of an object's bytes between batches.",
+        "Between batches, the GPU's own caches hold none of an object's bytes.",
         "intel_engine emit_flush, emit_fini_breadcrumb: every request invalidates before and flushes after";
     OwnUncachedSnoops = "own-uncached-snoops", "A11":
-        "On Meteor Lake the CPU's WC and UC accesses find dirty lines and drop stale ones in its own caches, although \
-         the GPU shares none.",
+        "On Meteor Lake the CPU's WC and UC accesses snoop its own caches, although the GPU shares none of \
+         them: they find dirty lines and drop stale ones.",
         "objects start cached there, and their acquired pages are not flushed, although they can be mapped WC \
          (0fbcf57077c4); Intel SDM volume 3, 12.12.4";
 }
