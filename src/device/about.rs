@@ -58,12 +58,12 @@ pub(super) fn quirks(machine: &Machine, rules: &KernelRules) -> Vec<Quirk> {
     let no_set_caching =
         machine.refusal(Call::SetCaching).is_some_and(|refusal| refusal.errno == Errno::EOPNOTSUPP);
     let all = [
-        (bypass, "llc-bypass-mocs", "MOCS entries 16 and 17 read around the LLC, whatever the level"),
+        (bypass, "llc-bypass-mocs", "reads with MOCS entries 16 and 17 bypass the LLC at any level"),
         (
             bypass && !(rules.bypass_acquire_flush && rules.shmem_is_user),
             "unflushed-zeroes",
-            "this kernel leaves the zeroes of new pages in the cache: a bypassing read sees what another \
-             process left in memory",
+            "this kernel leaves the zeroes of new pages in the cache: a bypassing read returns the previous \
+             owner's data",
         ),
         (
             no_llc,
@@ -73,22 +73,22 @@ pub(super) fn quirks(machine: &Machine, rules: &KernelRules) -> Vec<Quirk> {
         (
             no_llc && has(Caps::SNOOP) && has(Caps::APERTURE),
             "gtt-snooped-faults",
-            "a snooped BO is not mapped through the aperture: the first touch would be SIGBUS",
+            "a snooped BO is not mapped through the aperture: the first access would raise SIGBUS",
         ),
         (
             has(Caps::APERTURE) && !has(Caps::COHERENT_GGTT),
             "aperture-round-trip",
-            "stores through the aperture are drained by a read through it, not by a fence alone",
+            "a fence alone does not drain stores through the aperture: a read through it does",
         ),
         (
             rules.foreign_acquire_flush && (bypass || (!has(Caps::LLC) && !has(Caps::DG1))),
             "import-wbinvd",
-            "the pages of an import are taken with a wbinvd: every cache of the machine is written back",
+            "the kernel executes wbinvd for an import's pages: every cache of the machine is written back",
         ),
         (
             machine.refusal(Call::SetCaching).is_none(),
             "shown-level-hangs",
-            "SET_CACHING to another level on a BO on screen never returns: it is refused here",
+            "SET_CACHING to another level blocks while the BO is on screen: the library refuses it",
         ),
         (
             no_set_caching,

@@ -153,7 +153,7 @@ impl Device {
         let facts = about::facts(drm.as_ref())?;
         let (machine, disagreements) = match Machine::from_facts(&facts, drm.kernel()) {
             Err(Error::UnknownDeviceId { id }) => {
-                tracing::warn!(id, "unknown PCI id: nothing is taken to be coherent");
+                tracing::warn!(id, "unknown PCI ID: nothing is treated as coherent");
                 (CONSERVATIVE.machine(drm.kernel(), false), Vec::new())
             }
             known => known?,
@@ -164,7 +164,7 @@ impl Device {
     fn new(drm: Arc<dyn Drm>, machine: Machine, disagreements: Vec<Disagreement>) -> Result<Self> {
         let rules = KernelRules::of(drm.kernel())?;
         for disagreement in &disagreements {
-            tracing::warn!(%disagreement, "the device is believed");
+            tracing::warn!(%disagreement, "the device's value is used");
         }
         // Kernels before 5.8 do not say, and then sizes are left to them.
         let memory_bytes = drm.memory_regions().ok().and_then(|regions| {

@@ -16,9 +16,9 @@ pub(super) fn open_hint(errno: Errno) -> &'static str {
 /// Why there is no screen.
 pub(super) fn screen_hint(errno: Errno) -> &'static str {
     if errno == Errno::EACCES {
-        " (only the primary node shows anything: /dev/dri/card0)"
+        " (open the primary node, e.g. /dev/dri/card0)"
     } else if errno == Errno::EOPNOTSUPP {
-        " (its display is fused off, or disabled; a software device has one with display=on)"
+        " (the display is fused off or disabled; a software device has one with display=on)"
     } else if errno == Errno::ENXIO {
         " (no screen is connected, and there is no HDMI connector)"
     } else {
@@ -33,7 +33,7 @@ pub(super) fn trace_hint(errno: Errno) -> &'static str {
     } else if errno == Errno::ENOENT {
         " (tracing needs root, tracefs: `mount -t tracefs nodev /sys/kernel/tracing`, and a kernel with CONFIG_KPROBE_EVENTS)"
     } else if errno == Errno::EBUSY {
-        " (another program traces here)"
+        " (another program is tracing here)"
     } else {
         ""
     }
@@ -42,7 +42,7 @@ pub(super) fn trace_hint(errno: Errno) -> &'static str {
 /// What an errno means where the kernel's text misleads.
 pub(super) fn request_hint(errno: Errno) -> &'static str {
     if errno == Errno::ENODEV {
-        " (not on this platform, or the device was unplugged)"
+        " (not supported on this platform, or the device was unplugged)"
     } else if errno == Errno::EIO {
         " (the GPU is wedged)"
     } else if errno == Errno::EFAULT {

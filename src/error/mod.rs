@@ -13,7 +13,7 @@ use nix::errno::Errno;
 /// What the crate's functions return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call was not done.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -29,14 +29,14 @@ pub enum Error {
     },
 
     /// A kernel version that is not `major.minor`.
-    #[error("'{text}' is no kernel version (expected major.minor, as in 6.12)")]
+    #[error("'{text}' is not a kernel version (expected major.minor, e.g. 6.12)")]
     BadKernelVersion {
         /// The text.
         text: String,
     },
 
     /// A kernel older than the rules that are known.
-    #[error("kernel {version} is too old: the rules are known from {oldest} on")]
+    #[error("kernel {version} is not supported: the rules cover {oldest} and later")]
     KernelTooOld {
         /// The version asked for.
         version: crate::vocabulary::KernelVersion,
@@ -54,9 +54,7 @@ pub enum Error {
     },
 
     /// No i915 device was found.
-    #[error(
-        "no i915 device in {directory} ({found}); use --device PATH, or the software device: --device sim:jsl"
-    )]
+    #[error("no i915 device in {directory} ({found}); name a device file or a software device")]
     NoDevice {
         /// Where devices were looked for.
         directory: PathBuf,
@@ -109,7 +107,8 @@ pub enum Error {
 
     /// Another program has the display.
     #[error(
-        "{request} is for the display's master, and another program is it: change to a text console, or end that program"
+        "{request} requires DRM master, which another program holds: switch to a text console, or stop that \
+         program"
     )]
     NotMaster {
         /// The request, as the uAPI header names it.
@@ -117,14 +116,14 @@ pub enum Error {
     },
 
     /// A PCI id that no platform claims.
-    #[error("PCI id 8086:{id:04x} is no i915 device that is known")]
+    #[error("unknown i915 PCI ID 8086:{id:04x}")]
     UnknownDeviceId {
         /// The id.
         id: u16,
     },
 
     /// A platform name that is not known.
-    #[error("unknown platform '{name}' (`gemtool platforms` lists them)")]
+    #[error("unknown platform '{name}' (expected a name such as jsl, or a PCI ID such as 0x4e61)")]
     UnknownPlatform {
         /// The name.
         name: String,
@@ -153,7 +152,7 @@ pub enum Error {
     },
 
     /// A size that no object can have.
-    #[error("size {size} is not possible: {why}")]
+    #[error("invalid size {size}: {why}")]
     BadSize {
         /// The size, in bytes.
         size: u64,
@@ -162,7 +161,7 @@ pub enum Error {
     },
 
     /// Memory that there is not.
-    #[error("{bytes} bytes for {what}: there is not as much memory")]
+    #[error("cannot allocate {bytes} bytes for {what}: not enough memory")]
     NoMemory {
         /// What it is for.
         what: &'static str,
@@ -171,7 +170,7 @@ pub enum Error {
     },
 
     /// A cache instruction that was asked for and that the CPU lacks.
-    #[error("{variable}={instruction}, but this CPU has no {instruction}")]
+    #[error("{variable} requests {instruction}, which this CPU does not have")]
     NoCacheInstruction {
         /// The environment variable that asks for it.
         variable: &'static str,
@@ -180,7 +179,7 @@ pub enum Error {
     },
 
     /// Two cache instructions that were asked for and that do the same.
-    #[error("{variable} names {instruction} beside another of its kind")]
+    #[error("{variable} names {instruction} and another instruction of the same kind: name one of each kind")]
     TwoCacheInstructions {
         /// The environment variable that asks for them.
         variable: &'static str,
@@ -196,7 +195,7 @@ pub enum Error {
     },
 
     /// A range that leaves the object.
-    #[error("{len} bytes at offset {offset} leave the object of {size} bytes")]
+    #[error("{len} bytes at offset {offset} do not fit in the object of {size} bytes")]
     RangeOutOfBounds {
         /// The first byte.
         offset: u64,
@@ -207,7 +206,7 @@ pub enum Error {
     },
 
     /// A range that leaves the guard's.
-    #[error("{len} bytes at offset {offset} leave the guarded range {start}..{end}")]
+    #[error("{len} bytes at offset {offset} do not fit in the guarded range {start}..{end}")]
     RangeOutOfGuard {
         /// The first byte.
         offset: u64,
@@ -241,7 +240,7 @@ pub enum Error {
     },
 
     /// A BO whose contents were given up.
-    #[error("BO {handle} is marked as not needed: mark it as needed before it is used")]
+    #[error("BO {handle} is marked as not needed: mark it as needed before using it")]
     DontNeed {
         /// The object.
         handle: u32,
@@ -249,7 +248,8 @@ pub enum Error {
 
     /// A BO that is still accessed.
     #[error(
-        "BO {handle} is in use: {writers} write and {readers} read guards are open, {submits} submissions under way"
+        "BO {handle} is in use: {writers} write and {readers} read guards are open, {submits} submissions \
+         in progress"
     )]
     InUse {
         /// The object.
@@ -270,7 +270,7 @@ pub enum Error {
     },
 
     /// A BO whose level another thread is changing.
-    #[error("the caching of BO {handle} is being changed by another thread")]
+    #[error("another thread is changing the caching mode of BO {handle}: try again when it is done")]
     LevelChanging {
         /// The object.
         handle: u32,
@@ -284,7 +284,7 @@ pub enum Error {
     },
 
     /// More guards than the object's word can count.
-    #[error("BO {handle} has {limit} guards open already")]
+    #[error("BO {handle} already has {limit} open guards, the most possible: drop one first")]
     TooManyGuards {
         /// The object.
         handle: u32,
@@ -294,8 +294,8 @@ pub enum Error {
 
     /// A change of caching that would hang the caller in the kernel.
     #[error(
-        "level {to} for BO {handle} refused: it is on screen at level {from}, and SET_CACHING would not return before \
-         it is flipped away; flip away first"
+        "cannot set BO {handle} to level {to}: it is on screen at level {from}, and SET_CACHING would block \
+         until it is flipped away; flip away first"
     )]
     OnScreen {
         /// The object.
@@ -318,7 +318,7 @@ pub enum Error {
     },
 
     /// Part of a command that its bits cannot say.
-    #[error("{what} {value} is not possible in a batch: {why}")]
+    #[error("{what} {value} cannot be encoded in a batch: {why}")]
     NotEncodable {
         /// Which part of it.
         what: &'static str,
@@ -336,14 +336,14 @@ pub enum Error {
     },
 
     /// A batch of the device hung the GPU while another was waited for, or that one itself.
-    #[error("the GPU hung, and was reset: {hangs} batches of this device did so")]
+    #[error("the GPU hung and was reset: {hangs} batches of this device have hung since it was opened")]
     Hung {
         /// How many did, since the device was opened.
         hangs: u32,
     },
 
     /// A device that was opened before this process was forked.
-    #[error("the device belongs to the process that this one was forked from: open it again here")]
+    #[error("the device was opened before fork(2), by the parent process: open it again in this process")]
     OtherProcess,
 
     /// A wait that ran out.

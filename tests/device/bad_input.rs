@@ -17,7 +17,7 @@ fn sizes_that_cannot_be_are_refused_with_the_reason() {
         let cases = [
             (0, "at least one", Errno::EINVAL),
             (u64::MAX, "64 bits", Errno::EINVAL),
-            (1 << 60, "as much memory", Errno::ENOMEM),
+            (1 << 60, "not enough memory", Errno::ENOMEM),
         ];
         for (size, why, errno) in cases {
             let error = refused(rig.device.alloc(AllocRequest::new(size)));
@@ -46,7 +46,8 @@ fn without_a_name_no_software_device_is_opened() {
         Ok(device) => assert!(device.drm().name().starts_with("/dev/dri/"), "{}", device.drm().name()),
         Err(error) => {
             assert!(matches!(error, Error::NoDevice { .. }), "{error:?}");
-            assert!(error.to_string().contains("--device sim:jsl"), "{error}");
+            let text = error.to_string();
+            assert!(text.contains("a software device") && !text.contains("--"), "{text}");
         }
     }
 }

@@ -161,7 +161,7 @@ fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
     let error = refused(batch.copy(region, region.mocs(16), Extent { width: 64, height: 1 }).map(drop));
     assert_eq!(
         error.to_string(),
-        "MOCS entry 16 is not possible in a batch: this generation's command names none"
+        "MOCS entry 16 cannot be encoded in a batch: this generation's command has no MOCS field"
     );
     for (offset, len) in [(8192, 4), (4, 8192), (u64::MAX - 3, 4), (0, u64::MAX)] {
         let range = refused(batch.fill_range(Region::new(&bo, offset), len, 0).map(drop));

@@ -15,7 +15,7 @@ fn range(start: *const c_void, size: usize) -> Result<(*const u8, usize), Failur
     }
     match start.addr().checked_add(size) {
         Some(_) => Ok((start.cast(), size)),
-        None => Err(Failure::argument("size", "leads past the end of the address space")),
+        None => Err(Failure::argument("size", "extends past the end of the address space")),
     }
 }
 

@@ -65,8 +65,11 @@ impl fmt::Display for Failure {
         match self {
             Self::Library(error) => error.fmt(f),
             Self::Argument { name, why, .. } => write!(f, "{name} {why}"),
-            Self::InCallback => f.write_str("a log callback may only ask: nothing was done from within it"),
-            Self::Number { name, value } => write!(f, "{name} is {value}, which means nothing"),
+            Self::InCallback => f.write_str(
+                "a log callback may only call functions that query; this call \
+                did nothing",
+            ),
+            Self::Number { name, value } => write!(f, "{name} is {value}, which is not a value of its type"),
         }
     }
 }
@@ -131,7 +134,7 @@ pub(super) fn query(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int
         Err(payload) => {
             let text = payload.downcast_ref::<String>().map(String::as_str);
             let text = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no text");
-            keep(format_args!("{call}: a fault of the library: {text}"));
+            keep(format_args!("{call}: internal error: {text}"));
             // Dropping what was thrown could throw again.
             std::mem::forget(payload);
             -(Errno::EIO as c_int)
@@ -176,7 +179,7 @@ mod tests {
     #[test]
     fn a_panic_is_eio_and_its_text_is_kept() {
         assert_eq!(run("gemco_test", || panic!("number {}", 7)), -(Errno::EIO as c_int));
-        assert_eq!(last(), "gemco_test: a fault of the library: number 7");
+        assert_eq!(last(), "gemco_test: internal error: number 7");
         assert_eq!(run("gemco_test", || Ok(3)), 3);
         assert!(last().ends_with("number 7"), "a call that succeeds leaves the text");
     }

@@ -240,7 +240,7 @@ pub unsafe extern "C" fn gemco_set_log(level: c_uint, callback: gemco_log_fn, us
         }
         static IS_SET: OnceLock<bool> = OnceLock::new();
         if callback.is_some() && !*IS_SET.get_or_init(|| set_global_default(Log).is_ok()) {
-            let why = "has no place: the program has a tracing subscriber already";
+            let why = "cannot be used: the program already has a tracing subscriber";
             return Err(Failure::Argument { errno: Errno::EBUSY, name: "callback", why });
         }
         *SINK.get().write().unwrap_or_else(PoisonError::into_inner) =

@@ -117,7 +117,7 @@ fn check_array<T>(pointer: *const T, len: usize, name: &'static str) -> Result<(
     check(pointer, name)?;
     match len.checked_mul(size_of::<T>()) {
         Some(bytes) if isize::try_from(bytes).is_ok() => Ok(()),
-        Some(_) | None => Err(Failure::argument(name, "is longer than memory can be")),
+        Some(_) | None => Err(Failure::argument(name, "is larger than the address space")),
     }
 }
 

@@ -23,7 +23,7 @@ unsafe fn soft<'a>(device: *const gemco_device, bo: *const gemco_bo) -> Result<(
     let soft = device.soft.as_deref().ok_or(Failure::Argument {
         errno: Errno::EOPNOTSUPP,
         name: "device",
-        why: "is no software device (sim:...)",
+        why: "is not a software device (sim:...)",
     })?;
     // Elsewhere, or later, the number may be another object's.
     if !device.device.owns(bo) {

@@ -146,7 +146,7 @@ pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared, result:
         let errno = (result < 0).then(|| Errno::from_raw(result.saturating_neg()));
         taken.0.take()?.end(errno);
         match result {
-            1.. => Err(Failure::argument("result", "is positive: it is 0 or a negative errno")),
+            1.. => Err(Failure::argument("result", "is positive: it must be 0 or a negative errno")),
             _ => Ok(result),
         }
     })

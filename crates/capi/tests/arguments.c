@@ -99,14 +99,14 @@ static void accesses(gemco_bo *bo) {
     gemco_report report = {7, {7, 7}, 7, 7, 7};
     FAILS(gemco_bo_write(NULL, 0, data, 8, NULL), EINVAL, "bo is NULL");
     FAILS(gemco_bo_write(bo, 0, NULL, 8, NULL), EINVAL, "data is NULL");
-    FAILS(gemco_bo_write(bo, 4090, data, 8, &report), EINVAL, "8 bytes at offset 4090 leave the object of 4096 bytes");
-    FAILS(gemco_bo_write(bo, UINT64_MAX, data, 8, &report), EINVAL, "leave the object");
-    FAILS(gemco_bo_write(bo, 0, data, SIZE_MAX, &report), EINVAL, "data is longer than memory can be");
+    FAILS(gemco_bo_write(bo, 4090, data, 8, &report), EINVAL, "8 bytes at offset 4090 do not fit in the object of 4096 bytes");
+    FAILS(gemco_bo_write(bo, UINT64_MAX, data, 8, &report), EINVAL, "do not fit in the object");
+    FAILS(gemco_bo_write(bo, 0, data, SIZE_MAX, &report), EINVAL, "data is larger than the address space");
     FAILS(gemco_bo_write(bo, 0, data, 8, odd(&report)), EINVAL, "report is not aligned");
     OK(gemco_bo_write(bo, 4096, NULL, 0, NULL));
     FAILS(gemco_bo_read(NULL, 0, data, 8, NULL), EINVAL, "bo is NULL");
     FAILS(gemco_bo_read(bo, 0, NULL, 8, NULL), EINVAL, "data is NULL");
-    FAILS(gemco_bo_read(bo, 4096, data, 1, &report), EINVAL, "leave the object");
+    FAILS(gemco_bo_read(bo, 4096, data, 1, &report), EINVAL, "do not fit in the object");
     FAILS(gemco_bo_read(bo, 0, data, SIZE_MAX / 2 + 1, &report), EINVAL, "data is longer");
     FAILS(gemco_bo_upload(NULL, 0, data, 8, 0, NULL), EINVAL, "bo is NULL");
     FAILS(gemco_bo_upload(bo, 0, NULL, 8, 0, NULL), EINVAL, "data is NULL");
@@ -114,7 +114,7 @@ static void accesses(gemco_bo *bo) {
     FAILS(gemco_access_begin(NULL, 0, 0, 8, &access, NULL), EINVAL, "bo is NULL");
     FAILS(gemco_access_begin(bo, 2, 0, 8, &access, NULL), EINVAL, "kind is 2");
     FAILS(gemco_access_begin(bo, 0, 0, 8, NULL, NULL), EINVAL, "access is NULL");
-    FAILS(gemco_access_begin(bo, 0, 4096, 1, &access, &report), EINVAL, "leave the object");
+    FAILS(gemco_access_begin(bo, 0, 4096, 1, &access, &report), EINVAL, "do not fit in the object");
     FAILS(gemco_access_pointer(NULL, &pointer), EINVAL, "access is NULL");
     FAILS(gemco_access_written(NULL, 0, 0), EINVAL, "access is NULL");
     CHECK(access == UNTOUCHED && pointer == UNTOUCHED && report.lines == 7);
@@ -139,9 +139,9 @@ static void the_rest(gemco_device *device, gemco_bo *bo) {
     CHECK(pointer == UNTOUCHED);
     FAILS(gemco_bo_map_mode(NULL), EINVAL, "bo is NULL");
     FAILS(gemco_bo_mark_written(NULL, 0, 0), EINVAL, "bo is NULL");
-    FAILS(gemco_bo_mark_written(bo, 0, 4097), EINVAL, "leave the object");
+    FAILS(gemco_bo_mark_written(bo, 0, 4097), EINVAL, "do not fit in the object");
     FAILS(gemco_bo_mark_stale(NULL, 0, 0), EINVAL, "bo is NULL");
-    FAILS(gemco_bo_mark_stale(bo, 4096, 1), EINVAL, "leave the object");
+    FAILS(gemco_bo_mark_stale(bo, 4096, 1), EINVAL, "do not fit in the object");
     FAILS(gemco_bo_set_caching(NULL, 0), EINVAL, "bo is NULL");
     FAILS(gemco_bo_set_caching(bo, GEMCO_CACHING_DEFAULT), EINVAL, "caching is 3");
     FAILS(gemco_bo_level(NULL), EINVAL, "bo is NULL");
@@ -162,7 +162,7 @@ static void the_rest(gemco_device *device, gemco_bo *bo) {
     FAILS(gemco_sim_gpu_read(NULL, bo, 0, 0, data, 8), EINVAL, "device is NULL");
     FAILS(gemco_sim_gpu_read(device, NULL, 0, 0, data, 8), EINVAL, "bo is NULL");
     FAILS(gemco_sim_gpu_read(device, bo, 9, 0, data, 8), EINVAL, "mocs is 9");
-    FAILS(gemco_sim_gpu_read(device, bo, 0, 4096, data, 8), EINVAL, "leave the object");
+    FAILS(gemco_sim_gpu_read(device, bo, 0, 4096, data, 8), EINVAL, "do not fit in the object");
     FAILS(gemco_sim_gpu_write(device, bo, 0, 0, NULL, 8), EINVAL, "data is NULL");
     FAILS(gemco_sim_display_read(device, bo, 0, NULL, 8), EINVAL, "data is NULL");
 }

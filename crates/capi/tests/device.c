@@ -129,7 +129,7 @@ static void gpu_write_case(void) {
         gemco_prepared *prepared = NULL;
         if (told == 1) {
             OK(gemco_submit_begin(device, &submission, 1, &report, &prepared));
-            FAILS(gemco_bo_close(bo), EBUSY, "submissions under way");
+            FAILS(gemco_bo_close(bo), EBUSY, "submissions in progress");
         }
         OK(gemco_sim_gpu_write(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, fresh, LEN));
         OK(gemco_submit_end(prepared, 0));

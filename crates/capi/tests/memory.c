@@ -156,7 +156,7 @@ int main(int argc, char **argv) {
     gemco_device *device = NULL;
     gemco_bo *bo = NULL;
     OK(gemco_device_open(name, 0, &device));
-    FAILS(gemco_bo_create(device, UINT64_C(1) << 60, GEMCO_CACHING_NONE, &bo), ENOMEM, "as much memory");
+    FAILS(gemco_bo_create(device, UINT64_C(1) << 60, GEMCO_CACHING_NONE, &bo), ENOMEM, "not enough memory");
     gemco_device_unref(device);
     printf("%d claims\n", claims);
     return 0;

@@ -90,8 +90,11 @@ impl Object {
             }
             if object.states.len() > KERNEL_STATES {
                 let size = object.states.len() as u64;
-                return Err(Error::BadSize { size, why: "the model has numbers for fewer states of an \
-                    object" });
+                return Err(Error::BadSize {
+                    size,
+                    why: "the model has numbers for fewer states of an \
+                    object",
+                });
             }
             object.broken.push(broken(caps, before));
             object.outcomes.push(outcomes);

@@ -342,7 +342,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         if let Err(error) = self.put_back() {
-            tracing::warn!(crtc = self.crtc.id(), %error, "the screen was not put back");
+            tracing::warn!(crtc = self.crtc.id(), %error, "the screen was not restored");
         }
     }
 }

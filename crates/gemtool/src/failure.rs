@@ -1,4 +1,4 @@
-//! Why a command could not be carried out: usage or environment, exit status 2.
+//! Why a command failed: usage or environment, exit status 2.
 
 use std::fmt;
 use std::io;
@@ -22,7 +22,7 @@ pub enum Failure {
         /// Why it was not.
         error: Error,
     },
-    /// The library said no, in words that need no more.
+    /// An error of the library whose text suffices.
     Library(Error),
     /// The environment is wrong.
     Environment(String),
@@ -31,7 +31,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// Whether only nobody reads the output any more, which is no failure.
+    /// True for EPIPE, which is not a failure.
     pub fn is_broken_pipe(&self) -> bool {
         match self {
             Self::Output(error) => error.kind() == io::ErrorKind::BrokenPipe,
@@ -42,6 +42,11 @@ impl Failure {
     /// A bad value of `flag`.
     pub fn flag(flag: &'static str, why: impl ToString) -> Self {
         Self::Flag { flag, why: why.to_string() }
+    }
+
+    /// A bad value of `flag` that the library refused, with what gemtool can add.
+    pub fn refused(flag: &'static str, error: Error) -> Self {
+        Self::flag(flag, format!("{error}{}", hint(&error)))
     }
 
     /// The same, saying which of many BOs it was about.
@@ -64,12 +69,23 @@ impl Failure {
     }
 }
 
+/// How gemtool's user gets past an error: the library's text names no flag and no command.
+fn hint(error: &Error) -> &'static str {
+    if let Error::NoDevice { .. } = error {
+        " (--device PATH, or --device sim:jsl)"
+    } else if let Error::UnknownPlatform { .. } | Error::BadDeviceSpec { .. } = error {
+        "; `gemtool platforms` lists the platforms"
+    } else {
+        ""
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag { flag, why } => write!(f, "{flag}: {why}"),
             Self::Step { step, error } => write!(f, "{step}: {error}"),
-            Self::Library(error) => write!(f, "{error}"),
+            Self::Library(error) => write!(f, "{error}{}", hint(error)),
             Self::Environment(why) => f.write_str(why),
             Self::Output(error) => write!(f, "cannot write the output: {error}"),
         }

@@ -12,7 +12,7 @@ pub const PREFIX: &str = "sim:";
 
 /// The syntax of names, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
-                       [,memory=cached|coherent][,display=on|off][,without=RULE][,id=HEX], FAULT being enomem, eio, eintr, enodev, purge or stray at the N-th request";
+                       [,memory=cached|coherent][,display=on|off][,without=RULE][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request";
 
 /// The kernel version if the name does not give one.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -67,7 +67,7 @@ fn read(text: &str) -> Result<Spec, String> {
     let mut parts = body.split(',');
     let name = parts.next().unwrap_or_default();
     if name.is_empty() {
-        return Err("no platform is named".to_owned());
+        return Err("it names no platform".to_owned());
     }
     let platform = platform::by_name(name).map_err(|error| error.to_string())?;
     let mut settings = Settings::default();
@@ -112,7 +112,7 @@ impl Settings {
         let rules = KernelRules::of(kernel).map_err(|error| error.to_string())?;
         let id = self.id.unwrap_or(platform.example_id);
         if platform::by_id(id).ok() != Some(platform) {
-            return Err(format!("id={id:04x} is no {platform}"));
+            return Err(format!("id={id:04x} is not a PCI ID of {platform}"));
         }
         if self.edram == Some(true) && !platform.edram_probed {
             return Err(format!("edram=1: i915 does not look for eDRAM on {platform}"));

@@ -50,7 +50,7 @@ impl Found {
     /// Describes what was found besides i915 nodes.
     fn instead(&self) -> String {
         if self.others.is_empty() {
-            return "it has no renderD* and no card*".to_owned();
+            return "it has no renderD* or card* node".to_owned();
         }
         self.others.iter().map(|(_, error)| error.to_string()).collect::<Vec<_>>().join("; ")
     }

@@ -85,7 +85,7 @@ impl Builder {
     /// [`Error::NotEncodable`] for an offset that is not a multiple of 4.
     pub fn store(&mut self, buffer: u32, offset: u64, value: u32) -> Result<()> {
         if !offset.is_multiple_of(4) {
-            return bad("offset", offset, "a store is of whole dwords");
+            return bad("offset", offset, "it must be a multiple of 4");
         }
         self.reserve()?;
         self.words.push(MI_STORE_DATA_IMM);
@@ -219,10 +219,10 @@ impl Builder {
     fn corners(&self, surface: Surface, extent: Extent, field: Field) -> Result<Corners> {
         let Surface { buffer, offset, pitch, mocs, memory } = surface;
         if !offset.is_multiple_of(PIXEL.into()) {
-            return bad("offset", offset, "it is no multiple of 4");
+            return bad("offset", offset, "it must be a multiple of 4");
         }
         if extent.width == 0 || !extent.width.is_multiple_of(PIXEL) {
-            return bad("width", extent.width.into(), "it is no multiple of 4, or nothing");
+            return bad("width", extent.width.into(), "it must be a multiple of 4, and not 0");
         }
         let left = (offset % BASE) as u32 / PIXEL;
         let right = left + extent.width / PIXEL;
@@ -230,22 +230,22 @@ impl Builder {
             return bad("width", extent.width.into(), "a row ends beyond pixel 16383");
         }
         if extent.height == 0 || extent.height > MOST_COORDINATE {
-            return bad("height", extent.height.into(), "there are 1 to 16383 rows");
+            return bad("height", extent.height.into(), "it must be from 1 to 16383");
         }
         let narrow = extent.height > 1 && pitch < extent.width;
         if pitch == 0 || !pitch.is_multiple_of(PITCH) || pitch > MOST_PITCH || narrow {
             return bad(
                 "pitch",
                 pitch.into(),
-                "it is no multiple of 64, more than 32704, or less than a row",
+                "it must be a multiple of 64, at most 32704, and at least a row",
             );
         }
         if let Some(entry) = mocs {
             if entry >= MOCS_ENTRIES {
-                return bad("MOCS entry", entry.into(), "there are 64");
+                return bad("MOCS entry", entry.into(), "the table has 64 entries");
             }
             if !self.dialect.names_mocs(field) {
-                return bad("MOCS entry", entry.into(), "this generation's command names none");
+                return bad("MOCS entry", entry.into(), "this generation's command has no MOCS field");
             }
         }
         let base = offset - offset % BASE;

@@ -35,7 +35,7 @@ fn opened<T>(
     first: impl FnOnce() -> Result<T, Error>,
 ) -> Result<T, Failure> {
     match &args.device {
-        Some(name) => by_name(name).map_err(|error| Failure::flag("--device", error)),
+        Some(name) => by_name(name).map_err(|error| Failure::refused("--device", error)),
         None => first().map_err(Failure::Library),
     }
 }

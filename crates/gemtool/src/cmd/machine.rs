@@ -23,7 +23,7 @@ pub struct Ruled {
 pub fn named(name: Option<&str>, kernel: KernelVersion, edram: bool) -> Result<Vec<Ruled>, Failure> {
     let rules = KernelRules::of(kernel).map_err(|error| Failure::flag("--kernel", error))?;
     let platforms = match name {
-        Some(name) => vec![platform::by_name(name).map_err(|error| Failure::flag("--platform", error))?],
+        Some(name) => vec![platform::by_name(name).map_err(|error| Failure::refused("--platform", error))?],
         None => platform::all().to_vec(),
     };
     let ruled = |platform: &'static Platform| Ruled { machine: platform.machine(kernel, edram), rules };

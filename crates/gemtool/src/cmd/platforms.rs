@@ -118,7 +118,7 @@ pub fn table(kernel: KernelVersion) -> PlatformTable {
 /// # Errors
 /// A name or a PCI id that no platform has.
 pub fn one(which: &str, args: &args::Platforms) -> Result<PlatformDetail, Failure> {
-    let platform = platform::by_name(which).map_err(|error| Failure::flag("NAME|PCIID", error))?;
+    let platform = platform::by_name(which).map_err(|error| Failure::refused("NAME|PCIID", error))?;
     let machine = platform.machine(args.kernel, false);
     Ok(PlatformDetail {
         row: row(platform, args.kernel),

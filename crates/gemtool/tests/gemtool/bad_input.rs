@@ -118,7 +118,7 @@ fn output_that_cannot_be_written_is_an_error_but_a_closed_pipe_is_not() {
 #[test]
 fn a_size_that_no_bo_can_have_is_refused_before_the_kernel_is_asked() {
     let alloc = "alloc --caching=none --device sim:jsl --size";
-    gemtool(&format!("{alloc} 0")).refused(&["--size", "size 0 ", "at least one byte"]);
+    gemtool(&format!("{alloc} 0")).refused(&["--size", "size 0:", "at least one byte"]);
     gemtool(&format!("{alloc} 18446744073709551615")).refused(&[
         "--size",
         "18446744073709551615",

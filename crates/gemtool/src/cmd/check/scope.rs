@@ -69,7 +69,7 @@ pub fn of(args: &Check) -> Result<Scope, Failure> {
     }
     let mut platforms = Vec::new();
     for name in &args.platforms {
-        let platform = platform::by_name(name).map_err(|error| Failure::flag("--platform", error))?;
+        let platform = platform::by_name(name).map_err(|error| Failure::refused("--platform", error))?;
         if !platforms.contains(&platform.name) {
             platforms.push(platform.name);
         }

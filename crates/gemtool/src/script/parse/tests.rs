@@ -206,7 +206,7 @@ fn a_word_that_is_not_known_is_named_where_it_stands() {
     refused("expect error EFOO: flush a", 14, 4, &["unknown errno 'EFOO'"]);
     refused("where llk: flush a", 7, 3, &["unknown condition 'llk'", "software", "llc-bypass-mocs"]);
     refused("where platform=foo: flush a", 16, 3, &["unknown platform 'foo'"]);
-    refused("needs kernel>=six", 15, 3, &["'six' is no kernel version"]);
+    refused("needs kernel>=six", 15, 3, &["'six' is not a kernel version"]);
     refused("write a all fill=xyz", 18, 3, &["'xyz'", "counter"]);
 }
 

@@ -84,7 +84,7 @@ fn make(device: &Device) -> Result<Made, Failure> {
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let name = context.device.as_deref().unwrap_or(DEVICE);
-    let open = || Device::open(name).map_err(|error| Failure::flag("--device", error));
+    let open = || Device::open(name).map_err(|error| Failure::refused("--device", error));
     let (reusing, plain) = (open()?, open()?);
     reusing.set_reuse_limit(2 * COUNT * SIZE);
     let left = RefCell::new(Left::default());
