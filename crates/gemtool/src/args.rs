@@ -31,23 +31,23 @@ pub use verify::{Forget, Verify, Via};
 const EXAMPLES: &str = "\
 Devices:
   /dev/dri/renderD128   a device file
-  sim:PLATFORM          the software i915, with settings if wanted:
+  sim:PLATFORM          the software i915, with optional settings:
                         [,kernel=6.12][,seed=N][,edram=0|1][,adversary=on|off]
                         [,memory=cached|coherent][,display=on|off]
                         [,without=RULE][,id=HEX][,fault=FAULT[@N]]
-  Without --device the first i915 node is taken, and never a software one.
+  Without --device gemtool uses the first i915 node, never a software device.
 
 Exit status:
-  0  done, and everything held
+  0  success: everything held
   1  a rule or an expectation did not hold (contents read back wrong,
-     a property is broken, the kernel flushed otherwise than predicted)
-  2  usage or environment: a bad value, no device, a call that the
+     a property is broken, the kernel's flushes differ from the prediction)
+  2  usage or environment error: a bad value, no device, a call that the
      platform refuses, output that cannot be written
 
 Environment:
-  GEM_COHERENCY_LOG  a filter (debug, gem_coherency::drm=trace) for the log
-                     of what the library does, on standard error
-  NO_COLOR           no colours, on a terminal either
+  GEM_COHERENCY_LOG  filter for the library's log on standard error
+                     (debug, gem_coherency::drm=trace)
+  NO_COLOR           no colours, even on a terminal
 
 Examples:
   gemtool alloc --caching=none --device sim:jsl
@@ -64,7 +64,7 @@ Examples:
 /// Behind a command's own flags.
 const LAST: usize = 900;
 
-/// Cache coherency of GEM buffer objects on Intel GPUs: does it, shows it, explains it.
+/// Shows, explains and checks the cache coherency of GEM buffer objects on Intel GPUs
 #[derive(Clone, Debug, Parser)]
 #[command(name = "gemtool", version, after_help = EXAMPLES, max_term_width = 100)]
 #[command(disable_help_subcommand = true, subcommand_required = true, arg_required_else_help = true)]
@@ -73,11 +73,11 @@ pub struct Args {
     #[command(subcommand)]
     pub command: Command,
 
-    /// Print JSON, for programs
+    /// Print JSON
     #[arg(long, global = true, display_order = LAST)]
     pub json: bool,
 
-    /// Say on standard error what is done: requests, decisions, flushes (-vv: all there is)
+    /// Log requests, decisions and flushes to standard error (-vv: everything)
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = LAST)]
     pub verbose: u8,
 }
@@ -88,19 +88,19 @@ pub enum Command {
     /// Allocate BOs, write, submit, read and release them, and show what was flushed and why
     #[command(after_help = ALLOC_EXAMPLES)]
     Alloc(Alloc),
-    /// Show a device: driver, platform, capabilities and where each comes from
+    /// Show a device: driver, platform, and capabilities with the source of each
     #[command(after_help = INFO_EXAMPLES)]
     Info(Info),
-    /// List the platforms, or show one with its PCI ids and limits
+    /// List the platforms, or show one with its PCI IDs and limits
     #[command(after_help = PLATFORMS_EXAMPLES)]
     Platforms(Platforms),
-    /// Say what is flushed or invalidated and why: one decision, or all of them; needs no device
+    /// Explain what is flushed or invalidated and why: one decision, or all; needs no device
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
-    /// Search the model of rules, caches and memory for a way to read wrong bytes; needs no device
+    /// Search a model of rules, caches and memory for reads of wrong bytes; needs no device
     #[command(after_help = check::CHECK_EXAMPLES)]
     Check(Check),
-    /// Carry out a script: a scenario, line by line, with what it expects
+    /// Run a script: a scenario, line by line, with its expected results
     #[command(after_help = run::RUN_EXAMPLES)]
     Run(Run),
     /// List the rules, or show one
@@ -109,20 +109,20 @@ pub enum Command {
     /// Show frames on a screen, and what the library and the kernel flushed for each
     #[command(after_help = scanout::SCANOUT_EXAMPLES)]
     Scanout(Scanout),
-    /// Trace the kernel's own flushes, and hold them beside what the rules predict; needs root
+    /// Trace the kernel's flushes and compare them with the rules' predictions; needs root
     #[command(after_help = trace::TRACE_EXAMPLES)]
     Trace(Trace),
-    /// Measure the device's own coherency: every path against every other, seen to and not
+    /// Measure a device's coherency: every path against every other, with and without flushes
     #[command(after_help = verify::VERIFY_EXAMPLES)]
     Verify(Verify),
-    /// Measure what flushes, submissions and uploads cost, beside other ways to do them
+    /// Benchmark flushes, submissions and uploads against alternatives
     #[cfg(feature = "bench")]
     #[command(after_help = bench::BENCH_EXAMPLES)]
     Bench(Bench),
-    /// Print a script by which a shell completes gemtool's commands, flags and words
+    /// Print a shell's completion script for gemtool's commands, flags and words
     #[command(after_help = manual::COMPLETIONS_EXAMPLES)]
     Completions(Completions),
-    /// Print the manual pages, or write them into a folder
+    /// Print the manual pages, or write them into a directory
     #[command(after_help = manual::MAN_EXAMPLES)]
     Man(Man),
 }
@@ -131,8 +131,8 @@ pub enum Command {
 const ALLOC_EXAMPLES: &str = "\
 Every BO is written whole with the pattern, submitted with an empty batch, handed to the display if \
 --scanout is given, read back through the mapping (and with PREAD where the platform has it), and \
-released. Without --hold each BO is released before the next one is made. BOs for which everything \
-came out the same are shown once.
+released. Without --hold each BO is released before the next one is made. BOs with \
+the same results are shown once.
 
 Examples:
   gemtool alloc --caching=none                 on the first i915 device
@@ -144,35 +144,35 @@ Examples:
 /// `gemtool alloc`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Alloc {
-    /// Caching mode: none, cached or display [default: what the platform gives]
+    /// Caching mode: none, cached or display [default: the platform's]
     #[arg(long, value_name = "MODE")]
     pub caching: Option<CachingMode>,
 
-    /// Bytes of each BO: decimal or 0x hexadecimal, then KiB, MiB, GiB, TiB (or K, M, G, T) if wanted
+    /// Size of each BO in bytes: decimal or 0x hexadecimal, then optionally KiB, MiB, GiB, TiB (or K, M, G, T)
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = size::size, allow_hyphen_values = true)]
     pub size: u64,
 
-    /// How many BOs
+    /// Number of BOs
     #[arg(long, value_name = "N", default_value = "1", value_parser = size::count, allow_hyphen_values = true)]
     pub count: u64,
 
-    /// Map mode: wb, wc, uc, gtt or fixed [default: what the library chooses]
+    /// Map mode: wb, wc, uc, gtt or fixed [default: the library's choice]
     #[arg(long, value_name = "MODE")]
     pub map: Option<MmapMode>,
 
-    /// Contents: 'counter' (every 32-bit word holds its index), or bytes in hexadecimal that repeat
+    /// Contents: 'counter' (every 32-bit word holds its index), or hexadecimal bytes, repeated
     #[arg(long, value_name = "PATTERN", default_value = "counter")]
     pub fill: Pattern,
 
-    /// What the submitted batch is said to do: read or write
+    /// Declared access of the submitted batch: read or write
     #[arg(long, value_name = "ACCESS", default_value = "read")]
     pub gpu: Access,
 
-    /// How the GPU gets at memory: page-table, uncached or bypass-llc
+    /// MOCS class of the GPU's accesses: page-table, uncached or bypass-llc
     #[arg(long, value_name = "CLASS", default_value = "page-table")]
     pub mocs: MocsClass,
 
-    /// Hand every BO to the display engine too
+    /// Also hand every BO to the display engine
     #[arg(long)]
     pub scanout: bool,
 
@@ -180,7 +180,7 @@ pub struct Alloc {
     #[arg(long)]
     pub export: bool,
 
-    /// Keep the BOs until Enter, end of input, or Ctrl-C
+    /// Hold the BOs until Enter, end of input, or Ctrl-C
     #[arg(long)]
     pub hold: bool,
 
@@ -223,11 +223,11 @@ Examples:
 /// `gemtool platforms`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Platforms {
-    /// A platform's name, or a PCI id
+    /// A platform's name, or a PCI ID
     #[arg(value_name = "NAME|PCIID")]
     pub which: Option<String>,
 
-    /// The kernel: capabilities and limits differ between versions
+    /// Kernel version: capabilities and limits depend on it
     #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
     pub kernel: KernelVersion,
 }
@@ -239,9 +239,9 @@ const DEFAULT_KERNEL: &str = "6.12";
 const EXPLAIN_EXAMPLES: &str = "\
 --who driver: what a driver must do for memory that WRITER wrote before READER accesses it; needs \
 --level, --writer and --reader.
---who kernel: what i915 does to an object at EVENT; needs --event. The object is one of \
-GEM_CREATE's unless --object says otherwise, as created, then set to --level by SET_CACHING if that \
-is given, then after the events of --state, in order.
+--who kernel: what i915 does to an object at EVENT; needs --event. The object is from GEM_CREATE \
+unless --object names another kind. SET_CACHING sets it to --level, if given; then the events of \
+--state happen to it, in order.
 
 Examples:
   gemtool explain --platform glk --level none --writer gpu --reader cpu
@@ -256,23 +256,23 @@ Examples:
 /// `gemtool explain`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Explain {
-    /// The platform (`gemtool platforms` lists them); with --table, all of them if none is named
+    /// Platform (`gemtool platforms` lists them); with --table the default is all
     #[arg(long, value_name = "NAME", required_unless_present = "table")]
     pub platform: Option<String>,
 
-    /// The kernel whose rules are meant
+    /// Kernel version whose rules apply
     #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
     pub kernel: KernelVersion,
 
-    /// With eDRAM fused on, on platforms that can have it: the level WT exists
+    /// Assume that eDRAM is fused on, on platforms that can have it: the level WT exists
     #[arg(long)]
     pub edram: bool,
 
-    /// Whose duty: the kernel's, or a userspace driver's
+    /// Explain the kernel's flushes, or those that a userspace driver must do
     #[arg(long, value_enum, value_name = "WHO", default_value = "driver")]
     pub who: Who,
 
-    /// Print every row
+    /// Print every decision
     #[arg(long, conflicts_with_all = ["level", "map", "writer", "reader", "mocs", "access", "event", "state"])]
     pub table: bool,
 
@@ -280,35 +280,35 @@ pub struct Explain {
     #[arg(long, value_name = "LEVEL")]
     pub level: Option<CacheLevel>,
 
-    /// How the CPU maps the BO: wb, wc, uc, gtt or fixed [default: wb]
+    /// The CPU's map mode: wb, wc, uc, gtt or fixed [default: wb]
     #[arg(long, value_name = "MODE")]
     pub map: Option<MmapMode>,
 
-    /// Who wrote last: cpu or gpu
+    /// Last writer: cpu or gpu
     #[arg(long, value_name = "AGENT")]
     pub writer: Option<Agent>,
 
-    /// Who accesses it next: cpu, gpu or display
+    /// Agent of the next access: cpu, gpu or display
     #[arg(long, value_name = "AGENT")]
     pub reader: Option<Agent>,
 
-    /// How the GPU gets at memory: page-table, uncached or bypass-llc [default: page-table]
+    /// MOCS class of the GPU's accesses: page-table, uncached or bypass-llc [default: page-table]
     #[arg(long, value_name = "CLASS")]
     pub mocs: Option<MocsClass>,
 
-    /// What the next access does: read, or write [default: read]
+    /// The next access: read or write [default: read]
     #[arg(long, value_name = "ACCESS")]
     pub access: Option<Access>,
 
-    /// What happens to the object: acquire, set-domain-cpu-write, exec-read, pin-display, ...
+    /// Event: acquire, set-domain-cpu-write, exec-read, pin-display, ...
     #[arg(long, value_name = "EVENT")]
     pub event: Option<Event>,
 
-    /// What happened to it before: 'fresh', or events, separated by commas [default: fresh]
+    /// Earlier events: 'fresh', or events separated by commas [default: fresh]
     #[arg(long, value_name = "EVENTS")]
     pub state: Option<History>,
 
-    /// What the object is: user, userptr, import, internal, stolen, phys, local, or pat:INDEX [default: user]
+    /// Kind of object: user, userptr, import, internal, stolen, phys, local, or pat:INDEX [default: user]
     #[arg(long, value_name = "OBJECT")]
     pub object: Option<Object>,
 }

@@ -159,7 +159,7 @@ fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -
 /// Runs a script and writes what came of it; what stopped it is said after that.
 fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outcome, Failure> {
     if args.timeline && form == Form::Json {
-        return Err(Failure::flag("--timeline", "JSON has all of it already: leave out one of the two"));
+        return Err(Failure::flag("--timeline", "--json already includes it: leave out one of the two"));
     }
     let run = cmd::run::start(args)?;
     page.report(&run, form)?;

@@ -6,9 +6,9 @@ use super::Device;
 
 /// Shown under `gemtool bench --help`.
 pub const BENCH_EXAMPLES: &str = "\
-Every line is a ratio of two things that were measured in turn in the same run: how many times as long \
-the peer took. Medians, and in brackets the quartiles; a target is what is to be reached. A target that \
-is missed is no failure: exit status 1 means that something was flushed that need not be, or was not.
+Every line is a ratio of two times measured in turn in the same run: the peer's time over the \
+case's. Medians, with quartiles in brackets. A missed target is not a failure: exit status 1 \
+means that an unnecessary line was flushed, or a necessary one was not.
 
 Flushes and uploads work on ordinary memory of this process. Only the row 'reuse' uses a device: \
 sim:glk, unless --device names another.
@@ -24,7 +24,7 @@ Examples:
 /// `gemtool bench`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Bench {
-    /// A few rounds on small sizes, to see that everything runs; the numbers mean nothing
+    /// A few rounds on small sizes, to see that everything runs; the numbers are not meaningful
     #[arg(long)]
     pub quick: bool,
 

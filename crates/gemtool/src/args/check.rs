@@ -13,21 +13,21 @@ use gemtool::script::size;
 
 /// Shown under `gemtool check --help`.
 pub const CHECK_EXAMPLES: &str = "\
-Every state that caches, memory, store buffers, the kernel and the library can come to is searched, \
-with caches that write back, evict and read ahead whenever they like, for every kind of object. \
+Searches every reachable state of caches, memory, store buffers, the kernel and the library, for \
+every kind of object. The caches may write back, evict and fill lines at any time. \
 Callers: protocol (keeps to the uAPI; the kernel alone flushes), library (uses this library), unknown \
-(uses it on a device that it does not know), hostile (does whatever it can with its own object). If a \
-property does not hold, the shortest way there is shown step by step, and the exit status is 1.
+(uses it on an unknown device), hostile (any access to its own object). If a \
+property is broken, the shortest trace to it is printed and the exit status is 1.
 
 Examples:
-  gemtool check                                all there is, in half a minute
+  gemtool check                                everything, in half a minute
   gemtool check --platform jsl --kernel 5.14   the stale-page leak of 2021
   gemtool check --platform jsl --kernel 6.12 --caller hostile
   gemtool check --platform jsl --without bypass-acquire --svg leak.svg
   gemtool check --platform glk --caller protocol --drop-assumption U1
   gemtool check --platform tgl,glk --drop-assumption A2 --json
   gemtool check --platform jsl --caller library --mutant one-line-short
-  gemtool check --kernel 6.12 --rules          what each rule is there for
+  gemtool check --kernel 6.12 --rules          why each rule is needed
   gemtool check --kernel 6.12 --mutants --assumptions";
 
 /// What changes one search, and does not go with what changes many.
@@ -36,47 +36,47 @@ const CHANGES: [&str; 4] = ["dropped", "without", "mutant", "svg"];
 /// `gemtool check`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Check {
-    /// The platforms [default: all of them]
+    /// Platforms [default: all]
     #[arg(long = "platform", value_name = "NAME", value_delimiter = ',')]
     pub platforms: Vec<String>,
 
-    /// The kernels whose rules are meant [default: 6.1, 6.12, 7.3]
+    /// Kernel versions whose rules apply [default: 6.1, 6.12, 7.3]
     #[arg(long = "kernel", value_name = "VERSION", value_delimiter = ',')]
     pub kernels: Vec<KernelVersion>,
 
-    /// Who uses the object: protocol, library, unknown or hostile [default: each of them]
+    /// Callers: protocol, library, unknown or hostile [default: all]
     #[arg(long = "caller", value_name = "CALLER", value_delimiter = ',')]
     pub callers: Vec<Caller>,
 
-    /// Without this assumption about hardware (A3), or this condition for callers (U2); by id or name
+    /// Drop this assumption about hardware (A3) or this condition for callers (U2), by ID or name
     #[arg(long = "drop-assumption", value_name = "ID|NAME", value_delimiter = ',')]
     pub dropped: Vec<Dropped>,
 
-    /// Without this rule: what it demands is not done (`gemtool rules` lists them)
+    /// Remove this rule: what it requires is not done (`gemtool rules` lists them)
     #[arg(long, value_name = "RULE", conflicts_with = "mutant")]
     pub without: Option<Rule>,
 
-    /// With this fault planted; an unknown word lists them
+    /// Plant this fault; an unknown name lists them
     #[arg(long, value_name = "NAME")]
     pub mutant: Option<Mutant>,
 
-    /// How many searches go side by side [default: as many as there are cores]
+    /// Number of concurrent searches [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
 
-    /// Take every rule away, one by one, and say what breaks without it
+    /// Remove every rule, one by one, and report what breaks without it
     #[arg(long, conflicts_with_all = CHANGES)]
     pub rules: bool,
 
-    /// Plant every fault, one by one, and say what notices it
+    /// Plant every fault, one by one, and report what notices it
     #[arg(long, conflicts_with_all = CHANGES)]
     pub mutants: bool,
 
-    /// Drop every assumption and condition, one by one, and say what it carries
+    /// Drop every assumption and condition, one by one, and report what needs it
     #[arg(long, conflicts_with_all = CHANGES)]
     pub assumptions: bool,
 
-    /// Draw the shortest way to a violation into this file
+    /// Draw the shortest trace to a violation into this SVG file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 }

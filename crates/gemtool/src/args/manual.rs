@@ -7,9 +7,9 @@ use clap_complete::Shell;
 
 /// Shown under `gemtool completions --help`.
 pub const COMPLETIONS_EXAMPLES: &str = "\
-Where each shell looks for it:
+Where each shell looks for the script:
   bash   ~/.local/share/bash-completion/completions/gemtool
-  zsh    a file _gemtool in a folder of $fpath
+  zsh    a file _gemtool in a directory of $fpath
   fish   ~/.config/fish/completions/gemtool.fish
 
 Examples:
@@ -36,8 +36,8 @@ Examples:
 /// `gemtool man`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Man {
-    /// Write each page into a file of this folder, which is made if it is not there [default: all of
-    /// them to standard output]
+    /// Write each page into a file in this directory, which is created if missing [default: all pages to
+    /// standard output]
     #[arg(value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }

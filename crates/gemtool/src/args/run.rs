@@ -36,10 +36,10 @@ A script has one statement per line; '#' begins a comment. docs/gemtool.md has t
   needs CONDITION ...
   where CONDITION ...: STATEMENT
 
-Ranges: 0..4096, 100+28, all. 'raw' goes past the library, which then flushes nothing for it. suspend, \
+Ranges: 0..4096, 100+28, all. 'raw' bypasses the library, which flushes nothing for it. suspend, \
 hibernate, resume, gpu-write, kernel-flushes, gpu-reads and display-reads need a software device.
 
-Exit status: 1 if an expectation did not hold (the others are checked all the same), 2 if the script \
+Exit status: 1 if an expectation did not hold (the others are still checked), 2 if the script \
 is wrong or the device refuses a statement (the script stops there).
 
 Examples:
@@ -50,11 +50,11 @@ Examples:
 /// `gemtool run`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Run {
-    /// The script's file; '-' is standard input
+    /// Script file; '-' is standard input
     #[arg(value_name = "SCRIPT")]
     pub script: PathBuf,
 
-    /// Show for every step what was decided and flushed, by the library and by the kernel
+    /// Show decisions and flushes of every step, by the library and by the kernel
     #[arg(long)]
     pub timeline: bool,
 

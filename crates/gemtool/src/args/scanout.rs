@@ -10,16 +10,16 @@ use super::Device;
 
 /// Shown under `gemtool scanout --help`.
 pub const SCANOUT_EXAMPLES: &str = "\
-Two buffers are shown in turn on the first connected screen (or on an HDMI connector that nobody \
-answers on), in the mode that the screen prefers. Every step is a row: the caching mode before and \
-after, what the library flushed by lines, and what the kernel flushed by objects. The kernel's flushes \
-are the software device's own; on a device they are traced, which needs root, tracefs and kprobes, or \
-else predicted by the rules; which of these is said. A traced flush that was not predicted, or \
-predicted and not seen, is a mismatch. On a software device the CRC of what the display engine reads \
+Shows two buffers in turn on the first connected screen (or on an HDMI connector without a screen), \
+in the screen's preferred mode. Every step is a row: the caching mode before and after, the lines that \
+the library flushed, and the objects that the kernel flushed. A software device reports its kernel \
+flushes. On a real device they are traced, which needs root, tracefs and kprobes, or otherwise \
+predicted by the rules; the output says which. A traced flush that was not predicted, or a predicted \
+one that was not seen, is a mismatch. On a software device the CRC of what the display engine reads \
 is compared with that of what was drawn.
 
-Needs the primary node, and to be the display's master: no compositor may run on it. What was shown \
-before comes back at the end, also after an error or Ctrl-C.
+Needs the primary node and DRM master: no compositor may run on it. What was shown before is \
+restored at the end, also after an error or Ctrl-C.
 
 Examples:
   gemtool scanout                            on the first i915 device
@@ -32,19 +32,19 @@ Examples:
 /// `gemtool scanout`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Scanout {
-    /// What is shown: BOs, or the kernel's dumb buffers
+    /// Buffers to show: BOs, or the kernel's dumb buffers
     #[arg(long, value_enum, value_name = "BUFFER", default_value = "bo")]
     pub buffer: Buffer,
 
-    /// Caching mode of the buffers: none, cached or display [default: what the platform gives]
+    /// Caching mode of the buffers: none, cached or display [default: the platform's]
     #[arg(long, value_name = "MODE")]
     pub caching: Option<CachingMode>,
 
-    /// Map mode: wb, wc, uc, gtt or fixed [default: what the library chooses]
+    /// Map mode: wb, wc, uc, gtt or fixed [default: the library's choice]
     #[arg(long, value_name = "MODE")]
     pub map: Option<MmapMode>,
 
-    /// The frames after the first, in order: drawn by the cpu, in part by the cpu while shown, by the gpu
+    /// Frames after the first, in order: drawn by the cpu, partial (by the cpu while shown), or by the gpu
     #[arg(long, value_enum, value_name = "FRAMES", value_delimiter = ',', default_value = "cpu,partial,gpu")]
     pub frames: Vec<Frame>,
 
@@ -65,9 +65,9 @@ pub struct Scanout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Buffer {
-    /// BOs of GEM_CREATE's.
+    /// BOs from GEM_CREATE.
     Bo,
-    /// Buffers of CREATE_DUMB's.
+    /// Buffers from CREATE_DUMB.
     Dumb,
 }
 
@@ -75,10 +75,10 @@ pub enum Buffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Frame {
-    /// The CPU draws the buffer that is not shown, which is flipped to.
+    /// The CPU draws the hidden buffer, then it is flipped to.
     Cpu,
-    /// The CPU draws a part of the buffer that is shown; DIRTYFB says so.
+    /// The CPU draws a part of the shown buffer, then calls DIRTYFB.
     Partial,
-    /// The GPU draws the buffer that is not shown, which is flipped to.
+    /// The GPU draws the hidden buffer, then it is flipped to.
     Gpu,
 }

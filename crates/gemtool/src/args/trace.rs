@@ -10,17 +10,16 @@ use super::Device;
 
 /// Shown under `gemtool trace --help`.
 pub const TRACE_EXAMPLES: &str = "\
-Needs root, tracefs and a kernel with kprobes. Every object is followed from its creation through the \
-calls that change how it is cached; each flush of the kernel's is shown beside the one that the rules \
-predict. A flush that was not predicted, or predicted and not seen, is a mismatch: exit status 1. \
-Objects of all processes are followed. On objects that are older than the trace, and on those of which \
-something happened that the rules do not tell (on screen, relocated, a transfer that failed half-way, \
-two threads at once), there is no verdict.
+Needs root, tracefs and a kernel with kprobes. Follows every object of every process from its creation \
+through the calls that change how it is cached, and shows each kernel flush beside the flush that the \
+rules predict. A flush that was not predicted, or a predicted one that was not seen, is a mismatch: \
+exit status 1. There is no verdict on objects that are older than the trace, or whose state the rules \
+cannot determine (on screen, relocated, a transfer that failed midway, two threads at once).
 
 Examples:
   gemtool trace -- gemtool alloc --caching=none
   gemtool trace --device /dev/dri/renderD128 --json -- vkcube --c 100
-  gemtool trace --duration 5s                  whatever uses the device for 5 s
+  gemtool trace --duration 5s                  all users of the device, for 5 s
   gemtool trace                                until Ctrl-C
   gemtool trace --without bypass-acquire -- gemtool alloc
                                                what a wrong rule looks like";
@@ -28,11 +27,11 @@ Examples:
 /// `gemtool trace`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Trace {
-    /// How long to watch: a number and ms, s or m [default: until the command ends, or Ctrl-C]
+    /// Duration: a number and ms, s or m [default: until the command ends, or Ctrl-C]
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "command")]
     pub duration: Option<Duration>,
 
-    /// Predict without this rule: what it demands is not expected (`gemtool rules` lists them)
+    /// Predict without this rule: what it requires is not expected (`gemtool rules` lists them)
     #[arg(long, value_name = "RULE")]
     pub without: Option<Rule>,
 
@@ -61,7 +60,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     let time =
         digits.parse::<u64>().ok().and_then(|count| count.checked_mul(millis)).map(Duration::from_millis);
     match time {
-        Some(Duration::ZERO) => Err("nothing can be seen in no time".to_owned()),
+        Some(Duration::ZERO) => Err("the duration is 0".to_owned()),
         Some(time) if time <= DAY => Ok(time),
         Some(_) | None => Err("longer than a day".to_owned()),
     }

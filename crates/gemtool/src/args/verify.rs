@@ -10,21 +10,21 @@ use super::Device;
 
 /// Shown under `gemtool verify --help`.
 pub const VERIFY_EXAMPLES: &str = "\
-For each caching mode and MOCS class, and every OVER x WRITE x READ of the paths: OVER writes old values \
-to a dword in each of some cache lines, WRITE writes new ones, READ must see the last of every byte. \
-Lines and dwords are shuffled; how many lines is 1, 2, 3, 5, 7, ... up to all of the object. It is done
-  - with this library, which flushes what the rules ask for,
-  - with the kernel's own protocol (SET_DOMAIN before each access of the
-    CPU), where that covers it,
-  - without either: then the old value may show where the rules ask for
-    something, must show on a software device, and must not show where the
-    rules say that nothing is needed.
+Measures every OVER x WRITE x READ of the paths, for each caching mode and MOCS class. OVER writes old values \
+to a dword in each of some cache lines, WRITE writes new ones, and READ must see the last value of \
+every byte. Lines and dwords are shuffled; the number of lines is 1, 2, 3, 5, 7, ... up to the whole \
+object. Each measurement is done
+  - with this library, which does the flushes that the rules require,
+  - with the kernel's own protocol (SET_DOMAIN before each CPU access),
+    where it applies,
+  - without flushes: where the rules require one, the old value may show
+    (on a software device it must); where they require none, it must not.
 
 Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copy engine), \
-gpu-store (MI_STORE_DATA_IMM; writes only), gpu-sampler (reads only; a software device's).
+gpu-store (MI_STORE_DATA_IMM; writes only), gpu-sampler (reads only; software devices only).
 
-Exit status: 1 if a reader saw wrong bytes although somebody saw to it or nothing was needed, or if a \
-software device did not show the old value where it had to.
+Exit status: 1 if a reader saw wrong bytes although the required flushes were done or none was \
+required, or if a software device did not show the old value where it must.
 
 Examples:
   gemtool verify --quick
@@ -37,7 +37,7 @@ Examples:
 /// `gemtool verify`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Verify {
-    /// Few numbers of lines, and only some of OVER: in seconds
+    /// Fewer numbers of lines and fewer OVER paths: takes seconds
     #[arg(long)]
     pub quick: bool,
 
@@ -45,15 +45,15 @@ pub struct Verify {
     #[arg(long, value_name = "MODE", value_delimiter = ',')]
     pub caching: Vec<CachingMode>,
 
-    /// Who writes the old values [default: every path]
+    /// Paths that write the old values [default: all]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "PATH", value_delimiter = ',')]
     pub over: Vec<Via>,
 
-    /// Who writes the new ones [default: every path]
+    /// Paths that write the new values [default: all]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "PATH", value_delimiter = ',')]
     pub write: Vec<Via>,
 
-    /// Who reads [default: every path]
+    /// Paths that read [default: all]
     #[arg(long, value_enum, hide_possible_values = true, value_name = "PATH", value_delimiter = ',')]
     pub read: Vec<Via>,
 
@@ -61,11 +61,11 @@ pub struct Verify {
     #[arg(long, value_name = "N", default_value = "64", value_parser = lines, allow_hyphen_values = true)]
     pub lines: u64,
 
-    /// Which lines, dwords and values
+    /// Seed of the lines, dwords and values
     #[arg(long, value_name = "N", default_value = "1", value_parser = size::number, allow_hyphen_values = true)]
     pub seed: u64,
 
-    /// Leave out what the library does: flush, invalidate or drain
+    /// Leave out the library's flush, invalidate or drain
     #[arg(long, value_enum, value_name = "WHAT")]
     pub forget: Option<Forget>,
 

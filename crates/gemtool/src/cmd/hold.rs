@@ -65,7 +65,7 @@ impl Hold {
     /// What the kernel says.
     pub fn wait(&self, bos: usize) -> Result<(), Failure> {
         // A closed standard error does not keep anybody from waiting.
-        let _ = writeln!(io::stderr(), "BOs held: {bos}; Enter, end of input or Ctrl-C gives them back");
+        let _ = writeln!(io::stderr(), "BOs held: {bos}; Enter, end of input or Ctrl-C releases them");
         let stdin = io::stdin();
         loop {
             let mut fds = [

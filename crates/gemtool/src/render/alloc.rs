@@ -49,26 +49,30 @@ fn title(group: &Group) -> String {
     };
     match group.count {
         1 => format!("BO ({handles})"),
-        count => format!("{count} BOs alike ({handles}); each"),
+        count => format!("{count} identical BOs ({handles}); each"),
     }
 }
 
 /// Writes what one BO is.
 fn bo(page: &mut Page<'_>, asked: &Asked, bo: &BoReport) -> io::Result<()> {
     let map = asked.map.map_or("the library's choice".to_owned(), |mode| mode.to_string());
-    let caching = asked.caching.map_or("as the platform gives it".to_owned(), |mode| mode.to_string());
+    let caching = asked.caching.map_or("the platform's default".to_owned(), |mode| mode.to_string());
     let size = bytes(asked.size_bytes);
     page.field("asked", &format!("{size}, caching {caching}, map {map}, contents {}", asked.fill))?;
     let caching = match &bo.kernel_caching {
         KernelCaching::Mode(mode) => format!("caching {mode}"),
-        KernelCaching::Refused(errno) => format!("caching not said ({errno})"),
+        KernelCaching::Refused(errno) => format!("caching unknown ({errno})"),
     };
     page.field("kernel says", &format!("{}, {caching}", bytes(bo.size_bytes)))?;
     page.field("level", &format!("{}, coherent for {}", bo.level, coherent_words(&bo.coherent)))?;
     page.field("map", bo.map.name())?;
     page.field("flushed by", &format!("{} ({})", bo.flushed_by, bo.flush_rule))?;
     if let Some(export) = &bo.export {
-        let back = if export.same_handle { "the same handle came back" } else { "another handle came back" };
+        let back = if export.same_handle {
+            "the import returned the same handle"
+        } else {
+            "the import returned another handle"
+        };
         page.styled_field("export", back, held_style(export.same_handle))?;
     }
     let held = bo.contents.mapping.held() && bo.contents.pread.held();

@@ -25,7 +25,7 @@ impl Report for BenchReport {
         self.notes.iter().try_for_each(|note| page.note(0, note))?;
         self.wrong.iter().try_for_each(|wrong| page.styled_heading(wrong, held_style(false)))?;
         if self.quick {
-            page.line("A quick run: the numbers mean nothing.")?;
+            page.line("A quick run: the numbers are not meaningful.")?;
         }
         page.line(&format!("{} of {} targets reached", self.reached, self.targets))
     }
@@ -39,7 +39,7 @@ fn machine(page: &mut Page<'_>, machine: &Machine) -> io::Result<()> {
     page.field("caches", &machine.caches.join(", "))?;
     let support = &machine.support;
     let instructions = format!(
-        "{} writes back, {} flushes, {} stores around the cache",
+        "{} writes back, {} flushes, {} stores non-temporally",
         support.write_back_by, support.flush_by, support.store_by
     );
     page.field("instructions", &instructions)?;

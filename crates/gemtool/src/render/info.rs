@@ -17,7 +17,10 @@ impl Report for InfoReport {
         platforms::capabilities(page, &self.capabilities)?;
         if !self.disagreements.is_empty() {
             page.gap()?;
-            page.styled_heading("Table and device disagree; the device is believed", held_style(false))?;
+            page.styled_heading(
+                "Table and device disagree; the device's values are used",
+                held_style(false),
+            )?;
             self.disagreements.iter().try_for_each(|text| page.wrapped(2, text))?;
         }
         platforms::levels(page, &self.levels)?;

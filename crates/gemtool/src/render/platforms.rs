@@ -43,10 +43,7 @@ impl Report for PlatformDetail {
         }
         page.field("source", self.source)?;
         if row.edram_possible {
-            page.field(
-                "eDRAM",
-                "possible, and with it the level WT; `gemtool explain --edram` takes it as given",
-            )?;
+            page.field("eDRAM", "possible, and with it the level WT; `gemtool explain --edram` assumes it")?;
         }
         capabilities(page, &self.capabilities)?;
         levels(page, &self.levels)?;

@@ -14,29 +14,30 @@ impl Report for ScanoutReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.heading(&self.device.to_string())?;
         let screen = &self.screen;
-        let plugged = if screen.connected { "a screen is plugged in" } else { "nobody answers there" };
+        let plugged = if screen.connected { "a screen is plugged in" } else { "no screen answers" };
         let place = format!("{}x{} on {} ({plugged})", screen.width, screen.height, screen.connector);
         page.field("screen", &place)?;
         let what = match self.asked.buffer {
             Buffer::Bo => "BOs",
             Buffer::Dumb => "dumb buffers",
         };
-        let caching =
-            self.asked.caching.map_or("as the platform gives it".to_owned(), |mode| mode.to_string());
+        let caching = self.asked.caching.map_or("the platform's default".to_owned(), |mode| mode.to_string());
         let flushed = if self.asked.flushes { "" } else { "; the library's flushes left out" };
         page.field("shown", &format!("{what}, caching {caching}{flushed}"))?;
         page.field(
             "before",
             &match screen.before {
-                Some(id) => format!("framebuffer {id}, which is shown again"),
-                None => "nothing: the CRTC is off again".to_owned(),
+                Some(id) => format!("framebuffer {id}, which is restored at the end"),
+                None => "nothing: the CRTC is off again at the end".to_owned(),
             },
         )?;
         page.field(
             "kernel",
             &match &self.kernel_flushes {
                 Known::Simulated => "its flushes are the software device's own".to_owned(),
-                Known::Traced => "its flushes were traced, the rules are those that predict them".to_owned(),
+                Known::Traced => {
+                    "its flushes were traced; the rules shown are those that predict them".to_owned()
+                }
                 Known::Predicted(why) => format!("its flushes are predicted by the rules, not traced: {why}"),
             },
         )?;
@@ -96,7 +97,7 @@ impl ScanoutReport {
         let wrong = crcs.iter().filter(|crc| !crc.held()).count();
         let mismatches = self.rows.iter().filter(|row| row.kernel.mismatch.is_some()).count();
         let display = match (crcs.len(), wrong) {
-            (0, _) => "what the display reads is not known".to_owned(),
+            (0, _) => "what the display reads is unknown".to_owned(),
             (all, 0) => format!("all {all} pictures right"),
             (all, wrong) => format!("{wrong} of {all} pictures WRONG"),
         };

@@ -97,7 +97,7 @@ impl TraceReport {
             page.note(2, &format!("{} flushes without a mismatch are not listed.", grouped(self.left_out)))?;
         }
         if counts.lost > 0 {
-            let text = "The kernel's buffer ran over, at least {} events are missing: what had begun is not followed.";
+            let text = "The kernel's buffer overflowed and lost at least {} events: objects and calls from before are not followed.";
             page.note(2, &text.replace("{}", &grouped(counts.lost)))?;
         }
         Ok(())

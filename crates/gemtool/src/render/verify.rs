@@ -33,7 +33,7 @@ impl Report for VerifyReport {
         let wrong: Vec<_> = self.rows.iter().filter(|row| !row.held()).collect();
         if !wrong.is_empty() {
             page.gap()?;
-            page.styled_heading("What did not hold", held_style(false))?;
+            page.styled_heading("Failures", held_style(false))?;
             for row in wrong.iter().take(SHOWN) {
                 page.wrapped(2, &complaint(row))?;
             }
@@ -71,8 +71,7 @@ fn more(page: &mut Page<'_>, all: usize) -> io::Result<()> {
 fn summary(totals: &Totals) -> String {
     let Totals { passed, failed, skipped, stale, not_shown } = totals;
     format!(
-        "{passed} passed, {failed} failed, {skipped} skipped; of what nobody saw to, {stale} showed old \
-         bytes and {not_shown} did not"
+        "{passed} passed, {failed} failed, {skipped} skipped; without flushes, {stale} showed old bytes and {not_shown} did not"
     )
 }
 
@@ -88,15 +87,15 @@ struct Section {
 impl Section {
     fn title(self, rows: &[Folded<'_>]) -> String {
         let caching =
-            self.caching.map_or("as the device gives it".to_owned(), |mode| format!("caching {mode}"));
+            self.caching.map_or("the device's default".to_owned(), |mode| format!("caching {mode}"));
         let level = rows.first().map_or(String::new(), |row| format!(" (level {})", row.row.level));
         let entry = rows.first().and_then(|row| row.row.mocs?.entry);
         let entry = entry.map_or(String::new(), |entry| format!(", entry {entry}"));
         let mocs = self.mocs.map_or(String::new(), |class| format!(", MOCS class {class}{entry}"));
         let kind = match self.kind {
             Kind::Fresh => "New objects",
-            Kind::Overwrite => "Writes over others",
-            Kind::HandOver => "Reads of what was written",
+            Kind::Overwrite => "Writes over earlier writes",
+            Kind::HandOver => "Reads of earlier writes",
         };
         format!("{kind}: {caching}{level}{mocs}")
     }
@@ -178,7 +177,7 @@ fn table(rows: &[Folded<'_>]) -> Table {
         ("lines", Right),
         ("library", Left),
         ("kernel", Left),
-        ("nobody", Left),
+        ("unflushed", Left),
         ("rule", Left),
     ];
     let mut table = Table::new(2, &heads);
@@ -217,7 +216,7 @@ fn table(rows: &[Folded<'_>]) -> Table {
     table
 }
 
-/// What showed where nobody saw to it.
+/// Result without flushes.
 fn nobody(row: &Row) -> &'static str {
     match (row.nobody.chance, row.nobody.shown.is_some()) {
         (Chance::Expected | Chance::Possible, true) => "stale",
@@ -228,10 +227,10 @@ fn nobody(row: &Row) -> &'static str {
     }
 }
 
-/// What did not hold of a row, in a sentence.
+/// Failures of a row, in a sentence.
 fn complaint(row: &Row) -> String {
     let vias: Vec<_> = [row.over, row.write, row.read].into_iter().flatten().map(Via::name).collect();
-    let caching = row.caching.map_or("as the device gives it".to_owned(), |mode| format!("caching {mode}"));
+    let caching = row.caching.map_or("the device's default".to_owned(), |mode| format!("caching {mode}"));
     let mocs = row.mocs.map_or(String::new(), |mocs| format!(", MOCS class {}", mocs.class));
     let mut parts = Vec::new();
     if let Some(wrong) = row.with_library.wrong() {
@@ -242,9 +241,9 @@ fn complaint(row: &Row) -> String {
     }
     match (row.nobody.chance, &row.nobody.shown) {
         (Chance::Never, Some(wrong)) => {
-            parts.push(format!("although nobody has to see to it, {}", words(wrong)));
+            parts.push(format!("although no flush is required, {}", words(wrong)));
         }
-        (Chance::Expected, None) => parts.push("nobody saw to it, and no old byte showed".to_owned()),
+        (Chance::Expected, None) => parts.push("without flushes, no old byte showed".to_owned()),
         (Chance::Expected | Chance::Possible, Some(_)) | (Chance::Possible | Chance::Never, None) => {}
     }
     format!("{} ({caching}{mocs}; {}): {}", vias.join(", "), row.rule, parts.join("; "))

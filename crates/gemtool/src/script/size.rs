@@ -62,7 +62,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     let bytes = whole(digits).and_then(|n| n.checked_mul(1 << shift).ok_or(Wrong::TooLarge));
     bytes.map_err(|wrong| match wrong {
         Wrong::Form => {
-            "not a size (a whole number, then KiB, MiB, GiB, TiB or K, M, G, T if wanted)".to_owned()
+            "not a size (a whole number, then optionally KiB, MiB, GiB, TiB or K, M, G, T)".to_owned()
         }
         Wrong::TooLarge => "larger than 2^64 - 1 bytes".to_owned(),
     })

@@ -149,7 +149,7 @@ fn bos_alike_are_shown_once_and_counted_by_rule() {
         (&500.into(), &32_000.into(), &2_048_000.into())
     );
     let text = gemtool(line).held();
-    assert!(text.contains("500 BOs alike") && text.lines().count() < 40, "{text}");
+    assert!(text.contains("500 identical BOs") && text.lines().count() < 40, "{text}");
     fits(&text, 100);
 }
 

@@ -103,7 +103,7 @@ sim:glk: Gemini Lake (glk), i915 1.6.0, kernel 6.12
 4 done, 1 held, 1 DID NOT HOLD.
 "
     );
-    run(text, "--device sim:glk --timeline --json").refused(&["--timeline", "JSON"]);
+    run(text, "--device sim:glk --timeline --json").refused(&["--timeline", "--json"]);
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn what_tracing_needs_is_said_when_it_is_not_there() {
 fn what_is_typed_is_checked_first() {
     for (line, why) in [
         ("trace --duration 5", "not a time"),
-        ("trace --duration 0s", "no time"),
+        ("trace --duration 0s", "the duration is 0"),
         ("trace --duration 2000m", "longer than a day"),
         ("trace --duration 5s -- true", "cannot be used with"),
         ("trace --without nothing -- true", "unknown rule 'nothing'"),

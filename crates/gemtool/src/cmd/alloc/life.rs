@@ -96,7 +96,7 @@ fn alloc(device: &Device, args: &args::Alloc) -> Result<Bo, Failure> {
             Failure::flag("--size", error)
         } else if let Error::NotAvailable { .. } = error {
             let advice = if device.machine().caps.contains(Caps::DISCRETE) {
-                "; without --caching a BO is as the platform gives it"
+                "; without --caching a BO has the platform's default"
             } else {
                 ""
             };

@@ -93,7 +93,7 @@ fn state_sentence(property: Property, last: &TraceStep) -> String {
             };
             match (0..world.memory.len()).find(|granule| !kept(granule)) {
                 Some(granule) => {
-                    format!("What was written last to {} is nowhere any more.", part_name(granule))
+                    format!("The last write to {} is lost.", part_name(granule))
                 }
                 None => "A write is lost.".to_owned(),
             }
@@ -109,10 +109,12 @@ fn state_sentence(property: Property, last: &TraceStep) -> String {
             };
             match (0..world.lines.len()).find(newer) {
                 Some(line) => format!(
-                    "Line {line} is newer in the CPU's cache than in memory, and the library does not know."
+                    "Line {line} is newer in the CPU's cache than in memory, and the library does not track it."
                 ),
-                None => "A line is older in the CPU's cache than in memory, and the library does not know."
-                    .to_owned(),
+                None => {
+                    "A line is older in the CPU's cache than in memory, and the library does not track it."
+                        .to_owned()
+                }
             }
         }
         Property::KernelInvariants => format!(
@@ -129,15 +131,15 @@ fn state_sentence(property: Property, last: &TraceStep) -> String {
 fn read_sentence(read: &Read, world: &World) -> String {
     let granule = read.line + read.part;
     let what = match read.value {
-        Value::Newest => "what was written last",
+        Value::Newest => "the last value written",
         Value::Old => "bytes from before the last write",
-        Value::Secret => "what the page's previous owner left there",
+        Value::Secret => "the previous owner's data",
     };
     let reader = &read.reader;
     let (part, from, value) = (part_name(granule), read.from.words(), read.value);
     let newest = match newest_at(world, granule, read.from) {
         Some(place) => format!("The newest bytes are in {place}."),
-        None => "The newest bytes are nowhere any more.".to_owned(),
+        None => "The newest bytes are lost.".to_owned(),
     };
     format!("{reader} reads {part} from {from} and gets {value}: {what}. {newest}")
 }
@@ -147,18 +149,18 @@ fn newest_at(world: &World, granule: usize, read: Source) -> Option<String> {
     if world.cached(granule) == Some(Value::Newest) {
         let state = world.lines[usize::from(granule != 0)];
         let unwritten = state == Line::Dirty && read == Source::Memory;
-        let why = if unwritten { " that nothing wrote back" } else { "" };
+        let why = if unwritten { " that was not written back" } else { "" };
         return Some(format!("the CPU's cache, in a {state} line{why}"));
     }
     let waits = |&&buffer: &&Buffer| world.buffered[buffer as usize][granule] == Some(Value::Newest);
     if let Some(buffer) = Buffer::ALL.iter().find(waits) {
-        return Some(format!("the {buffer} buffers, on their way to memory"));
+        return Some(format!("the {buffer} buffers, not yet in memory"));
     }
     if world.memory[granule] != Value::Newest {
         return None;
     }
     Some(match read {
-        Source::Cache => "memory, and nothing dropped the line".to_owned(),
+        Source::Cache => "memory, and the stale line was not dropped".to_owned(),
         Source::Memory | Source::GpuCache => "memory".to_owned(),
     })
 }

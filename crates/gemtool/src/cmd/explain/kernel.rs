@@ -171,7 +171,7 @@ fn before(ruled: &Ruled, object: Object, args: &args::Explain) -> Result<Snapsho
     if let Some(level) = args.level
         && level != state.level
     {
-        let unreachable = || format!("no SET_CACHING gives this object level {level} on {platform}");
+        let unreachable = || format!("SET_CACHING cannot set level {level} for this object on {platform}");
         state = caching_for(level)
             .and_then(|mode| step(machine.caps, rules, state, Event::SetCaching(mode)).ok())
             .map(|step| step.next)

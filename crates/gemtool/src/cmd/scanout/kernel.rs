@@ -93,7 +93,8 @@ impl Kernel {
     /// What reading the trace says; that the trace does not show the buffer.
     pub fn created(&mut self, handle: Handle) -> Result<(), Failure> {
         let created = Snapshot::created(self.machine.caps, &self.rules, Creation::User);
-        let refused = |_| Failure::Environment("the rules know no object of userspace's here".to_owned());
+        let refused =
+            |_| Failure::Environment("the rules have no userspace object on this platform".to_owned());
         self.states.insert(handle, created.map_err(refused)?);
         let Eyes::Trace(trace) = &mut self.eyes else { return Ok(()) };
         trace.read()?;
@@ -103,7 +104,7 @@ impl Kernel {
                 trace.objects.insert(handle, object);
             }
             None => {
-                let why = "the kernel's trace does not show an object being made".to_owned();
+                let why = "the kernel's trace does not show the creation of an object".to_owned();
                 self.eyes = Eyes::None { why };
             }
         }

@@ -57,7 +57,7 @@ pub fn run(args: &args::Trace, json: bool) -> Result<TraceReport, Failure> {
     if args.device.device.as_deref().is_some_and(|name| name.starts_with("sim:")) {
         return Err(Failure::flag(
             "--device",
-            "the software i915 has no kernel whose flushes could be traced: name a device file",
+            "the software i915 has no kernel to trace: name a device file",
         ));
     }
     let mut tracer = Tracer::of(Scope::Calls)?;
@@ -146,7 +146,7 @@ fn follow(args: &args::Trace, tracer: &mut Tracer) -> Result<(DeviceLine, Follow
     let created = created.ok_or_else(|| {
         let missing = tracer.missing().join(", ");
         Failure::Environment(format!(
-            "the kernel's trace does not show an object being made (not probed: {missing})"
+            "the kernel's trace does not show the creation of an object (not probed: {missing})"
         ))
     })?;
     follower.on(created);

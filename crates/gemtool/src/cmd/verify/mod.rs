@@ -36,7 +36,7 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
     if plan.cells.is_empty() {
         let why = plan.skipped.iter().map(|skip| format!("{}: {}", skip.what, skip.why));
         let why = why.collect::<Vec<_>>().join("; ");
-        return Err(Failure::Environment(format!("there is nothing to measure here: {why}")));
+        return Err(Failure::Environment(format!("nothing to measure: {why}")));
     }
     let measuring =
         Measuring { setup: &setup, counts: counts.clone(), lines, seed: args.seed, forget: args.forget };

@@ -87,14 +87,14 @@ impl Via {
             Self::GpuSampler if access == Access::Write => Some("it only reads".to_owned()),
             Self::GpuSampler if target.soft().is_some() => {
                 let stands_in = bypasses || Batch::new(device).is_err();
-                (!stands_in).then(|| "the copy engine stands for it: nothing reads around an LLC".to_owned())
+                (!stands_in)
+                    .then(|| "the copy engine takes the same path: no read bypasses an LLC".to_owned())
             }
             Self::GpuSampler if bypasses => {
-                let why =
-                    "only a sampler reads with MOCS entries 16 and 17, and there is no batch for that here";
+                let why = "only a sampler reads with MOCS entries 16 and 17, and gemtool has no batch for it";
                 Some(why.to_owned())
             }
-            Self::GpuSampler => Some("it is a software device's".to_owned()),
+            Self::GpuSampler => Some("only a software device has it".to_owned()),
         }
     }
 

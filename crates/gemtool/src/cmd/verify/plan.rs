@@ -71,11 +71,11 @@ impl Cell {
         if caps.contains(Caps::DISCRETE) {
             Some("a discrete device has no SET_DOMAIN")
         } else if caps.contains(Caps::PAT_AT_CREATE) && self.cached.caching.is_some() {
-            Some("who chooses the PAT index flushes")
+            Some("with a PAT index of its own choice, userspace flushes")
         } else if self.vias().any(|via| via == Via::GpuSampler) && caps.contains(Caps::LLC_BYPASS_MOCS) {
-            Some("the kernel does not know of reads around the LLC")
+            Some("the kernel does not know about reads that bypass the LLC")
         } else if !caps.contains(Caps::LLC) && level != CacheLevel::None && self.vias().any(around) {
-            Some("the kernel takes a snooped object for coherent, by whatever mapping")
+            Some("the kernel treats a snooped object as coherent in every mapping")
         } else {
             None
         }
@@ -85,7 +85,7 @@ impl Cell {
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let vias: Vec<_> = self.vias().map(Via::name).collect();
-        let caching = self.cached.caching.map_or("as the device gives it", CachingMode::name);
+        let caching = self.cached.caching.map_or("the device's default", CachingMode::name);
         write!(f, "{} (caching {caching}, copies {})", vias.join(", "), self.mocs.class)
     }
 }

@@ -218,6 +218,6 @@ impl Follower {
         };
         let row = self.row(done, window.name());
         self.push(None, Row { event: Some(event), rule, verdict: Verdict::Unpredicted, ..row });
-        self.lose(subject, "the kernel did what the rules say that it refuses");
+        self.lose(subject, "the kernel made a call that the rules refuse");
     }
 }

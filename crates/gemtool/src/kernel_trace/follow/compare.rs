@@ -92,7 +92,9 @@ impl Follower {
             Some(State::Followed(_)) => None,
             Some(State::NotFollowed(why) | State::Unnamed { creation: Err(why) }) => Some(*why),
             Some(State::Unnamed { creation: Ok(_) }) => Some("it has no handle"),
-            None if flush.shape == Shape::Wbinvd => Some("no object's: the device was suspended or resumed"),
+            None if flush.shape == Shape::Wbinvd => {
+                Some("not of one object: the device was suspended or resumed")
+            }
             None => Some("it is older than the trace, or the driver's own"),
         };
         let verdict = if why.is_some() { Verdict::NotFollowed } else { Verdict::Unpredicted };

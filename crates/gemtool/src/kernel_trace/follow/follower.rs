@@ -198,11 +198,11 @@ impl Follower {
         self.counts.objects += 1;
         object.number = u32::try_from(self.counts.objects).unwrap_or(u32::MAX);
         object.state = match creation {
-            Err(_) if object.is_foreign => State::NotFollowed("it is of another device"),
+            Err(_) if object.is_foreign => State::NotFollowed("it belongs to another device"),
             Err(why) => State::NotFollowed(why),
             Ok(_) if object.paged => State::NotFollowed("it had pages before it had a handle"),
             Ok(creation) => Snapshot::created(self.caps, &self.rules, *creation)
-                .map_or(State::NotFollowed("the rules say that there are no such objects"), State::Followed),
+                .map_or(State::NotFollowed("the rules have no such objects"), State::Followed),
         };
     }
 

@@ -44,7 +44,7 @@ impl Object {
     /// An object that just got its size.
     pub(super) fn new(size_bytes: u64) -> Self {
         Self {
-            state: State::Unnamed { creation: Err("it is not known what makes its pages") },
+            state: State::Unnamed { creation: Err("the source of its pages is unknown") },
             number: 0,
             size_bytes,
             handle: None,
@@ -86,6 +86,6 @@ pub(super) fn creation(operations: &str) -> Result<Creation, &'static str> {
         "i915_gem_userptr_ops" => Ok(Creation::Userptr),
         "i915_gem_object_dmabuf_ops" => Ok(Creation::Import),
         "i915_gem_object_stolen_ops" => Err("it is in stolen memory"),
-        _ => Err("it is not known what makes its pages"),
+        _ => Err("the source of its pages is unknown"),
     }
 }

@@ -41,7 +41,7 @@ words! {
         Bytes = "bytes",
         /// Every line of the system.
         Wbinvd = "wbinvd",
-        /// Not a flush: the kernel did what the rules say that it refuses.
+        /// Not a flush: the kernel made a call that the rules refuse.
         Done = "done",
     }
 }

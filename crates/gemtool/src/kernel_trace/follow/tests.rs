@@ -207,7 +207,7 @@ fn objects_of_another_device_are_not_followed() {
     follower.on(1);
     GLK.lines().filter_map(parse).for_each(|seen| follower.feed(&seen));
     follower.finish(0);
-    assert!(follower.rows().iter().all(|row| row.why == Some("it is of another device")));
+    assert!(follower.rows().iter().all(|row| row.why == Some("it belongs to another device")));
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
         "of hardware".to_owned()
     };
     premises(page, "assumed", &whose, &scope.assumptions)?;
-    premises(page, "kept to", "by callers", &scope.conditions)?;
+    premises(page, "conditions", "kept by callers", &scope.conditions)?;
     let warning = AnsiColor::Yellow.on_default();
     match scope.change {
         None => page.field("changed", "nothing: the rules as they are"),
@@ -64,7 +64,7 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
             page.styled_field("changed", &format!("a fault, {mutant}: {}", mutant.statement()), warning)
         }
         Some(Change::NoAsyncFlush) => {
-            page.styled_field("changed", "flushes that are left to a worker never happen", warning)
+            page.styled_field("changed", "flushes by a worker never happen", warning)
         }
     }
 }
@@ -123,7 +123,7 @@ fn groups(page: &mut Page<'_>, groups: &[Group]) -> io::Result<()> {
     table.write(page)?;
     page.note(
         2,
-        "A case is a platform under a kernel, with and without eDRAM; cases that cannot be told apart are searched once.",
+        "A case is a platform under a kernel, with and without eDRAM; indistinguishable cases are searched once.",
     )
 }
 
@@ -237,7 +237,7 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     match &report.svg {
         None => Ok(()),
         Some(svg) if svg.written => page.field("picture", &svg.path.display().to_string()),
-        Some(_) => page.field("picture", "none: there is nothing to draw where every property holds"),
+        Some(_) => page.field("picture", "none: every property holds, so there is nothing to draw"),
     }
 }
 
@@ -256,8 +256,8 @@ fn who(caller: Caller) -> &'static str {
     match caller {
         Caller::Protocol => "keeps to the uAPI",
         Caller::Library => "uses this library",
-        Caller::Unknown => "uses it on a device it does not know",
-        Caller::Hostile => "does whatever it can",
+        Caller::Unknown => "uses it on an unknown device",
+        Caller::Hostile => "any access to its own object",
     }
 }
 

@@ -355,13 +355,15 @@ fn legend(picture: &mut Picture, caller: Caller, y: f64) -> f64 {
     let (solid, thick) = (stroke(INK, 1.0), stroke(INK, 2.6));
     let dashed = Stroke { dashed: true, ..solid };
     let newest = match caller {
-        Caller::Protocol | Caller::Library | Caller::Unknown => "newest: written last (at first, zeroes)",
+        Caller::Protocol | Caller::Library | Caller::Unknown => {
+            "newest: last value written (at first, zeroes)"
+        }
         Caller::Hostile => "newest: the object's own bytes (at first, zeroes)",
     };
     let entries = [
         (fill(Value::Newest), solid, newest),
         (fill(Value::Old), solid, "old: from before the last write"),
-        (fill(Value::Secret), solid, "secret: the page's previous owner's"),
+        (fill(Value::Secret), solid, "secret: the previous owner's data"),
         ("#ffffff", thick, "thick border: dirty line"),
         ("#ffffff", solid, "thin border: clean line, memory"),
         ("#ffffff", dashed, "dashed: absent; (in memory) no pages yet"),

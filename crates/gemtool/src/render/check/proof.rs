@@ -29,7 +29,10 @@ impl Report for ProofReport {
 fn rules(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     page.gap()?;
     page.heading("Without each rule")?;
-    page.note(2, "What it demands is not done, and what it spares is done all the same.")?;
+    page.note(
+        2,
+        "Operations that the rule requires are left out; operations that it makes unnecessary are done.",
+    )?;
     let heads = [("rule", Align::Left), ("is", Align::Left), ("because", Align::Left)];
     let mut table = Table::new(2, &heads);
     for line in &report.rules {
@@ -51,9 +54,9 @@ fn because(line: &RuleLine) -> String {
         (Some(proof), Some(why)) => format!("listed: {why} But: {}", proof_words(proof)),
         (None, Some(why)) => why.to_owned(),
         (None, None) => match line.need {
-            Need::Exemption => "what it spares may be done".to_owned(),
+            Need::Exemption => "the unnecessary operation may be done".to_owned(),
             Need::Redundant => {
-                format!("nothing breaks in {}, and no reason is listed", count(line.searches, "search"))
+                format!("nothing breaks in {}; no reason is listed", count(line.searches, "search"))
             }
             Need::Needed | Need::Conservative | Need::NotMet | Need::WronglyListed => String::new(),
         },
@@ -92,14 +95,14 @@ fn mutants(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
 fn premises(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     page.gap()?;
     page.heading("Without each assumption and condition")?;
-    let heads = [("", Align::Left), ("name", Align::Left), ("carries", Align::Left)];
+    let heads = [("", Align::Left), ("name", Align::Left), ("needed for", Align::Left)];
     let mut table = Table::new(2, &heads);
     for line in &report.premises {
         let (held, carries) = match (&line.proof, line.caution) {
             (Some(proof), None) => (true, proof_words(proof)),
             (Some(proof), Some(caution)) => (false, format!("listed: {caution} But: {}", proof_words(proof))),
             (None, Some(caution)) => (true, caution.to_owned()),
-            (None, None) => (false, "nothing in what was searched, and no reason is listed".to_owned()),
+            (None, None) => (false, "nothing in these searches; no reason is listed".to_owned()),
         };
         table.row([line.id.to_owned(), line.name.to_owned(), carries]);
         table.style(0, held_style(held));
@@ -109,7 +112,7 @@ fn premises(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
         None if !report.scope.callers.contains(&Caller::Hostile) => Ok(()),
         None => page.note(
             2,
-            "Without an LLC, flushes that the kernel leaves to a worker keep nothing from leaking, but on Meteor Lake.",
+            "Without an LLC, no leak is prevented by a flush that the kernel leaves to a worker, except on Meteor Lake.",
         ),
         Some(proof) => page.wrapped(2, &format!("Only a worker's flush prevents {}", proof_words(proof))),
     }
@@ -131,8 +134,8 @@ fn totals(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     if premises > 0 {
         parts.push(count(premises, "premise"));
     }
-    let verdict = if report.held { "Everything is accounted for" } else { "Something is not accounted for" };
+    let verdict = if report.held { "All accounted for" } else { "Not all accounted for" };
     page.styled_heading(&format!("{verdict}: {}.", parts.join(", ")), held_style(report.held))?;
-    page.field("size", &format!("{} states with nothing taken away", grouped(report.baseline.states)))?;
+    page.field("size", &format!("{} states with every rule and premise", grouped(report.baseline.states)))?;
     page.field("speed", &format!("{:.1} s in all", report.seconds))
 }

@@ -69,7 +69,7 @@ fn rules(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
     if rules.is_empty() {
         return Ok(());
     }
-    page.heading("Rules that decided on the way")?;
+    page.heading("Rules that decided")?;
     rules.into_iter().try_for_each(|rule| rule_text(page, rule))?;
     page.gap()
 }
@@ -78,14 +78,13 @@ fn rules(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
 fn legend(caller: Caller, page: &Page<'_>) -> String {
     let bytes = match caller {
         Caller::Protocol | Caller::Library | Caller::Unknown => {
-            "newest: what was written last (at first, zeroes); old: what was before"
+            "newest: the last value written (at first, zeroes); old: an earlier value"
         }
         Caller::Hostile => "newest: the object's own bytes (at first, zeroes)",
     };
     let mark = if page.mark_columns(true) == 0 { "bold" } else { "'*'" };
     format!(
-        "{bytes}; secret: what the page's previous owner left; in parentheses: there is no memory yet; '-': not \
-         there; {mark}: changed in this step."
+        "{bytes}; secret: the previous owner's data; in parentheses: no memory yet; '-': absent; {mark}: changed in this step."
     )
 }
 
@@ -94,7 +93,7 @@ fn who(caller: Caller) -> &'static str {
     match caller {
         Caller::Protocol => "a process that keeps to the uAPI",
         Caller::Library => "a process that uses this library",
-        Caller::Unknown => "a process that uses this library on a device unknown to it",
+        Caller::Unknown => "a process that uses this library on an unknown device",
         Caller::Hostile => "a hostile process",
     }
 }
@@ -140,7 +139,7 @@ fn pages_words(before: &StateView, after: &StateView) -> Option<&'static str> {
     match (before.kernel.pages, after.kernel.pages) {
         (false, true) if filled => Some("takes pages, and fills them through the CPU's cache"),
         (false, true) => Some("takes pages"),
-        (true, false) => Some("gives the pages back"),
+        (true, false) => Some("releases the pages"),
         (false, false) if filled => Some("takes memory, and fills it through the CPU's cache"),
         (true, true) | (false, false) => None,
     }
@@ -154,7 +153,7 @@ fn deed_words(what: What, rules: &str) -> String {
         What::Performed(verdict, count) => format!("{verdict} of {} ({rules})", lines(count)),
         What::Marked(count) => format!("marks {} dirty ({rules})", lines(count)),
         What::Nothing => format!("flushes nothing ({rules})"),
-        What::LeftOut => format!("does not do what {rules} demands: the rule is taken away"),
+        What::LeftOut => format!("omits what {rules} requires: the rule is removed"),
     }
 }
 
@@ -270,8 +269,8 @@ fn rows(state: &StateView) -> Vec<Row> {
     add("GTT stores", |line| &line.aperture);
     add("GPU cache", |line| &line.gpu);
     if !state.owed.is_empty() {
-        let owed = |line| if state.owed.contains(&line) { "flush not over" } else { "-" };
-        rows.push(("owed", [0, 1].map(|line| owed(line).to_owned())));
+        let owed = |line| if state.owed.contains(&line) { "in flight" } else { "-" };
+        rows.push(("pending", [0, 1].map(|line| owed(line).to_owned())));
     }
     rows
 }

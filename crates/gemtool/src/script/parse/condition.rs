@@ -64,7 +64,7 @@ fn fact(line: &Line<'_>, word: Word<'_>) -> Result<Fact, Error> {
                 .into_iter()
                 .chain(Caps::all().iter_names().map(|(name, _)| cap_word(name)))
                 .collect();
-            known.push("each with '!' before it for the contrary".to_owned());
+            known.push("each negated by '!' before it".to_owned());
             Err(line.unknown(word, "condition", &known))
         }
     }

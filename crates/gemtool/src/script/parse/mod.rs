@@ -55,7 +55,7 @@ impl Names {
             Some((_, kind, given)) => {
                 let wanted = wanted.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or a ");
                 Err(line
-                    .wrong(word, format!("'{}' is a {kind} (line {given}), and no {wanted}", word.shown())))
+                    .wrong(word, format!("'{}' is a {kind} (line {given}), not a {wanted}", word.shown())))
             }
             None => {
                 let mut known: Vec<&str> = self
@@ -67,10 +67,10 @@ impl Names {
                 known.sort_unstable();
                 known.truncate(8);
                 let known = match known.as_slice() {
-                    [] => "nothing has a name yet: 'a = alloc 64KiB' gives one".to_owned(),
+                    [] => "no name is defined yet: 'a = alloc 64KiB' defines one".to_owned(),
                     known => format!("known: {}", known.join(", ")),
                 };
-                Err(line.wrong(word, format!("'{}' is the name of nothing ({known})", word.shown())))
+                Err(line.wrong(word, format!("unknown name '{}' ({known})", word.shown())))
             }
         }
     }
@@ -87,18 +87,18 @@ impl Names {
         let begins = word.text.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
         if !begins || !word.text.chars().all(letter) || word.text.len() > NAME_LETTERS {
             let why = format!(
-                "'{}' is no name: a letter, then letters, digits, '-' and '_', at most {NAME_LETTERS}",
+                "'{}' is not a name: a letter, then letters, digits, '-' and '_', at most {NAME_LETTERS}",
                 word.shown()
             );
             return Err(line.wrong(word, why));
         }
         if word.text.parse::<Verb>().is_ok() {
-            return Err(line.wrong(word, format!("'{}' is a statement, and no name", word.shown())));
+            return Err(line.wrong(word, format!("'{}' is a statement, not a name", word.shown())));
         }
         match self.known.get(word.text) {
             None => Ok(()),
             Some((_, kind, given)) => {
-                let why = format!("'{}' is a {kind}'s name already (line {given})", word.shown());
+                let why = format!("'{}' already names a {kind} (line {given})", word.shown());
                 Err(line.wrong(word, why))
             }
         }
@@ -119,8 +119,7 @@ impl Names {
 /// The first thing that is wrong, with its line and column.
 pub fn parse(text: &str) -> Result<Script, Error> {
     if text.len() > MAX_BYTES {
-        let why =
-            format!("a script has at most {} MiB, and this one has {} bytes", MAX_BYTES >> 20, text.len());
+        let why = format!("a script has at most {} MiB; this one has {} bytes", MAX_BYTES >> 20, text.len());
         return Err(Error::new(Place { line: 1, column: 1, columns: 1 }, "", why));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -180,7 +179,7 @@ fn step<'a>(line: &mut Line<'a>, names: &mut Names) -> Result<Step<'a>, Error> {
         names.check(line, word)?;
         if !conditions.is_empty() {
             let why =
-                "what has a name is made on every device: begin the script with 'needs' instead of 'where'";
+                "'where' cannot skip a statement that defines a name: begin the script with 'needs' instead";
             return Err(line.wrong(word, why));
         }
         line.take();
@@ -206,7 +205,7 @@ fn action(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<Action, 
         }
         Role::Makes => {
             let said = line.said_from(line.taken() - 1);
-            Err(line.wrong(word, format!("what '{verb}' makes needs a name: 'NAME = {said}'")))
+            Err(line.wrong(word, format!("the result of '{verb}' needs a name: 'NAME = {said}'")))
         }
         Role::Does => Ok(Action::Do(statement::statement(line, names, word, verb)?)),
     }
@@ -216,7 +215,8 @@ fn action(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<Action, 
 fn expect_error(line: &mut Line<'_>, names: &Names) -> Result<Action, Error> {
     let word = line.need("an errno and a colon ('EINVAL:')")?;
     let Some((name, _)) = word.split_once(":").filter(|(_, rest)| rest.text.is_empty()) else {
-        let why = format!("'{}' is no errno with a colon and a blank after it ('EINVAL: ...')", word.shown());
+        let why =
+            format!("'{}' is not an errno with a colon and a blank after it ('EINVAL: ...')", word.shown());
         return Err(line.wrong(word, why));
     };
     let errno = errno(name.text).ok_or_else(|| {
@@ -228,7 +228,8 @@ fn expect_error(line: &mut Line<'_>, names: &Names) -> Result<Action, Error> {
         Role::Makes => Attempt::Make(statement::made_by(line, names, first)?.0),
         Role::Does => Attempt::Do(statement::statement(line, names, first, verb)?),
         Role::Expects | Role::Guards | Role::Needs => {
-            let why = format!("'{verb}' is never refused: only what is done or made is");
+            let why =
+                format!("'{verb}' cannot be refused: only a statement that does or makes something can");
             return Err(line.wrong(first, why));
         }
     };

@@ -36,7 +36,7 @@ pub(super) fn made_by(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Res
         let word = line.need("the name of a dma-buf")?;
         Ok((Making::Import(names.find(line, word, &[Kind::DmaBuf])?), Kind::Bo))
     } else {
-        let why = format!("'{verb}' makes nothing that could have a name (alloc, export, import do)");
+        let why = format!("'{verb}' has no result to name (alloc, export, import do)");
         Err(line.wrong(word, why))
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn statement(
         Verb::Hibernate => Statement::Power(Power::Hibernate),
         Verb::Resume => Statement::Power(Power::Resume),
         Verb::Alloc | Verb::Export | Verb::Import | Verb::Expect | Verb::Where | Verb::Needs => {
-            return Err(line.wrong(word, format!("'{verb}' does nothing that could stand here")));
+            return Err(line.wrong(word, format!("'{verb}' cannot be used here")));
         }
     };
     line.end()?;
@@ -178,7 +178,7 @@ fn submit(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
                 }
             };
             if again {
-                return Err(line.wrong(word, format!("'{}' is said twice of one BO", key.text)));
+                return Err(line.wrong(word, format!("'{}' is given twice for one BO", key.text)));
             }
         }
         let (access, mocs) = (access.unwrap_or(Access::Read), mocs.unwrap_or(MocsClass::PageTable));

@@ -217,7 +217,7 @@ fn a_number_that_cannot_be_is_named_where_it_stands() {
     refused("read a 8..4", 11, 1, &["ends at 4, before it begins at 8"]);
     refused("read a 0..4KB", 11, 3, &["'4KB': not a size"]);
     refused("read a 18446744073709551615+2", 29, 1, &["beyond 2^64 - 1"]);
-    refused("read a 4096", 8, 4, &["'4096' is no range"]);
+    refused("read a 4096", 8, 4, &["'4096' is not a range"]);
     refused("read a ..", 8, 1, &["not a size"]);
     refused("expect dirty a == many", 19, 4, &["'many': not a number"]);
     refused("expect verdict a flush lines=1K", 30, 2, &["not a number"]);
@@ -247,34 +247,34 @@ fn a_word_too_many_is_refused() {
     refused("flush a b", 9, 1, &["'b' is one word too many"]);
     refused("suspend now", 9, 3, &["'now' is one word too many"]);
     refused("expect same a b a", 17, 1, &["'a' is one word too many"]);
-    refused("write a all fill=a5 fill=a5", 21, 7, &["'fill' is said twice"]);
-    refused("submit a access=read access=read", 22, 11, &["'access' is said twice"]);
+    refused("write a all fill=a5 fill=a5", 21, 7, &["'fill' is given twice"]);
+    refused("submit a access=read access=read", 22, 11, &["'access' is given twice"]);
     refused("pread a all raw", 13, 3, &["unknown option 'raw'", "expect=PATTERN"]);
 }
 
 #[test]
 fn a_name_is_given_once_and_before_it_is_used() {
-    refused("flush x", 7, 1, &["'x' is the name of nothing", "known: a, b"]);
-    refused("flush fd", 7, 2, &["'fd' is a dma-buf (line 3), and no BO"]);
-    refused("c = import a", 12, 1, &["'a' is a BO (line 1), and no dma-buf"]);
-    refused("close x", 7, 1, &["'x' is the name of nothing", "known: a, b, fd"]);
-    refused("a = alloc 4KiB", 1, 1, &["'a' is a BO's name already (line 1)"]);
-    refused("read = alloc 4KiB", 1, 4, &["'read' is a statement, and no name"]);
-    refused("1a = alloc 4KiB", 1, 2, &["'1a' is no name"]);
-    refused("ä = alloc 4KiB", 1, 1, &["'ä' is no name"]);
+    refused("flush x", 7, 1, &["unknown name 'x'", "known: a, b"]);
+    refused("flush fd", 7, 2, &["'fd' is a dma-buf (line 3), not a BO"]);
+    refused("c = import a", 12, 1, &["'a' is a BO (line 1), not a dma-buf"]);
+    refused("close x", 7, 1, &["unknown name 'x'", "known: a, b, fd"]);
+    refused("a = alloc 4KiB", 1, 1, &["'a' already names a BO (line 1)"]);
+    refused("read = alloc 4KiB", 1, 4, &["'read' is a statement, not a name"]);
+    refused("1a = alloc 4KiB", 1, 2, &["'1a' is not a name"]);
+    refused("ä = alloc 4KiB", 1, 1, &["'ä' is not a name"]);
     refused("alloc 4KiB", 1, 5, &["needs a name: 'NAME = alloc 4KiB'"]);
     refused("c=alloc 4KiB", 1, 7, &["blanks are needed around '='"]);
-    refused("c = flush a", 5, 5, &["makes nothing", "alloc, export, import"]);
+    refused("c = flush a", 5, 5, &["no result to name", "alloc, export, import"]);
     refused("where llc: c = alloc 4KiB", 12, 1, &["begin the script with 'needs'"]);
     let first = parse("flush x").unwrap_err();
-    assert!(first.why().contains("'a = alloc 64KiB' gives one"), "{first}");
+    assert!(first.why().contains("'a = alloc 64KiB' defines one"), "{first}");
 }
 
 #[test]
 fn what_nests_nests_once() {
     refused("where llc: where llc: flush a", 12, 5, &["one 'where' is enough"]);
-    refused("expect error EINVAL: expect same a b", 22, 6, &["never refused"]);
-    refused("expect error EINVAL set-caching a none", 14, 6, &["no errno with a colon"]);
+    refused("expect error EINVAL: expect same a b", 22, 6, &["cannot be refused"]);
+    refused("expect error EINVAL set-caching a none", 14, 6, &["not an errno with a colon"]);
     refused("expect error EINVAL: c = alloc 4K", 22, 1, &["unknown statement 'c'"]);
 }
 

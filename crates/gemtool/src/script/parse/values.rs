@@ -26,7 +26,7 @@ pub(super) fn range(line: &mut Line<'_>) -> Result<Range, Error> {
             None => Err(line.wrong(len, "the range ends beyond 2^64 - 1 bytes")),
         };
     }
-    let why = format!("'{}' is no range: OFFSET..END, OFFSET+LENGTH, or all", word.shown());
+    let why = format!("'{}' is not a range: OFFSET..END, OFFSET+LENGTH, or all", word.shown());
     Err(line.wrong(word, why))
 }
 
@@ -77,7 +77,7 @@ pub(super) fn options<'a>(
             });
         }
         if seen.contains(&key.text) {
-            return Err(line.wrong(word, format!("'{}' is said twice", key.text)));
+            return Err(line.wrong(word, format!("'{}' is given twice", key.text)));
         }
         seen.push(key.text);
         take(line, key.text, value)?;

@@ -1,4 +1,4 @@
-//! From which size on an upload around the cache takes less time than one through it.
+//! The size from which an upload by non-temporal stores takes less time than one through the cache.
 
 use gem_coherency::access::{AROUND_FROM_BYTES, Upload};
 use gem_coherency::units::ByteRange;
@@ -51,7 +51,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         }
         let from = from.map_or("no size measured".to_owned(), bytes);
         found.notes.push(format!(
-            "{NAME}, {} destination: around the cache takes less time from {from} on; the library does it from {} on",
+            "{NAME}, {} destination: non-temporal stores take less time from {from} on; the library uses them from {} on",
             before.name(),
             bytes(AROUND_FROM_BYTES)
         ));

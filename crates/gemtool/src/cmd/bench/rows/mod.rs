@@ -47,7 +47,7 @@ pub fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
     }
     let find = |name: &String| {
         let row = ROWS.iter().find(|row| row.name == *name).copied();
-        row.ok_or_else(|| format!("there is no row '{name}' (known: {NAMES})"))
+        row.ok_or_else(|| format!("unknown row '{name}' (known: {NAMES})"))
     };
     names.iter().map(find).collect()
 }
