@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 /**
- * Opens a device whose PCI id is unknown, too: then nothing is taken to be coherent.
+ * Opens devices with an unknown PCI ID, too; nothing is treated as coherent then.
  */
 #define GEMCO_OPEN_CONSERVATIVE 1
 
 /**
- * What an agent does with memory.
+ * Kind of memory access.
  */
 typedef enum gemco_access_kind {
     /**
@@ -25,13 +25,13 @@ typedef enum gemco_access_kind {
      */
     GEMCO_READ = 0,
     /**
-     * Writes, perhaps only parts of lines.
+     * Writes, possibly only parts of lines.
      */
     GEMCO_WRITE = 1,
 } gemco_access_kind;
 
 /**
- * The caching mode of a BO, as the kernel's interface has it (I915_CACHING_*).
+ * The caching mode of a BO (the kernel's I915_CACHING_*).
  */
 typedef enum gemco_caching {
     /**
@@ -47,13 +47,13 @@ typedef enum gemco_caching {
      */
     GEMCO_CACHING_DISPLAY = 2,
     /**
-     * What the platform gives; the only choice on discrete devices. For gemco_bo_create only.
+     * The platform's default; the only choice on discrete devices. For gemco_bo_create only.
      */
     GEMCO_CACHING_DEFAULT = 3,
 } gemco_caching;
 
 /**
- * What a platform can do, as bits: what decides about coherency, and nothing else.
+ * Capabilities of a platform that decide about coherency, as bits.
  */
 typedef enum gemco_caps {
     /**
@@ -69,7 +69,7 @@ typedef enum gemco_caps {
      */
     GEMCO_CAP_WT = 4,
     /**
-     * MOCS entries 16 and 17 go around the LLC.
+     * MOCS entries 16 and 17 bypass the LLC.
      */
     GEMCO_CAP_LLC_BYPASS_MOCS = 8,
     /**
@@ -77,7 +77,7 @@ typedef enum gemco_caps {
      */
     GEMCO_CAP_COHERENT_GGTT = 16,
     /**
-     * A discrete device with memory of its own.
+     * A discrete device with local memory.
      */
     GEMCO_CAP_DISCRETE = 32,
     /**
@@ -89,11 +89,11 @@ typedef enum gemco_caps {
      */
     GEMCO_CAP_APERTURE = 128,
     /**
-     * Graphics version 12 on.
+     * Graphics version 12 and later.
      */
     GEMCO_CAP_GEN12 = 256,
     /**
-     * DG1, whose imports are taken without wbinvd.
+     * DG1, whose imports need no wbinvd.
      */
     GEMCO_CAP_DG1 = 512,
 } gemco_caps;
@@ -121,7 +121,7 @@ typedef enum gemco_level {
 } gemco_level;
 
 /**
- * How much is logged; what is worse than a level is, too.
+ * How much is logged: events of a level and of the more severe ones.
  */
 typedef enum gemco_log_level {
     /**
@@ -129,15 +129,15 @@ typedef enum gemco_log_level {
      */
     GEMCO_LOG_OFF = 0,
     /**
-     * What failed and nobody else says.
+     * Failures that no return value reports.
      */
     GEMCO_LOG_ERROR = 1,
     /**
-     * What surprises: an unknown PCI id, a handle that would not close.
+     * Unexpected events: an unknown PCI ID, a handle that did not close.
      */
     GEMCO_LOG_WARN = 2,
     /**
-     * Landmarks.
+     * Main events.
      */
     GEMCO_LOG_INFO = 3,
     /**
@@ -159,7 +159,7 @@ typedef enum gemco_map_mode {
      */
     GEMCO_MAP_WB = 0,
     /**
-     * Write-combining: around the cache, stores gathered.
+     * Write-combining: bypasses the cache, gathers stores.
      */
     GEMCO_MAP_WC = 1,
     /**
@@ -175,13 +175,13 @@ typedef enum gemco_map_mode {
      */
     GEMCO_MAP_FIXED = 4,
     /**
-     * What fits the BO's level; for gemco_bo_map only.
+     * The mode that fits the BO's level; for gemco_bo_map only.
      */
     GEMCO_MAP_DEFAULT = 5,
 } gemco_map_mode;
 
 /**
- * What the MOCS entry of a GPU access says about the LLC; gemco_device_mocs tells it of an index.
+ * What the MOCS entry of a GPU access says about the LLC; gemco_device_mocs returns it for an index.
  */
 typedef enum gemco_mocs {
     /**
@@ -193,13 +193,13 @@ typedef enum gemco_mocs {
      */
     GEMCO_MOCS_UNCACHED = 1,
     /**
-     * Around the LLC: entries 16 and 17, effective on Jasper Lake and Elkhart Lake.
+     * Bypasses the LLC: entries 16 and 17, effective on Jasper Lake and Elkhart Lake.
      */
     GEMCO_MOCS_BYPASS_LLC = 2,
 } gemco_mocs;
 
 /**
- * An agent, and the way it takes to memory.
+ * An agent and its path to memory.
  */
 typedef enum gemco_path {
     /**
@@ -219,7 +219,7 @@ typedef enum gemco_path {
      */
     GEMCO_PATH_CPU_GTT = 3,
     /**
-     * The CPU through a mapping as a discrete device's kernel decides.
+     * The CPU through a mapping whose mode the kernel decides (discrete devices).
      */
     GEMCO_PATH_CPU_FIXED = 4,
     /**
@@ -241,7 +241,7 @@ typedef enum gemco_path {
 } gemco_path;
 
 /**
- * A step of a BO's life at which something may have to be flushed.
+ * A step in a BO's lifetime that may require a flush.
  */
 typedef enum gemco_step {
     /**
@@ -265,7 +265,7 @@ typedef enum gemco_step {
      */
     GEMCO_STEP_EXPORT = 4,
     /**
-     * The BO is given back.
+     * The BO is released.
      */
     GEMCO_STEP_RELEASE = 5,
 } gemco_step;
@@ -275,21 +275,21 @@ typedef enum gemco_step {
  */
 typedef enum gemco_upload_hint {
     /**
-     * Nothing soon: they are stored around the cache.
+     * Nothing soon: they are stored non-temporally.
      */
     GEMCO_UPLOAD_ONCE = 0,
     /**
-     * It reads or overwrites them: they stay in the cache, written back.
+     * It reads or overwrites them: they are written back and stay in the cache.
      */
     GEMCO_UPLOAD_KEPT = 1,
     /**
-     * Nobody knows: the size decides.
+     * Unknown: the size decides.
      */
     GEMCO_UPLOAD_AUTO = 2,
 } gemco_upload_hint;
 
 /**
- * What has to happen before the next agent may access the memory.
+ * What is required before the next agent may access the memory.
  */
 typedef enum gemco_verdict {
     /**
@@ -297,15 +297,15 @@ typedef enum gemco_verdict {
      */
     GEMCO_NOT_NEEDED = 0,
     /**
-     * Dirty lines have to be written back.
+     * Dirty lines must be written back.
      */
     GEMCO_FLUSH = 1,
     /**
-     * Possibly stale lines have to be dropped before they are read, or partly overwritten.
+     * Lines that may be stale must be dropped before they are read or partly overwritten.
      */
     GEMCO_INVALIDATE = 2,
     /**
-     * Stores have to leave the CPU's write-combining buffers, or the chipset's.
+     * Stores must be drained from the CPU's or the chipset's write-combining buffers.
      */
     GEMCO_DRAIN = 3,
     /**
@@ -315,38 +315,38 @@ typedef enum gemco_verdict {
 } gemco_verdict;
 
 /**
- * A CPU access to a range of a BO that has begun.
+ * A CPU access to a range of a BO, in progress.
  *
- * Made by gemco_access_begin, and gone with gemco_access_end, whatever that answers. It holds a reference of its BO. One
- * thread at a time; the one that stores.
+ * gemco_access_begin creates it; gemco_access_end frees it, whatever it returns. It holds a reference to its BO. Used
+ * by one thread at a time, the one that stores.
  */
 typedef struct gemco_access gemco_access;
 
 /**
  * A buffer object.
  *
- * Made by gemco_bo_create and gemco_bo_import, with one reference; gemco_bo_ref adds one, gemco_bo_unref takes one away, and the
- * last one closes the GEM handle, or keeps the object for reuse. Any thread may use it, several at once.
+ * gemco_bo_create and gemco_bo_import create it with one reference. gemco_bo_ref adds a reference; gemco_bo_unref
+ * drops one, and the last one closes the GEM handle or keeps the object for reuse. Threads may use it concurrently.
  */
 typedef struct gemco_bo gemco_bo;
 
 /**
  * An open device.
  *
- * Made by gemco_device_open and its like, with one reference; gemco_device_ref adds one, gemco_device_unref takes one away. A BO
- * keeps its device open, whether there is a reference or not. Any thread may use it, several at once.
+ * The gemco_device_open functions create it with one reference. gemco_device_ref adds a reference; gemco_device_unref
+ * drops one. A BO keeps its device open even without a reference. Threads may use it concurrently.
  */
 typedef struct gemco_device gemco_device;
 
 /**
- * BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching.
+ * BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching mode.
  *
  * Any thread may end it.
  */
 typedef struct gemco_prepared gemco_prepared;
 
 /**
- * A BO that is on screen, or about to be. It holds a reference of it.
+ * A BO that is on screen, or about to be. It holds a reference to the BO.
  *
  * Any thread may use it.
  */
@@ -361,15 +361,15 @@ typedef struct gemco_platform {
      */
     char name[16];
     /**
-     * The name people use: "Jasper Lake".
+     * The marketing name: "Jasper Lake".
      */
     char title[48];
     /**
-     * What it can do: gemco_caps, by OR.
+     * Capabilities: gemco_caps, ORed.
      */
     unsigned int caps;
     /**
-     * The PCI id.
+     * The PCI ID.
      */
     uint16_t pci_id;
     /**
@@ -383,11 +383,11 @@ typedef struct gemco_platform {
 } gemco_platform;
 
 /**
- * A verdict, and the rule that gave it; "not needed" has one, too.
+ * A verdict and the rule behind it; GEMCO_NOT_NEEDED has a rule, too.
  */
 typedef struct gemco_decision {
     /**
-     * What has to happen: a gemco_verdict.
+     * What is required: a gemco_verdict.
      */
     unsigned int verdict;
     /**
@@ -397,45 +397,45 @@ typedef struct gemco_decision {
 } gemco_decision;
 
 /**
- * What became of BOs and of wishes for them since the device was opened.
+ * Reuse-cache statistics since the device was opened.
  */
 typedef struct gemco_reuse_stats {
     /**
-     * Allocations that were answered with a kept object.
+     * Allocations that reused an object.
      */
     uint64_t hits;
     /**
-     * Allocations that could have been, and were not.
+     * Allocations that could have reused an object and did not.
      */
     uint64_t misses;
     /**
-     * Objects that were found, and that the GPU was not done with.
+     * Matching objects that the GPU was still using.
      */
     uint64_t busy;
     /**
-     * Objects whose contents the kernel had taken.
+     * Objects whose contents the kernel had purged.
      */
     uint64_t purged;
     /**
-     * Objects that were closed after waiting too long.
+     * Objects closed because of their age.
      */
     uint64_t aged;
     /**
-     * Objects that were closed because there was no room.
+     * Objects closed for lack of room.
      */
     uint64_t evicted;
     /**
-     * Bytes that are kept now.
+     * Bytes now kept for reuse.
      */
     uint64_t held_bytes;
     /**
-     * Objects that are kept now.
+     * Objects now kept for reuse.
      */
     uint64_t held;
 } gemco_reuse_stats;
 
 /**
- * What one step did to one BO's lines, or why it did nothing; gemco_explain makes a sentence of it.
+ * What one step did to one BO's lines, or why it did nothing; gemco_explain formats it as a sentence.
  */
 typedef struct gemco_report {
     /**
@@ -443,7 +443,7 @@ typedef struct gemco_report {
      */
     unsigned int step;
     /**
-     * What was needed, and the rule that says so.
+     * What was required, and the rule behind it.
      */
     struct gemco_decision decision;
     /**
@@ -455,7 +455,7 @@ typedef struct gemco_report {
      */
     uint64_t lines;
     /**
-     * The same, in bytes.
+     * The same number in bytes.
      */
     uint64_t bytes;
 } gemco_report;
@@ -465,22 +465,22 @@ typedef struct gemco_report {
  */
 typedef struct gemco_submission {
     /**
-     * The BO; one that is accessed with several MOCS classes is listed once for each.
+     * The BO; list it once for each MOCS class that accesses it.
      */
     const struct gemco_bo *bo;
     /**
-     * What the GPU does, a gemco_access_kind; one that writes is taken to read, too.
+     * The GPU's access, a gemco_access_kind; a write is treated as a read, too.
      */
     unsigned int access;
     /**
-     * What the MOCS entries of the accesses say about the LLC, a gemco_mocs.
+     * The MOCS class of the accesses, a gemco_mocs.
      */
     unsigned int mocs;
 } gemco_submission;
 
 /**
- * A function that gets the library's events: level is a gemco_log_level, text a line without a newline, which is valid
- * during the call only; user is what gemco_set_log was given.
+ * Receives the library's events. level: a gemco_log_level. text: a line without a newline, valid only during the call.
+ * user: the pointer given to gemco_set_log.
  */
 typedef void (*gemco_log_fn)(unsigned int level, const char *text, void *user);
 
@@ -489,22 +489,22 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Why the thread's last call that failed did so: a sentence with what was wrong.
+ * Returns the reason of the thread's last failed call, as a sentence.
  *
- * Never NULL; "" if none failed yet. Calls that succeed leave it. The text is the thread's, and stays as it is until the
- * thread's next call that fails. At most 511 bytes, UTF-8. Any thread; no allocation.
+ * Never NULL; "" if none failed yet. Successful calls do not change it. The text belongs to the thread and stays
+ * unchanged until the thread's next failed call. At most 511 bytes, UTF-8. Any thread; no allocation.
  */
 const char *gemco_last_error(void);
 
 /**
- * What the device with a PCI id is, and what it can do, without opening it.
+ * Looks up the platform and capabilities of a PCI ID, without opening a device.
  *
- * kernel_major, kernel_minor: the kernel that drives it, or 0, 0 for the newest whose rules are known; it makes a
- * difference on Meteor Lake.
- * edram: whether eDRAM is fused on (I915_PARAM_HAS_WT of an open device says so); ignored where i915 does not look
- * for it.
+ * kernel_major, kernel_minor: the kernel version, or 0, 0 for the newest one with known rules; it matters on Meteor
+ * Lake.
+ * edram: whether eDRAM is fused on (I915_PARAM_HAS_WT of an open device); ignored on platforms where i915 does not
+ * look for it.
  *
- * Returns 0; -ENODEV for an id that no platform claims. Any thread; no allocation.
+ * Returns 0; -ENODEV for an unknown ID. Any thread; no allocation.
  */
 int gemco_platform_by_id(uint16_t pci_id,
                          uint16_t kernel_major,
@@ -513,7 +513,7 @@ int gemco_platform_by_id(uint16_t pci_id,
                          struct gemco_platform *platform);
 
 /**
- * As gemco_platform_by_id, by a name ("jsl"), a title ("Jasper Lake") or an id ("8086:4e61"); -ENODEV for others.
+ * As gemco_platform_by_id, by name ("jsl"), title ("Jasper Lake") or ID ("8086:4e61"); -ENODEV for others.
  *
  * Any thread; allocates.
  */
@@ -524,15 +524,15 @@ int gemco_platform_by_name(const char *name,
                            struct gemco_platform *platform);
 
 /**
- * What has to leave the writer's caches before `next` accesses the same memory.
+ * Decides what must leave the writer's caches before `next` accesses the same memory.
  *
- * caps: of gemco_platform. level: a gemco_level. writer, next: a gemco_path. access: what `next` does, a
+ * caps: of gemco_platform. level: a gemco_level. writer, next: a gemco_path. access: the access of `next`, a
  * gemco_access_kind. decision: the verdict with its rule; may be NULL.
  *
  * Returns the verdict, which is not negative: GEMCO_FLUSH means gemco_flush_range over what was written, GEMCO_DRAIN a
  * store fence (gemco_pre_flush_fence; for an aperture without GEMCO_CAP_COHERENT_GGTT a read through it, too),
- * GEMCO_REFUSED that the platform has no such access. -EINVAL for a number that is none of an enum's. Any thread;
- * no allocation.
+ * GEMCO_REFUSED that the platform has no such access. -EINVAL for a number that is not in its enum. Any thread; no
+ * allocation.
  */
 int gemco_needs_flush(unsigned int caps,
                       unsigned int level,
@@ -542,10 +542,10 @@ int gemco_needs_flush(unsigned int caps,
                       struct gemco_decision *decision);
 
 /**
- * What `next` has to drop from its cache before it accesses memory that `writer` wrote.
+ * Decides what `next` must drop from its cache before it accesses memory that `writer` wrote.
  *
- * As gemco_needs_flush; GEMCO_INVALIDATE means gemco_flush_inval_range over what is read, or the first and the last line
- * of what is overwritten in part.
+ * As gemco_needs_flush; GEMCO_INVALIDATE means gemco_flush_inval_range over the bytes to read, or over the first and
+ * the last line of the bytes to overwrite, where these cover lines in part.
  */
 int gemco_needs_invalidate(unsigned int caps,
                            unsigned int level,
@@ -555,23 +555,22 @@ int gemco_needs_invalidate(unsigned int caps,
                            struct gemco_decision *decision);
 
 /**
- * The level that a caching mode means on a platform: DISPLAY is WT where there is one, and NONE elsewhere.
+ * Returns the level of a caching mode on a platform: DISPLAY is WT where that exists, and NONE elsewhere.
  *
  * Returns a gemco_level; -EINVAL. Any thread; no allocation.
  */
 int gemco_caching_level(unsigned int caps, unsigned int caching);
 
 /**
- * How a BO of a level is best mapped: write-back where the GPU sees the CPU's caches, write-combining elsewhere, fixed on
- * discrete devices.
+ * Returns the best map mode for a BO of a level: write-back where the GPU sees the CPU's caches, write-combining
+ * elsewhere, fixed on discrete devices.
  *
  * Returns a gemco_map_mode; -EINVAL. Any thread; no allocation.
  */
-int gemco_default_map_mode(unsigned int caps,
-                           unsigned int level);
+int gemco_default_map_mode(unsigned int caps, unsigned int level);
 
 /**
- * Which CPU accesses through the cache agree with the GPU: bit 0 for reads, bit 1 for writes
+ * Returns which CPU accesses through the cache are coherent with the GPU: bit 0 for reads, bit 1 for writes
  * (I915_BO_CACHE_COHERENT_FOR_*).
  *
  * Returns the bits; -EINVAL. Any thread; no allocation.
@@ -579,40 +578,38 @@ int gemco_default_map_mode(unsigned int caps,
 int gemco_coherency(unsigned int caps, unsigned int level);
 
 /**
- * Whether cache operations work here: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
+ * Checks whether cache operations work: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
  *
- * They fail for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that asks for what the CPU lacks;
- * then the operations use CLFLUSH. The first cache operation of a process, or this, finds out what the CPU has,
- * and allocates once for it. Any thread.
+ * Fails for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that requests an instruction that
+ * the CPU lacks; the operations then use CLFLUSH. The first cache operation of a process, or this function, detects
+ * the CPU's instructions and allocates once. Any thread.
  */
 int gemco_has_cache_ops(void);
 
 /**
- * Flushes every line with a byte in the range, and waits for it: stores before are in memory before any store after, and
- * the lines leave the cache.
+ * Flushes every line with a byte in the range, and waits: earlier stores are in memory before any later store, and the
+ * lines leave the cache.
  *
- * The fences are its own. A range of size 0 is none. Returns 0; -EINVAL for NULL, and for a range that wraps around. The
- * bytes must be mapped, but not readable. Any thread; no allocation.
+ * Includes its fences. A size of 0 is a no-op. Returns 0; -EINVAL for NULL, and for a range that wraps around. The
+ * bytes must be mapped, but need not be readable. Any thread; no allocation.
  */
-int gemco_flush_range(const void *start,
-                      size_t size);
+int gemco_flush_range(const void *start, size_t size);
 
 /**
- * Writes back every line with a byte in the range, and waits for it; lines may stay in the cache, clean.
+ * Writes back every line with a byte in the range, and waits; lines may stay in the cache, clean.
  *
- * Enough where the GPU only reads, and cheaper than gemco_flush_range if the CPU goes on with the bytes. Otherwise as
- * gemco_flush_range.
+ * Sufficient where the GPU only reads, and cheaper than gemco_flush_range if the CPU keeps using the bytes. Otherwise
+ * as gemco_flush_range.
  */
 int gemco_write_back_range(const void *start, size_t size);
 
 /**
- * Invalidates every line with a byte in the range, and waits for it: the next load reads memory. A dirty line is written
- * back first.
+ * Invalidates every line with a byte in the range, and waits: the next load reads memory. A dirty line is written back
+ * first.
  *
  * As gemco_flush_range.
  */
-int gemco_flush_inval_range(const void *start,
-                            size_t size);
+int gemco_flush_inval_range(const void *start, size_t size);
 
 /**
  * As gemco_flush_range, without fences: for several ranges between gemco_pre_flush_fence and gemco_post_flush_fence.
@@ -626,71 +623,65 @@ int gemco_flush_range_no_fence(const void *start, size_t size);
 int gemco_flush_inval_range_no_fence(const void *start, size_t size);
 
 /**
- * Orders what was stored and loaded before against the flushes that come; drains this core's write-combining buffers.
+ * Orders earlier stores and loads before later flushes; drains this core's write-combining buffers.
  *
  * Any thread; no allocation.
  */
 void gemco_pre_flush_fence(void);
 
 /**
- * Waits for flushes: who learns of them by a later store finds them done.
+ * Waits for flushes: an agent that sees a later store finds them complete.
  *
  * Any thread; no allocation.
  */
 void gemco_post_flush_fence(void);
 
 /**
- * Waits for invalidates, too: a later load of this thread reads memory.
+ * Waits for flushes and invalidates: a later load of this thread reads memory.
  *
  * Any thread; no allocation.
  */
 void gemco_post_flush_inval_fence(void);
 
 /**
- * Opens the device that `name` says: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl").
+ * Opens the device `name`: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl").
  *
  * flags: 0, or GEMCO_OPEN_CONSERVATIVE.
- * device: the new device, with one reference, which the caller gives back with gemco_device_unref.
+ * device: the new device, with one reference, which the caller drops with gemco_device_unref.
  *
- * Returns 0; -ENOENT, -EACCES and others of open(2); -ENODEV for what is not i915's (/dev/null, another driver's node), and
- * for an unknown PCI id; -EINVAL for a bad name. Any thread.
+ * Returns 0; -ENOENT, -EACCES and other errors of open(2); -ENODEV for a file that is not an i915 node, and for an
+ * unknown PCI ID; -EINVAL for a bad name. Any thread.
  */
-int gemco_device_open(const char *name,
-                      unsigned int flags,
-                      struct gemco_device **device);
+int gemco_device_open(const char *name, unsigned int flags, struct gemco_device **device);
 
 /**
- * Opens the device behind `device` once more: another file, with handles of its own for the same objects. What the one exports
- * the other can import and map, as another process would.
+ * Opens the device behind `device` again: another file, with its own handles for the same objects. Each file can
+ * import and map the other's exports, as another process would.
  *
- * A path is opened again; a software device, which is one of its own for each gemco_device_open, stays the same one.
+ * A path is opened again. A software device stays the same one, while each gemco_device_open creates a new one.
  *
  * flags, again: as for gemco_device_open.
  *
  * Returns 0; as gemco_device_open. Any thread.
  */
-int gemco_device_open_again(const struct gemco_device *device,
-                            unsigned int flags,
-                            struct gemco_device **again);
+int gemco_device_open_again(const struct gemco_device *device, unsigned int flags, struct gemco_device **again);
 
 /**
- * Opens the first node of i915 in /dev/dri; never a software device.
+ * Opens the first i915 node in /dev/dri; never a software device.
  *
  * As gemco_device_open; -ENODEV if there is none.
  */
 int gemco_device_open_first(unsigned int flags, struct gemco_device **device);
 
 /**
- * Takes a device file that the caller has opened: it is duplicated, so GEM handles mean the same to both, and the caller
- * goes on to own, and to close, its own.
+ * Opens a device by the caller's open file. It is duplicated, so GEM handles are valid for both; the caller still owns
+ * and closes its own descriptor.
  *
- * fd: of an i915 node.
+ * fd: an open i915 node.
  *
- * As gemco_device_open; -EBADF for what is not open.
+ * As gemco_device_open; -EBADF if `fd` is not open.
  */
-int gemco_device_open_fd(int fd,
-                         unsigned int flags,
-                         struct gemco_device **device);
+int gemco_device_open_fd(int fd, unsigned int flags, struct gemco_device **device);
 
 /**
  * Adds a reference; returns `device`, or NULL for NULL.
@@ -700,47 +691,45 @@ int gemco_device_open_fd(int fd,
 struct gemco_device *gemco_device_ref(struct gemco_device *device);
 
 /**
- * Gives a reference back; the last one closes the device, once its BOs are gone. NULL is nothing.
+ * Drops a reference; the last one closes the device, once its BOs are freed. NULL is a no-op.
  *
  * Any thread.
  */
 void gemco_device_unref(struct gemco_device *device);
 
 /**
- * What the device is, and what it can do; the device's own word goes over the table's.
+ * Gets the device's platform and capabilities; the device's own values override the table's.
  *
- * Returns 0; what CHIPSET_ID answers. Any thread.
+ * Returns 0; the errno of CHIPSET_ID. Any thread.
  */
 int gemco_device_platform(const struct gemco_device *device, struct gemco_platform *platform);
 
 /**
- * What MOCS entry `index` means for coherency on this device.
+ * Returns what MOCS entry `index` means for coherency on this device.
  *
  * Returns a gemco_mocs; -EINVAL. Any thread.
  */
 int gemco_device_mocs(const struct gemco_device *device, unsigned int index);
 
 /**
- * How many GEM handles and CPU mappings are open by the library on the device; for finding leaks.
+ * Counts the GEM handles and CPU mappings that the library has open on the device; for finding leaks.
  *
  * handles, mappings: each may be NULL. Returns 0. Any thread.
  */
 int gemco_device_open_counts(const struct gemco_device *device, uint64_t *handles, uint64_t *mappings);
 
 /**
- * Keeps up to `bytes` bytes of BOs for reuse, from now on; 0, as in the beginning, keeps nothing.
+ * Keeps up to `bytes` bytes of BOs for reuse, from now on; 0, the default, keeps nothing.
  *
- * Then gemco_bo_unref of the last reference leaves the object to the device, and gemco_bo_create takes it from there. A BO that
- * is reused holds bytes of its earlier life: its contents are undefined until they are written.
+ * gemco_bo_unref of the last reference then leaves the object to the device, and gemco_bo_create reuses it. A reused
+ * BO holds bytes of its earlier lifetime: its contents are undefined until they are written.
  *
  * Returns 0. Any thread.
  */
-int gemco_device_set_reuse_limit(const struct gemco_device *device,
-                                 uint64_t bytes);
+int gemco_device_set_reuse_limit(const struct gemco_device *device, uint64_t bytes);
 
 /**
- * Closes BOs that are kept for reuse once `allocations` more were made without a use for them; 1024 unless said
- * otherwise.
+ * Closes a BO kept for reuse after `allocations` further allocations that did not use it; the default is 1024.
  *
  * Returns 0. Any thread.
  */
@@ -754,43 +743,42 @@ int gemco_device_set_reuse_age(const struct gemco_device *device, uint64_t alloc
 int gemco_device_trim(const struct gemco_device *device);
 
 /**
- * What became of BOs and of wishes for them.
+ * Gets reuse-cache statistics.
  *
  * Returns 0. Any thread.
  */
 int gemco_device_reuse_stats(const struct gemco_device *device, struct gemco_reuse_stats *stats);
 
 /**
- * Creates a BO, or takes one that was kept for reuse (gemco_device_set_reuse_limit).
+ * Creates a BO, or reuses one (gemco_device_set_reuse_limit).
  *
  * size: in bytes; rounded up to whole pages. caching: a gemco_caching.
- * bo: the new BO, with one reference, which the caller gives back with gemco_bo_unref. It reads as zeroes, unless it is
+ * bo: the new BO, with one reference, which the caller drops with gemco_bo_unref. It reads as zeroes, unless it is
  * reused.
  *
- * Returns 0; -EINVAL for a size of 0, or one that no BO can have; -ENOMEM for more than there is memory; the platform's errno for a caching mode that it
- * refuses; what GEM_CREATE answers. Any thread.
+ * Returns 0; -EINVAL for a size of 0 or one that is too large; -ENOMEM for more than the memory; the platform's errno
+ * for a caching mode that it refuses; the errno of GEM_CREATE. Any thread.
  */
-int gemco_bo_create(const struct gemco_device *device,
-                    uint64_t size,
-                    unsigned int caching,
-                    struct gemco_bo **bo);
+int gemco_bo_create(const struct gemco_device *device, uint64_t size, unsigned int caching, struct gemco_bo **bo);
 
 /**
- * Opens the BO behind a dma-buf. What is open on this device already is the same BO under another pointer.
+ * Opens the BO behind a dma-buf. If it is already open on this device, the result is the same BO under another
+ * pointer.
  *
- * dma_buf: stays the caller's. bo: as for gemco_bo_create.
+ * dma_buf: the caller keeps it. bo: as for gemco_bo_create.
  *
- * Returns 0; -EBADF for what is not open, -EINVAL for what is no dma-buf. Any thread.
+ * Returns 0; -EBADF for a descriptor that is not open, -EINVAL for one that is not a dma-buf. Any thread.
  */
 int gemco_bo_import(const struct gemco_device *device, int dma_buf, struct gemco_bo **bo);
 
 /**
- * Makes a dma-buf of the BO, after everything that was written was flushed.
+ * Flushes everything written to the BO, then exports it as a dma-buf.
  *
- * What is written later is flushed for the other side by gemco_bo_flush only, and what the other side writes is seen for
- * sure after gemco_bo_mark_stale only. The BO is never reused.
+ * Only gemco_bo_flush flushes later writes for the importer, and only after gemco_bo_mark_stale are the importer's
+ * writes sure to be seen. The BO is never reused.
  *
- * Returns a file descriptor, which the caller closes; as gemco_bo_flush, and what PRIME_HANDLE_TO_FD answers. Any thread.
+ * Returns a file descriptor, which the caller closes; as gemco_bo_flush, and the errno of PRIME_HANDLE_TO_FD. Any
+ * thread.
  */
 int gemco_bo_export(const struct gemco_bo *bo);
 
@@ -802,32 +790,33 @@ int gemco_bo_export(const struct gemco_bo *bo);
 struct gemco_bo *gemco_bo_ref(struct gemco_bo *bo);
 
 /**
- * Gives a reference back; nothing is flushed. With the last one, and no access, submission or scanout under way, the handle
- * is closed or the object kept for reuse, and pointers into the BO are no longer valid. NULL is nothing.
+ * Drops a reference; flushes nothing. After the last one, and without an access, submission or scanout in progress,
+ * the handle is closed or the object kept for reuse, and pointers into the BO are invalid. NULL is a no-op.
  *
  * Any thread.
  */
 void gemco_bo_unref(struct gemco_bo *bo);
 
 /**
- * Closes the GEM handle now, for every reference; every call about the BO but gemco_bo_ref and gemco_bo_unref
- * answers -ENOENT from then on. It is never reused.
+ * Closes the GEM handle now, for every reference; from then on every call about the BO except gemco_bo_ref and
+ * gemco_bo_unref returns -ENOENT. It is never reused.
  *
- * The pointer, and pointers into mappings, stay valid until the last reference is given back.
+ * The pointer, and pointers into mappings, stay valid until the last reference is dropped.
  *
  * Returns 0; -EBUSY while an access or a submission is open or the BO is on screen; -ENOENT if it is closed. Any thread.
  */
 int gemco_bo_close(const struct gemco_bo *bo);
 
 /**
- * The BO's GEM handle, for the caller's own ioctls; not to be closed by it. 0 for NULL and for a closed BO.
+ * Returns the BO's GEM handle for the caller's own ioctls; the caller must not close it. 0 for NULL and for a closed
+ * BO.
  *
  * Any thread.
  */
 uint32_t gemco_bo_handle(const struct gemco_bo *bo);
 
 /**
- * The BO's size in bytes, whole pages. 0 for NULL and for a closed BO.
+ * Returns the BO's size in bytes, whole pages. 0 for NULL and for a closed BO.
  *
  * Any thread.
  */
@@ -852,88 +841,84 @@ int gemco_bo_set_caching(const struct gemco_bo *bo,
                          unsigned int caching);
 
 /**
- * Maps the whole BO, and uses this mapping from now on; others stay.
+ * Maps the whole BO, and uses this mapping from now on; earlier mappings stay.
  *
- * mode: a gemco_map_mode. pointer: the BO's first byte, valid until the last reference is given back; may be NULL.
- * What is stored through it has to be told (gemco_bo_mark_written), and what is loaded is right only between
- * gemco_access_begin and gemco_access_end.
+ * mode: a gemco_map_mode. pointer: the BO's first byte, valid until the last reference is dropped; may be NULL. Stores
+ * through it must be reported (gemco_bo_mark_written), and loads are right only between gemco_access_begin and
+ * gemco_access_end.
  *
- * Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first touch would be SIGBUS; -ENOENT for a
- * closed BO. Any thread.
+ * Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first access would raise SIGBUS;
+ * -ENOENT for a closed BO. Any thread.
  */
-int gemco_bo_map(const struct gemco_bo *bo,
-                 unsigned int mode,
-                 void **pointer);
+int gemco_bo_map(const struct gemco_bo *bo, unsigned int mode, void **pointer);
 
 /**
- * How accesses map the BO, or will map it if there was none yet.
+ * Returns the mode in which accesses map the BO, or will map it.
  *
  * Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_map_mode(const struct gemco_bo *bo);
 
 /**
- * Flushes every dirty line and drains every store, so that memory is current for any reader: for one that the library does
- * not submit to.
+ * Flushes every dirty line and drains every store, so that memory is current for every reader, also for one that the
+ * library does not submit to.
  *
  * report: may be NULL. Returns 0; as gemco_submit_begin. Any thread.
  */
-int gemco_bo_flush(const struct gemco_bo *bo,
-                   struct gemco_report *report);
+int gemco_bo_flush(const struct gemco_bo *bo, struct gemco_report *report);
 
 /**
- * How many lines of the BO may be newer in the CPU's cache than in memory (dirty), and older (stale).
+ * Counts the lines of the BO that may be newer in the CPU's cache than in memory (dirty), and older (stale).
  *
  * dirty, stale: each may be NULL. Returns 0; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_lines(const struct gemco_bo *bo, uint64_t *dirty, uint64_t *stale);
 
 /**
- * Whether engines still use the BO.
+ * Checks whether engines still use the BO.
  *
- * Returns 1 or 0; -ENOENT for a closed BO; what GEM_BUSY answers. Any thread.
+ * Returns 1 or 0; -ENOENT for a closed BO; the errno of GEM_BUSY. Any thread.
  */
 int gemco_bo_busy(const struct gemco_bo *bo);
 
 /**
- * Waits until the GPU is done with the BO, for so many nanoseconds; for as long as it takes if `timeout_ns` is
- * negative.
+ * Waits until the GPU is done with the BO, at most `timeout_ns` nanoseconds; without limit if that is negative.
  *
- * Returns 0; -ETIME; -ENOENT for a closed BO; what GEM_WAIT answers. Any thread.
+ * Returns 0; -ETIME; -ENOENT for a closed BO; the errno of GEM_WAIT. Any thread.
  */
 int gemco_bo_wait(const struct gemco_bo *bo, int64_t timeout_ns);
 
 /**
- * Says that the contents are not needed, so that the kernel may take them; until gemco_bo_will_need every access is -EFAULT.
+ * Marks the contents as not needed, so that the kernel may purge them; until gemco_bo_will_need every access returns
+ * -EFAULT.
  *
- * Returns 1 if they are there yet, 0 if they are gone; -EBUSY while an access or a submission is open. Any thread.
+ * Returns 1 if they still exist, 0 if they were purged; -EBUSY while an access or a submission is open. Any thread.
  */
 int gemco_bo_dont_need(const struct gemco_bo *bo);
 
 /**
- * Says that the contents are needed again.
+ * Marks the contents as needed again.
  *
- * Returns 1 if they are there, 0 if they are gone, for good; -ENOENT for a closed BO. Any thread.
+ * Returns 1 if they still exist, 0 if they were purged, which is final; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_will_need(const struct gemco_bo *bo);
 
 /**
- * Says that others may know the object by means that the library does not see, so that it is closed in the end, never
- * reused.
+ * Marks the object as shared by means that the library does not see, so that it is closed when released, never reused.
  *
  * Returns 0; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_never_reuse(const struct gemco_bo *bo);
 
 /**
- * Stores `len` bytes at `offset`; lines that are stale and overwritten in part are invalidated first. Nothing is flushed before
- * somebody else is about to read.
+ * Stores `len` bytes at `offset`; lines that are stale and overwritten in part are invalidated first. Nothing is
+ * flushed until another agent is about to read.
  *
- * data: not in a mapping of the BO. report: what was invalidated or flushed for it; may be NULL. Waits for writes of
- * the GPU that the library was told of.
+ * data: not in a mapping of the BO. report: what was invalidated or flushed for it; may be NULL. Waits for GPU writes
+ * that the library knows of.
  *
- * Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO, -EFAULT for one without contents; what mapping and
- * waiting answer. Any thread.
+ * Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO, -EFAULT for one without contents; errors of
+ * mapping and waiting. Any thread.
  */
 int gemco_bo_write(const struct gemco_bo *bo,
                    uint64_t offset,
@@ -942,15 +927,15 @@ int gemco_bo_write(const struct gemco_bo *bo,
                    struct gemco_report *report);
 
 /**
- * Loads `len` bytes from `offset`, after an invalidate of what is stale there.
+ * Invalidates stale lines in the range, then loads `len` bytes from `offset`.
  *
  * As gemco_bo_write.
  */
 int gemco_bo_read(const struct gemco_bo *bo, uint64_t offset, void *data, size_t len, struct gemco_report *report);
 
 /**
- * Stores `len` bytes at `offset` for the GPU: where that looks at memory only, they are there when this returns, and not
- * dirty. Elsewhere as gemco_bo_write.
+ * Stores `len` bytes at `offset` for the GPU: where the GPU reads only memory, they are in memory when this returns,
+ * and not dirty. Elsewhere as gemco_bo_write.
  *
  * hint: what the CPU does next, a gemco_upload_hint.
  *
@@ -964,28 +949,27 @@ int gemco_bo_upload(const struct gemco_bo *bo,
                     struct gemco_report *report);
 
 /**
- * Says that `len` bytes at `offset` were stored through the mapping, by this thread.
+ * Reports that this thread stored `len` bytes at `offset` through the mapping.
  *
- * Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. The thread that stored.
+ * Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO. The thread that stored.
  */
 int gemco_bo_mark_written(const struct gemco_bo *bo, uint64_t offset, uint64_t len);
 
 /**
- * Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or a batch that the library was
- * not told of. The next read invalidates what it must.
+ * Reports that another agent wrote `len` bytes at `offset` to memory: another process or device, or a batch that the
+ * library does not know of. The next read invalidates stale lines.
  *
- * Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. Any thread.
+ * Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO. Any thread.
  */
-int gemco_bo_mark_stale(const struct gemco_bo *bo,
-                        uint64_t offset,
-                        uint64_t len);
+int gemco_bo_mark_stale(const struct gemco_bo *bo, uint64_t offset, uint64_t len);
 
 /**
- * Begins to access `len` bytes at `offset` through the BO's mapping: as DMA_BUF_IOCTL_SYNC with START, for a range.
+ * Begins an access to `len` bytes at `offset` through the BO's mapping, like DMA_BUF_IOCTL_SYNC with START, for a
+ * range.
  *
- * kind: a gemco_access_kind. access: the access, to be given to gemco_access_end. report: what was invalidated or flushed
- * for it so far; may be NULL. Waits for writes of the GPU that the library was told of. Until the end, the BO can neither
- * be closed nor change its caching.
+ * kind: a gemco_access_kind. access: the access, which gemco_access_end takes. report: what was invalidated or flushed
+ * for it so far; may be NULL. Waits for GPU writes that the library knows of. Until the end, the BO can neither be
+ * closed nor change its caching mode.
  *
  * Returns 0; as gemco_bo_write. Any thread.
  */
@@ -997,80 +981,80 @@ int gemco_access_begin(const struct gemco_bo *bo,
                        struct gemco_report *report);
 
 /**
- * Where the BO is mapped, after an invalidate of what is stale in the access's range.
+ * Invalidates stale lines in the access's range, and gets the address of the BO's mapping.
  *
  * pointer: the BO's first byte, not the range's: add the offset. Accesses through it stay within the range, and end with
  * gemco_access_end.
  *
- * Returns 0; what invalidating answers. The access's thread.
+ * Returns 0; errors of the invalidate. The access's thread.
  */
 int gemco_access_pointer(struct gemco_access *access,
                          void **pointer);
 
 /**
- * Says that only `len` bytes at `offset` of the BO, and what other such calls said, were stored. Without such a call the whole range
- * counts as written at the end, if the pointer was asked for.
+ * Reports that `len` bytes at `offset` of the BO were stored. After such calls only the reported bytes count as
+ * written; without one the whole range does at the end, if gemco_access_pointer was called.
  *
- * Returns 0; -EINVAL for what leaves the range, -EACCES for a read access. The thread that stored.
+ * Returns 0; -EINVAL for bytes outside the range, -EACCES for a read access. The thread that stored.
  */
-int gemco_access_written(struct gemco_access *access,
-                         uint64_t offset,
-                         uint64_t len);
+int gemco_access_written(struct gemco_access *access, uint64_t offset, uint64_t len);
 
 /**
- * Ends an access, whatever is returned; NULL is nothing.
+ * Ends an access, whatever is returned. NULL is a no-op.
  *
- * report: what was invalidated or flushed for all of it; may be NULL.
+ * report: what was invalidated or flushed for the whole access; may be NULL.
  *
  * Returns 0. The thread that stored.
  */
 int gemco_access_end(struct gemco_access *access, struct gemco_report *report);
 
 /**
- * The name of a rule: "bypass-mocs-read".
+ * Returns the name of a rule: "bypass-mocs-read".
  *
- * Names stay, while numbers may change with the library's version. NULL for a number that is no rule's, with a text in
- * gemco_last_error. The text lives as long as the library is loaded. Any thread; no allocation.
+ * Names are stable; numbers may change with the library's version. NULL for a number without a rule, with a text in
+ * gemco_last_error. The text is valid while the library is loaded. Any thread; no allocation.
  */
 const char *gemco_rule_name(unsigned int rule);
 
 /**
- * Why a rule says what it says, in one sentence.
+ * Returns the reason of a rule, in a sentence.
  *
  * As gemco_rule_name.
  */
 const char *gemco_rule_reason(unsigned int rule);
 
 /**
- * Where a rule comes from: a function of the kernel, a commit, a manual.
+ * Returns the source of a rule: a kernel function, a commit, or a manual.
  *
  * As gemco_rule_name.
  */
 const char *gemco_rule_source(unsigned int rule);
 
 /**
- * Makes a sentence of a report: "submit: flush, 3 lines (192 bytes), by bypass-mocs-read: MOCS entries 16 and 17 ...".
+ * Formats a report as a sentence: "submit: flush, 3 lines (192 bytes), by bypass-mocs-read: Reads with MOCS entries
+ * ...".
  *
- * report: NULL for the last report of this thread, whether the call that made it handed it out or not.
- * text, size: where it goes; cut off if there is no room, and always ended by a 0 if size is not 0. text may be
- * NULL if size is 0.
+ * report: NULL for the last report of this thread, whether or not the call that made it returned it.
+ * text, size: the buffer; the text is cut off to fit, and always ends with a 0 if size is not 0. text may be NULL if
+ * size is 0.
  *
- * Returns the length of the whole sentence without its 0, as snprintf; -ENODATA if there is no last report, -EINVAL for
- * numbers that are no report's. Any thread; no allocation.
+ * Returns the length of the whole sentence without its 0, like snprintf; -ENODATA if there is no last report, -EINVAL
+ * for an invalid report. Any thread; no allocation.
  */
 int gemco_explain(const struct gemco_report *report, char *text, size_t size);
 
 /**
- * Makes memory and caches right for the GPU's accesses: flushes, invalidates, drains, between one pair of fences for all.
+ * Flushes, invalidates and drains what the GPU's accesses require, between one pair of fences for all BOs.
  *
- * Call it after the last CPU access, and before the ioctl that submits; gemco_submit_end follows the ioctl. Until then no BO can be closed or
- * change its caching.
+ * Call it after the last CPU access, and before the ioctl that submits; gemco_submit_end follows the ioctl. Until then
+ * no BO can be closed or change its caching mode.
  *
- * submissions: `count` of them; may be NULL if there is none. reports: room for as many, in the same order; may be
- * NULL. prepared: to be given to gemco_submit_end.
+ * submissions: `count` of them; may be NULL if that is 0. reports: room for as many, in the same order; may be NULL.
+ * prepared: gemco_submit_end takes it.
  *
- * Returns 0; -EINVAL for a BO of another device or a bad number; -ENOENT, -EFAULT, -EBUSY about a BO that is closed, without
- * contents, or changing its caching; what mapping answers. Then lines that were not flushed stay dirty. Any thread.
+ * Returns 0; -EINVAL for a BO of another device or a bad number; -ENOENT, -EFAULT, -EBUSY for a BO that is closed,
+ * without contents, or changing its caching mode; errors of mapping. On an error, lines that were not flushed stay
+ * dirty. Any thread.
  */
 int gemco_submit_begin(const struct gemco_device *device,
                        const struct gemco_submission *submissions,
@@ -1081,16 +1065,16 @@ int gemco_submit_begin(const struct gemco_device *device,
 /**
  * Ends a submission, after the ioctl, with the ioctl's result: 0, or a negative errno. NULL is a no-op.
  *
- * What the GPU writes is noted for the next reader. A submission that ends before its ioctl loses that note to a reader in between. After
- * -EIO nothing is kept for reuse any longer (gemco_device_set_reuse_limit): a wedged GPU may still write to BOs that were released.
+ * Records the GPU's writes for the next reader. If called before the ioctl, a reader in between consumes that record.
+ * After -EIO nothing is kept for reuse any longer (gemco_device_set_reuse_limit): a wedged GPU may still write to
+ * released BOs.
  *
  * Returns `result`; -EINVAL for a positive one, which ends the submission too. Any thread.
  */
-int gemco_submit_end(struct gemco_prepared *prepared,
-                     int result);
+int gemco_submit_end(struct gemco_prepared *prepared, int result);
 
 /**
- * Submits an empty batch over the BOs, between what gemco_submit_begin and gemco_submit_end do.
+ * Submits an empty batch over the BOs, between the work of gemco_submit_begin and gemco_submit_end.
  *
  * Returns as gemco_submit_begin, and EXECBUFFER2's errno: -EIO if the GPU is wedged.
  */
@@ -1100,22 +1084,21 @@ int gemco_submit(const struct gemco_device *device,
                  struct gemco_report *reports);
 
 /**
- * Says that the GPU writes the BO, in a batch that was submitted: for one that gemco_submit_begin and its like were not told
- * of. The next access, whoever makes it, waits and does what is needed.
+ * Reports that a submitted batch writes the BO, if gemco_submit_begin or gemco_submit did not know of it. The next
+ * access by any agent waits and does what is required.
  *
- * mocs: of the access, a gemco_mocs.
+ * mocs: the access's MOCS class, a gemco_mocs.
  *
  * Returns 0; -EINVAL for a bad number; -ENOENT for a closed BO. Any thread.
  */
-int gemco_gpu_wrote(const struct gemco_bo *bo,
-                    unsigned int mocs);
+int gemco_gpu_wrote(const struct gemco_bo *bo, unsigned int mocs);
 
 /**
  * Makes memory current for the display engine, and marks the BO as on screen; call it before the mode set or flip.
  *
- * Showing a BO forces its level to WT or NONE, which it keeps. Until the kernel reports that level, each access asks for it: the mode
- * set or flip may fail, or never come. scanout: to be given to gemco_scanout_end once the display shows something else, or the flip
- * failed. report: may be NULL.
+ * Showing a BO forces its level to WT or NONE, which it keeps. Until the kernel reports that level, each access
+ * queries it: the mode set or flip may fail, or never happen. scanout: gemco_scanout_end takes it, once the display
+ * shows something else or the flip failed. report: may be NULL.
  *
  * Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
  */
@@ -1124,30 +1107,32 @@ int gemco_prepare_scanout(const struct gemco_bo *bo,
                           struct gemco_report *report);
 
 /**
- * Flushes what was written since, for a BO that is drawn to while it is shown.
+ * Flushes later writes to a BO that is drawn to while it is shown.
  *
  * report: may be NULL. Returns 0; as gemco_prepare_scanout. Any thread.
  */
 int gemco_scanout_flush(const struct gemco_scanout *scanout, struct gemco_report *report);
 
 /**
- * Says that the BO is no longer on screen, or was not shown; its level stays what the display made it. NULL is a no-op.
+ * Reports that the BO is no longer on screen, or was not shown; it keeps the level that the display set. NULL is a
+ * no-op.
  *
  * Any thread.
  */
 void gemco_scanout_end(struct gemco_scanout *scanout);
 
 /**
- * Sends the library's events to `callback`, from now on, for the whole process; NULL ends it.
+ * Sends the library's events to `callback`, from now on, for the whole process; NULL ends logging.
  *
- * level: a gemco_log_level, which is also the least that is worth the cost of a line.
- * callback: called at the end of each call that has lines, on that call's thread, once for each line; by several threads at
- * once. The library holds none of its locks then. The callback must return (no longjmp, no exception). It may call the functions that only ask:
- * those about platforms, rules, decisions, cache lines of its own memory and the last error, gemco_explain,
- * gemco_job_reports, gemco_device_platform, _mocs, _open_counts, _reuse_stats and _ref, gemco_bo_handle, _size, _level,
- * _map_mode, _lines, _busy and _ref. Every other function is -EDEADLK there, and does nothing; one without a result does
- * nothing either. What a callback calls is not logged. Once this function has returned, the callback that was set before
- * is not running, and will not be called again. Of one call up to 1 MiB of lines are kept, and what is more is counted.
+ * level: a gemco_log_level; less severe events are not formatted.
+ * callback: called at the end of each call that has lines, on that call's thread, once for each line; possibly by
+ * several threads at once. The library holds none of its locks then. The callback must return (no longjmp, no
+ * exception). It may call the functions that only query: those about platforms, rules, decisions, cache lines of its
+ * own memory and the last error, gemco_explain, gemco_job_reports, gemco_device_platform, _mocs, _open_counts,
+ * _reuse_stats and _ref, gemco_bo_handle, _size, _level, _map_mode, _lines, _busy and _ref. Every other function
+ * returns -EDEADLK there and does nothing; one without a result does nothing either. Calls by a callback are not
+ * logged. Once this function has returned, the previous callback is not running and is not called again. At most 1 MiB
+ * of lines is kept of one call; further lines are only counted.
  *
  * Returns 0; -EINVAL for a bad number; -EDEADLK from within a callback; -EBUSY if a Rust program has a subscriber of its own.
  * Any thread.

@@ -11,28 +11,29 @@
 #include <gem_coherency.h>
 
 /**
- * A batch that is being written. It holds a reference of its device, and of each BO that its commands name.
+ * A batch under construction. It holds a reference to its device, and to each BO that its commands name.
  *
  * Any thread may use it.
  */
 typedef struct gemco_batch gemco_batch;
 
 /**
- * A batch that the GPU was given.
+ * A submitted batch.
  *
  * Any thread may use it.
  */
 typedef struct gemco_job gemco_job;
 
 /**
- * A connector and a CRTC of a device, and what they show. It holds a reference of the device, and of each BO that it has shown.
+ * A connector and a CRTC of a device, and what they show. It holds a reference to the device, and to each BO that it
+ * has shown.
  *
  * Any thread may use it.
  */
 typedef struct gemco_screen gemco_screen;
 
 /**
- * Rows of bytes in a BO, as a batch reads or writes them.
+ * Rows of bytes in a BO that a batch reads or writes.
  */
 typedef struct gemco_region {
     /**
@@ -48,13 +49,13 @@ typedef struct gemco_region {
      */
     uint32_t pitch;
     /**
-     * The MOCS entry that the access names, or -1 to leave it to the page table.
+     * The MOCS entry of the access, or -1 for the page table's caching.
      */
     int mocs;
 } gemco_region;
 
 /**
- * How large a picture on a screen is: XRGB8888, not tiled.
+ * Size of a picture on a screen: XRGB8888, not tiled.
  */
 typedef struct gemco_picture {
     /**
@@ -70,7 +71,7 @@ typedef struct gemco_picture {
      */
     uint32_t pitch;
     /**
-     * 1 if a screen is plugged in, 0 if nobody sees the picture.
+     * 1 if a screen is connected, else 0.
      */
     uint32_t connected;
 } gemco_picture;
@@ -82,7 +83,7 @@ extern "C" {
 /**
  * Begins a batch for the copy engine; commands are executed in the order in which they are added.
  *
- * batch: to be given to gemco_batch_submit or gemco_batch_drop.
+ * batch: gemco_batch_submit or gemco_batch_drop takes it.
  *
  * Returns 0; -ENODEV before graphics version 6, which has no copy engine, and on an unknown device. Any thread.
  */
@@ -93,7 +94,7 @@ int gemco_batch_begin(const gemco_device *device, struct gemco_batch **batch);
  *
  * offset: a multiple of 4.
  *
- * Returns 0; -EINVAL for a range that leaves the BO, or a BO of another device. Any thread.
+ * Returns 0; -EINVAL for a range outside the BO, or a BO of another device. Any thread.
  */
 int gemco_batch_store(const struct gemco_batch *batch, const gemco_bo *bo, uint64_t offset, uint32_t value);
 
@@ -102,7 +103,7 @@ int gemco_batch_store(const struct gemco_batch *batch, const gemco_bo *bo, uint6
  *
  * width: bytes of a row, a multiple of 4. height: rows.
  *
- * Returns 0; -EINVAL for what the generation's command cannot say: the text names it. Any thread.
+ * Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it. Any thread.
  */
 int gemco_batch_fill(const struct gemco_batch *batch,
                      const struct gemco_region *to,
@@ -113,7 +114,7 @@ int gemco_batch_fill(const struct gemco_batch *batch,
 /**
  * Adds a copy of rows.
  *
- * As gemco_batch_fill, about either region. A MOCS entry can be named from graphics version 12 on.
+ * As gemco_batch_fill, for both regions. A MOCS entry can be named from graphics version 12 on.
  */
 int gemco_batch_copy(const struct gemco_batch *batch,
                      const struct gemco_region *to,
@@ -122,33 +123,32 @@ int gemco_batch_copy(const struct gemco_batch *batch,
                      unsigned int height);
 
 /**
- * Adds a wait for the commands before, so that those after see what they wrote (MI_FLUSH_DW).
+ * Adds a wait for the earlier commands, so that later ones see what they wrote (MI_FLUSH_DW).
  *
  * Returns 0. Any thread.
  */
 int gemco_batch_flush(const struct gemco_batch *batch);
 
 /**
- * Makes every BO ready, as gemco_submit_begin does, and gives the batch to the GPU; waits for nothing. The batch is given
- * back, also when this fails.
+ * Prepares every BO as gemco_submit_begin does, and submits the batch; does not wait. Frees the batch, also on
+ * failure.
  *
- * job: to be given to gemco_job_drop.
+ * job: gemco_job_drop takes it.
  *
- * Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC without room in its address space; otherwise as
+ * Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC if its address space is full; otherwise as
  * gemco_submit_begin. Any thread.
  */
-int gemco_batch_submit(struct gemco_batch *batch,
-                       struct gemco_job **job);
+int gemco_batch_submit(struct gemco_batch *batch, struct gemco_job **job);
 
 /**
- * Gives a batch up that is not to be submitted; NULL is nothing.
+ * Frees a batch without submitting it. NULL is a no-op.
  *
  * Any thread.
  */
 void gemco_batch_drop(struct gemco_batch *batch);
 
 /**
- * Waits until the GPU is done with a batch, for so many nanoseconds; for as long as it takes if `timeout_ns` is negative.
+ * Waits until the GPU is done with a batch, at most `timeout_ns` nanoseconds; without limit if that is negative.
  *
  * Returns 0; -ETIME; -EIO if a batch of the device, this or another, hung the GPU since this one was submitted. Any thread.
  */
@@ -156,80 +156,75 @@ int gemco_job_wait(const struct gemco_job *job,
                    int64_t timeout_ns);
 
 /**
- * What was flushed for a batch, or why not: a report for each BO, access and MOCS class in the order of the commands, and last the
- * batch's own.
+ * Gets what was flushed for a batch, or why not: a report for each BO, access and MOCS class in the order of the
+ * commands, then the report of the batch's own BO.
  *
  * reports: room for `room` of them; may be NULL if that is 0.
  *
- * Returns how many there are, of which the first `room` were written. Any thread.
+ * Returns the number of reports; the first `room` of them were written. Any thread.
  */
-int gemco_job_reports(const struct gemco_job *job,
-                      gemco_report *reports,
-                      size_t room);
+int gemco_job_reports(const struct gemco_job *job, gemco_report *reports, size_t room);
 
 /**
- * Gives a submitted batch up, which goes on; NULL is nothing.
+ * Frees the job; the batch continues. NULL is a no-op.
  *
  * Any thread.
  */
 void gemco_job_drop(struct gemco_job *job);
 
 /**
- * Takes the first connector that a screen is plugged into, or else an HDMI connector. Nothing changes until something is shown.
+ * Opens the first connector with a screen, or else an HDMI connector. Nothing changes until a BO is shown.
  *
- * The device has to be the display's primary node (/dev/dri/card0), and to be its master: nobody else opened it before.
+ * The device must be the display's primary node (/dev/dri/card0) and DRM master: no other process may have opened it
+ * before.
  *
- * screen: to be given to gemco_screen_close. picture: may be NULL.
+ * screen: gemco_screen_close takes it. picture: may be NULL.
  *
  * Returns 0; a negative errno without a display. Any thread.
  */
-int gemco_screen_open(const gemco_device *device,
-                      struct gemco_screen **screen,
-                      struct gemco_picture *picture);
+int gemco_screen_open(const gemco_device *device, struct gemco_screen **screen, struct gemco_picture *picture);
 
 /**
  * Creates a BO for a picture of the screen (CREATE_DUMB); one from gemco_bo_create that is large enough can be shown as well.
  *
- * bo: with one reference, which is given back by gemco_bo_unref.
+ * bo: with one reference, which gemco_bo_unref drops.
  *
- * Returns 0; what CREATE_DUMB answers. Any thread.
+ * Returns 0; the errno of CREATE_DUMB. Any thread.
  */
 int gemco_screen_alloc(const struct gemco_screen *screen,
                        gemco_bo **bo);
 
 /**
- * Makes memory current for the display engine, as gemco_prepare_scanout does, and shows the BO; by a mode set at first, then by flips,
- * whose end is waited for.
+ * Makes memory current for the display engine, as gemco_prepare_scanout does, and shows the BO: by a mode set at
+ * first, then by flips, for whose completion it waits.
  *
- * What was shown before is off the screen when this returns, and may be written again. report: may be NULL.
+ * The previous BO is off the screen when this returns, and may be written again. report: may be NULL.
  *
- * Returns 0; -EACCES for a device file that is not the display's master; otherwise as gemco_prepare_scanout. Any thread.
+ * Returns 0; -EACCES for a device file that is not DRM master; otherwise as gemco_prepare_scanout. Any thread.
  */
-int gemco_screen_show(const struct gemco_screen *screen,
-                      const gemco_bo *bo,
-                      gemco_report *report);
+int gemco_screen_show(const struct gemco_screen *screen, const gemco_bo *bo, gemco_report *report);
 
 /**
- * Makes memory current of what was written since the BO was shown, and says so to the kernel (DIRTYFB).
+ * Flushes what was written since the BO was shown, and notifies the kernel (DIRTYFB).
  *
  * report: may be NULL. Returns 0; as gemco_screen_show. Any thread.
  */
 int gemco_screen_dirty(const struct gemco_screen *screen, gemco_report *report);
 
 /**
- * Shows what was shown before the screen was opened, and gives the screen up; NULL is nothing.
+ * Restores what was shown before the screen was opened, and frees the screen. NULL is a no-op.
  *
- * Returns 0; the first error of the display's requests, after the others were made all the same. Any thread.
+ * Returns 0; the first error of the display's requests, after the others were still made. Any thread.
  */
 int gemco_screen_close(struct gemco_screen *screen);
 
 /**
- * Reads as the GPU of a software device does, old bytes where a flush is missing.
+ * Reads as the GPU of a software device does: old bytes where a flush is missing.
  *
  * mocs: a gemco_mocs.
  *
- * Returns 0; -EOPNOTSUPP on any other device; -EINVAL for a range that leaves the BO; or a BO of another device;
- * -ENOENT for a closed BO. Any thread.
+ * Returns 0; -EOPNOTSUPP on any other device; -EINVAL for a range outside the BO, or a BO of another device; -ENOENT
+ * for a closed BO. Any thread.
  */
 int gemco_sim_gpu_read(const gemco_device *device,
                        const gemco_bo *bo,
@@ -239,8 +234,8 @@ int gemco_sim_gpu_read(const gemco_device *device,
                        size_t len);
 
 /**
- * Writes as the GPU of a software device does; who does not tell (gemco_submission with GEMCO_WRITE, gemco_gpu_wrote) reads old
- * bytes.
+ * Writes as the GPU of a software device does. A caller that does not report it (gemco_submission with GEMCO_WRITE,
+ * gemco_gpu_wrote) reads old bytes.
  *
  * As gemco_sim_gpu_read.
  */
@@ -252,7 +247,7 @@ int gemco_sim_gpu_write(const gemco_device *device,
                         size_t len);
 
 /**
- * Reads as the display engine of a software device does, old bytes where a flush is missing.
+ * Reads as the display engine of a software device does: old bytes where a flush is missing.
  *
  * As gemco_sim_gpu_read.
  */

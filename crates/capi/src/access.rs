@@ -12,10 +12,10 @@ use gem_coherency::access::CpuAccess;
 use gem_coherency::fork::Confined;
 use gem_coherency::vocabulary::Access;
 
-/// A CPU access to a range of a BO that has begun.
+/// A CPU access to a range of a BO, in progress.
 ///
-/// Made by gemco_access_begin, and gone with gemco_access_end, whatever that answers. It holds a reference of its BO. One
-/// thread at a time; the one that stores.
+/// gemco_access_begin creates it; gemco_access_end frees it, whatever it returns. It holds a reference to its BO. Used
+/// by one thread at a time, the one that stores.
 pub struct gemco_access {
     /// Before `_bo`, which it borrows: fields are dropped in order.
     guard: Confined<Mutex<CpuAccess<'static>>>,
@@ -30,14 +30,14 @@ impl gemco_access {
     }
 }
 
-/// Stores `len` bytes at `offset`; lines that are stale and overwritten in part are invalidated first. Nothing is flushed before
-/// somebody else is about to read.
+/// Stores `len` bytes at `offset`; lines that are stale and overwritten in part are invalidated first. Nothing is
+/// flushed until another agent is about to read.
 ///
-/// data: not in a mapping of the BO. report: what was invalidated or flushed for it; may be NULL. Waits for writes of
-/// the GPU that the library was told of.
+/// data: not in a mapping of the BO. report: what was invalidated or flushed for it; may be NULL. Waits for GPU writes
+/// that the library knows of.
 ///
-/// Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO, -EFAULT for one without contents; what mapping and
-/// waiting answer. Any thread.
+/// Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO, -EFAULT for one without contents; errors of
+/// mapping and waiting. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn gemco_bo_write(
     })
 }
 
-/// Loads `len` bytes from `offset`, after an invalidate of what is stale there.
+/// Invalidates stale lines in the range, then loads `len` bytes from `offset`.
 ///
 /// As gemco_bo_write.
 ///
@@ -87,8 +87,8 @@ pub unsafe extern "C" fn gemco_bo_read(
     })
 }
 
-/// Stores `len` bytes at `offset` for the GPU: where that looks at memory only, they are there when this returns, and not
-/// dirty. Elsewhere as gemco_bo_write.
+/// Stores `len` bytes at `offset` for the GPU: where the GPU reads only memory, they are in memory when this returns,
+/// and not dirty. Elsewhere as gemco_bo_write.
 ///
 /// hint: what the CPU does next, a gemco_upload_hint.
 ///
@@ -115,9 +115,9 @@ pub unsafe extern "C" fn gemco_bo_upload(
     })
 }
 
-/// Says that `len` bytes at `offset` were stored through the mapping, by this thread.
+/// Reports that this thread stored `len` bytes at `offset` through the mapping.
 ///
-/// Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. The thread that stored.
+/// Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO. The thread that stored.
 ///
 /// # Safety
 /// As the module says.
@@ -130,10 +130,10 @@ pub unsafe extern "C" fn gemco_bo_mark_written(bo: *const gemco_bo, offset: u64,
     })
 }
 
-/// Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or a batch that the library was
-/// not told of. The next read invalidates what it must.
+/// Reports that another agent wrote `len` bytes at `offset` to memory: another process or device, or a batch that the
+/// library does not know of. The next read invalidates stale lines.
 ///
-/// Returns 0; -EINVAL for a range that leaves the BO; -ENOENT for a closed BO. Any thread.
+/// Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -146,11 +146,12 @@ pub unsafe extern "C" fn gemco_bo_mark_stale(bo: *const gemco_bo, offset: u64, l
     })
 }
 
-/// Begins to access `len` bytes at `offset` through the BO's mapping: as DMA_BUF_IOCTL_SYNC with START, for a range.
+/// Begins an access to `len` bytes at `offset` through the BO's mapping, like DMA_BUF_IOCTL_SYNC with START, for a
+/// range.
 ///
-/// kind: a gemco_access_kind. access: the access, to be given to gemco_access_end. report: what was invalidated or flushed
-/// for it so far; may be NULL. Waits for writes of the GPU that the library was told of. Until the end, the BO can neither
-/// be closed nor change its caching.
+/// kind: a gemco_access_kind. access: the access, which gemco_access_end takes. report: what was invalidated or flushed
+/// for it so far; may be NULL. Waits for GPU writes that the library knows of. Until the end, the BO can neither be
+/// closed nor change its caching mode.
 ///
 /// Returns 0; as gemco_bo_write. Any thread.
 ///
@@ -182,12 +183,12 @@ pub unsafe extern "C" fn gemco_access_begin(
     })
 }
 
-/// Where the BO is mapped, after an invalidate of what is stale in the access's range.
+/// Invalidates stale lines in the access's range, and gets the address of the BO's mapping.
 ///
 /// pointer: the BO's first byte, not the range's: add the offset. Accesses through it stay within the range, and end with
 /// gemco_access_end.
 ///
-/// Returns 0; what invalidating answers. The access's thread.
+/// Returns 0; errors of the invalidate. The access's thread.
 ///
 /// # Safety
 /// As the module says.
@@ -201,10 +202,10 @@ pub unsafe extern "C" fn gemco_access_pointer(access: *mut gemco_access, pointer
     })
 }
 
-/// Says that only `len` bytes at `offset` of the BO, and what other such calls said, were stored. Without such a call the whole range
-/// counts as written at the end, if the pointer was asked for.
+/// Reports that `len` bytes at `offset` of the BO were stored. After such calls only the reported bytes count as
+/// written; without one the whole range does at the end, if gemco_access_pointer was called.
 ///
-/// Returns 0; -EINVAL for what leaves the range, -EACCES for a read access. The thread that stored.
+/// Returns 0; -EINVAL for bytes outside the range, -EACCES for a read access. The thread that stored.
 ///
 /// # Safety
 /// As the module says.
@@ -218,9 +219,9 @@ pub unsafe extern "C" fn gemco_access_written(access: *mut gemco_access, offset:
     })
 }
 
-/// Ends an access, whatever is returned; NULL is nothing.
+/// Ends an access, whatever is returned. NULL is a no-op.
 ///
-/// report: what was invalidated or flushed for all of it; may be NULL.
+/// report: what was invalidated or flushed for the whole access; may be NULL.
 ///
 /// Returns 0. The thread that stored.
 ///

@@ -14,7 +14,7 @@ use gem_coherency::fork::Confined;
 use gem_coherency_exercise::commands::Extent;
 use gem_coherency_exercise::{Batch, Region, Submitted};
 
-/// Rows of bytes in a BO, as a batch reads or writes them.
+/// Rows of bytes in a BO that a batch reads or writes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_region {
@@ -24,18 +24,18 @@ pub struct gemco_region {
     pub offset: u64,
     /// Bytes from row to row, a multiple of 64.
     pub pitch: u32,
-    /// The MOCS entry that the access names, or -1 to leave it to the page table.
+    /// The MOCS entry of the access, or -1 for the page table's caching.
     pub mocs: c_int,
 }
 
-/// A batch that is being written. It holds a reference of its device, and of each BO that its commands name.
+/// A batch under construction. It holds a reference to its device, and to each BO that its commands name.
 ///
 /// Any thread may use it.
 pub struct gemco_batch(Confined<Mutex<Batch>>);
 
 static_assertions::assert_impl_all!(gemco_batch: Send, Sync);
 
-/// A batch that the GPU was given.
+/// A submitted batch.
 ///
 /// Any thread may use it.
 pub struct gemco_job(Confined<Submitted>);
@@ -70,7 +70,7 @@ unsafe fn region<'a>(region: *const gemco_region, name: &'static str) -> Result<
 
 /// Begins a batch for the copy engine; commands are executed in the order in which they are added.
 ///
-/// batch: to be given to gemco_batch_submit or gemco_batch_drop.
+/// batch: gemco_batch_submit or gemco_batch_drop takes it.
 ///
 /// Returns 0; -ENODEV before graphics version 6, which has no copy engine, and on an unknown device. Any thread.
 ///
@@ -93,7 +93,7 @@ pub unsafe extern "C" fn gemco_batch_begin(
 ///
 /// offset: a multiple of 4.
 ///
-/// Returns 0; -EINVAL for a range that leaves the BO, or a BO of another device. Any thread.
+/// Returns 0; -EINVAL for a range outside the BO, or a BO of another device. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -115,7 +115,7 @@ pub unsafe extern "C" fn gemco_batch_store(
 ///
 /// width: bytes of a row, a multiple of 4. height: rows.
 ///
-/// Returns 0; -EINVAL for what the generation's command cannot say: the text names it. Any thread.
+/// Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn gemco_batch_fill(
 
 /// Adds a copy of rows.
 ///
-/// As gemco_batch_fill, about either region. A MOCS entry can be named from graphics version 12 on.
+/// As gemco_batch_fill, for both regions. A MOCS entry can be named from graphics version 12 on.
 ///
 /// # Safety
 /// As the module says.
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn gemco_batch_copy(
     })
 }
 
-/// Adds a wait for the commands before, so that those after see what they wrote (MI_FLUSH_DW).
+/// Adds a wait for the earlier commands, so that later ones see what they wrote (MI_FLUSH_DW).
 ///
 /// Returns 0. Any thread.
 ///
@@ -173,12 +173,12 @@ pub unsafe extern "C" fn gemco_batch_flush(batch: *const gemco_batch) -> c_int {
     })
 }
 
-/// Makes every BO ready, as gemco_submit_begin does, and gives the batch to the GPU; waits for nothing. The batch is given
-/// back, also when this fails.
+/// Prepares every BO as gemco_submit_begin does, and submits the batch; does not wait. Frees the batch, also on
+/// failure.
 ///
-/// job: to be given to gemco_job_drop.
+/// job: gemco_job_drop takes it.
 ///
-/// Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC without room in its address space; otherwise as
+/// Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC if its address space is full; otherwise as
 /// gemco_submit_begin. Any thread.
 ///
 /// # Safety
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn gemco_batch_submit(batch: *mut gemco_batch, job: *mut *
     })
 }
 
-/// Gives a batch up that is not to be submitted; NULL is nothing.
+/// Frees a batch without submitting it. NULL is a no-op.
 ///
 /// Any thread.
 ///
@@ -212,7 +212,7 @@ pub unsafe extern "C" fn gemco_batch_drop(batch: *mut gemco_batch) {
     });
 }
 
-/// Waits until the GPU is done with a batch, for so many nanoseconds; for as long as it takes if `timeout_ns` is negative.
+/// Waits until the GPU is done with a batch, at most `timeout_ns` nanoseconds; without limit if that is negative.
 ///
 /// Returns 0; -ETIME; -EIO if a batch of the device, this or another, hung the GPU since this one was submitted. Any thread.
 ///
@@ -228,12 +228,12 @@ pub unsafe extern "C" fn gemco_job_wait(job: *const gemco_job, timeout_ns: i64) 
     })
 }
 
-/// What was flushed for a batch, or why not: a report for each BO, access and MOCS class in the order of the commands, and last the
-/// batch's own.
+/// Gets what was flushed for a batch, or why not: a report for each BO, access and MOCS class in the order of the
+/// commands, then the report of the batch's own BO.
 ///
 /// reports: room for `room` of them; may be NULL if that is 0.
 ///
-/// Returns how many there are, of which the first `room` were written. Any thread.
+/// Returns the number of reports; the first `room` of them were written. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn gemco_job_reports(
     })
 }
 
-/// Gives a submitted batch up, which goes on; NULL is nothing.
+/// Frees the job; the batch continues. NULL is a no-op.
 ///
 /// Any thread.
 ///

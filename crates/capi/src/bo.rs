@@ -16,8 +16,8 @@ use gem_coherency::drm::Retained;
 
 /// A buffer object.
 ///
-/// Made by gemco_bo_create and gemco_bo_import, with one reference; gemco_bo_ref adds one, gemco_bo_unref takes one away, and the
-/// last one closes the GEM handle, or keeps the object for reuse. Any thread may use it, several at once.
+/// gemco_bo_create and gemco_bo_import create it with one reference. gemco_bo_ref adds a reference; gemco_bo_unref
+/// drops one, and the last one closes the GEM handle or keeps the object for reuse. Threads may use it concurrently.
 pub struct gemco_bo {
     pub(super) bo: Bo,
 }
@@ -35,14 +35,14 @@ pub(super) unsafe fn open_bo<'a>(pointer: *const gemco_bo, name: &'static str) -
     Ok(bo)
 }
 
-/// Creates a BO, or takes one that was kept for reuse (gemco_device_set_reuse_limit).
+/// Creates a BO, or reuses one (gemco_device_set_reuse_limit).
 ///
 /// size: in bytes; rounded up to whole pages. caching: a gemco_caching.
-/// bo: the new BO, with one reference, which the caller gives back with gemco_bo_unref. It reads as zeroes, unless it is
+/// bo: the new BO, with one reference, which the caller drops with gemco_bo_unref. It reads as zeroes, unless it is
 /// reused.
 ///
-/// Returns 0; -EINVAL for a size of 0, or one that no BO can have; -ENOMEM for more than there is memory; the platform's errno for a caching mode that it
-/// refuses; what GEM_CREATE answers. Any thread.
+/// Returns 0; -EINVAL for a size of 0 or one that is too large; -ENOMEM for more than the memory; the platform's errno
+/// for a caching mode that it refuses; the errno of GEM_CREATE. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -66,11 +66,12 @@ pub unsafe extern "C" fn gemco_bo_create(
     })
 }
 
-/// Opens the BO behind a dma-buf. What is open on this device already is the same BO under another pointer.
+/// Opens the BO behind a dma-buf. If it is already open on this device, the result is the same BO under another
+/// pointer.
 ///
-/// dma_buf: stays the caller's. bo: as for gemco_bo_create.
+/// dma_buf: the caller keeps it. bo: as for gemco_bo_create.
 ///
-/// Returns 0; -EBADF for what is not open, -EINVAL for what is no dma-buf. Any thread.
+/// Returns 0; -EBADF for a descriptor that is not open, -EINVAL for one that is not a dma-buf. Any thread.
 ///
 /// # Safety
 /// As the module says; `dma_buf` is not closed during the call.
@@ -90,12 +91,13 @@ pub unsafe extern "C" fn gemco_bo_import(
     })
 }
 
-/// Makes a dma-buf of the BO, after everything that was written was flushed.
+/// Flushes everything written to the BO, then exports it as a dma-buf.
 ///
-/// What is written later is flushed for the other side by gemco_bo_flush only, and what the other side writes is seen for
-/// sure after gemco_bo_mark_stale only. The BO is never reused.
+/// Only gemco_bo_flush flushes later writes for the importer, and only after gemco_bo_mark_stale are the importer's
+/// writes sure to be seen. The BO is never reused.
 ///
-/// Returns a file descriptor, which the caller closes; as gemco_bo_flush, and what PRIME_HANDLE_TO_FD answers. Any thread.
+/// Returns a file descriptor, which the caller closes; as gemco_bo_flush, and the errno of PRIME_HANDLE_TO_FD. Any
+/// thread.
 ///
 /// # Safety
 /// As the module says.
@@ -126,8 +128,8 @@ pub unsafe extern "C" fn gemco_bo_ref(bo: *mut gemco_bo) -> *mut gemco_bo {
     }
 }
 
-/// Gives a reference back; nothing is flushed. With the last one, and no access, submission or scanout under way, the handle
-/// is closed or the object kept for reuse, and pointers into the BO are no longer valid. NULL is nothing.
+/// Drops a reference; flushes nothing. After the last one, and without an access, submission or scanout in progress,
+/// the handle is closed or the object kept for reuse, and pointers into the BO are invalid. NULL is a no-op.
 ///
 /// Any thread.
 ///
@@ -142,10 +144,10 @@ pub unsafe extern "C" fn gemco_bo_unref(bo: *mut gemco_bo) {
     });
 }
 
-/// Closes the GEM handle now, for every reference; every call about the BO but gemco_bo_ref and gemco_bo_unref
-/// answers -ENOENT from then on. It is never reused.
+/// Closes the GEM handle now, for every reference; from then on every call about the BO except gemco_bo_ref and
+/// gemco_bo_unref returns -ENOENT. It is never reused.
 ///
-/// The pointer, and pointers into mappings, stay valid until the last reference is given back.
+/// The pointer, and pointers into mappings, stay valid until the last reference is dropped.
 ///
 /// Returns 0; -EBUSY while an access or a submission is open or the BO is on screen; -ENOENT if it is closed. Any thread.
 ///
@@ -160,7 +162,8 @@ pub unsafe extern "C" fn gemco_bo_close(bo: *const gemco_bo) -> c_int {
     })
 }
 
-/// The BO's GEM handle, for the caller's own ioctls; not to be closed by it. 0 for NULL and for a closed BO.
+/// Returns the BO's GEM handle for the caller's own ioctls; the caller must not close it. 0 for NULL and for a closed
+/// BO.
 ///
 /// Any thread.
 ///
@@ -177,7 +180,7 @@ pub unsafe extern "C" fn gemco_bo_handle(bo: *const gemco_bo) -> u32 {
     handle
 }
 
-/// The BO's size in bytes, whole pages. 0 for NULL and for a closed BO.
+/// Returns the BO's size in bytes, whole pages. 0 for NULL and for a closed BO.
 ///
 /// Any thread.
 ///
@@ -227,14 +230,14 @@ pub unsafe extern "C" fn gemco_bo_set_caching(bo: *const gemco_bo, caching: c_ui
     })
 }
 
-/// Maps the whole BO, and uses this mapping from now on; others stay.
+/// Maps the whole BO, and uses this mapping from now on; earlier mappings stay.
 ///
-/// mode: a gemco_map_mode. pointer: the BO's first byte, valid until the last reference is given back; may be NULL.
-/// What is stored through it has to be told (gemco_bo_mark_written), and what is loaded is right only between
-/// gemco_access_begin and gemco_access_end.
+/// mode: a gemco_map_mode. pointer: the BO's first byte, valid until the last reference is dropped; may be NULL. Stores
+/// through it must be reported (gemco_bo_mark_written), and loads are right only between gemco_access_begin and
+/// gemco_access_end.
 ///
-/// Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first touch would be SIGBUS; -ENOENT for a
-/// closed BO. Any thread.
+/// Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first access would raise SIGBUS;
+/// -ENOENT for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -256,7 +259,7 @@ pub unsafe extern "C" fn gemco_bo_map(bo: *const gemco_bo, mode: c_uint, pointer
     })
 }
 
-/// How accesses map the BO, or will map it if there was none yet.
+/// Returns the mode in which accesses map the BO, or will map it.
 ///
 /// Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
 ///
@@ -270,8 +273,8 @@ pub unsafe extern "C" fn gemco_bo_map_mode(bo: *const gemco_bo) -> c_int {
     })
 }
 
-/// Flushes every dirty line and drains every store, so that memory is current for any reader: for one that the library does
-/// not submit to.
+/// Flushes every dirty line and drains every store, so that memory is current for every reader, also for one that the
+/// library does not submit to.
 ///
 /// report: may be NULL. Returns 0; as gemco_submit_begin. Any thread.
 ///
@@ -287,7 +290,7 @@ pub unsafe extern "C" fn gemco_bo_flush(bo: *const gemco_bo, report: *mut gemco_
     })
 }
 
-/// How many lines of the BO may be newer in the CPU's cache than in memory (dirty), and older (stale).
+/// Counts the lines of the BO that may be newer in the CPU's cache than in memory (dirty), and older (stale).
 ///
 /// dirty, stale: each may be NULL. Returns 0; -ENOENT for a closed BO. Any thread.
 ///
@@ -305,9 +308,9 @@ pub unsafe extern "C" fn gemco_bo_lines(bo: *const gemco_bo, dirty: *mut u64, st
     })
 }
 
-/// Whether engines still use the BO.
+/// Checks whether engines still use the BO.
 ///
-/// Returns 1 or 0; -ENOENT for a closed BO; what GEM_BUSY answers. Any thread.
+/// Returns 1 or 0; -ENOENT for a closed BO; the errno of GEM_BUSY. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -319,10 +322,9 @@ pub unsafe extern "C" fn gemco_bo_busy(bo: *const gemco_bo) -> c_int {
     })
 }
 
-/// Waits until the GPU is done with the BO, for so many nanoseconds; for as long as it takes if `timeout_ns` is
-/// negative.
+/// Waits until the GPU is done with the BO, at most `timeout_ns` nanoseconds; without limit if that is negative.
 ///
-/// Returns 0; -ETIME; -ENOENT for a closed BO; what GEM_WAIT answers. Any thread.
+/// Returns 0; -ETIME; -ENOENT for a closed BO; the errno of GEM_WAIT. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -336,9 +338,10 @@ pub unsafe extern "C" fn gemco_bo_wait(bo: *const gemco_bo, timeout_ns: i64) -> 
     })
 }
 
-/// Says that the contents are not needed, so that the kernel may take them; until gemco_bo_will_need every access is -EFAULT.
+/// Marks the contents as not needed, so that the kernel may purge them; until gemco_bo_will_need every access returns
+/// -EFAULT.
 ///
-/// Returns 1 if they are there yet, 0 if they are gone; -EBUSY while an access or a submission is open. Any thread.
+/// Returns 1 if they still exist, 0 if they were purged; -EBUSY while an access or a submission is open. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -350,9 +353,9 @@ pub unsafe extern "C" fn gemco_bo_dont_need(bo: *const gemco_bo) -> c_int {
     })
 }
 
-/// Says that the contents are needed again.
+/// Marks the contents as needed again.
 ///
-/// Returns 1 if they are there, 0 if they are gone, for good; -ENOENT for a closed BO. Any thread.
+/// Returns 1 if they still exist, 0 if they were purged, which is final; -ENOENT for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -364,8 +367,7 @@ pub unsafe extern "C" fn gemco_bo_will_need(bo: *const gemco_bo) -> c_int {
     })
 }
 
-/// Says that others may know the object by means that the library does not see, so that it is closed in the end, never
-/// reused.
+/// Marks the object as shared by means that the library does not see, so that it is closed when released, never reused.
 ///
 /// Returns 0; -ENOENT for a closed BO. Any thread.
 ///

@@ -45,11 +45,11 @@ unsafe fn unfenced(call: &'static str, start: *const c_void, size: usize, op: Li
     })
 }
 
-/// Whether cache operations work here: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
+/// Checks whether cache operations work: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
 ///
-/// They fail for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that asks for what the CPU lacks;
-/// then the operations use CLFLUSH. The first cache operation of a process, or this, finds out what the CPU has,
-/// and allocates once for it. Any thread.
+/// Fails for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that requests an instruction that
+/// the CPU lacks; the operations then use CLFLUSH. The first cache operation of a process, or this function, detects
+/// the CPU's instructions and allocates once. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_has_cache_ops() -> c_int {
     query("gemco_has_cache_ops", || {
@@ -58,11 +58,11 @@ pub extern "C" fn gemco_has_cache_ops() -> c_int {
     })
 }
 
-/// Flushes every line with a byte in the range, and waits for it: stores before are in memory before any store after, and
-/// the lines leave the cache.
+/// Flushes every line with a byte in the range, and waits: earlier stores are in memory before any later store, and the
+/// lines leave the cache.
 ///
-/// The fences are its own. A range of size 0 is none. Returns 0; -EINVAL for NULL, and for a range that wraps around. The
-/// bytes must be mapped, but not readable. Any thread; no allocation.
+/// Includes its fences. A size of 0 is a no-op. Returns 0; -EINVAL for NULL, and for a range that wraps around. The
+/// bytes must be mapped, but need not be readable. Any thread; no allocation.
 ///
 /// # Safety
 /// The bytes are mapped.
@@ -72,10 +72,10 @@ pub unsafe extern "C" fn gemco_flush_range(start: *const c_void, size: usize) ->
     unsafe { fenced("gemco_flush_range", start, size, LineOp::Flush) }
 }
 
-/// Writes back every line with a byte in the range, and waits for it; lines may stay in the cache, clean.
+/// Writes back every line with a byte in the range, and waits; lines may stay in the cache, clean.
 ///
-/// Enough where the GPU only reads, and cheaper than gemco_flush_range if the CPU goes on with the bytes. Otherwise as
-/// gemco_flush_range.
+/// Sufficient where the GPU only reads, and cheaper than gemco_flush_range if the CPU keeps using the bytes. Otherwise
+/// as gemco_flush_range.
 ///
 /// # Safety
 /// The bytes are mapped.
@@ -85,8 +85,8 @@ pub unsafe extern "C" fn gemco_write_back_range(start: *const c_void, size: usiz
     unsafe { fenced("gemco_write_back_range", start, size, LineOp::WriteBack) }
 }
 
-/// Invalidates every line with a byte in the range, and waits for it: the next load reads memory. A dirty line is written
-/// back first.
+/// Invalidates every line with a byte in the range, and waits: the next load reads memory. A dirty line is written back
+/// first.
 ///
 /// As gemco_flush_range.
 ///
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn gemco_flush_inval_range_no_fence(start: *const c_void, 
     unsafe { unfenced("gemco_flush_inval_range_no_fence", start, size, LineOp::Invalidate) }
 }
 
-/// Orders what was stored and loaded before against the flushes that come; drains this core's write-combining buffers.
+/// Orders earlier stores and loads before later flushes; drains this core's write-combining buffers.
 ///
 /// Any thread; no allocation.
 #[unsafe(no_mangle)]
@@ -128,7 +128,7 @@ pub extern "C" fn gemco_pre_flush_fence() {
     cacheops::fence_around(LineOp::Invalidate);
 }
 
-/// Waits for flushes: who learns of them by a later store finds them done.
+/// Waits for flushes: an agent that sees a later store finds them complete.
 ///
 /// Any thread; no allocation.
 #[unsafe(no_mangle)]
@@ -136,7 +136,7 @@ pub extern "C" fn gemco_post_flush_fence() {
     cacheops::fence_around(LineOp::Flush);
 }
 
-/// Waits for invalidates, too: a later load of this thread reads memory.
+/// Waits for flushes and invalidates: a later load of this thread reads memory.
 ///
 /// Any thread; no allocation.
 #[unsafe(no_mangle)]

@@ -39,14 +39,14 @@ fn kernel(major: u16, minor: u16) -> KernelVersion {
     if (major, minor) == (0, 0) { KernelVersion::new(u16::MAX, 0) } else { KernelVersion::new(major, minor) }
 }
 
-/// What the device with a PCI id is, and what it can do, without opening it.
+/// Looks up the platform and capabilities of a PCI ID, without opening a device.
 ///
-/// kernel_major, kernel_minor: the kernel that drives it, or 0, 0 for the newest whose rules are known; it makes a
-/// difference on Meteor Lake.
-/// edram: whether eDRAM is fused on (I915_PARAM_HAS_WT of an open device says so); ignored where i915 does not look
-/// for it.
+/// kernel_major, kernel_minor: the kernel version, or 0, 0 for the newest one with known rules; it matters on Meteor
+/// Lake.
+/// edram: whether eDRAM is fused on (I915_PARAM_HAS_WT of an open device); ignored on platforms where i915 does not
+/// look for it.
 ///
-/// Returns 0; -ENODEV for an id that no platform claims. Any thread; no allocation.
+/// Returns 0; -ENODEV for an unknown ID. Any thread; no allocation.
 ///
 /// # Safety
 /// As the module says.
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn gemco_platform_by_id(
     })
 }
 
-/// As gemco_platform_by_id, by a name ("jsl"), a title ("Jasper Lake") or an id ("8086:4e61"); -ENODEV for others.
+/// As gemco_platform_by_id, by name ("jsl"), title ("Jasper Lake") or ID ("8086:4e61"); -ENODEV for others.
 ///
 /// Any thread; allocates.
 ///
@@ -91,15 +91,15 @@ pub unsafe extern "C" fn gemco_platform_by_name(
     })
 }
 
-/// What has to leave the writer's caches before `next` accesses the same memory.
+/// Decides what must leave the writer's caches before `next` accesses the same memory.
 ///
-/// caps: of gemco_platform. level: a gemco_level. writer, next: a gemco_path. access: what `next` does, a
+/// caps: of gemco_platform. level: a gemco_level. writer, next: a gemco_path. access: the access of `next`, a
 /// gemco_access_kind. decision: the verdict with its rule; may be NULL.
 ///
 /// Returns the verdict, which is not negative: GEMCO_FLUSH means gemco_flush_range over what was written, GEMCO_DRAIN a
 /// store fence (gemco_pre_flush_fence; for an aperture without GEMCO_CAP_COHERENT_GGTT a read through it, too),
-/// GEMCO_REFUSED that the platform has no such access. -EINVAL for a number that is none of an enum's. Any thread;
-/// no allocation.
+/// GEMCO_REFUSED that the platform has no such access. -EINVAL for a number that is not in its enum. Any thread; no
+/// allocation.
 ///
 /// # Safety
 /// As the module says.
@@ -118,10 +118,10 @@ pub unsafe extern "C" fn gemco_needs_flush(
     })
 }
 
-/// What `next` has to drop from its cache before it accesses memory that `writer` wrote.
+/// Decides what `next` must drop from its cache before it accesses memory that `writer` wrote.
 ///
-/// As gemco_needs_flush; GEMCO_INVALIDATE means gemco_flush_inval_range over what is read, or the first and the last line
-/// of what is overwritten in part.
+/// As gemco_needs_flush; GEMCO_INVALIDATE means gemco_flush_inval_range over the bytes to read, or over the first and
+/// the last line of the bytes to overwrite, where these cover lines in part.
 ///
 /// # Safety
 /// As the module says.
@@ -177,7 +177,7 @@ unsafe fn ask(
     Ok(answer.verdict as c_int)
 }
 
-/// The level that a caching mode means on a platform: DISPLAY is WT where there is one, and NONE elsewhere.
+/// Returns the level of a caching mode on a platform: DISPLAY is WT where that exists, and NONE elsewhere.
 ///
 /// Returns a gemco_level; -EINVAL. Any thread; no allocation.
 #[unsafe(no_mangle)]
@@ -187,8 +187,8 @@ pub extern "C" fn gemco_caching_level(caps: c_uint, caching: c_uint) -> c_int {
     })
 }
 
-/// How a BO of a level is best mapped: write-back where the GPU sees the CPU's caches, write-combining elsewhere, fixed on
-/// discrete devices.
+/// Returns the best map mode for a BO of a level: write-back where the GPU sees the CPU's caches, write-combining
+/// elsewhere, fixed on discrete devices.
 ///
 /// Returns a gemco_map_mode; -EINVAL. Any thread; no allocation.
 #[unsafe(no_mangle)]
@@ -198,7 +198,7 @@ pub extern "C" fn gemco_default_map_mode(caps: c_uint, level: c_uint) -> c_int {
     })
 }
 
-/// Which CPU accesses through the cache agree with the GPU: bit 0 for reads, bit 1 for writes
+/// Returns which CPU accesses through the cache are coherent with the GPU: bit 0 for reads, bit 1 for writes
 /// (I915_BO_CACHE_COHERENT_FOR_*).
 ///
 /// Returns the bits; -EINVAL. Any thread; no allocation.

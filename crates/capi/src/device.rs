@@ -17,8 +17,8 @@ use gem_coherency::drm::{Drm, Param};
 
 /// An open device.
 ///
-/// Made by gemco_device_open and its like, with one reference; gemco_device_ref adds one, gemco_device_unref takes one away. A BO
-/// keeps its device open, whether there is a reference or not. Any thread may use it, several at once.
+/// The gemco_device_open functions create it with one reference. gemco_device_ref adds a reference; gemco_device_unref
+/// drops one. A BO keeps its device open even without a reference. Threads may use it concurrently.
 pub struct gemco_device {
     pub(super) device: Device,
     /// The software device behind it, if it is one.
@@ -27,28 +27,28 @@ pub struct gemco_device {
 
 static_assertions::assert_impl_all!(gemco_device: Send, Sync);
 
-/// Opens a device whose PCI id is unknown, too: then nothing is taken to be coherent.
+/// Opens devices with an unknown PCI ID, too; nothing is treated as coherent then.
 pub const GEMCO_OPEN_CONSERVATIVE: c_uint = 1;
 
-/// What became of BOs and of wishes for them since the device was opened.
+/// Reuse-cache statistics since the device was opened.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_reuse_stats {
-    /// Allocations that were answered with a kept object.
+    /// Allocations that reused an object.
     pub hits: u64,
-    /// Allocations that could have been, and were not.
+    /// Allocations that could have reused an object and did not.
     pub misses: u64,
-    /// Objects that were found, and that the GPU was not done with.
+    /// Matching objects that the GPU was still using.
     pub busy: u64,
-    /// Objects whose contents the kernel had taken.
+    /// Objects whose contents the kernel had purged.
     pub purged: u64,
-    /// Objects that were closed after waiting too long.
+    /// Objects closed because of their age.
     pub aged: u64,
-    /// Objects that were closed because there was no room.
+    /// Objects closed for lack of room.
     pub evicted: u64,
-    /// Bytes that are kept now.
+    /// Bytes now kept for reuse.
     pub held_bytes: u64,
-    /// Objects that are kept now.
+    /// Objects now kept for reuse.
     pub held: u64,
 }
 
@@ -91,13 +91,13 @@ fn opened(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> {
     }
 }
 
-/// Opens the device that `name` says: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl").
+/// Opens the device `name`: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl").
 ///
 /// flags: 0, or GEMCO_OPEN_CONSERVATIVE.
-/// device: the new device, with one reference, which the caller gives back with gemco_device_unref.
+/// device: the new device, with one reference, which the caller drops with gemco_device_unref.
 ///
-/// Returns 0; -ENOENT, -EACCES and others of open(2); -ENODEV for what is not i915's (/dev/null, another driver's node), and
-/// for an unknown PCI id; -EINVAL for a bad name. Any thread.
+/// Returns 0; -ENOENT, -EACCES and other errors of open(2); -ENODEV for a file that is not an i915 node, and for an
+/// unknown PCI ID; -EINVAL for a bad name. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -115,10 +115,10 @@ pub unsafe extern "C" fn gemco_device_open(
     })
 }
 
-/// Opens the device behind `device` once more: another file, with handles of its own for the same objects. What the one exports
-/// the other can import and map, as another process would.
+/// Opens the device behind `device` again: another file, with its own handles for the same objects. Each file can
+/// import and map the other's exports, as another process would.
 ///
-/// A path is opened again; a software device, which is one of its own for each gemco_device_open, stays the same one.
+/// A path is opened again. A software device stays the same one, while each gemco_device_open creates a new one.
 ///
 /// flags, again: as for gemco_device_open.
 ///
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn gemco_device_open_again(
     })
 }
 
-/// Opens the first node of i915 in /dev/dri; never a software device.
+/// Opens the first i915 node in /dev/dri; never a software device.
 ///
 /// As gemco_device_open; -ENODEV if there is none.
 ///
@@ -162,12 +162,12 @@ pub unsafe extern "C" fn gemco_device_open_first(flags: c_uint, device: *mut *mu
     })
 }
 
-/// Takes a device file that the caller has opened: it is duplicated, so GEM handles mean the same to both, and the caller
-/// goes on to own, and to close, its own.
+/// Opens a device by the caller's open file. It is duplicated, so GEM handles are valid for both; the caller still owns
+/// and closes its own descriptor.
 ///
-/// fd: of an i915 node.
+/// fd: an open i915 node.
 ///
-/// As gemco_device_open; -EBADF for what is not open.
+/// As gemco_device_open; -EBADF if `fd` is not open.
 ///
 /// # Safety
 /// As the module says; `fd` is not closed during the call.
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn gemco_device_ref(device: *mut gemco_device) -> *mut gem
     }
 }
 
-/// Gives a reference back; the last one closes the device, once its BOs are gone. NULL is nothing.
+/// Drops a reference; the last one closes the device, once its BOs are freed. NULL is a no-op.
 ///
 /// Any thread.
 ///
@@ -232,9 +232,9 @@ pub unsafe extern "C" fn gemco_device_unref(device: *mut gemco_device) {
     });
 }
 
-/// What the device is, and what it can do; the device's own word goes over the table's.
+/// Gets the device's platform and capabilities; the device's own values override the table's.
 ///
-/// Returns 0; what CHIPSET_ID answers. Any thread.
+/// Returns 0; the errno of CHIPSET_ID. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn gemco_device_platform(
     })
 }
 
-/// What MOCS entry `index` means for coherency on this device.
+/// Returns what MOCS entry `index` means for coherency on this device.
 ///
 /// Returns a gemco_mocs; -EINVAL. Any thread.
 ///
@@ -268,7 +268,7 @@ pub unsafe extern "C" fn gemco_device_mocs(device: *const gemco_device, index: c
     })
 }
 
-/// How many GEM handles and CPU mappings are open by the library on the device; for finding leaks.
+/// Counts the GEM handles and CPU mappings that the library has open on the device; for finding leaks.
 ///
 /// handles, mappings: each may be NULL. Returns 0. Any thread.
 ///
@@ -291,10 +291,10 @@ pub unsafe extern "C" fn gemco_device_open_counts(
     })
 }
 
-/// Keeps up to `bytes` bytes of BOs for reuse, from now on; 0, as in the beginning, keeps nothing.
+/// Keeps up to `bytes` bytes of BOs for reuse, from now on; 0, the default, keeps nothing.
 ///
-/// Then gemco_bo_unref of the last reference leaves the object to the device, and gemco_bo_create takes it from there. A BO that
-/// is reused holds bytes of its earlier life: its contents are undefined until they are written.
+/// gemco_bo_unref of the last reference then leaves the object to the device, and gemco_bo_create reuses it. A reused
+/// BO holds bytes of its earlier lifetime: its contents are undefined until they are written.
 ///
 /// Returns 0. Any thread.
 ///
@@ -309,8 +309,7 @@ pub unsafe extern "C" fn gemco_device_set_reuse_limit(device: *const gemco_devic
     })
 }
 
-/// Closes BOs that are kept for reuse once `allocations` more were made without a use for them; 1024 unless said
-/// otherwise.
+/// Closes a BO kept for reuse after `allocations` further allocations that did not use it; the default is 1024.
 ///
 /// Returns 0. Any thread.
 ///
@@ -340,7 +339,7 @@ pub unsafe extern "C" fn gemco_device_trim(device: *const gemco_device) -> c_int
     })
 }
 
-/// What became of BOs and of wishes for them.
+/// Gets reuse-cache statistics.
 ///
 /// Returns 0. Any thread.
 ///

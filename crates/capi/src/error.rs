@@ -155,10 +155,10 @@ pub(super) fn text(
     found
 }
 
-/// Why the thread's last call that failed did so: a sentence with what was wrong.
+/// Returns the reason of the thread's last failed call, as a sentence.
 ///
-/// Never NULL; "" if none failed yet. Calls that succeed leave it. The text is the thread's, and stays as it is until the
-/// thread's next call that fails. At most 511 bytes, UTF-8. Any thread; no allocation.
+/// Never NULL; "" if none failed yet. Successful calls do not change it. The text belongs to the thread and stays
+/// unchanged until the thread's next failed call. At most 511 bytes, UTF-8. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_last_error() -> *const c_char {
     // The bytes are the thread's; they have no destructor, so they are there until it ends.

@@ -19,16 +19,16 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use super::error::{Failure, run};
 use gem_coherency::fork::PerProcess;
 
-/// How much is logged; what is worse than a level is, too.
+/// How much is logged: events of a level and of the more severe ones.
 #[repr(C)]
 pub enum gemco_log_level {
     /// Nothing.
     GEMCO_LOG_OFF = 0,
-    /// What failed and nobody else says.
+    /// Failures that no return value reports.
     GEMCO_LOG_ERROR = 1,
-    /// What surprises: an unknown PCI id, a handle that would not close.
+    /// Unexpected events: an unknown PCI ID, a handle that did not close.
     GEMCO_LOG_WARN = 2,
-    /// Landmarks.
+    /// Main events.
     GEMCO_LOG_INFO = 3,
     /// Requests and decisions: handle, step, verdict, rule, lines, bytes.
     GEMCO_LOG_DEBUG = 4,
@@ -36,8 +36,8 @@ pub enum gemco_log_level {
     GEMCO_LOG_TRACE = 5,
 }
 
-/// A function that gets the library's events: level is a gemco_log_level, text a line without a newline, which is valid
-/// during the call only; user is what gemco_set_log was given.
+/// Receives the library's events. level: a gemco_log_level. text: a line without a newline, valid only during the call.
+/// user: the pointer given to gemco_set_log.
 pub type gemco_log_fn = Option<unsafe extern "C" fn(level: c_uint, text: *const c_char, user: *mut c_void)>;
 
 /// Where events go.
@@ -216,16 +216,17 @@ impl Visit for Line {
     }
 }
 
-/// Sends the library's events to `callback`, from now on, for the whole process; NULL ends it.
+/// Sends the library's events to `callback`, from now on, for the whole process; NULL ends logging.
 ///
-/// level: a gemco_log_level, which is also the least that is worth the cost of a line.
-/// callback: called at the end of each call that has lines, on that call's thread, once for each line; by several threads at
-/// once. The library holds none of its locks then. The callback must return (no longjmp, no exception). It may call the functions that only ask:
-/// those about platforms, rules, decisions, cache lines of its own memory and the last error, gemco_explain,
-/// gemco_job_reports, gemco_device_platform, _mocs, _open_counts, _reuse_stats and _ref, gemco_bo_handle, _size, _level,
-/// _map_mode, _lines, _busy and _ref. Every other function is -EDEADLK there, and does nothing; one without a result does
-/// nothing either. What a callback calls is not logged. Once this function has returned, the callback that was set before
-/// is not running, and will not be called again. Of one call up to 1 MiB of lines are kept, and what is more is counted.
+/// level: a gemco_log_level; less severe events are not formatted.
+/// callback: called at the end of each call that has lines, on that call's thread, once for each line; possibly by
+/// several threads at once. The library holds none of its locks then. The callback must return (no longjmp, no
+/// exception). It may call the functions that only query: those about platforms, rules, decisions, cache lines of its
+/// own memory and the last error, gemco_explain, gemco_job_reports, gemco_device_platform, _mocs, _open_counts,
+/// _reuse_stats and _ref, gemco_bo_handle, _size, _level, _map_mode, _lines, _busy and _ref. Every other function
+/// returns -EDEADLK there and does nothing; one without a result does nothing either. Calls by a callback are not
+/// logged. Once this function has returned, the previous callback is not running and is not called again. At most 1 MiB
+/// of lines is kept of one call; further lines are only counted.
 ///
 /// Returns 0; -EINVAL for a bad number; -EDEADLK from within a callback; -EBUSY if a Rust program has a subscriber of its own.
 /// Any thread.

@@ -63,16 +63,16 @@ fn words(number: c_uint) -> Result<&'static Words, Failure> {
     words.ok_or(Failure::Number { name: "rule", value: number })
 }
 
-/// The name of a rule: "bypass-mocs-read".
+/// Returns the name of a rule: "bypass-mocs-read".
 ///
-/// Names stay, while numbers may change with the library's version. NULL for a number that is no rule's, with a text in
-/// gemco_last_error. The text lives as long as the library is loaded. Any thread; no allocation.
+/// Names are stable; numbers may change with the library's version. NULL for a number without a rule, with a text in
+/// gemco_last_error. The text is valid while the library is loaded. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_rule_name(rule: c_uint) -> *const c_char {
     error::text("gemco_rule_name", || Ok(words(rule)?.name.as_ptr().cast()))
 }
 
-/// Why a rule says what it says, in one sentence.
+/// Returns the reason of a rule, in a sentence.
 ///
 /// As gemco_rule_name.
 #[unsafe(no_mangle)]
@@ -80,7 +80,7 @@ pub extern "C" fn gemco_rule_reason(rule: c_uint) -> *const c_char {
     error::text("gemco_rule_reason", || Ok(words(rule)?.reason.as_ptr().cast()))
 }
 
-/// Where a rule comes from: a function of the kernel, a commit, a manual.
+/// Returns the source of a rule: a kernel function, a commit, or a manual.
 ///
 /// As gemco_rule_name.
 #[unsafe(no_mangle)]
@@ -108,14 +108,15 @@ impl Write for Room<'_> {
     }
 }
 
-/// Makes a sentence of a report: "submit: flush, 3 lines (192 bytes), by bypass-mocs-read: MOCS entries 16 and 17 ...".
+/// Formats a report as a sentence: "submit: flush, 3 lines (192 bytes), by bypass-mocs-read: Reads with MOCS entries
+/// ...".
 ///
-/// report: NULL for the last report of this thread, whether the call that made it handed it out or not.
-/// text, size: where it goes; cut off if there is no room, and always ended by a 0 if size is not 0. text may be
-/// NULL if size is 0.
+/// report: NULL for the last report of this thread, whether or not the call that made it returned it.
+/// text, size: the buffer; the text is cut off to fit, and always ends with a 0 if size is not 0. text may be NULL if
+/// size is 0.
 ///
-/// Returns the length of the whole sentence without its 0, as snprintf; -ENODATA if there is no last report, -EINVAL for
-/// numbers that are no report's. Any thread; no allocation.
+/// Returns the length of the whole sentence without its 0, like snprintf; -ENODATA if there is no last report, -EINVAL
+/// for an invalid report. Any thread; no allocation.
 ///
 /// # Safety
 /// As the module says.

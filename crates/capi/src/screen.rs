@@ -12,7 +12,8 @@ use super::types::gemco_report;
 use gem_coherency::fork::Confined;
 use gem_coherency_exercise::Screen;
 
-/// A connector and a CRTC of a device, and what they show. It holds a reference of the device, and of each BO that it has shown.
+/// A connector and a CRTC of a device, and what they show. It holds a reference to the device, and to each BO that it
+/// has shown.
 ///
 /// Any thread may use it.
 pub struct gemco_screen(Confined<Mutex<Screen>>);
@@ -25,7 +26,7 @@ impl gemco_screen {
     }
 }
 
-/// How large a picture on a screen is: XRGB8888, not tiled.
+/// Size of a picture on a screen: XRGB8888, not tiled.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct gemco_picture {
@@ -35,15 +36,16 @@ pub struct gemco_picture {
     pub height: u32,
     /// Bytes from line to line.
     pub pitch: u32,
-    /// 1 if a screen is plugged in, 0 if nobody sees the picture.
+    /// 1 if a screen is connected, else 0.
     pub connected: u32,
 }
 
-/// Takes the first connector that a screen is plugged into, or else an HDMI connector. Nothing changes until something is shown.
+/// Opens the first connector with a screen, or else an HDMI connector. Nothing changes until a BO is shown.
 ///
-/// The device has to be the display's primary node (/dev/dri/card0), and to be its master: nobody else opened it before.
+/// The device must be the display's primary node (/dev/dri/card0) and DRM master: no other process may have opened it
+/// before.
 ///
-/// screen: to be given to gemco_screen_close. picture: may be NULL.
+/// screen: gemco_screen_close takes it. picture: may be NULL.
 ///
 /// Returns 0; a negative errno without a display. Any thread.
 ///
@@ -77,9 +79,9 @@ pub unsafe extern "C" fn gemco_screen_open(
 
 /// Creates a BO for a picture of the screen (CREATE_DUMB); one from gemco_bo_create that is large enough can be shown as well.
 ///
-/// bo: with one reference, which is given back by gemco_bo_unref.
+/// bo: with one reference, which gemco_bo_unref drops.
 ///
-/// Returns 0; what CREATE_DUMB answers. Any thread.
+/// Returns 0; the errno of CREATE_DUMB. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -93,12 +95,12 @@ pub unsafe extern "C" fn gemco_screen_alloc(screen: *const gemco_screen, bo: *mu
     })
 }
 
-/// Makes memory current for the display engine, as gemco_prepare_scanout does, and shows the BO; by a mode set at first, then by flips,
-/// whose end is waited for.
+/// Makes memory current for the display engine, as gemco_prepare_scanout does, and shows the BO: by a mode set at
+/// first, then by flips, for whose completion it waits.
 ///
-/// What was shown before is off the screen when this returns, and may be written again. report: may be NULL.
+/// The previous BO is off the screen when this returns, and may be written again. report: may be NULL.
 ///
-/// Returns 0; -EACCES for a device file that is not the display's master; otherwise as gemco_prepare_scanout. Any thread.
+/// Returns 0; -EACCES for a device file that is not DRM master; otherwise as gemco_prepare_scanout. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -117,7 +119,7 @@ pub unsafe extern "C" fn gemco_screen_show(
     })
 }
 
-/// Makes memory current of what was written since the BO was shown, and says so to the kernel (DIRTYFB).
+/// Flushes what was written since the BO was shown, and notifies the kernel (DIRTYFB).
 ///
 /// report: may be NULL. Returns 0; as gemco_screen_show. Any thread.
 ///
@@ -133,9 +135,9 @@ pub unsafe extern "C" fn gemco_screen_dirty(screen: *const gemco_screen, report:
     })
 }
 
-/// Shows what was shown before the screen was opened, and gives the screen up; NULL is nothing.
+/// Restores what was shown before the screen was opened, and frees the screen. NULL is a no-op.
 ///
-/// Returns 0; the first error of the display's requests, after the others were made all the same. Any thread.
+/// Returns 0; the first error of the display's requests, after the others were still made. Any thread.
 ///
 /// # Safety
 /// As the module says; `screen` is not used again.

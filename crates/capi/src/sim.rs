@@ -32,12 +32,12 @@ unsafe fn soft<'a>(device: *const gemco_device, bo: *const gemco_bo) -> Result<(
     Ok((soft, bo.handle()))
 }
 
-/// Reads as the GPU of a software device does, old bytes where a flush is missing.
+/// Reads as the GPU of a software device does: old bytes where a flush is missing.
 ///
 /// mocs: a gemco_mocs.
 ///
-/// Returns 0; -EOPNOTSUPP on any other device; -EINVAL for a range that leaves the BO; or a BO of another device;
-/// -ENOENT for a closed BO. Any thread.
+/// Returns 0; -EOPNOTSUPP on any other device; -EINVAL for a range outside the BO, or a BO of another device; -ENOENT
+/// for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -58,8 +58,8 @@ pub unsafe extern "C" fn gemco_sim_gpu_read(
     })
 }
 
-/// Writes as the GPU of a software device does; who does not tell (gemco_submission with GEMCO_WRITE, gemco_gpu_wrote) reads old
-/// bytes.
+/// Writes as the GPU of a software device does. A caller that does not report it (gemco_submission with GEMCO_WRITE,
+/// gemco_gpu_wrote) reads old bytes.
 ///
 /// As gemco_sim_gpu_read.
 ///
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn gemco_sim_gpu_write(
     })
 }
 
-/// Reads as the display engine of a software device does, old bytes where a flush is missing.
+/// Reads as the display engine of a software device does: old bytes where a flush is missing.
 ///
 /// As gemco_sim_gpu_read.
 ///

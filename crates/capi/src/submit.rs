@@ -21,22 +21,22 @@ use gem_coherency::fork::Confined;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_submission {
-    /// The BO; one that is accessed with several MOCS classes is listed once for each.
+    /// The BO; list it once for each MOCS class that accesses it.
     pub bo: *const gemco_bo,
-    /// What the GPU does, a gemco_access_kind; one that writes is taken to read, too.
+    /// The GPU's access, a gemco_access_kind; a write is treated as a read, too.
     pub access: c_uint,
-    /// What the MOCS entries of the accesses say about the LLC, a gemco_mocs.
+    /// The MOCS class of the accesses, a gemco_mocs.
     pub mocs: c_uint,
 }
 
-/// BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching.
+/// BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching mode.
 ///
 /// Any thread may end it.
 pub struct gemco_prepared(Confined<Prepared>);
 
 static_assertions::assert_impl_all!(gemco_prepared: Send, Sync);
 
-/// A BO that is on screen, or about to be. It holds a reference of it.
+/// A BO that is on screen, or about to be. It holds a reference to the BO.
 ///
 /// Any thread may use it.
 pub struct gemco_scanout(Confined<Mutex<ScanoutGuard>>);
@@ -89,16 +89,17 @@ unsafe fn submissions<'a>(list: &'a [gemco_submission]) -> Result<Vec<Submission
     Ok(submissions)
 }
 
-/// Makes memory and caches right for the GPU's accesses: flushes, invalidates, drains, between one pair of fences for all.
+/// Flushes, invalidates and drains what the GPU's accesses require, between one pair of fences for all BOs.
 ///
-/// Call it after the last CPU access, and before the ioctl that submits; gemco_submit_end follows the ioctl. Until then no BO can be closed or
-/// change its caching.
+/// Call it after the last CPU access, and before the ioctl that submits; gemco_submit_end follows the ioctl. Until then
+/// no BO can be closed or change its caching mode.
 ///
-/// submissions: `count` of them; may be NULL if there is none. reports: room for as many, in the same order; may be
-/// NULL. prepared: to be given to gemco_submit_end.
+/// submissions: `count` of them; may be NULL if that is 0. reports: room for as many, in the same order; may be NULL.
+/// prepared: gemco_submit_end takes it.
 ///
-/// Returns 0; -EINVAL for a BO of another device or a bad number; -ENOENT, -EFAULT, -EBUSY about a BO that is closed, without
-/// contents, or changing its caching; what mapping answers. Then lines that were not flushed stay dirty. Any thread.
+/// Returns 0; -EINVAL for a BO of another device or a bad number; -ENOENT, -EFAULT, -EBUSY for a BO that is closed,
+/// without contents, or changing its caching mode; errors of mapping. On an error, lines that were not flushed stay
+/// dirty. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -131,8 +132,9 @@ pub unsafe extern "C" fn gemco_submit_begin(
 
 /// Ends a submission, after the ioctl, with the ioctl's result: 0, or a negative errno. NULL is a no-op.
 ///
-/// What the GPU writes is noted for the next reader. A submission that ends before its ioctl loses that note to a reader in between. After
-/// -EIO nothing is kept for reuse any longer (gemco_device_set_reuse_limit): a wedged GPU may still write to BOs that were released.
+/// Records the GPU's writes for the next reader. If called before the ioctl, a reader in between consumes that record.
+/// After -EIO nothing is kept for reuse any longer (gemco_device_set_reuse_limit): a wedged GPU may still write to
+/// released BOs.
 ///
 /// Returns `result`; -EINVAL for a positive one, which ends the submission too. Any thread.
 ///
@@ -152,7 +154,7 @@ pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared, result:
     })
 }
 
-/// Submits an empty batch over the BOs, between what gemco_submit_begin and gemco_submit_end do.
+/// Submits an empty batch over the BOs, between the work of gemco_submit_begin and gemco_submit_end.
 ///
 /// Returns as gemco_submit_begin, and EXECBUFFER2's errno: -EIO if the GPU is wedged.
 ///
@@ -177,10 +179,10 @@ pub unsafe extern "C" fn gemco_submit(
     })
 }
 
-/// Says that the GPU writes the BO, in a batch that was submitted: for one that gemco_submit_begin and its like were not told
-/// of. The next access, whoever makes it, waits and does what is needed.
+/// Reports that a submitted batch writes the BO, if gemco_submit_begin or gemco_submit did not know of it. The next
+/// access by any agent waits and does what is required.
 ///
-/// mocs: of the access, a gemco_mocs.
+/// mocs: the access's MOCS class, a gemco_mocs.
 ///
 /// Returns 0; -EINVAL for a bad number; -ENOENT for a closed BO. Any thread.
 ///
@@ -197,9 +199,9 @@ pub unsafe extern "C" fn gemco_gpu_wrote(bo: *const gemco_bo, mocs: c_uint) -> c
 
 /// Makes memory current for the display engine, and marks the BO as on screen; call it before the mode set or flip.
 ///
-/// Showing a BO forces its level to WT or NONE, which it keeps. Until the kernel reports that level, each access asks for it: the mode
-/// set or flip may fail, or never come. scanout: to be given to gemco_scanout_end once the display shows something else, or the flip
-/// failed. report: may be NULL.
+/// Showing a BO forces its level to WT or NONE, which it keeps. Until the kernel reports that level, each access
+/// queries it: the mode set or flip may fail, or never happen. scanout: gemco_scanout_end takes it, once the display
+/// shows something else or the flip failed. report: may be NULL.
 ///
 /// Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
 ///
@@ -222,7 +224,7 @@ pub unsafe extern "C" fn gemco_prepare_scanout(
     })
 }
 
-/// Flushes what was written since, for a BO that is drawn to while it is shown.
+/// Flushes later writes to a BO that is drawn to while it is shown.
 ///
 /// report: may be NULL. Returns 0; as gemco_prepare_scanout. Any thread.
 ///
@@ -243,7 +245,8 @@ pub unsafe extern "C" fn gemco_scanout_flush(
     })
 }
 
-/// Says that the BO is no longer on screen, or was not shown; its level stays what the display made it. NULL is a no-op.
+/// Reports that the BO is no longer on screen, or was not shown; it keeps the level that the display set. NULL is a
+/// no-op.
 ///
 /// Any thread.
 ///

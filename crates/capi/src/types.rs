@@ -8,16 +8,16 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Decision, Path, Verdict};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
 
-/// What an agent does with memory.
+/// Kind of memory access.
 #[repr(C)]
 pub enum gemco_access_kind {
     /// Reads only.
     GEMCO_READ = 0,
-    /// Writes, perhaps only parts of lines.
+    /// Writes, possibly only parts of lines.
     GEMCO_WRITE = 1,
 }
 
-/// The caching mode of a BO, as the kernel's interface has it (I915_CACHING_*).
+/// The caching mode of a BO (the kernel's I915_CACHING_*).
 #[repr(C)]
 pub enum gemco_caching {
     /// I915_CACHING_NONE.
@@ -26,7 +26,7 @@ pub enum gemco_caching {
     GEMCO_CACHING_CACHED = 1,
     /// I915_CACHING_DISPLAY.
     GEMCO_CACHING_DISPLAY = 2,
-    /// What the platform gives; the only choice on discrete devices. For gemco_bo_create only.
+    /// The platform's default; the only choice on discrete devices. For gemco_bo_create only.
     GEMCO_CACHING_DEFAULT = 3,
 }
 
@@ -48,7 +48,7 @@ pub enum gemco_level {
 pub enum gemco_map_mode {
     /// Write-back: through the CPU's cache.
     GEMCO_MAP_WB = 0,
-    /// Write-combining: around the cache, stores gathered.
+    /// Write-combining: bypasses the cache, gathers stores.
     GEMCO_MAP_WC = 1,
     /// Uncached.
     GEMCO_MAP_UC = 2,
@@ -56,22 +56,22 @@ pub enum gemco_map_mode {
     GEMCO_MAP_GTT = 3,
     /// As the kernel decides; the only mode on discrete devices.
     GEMCO_MAP_FIXED = 4,
-    /// What fits the BO's level; for gemco_bo_map only.
+    /// The mode that fits the BO's level; for gemco_bo_map only.
     GEMCO_MAP_DEFAULT = 5,
 }
 
-/// What the MOCS entry of a GPU access says about the LLC; gemco_device_mocs tells it of an index.
+/// What the MOCS entry of a GPU access says about the LLC; gemco_device_mocs returns it for an index.
 #[repr(C)]
 pub enum gemco_mocs {
     /// The page table entry decides, or the entry caches in the LLC.
     GEMCO_MOCS_PAGE_TABLE = 0,
     /// Not cached in the LLC, but looked up there.
     GEMCO_MOCS_UNCACHED = 1,
-    /// Around the LLC: entries 16 and 17, effective on Jasper Lake and Elkhart Lake.
+    /// Bypasses the LLC: entries 16 and 17, effective on Jasper Lake and Elkhart Lake.
     GEMCO_MOCS_BYPASS_LLC = 2,
 }
 
-/// An agent, and the way it takes to memory.
+/// An agent and its path to memory.
 #[repr(C)]
 pub enum gemco_path {
     /// The CPU through a write-back mapping.
@@ -82,7 +82,7 @@ pub enum gemco_path {
     GEMCO_PATH_CPU_UC = 2,
     /// The CPU through the GGTT aperture.
     GEMCO_PATH_CPU_GTT = 3,
-    /// The CPU through a mapping as a discrete device's kernel decides.
+    /// The CPU through a mapping whose mode the kernel decides (discrete devices).
     GEMCO_PATH_CPU_FIXED = 4,
     /// The GPU, with GEMCO_MOCS_PAGE_TABLE.
     GEMCO_PATH_GPU_PAGE_TABLE = 5,
@@ -94,22 +94,22 @@ pub enum gemco_path {
     GEMCO_PATH_DISPLAY = 8,
 }
 
-/// What has to happen before the next agent may access the memory.
+/// What is required before the next agent may access the memory.
 #[repr(C)]
 pub enum gemco_verdict {
     /// Nothing.
     GEMCO_NOT_NEEDED = 0,
-    /// Dirty lines have to be written back.
+    /// Dirty lines must be written back.
     GEMCO_FLUSH = 1,
-    /// Possibly stale lines have to be dropped before they are read, or partly overwritten.
+    /// Lines that may be stale must be dropped before they are read or partly overwritten.
     GEMCO_INVALIDATE = 2,
-    /// Stores have to leave the CPU's write-combining buffers, or the chipset's.
+    /// Stores must be drained from the CPU's or the chipset's write-combining buffers.
     GEMCO_DRAIN = 3,
     /// There is no such access: the platform or the kernel refuses it.
     GEMCO_REFUSED = 4,
 }
 
-/// A step of a BO's life at which something may have to be flushed.
+/// A step in a BO's lifetime that may require a flush.
 #[repr(C)]
 pub enum gemco_step {
     /// The CPU writes.
@@ -122,22 +122,22 @@ pub enum gemco_step {
     GEMCO_STEP_READ = 3,
     /// The BO is handed to another process or device.
     GEMCO_STEP_EXPORT = 4,
-    /// The BO is given back.
+    /// The BO is released.
     GEMCO_STEP_RELEASE = 5,
 }
 
 /// What the CPU does next with bytes that it uploads.
 #[repr(C)]
 pub enum gemco_upload_hint {
-    /// Nothing soon: they are stored around the cache.
+    /// Nothing soon: they are stored non-temporally.
     GEMCO_UPLOAD_ONCE = 0,
-    /// It reads or overwrites them: they stay in the cache, written back.
+    /// It reads or overwrites them: they are written back and stay in the cache.
     GEMCO_UPLOAD_KEPT = 1,
-    /// Nobody knows: the size decides.
+    /// Unknown: the size decides.
     GEMCO_UPLOAD_AUTO = 2,
 }
 
-/// What a platform can do, as bits: what decides about coherency, and nothing else.
+/// Capabilities of a platform that decide about coherency, as bits.
 #[repr(C)]
 pub enum gemco_caps {
     /// CPU and GPU share the last-level cache.
@@ -146,45 +146,45 @@ pub enum gemco_caps {
     GEMCO_CAP_SNOOP = 0x2,
     /// The level WT exists: eDRAM is fused on.
     GEMCO_CAP_WT = 0x4,
-    /// MOCS entries 16 and 17 go around the LLC.
+    /// MOCS entries 16 and 17 bypass the LLC.
     GEMCO_CAP_LLC_BYPASS_MOCS = 0x8,
     /// Stores through the aperture need only a barrier.
     GEMCO_CAP_COHERENT_GGTT = 0x10,
-    /// A discrete device with memory of its own.
+    /// A discrete device with local memory.
     GEMCO_CAP_DISCRETE = 0x20,
     /// Caching is chosen by PAT index at creation.
     GEMCO_CAP_PAT_AT_CREATE = 0x40,
     /// There is a CPU-visible GGTT aperture.
     GEMCO_CAP_APERTURE = 0x80,
-    /// Graphics version 12 on.
+    /// Graphics version 12 and later.
     GEMCO_CAP_GEN12 = 0x100,
-    /// DG1, whose imports are taken without wbinvd.
+    /// DG1, whose imports need no wbinvd.
     GEMCO_CAP_DG1 = 0x200,
 }
 
-/// A verdict, and the rule that gave it; "not needed" has one, too.
+/// A verdict and the rule behind it; GEMCO_NOT_NEEDED has a rule, too.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_decision {
-    /// What has to happen: a gemco_verdict.
+    /// What is required: a gemco_verdict.
     pub verdict: c_uint,
     /// The rule: gemco_rule_name, gemco_rule_reason, gemco_rule_source.
     pub rule: c_uint,
 }
 
-/// What one step did to one BO's lines, or why it did nothing; gemco_explain makes a sentence of it.
+/// What one step did to one BO's lines, or why it did nothing; gemco_explain formats it as a sentence.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_report {
     /// The step: a gemco_step.
     pub step: c_uint,
-    /// What was needed, and the rule that says so.
+    /// What was required, and the rule behind it.
     pub decision: gemco_decision,
     /// 0.
     pub reserved: c_uint,
     /// Lines that were flushed or invalidated.
     pub lines: u64,
-    /// The same, in bytes.
+    /// The same number in bytes.
     pub bytes: u64,
 }
 
@@ -194,11 +194,11 @@ pub struct gemco_report {
 pub struct gemco_platform {
     /// The short name, in lower case: "jsl".
     pub name: [c_char; 16],
-    /// The name people use: "Jasper Lake".
+    /// The marketing name: "Jasper Lake".
     pub title: [c_char; 48],
-    /// What it can do: gemco_caps, by OR.
+    /// Capabilities: gemco_caps, ORed.
     pub caps: c_uint,
-    /// The PCI id.
+    /// The PCI ID.
     pub pci_id: u16,
     /// Version of the graphics IP: the 12 of 12.70.
     pub graphics_major: u8,

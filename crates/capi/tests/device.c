@@ -362,7 +362,7 @@ static void explain_case(void) {
     OK(submit_nothing(device, &submission, 1, &report));
     int len = gemco_explain(&report, text, sizeof text);
     CHECK(len == (int)strlen(text));
-    CHECK(strstr(text, "submit: flush, 3 lines (192 bytes), by bypass-mocs-read: MOCS") == text);
+    CHECK(strstr(text, "submit: flush, 3 lines (192 bytes), by bypass-mocs-read: Reads with MOCS") == text);
     CHECK(strstr(text, gemco_rule_reason(report.decision.rule)) != NULL);
     CHECK(gemco_explain(NULL, short_text, sizeof short_text) == len);
     CHECK(strcmp(short_text, "submit: f") == 0);
