@@ -13,7 +13,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
 /// One cache line. What it holds is data of the model, as the CPU and as the GPU see it, so that a flush
-/// that is missing is a wrong read. `Relaxed` everywhere: nothing but the tracking may order anything.
+/// that is missing is a wrong read. `Relaxed` everywhere: only the tracking may order accesses.
 struct Bo {
     tracked: Tracked,
     cache: AtomicU64,
