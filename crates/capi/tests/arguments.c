@@ -107,7 +107,7 @@ static void accesses(gemco_bo *bo) {
     FAILS(gemco_bo_read(NULL, 0, data, 8, NULL), EINVAL, "bo is NULL");
     FAILS(gemco_bo_read(bo, 0, NULL, 8, NULL), EINVAL, "data is NULL");
     FAILS(gemco_bo_read(bo, 4096, data, 1, &report), EINVAL, "do not fit in the object");
-    FAILS(gemco_bo_read(bo, 0, data, SIZE_MAX / 2 + 1, &report), EINVAL, "data is longer");
+    FAILS(gemco_bo_read(bo, 0, data, SIZE_MAX / 2 + 1, &report), EINVAL, "data is larger");
     FAILS(gemco_bo_upload(NULL, 0, data, 8, 0, NULL), EINVAL, "bo is NULL");
     FAILS(gemco_bo_upload(bo, 0, NULL, 8, 0, NULL), EINVAL, "data is NULL");
     FAILS(gemco_bo_upload(bo, 0, data, 8, 3, NULL), EINVAL, "hint is 3");
@@ -177,7 +177,7 @@ static void submissions(gemco_device *device, gemco_bo *bo) {
 
     FAILS(submit_nothing(NULL, list, 1, NULL), EINVAL, "device is NULL");
     FAILS(submit_nothing(device, NULL, 1, NULL), EINVAL, "submissions is NULL");
-    FAILS(submit_nothing(device, list, SIZE_MAX, NULL), EINVAL, "submissions is longer");
+    FAILS(submit_nothing(device, list, SIZE_MAX, NULL), EINVAL, "submissions is larger");
     FAILS(submit_nothing(device, list, 2, &report), EINVAL, "submissions[].bo is NULL");
     FAILS(submit_nothing(device, list, 1, odd(&report)), EINVAL, "reports is not aligned");
     OK(submit_nothing(device, NULL, 0, NULL));
