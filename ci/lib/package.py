@@ -20,7 +20,7 @@ LIBRARY = [
     "examples/driver.c", "examples/mini_driver.c", "examples/mini_driver.rs", "examples/scripts/forgotten-flush.gemco",
 ]
 # What a user has no use for without the repository; text may speak of it.
-REPOSITORY = ("ci", "crates", "fuzz", "loom-tests", "benches", "tests")
+REPOSITORY = ("ci", "crates", "fuzz", "loom-tests", "benches", "tests", "CONTRIBUTING.md")
 # Kinds of files by folder; anything else is there by mistake.
 KINDS = {
     "src": {".rs", ".trace"},
