@@ -32,7 +32,7 @@
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
 //!
-//! `examples/first.rs` is this program with a `main`; `docs/driver-guide.md` takes a driver from its own flushes to this crate,
+//! `examples/first.rs` is such a program with a `main`; `docs/driver-guide.md` takes a driver from its own flushes to this crate,
 //! step by step.
 //!
 //! # Steps of a buffer
@@ -135,8 +135,9 @@
 //!
 //! # Threads, processes, features
 //!
-//! [`Device`] and [`Bo`] are `Send` and `Sync`, and clones are cheap. Two threads may write disjoint ranges of one BO at once; no line
-//! that either wrote is lost. In a child of fork(2) every call is [`Error::OtherProcess`].
+//! [`Device`] and [`Bo`] are `Send` and `Sync`, and clones are cheap. Two threads may write disjoint bytes of one BO at once, each with its
+//! own guard; no line that either wrote is lost, even if the bytes share a line. Overlapping writes are no data race; each byte is
+//! then one of those stored. In a child of fork(2) every call is [`Error::OtherProcess`].
 //!
 //! The crate has no cargo features. It needs Rust 1.85, and runs on x86-64 and i686 Linux.
 //!

@@ -12,7 +12,7 @@ import seeds
 NEEDED = ["Cargo.toml", "Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs"]
 MORE = {
     "gemtool": ["src/main.rs", "install"],
-    "gem-coherency-capi": ["install", "gem_coherency.pc.in", "crates/capi/include/gem_coherency.h",
+    "gem-coherency-capi": ["install", "gem_coherency.pc.in", "include/gem_coherency.h",
                            "include/gem_coherency_exercise.h"],
 }
 LIBRARY = [

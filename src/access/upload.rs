@@ -1,8 +1,7 @@
-//! Stores that are in memory, where the GPU looks there, before anybody is about to read.
+//! Uploads: stores that write their data to memory at once if the GPU reads only memory.
 //!
-//! A store that stays dirty costs its flush later, line by line, after the line was read from memory only to be
-//! overwritten. Bytes that are all at hand and are for the GPU can do better: around the cache, or written back
-//! while they are in it.
+//! A line that stays dirty is flushed later, after the CPU read it from memory only to overwrite it. Bytes that are complete
+//! avoid that: by non-temporal stores, or by a write-back while their lines are in the cache.
 
 use super::guard::CpuAccess;
 use crate::bo::Shared;

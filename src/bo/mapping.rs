@@ -137,11 +137,10 @@ impl Bo {
         self.shared().mode()
     }
 
-    /// Where the BO is mapped; mapped now if it was not. Valid as long as a clone of the BO.
+    /// Returns the address of the BO's mapping, which is made now if there is none; valid as long as a clone of the BO.
     ///
-    /// What is stored here is dirty only once [`Bo::mark_written`] says so, and what is loaded, or
-    /// overwritten in part of a line, is right only under a guard: [`CpuAccess::as_ptr`] gives the
-    /// same address, after an invalidate of what is stale.
+    /// The library does not see stores through this pointer: report each with [`Bo::mark_written`]. Loads, and stores to part of a
+    /// line, may use stale data: hold a guard, and use [`CpuAccess::as_ptr`] instead.
     ///
     /// [`CpuAccess::as_ptr`]: crate::access::CpuAccess::as_ptr
     ///

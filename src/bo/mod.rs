@@ -292,10 +292,10 @@ impl Bo {
         Ok(guard.finish())
     }
 
-    /// Stores `data` at `offset` for the GPU: where that looks at memory only, `data` is there when this
-    /// returns, and no line of it is dirty. `hint` says what the CPU does next.
+    /// Stores `data` at `offset`. If the GPU does not see the CPU's caches, the call also writes `data` to memory, and its lines are
+    /// clean on return. `hint` says what the CPU does next.
     ///
-    /// Elsewhere it is a store as through [`Bo::write`]: what is pending is noted, and done at the submission.
+    /// If the GPU sees them, it is a store as through [`Bo::write`].
     /// Waits for writes of the GPU that this library knows of.
     ///
     /// # Errors

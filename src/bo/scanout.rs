@@ -46,7 +46,7 @@ impl Drop for ScanoutGuard {
     }
 }
 
-/// A submission of one BO to somebody who is no GPU; ends when dropped.
+/// A submission of one BO to the display or to an importer; ends when dropped.
 struct Begun<'a>(&'a Shared);
 
 impl<'a> Begun<'a> {

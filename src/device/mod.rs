@@ -70,12 +70,12 @@ pub(crate) struct Shared {
     pub(crate) rules: KernelRules,
     /// What the driver-side rules say about this hardware.
     pub(crate) answers: Answers,
-    /// Whether the PCI id is unknown, so that nothing is taken to be coherent.
+    /// Whether the PCI id is unknown: then nothing is treated as coherent.
     is_conservative: bool,
-    /// Whose every handle is.
+    /// Maps each GEM handle to its BO.
     pub(crate) registry: Registry<Arc<Confined<bo::Shared>>>,
     pub(crate) reuse: Reuse,
-    /// Which addresses of the GPU are nobody's.
+    /// Tracks the free GPU addresses.
     pub(crate) addresses: Addresses,
     disagreements: Vec<Disagreement>,
     /// Bytes of the memory that objects live in, if the device says.

@@ -28,8 +28,8 @@ pub struct Submission<'a> {
 
 /// BOs that are ready for the GPU. Until this ends they can neither be closed nor change their caching.
 ///
-/// What the GPU writes is noted when it begins and again when it ends. So it must end after the ioctl: a reader
-/// in between waits for a GPU that was told nothing yet, and takes the first note.
+/// It records the GPU's writes when it is created, and again when it ends. End it after the ioctl: a CPU reader that runs before the
+/// ioctl consumes the first record, so the second one is required.
 #[derive(Debug)]
 #[must_use = "it ends after the submitting ioctl"]
 pub struct Prepared {

@@ -27,13 +27,13 @@ pub struct Answer {
     pub refusal: Option<Rule>,
     /// What has to be done before the access about what is pending: [`demands`].
     pub demands: Demands,
-    /// What is pending after the access: [`notes_of_store`], [`notes_of_gpu_write`]; nothing after a read.
+    /// The work that is pending after the access: [`notes_of_store`], [`notes_of_gpu_write`]; nothing after a read.
     pub notes: Notes,
-    /// What a store by each map mode needs before the access: [`pending_flush`].
+    /// The flush that this access requires after a store by each map mode: [`pending_flush`].
     after_store: [Decision; MODES],
-    /// What a write of the GPU needs before the access, if its page table entry decided: [`pending_flush`].
+    /// The flush that this access requires after a GPU write through the page table's class: [`pending_flush`].
     pub after_gpu_write: Decision,
-    /// What the reader has to drop after such a write: [`needs_invalidate`].
+    /// The invalidate that the reader requires after such a write: [`needs_invalidate`].
     pub invalidate_after_gpu_write: Decision,
 }
 

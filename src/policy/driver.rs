@@ -158,11 +158,11 @@ const fn invalidate(access: Access, rule: Rule) -> Decision {
     }
 }
 
-/// What becomes of the zeroes of new pages, which the kernel writes through the CPU's cache, for an
-/// object that was just set up and has no pages yet.
+/// Decides about the zeroes of new pages, which the kernel writes through the CPU's cache. The object was just set up, and has no
+/// pages yet.
 ///
-/// `NotNeeded` by the rule of the kernel's own flush, or where whoever looks finds them; `Flush` if
-/// they stay dirty in the cache: then every line has to be taken as dirty.
+/// Returns `NotNeeded` if the kernel flushes the zeroes, or if every agent reads through the cache. Otherwise returns `Flush`;
+/// the caller then marks every line dirty.
 pub fn needs_flush_of_zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot) -> Decision {
     match kernel::step(caps, rules, fresh, kernel::Event::Acquire) {
         Ok(step) if step.effects.actions().any(kernel::Action::is_flush) => {

@@ -46,7 +46,7 @@ impl Notes {
     pub const NONE: Self =
         Self { dirty: false, stale: false, wc_stores: false, gtt_stores: false, gpu_write: false };
 
-    /// What one of both notes.
+    /// Returns the union of both sets of notes.
     pub const fn with(self, other: Self) -> Self {
         Self {
             dirty: self.dirty || other.dirty,
@@ -90,7 +90,7 @@ const fn is_flushed_for(caps: Caps, level: CacheLevel, writer: Path, reader: Pat
     matches!(needs_flush(caps, level, writer, reader, Access::Read).verdict, Verdict::Flush)
 }
 
-/// What an access demands of what may be pending; `None` for what can stay so.
+/// The pending work that must be completed before an access. A field is `None` if that work may remain pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
     /// Of dirty lines.

@@ -526,6 +526,8 @@ int gemco_platform_by_name(const char *name,
 /**
  * Decides what must leave the writer's caches before `next` accesses the same memory.
  *
+ * A batch that writes may read, too: ask for GEMCO_READ as well, as gemco_submission does for GEMCO_WRITE.
+ *
  * caps: of gemco_platform. level: a gemco_level. writer, next: a gemco_path. access: the access of `next`, a
  * gemco_access_kind. decision: the verdict with its rule; may be NULL.
  *
@@ -591,7 +593,7 @@ int gemco_has_cache_ops(void);
  * lines leave the cache.
  *
  * Includes its fences. A size of 0 is a no-op. Returns 0; -EINVAL for NULL, and for a range that wraps around. The
- * bytes must be mapped, but need not be readable. Any thread; no allocation.
+ * bytes must be mapped: a page without access (PROT_NONE) faults, as for a load. Any thread; no allocation.
  */
 int gemco_flush_range(const void *start, size_t size);
 

@@ -62,7 +62,7 @@ pub extern "C" fn gemco_has_cache_ops() -> c_int {
 /// lines leave the cache.
 ///
 /// Includes its fences. A size of 0 is a no-op. Returns 0; -EINVAL for NULL, and for a range that wraps around. The
-/// bytes must be mapped, but need not be readable. Any thread; no allocation.
+/// bytes must be mapped: a page without access (PROT_NONE) faults, as for a load. Any thread; no allocation.
 ///
 /// # Safety
 /// The bytes are mapped.

@@ -93,6 +93,8 @@ pub unsafe extern "C" fn gemco_platform_by_name(
 
 /// Decides what must leave the writer's caches before `next` accesses the same memory.
 ///
+/// A batch that writes may read, too: ask for GEMCO_READ as well, as gemco_submission does for GEMCO_WRITE.
+///
 /// caps: of gemco_platform. level: a gemco_level. writer, next: a gemco_path. access: the access of `next`, a
 /// gemco_access_kind. decision: the verdict with its rule; may be NULL.
 ///
