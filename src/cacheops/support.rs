@@ -319,7 +319,7 @@ mod tests {
         {
             let text = text(cpu, value);
             assert!(
-                text.contains("this CPU has no") && text.contains(value) && text.contains(OVERRIDE),
+                text.contains("this CPU does not have") && text.contains(value) && text.contains(OVERRIDE),
                 "{text}"
             );
         }

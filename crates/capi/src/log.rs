@@ -97,11 +97,11 @@ impl Lines {
         let mut lines = std::mem::take(&mut self.kept);
         let left_out = std::mem::take(&mut self.left_out);
         self.bytes = 0;
-        let more = format!("{}: {left_out} more events of this call", module_path!());
-        // No zero byte is in it.
-        lines.extend(
-            (left_out > 0).then(|| CString::new(more).ok()).flatten().map(|text| (Level::ERROR, text)),
-        );
+        if left_out > 0 {
+            let more = format!("{}: {left_out} more events of this call", module_path!());
+            // No zero byte is in it.
+            lines.extend(CString::new(more).ok().map(|text| (Level::ERROR, text)));
+        }
         lines
     }
 }
