@@ -133,7 +133,7 @@ impl Caller {
         }
         let size = PAGE * usize::from(1 + input.byte() % 3);
         let caching = (!input.one_in(4)).then(|| input.of(CachingMode::ALL));
-        let request = AllocRequest { size: size as u64, caching };
+        let request = AllocRequest { caching, ..AllocRequest::new(size as u64) };
         let Some(bo) = self.allowed(self.device.alloc(request)) else { return };
         assert_eq!(bo.size(), size as u64);
         self.bos.push(Owned { bo, newest: vec![None; size] });
@@ -161,7 +161,7 @@ impl Caller {
         let bo = &self.bos[pick].bo;
         let Some(mut guard) = self.allowed(bo.write(offset as u64, data.len() as u64)) else { return };
         let written = self.allowed(guard.write_at(offset as u64, data)).is_some();
-        let _ = self.allowed(guard.finish());
+        guard.finish();
         self.note(pick, offset, data, written);
     }
 
