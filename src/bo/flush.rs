@@ -158,7 +158,7 @@ pub(crate) fn settle<'a>(
     let mut reports = room("reports", needs.len())?;
     tasks.extend(needs.map(|need| Task::new(need, step)));
     engine::settle(&mut tasks)?;
-    for task in tasks {
+    for task in &tasks {
         task.report.trace(task.need.object.handle);
         reports.push(task.report);
     }

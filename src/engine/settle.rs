@@ -72,15 +72,23 @@ impl<O: Object> Need<'_, O> {
     }
 }
 
-/// An access, the work that it requires, and its in-flight flush.
+/// How far the work for an access is.
+#[derive(Debug)]
+enum Progress<'a> {
+    /// No work is required.
+    Nothing,
+    /// Work may be pending in these lines, with these requirements.
+    Planned(LineRange, Demands),
+    /// The flush has begun, and other threads wait for it.
+    InFlight(Flight<'a>),
+}
+
+/// An access, and the work that it requires.
 #[derive(Debug)]
 pub struct Task<'a, O> {
     /// The access.
     pub need: Need<'a, O>,
-    /// The lines with possibly pending work and the requirements for them; `None` if no work is required.
-    plan: Option<(LineRange, Demands)>,
-    /// The in-flight flush, for which other threads wait.
-    flight: Option<Flight<'a>>,
+    progress: Progress<'a>,
     /// The work that was done.
     pub report: FlushReport,
 }
@@ -88,7 +96,7 @@ pub struct Task<'a, O> {
 impl<'a, O: Object> Task<'a, O> {
     /// Creates the task of an access.
     pub fn new(need: Need<'a, O>, step: Step) -> Self {
-        Self { need, plan: None, flight: None, report: FlushReport::new(step, need.idle(), 0) }
+        Self { need, progress: Progress::Nothing, report: FlushReport::new(step, need.idle(), 0) }
     }
 
     /// Determines the required work, after waiting for the GPU's writes if the access requires that.
@@ -100,23 +108,35 @@ impl<'a, O: Object> Task<'a, O> {
         if matches!(next, Path::Cpu(_)) || has_gpu_write || object.is_conservative() {
             object.wait_for_gpu()?;
         }
-        let is_settled = tracked.is_settled(|state| is_pending(&demands, state, tracked, lines));
+        if tracked.is_settled(|state| is_pending(&demands, state, tracked, lines)) {
+            self.progress = Progress::Nothing;
+            return Ok(());
+        }
         demands.gpu_write = demands.gpu_write.filter(|_| has_gpu_write);
         // GPU writes may be anywhere in the object.
         let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
-        self.plan = (!is_settled).then_some((lines, demands));
+        self.progress = Progress::Planned(lines, demands);
         Ok(())
     }
 
     /// Begins the planned flush, drains, and adds the lines to `batch`.
     fn perform(&mut self, batch: &mut Batch<'a, O>) -> Result<()> {
-        let Some((lines, demands)) = &self.plan else { return Ok(()) };
+        let Progress::Planned(lines, demands) = self.progress else { return Ok(()) };
         let Need { object, next, access, .. } = self.need;
-        let flight = self.flight.insert(object.tracked().begin_flight(*lines)?);
+        self.progress = Progress::InFlight(object.tracked().begin_flight(lines)?);
+        let Progress::InFlight(flight) = &mut self.progress else { return Ok(()) };
         let mut taking = Taking { object, flight, batch, report: self.report };
-        carry_out(&mut taking, demands, next, access)?;
+        carry_out(&mut taking, &demands, next, access)?;
         self.report = taking.report;
         Ok(())
+    }
+
+    /// Takes the in-flight flush, to complete it.
+    fn take_flight(&mut self) -> Option<Flight<'a>> {
+        match std::mem::replace(&mut self.progress, Progress::Nothing) {
+            Progress::InFlight(flight) => Some(flight),
+            Progress::Nothing | Progress::Planned(..) => None,
+        }
     }
 }
 
@@ -140,7 +160,7 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
         for task in tasks.iter_mut() {
             task.plan()?;
             let is_stronger = |&(_, op): &(_, LineOp)| op == LineOp::Invalidate;
-            if task.plan.is_some() && !fences.as_ref().is_some_and(is_stronger) {
+            if matches!(task.progress, Progress::Planned(..)) && !fences.as_ref().is_some_and(is_stronger) {
                 fences = Some((task.need.object, task.need.fences()));
             }
         }
@@ -148,7 +168,7 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
         let mut batch = Batch::new(object, op);
         tasks.iter_mut().try_for_each(|task| task.perform(&mut batch))?;
         batch.end()?;
-        match land(tasks.iter_mut().filter_map(|task| task.flight.take())) {
+        match land(tasks.iter_mut().filter_map(Task::take_flight)) {
             Landing::InMemory => return Ok(()),
             Landing::Again => tracing::debug!("another thread's flush failed: again"),
         }
