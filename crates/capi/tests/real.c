@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
     OK(gemco_device_trim(device));
 
     /* There is no looking with the GPU's eyes. */
-    FAILS(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN), EOPNOTSUPP, "no software device");
+    FAILS(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN), EOPNOTSUPP, "not a software device");
 
     /* The caller's file can go first; nothing is left in the end. */
     OK(gemco_bo_close(bo));
