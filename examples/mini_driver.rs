@@ -11,12 +11,12 @@
 
 use std::process::ExitCode;
 
+use gem_coherency::Error::NotAvailable;
 use gem_coherency::access::{FlushReport, Upload};
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
-use gem_coherency::{Error, Result};
 use gem_coherency_exercise::commands::Extent;
-use gem_coherency_exercise::{Batch, Region, Screen};
+use gem_coherency_exercise::{Batch, Error, Region, Result, Screen};
 
 /// Colours, XRGB8888.
 const BACKGROUND: u32 = 0x0030_3040;
@@ -148,7 +148,7 @@ fn frame(device: &Device) -> Result<u32> {
     say("upload", &vertices.upload(0, &corners, Upload::Auto)?);
 
     match draw(device, &vertices, &fetched, &colour) {
-        Err(error @ Error::NotAvailable { .. }) => {
+        Err(error @ Error::Library(NotAvailable { .. })) => {
             println!("drawn by the CPU");
             eprintln!("{error}");
             draw_by_cpu(&vertices, &fetched, &colour)?;
@@ -173,7 +173,7 @@ fn frame(device: &Device) -> Result<u32> {
                 draw_row(&colour)?;
                 say("show again", &screen.dirty()?);
             }
-            Err(error @ Error::NotAvailable { .. }) => {
+            Err(error @ Error::Library(NotAvailable { .. })) => {
                 println!("not shown");
                 eprintln!("{error}");
             }
@@ -192,7 +192,7 @@ fn main() -> ExitCode {
         Some(name) => Device::open(&name),
         None => Device::open_first(),
     };
-    match opened.and_then(|device| frame(&device)) {
+    match opened.map_err(Error::from).and_then(|device| frame(&device)) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::FAILURE,
         Err(error) => {

@@ -167,8 +167,6 @@ pub mod engine;
 pub mod error;
 #[doc(hidden)]
 pub mod fork;
-pub mod platform;
-pub mod policy;
 mod sync;
 #[doc(hidden)]
 pub mod tracking;
@@ -176,7 +174,8 @@ pub mod tracking;
 pub mod uapi;
 #[doc(hidden)]
 pub mod units;
-pub mod vocabulary;
+
+pub use gem_coherency_rules::{platform, policy, vocabulary};
 
 #[doc(inline)]
 pub use access::{CpuAccess, Upload};
@@ -187,7 +186,9 @@ pub use device::{AllocRequest, Device, ReuseStats, Submission};
 #[doc(inline)]
 pub use engine::FlushReport;
 #[doc(inline)]
-pub use error::{Error, Result};
+pub use error::{Error, OpenError, Result};
+#[doc(inline)]
+pub use gem_coherency_rules::{Errno, Unknown};
 #[doc(inline)]
 pub use policy::{Decision, Rule, Verdict};
 #[doc(inline)]

@@ -6,15 +6,24 @@
 
 #[cfg(not(loom))]
 mod inner {
+    use std::alloc::{Layout, alloc_zeroed};
+    use std::ptr::NonNull;
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 
-    use zerocopy::FromZeros;
-
-    /// So many zeroes, of whose pages memory is taken when they are first written; `None` if there is not
-    /// that much address space.
+    /// Returns `count` zeroes, or `None` if there is not that much address space. The system gives memory for a page of them
+    /// when it is first written.
+    #[allow(unsafe_code)]
     pub(crate) fn zeroed_words(count: usize) -> Option<Box<[AtomicU64]>> {
-        <[AtomicU64]>::new_box_zeroed_with_elems(count).ok()
+        let layout = Layout::array::<AtomicU64>(count).ok()?;
+        if layout.size() == 0 {
+            return Some(Box::default());
+        }
+        // SAFETY: the layout's size is not 0.
+        let words = NonNull::new(unsafe { alloc_zeroed(layout) })?.cast::<AtomicU64>();
+        // SAFETY: the global allocator gave the memory for this layout, which is a boxed slice's; nothing else owns it, and
+        // an AtomicU64 whose bytes are all 0 is valid.
+        Some(unsafe { Box::from_raw(NonNull::slice_from_raw_parts(words, count).as_ptr()) })
     }
 
     /// The bits that may be set in a word: a look that spares a read-modify-write, if it shows none.

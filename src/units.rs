@@ -16,8 +16,8 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 
-/// Bytes of a page, the unit of mapping.
-pub const PAGE_BYTES: u64 = 4096;
+pub use crate::vocabulary::PAGE_BYTES;
+
 /// Bytes of a cache line, the unit of coherency: `boot_cpu_data.x86_clflush_size` on every CPU that
 /// stands beside an i915 device.
 pub const LINE_BYTES: u64 = 64;

@@ -1,10 +1,10 @@
 //! The object word: which transition is blocked by what, and that blocked means unchanged.
 #![cfg(not(loom))]
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::tracking::{Blocked, ObjectWord, State};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
-use nix::errno::Errno;
 
 type Transition = fn(State) -> Result<State, Blocked>;
 

@@ -1,13 +1,17 @@
 //! A program that does not link the software device at first.
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
+use gem_coherency::OpenError;
 use gem_coherency::device::Device;
-use nix::errno::Errno;
 
 #[test]
 fn a_software_device_opens_once_it_is_linked_and_until_then_the_error_says_what_to_link() {
     let refused = Device::open("sim:jsl").unwrap_err();
-    assert!(matches!(&refused, Error::BadDeviceSpec { spec, .. } if spec == "sim:jsl"), "{refused:?}");
+    assert!(
+        matches!(&refused, Error::Open(OpenError::BadDeviceSpec { spec, .. }) if spec == "sim:jsl"),
+        "{refused:?}"
+    );
     assert_eq!(refused.errno(), Errno::EINVAL);
     let text = refused.to_string();
     assert!(text.contains("sim:jsl") && text.contains("gem_coherency_sim::link()"), "{text}");

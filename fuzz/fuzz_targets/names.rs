@@ -2,6 +2,7 @@
 
 #![no_main]
 
+use gem_coherency::OpenError;
 use gem_coherency::drm::Drm;
 use gem_coherency::{Error, platform};
 use gem_coherency_fuzz::watch;
@@ -13,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
     let device = match Soft::open(text) {
         Ok(device) => device,
         Err(error) => {
-            assert!(matches!(error, Error::BadDeviceSpec { .. }), "{error:?}");
+            assert!(matches!(error, Error::Open(OpenError::BadDeviceSpec { .. })), "{error:?}");
             return assert!(error.to_string().contains("allowed: "), "{error}");
         }
     };

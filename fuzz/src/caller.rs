@@ -11,7 +11,7 @@ use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Drm, OpenCounts, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_sim::Soft;
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use crate::input::Input;
 use crate::names;

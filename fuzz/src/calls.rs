@@ -10,7 +10,7 @@ use gem_coherency::uapi::drm::DRM_IOCTL_VERSION;
 use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_CREATE;
 use gem_coherency::uapi::{self, Layout};
 use gem_coherency_sim::{Fault, Minor, Pages};
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use crate::arena::{ARGS, PLACES};
 use crate::input::Input;

@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 
 use crate::bo::{Bo, Need, settle_one};
 use crate::drm::Mapping;

@@ -1,6 +1,6 @@
 //! Caching modes and levels: what was asked for, and what the kernel made of it.
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 
 use super::{Bo, Shared};
 use crate::device;

@@ -2,8 +2,7 @@
 
 use std::ptr::NonNull;
 
-use nix::errno::Errno;
-use serde::Serialize;
+use gem_coherency_rules::Errno;
 
 use super::{Bo, Origin, Shared};
 use crate::drm::Mapping;
@@ -28,7 +27,8 @@ words! {
 }
 
 /// Who flushes a BO, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Ownership {
     /// Who.
     pub owner: FlushOwner,

@@ -44,7 +44,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 
 use crate::access::{CpuAccess, Upload};
 use crate::device;

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 
 use super::{Bo, Shared};
 use crate::access::Step;

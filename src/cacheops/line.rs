@@ -12,20 +12,7 @@ use super::span::{line_addresses, page_addresses};
 use super::support::{Support, chosen};
 use super::{Instruction, fence, store_fence};
 use crate::units::PAGE_BYTES;
-
-/// An operation on a cache line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LineOp {
-    /// CLWB: a dirty line is written to memory and may stay, clean. Never drops a stale line.
-    ///
-    /// On a CPU without CLWB the line leaves the cache.
-    WriteBack,
-    /// CLFLUSHOPT or CLFLUSH: a dirty line is written to memory, and the line leaves the cache.
-    Flush,
-    /// As `Flush`, before a read: a stale line leaves the cache. Where a core may be an Atom, the last line
-    /// of each range is flushed twice ([`Support::repeats_last_line`]).
-    Invalidate,
-}
+use crate::vocabulary::LineOp;
 
 /// Performs `op` on the line that contains `byte`, without a fence.
 ///

@@ -31,10 +31,11 @@ mod tests;
 
 use std::arch::asm;
 
+pub use crate::vocabulary::LineOp;
 pub use copy::{copy_across, copy_in, copy_out};
 pub use line::{
-    LineOp, fence_around, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page,
-    lines_of_ranges, write_back_range,
+    fence_around, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page, lines_of_ranges,
+    write_back_range,
 };
 pub use load::load_around;
 pub use span::{LineSpan, line_span};

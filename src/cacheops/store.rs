@@ -18,10 +18,11 @@ use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _
 use static_assertions::const_assert;
 
 use super::copy::{copy_in, fill};
-use super::line::{LineOp, lines_by};
+use super::line::lines_by;
 use super::span::{LINE, Pieces, pieces};
 use super::support::{StoreInstruction, Support, chosen};
 use crate::units::PAGE_LINES;
+use crate::vocabulary::LineOp;
 
 /// Bytes copied through the cache before they are written back: few enough to be still in it.
 const THROUGH_BYTES: usize = 4096;

@@ -4,14 +4,13 @@
 use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
 
-use serde::Serialize;
-
 use super::LineOp;
 use super::cpu::Cpu;
 use super::span::LastLine;
-use crate::error::{Error, Result};
+use crate::error::{OpenError, Result};
 use crate::units::LINE_BYTES;
 use crate::vocabulary::words;
+use gem_coherency_rules::Unknown;
 
 /// The environment variable that limits the instructions: at most one word each of [`Instruction`],
 /// [`StoreInstruction`] and [`LoadInstruction`], separated by commas: `clflushopt,movntdq`.
@@ -54,7 +53,8 @@ words! {
 }
 
 /// The instructions that the CPU has, and those that are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Support {
     /// Bytes per cache line, as reported by the CPU.
     pub line_bytes: u64,
@@ -115,7 +115,7 @@ impl Limits {
                 set(&mut limits.load, instruction, instruction.name(), cpu.has_load(instruction))?;
             } else {
                 let what = "instruction in GEM_COHERENCY_CACHEOPS";
-                return Err(Error::UnknownWord { what, word: word.to_owned(), known: WORDS });
+                return Err(Unknown::word(what, word, WORDS).into());
             }
         }
         Ok(limits)
@@ -125,11 +125,11 @@ impl Limits {
 /// Sets a limit to an instruction, which the CPU must have.
 fn set<T>(limit: &mut Option<T>, instruction: T, name: &'static str, has: bool) -> Result<()> {
     if !has {
-        return Err(Error::NoCacheInstruction { variable: OVERRIDE, instruction: name });
+        return Err(OpenError::NoCacheInstruction { variable: OVERRIDE, instruction: name }.into());
     }
     match limit.replace(instruction) {
         None => Ok(()),
-        Some(_) => Err(Error::TwoCacheInstructions { variable: OVERRIDE, instruction: name }),
+        Some(_) => Err(OpenError::TwoCacheInstructions { variable: OVERRIDE, instruction: name }.into()),
     }
 }
 
@@ -143,7 +143,7 @@ fn best<T: Copy + Ord>(wanted: &[T], limit: Option<T>, has: impl Fn(T) -> bool) 
 fn choose(cpu: &Cpu, value: Option<&OsStr>) -> Result<Support> {
     let limits = value.map(|value| Limits::parse(value, cpu)).transpose()?.unwrap_or_default();
     if cpu.line_bytes != LINE_BYTES {
-        return Err(Error::CacheLineSize { bytes: cpu.line_bytes });
+        return Err(OpenError::CacheLineSize { bytes: cpu.line_bytes }.into());
     }
     let flushes = &[Instruction::Clflush, Instruction::Clflushopt];
     let line = |wanted| best(wanted, limits.line, |one| cpu.has(one)).unwrap_or(FALLBACK.flush_by);
@@ -182,9 +182,9 @@ const FALLBACK: Support = Support {
 /// Returns the CPU's instructions and those that are used, decided at the first call.
 ///
 /// # Errors
-/// [`Error::UnknownWord`] for a word in [`OVERRIDE`] that is not an instruction;
-/// [`Error::NoCacheInstruction`] for one that the CPU lacks; [`Error::TwoCacheInstructions`] for two of the
-/// same kind; [`Error::CacheLineSize`] if the CPU's lines do not have [`LINE_BYTES`] bytes.
+/// [`Unknown::Word`] for a word in [`OVERRIDE`] that is not an instruction;
+/// [`OpenError::NoCacheInstruction`] for one that the CPU lacks; [`OpenError::TwoCacheInstructions`] for two of the
+/// same kind; [`OpenError::CacheLineSize`] if the CPU's lines do not have [`LINE_BYTES`] bytes.
 pub fn support() -> Result<Support> {
     decided().clone()
 }
@@ -332,6 +332,6 @@ mod tests {
     #[test]
     fn another_line_size_is_an_error() {
         let error = choose(&Cpu { line_bytes: 32, ..ATOM }, None).unwrap_err();
-        assert_eq!(error, Error::CacheLineSize { bytes: 32 });
+        assert_eq!(error, OpenError::CacheLineSize { bytes: 32 }.into());
     }
 }

@@ -1,7 +1,6 @@
 //! What a device says about itself, and what follows from it.
 
-use nix::errno::Errno;
-use serde::Serialize;
+use gem_coherency_rules::Errno;
 
 use crate::drm::{Drm, Param};
 use crate::error::Result;
@@ -19,7 +18,8 @@ pub struct MapModeInfo {
 }
 
 /// Something about a device that surprises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Quirk {
     /// A short name, for programs.
     pub name: &'static str,

@@ -42,11 +42,12 @@ use crate::drm::node::{self, Node};
 use crate::drm::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::platform::{self, CONSERVATIVE, Call, Caps, Disagreement, Machine};
+use crate::platform::{self, CONSERVATIVE, Call, Caps, Machine};
 use crate::policy::Answers;
 use crate::policy::kernel::KernelRules;
 use crate::tracking::Registry;
 use crate::vocabulary::MocsClass;
+use gem_coherency_rules::Unknown;
 use reuse::Reuse;
 
 /// `I915_MEMORY_CLASS_SYSTEM`: where objects without a placement live.
@@ -77,7 +78,6 @@ pub(crate) struct Shared {
     pub(crate) reuse: Reuse,
     /// Tracks the free GPU addresses.
     pub(crate) addresses: Addresses,
-    disagreements: Vec<Disagreement>,
     /// Bytes of the memory that objects live in, if the device says.
     memory_bytes: Option<u64>,
 }
@@ -117,7 +117,7 @@ impl Device {
     /// Opens the device that `spec` names: a path, or `sim:...` where a software device is linked ([`link_soft`]).
     ///
     /// # Errors
-    /// [`Error::BadDeviceSpec`]; as [`Node::open`] for a path, and as [`Device::from_drm`].
+    /// [`crate::OpenError::BadDeviceSpec`]; as [`Node::open`] for a path, and as [`Device::from_drm`].
     pub fn open(spec: &str) -> Result<Self> {
         Self::from_drm(match spec.parse()? {
             DeviceSpec::Path(path) => Arc::new(Node::open(path)?),
@@ -128,7 +128,7 @@ impl Device {
     /// Opens the first node of i915; never a software device.
     ///
     /// # Errors
-    /// [`Error::NoDevice`], and as [`Device::from_drm`].
+    /// [`crate::OpenError::NoDevice`], and as [`Device::from_drm`].
     pub fn open_first() -> Result<Self> {
         Self::from_drm(Arc::new(Node::open(node::find().first()?)?))
     }
@@ -136,12 +136,12 @@ impl Device {
     /// Takes an open device, and asks it what it is.
     ///
     /// # Errors
-    /// [`Error::UnknownDeviceId`]: a caller who wants to go on all the same takes
-    /// [`Device::with_conservative_platform`]. [`Error::KernelTooOld`]; what CHIPSET_ID answers.
+    /// [`Unknown::DeviceId`]: a caller who wants to go on all the same takes
+    /// [`Device::with_conservative_platform`]. [`Unknown::KernelTooOld`]; what CHIPSET_ID answers.
     pub fn from_drm(drm: Arc<dyn Drm>) -> Result<Self> {
         let facts = about::facts(drm.as_ref())?;
-        let (machine, disagreements) = Machine::from_facts(&facts, drm.kernel())?;
-        Self::new(drm, machine, disagreements)
+        let machine = Machine::from_facts(&facts, drm.kernel())?;
+        Self::new(drm, machine)
     }
 
     /// Takes an open device, whose PCI id need not be known: then nothing is taken to be coherent,
@@ -151,19 +151,19 @@ impl Device {
     /// As [`Device::from_drm`], but for the unknown id.
     pub fn with_conservative_platform(drm: Arc<dyn Drm>) -> Result<Self> {
         let facts = about::facts(drm.as_ref())?;
-        let (machine, disagreements) = match Machine::from_facts(&facts, drm.kernel()) {
-            Err(Error::UnknownDeviceId { id }) => {
+        let machine = match Machine::from_facts(&facts, drm.kernel()) {
+            Err(Unknown::DeviceId { id }) => {
                 tracing::warn!(id, "unknown PCI ID: nothing is treated as coherent");
-                (CONSERVATIVE.machine(drm.kernel(), false), Vec::new())
+                CONSERVATIVE.machine(drm.kernel(), false)
             }
             known => known?,
         };
-        Self::new(drm, machine, disagreements)
+        Self::new(drm, machine)
     }
 
-    fn new(drm: Arc<dyn Drm>, machine: Machine, disagreements: Vec<Disagreement>) -> Result<Self> {
+    fn new(drm: Arc<dyn Drm>, machine: Machine) -> Result<Self> {
         let rules = KernelRules::of(drm.kernel())?;
-        for disagreement in &disagreements {
+        for disagreement in machine.disagreements() {
             tracing::warn!(%disagreement, "the device's value is used");
         }
         // Kernels before 5.8 do not say, and then sizes are left to them.
@@ -181,7 +181,6 @@ impl Device {
                 registry: Registry::default(),
                 reuse: Reuse::new(),
                 addresses: Addresses::new(&machine),
-                disagreements,
                 memory_bytes,
             })),
         })
@@ -195,11 +194,6 @@ impl Device {
     /// The rules of the device's kernel.
     pub fn rules(&self) -> &KernelRules {
         &self.shared.rules
-    }
-
-    /// Where the table of platforms and the device disagree; the device is believed.
-    pub fn disagreements(&self) -> &[Disagreement] {
-        &self.shared.disagreements
     }
 
     /// The device's requests themselves; what they do is not tracked.

@@ -25,8 +25,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::Serialize;
-
 use super::Shared;
 use super::alloc::{AllocRequest, caching_call, created_level, pat_index};
 use crate::bo::{self, Bo, Object};
@@ -95,7 +93,8 @@ impl Key {
 }
 
 /// What became of BOs that could be reused, and of wishes for them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ReuseStats {
     /// Allocations that were answered with a kept object.
     pub hits: u64,

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::drm::Drm;
 use crate::error::Error;
+use crate::error::OpenError;
 
 /// What the name of a software device begins with.
 const SOFT: &str = "sim:";
@@ -28,16 +29,17 @@ pub fn link_soft(open: OpenSoft) {
 /// Opens the software device `name`.
 ///
 /// # Errors
-/// [`Error::BadDeviceSpec`] if none is linked, and what opening it returns.
+/// [`OpenError::BadDeviceSpec`] if none is linked, and what opening it returns.
 pub(super) fn open_soft(name: &str) -> Result<Arc<dyn Drm>, Error> {
     match OPEN_SOFT.get() {
         Some(open) => open(name),
-        None => Err(Error::BadDeviceSpec {
+        None => Err(OpenError::BadDeviceSpec {
             spec: name.to_owned(),
             why: "this program links no software device (add the crate gem-coherency-sim, and call \
                   gem_coherency_sim::link() first)"
                 .to_owned(),
-        }),
+        }
+        .into()),
     }
 }
 
@@ -55,10 +57,11 @@ impl FromStr for DeviceSpec {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         if text.is_empty() {
-            return Err(Error::BadDeviceSpec {
+            return Err(OpenError::BadDeviceSpec {
                 spec: text.to_owned(),
                 why: "it is empty (expected a path, or sim:PLATFORM)".to_owned(),
-            });
+            }
+            .into());
         }
         if text.starts_with(SOFT) {
             return Ok(Self::Soft(text.to_owned()));
@@ -86,6 +89,6 @@ mod tests {
         assert_eq!(spec("sim:jsl"), DeviceSpec::Soft("sim:jsl".to_owned()));
         assert_eq!(spec("sim"), DeviceSpec::Path("sim".into()));
         assert_eq!(spec("/dev/dri/card0").to_string(), "/dev/dri/card0");
-        assert!(matches!("".parse::<DeviceSpec>(), Err(Error::BadDeviceSpec { .. })));
+        assert!(matches!("".parse::<DeviceSpec>(), Err(Error::Open(OpenError::BadDeviceSpec { .. }))));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 
 use super::Shared;
 use crate::bo::{Bo, Need, settle};

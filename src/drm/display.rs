@@ -5,8 +5,6 @@
 
 use std::fmt;
 
-use serde::Serialize;
-
 use crate::error::Result;
 use crate::uapi::drm_display::{
     DRM_MODE_CONNECTOR_HDMIA, DRM_MODE_TYPE_PREFERRED, DRM_MODE_TYPE_USERDEF, drm_mode_modeinfo,
@@ -14,8 +12,8 @@ use crate::uapi::drm_display::{
 use crate::vocabulary::Handle;
 
 /// A CRTC: it reads a framebuffer and sends it to connectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
 pub struct Crtc(pub u32);
 
 impl Crtc {
@@ -26,8 +24,8 @@ impl Crtc {
 }
 
 /// A framebuffer: an object that can be shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(transparent))]
 pub struct Framebuffer(pub u32);
 
 impl Framebuffer {
@@ -149,7 +147,8 @@ impl Picture {
 }
 
 /// The timing of a mode in one direction: the pixels of a line, or the lines of a picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Timing {
     /// The visible part.
     pub shown: u16,
@@ -164,7 +163,8 @@ pub struct Timing {
 }
 
 /// A display mode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Mode {
     /// Pixel clock, in kHz.
     pub clock_khz: u32,
@@ -267,31 +267,6 @@ impl Shown {
     /// Shows a framebuffer from its first pixel on, on one connector.
     pub fn new(framebuffer: Framebuffer, mode: Mode, connector: Connector) -> Self {
         Self { framebuffer, from: (0, 0), mode, connectors: vec![connector] }
-    }
-}
-
-/// CRC-32 (IEEE 802.3) of what a display reads, line by line.
-///
-/// ```
-/// use gem_coherency::drm::display::Crc;
-///
-/// let mut crc = Crc::default();
-/// crc.add(b"1234");
-/// crc.add(b"56789");
-/// assert_eq!(crc.finish(), 0xcbf4_3926);
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct Crc(crc32fast::Hasher);
-
-impl Crc {
-    /// Adds bytes.
-    pub fn add(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// Returns the CRC of all bytes added so far.
-    pub fn finish(&self) -> u32 {
-        self.0.clone().finalize()
     }
 }
 

@@ -13,8 +13,6 @@ pub mod node;
 use std::fmt;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
-use serde::Serialize;
-
 use display::Display;
 pub use mapping::Mapping;
 
@@ -23,7 +21,8 @@ use crate::platform::EngineClass;
 use crate::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 /// The result of DRM_IOCTL_VERSION.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct DriverVersion {
     /// The driver's name: `i915`.
     pub name: String,
@@ -80,7 +79,8 @@ impl Param {
 }
 
 /// A memory region (`drm_i915_memory_region_info`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct MemoryRegion {
     /// `I915_MEMORY_CLASS_*`: 0 system, 1 device.
     pub class: u16,
@@ -98,7 +98,8 @@ impl MemoryRegion {
 }
 
 /// The identifier of a memory region (`drm_i915_gem_memory_class_instance`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Placement {
     /// `I915_MEMORY_CLASS_*`: 0 system, 1 device.
     pub class: u16,
@@ -181,7 +182,8 @@ pub struct Run<'a> {
 }
 
 /// Numbers of open objects and mappings of a device, for finding leaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct OpenCounts {
     /// GEM handles.
     pub handles: u64,

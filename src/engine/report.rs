@@ -1,7 +1,5 @@
 //! Reports of what was flushed, at which step and by which rule.
 
-use serde::Serialize;
-
 use crate::policy::{Decision, Rule, Verdict};
 use crate::units::LINE_BYTES;
 use crate::vocabulary::{Handle, words};
@@ -25,7 +23,8 @@ words! {
 }
 
 /// The flush of one BO at one step, or the reason why there was none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct FlushReport {
     /// The step.
     pub step: Step,

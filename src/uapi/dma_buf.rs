@@ -1,7 +1,5 @@
 //! `<linux/dma-buf.h>`.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
 use super::{requests, structs, values};
 
 structs! {

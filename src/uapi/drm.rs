@@ -1,7 +1,5 @@
 //! `<drm/drm.h>`: what every DRM driver answers.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
 use super::{requests, structs, values};
 
 structs! {

@@ -3,8 +3,6 @@
 //! Requests whose structs are not needed here have the structs' sizes: enough to know the requests.
 #![allow(non_upper_case_globals)]
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
 use super::{requests, structs, values};
 
 structs! {

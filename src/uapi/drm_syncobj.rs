@@ -1,7 +1,5 @@
 //! `<drm/drm.h>`: synchronization objects.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
 use super::{requests, structs, values};
 
 structs! {

@@ -3,8 +3,6 @@
 //! Submission and queries are in [`super::i915_exec`], contexts in [`super::i915_context`], what the
 //! driver says about the device in [`super::i915_facts`].
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
 use super::{requests, structs, values};
 
 structs! {

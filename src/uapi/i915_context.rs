@@ -1,7 +1,5 @@
 //! `<drm/i915_drm.h>`: contexts and address spaces.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
 use super::i915::i915_user_extension;
 use super::{requests, structs, values};
 

@@ -2,8 +2,6 @@
 //!
 //! Objects are in [`super::i915`].
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
 use super::i915::i915_user_extension;
 use super::{requests, structs, values};
 

@@ -1,7 +1,5 @@
 //! `<drm/i915_drm.h>`: what the driver says about the device, and about its GPU's resets.
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
 use super::{requests, structs, values};
 
 structs! {

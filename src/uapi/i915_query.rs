@@ -2,8 +2,6 @@
 //!
 //! The request itself, and the memory regions, are in [`super::i915_exec`].
 
-use zerocopy::{FromBytes, Immutable, IntoBytes};
-
 use super::i915_context::i915_engine_class_instance;
 use super::{structs, values};
 

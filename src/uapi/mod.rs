@@ -12,7 +12,6 @@
 pub mod dma_buf;
 pub mod drm;
 pub mod drm_display;
-pub mod drm_fourcc;
 pub mod drm_syncobj;
 pub mod i915;
 pub mod i915_context;
@@ -21,6 +20,8 @@ pub mod i915_facts;
 pub mod i915_query;
 
 use std::marker::PhantomData;
+
+pub use gem_coherency_rules::drm_fourcc;
 
 /// Where a field of a struct lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +101,8 @@ macro_rules! structs {
         $(
             $(#[$meta])*
             #[allow(non_camel_case_types, non_snake_case)]
-            #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable)]
+            #[derive(Clone, Copy, Debug, Default)]
+            #[cfg_attr(feature = "zerocopy", derive(zerocopy::FromBytes, zerocopy::IntoBytes, zerocopy::Immutable))]
             #[repr(C)]
             pub struct $name { $($(#[$fmeta])* pub $field: $type,)+ }
 
@@ -139,16 +141,7 @@ macro_rules! requests {
 }
 use requests;
 
-/// Declares constants and lists them.
-macro_rules! values {
-    ($($(#[$meta:meta])* $name:ident: $type:ty = $value:expr;)+) => {
-        $($(#[$meta])* pub const $name: $type = $value;)+
-
-        /// The names and values of this header's constants, in order.
-        pub const CONSTANTS: &[(&str, u64)] = &[$((stringify!($name), $name as u64),)+];
-    };
-}
-use values;
+use gem_coherency_rules::values;
 
 /// A header and what is declared here of it.
 #[derive(Clone, Copy, Debug)]
@@ -178,12 +171,7 @@ pub const HEADERS: &[Header] = &[
         ioctls: drm_syncobj::IOCTLS,
         constants: drm_syncobj::CONSTANTS,
     },
-    Header {
-        name: "drm/drm_fourcc.h",
-        layouts: drm_fourcc::LAYOUTS,
-        ioctls: drm_fourcc::IOCTLS,
-        constants: drm_fourcc::CONSTANTS,
-    },
+    Header { name: "drm/drm_fourcc.h", layouts: &[], ioctls: &[], constants: drm_fourcc::CONSTANTS },
     Header {
         name: "drm/i915_drm.h",
         layouts: i915::LAYOUTS,

@@ -1,12 +1,13 @@
 //! What is asked wrongly, or of a device that is gone: a clear error, and nothing left open.
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
+use gem_coherency::OpenError;
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::Retained;
 use gem_coherency::vocabulary::CachingMode::Cached;
 use gem_coherency::vocabulary::{Access, MmapMode};
 use gem_coherency_sim::Fault;
-use nix::errno::Errno;
 
 use super::{NEW, gpu, nothing_left, read, refused, rig, write};
 
@@ -32,12 +33,12 @@ fn sizes_that_cannot_be_are_refused_with_the_reason() {
 #[test]
 fn devices_that_are_none_are_refused_by_what_they_are() {
     let open = |spec: &str| refused(gem_coherency_sim::open(spec));
-    assert!(matches!(open(""), Error::BadDeviceSpec { .. }));
-    assert!(matches!(open("sim:"), Error::BadDeviceSpec { .. }));
-    assert!(matches!(open("sim:vax"), Error::BadDeviceSpec { .. }));
-    assert!(matches!(open("/nowhere"), Error::Open { errno: Errno::ENOENT, .. }));
-    assert!(matches!(open("/etc/passwd"), Error::NotADevice { .. }));
-    assert!(matches!(open("/dev/null"), Error::NotDrm { .. }));
+    assert!(matches!(open(""), Error::Open(OpenError::BadDeviceSpec { .. })));
+    assert!(matches!(open("sim:"), Error::Open(OpenError::BadDeviceSpec { .. })));
+    assert!(matches!(open("sim:vax"), Error::Open(OpenError::BadDeviceSpec { .. })));
+    assert!(matches!(open("/nowhere"), Error::Open(OpenError::CannotOpen { errno: Errno::ENOENT, .. })));
+    assert!(matches!(open("/etc/passwd"), Error::Open(OpenError::NotADevice { .. })));
+    assert!(matches!(open("/dev/null"), Error::Open(OpenError::NotDrm { .. })));
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn without_a_name_no_software_device_is_opened() {
     match Device::open_first() {
         Ok(device) => assert!(device.drm().name().starts_with("/dev/dri/"), "{}", device.drm().name()),
         Err(error) => {
-            assert!(matches!(error, Error::NoDevice { .. }), "{error:?}");
+            assert!(matches!(error, Error::Open(OpenError::NoDevice { .. })), "{error:?}");
             let text = error.to_string();
             assert!(text.contains("a software device") && !text.contains("--"), "{text}");
         }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use gem_coherency::Error;
+use gem_coherency::Errno;
+use gem_coherency::Error as LibraryError;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::AllocRequest;
 use gem_coherency::drm::{Addresses, Drm, ExecObject, Run};
@@ -11,8 +12,7 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode};
 use gem_coherency_exercise::commands::{self, Extent, Field, Memory, Surface};
-use gem_coherency_exercise::{Batch, Region};
-use nix::errno::Errno;
+use gem_coherency_exercise::{Batch, Error, Region};
 
 use super::{NEW, Rig, nothing_left, read, refused, rig, write};
 
@@ -165,12 +165,18 @@ fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
     );
     for (offset, len) in [(8192, 4), (4, 8192), (u64::MAX - 3, 4), (0, u64::MAX)] {
         let range = refused(batch.fill_range(Region::new(&bo, offset), len, 0).map(drop));
-        assert!(matches!(range, Error::RangeOutOfBounds { .. }), "{range}");
+        assert!(matches!(range, Error::Library(LibraryError::RangeOutOfBounds { .. })), "{range}");
     }
     let tall = Extent { width: 4, height: u32::MAX };
-    assert!(matches!(refused(batch.fill(region, tall, 0).map(drop)), Error::RangeOutOfBounds { .. }));
+    assert!(matches!(
+        refused(batch.fill(region, tall, 0).map(drop)),
+        Error::Library(LibraryError::RangeOutOfBounds { .. })
+    ));
     let foreign = gem_coherency_sim::open("sim:jsl").unwrap().alloc(AllocRequest::new(4096)).unwrap();
-    assert!(matches!(refused(batch.store(&foreign, 0, 0).map(drop)), Error::OtherDevice { .. }));
+    assert!(matches!(
+        refused(batch.store(&foreign, 0, 0).map(drop)),
+        Error::Library(LibraryError::OtherDevice { .. })
+    ));
     // What was refused left nothing behind: the batch can be gone on with.
     batch.store(&bo, 8, 0x6f6c_6c65).unwrap();
     batch.submit().unwrap().wait(Option::None).unwrap();
@@ -179,7 +185,7 @@ fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
     let mut batch = Batch::new(&rig.device).unwrap();
     batch.store(&bo, 8, 0).unwrap();
     bo.close().unwrap();
-    assert!(matches!(refused(batch.submit()), Error::Closed { .. }));
+    assert!(matches!(refused(batch.submit()), Error::Library(LibraryError::Closed { .. })));
     drop((bo, foreign));
     nothing_left(&rig);
     let none = refused(Batch::new(&gem_coherency_sim::open("sim:ilk").unwrap()));
@@ -196,7 +202,10 @@ fn a_batch_that_waits_for_a_stalled_gpu_times_out_and_is_done_later() {
     let mut batch = Batch::new(&rig.device).unwrap();
     batch.copy_range(Region::new(&to, 0), Region::new(&from, 0), 64).unwrap();
     let job = batch.submit().unwrap();
-    assert!(matches!(refused(job.wait(Some(Duration::from_millis(1)))), Error::Timeout { .. }));
+    assert!(matches!(
+        refused(job.wait(Some(Duration::from_millis(1)))),
+        Error::Library(LibraryError::Timeout { .. })
+    ));
     assert_eq!(rig.raw_load(&to, MmapMode::Wb, 0), [0; 8], "nothing was copied yet");
     rig.soft.stall_gpu(false);
     job.wait(Option::None).unwrap();

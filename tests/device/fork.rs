@@ -4,11 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::child::in_child;
 use super::*;
-use gem_coherency::{Error, Result};
+use gem_coherency::Result;
 use gem_coherency_exercise::{Batch, Screen};
 
-fn is_refused<T>(result: Result<T>) -> bool {
-    matches!(result, Err(Error::OtherProcess))
+fn is_refused<T, E: Into<gem_coherency_exercise::Error>>(result: Result<T, E>) -> bool {
+    result.is_err_and(|error| error.into() == gem_coherency::Error::OtherProcess.into())
 }
 
 /// Whether everything that can fail is refused.

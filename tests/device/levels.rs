@@ -1,11 +1,11 @@
 //! Changing the caching of a live BO: the level, and what it means for bytes that are under way.
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::drm::Drm;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
-use nix::errno::Errno;
 
 use super::{NEW, gpu, prepared, read, refused, rig, write};
 

@@ -146,6 +146,6 @@ fn nothing_left(rig: &Rig) {
 
 /// The error of a call that must fail.
 #[track_caller]
-fn refused<T: std::fmt::Debug>(result: Result<T>) -> gem_coherency::Error {
+fn refused<T: std::fmt::Debug, E: std::fmt::Debug>(result: Result<T, E>) -> E {
     result.unwrap_err()
 }

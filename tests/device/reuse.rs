@@ -2,6 +2,7 @@
 
 use std::os::fd::AsFd;
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::bo::{Bo, Released};
 use gem_coherency::device::{AllocRequest, ReuseStats};
@@ -11,7 +12,6 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle};
 use gem_coherency_sim::Fault;
-use nix::errno::Errno;
 
 use super::{NEW, Rig, gpu, nothing_left, read, refused, write};
 

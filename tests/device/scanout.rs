@@ -1,11 +1,11 @@
 //! The display: what is flushed for it, what showing a BO changes, and what is refused meanwhile.
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::device::{AllocRequest, Submission};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, Display, None};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
-use nix::errno::Errno;
 
 use super::trace::cache_operations;
 use super::{NEW, Rig, gpu, nothing_left, prepared, refused, rig, write};

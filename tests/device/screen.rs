@@ -1,15 +1,16 @@
 //! Screens: what they show, what that flushes, and what is put back.
 
+use gem_coherency::Errno;
+use gem_coherency::Result;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::Drm;
-use gem_coherency::drm::display::{Connection, Crc, Display, Mode, Shown};
+use gem_coherency::drm::display::{Connection, Display, Mode, Shown};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
-use gem_coherency::{Error, Result};
-use gem_coherency_exercise::{CURSOR_PIXELS, Screen};
+use gem_coherency_exercise::{CURSOR_PIXELS, Error, Screen};
+use gem_coherency_sim::Crc;
 use gem_coherency_sim::{Minor, Soft};
-use nix::errno::Errno;
 use std::sync::Arc;
 
 use super::{Rig, nothing_left, refused, rig};
@@ -28,7 +29,7 @@ fn screen(rig: &Rig) -> Screen {
 }
 
 /// A BO that is mapped through the caches everywhere, so that there is something to forget.
-fn cached(bo: Result<Bo>) -> Bo {
+fn cached<E: std::fmt::Debug>(bo: Result<Bo, E>) -> Bo {
     let bo = bo.unwrap();
     bo.map(MmapMode::Wb).unwrap();
     bo
@@ -166,7 +167,7 @@ fn an_idle_screen_is_off_afterwards_and_nothing_is_left_open() {
     draw(&cursor, 0x80);
     assert_eq!(u64::from(CURSOR_PIXELS * CURSOR_PIXELS * 4), cursor.size());
     assert_eq!(screen.set_cursor(Some(&cursor), (10, 10)).unwrap().map(|report| report.lines), Some(256));
-    assert!(matches!(refused(cursor.close()), Error::Pinned { .. }));
+    assert!(matches!(refused(cursor.close()), gem_coherency::Error::Pinned { .. }));
     let crtc = screen.crtc();
     screen.close().unwrap();
     assert_eq!(rig.soft.display().crtc(crtc).unwrap(), None);
@@ -192,7 +193,7 @@ fn a_frame_that_is_forgotten_leaves_the_screen_and_the_next_sets_the_mode() {
     screen.show(&frames[1]).unwrap();
 }
 
-fn error(result: Result<Screen>) -> Error {
+fn error(result: Result<Screen, Error>) -> Error {
     result.expect_err("no screen")
 }
 

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use gem_coherency::Errno;
 use gem_coherency::bo::FlushOwner;
 use gem_coherency::device::Device;
 use gem_coherency::drm::Drm;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
-use nix::errno::Errno;
 
 use super::{NEW, gpu, nothing_left, prepared, read, refused, rig, write};
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::bo::{Bo, Released};
 use gem_coherency::device::{AllocRequest, Submission};
@@ -10,7 +11,6 @@ use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::CachingMode::{Cached, None};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 use gem_coherency_sim::Fault;
-use nix::errno::Errno;
 
 use super::trace::cache_operations;
 use super::{NEW, gpu, prepared, read, refused, rig, write};
@@ -192,7 +192,7 @@ fn an_execbuf_that_fails_is_the_callers_error_and_a_wedged_gpu_ends_reuse() {
         let bo = rig.bo(Cached, MmapMode::Wb);
         write(&bo, 0, &NEW); // a BO without pages is never kept
         let error = refused(rig.device.submit_with(&[gpu(&bo, Access::Write)], |_| {
-            Err::<(), _>(std::io::Error::from_raw_os_error(errno as i32).into())
+            Err::<(), _>(std::io::Error::from_raw_os_error(errno.get()).into())
         }));
         assert_eq!(error.errno(), errno);
         assert_eq!(bo.release().unwrap(), kept, "{errno}");

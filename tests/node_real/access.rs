@@ -1,9 +1,9 @@
 //! The CPU's accesses: maps, copies, domains; and submissions.
 
+use gem_coherency::Errno;
 use gem_coherency::drm::node::Node;
 use gem_coherency::drm::{Drm, ExecObject, Mapping, OpenCounts};
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
-use nix::errno::Errno;
 
 use crate::{Bench, Skip, Test, allowed_or, errno, expected, test};
 

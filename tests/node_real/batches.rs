@@ -4,14 +4,13 @@
 
 use std::sync::Arc;
 
-use gem_coherency::Error;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::{Addresses, Drm, ExecObject, Param, Relocation, Run};
 use gem_coherency::platform::{EngineClass, by_id};
 use gem_coherency::vocabulary::Access;
 use gem_coherency_exercise::commands::{Extent, Field};
-use gem_coherency_exercise::{Batch, Region};
+use gem_coherency_exercise::{Batch, Error, Region};
 
 use super::{Bench, Skip, Test, test};
 
@@ -50,7 +49,7 @@ fn open(bench: &Bench) -> Result<Device, String> {
     let device = Device::from_drm(Arc::new(bench.open())).unwrap();
     match Batch::new(&device) {
         Ok(_) => Ok(device),
-        Err(error @ Error::NotAvailable { .. }) => {
+        Err(error @ Error::Library(gem_coherency::Error::NotAvailable { .. })) => {
             assert!(device.machine().platform.graphics.major < 6, "{error}");
             Err(error.to_string())
         }

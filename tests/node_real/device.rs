@@ -1,5 +1,6 @@
 //! The device: opening it, what it says of itself, and its end.
 
+use gem_coherency::OpenError;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -7,11 +8,11 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::drm::node::{Node, find_in};
 use gem_coherency::drm::{Drm, ExecObject, Param};
 use gem_coherency::vocabulary::{Access, KernelVersion, MmapMode};
-use nix::errno::Errno;
 
 use crate::platforms::Caching;
 use crate::{Bench, Skip, Test, errno, expected, test};
@@ -38,7 +39,7 @@ fn the_driver_is_i915(bench: &Bench) -> Skip {
 
 fn another_driver_is_told_by_name(bench: &Bench) -> Skip {
     let is_other = |(path, error): &(PathBuf, Error)| {
-        let Error::NotI915 { driver, .. } = error else { return None };
+        let Error::Open(OpenError::NotI915 { driver, .. }) = error else { return None };
         Some((path.clone(), driver.clone()))
     };
     let Some((path, driver)) = bench.found.others.iter().find_map(is_other) else {

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
+use gem_coherency::Errno;
 use gem_coherency::Result;
 use gem_coherency::drm::display::{Connector, Crtc, Display, Framebuffer, Mode, Picture, Shown};
 use gem_coherency::drm::node::Node;
@@ -19,7 +20,6 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules};
 use gem_coherency::vocabulary::{Access, CachingMode};
 use gemtool::kernel_trace::Tracer;
-use nix::errno::Errno;
 
 use super::flushes::{Done, Subject, difference, drive, machine, next, possible, seed};
 use super::shown::{

@@ -9,13 +9,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
+use gem_coherency::Errno;
 use gem_coherency::drm::node::Node;
 use gem_coherency::drm::{Advice, Created, Drm, ExecObject, Mapping, Param};
 use gem_coherency::platform::{Call, Caps, Facts, Machine};
 use gem_coherency::policy::kernel::{Action, Creation, Event, KernelRules, Refusal, Snapshot, Step, step};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, MmapMode};
 use gemtool::kernel_trace::{Attribution, Kind, Toucher, Tracer};
-use nix::errno::Errno;
 
 use super::display::Scanout;
 use super::{Bench, Skip, Test, shown, test};
@@ -275,7 +275,7 @@ pub(super) fn machine(node: &Node) -> Machine {
         has_wt: fact(Param::HasWt).map(|value| value != 0),
         coherent_ggtt: fact(Param::MmapGttCoherent).map(|value| value != 0),
     };
-    Machine::from_facts(&facts, node.kernel()).unwrap().0
+    Machine::from_facts(&facts, node.kernel()).unwrap()
 }
 
 /// Does what `events` say, as far as it can be done, and compares: the calls that were made.

@@ -6,12 +6,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gem_coherency::Errno;
 use gem_coherency::drm::{Addresses, Drm, Run};
 use gem_coherency::platform::{EngineClass, by_id};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Handle, MmapMode};
 use gem_coherency_sim::Soft;
-use nix::errno::Errno;
 
 use super::{Bench, Skip, Test, test};
 

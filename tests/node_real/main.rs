@@ -29,10 +29,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use gem_coherency::Errno;
 use gem_coherency::Result;
 use gem_coherency::drm::node::{Found, Node, find};
 use gem_coherency::drm::{Drm, Param};
-use nix::errno::Errno;
 
 use platforms::{Expected, PLATFORMS};
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::os::fd::AsFd;
 
+use gem_coherency::Errno;
 use gem_coherency::drm::{Advice, Drm, ExecObject, OpenCounts, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
-use nix::errno::Errno;
 
 use crate::platforms::Caching;
 use crate::{Bench, Skip, Test, allowed_or, errno, expected, test};

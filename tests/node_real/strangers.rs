@@ -13,13 +13,12 @@ use gem_coherency::uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
 use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
 use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_USERPTR, drm_i915_gem_userptr};
 use gem_coherency::vocabulary::Handle;
-use nix::errno::Errno;
 use nix::libc;
 
 fn request<T>(file: &File, request: Ioctl<T>, args: &mut T) {
     // SAFETY: `args` is the struct of the request; see the module for addresses in it.
     let done = unsafe { libc::ioctl(file.as_raw_fd(), request.code.into(), std::ptr::from_mut(args)) };
-    Errno::result(done).unwrap_or_else(|errno| panic!("{}: {errno}", request.name));
+    assert!(done >= 0, "{}: {}", request.name, std::io::Error::last_os_error());
 }
 
 /// An object of `size_bytes`, whole pages, of this process's memory: `DRM_IOCTL_I915_GEM_USERPTR`.

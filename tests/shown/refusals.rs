@@ -1,9 +1,9 @@
 //! What the display's requests are refused with: asked of the driver, and of the software i915.
 
+use gem_coherency::Errno;
 use gem_coherency::Result;
 use gem_coherency::drm::Drm;
 use gem_coherency::drm::display::{Crtc, Mode, Picture, Shown};
-use nix::errno::Errno;
 
 /// Asks for what cannot be done; what was not refused as it is known to be.
 ///

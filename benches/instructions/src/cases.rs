@@ -272,7 +272,7 @@ fn batch(way: Way, live: usize) -> Result<()> {
 }
 
 #[inline(never)]
-fn counted_batch(device: &Device, bos: &[Bo]) -> gem_coherency::Result<()> {
+fn counted_batch(device: &Device, bos: &[Bo]) -> gem_coherency_exercise::Result<()> {
     let mut batch = Batch::new(device)?;
     bos.iter().try_for_each(|bo| batch.store(bo, 0, 1).map(drop))?;
     batch.submit().map(drop)

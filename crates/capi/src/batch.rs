@@ -43,7 +43,10 @@ pub struct gemco_job(Confined<Submitted>);
 static_assertions::assert_impl_all!(gemco_job: Send, Sync);
 
 impl gemco_batch {
-    fn with<T>(&self, write: impl FnOnce(&mut Batch) -> gem_coherency::Result<T>) -> Result<c_int, Failure> {
+    fn with<T>(
+        &self,
+        write: impl FnOnce(&mut Batch) -> gem_coherency_exercise::Result<T>,
+    ) -> Result<c_int, Failure> {
         write(&mut self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))?;
         Ok(0)
     }

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint};
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::decision::described;
 use super::error::{Failure, query, run};

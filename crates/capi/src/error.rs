@@ -5,10 +5,9 @@ use std::ffi::{c_char, c_int};
 use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use nix::errno::Errno;
+use gem_coherency::{Errno, Error, Unknown};
 
 use super::log;
-use gem_coherency::error::Error;
 
 /// Bytes of a thread's text, the closing 0 among them.
 const TEXT_BYTES: usize = 512;
@@ -18,6 +17,9 @@ const TEXT_BYTES: usize = 512;
 pub(super) enum Failure {
     /// The library's own reason.
     Library(Error),
+    /// What exercising a device failed for.
+    #[cfg(feature = "exercise")]
+    Exercise(gem_coherency_exercise::Error),
     /// An argument that is wrong whatever the library thinks of it.
     Argument {
         /// What kind of mistake it is.
@@ -47,6 +49,8 @@ impl Failure {
     fn errno(&self) -> Errno {
         match self {
             Self::Library(error) => error.errno(),
+            #[cfg(feature = "exercise")]
+            Self::Exercise(error) => error.errno(),
             Self::Argument { errno, .. } => *errno,
             Self::InCallback => Errno::EDEADLK,
             Self::Number { .. } => Errno::EINVAL,
@@ -60,10 +64,25 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<Unknown> for Failure {
+    fn from(error: Unknown) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+#[cfg(feature = "exercise")]
+impl From<gem_coherency_exercise::Error> for Failure {
+    fn from(error: gem_coherency_exercise::Error) -> Self {
+        Self::Exercise(error)
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Library(error) => error.fmt(f),
+            #[cfg(feature = "exercise")]
+            Self::Exercise(error) => error.fmt(f),
             Self::Argument { name, why, .. } => write!(f, "{name} {why}"),
             Self::InCallback => f.write_str(
                 "a log callback may only call functions that query; this call \
@@ -129,7 +148,7 @@ pub(super) fn query(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int
         Ok(Ok(value)) => value,
         Ok(Err(failure)) => {
             keep(format_args!("{call}: {failure}"));
-            -(failure.errno() as c_int)
+            -failure.errno().get()
         }
         Err(payload) => {
             let text = payload.downcast_ref::<String>().map(String::as_str);
@@ -137,7 +156,7 @@ pub(super) fn query(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int
             keep(format_args!("{call}: internal error: {text}"));
             // Dropping what was thrown could throw again.
             std::mem::forget(payload);
-            -(Errno::EIO as c_int)
+            -Errno::EIO.get()
         }
     }
 }
@@ -178,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_eio_and_its_text_is_kept() {
-        assert_eq!(run("gemco_test", || panic!("number {}", 7)), -(Errno::EIO as c_int));
+        assert_eq!(run("gemco_test", || panic!("number {}", 7)), -Errno::EIO.get());
         assert_eq!(last(), "gemco_test: internal error: number 7");
         assert_eq!(run("gemco_test", || Ok(3)), 3);
         assert!(last().ends_with("number 7"), "a call that succeeds leaves the text");

@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::slice;
 use std::sync::Arc;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::error::Failure;
 

@@ -125,7 +125,7 @@ pub unsafe extern "C" fn gemco_explain(report: *const gemco_report, text: *mut c
     query("gemco_explain", || {
         let report = match report.is_null() {
             true => LAST.get().ok_or(Failure::Argument {
-                errno: nix::errno::Errno::ENODATA,
+                errno: gem_coherency::Errno::ENODATA,
                 name: "report",
                 why: "is NULL, and this thread has had none yet",
             })?,

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::bo::{gemco_bo, open_bo};
 use super::device::{gemco_device, open_device};

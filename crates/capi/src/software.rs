@@ -19,7 +19,7 @@ type Opened = (Arc<dyn Drm>, Arc<Software>);
 /// Opens the software device `name`.
 ///
 /// # Errors
-/// [`Error::BadDeviceSpec`].
+/// [`gem_coherency::OpenError::BadDeviceSpec`].
 #[cfg(feature = "exercise")]
 pub(super) fn open(name: &str) -> Result<Opened, Error> {
     let soft = Arc::new(Software::open(name)?);
@@ -29,13 +29,14 @@ pub(super) fn open(name: &str) -> Result<Opened, Error> {
 /// Refuses: no software device is linked.
 ///
 /// # Errors
-/// [`Error::BadDeviceSpec`].
+/// [`gem_coherency::OpenError::BadDeviceSpec`].
 #[cfg(not(feature = "exercise"))]
 pub(super) fn open(name: &str) -> Result<Opened, Error> {
-    Err(Error::BadDeviceSpec {
+    Err(gem_coherency::OpenError::BadDeviceSpec {
         spec: name.to_owned(),
         why: "this libgem_coherency was built without the software device".to_owned(),
-    })
+    }
+    .into())
 }
 
 /// Opens another file of a software device.

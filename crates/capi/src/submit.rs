@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint};
 use std::sync::Mutex;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared, result:
     run("gemco_submit_end", || {
         // SAFETY: null, or a submission that C gives up: the caller's obligation.
         let Some(taken) = unsafe { take_back(prepared, "prepared") }? else { return Ok(result.min(0)) };
-        let errno = (result < 0).then(|| Errno::from_raw(result.saturating_neg()));
+        let errno = (result < 0).then(|| Errno::new(result.saturating_neg()));
         taken.0.take()?.end(errno);
         match result {
             1.. => Err(Failure::argument("result", "is positive: it must be 0 or a negative errno")),

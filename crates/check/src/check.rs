@@ -142,7 +142,7 @@ impl Scope {
     /// Returns the distinct searches, by caller.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::KernelTooOld`].
+    /// [`gem_coherency::Unknown::KernelTooOld`].
     pub fn searches(&self) -> Result<Vec<Search>> {
         let mut searches: Vec<(Likeness, Search)> = Vec::new();
         for &caller in &self.callers {

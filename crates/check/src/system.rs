@@ -1,6 +1,6 @@
 //! The transition system: every move from a state, and the properties of the resulting state.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::answers::Answers;
 use super::kernel::Object;

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use crate::commands::{Builder, Dialect, Extent, Field, Memory, Surface};
+use crate::{Error, Result};
 use gem_coherency::access::{FlushReport, Upload};
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
-use gem_coherency::error::{Error, Result, grow, room};
+use gem_coherency::error::{grow, room};
 use gem_coherency::platform::{Caps, EngineClass};
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
@@ -256,7 +257,7 @@ impl Batch {
     /// Returns the number of a BO in the batch, adding it if it is new.
     fn buffer(&mut self, bo: &Bo) -> Result<u32> {
         if !self.device.owns(bo) {
-            return Err(Error::OtherDevice { handle: bo.handle().get() });
+            return Err(gem_coherency::Error::OtherDevice { handle: bo.handle().get() }.into());
         }
         bo.check_open()?;
         // Reserves room for the uses of a command, too.

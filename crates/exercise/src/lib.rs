@@ -12,7 +12,9 @@
 
 mod batch;
 pub mod commands;
+mod error;
 mod screen;
 
 pub use batch::{Batch, Region, Submitted};
+pub use error::{Error, Result};
 pub use screen::{CURSOR_PIXELS, Screen};

@@ -1,14 +1,14 @@
 //! A screen: a connector and a CRTC of a device, and the BOs that they show.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
+use crate::{Error, Result};
 use gem_coherency::bo::{Bo, ScanoutGuard};
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::display::{
     Connection, Connector, Crtc, Framebuffer, Mode, Picture, Port, Resources, Shown,
 };
 use gem_coherency::engine::{FlushReport, Step};
-use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::Rule;
 use gem_coherency::uapi::drm_fourcc::DRM_FORMAT_MOD_LINEAR;
 use gem_coherency::units::PAGE_BYTES;
@@ -69,11 +69,11 @@ fn none(device: &Device, errno: Errno) -> Error {
 }
 
 /// Converts EACCES of a request that only the master may make.
-fn master(error: Error) -> Error {
-    if let Error::Ioctl { request, errno: Errno::EACCES } = error {
+fn master(error: gem_coherency::Error) -> Error {
+    if let gem_coherency::Error::Ioctl { request, errno: Errno::EACCES } = error {
         Error::NotMaster { request }
     } else {
-        error
+        error.into()
     }
 }
 
@@ -181,7 +181,7 @@ impl Screen {
     /// # Errors
     /// As [`Device::alloc`].
     pub fn alloc(&self) -> Result<Bo> {
-        self.device.alloc(AllocRequest::new(self.picture_bytes()))
+        Ok(self.device.alloc(AllocRequest::new(self.picture_bytes()))?)
     }
 
     /// Creates a BO for a picture by CREATE_DUMB; otherwise it is an ordinary BO.
@@ -190,7 +190,7 @@ impl Screen {
     /// Those of CREATE_DUMB.
     pub fn alloc_dumb(&self) -> Result<Bo> {
         let (width, height) = (self.mode.horizontal.shown, self.mode.vertical.shown);
-        self.device.alloc_dumb(width.into(), height.into())
+        Ok(self.device.alloc_dumb(width.into(), height.into())?)
     }
 
     /// Creates a BO's framebuffer now; otherwise [`Screen::show`] does at the BO's first use.
@@ -315,7 +315,7 @@ impl Screen {
         self.device.check_process()?;
         let display = self.device.drm().display();
         let mut done = Ok(());
-        let mut keep = |result: Result<()>| {
+        let mut keep = |result: gem_coherency::Result<()>| {
             if done.is_ok() {
                 done = result;
             }
@@ -335,7 +335,7 @@ impl Screen {
         }
         self.frames.clear();
         (self.shown, self.cursor) = (None, None);
-        done
+        Ok(done?)
     }
 }
 

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::io;
 
-use gem_coherency::Error;
+use gem_coherency::{OpenError, Unknown};
+use gem_coherency_exercise::Error;
+use gemtool::kernel_trace;
 
 /// What stopped a command.
 #[derive(Debug)]
@@ -45,7 +47,8 @@ impl Failure {
     }
 
     /// A bad value of `flag` that the library refused, with what gemtool can add.
-    pub fn refused(flag: &'static str, error: Error) -> Self {
+    pub fn refused(flag: &'static str, error: impl Into<Error>) -> Self {
+        let error = error.into();
         Self::flag(flag, format!("{error}{}", hint(&error)))
     }
 
@@ -64,16 +67,20 @@ impl Failure {
     }
 
     /// What turns the library's error into a failure of `step`.
-    pub fn step(step: impl Into<String>) -> impl FnOnce(Error) -> Self {
-        move |error| Self::Step { step: step.into(), error }
+    pub fn step<E: Into<Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Self {
+        move |error| Self::Step { step: step.into(), error: error.into() }
     }
 }
 
 /// How gemtool's user gets past an error: the library's text names no flag and no command.
 fn hint(error: &Error) -> &'static str {
-    if let Error::NoDevice { .. } = error {
+    if let Error::Library(gem_coherency::Error::Open(OpenError::NoDevice { .. })) = error {
         " (--device PATH, or --device sim:jsl)"
-    } else if let Error::UnknownPlatform { .. } | Error::BadDeviceSpec { .. } = error {
+    } else if let Error::Library(
+        gem_coherency::Error::Unknown(Unknown::Platform { .. })
+        | gem_coherency::Error::Open(OpenError::BadDeviceSpec { .. }),
+    ) = error
+    {
         "; `gemtool platforms` lists the platforms"
     } else {
         ""
@@ -95,6 +102,24 @@ impl fmt::Display for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Library(error)
+    }
+}
+
+impl From<gem_coherency::Error> for Failure {
+    fn from(error: gem_coherency::Error) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+impl From<Unknown> for Failure {
+    fn from(error: Unknown) -> Self {
+        Self::Library(error.into())
+    }
+}
+
+impl From<kernel_trace::Error> for Failure {
+    fn from(error: kernel_trace::Error) -> Self {
+        Self::Environment(error.to_string())
     }
 }
 

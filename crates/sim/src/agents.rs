@@ -3,7 +3,7 @@
 //! These functions are for tests and demonstrations: a read by the GPU or the display returns what that agent
 //! would see.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::Soft;
 use super::faults::{Fault, Needs};

@@ -1,6 +1,6 @@
 //! Access to an object's bytes, in its own store or in a process's memory.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
 use super::requests::refuse;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::gpu::Standing;
 use super::space::Space;
@@ -256,7 +256,7 @@ impl Soft {
 
     /// Returns the device's engines.
     pub(super) fn engines(&self) -> Vec<Engine> {
-        self.system.machine.engines(self.gt())
+        self.system.machine.engines(self.gt()).collect()
     }
 
     /// Returns the engine with these uAPI numbers, of which only the low eight bits count

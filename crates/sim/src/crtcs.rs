@@ -3,7 +3,7 @@
 //! A plane holds a reference to the framebuffer that it shows, whose object is on screen until no plane shows
 //! it. Each CRTC has a primary plane and a cursor plane.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::framebuffers::Framebuffer;
 use super::object::Origin;

@@ -4,7 +4,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::faults::Needs;
 use super::limits::SYSTEM_BYTES;

@@ -1,15 +1,16 @@
 //! The display requests, and what the display engine reads.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::crtcs::{Crtcs, Plane};
 use super::faults::Needs;
 use super::framebuffers::Framebuffer as Shape;
 use super::requests::{Allowed, permit, refuse};
 use super::{Minor, Soft};
+use crate::crc::Crc;
 use gem_coherency::drm::Created;
 use gem_coherency::drm::display::{
-    Connection, Connector, Crc, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown, Timing,
+    Connection, Connector, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown, Timing,
 };
 use gem_coherency::error::Result;
 use gem_coherency::platform::Machine;

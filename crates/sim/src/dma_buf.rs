@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::object::Object;
 use super::space::Gone;

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use gem_coherency::error::{Error, Result};
 use gem_coherency::vocabulary::words;

@@ -32,6 +32,7 @@ mod adversary;
 mod agents;
 mod bytes;
 mod context;
+mod crc;
 mod crtcs;
 mod device;
 mod display;
@@ -64,6 +65,7 @@ mod transfer;
 mod userptr;
 mod window;
 
+pub use crc::Crc;
 pub use faults::Fault;
 pub use gpu::{GpuFault, GpuHang, HangCause, Remedy};
 pub use log::KernelFlush;
@@ -148,7 +150,7 @@ impl Soft {
     /// - `fault=FAULT[@N]`: a fault at the N-th request that it can hit; may be repeated.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::BadDeviceSpec`], with the reason and the allowed values.
+    /// [`gem_coherency::OpenError::BadDeviceSpec`], with the reason and the allowed values.
     pub fn open(name: &str) -> Result<Self> {
         let spec = Spec::parse(name)?;
         tracing::debug!(name, kernel = %spec.machine.kernel, "open");

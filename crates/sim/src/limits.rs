@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::space::Space;
 use gem_coherency::platform::{Caps, Machine, Ppgtt};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 /// The master state of a file (`struct drm_file`).
 #[derive(Debug, Default)]

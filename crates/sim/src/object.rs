@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
 use super::gpu::Use;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::holes::{Holes, Prefer};
 use super::limits::OFFSET_PAGES;

@@ -11,7 +11,7 @@ use std::io::Read;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::stat::fstat;
 use nix::unistd::pipe2;
@@ -79,7 +79,7 @@ pub(super) fn forget_closed() {
 /// # Errors
 /// [`Error::Ioctl`] with the errno of pipe2(2) or fstat(2): EMFILE, ENFILE.
 pub(super) fn open(dma_buf: Arc<DmaBuf>) -> Result<OwnedFd> {
-    let refuse = |errno| Error::Ioctl { request: DRM_IOCTL_PRIME_HANDLE_TO_FD.name, errno };
+    let refuse = |errno| refused(DRM_IOCTL_PRIME_HANDLE_TO_FD.name, errno);
     let pipe = || pipe2(OFlag::O_CLOEXEC | OFlag::O_NONBLOCK);
     let (reader, writer) = pipe()
         .or_else(|_| {
@@ -92,11 +92,15 @@ pub(super) fn open(dma_buf: Arc<DmaBuf>) -> Result<OwnedFd> {
     Ok(writer)
 }
 
+/// Returns the error of a request during which a system call failed with `errno`.
+fn refused(request: &'static str, errno: nix::errno::Errno) -> Error {
+    Error::Ioctl { request, errno: Errno::new(errno as i32) }
+}
+
 /// Returns the dma-buf of a file; fails with `otherwise` if the file is not a dma-buf.
 pub(super) fn find(file: BorrowedFd<'_>, request: &'static str, otherwise: Errno) -> Result<Arc<DmaBuf>> {
-    let refuse = |errno| Error::Ioctl { request, errno };
-    let stat = fstat(file).map_err(refuse)?;
+    let stat = fstat(file).map_err(|errno| refused(request, errno))?;
     let found =
         exports().files.get(&(stat.st_dev, stat.st_ino)).map(|exported| Arc::clone(&exported.dma_buf));
-    found.ok_or(refuse(otherwise))
+    found.ok_or(Error::Ioctl { request, errno: otherwise })
 }

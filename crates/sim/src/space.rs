@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::holes::{Holes, Prefer};
 use super::object::Object;

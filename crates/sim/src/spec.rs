@@ -1,11 +1,11 @@
 //! Parses the names of software devices, such as `sim:jsl,kernel=6.1,seed=7`.
 
 use super::faults::Fault;
-use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::{self, Machine, Platform};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency::{OpenError, Result, Unknown};
 
 /// The prefix of a software device's name.
 pub const PREFIX: &str = "sim:";
@@ -52,11 +52,11 @@ impl Spec {
     /// Parses a name.
     ///
     /// # Errors
-    /// [`Error::BadDeviceSpec`], with the reason and the allowed syntax.
+    /// [`OpenError::BadDeviceSpec`], with the reason and the allowed syntax.
     pub(super) fn parse(text: &str) -> Result<Self> {
-        read(text).map_err(|why| Error::BadDeviceSpec {
-            spec: text.to_owned(),
-            why: format!("{why} (allowed: {ALLOWED})"),
+        read(text).map_err(|why| {
+            let why = format!("{why} (allowed: {ALLOWED})");
+            OpenError::BadDeviceSpec { spec: text.to_owned(), why }.into()
         })
     }
 }
@@ -81,7 +81,9 @@ fn read(text: &str) -> Result<Spec, String> {
 impl Settings {
     fn read(&mut self, key: &str, value: &str) -> Result<(), String> {
         match key {
-            "kernel" => once(key, &mut self.kernel, value.parse().map_err(|error: Error| error.to_string())?),
+            "kernel" => {
+                once(key, &mut self.kernel, value.parse().map_err(|error: Unknown| error.to_string())?)
+            }
             "seed" => {
                 let seed =
                     value.parse().map_err(|_| format!("seed '{value}' is not a number from 0 to 2^64-1"))?;
@@ -92,7 +94,7 @@ impl Settings {
             "memory" => once(key, &mut self.coherent, switch(key, value, ["cached", "coherent"])?),
             "display" => once(key, &mut self.display, switch(key, value, ["off", "on"])?),
             "without" => {
-                once(key, &mut self.without, value.parse().map_err(|error: Error| error.to_string())?)
+                once(key, &mut self.without, value.parse().map_err(|error: Unknown| error.to_string())?)
             }
             "id" => {
                 let id = u16::from_str_radix(value, 16)
@@ -152,7 +154,7 @@ fn switch(key: &str, value: &str, words: [&str; 2]) -> Result<bool, String> {
 /// Parses a fault: `enomem`, or `enomem@3` for the third request that it can hit.
 fn fault(value: &str) -> Result<(Fault, u64), String> {
     let (word, number) = value.split_once('@').unwrap_or((value, "1"));
-    let fault = word.parse().map_err(|error: Error| error.to_string())?;
+    let fault = word.parse().map_err(|error: Unknown| error.to_string())?;
     let at: u64 = number.parse().map_err(|_| format!("'{number}' is not the number of a request"))?;
     match at.checked_sub(1) {
         Some(after) => Ok((fault, after)),
@@ -195,7 +197,7 @@ mod tests {
     #[track_caller]
     fn bad(text: &str, part: &str) {
         let error = Spec::parse(text).unwrap_err();
-        assert!(matches!(error, Error::BadDeviceSpec { .. }), "{error:?}");
+        assert!(matches!(error, gem_coherency::Error::Open(OpenError::BadDeviceSpec { .. })), "{error:?}");
         let message = error.to_string();
         assert!(message.contains(part) && message.contains("kernel=X.Y"), "{message}");
     }

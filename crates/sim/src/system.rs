@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::adversary::Adversary;
 use super::crtcs::Crtcs;

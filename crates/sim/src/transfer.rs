@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::sync::atomic::Ordering;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::object::Object;
 use super::store::Terms;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
 use super::process::{Memory, Part};

@@ -8,7 +8,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::object::{Object, State};
 use super::store::{Store, Terms};

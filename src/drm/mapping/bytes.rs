@@ -6,8 +6,8 @@
 //! against the length; they stay mapped as long as the `SharedBytes` exists.
 #![allow(unsafe_code)]
 
+use gem_coherency_rules::Errno;
 use memmap2::{MmapOptions, MmapRaw};
-use nix::errno::Errno;
 
 use crate::cacheops;
 use crate::error::{Error, Result};
@@ -35,7 +35,7 @@ impl SharedBytes {
         }
         let pages = options
             .map_anon()
-            .map_err(|error| refused(error.raw_os_error().map_or(Errno::ENOMEM, Errno::from_raw)))?;
+            .map_err(|error| refused(error.raw_os_error().map_or(Errno::ENOMEM, Errno::new)))?;
         Ok(Self(pages.into()))
     }
 

@@ -6,8 +6,8 @@
 use std::fs::File;
 use std::os::fd::BorrowedFd;
 
+use gem_coherency_rules::Errno;
 use memmap2::{MmapOptions, MmapRaw};
-use nix::errno::Errno;
 
 use super::request::call;
 use crate::drm::Busy;
@@ -61,7 +61,7 @@ pub(super) fn mmap(file: &File, offset: u64, size_bytes: u64) -> Result<MmapRaw>
     mapped.map_err(|error| Error::Ioctl {
         request: "mmap",
         // Without an errno the error is memmap2's, for a size beyond `isize`.
-        errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw),
+        errno: error.raw_os_error().map_or(Errno::EINVAL, Errno::new),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 
 use super::request::call;
 use super::{Node, objects};
@@ -263,7 +263,7 @@ impl Display for Node {
                 Ok(_) => return Ok(()),
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    let errno = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
+                    let errno = error.raw_os_error().map_or(Errno::EIO, Errno::new);
                     return Err(Error::Ioctl { request: "read", errno });
                 }
             }

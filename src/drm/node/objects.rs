@@ -5,7 +5,7 @@
 
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 use nix::unistd::{Whence, lseek};
 
 use super::request::call;
@@ -208,6 +208,7 @@ pub(super) fn sync(dma_buf: BorrowedFd<'_>, edge: u64, access: Access) -> Result
 /// # Errors
 /// [`Error::Ioctl`] with lseek's errno.
 pub(super) fn dma_buf_size(dma_buf: BorrowedFd<'_>) -> Result<u64> {
-    let end = lseek(dma_buf, 0, Whence::SeekEnd).map_err(|errno| Error::Ioctl { request: "lseek", errno })?;
+    let end = lseek(dma_buf, 0, Whence::SeekEnd)
+        .map_err(|errno| Error::Ioctl { request: "lseek", errno: Errno::new(errno as i32) })?;
     u64::try_from(end).map_err(|_| Error::Ioctl { request: "lseek", errno: Errno::EBADMSG })
 }

@@ -6,12 +6,12 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 use nix::sys::stat::major;
 use nix::sys::utsname::uname;
 
 use super::{Node, facts};
-use crate::error::{Error, Result};
+use crate::error::{Error, OpenError, Result};
 use crate::fork::Owner;
 use crate::vocabulary::KernelVersion;
 
@@ -39,12 +39,11 @@ impl Found {
     /// Returns the first i915 node.
     ///
     /// # Errors
-    /// [`Error::NoDevice`], listing what was found instead.
+    /// [`OpenError::NoDevice`], listing what was found instead.
     pub fn first(&self) -> Result<&Path> {
-        self.nodes
-            .first()
-            .map(PathBuf::as_path)
-            .ok_or_else(|| Error::NoDevice { directory: self.directory.clone(), found: self.instead() })
+        self.nodes.first().map(PathBuf::as_path).ok_or_else(|| {
+            OpenError::NoDevice { directory: self.directory.clone(), found: self.instead() }.into()
+        })
     }
 
     /// Describes what was found besides i915 nodes.
@@ -102,10 +101,10 @@ impl Node {
     ///
     /// # Errors
     /// - [`Error::Open`]: the path does not exist (ENOENT) or may not be opened (EACCES, EPERM);
-    /// - [`Error::NotADevice`]: a file, a directory, or anything else that is not a character device;
-    /// - [`Error::NotDrm`]: a character device of another kind, which is not opened;
-    /// - [`Error::NotI915`]: a DRM device of another driver;
-    /// - [`Error::BadKernelVersion`]: the kernel's release cannot be parsed.
+    /// - [`OpenError::NotADevice`]: a file, a directory, or anything else that is not a character device;
+    /// - [`OpenError::NotDrm`]: a character device of another kind, which is not opened;
+    /// - [`OpenError::NotI915`]: a DRM device of another driver;
+    /// - [`crate::Unknown::KernelVersion`]: the kernel's release cannot be parsed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let is_at = |error: io::Error| open_error(path, &error);
@@ -136,10 +135,12 @@ impl Node {
     fn of_file(file: File, path: &Path) -> Result<Self> {
         let driver = match facts::version(file.as_fd()) {
             Ok(version) => version.name,
-            Err(error) => return Err(Error::NotDrm { path: path.to_owned(), errno: error.errno() }),
+            Err(error) => {
+                return Err(OpenError::NotDrm { path: path.to_owned(), errno: error.errno() }.into());
+            }
         };
         if driver != DRIVER {
-            return Err(Error::NotI915 { path: path.to_owned(), driver });
+            return Err(OpenError::NotI915 { path: path.to_owned(), driver }.into());
         }
         let kernel = kernel()?;
         let name = path.display().to_string();
@@ -160,26 +161,25 @@ impl Node {
 /// Checks that `path` is a DRM device.
 fn check_device(path: &Path, metadata: &Metadata) -> Result<()> {
     if !metadata.file_type().is_char_device() {
-        return Err(Error::NotADevice { path: path.to_owned() });
+        return Err(OpenError::NotADevice { path: path.to_owned() }.into());
     }
     if major(metadata.rdev()) != DRM_MAJOR {
-        return Err(Error::NotDrm { path: path.to_owned(), errno: Errno::ENOTTY });
+        return Err(OpenError::NotDrm { path: path.to_owned(), errno: Errno::ENOTTY }.into());
     }
     Ok(())
 }
 
 /// Returns the version of the running kernel.
 fn kernel() -> Result<KernelVersion> {
-    let bad = |text: String| Error::BadKernelVersion { text };
-    let names = uname().map_err(|errno| bad(errno.to_string()))?;
-    names.release().to_string_lossy().parse()
+    let refused = |errno| Error::Ioctl { request: "uname", errno: Errno::new(errno as i32) };
+    Ok(uname().map_err(refused)?.release().to_string_lossy().parse()?)
 }
 
 /// Converts a file system error for `path`.
 fn open_error(path: &Path, error: &io::Error) -> Error {
     // Without an errno the error is the standard library's, for a path that contains a 0 byte.
-    let errno = error.raw_os_error().map_or(Errno::EINVAL, Errno::from_raw);
-    Error::Open { path: path.to_owned(), errno }
+    let errno = error.raw_os_error().map_or(Errno::EINVAL, Errno::new);
+    OpenError::CannotOpen { path: path.to_owned(), errno }.into()
 }
 
 #[cfg(test)]
@@ -221,23 +221,30 @@ mod tests {
         let dangling = directory.0.join("dangling");
         symlink("nowhere", &dangling).unwrap();
 
-        case(directory.0.join("missing"), |e| matches!(e, Error::Open { errno: Errno::ENOENT, .. }));
-        case(file.join("below"), |e| matches!(e, Error::Open { errno: Errno::ENOTDIR, .. }));
-        case(&dangling, |e| matches!(e, Error::Open { errno: Errno::ENOENT, .. }));
-        case("", |e| matches!(e, Error::Open { errno: Errno::ENOENT, .. }));
-        case("a\0b", |e| matches!(e, Error::Open { errno: Errno::EINVAL, .. }));
-        case(&directory.0, |e| matches!(e, Error::NotADevice { .. }));
-        case(&file, |e| matches!(e, Error::NotADevice { .. }));
-        case("/dev/null", |e| matches!(e, Error::NotDrm { errno: Errno::ENOTTY, .. }));
-        case(&link, |e| matches!(e, Error::NotDrm { .. }));
+        case(directory.0.join("missing"), |e| {
+            matches!(e, Error::Open(OpenError::CannotOpen { errno: Errno::ENOENT, .. }))
+        });
+        case(file.join("below"), |e| {
+            matches!(e, Error::Open(OpenError::CannotOpen { errno: Errno::ENOTDIR, .. }))
+        });
+        case(&dangling, |e| matches!(e, Error::Open(OpenError::CannotOpen { errno: Errno::ENOENT, .. })));
+        case("", |e| matches!(e, Error::Open(OpenError::CannotOpen { errno: Errno::ENOENT, .. })));
+        case("a\0b", |e| matches!(e, Error::Open(OpenError::CannotOpen { errno: Errno::EINVAL, .. })));
+        case(&directory.0, |e| matches!(e, Error::Open(OpenError::NotADevice { .. })));
+        case(&file, |e| matches!(e, Error::Open(OpenError::NotADevice { .. })));
+        case("/dev/null", |e| matches!(e, Error::Open(OpenError::NotDrm { errno: Errno::ENOTTY, .. })));
+        case(&link, |e| matches!(e, Error::Open(OpenError::NotDrm { .. })));
     }
 
     #[test]
     fn an_open_file_that_is_no_drm_device_is_told_apart() {
         let error = Node::from_fd(File::open("/dev/null").unwrap()).unwrap_err();
-        assert!(matches!(&error, Error::NotDrm { path, .. } if path == Path::new("/dev/null")), "{error:?}");
+        assert!(
+            matches!(&error, Error::Open(OpenError::NotDrm { path, .. }) if path == Path::new("/dev/null")),
+            "{error:?}"
+        );
         let error = Node::from_fd(File::open("/proc/self/status").unwrap()).unwrap_err();
-        assert!(matches!(error, Error::NotADevice { .. }), "{error:?}");
+        assert!(matches!(error, Error::Open(OpenError::NotADevice { .. })), "{error:?}");
     }
 
     #[test]

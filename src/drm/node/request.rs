@@ -1,9 +1,10 @@
 //! Makes one request to the kernel, with restarts and tracing.
 
+use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Instant;
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 use nix::libc;
 use tracing::Level;
 
@@ -40,7 +41,7 @@ pub(super) unsafe fn call<T>(
         //   carries, which is as much as the kernel copies;
         // - addresses in it: the caller's obligation.
         let status = unsafe { libc::ioctl(fd.as_raw_fd(), request.code.into(), std::ptr::from_mut(args)) };
-        Errno::result(status).map(drop)
+        if status < 0 { Err(last_errno()) } else { Ok(()) }
     });
     if let Some(start) = start {
         tracing::debug!(
@@ -52,6 +53,11 @@ pub(super) unsafe fn call<T>(
         );
     }
     result.map_err(|errno| Error::Ioctl { request: request.name, errno })
+}
+
+/// Returns what the last system call of this thread said.
+fn last_errno() -> Errno {
+    io::Error::last_os_error().raw_os_error().map_or(Errno::EINVAL, Errno::new)
 }
 
 /// The requests that show an object.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency_rules::Errno;
 
 use super::request::call;
 use super::{access, objects};

@@ -2,7 +2,8 @@
 
 use super::dialect::*;
 use super::{Batch, Extent, Memory, Patch, Surface, put};
-use gem_coherency::error::{Error, Result, grow};
+use crate::{Error, Result};
+use gem_coherency::error::grow;
 use gem_coherency::platform::Machine;
 
 /// Bytes per pixel.
@@ -205,7 +206,7 @@ impl Builder {
     /// Reserves room for a command.
     fn reserve(&mut self) -> Result<()> {
         grow(&mut self.words, "a batch", MOST_WORDS)?;
-        grow(&mut self.patches, "a batch", 2)
+        Ok(grow(&mut self.patches, "a batch", 2)?)
     }
 
     /// Appends an address in the generation's width.

@@ -1,8 +1,9 @@
 //! The commands of each generation's copy engine, and their encoding.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
-use gem_coherency::error::{Error, Result};
+use crate::Result;
+use gem_coherency::error::Error;
 use gem_coherency::platform::{Caps, GraphicsVersion, Machine};
 
 /// MI_BATCH_BUFFER_END; MI_NOOP is 0.
@@ -109,7 +110,8 @@ impl Dialect {
                 platform,
                 why,
                 errno: Errno::ENODEV,
-            });
+            }
+            .into());
         }
         let discrete = machine.caps.contains(Caps::DISCRETE);
         Ok(Self {

@@ -1,7 +1,7 @@
 //! Tests the encoding of every generation's commands, bit by bit.
 
 use super::*;
-use gem_coherency::error::Error;
+use crate::Error;
 use gem_coherency::platform::{self, Caps};
 use gem_coherency::vocabulary::KernelVersion;
 
@@ -175,7 +175,7 @@ fn without_a_copy_engine_there_is_no_batch() {
         let built = Builder::new(&machine);
         assert_eq!(built.is_ok(), platform.graphics.major >= 6, "{platform}");
         if let Err(error) = built {
-            assert!(matches!(error, Error::NotAvailable { .. }), "{error}");
+            assert!(matches!(error, Error::Library(gem_coherency::Error::NotAvailable { .. })), "{error}");
         }
         assert!(!machine.caps.contains(Caps::DISCRETE) || platform.graphics.major >= 12);
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use gem_coherency::Error;
+use gem_coherency::Unknown;
 use gem_coherency::policy::kernel::{Creation, Event};
 use serde::Serialize;
 
@@ -66,9 +66,9 @@ impl Serialize for Object {
 pub struct History(pub Vec<Event>);
 
 impl FromStr for History {
-    type Err = Error;
+    type Err = Unknown;
 
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self, Unknown> {
         if text == "fresh" {
             return Ok(Self::default());
         }

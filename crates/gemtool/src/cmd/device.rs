@@ -36,7 +36,7 @@ fn opened<T>(
 ) -> Result<T, Failure> {
     match &args.device {
         Some(name) => by_name(name).map_err(|error| Failure::refused("--device", error)),
-        None => first().map_err(Failure::Library),
+        None => first().map_err(Failure::from),
     }
 }
 

@@ -89,7 +89,7 @@ pub fn run(args: &args::Info) -> Result<InfoReport, Failure> {
         device: DeviceLine::of(&device)?,
         pci_id: id.map(|id| format!("8086:{id:04x}")),
         capabilities: platforms::capabilities(machine),
-        disagreements: device.disagreements().iter().map(|it| it.to_string()).collect(),
+        disagreements: device.machine().disagreements().map(|it| it.to_string()).collect(),
         levels: platforms::levels(machine),
         maps: device.map_modes().iter().map(map_line).collect(),
         refused: platforms::refused(machine),

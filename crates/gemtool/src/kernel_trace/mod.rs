@@ -9,8 +9,10 @@
 
 mod attribution;
 mod call;
+mod error;
 mod follow;
 mod parse;
+
 mod probes;
 mod trace_event;
 mod tracefs;
@@ -18,6 +20,7 @@ mod tracer;
 
 pub use attribution::{Attribution, Kind, SeenFlush, Toucher, TracedCall};
 pub use call::{Call, CallEvent};
+pub use error::Error;
 pub use follow::{Counts, Follower, Row, Shape, Verdict};
 pub use parse::parse;
 pub use probes::Scope;

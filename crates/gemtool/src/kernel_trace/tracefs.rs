@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
-use gem_coherency::error::{Error, Result};
+use gem_coherency::Errno;
+
+use super::error::{Error, Result};
 
 /// Where tracefs may be mounted.
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -16,7 +17,7 @@ const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// The mounted tracefs.
 ///
 /// # Errors
-/// [`Error::Tracing`] if there is none, if it may not be looked into, or if it has no kprobes.
+/// [`Error`] if there is none, if it may not be looked into, or if it has no kprobes.
 pub(super) fn find() -> Result<PathBuf> {
     let mut denied = None;
     for mount in MOUNTS {
@@ -29,18 +30,16 @@ pub(super) fn find() -> Result<PathBuf> {
     }
     Err(match denied {
         Some((path, error)) => failed("find", &path, &error),
-        None => Error::Tracing {
-            action: "find",
-            path: Path::new(MOUNTS[0]).join("kprobe_events"),
-            errno: Errno::ENOENT,
-        },
+        None => {
+            Error { action: "find", path: Path::new(MOUNTS[0]).join("kprobe_events"), errno: Errno::ENOENT }
+        }
     })
 }
 
 /// Writes `text` to the file in one call, which is how tracefs takes commands.
 ///
 /// # Errors
-/// [`Error::Tracing`].
+/// [`Error`].
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     let written =
         OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
@@ -50,7 +49,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<()> {
 /// Adds the command `text`; writing from the start would remove what others have defined.
 ///
 /// # Errors
-/// [`Error::Tracing`].
+/// [`Error`].
 pub(super) fn append(path: &Path, text: &str) -> Result<()> {
     let written =
         OpenOptions::new().append(true).open(path).and_then(|mut file| file.write_all(text.as_bytes()));
@@ -60,7 +59,7 @@ pub(super) fn append(path: &Path, text: &str) -> Result<()> {
 /// The file's text.
 ///
 /// # Errors
-/// [`Error::Tracing`].
+/// [`Error`].
 pub(super) fn read(path: &Path) -> Result<String> {
     fs::read(path)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -70,7 +69,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
 /// Opens a file whose reads return at once.
 ///
 /// # Errors
-/// [`Error::Tracing`].
+/// [`Error`].
 pub(super) fn open_nonblocking(path: &Path) -> Result<File> {
     let opened = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path);
     opened.map_err(|error| failed("read", path, &error))
@@ -79,7 +78,7 @@ pub(super) fn open_nonblocking(path: &Path) -> Result<File> {
 /// Locks the directory against other processes for as long as the file is open; waits for it.
 ///
 /// # Errors
-/// [`Error::Tracing`].
+/// [`Error`].
 pub(super) fn lock(directory: &Path) -> Result<File> {
     let locked = File::open(directory).and_then(|file| file.lock().map(|()| file));
     locked.map_err(|error| failed("lock", directory, &error))
@@ -88,7 +87,7 @@ pub(super) fn lock(directory: &Path) -> Result<File> {
 /// As [`lock`], without waiting: `None` if another has locked it.
 ///
 /// # Errors
-/// [`Error::Tracing`].
+/// [`Error`].
 pub(super) fn try_lock(directory: &Path) -> Result<Option<File>> {
     let file = File::open(directory).map_err(|error| failed("lock", directory, &error))?;
     match file.try_lock() {
@@ -100,6 +99,6 @@ pub(super) fn try_lock(directory: &Path) -> Result<Option<File>> {
 
 /// The error of `action` on `path`.
 pub(super) fn failed(action: &'static str, path: &Path, error: &io::Error) -> Error {
-    let errno = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
-    Error::Tracing { action, path: path.to_owned(), errno }
+    let errno = error.raw_os_error().map_or(Errno::EIO, Errno::new);
+    Error { action, path: path.to_owned(), errno }
 }

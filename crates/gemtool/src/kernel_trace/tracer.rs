@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use tracing::{debug, warn};
 
-use gem_coherency::error::Result;
+use super::error::{Error, Result};
 
 use super::parse::Parser;
 use super::probes::{At, PREFIX, PROBES, Probe, Scope, TRACEPOINTS};
@@ -57,7 +57,7 @@ impl Tracer {
     /// Starts to trace i915's flushes.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::Tracing`] without root, tracefs or kprobes.
+    /// [`Error`] without root, tracefs or kprobes.
     pub fn start() -> Result<Self> {
         Self::of(Scope::Flushes)
     }
@@ -65,7 +65,7 @@ impl Tracer {
     /// Starts to trace as much as `scope` says.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::Tracing`] without root, tracefs or kprobes.
+    /// [`Error`] without root, tracefs or kprobes.
     pub fn of(scope: Scope) -> Result<Self> {
         let root = find()?;
         let (group, directory, alive) = {
@@ -100,7 +100,7 @@ impl Tracer {
     /// cut after 900 bytes.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::Tracing`].
+    /// [`Error`].
     pub fn mark(&self, text: &str) -> Result<()> {
         let mut end = text.len().min(MARK_BYTES);
         while !text.is_char_boundary(end) {
@@ -121,7 +121,7 @@ impl Tracer {
     /// whole trace takes 27 ms at least).
     ///
     /// # Errors
-    /// [`gem_coherency::Error::Tracing`].
+    /// [`Error`].
     pub fn take(&mut self) -> Result<Vec<TraceEvent>> {
         let mut seen = Vec::new();
         let Some(pipe) = self.pipe.as_mut() else { return Ok(seen) };
@@ -252,10 +252,14 @@ fn claim(root: &Path) -> Result<(String, PathBuf, File)> {
                 (group + "_", root.to_owned())
             }
         };
-        let alive = try_lock(&directory)?.ok_or_else(|| failed("lock", &directory, &Errno::EBUSY.into()))?;
+        let alive = try_lock(&directory)?.ok_or_else(|| Error {
+            action: "lock",
+            path: directory.clone(),
+            errno: Errno::EBUSY,
+        })?;
         return Ok((group, directory, alive));
     }
-    Err(failed("name a group in", root, &Errno::EBUSY.into()))
+    Err(Error { action: "name a group in", path: root.to_owned(), errno: Errno::EBUSY })
 }
 
 /// Removes what processes that are no more have left behind.

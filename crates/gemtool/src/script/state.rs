@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::bytes::{Seen, store};
 use super::report::{BoState, Decided, KernelFlushed};

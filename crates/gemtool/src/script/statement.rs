@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::Pattern;
 use super::error::Place;

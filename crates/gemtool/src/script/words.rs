@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use super::error::{Error, Place};
+use gem_coherency::Unknown;
 use gem_coherency::policy::Rule;
 
 /// Characters of a word that messages repeat.
@@ -144,8 +145,8 @@ impl<'a> Line<'a> {
     }
 
     /// `word` as one of the field's words.
-    pub(super) fn known<T: FromStr<Err = gem_coherency::Error>>(&self, word: Word<'_>) -> Result<T, Error> {
-        word.shown().parse().map_err(|error: gem_coherency::Error| self.wrong(word, error.to_string()))
+    pub(super) fn known<T: FromStr<Err = Unknown>>(&self, word: Word<'_>) -> Result<T, Error> {
+        word.shown().parse().map_err(|error: Unknown| self.wrong(word, error.to_string()))
     }
 
     /// `word` as a rule's name; of a wrong one only the like are shown, for there are very many.

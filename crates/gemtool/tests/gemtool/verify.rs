@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use gem_coherency::platform;
 use gem_coherency::policy::Rule;
-use gem_coherency::policy::kernel::{Creation, KernelRules, step, table};
+use gem_coherency::policy::kernel::{Creation, KernelRules, step};
 use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency_check::transitions;
 use serde_json::Value;
 
 use crate::{Ran, fits, gemtool};
@@ -186,7 +187,7 @@ fn removable() -> BTreeSet<Rule> {
         for kernel in kernels {
             let machine = platform::by_name(platform).unwrap().machine(kernel, platform == "hsw");
             let rules = KernelRules::of(kernel).unwrap();
-            for row in creations.iter().flat_map(|&creation| table(&machine, &rules, creation)) {
+            for row in creations.iter().flat_map(|&creation| transitions(&machine, &rules, creation)) {
                 let Ok(done) = row.outcome else { continue };
                 for rule in done.effects.iter().map(|effect| effect.rule).chain([done.rule]) {
                     let without = KernelRules { without: Some(rule), ..rules };

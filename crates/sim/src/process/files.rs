@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use crate::Soft;
 use crate::dma_buf::DmaBuf;

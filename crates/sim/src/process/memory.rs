@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use crate::adversary::Adversary;
 use crate::store::{Store, Terms, Zeroing};

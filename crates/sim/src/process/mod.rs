@@ -18,7 +18,7 @@
 //! let mut size = [0; 8];
 //! process.load(0x10000, &mut size)?;
 //! assert_eq!(u64::from_le_bytes(size), 8192);
-//! assert_eq!(process.ioctl(fd, DRM_IOCTL_I915_GEM_CREATE.code, 0), Err(nix::errno::Errno::EFAULT));
+//! assert_eq!(process.ioctl(fd, DRM_IOCTL_I915_GEM_CREATE.code, 0), Err(gem_coherency::Errno::EFAULT));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -28,7 +28,7 @@ mod memory;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use nix::libc::{SEEK_HOLE, SEEK_SET};
 
 pub(super) use files::{File, Files};

@@ -2,7 +2,7 @@
 //!
 //! The amount of global GTT in use and the register's value cannot be compared with another device's.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

@@ -3,7 +3,7 @@
 //!
 //! The process runs as root: it may become master, and its files are authenticated from the start.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

@@ -1,6 +1,6 @@
 //! SET_CACHING and GET_CACHING.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

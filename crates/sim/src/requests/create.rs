@@ -1,6 +1,6 @@
 //! GEM_CREATE and GEM_CREATE_EXT.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, extensions, refuse};

@@ -1,6 +1,6 @@
 //! SET_DOMAIN and SW_FINISH.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

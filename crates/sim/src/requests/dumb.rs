@@ -1,6 +1,6 @@
 //! CREATE_DUMB, MAP_DUMB and DESTROY_DUMB.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

@@ -1,6 +1,6 @@
 //! Chains of extensions in the caller's memory.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use zerocopy::FromBytes;
 
 use crate::process::Memory;

@@ -3,7 +3,7 @@
 //! Some still succeed, because programs check the result; the others are refused. Their structs are copied in
 //! and back unchanged.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::refuse;
 use super::table::Allowed::{self, Master, Primary};

@@ -1,6 +1,6 @@
 //! GEM_MADVISE.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

@@ -31,7 +31,7 @@ mod userptr;
 mod version;
 mod wait;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::process::{Files, Memory};

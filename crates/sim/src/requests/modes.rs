@@ -5,7 +5,7 @@
 //! property: lists are empty and every id is unknown. The typed requests of [`gem_coherency::drm::display`]
 //! provide these objects. Property blobs and leases are not simulated.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Allowed, Entry};
 use super::{Caller, refuse};

@@ -1,6 +1,6 @@
 //! GEM_CLOSE, GEM_FLINK and GEM_OPEN: objects' handles in one file, and their global names.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

@@ -5,7 +5,7 @@
 //! CS_TIMESTAMP_FREQUENCY, OA_TIMESTAMP_FREQUENCY) have plausible values for the platform that cannot be
 //! compared with another device's.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
@@ -115,7 +115,7 @@ impl Soft {
             I915_PARAM_PXP_STATUS if machine.kernel >= PXP_STATUS && machine.has_pxp() => PXP_NOT_READY,
             I915_PARAM_PXP_STATUS if machine.kernel >= PXP_STATUS => return Err(Errno::ENODEV),
             // The kernel stores the errno as the value, and succeeds.
-            I915_PARAM_HAS_CONTEXT_FREQ_HINT if machine.kernel >= FREQ_HINT => -(Errno::EINVAL as i32),
+            I915_PARAM_HAS_CONTEXT_FREQ_HINT if machine.kernel >= FREQ_HINT => -(Errno::EINVAL.get()),
             I915_PARAM_HAS_GEM
             | I915_PARAM_HAS_PAGEFLIPPING
             | I915_PARAM_HAS_EXECBUF2

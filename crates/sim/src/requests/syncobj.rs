@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use nix::sys::time::TimeValLike;
 use nix::time::{ClockId, clock_gettime};
 

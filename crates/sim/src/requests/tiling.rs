@@ -3,7 +3,7 @@
 //! Tiling configures the aperture's fence registers; it changes neither an object's level nor its domains,
 //! and flushes nothing. The simulation does not detile: the aperture shows a tiled object's bytes unchanged.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

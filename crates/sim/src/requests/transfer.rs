@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

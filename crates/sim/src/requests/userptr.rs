@@ -1,6 +1,6 @@
 //! USERPTR.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::transfer::access_ok;

@@ -1,6 +1,6 @@
 //! VERSION, GET_CAP and SET_CLIENT_CAP.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use gem_coherency::Errno;
 use gem_coherency_sim::Pages;
-use nix::errno::Errno;
 
 use super::arena::ARGS;
 use super::shapes::{

@@ -1,6 +1,6 @@
 //! Differences that are known, each with its reason.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::replay::{Difference, What};
 

@@ -13,10 +13,10 @@ use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use gem_coherency::Errno;
 use gem_coherency::uapi::drm::{DRM_IOCTL_PRIME_HANDLE_TO_FD, drm_prime_handle};
 use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_CREATE_DUMB, drm_mode_create_dumb};
 use gem_coherency_sim::{Minor, Pages};
-use nix::errno::Errno;
 use nix::libc;
 use nix::unistd::pipe;
 
@@ -59,7 +59,7 @@ impl Real {
     fn open_path(&mut self, path: &Path) -> Done<i32> {
         let path = CString::new(path.as_os_str().as_encoded_bytes()).map_err(|_| Errno::EINVAL)?;
         // SAFETY: a C string that lives until the call is over.
-        let fd = Errno::result(unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) })?;
+        let fd = result(unsafe { libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) })?;
         self.opened.push(fd);
         Ok(fd)
     }
@@ -71,8 +71,18 @@ impl Real {
 
     fn request<T>(fd: i32, code: u32, args: &mut T) -> Done<i32> {
         // SAFETY: `args` is the struct of the request, which has no address in it.
-        Errno::result(unsafe { libc::ioctl(fd, code.into(), std::ptr::from_mut(args)) })
+        result(unsafe { libc::ioctl(fd, code.into(), std::ptr::from_mut(args)) })
     }
+}
+
+/// What the last system call of this thread said.
+fn last_errno() -> Errno {
+    Errno::new(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
+}
+
+/// What a system call returned, which is negative if it failed.
+fn result<T: PartialOrd + Default>(value: T) -> Done<T> {
+    if value < T::default() { Err(last_errno()) } else { Ok(value) }
 }
 
 /// `PROT_*`.
@@ -113,13 +123,13 @@ impl Target for Real {
     fn close(&mut self, fd: i32) -> Done<()> {
         self.opened.retain(|&opened| opened != fd);
         // SAFETY: a descriptor that only the calls here know, or none.
-        Errno::result(unsafe { libc::close(fd) }).map(drop)
+        result(unsafe { libc::close(fd) }).map(drop)
     }
 
     fn ioctl(&mut self, fd: i32, code: u32, argument: u64) -> Done<i32> {
         loop {
             // SAFETY: see the module; the kernel checks every address itself.
-            let done = Errno::result(unsafe { libc::ioctl(fd, code.into(), argument) });
+            let done = result(unsafe { libc::ioctl(fd, code.into(), argument) });
             if done != Err(Errno::EINTR) {
                 return done;
             }
@@ -133,7 +143,7 @@ impl Target for Real {
             libc::mmap(no_address, len as usize, protection(pages), libc::MAP_SHARED, fd, offset as i64)
         };
         if address == libc::MAP_FAILED {
-            return Err(Errno::last());
+            return Err(last_errno());
         }
         self.mapped.insert(address as u64, len);
         Ok(address as u64)
@@ -142,12 +152,12 @@ impl Target for Real {
     fn munmap(&mut self, address: u64, len: u64) -> Done<()> {
         self.mapped.remove(&address);
         // SAFETY: what `mmap`, `allocate` or GEM_MMAP mapped; no reference into it exists.
-        Errno::result(unsafe { libc::munmap(address as *mut _, len as usize) }).map(drop)
+        result(unsafe { libc::munmap(address as *mut _, len as usize) }).map(drop)
     }
 
     fn size_of(&mut self, fd: i32) -> Done<u64> {
         // SAFETY: numbers only.
-        Errno::result(unsafe { libc::lseek(fd, 0, libc::SEEK_END) }).map(|size| size as u64)
+        result(unsafe { libc::lseek(fd, 0, libc::SEEK_END) }).map(|size| size as u64)
     }
 
     fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Done<()> {
@@ -155,7 +165,7 @@ impl Target for Real {
         // SAFETY: fails where there is something already.
         let got = unsafe { libc::mmap(address as *mut _, len as usize, protection(pages), flags, -1, 0) };
         if got == libc::MAP_FAILED {
-            return Err(Errno::last());
+            return Err(last_errno());
         }
         self.mapped.insert(address, len);
         Ok(())
@@ -171,10 +181,10 @@ impl Target for Real {
         for piece in data.chunks_mut(PIECE) {
             // SAFETY: the kernel reads the bytes, and fails where it cannot.
             let written = unsafe { libc::write(self.pipe.1.as_raw_fd(), at as *const _, piece.len()) };
-            let written = Errno::result(written).inspect_err(|_| self.renew_pipe())? as usize;
+            let written = result(written).inspect_err(|_| self.renew_pipe())? as usize;
             // SAFETY: a live, exclusive slice.
             let read = unsafe { libc::read(self.pipe.0.as_raw_fd(), piece.as_mut_ptr().cast(), written) };
-            if Errno::result(read)? as usize != piece.len() {
+            if result(read)? as usize != piece.len() {
                 self.renew_pipe();
                 return Err(Errno::EFAULT);
             }
@@ -193,10 +203,9 @@ impl Target for Real {
         for piece in data.chunks(PIECE) {
             // SAFETY: a live slice.
             let written = unsafe { libc::write(self.pipe.1.as_raw_fd(), piece.as_ptr().cast(), piece.len()) };
-            Errno::result(written)?;
+            result(written)?;
             // SAFETY: the kernel writes the bytes, and fails where it cannot; see the module.
-            let read =
-                Errno::result(unsafe { libc::read(self.pipe.0.as_raw_fd(), at as *mut _, piece.len()) });
+            let read = result(unsafe { libc::read(self.pipe.0.as_raw_fd(), at as *mut _, piece.len()) });
             if read != Ok(piece.len() as isize) {
                 self.renew_pipe();
                 return Err(Errno::EFAULT);
@@ -231,7 +240,7 @@ impl Target for Real {
 /// Keeps every page of this process in memory: after a resume, files of the host cannot be read.
 pub fn stay_in_memory() -> Done<()> {
     // SAFETY: changes nothing but where pages are.
-    Errno::result(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) }).map(drop)
+    result(unsafe { libc::mlockall(libc::MCL_CURRENT | libc::MCL_FUTURE) }).map(drop)
 }
 
 impl Drop for Real {

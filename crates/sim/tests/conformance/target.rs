@@ -2,8 +2,8 @@
 
 use std::fmt::Debug;
 
+use gem_coherency::Errno;
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
-use nix::errno::Errno;
 use nix::libc::SEEK_END;
 
 /// What a system call returns.

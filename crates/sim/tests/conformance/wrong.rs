@@ -1,7 +1,7 @@
 //! What is wrong on purpose, to see that it is found.
 
+use gem_coherency::Errno;
 use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_SET_CACHING;
-use nix::errno::Errno;
 
 use super::target::Done;
 

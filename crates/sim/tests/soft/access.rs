@@ -1,5 +1,6 @@
 //! The CPU's ways to an object, and memory from elsewhere, as a process asks with numbers.
 
+use gem_coherency::Errno;
 use gem_coherency::policy::Rule;
 use gem_coherency::uapi::dma_buf::{DMA_BUF_IOCTL_EXPORT_SYNC_FILE, DMA_BUF_IOCTL_SYNC, DMA_BUF_SET_NAME_B};
 use gem_coherency::uapi::drm::{
@@ -9,7 +10,6 @@ use gem_coherency::uapi::drm::{
 use gem_coherency::uapi::i915::*;
 use gem_coherency::vocabulary::Handle;
 use gem_coherency_sim::{Minor, Pages, Process};
-use nix::errno::Errno::{self, *};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::sim;
@@ -115,7 +115,7 @@ impl Program {
 
 #[test]
 fn mmap_takes_what_lies_in_one_place_of_the_device_file() {
-    for (name, middle) in [("tgl", None), ("tgl,kernel=6.1", Some(EINVAL))] {
+    for (name, middle) in [("tgl", None), ("tgl,kernel=6.1", Some(Errno::EINVAL))] {
         let mut program = Program::new(name);
         let at = program.offset(1, I915_MMAP_OFFSET_WB).unwrap();
         assert_eq!(program.offset(1, I915_MMAP_OFFSET_WB), Ok(at), "the same place again");
@@ -126,15 +126,15 @@ fn mmap_takes_what_lies_in_one_place_of_the_device_file() {
         case(12288, at, None);
         case(1, at, None);
         case(4096, at + 4096, middle);
-        case(12288, at + 4096, Some(EINVAL));
-        case(12289, at, Some(EINVAL));
-        case(4096, at + 1, Some(EINVAL));
-        case(0, at, Some(EINVAL));
-        case(4096, at - 4096, Some(EINVAL));
-        case(4096, u64::MAX - 4095, Some(EINVAL));
-        case(8192, u64::MAX - 4095, Some(EOVERFLOW));
-        case(1 << 47, at, Some(ENOMEM));
-        case(u64::MAX, at, Some(ENOMEM));
+        case(12288, at + 4096, Some(Errno::EINVAL));
+        case(12289, at, Some(Errno::EINVAL));
+        case(4096, at + 1, Some(Errno::EINVAL));
+        case(0, at, Some(Errno::EINVAL));
+        case(4096, at - 4096, Some(Errno::EINVAL));
+        case(4096, u64::MAX - 4095, Some(Errno::EINVAL));
+        case(8192, u64::MAX - 4095, Some(Errno::EOVERFLOW));
+        case(1 << 47, at, Some(Errno::ENOMEM));
+        case(u64::MAX, at, Some(Errno::ENOMEM));
     }
 }
 
@@ -147,12 +147,12 @@ fn a_file_maps_what_it_asked_for_until_it_closes_a_name_of_it() {
         let again = device.open_again(Minor::Render);
         program.process.open(&again, Minor::Render)
     };
-    assert_eq!(program.process.mmap(4096, Pages::ReadWrite, other, at), Err(EACCES));
+    assert_eq!(program.process.mmap(4096, Pages::ReadWrite, other, at), Err(Errno::EACCES));
     let mapped = program.map(4096, at).unwrap();
     program.close(1);
-    assert_eq!(program.map(4096, at), Err(EACCES), "the mapping keeps the object");
+    assert_eq!(program.map(4096, at), Err(Errno::EACCES), "the mapping keeps the object");
     program.process.munmap(mapped).unwrap();
-    assert_eq!(program.map(4096, at), Err(EINVAL), "nothing is there any more");
+    assert_eq!(program.map(4096, at), Err(Errno::EINVAL), "nothing is there any more");
 }
 
 #[test]
@@ -162,14 +162,14 @@ fn mmap_offset_refuses_extensions_then_flags_then_the_object() {
         let args = drm_i915_gem_mmap_offset { handle, flags, extensions, ..Default::default() };
         assert_eq!(program.ask(DRM_IOCTL_I915_GEM_MMAP_OFFSET.code, args).err(), expected);
     };
-    case(9, 77, HOLE, Some(EFAULT));
-    case(9, 77, DATA, Some(EINVAL));
-    case(9, 77, 0, Some(EINVAL));
-    case(9, I915_MMAP_OFFSET_WB, 0, Some(ENOENT));
-    case(1, I915_MMAP_OFFSET_FIXED, 0, Some(ENODEV));
+    case(9, 77, HOLE, Some(Errno::EFAULT));
+    case(9, 77, DATA, Some(Errno::EINVAL));
+    case(9, 77, 0, Some(Errno::EINVAL));
+    case(9, I915_MMAP_OFFSET_WB, 0, Some(Errno::ENOENT));
+    case(1, I915_MMAP_OFFSET_FIXED, 0, Some(Errno::ENODEV));
     case(1, I915_MMAP_OFFSET_WB, 0, None);
-    assert_eq!(Program::new("dg2").offset(1, I915_MMAP_OFFSET_WB), Err(ENODEV));
-    assert_eq!(Program::new("mtl").offset(9, I915_MMAP_OFFSET_GTT), Err(ENODEV));
+    assert_eq!(Program::new("dg2").offset(1, I915_MMAP_OFFSET_WB), Err(Errno::ENODEV));
+    assert_eq!(Program::new("mtl").offset(9, I915_MMAP_OFFSET_GTT), Err(Errno::ENODEV));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn only_faults_of_the_device_file_bring_pages_in() {
     let mapped = program.map(4096, at).unwrap();
     program.process.store(mapped, b"gone").unwrap();
     assert_eq!(program.madvise(1, I915_MADV_DONTNEED), 0, "TTM's memory does not count as pages");
-    assert_eq!(program.process.load(mapped, &mut seen), Err(EFAULT));
+    assert_eq!(program.process.load(mapped, &mut seen), Err(Errno::EFAULT));
 }
 
 #[test]
@@ -212,18 +212,18 @@ fn transfers_check_size_then_address_then_object_then_range() {
         assert_eq!(program.ask(DRM_IOCTL_I915_GEM_PREAD.code, args).err(), expected);
     };
     case(9, u64::MAX, 0, u64::MAX, None);
-    case(9, 0, 1, end, Some(EFAULT));
-    case(9, 0, 1, end - 1, Some(ENOENT));
-    case(9, 0, u64::MAX, DATA, Some(EFAULT));
-    case(1, 12288, 1, HOLE, Some(EINVAL));
-    case(1, 12287, 2, DATA, Some(EINVAL));
-    case(1, u64::MAX, 2, DATA, Some(EINVAL));
-    case(1, 12287, 1, HOLE, Some(EFAULT));
-    case(1, 12287, 1, READ_ONLY, Some(EFAULT));
+    case(9, 0, 1, end, Some(Errno::EFAULT));
+    case(9, 0, 1, end - 1, Some(Errno::ENOENT));
+    case(9, 0, u64::MAX, DATA, Some(Errno::EFAULT));
+    case(1, 12288, 1, HOLE, Some(Errno::EINVAL));
+    case(1, 12287, 2, DATA, Some(Errno::EINVAL));
+    case(1, u64::MAX, 2, DATA, Some(Errno::EINVAL));
+    case(1, 12287, 1, HOLE, Some(Errno::EFAULT));
+    case(1, 12287, 1, READ_ONLY, Some(Errno::EFAULT));
     case(1, 12287, 1, DATA, None);
     let mut between = Program::new("tgl,kernel=6.6");
     let args = drm_i915_gem_pread { handle: 9, size: 1, data_ptr: 1 << 48, ..Default::default() };
-    assert_eq!(between.ask(DRM_IOCTL_I915_GEM_PREAD.code, args).err(), Some(ENOENT));
+    assert_eq!(between.ask(DRM_IOCTL_I915_GEM_PREAD.code, args).err(), Some(Errno::ENOENT));
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn a_pwrite_that_faults_leaves_what_its_way_leaves() {
         }
         program.process.munmap(READ_ONLY).unwrap();
         program.process.store(DATA + 8192 - 100, &[8; 100]).unwrap();
-        assert_eq!(program.pwrite(0, 200, DATA + 8192 - 100), Err(EFAULT), "{name}");
+        assert_eq!(program.pwrite(0, 200, DATA + 8192 - 100), Err(Errno::EFAULT), "{name}");
         program.process.store(DATA, &[1; 300]).unwrap();
         program.pread(0, 300, DATA).unwrap();
         let mut seen = [1; 300];
@@ -258,7 +258,7 @@ fn a_pwrite_that_faults_leaves_what_its_way_leaves() {
 #[test]
 fn a_pread_that_faults_looks_through_the_aperture_and_leaves_the_cpu_domain() {
     let mut program = Program::new("glk");
-    assert_eq!(program.pread(0, 8192, READ_ONLY - 4096), Err(EFAULT));
+    assert_eq!(program.pread(0, 8192, READ_ONLY - 4096), Err(Errno::EFAULT));
     let device = program.process.device(program.fd).unwrap();
     let domains = device.snapshot(Handle::new(1).unwrap()).unwrap().read_domains;
     assert_eq!(domains.bits() & I915_GEM_DOMAIN_GTT, I915_GEM_DOMAIN_GTT);
@@ -276,18 +276,18 @@ fn userptr_checks_in_the_kernels_order() {
             "{address:#x} {size:#x} {flags:#x}"
         );
     };
-    case(DATA + 1, 0, 4, Some(EINVAL));
-    case(DATA, 0, 0, Some(EINVAL));
-    case(DATA, 100, 0, Some(EINVAL));
-    case(1 << 47, 4096, I915_USERPTR_UNSYNCHRONIZED, Some(EFAULT));
-    case(DATA, 4096, I915_USERPTR_UNSYNCHRONIZED, Some(ENODEV));
-    case(HOLE, 4096, I915_USERPTR_READ_ONLY, Some(ENODEV));
-    case(HOLE, 4096, I915_USERPTR_PROBE, Some(EFAULT));
-    case(DATA, 16384, I915_USERPTR_PROBE, Some(EFAULT));
+    case(DATA + 1, 0, 4, Some(Errno::EINVAL));
+    case(DATA, 0, 0, Some(Errno::EINVAL));
+    case(DATA, 100, 0, Some(Errno::EINVAL));
+    case(1 << 47, 4096, I915_USERPTR_UNSYNCHRONIZED, Some(Errno::EFAULT));
+    case(DATA, 4096, I915_USERPTR_UNSYNCHRONIZED, Some(Errno::ENODEV));
+    case(HOLE, 4096, I915_USERPTR_READ_ONLY, Some(Errno::ENODEV));
+    case(HOLE, 4096, I915_USERPTR_PROBE, Some(Errno::EFAULT));
+    case(DATA, 16384, I915_USERPTR_PROBE, Some(Errno::EFAULT));
     case(DATA, 12288, I915_USERPTR_PROBE, None);
     case(HOLE, 4096, 0, None);
-    assert_eq!(Program::new("i965gm").userptr(DATA + 1, 0, 4), Err(ENODEV));
-    assert_eq!(Program::new("glk,kernel=6.1").userptr(0, 1 << 44, 0), Err(E2BIG));
+    assert_eq!(Program::new("i965gm").userptr(DATA + 1, 0, 4), Err(Errno::ENODEV));
+    assert_eq!(Program::new("glk,kernel=6.1").userptr(0, 1 << 44, 0), Err(Errno::E2BIG));
     assert!(Program::new("skl").userptr(HOLE, 4096, I915_USERPTR_READ_ONLY).is_ok());
 }
 
@@ -295,47 +295,47 @@ fn userptr_checks_in_the_kernels_order() {
 fn userptr_pages_are_looked_for_when_they_are_needed() {
     let mut program = Program::new("skl");
     let read_only = program.userptr(READ_ONLY, 4096, 0).unwrap();
-    assert_eq!(program.set_domain(read_only, 1, 1), Err(EFAULT), "the GPU might write there");
+    assert_eq!(program.set_domain(read_only, 1, 1), Err(Errno::EFAULT), "the GPU might write there");
     let read_only = program.userptr(READ_ONLY, 4096, I915_USERPTR_READ_ONLY).unwrap();
     assert_eq!(program.set_domain(read_only, 1, 1), Ok(()));
     let handle = program.userptr(DATA, 8192, 0).unwrap();
     assert_eq!(program.set_domain(handle, 1, 1), Ok(()));
     program.process.munmap(DATA).unwrap();
-    assert_eq!(program.set_domain(handle, 1, 0), Err(EFAULT));
+    assert_eq!(program.set_domain(handle, 1, 0), Err(Errno::EFAULT));
     program.process.allocate(DATA, 8192, Pages::ReadWrite).unwrap();
     assert_eq!(program.set_domain(handle, 1, 0), Ok(()));
     let at = program.offset(1, I915_MMAP_OFFSET_WB).unwrap();
     let mapped = program.map(4096, at).unwrap();
     let io = program.userptr(mapped, 4096, 0).unwrap();
-    assert_eq!(program.set_domain(io, 1, 0), Err(EFAULT), "a device's memory");
+    assert_eq!(program.set_domain(io, 1, 0), Err(Errno::EFAULT), "a device's memory");
     let legacy = drm_i915_gem_mmap { handle: 1, size: 4096, ..Default::default() };
     let legacy = program.ask(DRM_IOCTL_I915_GEM_MMAP.code, legacy).unwrap().addr_ptr;
     let file = program.userptr(legacy, 4096, I915_USERPTR_PROBE).unwrap();
     assert_eq!(program.set_domain(file, 1, 0), Ok(()), "a file's pages are memory");
-    assert_eq!(program.export(file, 0), Err(EINVAL));
-    assert_eq!(program.offset(file, I915_MMAP_OFFSET_WB), Err(ENODEV));
+    assert_eq!(program.export(file, 0), Err(Errno::EINVAL));
+    assert_eq!(program.offset(file, I915_MMAP_OFFSET_WB), Err(Errno::ENODEV));
 }
 
 #[test]
 fn a_dma_buf_tells_its_size_and_is_mapped_as_its_first_export_said() {
     let mut program = Program::new("tgl");
-    assert_eq!(program.export(9, 1), Err(EINVAL));
-    assert_eq!(program.export(9, 0), Err(ENOENT));
+    assert_eq!(program.export(9, 1), Err(Errno::EINVAL));
+    assert_eq!(program.export(9, 0), Err(Errno::ENOENT));
     let fd = program.export(1, 0).unwrap();
     let again = program.export(1, DRM_RDWR).unwrap();
     assert_ne!(fd, again);
     for fd in [fd, again] {
         let process = &mut program.process;
         assert_eq!(process.lseek(fd, 0, 2), Ok(12288));
-        assert_eq!(process.lseek(fd, 1, 2), Err(EINVAL));
-        assert_eq!(process.lseek(fd, 0, 1), Err(EINVAL));
-        assert_eq!(process.mmap(4096, Pages::ReadWrite, fd, 0), Err(EACCES), "one dma-buf, read-only");
+        assert_eq!(process.lseek(fd, 1, 2), Err(Errno::EINVAL));
+        assert_eq!(process.lseek(fd, 0, 1), Err(Errno::EINVAL));
+        assert_eq!(process.mmap(4096, Pages::ReadWrite, fd, 0), Err(Errno::EACCES), "one dma-buf, read-only");
         assert!(process.mmap(8192, Pages::ReadOnly, fd, 4096).is_ok());
-        assert_eq!(process.mmap(8192, Pages::ReadOnly, fd, 8192), Err(EINVAL));
+        assert_eq!(process.mmap(8192, Pages::ReadOnly, fd, 8192), Err(Errno::EINVAL));
     }
     assert_eq!(program.import(fd), Ok(1));
-    assert_eq!(program.import(program.fd), Err(EINVAL));
-    assert_eq!(program.import(99), Err(EBADF));
+    assert_eq!(program.import(program.fd), Err(Errno::EINVAL));
+    assert_eq!(program.import(99), Err(Errno::EBADF));
 }
 
 #[test]
@@ -349,18 +349,18 @@ fn dma_buf_requests_check_their_flags_and_their_memory() {
         case(flags, None);
     }
     for flags in [0, 4, 8, 9, 1 << 32] {
-        case(flags, Some(EINVAL));
+        case(flags, Some(Errno::EINVAL));
     }
     let process = &mut program.process;
-    assert_eq!(process.ioctl(fd, DMA_BUF_IOCTL_SYNC.code, HOLE), Err(EFAULT));
+    assert_eq!(process.ioctl(fd, DMA_BUF_IOCTL_SYNC.code, HOLE), Err(Errno::EFAULT));
     process.store(DATA, &[b'x'; 32]).unwrap();
-    assert_eq!(process.ioctl(fd, DMA_BUF_SET_NAME_B.code, DATA), Err(EINVAL));
+    assert_eq!(process.ioctl(fd, DMA_BUF_SET_NAME_B.code, DATA), Err(Errno::EINVAL));
     assert_eq!(process.ioctl(fd, DMA_BUF_SET_NAME_B.code, DATA + 1), Ok(0));
-    assert_eq!(process.ioctl(fd, DMA_BUF_SET_NAME_B.code, HOLE), Err(EFAULT));
-    assert_eq!(process.ioctl(fd, 0x6200, DATA), Err(ENOTTY));
+    assert_eq!(process.ioctl(fd, DMA_BUF_SET_NAME_B.code, HOLE), Err(Errno::EFAULT));
+    assert_eq!(process.ioctl(fd, 0x6200, DATA), Err(Errno::ENOTTY));
     let fence = program.ask_on(fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE.code, 1_u64).unwrap() >> 32;
-    assert_eq!(program.process.mmap(4096, Pages::ReadOnly, fence as i32, 0), Err(ENODEV));
-    assert_eq!(program.process.lseek(fence as i32, 0, 0), Err(ESPIPE));
+    assert_eq!(program.process.mmap(4096, Pages::ReadOnly, fence as i32, 0), Err(Errno::ENODEV));
+    assert_eq!(program.process.lseek(fence as i32, 0, 0), Err(Errno::ESPIPE));
 }
 
 #[test]
@@ -372,9 +372,9 @@ fn a_foreign_dma_buf_is_a_new_object_in_every_file_and_exported_as_itself() {
     let again = program.export(handle, 0).unwrap();
     assert_eq!(program.import(again), Ok(handle));
     assert!(program.process.mmap(8192, Pages::ReadWrite, again, 0).is_ok(), "as its exporter said");
-    assert_eq!(program.offset(handle, I915_MMAP_OFFSET_WB), Err(ENODEV));
+    assert_eq!(program.offset(handle, I915_MMAP_OFFSET_WB), Err(Errno::ENODEV));
     assert!(program.offset(handle, I915_MMAP_OFFSET_GTT).is_ok());
     let legacy = drm_i915_gem_mmap { handle, size: 4096, ..Default::default() };
-    assert_eq!(program.ask(DRM_IOCTL_I915_GEM_MMAP.code, legacy).err(), Some(ENXIO));
+    assert_eq!(program.ask(DRM_IOCTL_I915_GEM_MMAP.code, legacy).err(), Some(Errno::ENXIO));
     assert_eq!(program.set_domain(handle, 1, 1), Ok(()));
 }

@@ -291,8 +291,8 @@ fn rectangles_that_are_none_and_surfaces_over_themselves_do_no_harm() {
 
 #[test]
 fn a_run_is_refused_as_its_numbers_would_be() {
+    use gem_coherency::Errno;
     use gem_coherency::drm::{Addresses, Relocation, Run};
-    use nix::errno::Errno;
     #[track_caller]
     fn case(name: &str, engine: EngineClass, addresses: Addresses<'_>, expected: Option<Errno>) {
         let gpu = Gpu::new(name);

@@ -1,12 +1,12 @@
 //! A process that asks with numbers.
 
+use gem_coherency::Errno;
 use gem_coherency::uapi::Ioctl;
 use gem_coherency::uapi::drm::*;
 use gem_coherency::uapi::i915::*;
 use gem_coherency::uapi::i915_context::*;
 use gem_coherency::uapi::i915_facts::*;
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
-use nix::errno::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Where a struct lies, what it points to, a page that can only be read, and nothing.

@@ -1,10 +1,10 @@
 //! Contexts, their address spaces and their parameters.
 
+use gem_coherency::Errno;
 use gem_coherency::drm::{Drm, ExecObject};
 use gem_coherency::uapi::i915_context::*;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains};
 use gem_coherency_sim::Soft;
-use nix::errno::Errno;
 
 use super::caller::{Caller, HOLE, LIST};
 

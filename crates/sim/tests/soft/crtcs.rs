@@ -1,11 +1,12 @@
 //! CRTCs of the software i915: mode sets, flips, cursors, and what the display engine reads.
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
-use gem_coherency::drm::display::{Connection, Crc, Crtc, Display, Framebuffer, Mode, Picture, Shown};
+use gem_coherency::drm::display::{Connection, Crtc, Display, Framebuffer, Mode, Picture, Shown};
 use gem_coherency::drm::{Drm, Mapping};
 use gem_coherency::vocabulary::{CachingMode, Domains, MmapMode};
+use gem_coherency_sim::Crc;
 use gem_coherency_sim::{Minor, Soft};
-use nix::errno::Errno;
 
 /// A device with a display, its first CRTC, and what is needed to show something there.
 struct Setup {

@@ -1,10 +1,10 @@
 //! Scanout: what the pin forces, what is flushed, and what is refused.
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::drm::Drm;
 use gem_coherency::policy::Rule;
 use gem_coherency::vocabulary::{CacheLevel, CachingMode, Domains, MmapMode};
-use nix::errno::Errno;
 
 use super::{Page, errno, unknown, write_domain};
 

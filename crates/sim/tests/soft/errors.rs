@@ -1,11 +1,11 @@
 //! errno by request and platform, and the order of the checks.
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::{Advice, Drm, ExecObject, Param, Retained};
 use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode};
-use nix::errno::Errno;
 
 use super::{errno, sim, unknown, write_domain};
 

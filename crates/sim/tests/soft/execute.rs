@@ -1,5 +1,6 @@
 //! EXECBUFFER2, BUSY, WAIT, THROTTLE and QUERY as numbers.
 
+use gem_coherency::Errno;
 use gem_coherency::uapi::Ioctl;
 use gem_coherency::uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_CREATE, DRM_IOCTL_I915_GEM_WAIT, drm_i915_gem_busy,
@@ -7,7 +8,6 @@ use gem_coherency::uapi::i915::{
 };
 use gem_coherency::uapi::i915_exec::*;
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
-use nix::errno::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 /// Where a struct lies, what it points to, and a page that can only be read.
@@ -284,13 +284,13 @@ fn a_question_is_answered_or_refused_in_its_item() {
         };
         assert_eq!(ask(0, 0), expected, "{name} {query_id} {flags}");
         if expected > 0 {
-            assert_eq!(ask(1, RELOCATIONS), -(Errno::EINVAL as i32));
-            assert_eq!(ask(expected, HOLE), -(Errno::EFAULT as i32));
-            assert_eq!(ask(expected, READ_ONLY), -(Errno::EFAULT as i32));
+            assert_eq!(ask(1, RELOCATIONS), -(Errno::EINVAL.get()));
+            assert_eq!(ask(expected, HOLE), -(Errno::EFAULT.get()));
+            assert_eq!(ask(expected, READ_ONLY), -(Errno::EFAULT.get()));
             assert_eq!(ask(expected, RELOCATIONS), expected);
         }
     }
-    let (einval, enodev) = (-(Errno::EINVAL as i32), -(Errno::ENODEV as i32));
+    let (einval, enodev) = (-(Errno::EINVAL.get()), -(Errno::ENODEV.get()));
     // As the emulated devices answer.
     case("tgl", 1, 0, 30);
     case("tgl", 2, 0, 16 + 5 * 56);

@@ -1,8 +1,8 @@
 //! What the driver says about itself and the device, and requests that are gone.
 
+use gem_coherency::Errno;
 use gem_coherency::uapi::drm::{DRM_IOCTL_VERSION, drm_version};
 use gem_coherency::uapi::i915_facts::*;
-use nix::errno::Errno;
 
 use super::caller::{ARGS, Caller, LIST, READ_ONLY};
 

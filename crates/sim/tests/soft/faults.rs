@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use gem_coherency::Errno;
 use gem_coherency::drm::{Advice, Busy, Drm, ExecObject, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode};
 use gem_coherency_sim::Fault;
-use nix::errno::Errno;
 
 use super::{Page, errno, sim, write_domain};
 

@@ -1,5 +1,6 @@
 //! Framebuffers through ioctl(2): whose they are, and what they keep.
 
+use gem_coherency::Errno;
 use gem_coherency::uapi::Ioctl;
 use gem_coherency::uapi::drm::{
     DRM_IOCTL_GEM_CLOSE, DRM_IOCTL_GEM_FLINK, DRM_IOCTL_GEM_OPEN, drm_gem_close, drm_gem_flink, drm_gem_open,
@@ -11,7 +12,6 @@ use gem_coherency::uapi::i915::{
     drm_i915_gem_create, drm_i915_gem_set_domain, drm_i915_gem_set_tiling,
 };
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
-use nix::errno::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use super::sim;

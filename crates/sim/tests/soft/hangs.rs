@@ -1,5 +1,6 @@
 //! Batches that do not come to their end: what the kernel does about them, and to whom.
 
+use gem_coherency::Errno;
 use gem_coherency::drm::{Addresses, Drm, ExecObject, Run};
 use gem_coherency::platform::EngineClass;
 use gem_coherency::uapi::Ioctl;
@@ -7,7 +8,6 @@ use gem_coherency::uapi::i915_context::*;
 use gem_coherency::uapi::i915_facts::{DRM_IOCTL_I915_GET_RESET_STATS, drm_i915_reset_stats};
 use gem_coherency::vocabulary::Access;
 use gem_coherency_sim::{Fault, HangCause, Minor, Pages, Process, Remedy, Soft};
-use nix::errno::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 use crate::errno;

@@ -27,11 +27,12 @@ mod syncobjs;
 mod threads;
 mod userptr;
 
+use gem_coherency::Errno;
+use gem_coherency::OpenError;
 use gem_coherency::drm::{Created, Drm, Mapping};
 use gem_coherency::vocabulary::{Domains, Handle, MmapMode};
 use gem_coherency::{Error, Result};
 use gem_coherency_sim::Soft;
-use nix::errno::Errno;
 
 /// A device by its name.
 #[track_caller]
@@ -128,6 +129,6 @@ fn write_domain(device: &Soft, handle: Handle, domain: Domains) -> Result<()> {
 #[test]
 fn the_name_of_a_device_says_what_is_wrong_with_it() {
     let error = Soft::open("sim:jsl,kernel=2.6").unwrap_err();
-    assert!(matches!(error, Error::BadDeviceSpec { .. }));
+    assert!(matches!(error, Error::Open(OpenError::BadDeviceSpec { .. })));
     assert!(error.to_string().contains("2.6"), "{error}");
 }

@@ -1,10 +1,10 @@
 //! Masters, and clients that they believe.
 
+use gem_coherency::Errno;
 use gem_coherency::uapi::Ioctl;
 use gem_coherency::uapi::drm::{
     DRM_IOCTL_AUTH_MAGIC, DRM_IOCTL_DROP_MASTER, DRM_IOCTL_GET_MAGIC, DRM_IOCTL_SET_MASTER, drm_auth,
 };
-use nix::errno::Errno;
 
 use super::caller::Caller;
 

@@ -2,11 +2,11 @@
 
 use std::os::fd::AsFd;
 
+use gem_coherency::Errno;
 use gem_coherency::drm::{Drm, ExecObject};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
-use nix::errno::Errno;
 
 use super::{Page, errno, sim};
 

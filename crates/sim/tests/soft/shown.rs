@@ -2,6 +2,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
+use gem_coherency::Errno;
 use gem_coherency::drm::display::{Display, Framebuffer, Mode, Picture, Shown};
 use gem_coherency::drm::{Drm, ExecObject, Mapping};
 use gem_coherency::policy::kernel::{Action, Creation, Event};
@@ -10,7 +11,6 @@ use gem_coherency::uapi::i915::*;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, MmapMode};
 use gem_coherency::{Error, Result};
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
-use nix::errno::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 #[path = "../../../../tests/shown/mod.rs"]

@@ -1,10 +1,10 @@
 //! Synchronization objects; what is expected was seen on the driver (tgl, 6.1 and 6.12).
 
+use gem_coherency::Errno;
 use gem_coherency::uapi::drm::{DRM_CAP_SYNCOBJ, DRM_CAP_SYNCOBJ_TIMELINE, DRM_IOCTL_GET_CAP, drm_get_cap};
 use gem_coherency::uapi::drm_syncobj::*;
 use gem_coherency::uapi::i915_exec::*;
 use gem_coherency_sim::Soft;
-use nix::errno::Errno::{self, *};
 
 use super::caller::{Caller, HOLE, LIST};
 
@@ -151,9 +151,9 @@ fn what_get_cap_promises_is_there() {
             assert_eq!((errno, args.value), (None, 1), "{name}");
         }
         let made = [sync.create(0), sync.create(1), sync.create(2), sync.create(0)];
-        assert_eq!(made, [Ok(1), Ok(2), Err(EINVAL), Ok(3)], "{name}");
-        assert_eq!([sync.destroy(3, 1), sync.destroy(99, 0)], [Some(EINVAL); 2]);
-        assert_eq!([sync.destroy(3, 0), sync.destroy(3, 0)], [None, Some(EINVAL)]);
+        assert_eq!(made, [Ok(1), Ok(2), Err(Errno::EINVAL), Ok(3)], "{name}");
+        assert_eq!([sync.destroy(3, 1), sync.destroy(99, 0)], [Some(Errno::EINVAL); 2]);
+        assert_eq!([sync.destroy(3, 0), sync.destroy(3, 0)], [None, Some(Errno::EINVAL)]);
         assert_eq!(sync.create(0), Ok(3), "the lowest handle again");
         assert_eq!([sync.signal_point(3, 5, 0), sync.wait_point(3, 5, 0)], [None; 2], "{name}");
     }
@@ -166,26 +166,29 @@ fn a_wait_ends_with_the_first_or_all_that_are_signalled() {
     let case = |sync: &mut Sync, handles: &[u32], flags, done| {
         assert_eq!(sync.wait(handles, flags), done, "{handles:?} {flags}");
     };
-    case(&mut sync, &[1], 0, Err(EINVAL));
+    case(&mut sync, &[1], 0, Err(Errno::EINVAL));
     case(&mut sync, &[2], 0, Ok(0));
-    case(&mut sync, &[1, 2], 0, Err(EINVAL));
-    case(&mut sync, &[1], FOR_SUBMIT, Err(ETIME));
+    case(&mut sync, &[1, 2], 0, Err(Errno::EINVAL));
+    case(&mut sync, &[1], FOR_SUBMIT, Err(Errno::ETIME));
     case(&mut sync, &[1, 2], FOR_SUBMIT, Ok(1));
-    case(&mut sync, &[1, 2], FOR_SUBMIT | ALL, Err(ETIME));
-    case(&mut sync, &[9], 0, Err(ENOENT));
+    case(&mut sync, &[1, 2], FOR_SUBMIT | ALL, Err(Errno::ETIME));
+    case(&mut sync, &[9], 0, Err(Errno::ENOENT));
     case(&mut sync, &[], 0, Ok(9));
     for unknown in [AVAILABLE, 16] {
-        case(&mut sync, &[2], unknown, Err(EINVAL));
+        case(&mut sync, &[2], unknown, Err(Errno::EINVAL));
     }
     case(&mut sync, &[2], DEADLINE, Ok(0));
     let far = drm_syncobj_wait { handles: HOLE, count_handles: 1, ..Default::default() };
-    assert_eq!(sync.0.on(2, DRM_IOCTL_SYNCOBJ_WAIT, far).0, Some(EFAULT));
-    assert_eq!([sync.reset(&[2]), sync.reset(&[1, 9]), sync.reset(&[])], [None, Some(ENOENT), Some(EINVAL)]);
-    case(&mut sync, &[2], 0, Err(EINVAL));
-    assert_eq!([sync.signal(&[2, 1]), sync.signal(&[9])], [None, Some(ENOENT)]);
+    assert_eq!(sync.0.on(2, DRM_IOCTL_SYNCOBJ_WAIT, far).0, Some(Errno::EFAULT));
+    assert_eq!(
+        [sync.reset(&[2]), sync.reset(&[1, 9]), sync.reset(&[])],
+        [None, Some(Errno::ENOENT), Some(Errno::EINVAL)]
+    );
+    case(&mut sync, &[2], 0, Err(Errno::EINVAL));
+    assert_eq!([sync.signal(&[2, 1]), sync.signal(&[9])], [None, Some(Errno::ENOENT)]);
     case(&mut sync, &[1, 2], ALL, Ok(0));
     let many = drm_syncobj_array { handles: LIST, count_handles: (1 << 20) + 1, pad: 0 };
-    assert_eq!(sync.0.on(2, DRM_IOCTL_SYNCOBJ_SIGNAL, many).0, Some(ENOMEM));
+    assert_eq!(sync.0.on(2, DRM_IOCTL_SYNCOBJ_SIGNAL, many).0, Some(Errno::ENOMEM));
 }
 
 #[test]
@@ -199,34 +202,44 @@ fn older_kernels_know_no_deadlines_no_events_and_no_wait_for_nothing() {
         assert_eq!(sync.0.on(2, DRM_IOCTL_SYNCOBJ_EVENTFD, event).0, Some(no_event), "{name}");
         assert_eq!(sync.transfer((1, 0), (1, 0), 1), odd_transfer, "{name}");
     };
-    assert_eq!(Sync::new("tgl").transfer((1, 0), (1, 0), 1), Some(ENOENT), "handles come before flags");
-    case("tgl,kernel=6.1", Err(EINVAL), Err(EINVAL), EINVAL, None);
-    case("tgl,kernel=6.12", Ok(9), Ok(0), EBADF, Some(EINVAL));
+    assert_eq!(
+        Sync::new("tgl").transfer((1, 0), (1, 0), 1),
+        Some(Errno::ENOENT),
+        "handles come before flags"
+    );
+    case("tgl,kernel=6.1", Err(Errno::EINVAL), Err(Errno::EINVAL), Errno::EINVAL, None);
+    case("tgl,kernel=6.12", Ok(9), Ok(0), Errno::EBADF, Some(Errno::EINVAL));
 }
 
 #[test]
 fn timelines_only_go_on() {
     let mut sync = Sync::new("tgl");
     assert_eq!([sync.create(0), sync.create(1)], [Ok(1), Ok(2)]);
-    assert_eq!([sync.query(1, 0), sync.query(2, 1), sync.query(9, 0)], [Ok(0), Ok(0), Err(ENOENT)]);
-    assert_eq!(sync.query(1, 2), Err(EINVAL));
+    assert_eq!([sync.query(1, 0), sync.query(2, 1), sync.query(9, 0)], [Ok(0), Ok(0), Err(Errno::ENOENT)]);
+    assert_eq!(sync.query(1, 2), Err(Errno::EINVAL));
     for (point, last) in [(5, 5), (3, 5), (9, 9), (0, 9)] {
         assert_eq!(sync.signal_point(1, point, 0), None);
         assert_eq!([sync.query(1, 0), sync.query(1, 1)], [Ok(last); 2], "{point}");
     }
-    assert_eq!([sync.signal_point(1, 5, 1), sync.signal_point(9, 5, 0)], [Some(EINVAL), Some(ENOENT)]);
+    assert_eq!(
+        [sync.signal_point(1, 5, 1), sync.signal_point(9, 5, 0)],
+        [Some(Errno::EINVAL), Some(Errno::ENOENT)]
+    );
     for (point, plain, waits) in
-        [(0, None, None), (1, None, None), (9, None, None), (10, Some(EINVAL), Some(ETIME))]
+        [(0, None, None), (1, None, None), (9, None, None), (10, Some(Errno::EINVAL), Some(Errno::ETIME))]
     {
         assert_eq!(sync.wait_point(1, point, 0), plain, "{point}");
         assert_eq!(sync.wait_point(1, point, FOR_SUBMIT), waits, "{point}");
         assert_eq!(sync.wait_point(1, point, AVAILABLE), waits, "{point}");
     }
-    assert_eq!([sync.wait_point(2, 5, 0), sync.wait_point(2, 0, 0)], [Some(EINVAL), None]);
+    assert_eq!([sync.wait_point(2, 5, 0), sync.wait_point(2, 0, 0)], [Some(Errno::EINVAL), None]);
     assert_eq!(sync.wait(&[1], 0), Ok(0), "all of it");
-    assert_eq!(sync.transfer((1, 20), (2, 0), 0), Some(EINVAL));
-    assert_eq!(sync.transfer((1, 20), (2, 0), FOR_SUBMIT), Some(ETIME));
-    assert_eq!([sync.transfer((9, 0), (2, 0), 0), sync.transfer((1, 0), (9, 0), 0)], [Some(ENOENT); 2]);
+    assert_eq!(sync.transfer((1, 20), (2, 0), 0), Some(Errno::EINVAL));
+    assert_eq!(sync.transfer((1, 20), (2, 0), FOR_SUBMIT), Some(Errno::ETIME));
+    assert_eq!(
+        [sync.transfer((9, 0), (2, 0), 0), sync.transfer((1, 0), (9, 0), 0)],
+        [Some(Errno::ENOENT); 2]
+    );
     assert_eq!([sync.transfer((1, 5), (2, 3), 0), sync.transfer((1, 5), (2, 0), 0)], [None; 2]);
     assert_eq!(sync.query(2, 0), Ok(0), "one fence again");
 }
@@ -239,20 +252,20 @@ fn syncobjs_and_their_fences_are_files() {
     let file = sync.export(2, 0, 0).unwrap();
     assert_eq!(sync.import(0, 0, file), Ok(3));
     assert_eq!(sync.reset(&[3]), None);
-    assert_eq!(sync.wait(&[2], 0), Err(EINVAL), "they are one");
+    assert_eq!(sync.wait(&[2], 0), Err(Errno::EINVAL), "they are one");
     assert_eq!(sync.signal(&[2]), None);
     for refused in
         [sync.import(0, 0, other), sync.import(0, 0, -1), sync.import(0, 2, file), sync.import(1, 1, file)]
     {
-        assert_eq!(refused, Err(EINVAL));
+        assert_eq!(refused, Err(Errno::EINVAL));
     }
     for refused in [sync.export(9, 0, 0), sync.export(2, 2, 0), sync.export(2, 0, 1), sync.export(1, 1, 0)] {
-        assert_eq!(refused, Err(EINVAL));
+        assert_eq!(refused, Err(Errno::EINVAL));
     }
-    assert_eq!(sync.export(9, 1, 0), Err(ENOENT));
+    assert_eq!(sync.export(9, 1, 0), Err(Errno::ENOENT));
     let fence = sync.export(2, 1, 0).unwrap();
-    assert_eq!([sync.import(1, 1, fence), sync.import(9, 1, fence)], [Ok(1), Err(ENOENT)]);
-    assert_eq!((sync.wait(&[1], 0), sync.import(1, 0, fence)), (Ok(0), Err(EINVAL)));
+    assert_eq!([sync.import(1, 1, fence), sync.import(9, 1, fence)], [Ok(1), Err(Errno::ENOENT)]);
+    assert_eq!((sync.wait(&[1], 0), sync.import(1, 0, fence)), (Ok(0), Err(Errno::EINVAL)));
 }
 
 #[test]
@@ -262,33 +275,33 @@ fn a_submission_signals_what_it_names_when_the_gpu_is_done() {
     let case = |sync: &mut Sync, entries: &[(u32, u32)], point, done| {
         assert_eq!(sync.submit(entries, point), done, "{entries:?} {point:?}");
     };
-    case(&mut sync, &[(1, WAIT)], None, Some(EINVAL));
-    case(&mut sync, &[(1, SIGNAL), (99, WAIT)], None, Some(ENOENT));
-    assert_eq!(sync.wait(&[1], 0), Err(EINVAL), "nothing was submitted");
-    case(&mut sync, &[(1, 4)], None, Some(EINVAL));
+    case(&mut sync, &[(1, WAIT)], None, Some(Errno::EINVAL));
+    case(&mut sync, &[(1, SIGNAL), (99, WAIT)], None, Some(Errno::ENOENT));
+    assert_eq!(sync.wait(&[1], 0), Err(Errno::EINVAL), "nothing was submitted");
+    case(&mut sync, &[(1, 4)], None, Some(Errno::EINVAL));
     case(&mut sync, &[(1, 0)], None, None);
     sync.device().stall_gpu(true);
     case(&mut sync, &[(1, SIGNAL)], None, None);
-    assert_eq!(sync.wait(&[1], 0), Err(ETIME), "the GPU stands still");
+    assert_eq!(sync.wait(&[1], 0), Err(Errno::ETIME), "the GPU stands still");
     sync.device().stall_gpu(false);
     assert_eq!(sync.wait(&[1], 0), Ok(0));
     case(&mut sync, &[(1, WAIT | SIGNAL)], None, None);
     assert_eq!(sync.reset(&[1]), None);
     case(&mut sync, &[(1, 0)], Some(1), None);
-    case(&mut sync, &[(1, WAIT)], Some(3), Some(EINVAL));
+    case(&mut sync, &[(1, WAIT)], Some(3), Some(Errno::EINVAL));
     sync.device().stall_gpu(true);
     case(&mut sync, &[(1, SIGNAL)], Some(3), None);
     assert_eq!((sync.query(1, 0), sync.query(1, 1)), (Ok(0), Ok(3)));
-    assert_eq!([sync.wait_point(1, 3, 0), sync.wait_point(1, 3, AVAILABLE)], [Some(ETIME), None]);
+    assert_eq!([sync.wait_point(1, 3, 0), sync.wait_point(1, 3, AVAILABLE)], [Some(Errno::ETIME), None]);
     // A point that the CPU signals comes after those before it.
     assert_eq!(sync.signal_point(1, 4, 0), None);
-    assert_eq!((sync.query(1, 0), sync.wait_point(1, 4, 0)), (Ok(0), Some(ETIME)));
+    assert_eq!((sync.query(1, 0), sync.wait_point(1, 4, 0)), (Ok(0), Some(Errno::ETIME)));
     sync.device().stall_gpu(false);
     assert_eq!((sync.query(1, 0), sync.wait_point(1, 4, 0)), (Ok(4), None));
     case(&mut sync, &[(1, WAIT)], Some(3), None);
-    case(&mut sync, &[(1, WAIT)], Some(5), Some(EINVAL));
-    case(&mut sync, &[(1, WAIT | SIGNAL)], Some(5), Some(EINVAL));
+    case(&mut sync, &[(1, WAIT)], Some(5), Some(Errno::EINVAL));
+    case(&mut sync, &[(1, WAIT | SIGNAL)], Some(5), Some(Errno::EINVAL));
     case(&mut sync, &[(1, SIGNAL)], Some(0), None);
     assert_eq!(sync.query(1, 0), Ok(0), "one fence again");
-    case(&mut sync, &[(99, 0)], Some(0), Some(ENOENT));
+    case(&mut sync, &[(99, 0)], Some(0), Some(Errno::ENOENT));
 }

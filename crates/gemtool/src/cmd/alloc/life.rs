@@ -102,7 +102,7 @@ fn alloc(device: &Device, args: &args::Alloc) -> Result<Bo, Failure> {
             };
             Failure::flag("--caching", format!("{error}{advice}"))
         } else {
-            Failure::Step { step: "alloc".to_owned(), error }
+            Failure::step("alloc")(error)
         }
     })
 }
@@ -133,7 +133,7 @@ fn fill(bo: &Bo, pattern: &Pattern) -> Result<FlushReport, Failure> {
             pattern.fill(offset, chunk);
             guard.write_at(offset, chunk)
         })?;
-        Ok(guard.finish())
+        Ok::<_, Error>(guard.finish())
     };
     write().map_err(Failure::step("write"))
 }
@@ -150,7 +150,7 @@ fn check_mapping(bo: &Bo, pattern: &Pattern) -> Result<(Check, FlushReport), Fai
             wrong = wrong.or_else(|| pattern.mismatch(offset, chunk));
             Ok(())
         })?;
-        Ok((Check::of(wrong), guard.finish()))
+        Ok::<_, Error>((Check::of(wrong), guard.finish()))
     };
     read().map_err(Failure::step("read"))
 }

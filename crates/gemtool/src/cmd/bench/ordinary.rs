@@ -7,6 +7,7 @@ use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use gem_coherency::Errno;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device};
 use gem_coherency::drm::display::Display;
@@ -19,7 +20,6 @@ use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVers
 use gem_coherency::{Error, Result};
 use gem_coherency_sim::Soft;
 use memmap2::MmapOptions;
-use nix::errno::Errno;
 
 use crate::failure::Failure;
 
@@ -59,8 +59,7 @@ impl Drm for Ordinary {
         let refused = |errno| Error::Ioctl { request: "mmap", errno };
         let len = usize::try_from(size_bytes).map_err(|_| refused(Errno::ENOMEM))?;
         let pages = MmapOptions::new().len(len).map_anon();
-        let pages =
-            pages.map_err(|error| refused(error.raw_os_error().map_or(Errno::ENOMEM, Errno::from_raw)))?;
+        let pages = pages.map_err(|error| refused(error.raw_os_error().map_or(Errno::ENOMEM, Errno::new)))?;
         Ok(Mapping::from_kernel(pages.into(), mode, Counted::new(&self.open)))
     }
     fn param(&self, param: Param) -> Result<i32> {

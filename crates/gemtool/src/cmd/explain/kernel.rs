@@ -2,9 +2,10 @@
 
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{
-    Action, Backing, Creation, Effect, Event, Refusal, Row, Snapshot, Step, step, table,
+    Action, Backing, Creation, Effect, Event, Refusal, Snapshot, Step, step,
 };
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Coherency, Domains, KernelVersion};
+use gem_coherency_check::{Transition, transitions};
 use serde::Serialize;
 
 use crate::args::{self, Object};
@@ -108,7 +109,7 @@ pub struct KernelRow {
 
 impl KernelRow {
     /// The line for `outcome`.
-    fn new(ruled: &Ruled, object: Object, row: &Row) -> Self {
+    fn new(ruled: &Ruled, object: Object, row: &Transition) -> Self {
         let (next, effects, errno, rule) = match row.outcome {
             Ok(Step { next, effects, rule }) => (next, effects.iter().collect(), None, rule),
             Err(Refusal { errno, rule }) => {
@@ -134,7 +135,7 @@ impl KernelRow {
 
 /// Every state that can be reached from creation, with every event.
 pub fn rows(ruled: &Ruled, object: Object) -> impl Iterator<Item = KernelRow> + '_ {
-    let rows = table(&ruled.machine, &ruled.rules, object.0);
+    let rows = transitions(&ruled.machine, &ruled.rules, object.0);
     rows.into_iter().map(move |row| KernelRow::new(ruled, object, &row))
 }
 
@@ -155,7 +156,7 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<KernelRow, Failure> {
     let object = args.object.unwrap_or(Object(Creation::User));
     let before = before(ruled, object, args)?;
     let outcome = step(ruled.machine.caps, &ruled.rules, before, event);
-    Ok(KernelRow::new(ruled, object, &Row { before, event, outcome }))
+    Ok(KernelRow::new(ruled, object, &Transition { before, event, outcome }))
 }
 
 /// The state in which the event finds the object.

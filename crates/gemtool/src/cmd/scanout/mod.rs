@@ -13,8 +13,7 @@ use gem_coherency::drm::display::Shown;
 use gem_coherency::drm::node;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, CachingMode, Handle};
-use gem_coherency::{Error, Result as Done};
-use gem_coherency_exercise::{CURSOR_PIXELS, Screen};
+use gem_coherency_exercise::{CURSOR_PIXELS, Error, Result as Done, Screen};
 use gem_coherency_sim::Soft;
 
 use super::device::DeviceLine;
@@ -70,7 +69,7 @@ pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
 
 /// The device that was named, or the first primary node; and the software behind it.
 fn open(args: &args::Device) -> Result<(Device, Option<Arc<Soft>>), Failure> {
-    let blame = |error: Error| Failure::flag("--device", error);
+    let blame = |error: gem_coherency::Error| Failure::flag("--device", error);
     match args.device.as_deref() {
         Some(name) if name.starts_with(gem_coherency_sim::PREFIX) => {
             let soft = Arc::new(Soft::open(name).map_err(blame)?);
@@ -178,7 +177,7 @@ impl Show<'_> {
         let step = self.begin("gpu-draw", NAMES[place], picture.bo())?;
         match picture.draw_by_gpu(&self.device, number) {
             Ok(()) => self.end(step, &[Event::Exec(Access::Write)], None, None, None)?,
-            Err(error @ Error::NotAvailable { .. }) => {
+            Err(error @ Error::Library(gem_coherency::Error::NotAvailable { .. })) => {
                 self.end(step, &[], None, None, None)?;
                 if let Some(row) = self.rows.last_mut() {
                     row.left_out = Some(error.to_string());

@@ -1,11 +1,10 @@
 //! What is drawn, kept a second time to know what the display has to show.
 
-use gem_coherency::Error;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::Device;
-use gem_coherency::drm::display::Crc;
 use gem_coherency_exercise::commands::Extent;
-use gem_coherency_exercise::{Batch, Region, Screen};
+use gem_coherency_exercise::{Batch, Error, Region, Screen};
+use gem_coherency_sim::Crc;
 
 /// A part of a picture, in pixels.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +95,7 @@ impl Picture {
     /// The GPU draws the whole in one colour, and is waited for.
     ///
     /// # Errors
-    /// [`Error::NotAvailable`] where the library knows no batches; what submitting says.
+    /// [`gem_coherency::Error::NotAvailable`] where the library knows no batches; what submitting says.
     pub fn draw_by_gpu(&mut self, device: &Device, number: u32) -> Result<(), Error> {
         let colour = colour(number, 7);
         let mut batch = Batch::new(device)?;

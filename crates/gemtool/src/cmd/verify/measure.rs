@@ -2,12 +2,12 @@
 
 use gem_coherency::access::FlushReport;
 use gem_coherency::drm::ExecObject;
-use gem_coherency::error::Result;
 use gem_coherency::policy::driver::needs_flush_of_zeroes;
 use gem_coherency::policy::kernel::{Creation, Event, Snapshot, step};
 use gem_coherency::policy::{Decision, Rule, Verdict};
 use gem_coherency::units::LINE_BYTES;
 use gem_coherency::vocabulary::Access;
+use gem_coherency_exercise::Result;
 
 use super::expect::{Chance, HandOver, Side, hand_over};
 use super::object::{Care, Object};

@@ -7,9 +7,9 @@ use gem_coherency::access::FlushReport;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Submission};
 use gem_coherency::drm::{ExecObject, Mapping};
-use gem_coherency::error::Result;
 use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
+use gem_coherency_exercise::Result;
 use gem_coherency_exercise::commands::{Builder, Extent};
 use gem_coherency_exercise::{Batch, Region};
 use serde::Serialize;
@@ -75,7 +75,7 @@ impl<'a> Object<'a> {
         self.bo.flush()?;
         let submission = Submission { bo: &self.bo, access: Access::Read, mocs: MocsClass::PageTable };
         self.setup.device().submit(&[submission])?;
-        self.bo.wait(None)
+        Ok(self.bo.wait(None)?)
     }
 
     /// Lets the caches go: every line is written back and dropped, as it may be at any time, and stores that
@@ -121,7 +121,8 @@ impl<'a> Object<'a> {
                 self.tell(via, care, Access::Write)?;
                 self.with_mapping(via.mode().unwrap_or(MmapMode::Wb), |mapping| {
                     let mut stores = stores.iter();
-                    stores.try_for_each(|store| mapping.copy_in(store.offset, &store.value.to_le_bytes()))
+                    stores
+                        .try_for_each(|store| Ok(mapping.copy_in(store.offset, &store.value.to_le_bytes())?))
                 })?;
                 Ok(None)
             }
@@ -185,7 +186,7 @@ impl<'a> Object<'a> {
             (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Kernel | Care::Nobody) => {
                 self.tell(via, care, Access::Read)?;
                 let mode = via.mode().unwrap_or(MmapMode::Wb);
-                self.with_mapping(mode, |mapping| mapping.copy_out(0, &mut bytes))?;
+                self.with_mapping(mode, |mapping| Ok(mapping.copy_out(0, &mut bytes)?))?;
                 None
             }
             (Via::Transfer, Care::Library) => {
@@ -260,7 +261,8 @@ impl<'a> Object<'a> {
     fn pwrite(&self, stores: &[Store]) -> Result<()> {
         let drm = self.setup.device().drm();
         let mut stores = stores.iter();
-        stores.try_for_each(|store| drm.pwrite(self.bo.handle(), store.offset, &store.value.to_le_bytes()))
+        Ok(stores
+            .try_for_each(|store| drm.pwrite(self.bo.handle(), store.offset, &store.value.to_le_bytes()))?)
     }
 
     /// Tells the kernel of an access through a mapping, if it is to see to it.
@@ -272,12 +274,12 @@ impl<'a> Object<'a> {
             (_, Care::Kernel) => Domains::CPU,
         };
         let write = if access == Access::Write { domain } else { Domains::empty() };
-        self.setup.device().drm().set_domain(self.bo.handle(), domain, write)
+        Ok(self.setup.device().drm().set_domain(self.bo.handle(), domain, write)?)
     }
 
     /// Lets the library's accesses use the mapping that `via` is.
     fn map(&self, via: Via) -> Result<()> {
-        via.mode().map_or(Ok(()), |mode| self.bo.map(mode))
+        via.mode().map_or(Ok(()), |mode| Ok(self.bo.map(mode)?))
     }
 
     /// A piece of the object as batches of the library's have it.
@@ -310,5 +312,5 @@ fn stage(beside: &Beside, stores: &[Store]) -> Result<()> {
 
 /// Reads what the copy engine copied out of the object.
 fn load(scratch: &Bo, bytes: &mut [u8]) -> Result<()> {
-    scratch.read(0, scratch.size())?.read_at(0, bytes)
+    Ok(scratch.read(0, scratch.size())?.read_at(0, bytes)?)
 }

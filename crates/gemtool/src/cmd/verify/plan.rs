@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use gem_coherency::Error;
-use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode};
+use gem_coherency_exercise::Error;
+use gem_coherency_exercise::Result;
 use serde::Serialize;
 
 use super::object::Object;
@@ -134,7 +134,9 @@ fn kinds(setup: &Setup, wanted: &[CachingMode], skipped: &mut Vec<Skip>) -> Resu
     for caching in modes {
         match Object::new(setup, caching, Mocs::PAGE_TABLE) {
             Ok(object) => kinds.push(Cached { caching, level: object.bo().level() }),
-            Err(Error::NotAvailable { what, why, .. }) => skipped.push(Skip { what, why: why.to_owned() }),
+            Err(Error::Library(gem_coherency::Error::NotAvailable { what, why, .. })) => {
+                skipped.push(Skip { what, why: why.to_owned() })
+            }
             Err(error) => return Err(error),
         }
     }

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
-use gem_coherency::error::Result;
 use gem_coherency::platform::{Caps, EngineClass};
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
+use gem_coherency_exercise::Result;
 use gem_coherency_exercise::commands::{Builder, Memory, Surface};
 use gemtool::script::Target;
 
@@ -124,7 +124,7 @@ impl Setup {
             },
         };
         device.submit_with(&known, |_| device.drm().run(&run))?;
-        batch.wait(None)
+        Ok(batch.wait(None)?)
     }
 }
 

@@ -9,7 +9,7 @@ mod vocabulary;
 use std::collections::HashMap;
 use std::fmt;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::error::{Error, Place};
 use super::statement::{Action, Attempt, Name, Step};
@@ -219,7 +219,7 @@ fn expect_error(line: &mut Line<'_>, names: &Names) -> Result<Action, Error> {
             format!("'{}' is not an errno with a colon and a blank after it ('EINVAL: ...')", word.shown());
         return Err(line.wrong(word, why));
     };
-    let errno = errno(name.text).ok_or_else(|| {
+    let errno = Errno::by_name(name.text).ok_or_else(|| {
         line.wrong(name, format!("unknown errno '{}' (known: EINVAL, ENODEV, ...)", name.shown()))
     })?;
     let first = line.need("a statement")?;
@@ -234,11 +234,6 @@ fn expect_error(line: &mut Line<'_>, names: &Names) -> Result<Action, Error> {
         }
     };
     Ok(Action::ExpectError { errno, attempt })
-}
-
-/// The errno that is called `name`.
-fn errno(name: &str) -> Option<Errno> {
-    (1..=133).map(Errno::from_raw).find(|&errno| errno != Errno::UnknownErrno && format!("{errno:?}") == name)
 }
 
 /// The verb that `word` is.

@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use zerocopy::{FromBytes, IntoBytes};
 
 use crate::context::{Kept, Slot};

@@ -7,7 +7,7 @@ mod sseu;
 
 use std::sync::atomic::Ordering;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, extensions, refuse};

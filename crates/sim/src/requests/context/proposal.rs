@@ -1,6 +1,6 @@
 //! Parameters of a context that was not looked up yet (`set_proto_ctx_param`).
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::{engines, sseu};
 use crate::context::Kept;

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use crate::faults::Needs;
 use crate::limits;

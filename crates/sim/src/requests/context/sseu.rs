@@ -1,6 +1,6 @@
 //! The share of the GPU that a context uses: `I915_CONTEXT_PARAM_SSEU`.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
 use crate::context::{Kept, Slot, Sseu};

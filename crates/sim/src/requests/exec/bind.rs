@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::Submission;
 use super::objects::Slot;

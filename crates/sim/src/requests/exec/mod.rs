@@ -16,7 +16,7 @@ mod typed;
 
 use std::sync::{Arc, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
 use super::table::{Entry, entries};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError};
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::Submission;
 use super::address::{canonical, noncanonical};

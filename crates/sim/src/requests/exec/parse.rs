@@ -4,7 +4,7 @@
 //! The kernel reads the caller's batch with the CPU into an object of its own, and runs the copy.
 //! [`legal`](super::legal) makes the verdict.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::Submission;
 use super::address::canonical;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::Submission;

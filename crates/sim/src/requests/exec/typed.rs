@@ -1,6 +1,6 @@
 //! EXECBUFFER2 for the trait's typed requests: with a hidden batch, or with one from the caller.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
 use super::{Submission, execute, select_engine};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::picture::Picture;
 use crate::Soft;

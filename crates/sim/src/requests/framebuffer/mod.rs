@@ -5,7 +5,7 @@
 mod check;
 mod picture;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};

@@ -2,7 +2,7 @@
 //!
 //! Arithmetic is 32 bits wide and wraps around, as in the kernel.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use gem_coherency::platform::{Aux, Format, Machine, Modifier, Tiles};
 use gem_coherency::vocabulary::KernelVersion;

@@ -1,6 +1,6 @@
 //! Engines, topology and memory regions.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 
 use super::{Room, room, write};
 use crate::process::Memory;

@@ -3,7 +3,7 @@
 mod answers;
 mod perf;
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 use super::table::{Entry, entries};
@@ -48,7 +48,7 @@ fn query(caller: &mut Caller<'_>, args: &mut drm_i915_query) -> Result<()> {
         if item.query_id == 0 {
             return refuse(request, Errno::EINVAL);
         }
-        let length = answer(caller.device, caller.memory, &item).unwrap_or_else(|errno| -(errno as i32));
+        let length = answer(caller.device, caller.memory, &item).unwrap_or_else(|errno| -(errno.get()));
         tracing::trace!(query = item.query_id, length);
         if length != item.length && write(caller.memory, at.wrapping_add(LENGTH), &length).is_err() {
             return refuse(request, Errno::EFAULT);

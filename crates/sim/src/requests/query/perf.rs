@@ -1,6 +1,6 @@
 //! Configurations of performance counters: only the one that the kernel reserves exists.
 
-use nix::errno::Errno;
+use gem_coherency::Errno;
 use std::mem::offset_of;
 
 use super::{read, write};

@@ -1,0 +1,40 @@
+//! The rules of cache coherency between CPU, GPU and display on Intel GPUs.
+//!
+//! The crate is what a driver can take without the library: tables and pure functions, without allocation, I/O or state. It
+//! says which platform a PCI id names, what the platform can do under a kernel, what an access needs before it
+//! ([`policy::driver`]), and what i915 itself does ([`policy::kernel`]). Each answer names its [`policy::Rule`].
+//!
+//! ```
+//! use gem_coherency_rules::platform;
+//! use gem_coherency_rules::policy::{Path, Verdict, needs_flush};
+//! use gem_coherency_rules::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
+//!
+//! let caps = platform::by_id(0x4e61)?.machine(KernelVersion::new(6, 12), false).caps; // Jasper Lake
+//! let (cpu, gpu) = (Path::Cpu(MmapMode::Wb), Path::Gpu(MocsClass::BypassLlc));
+//! let decision = needs_flush(caps, CacheLevel::Llc, cpu, gpu, Access::Read);
+//! assert_eq!(decision.verdict, Verdict::Flush);
+//! println!("{}: {} ({})", decision.rule, decision.rule.reason(), decision.rule.source());
+//! # Ok::<(), gem_coherency_rules::Unknown>(())
+//! ```
+//!
+//! Features: `serde` implements `serde::Serialize` for what tools print.
+
+#![cfg_attr(not(test), no_std)]
+#![deny(unsafe_code)]
+
+pub mod drm_fourcc;
+mod errno;
+pub mod platform;
+pub mod policy;
+#[cfg(feature = "serde")]
+mod serialize;
+mod unknown;
+mod values;
+pub mod vocabulary;
+mod words;
+
+pub use errno::Errno;
+#[doc(hidden)]
+#[cfg(feature = "serde")]
+pub use serde;
+pub use unknown::{Excerpt, Unknown};

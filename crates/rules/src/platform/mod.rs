@@ -1,0 +1,248 @@
+//! What hardware is: PCI id to platform, and per platform its capabilities and uAPI limits.
+//!
+//! A [`Platform`] is what a PCI id says. A [`Machine`] is a platform under a kernel, with what is
+//! known only at run time (eDRAM, and what the device itself reports). Nothing here decides about
+//! a flush: that is [`crate::policy`].
+//!
+//! ```
+//! use gem_coherency_rules::platform::{self, Caps};
+//! use gem_coherency_rules::vocabulary::KernelVersion;
+//!
+//! let meteor_lake = platform::by_id(0x7d55)?;
+//! assert_eq!(meteor_lake.title, "Meteor Lake");
+//! // One platform, two answers: Linux 6.5 found out that its LLC is not the GPU's.
+//! let has_llc = |minor| meteor_lake.machine(KernelVersion::new(6, minor), false).caps.contains(Caps::LLC);
+//! assert!(has_llc(1) && !has_llc(12));
+//! assert!(platform::by_id(0xffff).is_err(), "never the nearest generation");
+//! # Ok::<(), gem_coherency_rules::Unknown>(())
+//! ```
+
+mod caching;
+mod calls;
+mod engines;
+mod features;
+mod formats;
+mod gtt;
+mod ids;
+mod machine;
+mod mocs;
+mod modifiers;
+mod scanout;
+mod table;
+mod topology;
+
+pub use caching::{level_mode, mode_level};
+pub use calls::{Call, Refusal};
+pub use engines::{CommandParser, Engine, EngineClass};
+pub use formats::{Format, Layout, Plane};
+pub use gtt::Swizzle;
+pub use ids::DeviceId;
+pub use machine::{CapFact, CapSource, Disagreement, Fact, Facts, Machine};
+pub use mocs::mocs_class;
+pub use modifiers::{Aux, Compression, Compressor, Modifier, Tiles};
+pub use table::*;
+pub use topology::Topology;
+
+use core::fmt;
+
+use bitflags::bitflags;
+
+use crate::unknown::{Excerpt, Unknown};
+
+bitflags! {
+    /// What decides about coherency, and nothing else.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub struct Caps: u32 {
+        /// CPU and GPU share the last-level cache (`HAS_LLC`).
+        const LLC = 1 << 0;
+        /// The GPU can be told to snoop the CPU's caches (`HAS_SNOOP`).
+        const SNOOP = 1 << 1;
+        /// The level WT exists: eDRAM is fused on (`HAS_WT`); a run-time fact.
+        const WT = 1 << 2;
+        /// MOCS entries 16 and 17 go around the LLC: JSL and EHL.
+        const LLC_BYPASS_MOCS = 1 << 3;
+        /// Stores through the aperture need only a barrier (`has_coherent_ggtt`).
+        const COHERENT_GGTT = 1 << 4;
+        /// A discrete device with memory of its own (`IS_DGFX`).
+        const DISCRETE = 1 << 5;
+        /// Caching is chosen by PAT index at creation: graphics version 12.70 on, kernels from 6.5.
+        const PAT_AT_CREATE = 1 << 6;
+        /// There is a CPU-visible GGTT aperture.
+        const APERTURE = 1 << 7;
+        /// Graphics version 12 on: a foreign import's PAT index 0 means cached (kernels from 6.5).
+        const GEN12 = 1 << 8;
+        /// DG1, the one device that `i915_gem_object_get_pages_dmabuf` exempts from its wbinvd.
+        const DG1 = 1 << 9;
+    }
+}
+
+impl Caps {
+    /// What each capability means, in one line, and where i915 keeps it.
+    pub const DOCS: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::LLC, "CPU and GPU share the last-level cache", "i915_drv.h: HAS_LLC"),
+        (Self::SNOOP, "the GPU can snoop the CPU's caches", "i915_drv.h: HAS_SNOOP"),
+        (Self::WT, "the level WT exists: eDRAM is fused on", "i915_drv.h: HAS_WT"),
+        (
+            Self::LLC_BYPASS_MOCS,
+            "MOCS entries 16 and 17 bypass the LLC",
+            "i915_gem_object.c: i915_gem_object_can_bypass_llc",
+        ),
+        (
+            Self::COHERENT_GGTT,
+            "stores through the aperture need only a barrier",
+            "intel_device_info.h: has_coherent_ggtt",
+        ),
+        (Self::DISCRETE, "a discrete device with memory of its own", "i915_drv.h: IS_DGFX"),
+        (Self::PAT_AT_CREATE, "caching is chosen by PAT index at creation", "i915_gem_create.c: ext_set_pat"),
+        (Self::APERTURE, "a CPU-visible GGTT aperture", "intel_ggtt.c: gen8_gmch_probe"),
+        (Self::GEN12, "graphics version 12 on: PAT index 0 means cached", "i915_pci.c: TGL_CACHELEVEL"),
+        (Self::DG1, "an import needs no wbinvd", "i915_gem_dmabuf.c: i915_gem_object_get_pages_dmabuf"),
+    ];
+}
+
+/// The graphics IP's version, as i915 compares it (`GRAPHICS_VER_FULL`): `12.70`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct GraphicsVersion {
+    /// The 12 of 12.70.
+    pub major: u8,
+    /// The 70 of 12.70.
+    pub minor: u8,
+}
+
+impl GraphicsVersion {
+    /// The version `major.minor`.
+    pub const fn new(major: u8, minor: u8) -> Self {
+        Self { major, minor }
+    }
+}
+
+impl fmt::Display for GraphicsVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+/// The GPU's own page tables (`ppgtt_type`, `ppgtt_size`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ppgtt {
+    /// None: everything goes through the GGTT.
+    None,
+    /// One, which mirrors the GGTT.
+    Aliasing {
+        /// Width of an address, in bits.
+        bits: u8,
+    },
+    /// One per context.
+    Full {
+        /// Width of an address, in bits.
+        bits: u8,
+    },
+}
+
+impl fmt::Display for Ppgtt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Aliasing { bits } => write!(f, "aliasing, {bits} bits"),
+            Self::Full { bits } => write!(f, "full, {bits} bits"),
+        }
+    }
+}
+
+/// One of i915's platforms.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Platform {
+    /// The short name, in lower case: `jsl`.
+    pub name: &'static str,
+    /// Other short names that mean the same platform to i915: `apl` for `bxt`.
+    pub aliases: &'static [&'static str],
+    /// The name people use: `Jasper Lake`.
+    pub title: &'static str,
+    /// Version of the graphics IP.
+    pub graphics: GraphicsVersion,
+    /// The GPU's own page tables.
+    pub ppgtt: Ppgtt,
+    /// What the platform can do under the newest kernel, WT excluded; [`Platform::machine`] has
+    /// what it can do under a given one.
+    pub caps: Caps,
+    /// Whether i915 looks for eDRAM, so that WT is possible (`intel_dram_edram_detect`).
+    pub edram_probed: bool,
+    /// Page size of local memory, in bytes; `None` where there is none.
+    pub local_page_bytes: Option<u32>,
+    /// A PCI id of the platform, for examples and for software devices.
+    pub example_id: u16,
+    /// Where i915 keeps these facts: `i915_pci.c: jsl_info`.
+    pub source: &'static str,
+}
+
+impl Platform {
+    /// The PCI ids of the platform, in the order in which i915 matches them.
+    pub fn ids(&'static self) -> impl Iterator<Item = &'static DeviceId> {
+        ids().iter().filter(move |row| row.platform == self)
+    }
+
+    /// Whether people call the platform `name`: its name, an alias or its title.
+    fn is_called(&self, name: &str) -> bool {
+        let mut known = [self.name, self.title].into_iter().chain(self.aliases.iter().copied());
+        known.any(|known| letters(known).eq(letters(name)))
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
+}
+
+/// Every platform, oldest first; without [`CONSERVATIVE`].
+pub fn all() -> &'static [&'static Platform] {
+    ALL
+}
+
+/// Every PCI id that i915 claims, in the order in which it matches them.
+pub fn ids() -> &'static [DeviceId] {
+    ids::ROWS
+}
+
+/// The platform of a PCI id.
+///
+/// # Errors
+/// [`Unknown::DeviceId`]. A caller who wants to go on all the same asks for [`CONSERVATIVE`].
+pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
+    row_by_id(id).map(|row| row.platform)
+}
+
+/// The row of a PCI id: platform, GT, and the macro that lists it.
+///
+/// # Errors
+/// [`Unknown::DeviceId`].
+pub fn row_by_id(id: u16) -> Result<&'static DeviceId, Unknown> {
+    // A row for one subsystem only says the same about coherency as the plain one that follows it.
+    ids().iter().find(|row| row.id == id && row.subsystem.is_none()).ok_or(Unknown::DeviceId { id })
+}
+
+/// The platform that people call `name`: a name (`jsl`), an alias (`apl`), a title (`Jasper Lake`)
+/// or a PCI id (`0x4e61`, `4e61`, `8086:4e61`), in any case.
+///
+/// # Errors
+/// [`Unknown::Platform`].
+pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
+    let by_word = all().iter().copied().find(|platform| platform.is_called(name));
+    by_word
+        .or_else(|| hex_id(name).and_then(|id| by_id(id).ok()))
+        .ok_or_else(|| Unknown::Platform { name: Excerpt::new(name) })
+}
+
+/// Returns the characters of a name that tell it from another: in lower case, without blanks, dashes and underscores.
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    name.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).map(|c| c.to_ascii_lowercase())
+}
+
+/// The PCI id that `word` spells with four digits, or with 0x.
+fn hex_id(word: &str) -> Option<u16> {
+    let word = word.trim();
+    let digits = word.strip_prefix("8086:").unwrap_or(word);
+    let digits = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")).unwrap_or(digits);
+    let four_digits = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    four_digits.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
+}

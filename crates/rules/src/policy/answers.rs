@@ -1,0 +1,127 @@
+//! The rules' answers to every question that an access raises, found by one look-up.
+//!
+//! [`super::driver`] and [`super::pending`] are the rules. What they say depends on capabilities, which a device has
+//! from its first request to its last, and on a level, a path and an access, of which there are 72 combinations. So
+//! the rules are asked once, when a device is opened, and their answers are looked up from then on.
+
+use super::driver::{default_mode, needs_invalidate, path_refusal};
+use super::pending::{Demands, Notes, demands, notes_of_gpu_write, notes_of_store, pending_flush};
+use super::{Decision, Path, Rule};
+use crate::platform::Caps;
+use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+
+const LEVELS: usize = CacheLevel::ALL.len();
+const PATHS: usize = Path::ALL.len();
+const ACCESSES: usize = Access::ALL.len();
+const MODES: usize = MmapMode::ALL.len();
+
+/// What the rules say about one access by one path to an object of one level.
+///
+/// 32 bytes: two to a cache line, none across.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(align(32))]
+pub struct Answer {
+    /// Why the path cannot be taken: [`path_refusal`].
+    pub refusal: Option<Rule>,
+    /// What has to be done before the access about what is pending: [`demands`].
+    pub demands: Demands,
+    /// The work that is pending after the access: [`notes_of_store`], [`notes_of_gpu_write`]; nothing after a read.
+    pub notes: Notes,
+    /// The flush that this access requires after a store by each map mode: [`pending_flush`].
+    after_store: [Decision; MODES],
+    /// The flush that this access requires after a GPU write through the page table's class: [`pending_flush`].
+    pub after_gpu_write: Decision,
+    /// The invalidate that the reader requires after such a write: [`needs_invalidate`].
+    pub invalidate_after_gpu_write: Decision,
+}
+
+const _: () = assert!(size_of::<Answer>() == 32);
+
+impl Answer {
+    /// What a store through a mapping of `mode` needs before the access: [`pending_flush`].
+    pub const fn after_store(&self, mode: MmapMode) -> Decision {
+        self.after_store[mode as usize]
+    }
+
+    /// Asks the rules.
+    const fn new(caps: Caps, level: CacheLevel, path: Path, access: Access) -> Self {
+        let gpu = Path::Gpu(MocsClass::PageTable);
+        let mut after_store = [pending_flush(caps, level, gpu, path, access); MODES];
+        let mut mode = 0;
+        while mode < MODES {
+            let store = Path::Cpu(MmapMode::ALL[mode]);
+            after_store[mode] = pending_flush(caps, level, store, path, access);
+            mode += 1;
+        }
+        Self {
+            refusal: path_refusal(caps, level, path),
+            demands: demands(caps, level, path, access),
+            notes: match (path, access) {
+                (Path::Cpu(mode), Access::Write) => notes_of_store(caps, level, mode),
+                (Path::Gpu(mocs), Access::Write) => notes_of_gpu_write(caps, level, mocs),
+                (Path::Cpu(_) | Path::Gpu(_), Access::Read) | (Path::Display, _) => Notes::NONE,
+            },
+            after_store,
+            after_gpu_write: pending_flush(caps, level, gpu, path, access),
+            invalidate_after_gpu_write: needs_invalidate(caps, level, gpu, path, access),
+        }
+    }
+}
+
+/// Every answer about one hardware: 2336 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answers {
+    answers: [[[Answer; ACCESSES]; PATHS]; LEVELS],
+    default_modes: [MmapMode; LEVELS],
+}
+
+const _: () = assert!(size_of::<Answers>() == LEVELS * PATHS * ACCESSES * 32 + 32);
+
+impl Answers {
+    /// The answer about one access.
+    #[inline]
+    pub const fn get(&self, level: CacheLevel, path: Path, access: Access) -> &Answer {
+        &self.answers[level as usize][path.index()][access as usize]
+    }
+
+    /// The mode in which an object of this level is mapped if nobody says: [`default_mode`].
+    #[inline]
+    pub const fn default_mode(&self, level: CacheLevel) -> MmapMode {
+        self.default_modes[level as usize]
+    }
+
+    /// The answers for hardware with `caps`: asks the rules everything.
+    pub const fn of(caps: Caps) -> Self {
+        let first = Answer::new(caps, CacheLevel::None, Path::Display, Access::Read);
+        let mut answers = [[[first; ACCESSES]; PATHS]; LEVELS];
+        let mut default_modes = [MmapMode::Wb; LEVELS];
+        let mut level = 0;
+        while level < LEVELS {
+            let mut path = 0;
+            while path < PATHS {
+                let mut access = 0;
+                while access < ACCESSES {
+                    answers[level][path][access] =
+                        Answer::new(caps, CacheLevel::ALL[level], Path::ALL[path], Access::ALL[access]);
+                    access += 1;
+                }
+                path += 1;
+            }
+            default_modes[level] = default_mode(caps, CacheLevel::ALL[level]);
+            level += 1;
+        }
+        Self { answers, default_modes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_stands_where_its_index_says() {
+        for (place, path) in Path::ALL.iter().enumerate() {
+            assert_eq!(path.index(), place, "{path:?}");
+        }
+    }
+}

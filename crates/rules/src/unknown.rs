@@ -1,0 +1,140 @@
+//! Names, numbers and versions that the rules do not know.
+
+use core::fmt;
+
+use crate::vocabulary::KernelVersion;
+
+/// A name, number or version that the rules do not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unknown {
+    /// A word that is none of the known ones.
+    Word {
+        /// What the word should have named.
+        what: &'static str,
+        /// The word.
+        word: Excerpt,
+        /// The words that would have been right.
+        known: &'static [&'static str],
+    },
+
+    /// A kernel version that is not `major.minor`.
+    KernelVersion {
+        /// The text.
+        text: Excerpt,
+    },
+
+    /// A kernel older than the rules that are known.
+    KernelTooOld {
+        /// The version asked for.
+        version: KernelVersion,
+        /// The oldest version with rules.
+        oldest: KernelVersion,
+    },
+
+    /// A PCI id that no platform claims.
+    DeviceId {
+        /// The id.
+        id: u16,
+    },
+
+    /// A platform name that is not known.
+    Platform {
+        /// The name.
+        name: Excerpt,
+    },
+}
+
+impl Unknown {
+    /// Returns the error for `word`, which is none of `known`; `what` says what it should have named.
+    pub fn word(what: &'static str, word: &str, known: &'static [&'static str]) -> Self {
+        Self::Word { what, word: Excerpt::new(word), known }
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word { what, word, known } => {
+                write!(f, "unknown {what} '{word}' (known: ")?;
+                for (place, word) in known.iter().enumerate() {
+                    f.write_str(if place == 0 { "" } else { ", " })?;
+                    f.write_str(word)?;
+                }
+                f.write_str(")")
+            }
+            Self::KernelVersion { text } => {
+                write!(f, "'{text}' is not a kernel version (expected major.minor, e.g. 6.12)")
+            }
+            Self::KernelTooOld { version, oldest } => {
+                write!(f, "kernel {version} is not supported: the rules cover {oldest} and later")
+            }
+            Self::DeviceId { id } => write!(f, "unknown i915 PCI ID 8086:{id:04x}"),
+            Self::Platform { name } => {
+                write!(
+                    f,
+                    "unknown platform '{name}' (expected a name such as jsl, or a PCI ID such as 0x4e61)"
+                )
+            }
+        }
+    }
+}
+
+impl core::error::Error for Unknown {}
+
+/// The start of a text, kept without an allocation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Excerpt {
+    bytes: [u8; Self::BYTES],
+    len: u8,
+    is_cut: bool,
+}
+
+impl Excerpt {
+    /// The bytes of a text that are kept.
+    const BYTES: usize = 46;
+
+    /// Returns the start of `text`, cut between two characters.
+    pub fn new(text: &str) -> Self {
+        let ends = (0..=Self::BYTES.min(text.len())).rev();
+        let len = ends.into_iter().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        let mut bytes = [0; Self::BYTES];
+        bytes[..len].copy_from_slice(&text.as_bytes()[..len]);
+        Self { bytes, len: len as u8, is_cut: len < text.len() }
+    }
+
+    /// Returns the text that was kept.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.bytes[..usize::from(self.len)]).unwrap_or("")
+    }
+}
+
+impl fmt::Display for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())?;
+        f.write_str(if self.is_cut { "…" } else { "" })
+    }
+}
+
+impl fmt::Debug for Excerpt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let text: String = "ä".repeat(40);
+        let excerpt = Excerpt::new(&text);
+        assert_eq!(excerpt.as_str(), "ä".repeat(23));
+        assert_eq!(excerpt.to_string(), format!("{}…", "ä".repeat(23)));
+        assert_eq!(Excerpt::new("x").to_string(), "x");
+        assert_eq!(Excerpt::new(&"x".repeat(46)).to_string(), "x".repeat(46));
+        assert_eq!(Excerpt::new(&"x".repeat(47)).to_string(), format!("{}…", "x".repeat(46)));
+        assert_eq!(Excerpt::new("").to_string(), "");
+    }
+}

@@ -1,0 +1,257 @@
+//! The field's own words as types; no logic.
+//!
+//! Directions are always seen from the CPU: "coherent for read" means that a CPU read through the
+//! cache agrees with the GPU.
+
+use core::fmt;
+use core::str::FromStr;
+
+use bitflags::bitflags;
+
+use crate::unknown::{Excerpt, Unknown};
+
+#[doc(inline)]
+pub use crate::words;
+
+words! {
+    /// The kernel's cache level of an object (`enum i915_cache_level`).
+    CacheLevel, "cache level" {
+        /// Not cached by the GPU; on LLC parts GPU accesses still look the LLC up.
+        None = "none",
+        /// Cached in the LLC, or snooped where there is none.
+        Llc = "llc",
+        /// As `Llc`, and in the GPU's own L3 (Ivybridge context images only).
+        L3Llc = "l3-llc",
+        /// Written through the LLC/eLLC, for scanout on parts with eDRAM.
+        Wt = "wt",
+    }
+}
+
+words! {
+    /// The uAPI's caching mode (`I915_CACHING_*`).
+    CachingMode, "caching mode" {
+        /// `I915_CACHING_NONE`, 0.
+        None = "none",
+        /// `I915_CACHING_CACHED`, 1.
+        Cached = "cached",
+        /// `I915_CACHING_DISPLAY`, 2.
+        Display = "display",
+    }
+}
+
+words! {
+    /// How the CPU maps a BO (`I915_MMAP_OFFSET_*`).
+    MmapMode, "map mode" {
+        /// Write-back: through the CPU cache.
+        Wb = "wb",
+        /// Write-combining: around the CPU cache, stores gathered.
+        Wc = "wc",
+        /// Uncached.
+        Uc = "uc",
+        /// Through the GGTT aperture, write-combining.
+        Gtt = "gtt",
+        /// Decided by the kernel; the only mode on discrete devices.
+        Fixed = "fixed",
+    }
+}
+
+words! {
+    /// Who observes memory.
+    Agent, "agent" {
+        /// The CPU, through any mapping or a pread/pwrite.
+        Cpu = "cpu",
+        /// The GPU's engines.
+        Gpu = "gpu",
+        /// The display engine; it only reads, and never looks a cache up.
+        Display = "display",
+    }
+}
+
+words! {
+    /// What an agent does with memory.
+    Access, "access" {
+        /// Reads only.
+        Read = "read",
+        /// Writes, perhaps only parts of lines.
+        Write = "write",
+    }
+}
+
+words! {
+    /// What a GPU access's MOCS entry says about the LLC, as far as coherency is concerned.
+    MocsClass, "MOCS class" {
+        /// The page table entry decides (the object's level), or an entry that caches in the LLC.
+        PageTable = "page-table",
+        /// Not cached in the LLC, but looked up there.
+        Uncached = "uncached",
+        /// Around the LLC: entries 16 and 17 of gen11 and gen12 tables, effective on JSL and EHL.
+        BypassLlc = "bypass-llc",
+    }
+}
+
+bitflags! {
+    /// Which CPU accesses through the cache agree with the GPU (`I915_BO_CACHE_COHERENT_FOR_*`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub struct Coherency: u8 {
+        /// A CPU read needs no invalidate after a GPU write.
+        const READ = 1 << 0;
+        /// A CPU write needs no flush before a GPU access.
+        const WRITE = 1 << 1;
+    }
+
+    /// Memory domains of the uAPI (`I915_GEM_DOMAIN_*`).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub struct Domains: u32 {
+        /// CPU cache.
+        const CPU = 0x01;
+        /// Render cache; the kernel's one write domain for GPU work.
+        const RENDER = 0x02;
+        /// Sampler cache.
+        const SAMPLER = 0x04;
+        /// Command queue.
+        const COMMAND = 0x08;
+        /// Instruction cache.
+        const INSTRUCTION = 0x10;
+        /// Vertex address cache.
+        const VERTEX = 0x20;
+        /// GTT aperture.
+        const GTT = 0x40;
+        /// Write-combining CPU map.
+        const WC = 0x80;
+        /// Every domain of the GPU (`I915_GEM_GPU_DOMAINS`).
+        const GPU = 0x3e;
+    }
+}
+
+/// Bytes of a page, the unit of mapping.
+pub const PAGE_BYTES: u64 = 4096;
+
+/// An operation on a cache line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LineOp {
+    /// CLWB: a dirty line is written to memory and may stay, clean. Never drops a stale line.
+    ///
+    /// On a CPU without CLWB the line leaves the cache.
+    WriteBack,
+    /// CLFLUSHOPT or CLFLUSH: a dirty line is written to memory, and the line leaves the cache.
+    Flush,
+    /// As `Flush`, before a read: a stale line leaves the cache. Where a core may be an Atom, the last line
+    /// of each range is flushed twice (`drm_clflush_virt_range`).
+    Invalidate,
+}
+
+/// A BO's name on one open device file; 0 is never valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Handle(core::num::NonZeroU32);
+
+impl Handle {
+    /// The handle the kernel returned, or `None` for 0.
+    pub const fn new(raw: u32) -> Option<Self> {
+        match core::num::NonZeroU32::new(raw) {
+            Some(raw) => Some(Self(raw)),
+            None => None,
+        }
+    }
+
+    /// The number the uAPI wants.
+    pub const fn get(self) -> u32 {
+        self.0.get()
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A kernel release as far as its rules differ: `6.12`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct KernelVersion {
+    /// The 6 of 6.12.
+    pub major: u16,
+    /// The 12 of 6.12.
+    pub minor: u16,
+}
+
+impl KernelVersion {
+    /// The version `major.minor`.
+    pub const fn new(major: u16, minor: u16) -> Self {
+        Self { major, minor }
+    }
+}
+
+impl fmt::Display for KernelVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for KernelVersion {
+    type Err = Unknown;
+
+    /// Reads `6.12`, and release strings like `6.12.117-amd64`. Both numbers are at most 255, as in the kernel's own
+    /// `KERNEL_VERSION`.
+    fn from_str(text: &str) -> Result<Self, Unknown> {
+        let bad = || Unknown::KernelVersion { text: Excerpt::new(text) };
+        /// The number at the start, and what is behind it.
+        fn number(text: &str) -> Option<(u16, &str)> {
+            let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+            let (digits, rest) = text.split_at_checked(digits)?;
+            Some((digits.parse::<u8>().ok()?.into(), rest))
+        }
+        let (major, rest) = number(text).ok_or_else(bad)?;
+        let (minor, rest) = rest.strip_prefix('.').and_then(number).ok_or_else(bad)?;
+        let is_release = rest.is_empty() || rest.starts_with(['.', '-', '+', '_', '~']);
+        let is_word = !rest.contains(|c: char| c.is_whitespace() || c.is_control());
+        if is_release && is_word { Ok(Self { major, minor }) } else { Err(bad()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_round_trip() {
+        for &mode in MmapMode::ALL {
+            assert_eq!(mode.name().parse::<MmapMode>().unwrap(), mode);
+        }
+    }
+
+    #[test]
+    fn an_unknown_word_is_an_error_that_names_it_and_the_known_ones() {
+        let text = "cachd".parse::<CachingMode>().unwrap_err().to_string();
+        assert!(text.contains("cachd") && text.contains("none, cached, display"), "{text}");
+    }
+
+    #[test]
+    fn kernel_versions_are_read_from_release_strings() {
+        assert_eq!("6.12".parse::<KernelVersion>().unwrap(), KernelVersion::new(6, 12));
+        assert_eq!("6.1.192-amd64".parse::<KernelVersion>().unwrap(), KernelVersion::new(6, 1));
+        assert_eq!("7.3-rc1".parse::<KernelVersion>().unwrap(), KernelVersion::new(7, 3));
+        assert_eq!("6.12+".parse::<KernelVersion>().unwrap(), KernelVersion::new(6, 12));
+        assert_eq!("255.255".parse::<KernelVersion>().unwrap(), KernelVersion::new(255, 255));
+        for text in [
+            "",
+            "6",
+            "six.one",
+            "6.",
+            "99999999.1",
+            "65535.65535",
+            "6.256",
+            "256.1",
+            "+6.12",
+            "6.+12",
+            "-6.1",
+            " 6.12",
+            "6.12 ",
+            "6.12x",
+            "6.12.1 x",
+            "6 .12",
+            "0x6.12",
+        ] {
+            assert!(text.parse::<KernelVersion>().is_err(), "{text}");
+        }
+    }
+}

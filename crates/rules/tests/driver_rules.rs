@@ -1,0 +1,340 @@
+//! The driver-side decisions, as one hand-written matrix per class of platform and level.
+//!
+//! A cell is what the next access (column) needs after a write (row): `-` nothing, `F` flush, `I`
+//! invalidate, `D` drain, `DI` both, `x` there is no such access.
+
+use gem_coherency_rules::platform::{self, Caps};
+use gem_coherency_rules::policy::driver::{needs_flush_of_zeroes, table};
+use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
+use gem_coherency_rules::policy::{Path, Rule, Verdict, needs_flush, needs_invalidate};
+use gem_coherency_rules::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
+
+const COLUMNS: [(Path, Access); 13] = [
+    (Path::Cpu(MmapMode::Wb), Access::Read),
+    (Path::Cpu(MmapMode::Wb), Access::Write),
+    (Path::Cpu(MmapMode::Wc), Access::Read),
+    (Path::Cpu(MmapMode::Uc), Access::Write),
+    (Path::Cpu(MmapMode::Gtt), Access::Read),
+    (Path::Cpu(MmapMode::Fixed), Access::Read),
+    (Path::Gpu(MocsClass::PageTable), Access::Read),
+    (Path::Gpu(MocsClass::PageTable), Access::Write),
+    (Path::Gpu(MocsClass::Uncached), Access::Read),
+    (Path::Gpu(MocsClass::Uncached), Access::Write),
+    (Path::Gpu(MocsClass::BypassLlc), Access::Read),
+    (Path::Gpu(MocsClass::BypassLlc), Access::Write),
+    (Path::Display, Access::Read),
+];
+
+const ROWS: [Path; 8] = [
+    Path::Cpu(MmapMode::Wb),
+    Path::Cpu(MmapMode::Wc),
+    Path::Cpu(MmapMode::Uc),
+    Path::Cpu(MmapMode::Gtt),
+    Path::Cpu(MmapMode::Fixed),
+    Path::Gpu(MocsClass::PageTable),
+    Path::Gpu(MocsClass::Uncached),
+    Path::Gpu(MocsClass::BypassLlc),
+];
+
+fn caps(name: &str) -> Caps {
+    platform::by_name(name).unwrap().machine(KernelVersion::new(6, 12), name == "hsw").caps
+}
+
+fn cell(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> &'static str {
+    let flush = needs_flush(caps, level, writer, next, access).verdict;
+    let invalidate = needs_invalidate(caps, level, writer, next, access).verdict;
+    match (flush, invalidate) {
+        (Verdict::NotNeeded, Verdict::NotNeeded) => "-",
+        (Verdict::Flush, Verdict::NotNeeded) => "F",
+        (Verdict::Drain, Verdict::NotNeeded) => "D",
+        (Verdict::NotNeeded, Verdict::Invalidate) => "I",
+        (Verdict::Drain, Verdict::Invalidate) => "DI",
+        (Verdict::Refused, Verdict::Refused) => "x",
+        other => panic!("{other:?} is no combination of verdicts"),
+    }
+}
+
+#[track_caller]
+fn matrix(names: &[&str], level: CacheLevel, expected: [&str; 8]) {
+    for name in names {
+        for (writer, row) in ROWS.iter().zip(expected) {
+            let cells: Vec<_> = COLUMNS
+                .iter()
+                .map(|&(next, access)| cell(caps(name), level, *writer, next, access))
+                .collect();
+            let row: Vec<_> = row.split_whitespace().collect();
+            assert_eq!(cells, row, "{name} level {level} writer {writer:?}");
+        }
+    }
+}
+
+#[test]
+fn non_coherent_without_llc() {
+    matrix(
+        &["i945gm", "i965gm", "gm45", "ilk", "vlv", "chv", "bxt", "glk"],
+        CacheLevel::None,
+        //  wb.r wb.w wc uc gtt fix pt.r pt.w un.r un.w by.r by.w display
+        [
+            "-   -    F  F  F   x   F    F    F    F    F    F    F",
+            "DI  DI   -  D  D   x   D    D    D    D    D    D    D",
+            "I   I    -  -  -   x   -    -    -    -    -    -    -",
+            "DI  DI   D  D  -   x   D    D    D    D    D    D    D",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "I   I    -  -  -   x   -    -    -    -    -    -    -",
+            "I   I    -  -  -   x   -    -    -    -    -    -    -",
+            "I   I    -  -  -   x   -    -    -    -    -    -    -",
+        ],
+    );
+}
+
+#[test]
+fn snooped_without_llc() {
+    matrix(
+        &["i945gm", "gm45", "ilk", "vlv", "chv", "bxt", "glk"],
+        CacheLevel::Llc,
+        [
+            "-   -    F  F  x   x   -    -    -    -    -    -    F",
+            "DI  DI   -  D  x   x   D    D    D    D    D    D    D",
+            "I   I    -  -  x   x   -    -    -    -    -    -    -",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "-   -    F  F  x   x   -    -    -    -    -    -    F",
+            "-   -    F  F  x   x   -    -    -    -    -    -    F",
+            "-   -    F  F  x   x   -    -    -    -    -    -    F",
+        ],
+    );
+}
+
+#[test]
+fn llc_uncached_level() {
+    matrix(
+        &["snb", "ivb", "bdw", "skl", "icl", "tgl", "rkl", "adls", "hsw"],
+        CacheLevel::None,
+        [
+            "-   -    -  -  -   x   -    -    -    -    -    -    F",
+            "D   D    -  D  D   x   D    D    D    D    D    D    D",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "D   D    D  D  -   x   D    D    D    D    D    D    D",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+        ],
+    );
+}
+
+#[test]
+fn llc_cached_level() {
+    matrix(
+        &["snb", "ivb", "bdw", "skl", "icl", "tgl", "rkl", "adls", "hsw"],
+        CacheLevel::Llc,
+        [
+            "-   -    -  -  -   x   -    -    -    -    -    -    F",
+            "D   D    -  D  D   x   D    D    D    D    D    D    D",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "D   D    D  D  -   x   D    D    D    D    D    D    D",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "-   -    -  -  -   x   -    -    -    -    -    -    F",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+        ],
+    );
+}
+
+#[test]
+fn llc_written_through() {
+    matrix(
+        &["hsw"],
+        CacheLevel::Wt,
+        [
+            "-   -    -  -  -   x   -    -    -    -    -    -    F",
+            "D   D    -  D  D   x   D    D    D    D    D    D    D",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "D   D    D  D  -   x   D    D    D    D    D    D    D",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+        ],
+    );
+}
+
+#[test]
+fn llc_with_bypassing_mocs() {
+    matrix(
+        &["ehl", "jsl"],
+        CacheLevel::Llc,
+        [
+            "-   -    -  -  -   x   -    -    -    -    F    -    F",
+            "D   D    -  D  D   x   D    D    D    D    D    D    D",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "D   D    D  D  -   x   D    D    D    D    D    D    D",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "-   -    -  -  -   x   -    -    -    -    F    -    F",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+        ],
+    );
+    matrix(
+        &["ehl", "jsl"],
+        CacheLevel::None,
+        [
+            "-   -    -  -  -   x   -    -    -    -    F    -    F",
+            "D   D    -  D  D   x   D    D    D    D    D    D    D",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "D   D    D  D  -   x   D    D    D    D    D    D    D",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+            "-   -    -  -  -   x   -    -    -    -    -    -    -",
+        ],
+    );
+}
+
+#[test]
+fn pat_at_creation() {
+    let non_coherent = [
+        "-   -    F  F  x   x   F    F    F    F    F    F    F",
+        "DI  DI   -  D  x   x   D    D    D    D    D    D    D",
+        "I   I    -  -  x   x   -    -    -    -    -    -    -",
+        "x   x    x  x  x   x   x    x    x    x    x    x    x",
+        "x   x    x  x  x   x   x    x    x    x    x    x    x",
+        "I   I    -  -  x   x   -    -    -    -    -    -    -",
+        "I   I    -  -  x   x   -    -    -    -    -    -    -",
+        "I   I    -  -  x   x   -    -    -    -    -    -    -",
+    ];
+    // Index 1, which the kernel calls WT and takes as coherent, is not.
+    matrix(&["mtl"], CacheLevel::None, non_coherent);
+    matrix(&["mtl"], CacheLevel::Wt, non_coherent);
+    matrix(
+        &["mtl"],
+        CacheLevel::Llc,
+        [
+            "-   -    F  F  x   x   -    -    -    -    -    -    F",
+            "DI  DI   -  D  x   x   D    D    D    D    D    D    D",
+            "I   I    -  -  x   x   -    -    -    -    -    -    -",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "x   x    x  x  x   x   x    x    x    x    x    x    x",
+            "-   -    F  F  x   x   -    -    -    -    -    -    F",
+            "-   -    F  F  x   x   -    -    -    -    -    -    F",
+            "-   -    F  F  x   x   -    -    -    -    -    -    F",
+        ],
+    );
+}
+
+#[test]
+fn discrete() {
+    let no_such = "x   x    x  x  x   x   x    x    x    x    x    x    x";
+    matrix(
+        &["dg1", "dg2", "atsm"],
+        CacheLevel::None,
+        [
+            no_such,
+            no_such,
+            no_such,
+            no_such,
+            "x   x    x  x  x   -   D    D    D    D    D    D    D",
+            "x   x    x  x  x   -   -    -    -    -    -    -    -",
+            "x   x    x  x  x   -   -    -    -    -    -    -    -",
+            "x   x    x  x  x   -   -    -    -    -    -    -    -",
+        ],
+    );
+    matrix(
+        &["dg1", "dg2", "atsm"],
+        CacheLevel::Llc,
+        [
+            no_such,
+            no_such,
+            no_such,
+            no_such,
+            "x   x    x  x  x   -   -    -    -    -    -    -    x",
+            "x   x    x  x  x   -   -    -    -    -    -    -    x",
+            "x   x    x  x  x   -   -    -    -    -    -    -    x",
+            "x   x    x  x  x   -   -    -    -    -    -    -    x",
+        ],
+    );
+}
+
+#[test]
+fn levels_that_cannot_be_are_refused_with_their_rule() {
+    let rule = |name, level| {
+        let wb = Path::Cpu(MmapMode::Wb);
+        needs_flush(caps(name), level, wb, Path::Gpu(MocsClass::PageTable), Access::Read).rule
+    };
+    assert_eq!(rule("i965gm", CacheLevel::Llc), Rule::NoSnoop);
+    assert_eq!(rule("glk", CacheLevel::Wt), Rule::WtNeedsEdram);
+    assert_eq!(rule("skl", CacheLevel::Wt), Rule::WtNeedsEdram);
+}
+
+#[test]
+fn the_display_never_writes() {
+    for level in [CacheLevel::None, CacheLevel::Llc] {
+        let decision = needs_flush(caps("tgl"), level, Path::Display, Path::Cpu(MmapMode::Wb), Access::Read);
+        assert_eq!((decision.verdict, decision.rule), (Verdict::Refused, Rule::DisplayNeverWrites));
+        let to = needs_flush(caps("tgl"), level, Path::Cpu(MmapMode::Wb), Path::Display, Access::Write);
+        assert_eq!(to.rule, Rule::DisplayNeverWrites);
+    }
+}
+
+#[test]
+fn a_partial_store_is_the_reason_before_a_write_and_staleness_before_a_read() {
+    let wb = Path::Cpu(MmapMode::Wb);
+    let gpu = Path::Gpu(MocsClass::PageTable);
+    let rule = |writer, access| needs_invalidate(caps("glk"), CacheLevel::None, writer, wb, access).rule;
+    assert_eq!(rule(gpu, Access::Read), Rule::StaleAfterGpuWrite);
+    assert_eq!(rule(Path::Cpu(MmapMode::Wc), Access::Read), Rule::StaleAfterUncachedWrite);
+    assert_eq!(rule(gpu, Access::Write), Rule::PartialLineWrite);
+}
+
+#[test]
+fn bypass_is_a_reason_only_where_it_bypasses() {
+    let bypass = Path::Gpu(MocsClass::BypassLlc);
+    let decide =
+        |name, access| needs_flush(caps(name), CacheLevel::Llc, Path::Cpu(MmapMode::Wb), bypass, access);
+    assert_eq!(decide("jsl", Access::Read).rule, Rule::BypassMocsRead);
+    // The same entries exist on these, and the kernel does not take them as bypassing.
+    for name in ["icl", "tgl", "adls"] {
+        assert_eq!(decide(name, Access::Read).verdict, Verdict::NotNeeded, "{name}");
+    }
+}
+
+#[test]
+fn zeroes_stay_dirty_only_where_nothing_flushes_or_shares_them() {
+    let decide_under = |kernel, name: &str, creation| {
+        let rules = KernelRules::of(kernel).unwrap();
+        let fresh = Snapshot::created(caps(name), &rules, creation).unwrap();
+        needs_flush_of_zeroes(caps(name), &rules, fresh).rule
+    };
+    let decide = |name: &str, creation| decide_under(KernelVersion::new(6, 12), name, creation);
+    assert_eq!(decide("glk", Creation::User), Rule::AcquireDirty);
+    assert_eq!(decide("i965gm", Creation::User), Rule::AcquireDirty);
+    assert_eq!(decide("tgl", Creation::User), Rule::LlcCoherent);
+    assert_eq!(decide("jsl", Creation::User), Rule::BypassAcquire);
+    for unfixed in [KernelVersion::new(5, 14), KernelVersion::new(5, 16), KernelVersion::new(6, 0)] {
+        assert_eq!(decide_under(unfixed, "jsl", Creation::User), Rule::ZeroesStayDirty, "{unfixed}");
+        assert_eq!(decide_under(unfixed, "tgl", Creation::User), Rule::LlcCoherent, "{unfixed}");
+    }
+    for fixed in [KernelVersion::new(5, 15), KernelVersion::new(6, 1), KernelVersion::new(6, 2)] {
+        assert_eq!(decide_under(fixed, "jsl", Creation::User), Rule::BypassAcquire, "{fixed}");
+    }
+    assert_eq!(decide("dg2", Creation::User), Rule::DiscreteSnoops);
+    assert_eq!(decide("mtl", Creation::User), Rule::ZeroesStayDirty);
+    for index in 0..=4 {
+        assert_eq!(decide("mtl", Creation::UserWithPat(index)), Rule::BypassAcquire, "PAT index {index}");
+    }
+}
+
+#[test]
+fn the_table_asks_every_question_and_answers_both_sides_alike() {
+    for platform in platform::all() {
+        let caps = platform.machine(KernelVersion::new(6, 12), false).caps;
+        let rows: Vec<_> = table(caps).collect();
+        assert_eq!(rows.len(), CacheLevel::ALL.len() * Path::ALL.len().pow(2) * Access::ALL.len());
+        for row in rows {
+            let refused = |verdict| verdict == Verdict::Refused;
+            assert_eq!(refused(row.flush.verdict), refused(row.invalidate.verdict), "{row:?}");
+            assert_ne!(row.flush.verdict, Verdict::Invalidate, "{row:?}");
+            assert!(!matches!(row.invalidate.verdict, Verdict::Flush | Verdict::Drain), "{row:?}");
+        }
+    }
+}

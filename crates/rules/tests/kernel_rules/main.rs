@@ -1,0 +1,104 @@
+//! The kernel's object transitions, row by row, on every class of platform.
+
+mod creation;
+mod display;
+mod exec;
+mod levels;
+mod pages;
+mod power;
+mod tables;
+mod transfer;
+
+use gem_coherency_rules::platform::{self, Caps, Machine};
+use gem_coherency_rules::policy::Rule;
+use gem_coherency_rules::policy::kernel::{Action, Creation, Event, KernelRules, Snapshot, Step, step};
+use gem_coherency_rules::vocabulary::{Access, CacheLevel, CachingMode, Coherency, Domains, KernelVersion};
+
+/// The platforms that stand for their class, and the kernel they are tested under.
+const NON_LLC: &[&str] = &["i945gm", "gm45", "ilk", "vlv", "chv", "bxt", "glk"];
+/// Neither LLC nor snooping.
+const NEITHER: &[&str] = &["i965g", "i965gm"];
+/// LLC, and no way around it.
+const LLC: &[&str] = &["snb", "ivb", "bdw", "skl", "icl", "tgl", "rkl", "adls"];
+/// LLC with MOCS entries around it.
+const BYPASS: &[&str] = &["ehl", "jsl"];
+/// LLC with eDRAM.
+const WT: &[&str] = &["hsw"];
+/// PAT index at creation; under the kernel that has it.
+const PAT: &[&str] = &["mtl"];
+/// Discrete.
+const DISCRETE: &[&str] = &["dg1", "dg2"];
+
+const NONE: CacheLevel = CacheLevel::None;
+const LLC_LEVEL: CacheLevel = CacheLevel::Llc;
+const WT_LEVEL: CacheLevel = CacheLevel::Wt;
+const NO: Domains = Domains::empty();
+const CPU: Domains = Domains::CPU;
+const GTT: Domains = Domains::GTT;
+const WC: Domains = Domains::WC;
+const GPU: Domains = Domains::GPU;
+const RENDER: Domains = Domains::RENDER;
+const READ: Access = Access::Read;
+const WRITE: Access = Access::Write;
+
+/// A platform under a kernel; Haswell with its eDRAM fused on, as the others without.
+fn machine(name: &str, kernel: KernelVersion) -> Machine {
+    let platform = platform::by_name(name).unwrap();
+    platform.machine(kernel, WT.contains(&name))
+}
+
+/// One platform under one kernel.
+#[derive(Clone, Copy)]
+struct Under {
+    name: &'static str,
+    caps: Caps,
+    rules: KernelRules,
+}
+
+impl Under {
+    fn new(name: &'static str, major: u16, minor: u16) -> Self {
+        let kernel = KernelVersion::new(major, minor);
+        Self { name, caps: machine(name, kernel).caps, rules: KernelRules::of(kernel).unwrap() }
+    }
+
+    fn created(&self, creation: Creation) -> Snapshot {
+        Snapshot::created(self.caps, &self.rules, creation).unwrap()
+    }
+
+    /// A state of an ordinary object with pages, off the screen.
+    fn state(&self, level: CacheLevel, read: Domains, write: Domains, dirty: bool) -> Snapshot {
+        Snapshot {
+            level,
+            coherent: gem_coherency_rules::policy::coherency(self.caps, level),
+            dirty,
+            read_domains: read,
+            write_domain: write,
+            pages: true,
+            ..self.created(Creation::User)
+        }
+    }
+
+    #[track_caller]
+    fn step(&self, before: Snapshot, event: Event) -> Step {
+        step(self.caps, &self.rules, before, event)
+            .unwrap_or_else(|refusal| panic!("{} {event}: refused, {}", self.name, refusal.rule))
+    }
+
+    /// Runs `event` and compares everything that may change.
+    #[track_caller]
+    fn case(&self, before: Snapshot, event: Event, actions: &[Action], after: Snapshot) -> Rule {
+        let step = self.step(before, event);
+        let issued: Vec<_> = step.effects.actions().collect();
+        assert_eq!(issued, actions, "{} {event} in {before:?}", self.name);
+        assert_eq!(step.next, after, "{} {event} in {before:?}", self.name);
+        step.rule
+    }
+}
+
+/// Every platform of the classes under both kernels of the virtual machines; Meteor Lake, which the
+/// older one takes for a part with LLC, under the newer.
+fn every(classes: &[&[&'static str]]) -> impl Iterator<Item = Under> {
+    let names: Vec<_> = classes.iter().flat_map(|class| class.iter().copied()).collect();
+    let kernels = |name| if PAT.contains(&name) { &[12][..] } else { &[1, 12] };
+    names.into_iter().flat_map(move |name| kernels(name).iter().map(move |&minor| Under::new(name, 6, minor)))
+}

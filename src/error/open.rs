@@ -1,0 +1,132 @@
+//! Why a device cannot be opened.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use gem_coherency_rules::Errno;
+
+use super::hints::open_hint;
+
+/// Why a device cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// A device name that is neither a path nor `sim:...`.
+    BadDeviceSpec {
+        /// The name.
+        spec: String,
+        /// What is wrong with it.
+        why: String,
+    },
+
+    /// No i915 device was found.
+    NoDevice {
+        /// Where devices were looked for.
+        directory: PathBuf,
+        /// What was there instead.
+        found: String,
+    },
+
+    /// A device path that cannot be opened.
+    CannotOpen {
+        /// The path.
+        path: PathBuf,
+        /// What open(2) said.
+        errno: Errno,
+    },
+
+    /// A path that is not a device.
+    NotADevice {
+        /// The path.
+        path: PathBuf,
+    },
+
+    /// A device that is not DRM.
+    NotDrm {
+        /// The path.
+        path: PathBuf,
+        /// What it says, or would say, to DRM_IOCTL_VERSION; [`OpenError::errno`] is ENODEV all the same.
+        errno: Errno,
+    },
+
+    /// A DRM device of another driver.
+    NotI915 {
+        /// The path.
+        path: PathBuf,
+        /// The driver's name.
+        driver: String,
+    },
+
+    /// A cache instruction that was asked for and that the CPU lacks.
+    NoCacheInstruction {
+        /// The environment variable that asks for it.
+        variable: &'static str,
+        /// The instruction.
+        instruction: &'static str,
+    },
+
+    /// Two cache instructions that were asked for and that do the same.
+    TwoCacheInstructions {
+        /// The environment variable that asks for them.
+        variable: &'static str,
+        /// The second one.
+        instruction: &'static str,
+    },
+
+    /// A CPU whose cache lines are of an unexpected size.
+    CacheLineSize {
+        /// The size, in bytes.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadDeviceSpec { spec, why } => write!(f, "bad device '{spec}': {why}"),
+            Self::NoDevice { directory, found } => write!(
+                f,
+                "no i915 device in {} ({found}); name a device file or a software device",
+                directory.display()
+            ),
+            Self::CannotOpen { path, errno } => {
+                write!(f, "cannot open {}: {errno}{}", path.display(), open_hint(*errno))
+            }
+            Self::NotADevice { path } => write!(
+                f,
+                "{} is not a character device; DRM nodes are, e.g. /dev/dri/renderD128",
+                path.display()
+            ),
+            Self::NotDrm { path, errno } => write!(f, "{} is not a DRM device ({errno})", path.display()),
+            Self::NotI915 { path, driver } => {
+                write!(f, "{} belongs to the driver '{driver}', not to i915", path.display())
+            }
+            Self::NoCacheInstruction { variable, instruction } => {
+                write!(f, "{variable} requests {instruction}, which this CPU does not have")
+            }
+            Self::TwoCacheInstructions { variable, instruction } => write!(
+                f,
+                "{variable} names {instruction} and another instruction of the same kind: name one of each kind"
+            ),
+            Self::CacheLineSize { bytes } => {
+                write!(f, "this CPU's cache lines have {bytes} bytes; only lines of 64 bytes are supported")
+            }
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl OpenError {
+    /// Returns what the kernel said, or would say, to the same mistake.
+    pub fn errno(&self) -> Errno {
+        match self {
+            Self::CannotOpen { errno, .. } => *errno,
+            Self::BadDeviceSpec { .. } | Self::TwoCacheInstructions { .. } => Errno::EINVAL,
+            Self::NoDevice { .. } | Self::NotADevice { .. } | Self::NotDrm { .. } | Self::NotI915 { .. } => {
+                Errno::ENODEV
+            }
+            Self::NoCacheInstruction { .. } | Self::CacheLineSize { .. } => Errno::EOPNOTSUPP,
+        }
+    }
+}
