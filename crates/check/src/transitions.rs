@@ -1,4 +1,4 @@
-//! Every state that can be reached from creation, with what every event does to it.
+//! The transition table: every state that is reachable from creation, with the result of every event.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -6,20 +6,20 @@ use gem_coherency::platform::{Call, Machine};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Snapshot, Step, step};
 
-/// One line of the transition table.
+/// A row of the transition table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transition {
     /// The state before.
     pub before: Snapshot,
-    /// What happens.
+    /// The event.
     pub event: Event,
-    /// What it leads to.
+    /// The result.
     pub outcome: Result<Step, Refusal>,
 }
 
-/// The transition table of objects that are created this way, in breadth-first order.
+/// Returns the transition table of objects that are created in this way, in breadth-first order.
 ///
-/// Empty if the machine has no such objects.
+/// Returns an empty table if the machine lacks such objects.
 pub fn transitions(machine: &Machine, rules: &KernelRules, creation: Creation) -> Vec<Transition> {
     let mut rows = Vec::new();
     let mut waiting: VecDeque<Snapshot> =
@@ -35,7 +35,7 @@ pub fn transitions(machine: &Machine, rules: &KernelRules, creation: Creation) -
     rows
 }
 
-/// [`step`], behind what the platform refuses to every object.
+/// Returns the result of [`step`], unless the platform refuses the request for every object.
 fn machine_step(
     machine: &Machine,
     rules: &KernelRules,

@@ -1,8 +1,8 @@
-//! The rules' answers to every question that an access raises, found by one look-up.
+//! A table of the rules' results for every access, so that an access costs one look-up.
 //!
-//! [`super::driver`] and [`super::pending`] are the rules. What they say depends on capabilities, which a device has
-//! from its first request to its last, and on a level, a path and an access, of which there are 72 combinations. So
-//! the rules are asked once, when a device is opened, and their answers are looked up from then on.
+//! [`super::driver`] and [`super::pending`] are the rules. Their results depend on capabilities, which are
+//! constant while a device is open, and on a level, a path and an access, of which there are 72 combinations.
+//! The table is therefore computed once, when a device is opened.
 
 use super::driver::{default_mode, needs_invalidate, path_refusal};
 use super::pending::{Demands, Notes, demands, notes_of_gpu_write, notes_of_store, pending_flush};
@@ -15,17 +15,18 @@ const PATHS: usize = Path::ALL.len();
 const ACCESSES: usize = Access::ALL.len();
 const MODES: usize = MmapMode::ALL.len();
 
-/// What the rules say about one access by one path to an object of one level.
+/// The rules' results for one access on one path to an object of one level.
 ///
-/// 32 bytes: two to a cache line, none across.
+/// It has 32 bytes, so that two fit in a cache line and none crosses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]
 pub struct Answer {
-    /// Why the path cannot be taken: [`path_refusal`].
+    /// Why the path cannot be used, or `None` if it can: [`path_refusal`].
     pub refusal: Option<Rule>,
-    /// What has to be done before the access about what is pending: [`demands`].
+    /// The pending work that must be completed before the access: [`demands`].
     pub demands: Demands,
-    /// The work that is pending after the access: [`notes_of_store`], [`notes_of_gpu_write`]; nothing after a read.
+    /// The work that is pending after the access: [`notes_of_store`], [`notes_of_gpu_write`]. Empty for a
+    /// read.
     pub notes: Notes,
     /// The flush that this access requires after a store by each map mode: [`pending_flush`].
     after_store: [Decision; MODES],
@@ -38,12 +39,13 @@ pub struct Answer {
 const _: () = assert!(size_of::<Answer>() == 32);
 
 impl Answer {
-    /// What a store through a mapping of `mode` needs before the access: [`pending_flush`].
+    /// Returns the flush or drain that this access requires after a store through a mapping of `mode`:
+    /// [`pending_flush`].
     pub const fn after_store(&self, mode: MmapMode) -> Decision {
         self.after_store[mode as usize]
     }
 
-    /// Asks the rules.
+    /// Evaluates the rules for one access.
     const fn new(caps: Caps, level: CacheLevel, path: Path, access: Access) -> Self {
         let gpu = Path::Gpu(MocsClass::PageTable);
         let mut after_store = [pending_flush(caps, level, gpu, path, access); MODES];
@@ -68,7 +70,7 @@ impl Answer {
     }
 }
 
-/// Every answer about one hardware: 2336 bytes.
+/// The results of every access on one machine: 2336 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answers {
     answers: [[[Answer; ACCESSES]; PATHS]; LEVELS],
@@ -78,19 +80,19 @@ pub struct Answers {
 const _: () = assert!(size_of::<Answers>() == LEVELS * PATHS * ACCESSES * 32 + 32);
 
 impl Answers {
-    /// The answer about one access.
+    /// Returns the results for one access.
     #[inline]
     pub const fn get(&self, level: CacheLevel, path: Path, access: Access) -> &Answer {
         &self.answers[level as usize][path.index()][access as usize]
     }
 
-    /// The mode in which an object of this level is mapped if nobody says: [`default_mode`].
+    /// Returns the default map mode of an object of this level: [`default_mode`].
     #[inline]
     pub const fn default_mode(&self, level: CacheLevel) -> MmapMode {
         self.default_modes[level as usize]
     }
 
-    /// The answers for hardware with `caps`: asks the rules everything.
+    /// Evaluates all rules for hardware with `caps`.
     pub const fn of(caps: Caps) -> Self {
         let first = Answer::new(caps, CacheLevel::None, Path::Display, Access::Read);
         let mut answers = [[[first; ACCESSES]; PATHS]; LEVELS];

@@ -1,41 +1,41 @@
-//! A verdict, and what it rests on.
+//! A verdict and the rule that gives it.
 
 use super::rules::Rule;
 use crate::vocabulary::words;
 
 words! {
-    /// What has to happen before the next agent may access the memory.
+    /// The operation that is required before the next agent may access the memory.
     Verdict, "verdict" {
-        /// Nothing.
+        /// No operation is required.
         NotNeeded = "none",
-        /// Dirty lines have to be written back.
+        /// Dirty lines must be written back.
         Flush = "flush",
-        /// Possibly stale lines have to be dropped before they are read, or partly overwritten.
+        /// Possibly stale lines must be invalidated before they are read or overwritten in part.
         Invalidate = "invalidate",
-        /// Stores have to leave the CPU's write-combining buffers, or the chipset's.
+        /// Stores must be drained from the CPU's write-combining buffers, or from the chipset's.
         Drain = "drain",
-        /// There is no such access: the platform or the kernel refuses it.
+        /// The platform or the kernel refuses the access.
         Refused = "refused",
     }
 }
 
-/// A verdict with the rule that gave it; "not needed" has one too.
+/// A verdict with the rule that gives it. "Not needed" has a rule, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Decision {
-    /// What has to happen.
+    /// The required operation.
     pub verdict: Verdict,
-    /// The rule that says so.
+    /// The rule that requires it, or the reason why none is required.
     pub rule: Rule,
 }
 
 impl Decision {
-    /// The decision `verdict` by `rule`.
+    /// Creates a decision.
     pub const fn new(verdict: Verdict, rule: Rule) -> Self {
         Self { verdict, rule }
     }
 
-    /// Whether anything has to happen.
+    /// Returns whether an operation is required.
     pub const fn is_needed(self) -> bool {
         match self.verdict {
             Verdict::Flush | Verdict::Invalidate | Verdict::Drain => true,

@@ -1,15 +1,15 @@
-//! What a driver must do for a BO that it maps itself: flush and invalidate, by agent and path.
+//! The flushes and invalidates that a driver must perform for a BO that it maps itself, by agent and path.
 //!
-//! The kernel tracks calls, not stores: a store through a WB mapping never makes an object dirty in
-//! its eyes. So these decisions are the driver's own, and they are minimal: what the hardware and
-//! the level already keep right needs nothing.
+//! The kernel tracks calls, not stores: it does not see stores through a WB mapping, and does not mark the
+//! object dirty for them. The driver must therefore make these decisions. They are minimal: nothing is
+//! required where the hardware and the level already keep the agents coherent.
 
 use crate::platform::Caps;
 use crate::policy::kernel::{self, KernelRules, Snapshot};
 use crate::policy::{Decision, Rule, Verdict};
 use crate::vocabulary::{Access, Agent, CacheLevel, MmapMode, MocsClass};
 
-/// An agent and the way it takes to memory.
+/// An agent and its path to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Path {
     /// The CPU through a mapping.
@@ -34,7 +34,7 @@ impl Path {
         Self::Display,
     ];
 
-    /// Whose path it is.
+    /// Returns the agent.
     pub const fn agent(self) -> Agent {
         match self {
             Self::Cpu(_) => Agent::Cpu,
@@ -43,7 +43,7 @@ impl Path {
         }
     }
 
-    /// Its place in [`Path::ALL`].
+    /// Returns the path's index in [`Path::ALL`].
     pub const fn index(self) -> usize {
         match self {
             Self::Cpu(mode) => mode as usize,
@@ -56,32 +56,33 @@ impl Path {
 /// How a CPU mapping treats the CPU's caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CpuMemory {
-    /// Reads and writes go through them.
+    /// Reads and writes go through the caches.
     Cached,
-    /// Around them; stores gather in write-combining buffers.
+    /// Accesses bypass the caches; stores gather in write-combining buffers.
     Combining,
-    /// Around them, through the aperture.
+    /// Accesses bypass the caches and go through the aperture.
     Aperture,
-    /// Around them, in order.
+    /// Accesses bypass the caches, in program order.
     Uncached,
 }
 
-/// Whether a GPU access agrees with the CPU's caches, and by what.
+/// Whether a GPU access is coherent with the CPU's caches.
 #[derive(Clone, Copy)]
 enum GpuView {
-    /// It does, by this rule.
+    /// Coherent, by this rule.
     Coherent(Rule),
-    /// It reads around the LLC that its writes are coherent with.
+    /// Reads bypass the LLC; writes are coherent with it.
     ReadsAround,
-    /// It does not, in either direction.
+    /// Neither reads nor writes are coherent.
     NonCoherent,
-    /// The memory is never in the CPU's caches.
+    /// The CPU's caches never hold this memory.
     Local,
 }
 
-/// What has to leave the writer's caches before `next` accesses the same memory.
+/// Returns what must be flushed or drained from the writer's caches and buffers before `next` accesses the
+/// same memory.
 ///
-/// `Flush` and `Drain` are demands; the reader's side is [`needs_invalidate`]'s.
+/// The verdict is never `Invalidate`: the reader's side is [`needs_invalidate`].
 pub const fn needs_flush(
     caps: Caps,
     level: CacheLevel,
@@ -110,10 +111,10 @@ pub const fn needs_flush(
     }
 }
 
-/// What `next` has to drop from its cache before it accesses memory that `writer` wrote.
+/// Returns what `next` must invalidate in its cache before it accesses memory that `writer` wrote.
 ///
-/// For a CPU write it is about partly overwritten lines only: a line that is stored whole needs no
-/// invalidate.
+/// For a CPU write, this concerns only lines that are overwritten in part: a line that is overwritten whole
+/// needs no invalidate.
 pub const fn needs_invalidate(
     caps: Caps,
     level: CacheLevel,
@@ -150,7 +151,8 @@ pub const fn needs_invalidate(
     }
 }
 
-/// That stale lines go before they are read, by `rule`, or partly overwritten.
+/// Returns the decision that stale lines are invalidated: by `rule` before a read, by
+/// [`Rule::PartialLineWrite`] before a store to a part of them.
 const fn invalidate(access: Access, rule: Rule) -> Decision {
     match access {
         Access::Read => Decision::new(Verdict::Invalidate, rule),
@@ -158,11 +160,11 @@ const fn invalidate(access: Access, rule: Rule) -> Decision {
     }
 }
 
-/// Decides about the zeroes of new pages, which the kernel writes through the CPU's cache. The object was just set up, and has no
-/// pages yet.
+/// Decides whether the zeroes of new pages, which the kernel writes through the CPU's cache, must be flushed.
+/// `fresh` is the state of a new object without pages.
 ///
-/// Returns `NotNeeded` if the kernel flushes the zeroes, or if every agent reads through the cache. Otherwise returns `Flush`;
-/// the caller then marks every line dirty.
+/// Returns `NotNeeded` if the kernel flushes the zeroes, or if every agent reads through the cache. Otherwise
+/// returns `Flush`; the caller then marks every line dirty.
 pub fn needs_flush_of_zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot) -> Decision {
     match kernel::step(caps, rules, fresh, kernel::Event::Acquire) {
         Ok(step) if step.effects.actions().any(kernel::Action::is_flush) => {
@@ -171,7 +173,7 @@ pub fn needs_flush_of_zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot) -
         Ok(_) | Err(_) if caps.contains(Caps::DISCRETE) => {
             Decision::new(Verdict::NotNeeded, Rule::DiscreteSnoops)
         }
-        // The display is the kernel's to flush for: the first pin forces the level, and flushes.
+        // The display needs no flush here: the first pin forces the level, and the kernel flushes.
         Ok(_) | Err(_) if caps.contains(Caps::LLC) && !caps.contains(Caps::LLC_BYPASS_MOCS) => {
             Decision::new(Verdict::NotNeeded, Rule::LlcCoherent)
         }
@@ -179,7 +181,7 @@ pub fn needs_flush_of_zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot) -
     }
 }
 
-/// Why `path` cannot be taken to an object of this level, or `None` if it can.
+/// Returns why `path` cannot be used for an object of this level, or `None` if it can.
 pub const fn path_refusal(caps: Caps, level: CacheLevel, path: Path) -> Option<Rule> {
     let discrete = caps.contains(Caps::DISCRETE);
     let cached = !matches!(level, CacheLevel::None);
@@ -201,8 +203,8 @@ pub const fn path_refusal(caps: Caps, level: CacheLevel, path: Path) -> Option<R
     }
 }
 
-/// The mode in which a BO of this level is mapped if nobody says: through the cache where the GPU
-/// sees it, around it elsewhere, and on discrete devices as the kernel decides.
+/// Returns the map mode of a BO of this level if the caller chooses none: WB if the GPU is coherent with the
+/// CPU's cache, WC otherwise, and FIXED on discrete devices.
 pub const fn default_mode(caps: Caps, level: CacheLevel) -> MmapMode {
     if caps.contains(Caps::DISCRETE) {
         return MmapMode::Fixed;
@@ -214,24 +216,24 @@ pub const fn default_mode(caps: Caps, level: CacheLevel) -> MmapMode {
     }
 }
 
-/// One line of the decision table.
+/// A row of the decision table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The object's level.
     pub level: CacheLevel,
-    /// Who wrote.
+    /// The path of the write.
     pub writer: Path,
-    /// Who accesses the same memory next.
+    /// The path of the next access to the same memory.
     pub next: Path,
-    /// What the next one does.
+    /// The kind of the next access.
     pub access: Access,
-    /// What [`needs_flush`] says.
+    /// The result of [`needs_flush`].
     pub flush: Decision,
-    /// What [`needs_invalidate`] says.
+    /// The result of [`needs_invalidate`].
     pub invalidate: Decision,
 }
 
-/// Every question a driver can ask on this hardware, with the answers.
+/// Returns the decision table for this hardware: every combination of level, paths and access.
 pub fn table(caps: Caps) -> impl Iterator<Item = Row> {
     CacheLevel::ALL.iter().flat_map(move |&level| {
         Path::ALL.iter().flat_map(move |&writer| {
@@ -249,7 +251,7 @@ pub fn table(caps: Caps) -> impl Iterator<Item = Row> {
     })
 }
 
-/// Why the pair cannot be, or `None` if it can.
+/// Returns why the pair of accesses is impossible, or `None` if it is possible.
 const fn refusal(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> Option<Rule> {
     if matches!((writer, next, access), (Path::Display, _, _) | (_, Path::Display, Access::Write)) {
         return Some(Rule::DisplayNeverWrites);
@@ -260,7 +262,7 @@ const fn refusal(caps: Caps, level: CacheLevel, writer: Path, next: Path, access
     }
 }
 
-/// What has to happen to lines that the CPU dirtied in its cache.
+/// Returns what must be done with lines that the CPU dirtied in its cache.
 const fn flush_of_cached_store(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Decision {
     match next {
         Path::Cpu(to) => match cpu_memory(level, to) {
@@ -284,7 +286,7 @@ const fn flush_of_cached_store(caps: Caps, level: CacheLevel, next: Path, access
     }
 }
 
-/// What has to happen to lines that the GPU wrote.
+/// Returns what must be done with lines that the GPU wrote.
 const fn flush_of_gpu_write(
     caps: Caps,
     level: CacheLevel,
@@ -296,8 +298,8 @@ const fn flush_of_gpu_write(
     if matches!(view, GpuView::Local) {
         return Decision::new(Verdict::NotNeeded, Rule::LocalMemory);
     }
-    // On LLC parts only an access that follows the page table allocates; where the GPU snoops, the
-    // kernel's own predicate does not look at the MOCS entry, and neither does this.
+    // On LLC parts, only an access that follows the page table allocates in the LLC. Where the GPU snoops,
+    // the kernel's predicate ignores the MOCS entry, and so does this one.
     let may_be_cached = match level {
         CacheLevel::None | CacheLevel::Wt => false,
         CacheLevel::Llc | CacheLevel::L3Llc => {
@@ -329,7 +331,7 @@ const fn flush_of_gpu_write(
     }
 }
 
-/// How a mapping of an object of this level treats the CPU's caches.
+/// Returns how a mapping of an object of this level treats the CPU's caches.
 pub const fn cpu_memory(level: CacheLevel, mode: MmapMode) -> CpuMemory {
     match mode {
         MmapMode::Wb => CpuMemory::Cached,
@@ -342,7 +344,7 @@ pub const fn cpu_memory(level: CacheLevel, mode: MmapMode) -> CpuMemory {
     }
 }
 
-/// Whether a GPU access through `mocs` agrees with the CPU's caches.
+/// Returns whether a GPU access through `mocs` is coherent with the CPU's caches.
 const fn gpu_view(caps: Caps, level: CacheLevel, mocs: MocsClass) -> GpuView {
     let cached = !matches!(level, CacheLevel::None);
     if caps.contains(Caps::DISCRETE) {
@@ -358,13 +360,13 @@ const fn gpu_view(caps: Caps, level: CacheLevel, mocs: MocsClass) -> GpuView {
     }
     match level {
         CacheLevel::None => GpuView::NonCoherent,
-        // PAT indices 0 and 1 of 12.70 write back and through without coherency.
+        // PAT indices 0 and 1 of 12.70 mean write-back and write-through, without coherency.
         CacheLevel::Wt if caps.contains(Caps::PAT_AT_CREATE) => GpuView::NonCoherent,
         CacheLevel::Llc | CacheLevel::L3Llc | CacheLevel::Wt => GpuView::Coherent(Rule::Snooped),
     }
 }
 
-/// Why CPU caches and GPU agree at a cached level.
+/// Returns the rule by which the GPU is coherent with CPU caches at a cached level.
 const fn coherent_rule(caps: Caps) -> Rule {
     if caps.contains(Caps::DISCRETE) {
         Rule::DiscreteSnoops

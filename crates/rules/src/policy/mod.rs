@@ -1,9 +1,8 @@
-//! The rules, once: pure functions without allocation or I/O.
+//! The coherency rules: pure functions without allocation or I/O.
 //!
-//! Two users with different duties read them. [`kernel`] is what i915 does: every object's state
-//! and its transitions. [`driver`] is what a userspace driver must do on top, for the BOs it maps
-//! itself. Every verdict, "no" included, names its [`Rule`]; `docs/coherency.md` is the home of
-//! what each rule means.
+//! They have two parts. [`kernel`] is what i915 does: the state of every object and its transitions.
+//! [`driver`] is what a userspace driver must do in addition, for the BOs that it maps itself. Every verdict,
+//! including "not needed", names its [`Rule`]; `docs/coherency.md` explains each rule.
 
 mod answers;
 mod decision;
@@ -20,7 +19,7 @@ pub use rules::Rule;
 use crate::platform::Caps;
 use crate::vocabulary::{CacheLevel, Coherency};
 
-/// Which CPU accesses agree with the GPU for an object of this level.
+/// Returns which CPU accesses are coherent with the GPU for an object of this level.
 ///
 /// Source: `i915_gem_object_set_cache_coherency`.
 pub fn coherency(caps: Caps, level: CacheLevel) -> Coherency {

@@ -1,47 +1,47 @@
-//! What an access leaves pending, and what of it the next one demands.
+//! The work that an access leaves pending, and the pending work that the next access requires.
 //!
-//! [`needs_flush`] and [`needs_invalidate`] answer for one writer and one reader. Whoever keeps
-//! account of an object asks twice: after an access what to note ([`notes_of_store`],
-//! [`notes_of_gpu_write`]), and before the next one what has to be done about the notes
-//! ([`demands`]). [`super::Answers`] has the answers of all of them ready.
+//! [`needs_flush`] and [`needs_invalidate`] decide for one writer and one reader. Code that tracks an object
+//! uses two steps: after an access it records what is pending ([`notes_of_store`], [`notes_of_gpu_write`]);
+//! before the next one it completes the pending work that is required ([`demands`]). [`super::Answers`] is a
+//! table of all these results.
 
 use crate::platform::Caps;
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::policy::{Decision, Path, Rule, Verdict, needs_flush, needs_invalidate};
 use crate::vocabulary::{Access, CacheLevel, LineOp, MmapMode, MocsClass};
 
-/// The map mode of the CPU's cached stores.
+/// Returns the map mode of the CPU's cached stores.
 pub const fn cached_mode(caps: Caps) -> MmapMode {
     if caps.contains(Caps::DISCRETE) { MmapMode::Fixed } else { MmapMode::Wb }
 }
 
-/// The way to memory of the CPU's cached stores.
+/// Returns the path of the CPU's cached stores.
 pub const fn cached_path(caps: Caps) -> Path {
     Path::Cpu(cached_mode(caps))
 }
 
-/// The way of its stores around the cache.
+/// Returns the path of the CPU's stores that bypass the cache.
 pub const fn combining_path(caps: Caps) -> Path {
     Path::Cpu(if caps.contains(Caps::DISCRETE) { MmapMode::Fixed } else { MmapMode::Wc })
 }
 
-/// What is noted of an access.
+/// The pending work that an access leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
     /// The lines are dirty: newer in the CPU's cache than in memory.
     pub dirty: bool,
-    /// The lines are stale wherever the CPU's cache holds them.
+    /// The CPU's cache may hold the lines, older than memory.
     pub stale: bool,
-    /// Stores may not have left the CPU's write-combining buffers.
+    /// Stores may still be in the CPU's write-combining buffers.
     pub wc_stores: bool,
-    /// Stores may not have left the chipset.
+    /// Stores may still be in the chipset.
     pub gtt_stores: bool,
-    /// What the GPU wrote may be dirty in the cache, anywhere in the object.
+    /// The GPU's writes may be dirty in the cache, anywhere in the object.
     pub gpu_write: bool,
 }
 
 impl Notes {
-    /// Nothing is noted, as of a read.
+    /// No pending work, as after a read.
     pub const NONE: Self =
         Self { dirty: false, stale: false, wc_stores: false, gtt_stores: false, gpu_write: false };
 
@@ -57,7 +57,7 @@ impl Notes {
     }
 }
 
-/// What to note after the CPU stored through a mapping of `mode`.
+/// Returns the work that is pending after the CPU stored through a mapping of `mode`.
 pub const fn notes_of_store(caps: Caps, level: CacheLevel, mode: MmapMode) -> Notes {
     let memory = cpu_memory(level, mode);
     let stale = needs_invalidate(caps, level, Path::Cpu(mode), cached_path(caps), Access::Read);
@@ -71,7 +71,7 @@ pub const fn notes_of_store(caps: Caps, level: CacheLevel, mode: MmapMode) -> No
     }
 }
 
-/// What to note when the GPU writes through `mocs`.
+/// Returns the work that is pending after the GPU wrote through `mocs`.
 pub const fn notes_of_gpu_write(caps: Caps, level: CacheLevel, mocs: MocsClass) -> Notes {
     let writer = Path::Gpu(mocs);
     let stale = needs_invalidate(caps, level, writer, cached_path(caps), Access::Read);
@@ -84,29 +84,30 @@ pub const fn notes_of_gpu_write(caps: Caps, level: CacheLevel, mocs: MocsClass) 
     }
 }
 
-/// Whether what `writer` wrote is flushed before `reader` looks.
+/// Returns whether a write by `writer` must be flushed before `reader` reads.
 const fn is_flushed_for(caps: Caps, level: CacheLevel, writer: Path, reader: Path) -> bool {
     matches!(needs_flush(caps, level, writer, reader, Access::Read).verdict, Verdict::Flush)
 }
 
-/// The pending work that must be completed before an access. A field is `None` if that work may remain pending.
+/// The pending work that must be completed before an access. A field is `None` if that work may remain
+/// pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
-    /// Of dirty lines.
+    /// The flush of dirty lines.
     pub dirty: Option<Decision>,
-    /// Of what the GPU wrote.
+    /// The flush of the GPU's writes.
     pub gpu_write: Option<Decision>,
-    /// Of stale lines.
+    /// The invalidate of stale lines.
     pub stale: Option<Decision>,
-    /// Of stores in write-combining buffers.
+    /// The drain of stores in write-combining buffers.
     pub wc_stores: Option<Decision>,
-    /// Of stores in the chipset.
+    /// The drain of stores in the chipset.
     pub gtt_stores: Option<Decision>,
 }
 
-/// What has to be done about pending work before `next` accesses an object of this level.
+/// Returns the pending work that must be completed before `next` accesses an object of this level.
 ///
-/// A GPU that writes is taken to read, too.
+/// A GPU that writes is assumed to read, too.
 pub const fn demands(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Demands {
     Demands {
         dirty: flush(pending_flush(caps, level, cached_path(caps), next, access)),
@@ -117,7 +118,7 @@ pub const fn demands(caps: Caps, level: CacheLevel, next: Path, access: Access) 
     }
 }
 
-/// The decision, if it is a flush.
+/// Returns the decision if it is a flush.
 const fn flush(decision: Decision) -> Option<Decision> {
     match decision.verdict {
         Verdict::Flush => Some(decision),
@@ -125,8 +126,8 @@ const fn flush(decision: Decision) -> Option<Decision> {
     }
 }
 
-/// The drain by `rule`, if it is the decision. It costs next to nothing, and a mapping that is refused
-/// by now may have stored before.
+/// Returns the drain by `rule` if the decision is a drain or a refusal. A path that is refused now may have
+/// been used for stores before, and a drain costs next to nothing.
 const fn drain(decision: Decision, rule: Rule) -> Option<Decision> {
     match decision.verdict {
         Verdict::Drain | Verdict::Refused => Some(Decision::new(Verdict::Drain, rule)),
@@ -134,7 +135,9 @@ const fn drain(decision: Decision, rule: Rule) -> Option<Decision> {
     }
 }
 
-/// What the policy says about `writer`'s stores before this access.
+/// Returns the flush or drain that `writer`'s stores require before this access.
+///
+/// A GPU that writes is assumed to read, too.
 pub const fn pending_flush(
     caps: Caps,
     level: CacheLevel,
@@ -151,7 +154,7 @@ pub const fn pending_flush(
     }
 }
 
-/// What the policy says about lines that may be stale before this access.
+/// Returns the invalidate that possibly stale lines require before this access.
 const fn stale(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Option<Decision> {
     match next {
         Path::Cpu(_) => {
@@ -162,12 +165,12 @@ const fn stale(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Opt
                 None => invalidate(store),
             }
         }
-        // A snooping GPU looks for dirty lines only, and nobody else looks into the CPU's caches.
+        // A snooping GPU looks up dirty lines only, and other agents do not look up the CPU's caches.
         Path::Gpu(_) | Path::Display => None,
     }
 }
 
-/// The decision, if it is an invalidate.
+/// Returns the decision if it is an invalidate.
 const fn invalidate(decision: Decision) -> Option<Decision> {
     match decision.verdict {
         Verdict::Invalidate => Some(decision),
@@ -175,8 +178,10 @@ const fn invalidate(decision: Decision) -> Option<Decision> {
     }
 }
 
-/// How dirty lines are flushed for an access: a reader leaves them in the cache, clean; for what
-/// writes memory behind the cache they go.
+/// Returns the operation that flushes dirty lines for an access.
+///
+/// For a read by the GPU or the display, lines stay in the cache, clean. Otherwise they are dropped, because
+/// the access may write memory without updating the cache.
 pub const fn flush_op(next: Path, access: Access) -> LineOp {
     match (next, access) {
         (Path::Gpu(_) | Path::Display, Access::Read) => LineOp::WriteBack,

@@ -1,7 +1,7 @@
-//! Every rule by name, with its one-sentence reason and its source.
+//! All rules, each with its name, a one-sentence reason and its source.
 //!
-//! The sections of `docs/coherency.md` carry the same sentences and say why, and which check proves
-//! them; a test keeps the two equal.
+//! The sections of `docs/coherency.md` repeat the sentences, explain them, and name the check that proves
+//! each rule. A test (`tests/rule_book.rs`) compares the two.
 
 use crate::vocabulary::words;
 
@@ -9,17 +9,17 @@ use crate::vocabulary::words;
 macro_rules! rules {
     ($($(#[$meta:meta])* $variant:ident = $name:literal: $reason:literal, $source:literal;)+) => {
         words! {
-            /// Why something is, or is not, flushed, invalidated, drained or refused.
+            /// The reason why memory is, or is not, flushed, invalidated, drained or refused.
             Rule, "rule" { $(#[doc = $reason] $variant = $name,)+ }
         }
 
         impl Rule {
-            /// Why, in one sentence.
+            /// Returns the reason, in one sentence.
             pub const fn reason(self) -> &'static str {
                 match self { $(Self::$variant => $reason,)+ }
             }
 
-            /// Where the rule comes from: kernel function, commit, or manual.
+            /// Returns the rule's source: a kernel function, a commit, or a manual.
             pub const fn source(self) -> &'static str {
                 match self { $(Self::$variant => $source,)+ }
             }
@@ -28,7 +28,7 @@ macro_rules! rules {
 }
 
 rules! {
-    // What a driver must do.
+    // Driver: flushes and invalidates.
     LlcCoherent = "llc-coherent":
         "CPU and GPU share the LLC; every GPU access except a bypassing read looks it up, at any level.",
         "kernel-doc of drm_i915_gem_object.cache_coherent (3821cc7fc0b9)";
@@ -132,7 +132,7 @@ rules! {
         "Closing a handle flushes nothing; the kernel flushes pages before it reuses them.",
         "i915_gem_pages.c:__i915_gem_object_put_pages, __i915_gem_object_set_pages";
 
-    // What the kernel does: pages.
+    // Kernel: pages.
     AcquireDirty = "acquire-dirty":
         "New pages are treated as dirty: their zeroes or swapped-in bytes may exist only in the CPU's cache.",
         "i915_gem_pages.c:__i915_gem_object_set_pages; a679f58d0510";
@@ -177,7 +177,7 @@ rules! {
         "Pages that the display engine reads are not released.",
         "i915_gem_pages.c:__i915_gem_object_put_pages";
 
-    // What the kernel does: domains.
+    // Kernel: domains.
     LeaveCpuWrite = "leave-cpu-write":
         "Leaving the CPU write domain flushes what the CPU wrote.",
         "i915_gem_domain.c:flush_write_domain";
@@ -209,7 +209,7 @@ rules! {
         "Objects of a discrete device are never flushed by the CPU.",
         "i915_gem_clflush.c:i915_gem_clflush_object; 0aeec60c76ca";
 
-    // What the kernel does: levels.
+    // Kernel: levels.
     LevelChange = "level-change":
         "A new level unbinds the object and marks it dirty; the flush is deferred until it is needed.",
         "i915_gem_domain.c:i915_gem_object_set_cache_level";
@@ -235,7 +235,7 @@ rules! {
         "Objects of this kind do not have this operation.",
         "drm_i915_gem_object_ops";
 
-    // What the kernel does: pread and pwrite.
+    // Kernel: pread and pwrite.
     PreadInvalidate = "pread-invalidate":
         "Reading a clean, non-coherent object outside the CPU domain drops the lines of each page before copying it.",
         "i915_gem_domain.c:i915_gem_object_prepare_read";
@@ -255,7 +255,7 @@ rules! {
         "The copy goes through the aperture and bypasses the CPU's caches.",
         "i915_gem.c:i915_gem_gtt_pwrite_fast";
 
-    // What the kernel does: GPU.
+    // Kernel: GPU.
     ExecFlush = "exec-flush":
         "A dirty object that is not coherent for read is flushed, ordered by its fences, before the GPU uses it.",
         "i915_gem_execbuffer.c:eb_move_to_gpu";
@@ -269,7 +269,7 @@ rules! {
         "Every submission ends with a write barrier, and a chipset flush before gen6.",
         "intel_gt.c:intel_gt_chipset_flush";
 
-    // What the kernel does: display.
+    // Kernel: display.
     ScanoutFlush = "scanout-flush":
         "A dirty framebuffer is flushed by force, because the display engine reads memory.",
         "i915_gem_domain.c:__i915_gem_object_flush_for_display";
@@ -289,7 +289,7 @@ rules! {
         "Creating or removing a framebuffer of the object flushes nothing.",
         "intel_fb.c:intel_framebuffer_init; seen on 6.1 and 6.12";
 
-    // What the kernel does: power.
+    // Kernel: power.
     SuspendWbinvd = "suspend-wbinvd":
         "Suspend writes back and drops all caches if a non-coherent object is outside the CPU domain.",
         "i915_gem_pm.c:i915_gem_suspend_late";

@@ -1,4 +1,4 @@
-//! How an object comes to be: its first caching state.
+//! The caching state of a new object.
 
 use crate::errno::Errno;
 
@@ -11,18 +11,18 @@ use super::pages::starts_dirty;
 use super::rules::KernelRules;
 use super::snapshot::{Backing, Creation, Snapshot};
 
-/// The PAT index that means level NONE on graphics 12.70 (`cachelevel_to_pat`).
+/// The PAT index of level NONE on graphics 12.70 (`cachelevel_to_pat`).
 const PAT_UNCACHED: u8 = 2;
-/// The PAT index that means level LLC there.
+/// The PAT index of level LLC on graphics 12.70.
 const PAT_CACHED: u8 = 3;
-/// The largest index there (`max_pat_index`).
+/// The largest PAT index on graphics 12.70 (`max_pat_index`).
 const PAT_MAX: u8 = 4;
 
 impl Snapshot {
-    /// The state of an object that was just created.
+    /// Returns the state of an object that was just created.
     ///
     /// # Errors
-    /// The kernel's refusal, where the platform has no such objects.
+    /// The kernel's refusal, if the platform lacks such objects.
     pub fn created(caps: Caps, rules: &KernelRules, creation: Creation) -> Result<Self, Refusal> {
         match creation {
             Creation::User if caps.contains(Caps::DISCRETE) => {
@@ -44,7 +44,7 @@ impl Snapshot {
             Creation::Internal => {
                 Ok(Self { user: false, ..object(caps, rules, Backing::Internal, llc_level(caps)) })
             }
-            // Stolen pages are pinned at creation, which drops the dirty bit: they have no struct pages.
+            // Stolen pages are pinned at creation, which clears the dirty bit: they have no struct pages.
             Creation::Stolen => Ok(Self {
                 user: false,
                 dirty: false,
@@ -65,7 +65,7 @@ impl Snapshot {
     }
 }
 
-/// A zeroed object in the CPU domain, without pages.
+/// Returns the state of a zeroed object in the CPU domain, without pages.
 fn object(caps: Caps, rules: &KernelRules, backing: Backing, level: CacheLevel) -> Snapshot {
     let coherent = coherency(caps, level);
     Snapshot {
@@ -83,20 +83,21 @@ fn object(caps: Caps, rules: &KernelRules, backing: Backing, level: CacheLevel) 
     }
 }
 
-/// LLC where there is one.
+/// Returns the level LLC if the platform has an LLC, NONE otherwise.
 fn llc_level(caps: Caps) -> CacheLevel {
     if caps.contains(Caps::LLC) { CacheLevel::Llc } else { CacheLevel::None }
 }
 
-/// As [`llc_level`], and cached on graphics 12.70 from 6.5 on although there is no LLC.
+/// Returns the level of an ordinary object: as [`llc_level`], but LLC on graphics 12.70 from 6.5 on, although
+/// it has no LLC.
 fn default_level(caps: Caps, rules: &KernelRules) -> CacheLevel {
     if rules.pat_index && caps.contains(Caps::PAT_AT_CREATE) { CacheLevel::Llc } else { llc_level(caps) }
 }
 
-/// An object whose PAT index userspace chose (`i915_gem_object_set_pat_index`).
+/// Returns the state of an object whose PAT index userspace chose (`i915_gem_object_set_pat_index`).
 ///
-/// Coherency tests the index against the uncached one only, so index 0, which writes back without
-/// coherency, counts as coherent: all its flushes are userspace's.
+/// The kernel treats every index but the uncached one as coherent. Index 0 therefore counts as coherent
+/// although it is write-back without coherency: userspace must make all of its flushes.
 fn with_pat(caps: Caps, rules: &KernelRules, index: u8) -> Result<Snapshot, Refusal> {
     if !rules.pat_index {
         return Err(Refusal::new(Errno::EINVAL, Rule::NotOnPlatform));
@@ -110,16 +111,17 @@ fn with_pat(caps: Caps, rules: &KernelRules, index: u8) -> Result<Snapshot, Refu
     let level = match index {
         PAT_UNCACHED => CacheLevel::None,
         PAT_CACHED | PAT_MAX => CacheLevel::Llc,
-        // 0 writes back and 1 writes through, both without coherency: as the level WT means there.
+        // 0 is write-back and 1 is write-through, both without coherency; the level WT stands for both.
         _ => CacheLevel::Wt,
     };
     let user = rules.shmem_is_user;
     Ok(Snapshot { user_pat: Some(index), user, ..object(caps, rules, Backing::Shmem, level) })
 }
 
-/// A foreign dma-buf: nobody sets its level, so it has that of a zeroed structure.
+/// Returns the state of a dma-buf from another device. The kernel never sets its level, which is therefore
+/// that of a zeroed structure.
 ///
-/// With PAT indices a zero means LLC on gen12, and no level at all (GET_CACHING says NONE) on 12.70.
+/// With PAT indices, zero means LLC on gen12. On 12.70 it means no level; GET_CACHING reports NONE.
 fn imported(caps: Caps, rules: &KernelRules) -> Snapshot {
     let zero_is_cached = rules.pat_index && caps.contains(Caps::GEN12) && !caps.contains(Caps::PAT_AT_CREATE);
     let level = if zero_is_cached { CacheLevel::Llc } else { CacheLevel::None };
@@ -133,8 +135,8 @@ fn imported(caps: Caps, rules: &KernelRules) -> Snapshot {
     }
 }
 
-/// A shmem object after its conversion (`i915_gem_object_attach_phys`): the copy has pages, and the
-/// shmem pages went back through the release, which leaves the CPU domain.
+/// Returns the state of a shmem object after its conversion (`i915_gem_object_attach_phys`): the copy has
+/// pages. The release of the shmem pages left the CPU domain.
 fn phys(caps: Caps, rules: &KernelRules) -> Snapshot {
     let shmem = object(caps, rules, Backing::Phys, default_level(caps, rules));
     let cached = shmem.coherent.contains(Coherency::WRITE);

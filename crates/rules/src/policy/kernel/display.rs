@@ -1,4 +1,4 @@
-//! Scanout: the display engine reads memory, so every way to it flushes.
+//! Scanout: the display engine reads memory, so every path to the screen flushes.
 
 use crate::errno::Errno;
 
@@ -17,7 +17,7 @@ impl Object<'_> {
         self.state.framebuffer = true;
     }
 
-    /// RMFB: takes the framebuffer off the screen first if it is shown.
+    /// RMFB: first takes the framebuffer off the screen if it is shown.
     pub(super) fn remove_framebuffer(&mut self) {
         self.skip(Rule::FramebufferIsAName);
         self.state.framebuffer = false;
@@ -26,7 +26,8 @@ impl Object<'_> {
 
     /// A mode set, a flip or a plane update (`i915_gem_object_pin_to_display_plane`).
     ///
-    /// Pages come in before the level is forced, so a cached object is not flushed by the acquire.
+    /// The kernel acquires the pages before it forces the level, so the acquire does not flush a cached
+    /// object.
     pub(super) fn pin_display(&mut self) -> Result<(), Refusal> {
         if !self.state.framebuffer {
             return Err(Refusal::new(Errno::EINVAL, Rule::NotFramebuffer));
@@ -42,7 +43,7 @@ impl Object<'_> {
         Ok(())
     }
 
-    /// The plane shows something else.
+    /// The plane shows another framebuffer, or none.
     pub(super) fn unpin_display(&mut self) {
         self.skip(Rule::UnpinKeepsLevel);
         self.state.pinned = false;
@@ -61,9 +62,9 @@ impl Object<'_> {
         Ok(())
     }
 
-    /// SW_FINISH, and the end of every way to the screen (`i915_gem_object_flush_if_display`).
+    /// SW_FINISH, and the last step of every path to the screen (`i915_gem_object_flush_if_display`).
     ///
-    /// The CPU write domain is left as it is until the flush, which is by force.
+    /// The CPU write domain stays until the flush, which is forced.
     pub(super) fn flush_if_display(&mut self) {
         if !self.state.framebuffer {
             return self.skip(Rule::NotFramebuffer);

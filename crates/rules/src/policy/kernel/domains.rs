@@ -11,14 +11,14 @@ use super::event::Action;
 use super::object::{Force, Object, When};
 use super::snapshot::Backing;
 
-/// A domain that SET_DOMAIN can ask for.
+/// A domain to which SET_DOMAIN can move an object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
-    /// Through the CPU's cache.
+    /// The domain of accesses through the CPU's cache.
     Cpu,
-    /// Through the aperture.
+    /// The domain of accesses through the aperture.
     Gtt,
-    /// Through a write-combining mapping.
+    /// The domain of accesses through a write-combining mapping.
     Wc,
 }
 
@@ -54,7 +54,7 @@ impl Object<'_> {
         Ok(())
     }
 
-    /// Moves to the CPU domain (`i915_gem_object_set_to_cpu_domain`); does not bring pages in.
+    /// Moves to the CPU domain (`i915_gem_object_set_to_cpu_domain`), without acquiring pages.
     pub(super) fn set_to_cpu_domain(&mut self, access: Access) {
         self.flush_write_domain(!Domains::CPU);
         if !self.state.read_domains.contains(Domains::CPU) {
@@ -116,12 +116,12 @@ impl Object<'_> {
         Ok(())
     }
 
-    /// The level that scanout wants, and that the mode DISPLAY means.
+    /// Returns the level that scanout requires, which is also the level of the mode DISPLAY.
     pub(super) fn scanout_level(&self) -> CacheLevel {
         if self.has(Caps::WT) { CacheLevel::Wt } else { CacheLevel::None }
     }
 
-    /// An importer's or DMA_BUF_IOCTL_SYNC's begin (`i915_gem_begin_cpu_access`).
+    /// DMA_BUF_IOCTL_SYNC with START, or an importer's `begin_cpu_access` (`i915_gem_begin_cpu_access`).
     pub(super) fn dma_buf_begin(&mut self, access: Access) -> Result<(), Refusal> {
         self.exportable()?;
         self.acquire();
@@ -129,14 +129,15 @@ impl Object<'_> {
         Ok(())
     }
 
-    /// The end of it (`i915_gem_end_cpu_access`): GTT domain for read, whatever the direction was.
+    /// DMA_BUF_IOCTL_SYNC with END, or an importer's `end_cpu_access` (`i915_gem_end_cpu_access`): moves to
+    /// the GTT domain for reading, whatever the direction was.
     pub(super) fn dma_buf_end(&mut self) -> Result<(), Refusal> {
         self.exportable()?;
         self.set_to_uncached_domain(Target::Gtt, Access::Read);
         Ok(())
     }
 
-    /// Only objects with a dma-buf of this driver's have these operations.
+    /// Fails unless the object has a dma-buf of this driver, which alone has these operations.
     fn exportable(&self) -> Result<(), Refusal> {
         match self.state.backing {
             Backing::Userptr | Backing::Import | Backing::Internal => {

@@ -1,4 +1,4 @@
-//! What can happen to an object, and what the kernel issues because of it.
+//! The events of an object, and the flushes and barriers that the kernel issues for them.
 
 use core::fmt;
 use core::str::FromStr;
@@ -10,13 +10,13 @@ use crate::vocabulary::{Access, CachingMode, words};
 words! {
     /// A flush or a barrier that the kernel issues.
     Action, "action" {
-        /// `drm_clflush_sg` over all pages, before the call goes on.
+        /// `drm_clflush_sg` over all pages, before the call continues.
         FlushSync = "clflush-sync",
-        /// `drm_clflush_sg` over all pages by a worker, behind the object's fences.
+        /// `drm_clflush_sg` over all pages by a worker, ordered by the object's fences.
         FlushAsync = "clflush-async",
         /// `drm_clflush_virt_range` over the touched bytes, before they are copied.
         FlushBefore = "clflush-before",
-        /// `drm_clflush_virt_range` over the touched bytes, after they were copied.
+        /// `drm_clflush_virt_range` over the touched bytes, after they are copied.
         FlushAfter = "clflush-after",
         /// `wbinvd_on_all_cpus`: every line of the system.
         Wbinvd = "wbinvd",
@@ -32,7 +32,7 @@ words! {
 }
 
 impl Action {
-    /// Whether it writes back or drops cache lines; the others only order or drain.
+    /// Returns whether the action writes back or drops cache lines; the others only order or drain.
     pub const fn is_flush(self) -> bool {
         match self {
             Self::FlushSync | Self::FlushAsync | Self::FlushBefore | Self::FlushAfter | Self::Wbinvd => true,
@@ -41,14 +41,14 @@ impl Action {
     }
 }
 
-/// Declares [`Event`] with its words and the list of all of them.
+/// Declares the names of [`Event`] and the list of all events.
 macro_rules! events {
     ($($name:literal = ($($event:tt)+),)+) => {
         impl Event {
             /// Every event.
             pub const ALL: &'static [Self] = &[$($($event)+,)+];
 
-            /// The word that tools print and parse.
+            /// Returns the word that tools print and parse.
             pub const fn name(self) -> &'static str {
                 match self { $($($event)+ => $name,)+ }
             }
@@ -67,14 +67,14 @@ macro_rules! events {
     };
 }
 
-/// What happens to an object.
+/// An event of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// Pages are brought in (`__i915_gem_object_set_pages`); nothing if they are there.
+    /// Pages are acquired (`__i915_gem_object_set_pages`); a no-op if they are present.
     Acquire,
-    /// Pages are given back (`__i915_gem_object_put_pages`); nothing if they are not there.
+    /// Pages are released (`__i915_gem_object_put_pages`); a no-op if they are absent.
     Release,
-    /// A first touch of a mapping: brings the pages in, and nothing else.
+    /// The first access through a mapping, which only acquires the pages.
     Fault,
     /// SET_DOMAIN to CPU.
     SetDomainCpu(Access),
@@ -90,18 +90,18 @@ pub enum Event {
     Pwrite {
         /// Whether a line is overwritten only in part.
         partial: bool,
-        /// Whether the device is runtime-awake, which the aperture path needs.
+        /// Whether the device is runtime-awake, which the aperture path requires.
         awake: bool,
     },
     /// EXECBUFFER2 with this object.
     Exec(Access),
     /// The object becomes a framebuffer (ADDFB2).
     AddFramebuffer,
-    /// The object is no framebuffer any more (RMFB).
+    /// The object is no longer a framebuffer (RMFB).
     RemoveFramebuffer,
-    /// The display engine starts to show it (`i915_gem_object_pin_to_display_plane`).
+    /// The display engine starts to show the object (`i915_gem_object_pin_to_display_plane`).
     PinDisplay,
-    /// The display engine shows something else.
+    /// The display engine shows another object.
     UnpinDisplay,
     /// SW_FINISH.
     SwFinish,
@@ -165,13 +165,13 @@ impl fmt::Display for Event {
 
 crate::serialize_name!(Event);
 
-/// One flush or barrier, and the rule that demands it.
+/// A flush or barrier, and the rule that requires it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Effect {
-    /// What is issued.
+    /// The flush or barrier.
     pub action: Action,
-    /// Why.
+    /// The rule.
     pub rule: Rule,
 }
 
@@ -182,7 +182,7 @@ pub struct Effects {
 }
 
 impl Effects {
-    /// No step needs more: an acquire, a write domain left, an invalidate and a barrier.
+    /// The largest step has an acquire, the end of a write domain, an invalidate and a barrier.
     const MAX: usize = 6;
 
     /// No effect.
@@ -197,12 +197,12 @@ impl Effects {
         }
     }
 
-    /// The effects, in order.
+    /// Returns the effects, in order.
     pub fn iter(&self) -> impl Iterator<Item = Effect> + '_ {
         self.items.iter().flatten().copied()
     }
 
-    /// The actions, in order.
+    /// Returns the actions, in order.
     pub fn actions(&self) -> impl Iterator<Item = Action> + '_ {
         self.iter().map(|effect| effect.action)
     }

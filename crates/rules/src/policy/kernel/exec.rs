@@ -7,8 +7,8 @@ use super::event::Action;
 use super::object::{Force, Object, When};
 
 impl Object<'_> {
-    /// EXECBUFFER2 (`eb_move_to_gpu`, `_i915_vma_move_to_active`): binds, flushes if the GPU would
-    /// not see the CPU's caches, and hands the object over.
+    /// EXECBUFFER2 (`eb_move_to_gpu`, `_i915_vma_move_to_active`): binds the object, flushes it if the GPU
+    /// does not see the CPU's caches, and moves it to the GPU's domains.
     pub(super) fn execute(&mut self, access: Access) {
         self.acquire();
         if !self.state.dirty {

@@ -1,8 +1,8 @@
-//! What the kernel does: an object's caching state, and how every event changes it.
+//! The kernel's part: an object's caching state, and how every event changes it.
 //!
-//! [`step`] is the one transition function; the software device, the tables that `gemtool explain`
-//! prints and the model all call it. The names follow i915's: a reader can hold `acquire`,
-//! `clflush_object` or `flush_write_domain` beside the kernel's function of that name.
+//! [`step`] is the only transition function. The software device, the tables that `gemtool explain` prints
+//! and the model all call it. Functions have the names of i915's: `acquire`, `clflush_object` and
+//! `flush_write_domain` can be compared with the kernel's functions.
 //!
 //! ```
 //! use gem_coherency_rules::platform;
@@ -43,36 +43,39 @@ use super::rules::Rule;
 use crate::platform::Caps;
 use object::Object;
 
-/// What an event leads to.
+/// The result of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// The object's next state.
     pub next: Snapshot,
-    /// What the kernel issues, in order.
+    /// The flushes and barriers that the kernel issues, in order.
     pub effects: Effects,
-    /// The rule that decided: of the first flush, or why there is none.
+    /// The rule of the first flush, or the reason why there is none.
     pub rule: Rule,
 }
 
-/// Why the kernel does not do what was asked; the object's state is as before.
+/// A request that the kernel refuses; the object's state is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What it returns; `None` if it never returns.
+    /// The errno; `None` if the call never returns.
     pub errno: Option<Errno>,
-    /// Why.
+    /// The rule that refuses.
     pub rule: Rule,
 }
 
 impl Refusal {
-    /// The refusal `errno` by `rule`.
+    /// Creates a refusal.
     const fn new(errno: Errno, rule: Rule) -> Self {
         Self { errno: Some(errno), rule }
     }
 }
 
-/// What `event` does to an object in state `before`, on hardware `caps`, under `rules`.
+/// Returns the result of `event` for an object in state `before`, on hardware `caps`, under `rules`.
 ///
-/// The GPU is idle: waiting, and errors that have nothing to do with caching, are the caller's.
+/// The GPU is assumed to be idle. The caller handles waits, and errors that do not concern caching.
+///
+/// # Errors
+/// The kernel's refusal.
 pub fn step(caps: Caps, rules: &KernelRules, before: Snapshot, event: Event) -> Result<Step, Refusal> {
     let mut object = Object::new(caps, rules, before);
     match event {

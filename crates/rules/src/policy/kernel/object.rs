@@ -1,4 +1,4 @@
-//! An object while an event runs over it: its state so far, and what was issued.
+//! An object during an event: its current state, and the flushes and barriers issued so far.
 
 use crate::platform::Caps;
 use crate::policy::Rule;
@@ -10,7 +10,7 @@ use super::rules::KernelRules;
 use super::snapshot::Snapshot;
 use super::{Step, pages};
 
-/// The state that an event has reached.
+/// An object during an event.
 pub(super) struct Object<'a> {
     pub(super) caps: Caps,
     pub(super) rules: &'a KernelRules,
@@ -18,25 +18,25 @@ pub(super) struct Object<'a> {
     effects: Effects,
     /// The rule of the first flush.
     flushed: Option<Rule>,
-    /// Why nothing was flushed: the last reason given.
+    /// The last reason for not flushing.
     skipped: Rule,
 }
 
-/// Whether a clflush may be left to a worker (`I915_CLFLUSH_SYNC` not given).
+/// Whether a worker may do a clflush (`I915_CLFLUSH_SYNC` not set).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
-    /// The call waits for it.
+    /// The call waits for the flush.
     Sync,
-    /// A worker does it, behind the object's fences.
+    /// A worker flushes, ordered by the object's fences.
     Async,
 }
 
-/// Whether coherency for read is a reason not to flush (`I915_CLFLUSH_FORCE` not given).
+/// Whether the kernel flushes an object that is coherent for read (`I915_CLFLUSH_FORCE` set).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Force {
-    /// It is.
+    /// An object that is coherent for read is not flushed.
     No,
-    /// Flush all the same: the display engine reads memory.
+    /// Every object is flushed, because the display engine reads memory.
     Yes,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Object<'a> {
         Step { next: self.state, effects: self.effects, rule: self.flushed.unwrap_or(self.skipped) }
     }
 
-    /// Issues `action`, unless its rule was taken away.
+    /// Issues `action`, unless its rule was removed.
     pub(super) fn issue(&mut self, action: Action, rule: Rule) {
         if self.rules.lacks(rule) {
             return;
@@ -60,7 +60,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Notes why something is not flushed.
+    /// Records why nothing is flushed.
     pub(super) fn skip(&mut self, rule: Rule) {
         self.skipped = rule;
     }
@@ -73,12 +73,12 @@ impl<'a> Object<'a> {
         self.state.coherent.contains(access)
     }
 
-    /// Whether userspace can read the object around the LLC (`i915_gem_object_can_bypass_llc`).
+    /// Returns whether userspace reads of the object can bypass the LLC (`i915_gem_object_can_bypass_llc`).
     pub(super) fn can_bypass_llc(&self) -> bool {
         self.state.user && (self.state.user_pat.is_some() || self.has(Caps::LLC_BYPASS_MOCS))
     }
 
-    /// Whether what the GPU wrote may sit dirty in the CPU's cache (`gpu_write_needs_clflush`).
+    /// Returns whether the GPU's writes may be dirty in the CPU's cache (`gpu_write_needs_clflush`).
     pub(super) fn gpu_write_needs_clflush(&self) -> bool {
         match self.state.level {
             _ if self.has(Caps::DISCRETE) || self.state.user_pat.is_some() => false,
@@ -87,14 +87,14 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Whether a CPU write leaves something to flush (`i915_gem_cpu_write_needs_clflush`).
+    /// Returns whether a CPU write must be flushed later (`i915_gem_cpu_write_needs_clflush`).
     pub(super) fn cpu_write_needs_clflush(&self) -> bool {
         !self.state.dirty
             && !self.has(Caps::DISCRETE)
             && (!self.coherent_for(Coherency::WRITE) || self.state.framebuffer)
     }
 
-    /// The object is the CPU's to write (`__start_cpu_write`).
+    /// Moves the object to the CPU's write domain (`__start_cpu_write`).
     pub(super) fn start_cpu_write(&mut self) {
         self.state.read_domains = Domains::CPU;
         self.state.write_domain = Domains::CPU;
@@ -103,16 +103,16 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Sets level, coherency and dirtiness (`i915_gem_object_set_cache_coherency`); flushes nothing.
+    /// Sets level, coherency and the dirty bit (`i915_gem_object_set_cache_coherency`); flushes nothing.
     pub(super) fn set_cache_coherency(&mut self, level: CacheLevel) {
         self.state.level = level;
         self.state.coherent = coherency(self.caps, level);
         self.state.dirty = pages::starts_dirty(self.caps, self.rules, self.state.coherent);
     }
 
-    /// Changes the level of a live object (`i915_gem_object_set_cache_level`).
+    /// Changes the level of an existing object (`i915_gem_object_set_cache_level`).
     ///
-    /// The dirty bit is set whatever the new level: the flush happens where it is first needed.
+    /// Sets the dirty bit whatever the new level is: the flush is deferred until it is needed.
     pub(super) fn set_cache_level(&mut self, level: CacheLevel) {
         if self.has_cache_level(level) {
             self.skip(Rule::LevelUnchanged);
@@ -124,8 +124,8 @@ impl<'a> Object<'a> {
         self.skip(Rule::LevelChange);
     }
 
-    /// Whether the object has `level` (`i915_gem_object_has_cache_level`): a PAT index that
-    /// userspace chose passes for every level.
+    /// Returns whether the object has `level` (`i915_gem_object_has_cache_level`). A PAT index that userspace
+    /// chose matches every level.
     pub(super) fn has_cache_level(&self, level: CacheLevel) -> bool {
         self.state.user_pat.is_some() || self.state.level == level
     }
@@ -143,10 +143,10 @@ impl<'a> Object<'a> {
             return self.skip(Rule::CoherentForRead);
         }
         match when {
-            // What nobody flushes stays dirty.
+            // Without the flush, the object stays dirty.
             When::Async | When::Sync if self.rules.lacks(rule) => {}
             When::Async => {
-                // The worker pins the pages when it is queued.
+                // The pages are pinned when the worker is queued.
                 self.acquire();
                 self.issue(Action::FlushAsync, rule);
                 self.state.dirty = false;
@@ -155,12 +155,12 @@ impl<'a> Object<'a> {
                 self.issue(Action::FlushSync, rule);
                 self.state.dirty = false;
             }
-            // Nothing can be cached of pages that are not there; the acquire will flush.
+            // Absent pages cannot be cached; the acquire will flush.
             When::Sync => self.skip(Rule::PagesAbsent),
         }
     }
 
-    /// Ends the write domain if it is one of `mask` (`flush_write_domain`).
+    /// Leaves the write domain if it is one of `mask` (`flush_write_domain`).
     pub(super) fn flush_write_domain(&mut self, mask: Domains) {
         let write_domain = self.state.write_domain;
         if !write_domain.intersects(mask) {

@@ -1,4 +1,4 @@
-//! Pages coming and going: acquire, where foreign bytes are flushed, and release.
+//! Acquire and release of pages. The acquire flushes the previous owner's data.
 
 use crate::platform::Caps;
 use crate::policy::Rule;
@@ -9,15 +9,15 @@ use super::object::Object;
 use super::rules::KernelRules;
 use super::snapshot::Backing;
 
-/// Whether an object of this coherency is taken as dirty before anyone wrote it.
+/// Returns whether a new object of this coherency is dirty before its first write.
 pub(super) fn starts_dirty(caps: Caps, rules: &KernelRules, coherent: Coherency) -> bool {
     let never = rules.discrete_never_dirty && caps.contains(Caps::DISCRETE);
     !coherent.contains(Coherency::WRITE) && !never
 }
 
 impl Object<'_> {
-    /// Brings pages in (`____i915_gem_object_get_pages`, then `__i915_gem_object_set_pages`); nothing
-    /// if they are there.
+    /// Acquires the pages (`____i915_gem_object_get_pages`, then `__i915_gem_object_set_pages`); a no-op if
+    /// they are present.
     pub(super) fn acquire(&mut self) {
         if self.state.pages {
             return;
@@ -36,14 +36,15 @@ impl Object<'_> {
         }
     }
 
-    /// [`Self::acquire`] as an event of its own: that the pages are there is the reason then.
+    /// [`Self::acquire`] as a separate event: gives [`Rule::PagesPresent`] as the reason if the pages are
+    /// present.
     pub(super) fn acquire_alone(&mut self) {
         self.skip(Rule::PagesPresent);
         self.acquire();
     }
 
-    /// A first touch of a mapping of the device's file (`vm_fault_cpu`, `vm_fault_gtt`); TTM's brings
-    /// in memory that does not count as the object's pages (`vm_fault_ttm`).
+    /// The first access through a mapping of the device file (`vm_fault_cpu`, `vm_fault_gtt`). With TTM, it
+    /// brings in memory that does not count as the object's pages (`vm_fault_ttm`).
     pub(super) fn fault(&mut self) {
         match self.state.backing {
             Backing::Local | Backing::LocalSystem => self.skip(Rule::DiscreteNeverFlushes),
@@ -56,7 +57,7 @@ impl Object<'_> {
         }
     }
 
-    /// What the backing does when it fetches pages; returns the rule that a flush would have.
+    /// Gets the pages from the backing, with its flushes; returns the rule for a flush of the pages.
     fn get_pages(&mut self) -> Rule {
         let usual = if self.has(Caps::LLC) { Rule::AcquireUncachedLlc } else { Rule::AcquireDirty };
         self.skip(Rule::AcquireCoherent);
@@ -85,7 +86,7 @@ impl Object<'_> {
         }
     }
 
-    /// Marks the object dirty where userspace can read around the LLC, so that the acquire flushes.
+    /// Marks the object dirty if userspace reads can bypass the LLC, so that the acquire flushes.
     fn dirty_if_bypassable(&mut self, known: bool, usual: Rule) -> Rule {
         if !known || !self.can_bypass_llc() || self.rules.lacks(Rule::BypassAcquire) {
             return usual;
@@ -94,7 +95,7 @@ impl Object<'_> {
         Rule::BypassAcquire
     }
 
-    /// Gives pages back (`__i915_gem_object_put_pages`).
+    /// Releases the pages (`__i915_gem_object_put_pages`).
     pub(super) fn release(&mut self) {
         if !self.state.pages {
             return self.skip(Rule::PagesAbsent);
@@ -127,12 +128,13 @@ impl Object<'_> {
                 self.skip(Rule::DiscreteNeverFlushes);
                 self.state.pages = false;
             }
-            // Firmware's memory stays where it is.
+            // Stolen memory is not released.
             Backing::Stolen => self.skip(Rule::NoStructPages),
         }
     }
 
-    /// The CPU owns the bytes again; where there is no LLC they will be flushed when they return.
+    /// Releases the pages to the CPU domain. Without an LLC, they are dirty and are flushed at the next
+    /// acquire.
     fn release_to_cpu(&mut self) {
         self.start_cpu_write();
         if self.rules.release_marks_dirty && !self.has(Caps::LLC) && !self.has(Caps::DISCRETE) {

@@ -8,9 +8,9 @@ use super::object::Object;
 use super::snapshot::Backing;
 
 impl Object<'_> {
-    /// Suspend to memory (`i915_gem_suspend_late`), as far as this object makes it flush.
+    /// Suspend to memory (`i915_gem_suspend_late`): issues the flush that this object requires.
     ///
-    /// The wbinvd is one for all objects: whoever suspends a device issues it once.
+    /// One wbinvd covers all objects; the caller, which suspends the device, issues it once.
     pub(super) fn suspend(&mut self) {
         if !self.is_visited() {
             return;
@@ -22,12 +22,12 @@ impl Object<'_> {
         self.start_cpu_write();
     }
 
-    /// Hibernation, with the swap that it needs.
+    /// Hibernation, with the swap-out before it.
     ///
-    /// The freeze releases all pages except those of framebuffers (`i915_gem_freeze`, by way of
-    /// `i915_gem_shrink_all`). The late freeze suspends what still has pages, and writes all caches
-    /// back before the image is made (`i915_gem_freeze_late`). It shrinks once more, but only objects
-    /// that the kernel has mapped for itself (`I915_SHRINK_VMAPS`).
+    /// The freeze releases all pages except those of framebuffers (`i915_gem_freeze`, through
+    /// `i915_gem_shrink_all`). The late freeze suspends the objects that still have pages, and writes back
+    /// all caches before the image is made (`i915_gem_freeze_late`). It shrinks again, but only objects that
+    /// the kernel has mapped for itself (`I915_SHRINK_VMAPS`).
     pub(super) fn hibernate(&mut self) {
         if !self.state.framebuffer && self.is_visited() {
             self.release();
@@ -36,7 +36,7 @@ impl Object<'_> {
         self.issue(Action::Wbinvd, Rule::HibernateWbinvd);
     }
 
-    /// Resume (`i915_ggtt_resume_vm`): a bound object returns to the GTT domain.
+    /// Resume (`i915_ggtt_resume_vm`): moves a bound object to the GTT domain.
     pub(super) fn resume(&mut self, bound: bool) {
         self.skip(Rule::ResumeClean);
         if !bound || !self.state.pages {
@@ -49,7 +49,8 @@ impl Object<'_> {
         self.state.read_domains |= Domains::GTT;
     }
 
-    /// Whether the object is on the lists that suspend walks: it has pages, and they can be shrunk.
+    /// Returns whether the object is on the lists that suspend walks: its pages are present and can be
+    /// shrunk.
     fn is_visited(&mut self) -> bool {
         if !self.state.pages {
             self.skip(Rule::PagesAbsent);

@@ -1,4 +1,4 @@
-//! What differs between kernel versions, as data.
+//! The differences between kernel versions, as data.
 
 use crate::Unknown;
 use crate::policy::Rule;
@@ -11,23 +11,23 @@ pub struct KernelRules {
     pub version: KernelVersion,
     /// JSL and EHL flush user objects on every acquire (13d29c823738, 5.15).
     pub bypass_acquire_flush: bool,
-    /// Ordinary objects really carry `I915_BO_ALLOC_USER`, without which the acquire flush is dead
-    /// code for them (44e4c5684fcc, 6.2; in the 5.15 and 6.1 stable series).
+    /// Ordinary objects carry `I915_BO_ALLOC_USER`; without it the acquire flush never runs for them
+    /// (44e4c5684fcc, 6.2; in the 5.15 and 6.1 stable series).
     pub shmem_is_user: bool,
-    /// Userptr and import objects flush on acquire where the LLC can be bypassed, and imports where
-    /// there is none (63430347713a, a035154da45d; 5.16).
+    /// Userptr objects and imports are flushed on acquire if reads can bypass the LLC, and imports also if
+    /// there is no LLC (63430347713a, a035154da45d; 5.16).
     pub foreign_acquire_flush: bool,
-    /// Releasing pages marks them dirty where there is no LLC (d70af57944a1, 5.16).
+    /// Releasing pages marks them dirty if there is no LLC (d70af57944a1, 5.16).
     pub release_marks_dirty: bool,
     /// Discrete devices never mark an object dirty (0aeec60c76ca, 6.2; in the 6.1 stable series).
     pub discrete_never_dirty: bool,
-    /// Objects keep a PAT index in place of a level; SET_PAT exists, SET_CACHING is gone from 12.70
-    /// on, and objects there start cached (9275277d5324, 0fbcf57077c4; 6.5).
+    /// Objects have a PAT index instead of a level; SET_PAT exists. From 12.70 on, SET_CACHING fails and
+    /// objects start cached (9275277d5324, 0fbcf57077c4; 6.5).
     pub pat_index: bool,
-    /// DIRTYFB does nothing for a framebuffer that is not on a plane (1bb2af547a4b, 6.7).
+    /// DIRTYFB is a no-op for a framebuffer that is not on a plane (1bb2af547a4b, 6.7).
     pub dirtyfb_needs_plane: bool,
-    /// A rule that is taken away: what it demands is not done, and what it marks is not marked. No
-    /// kernel lacks one; it is for those who ask what a rule is there for.
+    /// A rule that is removed for an experiment: what it requires is not done, and what it marks is not
+    /// marked. No real kernel lacks one.
     pub without: Option<Rule>,
 }
 
@@ -35,16 +35,15 @@ impl KernelRules {
     /// The oldest kernel whose rules are known: the last one without any of the bypass series.
     pub const OLDEST: KernelVersion = KernelVersion::new(5, 14);
 
-    /// Whether `rule` was taken away.
+    /// Returns whether `rule` was removed.
     pub fn lacks(&self, rule: Rule) -> bool {
         self.without == Some(rule)
     }
 
-    /// The rules of `version`.
+    /// Returns the rules of `version`.
     ///
-    /// A version has no patch level. 5.15 and 6.1, which have long-term support, are read as their
-    /// newest stable release: 5.15 means 5.15.94 or newer. Any other version is read as its first
-    /// release.
+    /// A version has no patch level. 5.15 and 6.1, which have long-term support, stand for their newest
+    /// stable release: 5.15 means 5.15.94 or newer. Any other version stands for its first release.
     ///
     /// # Errors
     /// [`Unknown::KernelTooOld`] before [`Self::OLDEST`].

@@ -1,21 +1,21 @@
-//! An object's caching state as the kernel keeps it.
+//! An object's caching state as the kernel tracks it.
 
 use crate::vocabulary::{CacheLevel, Coherency, Domains, words};
 
 words! {
-    /// What an object's pages come from.
+    /// The source of an object's pages.
     Backing, "backing" {
         /// Ordinary system memory (GEM_CREATE on integrated devices).
         Shmem = "shmem",
-        /// The caller's own memory.
+        /// The caller's memory.
         Userptr = "userptr",
         /// Another device's dma-buf.
         Import = "import",
-        /// Local memory of a discrete device, or system memory that moves with it.
+        /// Local memory of a discrete device, or system memory that migrates to and from it.
         Local = "local",
-        /// System memory only, of a discrete device.
+        /// System memory only, on a discrete device.
         LocalSystem = "local-system",
-        /// Memory that firmware set aside.
+        /// Memory reserved by the firmware.
         Stolen = "stolen",
         /// The kernel's own objects: rings, scratch, page tables; not zeroed.
         Internal = "internal",
@@ -25,7 +25,7 @@ words! {
 }
 
 impl Backing {
-    /// Whether the CPU can flush the pages by address (`I915_BO_FLAG_STRUCT_PAGE`).
+    /// Returns whether the CPU can flush the pages by address (`I915_BO_FLAG_STRUCT_PAGE`).
     pub const fn has_struct_pages(self) -> bool {
         match self {
             Self::Shmem | Self::Userptr | Self::LocalSystem | Self::Internal => true,
@@ -37,9 +37,9 @@ impl Backing {
 /// An object's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Snapshot {
-    /// What the pages come from.
+    /// The source of the pages.
     pub backing: Backing,
-    /// `cache_level`, or the level that the PAT index means.
+    /// `cache_level`, or the level that the PAT index stands for.
     pub level: CacheLevel,
     /// The PAT index, if userspace chose it at creation (`pat_set_by_user`).
     pub user_pat: Option<u8>,
@@ -53,15 +53,15 @@ pub struct Snapshot {
     pub write_domain: Domains,
     /// Whether pages are present.
     pub pages: bool,
-    /// Whether it is a framebuffer.
+    /// Whether the object is a framebuffer.
     pub framebuffer: bool,
-    /// Whether the display engine shows it.
+    /// Whether the display engine shows the object.
     pub pinned: bool,
-    /// `I915_BO_ALLOC_USER`: userspace may see it, so it must be zeroed first.
+    /// `I915_BO_ALLOC_USER`: userspace may see the pages, so they are zeroed first.
     pub user: bool,
 }
 
-/// How an object comes to be.
+/// The way in which an object is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Creation {
     /// GEM_CREATE, GEM_CREATE_EXT without PAT, CREATE_DUMB.
@@ -72,7 +72,7 @@ pub enum Creation {
     Userptr,
     /// PRIME_FD_TO_HANDLE of another device's buffer.
     Import,
-    /// The kernel's own.
+    /// An internal object of the kernel.
     Internal,
     /// Stolen memory.
     Stolen,

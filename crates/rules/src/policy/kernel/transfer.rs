@@ -1,4 +1,4 @@
-//! pread and pwrite: whole lines, parts of lines, through the cache or around it.
+//! pread and pwrite: whole lines and parts of lines, through the cache or the aperture.
 
 use crate::errno::Errno;
 
@@ -35,8 +35,8 @@ impl Object<'_> {
 
     /// PWRITE (`i915_gem_pwrite_ioctl`).
     ///
-    /// `partial` is whether a line is overwritten only in part, `awake` whether the device is, which
-    /// the path through the aperture needs.
+    /// `partial` is true if a line is overwritten only in part, `awake` if the device is awake, which the
+    /// aperture path requires.
     pub(super) fn pwrite(&mut self, partial: bool, awake: bool) -> Result<(), Refusal> {
         self.transferable()?;
         let struct_pages = self.state.backing.has_struct_pages();
@@ -58,7 +58,8 @@ impl Object<'_> {
         Ok(())
     }
 
-    /// The shmem path (`i915_gem_shmem_pwrite`, `i915_gem_object_prepare_write`).
+    /// PWRITE through the cache, with struct pages (`i915_gem_shmem_pwrite`,
+    /// `i915_gem_object_prepare_write`).
     fn pwrite_through_cache(&mut self, partial: bool) {
         self.acquire();
         if self.coherent_for(Coherency::WRITE) {
@@ -75,7 +76,7 @@ impl Object<'_> {
         self.issue(Action::FlushAfter, Rule::PwriteFlush);
     }
 
-    /// A userptr object has no pread and pwrite.
+    /// Fails for userptr objects and internal objects, which have no pread and pwrite.
     fn transferable(&self) -> Result<(), Refusal> {
         match self.state.backing {
             Backing::Userptr | Backing::Internal => Err(Refusal::new(Errno::EINVAL, Rule::NoSuchOperation)),
