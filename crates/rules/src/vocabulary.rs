@@ -1,7 +1,7 @@
-//! The field's own words as types; no logic.
+//! The terms of caching and coherency as types, without logic.
 //!
-//! Directions are always seen from the CPU: "coherent for read" means that a CPU read through the
-//! cache agrees with the GPU.
+//! Directions are always the CPU's: "coherent for read" means that a CPU read through the cache is coherent
+//! with the GPU.
 
 use core::fmt;
 use core::str::FromStr;
@@ -16,9 +16,9 @@ pub use crate::words;
 words! {
     /// The kernel's cache level of an object (`enum i915_cache_level`).
     CacheLevel, "cache level" {
-        /// Not cached by the GPU; on LLC parts GPU accesses still look the LLC up.
+        /// Not cached by the GPU; on LLC parts, GPU accesses still look up the LLC.
         None = "none",
-        /// Cached in the LLC, or snooped where there is none.
+        /// Cached in the LLC, or snooped if there is no LLC.
         Llc = "llc",
         /// As `Llc`, and in the GPU's own L3 (Ivybridge context images only).
         L3Llc = "l3-llc",
@@ -44,7 +44,7 @@ words! {
     MmapMode, "map mode" {
         /// Write-back: through the CPU cache.
         Wb = "wb",
-        /// Write-combining: around the CPU cache, stores gathered.
+        /// Write-combining: bypasses the CPU cache; stores gather in buffers.
         Wc = "wc",
         /// Uncached.
         Uc = "uc",
@@ -56,41 +56,41 @@ words! {
 }
 
 words! {
-    /// Who observes memory.
+    /// An agent that accesses memory.
     Agent, "agent" {
         /// The CPU, through any mapping or a pread/pwrite.
         Cpu = "cpu",
         /// The GPU's engines.
         Gpu = "gpu",
-        /// The display engine; it only reads, and never looks a cache up.
+        /// The display engine, which only reads and never looks up a cache.
         Display = "display",
     }
 }
 
 words! {
-    /// What an agent does with memory.
+    /// The kind of a memory access.
     Access, "access" {
         /// Reads only.
         Read = "read",
-        /// Writes, perhaps only parts of lines.
+        /// Writes, possibly only parts of lines.
         Write = "write",
     }
 }
 
 words! {
-    /// What a GPU access's MOCS entry says about the LLC, as far as coherency is concerned.
+    /// How the MOCS entry of a GPU access treats the LLC, as far as coherency is concerned.
     MocsClass, "MOCS class" {
-        /// The page table entry decides (the object's level), or an entry that caches in the LLC.
+        /// The page table entry decides (the object's level), or the MOCS entry caches in the LLC.
         PageTable = "page-table",
         /// Not cached in the LLC, but looked up there.
         Uncached = "uncached",
-        /// Around the LLC: entries 16 and 17 of gen11 and gen12 tables, effective on JSL and EHL.
+        /// Bypasses the LLC: entries 16 and 17 of gen11 and gen12 tables, effective on JSL and EHL.
         BypassLlc = "bypass-llc",
     }
 }
 
 bitflags! {
-    /// Which CPU accesses through the cache agree with the GPU (`I915_BO_CACHE_COHERENT_FOR_*`).
+    /// The CPU accesses through the cache that are coherent with the GPU (`I915_BO_CACHE_COHERENT_FOR_*`).
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct Coherency: u8 {
         /// A CPU read needs no invalidate after a GPU write.
@@ -104,7 +104,7 @@ bitflags! {
     pub struct Domains: u32 {
         /// CPU cache.
         const CPU = 0x01;
-        /// Render cache; the kernel's one write domain for GPU work.
+        /// Render cache; the kernel's only write domain for GPU work.
         const RENDER = 0x02;
         /// Sampler cache.
         const SAMPLER = 0x04;
@@ -140,12 +140,12 @@ pub enum LineOp {
     Invalidate,
 }
 
-/// A BO's name on one open device file; 0 is never valid.
+/// A BO's handle on one open device file; 0 is never valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Handle(core::num::NonZeroU32);
 
 impl Handle {
-    /// The handle the kernel returned, or `None` for 0.
+    /// Returns the handle with this number, or `None` for 0.
     pub const fn new(raw: u32) -> Option<Self> {
         match core::num::NonZeroU32::new(raw) {
             Some(raw) => Some(Self(raw)),
@@ -153,7 +153,7 @@ impl Handle {
         }
     }
 
-    /// The number the uAPI wants.
+    /// Returns the number, as in the uAPI.
     pub const fn get(self) -> u32 {
         self.0.get()
     }
@@ -175,7 +175,7 @@ pub struct KernelVersion {
 }
 
 impl KernelVersion {
-    /// The version `major.minor`.
+    /// Creates the version `major.minor`.
     pub const fn new(major: u16, minor: u16) -> Self {
         Self { major, minor }
     }
@@ -190,11 +190,11 @@ impl fmt::Display for KernelVersion {
 impl FromStr for KernelVersion {
     type Err = Unknown;
 
-    /// Reads `6.12`, and release strings like `6.12.117-amd64`. Both numbers are at most 255, as in the kernel's own
-    /// `KERNEL_VERSION`.
+    /// Parses `6.12`, and release strings like `6.12.117-amd64`. Both numbers are at most 255, as in the
+    /// kernel's `KERNEL_VERSION`.
     fn from_str(text: &str) -> Result<Self, Unknown> {
         let bad = || Unknown::KernelVersion { text: Excerpt::new(text) };
-        /// The number at the start, and what is behind it.
+        /// Returns the number at the start, and the rest of the text.
         fn number(text: &str) -> Option<(u16, &str)> {
             let digits = text.bytes().take_while(u8::is_ascii_digit).count();
             let (digits, rest) = text.split_at_checked(digits)?;

@@ -1,8 +1,8 @@
 //! Enums together with their words.
 
-/// Declares an enum together with its words: `ALL`, `name()`, `Display`, `FromStr`.
+/// Declares an enum with a word for each value: `ALL`, `name()`, `Display`, `FromStr`.
 ///
-/// The word is what tools print and parse; a word that is not listed is an [`Unknown::Word`](crate::Unknown::Word).
+/// Tools print and parse the words; an unlisted word is an [`Unknown::Word`](crate::Unknown::Word).
 #[macro_export]
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident, $what:literal { $($(#[$vmeta:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -14,7 +14,7 @@ macro_rules! words {
             /// Every value, in declaration order.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
 
-            /// The word that tools print and parse.
+            /// Returns the word that tools print and parse.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $word,)+ }
             }

@@ -1,10 +1,10 @@
-//! Caching modes of the uAPI, and the cache levels that they mean.
+//! Caching modes of the uAPI and the cache levels that they select.
 
 use super::Caps;
 use crate::vocabulary::{CacheLevel, CachingMode};
 
-/// The level that a caching mode means (`i915_gem_set_caching_ioctl`): DISPLAY is WT where there is
-/// one, and NONE elsewhere.
+/// Returns the level that a caching mode selects (`i915_gem_set_caching_ioctl`). DISPLAY selects WT if the
+/// platform has it, NONE otherwise.
 pub fn mode_level(caps: Caps, mode: CachingMode) -> CacheLevel {
     match mode {
         CachingMode::Cached => CacheLevel::Llc,
@@ -13,7 +13,7 @@ pub fn mode_level(caps: Caps, mode: CachingMode) -> CacheLevel {
     }
 }
 
-/// The mode that a level reads back as (`i915_gem_get_caching_ioctl`).
+/// Returns the mode that GET_CACHING reports for a level (`i915_gem_get_caching_ioctl`).
 pub const fn level_mode(level: CacheLevel) -> CachingMode {
     match level {
         CacheLevel::None => CachingMode::None,

@@ -1,4 +1,4 @@
-//! Requests that some platforms refuse, whatever their arguments.
+//! Requests that some platforms refuse, whatever the arguments are.
 
 use crate::errno::Errno;
 
@@ -9,7 +9,7 @@ use crate::vocabulary::MmapMode;
 /// A request, or a form of one, that some platforms refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Call {
-    /// SET_CACHING at all.
+    /// SET_CACHING with any mode.
     SetCaching,
     /// SET_CACHING to CACHED.
     SetCachingCached,
@@ -17,13 +17,13 @@ pub enum Call {
     GetCaching,
     /// SET_DOMAIN.
     SetDomain,
-    /// GEM_MMAP, the legacy way to map.
+    /// GEM_MMAP, the legacy request for a mapping.
     MmapLegacy,
     /// PREAD and PWRITE.
     PreadPwrite,
     /// EXECBUFFER2 with relocations.
     Relocations,
-    /// MMAP_OFFSET of an object that GEM_CREATE made.
+    /// MMAP_OFFSET of an object from GEM_CREATE.
     MmapOffset(MmapMode),
     /// USERPTR.
     Userptr,
@@ -60,14 +60,14 @@ impl Call {
     ];
 }
 
-/// That a platform refuses a call.
+/// The refusal of a call by a platform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// What the kernel returns.
+    /// The errno that the kernel returns.
     pub errno: Errno,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
-    /// The function that refuses.
+    /// The kernel function that refuses.
     pub source: &'static str,
 }
 
@@ -77,15 +77,15 @@ impl Refusal {
     }
 }
 
-/// The last version whose objects may be mapped the legacy way.
+/// The last version that supports GEM_MMAP.
 const GEN12_0: GraphicsVersion = GraphicsVersion::new(12, 0);
-/// The first version whose caching is a PAT index.
+/// The first version that selects caching by PAT index.
 const GEN12_70: GraphicsVersion = GraphicsVersion::new(12, 70);
 
 impl Machine {
-    /// Why the machine refuses `call`, or `None` if the platform is no reason to.
+    /// Returns why the machine refuses `call`, or `None` if the platform is no reason to.
     ///
-    /// Where the kernel checks several things, the first that fails answers, as there.
+    /// If several checks fail, returns the first, in the kernel's order.
     pub fn refusal(&self, call: Call) -> Option<Refusal> {
         match call {
             Call::SetCaching => self.no_set_caching(),
@@ -172,7 +172,7 @@ impl Machine {
         let why = "the GPU's page tables have no read-only entries";
         let full_ppgtt = matches!(self.platform.ppgtt, Ppgtt::Full { .. });
         let ppgtt = full_ppgtt && matches!(self.platform.graphics.major, 8..=10);
-        // Valleyview's kernel context runs in the GGTT, whose entries do have the bit.
+        // Valleyview's kernel context runs in the GGTT, whose entries have the read-only bit.
         let ggtt = self.platform == &super::VLV;
         (!ppgtt && !ggtt).then_some(Refusal::new(
             Errno::ENODEV,

@@ -1,4 +1,4 @@
-//! The engines that a platform has for user space, and which of them execbuf's ring numbers mean.
+//! The engines that a platform offers to userspace, and the engine of each ring number of execbuf.
 
 use super::{GraphicsVersion, Machine, Platform};
 
@@ -13,7 +13,7 @@ pub enum EngineClass {
     Video,
     /// Video enhancement (VECS).
     VideoEnhance,
-    /// General purpose alone (CCS).
+    /// General purpose only (CCS).
     Compute,
 }
 
@@ -22,7 +22,7 @@ impl EngineClass {
     pub const ALL: &'static [Self] =
         &[Self::Render, Self::Copy, Self::Video, Self::VideoEnhance, Self::Compute];
 
-    /// The uAPI's number (`I915_ENGINE_CLASS_*`).
+    /// Returns the uAPI's number (`I915_ENGINE_CLASS_*`).
     pub const fn number(self) -> u16 {
         match self {
             Self::Render => 0,
@@ -34,16 +34,16 @@ impl EngineClass {
     }
 }
 
-/// An engine's name in the uAPI (`i915_engine_class_instance`).
+/// An engine's class and instance in the uAPI (`i915_engine_class_instance`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Engine {
     /// Its class.
     pub class: EngineClass,
-    /// Which of its class, without gaps from 0 on.
+    /// The index within the class, from 0 without gaps.
     pub instance: u16,
 }
 
-/// How many engines of each class there are.
+/// The number of engines of each class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Engines {
     copy: u16,
@@ -52,8 +52,8 @@ struct Engines {
     compute: u16,
 }
 
-/// The engines of a platform, with no fuse blown (`platform_engine_mask`); VCS2 is the second there
-/// where there is no VCS1.
+/// Returns the engines of a platform without blown fuses (`platform_engine_mask`). If there is no VCS1, VCS2
+/// is the second video engine.
 fn engines(platform: &Platform, gt: &str) -> Engines {
     let one = |copy, video, video_enhance| Engines { copy, video, video_enhance, compute: 0 };
     // The parts with the largest GTs have VCS1 (bdw_gt3_info, skl_gt3_info, kbl_gt3_info, cfl_gt3_info).
@@ -66,14 +66,14 @@ fn engines(platform: &Platform, gt: &str) -> Engines {
             one(1, 1, 1)
         }
         "icl" | "tgl" | "adls" | "adlp" | "dg1" => one(1, 2, 1),
-        // Of four compute engines userspace gets the first.
+        // Userspace gets the first of four compute engines.
         "dg2" | "atsm" => Engines { compute: 1, ..one(1, 2, 2) },
         "mtl" => Engines { compute: 1, ..one(1, 2, 1) },
         _ => one(0, 0, 0),
     }
 }
 
-/// What RING_MASK of an execbuf means to a context whose engines userspace did not choose
+/// The engine class of each RING_MASK value, for a context whose engines userspace did not choose
 /// (`user_ring_map`).
 const RINGS: [EngineClass; 5] = [
     EngineClass::Render,
@@ -84,7 +84,8 @@ const RINGS: [EngineClass; 5] = [
 ];
 
 impl Machine {
-    /// The engines, in the order of ENGINE_INFO; `gt` is the PCI id's ([`super::DeviceId::gt`]).
+    /// Returns the engines, in the order of ENGINE_INFO. `gt` is the GT of the PCI ID
+    /// ([`super::DeviceId::gt`]).
     pub fn engines(&self, gt: &str) -> impl Iterator<Item = Engine> + use<> {
         let counts = engines(self.platform, gt);
         EngineClass::ALL.iter().flat_map(move |&class| {
@@ -99,11 +100,11 @@ impl Machine {
         })
     }
 
-    /// The engine that an execbuf with these ring and BSD bits runs on in a context with the default
-    /// engines, or `None` if there is no such (`eb_select_legacy_ring`).
+    /// Returns the engine that runs an execbuf with these ring and BSD bits in a context with the default
+    /// engines, or `None` if there is no such engine (`eb_select_legacy_ring`).
     ///
-    /// `bsd` is the number in `I915_EXEC_BSD_MASK`. Where there are two video engines and it leaves
-    /// the choice to the kernel, which then chooses at random, it is the first.
+    /// `bsd` is the number in `I915_EXEC_BSD_MASK`. If there are two video engines and `bsd` leaves the
+    /// choice to the kernel, which then chooses at random, returns the first.
     pub fn legacy_ring(&self, gt: &str, ring: u32, bsd: u32) -> Option<Engine> {
         let class = *RINGS.get(usize::try_from(ring).ok()?)?;
         if class != EngineClass::Video && bsd != 0 {
@@ -119,14 +120,14 @@ impl Machine {
         self.engines(gt).any(|engine| engine == wanted).then_some(wanted)
     }
 
-    /// Whether the engine scales and converts formats (`__setup_engine_capabilities`).
+    /// Returns whether the engine scales and converts formats (`__setup_engine_capabilities`).
     pub fn has_sfc(&self, engine: Engine) -> bool {
         let graphics = self.platform.graphics;
-        // From 12.55 on there is a fuse, which is blown on the emulated devices.
+        // From 12.55 on, a fuse controls the SFC; it is blown on the emulated devices.
         let fused = graphics >= GraphicsVersion::new(12, 55);
         match (engine.class, graphics.major) {
             (EngineClass::Video, 9..) if engine.instance == 0 => true,
-            // On every other physical engine, of which the second here is the third.
+            // Every other physical engine has an SFC; the second engine here is the third physical one.
             (EngineClass::Video, 12..) => !fused,
             (EngineClass::VideoEnhance, 11..) => !fused,
             (
@@ -140,15 +141,15 @@ impl Machine {
         }
     }
 
-    /// Whether the engine decodes HEVC (`__setup_engine_capabilities`).
+    /// Returns whether the engine decodes HEVC (`__setup_engine_capabilities`).
     pub fn has_hevc(&self, engine: Engine) -> bool {
         let every = self.platform.graphics.major >= 11;
         let first = self.platform.graphics.major >= 9 && engine.instance == 0;
         engine.class == EngineClass::Video && (every || first)
     }
 
-    /// Whether batches on the engine are checked by the kernel: always, or only if their length is
-    /// given (`intel_engine_init_cmd_parser`).
+    /// Returns when the kernel checks batches for this engine: always, never, or only if the length is given
+    /// (`intel_engine_init_cmd_parser`).
     pub fn command_parser(&self, engine: Engine) -> CommandParser {
         match self.platform.graphics.major {
             7 => CommandParser::WithLength,
@@ -157,19 +158,19 @@ impl Machine {
         }
     }
 
-    /// Whether contexts have address spaces of their own, rather than share the device's.
+    /// Returns whether contexts have their own address spaces instead of sharing the device's.
     pub fn has_full_ppgtt(&self) -> bool {
         matches!(self.platform.ppgtt, super::Ppgtt::Full { .. })
     }
 }
 
-/// Which batches the kernel checks before they run.
+/// The batches that the kernel checks before it runs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandParser {
-    /// None.
+    /// No batch.
     Never,
-    /// Those whose length the caller gives: generation 7.
+    /// Batches whose length the caller gives: generation 7.
     WithLength,
-    /// All of them: the copy engine of generation 9.
+    /// All batches: the copy engine of generation 9.
     Always,
 }

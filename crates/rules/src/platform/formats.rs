@@ -1,4 +1,4 @@
-//! Pixel formats: how many planes, and how many bytes a pixel has in each.
+//! Pixel formats: the number of planes, and the bytes per pixel in each.
 
 use crate::drm_fourcc::*;
 use crate::vocabulary::KernelVersion;
@@ -10,36 +10,36 @@ use super::modifiers::Modifier;
 pub struct Format {
     /// `DRM_FORMAT_*`.
     pub code: u32,
-    /// How the pixels lie.
+    /// The memory layout of the pixels.
     pub layout: Layout,
 }
 
-/// How pixels lie in memory.
+/// The memory layout of a format's pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// The planes, one to four.
     pub planes: &'static [Plane],
-    /// Pixels of the first plane, horizontally, to one of another.
+    /// Horizontal subsampling: pixels of the first plane per pixel of another.
     pub hsub: u32,
-    /// Pixels of the first plane, vertically, to one of another.
+    /// Vertical subsampling: pixels of the first plane per pixel of another.
     pub vsub: u32,
-    /// Bits of colour, for who knows formats by number; 0 for who does not.
+    /// Legacy depth in bits, or 0.
     pub depth: u32,
 }
 
-/// One plane of a format: blocks of pixels.
+/// A plane of a format, which consists of blocks of pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plane {
-    /// Bytes of a block; 0 if that depends on the modifier.
+    /// Size of a block in bytes; 0 if it depends on the modifier.
     pub bytes: u32,
-    /// Pixels of a block, horizontally.
+    /// Width of a block, in pixels.
     pub width: u32,
-    /// Pixels of a block, vertically.
+    /// Height of a block, in pixels.
     pub height: u32,
 }
 
 impl Format {
-    /// The format of that code (`__drm_format_info`).
+    /// Returns the format with this code (`__drm_format_info`).
     pub fn find(code: u32, kernel: KernelVersion) -> Option<Self> {
         let is_it = |codes: &[&[u8; 4]]| codes.iter().any(|letters| fourcc(letters) == code);
         let (codes, layout) = FORMATS.iter().find(|(codes, _)| is_it(codes))?;
@@ -47,7 +47,7 @@ impl Format {
         (!late).then_some(Self { code, layout: *layout })
     }
 
-    /// The format of that many bits (`drm_mode_legacy_fb_format`).
+    /// Returns the format with these bits per pixel and this depth (`drm_mode_legacy_fb_format`).
     pub fn legacy(bpp: u32, depth: u32, kernel: KernelVersion) -> Option<Self> {
         let code = match (bpp, depth) {
             (1, 1) => fourcc(b"C1  "),
@@ -65,7 +65,7 @@ impl Format {
         Self::find(code, kernel)
     }
 
-    /// The format as pictures of that modifier have it: compressed ones have more planes
+    /// Returns the format's layout with this modifier: compressed framebuffers have more planes
     /// (`drm_get_format_info`, `intel_fb_get_format_info`).
     pub fn with_modifier(self, modifier: Option<&Modifier>) -> Self {
         let rows = modifier.map_or(&[][..], |modifier| modifier.layouts);
@@ -73,7 +73,7 @@ impl Format {
         Self { layout: row.map_or(self.layout, |(_, layout)| *layout), ..self }
     }
 
-    /// Width and height of a plane of a picture, in pixels.
+    /// Returns the width and height of a plane of a framebuffer, in pixels.
     pub fn plane_size(&self, plane: usize, width: u32, height: u32) -> (u32, u32) {
         match plane {
             0 => (width, height),
@@ -81,40 +81,40 @@ impl Format {
         }
     }
 
-    /// Whether one plane is brightness, and one is colour.
+    /// Returns whether the format has one luma and one chroma plane.
     pub fn is_semiplanar(&self) -> bool {
         [DRM_FORMAT_NV12, DRM_FORMAT_P010, DRM_FORMAT_P012, DRM_FORMAT_P016].contains(&self.code)
     }
 }
 
 impl Plane {
-    /// The fewest bytes from line to line (`drm_format_info_min_pitch`).
+    /// Returns the smallest pitch in bytes (`drm_format_info_min_pitch`).
     pub fn pitch(&self, width: u32) -> u64 {
         (u64::from(width) * u64::from(self.bytes)).div_ceil(u64::from(self.width * self.height))
     }
 }
 
-/// The first kernel with NV20 and NV30 (seen on 6.12, not on 6.1).
+/// The first kernel with NV20 and NV30 (observed on 6.12, absent on 6.1).
 const PACKED_TEN_BITS: KernelVersion = KernelVersion::new(6, 6);
 
-/// A plane of blocks of that many bytes, and pixels.
+/// Creates a plane of blocks of `bytes` bytes and `width` by `height` pixels.
 pub(super) const fn blocks(bytes: u32, width: u32, height: u32) -> Plane {
     Plane { bytes, width, height }
 }
 
-/// A plane of pixels of that many bytes.
+/// Creates a plane of pixels of `bytes` bytes.
 pub(super) const fn px(bytes: u32) -> Plane {
     blocks(bytes, 1, 1)
 }
 
-/// Planes, how many pixels of the first go with one of another, and the depth.
+/// Creates a layout; `sub` is the horizontal and vertical subsampling.
 pub(super) const fn layout(planes: &'static [Plane], sub: (u32, u32), depth: u32) -> Layout {
     Layout { planes, hsub: sub.0, vsub: sub.1, depth }
 }
 
 type Row = (&'static [&'static [u8; 4]], Layout);
 
-/// Every format that the kernel knows, by layout.
+/// The formats that the kernel knows, by layout.
 static FORMATS: &[Row] = &[
     (&[b"C1  ", b"D1  ", b"R1  "], layout(&[blocks(1, 8, 1)], (1, 1), 1)),
     (&[b"C2  ", b"D2  ", b"R2  "], layout(&[blocks(1, 4, 1)], (1, 1), 2)),

@@ -1,30 +1,31 @@
-//! The global GTT: how large it is, its fence registers, and how tiles lie in memory.
+//! The global GTT: its size, its fence registers, and the bit-6 swizzle of tiles.
 
 use super::table::*;
 use super::{Caps, Machine};
 
-/// How the lines of tiles are spread over memory channels (`I915_BIT_6_SWIZZLE_*`).
+/// How tiles are interleaved over memory channels (`I915_BIT_6_SWIZZLE_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swizzle {
-    /// What tiles in X have.
+    /// The swizzle of X tiles.
     pub x: u32,
-    /// What tiles in Y have.
+    /// The swizzle of Y tiles.
     pub y: u32,
-    /// Whether memory may have something else, which nobody knows (`GEM_QUIRK_PIN_SWIZZLED_PAGES`).
+    /// Whether memory may have another swizzle, which the kernel cannot detect
+    /// (`GEM_QUIRK_PIN_SWIZZLED_PAGES`).
     pub unknown: bool,
 }
 
 impl Swizzle {
-    /// Nothing is spread.
+    /// No swizzle.
     pub const NONE: Self = Self { x: 0, y: 0, unknown: false };
-    /// Bit 6 depends on bits 9 and 10, and in Y on bit 9.
+    /// Bit 6 depends on bits 9 and 10 in X tiles, and on bit 9 in Y tiles.
     const PAIRED: Self = Self { x: 2, y: 1, unknown: false };
-    /// Nothing is spread, as far as is known.
+    /// No detected swizzle; memory may have another.
     const UNKNOWN: Self = Self { x: 0, y: 0, unknown: true };
 }
 
 impl Machine {
-    /// How many fence registers there are (`intel_ggtt_init_fences`).
+    /// Returns the number of fence registers (`intel_ggtt_init_fences`).
     pub fn fences(&self) -> u32 {
         let platform = self.platform;
         if !self.caps.contains(Caps::APERTURE) {
@@ -37,10 +38,10 @@ impl Machine {
         if platform.graphics.major >= 4 || early.contains(&platform) { 16 } else { 8 }
     }
 
-    /// Bytes of the global GTT.
+    /// Returns the size of the global GTT in bytes.
     ///
-    /// Up to gen5 as the graphics bridge says (`intel_gtt_total_entries`), later as firmware sets it
-    /// aside: 2 MiB of entries on gen6 and gen7 (`snb_gmch_ctl`), 8 MiB afterwards.
+    /// Up to gen5 the graphics bridge determines it (`intel_gtt_total_entries`), later the firmware: 2 MiB of
+    /// entries on gen6 and gen7 (`snb_gmch_ctl`), 8 MiB from gen8 on.
     pub fn global_gtt_bytes(&self) -> u64 {
         match self.platform.graphics.major {
             ..=2 => 128 << 20,
@@ -51,8 +52,8 @@ impl Machine {
         }
     }
 
-    /// How tiles lie in memory, the memory being what machines of that time were sold with: on gen3
-    /// mobile parts, gen6 and gen7 one channel (`detect_bit_6_swizzle`).
+    /// Returns the swizzle of tiles, assuming the usual memory of machines of that time: one channel on gen3
+    /// mobile parts, gen6 and gen7 (`detect_bit_6_swizzle`).
     pub fn swizzle(&self) -> Swizzle {
         let platform = self.platform;
         if platform == &I965GM || platform == &GM45 {

@@ -1,23 +1,24 @@
-//! Every PCI id that i915 7.3 claims, oldest first: platform, GT, and the macro that lists it.
+//! Every PCI ID that i915 7.3 claims, oldest first: platform, GT, and the macro that lists it.
 //!
-//! Source: `include/drm/intel/pciids.h` and `i915_pci.c: pciidlist` of Linux 7.3. The ids of Ponte
-//! Vecchio (`INTEL_PVC_IDS`) are missing here because i915 does not claim them.
+//! Source: `include/drm/intel/pciids.h` and `i915_pci.c: pciidlist` of Linux 7.3. The IDs of Ponte Vecchio
+//! (`INTEL_PVC_IDS`) are missing because i915 does not claim them.
 
 use super::Platform;
 use super::table::*;
 
-/// One row of i915's id list.
+/// A row of i915's ID list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct DeviceId {
-    /// The PCI device id; the vendor is 8086.
+    /// The PCI device ID; the vendor is 8086.
     pub id: u16,
-    /// The platform it means.
+    /// The platform of the device.
     pub platform: &'static Platform,
-    /// The GT variant, and what the id is called where i915 makes no difference; may be empty.
+    /// The GT variant, and a model name where i915 does not distinguish models; may be empty.
     pub gt: &'static str,
-    /// The macros of `pciids.h` that list it, from the outside in.
+    /// The macros of `pciids.h` that list the ID, outermost first.
     pub id_macro: &'static str,
-    /// The one subsystem (vendor, device) that the row is for, before the plain row of the same id.
+    /// The only subsystem (vendor, device) that the row matches; such a row precedes the plain row of the
+    /// same ID.
     pub subsystem: Option<(u16, u16)>,
 }
 
@@ -25,7 +26,7 @@ const fn row(id: u16, platform: &'static Platform, gt: &'static str, id_macro: &
     DeviceId { id, platform, gt, id_macro, subsystem: None }
 }
 
-/// The rows, in the order in which an id is looked for.
+/// The rows, in the order in which i915 matches them.
 #[rustfmt::skip]
 pub(super) static ROWS: &[DeviceId] = &[
     row(0x3577, &I830, "", "INTEL_I830_IDS"),
@@ -131,8 +132,8 @@ pub(super) static ROWS: &[DeviceId] = &[
     row(0x015a, &IVB, "GT1", "INTEL_IVB_D_GT1_IDS"),
     row(0x0162, &IVB, "GT2", "INTEL_IVB_D_GT2_IDS"),
     row(0x0166, &IVB, "GT2", "INTEL_IVB_M_GT2_IDS"),
-    // i915 has this row before the plain 016a: a Quanta board that transcodes and has no display.
-    // To coherency it is an Ivy Bridge as any other, so `by_id` needs no subsystem.
+    // i915 has this row before the plain 016a: a Quanta board that transcodes and has no display. Its
+    // coherency is that of any Ivy Bridge, so `by_id` needs no subsystem.
     DeviceId { id: 0x016a, platform: &IVB, gt: "GT2", id_macro: "INTEL_IVB_Q_IDS", subsystem: Some((0x152d, 0x8990)) },
     row(0x016a, &IVB, "GT2", "INTEL_IVB_D_GT2_IDS"),
     row(0x0f30, &VLV, "", "INTEL_VLV_IDS"),

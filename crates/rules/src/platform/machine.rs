@@ -1,4 +1,4 @@
-//! A platform under a kernel, and what the device itself says about it.
+//! A platform under a kernel, with the facts that the device reports.
 
 use core::fmt;
 
@@ -6,22 +6,23 @@ use super::{Caps, Platform, by_id};
 use crate::Unknown;
 use crate::vocabulary::{KernelVersion, words};
 
-/// Meteor Lake loses HAS_LLC (7787af256504), and objects keep a PAT index (9275277d5324).
+/// The first kernel where Meteor Lake lacks HAS_LLC (7787af256504) and objects have a PAT index
+/// (9275277d5324).
 pub(super) const PAT_INDEX: KernelVersion = KernelVersion::new(6, 5);
 
-/// Meteor Lake's aperture is gone in 6.12 (`HAS_LMEMBAR_SMEM_STOLEN`), and there in 6.1.
+/// Meteor Lake has no aperture in 6.12 (`HAS_LMEMBAR_SMEM_STOLEN`); in 6.1 it has one.
 const NO_METEOR_LAKE_APERTURE: KernelVersion = KernelVersion::new(6, 12);
 
-/// A platform with what is known at run time: the kernel that drives it, and its fuses.
+/// A platform with the facts that are known only at run time: the kernel and the fuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// The platform.
     pub platform: &'static Platform,
     /// The kernel.
     pub kernel: KernelVersion,
-    /// What the platform can do under this kernel.
+    /// The platform's capabilities under this kernel.
     pub caps: Caps,
-    /// The capabilities that the device itself reported, set or not; the others are the table's.
+    /// The capabilities that the device reported, set or not; the others come from the table.
     pub reported: Caps,
 }
 
@@ -38,7 +39,7 @@ words! {
 }
 
 impl Fact {
-    /// The capability that the fact is about.
+    /// Returns the capability that the fact is about.
     pub const fn cap(self) -> Caps {
         match self {
             Self::HasLlc => Caps::LLC,
@@ -48,10 +49,10 @@ impl Fact {
     }
 }
 
-/// What a device says about itself; `None` where it does not say.
+/// The facts that a device reports about itself; `None` if it does not report one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// CHIPSET_ID: the PCI id.
+    /// CHIPSET_ID: the PCI ID.
     pub chipset_id: u16,
     /// HAS_LLC.
     pub has_llc: Option<bool>,
@@ -62,7 +63,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What the device says about `fact`.
+    /// Returns the device's value of `fact`.
     pub const fn get(&self, fact: Fact) -> Option<bool> {
         match fact {
             Fact::HasLlc => self.has_llc,
@@ -72,15 +73,15 @@ impl Facts {
     }
 }
 
-/// A fact about which table and device disagree; the device is believed.
+/// A fact about which the table and the device disagree; the device's value is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Disagreement {
     /// The fact.
     pub fact: Fact,
-    /// What the table says.
+    /// The table's value.
     pub table: bool,
-    /// What the device says.
+    /// The device's value.
     pub device: bool,
 }
 
@@ -91,16 +92,16 @@ impl fmt::Display for Disagreement {
     }
 }
 
-/// Where it is known from whether a capability is there.
+/// The source of a capability's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CapSource {
-    /// The platform's row; where i915 keeps it.
+    /// The platform's row, and the place where i915 has the fact.
     Table(&'static str),
-    /// The platform's row, changed by the kernel's version; by which change.
+    /// The platform's row, changed by the kernel version; the change.
     Kernel(&'static str),
-    /// A fuse that was taken as given; nobody asked a device.
+    /// A fuse whose state was assumed, without asking a device.
     Fuse(&'static str),
-    /// The device, with GETPARAM.
+    /// The device, through GETPARAM.
     Device(Fact),
 }
 
@@ -120,20 +121,20 @@ impl fmt::Display for CapSource {
 pub struct CapFact {
     /// The capability.
     pub cap: Caps,
-    /// Its name, as in [`Caps`]: `LLC`.
+    /// Its name in [`Caps`]: `LLC`.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
     /// Whether the machine has it.
     pub set: bool,
-    /// Where that is known from.
+    /// The source of `set`.
     pub source: CapSource,
 }
 
 impl Platform {
-    /// The platform under `kernel`, with or without eDRAM.
+    /// Returns the platform under `kernel`, with or without eDRAM.
     ///
-    /// `edram` counts only where i915 looks for eDRAM ([`Platform::edram_probed`]).
+    /// `edram` is ignored unless i915 probes eDRAM on the platform ([`Platform::edram_probed`]).
     pub fn machine(&'static self, kernel: KernelVersion, edram: bool) -> Machine {
         let mut caps = self.caps;
         caps.set(Caps::WT, edram && self.edram_probed);
@@ -145,11 +146,11 @@ impl Platform {
 }
 
 impl Machine {
-    /// Returns the machine that a device says it is; the device is believed over the table.
+    /// Returns the machine with the facts that a device reports, which take precedence over the table.
     ///
     /// # Errors
-    /// [`Unknown::DeviceId`]. A caller who wants to go on with an unknown id takes
-    /// `CONSERVATIVE.machine(kernel, false)`, and no facts.
+    /// [`Unknown::DeviceId`]. To use a device with an unknown PCI ID, take
+    /// `CONSERVATIVE.machine(kernel, false)` without facts.
     pub fn from_facts(facts: &Facts, kernel: KernelVersion) -> Result<Self, Unknown> {
         let platform = by_id(facts.chipset_id)?;
         let mut machine = platform.machine(kernel, facts.has_wt == Some(true));
@@ -161,10 +162,10 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Returns what the device reported and the table says otherwise.
+    /// Returns the facts on which the device and the table disagree.
     pub fn disagreements(&self) -> impl Iterator<Item = Disagreement> {
         let (device, reported) = (self.caps, self.reported);
-        // Whether there is eDRAM only the device knows: where i915 looks for it, no answer is wrong.
+        // Only the device knows whether it has eDRAM; where i915 probes it, both values are valid.
         let table = self.platform.machine(self.kernel, device.contains(Caps::WT)).caps;
         let differs = move |cap| reported.contains(cap) && table.contains(cap) != device.contains(cap);
         Fact::ALL.iter().filter(move |fact| differs(fact.cap())).map(move |&fact| Disagreement {
@@ -174,7 +175,7 @@ impl Machine {
         })
     }
 
-    /// Every capability, in declaration order: whether it is there, and where that is known from.
+    /// Returns every capability in declaration order, with its value and the source of the value.
     pub fn caps_with_sources(&self) -> impl Iterator<Item = CapFact> + '_ {
         Caps::DOCS.iter().map(|&(cap, meaning, place)| CapFact {
             cap,
@@ -185,7 +186,7 @@ impl Machine {
         })
     }
 
-    /// Where it is known from whether `cap`, which i915 keeps at `place`, is there.
+    /// Returns the source of the value of `cap`, which i915 has at `place`.
     fn source_of(&self, cap: Caps, place: &'static str) -> CapSource {
         let reported = Fact::ALL.iter().find(|fact| fact.cap() == cap && self.reported.contains(cap));
         let changed =
@@ -201,15 +202,15 @@ impl Machine {
         }
     }
 
-    /// The capabilities that `struct intel_device_info` itself has a field for.
+    /// The capabilities that are fields of `struct intel_device_info` itself.
     const IN_DEVICE_INFO: Caps =
         Caps::LLC.union(Caps::SNOOP).union(Caps::COHERENT_GGTT).union(Caps::DISCRETE).union(Caps::GEN12);
 }
 
-/// A capability that older kernels see otherwise than the platform's row says.
+/// A capability that differs under older kernels from the platform's row.
 struct KernelChange {
     platform: &'static Platform,
-    /// Kernels before this one.
+    /// The first kernel with the row's value.
     before: KernelVersion,
     cap: Caps,
     set: bool,
@@ -222,7 +223,7 @@ impl KernelChange {
     }
 }
 
-/// Every such capability.
+/// All capabilities that differ under older kernels.
 static KERNEL_CHANGES: &[KernelChange] = &[
     KernelChange {
         platform: &super::MTL,

@@ -1,18 +1,18 @@
 //! The MOCS tables that i915 programs, as far as the LLC is concerned.
 //!
-//! A batch names a MOCS entry per surface; the entry's control word says whether the access is
-//! cached in the LLC. Source: `intel_mocs.c`, the tables named below.
+//! A batch selects a MOCS entry per surface; the entry's control word determines whether the access is cached
+//! in the LLC. Source: `intel_mocs.c`, the tables named below.
 
 use super::{Caps, Machine, Platform};
 use crate::vocabulary::MocsClass;
 
-/// A table of control words (`LE_*`; L3 is left out, it is the GPU's own).
+/// A table of control words (`LE_*`), without those of the L3, which only the GPU uses.
 struct MocsTable {
-    /// Index and control word of the entries that the table lists.
+    /// Index and control word of the listed entries.
     entries: &'static [(u8, u32)],
-    /// The control word that the kernel programs where the table lists none (`unused_entries_index`).
+    /// The control word that the kernel programs for unlisted entries (`unused_entries_index`).
     unlisted: u32,
-    /// What cacheability 0 means.
+    /// The meaning of cacheability 0.
     cacheability_0: MocsClass,
 }
 
@@ -20,7 +20,7 @@ struct MocsTable {
 const CACHEABILITY: u32 = 0x3;
 /// The value "uncached".
 const UNCACHED: u32 = 1;
-/// Bit 14, `LE_SCF`: around the LLC, where the hardware obeys it (JSL and EHL).
+/// Bit 14, `LE_SCF`: bypass of the LLC, which only JSL and EHL obey.
 const AROUND_LLC: u32 = 1 << 14;
 
 /// `skl_mocs_table` (SKL, KBL, CFL, CML).
@@ -37,8 +37,8 @@ static GEN9_LOW_POWER: MocsTable = MocsTable {
     cacheability_0: MocsClass::PageTable,
 };
 
-/// `GEN11_MOCS_ENTRIES`, which the tables of graphics versions 11 and 12 share, from entry 2 on;
-/// then what each table adds.
+/// `GEN11_MOCS_ENTRIES`, which the tables of graphics versions 11 and 12 share, from entry 2 on, and the
+/// entries that each table adds.
 macro_rules! gen11_entries {
     ($($more:expr),*) => {
         &[
@@ -58,24 +58,24 @@ static GEN11: MocsTable = MocsTable {
     cacheability_0: MocsClass::PageTable,
 };
 
-/// `tgl_mocs_table` (TGL, RKL): cacheability 0 is uncached there, entry 1 and all unlisted ones too.
+/// `tgl_mocs_table` (TGL, RKL): cacheability 0 means uncached, as do entry 1 and all unlisted ones.
 static TIGER_LAKE: MocsTable = MocsTable {
     entries: gen11_entries![(48, 0x37), (49, 0x5), (50, 0x37), (51, 0x5), (60, 0x37), (61, 0x5)],
     unlisted: 0x0,
     cacheability_0: MocsClass::Uncached,
 };
 
-/// `gen12_mocs_table` (ADL-S, ADL-P; Meteor Lake before 6.5): unlisted entries are entry 2.
+/// `gen12_mocs_table` (ADL-S, ADL-P; Meteor Lake before 6.5): unlisted entries equal entry 2.
 static GEN12: MocsTable = MocsTable {
     entries: gen11_entries![(48, 0x37), (49, 0x5), (50, 0x37), (51, 0x5), (60, 0x37), (61, 0x5)],
     unlisted: 0x37,
     cacheability_0: MocsClass::Uncached,
 };
 
-/// The table that i915 programs on `machine`, if its entries say anything about an LLC.
+/// Returns the table that i915 programs on `machine`, if its entries concern an LLC.
 ///
-/// There is none before graphics version 9 (commands carry the bits themselves), on discrete
-/// devices (no LLC), and on Meteor Lake from 6.5 on (no LLC; the PAT index decides about coherency).
+/// There is none before graphics version 9 (commands carry the bits themselves), on discrete devices (no
+/// LLC), and on Meteor Lake from 6.5 on (no LLC; the PAT index determines coherency).
 fn table(machine: &Machine) -> Option<&'static MocsTable> {
     let platform = machine.platform;
     let is = |others: &[&Platform]| others.contains(&platform);
@@ -95,15 +95,15 @@ fn table(machine: &Machine) -> Option<&'static MocsTable> {
     }
 }
 
-/// What MOCS entry `index` means on `machine`, as far as the LLC is concerned.
+/// Returns how MOCS entry `index` treats the LLC on `machine`.
 ///
-/// Entries 16 and 17 say "around the LLC" in every table of graphics versions 11 and 12; only JSL
-/// and EHL obey ([`Caps::LLC_BYPASS_MOCS`]), elsewhere they are uncached. Kernels without those two
-/// entries (the 5.x series) are not told apart: that errs on the side of a flush.
+/// Entries 16 and 17 request a bypass of the LLC in every table of graphics versions 11 and 12. Only JSL and
+/// EHL obey ([`Caps::LLC_BYPASS_MOCS`]); elsewhere the entries mean uncached. Kernels without those two
+/// entries (the 5.x series) are treated alike, which can only add a flush.
 pub fn mocs_class(machine: &Machine, index: u8) -> MocsClass {
     let bypass_possible = machine.caps.contains(Caps::LLC_BYPASS_MOCS);
     let Some(table) = table(machine) else {
-        // An unknown device: the two entries may be there.
+        // An unknown device may have the two entries.
         let bypass = bypass_possible && matches!(index, 16 | 17);
         return if bypass { MocsClass::BypassLlc } else { MocsClass::PageTable };
     };

@@ -1,8 +1,8 @@
-//! What hardware is: PCI id to platform, and per platform its capabilities and uAPI limits.
+//! Facts about hardware: the platform of a PCI ID, and each platform's capabilities and uAPI limits.
 //!
-//! A [`Platform`] is what a PCI id says. A [`Machine`] is a platform under a kernel, with what is
-//! known only at run time (eDRAM, and what the device itself reports). Nothing here decides about
-//! a flush: that is [`crate::policy`].
+//! A PCI ID determines a [`Platform`]. A [`Machine`] is a platform under a kernel, with the facts that are
+//! known only at run time (eDRAM, and the facts that the device reports). This module makes no flush
+//! decisions; [`crate::policy`] does.
 //!
 //! ```
 //! use gem_coherency_rules::platform::{self, Caps};
@@ -50,34 +50,35 @@ use bitflags::bitflags;
 use crate::unknown::{Excerpt, Unknown};
 
 bitflags! {
-    /// What decides about coherency, and nothing else.
+    /// The facts that determine coherency.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
     pub struct Caps: u32 {
         /// CPU and GPU share the last-level cache (`HAS_LLC`).
         const LLC = 1 << 0;
         /// The GPU can be told to snoop the CPU's caches (`HAS_SNOOP`).
         const SNOOP = 1 << 1;
-        /// The level WT exists: eDRAM is fused on (`HAS_WT`); a run-time fact.
+        /// The level WT exists: eDRAM is fused on (`HAS_WT`); known only at run time.
         const WT = 1 << 2;
-        /// MOCS entries 16 and 17 go around the LLC: JSL and EHL.
+        /// MOCS entries 16 and 17 bypass the LLC: JSL and EHL.
         const LLC_BYPASS_MOCS = 1 << 3;
         /// Stores through the aperture need only a barrier (`has_coherent_ggtt`).
         const COHERENT_GGTT = 1 << 4;
-        /// A discrete device with memory of its own (`IS_DGFX`).
+        /// A discrete device with its own memory (`IS_DGFX`).
         const DISCRETE = 1 << 5;
         /// Caching is chosen by PAT index at creation: graphics version 12.70 on, kernels from 6.5.
         const PAT_AT_CREATE = 1 << 6;
-        /// There is a CPU-visible GGTT aperture.
+        /// The platform has a CPU-visible GGTT aperture.
         const APERTURE = 1 << 7;
-        /// Graphics version 12 on: a foreign import's PAT index 0 means cached (kernels from 6.5).
+        /// Graphics version 12 on: PAT index 0 of an object imported from another device means cached
+        /// (kernels from 6.5).
         const GEN12 = 1 << 8;
-        /// DG1, the one device that `i915_gem_object_get_pages_dmabuf` exempts from its wbinvd.
+        /// DG1, the only device that `i915_gem_object_get_pages_dmabuf` exempts from its wbinvd.
         const DG1 = 1 << 9;
     }
 }
 
 impl Caps {
-    /// What each capability means, in one line, and where i915 keeps it.
+    /// Each capability with its meaning in one line, and the place where i915 has it.
     pub const DOCS: &'static [(Self, &'static str, &'static str)] = &[
         (Self::LLC, "CPU and GPU share the last-level cache", "i915_drv.h: HAS_LLC"),
         (Self::SNOOP, "the GPU can snoop the CPU's caches", "i915_drv.h: HAS_SNOOP"),
@@ -110,7 +111,7 @@ pub struct GraphicsVersion {
 }
 
 impl GraphicsVersion {
-    /// The version `major.minor`.
+    /// Creates the version `major.minor`.
     pub const fn new(major: u8, minor: u8) -> Self {
         Self { major, minor }
     }
@@ -149,39 +150,39 @@ impl fmt::Display for Ppgtt {
     }
 }
 
-/// One of i915's platforms.
+/// A platform of i915.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Platform {
     /// The short name, in lower case: `jsl`.
     pub name: &'static str,
-    /// Other short names that mean the same platform to i915: `apl` for `bxt`.
+    /// Other short names of the same platform: `apl` for `bxt`.
     pub aliases: &'static [&'static str],
-    /// The name people use: `Jasper Lake`.
+    /// The common name: `Jasper Lake`.
     pub title: &'static str,
     /// Version of the graphics IP.
     pub graphics: GraphicsVersion,
     /// The GPU's own page tables.
     pub ppgtt: Ppgtt,
-    /// What the platform can do under the newest kernel, WT excluded; [`Platform::machine`] has
-    /// what it can do under a given one.
+    /// The capabilities under the newest kernel, without WT; [`Platform::machine`] returns those under a
+    /// given kernel.
     pub caps: Caps,
-    /// Whether i915 looks for eDRAM, so that WT is possible (`intel_dram_edram_detect`).
+    /// Whether i915 probes eDRAM, so that WT is possible (`intel_dram_edram_detect`).
     pub edram_probed: bool,
-    /// Page size of local memory, in bytes; `None` where there is none.
+    /// Page size of local memory in bytes; `None` without local memory.
     pub local_page_bytes: Option<u32>,
-    /// A PCI id of the platform, for examples and for software devices.
+    /// A PCI ID of the platform, for examples and for software devices.
     pub example_id: u16,
-    /// Where i915 keeps these facts: `i915_pci.c: jsl_info`.
+    /// The source of these facts: `i915_pci.c: jsl_info`.
     pub source: &'static str,
 }
 
 impl Platform {
-    /// The PCI ids of the platform, in the order in which i915 matches them.
+    /// Returns the PCI IDs of the platform, in the order in which i915 matches them.
     pub fn ids(&'static self) -> impl Iterator<Item = &'static DeviceId> {
         ids().iter().filter(move |row| row.platform == self)
     }
 
-    /// Whether people call the platform `name`: its name, an alias or its title.
+    /// Returns whether the name, an alias or the title is `name`, which is in lower case without dashes.
     fn is_called(&self, name: &str) -> bool {
         let mut known = [self.name, self.title].into_iter().chain(self.aliases.iter().copied());
         known.any(|known| letters(known).eq(letters(name)))
@@ -194,35 +195,35 @@ impl fmt::Display for Platform {
     }
 }
 
-/// Every platform, oldest first; without [`CONSERVATIVE`].
+/// Returns every platform except [`CONSERVATIVE`], oldest first.
 pub fn all() -> &'static [&'static Platform] {
     ALL
 }
 
-/// Every PCI id that i915 claims, in the order in which it matches them.
+/// Returns every PCI ID that i915 claims, in the order in which i915 matches them.
 pub fn ids() -> &'static [DeviceId] {
     ids::ROWS
 }
 
-/// The platform of a PCI id.
+/// Returns the platform of a PCI ID.
 ///
 /// # Errors
-/// [`Unknown::DeviceId`]. A caller who wants to go on all the same asks for [`CONSERVATIVE`].
+/// [`Unknown::DeviceId`]. To use an unknown device, take [`CONSERVATIVE`].
 pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
     row_by_id(id).map(|row| row.platform)
 }
 
-/// The row of a PCI id: platform, GT, and the macro that lists it.
+/// Returns the row of a PCI ID: platform, GT, and the macro that lists it.
 ///
 /// # Errors
 /// [`Unknown::DeviceId`].
 pub fn row_by_id(id: u16) -> Result<&'static DeviceId, Unknown> {
-    // A row for one subsystem only says the same about coherency as the plain one that follows it.
+    // A row for a single subsystem has the same coherency as the plain row that follows it.
     ids().iter().find(|row| row.id == id && row.subsystem.is_none()).ok_or(Unknown::DeviceId { id })
 }
 
-/// The platform that people call `name`: a name (`jsl`), an alias (`apl`), a title (`Jasper Lake`)
-/// or a PCI id (`0x4e61`, `4e61`, `8086:4e61`), in any case.
+/// Returns the platform with this name (`jsl`), alias (`apl`), title (`Jasper Lake`) or PCI ID (`0x4e61`,
+/// `4e61`, `8086:4e61`), in any case.
 ///
 /// # Errors
 /// [`Unknown::Platform`].
@@ -233,12 +234,12 @@ pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
         .ok_or_else(|| Unknown::Platform { name: Excerpt::new(name) })
 }
 
-/// Returns the characters of a name that tell it from another: in lower case, without blanks, dashes and underscores.
+/// Returns the text in lower case, without blanks, dashes and underscores.
 fn letters(name: &str) -> impl Iterator<Item = char> {
     name.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).map(|c| c.to_ascii_lowercase())
 }
 
-/// The PCI id that `word` spells with four digits, or with 0x.
+/// Returns the PCI ID in `word`: four hexadecimal digits, with or without the prefixes `8086:` and `0x`.
 fn hex_id(word: &str) -> Option<u16> {
     let word = word.trim();
     let digits = word.strip_prefix("8086:").unwrap_or(word);

@@ -1,4 +1,4 @@
-//! Format modifiers: how i915's display reads what is tiled, or compressed (`intel_modifiers`).
+//! Format modifiers: the tilings and compressions that i915's display reads (`intel_modifiers`).
 
 use crate::drm_fourcc::*;
 use crate::vocabulary::KernelVersion;
@@ -10,43 +10,43 @@ use super::formats::{Layout, blocks, layout, px};
 pub struct Modifier {
     /// `I915_FORMAT_MOD_*`.
     pub code: u64,
-    /// The display's versions that can have it: the first and the last.
+    /// The first and the last display version that can have it.
     pub versions: (u8, u8),
-    /// How pixels are tiled.
+    /// The tiling.
     pub tiles: Tiles,
-    /// How they are compressed, if they are.
+    /// The compression, or `None`.
     pub compression: Option<Compression>,
-    /// Formats that have more planes with it.
+    /// The formats that have more planes with this modifier.
     pub layouts: &'static [(&'static [u32], Layout)],
 }
 
-/// Tiles that the display knows.
+/// A tiling that the display can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tiles {
-    /// None.
+    /// No tiling.
     Linear,
-    /// X.
+    /// X tiles.
     X,
-    /// Y.
+    /// Y tiles.
     Y,
-    /// Yf.
+    /// Yf tiles.
     Yf,
-    /// 4.
+    /// Tiles 4.
     Four,
 }
 
-/// How pixels are compressed.
+/// The compression of a modifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compression {
-    /// By which engines.
+    /// The engines that compress.
     pub by: Compressor,
-    /// Where it says which are: planes of their own, or memory that nobody sees.
+    /// The location of the compression's state.
     pub aux: Aux,
     /// The plane that holds a clear colour.
     pub clear_plane: Option<usize>,
 }
 
-/// Who compresses.
+/// The engines that compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compressor {
     /// The render engine.
@@ -55,19 +55,19 @@ pub enum Compressor {
     Media,
 }
 
-/// Where the compression's state is.
+/// The location of the compression's state (CCS).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aux {
-    /// In planes of the picture, tiled as Y is.
+    /// In planes of the framebuffer, tiled like Y.
     Tiled,
-    /// In planes of the picture, from gen12 on: one cache line for four tiles.
+    /// In planes of the framebuffer, from gen12 on: one cache line for four tiles.
     Lines,
-    /// In no plane.
+    /// In memory that is not part of a plane.
     Flat,
 }
 
 impl Modifier {
-    /// The modifier of that code, as the kernel knows it (`lookup_modifier_or_null`).
+    /// Returns the modifier with this code, if the kernel knows it (`lookup_modifier_or_null`).
     pub fn find(code: u64, kernel: KernelVersion) -> Option<&'static Self> {
         let known =
             |modifier: &&Self| modifier.code == code && (modifier.versions.0 < 14 || kernel >= METEOR_LAKE);
@@ -75,15 +75,15 @@ impl Modifier {
     }
 }
 
-/// The first kernel with Meteor Lake's modifiers (seen on 6.12, not on 6.1).
+/// The first kernel with Meteor Lake's modifiers (observed on 6.12, absent on 6.1).
 const METEOR_LAKE: KernelVersion = KernelVersion::new(6, 7);
 
 const RGB: &[u32] = &[DRM_FORMAT_XRGB8888, DRM_FORMAT_XBGR8888, DRM_FORMAT_ARGB8888, DRM_FORMAT_ABGR8888];
 const PACKED_YUV: &[u32] = &[DRM_FORMAT_YUYV, DRM_FORMAT_YVYU, DRM_FORMAT_UYVY, DRM_FORMAT_VYUY];
 
-/// With a plane for 8 by 16 pixels a byte (`skl_ccs_formats`).
+/// Formats with a CCS plane: a byte for 8 by 16 pixels (`skl_ccs_formats`).
 const TILED: &[(&[u32], Layout)] = &[(RGB, layout(&[px(4), px(1)], (8, 16), 0))];
-/// With a plane, or one for each, for 2 by 32 pixels of 4 bytes a byte (`gen12_ccs_formats`).
+/// Formats with a CCS plane for each other plane: a byte for 2 by 32 pixels of 4 bytes (`gen12_ccs_formats`).
 const LINES: &[(&[u32], Layout)] = &[
     (RGB, layout(&[px(4), blocks(1, 2, 1)], (1, 1), 0)),
     (PACKED_YUV, layout(&[px(2), blocks(1, 2, 1)], (2, 1), 0)),
@@ -94,10 +94,10 @@ const LINES: &[(&[u32], Layout)] = &[
         layout(&[px(2), px(4), blocks(1, 2, 1), blocks(1, 2, 1)], (2, 2), 0),
     ),
 ];
-/// And one for the clear colour (`gen12_ccs_cc_formats`).
+/// Formats with a CCS plane and a plane for the clear colour (`gen12_ccs_cc_formats`).
 const LINES_CLEAR: &[(&[u32], Layout)] =
     &[(RGB, layout(&[px(4), blocks(1, 2, 1), blocks(0, 2, 1)], (1, 1), 0))];
-/// That one alone (`gen12_flat_ccs_cc_formats`).
+/// Formats with a plane for the clear colour only (`gen12_flat_ccs_cc_formats`).
 const FLAT_CLEAR: &[(&[u32], Layout)] = &[(RGB, layout(&[px(4), blocks(0, 2, 1)], (1, 1), 0))];
 
 const fn plain(code: u64, versions: (u8, u8), tiles: Tiles) -> Modifier {
@@ -112,7 +112,7 @@ const fn media(aux: Aux) -> Option<Compression> {
     Some(Compression { by: Compressor::Media, aux, clear_plane: None })
 }
 
-/// Every version of a display.
+/// Every display version.
 const ALWAYS: (u8, u8) = (0, u8::MAX);
 
 static ALL: &[Modifier] = &[

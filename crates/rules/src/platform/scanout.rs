@@ -1,4 +1,4 @@
-//! What a platform's display can read from memory: sizes, strides, formats and tilings.
+//! The sizes, strides, formats and tilings that a platform's display can scan out.
 
 use crate::drm_fourcc::*;
 use crate::vocabulary::KernelVersion;
@@ -7,7 +7,8 @@ use super::modifiers::{Compressor, Modifier, Tiles};
 use super::table::*;
 use super::{Machine, Platform};
 
-/// Gen4 on (`i965_primary_formats`); the last not on Ivy Bridge's primary planes, but on its sprites.
+/// Formats from gen4 on (`i965_primary_formats`). On Ivy Bridge, only sprites show the last one, not primary
+/// planes.
 const I965: &[u32] = &[
     DRM_FORMAT_C8,
     DRM_FORMAT_RGB565,
@@ -17,25 +18,25 @@ const I965: &[u32] = &[
     DRM_FORMAT_XBGR2101010,
     DRM_FORMAT_XBGR16161616F,
 ];
-/// Gen2 and gen3 (`i8xx_primary_formats`).
+/// Formats of gen2 and gen3 (`i8xx_primary_formats`).
 const I8XX: &[u32] = &[DRM_FORMAT_C8, DRM_FORMAT_XRGB1555, DRM_FORMAT_RGB565, DRM_FORMAT_XRGB8888];
-/// What sprites add: G4x, gen5 (`g4x_sprite_formats`).
+/// Formats that sprites add on G4x and gen5 (`g4x_sprite_formats`).
 const PACKED_YUV: &[u32] = &[DRM_FORMAT_YUYV, DRM_FORMAT_YVYU, DRM_FORMAT_UYVY, DRM_FORMAT_VYUY];
-/// Gen6 to gen8 (`snb_sprite_formats`).
+/// Formats that sprites add from gen6 to gen8 (`snb_sprite_formats`).
 const HALF_FLOATS: &[u32] = &[DRM_FORMAT_XRGB16161616F, DRM_FORMAT_XBGR16161616F];
-/// What the cursor shows, not tiled; from Valleyview and gen9 on other planes, too.
+/// Formats of the cursor, untiled; on Valleyview and from gen9 on, also of other planes.
 const ALPHA: &[u32] = &[DRM_FORMAT_ARGB8888, DRM_FORMAT_ABGR8888];
-/// 30 bits with alpha: Valleyview, gen11 on.
+/// 30 bits with alpha: Valleyview, and gen11 on.
 const ALPHA_30: &[u32] = &[DRM_FORMAT_ARGB2101010, DRM_FORMAT_ABGR2101010];
-/// What gen9 adds (`skl_plane_formats`).
+/// Formats that gen9 adds (`skl_plane_formats`).
 const XYUV: &[u32] = &[DRM_FORMAT_XYUV8888];
-/// Gen9 but Skylake and Broxton (`skl_planar_formats`).
+/// Formats of gen9 except Skylake and Broxton (`skl_planar_formats`).
 const PLANAR: &[u32] = &[DRM_FORMAT_NV12];
-/// Gemini Lake, gen11 on (`glk_planar_formats`).
+/// Formats of Gemini Lake, and of gen11 on (`glk_planar_formats`).
 const DEEP_PLANAR: &[u32] = &[DRM_FORMAT_P010, DRM_FORMAT_P012, DRM_FORMAT_P016];
-/// Gen11 on, in all tilings (`icl_hdr_plane_formats`).
+/// Formats of gen11 on, in all tilings (`icl_hdr_plane_formats`).
 const PACKED_TEN: &[u32] = &[DRM_FORMAT_XVYU2101010];
-/// Gen11 on, as the rest.
+/// The other formats of gen11 on.
 const ICL_HDR: &[u32] = &[
     DRM_FORMAT_ARGB16161616F,
     DRM_FORMAT_ABGR16161616F,
@@ -45,11 +46,12 @@ const ICL_HDR: &[u32] = &[
     DRM_FORMAT_XVYU12_16161616,
     DRM_FORMAT_XVYU16161616,
 ];
-/// What is never tiled in Yf (`skl_plane_format_mod_supported`), besides [`HALF_FLOATS`] and [`ICL_HDR`].
+/// Formats that are never tiled in Yf (`skl_plane_format_mod_supported`), besides [`HALF_FLOATS`] and
+/// [`ICL_HDR`].
 const NOT_YF: &[u32] = &[DRM_FORMAT_C8];
 
 impl Platform {
-    /// Version of the display (`DISPLAY_VER`).
+    /// Returns the display's version (`DISPLAY_VER`).
     pub fn display_version(&self) -> u8 {
         match self.graphics.major {
             9 if self == &GLK => 10,
@@ -59,7 +61,7 @@ impl Platform {
         }
     }
 
-    /// Pipes, each a CRTC's (`pipe_mask` of `intel_display_device.c`).
+    /// Returns the number of pipes, one per CRTC (`pipe_mask` of `intel_display_device.c`).
     pub fn pipes(&self) -> usize {
         match self.display_version() {
             2 if self == &I845G || self == &I865G => 1,
@@ -75,7 +77,7 @@ impl Platform {
         self == &VLV || self == &CHV
     }
 
-    /// Sets of formats that some plane shows, whatever its tiling.
+    /// Returns sets of formats that some plane shows, in some tiling.
     fn shown(&self) -> &'static [&'static [u32]] {
         match self.display_version() {
             ..=3 => &[I8XX],
@@ -103,7 +105,7 @@ impl Platform {
 }
 
 impl Machine {
-    /// The largest width, and height, of a framebuffer, in pixels (`intel_mode_config_init`).
+    /// Returns the largest width and height of a framebuffer, in pixels (`intel_mode_config_init`).
     pub fn largest_framebuffer(&self) -> u32 {
         match self.platform.display_version() {
             ..=2 => 2048,
@@ -113,7 +115,8 @@ impl Machine {
         }
     }
 
-    /// The largest mode (`intel_mode_valid`): pixels of a line, lines, and each with what is not shown.
+    /// Returns the limits of a mode (`intel_mode_valid`): visible pixels per line, visible lines, and the
+    /// totals of both with blanking.
     pub fn largest_mode(&self) -> [u16; 4] {
         match self.platform.display_version() {
             ..=2 => [2048, 2048, 4096, 4096],
@@ -124,14 +127,14 @@ impl Machine {
         }
     }
 
-    /// Whether a cursor can have that size (`i845_cursor_size_ok`, `i9xx_cursor_size_ok`).
+    /// Returns whether a cursor can have this size (`i845_cursor_size_ok`, `i9xx_cursor_size_ok`).
     pub fn shows_cursor(&self, width: u32, height: u32) -> bool {
         let (most_wide, most_high) = self.cursor();
         if height == 0 || u64::from(width) > most_wide || u64::from(height) > most_high {
             return false;
         }
         if self.platform == &I845G || self.platform == &I865G {
-            // Only its pitch has to be a power of two.
+            // Only the pitch must be a power of two.
             return [64, 128, 256, 512].contains(&width);
         }
         let any_height = self.platform.display_version() >= 7 && !self.platform.is_valleyview();
@@ -139,7 +142,7 @@ impl Machine {
             && if any_height { (8..=width).contains(&height) } else { height == width }
     }
 
-    /// The most bytes from line to line that a plane can read, for pixels of so many bytes
+    /// Returns the largest stride that a plane can read, in bytes, for pixels of `pixel_bytes` bytes
     /// (`intel_plane_fb_max_stride`).
     pub fn plane_stride_bytes(&self, pixel_bytes: u32, modifier: u64) -> u32 {
         let (platform, x_tiled) = (self.platform, modifier == I915_FORMAT_MOD_X_TILED);
@@ -159,7 +162,7 @@ impl Machine {
         }
     }
 
-    /// Whether some plane shows the format with that modifier (`drm_any_plane_has_format`).
+    /// Returns whether some plane shows the format with this modifier (`drm_any_plane_has_format`).
     pub fn shows(&self, format: u32, modifier: &Modifier) -> bool {
         let version = self.platform.display_version();
         // The cursor.
@@ -180,12 +183,12 @@ impl Machine {
         }
     }
 
-    /// Whether planes know the modifier's tiles (`skl_get_plane_caps`, `plane_has_modifier`).
+    /// Returns whether planes can read the modifier's tiles (`skl_get_plane_caps`, `plane_has_modifier`).
     fn has_tiles(&self, modifier: &Modifier) -> bool {
         let platform = self.platform;
         let version = platform.display_version();
         let (first, last) = modifier.versions;
-        // 6.1 has the tiles 4 for one version.
+        // 6.1 has tiles 4 for a single display version.
         let last =
             if self.kernel < LATER_FOUR && modifier.tiles == Tiles::Four { last.min(13) } else { last };
         if !(first..=last).contains(&version) {
@@ -199,9 +202,11 @@ impl Machine {
         }
     }
 
-    /// Whether planes show what these engines compressed (`skl_plane_has_rc_ccs`, `gen12_plane_has_mc_ccs`).
+    /// Returns whether planes show framebuffers that these engines compressed (`skl_plane_has_rc_ccs`,
+    /// `gen12_plane_has_mc_ccs`).
     ///
-    /// Some steppings cannot; asked for is the first, revision 0, which emulated and software devices have.
+    /// Some steppings do not. The result is that of revision 0, the first, which emulated and software
+    /// devices have.
     fn shows_compressed(&self, by: Compressor) -> bool {
         let platform = self.platform;
         let six_one_dg2 = platform == &DG2 && self.kernel < LATER_FOUR;
@@ -212,7 +217,7 @@ impl Machine {
     }
 }
 
-/// The first kernel where later displays than DG2's have the tiles 4 (seen on 6.12, not on 6.1).
+/// The first kernel where displays later than DG2's have tiles 4 (observed on 6.12, absent on 6.1).
 const LATER_FOUR: KernelVersion = KernelVersion::new(6, 2);
 
 #[cfg(test)]

@@ -1,27 +1,27 @@
-//! Slices, subslices and execution units, as the emulated devices have them fused.
+//! Slices, subslices and execution units, with the fuses of the emulated devices.
 
 use super::{GraphicsVersion, Machine};
 
-/// The parts of a GPU that TOPOLOGY_INFO counts (`struct sseu_dev_info`).
+/// The numbers that TOPOLOGY_INFO reports (`struct sseu_dev_info`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Topology {
-    /// Slices at most.
+    /// The largest number of slices.
     pub max_slices: u8,
-    /// Subslices per slice at most.
+    /// The largest number of subslices per slice.
     pub max_subslices: u8,
-    /// Execution units per subslice at most.
+    /// The largest number of execution units per subslice.
     pub max_eus: u8,
-    /// The slices that are there.
+    /// The slices that are present, as a mask.
     pub slices: u8,
-    /// The subslices that are there, in each slice that is.
+    /// The subslices that are present in each present slice, as a mask.
     pub subslices: u32,
 }
 
 impl Machine {
-    /// The topology, or `None` where the driver knows of none.
+    /// Returns the topology, or `None` if the driver has none.
     ///
-    /// How much there can be is the driver's (`intel_sseu_info_init`); how much there is the fuses
-    /// say: all subslices of one slice, as on the emulated devices.
+    /// The driver knows the largest numbers (`intel_sseu_info_init`); fuses determine what is present. Here
+    /// it is all subslices of one slice, as on the emulated devices.
     pub fn topology(&self, gt: &str) -> Option<Topology> {
         let one_slice = |max_slices, max_subslices: u8, max_eus| Topology {
             max_slices,
@@ -35,7 +35,7 @@ impl Machine {
             ..one_slice(slices, subslices, eus)
         };
         Some(match self.platform.name {
-            // hsw_sseu_info_init goes by the GT.
+            // `hsw_sseu_info_init` distinguishes GTs.
             "hsw" if gt.starts_with("GT1") => all(1, 1, 10),
             "hsw" if gt.starts_with("GT2") => all(1, 2, 10),
             "hsw" => all(2, 2, 10),

@@ -1,4 +1,4 @@
-//! Gen11 and gen12: the bypass, discrete devices, and PAT indices.
+//! Gen11 and gen12: LLC bypass, discrete devices, and PAT indices.
 
 use super::caps;
 use crate::platform::{Caps, GraphicsVersion, Platform, Ppgtt};

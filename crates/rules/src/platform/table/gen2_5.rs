@@ -1,4 +1,4 @@
-//! Gen2 to gen5: no LLC, most of them snooping.
+//! Gen2 to gen5: no LLC; most platforms can snoop.
 
 use super::caps;
 use crate::platform::{Caps, GraphicsVersion, Platform, Ppgtt};

@@ -1,4 +1,4 @@
-//! Gen6 to gen9: parts with an LLC, and Atoms without.
+//! Gen6 to gen9: parts with an LLC, and Atoms without one.
 
 use super::caps;
 use crate::platform::{Caps, GraphicsVersion, Platform, Ppgtt};

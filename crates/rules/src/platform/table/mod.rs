@@ -1,6 +1,6 @@
-//! The platforms, oldest first: one row each, as `struct intel_device_info` has it.
+//! The platforms, oldest first: one row for each, like i915's `struct intel_device_info`.
 //!
-//! Capabilities are those under the newest kernel; `machine.rs` has what older ones see otherwise.
+//! The capabilities are those under the newest kernel; `machine.rs` has the differences under older ones.
 
 mod gen11_12;
 mod gen2_5;
@@ -12,7 +12,7 @@ pub use gen11_12::*;
 
 use super::{Caps, GraphicsVersion, Platform, Ppgtt};
 
-/// The union of capabilities, in a constant.
+/// Returns the union of capabilities in a constant.
 const fn caps<const N: usize>(caps: [Caps; N]) -> Caps {
     let mut all = Caps::empty();
     let mut i = 0;
@@ -30,13 +30,13 @@ pub(super) static ALL: &[&Platform] = &[
     &RKL, &ADLS, &ADLP, &DG1, &DG2, &ATSM, &MTL,
 ];
 
-/// An explicit choice for a device whose PCI id is not known: nothing is taken to be coherent.
+/// A conservative choice for a device with an unknown PCI ID: nothing is assumed to be coherent.
 ///
-/// - No `LLC` and no `SNOOP`: no CPU access through the cache agrees with the GPU, so every write is
-///   flushed and every read invalidates first, and the cached mode is refused.
-/// - `LLC_BYPASS_MOCS`: should an object be cached all the same, the GPU may still read around it.
-/// - No `APERTURE` and no `COHERENT_GGTT`: nobody maps through an aperture whose coherency is unknown.
-/// - No `DISCRETE`, `PAT_AT_CREATE`, `GEN12`, `DG1`: each would excuse a flush.
+/// - No `LLC` and no `SNOOP`: no CPU access through the cache is coherent with the GPU. Every write is
+///   flushed, every read invalidates first, and the cached mode is refused.
+/// - `LLC_BYPASS_MOCS`: if an object is cached nevertheless, the GPU may still bypass the LLC.
+/// - No `APERTURE` and no `COHERENT_GGTT`: no mapping uses an aperture whose coherency is unknown.
+/// - No `DISCRETE`, `PAT_AT_CREATE`, `GEN12`, `DG1`: each would exempt accesses from a flush.
 ///
 /// [`super::by_id`] and [`super::by_name`] never return it.
 pub static CONSERVATIVE: Platform = Platform {
