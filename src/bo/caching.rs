@@ -1,4 +1,4 @@
-//! Caching modes and levels: what was asked for, and what the kernel made of it.
+//! Caching modes and levels of BOs.
 
 use gem_coherency_rules::Errno;
 
@@ -12,9 +12,10 @@ use crate::policy::kernel::Creation;
 use crate::policy::pending::Notes;
 use crate::vocabulary::{Access, CacheLevel, CachingMode, Handle};
 
-/// The level of an object: what the kernel says, or what it gives to objects that come to be so.
+/// Returns the level of an object: the one that the kernel reports, or the one of new objects of this kind.
 ///
-/// An object whose PAT index another process chose does not say; then it is taken to be uncached.
+/// GET_CACHING fails for an object whose PAT index another process chose; such an object is treated as
+/// uncached.
 pub(crate) fn level_of(device: &device::Shared, handle: Handle, creation: Creation) -> CacheLevel {
     if device.is_conservative() {
         return CacheLevel::None;
@@ -29,7 +30,8 @@ pub(crate) fn level_of(device: &device::Shared, handle: Handle, creation: Creati
 impl Shared {
     /// Asks the kernel for the level, if the display may have changed it.
     ///
-    /// An unplugged device answers ENODEV; nothing reads its memory any longer, so the level no longer matters.
+    /// GET_CACHING fails with ENODEV on an unplugged device. That is no error: the level no longer matters,
+    /// because nothing reads the memory.
     ///
     /// # Errors
     /// [`Error::Closed`]; GET_CACHING's. Then the level stays unconfirmed.
@@ -49,36 +51,36 @@ impl Shared {
         Ok(())
     }
 
-    /// What to note of a write by `path`, at whichever level it happens.
+    /// Returns the work that a write by `path` leaves pending, at every level that the object may have.
     pub(super) fn notes(&self, path: Path) -> Notes {
         let state = self.tracked.word().state();
         let notes = |level| self.device.answers.get(level, path, Access::Write).notes;
         match state.is_unconfirmed() {
             false => notes(state.level()),
-            // A show on another thread may come before or after the write.
+            // Another thread may put the object on screen before or after the write.
             true => notes(state.level()).with(notes(self.scanout_level())),
         }
     }
 }
 
 impl Bo {
-    /// The caching mode, as the kernel reports it for the BO's level.
+    /// Returns the caching mode, as the kernel reports it for the BO's level.
     pub fn caching(&self) -> CachingMode {
         level_mode(self.level())
     }
 
     /// Changes the caching mode.
     ///
-    /// Waits for the GPU, in the kernel. If memory was written behind the CPU's caches before, the kernel drops their
-    /// lines first (SET_DOMAIN).
+    /// The kernel waits for the GPU. If memory was written around the CPU's caches before, the kernel first
+    /// drops their lines (SET_DOMAIN).
     ///
     /// # Errors
-    /// - [`crate::Error::OnScreen`]: the BO is on screen and its level would change, which would hang
-    ///   the caller in the kernel;
-    /// - [`crate::Error::InUse`] while guards are open or submissions under way;
+    /// - [`crate::Error::OnScreen`]: the BO is on screen and its level would change; the kernel would block
+    ///   the caller for ever;
+    /// - [`crate::Error::InUse`] while guards or submissions are open;
     /// - [`crate::Error::NotAvailable`]: the platform refuses;
-    /// - [`crate::Error::Closed`], [`crate::Error::Purged`], [`crate::Error::LevelChanging`]; what
-    ///   SET_DOMAIN and SET_CACHING answer.
+    /// - [`crate::Error::Closed`], [`crate::Error::Purged`], [`crate::Error::LevelChanging`]; those of
+    ///   SET_DOMAIN and SET_CACHING.
     pub fn set_caching(&self, mode: CachingMode) -> Result<()> {
         self.check_process()?;
         let shared = self.shared();
@@ -98,10 +100,11 @@ impl Bo {
             changed.map_err(|error| device.explain(call, || format!("caching mode {mode}"), error))
         };
         let changed = change();
-        // After an error, too: the kernel changes the level before the last thing that can fail.
+        // Ask even after an error: the kernel changes the level before the last step that can fail.
         match device.drm.caching(shared.handle) {
             Ok(mode) if !device.is_conservative() => word.end_level_change(mode_level(device.caps(), mode)),
-            // Nothing changes the level there, or it is taken at its worst in any case.
+            // Neither SET_CACHING nor the display changes this level, or the device is unknown and the level
+            // is NONE.
             Ok(_) | Err(_) if shared.has_fixed_level() => word.end_level_change(before),
             Ok(_) | Err(_) => word.end_level_change_unconfirmed(),
         }

@@ -1,4 +1,4 @@
-//! A BO as the engine sees it: its pending work, and the mappings and instructions that deal with it.
+//! The engine's interface to a BO: its pending work, and the mappings and instructions that complete it.
 
 use super::Shared;
 use super::mapping::refusal_errno;
@@ -13,7 +13,7 @@ use crate::tracking::Tracked;
 use crate::units::LineRange;
 use crate::vocabulary::{Access, Domains, MmapMode};
 
-/// An access to a BO that is about to happen.
+/// An upcoming access to a BO.
 pub(crate) type Need<'a> = engine::Need<'a, Shared>;
 
 impl Object for Shared {
@@ -39,8 +39,8 @@ impl Object for Shared {
         self.tracked.gpu_writes().wait_if_told(|| self.device.drm.wait(self.handle, -1))
     }
 
-    /// Any mapping but the aperture's, whose addresses are not memory's. Its memory type makes no difference to flush
-    /// instructions (Intel SDM volume 2, CLFLUSH).
+    /// Returns any mapping except the aperture's, whose addresses are not those of memory. Its memory type
+    /// makes no difference to flush instructions (Intel SDM volume 2, CLFLUSH).
     fn flush_mapping(&self) -> Result<&Mapping> {
         let usable = [MmapMode::Wb, MmapMode::Wc, MmapMode::Uc, MmapMode::Fixed];
         match usable.into_iter().find_map(|mode| self.maps.get(mode)) {
@@ -64,8 +64,8 @@ impl Object for Shared {
             mapping.drain()?;
             let usable = self.answer(Path::Cpu(mapping.mode()), Access::Read).refusal.is_none();
             if memory == CpuMemory::Aperture && usable && !caps.contains(Caps::COHERENT_GGTT) {
-                // An uncached read waits for the posted stores before it; the kernel reads a
-                // register for that (intel_gt_flush_ggtt_writes), which is not ours to read.
+                // An uncached read waits for earlier posted stores. The kernel reads a register for that
+                // (intel_gt_flush_ggtt_writes), which userspace cannot access.
                 mapping.copy_out(0, &mut [0])?;
             }
         }
@@ -94,7 +94,7 @@ impl Pending for &Shared {
     }
 
     fn mark_dirty(&mut self, lines: LineRange) {
-        // Every range was checked when it was made.
+        // Cannot fail: every range was checked when it was created.
         let _ = self.tracked.dirty().mark(lines);
     }
 
@@ -116,7 +116,7 @@ impl Pending for &Shared {
     }
 }
 
-/// Refuses an access that the platform, or the level, does not have.
+/// Checks that the platform has the access at the object's level.
 fn check(need: &Need<'_>) -> Result<()> {
     let bo = need.object;
     let Some(rule) = bo.answer(need.next, need.access).refusal else { return Ok(()) };
@@ -141,11 +141,11 @@ pub(crate) fn settle_one(need: Need<'_>, step: Step) -> Result<FlushReport> {
     Ok(task.report)
 }
 
-/// Makes memory and caches right for `needs`, which are about to happen; one report for each.
+/// Makes memory and caches current for the upcoming accesses `needs`; returns one report for each.
 ///
 /// # Errors
-/// [`Error::NotAvailable`] for an access that cannot be; what mapping answers, if a BO must be mapped
-/// to be flushed, and what waiting answers. Then everything that was pending still is.
+/// [`Error::NotAvailable`] for an access that the platform or the level lacks; those of mapping a BO that
+/// must be flushed, and of waiting. Then everything that was pending still is.
 ///
 /// [`Error::NotAvailable`]: crate::Error::NotAvailable
 pub(crate) fn settle<'a>(
@@ -154,7 +154,7 @@ pub(crate) fn settle<'a>(
 ) -> Result<Vec<FlushReport>> {
     needs.clone().try_for_each(|need| check(&need))?;
     let mut tasks = room("submissions", needs.len())?;
-    // Before anything is flushed, so that nothing fails after it.
+    // Allocate before flushing, so that nothing fails afterwards.
     let mut reports = room("reports", needs.len())?;
     tasks.extend(needs.map(|need| Task::new(need, step)));
     engine::settle(&mut tasks)?;

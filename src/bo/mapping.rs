@@ -1,4 +1,4 @@
-//! How a BO is mapped, and who flushes what is stored through the mapping.
+//! Mappings of a BO, and which component flushes the stores made through them.
 
 use std::ptr::NonNull;
 
@@ -15,31 +15,31 @@ use crate::units::LineRange;
 use crate::vocabulary::{Access, MmapMode, MocsClass, words};
 
 words! {
-    /// Who makes the CPU's stores to a BO visible to other agents.
+    /// The component that makes the CPU's stores to a BO visible to other agents.
     FlushOwner, "flush owner" {
-        /// The kernel, for the whole object: the BO cannot be mapped here.
+        /// The kernel, for the whole object, which userspace cannot map.
         Kernel = "kernel",
-        /// This library: it knows which lines were written.
+        /// This library, which tracks the written lines.
         Library = "library",
-        /// Nobody has to.
+        /// None: no flush or drain is required.
         Nobody = "nobody",
     }
 }
 
-/// Who flushes a BO, and why.
+/// The component that flushes a BO, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Ownership {
-    /// Who.
+    /// The component.
     pub owner: FlushOwner,
-    /// The rule that makes it so.
+    /// The rule that determines it.
     pub rule: Rule,
 }
 
-/// What the kernel says to a path that it refuses.
+/// Returns the kernel's errno for a path that it refuses.
 pub(super) fn refusal_errno(rule: Rule) -> Errno {
     if rule == Rule::GttSnoopedFaults {
-        // The fault handler's, which becomes SIGBUS.
+        // The fault handler's errno, which becomes SIGBUS.
         Errno::EFAULT
     } else if rule == Rule::DisplayNeedsLocal {
         Errno::EINVAL
@@ -49,7 +49,7 @@ pub(super) fn refusal_errno(rule: Rule) -> Errno {
 }
 
 impl Shared {
-    /// That the platform has no such access.
+    /// Returns the error for an access that the platform lacks.
     pub(crate) fn not_available(&self, what: String, rule: Rule) -> Error {
         Error::NotAvailable {
             what,
@@ -59,7 +59,7 @@ impl Shared {
         }
     }
 
-    /// The mapping that accesses use; made if there is none yet.
+    /// Returns the mapping that accesses use, after creating it if there is none.
     pub(crate) fn mapping(&self) -> Result<&Mapping> {
         if let Some(mapping) = self.maps.current() {
             return Ok(mapping);
@@ -68,23 +68,23 @@ impl Shared {
         let mode = self.default_mode();
         let mapping = self.map_in(mode)?;
         self.maps.choose_if_none(mode);
-        // Another thread may have chosen meanwhile.
+        // Another thread may have chosen a mapping meanwhile.
         Ok(self.maps.current().unwrap_or(mapping))
     }
 
-    /// The mode in which the object is mapped at its level if nobody says.
+    /// Returns the default map mode at the object's level.
     pub(super) fn default_mode(&self) -> MmapMode {
         self.device.answers.default_mode(self.level())
     }
 
-    /// The mapping in `mode`; made if there is none yet.
+    /// Returns the mapping in `mode`, after creating it if there is none.
     pub(super) fn map_in(&self, mode: MmapMode) -> Result<&Mapping> {
         self.confirm_level()?;
         let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
         self.maps.get_or_make(mode, self.tracked.stale(), is_cached, || self.make_mapping(mode))
     }
 
-    /// Makes a mapping in `mode`.
+    /// Creates a mapping in `mode`.
     fn make_mapping(&self, mode: MmapMode) -> Result<Mapping> {
         let what = || format!("map mode {mode}");
         let _request = self.begin_request()?;
@@ -93,7 +93,7 @@ impl Shared {
             return Err(Error::Purged { handle: self.handle.get() });
         }
         if self.answer(Path::Cpu(mode), Access::Read).refusal == Some(Rule::GttSnoopedFaults) {
-            // The kernel would map it, and kill the process that touches it.
+            // The kernel would map the object, and kill the process at the first access.
             return Err(self.not_available(what(), Rule::GttSnoopedFaults));
         }
         let mapped = self.device.drm.map(self.handle, mode, self.size);
@@ -108,7 +108,7 @@ impl Shared {
         self.maps.note_written_around(lines, self.tracked.stale(), is_cached);
     }
 
-    /// Notes that `lines`, which are the object's, were stored to through a mapping of `mode`, by this thread.
+    /// Records that this thread stored to `lines` of the object through a mapping of `mode`.
     pub(crate) fn note_stored(&self, mode: MmapMode, lines: LineRange) {
         if !lines.is_empty() {
             engine::note(&mut &*self, self.notes(Path::Cpu(mode)), lines);
@@ -117,14 +117,14 @@ impl Shared {
 }
 
 impl Bo {
-    /// Maps the BO in `mode`, and uses this mapping from now on; other mappings stay.
+    /// Maps the BO in `mode`, and uses this mapping from now on. Other mappings stay.
     ///
-    /// A BO that is never mapped explicitly is mapped at its first access: write-back where the GPU
-    /// sees the CPU's caches, write-combining elsewhere, fixed on discrete devices.
+    /// A BO that is not mapped explicitly is mapped at its first access: write-back if the GPU is coherent
+    /// with the CPU's caches, write-combining otherwise, fixed on discrete devices.
     ///
     /// # Errors
-    /// [`Error::NotAvailable`] if the platform has no such mode, or the first touch would be SIGBUS;
-    /// [`Error::Closed`], [`Error::Purged`]; what MMAP_OFFSET and mmap(2) answer.
+    /// [`Error::NotAvailable`] if the platform lacks the mode, or the first access would raise SIGBUS;
+    /// [`Error::Closed`], [`Error::Purged`]; those of MMAP_OFFSET and mmap(2).
     pub fn map(&self, mode: MmapMode) -> Result<()> {
         self.check_open()?;
         self.shared().map_in(mode)?;
@@ -132,15 +132,17 @@ impl Bo {
         Ok(())
     }
 
-    /// The mode that accesses use, or will use if there was none yet.
+    /// Returns the mode that accesses use, or will use if the BO is not mapped yet.
     pub fn map_mode(&self) -> MmapMode {
         self.shared().mode()
     }
 
-    /// Returns the address of the BO's mapping, which is made now if there is none; valid as long as a clone of the BO.
+    /// Returns the address of the BO's mapping, after creating it if there is none. The address is valid as
+    /// long as a clone of the BO exists.
     ///
-    /// The library does not see stores through this pointer: report each with [`Bo::mark_written`]. Loads, and stores to part of a
-    /// line, may use stale data: hold a guard, and use [`CpuAccess::as_ptr`] instead.
+    /// The library does not see stores through this pointer: report each with [`Bo::mark_written`]. Loads,
+    /// and stores to part of a line, may use stale data; to avoid that, hold a guard and use
+    /// [`CpuAccess::as_ptr`].
     ///
     /// [`CpuAccess::as_ptr`]: crate::access::CpuAccess::as_ptr
     ///
@@ -152,7 +154,8 @@ impl Bo {
         pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })
     }
 
-    /// Who makes the CPU's stores visible, and by which rule; for the mapping that accesses use.
+    /// Returns which component makes the CPU's stores visible, and by which rule, for the mapping that
+    /// accesses use.
     pub fn flush_owner(&self) -> Ownership {
         let shared = self.shared();
         let caps = shared.device.caps();

@@ -1,12 +1,12 @@
-//! A buffer object: its bytes' way to the CPU, the GPU, the display, and others.
+//! A buffer object, accessed by the CPU, the GPU, the display and other processes.
 //!
-//! Stores and loads go through guards ([`Bo::write`], [`Bo::read`]), which mark what is dirty and
-//! invalidate what is stale; [`crate::device::Device::submit_with`] and [`Bo::prepare_scanout`]
-//! flush what the GPU or the display would not see otherwise. Who uses raw pointers says so with
+//! Stores and loads go through guards ([`Bo::write`], [`Bo::read`]), which mark dirty lines and invalidate
+//! stale ones. [`crate::device::Device::submit_with`] and [`Bo::prepare_scanout`] flush the lines that the
+//! GPU or the display would miss. Callers that store through raw pointers report the stores with
 //! [`Bo::mark_written`].
 //!
-//! A [`Bo`] is a reference that may be cloned and sent to other threads; the last one that goes closes the handle, or
-//! keeps the object for reuse.
+//! A [`Bo`] is a reference that can be cloned and sent to other threads. Dropping the last clone closes the
+//! handle, or keeps the object for reuse.
 //!
 //! ```
 //! use gem_coherency::access::Upload;
@@ -58,45 +58,45 @@ use crate::tracking::{Mappings, Named, Number, Past, Tracked};
 use crate::units::ByteRange;
 use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MocsClass};
 
-/// Where a BO comes from.
+/// The origin of a BO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// Created here; who asks for the same gets the object again, if it has a key.
+    /// Created by this library. Reusable if it has a key.
     Created(Option<Key>),
-    /// From a dma-buf.
+    /// Imported from a dma-buf.
     Imported,
 }
 
-/// A buffer object; clones are the same BO, and the last one closes it, or keeps it for reuse.
+/// A buffer object. Clones are the same BO; dropping the last one closes it, or keeps it for reuse.
 #[derive(Clone, Debug)]
 pub struct Bo {
     shared: Arc<Confined<Shared>>,
 }
 
-/// What the clones of a BO share: one life of its object.
+/// The state that the clones of a BO share, for one lifetime of its object.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) device: Arc<Confined<device::Shared>>,
     object: Arc<Object>,
-    /// Whether the object is somebody else's by now, or closed.
+    /// Whether the object was closed or passed to another owner.
     ended: bool,
 }
 
-/// What a BO leaves behind for reuse: the kernel's object, and all that is known of it.
+/// The part of a BO that is kept for reuse: the kernel's object with its tracked state.
 #[derive(Debug)]
 pub(crate) struct Object {
     pub(crate) handle: Handle,
     pub(crate) size: u64,
     pub(crate) tracked: Tracked,
     origin: Origin,
-    /// Whether nothing changes the level, because userspace chose a PAT index.
+    /// Whether the level is fixed, because userspace chose a PAT index.
     keeps_level: bool,
-    /// Which owner of the handle this is.
+    /// The registry's number of this owner of the handle.
     number: Number,
     maps: Mappings<Mapping>,
-    /// Whether others may know the object, by means that this library does not see.
+    /// Whether others may know the object by means that this library does not see.
     never_reuse: AtomicBool,
-    /// Where batches find it; chosen when the first one names it.
+    /// The GPU address, allocated when a batch first names the object.
     address: OnceLock<device::Address>,
 }
 
@@ -109,24 +109,24 @@ impl Deref for Shared {
 }
 
 impl Shared {
-    /// The object's level, as far as the kernel confirmed it.
+    /// Returns the object's level that the kernel last confirmed.
     pub(crate) fn level(&self) -> CacheLevel {
         self.tracked.word().state().level()
     }
 
-    /// The address at which batches find the object; it stays the same.
+    /// Returns the object's GPU address, which never changes.
     ///
     /// # Errors
     /// [`Error::NoAddress`].
     fn address(&self) -> Result<u64> {
         if self.address.get().is_none() {
-            // Who comes second gives its own back.
+            // Lost the race: free our address.
             let _ = self.address.set(self.device.addresses.take(self.size)?);
         }
         self.address.get().map(device::Address::get).ok_or(Error::NoAddress { bytes: self.size })
     }
 
-    /// Notes that the GPU writes the object through `mocs`.
+    /// Records that the GPU writes the object through `mocs`.
     pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
         engine::note_gpu_write(&mut &*self, self.notes(Path::Gpu(mocs)), self.device.is_conservative());
     }
@@ -137,11 +137,11 @@ impl Shared {
     }
 }
 
-/// A request about the handle of an object, which nobody closes meanwhile; ends when dropped.
+/// A request that uses an object's handle, which cannot be closed meanwhile. Ends when dropped.
 pub(crate) struct Request<'a>(&'a Object);
 
 impl Object {
-    /// Begins a request that would hit another object if the handle were closed, and given to that one.
+    /// Begins a request. Without it, the handle could be closed meanwhile and reassigned to another object.
     pub(crate) fn begin_request(&self) -> Result<Request<'_>> {
         self.tracked.word().begin_request().map_err(|blocked| blocked.error(self.handle))?;
         Ok(Request(self))
@@ -175,18 +175,18 @@ impl Named for Arc<Confined<Shared>> {
     }
 }
 
-/// A handle that is not a BO's yet, and what is known of its object.
+/// A handle that has no BO yet, with the facts about its object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct New {
     pub(crate) created: Created,
     pub(crate) level: CacheLevel,
     pub(crate) origin: Origin,
-    /// Whether nothing changes the level, because userspace chose a PAT index.
+    /// Whether the level is fixed, because userspace chose a PAT index.
     pub(crate) keeps_level: bool,
 }
 
 impl Shared {
-    /// The BO of a new handle, as the registry's number `number`.
+    /// Creates the BO of a new handle, with the registry's number `number`.
     pub(crate) fn new(device: &Arc<Confined<device::Shared>>, number: Number, new: New) -> Result<Self> {
         let New { created, level, origin, keeps_level } = new;
         let object = Object {
@@ -206,83 +206,83 @@ impl Shared {
         Ok(Self { device: Arc::clone(device), object: Arc::new(object), ended: false })
     }
 
-    /// The BO is not to be: its handle stays the caller's.
+    /// Discards the BO without closing its handle, which stays the caller's.
     pub(crate) fn disown(mut self) {
         self.ended = true;
     }
 }
 
 impl Bo {
-    /// A clone of a BO.
+    /// Creates a clone of a BO.
     pub(crate) fn from_shared(shared: Arc<Confined<Shared>>) -> Self {
         Self { shared }
     }
 
-    /// What the clones share.
+    /// Returns the state that the clones share.
     pub(crate) fn shared(&self) -> &Arc<Confined<Shared>> {
         &self.shared
     }
 
-    /// Its name on the device; not to be closed by the caller.
+    /// Returns the handle, which the caller must not close.
     pub fn handle(&self) -> Handle {
         self.shared.handle
     }
 
-    /// Bytes, whole pages.
+    /// Returns the size in bytes, a multiple of the page size.
     pub fn size(&self) -> u64 {
         self.shared.size
     }
 
-    /// Its cache level; scanout and [`Bo::set_caching`] change it.
+    /// Returns the cache level; scanout and [`Bo::set_caching`] change it.
     ///
-    /// After a [`Bo::prepare_scanout`] the kernel is asked which level the BO has; if it does not say, this is the last
-    /// one that it confirmed.
+    /// After a [`Bo::prepare_scanout`], asks the kernel for the BO's level; if that fails, returns the last
+    /// level that the kernel confirmed.
     pub fn level(&self) -> CacheLevel {
-        // The caller decides nothing by it that an access would not ask again.
+        // The error can be ignored: every access confirms the level itself.
         let _ = self.shared.confirm_level();
         self.shared.level()
     }
 
-    /// Returns the level that the kernel says the BO has now; a [`Bo::prepare_scanout`] whose frame was never shown has not
-    /// changed it.
+    /// Returns the level that the kernel reports now. A [`Bo::prepare_scanout`] whose frame was never shown
+    /// has not changed it.
     pub fn kernel_level(&self) -> CacheLevel {
         level_of(&self.shared.device, self.handle(), policy::kernel::Creation::User)
     }
 
-    /// Which CPU accesses through the cache agree with the GPU.
+    /// Returns which CPU accesses through the cache are coherent with the GPU.
     pub fn coherency(&self) -> Coherency {
         policy::coherency(self.shared.device.caps(), self.level())
     }
 
-    /// Whether both are clones of one BO.
+    /// Returns whether both are clones of one BO.
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// How many of its lines may be newer in the CPU's cache than in memory.
+    /// Returns how many lines may be newer in the CPU's cache than in memory.
     pub fn dirty_lines(&self) -> u64 {
         self.shared.tracked.dirty().count()
     }
 
-    /// How many of its lines may be newer in memory than in the CPU's cache.
+    /// Returns how many lines may be newer in memory than in the CPU's cache.
     pub fn stale_lines(&self) -> u64 {
         self.shared.tracked.stale().count()
     }
 
-    /// Begins to write `len` bytes at `offset` with the CPU.
+    /// Begins a write of `len` bytes at `offset` by the CPU.
     ///
-    /// Waits for writes of the GPU that this library knows of.
+    /// Waits for the GPU's writes that this library knows of.
     ///
     /// # Errors
     /// [`Error::RangeOutOfBounds`]; [`Error::Closed`], [`Error::Purged`], [`Error::DontNeed`],
-    /// [`Error::LevelChanging`], [`Error::TooManyGuards`]; [`Error::NotAvailable`] if the mapping
-    /// cannot be used at the BO's level; what mapping and waiting answer.
+    /// [`Error::LevelChanging`], [`Error::TooManyGuards`]; [`Error::NotAvailable`] if the mapping cannot be
+    /// used at the BO's level; those of mapping and waiting.
     pub fn write(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
         self.check_process()?;
         CpuAccess::begin(self, Access::Write, ByteRange::within(offset, len, self.size())?)
     }
 
-    /// Writes `data` at `offset`: [`Bo::write`], for bytes that are all there.
+    /// Writes `data` at `offset`, like [`Bo::write`] and [`CpuAccess::write_at`].
     ///
     /// # Errors
     /// As [`Bo::write`].
@@ -292,23 +292,23 @@ impl Bo {
         Ok(guard.finish())
     }
 
-    /// Stores `data` at `offset`. If the GPU does not see the CPU's caches, the call also writes `data` to memory, and its lines are
-    /// clean on return. `hint` says what the CPU does next.
+    /// Stores `data` at `offset`. If the GPU is not coherent with the CPU's caches, also writes the data to
+    /// memory; its lines are clean on return. `hint` tells what the CPU does next.
     ///
-    /// If the GPU sees them, it is a store as through [`Bo::write`].
-    /// Waits for writes of the GPU that this library knows of.
+    /// If the GPU is coherent, this is a store as through [`Bo::write`]. Waits for the GPU's writes that this
+    /// library knows of.
     ///
     /// # Errors
-    /// As [`Bo::write`]; what invalidating stale lines answers, if `data` overwrites them in part.
+    /// As [`Bo::write`]; those of invalidating stale lines, if `data` overwrites them in part.
     pub fn upload(&self, offset: u64, data: &[u8], hint: Upload) -> Result<FlushReport> {
         let mut guard = self.write(offset, data.len() as u64)?;
         guard.upload_at(offset, data, hint)?;
         Ok(guard.finish())
     }
 
-    /// Begins to read `len` bytes at `offset` with the CPU: invalidates what is stale there.
+    /// Begins a read of `len` bytes at `offset` by the CPU: invalidates the stale lines there.
     ///
-    /// Waits for writes of the GPU that this library knows of.
+    /// Waits for the GPU's writes that this library knows of.
     ///
     /// # Errors
     /// As [`Bo::write`].
@@ -317,7 +317,7 @@ impl Bo {
         CpuAccess::begin(self, Access::Read, ByteRange::within(offset, len, self.size())?)
     }
 
-    /// Fills `data` from `offset` on: [`Bo::read`], for bytes that are copied out at once.
+    /// Fills `data` from `offset` on, like [`Bo::read`] and [`CpuAccess::read_at`].
     ///
     /// # Errors
     /// As [`Bo::read`].
@@ -327,10 +327,10 @@ impl Bo {
         Ok(guard.finish())
     }
 
-    /// Says that `len` bytes at `offset` were stored through [`Bo::as_ptr`], by this thread.
+    /// Reports that this thread stored `len` bytes at `offset` through [`Bo::as_ptr`].
     ///
     /// # Errors
-    /// [`Error::RangeOutOfBounds`]; [`Error::Closed`]; what mapping answers.
+    /// [`Error::RangeOutOfBounds`]; [`Error::Closed`]; those of mapping.
     pub fn mark_written(&self, offset: u64, len: u64) -> Result<()> {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
@@ -339,7 +339,7 @@ impl Bo {
         Ok(())
     }
 
-    /// Whether engines still use the BO.
+    /// Returns whether engines still use the BO.
     ///
     /// # Errors
     /// [`Error::Closed`]; GEM_BUSY's.
@@ -348,7 +348,7 @@ impl Bo {
         self.shared.device.drm.busy(self.handle())
     }
 
-    /// Waits until the GPU is done with the BO; without a timeout, for as long as it takes.
+    /// Waits until the GPU is done with the BO; indefinitely without a timeout.
     ///
     /// # Errors
     /// [`Error::Timeout`]; [`Error::Closed`]; GEM_WAIT's.
@@ -365,7 +365,7 @@ impl Bo {
 
     /// Flushes every dirty line and drains every store, so that memory is current for any reader.
     ///
-    /// For a reader that this library does not submit to: another process, another device.
+    /// Use it for readers outside of this library's submissions: another process, another device.
     ///
     /// # Errors
     /// As [`crate::device::Device::submit_with`].
@@ -373,14 +373,14 @@ impl Bo {
         self.shared.make_current(Step::Export)
     }
 
-    /// Nothing, or that the BO is another process's.
+    /// Checks that this process opened the BO's device.
     pub(crate) fn check_process(&self) -> Result<()> {
         self.shared.check()
     }
 
-    /// Returns a GPU address in the default context that no other BO of the device has, and that stays the BO's.
+    /// Returns a GPU address in the default context that no other BO of the device has. It never changes.
     ///
-    /// For batches of `gem-coherency-exercise`; a driver has a manager of addresses.
+    /// The batches of `gem-coherency-exercise` use it; a driver manages addresses itself.
     ///
     /// # Errors
     /// [`Error::NoAddress`].
@@ -389,7 +389,7 @@ impl Bo {
         self.shared.address()
     }
 
-    /// Checks that the BO is open, and this process's.
+    /// Checks that the BO is open and belongs to this process.
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::OtherProcess`].
@@ -399,7 +399,7 @@ impl Bo {
         if is_open { Ok(()) } else { Err(self.not_open()) }
     }
 
-    /// Why the BO is not to be used.
+    /// Returns why the BO cannot be used.
     #[cold]
     fn not_open(&self) -> Error {
         match self.check_process() {

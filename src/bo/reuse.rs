@@ -1,4 +1,4 @@
-//! How a BO ends, and begins again: what the last clone leaves behind.
+//! The end of a BO's lifetime, and the reuse of its object.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::platform::mode_level;
 use crate::policy::Rule;
 use crate::tracking::GivenBack;
 
-/// What became of a BO when a clone of it was given up.
+/// The effect of dropping a clone of a BO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Released {
-    /// Nothing: there are other clones.
+    /// None: other clones exist.
     InUse,
     /// The device keeps the object for reuse.
     Kept,
@@ -25,13 +25,14 @@ pub enum Released {
 }
 
 impl Released {
-    /// Reports that nothing was flushed, and the rule that says why: dirty lines of a kept object stay marked.
+    /// Returns a report that nothing was flushed, with the rule for that: dirty lines of a kept object stay
+    /// marked.
     pub fn report(self) -> FlushReport {
         FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing)
     }
 }
 
-/// Gives the handle of `object` back, unless it is another BO's by now.
+/// Closes the handle of `object`, unless it belongs to another BO by now.
 pub(crate) fn close(device: &device::Shared, object: &Object) -> Result<()> {
     let request = || device.drm.close(object.handle);
     let given_back = device.registry.give_back(object.handle, object.number, request);
@@ -42,7 +43,7 @@ pub(crate) fn close(device: &device::Shared, object: &Object) -> Result<()> {
 }
 
 impl Object {
-    /// What the object can be reused as, if nobody else knows it.
+    /// Returns the key under which the object can be reused, if nothing else knows the object.
     fn key(&self) -> Option<Key> {
         match self.origin {
             // Relaxed: see `Bo::never_reuse`.
@@ -53,29 +54,29 @@ impl Object {
 }
 
 impl Shared {
-    /// Ends this life of the object: it is kept for reuse, or closed.
+    /// Ends this lifetime of the object: keeps it for reuse, or closes it.
     ///
-    /// Everybody else's accesses are over, and happened before: the last clone is gone.
+    /// All accesses through other clones happened before, because this was the last clone.
     pub(super) fn end(&mut self) -> Result<Released> {
         if std::mem::replace(&mut self.ended, true) || self.tracked.word().state().is_closed() {
             return Ok(Released::Closed);
         }
-        // Of a child's copy nothing ends but its memory: the handle is the parent's.
+        // In a child, only the memory of the copy is freed: the handle is the parent's.
         self.device.check()?;
         if self.reuse_key().is_some_and(|key| self.device.reuse.keep(&self.device, key, &self.object)) {
             return Ok(Released::Kept);
         }
-        // A guard that was leaked must not keep the handle open.
+        // A leaked guard must not keep the handle open.
         let _ = self.tracked.word().close();
         close(&self.device, &self.object)?;
         Ok(Released::Closed)
     }
 
-    /// The key under which the object can be found again: its level is the one that it has now.
+    /// Returns the key under which the object can be reused, with the level that it has now.
     fn reuse_key(&self) -> Option<Key> {
         let key = self.object.key().filter(|_| self.device.reuse.takes(self.size))?;
         if self.tracked.word().state().is_unconfirmed() {
-            // Nobody shows it any longer, so the kernel's answer is final.
+            // The object is no longer shown, so the level that the kernel reports is final.
             let mode = self.device.drm.caching(self.handle).ok()?;
             self.tracked.word().end_level_change(mode_level(self.device.caps(), mode));
         }
@@ -84,7 +85,7 @@ impl Shared {
 }
 
 impl Bo {
-    /// Gives this clone up; the last one ends the BO, and says what became of it.
+    /// Drops this clone. The last one ends the BO; returns whether the object was kept or closed.
     ///
     /// The handle is closed, unless the device keeps objects for reuse
     /// ([`crate::device::Device::set_reuse_limit`]) and may keep this one.
@@ -101,13 +102,13 @@ impl Bo {
         Ok(released)
     }
 
-    /// Closes the handle for every clone; they answer [`crate::Error::Closed`] from then on. It is never
-    /// reused.
+    /// Closes the handle for every clone; clones return [`crate::Error::Closed`] from then on. The object is
+    /// never reused.
     ///
-    /// Mappings, and pointers into them, stay valid until the last clone is gone.
+    /// Mappings, and pointers into them, stay valid until the last clone is dropped.
     ///
     /// # Errors
-    /// [`crate::Error::InUse`] while guards are open or submissions under way, [`crate::Error::Pinned`] on screen,
+    /// [`crate::Error::InUse`] while guards or submissions are open, [`crate::Error::Pinned`] on screen,
     /// [`crate::Error::Closed`], [`crate::Error::LevelChanging`]; GEM_CLOSE's.
     pub fn close(&self) -> Result<FlushReport> {
         self.check_process()?;
@@ -118,15 +119,15 @@ impl Bo {
         Ok(report)
     }
 
-    /// The next life of an object that was kept, and whose contents the kernel has promised to keep;
-    /// `None` if the handle is another BO's by now.
+    /// Begins the next lifetime of an object that was kept and whose contents still exist. Returns `None` if
+    /// the handle belongs to another BO by now.
     pub(crate) fn again(device: &Arc<Confined<device::Shared>>, object: Arc<Object>) -> Option<Self> {
         let (handle, number) = (object.handle, object.number);
         let revive = || {
             object.tracked.word().set_will_need().ok()?;
-            // The mappings stay, and with them what is known of the lines that they brought into caches.
+            // The mappings stay, because the tracked state concerns lines that were cached through them.
             object.maps.forget_choice();
-            // The kernel says that the GPU is idle.
+            // The kernel reported that the GPU is idle.
             let Ok(()) = object.tracked.gpu_writes().wait(|| Ok::<_, Infallible>(()));
             Some(Arc::new(Confined::new(Shared { device: Arc::clone(device), object, ended: false })))
         };

@@ -1,4 +1,4 @@
-//! Handing a BO to the display engine.
+//! Scanout: hands a BO over to the display engine.
 
 use super::flush::{Need, settle_one};
 use super::{Bo, Shared};
@@ -8,7 +8,7 @@ use crate::platform::Caps;
 use crate::policy::{Path, Rule};
 use crate::vocabulary::{Access, CacheLevel};
 
-/// A BO that is on screen, or about to be; drop it once the display shows something else.
+/// A BO that is on screen, or about to be. Drop the guard once the display shows another one.
 #[derive(Debug)]
 #[must_use = "dropping it says that the BO is not on screen"]
 pub struct ScanoutGuard {
@@ -17,17 +17,17 @@ pub struct ScanoutGuard {
 }
 
 impl ScanoutGuard {
-    /// The BO.
+    /// Returns the BO.
     pub fn bo(&self) -> &Bo {
         &self.bo
     }
 
-    /// What was flushed, or why not, when the guard was made.
+    /// Returns what was flushed, or why nothing was, when the guard was created.
     pub fn report(&self) -> FlushReport {
         self.report
     }
 
-    /// Flushes what was written since, for a BO that is drawn to while it is shown.
+    /// Flushes everything that was written since, for a BO that is drawn to while it is shown.
     ///
     /// # Errors
     /// As [`Bo::prepare_scanout`].
@@ -35,7 +35,8 @@ impl ScanoutGuard {
         self.bo.shared().make_current(Step::Scanout)
     }
 
-    /// Says that the BO is no longer on screen, or was not shown; its level stays what the display made it.
+    /// Ends the scanout: the BO is no longer on screen, or was not shown. The level stays as the display left
+    /// it.
     pub fn end(self) {}
 }
 
@@ -65,7 +66,7 @@ impl Drop for Begun<'_> {
 }
 
 impl Shared {
-    /// Makes memory current for a reader that looks no cache up.
+    /// Makes memory current for a reader that looks up no cache.
     pub(super) fn make_current(&self, step: Step) -> Result<FlushReport> {
         self.device.check()?;
         let _begun = Begun::new(self)?;
@@ -80,12 +81,12 @@ impl Shared {
         settle_one(need, step)
     }
 
-    /// Whether neither SET_CACHING nor the display changes the level.
+    /// Returns whether the level is fixed: neither SET_CACHING nor the display changes it.
     pub(super) fn has_fixed_level(&self) -> bool {
         self.keeps_level || self.device.is_conservative() || self.device.caps().contains(Caps::DISCRETE)
     }
 
-    /// The level that the kernel forces on an object when it is shown.
+    /// Returns the level that the kernel forces on an object when it is shown.
     ///
     /// Source: `i915_gem_object_pin_to_display_plane`, `i915_gem_object_has_cache_level`.
     pub(super) fn scanout_level(&self) -> CacheLevel {
@@ -103,13 +104,13 @@ impl Shared {
 impl Bo {
     /// Makes memory current for the display engine, and marks the BO as on screen.
     ///
-    /// Call it before the mode set or flip. Showing a BO forces its level to WT or NONE, which it
-    /// keeps afterwards; while it is on screen, [`Bo::set_caching`] to another level is refused. What
-    /// is drawn later needs [`ScanoutGuard::flush`], and the kernel's own DIRTYFB or SW_FINISH where
-    /// the panel refreshes itself.
+    /// Call it before the mode set or flip. Showing a BO forces its level to WT or NONE, which it keeps
+    /// afterwards. While it is on screen, [`Bo::set_caching`] to another level is refused. Later drawing
+    /// requires [`ScanoutGuard::flush`], and the kernel's DIRTYFB or SW_FINISH if the panel refreshes itself.
     ///
-    /// The mode set or flip may fail, or never come. So the level is unknown until the kernel reports the forced one:
-    /// each access until then asks for it (GET_CACHING), which is one access where the show succeeds.
+    /// The mode set or flip may fail, or never happen. The level is therefore unknown until the kernel
+    /// reports the forced one: each access until then asks for it (GET_CACHING). If the BO is shown, that is
+    /// one access.
     ///
     /// # Errors
     /// [`crate::Error::NotAvailable`] for a discrete device's system memory; otherwise as

@@ -1,4 +1,4 @@
-//! Sharing a BO, and giving its contents up.
+//! Sharing of BOs, and advice about their contents.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
@@ -13,11 +13,11 @@ use crate::units::ByteRange;
 use crate::vocabulary::MocsClass;
 
 impl Shared {
-    /// Takes nothing for granted about the CPU's caches after an import; what may be stale, a cached
-    /// mapping of an import learns when it is made.
+    /// Assumes nothing about the CPU's caches after an import: marks every line dirty. Stale lines are marked
+    /// when a cached mapping of the import is created.
     ///
-    /// A buffer of another device cannot be mapped; then the kernel takes care of the caches, and of
-    /// nothing here can anything be dirty.
+    /// A buffer of another device cannot be mapped. Then the kernel handles the caches, and no line can
+    /// become dirty here.
     pub(crate) fn distrust_caches(&self) -> Result<()> {
         match self.mapping() {
             Ok(_) => {
@@ -32,20 +32,20 @@ impl Shared {
         }
     }
 
-    /// Takes the zeroes of pages that the kernel does not flush for dirty.
+    /// Marks every line dirty if the kernel does not flush the zeroes of new pages.
     pub(crate) fn distrust_zeroes(&self) {
         self.tracked.dirty().mark_all();
     }
 }
 
 impl Bo {
-    /// A dma-buf of the BO, after everything that was written was flushed.
+    /// Returns a dma-buf of the BO, after flushing everything that was written.
     ///
-    /// What is written later is flushed for the other side by [`Bo::flush`] only, and what the other
-    /// side writes is seen for sure after [`Bo::mark_stale`] only.
+    /// Later writes must be flushed for the other side with [`Bo::flush`]. Writes by the other side are
+    /// visible for certain only after [`Bo::mark_stale`].
     ///
     /// # Errors
-    /// As [`Bo::flush`], and what PRIME_HANDLE_TO_FD answers.
+    /// Those of [`Bo::flush`] and of PRIME_HANDLE_TO_FD.
     pub fn export(&self) -> Result<OwnedFd> {
         self.shared().make_current(Step::Export)?;
         self.never_reuse();
@@ -53,18 +53,18 @@ impl Bo {
         self.shared().device.drm.export(self.handle())
     }
 
-    /// Says that others may know the object, or that something else of it outlives the BO, by means that
-    /// this library does not see: an export or a name (flink) by the caller's own ioctl, a framebuffer
-    /// that stays, a tiling mode. The handle is closed in the end, never reused.
+    /// Prevents the reuse of the object: its handle is closed when the BO is dropped.
     ///
-    /// [`Bo::export`] and imports need no such word.
+    /// Call it if others may know the object, or something of it outlives the BO, by means that this library
+    /// does not see: an export or a flink name by the caller's own ioctl, a framebuffer that stays, a tiling
+    /// mode. [`Bo::export`] and imports do not require the call.
     pub fn never_reuse(&self) {
-        // Relaxed: read by whoever gives the last clone up, which comes after.
+        // Relaxed: the reader drops the last clone, which happens after this call.
         self.shared().never_reuse.store(true, Ordering::Relaxed);
     }
 
-    /// Says that somebody else wrote `len` bytes at `offset` to memory: another process or device, or
-    /// a batch that this library was not told of. The next read invalidates what it must.
+    /// Reports that another process or device, or a batch that this library was not told of, wrote `len`
+    /// bytes at `offset` to memory. The next read invalidates stale lines.
     ///
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`]; [`crate::Error::Closed`].
@@ -75,8 +75,9 @@ impl Bo {
         Ok(())
     }
 
-    /// Says that the GPU writes the BO through `mocs`, in a batch that was submitted: for one that
-    /// [`crate::device::Device::submit_with`] was not told of. The next access waits, and does what it must.
+    /// Reports that the GPU writes the BO through `mocs`, in a submitted batch that
+    /// [`crate::device::Device::submit_with`] was not told of. The next access waits for the GPU and
+    /// completes the pending work that it requires.
     ///
     /// # Errors
     /// [`crate::Error::Closed`].
@@ -86,26 +87,25 @@ impl Bo {
         Ok(())
     }
 
-    /// Says that the contents are not needed: the kernel may take them when memory is short.
+    /// Marks the contents as not needed: the kernel may purge them when memory is short.
     ///
-    /// Until [`Bo::will_need`] the BO answers [`crate::Error::DontNeed`]; if the contents are gone
-    /// already, [`crate::Error::Purged`] for good.
+    /// Until [`Bo::will_need`], calls fail with [`crate::Error::DontNeed`]; if the contents are gone already,
+    /// permanently with [`crate::Error::Purged`].
     ///
     /// # Errors
-    /// [`crate::Error::InUse`] while guards are open or submissions under way,
-    /// [`crate::Error::Pinned`] on screen, [`crate::Error::Closed`], [`crate::Error::Purged`];
-    /// GEM_MADVISE's.
+    /// [`crate::Error::InUse`] while guards or submissions are open, [`crate::Error::Pinned`] on screen,
+    /// [`crate::Error::Closed`], [`crate::Error::Purged`]; GEM_MADVISE's.
     pub fn dont_need(&self) -> Result<Retained> {
         self.check_process()?;
         let word = self.shared().tracked.word();
         word.set_dont_need().map_err(|blocked| blocked.error(self.handle()))?;
         self.advise(Advice::DontNeed).inspect_err(|_| {
-            // The kernel was not told, so the contents stay.
+            // The request did not reach the kernel, so the contents stay.
             let _ = word.set_will_need();
         })
     }
 
-    /// Says that the contents are needed again, and learns whether they are still there.
+    /// Marks the contents as needed again; returns whether they still exist.
     ///
     /// # Errors
     /// [`crate::Error::Closed`], [`crate::Error::Purged`]; GEM_MADVISE's.
@@ -114,10 +114,10 @@ impl Bo {
         let word = self.shared().tracked.word();
         let state = word.state();
         if state.is_closed() || state.is_purged() {
-            // The error that the transition gives.
+            // Returns the transition's error.
             word.set_will_need().map_err(|blocked| blocked.error(self.handle()))?;
         }
-        // First the kernel: as long as it may take the contents nobody is to use them.
+        // Ask the kernel first: the contents must not be used while it may purge them.
         let retained = self.advise(Advice::WillNeed)?;
         if retained == Retained::Yes {
             word.set_will_need().map_err(|blocked| blocked.error(self.handle()))?;
