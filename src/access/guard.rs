@@ -1,4 +1,4 @@
-//! One CPU access to a range of a BO.
+//! A CPU access to a range of a BO.
 
 use std::ptr::NonNull;
 
@@ -13,15 +13,15 @@ use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::units::{ByteRange, LineRange};
 use crate::vocabulary::Access;
 
-/// Bytes that [`CpuAccess::fill`] copies at once, at most and as far as the pattern allows.
+/// Upper limit for the bytes that [`CpuAccess::fill`] copies at once; a longer pattern is copied whole.
 const FILL_BYTES: usize = 4096;
 
-/// A CPU access that has begun, to one range of a BO; offsets are the BO's.
+/// An open CPU access to one range of a BO. Offsets are relative to the BO.
 ///
-/// What a write guard stores is marked at once; nothing is flushed before somebody else is about to
-/// read ([`crate::device::Device::submit_with`]). Dropping the guard ends the access, like
-/// [`CpuAccess::finish`]; but what was stored through a pointer is known only if the guard finishes, so without that
-/// the whole range counts as written.
+/// A write guard marks its stores at once; nothing is flushed before another agent is about to read
+/// ([`crate::device::Device::submit_with`]). Dropping the guard ends the access, like [`CpuAccess::finish`].
+/// However, only `finish` confirms which stores were made through a pointer; without it, the whole range
+/// counts as written.
 #[derive(Debug)]
 #[must_use = "the access ends when the guard is dropped"]
 pub struct CpuAccess<'bo> {
@@ -33,18 +33,18 @@ pub struct CpuAccess<'bo> {
     pointer: Pointer,
 }
 
-/// What is known of stores through a pointer that a write guard gave out.
+/// The state of the pointer that a guard can give out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pointer {
-    /// There is none.
+    /// No pointer was given out.
     NotGiven,
-    /// The caller named no store yet.
+    /// The caller has reported no store yet.
     Given,
-    /// The caller names its stores, and may not be done.
+    /// The caller reports its stores, and may report more.
     Named,
 }
 
-/// An access that the object word knows of; ends when dropped.
+/// An access that is counted in the object word. Ends when dropped.
 struct Begun<'bo> {
     bo: &'bo Bo,
     access: Access,
@@ -61,7 +61,7 @@ impl<'bo> Begun<'bo> {
         Ok(Self { bo, access })
     }
 
-    /// The guard takes over.
+    /// Leaves the end of the access to the guard.
     fn keep(self) {
         std::mem::forget(self);
     }
@@ -82,9 +82,9 @@ fn end(bo: &Bo, access: Access) {
 }
 
 impl<'bo> CpuAccess<'bo> {
-    /// Begins the access: makes memory and the cache right for it.
+    /// Begins the access: makes memory and caches current for it.
     pub(crate) fn begin(bo: &'bo Bo, access: Access, range: ByteRange) -> Result<Self> {
-        // First the word: it keeps the level, and with it what is decided here.
+        // The word comes first: it fixes the level, and thereby the following decisions.
         let begun = Begun::new(bo, access)?;
         bo.shared().confirm_level()?;
         let mapping = bo.shared().mapping()?;
@@ -92,7 +92,7 @@ impl<'bo> CpuAccess<'bo> {
             Access::Read => Step::Read,
             Access::Write => Step::Write,
         };
-        // What a write overwrites in part is invalidated where it is stored.
+        // A write invalidates lines that it overwrites in part at the time of the store.
         let invalidate = access == Access::Read;
         let need = Need {
             object: bo.shared().as_ref(),
@@ -106,17 +106,17 @@ impl<'bo> CpuAccess<'bo> {
         Ok(Self { bo, mapping, access, range, report, pointer: Pointer::NotGiven })
     }
 
-    /// What the guard is for.
+    /// Returns the kind of access.
     pub fn access(&self) -> Access {
         self.access
     }
 
-    /// The guard's range.
+    /// Returns the guard's range.
     pub fn range(&self) -> ByteRange {
         self.range
     }
 
-    /// What was invalidated or flushed for the access so far.
+    /// Returns what was invalidated or flushed for the access so far.
     pub fn report(&self) -> FlushReport {
         self.report
     }
@@ -124,19 +124,19 @@ impl<'bo> CpuAccess<'bo> {
     /// Stores `data` at `offset` of the BO.
     ///
     /// # Errors
-    /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`]; what invalidating stale lines
-    /// answers, if the store overwrites them in part. Then nothing was stored. On a software device, a page fault's
+    /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`]; those of invalidating stale lines, if
+    /// the store overwrites them in part. Then nothing was stored. On a software device, a page fault's
     /// ([`Error::Ioctl`]): then a part may be stored, and all of it counts as stored.
     pub fn write_at(&mut self, offset: u64, data: &[u8]) -> Result<()> {
         let range = self.check_store(offset, data.len() as u64)?;
         self.prepare_store(range)?;
         let copied = self.mapping.copy_in(offset, data);
-        // A part may be stored when a page fault fails.
+        // If a page fault fails, a part may have been stored.
         self.bo.shared().note_stored(self.mapping.mode(), range.lines());
         copied
     }
 
-    /// Fills the guard's range with `pattern`, again and again from its start.
+    /// Fills the guard's range with repetitions of `pattern`.
     ///
     /// # Errors
     /// [`Error::BadSize`] for an empty pattern; as [`CpuAccess::write_at`].
@@ -153,7 +153,7 @@ impl<'bo> CpuAccess<'bo> {
             self.write_at(offset, part)?;
             offset += part.len() as u64;
         }
-        // An empty range, too, is written through a write guard only.
+        // An empty range, too, requires a write guard.
         self.check_store(self.range.offset(), 0).map(drop)
     }
 
@@ -168,14 +168,15 @@ impl<'bo> CpuAccess<'bo> {
         self.mapping.copy_out(offset, data)
     }
 
-    /// Returns where the BO (not the range) is mapped, after an invalidate of everything that is stale in the
-    /// range. Valid as long as the BO; accesses through it belong inside the guard's range and life.
+    /// Returns the address at which the BO (not the range) is mapped, after invalidating all stale lines of
+    /// the range. The pointer is valid as long as the BO; accesses through it must be inside the guard's
+    /// range and lifetime.
     ///
-    /// The whole range of a write guard counts as written through the pointer, unless [`CpuAccess::mark_written`]
-    /// names the stores and [`CpuAccess::finish`] says that these were all.
+    /// The whole range of a write guard counts as written through the pointer, unless
+    /// [`CpuAccess::mark_written`] reports the stores and [`CpuAccess::finish`] confirms that these were all.
     ///
     /// # Errors
-    /// What invalidating answers.
+    /// Those of the invalidate.
     pub fn as_ptr(&mut self) -> Result<NonNull<u8>> {
         self.bo.check_process()?;
         self.invalidate(self.range.lines())?;
@@ -188,7 +189,7 @@ impl<'bo> CpuAccess<'bo> {
         Ok(pointer)
     }
 
-    /// Names `len` bytes at `offset` as stored through [`CpuAccess::as_ptr`], by this thread.
+    /// Reports that this thread stored `len` bytes at `offset` through [`CpuAccess::as_ptr`].
     ///
     /// # Errors
     /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`].
@@ -203,7 +204,7 @@ impl<'bo> CpuAccess<'bo> {
 
     /// Ends the access; returns what was invalidated or flushed for it.
     ///
-    /// If a pointer was given out and no store through it was named, the whole range counts as written.
+    /// If a pointer was given out and no store through it was reported, the whole range counts as written.
     pub fn finish(mut self) -> FlushReport {
         if std::mem::replace(&mut self.pointer, Pointer::NotGiven) == Pointer::Given {
             self.mark_range();
@@ -216,7 +217,7 @@ impl<'bo> CpuAccess<'bo> {
         self.bo.shared().note_stored(self.mapping.mode(), self.range.lines());
     }
 
-    /// The bytes as a range, if they lie within the guard's.
+    /// Returns the bytes as a range, if they lie within the guard's range.
     fn within(&self, offset: u64, len: u64) -> Result<ByteRange> {
         self.bo.check_process()?;
         let (start, end) = (self.range.offset(), self.range.end());
@@ -225,7 +226,7 @@ impl<'bo> CpuAccess<'bo> {
         if offset < start { Err(outside) } else { Ok(range) }
     }
 
-    /// The bytes as a range, if they may be stored to.
+    /// Returns the bytes as a range, if the guard may store to them.
     pub(super) fn check_store(&self, offset: u64, len: u64) -> Result<ByteRange> {
         match self.access {
             Access::Read => Err(Error::WriteThroughReadGuard { handle: self.bo.handle().get() }),
@@ -233,8 +234,8 @@ impl<'bo> CpuAccess<'bo> {
         }
     }
 
-    /// Makes stale lines right before a store: what is overwritten in part is invalidated, what is
-    /// overwritten whole is stale no longer.
+    /// Handles stale lines right before a store: invalidates lines that are overwritten in part; lines that
+    /// are overwritten whole are no longer stale.
     pub(super) fn prepare_store(&mut self, range: ByteRange) -> Result<()> {
         if cpu_memory(self.bo.shared().level(), self.mapping.mode()) != CpuMemory::Cached {
             return Ok(());
@@ -276,7 +277,7 @@ impl Overwrite for CpuAccess<'_> {
 impl Drop for CpuAccess<'_> {
     fn drop(&mut self) {
         if self.pointer != Pointer::NotGiven || (self.access == Access::Write && std::thread::panicking()) {
-            // Stores may be unnamed.
+            // The caller may not have reported all stores.
             self.mark_range();
         }
         end(self.bo, self.access);

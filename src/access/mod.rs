@@ -1,12 +1,12 @@
-//! Guards over CPU accesses, and what the flushes around them did.
+//! Guards for CPU accesses, and the reports of their flushes.
 //!
-//! A [`CpuAccess`] comes from [`crate::bo::Bo::write`] or [`crate::bo::Bo::read`] for a range. Bytes are copied
-//! through it, or a pointer is taken and what was stored through it is named ([`CpuAccess::mark_written`]);
-//! lines that are stale are dropped before they are touched, and what is stored is marked dirty. Its end, by
-//! [`CpuAccess::finish`] or by being dropped, flushes nothing: nobody has asked to read yet. While it is open the BO
-//! can neither be closed nor change its caching.
+//! [`crate::bo::Bo::write`] and [`crate::bo::Bo::read`] return a [`CpuAccess`] for a range. The caller copies
+//! bytes through it, or takes a pointer and reports its stores ([`CpuAccess::mark_written`]). Stale lines are
+//! invalidated before they are accessed, and stored lines are marked dirty. The end of the access, by
+//! [`CpuAccess::finish`] or by dropping the guard, flushes nothing: no other agent is about to read yet.
+//! While the guard is open, the BO can neither be closed nor change its caching.
 //!
-//! What a step did to the lines of a BO, or why it did nothing, is a [`FlushReport`].
+//! A [`FlushReport`] states what a step did to the lines of a BO, or why it did nothing.
 //!
 //! ```
 //! use gem_coherency::device::{AllocRequest, Device};

@@ -1,7 +1,8 @@
-//! Uploads: stores that write their data to memory at once if the GPU reads only memory.
+//! Uploads: stores that also write their data to memory, if the GPU is not coherent with the CPU's caches.
 //!
-//! A line that stays dirty is flushed later, after the CPU read it from memory only to overwrite it. Bytes that are complete
-//! avoid that: by non-temporal stores, or by a write-back while their lines are in the cache.
+//! With ordinary stores, the CPU reads each line from memory only to overwrite it, and a later flush writes
+//! the dirty line back. An upload has all of the data, and avoids that: it uses non-temporal stores, or
+//! writes the lines back while they are in the cache.
 
 use super::guard::CpuAccess;
 use crate::bo::Shared;
@@ -12,25 +13,26 @@ use crate::units::LINE_BYTES;
 use crate::vocabulary::{Access, MocsClass, words};
 
 words! {
-    /// What the CPU does next with bytes that it uploads.
+    /// The CPU's next use of uploaded bytes.
     Upload, "upload hint" {
-        /// Nothing soon: they are stored around the cache, which keeps what it holds.
+        /// None soon: non-temporal stores bypass the cache, which keeps its contents.
         Once = "once",
-        /// It reads or overwrites them: they are stored through the cache and written back, and stay there.
+        /// The CPU reads or overwrites them: they are stored through the cache, written back, and stay
+        /// cached.
         Kept = "kept",
-        /// Nobody knows: as `Once` from [`AROUND_FROM_BYTES`] on, below as `Kept`.
+        /// Unknown: as `Once` for [`AROUND_FROM_BYTES`] or more, as `Kept` below.
         Auto = "auto",
     }
 }
 
-/// From how many bytes on [`Upload::Auto`] stores around the cache: where whole lines can be.
+/// The smallest size for which [`Upload::Auto`] uses non-temporal stores: a whole line.
 ///
-/// Measured (`gemtool bench crossover`): it takes less time from one line on, whether the destination is in the
-/// cache or not.
+/// Measured (`gemtool bench crossover`): non-temporal stores take less time from one line on, whether the
+/// destination is cached or not.
 pub const AROUND_FROM_BYTES: u64 = LINE_BYTES;
 
 impl Upload {
-    /// How `len` bytes are stored.
+    /// Returns how `len` bytes are stored.
     fn way(self, len: u64) -> Way {
         match self {
             Self::Once => Way::Around,
@@ -72,8 +74,8 @@ impl CpuAccess<'_> {
         Ok(())
     }
 
-    /// What a store through the mapping needs before the GPU reads. A flush is what only a write-back mapping
-    /// needs; a drain is left to whoever hands the BO over.
+    /// Returns the operation that a store through the mapping requires before the GPU reads. A flush is
+    /// required only for a write-back mapping; a drain is left to the submission.
     fn upload_decision(&self) -> Decision {
         let reader = Path::Gpu(MocsClass::PageTable);
         self.bo.shared().answer(reader, Access::Read).after_store(self.mapping.mode())

@@ -1,4 +1,4 @@
-//! What a device says about itself, and what follows from it.
+//! The facts that a device reports about itself, and what follows from them.
 
 use gem_coherency_rules::Errno;
 
@@ -13,29 +13,29 @@ use crate::vocabulary::MmapMode;
 pub struct MapModeInfo {
     /// The mode.
     pub mode: MmapMode,
-    /// Why created objects cannot be mapped like this; `None` if they can.
+    /// Why created objects cannot be mapped in this mode; `None` if they can.
     pub refusal: Option<Refusal>,
 }
 
-/// Something about a device that surprises.
+/// A surprising property of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Quirk {
     /// A short name, for programs.
     pub name: &'static str,
-    /// What it is, in a sentence.
+    /// A description, in one sentence.
     pub text: &'static str,
 }
 
-/// Asks the device what it is.
+/// Asks the device for its facts.
 ///
 /// # Errors
-/// CHIPSET_ID's; what else the device does not say is left open.
+/// CHIPSET_ID's. Other facts that the device does not report are `None`.
 pub(super) fn facts(drm: &dyn Drm) -> Result<Facts> {
     let chipset = drm.param(Param::ChipsetId)?;
     let flag = |param| drm.param(param).ok().map(|value| value != 0);
     Ok(Facts {
-        // An id that does not fit is none that is known.
+        // An ID that does not fit is mapped to 0, which is unknown.
         chipset_id: u16::try_from(chipset).unwrap_or(0),
         has_llc: flag(Param::HasLlc),
         has_wt: flag(Param::HasWt),
@@ -43,13 +43,13 @@ pub(super) fn facts(drm: &dyn Drm) -> Result<Facts> {
     })
 }
 
-/// Every map mode, and whether `machine` has it.
+/// Returns every map mode, and whether `machine` has it.
 pub(super) fn map_modes(machine: &Machine) -> Vec<MapModeInfo> {
     let info = |&mode| MapModeInfo { mode, refusal: machine.refusal(Call::MmapOffset(mode)) };
     MmapMode::ALL.iter().map(info).collect()
 }
 
-/// What surprises about `machine` under `rules`.
+/// Returns the surprising properties of `machine` under `rules`.
 pub(super) fn quirks(machine: &Machine, rules: &KernelRules) -> Vec<Quirk> {
     let has = |cap| machine.caps.contains(cap);
     let integrated = !has(Caps::DISCRETE);

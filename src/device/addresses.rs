@@ -1,4 +1,4 @@
-//! Addresses of the GPU, for objects that a batch names by address.
+//! GPU addresses for objects that a batch refers to by address.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,19 +7,19 @@ use crate::error::{Error, Result};
 use crate::fork::Owner;
 use crate::platform::{Caps, Machine, Ppgtt};
 
-/// The lowest address that is given away: what a batch reads at 0 is nobody's.
+/// The lowest address that is allocated, so that a batch that reads at 0 hits no object.
 const FIRST: u64 = 1 << 24;
-/// Where addresses end that are the same with their highest bit repeated above it.
+/// The width of canonical addresses whose highest bit is 0, in bits.
 const LAST_BITS: u8 = 47;
-/// What addresses are multiples of: the largest pages of objects in system memory, and on discrete
-/// devices the part of the page tables that has pages of one size (`vm->min_alignment`).
+/// The alignment of addresses: the largest pages of objects in system memory. On discrete devices, it is the
+/// part of the page tables that has pages of one size (`vm->min_alignment`).
 const INTEGRATED_STEP: u64 = 64 << 10;
 const DISCRETE_STEP: u64 = 2 << 20;
 
-/// Holes: their starts, and one past their ends.
+/// Holes: each start with the end, which is one past the last address.
 type Holes = BTreeMap<u64, u64>;
 
-/// The addresses that are nobody's, in the address space of the default context.
+/// The free addresses in the address space of the default context.
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
     holes: Arc<Mutex<Holes>>,
@@ -27,7 +27,7 @@ pub(crate) struct Addresses {
     owner: Owner,
 }
 
-/// An object's address; it is free again when this is dropped.
+/// An object's address, which is freed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Address {
     start: u64,
@@ -41,12 +41,12 @@ fn lock(holes: &Mutex<Holes>) -> MutexGuard<'_, Holes> {
 }
 
 impl Addresses {
-    /// All addresses of a machine; none where the kernel chooses them, as contexts have no address space of
-    /// their own.
+    /// Creates the address space of a machine, all free. It is empty if the kernel chooses the addresses,
+    /// because contexts have no address space of their own.
     pub(crate) fn new(machine: &Machine) -> Self {
         let holes = match machine.platform.ppgtt {
             Ppgtt::Full { bits } => {
-                // The kernel may keep the end for itself.
+                // The kernel may reserve the end.
                 let end = (1 << bits.min(LAST_BITS)) - DISCRETE_STEP;
                 Holes::from([(FIRST, end)])
             }
@@ -57,7 +57,7 @@ impl Addresses {
         Self { holes: Arc::new(Mutex::new(holes)), step, owner: Owner::current() }
     }
 
-    /// The lowest address with room for `bytes`.
+    /// Allocates the lowest address with room for `bytes` bytes.
     ///
     /// # Errors
     /// [`Error::NoAddress`].
@@ -76,7 +76,7 @@ impl Addresses {
 }
 
 impl Address {
-    /// The first byte's.
+    /// Returns the address of the first byte.
     pub(crate) fn get(&self) -> u64 {
         self.start
     }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        // 36 bits.
+        // `jsl` has addresses of 36 bits.
         let jsl = of("jsl");
         assert_eq!(jsl.take(1 << 36).unwrap_err(), Error::NoAddress { bytes: 1 << 36 });
         assert_eq!(jsl.take(u64::MAX).unwrap_err(), Error::NoAddress { bytes: u64::MAX });

@@ -1,4 +1,4 @@
-//! How BOs come to be: created with a caching mode, or imported.
+//! Creation and import of BOs.
 
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::policy::kernel::{self, Creation, Event, Snapshot};
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CacheLevel, CachingMode, Handle, MmapMode};
 
-/// PAT indices of graphics version 12.70 (`mtl_pat_table`): 1 writes through, 2 is uncached, 3 is
-/// cached and snoops. Index 1 is not coherent with the CPU's caches.
+/// PAT indices of graphics version 12.70 (`mtl_pat_table`): 1 is write-through, 2 is uncached, 3 is cached
+/// and snoops. Index 1 is not coherent with the CPU's caches.
 const PAT_WRITE_THROUGH: u8 = 1;
 const PAT_UNCACHED: u8 = 2;
 const PAT_CACHED: u8 = 3;
 
-/// The PAT index that a caching mode is, where it is one.
+/// Returns the PAT index that corresponds to a caching mode.
 pub(super) const fn pat_index(mode: CachingMode) -> u8 {
     match mode {
         CachingMode::None => PAT_UNCACHED,
@@ -29,35 +29,35 @@ pub(super) const fn pat_index(mode: CachingMode) -> u8 {
     }
 }
 
-/// What kind of BO is wanted.
+/// The properties of a BO to be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocRequest {
-    /// Bytes; the kernel rounds up to whole pages.
+    /// Size in bytes; the kernel rounds it up to whole pages.
     pub size: u64,
-    /// The caching mode; `None` takes what the platform gives, the only choice on discrete devices.
+    /// The caching mode. `None` selects the platform's default, the only choice on discrete devices.
     pub caching: Option<CachingMode>,
-    /// How accesses of the CPU map it; `None` takes what fits the level ([`Bo::map`]).
+    /// The map mode of the CPU's accesses. `None` selects the level's default ([`Bo::map`]).
     pub map: Option<MmapMode>,
 }
 
 impl AllocRequest {
-    /// `size` bytes, cached as the platform does it.
+    /// Creates a request for `size` bytes with the platform's default caching mode.
     pub const fn new(size: u64) -> Self {
         Self { size, caching: None, map: None }
     }
 
-    /// The same with a caching mode.
+    /// Sets the caching mode.
     pub const fn caching(self, mode: CachingMode) -> Self {
         Self { caching: Some(mode), ..self }
     }
 
-    /// The same, mapped in a mode.
+    /// Sets the map mode.
     pub const fn map(self, mode: MmapMode) -> Self {
         Self { map: Some(mode), ..self }
     }
 }
 
-/// A handle that is closed unless it becomes a BO's.
+/// A handle that is closed when dropped, unless a BO takes it over.
 #[derive(Debug)]
 struct OpenHandle<'a> {
     drm: &'a dyn Drm,
@@ -65,7 +65,7 @@ struct OpenHandle<'a> {
 }
 
 impl OpenHandle<'_> {
-    /// The handle is a BO's from now on.
+    /// Leaves the handle to a BO.
     fn keep(mut self) {
         self.handle = None;
     }
@@ -89,7 +89,7 @@ pub(super) fn alloc(device: &Arc<Confined<Shared>>, request: AllocRequest) -> Re
     if let Some(bo) = key.and_then(|key| device.reuse.take(device, key)) {
         return Ok(bo);
     }
-    // What is to be reused has the size of its class.
+    // A reusable object has the size of its class.
     let request = AllocRequest { size: key.map_or(request.size, |key| key.bytes), ..request };
     let drm = device.drm.as_ref();
     let (created, pat) = create(device, request)?;
@@ -118,14 +118,14 @@ pub(super) fn alloc(device: &Arc<Confined<Shared>>, request: AllocRequest) -> Re
     Ok(bo)
 }
 
-/// Creates a dumb buffer of a picture with 32 bits per pixel.
+/// Creates a dumb buffer for a framebuffer with 32 bits per pixel.
 pub(super) fn alloc_dumb(device: &Arc<Confined<Shared>>, width: u32, height: u32) -> Result<Bo> {
     device.check()?;
     let _span = tracing::debug_span!("alloc_dumb", width, height).entered();
     let drm = device.drm.as_ref();
     let picture = drm.display().create_dumb(width, height)?;
     let open = OpenHandle { drm, handle: Some(picture.handle) };
-    // A discrete device makes it in its own memory, where the display can read it (i915_gem_dumb_create).
+    // A discrete device creates it in local memory, where the display can read it (i915_gem_dumb_create).
     let local = device.caps().contains(Caps::DISCRETE);
     let creation = if local { Creation::Local } else { Creation::User };
     let level = bo::level_of(device, picture.handle, creation);
@@ -143,7 +143,7 @@ pub(super) fn alloc_dumb(device: &Arc<Confined<Shared>>, width: u32, height: u32
     Ok(Bo::from_shared(shared))
 }
 
-/// Refuses sizes that no object can have, before the kernel does, with the reason.
+/// Refuses sizes that no object can have, with the reason that the kernel does not give.
 fn check_size(device: &Shared, size: u64) -> Result<()> {
     let bad = |why| Err(Error::BadSize { size, why });
     if size == 0 {
@@ -153,13 +153,13 @@ fn check_size(device: &Shared, size: u64) -> Result<()> {
         return bad("rounded up to whole pages it does not fit into 64 bits");
     }
     match device.memory_bytes {
-        // The kernel would create it, and kill the process that touches what does not fit.
+        // The kernel would create the object, and kill the process that touches pages that do not fit.
         Some(memory) if size > memory => Err(Error::NoMemory { what: "a BO", bytes: size }),
         _ => Ok(()),
     }
 }
 
-/// Creates the object, with a PAT index where caching is chosen so; returns the index.
+/// Creates the object, with a PAT index if the platform selects caching by it; returns the index.
 fn create(device: &Shared, request: AllocRequest) -> Result<(Created, Option<u8>)> {
     let drm = device.drm.as_ref();
     match request.caching {
@@ -174,7 +174,7 @@ fn create(device: &Shared, request: AllocRequest) -> Result<(Created, Option<u8>
     }
 }
 
-/// The call that gives an object this caching mode.
+/// Returns the call that sets this caching mode.
 pub(super) const fn caching_call(mode: CachingMode) -> Call {
     match mode {
         CachingMode::Cached => Call::SetCachingCached,
@@ -182,7 +182,7 @@ pub(super) const fn caching_call(mode: CachingMode) -> Call {
     }
 }
 
-/// Gives a new object its caching mode; returns what had to be asked for, if it did not have it.
+/// Sets the caching mode of a new object; returns the mode if the kernel had to be asked to change it.
 fn set_up_caching(device: &Shared, handle: Handle, mode: Option<CachingMode>) -> Result<Option<CachingMode>> {
     let drm = device.drm.as_ref();
     let level = |mode| mode_level(device.caps(), mode);
@@ -193,8 +193,8 @@ fn set_up_caching(device: &Shared, handle: Handle, mode: Option<CachingMode>) ->
     Ok(Some(mode))
 }
 
-/// Whether the zeroes of a new object's pages may stay dirty in the cache, for all that is known;
-/// `changed` is the caching mode that it was given after its creation.
+/// Returns whether the zeroes of a new object's pages may stay dirty in the cache. `changed` is the caching
+/// mode that was set after its creation.
 fn zeroes_stay(device: &Shared, creation: Creation, changed: Option<CachingMode>) -> bool {
     let (caps, rules) = (device.caps(), &device.rules);
     let Ok(mut fresh) = Snapshot::created(caps, rules, creation) else { return true };
@@ -205,7 +205,7 @@ fn zeroes_stay(device: &Shared, creation: Creation, changed: Option<CachingMode>
     engine::zeroes(caps, rules, fresh, device.is_conservative()).is_needed()
 }
 
-/// The level that i915 gives to an object that comes to be like this.
+/// Returns the level that i915 gives to an object that is created in this way.
 pub(crate) fn created_level(device: &Shared, creation: Creation) -> CacheLevel {
     if device.is_conservative() {
         return CacheLevel::None;
@@ -218,16 +218,16 @@ pub(super) fn import(device: &Arc<Confined<Shared>>, dma_buf: BorrowedFd<'_>) ->
     device.check()?;
     let _span = tracing::debug_span!("import").entered();
     let drm = device.drm.as_ref();
-    // Both run under the registry's lock.
+    // The registry runs both under its lock.
     let request = || drm.import(dma_buf).map(|created| (created.handle, created));
     let make = |created: Created, number| {
         let open = OpenHandle { drm, handle: Some(created.handle) };
         let level = bo::level_of(device, created.handle, Creation::Import);
-        // Only an object whose PAT index was chosen at creation does not say.
+        // GET_CACHING fails only for an object whose PAT index was chosen at creation.
         let keeps_level = device.caps().contains(Caps::PAT_AT_CREATE) && drm.caching(created.handle).is_err();
         let new = New { created, level, origin: Origin::Imported, keeps_level };
         let shared = bo::Shared::new(device, number, new)?;
-        // Before anybody else can find the BO, and submit it.
+        // Do it before another thread can find the BO and submit it.
         if let Err(error) = shared.distrust_caches() {
             shared.disown();
             return Err(error);
@@ -236,7 +236,7 @@ pub(super) fn import(device: &Arc<Confined<Shared>>, dma_buf: BorrowedFd<'_>) ->
         Ok(Arc::new(Confined::new(shared)))
     };
     let bo = Bo::from_shared(device.registry.import(request, make)?);
-    // It may have been open already; somebody has exported it, whoever that was.
+    // The BO may have been open already; its dma-buf shows that it was exported, by this process or another.
     bo.never_reuse();
     tracing::debug!(handle = bo.handle().get(), bytes = bo.size(), level = %bo.level(), "import");
     Ok(bo)

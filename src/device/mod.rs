@@ -1,4 +1,4 @@
-//! An open device: what it is, and the BOs on it.
+//! An open device: its properties, and the BOs on it.
 //!
 //! ```
 //! use gem_coherency::device::{AllocRequest, Device, Submission};
@@ -50,50 +50,50 @@ use crate::vocabulary::MocsClass;
 use gem_coherency_rules::Unknown;
 use reuse::Reuse;
 
-/// `I915_MEMORY_CLASS_SYSTEM`: where objects without a placement live.
+/// `I915_MEMORY_CLASS_SYSTEM`: the memory of objects without a placement.
 const CLASS_SYSTEM: u16 = 0;
 
-/// An open device; clones are the same device.
+/// An open device. Clones are the same device.
 ///
-/// It belongs to the process that opened it. In a child of fork(2) everything about it and its BOs that can fail is
-/// [`Error::OtherProcess`], and nothing is closed, kept, written or waited for; values may be dropped, and the parent's stay
-/// as they are. The child opens devices of its own.
+/// It belongs to the process that opened it. In a child of fork(2), fallible functions of the device and its
+/// BOs fail with [`Error::OtherProcess`], and nothing is closed, kept, written or waited for. The child may
+/// drop the values, which leaves the parent's unchanged. It must open its own devices.
 #[derive(Clone, Debug)]
 pub struct Device {
     shared: Arc<Confined<Shared>>,
 }
 
-/// What the BOs of a device share.
+/// The state that the BOs of a device share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) drm: Arc<dyn Drm>,
     pub(crate) machine: Machine,
     pub(crate) rules: KernelRules,
-    /// What the driver-side rules say about this hardware.
+    /// The results of the driver-side rules for this hardware.
     pub(crate) answers: Answers,
-    /// Whether the PCI id is unknown: then nothing is treated as coherent.
+    /// Whether the PCI ID is unknown; then nothing is treated as coherent.
     is_conservative: bool,
     /// Maps each GEM handle to its BO.
     pub(crate) registry: Registry<Arc<Confined<bo::Shared>>>,
     pub(crate) reuse: Reuse,
     /// Tracks the free GPU addresses.
     pub(crate) addresses: Addresses,
-    /// Bytes of the memory that objects live in, if the device says.
+    /// Size of the memory of objects in bytes, if the device reports it.
     memory_bytes: Option<u64>,
 }
 
 impl Shared {
-    /// What the platform can do.
+    /// Returns the platform's capabilities.
     pub(crate) fn caps(&self) -> Caps {
         self.machine.caps
     }
 
-    /// Whether the PCI id is unknown, so that nothing is taken to be coherent.
+    /// Returns whether the PCI ID is unknown, so that nothing is treated as coherent.
     pub(crate) fn is_conservative(&self) -> bool {
         self.is_conservative
     }
 
-    /// Says of a refusal of `call` why the platform refuses, if that is the reason.
+    /// Adds the platform's reason to the error of a refused `call`, if the platform refuses it.
     pub(crate) fn explain(&self, call: Call, what: impl FnOnce() -> String, error: Error) -> Error {
         match (&error, self.machine.refusal(call)) {
             (Error::Ioctl { errno, .. }, Some(refusal)) if *errno == refusal.errno => Error::NotAvailable {
@@ -114,10 +114,11 @@ impl Drop for Shared {
 }
 
 impl Device {
-    /// Opens the device that `spec` names: a path, or `sim:...` where a software device is linked ([`link_soft`]).
+    /// Opens the device that `spec` names: a path, or `sim:...` if a software device is linked
+    /// ([`link_soft`]).
     ///
     /// # Errors
-    /// [`crate::OpenError::BadDeviceSpec`]; as [`Node::open`] for a path, and as [`Device::from_drm`].
+    /// [`crate::OpenError::BadDeviceSpec`]; those of [`Node::open`] for a path, and of [`Device::from_drm`].
     pub fn open(spec: &str) -> Result<Self> {
         Self::from_drm(match spec.parse()? {
             DeviceSpec::Path(path) => Arc::new(Node::open(path)?),
@@ -128,27 +129,27 @@ impl Device {
     /// Opens the first node of i915; never a software device.
     ///
     /// # Errors
-    /// [`crate::OpenError::NoDevice`], and as [`Device::from_drm`].
+    /// [`crate::OpenError::NoDevice`]; those of [`Device::from_drm`].
     pub fn open_first() -> Result<Self> {
         Self::from_drm(Arc::new(Node::open(node::find().first()?)?))
     }
 
-    /// Takes an open device, and asks it what it is.
+    /// Takes an open device and asks it for its facts.
     ///
     /// # Errors
-    /// [`Unknown::DeviceId`]: a caller who wants to go on all the same takes
-    /// [`Device::with_conservative_platform`]. [`Unknown::KernelTooOld`]; what CHIPSET_ID answers.
+    /// [`Unknown::DeviceId`]; to use such a device, call [`Device::with_conservative_platform`].
+    /// [`Unknown::KernelTooOld`]; CHIPSET_ID's.
     pub fn from_drm(drm: Arc<dyn Drm>) -> Result<Self> {
         let facts = about::facts(drm.as_ref())?;
         let machine = Machine::from_facts(&facts, drm.kernel())?;
         Self::new(drm, machine)
     }
 
-    /// Takes an open device, whose PCI id need not be known: then nothing is taken to be coherent,
+    /// Takes an open device whose PCI ID may be unknown. For an unknown one, nothing is treated as coherent:
     /// every write is flushed and every read invalidates first.
     ///
     /// # Errors
-    /// As [`Device::from_drm`], but for the unknown id.
+    /// Those of [`Device::from_drm`] except for the unknown PCI ID.
     pub fn with_conservative_platform(drm: Arc<dyn Drm>) -> Result<Self> {
         let facts = about::facts(drm.as_ref())?;
         let machine = match Machine::from_facts(&facts, drm.kernel()) {
@@ -166,7 +167,7 @@ impl Device {
         for disagreement in machine.disagreements() {
             tracing::warn!(%disagreement, "the device's value is used");
         }
-        // Kernels before 5.8 do not say, and then sizes are left to them.
+        // Kernels before 5.8 do not report it; then they check sizes alone.
         let memory_bytes = drm.memory_regions().ok().and_then(|regions| {
             regions.iter().find(|region| region.class == CLASS_SYSTEM).map(|region| region.probed_bytes)
         });
@@ -186,22 +187,22 @@ impl Device {
         })
     }
 
-    /// The platform, the kernel, and what the platform can do under it.
+    /// Returns the platform, the kernel, and the platform's capabilities under it.
     pub fn machine(&self) -> &Machine {
         &self.shared.machine
     }
 
-    /// The rules of the device's kernel.
+    /// Returns the rules of the device's kernel.
     pub fn rules(&self) -> &KernelRules {
         &self.shared.rules
     }
 
-    /// The device's requests themselves; what they do is not tracked.
+    /// Returns the device's raw requests, whose effects are not tracked.
     pub fn drm(&self) -> &dyn Drm {
         self.shared.drm.as_ref()
     }
 
-    /// Which driver answers.
+    /// Returns the driver's name and version.
     ///
     /// # Errors
     /// VERSION's.
@@ -209,7 +210,7 @@ impl Device {
         self.drm().version()
     }
 
-    /// Where objects can live.
+    /// Returns the memory regions for objects.
     ///
     /// # Errors
     /// QUERY's.
@@ -217,22 +218,22 @@ impl Device {
         self.drm().memory_regions()
     }
 
-    /// Every map mode, and whether the platform has it.
+    /// Returns every map mode, and whether the platform has it.
     pub fn map_modes(&self) -> Vec<MapModeInfo> {
         about::map_modes(self.machine())
     }
 
-    /// What surprises about the device.
+    /// Returns the surprising properties of the device.
     pub fn quirks(&self) -> Vec<Quirk> {
         about::quirks(self.machine(), self.rules())
     }
 
-    /// What MOCS entry `index` means for coherency.
+    /// Returns how MOCS entry `index` treats the LLC.
     pub fn mocs_class(&self, index: u8) -> MocsClass {
         platform::mocs_class(self.machine(), index)
     }
 
-    /// Objects and mappings that are open on the device.
+    /// Returns the numbers of open objects and mappings of the device.
     pub fn open_counts(&self) -> OpenCounts {
         self.drm().open_counts()
     }
@@ -250,17 +251,17 @@ impl Device {
         self.shared.check()
     }
 
-    /// Creates a BO, or takes one that was kept for reuse ([`Device::set_reuse_limit`]).
+    /// Creates a BO, or reuses one that was kept ([`Device::set_reuse_limit`]).
     ///
-    /// A new BO reads as zeroes. One that is reused holds bytes of its earlier life on this device, any
-    /// of them: then the contents are undefined until they are written.
+    /// A new BO reads as zeroes. A reused one holds arbitrary bytes of its earlier lifetimes on this device:
+    /// its contents are undefined until they are written.
     ///
     /// # Errors
-    /// - [`Error::BadSize`]: 0 bytes, or more than can be; [`Error::NoMemory`]: more than there is memory, or no memory to
-    ///   keep account of it;
+    /// - [`Error::BadSize`]: 0 bytes, or more than an object can have; [`Error::NoMemory`]: more than the
+    ///   memory, or no memory for tracking the BO;
     /// - [`Error::NotAvailable`]: the platform refuses the caching mode;
-    /// - [`Error::Ioctl`]: what GEM_CREATE and the requests after it answer; as [`Bo::map`], if the request names a mode. No
-    ///   handle is left open.
+    /// - [`Error::Ioctl`]: those of GEM_CREATE and the requests after it; those of [`Bo::map`], if the
+    ///   request has a map mode. No handle is left open.
     pub fn alloc(&self, request: AllocRequest) -> Result<Bo> {
         let bo = alloc::alloc(&self.shared, request)?;
         if let Some(mode) = request.map {
@@ -269,22 +270,22 @@ impl Device {
         Ok(bo)
     }
 
-    /// Creates a dumb buffer (CREATE_DUMB) of a picture with 32 bits per pixel; it is a BO like others.
+    /// Creates a dumb buffer (CREATE_DUMB) for a framebuffer with 32 bits per pixel; it is a BO like others.
     ///
     /// # Errors
-    /// What CREATE_DUMB returns.
+    /// Those of CREATE_DUMB.
     pub fn alloc_dumb(&self, width: u32, height: u32) -> Result<Bo> {
         alloc::alloc_dumb(&self.shared, width, height)
     }
 
-    /// Keeps up to `bytes` bytes of BOs for reuse, from now on; 0, as in the beginning, keeps nothing.
+    /// Sets how many bytes of BOs are kept for reuse from now on; 0, the initial value, keeps nothing.
     ///
-    /// A BO whose last clone goes is kept if it was allocated since, nobody else can know it (it was
-    /// never exported or imported, nor said to be one for [`Bo::never_reuse`]), it is not on screen, and
-    /// its contents are there. While it waits the kernel may take its memory ([`Bo::dont_need`]).
+    /// When its last clone is dropped, a BO is kept if it was allocated after this call, nothing else can
+    /// know it (it was never exported or imported, and [`Bo::never_reuse`] was not called), it is not on
+    /// screen, and its contents exist. Meanwhile the kernel may purge its memory ([`Bo::dont_need`]).
     /// [`Device::alloc`] then rounds sizes up to their class: four for each power of two, up to 64 MiB.
     ///
-    /// What is too much is closed, the longest unused first. A submission that finds the GPU wedged
+    /// BOs beyond the limit are closed, the longest unused first. A submission that finds the GPU wedged
     /// (EIO) sets the limit to 0: such a GPU may still write to BOs that were released.
     pub fn set_reuse_limit(&self, bytes: u64) {
         if self.shared.is_here() {
@@ -292,22 +293,21 @@ impl Device {
         }
     }
 
-    /// Closes BOs that are kept for reuse once `allocations` more were made without a use for them:
-    /// 1024 unless said otherwise.
+    /// Sets the age at which unused BOs are closed: after this many further allocations. The default is 1024.
     pub fn set_reuse_age(&self, allocations: u64) {
         if self.shared.is_here() {
             self.shared.reuse.set_max_age(&self.shared, allocations);
         }
     }
 
-    /// Closes every BO that is kept for reuse; for when memory is short, or the caller's timer says so.
+    /// Closes every BO that is kept for reuse. Call it when memory is short, or from a timer.
     pub fn trim(&self) {
         if self.shared.is_here() {
             self.shared.reuse.trim(&self.shared);
         }
     }
 
-    /// What became of BOs and of wishes for them since the device was opened.
+    /// Returns the reuse-cache statistics since the device was opened.
     pub fn reuse_stats(&self) -> ReuseStats {
         match self.shared.is_here() {
             true => self.shared.reuse.stats(),
@@ -315,27 +315,27 @@ impl Device {
         }
     }
 
-    /// Opens the BO behind a dma-buf; the same BO if it is open on this device already.
+    /// Opens the BO of a dma-buf; returns the same BO if it is open on this device already.
     ///
-    /// Nobody knows what the CPU's caches hold of a buffer that comes from elsewhere: its lines are
-    /// taken to be dirty and stale, so they are flushed and invalidated once where that matters. A
-    /// buffer of another device cannot be mapped, and the kernel writes the caches back for it.
+    /// The state of the CPU's caches is unknown for a buffer from elsewhere. Its lines are treated as dirty
+    /// and stale, so they are flushed and invalidated once where required. A buffer of another device cannot
+    /// be mapped; the kernel writes the caches back for it.
     ///
     /// # Errors
-    /// What PRIME_FD_TO_HANDLE answers: EBADF, EINVAL for a file that is no dma-buf.
+    /// Those of PRIME_FD_TO_HANDLE: EBADF; EINVAL for a file that is not a dma-buf.
     pub fn import(&self, dma_buf: impl AsFd) -> Result<Bo> {
         alloc::import(&self.shared, dma_buf.as_fd())
     }
 
-    /// Makes memory and caches right for the GPU's accesses (flushes, invalidates, drains), calls `execbuf`, and
-    /// notes what the GPU writes.
+    /// Makes memory and caches current for the GPU's accesses (flushes, invalidates, drains), calls
+    /// `execbuf`, and records the GPU's writes.
     ///
-    /// For a driver with an execbuf of its own: `execbuf` makes the ioctl that submits. It is given what was
-    /// flushed, one report per submission, in order. While it runs, no BO can be closed or change its caching.
-    /// The ioctl belongs inside: a write that is announced and submitted later is missed by a reader that waits
-    /// for the GPU in between.
+    /// This is for a driver with its own execbuf: `execbuf` makes the submitting ioctl. It gets the reports
+    /// of what was flushed, one per submission, in order. While it runs, no BO can be closed or change its
+    /// caching. The ioctl must be made inside of it: if a write is recorded first and submitted later, a
+    /// reader that waits for the GPU in between misses the write.
     ///
-    /// After EIO nothing is kept for reuse any longer ([`Device::set_reuse_limit`]).
+    /// After EIO nothing is kept for reuse ([`Device::set_reuse_limit`]).
     ///
     /// ```
     /// use gem_coherency::device::{AllocRequest, Device, Submission};
@@ -356,8 +356,8 @@ impl Device {
     ///
     /// # Errors
     /// [`Error::Closed`], [`Error::Purged`], [`Error::DontNeed`], [`Error::LevelChanging`] about a BO;
-    /// [`Error::OtherDevice`]; what mapping answers, if a BO must be mapped to be flushed. Then `execbuf` was not
-    /// called, and lines that were not flushed stay dirty. What `execbuf` returns.
+    /// [`Error::OtherDevice`]; those of mapping a BO that must be flushed. Then `execbuf` was not called, and
+    /// lines that were not flushed stay dirty. The error of `execbuf`.
     pub fn submit_with<T>(
         &self,
         submissions: &[Submission<'_>],
@@ -366,7 +366,8 @@ impl Device {
         submit::bracket(&self.shared, submissions, execbuf).map(|(value, _)| value)
     }
 
-    /// Begins what [`Device::submit_with`] brackets, for callers whose ioctl is no closure; [`Prepared::end`] follows the ioctl.
+    /// Begins a submission like [`Device::submit_with`], for callers that cannot make the ioctl in a closure.
+    /// Call [`Prepared::end`] after the ioctl.
     ///
     /// # Errors
     /// As [`Device::submit_with`].
@@ -374,10 +375,10 @@ impl Device {
         submit::begin(&self.shared, submissions)
     }
 
-    /// Submits an empty batch over the BOs, as [`Device::submit_with`] does; returns what was flushed for each.
+    /// Submits an empty batch over the BOs, like [`Device::submit_with`]; returns what was flushed for each.
     ///
     /// # Errors
-    /// As [`Device::submit_with`], and EXECBUFFER2's: EIO if the GPU is wedged.
+    /// Those of [`Device::submit_with`] and of EXECBUFFER2: EIO if the GPU is wedged.
     pub fn submit(&self, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
         let objects: Vec<ExecObject> = submit::exec_objects(submissions)?;
         let ((), reports) = submit::bracket(&self.shared, submissions, |_| self.drm().execute(&objects))?;

@@ -1,26 +1,24 @@
-//! Objects that are kept for reuse: BOs whose last clone is gone, waiting for an allocation that wants
-//! the same.
+//! The reuse cache: objects whose last BO was dropped, kept for an allocation with the same properties.
 //!
-//! A new life of an object is not a new object, and what makes that right is:
+//! A reused object is not a new object. Reuse is correct for these reasons:
 //!
-//! - **The tracking goes with the object.** Lines that were dirty when the old life ended are still in
-//!   the CPU's cache, and may be written back at any time: over what the GPU writes for the new owner,
-//!   unless they are flushed before that. Lines that were stale still are. Stores may still be in
-//!   write-combining buffers, and what the GPU wrote in the LLC. So the line maps, the notes of the
-//!   object word and `written_around` stay as they are, and the new owner's first access pays for what
-//!   it needs, by the same rules as ever.
-//! - **Mappings stay**, because lines came into the cache through them; only the choice of one starts
-//!   anew.
-//! - **The level is the one that the object has**, not the one it was created with: a display pin forces
-//!   NONE or WT, and it stays. Who asks for a cached BO does not get one that the display has been at.
-//! - **Nothing uses the object any more.** The last clone is gone, so no guard and no submission is
-//!   open; nobody else knows the object, or it would not be kept; and the GPU is asked when the object is
-//!   taken: what it still reads or writes belongs to the old life, and stays in the cache for now.
-//! - **The contents are there.** The kernel may take the pages while the object waits (MADV_DONTNEED);
-//!   MADV_WILLNEED says whether it did. Pages that were taken come back as others, about which the line
-//!   maps say nothing; such an object is closed.
+//! - **The tracked state stays with the object.** Lines that were dirty at the end of a lifetime are still in
+//!   the CPU's cache. They may be written back at any time, over the GPU's writes for the new owner, unless
+//!   they are flushed before. Stale lines are still stale. Stores may still be in write-combining buffers,
+//!   and the GPU's writes in the LLC. The line maps, the notes of the object word and `written_around` are
+//!   therefore kept. The new owner's first access completes the pending work that it requires, by the usual
+//!   rules.
+//! - **Mappings stay**, because lines were cached through them; only the choice of a mapping is reset.
+//! - **The level is the object's present one**, not the one of its creation: a display pin forces NONE or WT,
+//!   which stays. A request for a cached BO never gets an object that was on screen.
+//! - **The object is idle.** The last clone was dropped, so no guard and no submission is open. Nothing else
+//!   knows the object, or it would not be kept. The GPU is asked when the object is taken: what it still
+//!   reads or writes belongs to the old lifetime, and the object stays in the cache.
+//! - **The contents exist.** The kernel may purge the pages of a kept object (MADV_DONTNEED); MADV_WILLNEED
+//!   reports whether it did. The line maps say nothing about the new pages of a purged object, so it is
+//!   closed.
 //!
-//! On a device whose PCI id is unknown nothing is kept, because no level is known.
+//! On a device with an unknown PCI ID nothing is kept, because no level is known.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -38,26 +36,26 @@ use crate::vocabulary::CacheLevel;
 
 /// Larger objects are never kept.
 const MAX_CLASS_BYTES: u64 = 64 << 20;
-/// For how many allocations an object waits if nobody says.
+/// The default number of allocations after which an unused object is closed.
 const DEFAULT_AGE: u64 = 1024;
-/// How many objects are asked whether the GPU is done with them; the oldest are first, and if it is not
-/// done with these, it is hardly with younger ones.
+/// The number of objects for which the kernel is asked whether the GPU is done with them. The oldest are
+/// first; if the GPU uses these, it most likely uses the younger ones, too.
 const TRIES: usize = 4;
-/// Threads that want different things rarely meet.
+/// The number of buckets, so that threads with different requests rarely contend.
 const BUCKETS: usize = 32;
 
-/// What an object can be reused as.
+/// The properties by which an object is found for reuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// The size class.
     pub(super) bytes: u64,
     /// The cache level.
     pub(crate) level: CacheLevel,
-    /// The PAT index that userspace chose: such an object keeps its level, and refuses other calls.
+    /// The PAT index that userspace chose; such an object has a fixed level, and refuses other calls.
     pat: Option<u8>,
 }
 
-/// The least size class of at least `size` bytes: up to four for each power of two.
+/// Returns the smallest size class of at least `size` bytes; there are up to four for each power of two.
 fn class_bytes(size: u64) -> Option<u64> {
     let pages = size.div_ceil(PAGE_BYTES);
     let step = pages.checked_sub(1)?.checked_ilog2().map_or(1, |log| 1 << log.saturating_sub(2));
@@ -66,12 +64,12 @@ fn class_bytes(size: u64) -> Option<u64> {
 }
 
 impl Key {
-    /// The same at another level.
+    /// Returns the same key at another level.
     pub(crate) const fn at(self, level: CacheLevel) -> Self {
         Self { level, ..self }
     }
 
-    /// What a new object for `request` would be; `None` if none like it is ever kept.
+    /// Returns the key of a new object for `request`; `None` if such objects are never kept.
     pub(super) fn of(device: &Shared, request: AllocRequest) -> Option<Self> {
         let bytes = class_bytes(request.size).filter(|&bytes| device.reuse.takes(bytes))?;
         if device.is_conservative() || device.memory_bytes.is_some_and(|memory| bytes > memory) {
@@ -84,7 +82,7 @@ impl Key {
                 let level = created_level(device, Creation::UserWithPat(pat));
                 (!refused(Call::CreateWithPat)).then_some(Self { bytes, level, pat: Some(pat) })
             }
-            // A new object is asked for, so that it is refused as ever.
+            // Create a new object, so that the kernel refuses as usual.
             Some(mode) if refused(caching_call(mode)) => None,
             Some(mode) => Some(Self { bytes, level: mode_level(device.caps(), mode), pat: None }),
             None => Some(Self { bytes, level: created_level(device, Creation::User), pat: None }),
@@ -92,21 +90,21 @@ impl Key {
     }
 }
 
-/// What became of BOs that could be reused, and of wishes for them.
+/// Reuse-cache statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct ReuseStats {
-    /// Allocations that were answered with a kept object.
+    /// Allocations that reused a kept object.
     pub hits: u64,
-    /// Allocations that could have been, and were not.
+    /// Allocations that could have reused an object, but found none.
     pub misses: u64,
-    /// Objects that were found, and that the GPU was not done with.
+    /// Objects that were found while the GPU still used them.
     pub busy: u64,
-    /// Objects whose contents the kernel had taken, at release or since.
+    /// Objects whose contents the kernel had purged, at release or later.
     pub purged: u64,
-    /// Objects that were closed after waiting too long.
+    /// Objects that were closed because of their age.
     pub aged: u64,
-    /// Objects that were closed because there was no room.
+    /// Objects that were closed because of the limit.
     pub evicted: u64,
     /// Bytes that are kept now.
     pub held_bytes: u64,
@@ -124,7 +122,7 @@ struct Counts {
     evicted: AtomicU64,
 }
 
-/// Counts one more, or several. Relaxed: statistics, from which nobody concludes anything.
+/// Adds to a counter. Relaxed suffices, because no decision depends on the statistics.
 fn count(counter: &AtomicU64, more: usize) {
     counter.fetch_add(more as u64, Ordering::Relaxed);
 }
@@ -136,36 +134,37 @@ pub(crate) struct Reuse {
     counts: Counts,
 }
 
-/// Whether an object that was found can be used.
+/// The state of an object that was found.
 enum Found {
-    /// It can.
+    /// It can be used.
     Ready,
-    /// The GPU is not done with it.
+    /// The GPU still uses it.
     Busy,
-    /// Its contents are gone, or the kernel does not answer.
+    /// Its contents were purged, or the kernel returned an error.
     Gone,
 }
 
 impl Reuse {
-    /// Keeps nothing, until there is a limit.
+    /// Creates an empty cache with limit 0.
     pub(super) fn new() -> Self {
         let cache = ReuseCache::new(BUCKETS);
         cache.set_max_age(DEFAULT_AGE);
         Self { cache, counts: Counts::default() }
     }
 
-    /// Whether an object of that size would be kept.
+    /// Returns whether an object of this size would be kept.
     pub(crate) fn takes(&self, bytes: u64) -> bool {
         bytes <= self.cache.limit()
     }
 
-    /// Keeps an object whose last user is gone; false if that cannot be, and it is to be closed.
+    /// Keeps an object whose last user is gone. Returns false if that is impossible; then the caller closes
+    /// it.
     pub(crate) fn keep(&self, device: &Shared, key: Key, object: &Arc<Object>) -> bool {
-        // Not if it is on screen, purged, or a guard was leaked.
+        // Fails if the object is on screen or purged, or a guard was leaked.
         if object.tracked.word().set_dont_need().is_err() {
             return false;
         }
-        // Before the object is in the cache: there it is another thread's, which may need its contents.
+        // Before the object is in the cache, where another thread may take it and need its contents.
         match device.drm.madvise(object.handle, Advice::DontNeed) {
             Ok(Retained::Yes) => {}
             Ok(Retained::Purged) => {
@@ -181,7 +180,7 @@ impl Reuse {
         refused.is_none()
     }
 
-    /// An object that was kept, as a BO in its next life.
+    /// Takes a kept object; returns it as a new BO.
     pub(super) fn take(&self, device: &Arc<Confined<Shared>>, key: Key) -> Option<Bo> {
         let aged = self.cache.tick();
         count(&self.counts.aged, aged.len());
@@ -212,7 +211,7 @@ impl Reuse {
         taken
     }
 
-    /// Asks the kernel for an object that this thread has taken.
+    /// Asks the kernel about an object that this thread has taken.
     fn look_at(&self, device: &Shared, object: &Object) -> Found {
         match device.drm.busy(object.handle) {
             Ok(Busy(0)) => {}
@@ -229,26 +228,26 @@ impl Reuse {
         }
     }
 
-    /// Changes how many bytes may be kept.
+    /// Sets how many bytes may be kept.
     pub(super) fn set_limit(&self, device: &Shared, bytes: u64) {
         let evicted = self.cache.set_limit(bytes);
         count(&self.counts.evicted, evicted.len());
         close_all(device, evicted);
     }
 
-    /// Changes for how many allocations an object may wait.
+    /// Sets the age at which objects are closed, in allocations.
     pub(super) fn set_max_age(&self, device: &Shared, allocations: u64) {
         let aged = self.cache.set_max_age(allocations);
         count(&self.counts.aged, aged.len());
         close_all(device, aged);
     }
 
-    /// Closes everything that is kept.
+    /// Closes every kept object.
     pub(super) fn trim(&self, device: &Shared) {
         close_all(device, self.cache.clear());
     }
 
-    /// The statistics.
+    /// Returns the statistics.
     pub(super) fn stats(&self) -> ReuseStats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let Counts { hits, misses, busy, purged, aged, evicted } = &self.counts;
@@ -265,7 +264,7 @@ impl Reuse {
     }
 }
 
-/// Closes objects that nobody uses and that left the cache.
+/// Closes unused objects that were removed from the cache.
 fn close_all(device: &Shared, objects: impl IntoIterator<Item = Arc<Object>>) {
     for object in objects {
         if let Err(error) = bo::close(device, &object) {

@@ -1,4 +1,4 @@
-//! The names of devices: a path, or `sim:...`.
+//! Names of devices: a path, or `sim:...`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,10 +9,10 @@ use crate::drm::Drm;
 use crate::error::Error;
 use crate::error::OpenError;
 
-/// What the name of a software device begins with.
+/// The prefix of a software device's name.
 const SOFT: &str = "sim:";
 
-/// Opens the software device of a name, `sim:...`.
+/// A function that opens the software device with a name `sim:...`.
 pub type OpenSoft = fn(&str) -> Result<Arc<dyn Drm>, Error>;
 
 static OPEN_SOFT: OnceLock<OpenSoft> = OnceLock::new();
@@ -29,7 +29,7 @@ pub fn link_soft(open: OpenSoft) {
 /// Opens the software device `name`.
 ///
 /// # Errors
-/// [`OpenError::BadDeviceSpec`] if none is linked, and what opening it returns.
+/// [`OpenError::BadDeviceSpec`] if none is linked; those of opening it.
 pub(super) fn open_soft(name: &str) -> Result<Arc<dyn Drm>, Error> {
     match OPEN_SOFT.get() {
         Some(open) => open(name),
@@ -43,7 +43,7 @@ pub(super) fn open_soft(name: &str) -> Result<Arc<dyn Drm>, Error> {
     }
 }
 
-/// Which device to open.
+/// The device to open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceSpec {
     /// A device file: `/dev/dri/renderD128`.

@@ -1,4 +1,4 @@
-//! Handing BOs to the GPU.
+//! Submission: hands BOs over to the GPU.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,22 +14,21 @@ use crate::fork::Confined;
 use crate::policy::Path;
 use crate::vocabulary::{Access, Handle, MocsClass};
 
-/// What a batch does to one BO.
+/// The use of one BO by a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct Submission<'a> {
     /// The BO.
     pub bo: &'a Bo,
-    /// What the GPU does; a batch that writes is taken to read, too.
+    /// The GPU's access; a batch that writes is assumed to read, too.
     pub access: Access,
-    /// What the MOCS entries of the accesses say about the LLC. A BO that is accessed with several
-    /// classes is listed once for each.
+    /// How the MOCS entries of the accesses treat the LLC. List a BO once for each class of its accesses.
     pub mocs: MocsClass,
 }
 
-/// BOs that are ready for the GPU. Until this ends they can neither be closed nor change their caching.
+/// BOs that are ready for the GPU. Until this ends, they can neither be closed nor change their caching.
 ///
-/// It records the GPU's writes when it is created, and again when it ends. End it after the ioctl: a CPU reader that runs before the
-/// ioctl consumes the first record, so the second one is required.
+/// It records the GPU's writes when it is created, and again when it ends. End it after the ioctl: a CPU
+/// reader that runs before the ioctl consumes the first record, so the second one is required.
 #[derive(Debug)]
 #[must_use = "it ends after the submitting ioctl"]
 pub struct Prepared {
@@ -38,7 +37,7 @@ pub struct Prepared {
     reports: Vec<FlushReport>,
 }
 
-/// One BO of a submission that has begun; ends when dropped.
+/// A BO of a submission that has begun. Ends when dropped.
 #[derive(Debug)]
 struct Begun {
     bo: Bo,
@@ -56,7 +55,7 @@ impl Begun {
         Ok(begun)
     }
 
-    /// Notes what the GPU will have written.
+    /// Records the GPU's writes.
     fn note_gpu_access(&self) {
         match self.access {
             Access::Read => {}
@@ -72,14 +71,14 @@ impl Drop for Begun {
 }
 
 impl Prepared {
-    /// What was flushed, or why not: one report per submission, in order.
+    /// Returns what was flushed, or why nothing was: one report per submission, in order.
     pub fn reports(&self) -> &[FlushReport] {
         &self.reports
     }
 
     /// Ends the submission after the ioctl, which failed with `errno` or succeeded; returns the reports.
     ///
-    /// After EIO nothing is kept for reuse any longer: a wedged GPU may still write what it was given before.
+    /// After EIO nothing is kept for reuse: a wedged GPU may still make the writes of earlier batches.
     pub fn end(mut self, errno: Option<Errno>) -> Vec<FlushReport> {
         if errno == Some(Errno::EIO) {
             self.device.reuse.set_limit(&self.device, 0);
@@ -94,7 +93,7 @@ impl Drop for Prepared {
     }
 }
 
-/// Makes every BO ready for `submissions`, and notes what the GPU is about to write.
+/// Makes memory and caches current for `submissions`, and records the upcoming GPU writes.
 pub(super) fn begin(device: &Arc<Confined<Shared>>, submissions: &[Submission<'_>]) -> Result<Prepared> {
     device.check()?;
     let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
@@ -118,8 +117,8 @@ pub(super) fn begin(device: &Arc<Confined<Shared>>, submissions: &[Submission<'_
     Ok(Prepared { device: Arc::clone(device), bos, reports })
 }
 
-/// Makes every BO ready, calls `execbuf` with the reports, and notes what the GPU wrote; returns what `execbuf`
-/// returned, and the reports.
+/// Makes memory and caches current, calls `execbuf` with the reports, and records the GPU's writes; returns
+/// the result of `execbuf`, and the reports.
 pub(super) fn bracket<T>(
     device: &Arc<Confined<Shared>>,
     submissions: &[Submission<'_>],
@@ -131,7 +130,7 @@ pub(super) fn bracket<T>(
     done.map(|value| (value, reports))
 }
 
-/// The objects of a batch, each once; a write by one of several submissions is the batch's.
+/// Returns the objects of a batch, each once. The batch writes an object if one of its submissions does.
 ///
 /// # Errors
 /// [`Error::NoMemory`].
