@@ -1,14 +1,14 @@
-//! Which process something belongs to: a child that fork(2) made is another one.
+//! The process that a value belongs to. A child made by fork(2) is another process.
 //!
-//! A child inherits a copy of this library's memory and the parent's files, not its threads. A handle that it closed would
-//! be closed for the parent, and a lock that another thread held at the fork is never given back. So what opens a device
-//! remembers its process ([`Owner`]), and whoever uses it later asks first. What threads change is not freed there either
-//! ([`Confined`]): the copy may be half changed.
+//! A child inherits a copy of this library's memory and the parent's files, but not its threads. Closing an
+//! inherited handle would close it for the parent, and a lock that another thread held at the fork is never
+//! released. An opened device therefore records its process ([`Owner`]), which every later use checks. A
+//! child also never frees values that threads modify ([`Confined`]): its copy may be half modified.
 //!
 //! # Safety
-//! The kernel empties a page in every child (MADV_WIPEONFORK), however it was made; the page is never unmapped, holds one
-//! atomic number, and is reached by nothing else. [`PerProcess`] never frees what it points to, and [`Confined`] drops its
-//! value once, in its own drop.
+//! The kernel zeroes a page in every child (MADV_WIPEONFORK), however the child was made. The page is never
+//! unmapped, holds one atomic number, and is reached only through this module. [`PerProcess`] never frees its
+//! value, and [`Confined`] drops its value once, in its own drop.
 #![allow(unsafe_code)]
 
 use std::mem::ManuallyDrop;
@@ -23,10 +23,11 @@ use crate::error::{Error, Result};
 #[cfg(not(miri))]
 use crate::units::PAGE_BYTES;
 
-/// The number of this process; 0 where none was given yet, as in a child that was just forked.
+/// The page with this process's number, which is 0 if none was assigned yet, as in a new child.
 static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(null_mut());
 
-/// The number that was given last, which a child inherits: so a child's number is none of its parents'.
+/// The last assigned number. Children inherit it, so a child's number differs from those of all its
+/// ancestors.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
 /// The process that something belongs to.
@@ -37,10 +38,10 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// This process.
+    /// Returns this process.
     pub fn current() -> Self {
         let page = page();
-        // Relaxed, here and below: the number alone matters, and a fork orders everything before it.
+        // Relaxed, here and below: only the number matters, and fork orders everything before it.
         let number = match page.load(Ordering::Relaxed) {
             0 => {
                 let next = LAST.fetch_add(1, Ordering::Relaxed) + 1;
@@ -52,13 +53,13 @@ impl Owner {
         Self { page, number }
     }
 
-    /// Whether it is this process.
+    /// Returns whether it is this process.
     #[inline]
     pub fn is_here(self) -> bool {
         self.page.load(Ordering::Relaxed) == self.number
     }
 
-    /// Nothing, or that this is another process.
+    /// Checks that this is the owning process.
     ///
     /// # Errors
     /// [`Error::OtherProcess`].
@@ -68,33 +69,34 @@ impl Owner {
     }
 }
 
-/// The page, which the first caller makes.
+/// Returns the page, which the first caller creates.
 fn page() -> &'static AtomicU64 {
-    // Acquire pairs with the Release below: who finds the page finds it mapped and marked.
+    // Acquire pairs with the Release below: a thread that finds the page finds it mapped and marked.
     let mut page = PAGE.load(Ordering::Acquire);
     if page.is_null() {
         let Some(made) = make_page() else { return unwiped() };
         match PAGE.compare_exchange(null_mut(), made.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => page = made.as_ptr(),
-            // Another thread's is used. Its own stays: one page, once.
+            // Lost the race: use the other thread's page. Ours stays, which happens once at most.
             Err(others) => page = others,
         }
     }
-    // SAFETY: `make_page` made it: mapped for ever, aligned, zeroes at first, and only ever used as an atomic.
+    // SAFETY: from `make_page`: mapped for ever, aligned, zero at first, and used only as an atomic.
     unsafe { &*page }
 }
 
-/// A number that the kernel does not empty: where it knows no such page (before Linux 4.14) a child is taken for its parent.
+/// Returns a number that the kernel does not zero. Without MADV_WIPEONFORK (before Linux 4.14), a child
+/// passes for its parent.
 fn unwiped() -> &'static AtomicU64 {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     &NUMBER
 }
 
-/// A page of zeroes that is a page of zeroes in every child, too.
+/// Creates a page of zeroes that is zeroed again in every child.
 #[cfg(not(miri))]
 fn make_page() -> Option<NonNull<AtomicU64>> {
     let len = PAGE_BYTES as usize;
-    // SAFETY: a new mapping, at an address of the kernel's choice.
+    // SAFETY: a new mapping, at an address that the kernel chooses.
     let page = unsafe {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         libc::mmap(null_mut(), len, access, kind, -1, 0)
@@ -102,23 +104,23 @@ fn make_page() -> Option<NonNull<AtomicU64>> {
     if page == libc::MAP_FAILED {
         return None;
     }
-    // SAFETY: the mapping that was just made, whole.
+    // SAFETY: exactly the mapping that was just created.
     if unsafe { libc::madvise(page, len, libc::MADV_WIPEONFORK) } != 0 {
-        // SAFETY: as above; nobody else knows it.
+        // SAFETY: as above; no other code has the address.
         unsafe { libc::munmap(page, len) };
         return None;
     }
     NonNull::new(page.cast())
 }
 
-/// miri knows neither the advice nor fork.
+/// Returns none: Miri supports neither the advice nor fork.
 #[cfg(miri)]
 fn make_page() -> Option<NonNull<AtomicU64>> {
     None
 }
 
-/// A value that ends in the process that made it: a child neither drops nor frees its copy, which another thread of the parent
-/// may have been changing at the fork.
+/// A value that belongs to the process that created it. A child neither drops nor frees its copy, which
+/// another thread of the parent may have been modifying at the fork.
 #[derive(Debug)]
 pub struct Confined<T> {
     owner: Owner,
@@ -126,18 +128,18 @@ pub struct Confined<T> {
 }
 
 impl<T> Confined<T> {
-    /// A value of this process.
+    /// Creates a value of this process.
     pub fn new(value: T) -> Self {
         Self { owner: Owner::current(), value: ManuallyDrop::new(value) }
     }
 
-    /// Whether it is this process's.
+    /// Returns whether it is this process's.
     #[inline]
     pub fn is_here(&self) -> bool {
         self.owner.is_here()
     }
 
-    /// Nothing, or that it is another process's, where a lock of it may be held for ever.
+    /// Checks that the value belongs to this process. In another one, its locks may be held for ever.
     ///
     /// # Errors
     /// [`Error::OtherProcess`].
@@ -146,7 +148,7 @@ impl<T> Confined<T> {
         self.owner.check()
     }
 
-    /// The value, if it is this process's.
+    /// Returns the value if it belongs to this process.
     ///
     /// # Errors
     /// [`Error::OtherProcess`].
@@ -154,7 +156,8 @@ impl<T> Confined<T> {
         self.check().map(|()| &*self.value)
     }
 
-    /// The value itself, if it is this process's; else it stays where it is until the process ends.
+    /// Returns the value by move if it belongs to this process. Otherwise, the value stays in memory until
+    /// the process ends.
     ///
     /// # Errors
     /// As [`Confined::get`].
@@ -184,15 +187,15 @@ impl<T> DerefMut for Confined<T> {
 impl<T> Drop for Confined<T> {
     fn drop(&mut self) {
         if self.owner.is_here() {
-            // SAFETY: the value is dropped here alone, and used by nothing afterwards.
+            // SAFETY: only this function drops the value, and nothing uses it afterwards.
             unsafe { ManuallyDrop::drop(&mut self.value) };
         }
     }
 }
 
-/// A value of the whole program of which every process has its own: a child begins with the default.
+/// A global value with a separate copy for each process: a child begins with the default.
 ///
-/// For what is behind a lock: of the parent's, another thread may have held the lock at the fork.
+/// For values behind a lock, which another thread of the parent may have held at the fork.
 pub struct PerProcess<T>(AtomicPtr<(Owner, T)>);
 
 impl<T: Default + Sync> Default for PerProcess<T> {
@@ -202,28 +205,28 @@ impl<T: Default + Sync> Default for PerProcess<T> {
 }
 
 impl<T: Default + Sync> PerProcess<T> {
-    /// One that nobody asked for yet.
+    /// Creates a value that is initialized at its first use.
     pub const fn new() -> Self {
         Self(AtomicPtr::new(null_mut()))
     }
 
-    /// This process's value.
+    /// Returns this process's value.
     pub fn get(&self) -> &'static T {
-        // Acquire pairs with the Release below: who finds the value finds it whole.
+        // Acquire pairs with the Release below: a thread that finds the value sees all of it.
         let found = self.0.load(Ordering::Acquire);
-        // SAFETY: null, or a box's that was leaked below.
+        // SAFETY: null, or from a box that was leaked below.
         if let Some((_, value)) = unsafe { found.as_ref() }.filter(|(owner, _)| owner.is_here()) {
             return value;
         }
-        // What was found stays: another thread may have a reference, or had one in the parent.
+        // The old value stays: another thread may have a reference, or had one in the parent.
         let made = Box::into_raw(Box::new((Owner::current(), T::default())));
         match self.0.compare_exchange(found, made, Ordering::AcqRel, Ordering::Acquire) {
-            // SAFETY: a box that is not freed from here on.
+            // SAFETY: from a box that is never freed from here on.
             Ok(_) => unsafe { &(*made).1 },
             Err(others) => {
-                // SAFETY: made above, and nobody else's.
+                // SAFETY: from the box made above, which no other thread has seen.
                 drop(unsafe { Box::from_raw(made) });
-                // SAFETY: another thread of this process put it there, as above; it is not null.
+                // SAFETY: another thread of this process stored it, as above; it is not null.
                 unsafe { &(*others).1 }
             }
         }
@@ -236,9 +239,9 @@ mod tests {
 
     use super::*;
 
-    /// What a child answers.
+    /// Returns the result of `body` in a child.
     fn in_child(body: impl FnOnce() -> bool) -> bool {
-        // SAFETY: the child calls nothing but `body`, which takes no lock of the parent's, and _exit.
+        // SAFETY: the child calls only `body`, which takes none of the parent's locks, and _exit.
         match unsafe { libc::fork() } {
             0 => {
                 let is_so = body();
@@ -247,7 +250,7 @@ mod tests {
             }
             child => {
                 let mut status = -1;
-                // SAFETY: waits for the child, whose status has a place.
+                // SAFETY: waits for the child; `status` is valid for writes.
                 assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
                 status == 0
             }

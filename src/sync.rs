@@ -1,8 +1,7 @@
-//! The atomics and locks that [`crate::tracking`] is built on: the standard library's, or loom's under
-//! `cfg(loom)`.
+//! The atomics and locks of [`crate::tracking`]: the standard library's, or loom's under `cfg(loom)`.
 //!
-//! Both modules have the same surface, so that loom checks the production code and no other file
-//! has to know about it.
+//! Both modules have the same interface, so that loom checks the production code and no other file depends on
+//! the choice.
 
 #[cfg(not(loom))]
 mod inner {
@@ -26,13 +25,13 @@ mod inner {
         Some(unsafe { Box::from_raw(NonNull::slice_from_raw_parts(words, count).as_ptr()) })
     }
 
-    /// The bits that may be set in a word: a look that spares a read-modify-write, if it shows none.
+    /// Returns a superset of the bits set in a word; 0 saves the caller a read-modify-write.
     #[inline]
     pub(crate) fn look(word: &AtomicU64, ordering: Ordering) -> u64 {
         word.load(ordering)
     }
 
-    /// Nothing: between SeqCst accesses the order is theirs.
+    /// Does nothing: SeqCst accesses order themselves.
     #[inline]
     pub(crate) fn full_fence() {}
 }
@@ -46,9 +45,10 @@ mod inner {
         static LOOKS: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
     }
 
-    /// Whether [`look`] looks, or takes every bit for set. loom remembers of an atomic its last access only, so that a look hides what
-    /// another thread loaded before, and loom does not try the read-modify-write after the look before that
-    /// load. So models that such loads decide run without looks, too.
+    /// Sets whether [`look`] loads the word or returns all bits. loom stores only the last access of each
+    /// atomic. A load by `look` therefore hides an earlier load by another thread, and loom does not try the
+    /// order in which the read-modify-write after it precedes that load. Models that depend on such loads
+    /// also run without looks.
     pub fn set_looks(looks: bool) {
         LOOKS.set(looks);
     }
@@ -61,16 +61,16 @@ mod inner {
         Some((0..count).map(|_| AtomicU64::new(0)).collect())
     }
 
-    /// What SeqCst accesses do by themselves: loom takes them for AcqRel ones, and fences for what they are.
+    /// Orders SeqCst accesses, which loom treats as AcqRel; it implements fences exactly.
     pub(crate) fn full_fence() {
         loom::sync::atomic::fence(Ordering::SeqCst);
     }
 
-    /// What of `std::sync::OnceLock` is used here; loom has none.
+    /// The used part of `std::sync::OnceLock`, which loom lacks.
     ///
-    /// The value is in the standard library's; whether a thread sees it yet is an atomic's matter, with
-    /// the orderings that the standard library promises. It is to be set by one thread at a time, so
-    /// that nobody waits in here, where loom would not see it.
+    /// The value is in the standard library's `OnceLock`. An atomic determines whether a thread sees it, with
+    /// the orderings that the standard library guarantees. Only one thread may set it at a time, so that no
+    /// thread blocks in the standard library, where loom would not see it.
     #[derive(Debug)]
     pub(crate) struct OnceLock<T> {
         is_set: AtomicU64,
@@ -85,7 +85,7 @@ mod inner {
 
     impl<T> OnceLock<T> {
         pub(crate) fn get(&self) -> Option<&T> {
-            // Acquire pairs with the Release of `get_or_init`: who finds the value sees it whole.
+            // Acquire pairs with the Release of `get_or_init`: a thread that finds the value sees all of it.
             if self.is_set.load(Ordering::Acquire) == 0 { None } else { self.value.get() }
         }
 

@@ -1,7 +1,7 @@
-//! Bytes, cache lines and pages, and ranges of them that were checked once.
+//! Bytes, cache lines and pages, and checked ranges of them.
 //!
-//! A [`ByteRange`] lies within an object of a known size, because [`ByteRange::within`] is the only way to one that
-//! comes from a caller; from there on lines and pages follow without a check.
+//! A [`ByteRange`] lies within an object of a known size: a caller can create one only with
+//! [`ByteRange::within`]. Lines and pages derived from it need no check.
 //!
 //! ```
 //! use gem_coherency::units::ByteRange;
@@ -16,12 +16,13 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 
+/// Size of a page, the unit of mapping, in bytes.
 pub use crate::vocabulary::PAGE_BYTES;
 
-/// Bytes of a cache line, the unit of coherency: `boot_cpu_data.x86_clflush_size` on every CPU that
-/// stands beside an i915 device.
+/// Size of a cache line, the unit of coherency, in bytes: `boot_cpu_data.x86_clflush_size` on every CPU that
+/// is combined with an i915 device.
 pub const LINE_BYTES: u64 = 64;
-/// Lines of a page, and bits of a line map's word.
+/// Lines per page, and bits of a line map's word.
 pub const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
 
 /// A range of bytes that lies within an object.
@@ -32,10 +33,10 @@ pub struct ByteRange {
 }
 
 impl ByteRange {
-    /// The range `offset..offset + len` of an object of `size` bytes.
+    /// Creates the range `offset..offset + len` of an object of `size` bytes.
     ///
     /// # Errors
-    /// [`Error::RangeOutOfBounds`] if it does not lie within the object; an overflow counts as that.
+    /// [`Error::RangeOutOfBounds`] if it does not lie within the object, or the end overflows.
     pub fn within(offset: u64, len: u64, size: u64) -> Result<Self> {
         match offset.checked_add(len) {
             Some(end) if end <= size => Ok(Self { offset, len }),
@@ -43,27 +44,27 @@ impl ByteRange {
         }
     }
 
-    /// The first byte.
+    /// Returns the first byte.
     pub const fn offset(self) -> u64 {
         self.offset
     }
 
-    /// How many bytes.
+    /// Returns the number of bytes.
     pub const fn len(self) -> u64 {
         self.len
     }
 
-    /// One past the last byte.
+    /// Returns the end: one past the last byte.
     pub const fn end(self) -> u64 {
         self.offset + self.len
     }
 
-    /// Whether there is no byte in it.
+    /// Returns whether the range has no bytes.
     pub const fn is_empty(self) -> bool {
         self.len == 0
     }
 
-    /// Every line with at least one byte in the range.
+    /// Returns every line with at least one byte in the range.
     pub const fn lines(self) -> LineRange {
         if self.len == 0 {
             return LineRange { first: self.offset / LINE_BYTES, end: self.offset / LINE_BYTES };
@@ -71,9 +72,9 @@ impl ByteRange {
         LineRange { first: self.offset / LINE_BYTES, end: self.end().div_ceil(LINE_BYTES) }
     }
 
-    /// The lines that the range covers only in part: none, one, or the first and the last.
+    /// Returns the lines that the range covers only in part: none, one, or the first and the last.
     ///
-    /// They are what a store into possibly stale lines must invalidate first.
+    /// A store to possibly stale lines must invalidate them first.
     pub fn partial_lines(self) -> impl Iterator<Item = u64> {
         let lines = self.lines();
         let head = (!self.is_empty() && self.offset % LINE_BYTES != 0).then_some(lines.first);
@@ -90,37 +91,37 @@ pub struct LineRange {
 }
 
 impl LineRange {
-    /// The lines `first..end`; empty if `end <= first`.
+    /// Creates the range `first..end`, which is empty if `end <= first`.
     pub const fn new(first: u64, end: u64) -> Self {
         Self { first, end: if end < first { first } else { end } }
     }
 
-    /// The first line.
+    /// Returns the first line.
     pub const fn first(self) -> u64 {
         self.first
     }
 
-    /// One past the last line.
+    /// Returns the end: one past the last line.
     pub const fn end(self) -> u64 {
         self.end
     }
 
-    /// How many lines.
+    /// Returns the number of lines.
     pub const fn count(self) -> u64 {
         self.end - self.first
     }
 
-    /// Whether there is no line in it.
+    /// Returns whether the range has no lines.
     pub const fn is_empty(self) -> bool {
         self.first == self.end
     }
 
-    /// How many bytes the lines hold.
+    /// Returns the size of the lines in bytes.
     pub const fn bytes(self) -> u64 {
         self.count() * LINE_BYTES
     }
 
-    /// The line indices.
+    /// Returns the line indices.
     pub const fn indices(self) -> Range<u64> {
         self.first..self.end
     }
@@ -134,27 +135,27 @@ pub struct PageLines {
 }
 
 impl PageLines {
-    /// The lines of page `page` whose bits are set in `mask`.
+    /// Returns the lines of page `page` whose bits are set in `mask`.
     pub const fn new(page: u64, mask: u64) -> Self {
         Self { page, mask }
     }
 
-    /// The page, by index.
+    /// Returns the page's index.
     pub const fn page(self) -> u64 {
         self.page
     }
 
-    /// A bit for each line.
+    /// Returns a bit for each line.
     pub const fn mask(self) -> u64 {
         self.mask
     }
 
-    /// How many lines.
+    /// Returns the number of lines.
     pub const fn count(self) -> u64 {
         self.mask.count_ones() as u64
     }
 
-    /// The lines as the longest possible ranges, in order.
+    /// Returns the lines as the longest possible ranges, in order.
     pub fn runs(self) -> impl Iterator<Item = LineRange> {
         let mut left = self.mask;
         std::iter::from_fn(move || {
