@@ -1,4 +1,4 @@
-//! Allocation, mapping and release: what comes of a request on each platform.
+//! Allocation, mapping and release: the result of each request on each platform.
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
@@ -10,7 +10,7 @@ use gem_coherency::vocabulary::{CachingMode, Coherency, MmapMode};
 
 use super::{NEW, nothing_left, read, refused, rig, write};
 
-/// Level and default map mode of a BO that was asked for like this.
+/// Checks the level and the default map mode of a BO that is allocated with this caching mode.
 #[track_caller]
 fn case(name: &str, caching: Option<CachingMode>, level: Level, map: MmapMode) {
     let rig = rig(name);
@@ -177,7 +177,7 @@ fn a_request_names_the_map_mode() {
         assert_eq!(bo.dirty_lines(), if mode == MmapMode::Wb { 2 } else { 0 });
     }
     nothing_left(&rig);
-    // A mode that the platform lacks is refused, and leaves no object behind.
+    // A mode that the platform lacks is refused, and no object stays open.
     let rig = super::rig("sim:dg2");
     let refused = rig.device.alloc(AllocRequest::new(4096).map(MmapMode::Gtt)).unwrap_err();
     assert!(matches!(refused, Error::NotAvailable { .. }), "{refused}");

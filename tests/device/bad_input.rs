@@ -1,4 +1,4 @@
-//! What is asked wrongly, or of a device that is gone: a clear error, and nothing left open.
+//! Invalid requests, and requests to a removed device: each fails with a clear error, and nothing stays open.
 
 use gem_coherency::Errno;
 use gem_coherency::Error;

@@ -1,4 +1,4 @@
-//! Batches over BOs: what the GPU reads and writes by commands, with what the library does for it, and without.
+//! Batches over BOs: the GPU's reads and writes by commands, with the library's flushes and without them.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn copy(rig: &Rig, to: &Bo, from: &Bo) {
     batch.submit().unwrap().wait(Option::None).unwrap();
 }
 
-/// Runs commands over BOs without any of the library's care; only the commands themselves arrive.
+/// Runs commands over BOs without the library's flushes; only the commands themselves are in memory.
 fn run_carelessly(rig: &Rig, bos: &[(&Bo, Access)], commands: &commands::Batch) {
     let objects: Vec<_> =
         bos.iter().map(|&(bo, access)| ExecObject { handle: bo.handle(), access }).collect();
@@ -55,12 +55,12 @@ fn copy_commands(rig: &Rig) -> commands::Batch {
     builder.finish()
 }
 
-/// Two BOs whose zeroes are in memory.
+/// Returns two BOs whose zeroes are in memory.
 fn pair(rig: &Rig, caching: CachingMode) -> (Bo, Bo) {
     let bos = (rig.bo(caching, MmapMode::Wb), rig.bo(caching, MmapMode::Wb));
     for bo in [&bos.0, &bos.1] {
         bo.flush().unwrap();
-        // The GPU's addresses are given, and its pages there.
+        // Allocates the GPU addresses, and binds the pages there.
         copy(rig, bo, bo);
     }
     bos
@@ -90,7 +90,7 @@ fn without_the_flush_the_gpu_copies_old_bytes() {
     assert_eq!(rig.raw_load(&to, MmapMode::Wc, 0), [0; 8], "the zeroes that were in memory");
     copy(&rig, &to, &from);
     assert_eq!(rig.raw_load(&to, MmapMode::Wc, 0), NEW);
-    // Where the GPU snoops there is nothing to flush.
+    // If the GPU snoops, there is nothing to flush.
     let (from, to) = pair(&rig, Cached);
     write(&from, 0, &NEW);
     run_carelessly(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
@@ -141,7 +141,7 @@ fn an_object_keeps_its_address_and_another_gets_it_afterwards() {
         copy(&rig, &kept, &next);
         assert_eq!(read(&kept, 0), [round; 8]);
     }
-    // 36 bits of addresses: only if they come back is there room for this many.
+    // 36 bits of addresses have room for this many only if they are freed.
     let jsl = gem_coherency_sim::open("sim:jsl").unwrap();
     for _ in 0..40 {
         let large = jsl.alloc(AllocRequest::new(2 << 30)).unwrap();
@@ -177,7 +177,7 @@ fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
         refused(batch.store(&foreign, 0, 0).map(drop)),
         Error::Library(LibraryError::OtherDevice { .. })
     ));
-    // What was refused left nothing behind: the batch can be gone on with.
+    // Refused commands left nothing behind: the batch can continue.
     batch.store(&bo, 8, 0x6f6c_6c65).unwrap();
     batch.submit().unwrap().wait(Option::None).unwrap();
     assert_eq!(read(&bo, 8)[..4], *b"ello");
@@ -222,7 +222,7 @@ fn who_waits_while_a_batch_hangs_is_told() {
         batch.submit().unwrap()
     };
     let job = submit();
-    // An MI command that does not exist.
+    // An invalid MI command.
     let soft = &rig.soft;
     let bad = soft.create(4096).unwrap().handle;
     soft.map(bad, MmapMode::Wb, 4096).unwrap().copy_in(0, &[0xff, 0xff, 0xff, 0x1f, 0, 0, 0, 0]).unwrap();

@@ -1,7 +1,8 @@
 //! Children of fork(2), for tests.
 //!
 //! # Safety
-//! A child calls what is tested, and ends by _exit: it takes no lock of the test harness, and runs no destructor of it.
+//! A child calls only the tested function, and ends by _exit: it takes no lock of the test harness, and runs
+//! none of its destructors.
 #![allow(unsafe_code)]
 
 use nix::libc;
@@ -9,12 +10,12 @@ use nix::libc;
 /// Seconds after which a child that hangs is killed.
 const PATIENCE: libc::c_uint = 60;
 
-/// Whether a child says that it is so, and does not hang.
+/// Returns whether `body` returns true in a child, which must not hang.
 pub fn in_child(body: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child does as the module says.
+    // SAFETY: the child keeps to the module's rules.
     match unsafe { libc::fork() } {
         0 => {
-            // SAFETY: a timer of the child's.
+            // SAFETY: sets a timer of the child.
             unsafe { libc::alarm(PATIENCE) };
             let is_so = body();
             // SAFETY: ends the child.
@@ -22,7 +23,7 @@ pub fn in_child(body: impl FnOnce() -> bool) -> bool {
         }
         child => {
             let mut status = -1;
-            // SAFETY: waits for the child, whose status has a place.
+            // SAFETY: waits for the child; the status is valid for writes.
             assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
             status == 0
         }

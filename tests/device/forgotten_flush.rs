@@ -1,4 +1,4 @@
-//! Writers' rules: with the flush the reader sees new bytes; a twin that forgets it sees old ones.
+//! Rules for writers: with the flush the reader sees new bytes; without it (the negative twin), old ones.
 
 use gem_coherency::bo::Bo;
 use gem_coherency::policy::{Rule, Verdict};
@@ -11,7 +11,7 @@ use gem_coherency::device::Submission;
 const BYPASS: MocsClass = MocsClass::BypassLlc;
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
-/// A GPU read that needs memory: the BO made ready, then not made ready.
+/// Checks a GPU read that requires memory to be current: with the submission's flushes, then without them.
 #[track_caller]
 fn gpu_read(rig: &Rig, make: impl Fn() -> Bo, mocs: MocsClass, expected: (Verdict, Rule, u64)) {
     let bo = make();

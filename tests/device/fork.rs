@@ -1,4 +1,5 @@
-//! A child of fork(2): the parent's device and BOs are not its own, whatever other threads of the parent were doing.
+//! A child of fork(2) cannot use the parent's device and BOs, whatever other threads of the parent were
+//! doing.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +12,7 @@ fn is_refused<T, E: Into<gem_coherency_exercise::Error>>(result: Result<T, E>) -
     result.is_err_and(|error| error.into() == gem_coherency::Error::OtherProcess.into())
 }
 
-/// Whether everything that can fail is refused.
+/// Returns whether every fallible call is refused.
 fn all_is_refused(device: &Device, bo: &Bo) -> bool {
     let submission = [Submission { bo, access: Access::Write, mocs: MocsClass::PageTable }];
     [
@@ -102,7 +103,7 @@ fn what_a_child_drops_stays_its_parents() {
 
 #[test]
 fn what_a_child_drops_is_not_freed() {
-    // Another thread of the parent may have been changing it at the fork.
+    // Another thread of the parent may have been modifying it at the fork.
     let Rig { soft, device } = rig("sim:glk");
     let bo = device.alloc(AllocRequest::new(8192)).unwrap();
     let mut given = Some((device, bo));
@@ -142,7 +143,7 @@ fn a_child_does_not_hang_on_what_other_threads_held() {
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                // Relaxed: nothing is published by it.
+                // Relaxed: it publishes no data.
                 while !stop.load(Ordering::Relaxed) {
                     let own = device.alloc(AllocRequest::new(4096).caching(CachingMode::None)).unwrap();
                     own.write(0, 8).unwrap().write_at(0, &NEW).unwrap();
@@ -155,7 +156,7 @@ fn a_child_does_not_hang_on_what_other_threads_held() {
         let children = (0..50).all(|_| {
             in_child(|| {
                 let refused = all_is_refused(&device, &bo);
-                // The last references of the child, whose destructors run.
+                // These are the child's last references, so the destructors run.
                 drop((bo.clone(), device.clone()));
                 refused
             })

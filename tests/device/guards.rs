@@ -1,4 +1,4 @@
-//! Guards: what they allow, what they mark, and what is left when they go.
+//! Guards: the accesses that they allow, the lines that they mark, and the state after they are dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -183,7 +183,7 @@ fn a_store_that_faults_is_an_error_and_its_lines_count_as_stored() {
     for hint in [Option::None, Some(Upload::Once), Some(Upload::Kept)] {
         let rig = rig("sim:glk");
         let bo = rig.bo(None, MmapMode::Wb);
-        // The contents are gone; the mapping stays, and no page can be had behind it.
+        // The contents are purged; the mapping stays, but has no pages.
         rig.soft.madvise(bo.handle(), Advice::DontNeed).unwrap();
         rig.soft.shrink();
         let mut guard = bo.write(0, 8192).unwrap();

@@ -1,4 +1,4 @@
-//! Changing the caching of a live BO: the level, and what it means for bytes that are under way.
+//! Caching changes of an existing BO: its level, and the effect on pending bytes.
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
@@ -59,7 +59,7 @@ fn what_the_gpu_wrote_around_the_cache_outlives_the_level_and_swap() {
         rig.soft.swap_out(bo.handle()).unwrap();
         assert_eq!((read(&bo, 0), rig.gpu(&bo, PAGE_TABLE, 0)), (NEW, NEW), "{name}");
 
-        // SET_CACHING alone drops no line, and the kernel saves the one that is older than memory.
+        // SET_CACHING alone drops no line, and the kernel saves the line that is older than memory.
         let forgotten = written_around();
         rig.soft.set_caching(forgotten.handle(), Cached).unwrap();
         rig.soft.swap_out(forgotten.handle()).unwrap();

@@ -1,4 +1,4 @@
-//! Devices, buffer objects and guards on the software i915: what the library's user sees.
+//! Devices, buffer objects and guards on the software i915, as the library's user sees them.
 
 mod alloc;
 mod bad_input;
@@ -35,16 +35,16 @@ use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_sim::Soft;
 
-/// What tests write over a BO's zeroes.
+/// The data that tests write over a BO's zeroes.
 const NEW: [u8; 8] = *b"new data";
 
-/// A software device, from both sides.
+/// A software device, and the library's device on it.
 struct Rig {
     soft: Arc<Soft>,
     device: Device,
 }
 
-/// The software device of that name.
+/// Opens the software device `name`.
 #[track_caller]
 fn rig(name: &str) -> Rig {
     let soft = Arc::new(Soft::open(name).unwrap());
@@ -53,7 +53,7 @@ fn rig(name: &str) -> Rig {
 }
 
 impl Rig {
-    /// A BO of two pages.
+    /// Allocates a BO of two pages.
     #[track_caller]
     fn bo(&self, caching: CachingMode, map: MmapMode) -> Bo {
         let bo = self.device.alloc(AllocRequest::new(8192).caching(caching)).unwrap();
@@ -61,38 +61,38 @@ impl Rig {
         bo
     }
 
-    /// What the GPU sees at `offset`.
+    /// Returns the bytes that the GPU sees at `offset`.
     fn gpu(&self, bo: &Bo, mocs: MocsClass, offset: u64) -> [u8; 8] {
         let mut seen = [0; 8];
         self.soft.gpu_read(bo.handle(), mocs, offset, &mut seen).unwrap();
         seen
     }
 
-    /// What the display sees at `offset`.
+    /// Returns the bytes that the display sees at `offset`.
     fn display(&self, bo: &Bo, offset: u64) -> [u8; 8] {
         let mut seen = [0; 8];
         self.soft.display_read(bo.handle(), offset, &mut seen).unwrap();
         seen
     }
 
-    /// A mapping that nobody tracks.
+    /// Creates an untracked mapping.
     fn raw(&self, bo: &Bo, map: MmapMode) -> Mapping {
         self.soft.map(bo.handle(), map, bo.size()).unwrap()
     }
 
-    /// Stores through a mapping that nobody tracks.
+    /// Stores through an untracked mapping.
     fn raw_store(&self, bo: &Bo, map: MmapMode, offset: u64, data: &[u8]) {
         self.raw(bo, map).copy_in(offset, data).unwrap();
     }
 
-    /// Loads through a mapping that nobody tracks.
+    /// Loads through an untracked mapping.
     fn raw_load(&self, bo: &Bo, map: MmapMode, offset: u64) -> [u8; 8] {
         let mut seen = [0; 8];
         self.raw(bo, map).copy_out(offset, &mut seen).unwrap();
         seen
     }
 
-    /// What a cache may do at any time: evict every line.
+    /// Evicts every line, as a cache may do at any time.
     fn evict(&self, bo: &Bo) {
         let mapping = self.raw(bo, MmapMode::Wb);
         mapping.lines(LineRange::new(0, bo.size() / 64), gem_coherency::cacheops::LineOp::Flush).unwrap();
@@ -119,17 +119,17 @@ fn read(bo: &Bo, offset: u64) -> [u8; 8] {
     seen
 }
 
-/// A GPU access with the ordinary MOCS entry.
+/// Returns a GPU access with the ordinary MOCS entry.
 fn gpu(bo: &Bo, access: Access) -> Submission<'_> {
     Submission { bo, access, mocs: MocsClass::PageTable }
 }
 
-/// The flushes of a submission whose ioctl the test leaves out.
+/// Performs the flushes of a submission without its ioctl.
 fn prepare(device: &Device, submissions: &[Submission<'_>]) -> Result<Vec<FlushReport>> {
     device.submit_with(submissions, |reports| Ok(reports.to_vec()))
 }
 
-/// What preparing one access came to: the verdict, the rule, and how many lines.
+/// Prepares one access; returns the verdict, the rule, and the number of lines.
 #[track_caller]
 fn prepared(rig: &Rig, submission: Submission<'_>) -> (Verdict, Rule, u64) {
     let reports = prepare(&rig.device, &[submission]).unwrap();
@@ -138,13 +138,13 @@ fn prepared(rig: &Rig, submission: Submission<'_>) -> (Verdict, Rule, u64) {
     (report.decision.verdict, report.decision.rule, report.lines)
 }
 
-/// Nothing is open.
+/// Checks that no handle and no mapping is open.
 #[track_caller]
 fn nothing_left(rig: &Rig) {
     assert_eq!(rig.counts(), OpenCounts::default());
 }
 
-/// The error of a call that must fail.
+/// Returns the error of a call that must fail.
 #[track_caller]
 fn refused<T: std::fmt::Debug, E: std::fmt::Debug>(result: Result<T, E>) -> E {
     result.unwrap_err()

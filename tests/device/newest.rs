@@ -1,5 +1,5 @@
-//! Whoever keeps to the library's calls reads the newest bytes: any caller, any platform, with caches
-//! that do what they like.
+//! A caller that uses only the library's calls reads the newest bytes: any caller, on any platform, with
+//! caches that evict, write back and fill at any time.
 
 use std::panic::Location;
 
@@ -13,7 +13,7 @@ use super::{Rig, rig};
 
 const SIZE: usize = 4096;
 
-/// What a caller does.
+/// An operation of a caller.
 #[derive(Clone, Debug)]
 enum Op {
     Map(MmapMode),
@@ -47,14 +47,14 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A BO, and the bytes that everybody should see.
+/// A BO, and the bytes that every reader should see.
 struct Caller<'a> {
     rig: &'a Rig,
     bo: Bo,
     newest: Vec<u8>,
 }
 
-/// Nothing, or that the platform has no such thing, which is an answer too; anything else is not.
+/// Returns the result, or `None` if the platform lacks the operation; panics on any other error.
 #[track_caller]
 fn allowed<T>(result: gem_coherency::Result<T>) -> Option<T> {
     match result {
@@ -102,10 +102,10 @@ impl Caller<'_> {
         self.newest[offset..offset + len].fill(value);
     }
 
-    /// Shows the BO; or announces it, and then the flip fails.
+    /// Shows the BO, or announces it before a flip that fails.
     fn show(&self, really: bool) {
         let Some(_guard) = allowed(self.bo.prepare_scanout()) else { return };
-        // Before the kernel pins it, which may flush, too.
+        // Read before the kernel pins the BO, because the pin may flush, too.
         let mut seen = [0; SIZE];
         self.rig.soft.display_read(self.bo.handle(), 0, &mut seen).unwrap();
         self.check("display", 0, &seen);
@@ -166,7 +166,7 @@ proptest! {
             return Ok(());
         };
         let mut caller = Caller { rig: &rig, bo, newest: vec![0; SIZE] };
-        // Zeroes that nobody wrote are the kernel's to flush, when it shows the object.
+        // The kernel flushes unwritten zeroes only when it shows the object, so overwrite them.
         caller.write(0, SIZE, 1);
         for op in &ops {
             caller.perform(op);

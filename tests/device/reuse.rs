@@ -1,4 +1,4 @@
-//! Reuse: what is kept, what is not, and for how long.
+//! Reuse: which BOs are kept, which are not, and for how long.
 
 use std::os::fd::AsFd;
 
@@ -18,7 +18,7 @@ use super::{NEW, Rig, gpu, nothing_left, read, refused, write};
 pub(super) const OLD: [u8; 8] = *b"old data";
 const PLATFORMS: [&str; 9] = ["tgl", "jsl", "hsw", "glk", "chv", "g45", "i965gm", "mtl", "dg2"];
 
-/// A software device that keeps up to 1 MiB.
+/// Opens a software device that keeps up to 1 MiB.
 #[track_caller]
 pub(super) fn rig(name: &str) -> Rig {
     let rig = super::rig(name);
@@ -26,7 +26,7 @@ pub(super) fn rig(name: &str) -> Rig {
     rig
 }
 
-/// A BO that was written, and that has pages: on a discrete device the GPU has to have it for that.
+/// Returns a BO that was written and has pages; on a discrete device, that requires a use by the GPU.
 #[track_caller]
 pub(super) fn used(rig: &Rig, request: AllocRequest) -> Bo {
     let bo = rig.device.alloc(request).unwrap();
@@ -37,7 +37,7 @@ pub(super) fn used(rig: &Rig, request: AllocRequest) -> Bo {
     bo
 }
 
-/// A BO that was kept.
+/// Returns the handle of a BO that was kept.
 #[track_caller]
 pub(super) fn kept(rig: &Rig, request: AllocRequest) -> Handle {
     let bo = used(rig, request);
@@ -50,7 +50,7 @@ pub(super) fn two_pages(caching: CachingMode) -> AllocRequest {
     AllocRequest::new(8192).caching(caching)
 }
 
-/// Whether an allocation gets that object; the BO is closed again.
+/// Returns whether an allocation reuses the object `handle`; the BO is closed again.
 #[track_caller]
 fn gets(rig: &Rig, request: AllocRequest, handle: Handle) -> bool {
     let hits = rig.device.reuse_stats().hits;
@@ -195,7 +195,7 @@ fn what_others_may_know_is_closed() {
     named.never_reuse();
     assert_eq!(named.release().unwrap(), Released::Closed);
 
-    // Exported behind the library's back; the import gives it away.
+    // Exported without the library's knowledge; the import reveals it.
     let raw = used(&rig, two_pages(None));
     let dma_buf = rig.soft.export(raw.handle()).unwrap();
     drop(rig.device.import(dma_buf.as_fd()).unwrap());

@@ -1,4 +1,4 @@
-//! Reuse: an object's next life begins with what its last one left in caches and on the way.
+//! Reuse: an object's next lifetime begins with the pending work of the last one, in caches and buffers.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -13,8 +13,8 @@ use super::{NEW, Rig, gpu, nothing_left, prepared, read, write};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
-/// The old life leaves dirty lines in the cache, by `store`; the new one's GPU overwrites them. Then the
-/// cache writes back what it has. What does the GPU read?
+/// Leaves dirty lines in the cache at the end of a lifetime, by `store`. In the next lifetime, the GPU
+/// overwrites them, and then the cache writes back its dirty lines. Returns the bytes that the GPU reads.
 #[track_caller]
 fn gpu_write_over_the_old_life(name: &str, caching: CachingMode, store: fn(&Rig, &Bo)) -> [u8; 8] {
     let rig = rig(name);
@@ -38,7 +38,7 @@ fn lines_that_were_dirty_in_the_old_life_do_not_overwrite_the_new_ones_gpu_write
     for platform in ["glk", "bxt", "chv", "g45", "i965gm", "mtl"] {
         let seen = gpu_write_over_the_old_life(&format!("sim:{platform}"), None, |_, bo| write(bo, 0, &OLD));
         assert_eq!(seen, NEW, "{platform}");
-        // The twin: of these stores there is no mark, as if it were cleared on the way.
+        // The negative twin: untracked stores leave no marks, as if the marks were cleared on release.
         let seen = gpu_write_over_the_old_life(&format!("sim:{platform}"), None, |rig, bo| {
             rig.raw_store(bo, MmapMode::Wb, 0, &OLD);
         });
@@ -50,7 +50,7 @@ fn lines_that_were_dirty_in_the_old_life_do_not_overwrite_the_new_ones_gpu_write
 fn lines_that_were_dirty_in_the_old_life_are_flushed_for_the_new_ones_first_reader() {
     let rig = rig("sim:glk");
     kept(&rig, two_pages(Cached));
-    // Snooped, so nothing was flushed; the new owner shows the whole BO.
+    // The GPU snoops, so nothing was flushed; the new owner shows the whole BO.
     let bo = rig.device.alloc(two_pages(Cached)).unwrap();
     assert!(bo.dirty_lines() > 0);
     assert_ne!(rig.display(&bo, 0), OLD);
@@ -79,7 +79,7 @@ fn lines_that_were_stale_in_the_old_life_are_invalidated_in_the_new_one() {
 fn lines_cached_before_a_store_around_the_cache_are_not_trusted_in_the_new_life() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wc);
-    // Fetched by somebody who is not tracked, as by speculation.
+    // An untracked access fetches the line, like a speculative fill.
     assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0), [0; 8]);
     write(&bo, 0, &OLD);
     rig.device.submit(&[gpu(&bo, Access::Read)]).unwrap();
@@ -148,7 +148,7 @@ fn threads_that_reuse_each_others_objects_never_share_one_and_lose_no_line() {
                         rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
                         rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 4096, &value).unwrap();
                         assert_eq!(read(&bo, 4096), value, "{platform} {caching}");
-                        // Left dirty for the next owner.
+                        // Leaves the lines dirty for the next owner.
                         write(&bo, 4096, &OLD);
                         owned.lock().unwrap().remove(&bo.handle());
                     }

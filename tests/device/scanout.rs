@@ -1,4 +1,4 @@
-//! The display: what is flushed for it, what showing a BO changes, and what is refused meanwhile.
+//! The display: the flushes for it, the effects of showing a BO, and the calls that are refused meanwhile.
 
 use gem_coherency::Errno;
 use gem_coherency::Error;
@@ -18,7 +18,7 @@ fn the_display_sees_what_was_flushed_and_nothing_else() {
         [("sim:tgl", Cached), ("sim:tgl", None), ("sim:hsw", Display), ("sim:glk", None), ("sim:glk", Cached)]
     {
         let rig = rig(name);
-        // The first page's zeroes are in memory, as after a first frame.
+        // Write the first page's zeroes to memory, as after a first frame.
         let bo = rig.bo(caching, MmapMode::Wb);
         write(&bo, 0, &[0; 4096]);
         bo.flush().unwrap();
@@ -41,7 +41,7 @@ fn what_the_gpu_left_in_the_cache_is_flushed_for_the_display() {
             write(&bo, 0, &[1; 8192]);
             bo.flush().unwrap();
             rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
-            // The line is in the cache, so that a snooped write stays there.
+            // Cache the line, so that a snooped write stays in the cache.
             super::read(&bo, 100);
             rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 100, &NEW).unwrap();
             bo
@@ -87,7 +87,7 @@ fn showing_a_bo_forces_its_level_as_the_kernel_does() {
     }
 }
 
-/// What a GPU that goes around the LLC reads of what the GPU wrote before, after `show`.
+/// Returns the bytes that an LLC-bypassing GPU read sees of an earlier GPU write, after `show`.
 fn drawn_after(rig: &Rig, show: impl FnOnce(&gem_coherency::bo::Bo)) -> [u8; 8] {
     let bo = rig.bo(Cached, MmapMode::Wb);
     write(&bo, 0, &[1; 8192]);
@@ -133,7 +133,7 @@ fn a_level_that_was_never_forced_keeps_the_aperture_closed() {
 fn the_level_is_asked_for_until_the_kernel_reports_the_forced_one() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
-    // How often an access asks the kernel for the level.
+    // Counts how often an access asks the kernel for the level.
     let asked = || {
         let seen = cache_operations(|| bo.read(0, 8).map(drop));
         seen.iter().filter(|event| event.starts_with("level")).count()
@@ -161,7 +161,7 @@ fn a_level_change_is_refused_while_a_show_may_be_under_way() {
     assert_eq!(bo.level(), CacheLevel::None);
 }
 
-/// A BO on screen at its forced level.
+/// Puts a BO on screen at its forced level.
 fn shown(rig: &Rig) -> (gem_coherency::bo::Bo, gem_coherency::bo::ScanoutGuard) {
     let bo = rig.bo(Cached, MmapMode::Wb);
     let guard = bo.prepare_scanout().unwrap();
@@ -248,7 +248,7 @@ fn a_bypassing_read_of_a_shown_bo_is_flushed_for_too() {
 
 #[test]
 fn lines_are_stale_at_either_level_after_a_gpu_write_that_a_show_crosses() {
-    // At LLC the GPU's write is coherent on glk, at the display's NONE it is not.
+    // At LLC the GPU's write is coherent on glk; at the display's NONE it is not.
     for shows in [true, false] {
         let rig = rig("sim:glk");
         let bo = rig.bo(Cached, MmapMode::Wb);

@@ -1,4 +1,4 @@
-//! Screens: what they show, what that flushes, and what is put back.
+//! Screens: their contents, their flushes, and the state that they restore.
 
 use gem_coherency::Errno;
 use gem_coherency::Result;
@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use super::{Rig, nothing_left, refused, rig};
 
-/// LLC platforms, whose screens are uncached or, on Haswell, written through; and one without an LLC.
+/// LLC platforms, whose screens are uncached or, on Haswell, written through; and one platform without an
+/// LLC.
 const DEVICES: [&str; 5] = [
     "sim:skl,display=on",
     "sim:tgl,display=on",
@@ -28,7 +29,7 @@ fn screen(rig: &Rig) -> Screen {
     Screen::open(&rig.device).unwrap()
 }
 
-/// A BO that is mapped through the caches everywhere, so that there is something to forget.
+/// Maps the BO through the caches on every platform, so that there is a flush to forget.
 fn cached<E: std::fmt::Debug>(bo: Result<Bo, E>) -> Bo {
     let bo = bo.unwrap();
     bo.map(MmapMode::Wb).unwrap();
@@ -42,7 +43,7 @@ fn draw(bo: &Bo, byte: u8) {
     write.finish();
 }
 
-/// The CRC of a picture of one byte.
+/// Returns the CRC of a frame that repeats one byte.
 fn plain(byte: u8) -> u32 {
     let mut crc = Crc::default();
     crc.add(&vec![byte; 1024 * 768 * 4]);
@@ -122,7 +123,7 @@ fn what_the_gpu_drew_is_flushed_where_it_may_be_in_the_cache() {
         screen.show(&frame).unwrap();
         let other = screen.alloc().unwrap();
         screen.show(&other).unwrap();
-        // It is uncached since it was shown.
+        // The BO has been uncached since it was shown.
         assert_eq!(frame.caching(), CachingMode::None);
         rig.device.submit(&[super::gpu(&frame, Access::Write)]).unwrap();
         rig.soft.gpu_write(frame.handle(), MocsClass::PageTable, 0, &vec![3; 1024 * 768 * 4]).unwrap();
@@ -208,7 +209,7 @@ fn where_nothing_can_be_shown_the_error_says_why() {
     assert!(render.to_string().contains("card0"), "{render}");
     let port = soft.port(soft.resources().unwrap().connectors[0]).unwrap();
     assert_eq!(port.connection, Connection::Connected);
-    // The first file is the master.
+    // The first file is the DRM master.
     let second = Device::from_drm(Arc::new(soft.open_again(Minor::Primary))).unwrap();
     let mut screen = Screen::open(&second).unwrap();
     let frame = screen.alloc().unwrap();

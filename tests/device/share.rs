@@ -1,4 +1,4 @@
-//! Sharing: a handle is one BO and is closed once, and what comes from elsewhere is not trusted.
+//! Sharing: each handle has one BO and is closed once, and imported buffers are not trusted.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -60,7 +60,7 @@ fn export_flushes_what_the_other_side_could_not_see() {
 #[test]
 fn the_caches_are_not_trusted_after_an_import() {
     let rig = rig("sim:glk");
-    // Somebody who is no user of this library, with a dirty line.
+    // A buffer from outside of this library, with a dirty line.
     let foreign = rig.soft.create(8192).unwrap();
     rig.soft.map(foreign.handle, MmapMode::Wb, 8192).unwrap().copy_in(0, &NEW).unwrap();
     let dma_buf = rig.soft.export(foreign.handle).unwrap();
@@ -134,7 +134,7 @@ fn racing_imports_and_closes_close_each_handle_once() {
             scope.spawn(|| {
                 for _ in 0..2000 {
                     let bo = rig.device.import(&dma_buf).unwrap();
-                    // EINVAL or ENOENT, if somebody else closed this handle.
+                    // EINVAL or ENOENT, if another thread closed this handle.
                     bo.busy().unwrap();
                     bo.release().unwrap();
                 }

@@ -1,4 +1,4 @@
-//! Readers' rules: with the invalidate the CPU sees new bytes; a twin that forgets it sees old ones.
+//! Rules for readers: with the invalidate the CPU sees new bytes; without it (the negative twin), old ones.
 
 use gem_coherency::bo::Bo;
 use gem_coherency::device::AllocRequest;
@@ -12,7 +12,7 @@ use super::{NEW, Rig, gpu, read, rig, write};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
-/// The GPU writes `data` where the CPU has the line in its cache.
+/// Writes `data` by the GPU to a line that is in the CPU's cache.
 fn gpu_writes_behind_the_cache(rig: &Rig, bo: &Bo, data: &[u8]) {
     read(bo, 0);
     rig.device.submit(&[gpu(bo, Access::Write)]).unwrap();
@@ -188,7 +188,8 @@ fn a_pointer_from_a_guard_shows_no_stale_bytes() {
     assert_eq!(rig.gpu(&bo, PAGE_TABLE, 32), [1; 8]);
 }
 
-/// What is dirty of a BO of two pages after `store` stored two lines through a pointer of a write guard.
+/// Returns the number of dirty lines of a BO of two pages after `store` stored two lines through a pointer of
+/// a write guard.
 fn dirty_after(store: impl FnOnce(&Bo) -> gem_coherency::Result<()>) -> u64 {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
@@ -244,7 +245,7 @@ fn a_store_through_a_pointer_is_never_lost() {
 
 #[test]
 fn what_was_invalidated_is_not_flushed_again() {
-    // Dirty and stale, both: what an import brings, and what was stored through two mappings.
+    // Both dirty and stale: lines of an import, and lines stored through two mappings.
     let rig = rig("sim:glk");
     let foreign = rig.soft.create(1 << 16).unwrap();
     rig.soft.map(foreign.handle, MmapMode::Wb, 1 << 16).unwrap().copy_in(0, &NEW).unwrap();
@@ -272,7 +273,7 @@ fn what_was_invalidated_is_not_flushed_again() {
 fn the_kernels_zeroes_do_not_overwrite_what_is_stored_around_the_cache() {
     let rig = rig("sim:mtl");
     let bo = || rig.device.alloc(AllocRequest::new(8192)).unwrap();
-    // A Meteor Lake's object is cached from the start, so its zeroes are not flushed at the acquire.
+    // An object on Meteor Lake is cached from its creation, so the acquire does not flush its zeroes.
     let forgotten = bo();
     rig.raw_store(&forgotten, MmapMode::Wc, 0, &NEW);
     assert_eq!(&rig.raw_load(&forgotten, MmapMode::Wc, 8)[..], &PREVIOUS_OWNER[8..], "somebody else's bytes");

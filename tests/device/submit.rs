@@ -1,4 +1,4 @@
-//! Submissions: several BOs at once, what stays pending, and what a failure leaves.
+//! Submissions: several BOs at once, the work that stays pending, and the state after a failure.
 
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ fn a_bo_may_be_listed_once_for_each_of_its_mocs_entries() {
     let reports = rig.device.submit(&[gpu(&bo, Access::Write), bypass]).unwrap();
     assert_eq!(reports[0].decision.rule, Rule::LlcCoherent);
     assert_eq!((reports[1].decision.rule, reports[1].lines), (Rule::BypassMocsRead, 1));
-    // EXECBUFFER2 has it once, with the write.
+    // EXECBUFFER2 lists the BO once, as written.
     let state = rig.soft.snapshot(bo.handle()).unwrap();
     assert_eq!(state.write_domain, gem_coherency::vocabulary::Domains::RENDER);
 }
@@ -122,7 +122,7 @@ fn what_could_not_be_flushed_stays_dirty_and_is_not_submitted() {
     let bo = rig.device.alloc(AllocRequest::new(4096)).unwrap();
     rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
     rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
-    // The BO is not mapped, and to flush it a mapping is needed.
+    // The BO is not mapped, and a flush requires a mapping.
     rig.soft.inject(Fault::NoMemory, 0);
     let bypass = Submission { bo: &bo, access: Access::Read, mocs: MocsClass::BypassLlc };
     let idle = rig.soft.busy(bo.handle()).unwrap();

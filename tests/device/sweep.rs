@@ -1,4 +1,5 @@
-//! A BO's life with a fault at each request in turn: whatever fails, every later reader sees the newest bytes.
+//! A BO's lifetime with a fault at each request in turn: whatever fails, every later reader sees the newest
+//! bytes.
 
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
@@ -11,17 +12,17 @@ use std::sync::Arc;
 
 use super::rig;
 
-/// Where the marker is.
+/// The marker's offset.
 const AT: u64 = 100;
 
-/// Whether readers ask the library first.
+/// Whether readers ask the library before each read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Care {
     Taken,
     Left,
 }
 
-/// One life: two BOs, a screen, and what the first BO holds.
+/// The state of one lifetime: two BOs, a screen, and the expected contents of the first BO.
 struct Life<'a> {
     device: &'a Device,
     soft: &'a Arc<Soft>,
@@ -31,13 +32,13 @@ struct Life<'a> {
     screen: Option<Screen>,
     newest: [u8; 8],
     reads: u32,
-    /// Old bytes that a reader got.
+    /// Reads that returned old bytes.
     wrong: Vec<String>,
 }
 
 impl Life<'_> {
     fn check(&mut self, reader: &str, step: &str, seen: Result<[u8; 8]>) {
-        // A fault may take a read away; then nothing was seen.
+        // A fault may make the read fail; then it returned nothing.
         let Ok(seen) = seen else { return };
         self.reads += 1;
         if seen != self.newest {
@@ -45,7 +46,7 @@ impl Life<'_> {
         }
     }
 
-    /// EXECBUFFER2, which a dead GPU refuses.
+    /// EXECBUFFER2, which a wedged GPU refuses.
     fn execute(&self, access: Access) -> Result<()> {
         self.soft.execute(&[ExecObject { handle: self.bo.handle(), access }])
     }
@@ -72,7 +73,7 @@ impl Life<'_> {
         Ok(seen)
     }
 
-    /// Every reader looks.
+    /// Checks the bytes that every reader sees.
     fn look(&mut self, step: &str) {
         for mocs in [MocsClass::PageTable, MocsClass::BypassLlc] {
             let seen = self.gpu_sees(mocs);
@@ -146,17 +147,18 @@ impl Life<'_> {
     }
 }
 
-/// What a life came to.
+/// The result of a lifetime.
 struct Lived {
-    /// How many readers looked.
+    /// The number of reads.
     reads: u32,
-    /// Which of them saw old bytes.
+    /// The reads that returned old bytes.
     wrong: Vec<String>,
     /// Whether a request was interrupted.
     interrupted: bool,
 }
 
-/// Lives with `fault` at the request after `after` others; the error if that ends it before anything was written.
+/// Runs a lifetime with `fault` at the request after `after` others; returns the error if that ends it before
+/// the first write.
 fn life(name: &str, fault: Option<(Fault, u64)>, care: Care) -> Result<Lived> {
     let rig = rig(name);
     if let Some((fault, after)) = fault {
@@ -184,7 +186,7 @@ fn a_fault_at_any_request_leaves_no_old_bytes() {
         let name = format!("sim:{platform},display=on");
         let complete = life(&name, None, Care::Taken).unwrap();
         assert_eq!((complete.reads, complete.wrong), (30, Vec::new()), "{name}: nothing fails");
-        // An interrupted request is counted, and any can be interrupted.
+        // Counts the requests: any of them can be interrupted, and the result says whether one was.
         let is_reached = |after| match life(&name, Some((Fault::Interrupted, after)), Care::Taken) {
             Ok(lived) => lived.interrupted,
             Err(_) => true,
@@ -199,7 +201,7 @@ fn a_fault_at_any_request_leaves_no_old_bytes() {
                         assert_eq!(wrong, Vec::<String>::new(), "{name} {fault}@{after}");
                         seen += reads;
                     }
-                    // Before there was a BO.
+                    // The fault came before the BO existed.
                     Err(error) => {
                         assert!(matches!(error, Error::Ioctl { .. }), "{name} {fault}@{after}: {error}")
                     }

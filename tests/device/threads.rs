@@ -1,4 +1,4 @@
-//! Several threads on one device, and on one BO: no store is lost between a writer and a submitter.
+//! Several threads on one device and on one BO: no store is lost between a writer and a submitter.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,7 +30,7 @@ fn no_line_is_lost_between_writers_and_a_submitter() {
                     let bo = &bo;
                     scope.spawn(move || {
                         for round in 0..ROUNDS {
-                            // Neighbouring words of the same lines.
+                            // The threads write neighbouring words of the same lines.
                             write(bo, (round * WRITERS + writer) * 8, &(round + 1).to_le_bytes());
                         }
                     })

@@ -9,16 +9,16 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
 thread_local! {
-    /// What this thread saw, while it looks.
+    /// The events of this thread, while it records.
     static SEEN: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-/// The fences and line operations of `call` on this thread, in order: `fence`, or `lines`, the BO's handle, and how
-/// many lines; and `level` with the handle, where the kernel was asked for the level.
+/// Returns the fences and line operations of `call` on this thread, in order: `fence`, or `lines` with the
+/// BO's handle and the number of lines. A request to the kernel for the level is `level` with the handle.
 #[track_caller]
 pub fn cache_operations<T: Debug>(call: impl FnOnce() -> gem_coherency::Result<T>) -> Vec<String> {
-    // One for all threads: of a subscriber of this thread alone, another thread that comes to an event first
-    // knows nothing, and switches the event off.
+    // Installed globally, for all threads. With a subscriber for this thread only, another thread that
+    // reaches an event first finds no subscriber, and disables the event.
     static INSTALL: Once = Once::new();
     INSTALL.call_once(|| tracing::subscriber::set_global_default(Recorder).unwrap());
     tracing::callsite::rebuild_interest_cache();
@@ -29,10 +29,10 @@ pub fn cache_operations<T: Debug>(call: impl FnOnce() -> gem_coherency::Result<T
     seen.unwrap()
 }
 
-/// Keeps the events of flushes.
+/// Records the events of flushes.
 struct Recorder;
 
-/// The fields of an event that say what was done.
+/// The fields of an event that describe the operation.
 #[derive(Default)]
 struct Fields {
     message: String,

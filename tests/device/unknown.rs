@@ -1,4 +1,4 @@
-//! Devices that are not what the table says, and devices that the table does not know.
+//! Devices that differ from the platform table, and devices that are not in the table.
 
 use gem_coherency::Unknown;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -20,7 +20,7 @@ use gem_coherency_sim::Soft;
 
 use super::{NEW, gpu, read, refused, write};
 
-/// A software device with one fact changed.
+/// Opens a software device with one fact changed.
 #[derive(Debug)]
 struct Disguised {
     soft: Soft,
@@ -154,7 +154,7 @@ fn on_an_unknown_device_everything_is_flushed_and_invalidated() {
     let bo = device.alloc(AllocRequest::new(4096)).unwrap();
     assert_eq!((bo.level(), bo.map_mode()), (CacheLevel::None, MmapMode::Wc));
     bo.map(MmapMode::Wb).unwrap();
-    // Nobody knows what became of the new pages' zeroes.
+    // It is unknown whether the kernel flushed the new pages' zeroes.
     assert_eq!(bo.dirty_lines(), 64);
     let reports = device.submit(&[gpu(&bo, Access::Write)]).unwrap();
     assert_eq!((reports[0].decision.verdict, reports[0].lines), (Verdict::Flush, 64));
@@ -163,7 +163,7 @@ fn on_an_unknown_device_everything_is_flushed_and_invalidated() {
     assert_eq!(read(&bo, 0), NEW);
     let report = bo.read(64, 64).unwrap().finish();
     assert_eq!((report.decision.verdict, report.lines), (Verdict::Invalidate, 1));
-    // What the GPU wrote may have stayed in a cache that nobody knows of; the invalidate wrote its line back.
+    // The GPU's writes may be in a cache of an unknown device; the invalidate wrote its line back.
     let guard = bo.prepare_scanout().unwrap();
     assert_eq!((guard.report().decision.verdict, guard.report().lines), (Verdict::Flush, 63));
 }

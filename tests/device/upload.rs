@@ -1,4 +1,5 @@
-//! Uploads: in memory when the call returns, where the GPU looks there; a twin without that sees old bytes.
+//! Uploads: the data is in memory on return if the GPU reads memory; without the upload (the negative twin),
+//! the GPU reads old bytes.
 
 use gem_coherency::access::Upload;
 use gem_coherency::bo::Bo;
@@ -12,32 +13,32 @@ use super::{NEW, Rig, gpu, nothing_left, prepared, read, refused, rig, write};
 
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
-/// Bytes of a BO of these tests: enough for more lines than there are write-combining buffers.
+/// Size of the BOs of these tests: more lines than there are write-combining buffers.
 const SIZE: u64 = 8192;
 
-/// Ranges with every kind of edge: within a line, whole lines, ragged, over a page boundary, all.
+/// Ranges with every kind of edge: inside a line, whole lines, partial lines, across a page boundary, all.
 const RANGES: [(u64, u64); 7] = [(100, 8), (0, 64), (60, 8), (1, 1500), (4000, 200), (64, 4096), (0, SIZE)];
 
-/// Bytes that are zero nowhere.
+/// Returns bytes that are never zero.
 fn data(len: u64) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8 + 1).collect()
 }
 
-/// All that the GPU sees of a BO.
+/// Returns all bytes of a BO as the GPU sees them.
 fn gpu_sees(rig: &Rig, bo: &Bo, mocs: MocsClass) -> Vec<u8> {
     let mut seen = vec![0; SIZE as usize];
     rig.soft.gpu_read(bo.handle(), mocs, 0, &mut seen).unwrap();
     seen
 }
 
-/// Zeroes with `data` at `offset`.
+/// Returns zeroes with `data` at `offset`.
 fn expected(offset: u64, data: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; SIZE as usize];
     bytes[offset as usize..][..data.len()].copy_from_slice(data);
     bytes
 }
 
-/// Uploads on a device where the GPU looks at memory only: nothing is left to do.
+/// Checks uploads on a device where the GPU reads only memory: no work stays pending.
 #[track_caller]
 fn at_once(name: &str, caching: CachingMode) {
     let rig = rig(name);
@@ -57,7 +58,7 @@ fn at_once(name: &str, caching: CachingMode) {
             let forgotten = rig.bo(caching, MmapMode::Wb);
             rig.raw_store(&forgotten, MmapMode::Wb, offset, &data);
             let stale = gpu_sees(&rig, &forgotten, PAGE_TABLE) == expected(0, &[]);
-            // Where caches do things unasked, it may be there by luck.
+            // With random evictions, the data may be in memory by chance.
             assert!(stale || name.contains("seed"), "{name}: a store alone is not seen");
         }
     }
@@ -205,7 +206,7 @@ fn kept_bytes_stay_in_the_cache_and_others_leave_it() {
     for (hint, seen) in [(Upload::Kept, data(8)), (Upload::Once, NEW.to_vec())] {
         let bo = rig.bo(None, MmapMode::Wb);
         bo.upload(0, &data(64), hint).unwrap();
-        // Behind the cache's back, so that what is loaded tells whether the line was there.
+        // Written behind the cache, so that the load shows whether the line was cached.
         rig.soft.gpu_write(bo.handle(), PAGE_TABLE, 0, &NEW).unwrap();
         assert_eq!(rig.raw_load(&bo, MmapMode::Wb, 0)[..], seen, "{hint}");
     }
