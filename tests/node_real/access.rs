@@ -1,4 +1,4 @@
-//! The CPU's accesses: maps, copies, domains; and submissions.
+//! The CPU's accesses: mappings, copies, domains; and submissions.
 
 use gem_coherency::Errno;
 use gem_coherency::drm::node::Node;
@@ -20,7 +20,7 @@ pub const TESTS: &[Test] = &[
     test!(a_bad_submission_fails_alone),
 ];
 
-/// The domain that a map of this mode belongs to.
+/// Returns the domain of a mapping in this mode.
 fn domain(mode: MmapMode) -> Domains {
     match mode {
         MmapMode::Wb | MmapMode::Fixed => Domains::CPU,
@@ -50,7 +50,7 @@ fn each_map_mode_works_or_is_refused(bench: &Bench) -> Skip {
             let data = [0xa5u8, mode as u8, 3, 4];
             mapping.copy_in(size - 4, &data).unwrap();
             mapping.drain().unwrap();
-            // By another way: a second map, of the mode that every object of the platform has.
+            // Reads through another mapping, in the mode that every object of the platform has.
             let other = if discrete { MmapMode::Fixed } else { MmapMode::Wb };
             if !discrete {
                 node.set_domain(handle, Domains::CPU, Domains::empty()).unwrap();
@@ -82,7 +82,7 @@ fn bytes_go_around_the_cache_at_any_alignment(bench: &Bench) -> Skip {
                 mapping.copy_in(0, &vec![0; size as usize]).unwrap();
                 copy(&mapping, offset, data).unwrap();
                 mapping.publish().unwrap();
-                // All of it, and from an odd byte on: a load that streams, where the mode has such.
+                // Copies all bytes, and then from an odd byte on: by a streaming load, if the mode uses one.
                 let mut all = vec![0xee; size as usize];
                 mapping.copy_out(0, &mut all).unwrap();
                 let (before, rest) = all.split_at(offset as usize);
@@ -143,7 +143,7 @@ fn the_legacy_map_works_or_is_refused(bench: &Bench) -> Skip {
     None
 }
 
-/// Reads back by whatever the platform has.
+/// Reads back by PREAD if the platform has it, by a mapping otherwise.
 fn read_back(node: &Node, handle: Handle, offset: u64, data: &mut [u8]) {
     if node.pread(handle, offset, data).is_ok() {
         return;

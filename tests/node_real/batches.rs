@@ -1,6 +1,6 @@
-//! Batches of the builder: that the kernel takes them, and that they do what they say.
+//! Batches of the builder: the kernel accepts them, and their commands have the intended effects.
 //!
-//! The emulated GPU of `ci/i915-vm` decodes commands by itself, without the builder's tables.
+//! The emulated GPU of `ci/i915-vm` decodes commands independently of the builder's tables.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub const TESTS: &[Test] = &[
 /// MI_BATCH_BUFFER_END.
 const END: u32 = 0x0500_0000;
 
-/// A pattern that no two dwords of a page share.
+/// Returns a pattern that differs in every dword of a page.
 fn pattern(len: u64, salt: u32) -> Vec<u8> {
     (0..len as u32 / 4).flat_map(|index| (index.wrapping_mul(0x9e37_79b9) ^ salt).to_le_bytes()).collect()
 }
@@ -44,7 +44,7 @@ fn filled(device: &Device, len: u64, salt: u32) -> Bo {
     bo
 }
 
-/// The device, if it has a copy engine.
+/// Opens the device; fails if it has no copy engine.
 fn open(bench: &Bench) -> Result<Device, String> {
     let device = Device::from_drm(Arc::new(bench.open())).unwrap();
     match Batch::new(&device) {
@@ -67,7 +67,7 @@ fn stores_fills_and_copies_arrive(bench: &Bench) -> Skip {
     let mut batch = Batch::new(&device).unwrap();
     batch.store(&to, 0x1004, 0xdead_beef).unwrap();
     want[0x1004..0x1008].copy_from_slice(&0xdead_beef_u32.to_le_bytes());
-    // Three rows of 200 bytes in the middle of lines, and a row of one pixel.
+    // Three rows of 200 bytes inside of lines, and a row of one pixel.
     let rows = Extent { width: 200, height: 3 };
     batch.fill(Region::new(&to, 0x2014).pitch(512), rows, 0x0403_0201).unwrap();
     for row in 0..3 {
@@ -82,7 +82,7 @@ fn stores_fills_and_copies_arrive(bench: &Bench) -> Skip {
         let (start, first) = (0x4044 + 1024 * row, 0x88 + 512 * row);
         want[start..start + 200].copy_from_slice(&source[first..first + 200]);
     }
-    // More than a page, and not whole rows.
+    // More than a page, and a partial last row.
     batch.copy_range(Region::new(&to, 0x8010), Region::new(&from, 0x4004), 0x2104).unwrap();
     want[0x8010..0xa114].copy_from_slice(&source[0x4004..0x6108]);
     batch.flush();
@@ -94,7 +94,7 @@ fn stores_fills_and_copies_arrive(bench: &Bench) -> Skip {
     None
 }
 
-/// The same commands as on the software i915 (`crates/sim/tests/soft/batches.rs`).
+/// Runs the same commands as on the software i915 (`crates/sim/tests/soft/batches.rs`).
 fn a_store_arrives_before_the_copy_engine(bench: &Bench) -> Skip {
     let drm = bench.open();
     let graphics = by_id(drm.param(Param::ChipsetId).unwrap() as u16).unwrap().graphics.major;
@@ -154,7 +154,7 @@ fn addresses_stay_and_come_back(bench: &Bench) -> Skip {
     };
     let kept = filled(&device, 4096, 5);
     for round in 0..20_u32 {
-        // Others come and go where it is not.
+        // Other BOs are allocated and freed at other addresses.
         let others: Vec<_> = (0..round % 5 + 1).map(|one| filled(&device, 4096 << (one % 3), one)).collect();
         let mut batch = Batch::new(&device).unwrap();
         for (number, other) in (0..).zip(&others) {

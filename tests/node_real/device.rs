@@ -1,4 +1,4 @@
-//! The device: opening it, what it says of itself, and its end.
+//! The device: opening it, its reported facts, and its removal.
 
 use gem_coherency::OpenError;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -57,7 +57,7 @@ fn another_driver_is_told_by_name(bench: &Bench) -> Skip {
     None
 }
 
-/// Opens the path and prints the error: the part of a test that another user plays.
+/// Opens the path and prints the error: the part of a test that another user runs.
 pub fn open_and_say(path: Option<String>) -> ExitCode {
     match Node::open(path.unwrap_or_default()) {
         Ok(_) => println!("opened"),
@@ -105,7 +105,7 @@ fn memory_regions_agree_with_the_platform(bench: &Bench) -> Skip {
     None
 }
 
-/// How many objects the driver has, as debugfs tells.
+/// Returns the driver's number of objects, from debugfs.
 fn objects() -> Option<u64> {
     let text = fs::read_to_string("/sys/kernel/debug/dri/0/i915_gem_objects").ok()?;
     let before = &text[..text.find("shrinkable")?];
@@ -113,7 +113,7 @@ fn objects() -> Option<u64> {
 }
 
 fn a_dropped_node_leaves_nothing(bench: &Bench) -> Skip {
-    // The batch is run once before, so that what the driver keeps for itself is there.
+    // Run the batch once before, so that the driver's own objects exist.
     bench.open().execute(&[]).unwrap();
     let settle = || {
         let mut last = objects()?;
@@ -138,7 +138,8 @@ fn a_dropped_node_leaves_nothing(bench: &Bench) -> Skip {
     assert!(open >= before + 2 * NODES as u64, "debugfs does not see the objects: {before}, then {open}");
     drop(nodes);
     let after = settle().unwrap();
-    // The driver keeps a few for itself, as Haswell's command parser does; not one per node.
+    // The driver keeps a few objects for itself, for example for Haswell's command parser, but not one per
+    // node.
     assert!(after < before + NODES as u64 / 2, "{before} objects before, {open} open, {after} after");
     None
 }

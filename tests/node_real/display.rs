@@ -1,7 +1,7 @@
-//! What the kernel does for scanout, against the rules: framebuffers, mode sets, flips, cursors.
+//! The kernel's flushes for scanout, compared with the rules: framebuffers, mode sets, flips, cursors.
 //!
-//! Takes over the display: for the virtual machines of `ci/i915-vm`, with `--display`. Without a
-//! display, or without an HDMI connector, every test is skipped.
+//! Takes over the display: for the virtual machines of `ci/i915-vm`, with `--display`. Without a display, or
+//! without an HDMI connector, every test is skipped.
 
 use std::cell::{Cell, RefCell};
 use std::fs::{self, File};
@@ -33,17 +33,17 @@ pub(super) const TESTS: &[Test] = &[
     test!(random_calls_on_what_is_shown_are_flushed_as_the_rules_say, harms),
 ];
 
-/// A picture of the mode that is set.
+/// The size of the frames, which is that of the mode.
 const WIDTH: u32 = 1024;
 const HEIGHT: u32 = 768;
 
-/// How long the kernel's workers may need for what a plane showed before.
+/// The time that the kernel's workers need for the previous contents of a plane.
 const SETTLE: Duration = Duration::from_millis(20);
 
-/// A CRTC and a connector, with a picture that is shown when a test's is not.
+/// A CRTC and a connector, with a spare framebuffer that is shown when no test's is.
 pub(super) struct Screen<'a> {
     node: &'a Node,
-    /// The node's file, and the other device's.
+    /// The node's file, and that of the other device.
     files: &'a (File, Option<File>),
     crtc: Crtc,
     connector: Connector,
@@ -52,7 +52,7 @@ pub(super) struct Screen<'a> {
 }
 
 impl<'a> Screen<'a> {
-    /// The first HDMI connector, on the first CRTC; or why there is none.
+    /// Takes the first HDMI connector and the first CRTC; fails with the reason if there is none.
     fn open(node: &'a Node, files: &'a (File, Option<File>)) -> Result<Self, String> {
         let display = node.resources().map_err(|error| format!("no display: {error}"))?;
         let crtc = display.crtcs.first().copied().ok_or("no CRTC")?;
@@ -72,7 +72,7 @@ impl<'a> Screen<'a> {
         }
     }
 
-    /// A new object with room for a picture, and its size.
+    /// Creates an object with room for a frame; returns it with its size.
     fn picture(&self, of: Creation) -> (Picture, u64) {
         let (device, other) = self.files;
         let pitch_bytes = 4 * WIDTH;
@@ -97,7 +97,7 @@ impl<'a> Screen<'a> {
     }
 }
 
-/// An object's way to the screen.
+/// An object with its framebuffer, to be shown.
 pub(super) struct Scanout<'a> {
     screen: &'a Screen<'a>,
     picture: Picture,
@@ -106,7 +106,7 @@ pub(super) struct Scanout<'a> {
 }
 
 impl Scanout<'_> {
-    /// Does the call that stands for `event`, one of the display's.
+    /// Makes the call for `event`, which is one of the display's.
     pub(super) fn perform(&mut self, event: Event) -> Result<()> {
         let Screen { node, spare, .. } = *self.screen;
         let framebuffer = || self.framebuffer.expect("a framebuffer");
@@ -115,7 +115,7 @@ impl Scanout<'_> {
             Event::RemoveFramebuffer => {
                 node.remove_framebuffer(framebuffer())?;
                 self.framebuffer = None;
-                // The kernel turned off what showed it.
+                // The kernel turned off the CRTC that showed it.
                 if std::mem::take(&mut self.is_shown) {
                     self.screen.is_on.set(false);
                 }
@@ -160,7 +160,7 @@ impl Drop for Scanout<'_> {
     }
 }
 
-/// What every test here needs.
+/// The context of a test.
 struct Scene<'a> {
     screen: &'a Screen<'a>,
     tracer: &'a RefCell<Tracer>,
@@ -177,7 +177,7 @@ impl<'a> Scene<'a> {
         Self { screen, tracer, machine, rules, done: Vec::new(), differences: Vec::new() }
     }
 
-    /// Drives a new object, and compares what each call did with what is expected.
+    /// Drives a new object, and compares the effects of each call with the expected ones.
     fn expect(&mut self, what: &str, of: Creation, calls: &[Event], expected: &[String]) {
         let start = self.done.len();
         let mut caching = self.drive(of, calls.iter().copied());
@@ -191,7 +191,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// A process's memory is shown only once a request has brought its pages in.
+    /// Checks that a process's memory is shown only after a request has brought its pages in.
     fn refuses_unseen_memory(&self) {
         let Screen { node, .. } = *self.screen;
         let (picture, _) = self.screen.picture(Creation::Userptr);
@@ -204,10 +204,10 @@ impl<'a> Scene<'a> {
         node.close(picture.handle).unwrap();
     }
 
-    /// Drives a new object; returns what GET_CACHING said before the first call.
+    /// Drives a new object; returns the mode that GET_CACHING reported before the first call.
     fn drive(&mut self, of: Creation, events: impl IntoIterator<Item = Event>) -> Option<CachingMode> {
         let Self { screen, tracer, machine, rules, .. } = self;
-        // Displays of discrete devices are not modelled in the virtual machines.
+        // The virtual machines do not model displays of discrete devices.
         let mut subject = Subject::made(screen.node, tracer, false, || {
             let (picture, size_bytes) = screen.picture(of);
             let created = Created { handle: picture.handle, size_bytes };
@@ -221,8 +221,8 @@ impl<'a> Scene<'a> {
         before
     }
 
-    /// Says what was compared, and fails if there were differences, or if the comparison does not
-    /// notice rules that are not the kernel's.
+    /// Prints what was compared. Fails if there were differences, or if the calls would agree with wrong
+    /// rules, too.
     fn judge(self, least: usize) {
         let Self { machine, rules, done, differences, .. } = self;
         println!(
@@ -246,7 +246,7 @@ impl<'a> Scene<'a> {
     }
 }
 
-/// The device's primary node: only it knows a display.
+/// Returns the device's primary node, which alone has display requests.
 pub(super) fn primary(path: &Path) -> Option<PathBuf> {
     let siblings = Path::new("/sys/class/drm").join(path.file_name()?).join("device/drm");
     let names = fs::read_dir(siblings).ok()?.flatten().map(|entry| entry.file_name());
@@ -254,7 +254,7 @@ pub(super) fn primary(path: &Path) -> Option<PathBuf> {
     Some(Path::new("/dev/dri").join(card))
 }
 
-/// Runs a test where there is a display and a trace.
+/// Runs a test; skips it without a display and a trace.
 fn with_scene(bench: &Bench, test: impl FnOnce(&mut Scene<'_>), least: usize) -> Skip {
     let Some(path) = primary(&bench.path) else {
         return Some("no primary node".to_owned());
@@ -283,7 +283,7 @@ const CPU_READ: Event = Event::SetDomainCpu(Access::Read);
 const GTT_READ: Event = Event::SetDomainGtt(Access::Read);
 const DISPLAY: Event = Event::SetCaching(CachingMode::Display);
 
-/// What is worth doing to something shown, each from a new object at its default level.
+/// Sequences of calls on a shown object, each for a new object at its default level.
 const LIVES: &[&[Event]] = &[
     // A framebuffer that is not shown, at the default level and at level NONE.
     &[ADD, CPU, FINISH, FINISH],
@@ -291,13 +291,13 @@ const LIVES: &[&[Event]] = &[
     &[NONE, ADD, CPU, FINISH, CPU, DIRTY],
     &[ADD, GPU, FINISH],
     &[NONE, ADD, GPU, FINISH],
-    // Shown: never touched, written, at the level that is wanted, and again.
+    // Shown objects: never accessed, written, at the level that scanout requires, and shown again.
     &[ADD, SHOW, SHOW],
     &[ADD, CPU, SHOW],
     &[NONE, ADD, SHOW],
     &[DISPLAY, ADD, CPU, SHOW],
     &[ADD, COPY, SHOW],
-    // Each way to write what is shown, with each way to say so.
+    // Each way to write a shown object, with each way to report the write.
     &[ADD, SHOW, CPU, FINISH, FINISH],
     &[ADD, SHOW, CPU, DIRTY, DIRTY],
     &[ADD, SHOW, CPU, SHOW],
@@ -308,7 +308,7 @@ const LIVES: &[&[Event]] = &[
     &[ADD, SHOW, GPU, FINISH],
     &[ADD, SHOW, BEGIN, END, DIRTY],
     &[ADD, SHOW, Event::Fault, DIRTY],
-    // The level stays, until it is set again or the object is shown again.
+    // The level stays until SET_CACHING, or until the object is shown again.
     &[ADD, SHOW, HIDE, REMOVE, CPU, FINISH],
     &[ADD, SHOW, REMOVE, CACHED, ADD, SHOW],
     &[ADD, SHOW, HIDE, CACHED, CPU, FINISH, SHOW],
@@ -327,7 +327,7 @@ fn what_is_shown_is_flushed_as_the_table_has_it(bench: &Bench) -> Skip {
                 scene.refuses_unseen_memory();
             }
             let expected = row.expected(class);
-            // Shown by a flip, and by a mode set.
+            // Show it by a flip, and by a mode set.
             scene.screen.show(scene.screen.spare).unwrap();
             scene.expect(row.what, row.of, row.calls, &expected);
             scene.screen.turn_off();
@@ -340,7 +340,7 @@ fn what_is_shown_is_flushed_as_the_table_has_it(bench: &Bench) -> Skip {
 fn what_is_shown_is_flushed_as_the_rules_say(bench: &Bench) -> Skip {
     let test = |scene: &mut Scene<'_>| {
         for life in LIVES {
-            // Shown by a flip, and by a mode set.
+            // Show it by a flip, and by a mode set.
             scene.screen.show(scene.screen.spare).unwrap();
             scene.drive(Creation::User, life.iter().copied());
             scene.screen.turn_off();
@@ -353,7 +353,7 @@ fn what_is_shown_is_flushed_as_the_rules_say(bench: &Bench) -> Skip {
 fn random_calls_on_what_is_shown_are_flushed_as_the_rules_say(bench: &Bench) -> Skip {
     let test = |scene: &mut Scene<'_>| {
         let mut events = possible(&scene.machine);
-        // The display's are few among all events.
+        // The display's events are few among all, so add more of them.
         events.extend([ADD, SHOW, SHOW, HIDE, FINISH, DIRTY, DIRTY]);
         let mut seed = seed();
         for _ in 0..30 {

@@ -1,7 +1,7 @@
-//! The kernel's own flushes against the rules: random calls, traced.
+//! The kernel's own flushes compared with the rules: random calls, traced.
 //!
-//! Every call's flushes are seen through `kernel_trace` and compared with what `step` predicted. Needs
-//! tracefs, as root has it in the virtual machines of `ci/i915-vm`.
+//! The flushes of every call are observed through `kernel_trace` and compared with the prediction of `step`.
+//! The test requires tracefs, which root has in the virtual machines of `ci/i915-vm`.
 
 use std::cell::RefCell;
 use std::fs;
@@ -22,10 +22,10 @@ use super::{Bench, Skip, Test, shown, test};
 
 pub(super) const TESTS: &[Test] = &[test!(the_kernel_flushes_when_the_rules_say_and_only_then)];
 
-/// What the trace showed of one object during one call.
+/// The flushes of one object that the trace shows during one call.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Flushes {
-    /// `drm_clflush_sg` of the object's pages, before the call went on.
+    /// `drm_clflush_sg` of the object's pages, before the call continued.
     whole: usize,
     /// The same, by a worker.
     queued: usize,
@@ -35,7 +35,7 @@ struct Flushes {
     wbinvd: usize,
 }
 
-/// One object, driven on the device and by the rules alike.
+/// An object on which events are run, on the device and by the rules.
 pub(super) struct Subject<'a> {
     node: &'a Node,
     tracer: &'a RefCell<Tracer>,
@@ -44,26 +44,26 @@ pub(super) struct Subject<'a> {
     /// The kernel's address of the object.
     object: u64,
     size_bytes: u64,
-    /// Whether the device decides how objects are mapped.
+    /// Whether the device determines how objects are mapped.
     discrete: bool,
     mapping: Option<Mapping>,
     dma_buf: Option<OwnedFd>,
     scanout: Option<Scanout<'a>>,
 }
 
-/// One call: what the rules say, and what happened.
+/// A call, with the rules' prediction and the observed effects.
 #[derive(Debug)]
 pub(super) struct Done {
     before: Snapshot,
     event: Event,
     expected: Result<Step, Refusal>,
     result: Result<(), Errno>,
-    /// GET_CACHING after the call; `None` where there is no such request.
+    /// The mode that GET_CACHING reports after the call; `None` if the platform lacks the request.
     caching: Option<CachingMode>,
     seen: Flushes,
 }
 
-/// How many bytes PREAD and PWRITE copy: parts of lines, or three whole ones.
+/// The number of bytes that PREAD and PWRITE copy, for partial lines; otherwise they copy three whole lines.
 const PART: usize = 100;
 const WHOLE: usize = 192;
 
@@ -74,7 +74,7 @@ impl<'a> Subject<'a> {
         Self::made(node, tracer, discrete, || (node.create(SIZE).unwrap(), None))
     }
 
-    /// The object that `make` makes, and the way to the screen that it has.
+    /// Returns the object that `make` creates, with its scanout.
     pub(super) fn made(
         node: &'a Node,
         tracer: &'a RefCell<Tracer>,
@@ -86,13 +86,13 @@ impl<'a> Subject<'a> {
         let (Created { handle, size_bytes }, scanout) = make();
         tracer.borrow_mut().take().unwrap().iter().for_each(|seen| attribution.feed(seen));
         let created = attribution.finish();
-        // What another device made of it is named first.
+        // If another device made the buffer, its object is named first.
         let &[.., object] = &created[0].named[..] else { panic!("an object is named: {created:?}") };
         let (mapping, dma_buf) = (None, None);
         Self { node, tracer, attribution, handle, object, size_bytes, discrete, mapping, dma_buf, scanout }
     }
 
-    /// Does the call that stands for `event`; `None` if there is none here.
+    /// Makes the call for `event`; returns `None` if there is no such call here.
     fn perform(&mut self, event: Event, state: &Snapshot) -> Option<Result<(), Errno>> {
         let (node, handle) = (self.node, self.handle);
         let domains = |access, domain| match access {
@@ -148,7 +148,7 @@ impl<'a> Subject<'a> {
         Some(result.map_err(|error| error.errno()))
     }
 
-    /// What GET_CACHING says now.
+    /// Returns the mode that GET_CACHING reports now.
     pub(super) fn caching(&self) -> Option<CachingMode> {
         self.node.caching(self.handle).ok()
     }
@@ -159,13 +159,13 @@ impl<'a> Subject<'a> {
         self.node.close(self.handle).unwrap();
     }
 
-    /// A dma-buf of the object.
+    /// Returns a dma-buf of the object.
     fn dma_buf(&mut self) -> BorrowedFd<'_> {
         let dma_buf = self.dma_buf.get_or_insert_with(|| self.node.export(self.handle).unwrap());
         OwnedFd::as_fd(dma_buf)
     }
 
-    /// What the kernel did to the object during each call since its creation.
+    /// Returns the kernel's flushes of the object during each call since its creation.
     fn flushes(&mut self) -> Vec<Flushes> {
         let seen = self.tracer.borrow_mut().take().unwrap();
         seen.iter().for_each(|seen| self.attribution.feed(seen));
@@ -193,8 +193,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// Whether nothing here makes `event` happen; without pages nothing is released, and the advice that
-/// makes the kernel release them would purge the object. What is shown keeps its pages.
+/// Returns whether no call here causes `event`. Without pages nothing is released, and the advice that makes
+/// the kernel release them would purge the object. A shown object keeps its pages.
 fn has_no_call(event: Event, state: &Snapshot, scanout: Option<&Scanout<'_>>) -> bool {
     match event {
         Event::Release => !state.pages || state.pinned,
@@ -220,8 +220,8 @@ fn has_no_call(event: Event, state: &Snapshot, scanout: Option<&Scanout<'_>>) ->
     }
 }
 
-/// Makes the kernel give back the pages of every object that it may: without swap, of those that are
-/// not needed. They are purged by it, so a release is the last thing that happens to an object.
+/// Makes the kernel release the pages of every object that it may release: without swap, those that are not
+/// needed. This purges them, so a release is the last event of an object.
 fn drop_pages() {
     const SHRINK: &str = "0x27"; // unbound, bound, retire, shrink all
     for card in ["0", "1"] {
@@ -232,7 +232,7 @@ fn drop_pages() {
     }
 }
 
-/// What the rules say the trace will show.
+/// Returns the flushes that the trace should show, by the rules.
 fn predicted(actions: impl Iterator<Item = Action>) -> Flushes {
     let mut flushes = Flushes::default();
     for action in actions {
@@ -247,19 +247,19 @@ fn predicted(actions: impl Iterator<Item = Action>) -> Flushes {
     flushes
 }
 
-/// The events that the platform has a call for.
+/// Returns the events for which the platform has a call.
 pub(super) fn possible(machine: &Machine) -> Vec<Event> {
     let copies = machine.refusal(Call::PreadPwrite).is_none();
     let is_copy = |event: &Event| matches!(event, Event::Pread | Event::Pwrite { .. });
     Event::ALL.iter().copied().filter(|event| copies || !is_copy(event)).collect()
 }
 
-/// What random events start from.
+/// Returns the seed of random events.
 pub(super) fn seed() -> u64 {
     std::env::var("GEM_COHERENCY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(42)
 }
 
-/// A small generator of pseudo-random numbers (xorshift).
+/// Returns the next number of a small pseudo-random generator (xorshift).
 pub(super) fn next(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -278,7 +278,7 @@ pub(super) fn machine(node: &Node) -> Machine {
     Machine::from_facts(&facts, node.kernel()).unwrap()
 }
 
-/// Does what `events` say, as far as it can be done, and compares: the calls that were made.
+/// Runs `events` as far as possible and compares; returns the calls that were made.
 pub(super) fn drive(
     subject: &mut Subject<'_>,
     machine: &Machine,
@@ -290,7 +290,7 @@ pub(super) fn drive(
     let mut done = Vec::new();
     for event in events {
         let expected = step(machine.caps, rules, state, event);
-        // A call that does not return is not made.
+        // A call that never returns is not made.
         if expected.is_err_and(|refusal| refusal.errno.is_none()) {
             continue;
         }
@@ -315,17 +315,18 @@ pub(super) fn drive(
 }
 
 impl Done {
-    /// What was seen, as the table of `tests/shown` has it; `before` is the caching mode before the call.
+    /// Returns the observed effects as letters of the table of `tests/shown`; `before` is the caching mode
+    /// before the call.
     pub(super) fn letters(&self, before: Option<CachingMode>) -> String {
         shown::letters(self.seen.wbinvd, self.seen.whole, self.seen.queued, before, self.caching)
     }
 
-    /// What GET_CACHING said after the call.
+    /// Returns the mode that GET_CACHING reported after the call.
     pub(super) fn caching(&self) -> Option<CachingMode> {
         self.caching
     }
 
-    /// Whether the rules say what happened.
+    /// Returns whether the observed effects equal the prediction.
     fn agrees(&self) -> bool {
         match self.expected {
             Ok(step) => {
@@ -342,7 +343,7 @@ impl Done {
         }
     }
 
-    /// Whether other rules would say something else.
+    /// Returns whether other rules would predict other effects.
     pub(super) fn refutes(&self, machine: &Machine, other: &KernelRules) -> bool {
         step(machine.caps, other, self.before, self.event)
             .is_ok_and(|step| predicted(step.effects.actions()) != self.seen && self.result.is_ok())
@@ -353,7 +354,7 @@ impl Done {
     }
 }
 
-/// The first call that the rules do not say, with what led to it.
+/// Returns the first call that differs from the rules, with the calls before it.
 pub(super) fn difference(done: &[Done]) -> Option<String> {
     let index = done.iter().position(|call| !call.agrees())?;
     let history: Vec<_> = done[..=index].iter().map(|call| call.event.name()).collect();
@@ -372,12 +373,12 @@ fn the_kernel_flushes_when_the_rules_say_and_only_then(bench: &Bench) -> Skip {
     let discrete = machine.caps.contains(Caps::DISCRETE);
     let events = possible(&machine);
     let mut seed = seed();
-    // The first submission brings in objects of the kernel's own.
+    // The first submission also brings in the kernel's own objects.
     let mut warm = Subject::new(&node, &trace, discrete);
     let done = drive(&mut warm, &machine, &rules, Creation::User, [Event::Exec(Access::Read)]);
     assert_eq!(done[0].result, Ok(()), "a first submission");
     let (mut calls, mut flushed, mut differences) = (0, 0, Vec::new());
-    // The negative twin: rules without the acquire flush must be caught where it exists.
+    // The negative twin: rules without the acquire flush must differ where the flush exists.
     let old = KernelRules { bypass_acquire_flush: false, ..rules };
     let mut missed_by_old = 0;
     for _ in 0..100 {

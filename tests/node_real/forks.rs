@@ -25,7 +25,7 @@ fn what_a_child_drops_stays_open_for_its_parent(bench: &Bench) -> Skip {
     let device = Device::from_drm(Arc::new(bench.open())).unwrap();
     let bo = device.alloc(AllocRequest::new(8192)).unwrap();
     bo.write(0, 8).unwrap().write_at(0, &WRITTEN).unwrap();
-    // The file has an object of its own, too: the batch.
+    // The file also has its own object: the batch.
     device.submit(&[written_by_gpu(&bo)]).unwrap();
     let counts = device.open_counts();
     let mut parents = Some((bo, device));
@@ -43,7 +43,7 @@ fn what_a_child_drops_stays_open_for_its_parent(bench: &Bench) -> Skip {
     let mut seen = [0; 8];
     bo.read(0, 8).unwrap().read_at(0, &mut seen).unwrap();
     assert_eq!(seen, WRITTEN);
-    // The kernel knows the handle, or this is an error.
+    // This fails if the kernel does not know the handle.
     bo.release().unwrap();
     None
 }
@@ -54,7 +54,7 @@ fn a_child_makes_no_request(bench: &Bench) -> Skip {
     let refused = in_child(|| {
         let requests =
             [node.close(handle), node.wait(handle, 0), node.create(4096).map(drop), node.hangs().map(drop)];
-        // The file is the same, but a child's own is another.
+        // The inherited file is the parent's; the child opens its own.
         let own = bench.open();
         let made = own.create(4096).and_then(|created| own.close(created.handle));
         requests.iter().all(|request| *request == Err(Error::OtherProcess)) && made.is_ok()

@@ -1,7 +1,7 @@
-//! Batches that never end: what the kernel does about them, and that the software i915 does the same.
+//! Batches that never end: the kernel's reaction, and the same reaction of the software i915.
 //!
-//! Its patience is cut short first: the heartbeats of the engines, by which it finds out what hangs, and
-//! the time that it gives a batch.
+//! The tests first shorten the kernel's timeouts: the engines' heartbeats, which detect hangs, and the time
+//! limit of a batch.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,16 +18,16 @@ use super::{Bench, Skip, Test, test};
 /// The tests of this file.
 pub const TESTS: &[Test] = &[test!(a_loop_hangs_or_is_cancelled_as_in_the_software_i915, harms)];
 
-/// From heartbeat to heartbeat, and until a batch has made room for one, in milliseconds.
+/// The heartbeat interval, and the timeout for preempting a batch for a heartbeat, in milliseconds.
 const BEAT: &str = "200";
-/// How long a batch may take: longer than the heartbeats need to find out that an engine hangs.
+/// The time limit of a batch in milliseconds: longer than the heartbeats need to detect that an engine hangs.
 const PATIENCE: &str = "1500";
-/// Where the batch lies.
+/// The batch's address.
 const PLACE: u64 = 0x20_0000;
-/// Nothing takes longer than this, in nanoseconds.
+/// The longest wait, in nanoseconds.
 const LONG: i64 = 10_000_000_000;
 
-/// A setting in sysfs, and what it was.
+/// A setting in sysfs, and its previous value.
 struct Setting {
     path: PathBuf,
     before: String,
@@ -43,17 +43,17 @@ impl Setting {
 
 impl Drop for Setting {
     fn drop(&mut self) {
-        // What cannot be put back is not worth a failure.
+        // A setting that cannot be restored is no reason to fail.
         let _ = fs::write(&self.path, self.before.trim());
     }
 }
 
-/// The names in a folder of sysfs or debugfs; none where there is none.
+/// Returns the paths in a directory of sysfs or debugfs; none if the directory is missing.
 fn entries(path: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// Cuts the kernel's patience; `None` where it cannot be.
+/// Shortens the kernel's timeouts; `None` if that is impossible.
 fn impatient() -> Option<Vec<Setting>> {
     let mut settings = Vec::new();
     for card in entries("/sys/kernel/debug/dri") {
@@ -66,14 +66,14 @@ fn impatient() -> Option<Vec<Setting>> {
     for card in entries("/sys/class/drm") {
         for engine in entries(card.join("engine")) {
             settings.extend(Setting::new(engine.join("heartbeat_interval_ms"), BEAT));
-            // There is none without preemption.
+            // The setting is missing without preemption.
             settings.extend(Setting::new(engine.join("preempt_timeout_ms"), BEAT));
         }
     }
     Some(settings)
 }
 
-/// A page that holds `words`.
+/// Creates an object of a page that holds `words`.
 fn batch(drm: &dyn Drm, words: &[u32]) -> Handle {
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let page = drm.create(4096).unwrap();
@@ -86,7 +86,7 @@ fn batch(drm: &dyn Drm, words: &[u32]) -> Handle {
     page.handle
 }
 
-/// What came of a batch: of its submission and of the wait for it, and how many hung so far.
+/// The result of a batch: of its submission and of the wait for it, and the number of hangs so far.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     submitted: Option<Errno>,
@@ -103,7 +103,7 @@ fn run(drm: &dyn Drm, engine: EngineClass, words: &[u32]) -> Outcome {
     Outcome { submitted, waited, hangs: drm.hangs().unwrap() }
 }
 
-/// A loop until the context is banned where it is, then on another engine, and a batch that ends on either.
+/// Runs loops until the context is banned on one engine, then on another, and batches that end on both.
 fn outcomes(drm: &dyn Drm, is_wide: bool) -> Vec<Outcome> {
     use EngineClass::{Copy, Render};
     // MI_BATCH_BUFFER_START to itself.
@@ -127,7 +127,7 @@ fn a_loop_hangs_or_is_cancelled_as_in_the_software_i915(bench: &Bench) -> Skip {
     let Some(_settings) = impatient() else {
         return Some("debugfs does not have the kernel's parameters".to_owned());
     };
-    // A file's contexts get their patience when it is opened.
+    // The contexts of a file get their timeouts when it is opened.
     let node = bench.open();
     let id = node.param(gem_coherency::drm::Param::ChipsetId).unwrap();
     let platform = by_id(u16::try_from(id).unwrap()).unwrap();
@@ -135,7 +135,7 @@ fn a_loop_hangs_or_is_cancelled_as_in_the_software_i915(bench: &Bench) -> Skip {
         return Some("there is no copy engine before Sandy Bridge".to_owned());
     }
     if platform.graphics.major == 8 {
-        // The kernel forbids it there, before each batch (gen8_emit_bb_start_noarb).
+        // The kernel disables preemption there before each batch (gen8_emit_bb_start_noarb).
         return Some("the emulated GPU turns away from batches all the same".to_owned());
     }
     let is_wide = platform.graphics.major >= 8;

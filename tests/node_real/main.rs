@@ -1,9 +1,8 @@
-//! What an open i915 file answers, on the real driver.
+//! Tests of an open i915 file, on the real driver.
 //!
-//! Runs on the first i915 node of /dev/dri, or on the one that `--device PATH` names; without one
-//! every test is skipped, and that is printed and counted. `--destructive` adds the tests that take
-//! over the display, wedge the GPU and unplug the device, for virtual machines. Other words select
-//! tests by name.
+//! They run on the first i915 node of /dev/dri, or on the one that `--device PATH` names. Without a node
+//! every test is skipped; skips are printed and counted. `--destructive` adds the tests that take over the
+//! display, wedge the GPU and unplug the device, for virtual machines. Other words select tests by name.
 
 mod access;
 mod batches;
@@ -36,25 +35,25 @@ use gem_coherency::drm::{Drm, Param};
 
 use platforms::{Expected, PLATFORMS};
 
-/// What a test is given.
+/// The context of a test.
 struct Bench {
     path: PathBuf,
     found: Found,
-    /// What is expected of this platform, if it is known.
+    /// The expected facts of this platform, if it is known.
     expected: Option<&'static Expected>,
 }
 
-/// Why a test was not made.
+/// The reason why a test was skipped.
 type Skip = Option<String>;
 
-/// A test: its claim, what it does, and whether it harms the device.
+/// A test: its claim, its function, and whether it harms the device.
 struct Test {
     name: &'static str,
     run: fn(&Bench) -> Skip,
     harms: bool,
 }
 
-/// The [`Test`] that a function is.
+/// Creates the [`Test`] of a function.
 macro_rules! test {
     ($name:ident) => {
         crate::Test { name: stringify!($name), run: $name, harms: false }
@@ -65,7 +64,7 @@ macro_rules! test {
 }
 use test;
 
-/// The row of the platform, or a skip.
+/// Returns the row of the platform, or skips the test.
 macro_rules! expected {
     ($bench:expr) => {
         match $bench.expected {
@@ -90,7 +89,7 @@ fn main() -> ExitCode {
             _ => words.push(arg),
         }
     }
-    // Those of `device` that harm it leave nothing to test: they come last of all.
+    // The harmful tests of `device` come last of all, because they leave no usable device.
     let mut tests: Vec<&Test> = [
         reuse::TESTS,
         forks::TESTS,
@@ -150,7 +149,7 @@ fn main() -> ExitCode {
 }
 
 impl Bench {
-    /// A node of its own for each test, so that what is open on it is the test's.
+    /// Opens a new node for each test, so that everything open on it belongs to the test.
     fn open(&self) -> Node {
         Node::open(&self.path).unwrap()
     }
@@ -161,7 +160,7 @@ fn errno<T: Debug>(expected: Errno, result: Result<T>) {
     assert_eq!(result.map_err(|error| error.errno()).unwrap_err(), expected);
 }
 
-/// Whether a request was done as `allowed` says, or was refused with `errno`.
+/// Checks that a request succeeded if `allowed`, and failed with `refusal` otherwise.
 #[track_caller]
 fn allowed_or<T: Debug>(allowed: bool, refusal: Errno, result: Result<T>) -> Option<T> {
     if allowed {

@@ -1,4 +1,4 @@
-//! Objects: their sizes, names, caching, contents and dma-bufs.
+//! Objects: their sizes, handles, caching, contents and dma-bufs.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -33,7 +33,7 @@ fn sizes_are_rounded_up_or_refused(bench: &Bench) -> Skip {
     errno(Errno::EINVAL, node.create(0));
     errno(Errno::EINVAL, node.create(u64::MAX));
     errno(Errno::E2BIG, node.create(1 << 63));
-    // Kernels from 6.2 limit the size no more, but for the memory manager of discrete devices.
+    // Kernels from 6.2 on do not limit the size; on discrete devices, the memory manager does.
     let huge = node.create(1 << 60);
     let limited = node.kernel() < KernelVersion::new(6, 2) || expected!(bench).is_discrete();
     if let Some(created) = allowed_or(!limited, Errno::E2BIG, huge) {
@@ -77,7 +77,7 @@ fn caching_modes_read_back_as_the_platform_has_them(bench: &Bench) -> Skip {
     let node = bench.open();
     let handle = node.create(4096).unwrap().handle;
     let expected = expected!(bench);
-    // What a new object reads back as; then after NONE, CACHED and DISPLAY, or why it was refused.
+    // The mode of a new object; then the mode after NONE, CACHED and DISPLAY, or the errno of the refusal.
     let (new, modes) = match expected.caching {
         Caching::Llc => (Cached, [Ok(Uncached), Ok(Cached), Ok(Uncached)]),
         Caching::LlcWt => (Cached, [Ok(Uncached), Ok(Cached), Ok(Display)]),
@@ -118,11 +118,11 @@ fn contents_not_needed_stay_while_the_pages_do(bench: &Bench) -> Skip {
     let node = bench.open();
     let handle = node.create(4096).unwrap().handle;
     let object = ExecObject { handle, access: Access::Read };
-    // The batch gives the object its pages.
+    // The batch acquires the object's pages.
     node.execute(&[object]).unwrap();
     node.wait(handle, -1).unwrap();
     assert_eq!(node.madvise(handle, Advice::DontNeed).unwrap(), Retained::Yes);
-    // As long as the pages are there, it can be used all the same.
+    // While it has its pages, the object can still be used.
     if !expected!(bench).is_discrete() {
         node.set_domain(handle, Domains::WC, Domains::WC).unwrap();
     }

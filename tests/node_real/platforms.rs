@@ -1,12 +1,12 @@
-//! What each platform is expected to answer.
+//! The expected facts of each platform.
 
 use gem_coherency::vocabulary::MmapMode;
 
-/// What a platform can do, as far as requests show it.
+/// The capabilities of a platform that requests can show.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Expected {
     pub name: &'static str,
-    /// Mask and value of its PCI ids.
+    /// Mask and value of its PCI IDs.
     pub ids: (i32, i32),
     pub caching: Caching,
     /// MMAP_OFFSET GTT.
@@ -17,10 +17,10 @@ pub struct Expected {
     pub copies: bool,
 }
 
-/// How a platform takes SET_CACHING, and what a new object reads back as.
+/// The effect of SET_CACHING on a platform, and the mode of a new object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
-    /// LLC: new objects are CACHED; DISPLAY reads back as NONE.
+    /// LLC: new objects are CACHED; DISPLAY is reported as NONE.
     Llc,
     /// LLC and eDRAM: DISPLAY is a level.
     LlcWt,
@@ -28,7 +28,7 @@ pub enum Caching {
     Snoop,
     /// NONE, and CACHED is refused.
     Neither,
-    /// Chosen at creation; SET_CACHING is refused.
+    /// Selected at creation; SET_CACHING is refused.
     Pat,
     /// Discrete: both are refused, and FIXED is the only map.
     Discrete,
@@ -46,7 +46,7 @@ const fn row(
     Expected { name, ids, caching, aperture, legacy, copies }
 }
 
-/// By PCI id; the first that matches.
+/// The rows by PCI ID; the first match applies.
 pub const PLATFORMS: &[Expected] = &[
     row("i915g", (0xfff0, 0x2580), Caching::Snoop, true, true, true),
     row("i945gm", (0xfff0, 0x27a0), Caching::Snoop, true, true, true),
@@ -75,12 +75,12 @@ pub const PLATFORMS: &[Expected] = &[
 ];
 
 impl Expected {
-    /// Whether it is a discrete device.
+    /// Returns whether the platform is a discrete device.
     pub fn is_discrete(&self) -> bool {
         self.caching == Caching::Discrete
     }
 
-    /// The mode that every object of the platform can be mapped in.
+    /// Returns the mode in which every object of the platform can be mapped.
     pub fn plain_mode(&self) -> MmapMode {
         if self.is_discrete() { MmapMode::Fixed } else { MmapMode::Wb }
     }

@@ -17,14 +17,14 @@ pub const TESTS: &[Test] =
 const SIZE: u64 = 64 << 10;
 const OLD: [u8; 8] = *b"old life";
 
-/// A device that keeps up to 1 MiB.
+/// Opens a device that keeps up to 1 MiB.
 fn device(bench: &Bench) -> Device {
     let device = Device::from_drm(Arc::new(bench.open())).unwrap();
     device.set_reuse_limit(1 << 20);
     device
 }
 
-/// A BO that CPU and GPU have used.
+/// Returns a BO that the CPU and the GPU have used.
 fn used(device: &Device) -> Bo {
     let bo = device.alloc(AllocRequest::new(SIZE)).unwrap();
     bo.write(0, 8).unwrap().write_at(0, &OLD).unwrap();
@@ -54,7 +54,7 @@ fn a_released_bo_comes_back_with_its_handle(bench: &Bench) -> Skip {
 
     let again = device.alloc(AllocRequest::new(SIZE)).unwrap();
     assert_eq!(again.handle(), handle);
-    // Undefined, as documented: what the kernel retained are the old bytes, never anybody else's.
+    // Undefined, as documented: here the kernel retained the old bytes. They are never another owner's.
     assert_eq!(first_bytes(&again), OLD);
     drop(again);
     device.trim();
@@ -65,7 +65,7 @@ fn a_released_bo_comes_back_with_its_handle(bench: &Bench) -> Skip {
 fn memory_that_is_short_takes_kept_objects(bench: &Bench) -> Skip {
     let device = device(bench);
     assert_eq!(used(&device).release().unwrap(), Released::Kept);
-    // Every shrinker runs, that of i915 among them.
+    // Runs every shrinker, including i915's.
     if let Err(error) = fs::write("/proc/sys/vm/drop_caches", "2") {
         return Some(format!("/proc/sys/vm/drop_caches: {error}"));
     }

@@ -1,4 +1,4 @@
-//! Screens: what is refused, what is shown, and what is put back.
+//! Screens: refused requests, shown frames, and the restored state.
 //!
 //! Takes over the display, as the tests of [`super::display`].
 
@@ -20,7 +20,7 @@ pub(super) const TESTS: &[Test] = &[
     test!(a_screen_shows_and_puts_back, harms),
 ];
 
-/// The primary node of a device with an HDMI connector, or why there is none.
+/// Returns the primary node of a device with an HDMI connector, or the reason why there is none.
 fn with_display(bench: &Bench) -> Result<Node, String> {
     let path = primary(&bench.path).ok_or("no primary node")?;
     let node = Node::open(&path).map_err(|error| error.to_string())?;
@@ -40,7 +40,7 @@ fn what_cannot_be_shown_is_refused_as_on_the_software_i915(bench: &Bench) -> Ski
     None
 }
 
-/// A CRTC that was off is off again, one that showed something shows it again.
+/// Checks that a CRTC that was off is off again, and that one that showed a framebuffer shows it again.
 fn a_screen_shows_and_puts_back(bench: &Bench) -> Skip {
     let node = match with_display(bench) {
         Ok(node) => Arc::new(node),
@@ -67,7 +67,7 @@ fn a_screen_shows_and_puts_back(bench: &Bench) -> Skip {
             screen.dirty().unwrap();
             assert_eq!(node.caching(frame.handle()).unwrap(), frame.caching(), "the library knows the level");
         }
-        // The other one is on screen: asking would never return.
+        // The other frame is on screen: the request would never return.
         assert!(matches!(frames[1].set_caching(CachingMode::Cached), Err(Error::OnScreen { .. })));
         screen.close().unwrap();
         assert_eq!(Display::crtc(&*node, crtc).unwrap(), before);

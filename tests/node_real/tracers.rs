@@ -1,4 +1,4 @@
-//! Tracers side by side, what a killed one leaves behind, and threads with names that look like lines of the trace.
+//! Concurrent tracers, the remains of a killed one, and threads whose names look like lines of the trace.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use super::{Bench, Skip, Test, test};
 
 pub const TESTS: &[Test] = &[test!(tracers_leave_each_other_alone), test!(a_threads_name_hides_nothing)];
 
-/// Makes an object in a thread of that name.
+/// Creates an object in a thread with this name.
 fn create(bench: &Bench, name: &str) {
     std::thread::scope(|scope| {
         let made = std::thread::Builder::new().name(name.to_owned()).spawn_scoped(scope, || {
@@ -22,7 +22,7 @@ fn create(bench: &Bench, name: &str) {
     });
 }
 
-/// How often the trace shows that an object of a thread of that name got a handle.
+/// Returns how many objects of a thread with this name got a handle, by the trace.
 fn named(seen: &[TraceEvent], name: &str) -> usize {
     seen.iter().filter(|seen| seen.comm == name && matches!(seen.what, What::Named { .. })).count()
 }
@@ -32,7 +32,7 @@ fn tracers_leave_each_other_alone(bench: &Bench) -> Skip {
         Ok(tracer) => tracer,
         Err(why) => return Some(why.to_string()),
     };
-    // What a killed tracer leaves: an instance, and a kprobe, that nobody has locked.
+    // The remains of a killed tracer: an instance and a kprobe, both unlocked.
     let root = Path::new("/sys/kernel/tracing");
     let dead = root.join("instances/gemco_77");
     fs::create_dir(&dead).unwrap();
