@@ -1,4 +1,4 @@
-//! Flights of one thread; several threads are the business of the loom models.
+//! In-flight flushes on one thread; the loom models check several threads.
 #![cfg(not(loom))]
 
 use std::sync::mpsc;

@@ -9,7 +9,7 @@ use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 use proptest::prelude::*;
 
-/// Lines of the object: three pages and a half, so that the last word is used in part.
+/// Lines of the object: three and a half pages, so that the last word is partly used.
 const LINES: u64 = 3 * 64 + 32;
 
 fn map() -> LineMap {
@@ -30,7 +30,7 @@ fn take(map: &LineMap, lines: LineRange) -> (u64, Vec<(u64, u64)>) {
     (count, runs)
 }
 
-/// Consecutive numbers as runs.
+/// Returns runs of consecutive numbers.
 fn runs(lines: &BTreeSet<u64>) -> Vec<(u64, u64)> {
     let mut runs: Vec<(u64, u64)> = Vec::new();
     for &line in lines {
@@ -51,7 +51,7 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    // Edges of words are as likely as everything between.
+    // Edges of words are as likely as all other lines together.
     let line = || prop_oneof![0..=LINES, Just(0), Just(63), Just(64), Just(65), Just(128), Just(LINES)];
     prop_oneof![
         6 => (line(), line()).prop_map(|(first, end)| Step::Mark(first, end)),
@@ -119,7 +119,7 @@ fn a_mark_that_leaves_the_object_is_an_error_and_marks_nothing() {
         assert!(matches!(error, Error::RangeOutOfBounds { size, .. } if size == LINES * 64), "{error}");
     }
     assert!(map.is_clean());
-    // The last line, and nothing at the very end, are inside.
+    // The last line, and the empty range at the very end, are inside.
     map.mark(LineRange::new(LINES - 1, LINES)).unwrap();
     map.mark(LineRange::new(LINES, LINES)).unwrap();
     assert_eq!(map.count(), 1);
@@ -155,7 +155,8 @@ fn a_map_that_no_memory_can_hold_is_an_error() {
     assert!(matches!(LineMap::new(u64::MAX), Err(Error::NoMemory { .. })));
 }
 
-/// Sizes in pages on either side of where a map gets a summary, a second group, and a second run.
+/// Sizes in pages just below and above the sizes where a map gets a summary, a second group, and a second
+/// run.
 const SIZES: &[u64] =
     if cfg!(miri) { &[8, 9, 64, 65] } else { &[8, 9, 64, 65, 64 * 63, 64 * 63 + 1, 262_144] };
 
@@ -185,7 +186,8 @@ fn a_flight_over_all_of_a_large_object_leaves_a_map_that_one_look_finds_clean() 
         let all = object.dirty().all();
         object.dirty().mark(LineRange::new(3, 4)).unwrap();
         object.dirty().mark(LineRange::new(pages * 64 - 1, pages * 64)).unwrap();
-        // One of two flights does not sweep: the other may hold what it did not find.
+        // A flush does not sweep while another is in flight: the other may have taken marks that it did not
+        // find.
         let other = object.begin_flight(LineRange::new(0, 1)).unwrap();
         let mut flight = object.begin_flight(all).unwrap();
         assert_eq!(flight.take_dirty(|_| {}), 2);
@@ -198,7 +200,7 @@ fn a_flight_over_all_of_a_large_object_leaves_a_map_that_one_look_finds_clean() 
         assert_eq!(flight.take_dirty(|_| {}), 0);
         assert_eq!(land([flight]), Landing::InMemory);
         assert!(object.dirty().is_quickly_clean(all), "{pages} pages");
-        // What is marked again is found again.
+        // Lines that are marked again are found again.
         object.dirty().mark_all();
         let mut flight = object.begin_flight(all).unwrap();
         assert_eq!(flight.take_dirty(|_| {}), pages * 64);
@@ -225,7 +227,7 @@ fn marks_and_sweeps_of_several_threads_lose_no_line() {
                 scope.spawn(move || {
                     let mut taken = 0;
                     for round in 0..ROUNDS {
-                        // Every line is marked by one thread, and by nobody again before it was taken.
+                        // Each line is marked by one thread, and not again before it was taken.
                         let line = (round * 2 + marker) * 37 % (PAGES * 64);
                         object.dirty().mark(LineRange::new(line, line + 1)).unwrap();
                         let mut flight = object.begin_flight(LineRange::new(line, line + 1)).unwrap();

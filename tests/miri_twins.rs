@@ -1,10 +1,10 @@
-//! Undefined behaviour that Miri has to reject: `ci/miri` runs each test by itself, and fails if one passes.
+//! Undefined behaviour that Miri must reject: `ci/miri` runs each test by itself, and fails if one passes.
 //!
-//! Each does what a copy into or out of a mapping must not do, on memory that the CPU's caches keep coherent, so that
-//! without Miri nothing would show. They are for Miri only.
+//! Each test makes a forbidden copy into or out of a mapping. The memory is coherent in the CPU's caches, so
+//! without Miri the tests would pass. They are for Miri only.
 //!
 //! # Safety
-//! None of it is sound: that is what they are for.
+//! None of it is sound, on purpose.
 #![cfg(miri)]
 #![allow(clippy::undocumented_unsafe_blocks)]
 
@@ -12,7 +12,7 @@ use std::ptr::copy_nonoverlapping;
 
 const BYTES: usize = 64;
 
-/// Memory of the process, as raw pointers name it.
+/// Memory of the process, through raw pointers.
 #[derive(Clone, Copy)]
 struct Bytes(*mut u8);
 

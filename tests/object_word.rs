@@ -1,4 +1,4 @@
-//! The object word: which transition is blocked by what, and that blocked means unchanged.
+//! The object word: the causes that block each transition. A blocked transition leaves the word unchanged.
 #![cfg(not(loom))]
 
 use gem_coherency::Errno;
@@ -83,7 +83,7 @@ fn a_screen_pin_blocks_another_level_close_and_dont_need() {
         ("close", Blocked::Pinned),
     ];
     case(llc().pin_screen(CacheLevel::Llc).unwrap(), &always);
-    // A show may be under way that makes it a change after all.
+    // The BO may be about to be shown, which would make it a change after all.
     let mut unconfirmed = always.to_vec();
     unconfirmed.push(("change to llc", on_screen(CacheLevel::Llc)));
     case(llc().pin_screen(CacheLevel::None).unwrap(), &unconfirmed);

@@ -1,7 +1,8 @@
-//! Copies that race: into and out of memory that others change at any time, through every way that the library offers.
+//! Racing copies: into and out of memory that other threads change at any time, by every copy function of the
+//! library.
 //!
-//! `ci/tsan` runs this under ThreadSanitizer and `ci/miri` under Miri, which find data races; the test that is ignored is
-//! their negative twin.
+//! `ci/tsan` runs this under ThreadSanitizer and `ci/miri` under Miri, which find data races. The ignored
+//! test is their negative twin.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -10,12 +11,13 @@ use std::sync::atomic::AtomicU64;
 use gem_coherency::drm::mapping::{Counted, Mapping, SharedBytes};
 use gem_coherency::vocabulary::MmapMode;
 
-/// Lengths that take each way to copy.
+/// Lengths that take each path of a copy.
 const LENGTHS: &[usize] = if cfg!(miri) { &[1, 7, 100] } else { &[1, 3, 7, 15, 32, 100, 1023, 4000] };
-/// Copies that each thread makes of each length.
+/// The number of copies of each length that each thread makes.
 const ROUNDS: usize = if cfg!(miri) { 1 } else { 200 };
 
-/// One thread stores ones, one stores twos, and one reads; every byte that it reads is one that somebody stored.
+/// Runs three threads: one stores ones, one stores twos, and one reads. Every byte that it reads must be a
+/// stored one.
 fn race(store: impl Fn(&[u8]) + Sync, load: impl Fn(&mut [u8]) + Sync) {
     for &len in LENGTHS {
         let (store, load) = (&store, &load);
@@ -53,7 +55,7 @@ fn copies_between_shared_bytes_may_race() {
     race(store, |data| two.copy_out(60, data).unwrap());
 }
 
-/// What the kernel maps is memory like any other.
+/// Creates a mapping of ordinary memory, in place of one from the kernel.
 fn mapping() -> Mapping {
     let pages = memmap2::MmapOptions::new().len(8192).map_anon().unwrap();
     Mapping::from_kernel(pages.into(), MmapMode::Wb, Counted::new(&Arc::new(AtomicU64::new(0))))
@@ -76,13 +78,13 @@ fn copies_through_a_mapping_may_race() {
     race(through, |data| mapping.copy_out(60, data).unwrap());
 }
 
-/// The twin: the same with the copies of the standard library, which must be reported.
+/// The negative twin: the same with the standard library's copies, whose races must be reported.
 #[test]
 #[ignore = "a data race, for ci/tsan and ci/miri to find"]
 fn plain_copies_race() {
     let bytes = SharedBytes::zeroed(8192).unwrap();
     let at = || bytes.as_ptr().wrapping_add(60);
-    // SAFETY: within the bytes, but for the data race that this is about.
+    // SAFETY: within the bytes, except for the data race, which is the test's purpose.
     let store = |data: &[u8]| unsafe { std::ptr::copy_nonoverlapping(data.as_ptr(), at(), data.len()) };
     // SAFETY: as above.
     let load =

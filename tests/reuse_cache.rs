@@ -1,9 +1,9 @@
-//! The reuse cache by itself, on one thread: whose turn it is, what makes room, what grows old.
+//! The reuse cache alone, on one thread: order, eviction and age.
 #![cfg(not(loom))]
 
 use gem_coherency::tracking::{Claim, Put, ReuseCache};
 
-/// A cache of `limit` bytes.
+/// Creates a cache of `limit` bytes.
 fn cache(limit: u64) -> ReuseCache<char, u32> {
     let cache = ReuseCache::new(4);
     assert!(cache.set_limit(limit).is_empty());
@@ -77,7 +77,7 @@ fn what_waits_longer_than_its_age_goes_at_the_next_tick() {
     assert_eq!(cache.tick(), [1]);
     assert_eq!(cache.tick(), [2]);
     assert_eq!(cache.held_bytes(), 0);
-    // What was taken in time does not come back, and what comes later is found.
+    // A value that was taken in time does not come back, and a later one is found.
     assert_eq!(cache.put('a', 3, 10), KEPT);
     taken(&cache, 'a', Some(3));
     assert_eq!([cache.tick(), cache.tick(), cache.tick()].concat(), []);

@@ -1,4 +1,4 @@
-//! `docs/coherency.md` is the home of the rules: it and the code must say the same.
+//! `docs/coherency.md` explains the rules: its names, sentences and sources must equal those in the code.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use gem_coherency::policy::Rule;
 
-/// A section of the page: what stands below `### name`.
+/// A section of the page: the text below `### name`.
 #[derive(Default)]
 struct Section {
     statement: String,
@@ -45,7 +45,7 @@ fn sections() -> BTreeMap<String, Section> {
     sections
 }
 
-/// The source text of every test.
+/// Returns the source text of every test.
 fn tests_text(directory: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(directory).unwrap() {

@@ -1,9 +1,9 @@
-//! The uAPI tables against the kernel's headers, through a C compiler.
+//! The uAPI tables compared with the kernel's headers, by a C compiler.
 //!
-//! A C program is made of the tables, one comparison per line. A line that does not compile names
-//! something that the header lacks: allowed for what is listed as late in [`LATE`], a failure for
-//! the rest. Headers are looked for in `GEM_COHERENCY_UAPI_HEADERS` (a list of directories that hold
-//! `i915_drm.h`, as a kernel's `include/uapi/drm`), in the system's, and in libdrm's.
+//! The test generates a C program from the tables, with one comparison per line. A line that does not compile
+//! names something that the header lacks: allowed for names in [`LATE`], a failure otherwise. Headers are
+//! searched in `GEM_COHERENCY_UAPI_HEADERS` (a list of directories that contain `i915_drm.h`, like a kernel's
+//! `include/uapi/drm`), in the system's directory, and in libdrm's.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -14,7 +14,8 @@ use std::{env, fs};
 
 use gem_coherency::uapi::{self, Field, Layout};
 
-/// What headers have, or have so, only since some kernel: struct, or `struct size`, or `struct.field`, or constant.
+/// Names that headers have, or have in this form, only from some kernel on: struct, or `struct size`, or
+/// `struct.field`, or constant.
 const LATE: &[(&str, &str)] = &[
     ("drm_i915_memory_region_info.probed_cpu_visible_size", "6.0"),
     ("drm_i915_memory_region_info.unallocated_cpu_visible_size", "6.0"),
@@ -44,7 +45,7 @@ const LATE: &[(&str, &str)] = &[
     ("DRM_I915_QUERY_GUC_SUBMISSION_VERSION", "6.9"),
 ];
 
-/// One comparison: what is compared, the C expression, and the value it should have.
+/// A comparison: its subject, the C expression, and the expected value.
 #[derive(Clone, Debug)]
 struct Row {
     what: String,
@@ -57,7 +58,7 @@ impl Row {
         Self { what, expression, value }
     }
 
-    /// The kernel since which headers have it, if that is late.
+    /// Returns the first kernel whose headers have the row, if it is late.
     fn late(&self) -> Option<&'static str> {
         let is_it = |name: &str| {
             self.what == name || self.what.strip_prefix(name).is_some_and(|rest| rest.starts_with(['.', ' ']))
@@ -66,7 +67,7 @@ impl Row {
     }
 }
 
-/// The comparisons of a struct.
+/// Returns the comparisons of a struct.
 fn layout_rows(layout: &Layout) -> Vec<Row> {
     let name = layout.name;
     let mut rows =
@@ -83,7 +84,7 @@ fn layout_rows(layout: &Layout) -> Vec<Row> {
     rows
 }
 
-/// Every comparison of the tables.
+/// Returns every comparison of the tables.
 fn rows() -> Vec<Row> {
     let mut rows: Vec<Row> = uapi::layouts().flat_map(layout_rows).collect();
     rows.extend(uapi::ioctls().map(|(name, code)| Row::new(name.to_owned(), name.to_owned(), code.into())));
@@ -91,21 +92,21 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-/// What the comparisons came to.
+/// The result of the comparisons.
 #[derive(Debug, Default)]
 struct Outcome {
     equal: usize,
-    /// What the header has otherwise, or not at all, without being late.
+    /// Rows that differ in the header, or that it lacks without being late.
     wrong: Vec<String>,
-    /// What the header is too old for.
+    /// Rows for which the header is too old.
     lacking: Vec<String>,
 }
 
 /// A C compiler and a directory of headers.
 struct Compiler {
-    /// Where `i915_drm.h` and `drm.h` are.
+    /// The directory of `i915_drm.h` and `drm.h`.
     headers: PathBuf,
-    /// Where the program is made, with a link `drm` to the headers: other headers are the system's.
+    /// The directory of the program, with a link `drm` to the headers; other headers are the system's.
     directory: PathBuf,
 }
 
@@ -143,7 +144,7 @@ impl Compiler {
         outcome
     }
 
-    /// Builds the program; otherwise the rows that do not compile, counted from 1.
+    /// Builds the program; on failure, returns the rows that do not compile, counted from 1.
     fn build(&self, rows: &[Row]) -> Result<(), BTreeSet<usize>> {
         let mut source = String::from(PROLOGUE);
         for header in uapi::HEADERS {
@@ -176,7 +177,7 @@ impl Compiler {
     }
 }
 
-/// What the headers of a kernel's tree need to be used as they are, and what printing needs.
+/// Definitions that make headers from a kernel tree usable unchanged, and the includes for printing.
 const PROLOGUE: &str = "#define __user\n#include <stddef.h>\n#include <stdio.h>\n#include <fcntl.h>\n";
 
 impl Drop for Compiler {
@@ -185,7 +186,7 @@ impl Drop for Compiler {
     }
 }
 
-/// The compilers there are, one per directory with headers; or why there is none.
+/// Returns a compiler per directory with headers, or the reason why there is none.
 fn compilers(test: &str) -> Result<Vec<Compiler>, String> {
     if Command::new("cc").arg("--version").output().is_err() {
         return Err("there is no C compiler `cc`".to_owned());
@@ -210,7 +211,7 @@ fn compilers(test: &str) -> Result<Vec<Compiler>, String> {
     Ok(compilers)
 }
 
-/// Prints a line that the test harness does not keep back.
+/// Prints a line that the test harness does not capture.
 fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

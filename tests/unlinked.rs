@@ -1,4 +1,4 @@
-//! A program that does not link the software device at first.
+//! A program that links the software device only after its first use.
 
 use gem_coherency::Errno;
 use gem_coherency::Error;

@@ -1,9 +1,10 @@
-//! What i915 does for scanout, call by call: seen on the driver (6.1 and 6.12, nine platforms), and to be
-//! seen again there (`tests/node_real`) and on the software i915 (`crates/sim/tests/soft`).
+//! The flushes and level changes of i915 for scanout, call by call. They were observed on the driver (6.1 and
+//! 6.12, nine platforms). Tests compare them with the driver again (`tests/node_real`) and with the software
+//! i915 (`crates/sim/tests/soft`).
 //!
-//! For each call: `W` a write-back of all caches, `F` a flush of the whole object within it, `A` one that a worker
-//! does, `L0`, `LC` and `L3` that the object is uncached, cached or written through from then on; nothing
-//! otherwise.
+//! Letters for each call: `W` a write-back of all caches, `F` a flush of the whole object during the call,
+//! `A` one by a worker; `L0`, `LC` and `L3` mean that the object is uncached, cached or written through from
+//! then on. No letter: no effect.
 
 pub mod refusals;
 
@@ -11,21 +12,21 @@ use gem_coherency::platform::{Caps, Machine};
 use gem_coherency::policy::kernel::{Creation, Event};
 use gem_coherency::vocabulary::{Access, CachingMode, KernelVersion};
 
-/// Platforms that do the same.
+/// Platforms with the same behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// CPU and GPU share the LLC: skl, icl, tgl, bdw.
     Llc,
-    /// The same, and the GPU can read around it: jsl, ehl.
+    /// As `Llc`, and GPU reads can bypass it: jsl, ehl.
     Bypass,
-    /// The same, with eDRAM: hsw.
+    /// As `Llc`, with eDRAM: hsw.
     WriteThrough,
-    /// The CPU has its caches to itself: glk, apl.
+    /// The GPU does not share the CPU's caches: glk, apl.
     Own,
 }
 
 impl Class {
-    /// That of a machine.
+    /// Returns the class of a machine.
     pub fn of(machine: &Machine) -> Self {
         let has = |cap| machine.caps.contains(cap);
         match (has(Caps::WT), has(Caps::LLC_BYPASS_MOCS), has(Caps::LLC)) {
@@ -37,7 +38,7 @@ impl Class {
     }
 }
 
-/// Kernels that do the same: before 6.7, and from it on.
+/// Kernels with the same behaviour: before 6.7, and from it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernels {
     All,
@@ -56,42 +57,42 @@ impl Kernels {
     }
 }
 
-/// Calls on a new object, and what each does.
+/// Calls on a new object, and the effect of each.
 #[derive(Debug)]
 pub struct Row {
-    /// What it shows.
+    /// The claim that the calls demonstrate.
     pub what: &'static str,
-    /// What the object is: a dumb buffer, a process's memory, or another device's.
+    /// The kind of object: a dumb buffer, a process's memory, or another device's buffer.
     pub of: Creation,
-    /// On which kernels.
+    /// The kernels on which they have these effects.
     kernels: Kernels,
     /// The calls, in order.
     pub calls: &'static [Event],
-    /// What they do on LLC, on bypassing, on written-through and on other platforms.
+    /// The effects on LLC, bypassing, written-through and other platforms.
     done: [&'static str; 4],
 }
 
-/// The rows of a machine.
+/// Returns the rows that apply to a machine.
 pub fn rows(machine: &Machine) -> impl Iterator<Item = &'static Row> {
     let kernel = machine.kernel;
     TABLE.iter().filter(move |row| row.kernels.has(kernel))
 }
 
 impl Row {
-    /// What the calls do, one after the other, on platforms of a class.
+    /// Returns the effects of the calls, in order, on platforms of a class.
     pub fn expected(&self, class: Class) -> Vec<String> {
         let done = self.done[class as usize];
         done.split(',').map(|call| call.trim().trim_matches('-').to_owned()).collect()
     }
 }
 
-/// Whether calls did what is expected of them, where `|` leaves a choice.
+/// Returns whether the effects are the expected ones, where `|` separates alternatives.
 pub fn agrees(done: &[String], expected: &[String]) -> bool {
     let alike = |(done, expected): (&String, &String)| expected.split('|').any(|one| one == done);
     done.len() == expected.len() && done.iter().zip(expected).all(alike)
 }
 
-/// One call's flushes and change of level, as the table has them.
+/// Returns the letters of one call's flushes and level change.
 pub fn letters(
     wbinvd: usize,
     whole: usize,
@@ -132,12 +133,12 @@ const fn row(what: &'static str, calls: &'static [Event], done: [&'static str; 4
     Row { what, of: Creation::User, kernels: Kernels::All, calls, done }
 }
 
-/// The same of another object.
+/// Returns the row with another kind of object.
 const fn of(of: Creation, row: Row) -> Row {
     Row { of, ..row }
 }
 
-/// The same on some kernels only.
+/// Returns the row restricted to some kernels.
 const fn on(kernels: Kernels, row: Row) -> Row {
     Row { kernels, ..row }
 }

@@ -1,13 +1,13 @@
-//! What the display's requests are refused with: asked of the driver, and of the software i915.
+//! The errors of invalid display requests, on the driver and on the software i915.
 
 use gem_coherency::Errno;
 use gem_coherency::Result;
 use gem_coherency::drm::Drm;
 use gem_coherency::drm::display::{Crtc, Mode, Picture, Shown};
 
-/// Asks for what cannot be done; what was not refused as it is known to be.
+/// Makes invalid requests; returns those that were not refused with the known errno.
 ///
-/// The file is the display's master; what its first CRTC shows is shown again afterwards.
+/// The file must be the DRM master. At the end, the first CRTC shows its previous framebuffer again.
 pub fn differences(drm: &dyn Drm) -> Vec<String> {
     let display = drm.display();
     let resources = display.resources().unwrap();

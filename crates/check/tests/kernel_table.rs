@@ -24,7 +24,7 @@ fn kernels() -> [KernelVersion; 4] {
     [(5, 14), (6, 1), (6, 12), (7, 3)].map(|(major, minor)| KernelVersion::new(major, minor))
 }
 
-/// Every row of every platform, kernel and kind of object; eDRAM where a platform can have it.
+/// Returns every row of every platform, kernel and kind of object, with eDRAM where a platform can have it.
 fn rows() -> &'static [(platform::Machine, Transition)] {
     static ROWS: OnceLock<Vec<(platform::Machine, Transition)>> = OnceLock::new();
     ROWS.get_or_init(|| {
@@ -67,7 +67,7 @@ fn the_kernels_invariants_hold_in_every_reachable_state() {
 
 #[test]
 fn non_llc_objects_without_pages_are_dirty() {
-    // What swap-in relies on: the next acquire flushes.
+    // Swap-in relies on this: the next acquire flushes.
     let mut seen = 0;
     for platform in platform::all() {
         let kernel = KernelVersion::new(6, 12);
@@ -126,7 +126,7 @@ fn every_kernel_rule_is_reached() {
         }
     }
     let kernel_rules = &Rule::ALL[Rule::ALL.iter().position(|&rule| rule == Rule::AcquireDirty).unwrap()..];
-    // The copy of an old display's cursor is an object of no table row: tests/kernel_rules has it.
+    // The table has no row with the copy of an old display's cursor; tests/kernel_rules tests it.
     let missing: Vec<_> =
         kernel_rules.iter().filter(|&rule| !reached.contains(rule) && *rule != Rule::PhysCopy).collect();
     assert!(missing.is_empty(), "never reached: {missing:?}");

@@ -1,4 +1,4 @@
-//! The answers that are looked up are the rules': every entry, for every hardware.
+//! The table of results equals the rules: every entry, for every set of capabilities.
 
 use gem_coherency_rules::platform::{self, Caps};
 use gem_coherency_rules::policy::driver::{default_mode, path_refusal};
@@ -8,7 +8,7 @@ use gem_coherency_rules::policy::pending::{
 use gem_coherency_rules::policy::{Answers, Path, needs_invalidate};
 use gem_coherency_rules::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 
-/// How many entries of `answers` are not what the rules say about `caps`.
+/// Returns how many entries of `answers` differ from the rules for `caps`.
 fn differences(answers: &Answers, caps: Caps) -> usize {
     let questions = CacheLevel::ALL.iter().flat_map(|&level| {
         Path::ALL.iter().flat_map(move |&path| Access::ALL.iter().map(move |&access| (level, path, access)))
@@ -40,7 +40,7 @@ fn is_as_the_rules_say(answers: &Answers, caps: Caps, level: CacheLevel, path: P
 
 #[test]
 fn every_answer_is_the_rules_for_every_set_of_capabilities() {
-    // Those that decide nothing among them: that they do not is part of what is checked.
+    // Includes capabilities that decide nothing: the test checks that, too.
     for bits in 0..=Caps::all().bits() {
         let caps = Caps::from_bits_truncate(bits);
         assert_eq!(differences(&Answers::of(caps), caps), 0, "{caps:?}");

@@ -1,7 +1,7 @@
 //! The driver-side decisions, as one hand-written matrix per class of platform and level.
 //!
-//! A cell is what the next access (column) needs after a write (row): `-` nothing, `F` flush, `I`
-//! invalidate, `D` drain, `DI` both, `x` there is no such access.
+//! A cell is the requirement of the next access (column) after a write (row): `-` nothing, `F` flush, `I`
+//! invalidate, `D` drain, `DI` both, `x` impossible access.
 
 use gem_coherency_rules::platform::{self, Caps};
 use gem_coherency_rules::policy::driver::{needs_flush_of_zeroes, table};
@@ -203,7 +203,7 @@ fn pat_at_creation() {
         "I   I    -  -  x   x   -    -    -    -    -    -    -",
         "I   I    -  -  x   x   -    -    -    -    -    -    -",
     ];
-    // Index 1, which the kernel calls WT and takes as coherent, is not.
+    // Index 1, which the kernel calls WT and treats as coherent, is not coherent.
     matrix(&["mtl"], CacheLevel::None, non_coherent);
     matrix(&["mtl"], CacheLevel::Wt, non_coherent);
     matrix(
@@ -292,7 +292,7 @@ fn bypass_is_a_reason_only_where_it_bypasses() {
     let decide =
         |name, access| needs_flush(caps(name), CacheLevel::Llc, Path::Cpu(MmapMode::Wb), bypass, access);
     assert_eq!(decide("jsl", Access::Read).rule, Rule::BypassMocsRead);
-    // The same entries exist on these, and the kernel does not take them as bypassing.
+    // The same entries exist on these platforms, but the kernel does not treat them as bypassing.
     for name in ["icl", "tgl", "adls"] {
         assert_eq!(decide(name, Access::Read).verdict, Verdict::NotNeeded, "{name}");
     }

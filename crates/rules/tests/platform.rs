@@ -1,4 +1,4 @@
-//! The platform tables against what i915 says, typed a second time and by name.
+//! The platform tables compared with i915's facts, which are typed a second time here, by name.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ fn machine(name: &str, kernel: KernelVersion) -> Machine {
     platform::by_name(name).unwrap().machine(kernel, false)
 }
 
-// PCI ids
+// PCI IDs
 
 #[test]
 fn i915_claims_365_ids_and_only_ivy_bridges_016a_stands_twice() {
@@ -28,8 +28,8 @@ fn i915_claims_365_ids_and_only_ivy_bridges_016a_stands_twice() {
     assert!(rows.iter().all(|row| row.id_macro.starts_with("INTEL_") && row.id_macro.contains("_IDS")));
 }
 
-/// i915 tells the Quanta board with the subsystem 152d:8990 from other 016a by a row that stands
-/// first; both are Ivy Bridge, so an id alone is enough.
+/// i915 distinguishes the Quanta board with the subsystem 152d:8990 from other 016a by an earlier row. Both
+/// are Ivy Bridge, so the ID alone suffices.
 #[test]
 fn the_quanta_ivy_bridge_is_an_ivy_bridge() {
     let rows: Vec<_> = platform::ids().iter().filter(|row| row.id == 0x016a).collect();
@@ -93,7 +93,7 @@ fn ids_mean_the_platforms_that_i915_takes_them_for() {
 
 #[test]
 fn an_unknown_id_is_an_error_and_never_the_nearest_platform() {
-    // Ponte Vecchio and Lunar Lake are xe's; 4e60 lies between two Jasper Lakes.
+    // The xe driver claims Ponte Vecchio and Lunar Lake; 4e60 lies between two Jasper Lakes.
     for id in [0x0000, 0x0bd5, 0x64a0, 0x4e60, 0xffff] {
         assert_eq!(platform::by_id(id), Err(Unknown::DeviceId { id }));
     }
@@ -148,7 +148,7 @@ fn an_unknown_name_is_an_error_that_names_it() {
 
 // Capabilities
 
-/// Columns: LLC, SNOOP, coherent GGTT, discrete, aperture; then where eDRAM is looked for.
+/// Columns: LLC, SNOOP, coherent GGTT, discrete, aperture; then whether i915 probes eDRAM.
 const CAPABILITIES: &[(&str, &str, bool)] = &[
     ("i830 i845g i85x i865g i915g", "-S--A", false),
     ("i915gm i945g i945gm g33 pnv g45 gm45 ilk", "-SC-A", false),
@@ -256,7 +256,7 @@ const GEN6_TO_9: &str = "snb ivb vlv hsw bdw chv skl bxt glk kbl cfl cml";
 const GEN11_ON: &str = "icl ehl jsl tgl rkl adls adlp dg1 dg2 atsm mtl";
 const GEN2_TO_5: &str = "i830 i845g i85x i865g i915g i915gm i945g i945gm g33 pnv i965g i965gm g45 gm45 ilk";
 
-/// What is refused on which platforms, by kernel; everything else is not refused.
+/// Returns the platforms that refuse `call`, with the errno, by kernel; all others accept it.
 fn refused(call: Call, kernel: KernelVersion) -> Vec<(Errno, &'static str)> {
     use MmapMode::{Fixed, Gtt, Uc, Wb, Wc};
     let new = kernel == V6_12;
@@ -327,7 +327,7 @@ fn set_pat_and_set_caching_change_places_in_6_5() {
     assert_eq!(errno("mtl", V6_5, Call::CreateWithPat), None);
 }
 
-// What a device says
+// Facts that a device reports
 
 fn facts(chipset_id: u16) -> Facts {
     Facts { chipset_id, has_llc: None, has_wt: None, coherent_ggtt: None }

@@ -1,4 +1,4 @@
-//! What a new object is taken for: level, coherency, dirtiness, domains.
+//! The state of a new object: level, coherency, dirty bit, domains.
 
 use super::*;
 

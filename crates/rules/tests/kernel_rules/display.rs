@@ -1,4 +1,4 @@
-//! Scanout: pin, unpin, SW_FINISH, DIRTYFB; and dma-buf access to what is shown.
+//! Scanout: pin, unpin, SW_FINISH, DIRTYFB; and dma-buf access to a shown object.
 
 use super::*;
 use gem_coherency_rules::Errno;
@@ -9,7 +9,7 @@ fn framebuffer(under: Under, level: CacheLevel, read: Domains, write: Domains, d
     Snapshot { framebuffer: true, ..under.state(level, read, write, dirty) }
 }
 
-/// A fresh object of the default level that became a framebuffer.
+/// Returns a new object of the default level that became a framebuffer.
 fn fresh(under: Under) -> Snapshot {
     let added = under.step(under.created(Creation::User), Event::AddFramebuffer);
     assert_eq!(added.effects.actions().count(), 0);
@@ -170,7 +170,7 @@ fn the_level_is_never_restored() {
 
 #[test]
 fn mapped_stores_are_invisible_to_the_kernel() {
-    // A store through a mapping is no event: the object stays clean, and DIRTYFB does nothing.
+    // A store through a mapping is no event: the object stays clean, and DIRTYFB is a no-op.
     for under in every(&[LLC, NON_LLC]) {
         let shown = Snapshot { pinned: true, ..framebuffer(under, NONE, CPU, NO, false) };
         assert_eq!(under.case(shown, Event::DirtyFb, &[], shown), Rule::ScanoutClean);

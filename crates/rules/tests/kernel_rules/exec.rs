@@ -1,4 +1,4 @@
-//! The GPU's use: what execbuf flushes, and the domains it leaves.
+//! The GPU's use: the flushes of execbuf, and the domains after it.
 
 use super::*;
 
@@ -54,8 +54,8 @@ fn a_read_leaves_the_cpu_bit_and_a_write_takes_it() {
 
 #[test]
 fn the_kernel_never_looks_at_the_mocs_entry() {
-    // On jsl and ehl a dirty object is not flushed at execbuf, bypassing MOCS or not: only the
-    // acquire was, so the flush before a bypassing read is the driver's.
+    // On jsl and ehl, execbuf does not flush a dirty object, with a bypassing MOCS or without. Only the
+    // acquire flushed it, so the driver must flush before a bypassing read.
     for under in every(&[BYPASS]) {
         let written = under.state(LLC_LEVEL, CPU, CPU, false);
         let rule = under.step(written, Event::Exec(READ)).rule;

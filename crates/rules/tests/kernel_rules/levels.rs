@@ -1,4 +1,4 @@
-//! SET_CACHING: who may change a level, and what it does.
+//! SET_CACHING: which requests can change a level, and the effects.
 
 use super::*;
 use gem_coherency_rules::Errno;

@@ -14,19 +14,19 @@ use gem_coherency_rules::policy::Rule;
 use gem_coherency_rules::policy::kernel::{Action, Creation, Event, KernelRules, Snapshot, Step, step};
 use gem_coherency_rules::vocabulary::{Access, CacheLevel, CachingMode, Coherency, Domains, KernelVersion};
 
-/// The platforms that stand for their class, and the kernel they are tested under.
+/// The platforms that represent each class. The first class has snooping and no LLC.
 const NON_LLC: &[&str] = &["i945gm", "gm45", "ilk", "vlv", "chv", "bxt", "glk"];
-/// Neither LLC nor snooping.
+/// Platforms with neither LLC nor snooping.
 const NEITHER: &[&str] = &["i965g", "i965gm"];
-/// LLC, and no way around it.
+/// Platforms with an LLC that MOCS entries cannot bypass.
 const LLC: &[&str] = &["snb", "ivb", "bdw", "skl", "icl", "tgl", "rkl", "adls"];
-/// LLC with MOCS entries around it.
+/// Platforms with an LLC that MOCS entries can bypass.
 const BYPASS: &[&str] = &["ehl", "jsl"];
-/// LLC with eDRAM.
+/// Platforms with LLC and eDRAM.
 const WT: &[&str] = &["hsw"];
-/// PAT index at creation; under the kernel that has it.
+/// Platforms with a PAT index at creation, tested under the kernel that has it.
 const PAT: &[&str] = &["mtl"];
-/// Discrete.
+/// Discrete devices.
 const DISCRETE: &[&str] = &["dg1", "dg2"];
 
 const NONE: CacheLevel = CacheLevel::None;
@@ -41,13 +41,13 @@ const RENDER: Domains = Domains::RENDER;
 const READ: Access = Access::Read;
 const WRITE: Access = Access::Write;
 
-/// A platform under a kernel; Haswell with its eDRAM fused on, as the others without.
+/// Returns a platform under a kernel; eDRAM is fused on for Haswell only.
 fn machine(name: &str, kernel: KernelVersion) -> Machine {
     let platform = platform::by_name(name).unwrap();
     platform.machine(kernel, WT.contains(&name))
 }
 
-/// One platform under one kernel.
+/// A platform under a kernel.
 #[derive(Clone, Copy)]
 struct Under {
     name: &'static str,
@@ -65,7 +65,7 @@ impl Under {
         Snapshot::created(self.caps, &self.rules, creation).unwrap()
     }
 
-    /// A state of an ordinary object with pages, off the screen.
+    /// Returns a state of an ordinary object with pages that is not on screen.
     fn state(&self, level: CacheLevel, read: Domains, write: Domains, dirty: bool) -> Snapshot {
         Snapshot {
             level,
@@ -84,7 +84,7 @@ impl Under {
             .unwrap_or_else(|refusal| panic!("{} {event}: refused, {}", self.name, refusal.rule))
     }
 
-    /// Runs `event` and compares everything that may change.
+    /// Runs `event`; compares the actions and the whole state.
     #[track_caller]
     fn case(&self, before: Snapshot, event: Event, actions: &[Action], after: Snapshot) -> Rule {
         let step = self.step(before, event);
@@ -95,8 +95,8 @@ impl Under {
     }
 }
 
-/// Every platform of the classes under both kernels of the virtual machines; Meteor Lake, which the
-/// older one takes for a part with LLC, under the newer.
+/// Returns every platform of the classes under both kernels of the virtual machines. Meteor Lake is tested
+/// only under the newer one, because the older one treats it as a part with an LLC.
 fn every(classes: &[&[&'static str]]) -> impl Iterator<Item = Under> {
     let names: Vec<_> = classes.iter().flat_map(|class| class.iter().copied()).collect();
     let kernels = |name| if PAT.contains(&name) { &[12][..] } else { &[1, 12] };

@@ -1,4 +1,4 @@
-//! Acquire and release: what is flushed when pages come and go.
+//! Acquire and release: the flushes when pages are acquired and released.
 
 use super::*;
 
@@ -51,7 +51,7 @@ fn the_kernels_own_objects_are_not_flushed_on_jsl() {
 
 #[test]
 fn kernels_without_the_series_leak_on_jsl() {
-    // 5.14 has no rule; 5.16 to 6.0 have it, dead for ordinary objects, which lacked the USER flag.
+    // 5.14 lacks the rule. From 5.16 to 6.0 it never applies to ordinary objects, which lacked the USER flag.
     for (major, minor) in [(5, 14), (5, 16), (6, 0)] {
         let under = Under::new("jsl", major, minor);
         let fresh = under.created(Creation::User);
@@ -71,7 +71,7 @@ fn the_fix_of_6_2_is_in_the_stable_series_of_5_15_and_6_1() {
             assert_eq!(step.rule, Rule::BypassAcquire, "{name} {major}.{minor}");
         }
     }
-    // 5.15 lacks what 5.16 brought.
+    // 5.15 lacks the changes of 5.16.
     let under = Under::new("jsl", 5, 15);
     assert_eq!(under.step(under.created(Creation::Userptr), Event::Acquire).rule, Rule::AcquireCoherent);
 }

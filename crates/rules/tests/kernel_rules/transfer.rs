@@ -1,4 +1,4 @@
-//! pread and pwrite: partial lines, the aperture path, and what stays dirty.
+//! pread and pwrite: partial lines, the aperture path, and objects that stay dirty.
 
 use super::*;
 use gem_coherency_rules::Errno;
@@ -93,7 +93,7 @@ fn pwrite_to_a_coherent_object_goes_through_the_cache() {
         let cached = under.state(LLC_LEVEL, GPU, NO, false);
         let after = under.state(LLC_LEVEL, CPU, CPU, false);
         assert_eq!(under.case(cached, pwrite(true, true), &[], after), Rule::PwriteCached);
-        // A framebuffer must reach memory: through the aperture if it can.
+        // A framebuffer's bytes must reach memory: through the aperture if possible.
         let shown = Snapshot { framebuffer: true, ..cached };
         assert_eq!(under.step(shown, pwrite(false, true)).rule, Rule::PwriteAperture);
         assert!(under.step(shown, pwrite(false, false)).next.dirty);
