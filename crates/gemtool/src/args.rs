@@ -1,4 +1,4 @@
-//! What may be typed; the text is checked here, and nothing else.
+//! The command line's arguments. Only their text is checked here.
 
 #[cfg(feature = "bench")]
 mod bench;
@@ -61,7 +61,7 @@ Examples:
   gemtool trace -- gemtool alloc --caching=none
   gemtool verify --quick --device sim:glk";
 
-/// Behind a command's own flags.
+/// Display order behind the flags of a command.
 const LAST: usize = 900;
 
 /// Shows, explains and checks the cache coherency of GEM buffer objects on Intel GPUs
@@ -232,7 +232,7 @@ pub struct Platforms {
     pub kernel: KernelVersion,
 }
 
-/// The kernel whose rules are explained unless another is named.
+/// The kernel whose rules are explained by default.
 const DEFAULT_KERNEL: &str = "6.12";
 
 /// Shown under `gemtool explain --help`.
@@ -313,7 +313,7 @@ pub struct Explain {
     pub object: Option<Object>,
 }
 
-/// Whose rules.
+/// The side whose rules are explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Who {
     /// What i915 does.

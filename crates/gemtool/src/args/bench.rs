@@ -1,4 +1,4 @@
-//! What may be typed after `gemtool bench`.
+//! The arguments of `gemtool bench`.
 
 use clap::Args as ClapArgs;
 

@@ -1,4 +1,4 @@
-//! What may be typed after `gemtool check`.
+//! The arguments of `gemtool check`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ Examples:
   gemtool check --kernel 6.12 --rules          why each rule is needed
   gemtool check --kernel 6.12 --mutants --assumptions";
 
-/// What changes one search, and does not go with what changes many.
+/// Arguments that change one search. They conflict with those that run many changed searches.
 const CHANGES: [&str; 4] = ["dropped", "without", "mutant", "svg"];
 
 /// `gemtool check`.
@@ -81,7 +81,7 @@ pub struct Check {
     pub svg: Option<PathBuf>,
 }
 
-/// Reads how many searches go side by side.
+/// Parses the number of concurrent searches.
 fn jobs(text: &str) -> Result<NonZeroUsize, String> {
     let jobs = usize::try_from(size::count(text)?).map_err(|error| error.to_string())?;
     NonZeroUsize::try_from(jobs).map_err(|error| error.to_string())
@@ -90,9 +90,9 @@ fn jobs(text: &str) -> Result<NonZeroUsize, String> {
 /// An assumption about hardware, or a condition for callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// Of hardware.
+    /// An assumption about hardware.
     Assumption(Assumption),
-    /// For callers.
+    /// A condition for callers.
     Condition(Condition),
 }
 

@@ -1,4 +1,4 @@
-//! What may be typed after `gemtool completions` and `gemtool man`.
+//! The arguments of `gemtool completions` and `gemtool man`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! Objects of the kernel's, and what happened to them, as people write them.
+//! Text forms of the kernel's objects and of their earlier events.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,12 +7,12 @@ use gem_coherency::Unknown;
 use gem_coherency::policy::kernel::{Creation, Event};
 use serde::Serialize;
 
-/// How the object that is asked about came to be.
+/// How the object was created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object(pub Creation);
 
 impl Object {
-    /// Every object but those with a PAT index of their own.
+    /// Every object except those with their own PAT index.
     const PLAIN: [Self; 7] = [
         Self(Creation::User),
         Self(Creation::Userptr),
@@ -61,7 +61,7 @@ impl Serialize for Object {
     }
 }
 
-/// Events that happened, in order; empty for a fresh object.
+/// Earlier events, in order; empty for a fresh object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History(pub Vec<Event>);
 

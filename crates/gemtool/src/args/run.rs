@@ -1,4 +1,4 @@
-//! `gemtool run`.
+//! The arguments of `gemtool run`.
 
 use std::path::PathBuf;
 

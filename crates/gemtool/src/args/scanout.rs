@@ -1,4 +1,4 @@
-//! What may be typed after `gemtool scanout`.
+//! The arguments of `gemtool scanout`.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ pub struct Scanout {
     pub device: Device,
 }
 
-/// What is shown.
+/// The type of the buffers to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Buffer {
@@ -71,7 +71,7 @@ pub enum Buffer {
     Dumb,
 }
 
-/// How a frame comes to be.
+/// How a frame is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Frame {

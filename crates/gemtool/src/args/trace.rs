@@ -1,4 +1,4 @@
-//! What may be typed after `gemtool trace`.
+//! The arguments of `gemtool trace`.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -44,10 +44,10 @@ pub struct Trace {
     pub device: Device,
 }
 
-/// Reads a time: `500ms`, `5s`, `2m`; at most a day.
+/// Parses a duration: `500ms`, `5s`, `2m`; at most a day.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// A message that says what is wrong with the text.
 pub fn duration(text: &str) -> Result<Duration, String> {
     const UNITS: [(&str, u64); 3] = [("ms", 1), ("s", 1000), ("m", 60_000)];
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -1,4 +1,4 @@
-//! What may be typed after `gemtool verify`.
+//! The arguments of `gemtool verify`.
 
 use clap::{Args as ClapArgs, ValueEnum};
 use gem_coherency::policy::Verdict;
@@ -74,10 +74,10 @@ pub struct Verify {
     pub device: Device,
 }
 
-/// The most lines of an object: 1 MiB.
+/// Largest number of lines of an object: 1 MiB.
 const MOST_LINES: u64 = 16384;
 
-/// How many lines.
+/// Parses the number of lines.
 fn lines(text: &str) -> Result<u64, String> {
     let lines = size::count(text)?;
     if lines > MOST_LINES {
@@ -86,7 +86,7 @@ fn lines(text: &str) -> Result<u64, String> {
     Ok(lines)
 }
 
-/// A way to an object's bytes.
+/// An access path to an object's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Via {
@@ -121,7 +121,7 @@ impl Via {
         Self::GpuSampler,
     ];
 
-    /// The word for it.
+    /// Returns the path's name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CpuWb => "cpu-wb",
@@ -136,7 +136,7 @@ impl Via {
     }
 }
 
-/// What the library is kept from doing.
+/// The library's action to leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Forget {
@@ -149,7 +149,7 @@ pub enum Forget {
 }
 
 impl Forget {
-    /// The verdict that is not followed.
+    /// Returns the verdict that the library does not follow.
     pub const fn verdict(self) -> Verdict {
         match self {
             Self::Flush => Verdict::Flush,

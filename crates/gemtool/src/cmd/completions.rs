@@ -1,4 +1,4 @@
-//! `gemtool completions`: what a shell needs to complete commands, flags, and the words that they take.
+//! `gemtool completions`: scripts with which a shell completes commands, flags, and their values.
 
 use std::any::TypeId;
 
@@ -14,24 +14,24 @@ use serde::Serialize;
 
 use crate::args::{self, Args, Dropped, History};
 
-/// A shell's script.
+/// A completion script.
 #[derive(Clone, Debug, Serialize)]
 pub struct Script {
     /// The shell.
     pub shell: String,
-    /// What it is to source.
+    /// The script's text.
     pub script: String,
 }
 
-/// Makes the script.
+/// Creates the script.
 pub fn run(args: &args::Completions) -> Script {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut with_words(Args::command()), "gemtool", &mut text);
     Script { shell: args.shell.to_string(), script: String::from_utf8_lossy(&text).into_owned() }
 }
 
-/// `command` with every word that an argument can be listed beside it. Only shells see it: what is typed is
-/// read by the words' own types, whose messages say more.
+/// Adds to every argument of `command` the list of its possible values. Only shells see it: the values' own
+/// types parse the arguments, and give more specific messages.
 fn with_words(command: Command) -> Command {
     let command = command.mut_args(|arg| match words(&arg) {
         Some(words) => arg.value_parser(PossibleValuesParser::new(words)),
@@ -41,7 +41,7 @@ fn with_words(command: Command) -> Command {
     command.mut_subcommands(with_words)
 }
 
-/// The words that `arg` can be, if it takes words: by the type that reads them.
+/// Returns the values that `arg` accepts, by the type that parses it; `None` if they cannot be listed.
 fn words(arg: &Arg) -> Option<Vec<&'static str>> {
     if ["platform", "platforms", "which"].iter().any(|id| arg.get_id() == id) {
         return Some(platform::all().iter().map(|platform| platform.name).collect());

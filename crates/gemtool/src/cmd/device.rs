@@ -1,4 +1,4 @@
-//! The device that a command works on.
+//! Opens the device that a command uses.
 
 use std::fmt;
 
@@ -12,10 +12,10 @@ use serde::Serialize;
 use crate::args;
 use crate::failure::Failure;
 
-/// Opens the device that was named, or the first i915 node.
+/// Opens the named device, or the first i915 node.
 ///
 /// # Errors
-/// What is wrong with the device, or that there is none.
+/// Those of opening the device; that there is none.
 pub fn open(args: &args::Device) -> Result<Device, Failure> {
     opened(args, Device::open, Device::open_first)
 }
@@ -28,7 +28,7 @@ pub fn target(args: &args::Device) -> Result<Target, Failure> {
     opened(args, Target::open, || Device::open_first().map(Target::from_device))
 }
 
-/// What `by_name` or `first` opens, and which flag is to blame if it does not.
+/// Opens the device by `by_name` or `first`; an error names the flag at fault.
 fn opened<T>(
     args: &args::Device,
     by_name: impl FnOnce(&str) -> Result<T, Error>,
@@ -40,26 +40,26 @@ fn opened<T>(
     }
 }
 
-/// Which device it is; everything in a report that depends on where it ran.
+/// The device of a report: every field that depends on where the command ran.
 #[derive(Clone, Debug, Serialize)]
 pub struct DeviceLine {
     /// The path, or `sim:...`.
     pub name: String,
-    /// What VERSION says.
+    /// The result of VERSION.
     pub driver: DriverVersion,
     /// The platform's name.
     pub platform: &'static str,
-    /// The name people use.
+    /// The platform's common name.
     pub title: &'static str,
-    /// The kernel.
+    /// The kernel version.
     pub kernel: KernelVersion,
 }
 
 impl DeviceLine {
-    /// The line about `device`.
+    /// Describes `device`.
     ///
     /// # Errors
-    /// VERSION's.
+    /// Those of VERSION.
     pub fn of(device: &Device) -> Result<Self, Failure> {
         let machine = device.machine();
         Ok(Self {

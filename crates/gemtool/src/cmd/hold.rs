@@ -1,4 +1,4 @@
-//! Waits for the person at the terminal, or for a signal.
+//! Waits for the user at the terminal, or for a signal.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -11,20 +11,20 @@ use nix::sys::signalfd::SignalFd;
 
 use crate::failure::Failure;
 
-/// Signals that end the waiting instead of the process.
+/// Signals that end the wait instead of the process.
 ///
-/// Made before anything is allocated and before there are threads: a signal that arrives early ends
-/// the waiting as soon as it begins, and everything is given back.
+/// Created before anything is allocated and before there are threads: a signal that arrives early ends the
+/// wait as soon as it begins, and everything is released.
 #[derive(Debug)]
 pub struct Hold {
     signals: SignalFd,
 }
 
 impl Hold {
-    /// Takes SIGINT, SIGTERM and SIGHUP.
+    /// Blocks SIGINT, SIGTERM and SIGHUP, and reads them from a signalfd.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's.
     pub fn new() -> Result<Self, Failure> {
         let mut set = SigSet::empty();
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
@@ -35,18 +35,18 @@ impl Hold {
         Ok(Self { signals: SignalFd::new(&set).map_err(failed)? })
     }
 
-    /// Waits for that time, or looks up only.
+    /// Waits for `time`, or only checks for a signal if there is none.
     ///
     /// # Errors
-    /// That a signal came; what the kernel says.
+    /// That a signal arrived; the kernel's.
     pub fn pause(&self, time: Option<Duration>) -> Result<(), Failure> {
         if self.has_signal(time)? { Err(Failure::Environment("interrupted".to_owned())) } else { Ok(()) }
     }
 
-    /// Returns whether a signal came, after waiting for that time at most.
+    /// Returns whether a signal arrived, after waiting for at most `time`.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's.
     pub fn has_signal(&self, time: Option<Duration>) -> Result<bool, Failure> {
         let millis = time.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
         let timeout = PollTimeout::try_from(millis).unwrap_or(PollTimeout::MAX);
@@ -58,13 +58,13 @@ impl Hold {
         }
     }
 
-    /// Says on standard error what is held, and returns at the end of a line on standard input, at
-    /// its end, or at a signal.
+    /// Prints on standard error what is held, and waits for the end of a line or of standard input, or for a
+    /// signal.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's.
     pub fn wait(&self, bos: usize) -> Result<(), Failure> {
-        // A closed standard error does not keep anybody from waiting.
+        // The wait does not depend on standard error.
         let _ = writeln!(io::stderr(), "BOs held: {bos}; Enter, end of input or Ctrl-C releases them");
         let stdin = io::stdin();
         loop {
@@ -82,7 +82,7 @@ impl Hold {
                 return Ok(());
             }
             let mut byte = [0];
-            // Unbuffered: `poll` must see what is left. A read that fails is as good as an end.
+            // Unbuffered: `poll` must see the remaining input. A failed read counts as the end of input.
             if input && !matches!(nix::unistd::read(stdin.as_fd(), &mut byte), Ok(1) if byte != *b"\n") {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! `gemtool info`: what a device is.
+//! `gemtool info`: the properties of a device.
 
 use gem_coherency::cacheops::{self, Support};
 use gem_coherency::device::{Device, MapModeInfo, Quirk};
@@ -11,60 +11,60 @@ use super::platforms::{self, CapLine, LevelLine, RefusedCall};
 use crate::args;
 use crate::failure::Failure;
 
-/// What GETPARAM says.
+/// The result of GETPARAM.
 #[derive(Clone, Debug, Serialize)]
 pub struct ParamLine {
     /// The header's name, without `I915_PARAM_`.
     pub param: &'static str,
-    /// The value; null if the device does not say.
+    /// The value; null if the device does not report it.
     pub value: Option<i32>,
-    /// Why it does not say.
+    /// Why the device does not report it.
     pub error: Option<String>,
 }
 
-/// A way to map.
+/// A map mode.
 #[derive(Clone, Debug, Serialize)]
 pub struct MapLine {
     /// The mode.
     pub mode: MmapMode,
-    /// Whether the platform has it.
+    /// Whether the platform supports it.
     pub available: bool,
-    /// What the kernel returns if not.
+    /// The kernel's errno if it does not.
     pub errno: Option<String>,
-    /// Why not.
+    /// The reason if it does not.
     pub why: Option<&'static str>,
 }
 
-/// What a device is.
+/// The properties of a device.
 #[derive(Clone, Debug, Serialize)]
 pub struct InfoReport {
-    /// Which one.
+    /// The device.
     pub device: DeviceLine,
-    /// The PCI id: `8086:4e61`.
+    /// The PCI ID: `8086:4e61`.
     pub pci_id: Option<String>,
     /// Every capability, with its source.
     pub capabilities: Vec<CapLine>,
-    /// Where table and device disagree; the device is believed.
+    /// Values in which the platform table and the device disagree; the device takes precedence.
     pub disagreements: Vec<String>,
-    /// What the levels mean.
+    /// The coherency of each level.
     pub levels: Vec<LevelLine>,
-    /// The ways to map.
+    /// The map modes.
     pub maps: Vec<MapLine>,
-    /// The calls that are refused.
+    /// The calls that the platform refuses.
     pub refused: Vec<RefusedCall>,
-    /// Where objects can live; null if the kernel does not say.
+    /// Memory regions for objects; null if the kernel does not report them.
     pub memory_regions: Option<Vec<MemoryRegion>>,
-    /// Why the kernel does not say.
+    /// Why the kernel does not report them.
     pub memory_regions_error: Option<String>,
-    /// What surprises.
+    /// Unexpected behaviour of the platform.
     pub quirks: Vec<Quirk>,
-    /// What this CPU flushes with.
+    /// The CPU's flush instructions.
     pub cpu: Support,
-    /// What the device said about itself.
+    /// The parameters that the device reports.
     pub params: Vec<ParamLine>,
 }
 
-/// What is asked with GETPARAM, in the header's order.
+/// The parameters to query with GETPARAM, in the header's order.
 const PARAMS: [Param; 7] = [
     Param::ChipsetId,
     Param::HasLlc,
@@ -75,10 +75,10 @@ const PARAMS: [Param; 7] = [
     Param::MmapGttCoherent,
 ];
 
-/// Asks a device.
+/// Queries a device.
 ///
 /// # Errors
-/// A device that cannot be opened or does not say what it is; a CPU that cannot be used.
+/// A device that cannot be opened or identified; a CPU that cannot be used.
 pub fn run(args: &args::Info) -> Result<InfoReport, Failure> {
     let device = device::open(&args.device)?;
     let machine = device.machine();
@@ -101,7 +101,7 @@ pub fn run(args: &args::Info) -> Result<InfoReport, Failure> {
     })
 }
 
-/// What the device says about `param`.
+/// Queries `param`.
 fn param_line(device: &Device, param: Param) -> ParamLine {
     let value = device.drm().param(param);
     ParamLine {
@@ -111,7 +111,7 @@ fn param_line(device: &Device, param: Param) -> ParamLine {
     }
 }
 
-/// A map mode, in words.
+/// Describes a map mode.
 fn map_line(info: &MapModeInfo) -> MapLine {
     MapLine {
         mode: info.mode,

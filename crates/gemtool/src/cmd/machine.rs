@@ -1,4 +1,4 @@
-//! Platforms that were asked for by name.
+//! Platforms by name.
 
 use gem_coherency::platform::{self, Machine, Platform};
 use gem_coherency::policy::kernel::KernelRules;
@@ -15,8 +15,8 @@ pub struct Ruled {
     pub rules: KernelRules,
 }
 
-/// The platform `name` under `kernel`; all platforms if there is no name. `edram` counts where there
-/// can be any.
+/// Returns the platform `name` under `kernel`; all platforms if there is no name. `edram` applies to
+/// platforms that can have it.
 ///
 /// # Errors
 /// An unknown name, or a kernel without known rules.

@@ -14,25 +14,25 @@ use crate::failure::Failure;
 /// A manual page.
 #[derive(Clone, Debug, Serialize)]
 pub struct ManPage {
-    /// Its file's name.
+    /// The file's name.
     pub name: String,
-    /// What `man` reads.
+    /// The page's roff source.
     pub text: String,
 }
 
 /// The manual.
 #[derive(Clone, Debug, Serialize)]
 pub struct Manual {
-    /// The folder that the pages were written into, if one was named.
+    /// The folder of the pages, if one was given.
     pub dir: Option<PathBuf>,
     /// The tool's page, then a page for each command.
     pub pages: Vec<ManPage>,
 }
 
-/// Makes the manual, and writes it if a folder is named.
+/// Creates the manual, and writes it if a folder is given.
 ///
 /// # Errors
-/// A folder that cannot be made or written into.
+/// A folder that cannot be created or written to.
 pub fn run(args: &args::Man) -> Result<Manual, Failure> {
     let mut tool = Args::command().subcommand_help_heading("COMMANDS");
     tool.build();
@@ -48,19 +48,19 @@ pub fn run(args: &args::Man) -> Result<Manual, Failure> {
     Ok(Manual { dir: args.dir.clone(), pages })
 }
 
-/// The name that a command's page has: `gemtool-alloc`.
+/// Returns the name of a command's page: `gemtool-alloc`.
 fn page_name(command: &Command) -> &str {
     command.get_display_name().unwrap_or_else(|| command.get_name())
 }
 
-/// The page of `command`, which is `tool` or one of its commands.
+/// Creates the page of `command`, which is `tool` or one of its commands.
 fn page(command: &Command, tool: &Command) -> ManPage {
     let version = format!("gemtool {}", env!("CARGO_PKG_VERSION"));
     let man = Man::new(command.clone()).source(version).manual("gemtool");
     let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
     let (paragraphs, sections) = split(&help);
     let mut text = Vec::new();
-    // Into memory, which does not fail.
+    // Writing to memory cannot fail.
     let _ = man.render_title(&mut text);
     let _ = man.render_name_section(&mut text);
     let mut roff = Roff::new();
@@ -85,8 +85,8 @@ fn page(command: &Command, tool: &Command) -> ManPage {
     ManPage { name: man.get_filename(), text: String::from_utf8_lossy(&text).into_owned() }
 }
 
-/// A help text's lines: those before the first heading, and each heading with its own. A heading is a line that ends with
-/// a colon and has indented lines below it.
+/// Splits a help text into the lines before the first heading, and each heading with its own lines. A heading
+/// is a line that ends with a colon and is followed by indented lines.
 fn split(help: &str) -> (Vec<&str>, Vec<(&str, Vec<&str>)>) {
     let (mut first, mut sections) = (Vec::new(), Vec::<(&str, Vec<&str>)>::new());
     let mut lines = help.lines().peekable();
@@ -101,7 +101,7 @@ fn split(help: &str) -> (Vec<&str>, Vec<(&str, Vec<&str>)>) {
     (first, sections)
 }
 
-/// Writes `lines`: paragraphs filled, and indented lines as they are.
+/// Writes `lines`: fills paragraphs, and keeps indented lines as they are.
 fn body(roff: &mut Roff, lines: &[&str]) {
     for block in
         lines.chunk_by(|a, b| a.starts_with(' ') == b.starts_with(' ') && !a.is_empty() && !b.is_empty())
@@ -123,7 +123,7 @@ fn body(roff: &mut Roff, lines: &[&str]) {
     }
 }
 
-/// Writes which pages there are beside this one.
+/// Writes the list of the other pages.
 fn see_also(roff: &mut Roff, command: &Command, tool: &Command) {
     let others = std::iter::once(tool).chain(tool.get_subcommands()).map(page_name);
     let mut line = Vec::new();

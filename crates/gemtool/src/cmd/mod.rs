@@ -1,4 +1,4 @@
-//! The commands: each returns what it found as data and prints nothing.
+//! The commands: each returns its results as data and prints nothing.
 
 pub mod alloc;
 #[cfg(feature = "bench")]

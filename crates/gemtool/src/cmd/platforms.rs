@@ -1,4 +1,4 @@
-//! `gemtool platforms`: the table, or one platform in full.
+//! `gemtool platforms`: the table of platforms, or one platform in full.
 
 use gem_coherency::platform::{self, Call, Caps, Machine, Platform};
 use gem_coherency::policy;
@@ -16,37 +16,37 @@ pub struct PlatformRow {
     pub name: &'static str,
     /// Other short names.
     pub aliases: &'static [&'static str],
-    /// The name people use.
+    /// The common name.
     pub title: &'static str,
     /// Version of the graphics IP.
     pub graphics: String,
-    /// The capabilities it has under the kernel.
+    /// The platform's capabilities under the kernel.
     pub caps: Vec<String>,
     /// Whether the level WT is possible: only where eDRAM is fused on.
     pub edram_possible: bool,
-    /// How many PCI ids it has.
+    /// Number of PCI IDs.
     pub pci_ids: usize,
 }
 
 /// Every platform.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlatformTable {
-    /// The kernel.
+    /// The kernel version.
     pub kernel: KernelVersion,
-    /// Oldest first.
+    /// The platforms, oldest first.
     pub platforms: Vec<PlatformRow>,
 }
 
-/// A capability, and where it is known from.
+/// A capability and the source of its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CapLine {
     /// Its name.
     pub cap: String,
     /// Whether the machine has it.
     pub set: bool,
-    /// What it means.
+    /// Its meaning.
     pub meaning: &'static str,
-    /// Where it is known from.
+    /// The source of its value.
     pub source: String,
 }
 
@@ -55,24 +55,24 @@ pub struct CapLine {
 pub struct RefusedCall {
     /// The call.
     pub call: String,
-    /// What the kernel returns.
+    /// The kernel's errno.
     pub errno: String,
-    /// Why.
+    /// The reason.
     pub why: &'static str,
-    /// The function that refuses.
+    /// The kernel function that refuses it.
     pub source: &'static str,
 }
 
-/// What a level means for coherency.
+/// The coherency of a level.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LevelLine {
     /// The level.
     pub level: CacheLevel,
-    /// Which CPU accesses agree with the GPU.
+    /// CPU accesses that are coherent with the GPU.
     pub coherent: Vec<Access>,
 }
 
-/// A PCI id.
+/// A PCI ID.
 #[derive(Clone, Debug, Serialize)]
 pub struct PciId {
     /// `8086:4e61`.
@@ -86,16 +86,16 @@ pub struct PciId {
 /// One platform.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlatformDetail {
-    /// Its line of the table.
+    /// Its row of the table.
     #[serde(flatten)]
     pub row: PlatformRow,
-    /// The kernel.
+    /// The kernel version.
     pub kernel: KernelVersion,
-    /// The GPU's own page tables.
+    /// The GPU's per-process page tables.
     pub ppgtt: String,
     /// Page size of local memory, in bytes.
     pub local_page_bytes: Option<u32>,
-    /// Where the kernel keeps these facts.
+    /// The kernel's source of these facts.
     pub source: &'static str,
     /// Every capability, set or not.
     pub capabilities: Vec<CapLine>,
@@ -103,20 +103,20 @@ pub struct PlatformDetail {
     pub levels: Vec<LevelLine>,
     /// The calls that it refuses.
     pub refused: Vec<RefusedCall>,
-    /// Its PCI ids.
+    /// Its PCI IDs.
     pub ids: Vec<PciId>,
 }
 
-/// The table.
+/// Returns the table.
 pub fn table(kernel: KernelVersion) -> PlatformTable {
     let rows = platform::all().iter().map(|platform| row(platform, kernel));
     PlatformTable { kernel, platforms: rows.collect() }
 }
 
-/// The platform that was asked for.
+/// Returns the requested platform.
 ///
 /// # Errors
-/// A name or a PCI id that no platform has.
+/// A name or a PCI ID that no platform has.
 pub fn one(which: &str, args: &args::Platforms) -> Result<PlatformDetail, Failure> {
     let platform = platform::by_name(which).map_err(|error| Failure::refused("NAME|PCIID", error))?;
     let machine = platform.machine(args.kernel, false);
@@ -133,7 +133,7 @@ pub fn one(which: &str, args: &args::Platforms) -> Result<PlatformDetail, Failur
     })
 }
 
-/// The line of `platform`.
+/// Returns the row of `platform`.
 fn row(platform: &'static Platform, kernel: KernelVersion) -> PlatformRow {
     PlatformRow {
         name: platform.name,
@@ -146,7 +146,7 @@ fn row(platform: &'static Platform, kernel: KernelVersion) -> PlatformRow {
     }
 }
 
-/// Every capability of `machine` with its source.
+/// Returns every capability of `machine` with its source.
 pub fn capabilities(machine: &Machine) -> Vec<CapLine> {
     let facts = machine.caps_with_sources();
     let line = |fact: platform::CapFact| CapLine {
@@ -158,7 +158,7 @@ pub fn capabilities(machine: &Machine) -> Vec<CapLine> {
     facts.map(line).collect()
 }
 
-/// The levels that objects of `machine` can have, and what they mean.
+/// Returns the levels that objects of `machine` can have, with their coherency.
 pub fn levels(machine: &Machine) -> Vec<LevelLine> {
     let can_be = |level: &CacheLevel| match level {
         CacheLevel::None => true,
@@ -173,7 +173,7 @@ pub fn levels(machine: &Machine) -> Vec<LevelLine> {
     CacheLevel::ALL.iter().filter(|level| can_be(level)).map(line).collect()
 }
 
-/// The calls that `machine` refuses.
+/// Returns the calls that `machine` refuses.
 pub fn refused(machine: &Machine) -> Vec<RefusedCall> {
     let line = |call: &Call| {
         machine.refusal(*call).map(|refusal| RefusedCall {
@@ -186,7 +186,7 @@ pub fn refused(machine: &Machine) -> Vec<RefusedCall> {
     Call::ALL.iter().filter_map(line).collect()
 }
 
-/// A PCI id in words.
+/// Describes a PCI ID.
 fn pci_id(row: &platform::DeviceId) -> PciId {
     let id = match row.subsystem {
         Some((vendor, device)) => format!("8086:{:04x} (subsystem {vendor:04x}:{device:04x})", row.id),
@@ -195,12 +195,12 @@ fn pci_id(row: &platform::DeviceId) -> PciId {
     PciId { id, gt: row.gt, source: row.id_macro }
 }
 
-/// A capability's name as people write it: `llc-bypass-mocs`.
+/// Returns the name of a capability in lower case with hyphens: `llc-bypass-mocs`.
 fn cap_word(name: &str) -> String {
     name.to_ascii_lowercase().replace('_', "-")
 }
 
-/// A call as the uAPI names it.
+/// Returns the uAPI's name of a call.
 fn call_words(call: Call) -> String {
     match call {
         Call::SetCaching => "SET_CACHING".to_owned(),

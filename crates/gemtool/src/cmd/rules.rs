@@ -1,4 +1,4 @@
-//! `gemtool rules`: every rule with its sentence and source.
+//! `gemtool rules`: every rule with its reason and source.
 
 use gem_coherency::policy::Rule;
 use serde::Serialize;
@@ -10,9 +10,9 @@ use crate::args;
 pub struct RuleText {
     /// Its name.
     pub rule: Rule,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: &'static str,
-    /// Where it comes from.
+    /// The source.
     pub source: &'static str,
 }
 
@@ -22,10 +22,10 @@ impl From<Rule> for RuleText {
     }
 }
 
-/// The rules that were asked for.
+/// The requested rules.
 #[derive(Clone, Debug, Serialize)]
 pub struct RuleList {
-    /// In the order of `docs/coherency.md`.
+    /// The rules, in the order of `docs/coherency.md`.
     pub rules: Vec<RuleText>,
 }
 

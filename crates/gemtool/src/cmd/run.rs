@@ -1,4 +1,4 @@
-//! `gemtool run`: a script, carried out on a device.
+//! `gemtool run`: runs a script on a device.
 
 use std::cell::OnceCell;
 use std::fs::File;
@@ -12,27 +12,28 @@ use super::device::{self, DeviceLine};
 use crate::args;
 use crate::failure::Failure;
 
-/// A script on its device. It runs while it is written ([`Run::steps`]), so that only a part of what came of it is in
-/// memory at a time.
+/// A script and its device. The script runs while the results are written ([`Run::steps`]), so that only a
+/// part of the results is in memory at a time.
 #[derive(Debug)]
 pub struct Run {
     /// The device.
     pub device: DeviceLine,
     /// The script's name.
     pub name: String,
-    /// Whether people want to see every step with all that happened.
+    /// Whether the text form shows every step with all decisions and flushes.
     pub timeline: bool,
     script: Script,
     target: Target,
-    /// What came of it in the end, without its steps.
+    /// The results without the steps, once the script has ended.
     ended: OnceCell<Report>,
 }
 
 impl Run {
-    /// Runs the script, and gives what came of each step to `each`; after its first error the script goes on unseen.
+    /// Runs the script, and passes the result of each step to `each`. After the first error of `each` the
+    /// script continues without calling it.
     ///
     /// # Errors
-    /// That of `each`.
+    /// The first of `each`.
     pub fn steps<E>(&self, mut each: impl FnMut(StepReport) -> Result<(), E>) -> Result<&Report, E> {
         let mut seen = Ok(());
         let report = script::run_each(&self.script, &self.target, |step| {
@@ -44,17 +45,17 @@ impl Run {
         seen.map(|()| report)
     }
 
-    /// The line of the last step.
+    /// Returns the line of the last step.
     pub fn last_line(&self) -> usize {
         self.script.steps().last().map_or(1, |step| step.place.line)
     }
 
-    /// Whether it came to its end and every expectation held.
+    /// Returns whether the script ran to its end and every expectation held.
     pub fn held(&self) -> bool {
         self.ended.get().is_some_and(Report::held)
     }
 
-    /// Why the script stopped, if it did.
+    /// Returns why the script stopped, if it did.
     pub fn stopped(&self) -> Option<Failure> {
         let Stopped { error, .. } = self.ended.get()?.stopped.as_ref()?;
         Some(wrong(&self.name, error))
@@ -63,7 +64,7 @@ impl Run {
 
 impl Serialize for Run {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        /// The steps, which run as they are written.
+        /// The steps, which run as they are serialized.
         struct Steps<'a>(&'a Run);
 
         impl Serialize for Steps<'_> {
@@ -91,18 +92,18 @@ impl Serialize for Run {
 /// Reads the script, and opens the device.
 ///
 /// # Errors
-/// What is wrong with the script's file, its text, or the device. A script that stops on its way is none: the run says
-/// so.
+/// Those of the script's file, of its text, and of opening the device. A script that stops before its end is
+/// no error here: the run reports it.
 pub fn start(args: &args::Run) -> Result<Run, Failure> {
     let name = if is_stdin(&args.script) { "<stdin>".to_owned() } else { args.script.display().to_string() };
-    // First the text: what is wrong with it needs no device to be found.
+    // The text comes first: its errors can be found without a device.
     let script = read(&args.script, &name)?;
     let target = device::target(&args.device)?;
     let device = DeviceLine::of(target.device())?;
     Ok(Run { device, name, timeline: args.timeline, script, target, ended: OnceCell::new() })
 }
 
-/// Whether the script comes from standard input.
+/// Returns whether the script comes from standard input.
 fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -114,14 +115,14 @@ fn read(path: &Path, name: &str) -> Result<Script, Failure> {
     script::parse_bytes(&bytes).map_err(|error| wrong(name, &error))
 }
 
-/// Everything there is to read, or one byte more than a script may have.
+/// Reads everything, or one byte more than the limit of a script.
 fn all(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// What is wrong with the script `name`, as compilers say it.
+/// Returns the failure for an error of the script `name`, in the form of a compiler's message.
 fn wrong(name: &str, error: &script::Error) -> Failure {
     let place = error.place();
     Failure::Environment(format!(

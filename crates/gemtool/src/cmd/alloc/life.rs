@@ -1,4 +1,4 @@
-//! The life of one BO: written, submitted, shown, read back, given back.
+//! The lifetime of one BO: write, submit, scan out, read back, release.
 
 use gem_coherency::Error;
 use gem_coherency::access::FlushReport;
@@ -11,7 +11,7 @@ use crate::args::{self, Pattern};
 use crate::cmd::explain::kernel::accesses;
 use crate::failure::Failure;
 
-/// Bytes that are copied at a time.
+/// Bytes to copy at a time.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// A BO whose contents were checked.
@@ -19,21 +19,21 @@ const CHUNK_BYTES: usize = 64 << 10;
 pub struct Live {
     bo: Bo,
     report: BoReport,
-    /// Keeps it on screen.
+    /// Keeps the BO on screen.
     shown: Option<ScanoutGuard>,
 }
 
 impl Live {
-    /// Allocates a BO and takes it through everything but its end.
+    /// Allocates a BO and performs every step except its release.
     ///
     /// # Errors
-    /// The first call that the library or the device refuses; the BO is given back then.
+    /// The first call that the library or the device refuses; the BO is then released.
     pub fn begin(device: &Device, args: &args::Alloc) -> Result<Self, Failure> {
         let bo = alloc(device, args)?;
         if let Some(mode) = args.map {
             bo.map(mode).map_err(|error| Failure::flag("--map", error))?;
         }
-        // Before anything is shown, which changes the level.
+        // Read before the scanout, which changes the level.
         let kernel_caching = kernel_caching(device, &bo);
         let (level, coherent) = (bo.level(), accesses(bo.coherency()));
         let mut steps = vec![StepLine::from(&fill(&bo, &args.fill)?)];
@@ -63,23 +63,23 @@ impl Live {
         Ok(Self { bo, report, shown })
     }
 
-    /// Its name on the device.
+    /// Returns the BO's handle.
     pub fn handle(&self) -> u32 {
         self.bo.handle().get()
     }
 
-    /// What came of it so far.
+    /// Returns the results so far.
     pub fn report(&self) -> &BoReport {
         &self.report
     }
 
-    /// Gives it back; returns its handle and what came of it.
+    /// Releases the BO; returns its handle and results.
     ///
     /// # Errors
-    /// GEM_CLOSE's.
+    /// Those of GEM_CLOSE.
     pub fn end(self) -> Result<(u32, BoReport), Failure> {
         let Self { bo, mut report, shown } = self;
-        // A BO on screen is not given back.
+        // A BO on screen cannot be released.
         drop(shown);
         let handle = bo.handle().get();
         let released = bo.release().map_err(Failure::step("release"))?;
@@ -88,7 +88,7 @@ impl Live {
     }
 }
 
-/// Allocates, and blames the flag whose value was wrong.
+/// Allocates a BO; an error names the flag whose value is wrong.
 fn alloc(device: &Device, args: &args::Alloc) -> Result<Bo, Failure> {
     let request = AllocRequest { caching: args.caching, ..AllocRequest::new(args.size) };
     device.alloc(request).map_err(|error| {
@@ -107,12 +107,12 @@ fn alloc(device: &Device, args: &args::Alloc) -> Result<Bo, Failure> {
     })
 }
 
-/// Room for the largest chunk of `size` bytes: no more, because thousands of small BOs may be held.
+/// Returns a buffer for the largest chunk of `size` bytes, and no larger: thousands of small BOs may be held.
 fn buffer(size: u64) -> Vec<u8> {
     vec![0; usize::try_from(size).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES)]
 }
 
-/// Calls `visit` with offset and length of every chunk of `size` bytes.
+/// Calls `visit` with the offset and length of every chunk of `size` bytes.
 fn chunks(size: u64, mut visit: impl FnMut(u64, usize) -> Result<(), Error>) -> Result<(), Error> {
     let mut offset = 0;
     while offset < size {
@@ -155,7 +155,7 @@ fn check_mapping(bo: &Bo, pattern: &Pattern) -> Result<(Check, FlushReport), Fai
     read().map_err(Failure::step("read"))
 }
 
-/// Reads the whole BO with PREAD, where the platform has it.
+/// Reads the whole BO with PREAD, if the platform supports it.
 fn check_pread(device: &Device, bo: &Bo, pattern: &Pattern) -> Result<Check, Failure> {
     if let Some(refusal) = device.machine().refusal(Call::PreadPwrite) {
         return Ok(Check::NotAvailable(refusal.why.to_owned()));
@@ -180,7 +180,7 @@ fn export(device: &Device, bo: &Bo, steps: &mut Vec<StepLine>) -> Result<Exporte
     Ok(Exported { same_handle: again.handle() == bo.handle() })
 }
 
-/// What the kernel says the caching mode is.
+/// Returns the caching mode that GET_CACHING reports.
 fn kernel_caching(device: &Device, bo: &Bo) -> KernelCaching {
     match device.drm().caching(bo.handle()) {
         Ok(mode) => KernelCaching::Mode(mode),

@@ -1,4 +1,4 @@
-//! `gemtool alloc`: BOs through their life, and what was flushed on the way.
+//! `gemtool alloc`: allocates, uses and releases BOs, and reports what was flushed.
 
 mod life;
 pub mod report;
@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use life::Live;
 use report::{AllocReport, Asked, Gathered, ReleaseReport};
 
-/// From how many BOs on a bar shows how far it is.
+/// Number of BOs from which on a progress bar is shown.
 const MANY: u64 = 100;
 
 /// A run of `gemtool alloc`.
@@ -21,9 +21,9 @@ const MANY: u64 = 100;
 pub struct Session<'a> {
     args: &'a args::Alloc,
     device: Device,
-    /// Where to wait, and what to give back then.
+    /// Where to wait, and the BOs to release then.
     held: Option<(Hold, Vec<Live>)>,
-    /// How many BOs there were when a signal ended the allocation.
+    /// Number of BOs allocated when a signal ended the allocation.
     interrupted_at: Option<u64>,
 }
 
@@ -31,16 +31,16 @@ impl<'a> Session<'a> {
     /// Opens the device.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Those of opening the device.
     pub fn open(args: &'a args::Alloc) -> Result<Self, Failure> {
         let held = if args.hold { Some((Hold::new()?, Vec::new())) } else { None };
         Ok(Self { args, device: device::open(&args.device)?, held, interrupted_at: None })
     }
 
-    /// Takes every BO through its life, but for the end of those that are held. With `--hold` a signal ends it early.
+    /// Performs every BO's steps, and releases those that are not held. With `--hold` a signal ends it early.
     ///
     /// # Errors
-    /// The first call that the library or the device refuses; every BO is given back then.
+    /// The first call that the library or the device refuses; every BO is then released.
     pub fn run(&mut self, progress: bool) -> Result<AllocReport, Failure> {
         let count = self.args.count;
         let bar = if progress && count >= MANY { bar(count) } else { ProgressBar::hidden() };
@@ -73,7 +73,7 @@ impl<'a> Session<'a> {
     /// Waits if BOs are held and no signal came, and releases them; `None` if none are held.
     ///
     /// # Errors
-    /// What the library or the device refuses.
+    /// Those of waiting and of releasing a BO.
     pub fn release(&mut self) -> Result<Option<ReleaseReport>, Failure> {
         let Some((hold, lives)) = self.held.take() else { return Ok(None) };
         if self.interrupted_at.is_none() {
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
         Ok(Some(ReleaseReport::new(&reports.collect::<Result<Vec<_>, _>>()?)))
     }
 
-    /// That a signal ended the allocation, if one did.
+    /// Returns the failure that reports an interrupted allocation, if a signal ended it.
     pub fn interrupted(&self) -> Option<Failure> {
         let (done, count) = (self.interrupted_at?, self.args.count);
         Some(Failure::Environment(format!(
@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// A bar on standard error; invisible unless that is a terminal.
+/// Returns a progress bar on standard error; invisible unless that is a terminal.
 fn bar(count: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} BOs, {eta} left");

@@ -1,4 +1,4 @@
-//! What `gemtool alloc` found.
+//! The results of `gemtool alloc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,22 +11,22 @@ use serde::Serialize;
 use crate::args::{self, Pattern};
 use crate::cmd::device::DeviceLine;
 
-/// What was asked for.
+/// The request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Asked {
-    /// The caching mode, if one was named.
+    /// The caching mode, if given.
     pub caching: Option<CachingMode>,
-    /// Bytes of each BO.
+    /// Size of each BO in bytes.
     pub size_bytes: u64,
-    /// How many BOs.
+    /// Number of BOs.
     pub count: u64,
-    /// The map mode, if one was named.
+    /// The map mode, if given.
     pub map: Option<MmapMode>,
     /// The contents.
     pub fill: Pattern,
-    /// What the batch is said to do.
+    /// The batch's declared access.
     pub gpu: Access,
-    /// How the GPU gets at memory.
+    /// MOCS class of the GPU's accesses.
     pub mocs: MocsClass,
 }
 
@@ -37,22 +37,22 @@ impl From<&args::Alloc> for Asked {
     }
 }
 
-/// What happened to lines at a step, or why nothing did.
+/// The lines flushed or invalidated at a step, and the rule that decided.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct StepLine {
     /// The step.
     pub step: Step,
-    /// What was needed.
+    /// What the rules require.
     pub verdict: Verdict,
     /// Lines that were flushed or invalidated.
     pub lines: u64,
-    /// The same, in bytes.
+    /// Bytes of these lines.
     pub bytes: u64,
     /// The rule that decided.
     pub rule: Rule,
-    /// Why.
+    /// The rule's reason.
     pub reason: &'static str,
-    /// Where the rule comes from.
+    /// The rule's source.
     pub source: &'static str,
 }
 
@@ -71,25 +71,25 @@ impl From<&FlushReport> for StepLine {
     }
 }
 
-/// Whether contents read back right, one way.
+/// Whether contents read back correctly by one path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
-    /// Every byte was right.
+    /// Every byte is correct.
     Right,
-    /// The first wrong byte is at this offset.
+    /// Offset of the first wrong byte.
     WrongAt(u64),
-    /// There is no such way; why.
+    /// The path is not available, with the reason.
     NotAvailable(String),
 }
 
 impl Check {
-    /// The check whose first wrong byte is at `mismatch`.
+    /// Returns the check whose first wrong byte is at `mismatch`.
     pub fn of(mismatch: Option<u64>) -> Self {
         mismatch.map_or(Self::Right, Self::WrongAt)
     }
 
-    /// Whether nothing was wrong.
+    /// Returns whether no byte was wrong.
     pub fn held(&self) -> bool {
         match self {
             Self::Right | Self::NotAvailable(_) => true,
@@ -98,110 +98,110 @@ impl Check {
     }
 }
 
-/// Where the contents were read.
+/// Results of reading the contents back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Contents {
     /// Through the mapping.
     pub mapping: Check,
-    /// With PREAD.
+    /// By PREAD.
     pub pread: Check,
 }
 
-/// What GET_CACHING says.
+/// The result of GET_CACHING.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum KernelCaching {
-    /// The mode.
+    /// The caching mode.
     Mode(CachingMode),
-    /// It does not say: the errno.
+    /// The errno.
     Refused(String),
 }
 
-/// What came of an export.
+/// The result of an export and import.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Exported {
-    /// Whether the import gave the same handle.
+    /// Whether the import returned the same handle.
     pub same_handle: bool,
 }
 
-/// What came of one BO; everything but its handle.
+/// Results for one BO, without its handle.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct BoReport {
-    /// The size that the kernel rounded to.
+    /// Size in bytes, as rounded by the kernel.
     pub size_bytes: u64,
-    /// What GET_CACHING says.
+    /// The result of GET_CACHING.
     pub kernel_caching: KernelCaching,
     /// The cache level.
     pub level: CacheLevel,
-    /// Which CPU accesses agree with the GPU.
+    /// CPU accesses that are coherent with the GPU.
     pub coherent: Vec<Access>,
-    /// How it is mapped.
+    /// The map mode.
     pub map: MmapMode,
-    /// Who makes the CPU's stores visible to others.
+    /// The agent that makes the CPU's stores visible to others.
     pub flushed_by: FlushOwner,
-    /// The rule that makes it so.
+    /// The rule that decides this.
     pub flush_rule: Rule,
-    /// What was flushed or not, step by step.
+    /// The result of each step.
     pub steps: Vec<StepLine>,
-    /// Whether the contents read back right.
+    /// Whether the contents read back correctly.
     pub contents: Contents,
-    /// What came of the export, if one was asked for.
+    /// The result of the export, if requested.
     pub export: Option<Exported>,
 }
 
 impl BoReport {
-    /// Whether everything that was expected held.
+    /// Returns whether every check passed.
     pub fn held(&self) -> bool {
         let export = self.export.as_ref().is_none_or(|export| export.same_handle);
         self.contents.mapping.held() && self.contents.pread.held() && export
     }
 }
 
-/// BOs for which everything came out the same.
+/// BOs with equal results.
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
-    /// How many.
+    /// Number of BOs.
     pub count: u64,
-    /// The handles they had.
+    /// Their handles.
     pub handles: BTreeSet<u32>,
-    /// What came of each.
+    /// The results of each.
     #[serde(flatten)]
     pub bo: BoReport,
 }
 
-/// What one rule did at one step, over all BOs.
+/// The effect of one rule at one step, over all BOs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Total {
     /// The step.
     pub step: Step,
-    /// What was needed.
+    /// What the rules require.
     pub verdict: Verdict,
     /// The rule that decided.
     pub rule: Rule,
-    /// For how many BOs.
+    /// Number of BOs.
     pub bos: u64,
-    /// Lines, of all of them together.
+    /// Lines of all these BOs.
     pub lines: u64,
-    /// The same, in bytes.
+    /// Bytes of these lines.
     pub bytes: u64,
 }
 
-/// What came of all BOs.
+/// Results for all BOs.
 #[derive(Clone, Debug, Serialize)]
 pub struct AllocReport {
     /// The device.
     pub device: DeviceLine,
-    /// What was asked for.
+    /// The request.
     pub asked: Asked,
-    /// Whether everything held.
+    /// Whether every check passed.
     pub held: bool,
-    /// The BOs, those alike together.
+    /// The BOs, grouped by equal results.
     pub groups: Vec<Group>,
-    /// What each rule did.
+    /// The effect of each rule.
     pub totals: Vec<Total>,
 }
 
-/// Gathers BOs as they are done.
+/// Collects the results of BOs.
 #[derive(Debug, Default)]
 pub struct Gathered {
     alike: BTreeMap<BoReport, (u64, BTreeSet<u32>)>,
@@ -215,7 +215,7 @@ impl Gathered {
         handles.insert(handle);
     }
 
-    /// The report on all that were added.
+    /// Returns the report on all BOs added.
     pub fn report(self, device: DeviceLine, asked: Asked) -> AllocReport {
         let group = |(bo, (count, handles))| Group { count, handles, bo };
         let groups: Vec<Group> = self.alike.into_iter().map(group).collect();
@@ -226,24 +226,24 @@ impl Gathered {
     }
 }
 
-/// What giving the BOs back did.
+/// Results of releasing the BOs.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReleaseReport {
-    /// How many were given back.
+    /// Number of BOs released.
     pub released: u64,
-    /// What each rule did.
+    /// The effect of each rule.
     pub totals: Vec<Total>,
 }
 
 impl ReleaseReport {
-    /// The report on BOs whose lives are over.
+    /// Creates the report on released BOs.
     pub fn new(bos: &[BoReport]) -> Self {
         let lines = bos.iter().flat_map(|bo| &bo.steps).filter(|line| line.step == Step::Release);
         Self { released: bos.len() as u64, totals: totals(lines.map(|line| (1, line))) }
     }
 }
 
-/// What each rule did at each step, over lines that happened so many times.
+/// Sums the effect of each rule at each step, over lines with their numbers of occurrences.
 fn totals<'a>(all: impl Iterator<Item = (u64, &'a StepLine)>) -> Vec<Total> {
     let mut totals: BTreeMap<(Step, Verdict, Rule), (u64, u64, u64)> = BTreeMap::new();
     for (count, line) in all {

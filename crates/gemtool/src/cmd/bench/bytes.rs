@@ -1,4 +1,4 @@
-//! The bytes of a BO in this process's memory, and what is done to them by hand: dirtied, flushed, copied to.
+//! The bytes of a BO in this process's memory, and direct operations on them: dirty, flush, copy.
 //!
 //! # Safety
 //! A [`Bytes`] borrows its BO, which keeps the memory mapped; every range is checked against the BO's size. No
@@ -15,14 +15,14 @@ use gemtool::peers::{self, Loop, Pmem};
 
 use crate::failure::Failure;
 
-/// What flushes a range, and waits for it.
+/// A way to flush a range and to wait for completion.
 #[derive(Clone, Copy, Debug)]
 pub enum Flusher {
-    /// The library: lines may stay in the cache.
+    /// The library's write-back: lines may stay in the cache.
     WriteBack,
-    /// The library: lines leave the cache.
+    /// The library's flush: lines leave the cache.
     Flush,
-    /// A loop.
+    /// A loop of one instruction.
     Loop(Loop),
     /// `pmem_persist`.
     Persist(Pmem),
@@ -31,7 +31,7 @@ pub enum Flusher {
 }
 
 impl Flusher {
-    /// What it is called in a table.
+    /// Returns the name in a table.
     pub fn name(self) -> &'static str {
         match self {
             Self::WriteBack => "write_back_range",
@@ -43,10 +43,10 @@ impl Flusher {
     }
 }
 
-/// What copies to memory, and waits for it.
+/// A way to copy to memory and to wait for completion.
 #[derive(Clone, Copy, Debug)]
 pub enum Copier {
-    /// The library's copy alone, which marks nothing and waits for nobody.
+    /// The library's copy alone, which marks no lines and waits for no other thread.
     Around,
     /// Stores, then a loop of CLFLUSHOPT.
     StoreAndFlush,
@@ -55,7 +55,7 @@ pub enum Copier {
 }
 
 impl Copier {
-    /// What it is called in a table.
+    /// Returns the name in a table.
     pub fn name(self) -> &'static str {
         match self {
             Self::Around => "copy_around",
@@ -65,7 +65,7 @@ impl Copier {
     }
 }
 
-/// The loops whose instruction the CPU has.
+/// Returns the loops whose instruction the CPU supports.
 pub fn loops(support: &Support) -> Vec<Loop> {
     let has = |by: &Loop| match by {
         Loop::Clflush => true,
@@ -84,22 +84,22 @@ pub struct Bytes<'bo> {
 }
 
 impl<'bo> Bytes<'bo> {
-    /// The bytes of `bo`, whose every page is there.
+    /// Returns the bytes of `bo`, with every page present.
     ///
     /// # Errors
-    /// What mapping answers.
+    /// Those of mapping the BO.
     pub fn of(bo: &'bo Bo) -> Result<Self, Failure> {
         let bytes = Self { first: bo.as_ptr()?, len: bo.size(), bo: PhantomData };
         bytes.dirty(ByteRange::within(0, bytes.len, bytes.len)?);
         Ok(bytes)
     }
 
-    /// Bytes there are.
+    /// Returns the number of bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Where a range of the bytes begins.
+    /// Returns the address at which a range of the bytes begins.
     fn at(&self, range: ByteRange) -> *mut u8 {
         assert!(range.end() <= self.len, "{range:?} leaves the {} bytes of the BO", self.len);
         self.first.as_ptr().wrapping_add(range.offset() as usize)
@@ -110,20 +110,20 @@ impl<'bo> Bytes<'bo> {
         let (first, lines) = (self.at(range), range.lines().count());
         let first = first.map_addr(|address| address & !(LINE_BYTES as usize - 1));
         for line in 0..lines {
-            // SAFETY: the line's first byte is mapped for writing: the range lies within the BO, which begins where
-            // a page does.
+            // SAFETY: the line's first byte is mapped for writing, because the range lies within the BO,
+            // which begins at a page boundary.
             unsafe { first.add((line * LINE_BYTES) as usize).write_volatile(line as u8) }
         }
     }
 
-    /// Flushes `range` by `by`, and waits for it.
+    /// Flushes `range` by `by`, and waits for completion.
     ///
-    /// A loop's instruction has to be one that [`loops`] lists.
+    /// A loop's instruction must be one that [`loops`] lists.
     pub fn flush(&self, by: Flusher, range: ByteRange) {
         let (first, len) = (self.at(range).cast_const(), range.len() as usize);
         // SAFETY:
         // - the bytes are mapped as long as the BO is borrowed;
-        // - the CPU has a loop's instruction: `loops` lists no other.
+        // - the CPU supports a loop's instruction: `loops` lists no other.
         unsafe {
             match by {
                 Flusher::WriteBack => cacheops::write_back_range(first, len),
@@ -148,7 +148,7 @@ impl<'bo> Bytes<'bo> {
         unsafe { cacheops::fenced_ranges(ranges, LineOp::WriteBack) }
     }
 
-    /// Copies `from` to `offset` by `by`, and waits for it.
+    /// Copies `from` to `offset` by `by`, and waits for completion.
     ///
     /// # Errors
     /// [`gem_coherency::Error::RangeOutOfBounds`].
@@ -156,7 +156,7 @@ impl<'bo> Bytes<'bo> {
         let to = self.at(ByteRange::within(offset, from.len() as u64, self.len)?);
         // SAFETY:
         // - the destination is mapped for writing as long as the BO is borrowed, and no reference points there;
-        // - the CPU has CLFLUSHOPT where `Copier::StoreAndFlush` is measured.
+        // - the CPU has CLFLUSHOPT wherever `Copier::StoreAndFlush` is measured.
         unsafe {
             match by {
                 Copier::Around => {

@@ -1,4 +1,4 @@
-//! Time: of the wall, and of one thread.
+//! Clocks: wall time, and the processor time of one thread.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -7,14 +7,14 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::failure::Failure;
 
-/// Nanoseconds that each of `operations` operations of `work` takes.
+/// Returns the nanoseconds that each of `operations` operations of `work` takes.
 pub fn per_operation<T>(operations: u64, work: impl FnOnce() -> Result<T, Failure>) -> Result<f64, Failure> {
     let start = Instant::now();
     black_box(work()?);
     Ok(start.elapsed().as_nanos() as f64 / operations.max(1) as f64)
 }
 
-/// Nanoseconds that the calling thread has had a processor for.
+/// Returns the calling thread's processor time in nanoseconds.
 pub fn thread_ns() -> Result<f64, Failure> {
     let now = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)
         .map_err(|errno| Failure::Environment(format!("CLOCK_THREAD_CPUTIME_ID: {errno}")))?;

@@ -1,4 +1,4 @@
-//! What the numbers were measured on.
+//! The machine on which the measurements ran.
 
 use std::fs::read_to_string;
 use std::path::Path;
@@ -6,30 +6,30 @@ use std::path::Path;
 use gem_coherency::cacheops::Support;
 use serde::Serialize;
 
-/// A machine, as far as it says.
+/// A machine, as it describes itself.
 #[derive(Clone, Debug, Serialize)]
 pub struct Machine {
     /// The processor's name.
     pub cpu: String,
-    /// Whether it says that it is a virtual one.
+    /// Whether it reports that it is virtual.
     pub is_virtual: bool,
-    /// Processors that may be used.
+    /// Number of usable processors.
     pub processors: usize,
-    /// The caches that the first processor has: `L2 2048K`.
+    /// The first processor's caches: `L2 2048K`.
     pub caches: Vec<String>,
-    /// The kernel.
+    /// The kernel version.
     pub kernel: String,
-    /// Processes that wanted to run when it began.
+    /// Load average of the last minute at the start.
     pub load: String,
-    /// How gemtool was built.
+    /// The build profile of gemtool.
     pub build: &'static str,
-    /// What this CPU has, and what is used of it.
+    /// The cache instructions of the CPU, and those that the library uses.
     pub support: Support,
-    /// Whether libpmem is there.
+    /// Whether libpmem was found.
     pub has_libpmem: bool,
 }
 
-/// The machine that this is.
+/// Describes this machine.
 pub fn describe(support: &Support, has_libpmem: bool) -> Machine {
     let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
@@ -56,7 +56,7 @@ pub fn describe(support: &Support, has_libpmem: bool) -> Machine {
     }
 }
 
-/// The data caches that a directory of sysfs lists.
+/// Returns the data caches listed in a sysfs directory.
 fn caches(directory: &Path) -> Vec<String> {
     let cache = |index: u32| {
         let says = |what| read_to_string(directory.join(format!("index{index}")).join(what)).ok();
@@ -65,7 +65,7 @@ fn caches(directory: &Path) -> Vec<String> {
     let kind = |name: &str| match name.trim() {
         "Data" => Some("d"),
         "Unified" => Some(""),
-        // Instructions are not flushed.
+        // Flushes do not concern instruction caches.
         _ => None,
     };
     (0..8)

@@ -1,7 +1,7 @@
-//! `gemtool bench`: what the library's hot paths cost beside other ways to do the same, measured in one run.
+//! `gemtool bench`: the cost of the library's hot paths and of alternatives, measured in one run.
 //!
-//! [`rounds::Rounds`] have several sides that do the same work; they take turns, and what is compared are the
-//! times of one round. [`rows`] says what is measured, [`bytes`] and [`ordinary`] on which memory.
+//! [`rounds::Rounds`] has several sides that do the same work in turn; times are compared within a round.
+//! [`rows`] defines the measurements; [`bytes`] and [`ordinary`] provide the memory.
 
 mod bytes;
 mod clock;
@@ -21,20 +21,20 @@ use crate::failure::Failure;
 use report::{BenchReport, Found};
 use rounds::Effort;
 
-/// What every row is given.
+/// Arguments of every row.
 struct Context {
-    /// How much time is spent.
+    /// How much time to spend.
     effort: Effort,
-    /// What the CPU has.
+    /// The CPU's instructions.
     support: Support,
-    /// libpmem, or why it is not there.
+    /// libpmem, or why it could not be loaded.
     pmem: Result<Pmem, String>,
-    /// The device of the rows that need one.
+    /// The device for the rows that need one.
     device: Option<String>,
 }
 
 impl Context {
-    /// Returns libpmem; notes that rows beside it are left out, if it is not there.
+    /// Returns libpmem; if it is missing, notes that the comparisons with it are left out.
     fn pmem(&self, found: &mut Found) -> Option<Pmem> {
         match &self.pmem {
             Ok(pmem) => Some(*pmem),
@@ -49,10 +49,10 @@ impl Context {
     }
 }
 
-/// Measures what was asked for.
+/// Measures the requested rows.
 ///
 /// # Errors
-/// A row whose name is not known; a CPU or a device that cannot be used.
+/// An unknown row; a CPU or a device that cannot be used.
 pub fn run(args: &args::Bench) -> Result<BenchReport, Failure> {
     let chosen = rows::chosen(&args.rows).map_err(|why| Failure::flag("NAME", why))?;
     let support = cacheops::support()?;

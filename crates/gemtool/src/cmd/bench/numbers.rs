@@ -1,16 +1,16 @@
-//! Numbers that look random, and are the same every time.
+//! Reproducible pseudo-random numbers.
 
-/// Such numbers (xorshift).
+/// A pseudo-random number generator (xorshift).
 #[derive(Clone, Debug)]
 pub struct Numbers(u64);
 
 impl Numbers {
-    /// From the same start.
+    /// Creates a generator with a fixed seed.
     pub fn new() -> Self {
         Self(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// One below `end`; 0 if that is 0.
+    /// Returns a number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -18,7 +18,7 @@ impl Numbers {
         self.0.checked_rem(end).unwrap_or(0)
     }
 
-    /// Brings `values` into another order (Fisher and Yates).
+    /// Shuffles `values` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, values: &mut [T]) {
         for last in (1..values.len()).rev() {
             let other = self.below(last as u64 + 1) as usize;

@@ -1,7 +1,7 @@
-//! A device whose BOs are ordinary memory of this process, so that flushes flush.
+//! A device whose BOs are ordinary memory of this process, so that flush instructions act on real caches.
 //!
-//! What it answers is the software i915's; only mappings are others: pages that nobody simulates, taken for the
-//! kernel's. So everything that the library does to a BO here is what it does on a real device, but for the requests.
+//! Requests go to the software i915; only mappings differ: they are ordinary pages, treated as the kernel's.
+//! So, except for the requests, all that the library does to a BO here is what it does on a real device.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use memmap2::MmapOptions;
 
 use crate::failure::Failure;
 
-/// The platform: its GPU looks at memory only, so the CPU's stores have to be flushed.
+/// The platform: its GPU does not snoop the CPU's cache, so the CPU's stores must be flushed.
 const PLATFORM: &str = "sim:glk";
 
 /// A software device with ordinary mappings.
@@ -33,23 +33,23 @@ struct Ordinary {
     open: Arc<AtomicU64>,
 }
 
-/// Such a device.
+/// Opens such a device.
 ///
 /// # Errors
-/// What opening answers.
+/// Those of opening a device.
 pub fn device() -> Result<Device, Failure> {
     let soft = Soft::open(PLATFORM)?;
     Ok(Device::from_drm(Arc::new(Ordinary { soft, open: Arc::default() }))?)
 }
 
-/// A BO of `size` bytes that is mapped write-back and has to be flushed.
+/// Allocates a BO of `size` bytes that is mapped write-back and requires flushes.
 ///
 /// # Errors
-/// What allocating and mapping answers.
+/// Those of allocating and mapping a BO.
 pub fn bo(device: &Device, size: u64) -> Result<Bo, Failure> {
     let bo = device.alloc(AllocRequest::new(size).caching(CachingMode::None))?;
     bo.map(MmapMode::Wb)?;
-    // A new BO is dirty all over: the kernel's zeroes.
+    // Every line of a new BO is dirty: the kernel's zeroes.
     bo.flush()?;
     Ok(bo)
 }

@@ -1,22 +1,22 @@
-//! What was measured, as data.
+//! The results of `gemtool bench`.
 
 use serde::Serialize;
 
 pub use super::machine::Machine;
 pub use super::stats::Quartiles;
 
-/// What a line is to reach.
+/// The target of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {
-    /// The other side takes at least so many times as long.
+    /// The peer takes at least this many times as long.
     AtLeast(f64),
-    /// An operation takes at most so many nanoseconds.
+    /// An operation takes at most this many nanoseconds.
     AtMostNs(f64),
 }
 
 impl Target {
-    /// Whether the medians reach it.
+    /// Returns whether the medians reach the target.
     pub fn is_reached(self, ours_ns: f64, ratio: f64) -> bool {
         match self {
             Self::AtLeast(least) => ratio >= least,
@@ -25,72 +25,72 @@ impl Target {
     }
 }
 
-/// Two ways to do the same, measured in turn.
+/// Two ways to do the same work, measured in turn.
 #[derive(Clone, Debug, Serialize)]
 pub struct Line {
-    /// The row that it belongs to.
+    /// Name of the row.
     pub row: &'static str,
-    /// What was done.
+    /// The case measured.
     pub case: String,
-    /// What is judged.
+    /// The side that is judged.
     pub ours: &'static str,
-    /// How long an operation of it took.
+    /// Nanoseconds of one operation of that side.
     pub ours_ns: Quartiles,
-    /// What it is held beside.
+    /// The side that it is compared with.
     pub peer: &'static str,
-    /// How long an operation of that took.
+    /// Nanoseconds of one operation of the peer.
     pub peer_ns: Quartiles,
-    /// How many times as long the peer took, in the same round.
+    /// The peer's time divided by ours, in the same round.
     pub ratio: Quartiles,
-    /// How many rounds there were.
+    /// Number of rounds.
     pub rounds: usize,
-    /// What it is to reach, if anything.
+    /// The target, if there is one.
     pub target: Option<Target>,
-    /// Whether it does.
+    /// Whether the target is reached.
     pub reached: Option<bool>,
 }
 
-/// What rows find.
+/// The results of rows.
 #[derive(Clone, Debug, Default)]
 pub struct Found {
     /// The lines, in order.
     pub lines: Vec<Line>,
-    /// What else is to be said.
+    /// Further notes.
     pub notes: Vec<String>,
-    /// What had to be exactly so, and was not.
+    /// Exact expectations that failed.
     pub wrong: Vec<String>,
 }
 
 impl Found {
-    /// Adds a line, if both sides took part.
+    /// Adds a line, if both sides ran.
     pub fn push(&mut self, line: Option<Line>) {
         self.lines.extend(line);
     }
 }
 
-/// What was measured.
+/// The report of all rows.
 #[derive(Clone, Debug, Serialize)]
 pub struct BenchReport {
-    /// On what.
+    /// The machine.
     pub machine: Machine,
-    /// Whether only a quick look was asked for, whose times mean nothing.
+    /// Whether the run was quick, so that its times are not meaningful.
     pub quick: bool,
-    /// Whether everything was exact that has to be.
+    /// Whether every exact expectation held.
     pub held: bool,
-    /// Targets there are.
+    /// Number of targets.
     pub targets: usize,
-    /// Targets that were reached.
+    /// Number of targets reached.
     pub reached: usize,
     /// The lines.
     pub lines: Vec<Line>,
-    /// What else is to be said.
+    /// Further notes.
     pub notes: Vec<String>,
-    /// What had to be exactly so, and was not.
+    /// Exact expectations that failed.
     pub wrong: Vec<String>,
 }
 
 impl BenchReport {
-    /// The report of what was found on `machine`.
+    /// Creates the report of results on `machine`.
     pub fn new(machine: Machine, quick: bool, found: Found) -> Self {
         let Found { lines, notes, wrong } = found;
         let judged = || lines.iter().filter_map(|line| line.reached);

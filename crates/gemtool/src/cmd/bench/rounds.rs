@@ -1,6 +1,7 @@
-//! Several ways to do the same, in turn: A B C, C A B, B A C, ...
+//! Several ways to do the same work, in turn: A B C, C A B, B A C, ...
 //!
-//! Each round has another order, so that no side is always behind the same one and finds what that left.
+//! Each round has another order: otherwise a side would always run after the same one, and in the cache state
+//! that it left.
 
 use std::time::{Duration, Instant};
 
@@ -9,22 +10,22 @@ use super::report::{Line, Target};
 use super::stats::Quartiles;
 use crate::failure::Failure;
 
-/// Sizes above are left out of a quick run.
+/// Largest size of a quick run.
 const QUICK_BYTES: u64 = 16 << 10;
 
-/// How much time is spent.
+/// How much time to spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     quick: bool,
 }
 
 impl Effort {
-    /// Enough for numbers that mean something, or a quick look that everything runs.
+    /// Creates a full effort, or a quick one that only shows that every row runs.
     pub fn new(quick: bool) -> Self {
         Self { quick }
     }
 
-    /// How many rounds are made at least and at most, and after which time no more is begun.
+    /// Returns the least and the greatest number of rounds, and the time after which no further round begins.
     fn limits(self) -> (usize, usize, Duration) {
         match self.quick {
             true => (3, 3, Duration::ZERO),
@@ -32,21 +33,21 @@ impl Effort {
         }
     }
 
-    /// Those of `sizes` that are measured.
+    /// Returns those of `sizes` that are measured.
     pub fn sizes(self, sizes: &[u64]) -> Vec<u64> {
         sizes.iter().copied().filter(|&size| !self.quick || size <= QUICK_BYTES).collect()
     }
 
-    /// `full`, or `quick` in a quick run.
+    /// Returns `full`, or `quick` in a quick run.
     pub fn pick(self, full: u64, quick: u64) -> u64 {
         if self.quick { quick } else { full }
     }
 }
 
-/// One turn: does the work, and says how many nanoseconds an operation took.
+/// One turn: does the work, and returns the nanoseconds of one operation.
 pub type Turn<'a> = Box<dyn FnMut() -> Result<f64, Failure> + 'a>;
 
-/// What makes everything as it was before each turn, untimed.
+/// Restores the initial state before each turn, untimed.
 type Prepare<'a> = Box<dyn FnMut() -> Result<(), Failure> + 'a>;
 
 /// Several sides that do the same work on the same memory.
@@ -56,7 +57,7 @@ pub struct Rounds<'a> {
 }
 
 impl<'a> Rounds<'a> {
-    /// Without sides; `prepare` runs before every turn.
+    /// Creates rounds without sides; `prepare` runs before every turn.
     pub fn new(prepare: impl FnMut() -> Result<(), Failure> + 'a) -> Self {
         Self { prepare: Box::new(prepare), sides: Vec::new() }
     }
@@ -66,10 +67,10 @@ impl<'a> Rounds<'a> {
         self.sides.push((name, Box::new(turn)));
     }
 
-    /// Lets the sides take turns, after a round that does not count.
+    /// Runs the sides in turn, after a warm-up round that is not counted.
     ///
     /// # Errors
-    /// What a turn or its preparation answers.
+    /// Those of a turn or of its preparation.
     pub fn measure(mut self, effort: Effort) -> Result<Times, Failure> {
         let (least, most, budget) = effort.limits();
         let mut times: Vec<(&'static str, Vec<f64>)> =
@@ -101,7 +102,7 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// How long an operation took, for each side and round.
+/// Nanoseconds of one operation, for each side and round.
 #[derive(Clone, Debug)]
 pub struct Times {
     times: Vec<(&'static str, Vec<f64>)>,
@@ -112,19 +113,19 @@ impl Times {
         self.times.iter().find(|(name, _)| *name == side)
     }
 
-    /// How long an operation of `side` took; zeroes if there is no such side.
+    /// Returns the quartiles of an operation of `side`; zeroes if there is no such side.
     pub fn quartiles(&self, side: &str) -> Quartiles {
         Quartiles::of(self.of(side).map_or(&[], |(_, times)| times.as_slice()))
     }
 
-    /// The fastest of `sides`.
+    /// Returns the fastest of `sides`.
     pub fn best<'s>(&self, sides: &[&'s str]) -> Option<&'s str> {
         let present = sides.iter().filter(|side| self.of(side).is_some());
         let median = |side: &str| self.quartiles(side).median;
         present.min_by(|a, b| median(a).total_cmp(&median(b))).copied()
     }
 
-    /// `ours` beside `theirs`; `None` if one of them took no part.
+    /// Compares `ours` with `theirs`; `None` if either did not run.
     pub fn line(
         &self,
         (row, case): (&'static str, &str),
@@ -155,7 +156,8 @@ mod tests {
 
     use super::*;
 
-    /// Rounds whose sides take `a` and `b` nanoseconds, and who came when.
+    /// Measures rounds whose sides take `a` and `b` nanoseconds; returns the times and the order of the
+    /// sides.
     fn times(effort: Effort, a: f64, b: f64) -> (Times, String) {
         let order = RefCell::new(String::new());
         let note = |what| order.borrow_mut().push(what);

@@ -1,20 +1,20 @@
-//! What is said about repeated measurements.
+//! Statistics of repeated measurements.
 
 use serde::Serialize;
 
-/// The middle of some numbers, and the range of their middle half.
+/// The quartiles of some numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quartiles {
-    /// A quarter is below.
+    /// The first quartile.
     pub low: f64,
-    /// Half is below.
+    /// The median.
     pub median: f64,
-    /// A quarter is above.
+    /// The third quartile.
     pub high: f64,
 }
 
 impl Quartiles {
-    /// Of `values`, between which is interpolated; zeroes if there are none. What is no number is left out.
+    /// Returns the interpolated quartiles of `values`; zeroes if there are none. NaN is left out.
     pub fn of(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
@@ -27,7 +27,7 @@ impl Quartiles {
         Self { low: at(0.25), median: at(0.5), high: at(0.75) }
     }
 
-    /// Of how many times as long `theirs` took as `ours`, round by round.
+    /// Returns the quartiles of `theirs` divided by `ours`, round by round.
     pub fn of_ratios(ours: &[f64], theirs: &[f64]) -> Self {
         let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(ours, theirs)| theirs / ours).collect();
         Self::of(&ratios)

@@ -1,4 +1,4 @@
-//! `gemtool check`: searches the model, and says what was searched and what was found.
+//! `gemtool check`: searches the model, and reports the searches and their results.
 
 mod proof;
 mod report;
@@ -23,10 +23,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::args;
 use crate::failure::Failure;
 
-/// Searches everything that was asked for. With `detail` every search has a row of its own.
+/// Runs all requested searches. With `detail` every search has its own row.
 ///
 /// # Errors
-/// A platform or kernel that is not known, or a picture that could not be written.
+/// An unknown platform or kernel, or a picture that could not be written.
 pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckReport, Failure> {
     if let Some(path) = &args.svg {
         has_folder(path)?;
@@ -41,11 +41,11 @@ pub fn run(args: &args::Check, detail: bool, progress: bool) -> Result<CheckRepo
     Ok(CheckReport::new(ScopeLine::new(&scope), run, &searches, &outcomes, detail))
 }
 
-/// Takes away, plants and drops what was asked for, piece by piece; `None` if something is violated
-/// with everything in its place, which [`run`] shows.
+/// Runs the requested changes one by one: removed rules, planted faults, dropped assumptions. `None` if a
+/// property is violated without any change; [`run`] shows that violation.
 ///
 /// # Errors
-/// A platform or kernel that is not known.
+/// An unknown platform or kernel.
 pub fn prove(args: &args::Check, progress: bool) -> Result<Option<ProofReport>, Failure> {
     let scope = scope::of(args)?;
     let searches = scope.searches().map_err(|error| Failure::flag("--kernel", error))?;
@@ -57,7 +57,7 @@ pub fn prove(args: &args::Check, progress: bool) -> Result<Option<ProofReport>, 
     report
 }
 
-/// Whether a file can be in the folder that the path names: a search takes too long to find out later.
+/// Checks that the path names a file in an existing folder. A search takes too long to fail only at its end.
 fn has_folder(path: &Path) -> Result<(), Failure> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -73,14 +73,14 @@ fn has_folder(path: &Path) -> Result<(), Failure> {
     Err(Failure::flag("--svg", format!("'{}' {why}", path.display())))
 }
 
-/// What each search finds; a bar shows how far they are.
+/// Runs the searches and returns their outcomes; a bar shows the progress.
 fn outcomes(searches: &[Search], jobs: NonZeroUsize, progress: bool) -> Result<Vec<Outcome>, Failure> {
     let template = "{bar:40} {pos}/{len} searches, {msg} states, {elapsed}";
     let bar = bar(searches.len() as u64, template, progress);
     let all = AtomicU64::new(0);
     let outcomes = in_parallel(searches, jobs, |search| {
         let mut told = 0;
-        // Relaxed: the sum is for people to look at.
+        // Relaxed suffices: the sum is only displayed.
         let mut tell = |states: u64| {
             let before = all.fetch_add(states - told, Ordering::Relaxed);
             bar.set_message(millions(before + states - told));
@@ -97,12 +97,12 @@ fn outcomes(searches: &[Search], jobs: NonZeroUsize, progress: bool) -> Result<V
     Ok(outcomes.into_iter().collect::<Result<_, _>>()?)
 }
 
-/// A number that changes too fast to be read in full.
+/// Formats a number in millions, because it changes too fast to be read in full.
 fn millions(states: u64) -> String {
     format!("{:.1} M", states as f64 / 1e6)
 }
 
-/// A bar on standard error; invisible unless that is a terminal, and a bar is `wanted`.
+/// Returns a progress bar on standard error; invisible unless that is a terminal and a bar is `wanted`.
 fn bar(count: u64, template: &str, wanted: bool) -> ProgressBar {
     let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(count), target);

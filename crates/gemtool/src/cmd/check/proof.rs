@@ -1,5 +1,5 @@
-//! `gemtool check --rules`, `--mutants`, `--assumptions`: everything is taken away or broken, piece by
-//! piece, and each time something must be noticed.
+//! `gemtool check --rules`, `--mutants`, `--assumptions`: removes or breaks each item in turn, and reports
+//! whether a property is then violated.
 
 use std::num::NonZeroUsize;
 
@@ -16,38 +16,38 @@ use super::scope::ScopeLine;
 use crate::args::{self, Object};
 use crate::failure::Failure;
 
-/// What came of taking things away.
+/// The results of these changes.
 #[derive(Clone, Debug, Serialize)]
 pub struct ProofReport {
-    /// What was searched.
+    /// The scope of the searches.
     pub scope: ScopeLine,
-    /// Whether everything was noticed that had to be.
+    /// Whether every expected violation was found.
     pub held: bool,
-    /// The searches with nothing taken away.
+    /// Size of the searches without a change.
     pub baseline: SizeLine,
-    /// What each rule is there for.
+    /// The need for each rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleLine>,
     /// Whether each planted fault is noticed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mutants: Vec<MutantLine>,
-    /// What each assumption and condition carries.
+    /// The need for each assumption and condition.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub premises: Vec<PremiseLine>,
     /// A leak that only a worker's flush prevents.
     pub worker_leak: Option<Proof>,
-    /// How long all of it took.
+    /// Seconds of the whole run.
     pub seconds: f64,
 }
 
-/// A counterexample in short.
+/// A short counterexample.
 #[derive(Clone, Debug, Serialize)]
 pub struct Proof {
-    /// What breaks.
+    /// The violated property.
     pub property: Property,
-    /// Who uses the object.
+    /// The caller.
     pub caller: Caller,
-    /// How the object came to be.
+    /// How the object was created.
     pub object: Object,
     /// The machine.
     #[serde(flatten)]
@@ -61,13 +61,13 @@ pub struct Proof {
 pub struct RuleLine {
     /// The rule.
     pub rule: Rule,
-    /// What it is there for.
+    /// Why the rule is needed.
     pub need: Need,
-    /// Why it is kept where nothing breaks without it.
+    /// Why the rule is kept although no property is violated without it.
     pub why: Option<&'static str>,
-    /// How many searches were made without it.
+    /// Number of searches without the rule.
     pub searches: usize,
-    /// What breaks without it.
+    /// The violation without the rule.
     pub proof: Option<Proof>,
 }
 
@@ -76,22 +76,22 @@ pub struct RuleLine {
 pub struct MutantLine {
     /// The fault.
     pub mutant: Mutant,
-    /// What is done wrong.
+    /// The fault in words.
     pub statement: &'static str,
-    /// What breaks; null if nobody notices.
+    /// The violation; null if no property is violated.
     pub proof: Option<Proof>,
 }
 
 /// One assumption or condition.
 #[derive(Clone, Debug, Serialize)]
 pub struct PremiseLine {
-    /// Its number.
+    /// Its ID.
     pub id: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// Why nothing breaks without it, if that is known.
+    /// Why no property is violated without it, if the reason is known.
     pub caution: Option<&'static str>,
-    /// What breaks without it.
+    /// The violation without it.
     pub proof: Option<Proof>,
 }
 
@@ -108,7 +108,7 @@ impl From<&Trace> for Proof {
 }
 
 impl RuleLine {
-    /// Whether it is known what the rule is there for.
+    /// Returns whether the need for the rule is known.
     pub fn is_accounted_for(&self) -> bool {
         match self.need {
             Need::Needed | Need::Conservative | Need::Exemption | Need::NotMet => true,
@@ -120,14 +120,14 @@ impl RuleLine {
 /// An assumption or a condition.
 #[derive(Clone, Copy, Debug)]
 enum Premise {
-    /// Of hardware.
+    /// An assumption about hardware.
     Assumption(Assumption),
-    /// For callers.
+    /// A condition for callers.
     Condition(Condition),
 }
 
 impl Premise {
-    /// Drops it.
+    /// Searches without it.
     fn line(self, baseline: &Baseline) -> Result<PremiseLine, Error> {
         let (id, name, carried) = match self {
             Self::Assumption(one) => (one.id(), one.name(), baseline.without_assumption(one)?),
@@ -137,10 +137,10 @@ impl Premise {
     }
 }
 
-/// Takes away or plants what was asked for; `None` if something is violated with nothing taken away.
+/// Runs the requested changes; `None` if a property is violated without any change.
 ///
 /// # Errors
-/// A platform or kernel that is not known.
+/// An unknown platform or kernel.
 pub fn run(
     args: &args::Check,
     scope: &Scope,
@@ -195,7 +195,7 @@ pub fn run(
     }))
 }
 
-/// How many times something will be taken away or planted.
+/// Returns the number of changes.
 pub fn count(args: &args::Check) -> usize {
     let rules = if args.rules { Rule::ALL.len() } else { 0 };
     let mutants = if args.mutants { Mutant::ALL.len() } else { 0 };
@@ -203,7 +203,7 @@ pub fn count(args: &args::Check) -> usize {
     rules + mutants + premises
 }
 
-/// Does `work` for every item, side by side.
+/// Runs `work` for every item, in parallel.
 fn each<T: Sync, R: Send>(
     items: &[T],
     jobs: NonZeroUsize,

@@ -1,4 +1,4 @@
-//! What was searched and found, as data.
+//! The report of `gemtool check`.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -13,16 +13,16 @@ use super::scope::ScopeLine;
 use super::view::TraceView;
 use crate::args::Object;
 
-/// What a check came to.
+/// The report of a check.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckReport {
-    /// What was searched.
+    /// The scope of the searches.
     pub scope: ScopeLine,
     /// Whether every property holds.
     pub held: bool,
-    /// How it was run.
+    /// The run.
     pub run: Run,
-    /// The properties, and for whom each was checked.
+    /// The properties, and the callers for which each was checked.
     pub properties: Vec<PropertyLine>,
     /// All searches together.
     pub totals: Group,
@@ -30,69 +30,69 @@ pub struct CheckReport {
     pub groups: Vec<Group>,
     /// Every search.
     pub searches: Vec<SearchLine>,
-    /// The search with the shortest violation, by its place in `searches`.
+    /// Index in `searches` of the search with the shortest violation.
     pub shortest: Option<usize>,
-    /// The picture that was asked for.
+    /// The requested picture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub svg: Option<Svg>,
-    /// Whether people see every search.
+    /// Whether the text form lists every search.
     #[serde(skip)]
     pub detail: bool,
 }
 
-/// How a check was run.
+/// The run of a check.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Run {
-    /// How many searches went side by side.
+    /// Number of concurrent searches.
     pub jobs: NonZeroUsize,
-    /// How long all of them took.
+    /// Wall time of all searches.
     pub wall_seconds: f64,
 }
 
-/// A property, and for whom it was checked.
+/// A property, and the callers for which it was checked.
 #[derive(Clone, Debug, Serialize)]
 pub struct PropertyLine {
     /// The property.
     pub property: Property,
-    /// What it says.
+    /// The property in words.
     pub statement: &'static str,
-    /// For whose objects.
+    /// The callers.
     pub callers: Vec<Caller>,
 }
 
-/// Searches that are alike.
+/// Searches of one caller and kind of object.
 #[derive(Clone, Debug, Serialize)]
 pub struct Group {
-    /// Who uses the object; null for all.
+    /// The caller; null for all.
     pub caller: Option<Caller>,
-    /// How the object came to be; null for all.
+    /// How the object was created; null for all.
     pub object: Option<Object>,
-    /// How many searches.
+    /// Number of searches.
     pub searches: usize,
-    /// For how many machines they stand: platforms under kernels, with and without eDRAM, for each
-    /// caller and kind of object.
+    /// Number of cases that they cover: platforms under kernels, with and without eDRAM, for each caller and
+    /// kind of object.
     pub cases: usize,
-    /// How many found a violation.
+    /// Number of searches that found a violation.
     pub violations: usize,
-    /// How large they were together.
+    /// Total size.
     #[serde(flatten)]
     pub size: SizeLine,
 }
 
-/// How large a search was.
+/// Size of a search.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SizeLine {
-    /// Different states.
+    /// Distinct states.
     pub states: u64,
-    /// Moves made between them.
+    /// Transitions between them.
     pub transitions: u64,
     /// Moves to the farthest state.
     pub depth: u32,
-    /// Memory for the states at its peak; of several searches the greatest.
+    /// Peak memory of the states; for several searches the maximum.
     pub bytes: u64,
-    /// How long it took; of several searches the sum.
+    /// Duration; for several searches the sum.
     pub seconds: f64,
-    /// States found in a second.
+    /// States found per second.
     pub states_per_second: f64,
 }
 
@@ -101,13 +101,13 @@ pub struct SizeLine {
 pub struct MachineLine {
     /// The platform's name.
     pub platform: &'static str,
-    /// The kernel.
+    /// The kernel version.
     pub kernel: KernelVersion,
-    /// With eDRAM fused on.
+    /// Whether eDRAM is fused on.
     pub edram: bool,
 }
 
-/// The machines that one search stands for.
+/// The machines that one search covers.
 #[derive(Clone, Debug, Serialize)]
 #[serde(transparent)]
 pub struct Machines(pub Vec<MachineLine>);
@@ -115,29 +115,29 @@ pub struct Machines(pub Vec<MachineLine>);
 /// One search.
 #[derive(Clone, Debug, Serialize)]
 pub struct SearchLine {
-    /// Who uses the object.
+    /// The caller.
     pub caller: Caller,
-    /// How the object came to be.
+    /// How the object was created.
     pub object: Object,
-    /// The machines that the search cannot tell apart; it was made on the first.
+    /// The machines that the search cannot tell apart; the first one was searched.
     pub machines: Machines,
-    /// How large it was.
+    /// Size of the search.
     #[serde(flatten)]
     pub size: SizeLine,
-    /// Rules by which something was done.
+    /// Rules that required an action.
     pub demanded: Vec<Rule>,
-    /// Rules by which nothing was.
+    /// Rules that spared an action.
     pub spared: Vec<Rule>,
-    /// The shortest way to a violation.
+    /// The shortest trace to a violation.
     pub violation: Option<TraceView>,
 }
 
-/// A picture that was asked for.
+/// A requested picture.
 #[derive(Clone, Debug, Serialize)]
 pub struct Svg {
-    /// Where.
+    /// Its path.
     pub path: PathBuf,
-    /// Whether there was something to draw.
+    /// Whether there was a trace to draw.
     pub written: bool,
 }
 
@@ -162,7 +162,7 @@ impl From<Size> for SizeLine {
 }
 
 impl Group {
-    /// The searches among all that are `wanted`.
+    /// Creates the group of the searches that match.
     fn new(found: &[(&Search, &Outcome)], caller: Option<Caller>, object: Option<Object>) -> Self {
         let is_wanted = |search: &Search| {
             caller.is_none_or(|caller| caller == search.setting.caller)
@@ -181,7 +181,7 @@ impl Group {
 }
 
 impl CheckReport {
-    /// The report on `searches` and what they found.
+    /// Creates the report on `searches` and their outcomes.
     pub fn new(scope: ScopeLine, run: Run, searches: &[Search], outcomes: &[Outcome], detail: bool) -> Self {
         let found: Vec<_> = searches.iter().zip(outcomes).collect();
         let mut kinds = Vec::new();
@@ -212,7 +212,7 @@ impl CheckReport {
         }
     }
 
-    /// The shortest violation.
+    /// Returns the shortest violation.
     pub fn violation(&self) -> Option<(&SearchLine, &TraceView)> {
         let search = self.searches.get(self.shortest?)?;
         Some((search, search.violation.as_ref()?))
@@ -233,8 +233,8 @@ impl SearchLine {
     }
 }
 
-/// What is shown first: wrong bytes before wrong tracked state, then what takes fewer steps,
-/// then what needs no library to happen.
+/// Ranks traces for display: wrong bytes before wrong tracked state, then fewer steps first, then traces that
+/// do not use the library.
 fn rank(trace: &Trace) -> (bool, usize, bool) {
     let is_account = match trace.property {
         Property::NewestRead | Property::NoLostWrite | Property::NoLeak => false,
@@ -243,10 +243,10 @@ fn rank(trace: &Trace) -> (bool, usize, bool) {
     (is_account, trace.steps.len(), trace.setting.caller.uses_library())
 }
 
-/// The properties that the callers of a scope must have.
+/// Returns the properties that the callers of a scope must have.
 fn properties(scope: &ScopeLine) -> Vec<PropertyLine> {
     let line = |&property: &Property| {
-        // With something changed the tracked state may be wrong and no read be: only reads count.
+        // With a change the tracked state may be wrong although no read is: only reads count.
         let is_checked = property != Property::Marked || scope.change.is_none();
         let of = |caller: &&Caller| is_checked && caller.properties().contains(&property);
         let callers: Vec<_> = scope.callers.iter().filter(of).copied().collect();

@@ -1,4 +1,4 @@
-//! What is searched, from what was typed.
+//! Translates the arguments into the scope of the searches.
 
 use gem_coherency::platform;
 use gem_coherency::policy::Rule;
@@ -18,50 +18,50 @@ pub struct Premise {
     pub id: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// Whether it is held or kept to.
+    /// Whether the model assumes it.
     pub held: bool,
-    /// What it says.
+    /// The premise in words.
     pub statement: &'static str,
 }
 
-/// What is changed in the model on purpose.
+/// A deliberate change of the model.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// The rule that was taken away.
+    /// The rule that was removed.
     Without(Rule),
     /// The fault that was planted.
     Mutant(Mutant),
-    /// Flushes that are left to a worker do not happen.
+    /// Flushes that are left to a worker are not performed.
     NoAsyncFlush,
 }
 
-/// What is searched, in words.
+/// The scope of the searches, in words.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScopeLine {
     /// The platforms' names.
     pub platforms: Vec<&'static str>,
-    /// The kernels.
+    /// The kernel versions.
     pub kernels: Vec<KernelVersion>,
-    /// Who uses the object.
+    /// The callers.
     pub callers: Vec<Caller>,
-    /// What is assumed of the hardware.
+    /// The assumptions about hardware.
     pub assumptions: Vec<Premise>,
-    /// Those that the library does without, by id.
+    /// IDs of those that the library does not rely on.
     pub kernel_only: Vec<&'static str>,
-    /// What callers keep to.
+    /// The conditions for callers.
     pub conditions: Vec<Premise>,
-    /// What is changed.
+    /// The change, if any.
     pub change: Option<Change>,
-    /// Whether every platform is in it.
+    /// Whether it includes every platform.
     #[serde(skip)]
     pub is_every_platform: bool,
 }
 
-/// The scope that the arguments ask for.
+/// Returns the scope that the arguments request.
 ///
 /// # Errors
-/// A platform or kernel that is not known.
+/// An unknown platform or kernel.
 pub fn of(args: &Check) -> Result<Scope, Failure> {
     let kernels = unique(&args.kernels, &KERNELS);
     for &kernel in &kernels {
@@ -97,7 +97,7 @@ pub fn of(args: &Check) -> Result<Scope, Failure> {
     Ok(scope)
 }
 
-/// What was asked for, each once; `all` if nothing was.
+/// Returns the requested items without duplicates; `all` if none was requested.
 fn unique<T: Copy + PartialEq>(asked: &[T], all: &[T]) -> Vec<T> {
     let mut found = Vec::new();
     for &one in if asked.is_empty() { all } else { asked } {
@@ -109,12 +109,12 @@ fn unique<T: Copy + PartialEq>(asked: &[T], all: &[T]) -> Vec<T> {
 }
 
 impl ScopeLine {
-    /// Whether every platform and caller is in it.
+    /// Returns whether it includes every platform and caller.
     pub fn is_everything(&self) -> bool {
         self.is_every_platform && self.callers.len() == Caller::ALL.len()
     }
 
-    /// A scope in words.
+    /// Describes a scope in words.
     pub fn new(scope: &Scope) -> Self {
         let platforms: Vec<_> = scope.machines.iter().map(|machine| machine.platform.name).collect();
         let kernels: Vec<_> = scope.machines.iter().map(|machine| machine.kernel).collect();

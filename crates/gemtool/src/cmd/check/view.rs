@@ -1,4 +1,4 @@
-//! A way to a violation, step by step, in words.
+//! A trace to a violation, step by step, in words.
 
 use gem_coherency::policy::kernel::{self, Action, Event, Snapshot};
 use gem_coherency::policy::{Rule, Verdict};
@@ -13,47 +13,47 @@ use super::wrong::Wrong;
 use crate::args::Object;
 use crate::cmd::explain::kernel::State;
 
-/// The granules of each line: line 0 is written whole, line 1 by halves.
+/// The granules of each line: line 0 is written whole, line 1 in halves.
 const GRANULES: [&[usize]; 2] = [&[0], &[1, 2]];
 
-/// A way to a violation.
+/// A trace to a violation.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceView {
-    /// What is broken.
+    /// The violated property.
     pub property: Property,
-    /// What it says.
+    /// The property in words.
     pub statement: &'static str,
     /// The platform under the kernel.
     #[serde(flatten)]
     pub machine: MachineLine,
     /// The platform's title.
     pub title: &'static str,
-    /// Who uses the object.
+    /// The caller.
     pub caller: Caller,
-    /// How the object came to be.
+    /// How the object was created.
     pub object: Object,
-    /// The state at the beginning.
+    /// The initial state.
     pub first: StateView,
-    /// The steps; the last one breaks the property.
+    /// The steps; the last one violates the property.
     pub steps: Vec<StepView>,
-    /// What is wrong in the end.
+    /// The violation at the end.
     pub wrong: Wrong,
 }
 
 /// One step.
 #[derive(Clone, Debug, Serialize)]
 pub struct StepView {
-    /// What happens.
+    /// The step in words.
     pub step: String,
-    /// Who makes the move.
+    /// The agent of the step.
     pub actor: Actor,
-    /// What is done for it or not, and by which rules.
+    /// The actions performed or spared at the step, each with its rule.
     pub deeds: Vec<DeedView>,
-    /// The state afterwards.
+    /// The state after the step.
     pub after: StateView,
 }
 
-/// Who flushes.
+/// The side that flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Doer {
@@ -63,82 +63,82 @@ pub enum Doer {
     Library,
 }
 
-/// What was done.
+/// An action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The kernel issued it.
+    /// The kernel issued this action.
     Issued(Action),
-    /// The library performed it on so many lines; a drain is on none.
+    /// The library performed this on so many lines; 0 for a drain.
     Performed(Verdict, u32),
-    /// Fresh lines are not trusted: so many are marked dirty.
+    /// The library marked so many fresh lines dirty, because it does not trust them.
     Marked(u32),
     /// No flush.
     Nothing,
-    /// What the rule demands was left out, because the rule was taken away.
+    /// The action that the rule requires was left out, because the rule was removed.
     LeftOut,
 }
 
-/// Something that was done or not, and by which rule.
+/// An action that was performed or spared, and its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct DeedView {
-    /// Who did it.
+    /// The side that performs it.
     pub by: Doer,
-    /// What was done.
+    /// The action.
     #[serde(flatten)]
     pub what: What,
     /// The rule.
     pub rule: Rule,
-    /// Why, in one sentence.
+    /// The rule's reason, in one sentence.
     pub reason: &'static str,
 }
 
 /// One state.
 #[derive(Clone, Debug, Serialize)]
 pub struct StateView {
-    /// Whether there is memory that caches can hold lines of.
+    /// Whether memory exists whose lines caches can hold.
     pub resident: bool,
     /// The lines.
     pub lines: [LineView; 2],
     /// The kernel's state of the object.
     pub kernel: State,
-    /// What the library tracks; null if it is not used.
+    /// The library's tracked state; null if the library is not used.
     pub tracked: Option<TrackedView>,
-    /// Who may access the object.
+    /// The open access to the object.
     pub open: String,
-    /// Lines whose flush was issued and is not over; only a planted fault leaves one behind.
+    /// Lines whose flush was issued and is not complete; only a planted fault leaves one behind.
     pub owed: Vec<usize>,
 }
 
-/// One line's copies: one of line 0, two halves of line 1.
+/// Copies of a line: one of line 0, two halves of line 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LineView {
-    /// What the CPU's caches hold.
+    /// State of the line in the CPU's caches.
     pub cache: Line,
-    /// The cached copies; none if the line is absent.
+    /// The cached copies; empty if the line is absent.
     pub cached: Vec<Value>,
-    /// The copies in memory; where there is none yet, what it will be filled with.
+    /// The copies in memory; before memory exists, the contents with which it will be filled.
     pub memory: Vec<Value>,
     /// Stores in the write-combining buffers.
     pub write_combining: Vec<Option<Value>>,
-    /// Stores under way through the aperture.
+    /// In-flight stores through the aperture.
     pub aperture: Vec<Option<Value>>,
-    /// What the GPU kept of earlier batches.
+    /// Copies that the GPU kept from earlier batches.
     pub gpu: Vec<Option<Value>>,
 }
 
-/// What the library tracks.
+/// The library's tracked state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TrackedView {
     /// The dirty map.
     pub dirty: Vec<usize>,
     /// The stale map.
     pub stale: Vec<usize>,
-    /// What else is noted.
+    /// Other pending work.
     pub notes: Vec<&'static str>,
 }
 
 impl TraceView {
-    /// A trace in words.
+    /// Describes a trace in words.
     pub fn new(trace: &Trace) -> Self {
         let setting = &trace.setting;
         let library = setting.caller.uses_library();
@@ -162,7 +162,7 @@ impl TraceView {
         }
     }
 
-    /// The rules of the steps, each once, in the order in which they decide.
+    /// Returns the rules of the steps, each once, in the order in which they decide.
     pub fn rules(&self) -> Vec<Rule> {
         let mut rules = Vec::new();
         for deed in self.steps.iter().flat_map(|step| &step.deeds) {
@@ -174,7 +174,7 @@ impl TraceView {
     }
 }
 
-/// What was done in a step, each thing once; `before` is the kernel's state before it.
+/// Returns the actions of a step without duplicates; `before` is the kernel's state before it.
 fn deeds(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<DeedView> {
     let mutation = setting.mutation;
     let mut views: Vec<DeedView> = Vec::new();
@@ -193,7 +193,7 @@ fn deeds(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<DeedView>
             Deed::Library(decision, lines) if step.step == Move::HandOver => {
                 push(Doer::Library, What::Marked(lines), decision.rule);
             }
-            // Without a rule that spares a flush, the flush is done.
+            // Without the rule that spares a flush, the flush is performed.
             Deed::Library(decision, lines) if !decision.is_needed() => {
                 push(Doer::Library, What::Performed(Verdict::Flush, lines), decision.rule);
             }
@@ -215,9 +215,9 @@ fn deeds(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<DeedView>
     views
 }
 
-/// The rule by which pages that come in are not flushed, if some do in this step.
+/// Returns the rule by which acquired pages are not flushed, if this step acquires pages.
 ///
-/// The step itself tells of the call that brings them in, and whether that flushes.
+/// The step itself reports the call that acquires them, and whether that call flushes.
 fn unflushed_acquire(setting: &Setting, step: &TraceStep, before: Snapshot) -> Option<Rule> {
     if before.pages || !step.kernel.pages {
         return None;
@@ -231,7 +231,7 @@ fn unflushed_acquire(setting: &Setting, step: &TraceStep, before: Snapshot) -> O
 }
 
 impl Doer {
-    /// Its word.
+    /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
@@ -241,7 +241,7 @@ impl Doer {
 }
 
 impl What {
-    /// Its word.
+    /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Issued(action) => action.name(),
@@ -252,7 +252,7 @@ impl What {
         }
     }
 
-    /// How many lines it was done to, where that is known.
+    /// Returns the number of lines concerned, if known.
     pub const fn lines(self) -> Option<u32> {
         match self {
             Self::Performed(_, lines) | Self::Marked(lines) => Some(lines),
@@ -319,7 +319,7 @@ impl TrackedView {
     }
 }
 
-/// The lines of a set.
+/// Returns the indices of the lines in a set.
 fn lines(set: LineSet) -> Vec<usize> {
     set.iter().collect()
 }

@@ -1,4 +1,4 @@
-//! What is wrong at the end of a trace: who reads what from where, or what is lost.
+//! The violation at the end of a trace: the read of wrong bytes, or the lost write.
 
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory};
@@ -8,31 +8,31 @@ use gem_coherency_check::{Buffer, Move, Property, Setting, Trace, TraceStep, Val
 use gem_coherency_hierarchy::{self as hierarchy, Assumption, Hardware, Line, Place, Route};
 use serde::Serialize;
 
-/// What is wrong.
+/// The violation at the end of a trace.
 #[derive(Clone, Debug, Serialize)]
 pub struct Wrong {
-    /// In one or two sentences.
+    /// Describes it in one or two sentences.
     pub sentence: String,
-    /// The read, if it is one.
+    /// The read, if the violation is one.
     pub read: Option<Read>,
 }
 
 /// A read of wrong bytes.
 #[derive(Clone, Debug, Serialize)]
 pub struct Read {
-    /// Who reads, and which way.
+    /// The reader and its path.
     pub reader: String,
     /// The line.
     pub line: usize,
-    /// Which part of the line, by its place: line 0 has one, line 1 has two.
+    /// Index of the part within the line: line 0 has one, line 1 has two.
     pub part: usize,
-    /// Where the bytes come from.
+    /// The place from which the bytes come.
     pub from: Source,
-    /// What they are.
+    /// The bytes' value.
     pub value: Value,
 }
 
-/// Where a reader finds bytes.
+/// The place where a read finds its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// The copy of a granule that is found there.
+    /// Returns the copy of a granule in this place.
     fn copy(self, world: &World, granule: usize) -> Option<Value> {
         match self {
             Self::Cache => world.cached(granule),
@@ -66,7 +66,7 @@ impl Source {
 }
 
 impl Wrong {
-    /// What is wrong at the end of `trace`.
+    /// Describes the violation at the end of `trace`.
     pub fn of(trace: &Trace) -> Self {
         let read = trace.steps.last().and_then(|last| Some((last, read(trace, last)?)));
         if let Some((last, read)) = read {
@@ -80,7 +80,7 @@ impl Wrong {
     }
 }
 
-/// What is wrong with a state.
+/// Describes a violation of a property of states.
 fn state_sentence(property: Property, last: &TraceStep) -> String {
     let world = &last.after;
     match property {
@@ -127,7 +127,7 @@ fn state_sentence(property: Property, last: &TraceStep) -> String {
     }
 }
 
-/// Who reads what, and where the newest bytes are meanwhile.
+/// Describes the read, and says where the newest bytes are at that time.
 fn read_sentence(read: &Read, world: &World) -> String {
     let granule = read.line + read.part;
     let what = match read.value {
@@ -144,7 +144,7 @@ fn read_sentence(read: &Read, world: &World) -> String {
     format!("{reader} reads {part} from {from} and gets {value}: {what}. {newest}")
 }
 
-/// Where the newest copy of a granule is.
+/// Returns the place of the newest copy of a granule.
 fn newest_at(world: &World, granule: usize, read: Source) -> Option<String> {
     if world.cached(granule) == Some(Value::Newest) {
         let state = world.lines[usize::from(granule != 0)];
@@ -165,7 +165,7 @@ fn newest_at(world: &World, granule: usize, read: Source) -> Option<String> {
     })
 }
 
-/// A granule's name.
+/// Returns the name of a granule.
 fn part_name(granule: usize) -> &'static str {
     match granule {
         0 => "line 0",
@@ -174,7 +174,7 @@ fn part_name(granule: usize) -> &'static str {
     }
 }
 
-/// The read that the last step makes, if it makes one.
+/// Returns the read of the last step, if it makes one.
 fn read(trace: &Trace, last: &TraceStep) -> Option<Read> {
     let is_wrong = |value: Value| match trace.property {
         Property::NoLeak => value == Value::Secret,
@@ -183,7 +183,7 @@ fn read(trace: &Trace, last: &TraceStep) -> Option<Read> {
     };
     let (reader, route, line) = reader(trace, last)?;
     let expected = source(&trace.setting, last, route, line)?;
-    // A planted fault makes some reads take another way.
+    // A planted fault changes the path of some reads.
     let sources = std::iter::once(expected).chain(Source::ALL);
     let granules: &[usize] = if line == 0 { &[0] } else { &[1, 2] };
     sources
@@ -193,7 +193,7 @@ fn read(trace: &Trace, last: &TraceStep) -> Option<Read> {
         .map(|(from, granule, value)| Read { reader, line, part: granule - line, from, value })
 }
 
-/// Who reads in the last step, by which route, and which line.
+/// Returns the reader of the last step, its route, and the line.
 fn reader(trace: &Trace, last: &TraceStep) -> Option<(String, Route, usize)> {
     let path = match last.after.window {
         Window::Cpu { mode, .. } => Some(Path::Cpu(mode)),
@@ -232,7 +232,7 @@ fn reader(trace: &Trace, last: &TraceStep) -> Option<(String, Route, usize)> {
     }
 }
 
-/// The CPU's route through a mapping.
+/// Returns the CPU's route through a mapping.
 fn cpu_route(level: CacheLevel, mode: MmapMode) -> Route {
     match cpu_memory(level, mode) {
         CpuMemory::Cached => Route::CpuCached,
@@ -241,16 +241,16 @@ fn cpu_route(level: CacheLevel, mode: MmapMode) -> Route {
     }
 }
 
-/// Where a read on `route` finds the bytes of a line.
+/// Returns the place where a read on `route` finds the bytes of a line.
 ///
-/// A read finds them in the same place if it is made once more, so the state afterwards tells.
+/// Uses the state after the read: a repeated read would find them in the same place.
 fn source(setting: &Setting, last: &TraceStep, route: Route, line: usize) -> Option<Source> {
     let hardware = Hardware { caps: setting.machine.caps, held: setting.held };
     let keeps = !setting.held.hold(Assumption::GpuCachesEndWithBatch);
     if keeps && matches!(route, Route::Gpu(_)) {
         return Some(Source::GpuCache);
     }
-    // The accesses of DG1 to system memory snoop, whatever level an import has.
+    // DG1's accesses to system memory snoop, whatever the level of an import.
     let import = last.kernel.backing == Backing::Import && hardware.caps.contains(Caps::DG1);
     let level = if import { CacheLevel::Llc } else { last.kernel.level };
     let effect = hierarchy::effect(hardware, level, route, Access::Read, last.after.lines[line])?;

@@ -1,4 +1,4 @@
-//! What a driver must do for memory that one agent wrote before another accesses it.
+//! Decides what a driver must do for memory that one agent wrote before another accesses it.
 
 use gem_coherency::policy::driver::{Path, Row, table};
 use gem_coherency::policy::{Decision, Rule, Verdict, needs_flush, needs_invalidate};
@@ -9,18 +9,18 @@ use crate::args;
 use crate::cmd::machine::Ruled;
 use crate::failure::Failure;
 
-/// Which of the two questions a decision answers.
+/// The question that a decision answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Question {
-    /// What has to leave the writer's caches.
+    /// Which data must leave the writer's caches.
     Flush,
-    /// What the reader has to drop from its cache.
+    /// Which lines the reader must drop from its cache.
     Invalidate,
 }
 
 impl Question {
-    /// The function of the rules that answers it.
+    /// Returns the policy function that answers it.
     pub const fn function(self) -> &'static str {
         match self {
             Self::Flush => "policy::driver::needs_flush",
@@ -29,58 +29,58 @@ impl Question {
     }
 }
 
-/// One decision: one line of the table.
+/// One decision: one row of the table.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriverRow {
     /// The platform's name.
     pub platform: &'static str,
-    /// The kernel.
+    /// The kernel version.
     pub kernel: KernelVersion,
     /// The object's level.
     pub level: CacheLevel,
-    /// How the CPU maps the object; the writer's mapping if both are the CPU.
+    /// The CPU's map mode; the writer's if both agents are the CPU.
     pub map: Option<MmapMode>,
-    /// Who wrote.
+    /// The writer.
     pub writer: Agent,
-    /// Who accesses it next.
+    /// The agent of the next access.
     pub reader: Agent,
-    /// How the GPU gets at memory; the writer's way if both are the GPU.
+    /// The GPU's MOCS class; the writer's if both agents are the GPU.
     pub mocs: Option<MocsClass>,
-    /// The reader's mapping, if both are the CPU.
+    /// The reader's map mode, if both agents are the CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reader_map: Option<MmapMode>,
-    /// The reader's way, if both are the GPU.
+    /// The reader's MOCS class, if both agents are the GPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reader_mocs: Option<MocsClass>,
-    /// What the next access does.
+    /// The next access.
     pub access: Access,
     /// The question.
     pub question: Question,
-    /// The answer.
+    /// The verdict.
     pub verdict: Verdict,
-    /// The rule that gives it.
+    /// The rule that decides.
     pub rule: Rule,
-    /// Why.
+    /// The rule's reason.
     pub reason: &'static str,
-    /// Where the rule comes from.
+    /// The rule's source.
     pub source: &'static str,
-    /// The writer and the way it takes, for tables.
+    /// The writer and its path, for tables.
     #[serde(skip)]
     pub from: Path,
-    /// The reader and the way it takes, for tables.
+    /// The reader and its path, for tables.
     #[serde(skip)]
     pub to: Path,
 }
 
-/// The answers to one pair of accesses.
+/// The decisions on one pair of accesses.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriverAnswer {
-    /// Flush, and invalidate.
+    /// The flush, then the invalidate.
     pub decisions: Vec<DriverRow>,
 }
 
 impl DriverRow {
-    /// The line of `row` that answers `question`.
+    /// Creates the row that answers `question` for `row`.
     fn new(ruled: &Ruled, row: &Row, question: Question) -> Self {
         let Decision { verdict, rule } = match question {
             Question::Flush => row.flush,
@@ -108,17 +108,17 @@ impl DriverRow {
     }
 }
 
-/// Every question with its answer.
+/// Returns every question with its answer.
 pub fn rows(ruled: &Ruled) -> impl Iterator<Item = DriverRow> + '_ {
     table(ruled.machine.caps).flat_map(move |row| {
         [Question::Flush, Question::Invalidate].map(|question| DriverRow::new(ruled, &row, question))
     })
 }
 
-/// The one pair of accesses that was asked for.
+/// Returns the decisions on the requested pair of accesses.
 ///
 /// # Errors
-/// What the arguments lack.
+/// An argument that is missing or has no meaning here.
 pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverAnswer, Failure> {
     let others = [
         ("--event", args.event.is_some()),
@@ -144,7 +144,7 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverAnswer, Failure>
     Ok(DriverAnswer { decisions: vec![answer(Question::Flush), answer(Question::Invalidate)] })
 }
 
-/// The way that the arguments give `agent`.
+/// Returns the path that the arguments give for `agent`.
 fn path(agent: Agent, args: &args::Explain) -> Path {
     match agent {
         Agent::Cpu => Path::Cpu(args.map.unwrap_or(MmapMode::Wb)),
@@ -153,7 +153,7 @@ fn path(agent: Agent, args: &args::Explain) -> Path {
     }
 }
 
-/// The CPU's mapping.
+/// Returns the map mode of a CPU path.
 fn map(path: Path) -> Option<MmapMode> {
     match path {
         Path::Cpu(mode) => Some(mode),
@@ -161,7 +161,7 @@ fn map(path: Path) -> Option<MmapMode> {
     }
 }
 
-/// The GPU's way.
+/// Returns the MOCS class of a GPU path.
 fn mocs(path: Path) -> Option<MocsClass> {
     match path {
         Path::Gpu(class) => Some(class),

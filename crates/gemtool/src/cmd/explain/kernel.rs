@@ -1,4 +1,4 @@
-//! What the kernel does to an object at an event.
+//! The kernel's actions on an object at an event.
 
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{
@@ -15,25 +15,25 @@ use crate::failure::Failure;
 /// An object's state, in words.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct State {
-    /// What the pages come from.
+    /// The source of its pages.
     pub backing: Backing,
     /// Whether it is a framebuffer.
     pub framebuffer: bool,
-    /// Whether the display engine shows it.
+    /// Whether it is pinned for the display engine.
     pub pinned: bool,
     /// The cache level.
     pub level: CacheLevel,
     /// The PAT index that userspace chose.
     pub user_pat: Option<u8>,
-    /// Which CPU accesses agree with the GPU.
+    /// CPU accesses that are coherent with the GPU.
     pub coherent: Vec<Access>,
-    /// Whether pages are present.
+    /// Whether it has pages.
     pub pages: bool,
     /// The read domains.
     pub read_domains: Vec<&'static str>,
     /// The write domain.
     pub write_domain: Option<&'static str>,
-    /// Whether the kernel holds the CPU's cache for dirty.
+    /// Whether the kernel tracks it as dirty in the CPU's cache.
     pub dirty: bool,
 }
 
@@ -54,14 +54,14 @@ impl From<Snapshot> for State {
     }
 }
 
-/// The accesses that a coherency covers.
+/// Returns the accesses that a coherency covers.
 pub fn accesses(coherent: Coherency) -> Vec<Access> {
     let read = coherent.contains(Coherency::READ).then_some(Access::Read);
     let write = coherent.contains(Coherency::WRITE).then_some(Access::Write);
     read.into_iter().chain(write).collect()
 }
 
-/// The domains' names.
+/// Returns the names of domains.
 fn domain_words(domains: Domains) -> Vec<&'static str> {
     const WORDS: [(Domains, &str); 8] = [
         (Domains::CPU, "cpu"),
@@ -76,39 +76,39 @@ fn domain_words(domains: Domains) -> Vec<&'static str> {
     WORDS.iter().filter(|(domain, _)| domains.contains(*domain)).map(|(_, word)| *word).collect()
 }
 
-/// What the kernel does in one state at one event: one line of the table.
+/// The kernel's actions in one state at one event: one row of the table.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelRow {
     /// The platform's name.
     pub platform: &'static str,
-    /// The kernel.
+    /// The kernel version.
     pub kernel: KernelVersion,
-    /// How the object came to be.
+    /// How the object was created.
     pub object: Object,
-    /// The state before.
+    /// The state before the event.
     #[serde(flatten)]
     pub state: State,
-    /// What happens.
+    /// The event.
     pub event: Event,
     /// Flushes and barriers, in order.
     pub actions: Vec<Action>,
-    /// The same, each with the rule that demands it.
+    /// These actions, each with the rule that requires it.
     pub effects: Vec<Effect>,
     /// The errno of a refused event; null if the call never returns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errno: Option<Option<String>>,
     /// The rule that decided.
     pub rule: Rule,
-    /// Why.
+    /// The rule's reason.
     pub reason: &'static str,
-    /// Where the rule comes from.
+    /// The rule's source.
     pub source: &'static str,
-    /// The state after.
+    /// The state after the event.
     pub next: State,
 }
 
 impl KernelRow {
-    /// The line for `outcome`.
+    /// Creates the row for an outcome.
     fn new(ruled: &Ruled, object: Object, row: &Transition) -> Self {
         let (next, effects, errno, rule) = match row.outcome {
             Ok(Step { next, effects, rule }) => (next, effects.iter().collect(), None, rule),
@@ -133,16 +133,16 @@ impl KernelRow {
     }
 }
 
-/// Every state that can be reached from creation, with every event.
+/// Returns every state that can be reached from creation, with every event.
 pub fn rows(ruled: &Ruled, object: Object) -> impl Iterator<Item = KernelRow> + '_ {
     let rows = transitions(&ruled.machine, &ruled.rules, object.0);
     rows.into_iter().map(move |row| KernelRow::new(ruled, object, &row))
 }
 
-/// The one decision that was asked for.
+/// Returns the requested decision.
 ///
 /// # Errors
-/// What the arguments lack, and events of the state's that the kernel refuses.
+/// A missing argument, an argument that has no meaning here, and earlier events that the kernel refuses.
 pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<KernelRow, Failure> {
     let others = [
         ("--map", args.map.is_some()),
@@ -159,7 +159,7 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<KernelRow, Failure> {
     Ok(KernelRow::new(ruled, object, &Transition { before, event, outcome }))
 }
 
-/// The state in which the event finds the object.
+/// Returns the state before the event.
 fn before(ruled: &Ruled, object: Object, args: &args::Explain) -> Result<Snapshot, Failure> {
     let Ruled { machine, rules } = ruled;
     let platform = machine.platform.name;
@@ -187,7 +187,7 @@ fn before(ruled: &Ruled, object: Object, args: &args::Explain) -> Result<Snapsho
     Ok(state)
 }
 
-/// The caching mode that asks for `level`.
+/// Returns the caching mode that selects `level`.
 fn caching_for(level: CacheLevel) -> Option<CachingMode> {
     match level {
         CacheLevel::None => Some(CachingMode::None),

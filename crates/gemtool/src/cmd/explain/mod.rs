@@ -5,7 +5,7 @@ pub mod kernel;
 
 use crate::failure::Failure;
 
-/// Refuses flags that have no meaning here, rather than to ignore them.
+/// Refuses flags that have no meaning here, instead of ignoring them.
 fn refuse(flags: &[(&'static str, bool)], why: &str) -> Result<(), Failure> {
     match flags.iter().find(|(_, given)| *given) {
         Some(&(flag, _)) => Err(Failure::flag(flag, why)),

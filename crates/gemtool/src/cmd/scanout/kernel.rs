@@ -1,4 +1,4 @@
-//! What the kernel does to the buffers: what it did, beside what the rules predict.
+//! The kernel's flushes of the buffers, compared with those that the rules predict.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use gemtool::kernel_trace::{Attribution, Kind, Shape, Tracer};
 use super::report::{KernelLine, KernelStep, Known};
 use crate::failure::Failure;
 
-/// How long the kernel's workers may take for a flush that is behind fences.
+/// Time that the kernel's workers may take for a flush that waits for fences.
 const GRACE: Duration = Duration::from_millis(500);
-/// How often the trace is read meanwhile.
+/// Interval between reads of the trace meanwhile.
 const PERIOD: Duration = Duration::from_millis(5);
 
-/// Sees the kernel's flushes, one way or another.
+/// The source of the kernel's flushes.
 #[derive(Debug)]
 enum Eyes {
     Software(Arc<Soft>),
@@ -32,22 +32,22 @@ enum Eyes {
 struct Trace {
     tracer: Tracer,
     attribution: Attribution,
-    /// The kernel's addresses of the buffers.
+    /// The buffers' kernel addresses.
     objects: BTreeMap<Handle, u64>,
 }
 
-/// What the kernel did, and what the rules predict.
+/// The kernel's actions and the rules' predictions.
 #[derive(Debug)]
 pub struct Kernel {
     machine: Machine,
     rules: KernelRules,
     eyes: Eyes,
-    /// The buffers as the rules have them.
+    /// The buffers' states by the rules.
     states: BTreeMap<Handle, Snapshot>,
 }
 
 impl Kernel {
-    /// Looks at the device, as well as that goes.
+    /// Opens the best source of flushes that the device offers.
     pub fn new(device: &Device, soft: Option<Arc<Soft>>) -> Self {
         let eyes = match soft {
             Some(soft) => Eyes::Software(soft),
@@ -62,7 +62,7 @@ impl Kernel {
         Self { machine: *device.machine(), rules: *device.rules(), eyes, states: BTreeMap::new() }
     }
 
-    /// How the flushes are known.
+    /// Returns how the flushes are known.
     pub fn known(&self) -> Known {
         match &self.eyes {
             Eyes::Software(_) => Known::Simulated,
@@ -71,10 +71,10 @@ impl Kernel {
         }
     }
 
-    /// What comes is of the next step.
+    /// Begins a step: drops the flushes seen so far.
     ///
     /// # Errors
-    /// What reading the trace says.
+    /// Those of reading the trace.
     pub fn begin(&mut self) -> Result<(), Failure> {
         match &mut self.eyes {
             Eyes::Software(soft) => drop(soft.take_kernel_flushes()),
@@ -87,10 +87,11 @@ impl Kernel {
         Ok(())
     }
 
-    /// A buffer was made since [`Self::begin`].
+    /// Adds a buffer that was created since [`Self::begin`]. If the trace does not show its creation, flushes
+    /// are only predicted from then on.
     ///
     /// # Errors
-    /// What reading the trace says; that the trace does not show the buffer.
+    /// Those of reading the trace; that the rules have no such object on this platform.
     pub fn created(&mut self, handle: Handle) -> Result<(), Failure> {
         let created = Snapshot::created(self.machine.caps, &self.rules, Creation::User);
         let refused =
@@ -111,11 +112,11 @@ impl Kernel {
         Ok(())
     }
 
-    /// What the kernel did since [`Self::begin`] to a buffer, to which these events happened; and to
-    /// another, which gave its place to it.
+    /// Returns the kernel's actions on a buffer since [`Self::begin`], given the events of that buffer and
+    /// that of the buffer that it replaces.
     ///
     /// # Errors
-    /// What reading the trace says.
+    /// Those of reading the trace.
     pub fn ended(
         &mut self,
         handle: Handle,
@@ -165,7 +166,7 @@ impl Kernel {
         Ok(done)
     }
 
-    /// How what happened differs from what the rules predict.
+    /// Returns how the actions differ from the rules' predictions.
     fn mismatch(
         &self,
         handle: Handle,
@@ -203,7 +204,7 @@ impl Trace {
         Ok(())
     }
 
-    /// The flushes of a buffer, of which as many are waited for as are predicted.
+    /// Returns the flushes of a buffer; waits for as many as are predicted.
     fn flushes(&mut self, handle: Handle, predicted: usize) -> Result<Vec<Shape>, Failure> {
         let object = self.objects.get(&handle).copied();
         let start = Instant::now();
@@ -221,7 +222,7 @@ impl Trace {
                     shapes.push(shape);
                 }
             }
-            // One period more than it takes, for what is not predicted.
+            // Waits at least one period, for flushes that are not predicted.
             let waited = start.elapsed();
             if waited >= GRACE || (shapes.len() >= predicted && waited >= PERIOD) {
                 return Ok(shapes);

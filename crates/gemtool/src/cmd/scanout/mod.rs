@@ -1,4 +1,4 @@
-//! `gemtool scanout`: frames on a screen, and what was flushed for each.
+//! `gemtool scanout`: shows frames on a screen, and reports the flushes for each.
 
 mod kernel;
 mod picture;
@@ -25,9 +25,9 @@ use kernel::Kernel;
 use picture::Picture;
 use report::{Asked, CrcLine, KernelStep, Row, ScanoutReport, ScreenLine};
 
-/// Bytes of the cursor.
+/// Size of the cursor in bytes.
 const CURSOR_BYTES: u64 = CURSOR_PIXELS as u64 * CURSOR_PIXELS as u64 * 4;
-/// Where it is shown.
+/// Position of the cursor.
 const CURSOR_AT: (i32, i32) = (200, 100);
 /// The buffers' names.
 const NAMES: [&str; 2] = ["a", "b"];
@@ -35,10 +35,10 @@ const NAMES: [&str; 2] = ["a", "b"];
 /// Shows frames.
 ///
 /// # Errors
-/// A device without a screen, or whose screen is another program's; the first call that is refused;
-/// a signal. What was shown before is shown again.
+/// A device without a screen, or with a screen that another program owns; the first call that is refused; a
+/// signal. The screen then shows again what it showed before.
 pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
-    // Before anything is shown: a signal ends the next step, and everything is put back.
+    // Created before anything is shown: a signal ends the next step, and the screen is restored.
     let signals = Hold::new()?;
     let (device, soft) = open(&args.device)?;
     let screen = Screen::open(&device)?;
@@ -67,7 +67,7 @@ pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
     })
 }
 
-/// The device that was named, or the first primary node; and the software behind it.
+/// Opens the named device, or the first primary node; returns the software device behind it, if any.
 fn open(args: &args::Device) -> Result<(Device, Option<Arc<Soft>>), Failure> {
     let blame = |error: gem_coherency::Error| Failure::flag("--device", error);
     match args.device.as_deref() {
@@ -91,7 +91,7 @@ fn open(args: &args::Device) -> Result<(Device, Option<Arc<Soft>>), Failure> {
     }
 }
 
-/// Frames on their way to the screen.
+/// The frames being shown.
 struct Show<'a> {
     args: &'a args::Scanout,
     device: Device,
@@ -100,11 +100,11 @@ struct Show<'a> {
     kernel: Kernel,
     signals: Hold,
     rows: Vec<Row>,
-    /// Which buffer is shown.
+    /// Index of the buffer that is shown.
     shown: Option<usize>,
 }
 
-/// A step on its way to a row.
+/// A step in progress.
 struct Step {
     name: &'static str,
     buffer: &'static str,
@@ -141,7 +141,7 @@ impl Show<'_> {
         Ok(())
     }
 
-    /// Makes a buffer.
+    /// Creates a buffer.
     fn create(&mut self, place: usize) -> Result<Picture, Failure> {
         self.kernel.begin()?;
         let args = self.args;
@@ -189,7 +189,7 @@ impl Show<'_> {
         self.show(buffers, place)
     }
 
-    /// Shows a buffer, in the place of the other.
+    /// Shows a buffer in place of the other one.
     fn show(&mut self, buffers: &[Picture; 2], place: usize) -> Result<(), Failure> {
         let picture = &buffers[place];
         let name = if self.shown.is_some() { "flip" } else { "mode-set" };
@@ -207,7 +207,7 @@ impl Show<'_> {
         self.signals.pause(self.args.pause)
     }
 
-    /// Shows a buffer as a driver does that knows no caches.
+    /// Shows a buffer without flushes, like a driver that does not handle caches.
     fn show_unflushed(&mut self, bo: &Bo) -> Result<(), Failure> {
         let framebuffer = self.screen.add(bo).map_err(Failure::step("ADDFB2"))?;
         let display = self.device.drm().display();
@@ -219,7 +219,7 @@ impl Show<'_> {
         }
     }
 
-    /// Draws a part of what is shown.
+    /// Draws a part of the shown buffer.
     fn partial_frame(
         &mut self,
         picture: &mut Picture,
@@ -241,7 +241,7 @@ impl Show<'_> {
         self.signals.pause(self.args.pause)
     }
 
-    /// Shows a cursor, and takes it away.
+    /// Shows a cursor, and hides it.
     fn cursor(&mut self, buffers: &[Picture; 2]) -> Result<(), Failure> {
         self.kernel.begin()?;
         let bo = self.device.alloc(AllocRequest::new(CURSOR_BYTES)).map_err(Failure::step("a cursor"))?;
@@ -272,19 +272,19 @@ impl Show<'_> {
         self.end(step, &[Event::UnpinDisplay], None, None, None)
     }
 
-    /// What GET_CACHING says; `None` where it does not.
+    /// Returns the mode that GET_CACHING reports; `None` if it fails.
     fn caching(&self, bo: &Bo) -> Option<CachingMode> {
         self.device.drm().caching(bo.handle()).ok()
     }
 
-    /// Begins a step, if no signal came.
+    /// Begins a step, unless a signal arrived.
     fn begin(&mut self, name: &'static str, buffer: &'static str, bo: &Bo) -> Result<Step, Failure> {
         self.signals.pause(None)?;
         self.kernel.begin()?;
         Ok(Step { name, buffer, handle: bo.handle(), before: self.caching(bo) })
     }
 
-    /// Ends a step: its row.
+    /// Ends a step: adds its row.
     fn end(
         &mut self,
         step: Step,
@@ -316,7 +316,7 @@ impl Show<'_> {
     }
 }
 
-/// The buffer that is not shown.
+/// Returns the index of the hidden buffer.
 fn other(shown: Option<usize>) -> usize {
     shown.map_or(0, |shown| 1 - shown)
 }

@@ -1,4 +1,4 @@
-//! What is drawn, kept a second time to know what the display has to show.
+//! Pictures, with a second copy of their contents for the CRC that the display must show.
 
 use gem_coherency::bo::Bo;
 use gem_coherency::device::Device;
@@ -15,7 +15,7 @@ pub struct Part {
     height: usize,
 }
 
-/// A buffer, and what was drawn into it.
+/// A buffer, and a copy of the contents drawn into it.
 #[derive(Debug)]
 pub struct Picture {
     bo: Bo,
@@ -29,7 +29,7 @@ pub struct Picture {
 const PIXEL: usize = 4;
 
 impl Picture {
-    /// A buffer of a screen's pictures, all zeroes.
+    /// Creates the picture of a zeroed buffer with a screen's size.
     pub fn new(bo: Bo, screen: &Screen) -> Self {
         let mode = screen.mode();
         let pitch = screen.pitch_bytes() as usize;
@@ -43,12 +43,12 @@ impl Picture {
         }
     }
 
-    /// The buffer.
+    /// Returns the buffer.
     pub fn bo(&self) -> &Bo {
         &self.bo
     }
 
-    /// The CRC of what the display has to read.
+    /// Returns the CRC that the display must read.
     pub fn crc(&self) -> Crc {
         let mut crc = Crc::default();
         for line in self.pixels.chunks(self.pitch) {
@@ -57,10 +57,10 @@ impl Picture {
         crc
     }
 
-    /// The CPU draws the whole of frame `number`: bands of colours.
+    /// Draws all of frame `number` with the CPU: bands of colours.
     ///
     /// # Errors
-    /// What writing says.
+    /// Those of writing to the BO.
     pub fn draw(&mut self, number: u32) -> Result<(), Error> {
         for (y, line) in self.pixels.chunks_mut(self.pitch).enumerate() {
             let colour = colour(number, y as u32 / 32);
@@ -73,10 +73,10 @@ impl Picture {
         Ok(())
     }
 
-    /// The CPU draws a part in one colour.
+    /// Draws a part in one colour with the CPU.
     ///
     /// # Errors
-    /// What writing says.
+    /// Those of writing to the BO.
     pub fn draw_part(&mut self, number: u32) -> Result<(), Error> {
         let part = Part { x: 10, y: 20, width: 100, height: 50 };
         let colour = colour(number, 99).to_le_bytes();
@@ -92,10 +92,10 @@ impl Picture {
         Ok(())
     }
 
-    /// The GPU draws the whole in one colour, and is waited for.
+    /// Draws the whole picture in one colour with the GPU, and waits for it.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::NotAvailable`] where the library knows no batches; what submitting says.
+    /// [`Error::NotAvailable`] on platforms for which the library cannot build batches; those of submitting.
     pub fn draw_by_gpu(&mut self, device: &Device, number: u32) -> Result<(), Error> {
         let colour = colour(number, 7);
         let mut batch = Batch::new(device)?;
@@ -111,7 +111,7 @@ impl Picture {
     }
 }
 
-/// A colour of frame `number`, another in each band.
+/// Returns a colour of frame `number`, different in each band.
 fn colour(number: u32, band: u32) -> u32 {
     number.wrapping_mul(0x0025_4b97).wrapping_add(band.wrapping_mul(0x0013_0b07)) & 0x00ff_ffff
 }

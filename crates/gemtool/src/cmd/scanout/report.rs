@@ -1,4 +1,4 @@
-//! What `gemtool scanout` found.
+//! The results of `gemtool scanout`.
 
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::Event;
@@ -10,14 +10,14 @@ use crate::args::{self, Buffer, Frame};
 use crate::cmd::alloc::report::StepLine;
 use crate::cmd::device::DeviceLine;
 
-/// What was asked for.
+/// The request.
 #[derive(Clone, Debug, Serialize)]
 pub struct Asked {
-    /// What is shown.
+    /// The type of the buffers.
     pub buffer: Buffer,
-    /// The caching mode, if one was named.
+    /// The caching mode, if given.
     pub caching: Option<CachingMode>,
-    /// The map mode, if one was named.
+    /// The map mode, if given.
     pub map: Option<MmapMode>,
     /// The frames after the first.
     pub frames: Vec<Frame>,
@@ -32,70 +32,70 @@ impl From<&args::Scanout> for Asked {
     }
 }
 
-/// Where it was shown.
+/// The screen.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScreenLine {
     /// The connector's name: `HDMI-A-1`.
     pub connector: String,
     /// Whether a screen is plugged in.
     pub connected: bool,
-    /// The CRTC's id.
+    /// The CRTC's ID.
     pub crtc: u32,
-    /// Pixels of a line.
+    /// Pixels per line.
     pub width: u16,
-    /// Lines.
+    /// Number of lines.
     pub height: u16,
-    /// Bytes from line to line.
+    /// Bytes from one line to the next.
     pub pitch_bytes: u32,
-    /// The framebuffer that was shown before, and again afterwards; null if the CRTC was off.
+    /// The framebuffer that was shown before and is shown again afterwards; null if the CRTC was off.
     pub before: Option<u32>,
 }
 
-/// How the kernel's flushes are known.
+/// The source of the kernel's flushes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Known {
-    /// The software device did them.
+    /// The software device performed them.
     Simulated,
     /// They were seen in the kernel's trace.
     Traced,
-    /// The rules predict them; why they were not traced.
+    /// The rules predict them; why they could not be traced.
     Predicted(String),
 }
 
-/// A flush of the kernel's.
+/// A flush by the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelLine {
-    /// What it is like.
+    /// The flush's shape.
     pub shape: Shape,
-    /// Why, if the rules say.
+    /// The rule that requires it, if known.
     pub rule: Option<Rule>,
 }
 
-/// What the kernel did at a step to the buffer.
+/// The kernel's actions on the buffer at a step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct KernelStep {
-    /// What happened to the object, as the rules name it.
+    /// The buffer's events, as the rules name them.
     pub events: Vec<Event>,
     /// Its flushes.
     pub flushes: Vec<KernelLine>,
-    /// The rule that decided last: why it flushed, or why not.
+    /// The rule that decided last, on a flush or against one.
     pub rule: Option<Rule>,
-    /// How flushes or caching differ from what the rules predict.
+    /// How flushes or caching differ from the rules' predictions.
     pub mismatch: Option<String>,
 }
 
 /// The CRC of what the display engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CrcLine {
-    /// Of what was drawn.
+    /// The CRC of the drawn picture.
     pub expected: u32,
-    /// Of what the display engine reads.
+    /// The CRC of what the display engine reads.
     pub read: u32,
 }
 
 impl CrcLine {
-    /// Whether the display shows what was drawn.
+    /// Returns whether the display shows the drawn picture.
     pub fn held(&self) -> bool {
         self.expected == self.read
     }
@@ -104,47 +104,47 @@ impl CrcLine {
 /// One step.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// What was done: `create`, `draw`, `show`.
+    /// The action: `create`, `draw`, `show`.
     pub step: &'static str,
-    /// Which buffer: `a`, `b`, `cursor`.
+    /// The buffer: `a`, `b`, `cursor`.
     pub buffer: &'static str,
     /// Its handle.
     pub handle: u32,
-    /// What GET_CACHING says before; null before the buffer is there, and where it does not say.
+    /// The caching mode before, by GET_CACHING; null if the buffer does not exist yet, or the call fails.
     pub caching_before: Option<CachingMode>,
-    /// What it says afterwards.
+    /// The caching mode afterwards.
     pub caching_after: Option<CachingMode>,
-    /// What the library flushed, or why not; null at a step where it decides nothing.
+    /// The library's flush or the reason against it; null at a step without a decision of the library.
     #[serde(rename = "library")]
     pub flushed: Option<StepLine>,
-    /// What the kernel did.
+    /// The kernel's actions.
     pub kernel: KernelStep,
-    /// What the display reads; null where it cannot be asked, or shows nothing.
+    /// The display's CRC; null if the device cannot report it, or shows nothing.
     pub crc: Option<CrcLine>,
     /// Why the step was left out.
     pub left_out: Option<String>,
 }
 
 impl Row {
-    /// Whether everything held.
+    /// Returns whether every check passed.
     pub fn held(&self) -> bool {
         self.kernel.mismatch.is_none() && self.crc.is_none_or(|crc| crc.held())
     }
 }
 
-/// What came of it.
+/// The results of all steps.
 #[derive(Clone, Debug, Serialize)]
 pub struct ScanoutReport {
     /// The device.
     pub device: DeviceLine,
-    /// What was asked for.
+    /// The request.
     pub asked: Asked,
-    /// Where it was shown.
+    /// The screen.
     pub screen: ScreenLine,
-    /// How the kernel's flushes are known.
+    /// The source of the kernel's flushes.
     pub kernel_flushes: Known,
     /// The steps.
     pub rows: Vec<Row>,
-    /// Whether everything held.
+    /// Whether every check passed.
     pub held: bool,
 }

@@ -1,4 +1,4 @@
-//! `gemtool trace`: the kernel's flushes beside what the rules predict.
+//! `gemtool trace`: compares the kernel's flushes with the rules' predictions.
 
 mod watch;
 
@@ -15,44 +15,44 @@ use crate::args;
 use crate::failure::Failure;
 use watch::Watch;
 
-/// The rows that are kept of flushes that were as predicted.
+/// Largest number of rows of predicted flushes to keep.
 const KEPT_ROWS: usize = 10_000;
-/// The mark that tells this thread from others.
+/// The mark that identifies this thread in the trace.
 const OWN_MARK: &str = "gemtool trace: this thread";
-/// How often the trace is read.
+/// Interval between reads of the trace.
 const PERIOD: Duration = Duration::from_millis(20);
-/// How long a worker may take after everything else is over.
+/// Time that a worker may take after the command or the duration has ended.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// What was traced.
+/// The results of a trace.
 #[derive(Clone, Debug, Serialize)]
 pub struct TraceReport {
     /// The device.
     pub device: DeviceLine,
-    /// The command that was traced; empty if the device was watched.
+    /// The traced command; empty if the whole device was traced.
     pub command: Vec<String>,
     /// How the command ended: `exit status: 0`.
     pub ended: Option<String>,
-    /// The rule without which was predicted.
+    /// The rule that the predictions leave out.
     pub without: Option<Rule>,
-    /// What could not be probed: what these functions do is not followed.
+    /// Functions that could not be probed; their effects are not followed.
     pub missing: Vec<&'static str>,
     /// When the trace began, CLOCK_MONOTONIC in nanoseconds.
     pub start_ns: u64,
     /// The flushes, by time.
     pub flushes: Vec<Row>,
-    /// Flushes as predicted that are counted and not listed.
+    /// Number of predicted flushes that are counted and not listed.
     pub left_out: u64,
-    /// How many there were.
+    /// Numbers of flushes.
     pub counts: Counts,
     /// Whether there was no mismatch.
     pub held: bool,
 }
 
-/// Traces a command, or the device for a while.
+/// Traces a command, or the device for a time.
 ///
 /// # Errors
-/// What tracing needs and does not have; a device or a command that cannot be used.
+/// A missing requirement of tracing; a device or a command that cannot be used.
 pub fn run(args: &args::Trace, json: bool) -> Result<TraceReport, Failure> {
     if args.device.device.as_deref().is_some_and(|name| name.starts_with("sim:")) {
         return Err(Failure::flag(
@@ -68,7 +68,7 @@ pub fn run(args: &args::Trace, json: bool) -> Result<TraceReport, Failure> {
     while watch.goes_on(PERIOD)? {
         session.read(&mut tracer, &mut follower)?;
     }
-    // What the command left to workers comes a little later.
+    // Flushes that the command left to workers come a little later.
     let end = Instant::now();
     loop {
         session.read(&mut tracer, &mut follower)?;
@@ -95,7 +95,7 @@ pub fn run(args: &args::Trace, json: bool) -> Result<TraceReport, Failure> {
     })
 }
 
-/// What was read so far.
+/// The events and rows so far.
 struct Session {
     rows: Vec<Row>,
     left_out: u64,
@@ -103,7 +103,7 @@ struct Session {
 }
 
 impl Session {
-    /// Reads what was traced since the last time.
+    /// Reads the events since the last read.
     fn read(&mut self, tracer: &mut Tracer, follower: &mut Follower) -> Result<(), Failure> {
         for seen in tracer.take()? {
             self.last_ns = self.last_ns.max(seen.time_ns);
@@ -113,7 +113,7 @@ impl Session {
         Ok(())
     }
 
-    /// Keeps the rows: all mismatches, and of the rest as many as anybody reads.
+    /// Keeps the rows: all mismatches, and of the others up to the limit.
     fn keep(&mut self, follower: &mut Follower) {
         for row in follower.rows() {
             if row.verdict.is_mismatch() || self.rows.len() < KEPT_ROWS {
@@ -125,14 +125,14 @@ impl Session {
     }
 }
 
-/// Follows the objects of the device: it is told from others by an object that is made on it.
+/// Follows the objects of the device. Creates an object on it, whose event identifies the device.
 fn follow(args: &args::Trace, tracer: &mut Tracer) -> Result<(DeviceLine, Follower), Failure> {
     let device = device::open(&args.device)?;
     let line = DeviceLine::of(&device)?;
     let rules = KernelRules { without: args.without, ..*device.rules() };
     let mut follower = Follower::new(device.machine().caps, rules);
     tracer.take()?;
-    // The kernel's number of this thread: in a container the process has another one.
+    // The kernel's ID of this thread: a container sees another one.
     tracer.mark(OWN_MARK)?;
     let created =
         device.drm().create(gem_coherency::units::PAGE_BYTES).map_err(Failure::step("GEM_CREATE"))?;
@@ -153,7 +153,7 @@ fn follow(args: &args::Trace, tracer: &mut Tracer) -> Result<(DeviceLine, Follow
     Ok((line, follower))
 }
 
-/// What the clock of the trace says; what came before is forgotten.
+/// Returns the trace's current time; drops the earlier events.
 fn now(tracer: &mut Tracer) -> Result<u64, Failure> {
     tracer.mark("gemtool trace")?;
     let seen: Vec<TraceEvent> = tracer.take()?;

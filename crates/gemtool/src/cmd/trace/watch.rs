@@ -1,4 +1,4 @@
-//! How long is traced: while a command runs, for a time, or until a signal.
+//! The duration of a trace: while a command runs, for a time, or until a signal.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use crate::args;
 use crate::failure::Failure;
 
-/// What is waited for.
+/// The condition that ends the trace.
 #[derive(Debug)]
 pub struct Watch {
     child: Option<Child>,
@@ -24,8 +24,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Starts the command, if there is one. With `json` its output goes to standard error, because
-    /// standard output is one document.
+    /// Starts the command, if there is one. With `json` its output goes to standard error, because standard
+    /// output is a single document.
     ///
     /// # Errors
     /// A command that cannot be started.
@@ -45,8 +45,8 @@ impl Watch {
             }
             None => None,
         };
-        // After the command is started: it would inherit the mask. What a signal before this leaves behind, the
-        // next trace removes.
+        // Blocked after the command is started, because it would inherit the mask. If a signal ends gemtool
+        // before this, the next trace removes what it left behind.
         let mut set = SigSet::empty();
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
             set.add(signal);
@@ -58,10 +58,10 @@ impl Watch {
         Ok(Self { child, ended: None, until, signals })
     }
 
-    /// Waits for at most `period`; whether to go on.
+    /// Waits for at most `period`; returns whether the trace continues.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's.
     pub fn goes_on(&mut self, period: Duration) -> Result<bool, Failure> {
         let left = self.until.map_or(period, |until| until.saturating_duration_since(Instant::now()));
         let timeout = PollTimeout::try_from(period.min(left)).unwrap_or(PollTimeout::ZERO);
@@ -75,19 +75,20 @@ impl Watch {
             let is_over = self.until.is_some_and(|until| Instant::now() >= until);
             return Ok(signal.is_none() && !is_over);
         };
-        // The command decides what a signal means; a terminal has sent it Ctrl-C already, and twice does no harm.
+        // The command decides what a signal means. A terminal has already sent it Ctrl-C; a second one is
+        // harmless.
         if let Some(signal) = signal
             && let Ok(signal) = Signal::try_from(signal.ssi_signo as i32)
             && let Ok(pid) = i32::try_from(child.id())
         {
-            // It may have ended by itself.
+            // The command may have ended by itself.
             let _ = kill(Pid::from_raw(pid), signal);
         }
         self.ended = child.try_wait()?;
         Ok(self.ended.is_none())
     }
 
-    /// How the command ended.
+    /// Returns how the command ended.
     pub fn ended(&self) -> Option<ExitStatus> {
         self.ended
     }

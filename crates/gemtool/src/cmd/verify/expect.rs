@@ -1,4 +1,4 @@
-//! What the rules say of a hand-over from one path to the next, and what the kernel does for it unasked.
+//! The rules' requirements for a hand-over between two paths, and the kernel's implicit flushes.
 
 use gem_coherency::device::Device;
 use gem_coherency::policy::kernel::{Action, Event, Snapshot, step};
@@ -9,33 +9,33 @@ use serde::Serialize;
 use super::paths::Mocs;
 use crate::args::Via;
 
-/// Whether a reader may see old bytes if nobody sees to it that it does not.
+/// Whether a reader may see old bytes without any flush by the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Chance {
-    /// It must: the device is a software device, whose caches do only what they are made to.
+    /// It must: the device is a software device, whose caches write back and fill only on request.
     Expected,
     /// It may.
     Possible,
-    /// It must not: nothing is needed, or the kernel does it by itself.
+    /// It must not: no flush is needed, or the kernel performs it implicitly.
     Never,
 }
 
-/// What is needed at a hand-over, and who does it.
+/// The flushes of a hand-over, and those that the kernel performs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandOver {
-    /// What has to leave the writer's caches.
+    /// The decision on the writer's caches.
     pub flush: Decision,
-    /// What the next one has to drop.
+    /// The decision on the next agent's caches.
     pub invalidate: Decision,
-    /// By which rule the kernel does it, or part of it, unasked.
+    /// The rule by which the kernel performs all or part of it implicitly.
     pub kernel: Option<Rule>,
-    /// Whether old bytes show if nobody else does anything.
+    /// Whether old bytes are visible if only the kernel acts.
     pub chance: Chance,
 }
 
 impl HandOver {
-    /// What decides: what is needed, or why nothing is.
+    /// Returns the decision that matters: the action needed, or the reason why none is.
     pub fn decision(&self) -> Decision {
         let flush = self.flush.verdict == Verdict::Flush;
         let drain = self.flush.is_needed() && !self.invalidate.is_needed();
@@ -43,13 +43,13 @@ impl HandOver {
         if flush || drain || says_nothing { self.flush } else { self.invalidate }
     }
 
-    /// Whether the rules ask for `verdict`.
+    /// Returns whether the rules require `verdict`.
     pub fn asks_for(&self, verdict: Verdict) -> bool {
         self.flush.verdict == verdict || self.invalidate.verdict == verdict
     }
 }
 
-/// The way of PWRITE where it does not go through the cache.
+/// The path of PWRITE that does not go through the cache.
 const APERTURE: policy::Path = policy::Path::Cpu(MmapMode::Gtt);
 
 /// One side of a hand-over.
@@ -58,16 +58,16 @@ pub struct Side {
     via: Via,
     mocs: Mocs,
     access: Access,
-    /// Whether the kernel did it before it gave the object its pages.
+    /// Whether the kernel made this access before it gave the object its pages.
     before_pages: bool,
 }
 
 impl Side {
-    /// The kernel's, which writes the zeroes of new pages through the cache.
+    /// The kernel's write of the zeroes of new pages, through the cache.
     pub const ZEROES: Self =
         Self { via: Via::CpuWb, mocs: Mocs::PAGE_TABLE, access: Access::Write, before_pages: true };
 
-    /// An access by the path `via`.
+    /// Creates an access by the path `via`.
     pub const fn new(via: Via, mocs: Mocs, access: Access) -> Self {
         Self { via, mocs, access, before_pages: false }
     }
@@ -76,18 +76,18 @@ impl Side {
         self.via.to_rules(self.mocs)
     }
 
-    /// The ways that it may take.
+    /// Returns the paths that it may take.
     fn ways(self) -> impl Iterator<Item = policy::Path> {
         let other = self.via == Via::Transfer && self.access == Access::Write;
         [Some(self.to_rules()), other.then_some(APERTURE)].into_iter().flatten()
     }
 
-    /// Whether it took the other one, after which the object's state is `after`.
+    /// Returns whether it took the aperture, given the object's state `after` it.
     fn goes_around(self, after: Snapshot) -> bool {
         self.via == Via::Transfer && self.access == Access::Write && after.write_domain == Domains::GTT
     }
 
-    /// What the kernel is told of it.
+    /// Returns the kernel's event for it, if there is one.
     fn event(self) -> Option<Event> {
         match (self.via, self.access) {
             _ if self.before_pages => None,
@@ -99,7 +99,7 @@ impl Side {
     }
 }
 
-/// What the kernel did at an event.
+/// The kernel's flushes and drains at an event.
 #[derive(Clone, Copy, Debug, Default)]
 struct Done {
     flushed: Option<Rule>,
@@ -119,7 +119,7 @@ impl Done {
     }
 }
 
-/// Lets the kernel act on an access; `None` if it refuses.
+/// Applies the kernel's rules to an access; `None` if the kernel refuses it.
 fn kernel(device: &Device, before: Snapshot, side: Side) -> Option<(Snapshot, Done)> {
     let caps = device.machine().caps;
     let Some(event) = side.event() else { return Some((before, Done::default())) };
@@ -132,7 +132,7 @@ fn kernel(device: &Device, before: Snapshot, side: Side) -> Option<(Snapshot, Do
                 done.drained.get_or_insert(effect.rule);
                 done.combined.get_or_insert(effect.rule);
             }
-            // Its fences are the CPU's, and do not reach the chipset.
+            // Its fences concern the CPU and do not reach the chipset.
             Action::FlushBefore | Action::FlushAfter => {
                 done.flushed.get_or_insert(effect.rule);
                 done.combined.get_or_insert(effect.rule);
@@ -146,10 +146,10 @@ fn kernel(device: &Device, before: Snapshot, side: Side) -> Option<(Snapshot, Do
     Some((step.next, done))
 }
 
-/// What the rules say of the object's level when `from` wrote, and `to` accesses it next.
+/// Returns the rules' requirements for an object at `level` that `from` wrote and `to` accesses next.
 ///
-/// `before` is the object's state as the kernel keeps it, if the device is one whose caches are known; else
-/// nobody can say what shows.
+/// `before` is the kernel's state of the object, for a device whose caches are known. Without it, old bytes
+/// are at most possible.
 pub fn hand_over(
     device: &Device,
     level: CacheLevel,
@@ -163,7 +163,7 @@ pub fn hand_over(
         (flush, needs_invalidate(caps, level, writer, next, to.access))
     };
     let Some(before) = before else {
-        // Only the kernel knows which way PWRITE takes.
+        // The path of PWRITE is known only to the kernel.
         let pairs = from.ways().flat_map(|writer| to.ways().map(move |next| ask(writer, next)));
         let both = |one: (Decision, Decision), two: (Decision, Decision)| {
             (keep_needed(one.0, two.0), keep_needed(one.1, two.1))
@@ -181,7 +181,7 @@ pub fn hand_over(
     let (flush, invalidate) = ask(writer, next);
     // The kernel drains its own stores through the aperture (i915_gem_gtt_pwrite_fast).
     let own = Done { drained: around.then_some(Rule::PwriteAperture), ..Done::default() };
-    // What is flushed after PWRITE stored it; and what is flushed before PREAD, or the batch, looks.
+    // Counts a flush after PWRITE's store, and a flush before PREAD or the batch reads.
     let first = if from.via == Via::Transfer { own.or(first) } else { Done::default() };
     let done = first.or(second);
     let by_kernel = |decision: Decision| match decision.verdict {
@@ -201,7 +201,7 @@ pub fn hand_over(
     hand
 }
 
-/// The decision that asks for something, if one does.
+/// Returns the decision that requires an action, if one does.
 fn keep_needed(first: Decision, second: Decision) -> Decision {
     if !first.is_needed() && second.is_needed() { second } else { first }
 }
@@ -212,7 +212,7 @@ mod tests {
     use gem_coherency::policy::kernel::Creation;
     use gem_coherency::vocabulary::CachingMode;
 
-    /// Asserts what is said of a hand-over of an uncached object that the GPU wrote once.
+    /// Asserts the requirements of a hand-over of an uncached object that the GPU wrote once.
     #[track_caller]
     fn case(spec: &str, from: Via, to: (Via, Access), want: (Verdict, Rule, Option<Rule>, Chance)) {
         let device = gem_coherency_sim::open(spec).unwrap();
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn a_drain_of_the_cpus_own_buffers_does_not_reach_the_chipsets() {
         let pread = (Via::Transfer, Access::Read);
-        // PREAD's flush is needed as well, and does that part.
+        // PREAD's flush is needed as well, and covers that part.
         let rule = Rule::StaleAfterUncachedWrite;
         case("sim:glk", Via::CpuGtt, pread, (Verdict::Invalidate, rule, None, Chance::Expected));
         let flush = Some(Rule::PreadInvalidate);

@@ -1,4 +1,4 @@
-//! Measuring: accesses in a row, and what the last one saw.
+//! Measurements: sequences of accesses, and the bytes that the last one reads.
 
 use gem_coherency::access::FlushReport;
 use gem_coherency::drm::ExecObject;
@@ -18,31 +18,31 @@ use super::setup::Setup;
 use super::shuffle::{Random, Round, apply};
 use crate::args::{Forget, Via};
 
-/// Lines of a measurement that nobody sees to: no more than the buffers of a CPU hold back.
+/// Lines of a measurement without flushes: no more than a CPU's buffers can hold.
 const BARE_LINES: u64 = 7;
 
-/// Rounds that the kernel sees to, roughly.
+/// Approximate number of rounds for the kernel's flushes.
 const KERNEL_ROUNDS: usize = 4;
 
-/// How measurements are made.
+/// The parameters of all measurements.
 #[derive(Debug)]
 pub struct Measuring<'a> {
-    /// With what.
+    /// The device and the buffers.
     pub setup: &'a Setup,
-    /// How many lines are stored to, round after round.
+    /// Number of lines to store to, for each round.
     pub counts: Vec<u64>,
-    /// Lines of the object.
+    /// Number of lines of the object.
     pub lines: u64,
-    /// Which lines, dwords and values.
+    /// Seed of the lines, dwords and values.
     pub seed: u64,
-    /// What the library is kept from doing.
+    /// The library's action to leave out.
     pub forget: Option<Forget>,
 }
 
-/// What came of accesses in a row.
+/// The result of a sequence of accesses.
 struct Seen {
     wrong: Option<Wrong>,
-    /// What the library did for the last hand-over.
+    /// Lines that the library flushed or invalidated for the last hand-over.
     lines: u64,
 }
 
@@ -50,7 +50,7 @@ impl Measuring<'_> {
     /// Measures `cell`.
     ///
     /// # Errors
-    /// What the library or the device refuses.
+    /// Those of the library or the device.
     pub fn row(&self, cell: &Cell) -> Result<Row> {
         let (hand, shown) = self.bare(cell)?;
         let decision = self.decision(cell, &hand)?;
@@ -83,7 +83,7 @@ impl Measuring<'_> {
         ))
     }
 
-    /// What decides.
+    /// Returns the decision on the last hand-over.
     fn decision(&self, cell: &Cell, hand: &HandOver) -> Result<Decision> {
         match cell.deed {
             Deed::HandOver(..) | Deed::Overwrite(..) => Ok(hand.decision()),
@@ -92,11 +92,11 @@ impl Measuring<'_> {
         }
     }
 
-    /// What becomes of a new object's zeroes.
+    /// Returns the decision on a new object's zeroes.
     fn of_zeroes(&self, cell: &Cell) -> Decision {
         let device = self.setup.device();
         let (caps, rules) = (device.machine().caps, device.rules());
-        // The PAT index makes no difference to that.
+        // The PAT index does not affect this decision.
         let Ok(mut fresh) = Snapshot::created(caps, rules, Creation::User) else {
             return Decision::new(Verdict::Flush, Rule::ZeroesStayDirty);
         };
@@ -108,8 +108,8 @@ impl Measuring<'_> {
         needs_flush_of_zeroes(caps, rules, fresh)
     }
 
-    /// Accesses that somebody sees to: round after round, with a look of the reader's before every other
-    /// write, so that its caches hold the old bytes.
+    /// Measures accesses with the flushes of `care`, round after round. Before every other write the reader
+    /// reads, so that its caches hold the old bytes.
     fn cared(&self, cell: &Cell, care: Care, writes: Option<(Via, Via)>, read: Via) -> Result<Seen> {
         let object = Object::new(self.setup, cell.cached.caching, cell.mocs)?;
         let mut bytes = vec![0; object.size() as usize];
@@ -118,13 +118,13 @@ impl Measuring<'_> {
             return Ok(Seen { wrong: Wrong::find(&seen, &bytes, None, 0), lines: lines(report) });
         };
         if care == Care::Kernel {
-            // After SET_CACHING an object is submitted before anything else.
+            // After SET_CACHING an object must be submitted before anything else.
             let this = ExecObject { handle: object.bo().handle(), access: Access::Read };
             self.setup.device().drm().execute(&[this])?;
         }
         let mut random = Random::new(self.seed);
         let mut total = 0;
-        // What the kernel does does not depend on how many lines there are.
+        // The kernel's flushes do not depend on the number of lines.
         let step = match care {
             Care::Library | Care::Nobody => 1,
             Care::Kernel => (self.counts.len() / KERNEL_ROUNDS).max(1),
@@ -151,7 +151,8 @@ impl Measuring<'_> {
         Ok(Seen { wrong: None, lines: total })
     }
 
-    /// A write over another, seen to by the library; then the caches let go, and whatever is lost is lost.
+    /// Measures a write over another with the library's flushes; evicts all lines, so that a lost write
+    /// becomes visible.
     fn overwritten(&self, cell: &Cell, over: Via, write: Via) -> Result<Seen> {
         let object = Object::new(self.setup, cell.cached.caching, cell.mocs)?;
         let mut bytes = vec![0; object.size() as usize];
@@ -173,7 +174,7 @@ impl Measuring<'_> {
         Ok(Seen { wrong: None, lines: total })
     }
 
-    /// What is left once the caches let go: everybody sees the same then.
+    /// Reads the object after an eviction, when all agents see the same bytes.
     fn after_eviction(&self, object: &Object<'_>) -> Result<Vec<u8>> {
         object.evict()?;
         let via = match Via::CpuWb.missing(&self.setup.target, Access::Read) {
@@ -183,8 +184,8 @@ impl Measuring<'_> {
         object.read(via, Care::Nobody).map(|(seen, _)| seen)
     }
 
-    /// The same that nobody sees to, from a state in which everybody agrees on the old bytes and the next one
-    /// has looked; what the rules and the kernel say of it, and what was seen.
+    /// Measures the same without flushes: all agents agree on the old bytes, and the reader has cached them.
+    /// Returns the hand-over's requirements and the wrong bytes read, if any.
     fn bare(&self, cell: &Cell) -> Result<(HandOver, Option<Wrong>)> {
         let object = Object::new(self.setup, cell.cached.caching, cell.mocs)?;
         let mut bytes = vec![0; object.size() as usize];
@@ -244,13 +245,13 @@ impl Measuring<'_> {
     }
 }
 
-/// Lines of a report.
+/// Returns the number of lines in a report.
 fn lines(report: Option<FlushReport>) -> u64 {
     report.map_or(0, |report| report.lines)
 }
 
 impl Wrong {
-    /// The first dword of `seen` that is not as in `want`, in a round of `count` lines.
+    /// Finds the first dword of `seen` that differs from `want`, in a round of `count` lines.
     fn find(seen: &[u8], want: &[u8], old: Option<&[u8]>, count: u64) -> Option<Self> {
         let at = seen.iter().zip(want).position(|(seen, want)| seen != want)? / 4 * 4;
         let dword = |bytes: &[u8]| {
@@ -264,14 +265,14 @@ impl Wrong {
 }
 
 impl Check {
-    /// The check that found `wrong`.
+    /// Creates the check that found `wrong`.
     fn of(wrong: Option<Wrong>) -> Self {
         wrong.map_or(Self::Right, Self::Wrong)
     }
 }
 
 impl Bare {
-    /// Whether what was seen is what had to be.
+    /// Returns whether the check passed.
     pub fn held(&self) -> bool {
         match self.chance {
             Chance::Expected => self.shown.is_some(),

@@ -1,4 +1,4 @@
-//! `gemtool verify`: the device's own coherency, measured.
+//! `gemtool verify`: measures the device's coherency.
 
 mod expect;
 mod measure;
@@ -22,10 +22,10 @@ use plan::Plan;
 use report::{Refused, VerifyReport};
 use setup::Setup;
 
-/// Measures.
+/// Runs the measurements.
 ///
 /// # Errors
-/// What is wrong with the device. A measurement that it refuses is in the report, which says so.
+/// Those of the device. A measurement that it refuses is listed in the report.
 pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure> {
     let target = device::target(&args.device)?;
     let line = DeviceLine::of(target.device())?;
@@ -53,7 +53,7 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
     Ok(VerifyReport::new(line, (args.seed, lines, counts), plan.skipped, refused, rows))
 }
 
-/// A bar on standard error; invisible unless that is a terminal.
+/// Returns a progress bar on standard error; invisible unless that is a terminal.
 fn bar(count: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(count), ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{bar:40} {pos}/{len} measurements, {eta} left");

@@ -1,4 +1,4 @@
-//! The object that is looked at, and accesses to it by every path, seen to or not.
+//! The measured object, and accesses to it by every path, with or without flushes.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,58 +19,57 @@ use super::setup::{Beside, Setup, surface};
 use super::shuffle::Store;
 use crate::args::Via;
 
-/// Bytes of a store.
+/// Size of a store.
 const DWORD: Extent = Extent { width: 4, height: 1 };
 /// Bytes of a row that is copied out.
 const ROW: u32 = 4096;
 
-/// Who sees to it that an access is right.
+/// The side that flushes for an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Care {
-    /// This library: it flushes, invalidates and drains.
+    /// The library flushes, invalidates and drains.
     Library,
-    /// The kernel, which is told of each access of the CPU (SET_DOMAIN).
+    /// The kernel flushes; SET_DOMAIN announces each access of the CPU.
     Kernel,
-    /// Nobody.
+    /// No side flushes.
     Nobody,
 }
 
-/// An object.
+/// The measured object.
 #[derive(Debug)]
 pub struct Object<'a> {
     setup: &'a Setup,
     bo: Bo,
     mocs: Mocs,
-    /// Mappings that the library does not know of.
+    /// Mappings that the library does not track.
     unseen: RefCell<BTreeMap<MmapMode, Mapping>>,
 }
 
 impl<'a> Object<'a> {
-    /// A new object, which copies access through `mocs`.
+    /// Allocates an object that copies access through `mocs`.
     ///
     /// # Errors
-    /// What allocating answers.
+    /// Those of allocating a BO.
     pub fn new(setup: &'a Setup, caching: Option<CachingMode>, mocs: Mocs) -> Result<Self> {
         let bo = setup.device().alloc(AllocRequest { caching, ..AllocRequest::new(setup.size) })?;
         Ok(Self { setup, bo, mocs, unseen: RefCell::default() })
     }
 
-    /// The library's name for it.
+    /// Returns the library's BO.
     pub fn bo(&self) -> &Bo {
         &self.bo
     }
 
-    /// Its size, in bytes.
+    /// Returns its size in bytes.
     pub fn size(&self) -> u64 {
         self.bo.size()
     }
 
-    /// Makes memory and caches the same for everybody, and hands the object to the GPU once, so that the
-    /// kernel has nothing left to do for it.
+    /// Makes memory and all caches agree, and submits the object once, so that no work of the kernel remains.
     ///
     /// # Errors
-    /// What flushing and submitting answer.
+    /// Those of flushing and submitting.
     pub fn settle(&self) -> Result<()> {
         self.bo.flush()?;
         let submission = Submission { bo: &self.bo, access: Access::Read, mocs: MocsClass::PageTable };
@@ -78,11 +77,11 @@ impl<'a> Object<'a> {
         Ok(self.bo.wait(None)?)
     }
 
-    /// Lets the caches go: every line is written back and dropped, as it may be at any time, and stores that
-    /// still sit in buffers arrive.
+    /// Simulates evictions, which may happen at any time: writes back and drops every line, and drains
+    /// buffered stores.
     ///
     /// # Errors
-    /// What mapping answers.
+    /// Those of mapping the object.
     pub fn evict(&self) -> Result<()> {
         for mapping in self.unseen.borrow().values() {
             mapping.drain()?;
@@ -103,10 +102,10 @@ impl<'a> Object<'a> {
         })
     }
 
-    /// Stores, by the path `via`; says what the library did for it.
+    /// Stores by the path `via`; returns the library's flush report, if any.
     ///
     /// # Errors
-    /// What the library or the device refuses.
+    /// Those of the library or the device.
     pub fn write(&self, via: Via, care: Care, stores: &[Store]) -> Result<Option<FlushReport>> {
         match (via, care) {
             (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Library) => {
@@ -165,15 +164,15 @@ impl<'a> Object<'a> {
                 };
                 self.setup.run(&self.bo, Access::Write, staging, copy).map(|()| None)
             }
-            // It is never asked for.
+            // The plan never requests it.
             (Via::GpuSampler, Care::Library | Care::Kernel | Care::Nobody) => Ok(None),
         }
     }
 
-    /// Reads the whole object, by the path `via`; says what the library did for it.
+    /// Reads the whole object by the path `via`; returns the bytes and the library's flush report, if any.
     ///
     /// # Errors
-    /// What the library or the device refuses.
+    /// Those of the library or the device.
     pub fn read(&self, via: Via, care: Care) -> Result<(Vec<u8>, Option<FlushReport>)> {
         let mut bytes = vec![0; self.size() as usize];
         let report = match (via, care) {
@@ -190,7 +189,7 @@ impl<'a> Object<'a> {
                 None
             }
             (Via::Transfer, Care::Library) => {
-                // PREAD may find its bytes in the cache, as a mapping does.
+                // PREAD may find its bytes in the cache, like a mapping.
                 self.bo.map(MmapMode::Wb)?;
                 let guard = self.bo.read(0, self.size())?;
                 self.setup.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
@@ -220,13 +219,13 @@ impl<'a> Object<'a> {
                 None
             }
             (Via::GpuSampler, _) => self.sample(care, &mut bytes)?,
-            // It is never asked for.
+            // The plan never requests it.
             (Via::GpuStore, _) => None,
         };
         Ok((bytes, report))
     }
 
-    /// Reads as a software device's sampler does, after an empty batch in place of its own.
+    /// Reads like a software device's sampler, after an empty batch that stands for the sampler's.
     fn sample(&self, care: Care, bytes: &mut [u8]) -> Result<Option<FlushReport>> {
         let mocs = Mocs::of_sampler(&self.setup.target).class;
         let report = match care {
@@ -246,8 +245,9 @@ impl<'a> Object<'a> {
         Ok(report)
     }
 
-    /// PWRITE with the library's knowledge. Nobody outside of the kernel knows whether it goes through the
-    /// cache or the aperture, so before it nothing is dirty or stale, and after it the object is the CPU's.
+    /// Runs PWRITE with the library's tracking. Only the kernel knows whether it goes through the cache or
+    /// the aperture, so no line is left dirty or stale before it, and its bytes are then treated as written
+    /// by the CPU.
     fn pwrite_seen(&self, stores: &[Store]) -> Result<FlushReport> {
         self.bo.map(MmapMode::Wb)?;
         let report = self.bo.flush()?;
@@ -265,7 +265,7 @@ impl<'a> Object<'a> {
             .try_for_each(|store| drm.pwrite(self.bo.handle(), store.offset, &store.value.to_le_bytes()))?)
     }
 
-    /// Tells the kernel of an access through a mapping, if it is to see to it.
+    /// Announces an access through a mapping to the kernel, if the kernel flushes for it.
     fn tell(&self, via: Via, care: Care, access: Access) -> Result<()> {
         let domain = match (via, care) {
             (_, Care::Library | Care::Nobody) => return Ok(()),
@@ -277,18 +277,18 @@ impl<'a> Object<'a> {
         Ok(self.setup.device().drm().set_domain(self.bo.handle(), domain, write)?)
     }
 
-    /// Lets the library's accesses use the mapping that `via` is.
+    /// Makes the library's accesses use the mapping of `via`.
     fn map(&self, via: Via) -> Result<()> {
         via.mode().map_or(Ok(()), |mode| Ok(self.bo.map(mode)?))
     }
 
-    /// A piece of the object as batches of the library's have it.
+    /// Returns a region of the object for the library's batches.
     fn region(&self, offset: u64) -> Region<'_> {
         let region = Region::new(&self.bo, offset);
         self.mocs.entry.map_or(region, |entry| region.mocs(entry))
     }
 
-    /// Does `access` through a mapping that the library does not know of.
+    /// Runs `access` on a mapping that the library does not track.
     fn with_mapping<T>(&self, mode: MmapMode, access: impl FnOnce(&Mapping) -> Result<T>) -> Result<T> {
         if let Some(mapping) = self.unseen.borrow().get(&mode) {
             return access(mapping);
@@ -300,7 +300,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Puts what the copy engine is to copy into the object at its place in the staging buffer.
+/// Writes the values that the copy engine copies into the object to the same offsets of the staging buffer.
 fn stage(beside: &Beside, stores: &[Store]) -> Result<()> {
     let mut guard = beside.staging.write(0, beside.staging.size())?;
     for store in stores {
@@ -310,7 +310,7 @@ fn stage(beside: &Beside, stores: &[Store]) -> Result<()> {
     Ok(())
 }
 
-/// Reads what the copy engine copied out of the object.
+/// Reads the bytes that the copy engine copied out of the object.
 fn load(scratch: &Bo, bytes: &mut [u8]) -> Result<()> {
     Ok(scratch.read(0, scratch.size())?.read_at(0, bytes)?)
 }

@@ -1,4 +1,4 @@
-//! The paths: which the device has, and what they are to the rules.
+//! The access paths: which ones the device has, and their form in the rules.
 
 use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::{self, driver::path_refusal};
@@ -10,15 +10,15 @@ use serde::Serialize;
 
 use crate::args::Via;
 
-/// MOCS entries that a command can name; 0 is an error by convention from graphics version 12 on.
+/// MOCS entries that a command can select; by convention 0 is an error from graphics version 12 on.
 const ENTRIES: std::ops::Range<u8> = 1..64;
 
-/// How the GPU's accesses get at memory.
+/// The MOCS setting of the GPU's accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Mocs {
-    /// What the entry means.
+    /// The entry's class.
     pub class: MocsClass,
-    /// The entry that commands name; none if they leave it to the page table.
+    /// The entry that commands select; none if the page table decides.
     pub entry: Option<u8>,
 }
 
@@ -26,7 +26,7 @@ impl Mocs {
     /// The page table decides.
     pub const PAGE_TABLE: Self = Self { class: MocsClass::PageTable, entry: None };
 
-    /// One entry of each class that copies can name, or the page table's alone.
+    /// Returns one entry of each class that copies can select, or only the page table's.
     pub fn of_copies(target: &Target) -> Vec<Self> {
         let device = target.device();
         let names = Batch::new(device).is_ok_and(|batch| batch.names_mocs(Field::Copy));
@@ -39,7 +39,7 @@ impl Mocs {
         found.collect()
     }
 
-    /// How the sampler reads: around the LLC where that can be, and as the page table says elsewhere.
+    /// Returns the sampler's setting: bypasses the LLC if the platform allows it, else the page table's.
     pub fn of_sampler(target: &Target) -> Self {
         let caps = target.device().machine().caps;
         let bypasses = caps.contains(Caps::LLC | Caps::LLC_BYPASS_MOCS);
@@ -48,7 +48,7 @@ impl Mocs {
 }
 
 impl Via {
-    /// The map mode, of a mapping.
+    /// Returns the map mode of a mapping.
     pub const fn mode(self) -> Option<MmapMode> {
         match self {
             Self::CpuWb => Some(MmapMode::Wb),
@@ -59,8 +59,8 @@ impl Via {
         }
     }
 
-    /// What it is to the rules; PREAD and PWRITE copy through the kernel's cached mapping, if not through the
-    /// aperture.
+    /// Returns the path's form in the rules. PREAD and PWRITE copy through the kernel's cached mapping,
+    /// unless they use the aperture.
     pub const fn to_rules(self, mocs: Mocs) -> policy::Path {
         match self {
             Self::CpuWb | Self::Transfer => policy::Path::Cpu(MmapMode::Wb),
@@ -72,7 +72,7 @@ impl Via {
         }
     }
 
-    /// Why the device has no such access to objects of any level; `None` if it has.
+    /// Returns why the device lacks this access to objects of any level; `None` if it has it.
     pub fn missing(self, target: &Target, access: Access) -> Option<String> {
         let (device, machine) = (target.device(), target.device().machine());
         let bypasses = machine.caps.contains(Caps::LLC | Caps::LLC_BYPASS_MOCS);
@@ -98,7 +98,7 @@ impl Via {
         }
     }
 
-    /// Whether `missing` is not worth a word: it is so by what the path is.
+    /// Returns whether the lack follows from the path itself, so that it is not reported.
     pub fn is_never(self, target: &Target, access: Access) -> bool {
         let caps = target.device().machine().caps;
         let bypasses = caps.contains(Caps::LLC | Caps::LLC_BYPASS_MOCS);
@@ -111,7 +111,7 @@ impl Via {
         }
     }
 
-    /// Why the path cannot be taken to objects of this level.
+    /// Returns why the path cannot access objects of this level; `None` if it can.
     pub fn refusal(self, caps: Caps, level: CacheLevel, mocs: Mocs) -> Option<String> {
         path_refusal(caps, level, self.to_rules(mocs)).map(|rule| format!("{rule}: {}", rule.reason()))
     }

@@ -1,4 +1,4 @@
-//! What is measured: every combination that the device has; what it lacks is said, and counted.
+//! The plan: every combination that the device supports; unsupported ones are listed and counted.
 
 use std::fmt;
 
@@ -13,48 +13,48 @@ use super::paths::Mocs;
 use super::setup::Setup;
 use crate::args::{self, Via};
 
-/// Something that is not measured.
+/// A combination that is not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skip {
-    /// What.
+    /// The combination.
     pub what: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// A caching mode, and the level that it is.
+/// A caching mode and its level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Cached {
-    /// The mode; none where the device decides.
+    /// The mode; none if the device decides.
     pub caching: Option<CachingMode>,
     /// The level.
     pub level: CacheLevel,
 }
 
-/// What is done to an object.
+/// The accesses of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// Old values by the first path, new ones by the second; the third reads.
+    /// The first path writes old values, the second new ones, and the third reads.
     HandOver(Via, Via, Via),
-    /// The second path writes over what the first one wrote; then the caches let go.
+    /// The second path overwrites the first one's values; then all lines are evicted.
     Overwrite(Via, Via),
-    /// The path reads what nobody wrote yet.
+    /// The path reads a new object.
     Fresh(Via),
 }
 
-/// One thing to measure.
+/// A measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What is done.
+    /// The accesses.
     pub deed: Deed,
-    /// To which kind of object.
+    /// The kind of object.
     pub cached: Cached,
-    /// How copies get at it.
+    /// The MOCS setting of copies.
     pub mocs: Mocs,
 }
 
 impl Cell {
-    /// The paths.
+    /// Returns the paths.
     pub fn vias(&self) -> impl Iterator<Item = Via> {
         let vias = match self.deed {
             Deed::HandOver(over, write, read) => [Some(over), Some(write), Some(read)],
@@ -64,7 +64,7 @@ impl Cell {
         vias.into_iter().flatten()
     }
 
-    /// Why the kernel's protocol does not cover it; `None` if it does.
+    /// Returns why the kernel's protocol does not cover it; `None` if it does.
     pub fn not_the_kernels(&self, caps: Caps) -> Option<&'static str> {
         let level = self.cached.level;
         let around = |via| matches!(via, Via::CpuWc | Via::CpuGtt);
@@ -90,21 +90,21 @@ impl fmt::Display for Cell {
     }
 }
 
-/// All of it.
+/// The plan of all measurements.
 #[derive(Debug)]
 pub struct Plan {
-    /// What is measured.
+    /// The measurements.
     pub cells: Vec<Cell>,
-    /// What is not.
+    /// The combinations left out.
     pub skipped: Vec<Skip>,
 }
 
-/// Those of `wanted`, or all of them if none is named.
+/// Returns the paths of `wanted`, or all of them if it is empty.
 fn chosen(wanted: &[Via]) -> impl Iterator<Item = Via> {
     Via::ALL.iter().copied().filter(|via| wanted.is_empty() || wanted.contains(via))
 }
 
-/// The paths that the device has for `access`; what it lacks goes to `skipped`.
+/// Returns the paths that the device supports for `access`; adds the others to `skipped`.
 fn have(setup: &Setup, wanted: &[Via], access: Access, skipped: &mut Vec<Skip>) -> Vec<Via> {
     let mut found = Vec::new();
     for via in chosen(wanted) {
@@ -122,7 +122,7 @@ fn have(setup: &Setup, wanted: &[Via], access: Access, skipped: &mut Vec<Skip>) 
     found
 }
 
-/// The kinds of objects that the device accepts.
+/// Returns the kinds of objects that the device accepts.
 fn kinds(setup: &Setup, wanted: &[CachingMode], skipped: &mut Vec<Skip>) -> Result<Vec<Cached>> {
     let discrete = setup.device().machine().caps.contains(Caps::DISCRETE);
     let modes: Vec<_> = match wanted {
@@ -144,10 +144,10 @@ fn kinds(setup: &Setup, wanted: &[CachingMode], skipped: &mut Vec<Skip>) -> Resu
 }
 
 impl Plan {
-    /// What `args` asks for and the device has.
+    /// Plans the measurements that `args` requests and the device supports.
     ///
     /// # Errors
-    /// What allocating answers.
+    /// Those of allocating a BO.
     pub fn new(setup: &Setup, args: &args::Verify) -> Result<Self> {
         let caps = setup.device().machine().caps;
         let (mut cells, mut skipped) = (Vec::new(), Vec::new());
@@ -176,7 +176,7 @@ impl Plan {
                 cells.extend(entries.iter().map(|&mocs| Cell { deed, cached, mocs }));
             };
             let blits = |vias: &[Via]| vias.contains(&Via::GpuBlit);
-            // What is asked for by a path is not what lacks such a path.
+            // A request for a write path excludes measurements without a write.
             if args.over.is_empty() && args.write.is_empty() {
                 reads.iter().for_each(|&read| add(Deed::Fresh(read), blits(&[read])));
             }

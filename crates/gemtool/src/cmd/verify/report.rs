@@ -1,4 +1,4 @@
-//! What `gemtool verify` found.
+//! The results of `gemtool verify`.
 
 use gem_coherency::policy::{Decision, Rule, Verdict};
 use gem_coherency::vocabulary::{CacheLevel, CachingMode};
@@ -11,24 +11,24 @@ use crate::args::Via;
 use crate::cmd::device::DeviceLine;
 use crate::failure::Failure;
 
-/// A dword that is not what it has to be.
+/// A dword with a wrong value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Wrong {
     /// The line.
     pub line: u64,
-    /// The byte's offset in the object.
+    /// Offset of the dword in the object in bytes.
     pub offset: u64,
-    /// What was read, as a little-endian dword.
+    /// The dword that was read, little-endian.
     pub got: u32,
-    /// What was to be read.
+    /// The expected dword.
     pub want: u32,
-    /// Whether what was read is what was there before the last write.
+    /// Whether the read returned the value before the last write.
     pub is_old: bool,
-    /// How many lines were stored to in that round.
+    /// Number of lines stored to in that round.
     pub lines_stored: u64,
 }
 
-/// Whether the reader saw the last value of every byte.
+/// Whether the reader saw the newest value of every byte.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
@@ -36,12 +36,12 @@ pub enum Check {
     Right,
     /// It did not.
     Wrong(Wrong),
-    /// Nobody claims that it does; why.
+    /// Not guaranteed, with the reason.
     NotCovered(&'static str),
 }
 
 impl Check {
-    /// What was wrong.
+    /// Returns the wrong dword.
     pub fn wrong(&self) -> Option<&Wrong> {
         match self {
             Self::Wrong(wrong) => Some(wrong),
@@ -50,16 +50,16 @@ impl Check {
     }
 }
 
-/// What came of accesses that nobody saw to.
+/// The result of accesses without flushes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Bare {
-    /// Whether wrong bytes could show.
+    /// Whether old bytes may be visible.
     pub chance: Chance,
-    /// What showed.
+    /// The wrong dword that was read, if any.
     pub shown: Option<Wrong>,
 }
 
-/// What kind of measurement it was.
+/// The kind of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -67,46 +67,46 @@ pub enum Kind {
     Fresh,
     /// A write over another.
     Overwrite,
-    /// A read of what was written.
+    /// A read after a write.
     HandOver,
 }
 
 /// One measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Which kind.
+    /// Its kind.
     pub kind: Kind,
-    /// The caching mode; none where the device decides.
+    /// The caching mode; none if the device decides.
     pub caching: Option<CachingMode>,
-    /// The level that it is.
+    /// Its level.
     pub level: CacheLevel,
-    /// Who wrote the old values.
+    /// The path that wrote the old values.
     pub over: Option<Via>,
-    /// Who wrote the new ones.
+    /// The path that wrote the new values.
     pub write: Option<Via>,
-    /// Who read.
+    /// The path that read.
     pub read: Option<Via>,
-    /// How the GPU got at the object, where one of the last two names a MOCS entry, or could.
+    /// The GPU's MOCS setting, if one of the last two paths selects or could select an entry.
     pub mocs: Option<Mocs>,
-    /// What the rules ask for at the last hand-over.
+    /// The rules' verdict on the last hand-over.
     pub verdict: Verdict,
-    /// By which rule.
+    /// The rule that decides.
     pub rule: Rule,
-    /// By which rule the kernel does it unasked.
+    /// The rule by which the kernel flushes implicitly.
     pub by_kernel: Option<Rule>,
     /// Lines that the library flushed or invalidated for the last hand-over, in all rounds.
     pub lines: u64,
-    /// Seen to by the library.
+    /// Result with the library's flushes.
     #[serde(rename = "library")]
     pub with_library: Check,
-    /// Seen to by the kernel; none where that was not tried.
+    /// Result with the kernel's flushes; none if that was not measured.
     pub kernel: Option<Check>,
-    /// Seen to by nobody.
+    /// Result without flushes.
     pub nobody: Bare,
 }
 
 impl Row {
-    /// What came of `cell`, in which the sampler reads through `sampler`.
+    /// Creates the row of `cell`; the sampler reads through `sampler`.
     pub fn new(
         (cell, sampler): (&Cell, Mocs),
         decision: Decision,
@@ -145,25 +145,25 @@ impl Row {
         }
     }
 
-    /// Whether everything held.
+    /// Returns whether every check passed.
     pub fn held(&self) -> bool {
         let kernel = self.kernel.as_ref().and_then(Check::wrong);
         self.with_library.wrong().is_none() && kernel.is_none() && self.nobody.held()
     }
 }
 
-/// How much of what.
+/// Numbers of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
-    /// Checks that held: by the library, by the kernel, and where nothing is needed.
+    /// Checks that passed: with the library's flushes, with the kernel's, and where none is needed.
     pub passed: u64,
-    /// Checks that did not.
+    /// Checks that failed.
     pub failed: u64,
-    /// What was not measured.
+    /// Combinations that were not measured.
     pub skipped: u64,
-    /// Measurements that nobody saw to, where the rules ask for something: the old bytes showed.
+    /// Measurements without the required flushes in which old bytes were visible.
     pub stale: u64,
-    /// They did not.
+    /// Measurements without the required flushes in which they were not.
     pub not_shown: u64,
 }
 
@@ -194,13 +194,13 @@ impl Totals {
 /// A measurement that the library or the device refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refused {
-    /// Which.
+    /// The measurement.
     pub what: String,
-    /// With what error.
+    /// The error.
     pub error: String,
 }
 
-/// All of it.
+/// The report of all measurements.
 #[derive(Clone, Debug, Serialize)]
 pub struct VerifyReport {
     /// The device.
@@ -208,29 +208,29 @@ pub struct VerifyReport {
     /// The seed; a string in JSON, because JavaScript's numbers are exact up to 2^53 only.
     #[serde(serialize_with = "as_text")]
     pub seed: u64,
-    /// Lines of each object.
+    /// Number of lines of each object.
     pub lines: u64,
-    /// How many of them were stored to, round after round.
+    /// Number of lines stored to, for each round.
     pub counts: Vec<u64>,
-    /// Whether everything held.
+    /// Whether every check passed.
     pub held: bool,
-    /// How much of what.
+    /// Numbers of results.
     pub totals: Totals,
-    /// What was not measured, and why.
+    /// The combinations left out, with reasons.
     pub skipped: Vec<Skip>,
-    /// What was refused.
+    /// The measurements that were refused.
     pub refused: Vec<Refused>,
-    /// What was measured.
+    /// The measurements.
     pub rows: Vec<Row>,
 }
 
-/// Writes a number as text.
+/// Serializes a number as text.
 fn as_text<S: serde::Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(number)
 }
 
 impl VerifyReport {
-    /// The report about `rows`.
+    /// Creates the report on `rows`.
     pub fn new(
         device: DeviceLine,
         (seed, lines, counts): (u64, u64, Vec<u64>),
@@ -244,7 +244,7 @@ impl VerifyReport {
         Self { device, seed, lines, counts, held, totals, skipped, refused, rows }
     }
 
-    /// What the device refused, if nothing worse happened.
+    /// Returns the failure for refused measurements, if no check failed.
     pub fn stopped(&self) -> Option<Failure> {
         let first = self.refused.first().filter(|_| self.totals.failed == 0)?;
         let refused = format!("{}: {}", first.what, first.error);

@@ -1,4 +1,4 @@
-//! What a measurement works with: the device, and buffers beside the object that is looked at.
+//! The environment of the measurements: the device, and buffers beside the measured object.
 
 use std::cell::Cell;
 
@@ -11,20 +11,20 @@ use gem_coherency_exercise::Result;
 use gem_coherency_exercise::commands::{Builder, Memory, Surface};
 use gemtool::script::Target;
 
-/// Addresses of batches that the library does not know of: far from those that it gives away, which are the
-/// lowest, and within the 31 bits that every address space has.
+/// First address of batches that the library does not know of: far above those that the library assigns,
+/// which are the lowest, and within the 31 bits of every address space.
 const FIRST_ADDRESS: u64 = 1 << 30;
-/// From one to the next: the largest pages' size.
+/// Distance between addresses: the size of the largest pages.
 const STEP: u64 = 2 << 20;
-/// How many there are.
+/// Number of addresses.
 const PLACES: u64 = 256;
 
-/// What the GPU reads from, or writes to, beside the object.
+/// Buffers that the GPU reads or writes beside the object.
 #[derive(Debug)]
 pub struct Beside {
-    /// Holds what is copied into the object.
+    /// Source of copies into the object.
     pub staging: Bo,
-    /// Takes what is copied out of it.
+    /// Destination of copies out of the object.
     pub scratch: Bo,
 }
 
@@ -35,48 +35,48 @@ impl Beside {
     }
 }
 
-/// The device and buffers.
+/// The device and the buffers.
 #[derive(Debug)]
 pub struct Setup {
     /// The device.
     pub target: Target,
-    /// Bytes of the object.
+    /// Size of the object in bytes.
     pub size: u64,
     /// Buffers of the library's batches.
     pub beside: Beside,
-    /// Buffers of batches that the library does not know of: they lie elsewhere.
+    /// Buffers of batches that the library does not know of; they have other addresses.
     pub unseen: Beside,
     places: Cell<u64>,
 }
 
 impl Setup {
-    /// Buffers for objects of `size` bytes.
+    /// Allocates buffers for objects of `size` bytes.
     ///
     /// # Errors
-    /// What allocating answers.
+    /// Those of allocating a BO.
     pub fn new(target: Target, size: u64) -> Result<Self> {
         let device = target.device();
         let (beside, unseen) = (Beside::new(device, size)?, Beside::new(device, size)?);
         Ok(Self { beside, unseen, size, places: Cell::new(0), target })
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> &Device {
         self.target.device()
     }
 
-    /// An address, which is nobody's for a while.
+    /// Returns an address that stays unused for a while.
     fn address(&self) -> u64 {
         let place = self.places.get();
         self.places.set((place + 1) % PLACES);
         FIRST_ADDRESS + place * STEP
     }
 
-    /// Runs a batch over `object`, which is buffer 0, of which the library learns nothing; `other`, buffer 1,
-    /// and the batch itself it makes ready. Waits until the GPU is done.
+    /// Runs a batch over `object` (buffer 0) without the library's knowledge, and waits for the GPU. The
+    /// library prepares only `other` (buffer 1) and the batch itself.
     ///
     /// # Errors
-    /// What writing, making ready and running the batch answers.
+    /// Those of writing, preparing and running the batch.
     pub fn run(
         &self,
         object: &Bo,
@@ -92,7 +92,7 @@ impl Setup {
         let mut written = builder.finish();
         let batch = device.alloc(AllocRequest::new(4 * written.words().len() as u64))?;
         if !machine.caps.contains(Caps::DISCRETE) {
-            // Right for a kernel that reads the batch through the cache, too.
+            // A write-back mapping is also correct for a kernel that reads the batch through the cache.
             batch.map(MmapMode::Wb)?;
         }
         let mut objects = vec![ExecObject { handle: object.handle(), access }];
@@ -128,7 +128,7 @@ impl Setup {
     }
 }
 
-/// A piece of buffer `buffer` as the builder wants it.
+/// Returns a piece of buffer `buffer` in the builder's form.
 pub fn surface(buffer: u32, offset: u64, mocs: Option<u8>) -> Surface {
     Surface { buffer, offset, pitch: 4096, mocs, memory: Memory::System }
 }

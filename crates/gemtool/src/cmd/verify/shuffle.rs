@@ -1,16 +1,16 @@
-//! Which lines, which dwords of them, and what is stored there.
+//! Random choice of lines, of dwords in them, and of values.
 
 use gem_coherency::units::LINE_BYTES;
 
 /// Dwords of a line.
 const DWORDS: u64 = LINE_BYTES / 4;
 
-/// A seeded source of numbers (SplitMix64, whose increment and multipliers these are).
+/// A seeded random number generator (SplitMix64, with its increment and multipliers).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The source of `seed`.
+    /// Creates a generator with this seed.
     pub const fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -23,32 +23,32 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `limit`, or 0.
+    /// Returns a number below `limit`, or 0.
     fn below(&mut self, limit: u64) -> u64 {
         self.next().checked_rem(limit).unwrap_or(0)
     }
 }
 
-/// Four bytes that are stored, little-endian.
+/// A store of a little-endian dword.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// Where, a multiple of 4.
+    /// The offset in bytes, a multiple of 4.
     pub offset: u64,
-    /// What.
+    /// The value.
     pub value: u32,
 }
 
-/// What is stored in one round.
+/// The stores of one round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Round {
-    /// The old values, each with another dword of its line that nobody overwrites.
+    /// The old values, each with another dword of its line that is not overwritten.
     pub over: Vec<Store>,
     /// The new values.
     pub write: Vec<Store>,
 }
 
 impl Round {
-    /// Stores to `count` of `lines` lines.
+    /// Chooses stores to `count` of `lines` lines.
     pub fn new(random: &mut Random, lines: u64, count: u64) -> Self {
         let mut order: Vec<u64> = (0..lines).collect();
         let mut round = Self { over: Vec::new(), write: Vec::new() };
@@ -68,11 +68,11 @@ impl Round {
     }
 }
 
-/// The rounds of a quick run: one whose reader has not looked before, and one whose has.
+/// The rounds of a quick run: one whose reader has not read before, and one whose reader has.
 const QUICK: [u64; 2] = [3, 7];
 
-/// How many lines are stored to, round after round: 1, and the primes up to `lines`; two of them if it has
-/// to be quick.
+/// Returns the number of lines to store to, for each round: 1, and the primes up to `lines`; only two if
+/// `quick`.
 pub fn counts(lines: u64, quick: bool) -> Vec<u64> {
     let divisors = |number: u64| (2..number).take_while(move |by| by * by <= number);
     let is_prime = |number: u64| !divisors(number).any(|by| number.is_multiple_of(by));
@@ -80,7 +80,7 @@ pub fn counts(lines: u64, quick: bool) -> Vec<u64> {
     if quick { all.filter(|number| QUICK.contains(number)).collect() } else { all.collect() }
 }
 
-/// Carries stores out on `bytes`.
+/// Performs stores on `bytes`.
 pub fn apply(stores: &[Store], bytes: &mut [u8]) {
     for store in stores {
         let at = store.offset as usize;

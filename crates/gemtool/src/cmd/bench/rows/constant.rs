@@ -1,4 +1,4 @@
-//! What takes a few nanoseconds, whatever there is: a decision, a mark, a look whether a BO is clean.
+//! Constant-time operations of a few nanoseconds: a decision, a mark, a check whether a BO is clean.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,10 +22,10 @@ pub const NAME: &str = "constant";
 
 /// Operations of a turn.
 const OPERATIONS: u64 = 16_384;
-/// What the others are held beside.
+/// The side that the others are compared with.
 const REFERENCE: &str = "lock add";
 
-/// What a decision is about.
+/// The inputs of a decision.
 struct Question<'a> {
     caps: Caps,
     answers: &'a Answers,
@@ -34,7 +34,7 @@ struct Question<'a> {
     access: Access,
 }
 
-/// The answers of several platforms.
+/// Returns the tables of several platforms.
 fn hardware() -> Result<Vec<(Caps, Answers)>, Failure> {
     const PLATFORMS: [&str; 4] = ["glk", "jsl", "tgl", "mtl"];
     let answers = |name| {
@@ -44,7 +44,7 @@ fn hardware() -> Result<Vec<(Caps, Answers)>, Failure> {
     Ok(PLATFORMS.into_iter().map(answers).collect::<Result<_, gem_coherency::Error>>()?)
 }
 
-/// Questions of several platforms, in no order that a branch predictor would learn.
+/// Returns questions for several platforms, in an order that a branch predictor does not learn.
 fn questions(hardware: &[(Caps, Answers)]) -> Vec<Question<'_>> {
     const LEVELS: [CacheLevel; 2] = [CacheLevel::None, CacheLevel::Llc];
     let mut numbers = Numbers::new();
@@ -59,7 +59,7 @@ fn questions(hardware: &[(Caps, Answers)]) -> Vec<Question<'_>> {
     std::iter::repeat_with(question).take(1024).flatten().collect()
 }
 
-/// Rounds with the reference in it.
+/// Creates rounds that include the reference.
 fn rounds<'a>(counter: &'a AtomicU64, prepare: impl FnMut() -> Result<(), Failure> + 'a) -> Rounds<'a> {
     let mut rounds = Rounds::new(prepare);
     rounds.side(REFERENCE, move || {

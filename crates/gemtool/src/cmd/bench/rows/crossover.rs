@@ -1,4 +1,4 @@
-//! The size from which an upload by non-temporal stores takes less time than one through the cache.
+//! The size from which an upload by non-temporal stores is faster than one through the cache.
 
 use gem_coherency::access::{AROUND_FROM_BYTES, Upload};
 use gem_coherency::units::ByteRange;
@@ -14,13 +14,13 @@ use crate::render::bytes;
 
 pub const NAME: &str = "crossover";
 
-/// Bytes that are uploaded.
+/// Sizes of an upload in bytes.
 const SIZES: [u64; 11] =
     [64, 128, 256, 512, 1 << 10, 2 << 10, 4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10];
 const BATCH_BYTES: u64 = 128 << 10;
 const BATCH: u64 = 256;
 
-/// Where the destination's lines are before.
+/// Where the destination's lines are before the upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     /// In memory only.

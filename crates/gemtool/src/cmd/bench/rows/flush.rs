@@ -16,12 +16,12 @@ pub const NAME: &str = "flush";
 /// Bytes of the range: 64 bytes to 64 MiB, each four times the one before.
 const SIZES: [u64; 11] =
     [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20];
-/// Small ranges are flushed one after the other, each with its fences, until so much is.
+/// Bytes flushed in a turn: small ranges are flushed one after the other, each with its fences.
 const BATCH_BYTES: u64 = 64 << 10;
-/// But no more than so many.
+/// Largest number of ranges in a turn.
 const BATCH: u64 = 256;
 
-/// As fast, but for the noise.
+/// As fast, within the noise.
 const AS_FAST: Target = Target::AtLeast(0.97);
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! What is measured, by name.
+//! The rows of the benchmark, by name.
 
 mod constant;
 mod crossover;
@@ -13,12 +13,12 @@ use super::Context;
 use super::report::Found;
 use crate::failure::Failure;
 
-/// Something that is measured: several lines of the table.
+/// A measurement that yields several lines of the table.
 #[derive(Clone, Copy)]
 pub struct Row {
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// Measures it.
+    /// Runs the measurement.
     pub run: fn(&Context, &mut Found) -> Result<(), Failure>,
 }
 
@@ -34,13 +34,13 @@ const ROWS: [Row; 8] = [
     Row { name: crossover::NAME, run: crossover::run },
 ];
 
-/// The rows' names, for messages.
+/// The names of the rows, for messages.
 const NAMES: &str = "flush, small-updates, submit, upload, constant, reuse, threads, crossover";
 
-/// The rows of `names`, all of them if there is none.
+/// Returns the rows of `names`, or all if it is empty.
 ///
 /// # Errors
-/// The name that is not known, and those that are.
+/// A message with the unknown name and the known ones.
 pub fn chosen(names: &[String]) -> Result<Vec<Row>, String> {
     if names.is_empty() {
         return Ok(ROWS.to_vec());

@@ -1,4 +1,4 @@
-//! A BO that is taken from the reuse cache, against one that is made.
+//! Taking a BO from the reuse cache, compared with creating one.
 
 use std::cell::RefCell;
 
@@ -17,23 +17,23 @@ use crate::render::bytes;
 
 pub const NAME: &str = "reuse";
 
-/// The device, unless one is named.
+/// The default device.
 const DEVICE: &str = "sim:glk";
-/// Bytes of a BO.
+/// Size of a BO in bytes.
 const SIZE: u64 = 64 << 10;
-/// BOs of a turn.
+/// Number of BOs in a turn.
 const COUNT: u64 = 16;
 
-/// A BO that the bare requests made.
+/// A BO made by bare requests.
 struct Made {
     handle: Handle,
     mapping: Mapping,
 }
 
-/// How a BO is got.
+/// A way to get a BO.
 type Get = fn(&Device) -> Result<Bo, Failure>;
 
-/// What the turn before left.
+/// The BOs that the previous turn left.
 #[derive(Default)]
 struct Left {
     bos: Vec<Bo>,
@@ -41,7 +41,7 @@ struct Left {
 }
 
 impl Left {
-    /// Gives everything up: to the cache, or to the kernel.
+    /// Releases all: to the cache, or to the kernel.
     fn release(&mut self, device: &Device) -> Result<(), Failure> {
         self.bos.clear();
         for made in self.made.drain(..) {
@@ -52,14 +52,14 @@ impl Left {
     }
 }
 
-/// A mapped BO, through the library.
+/// Allocates a mapped BO through the library.
 fn alloc(device: &Device) -> Result<Bo, Failure> {
     let bo = device.alloc(AllocRequest::new(SIZE).caching(CachingMode::Cached))?;
     bo.map(MmapMode::Wb)?;
     Ok(bo)
 }
 
-/// A mapped BO, through the library, touched in every page.
+/// Allocates a mapped BO through the library, and touches every page.
 fn touched(device: &Device) -> Result<Bo, Failure> {
     let bo = alloc(device)?;
     let mut guard = bo.write(0, SIZE)?;
@@ -70,7 +70,7 @@ fn touched(device: &Device) -> Result<Bo, Failure> {
     Ok(bo)
 }
 
-/// A mapped object by the requests alone, untracked, touched in every page.
+/// Makes a mapped object by the requests alone, untracked, and touches every page.
 fn make(device: &Device) -> Result<Made, Failure> {
     let drm = device.drm();
     let created = drm.create(SIZE)?;
@@ -88,7 +88,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let (reusing, plain) = (open()?, open()?);
     reusing.set_reuse_limit(2 * COUNT * SIZE);
     let left = RefCell::new(Left::default());
-    // What is kept has its pages, as a BO has that was used.
+    // Cached BOs have their pages, like BOs that were used.
     for _ in 0..COUNT {
         let bo = touched(&reusing)?;
         left.borrow_mut().bos.push(bo);

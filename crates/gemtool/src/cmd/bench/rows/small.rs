@@ -1,4 +1,4 @@
-//! Few of a large BO's lines were written.
+//! A write to few lines of a large BO.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use crate::render::bytes;
 
 pub const NAME: &str = "small-updates";
 
-/// One in so many lines is written.
+/// One of this many lines is written.
 const ONE_IN: u64 = 100;
 
 /// Stores to `lines` of the BO.
@@ -33,7 +33,7 @@ fn write(bo: &Bo, lines: &BTreeSet<u64>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the GPU's next read costs; returns how many bytes were flushed.
+/// Submits the BO for the GPU's next read; returns the number of bytes flushed.
 pub(super) fn submit(device: &Device, bo: &Bo) -> Result<u64, Failure> {
     let submission = Submission { bo, access: Access::Read, mocs: MocsClass::PageTable };
     Ok(device.submit_with(&[submission], |reports| Ok(reports.iter().map(|report| report.bytes).sum()))?)
@@ -66,7 +66,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let loops: Vec<_> = loops(&context.support).into_iter().map(Flusher::Loop).collect();
     let by_whole = || std::iter::once(Flusher::WriteBack).chain(loops.iter().copied());
     for with_writes in [false, true] {
-        // The sides that flush the object past the library leave its marks.
+        // Sides that bypass the library leave its dirty marks.
         let mut rounds = Rounds::new(|| {
             bo.flush()?;
             *touched.borrow_mut() = choose();

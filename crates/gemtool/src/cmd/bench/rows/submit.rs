@@ -1,4 +1,4 @@
-//! Handing many BOs with few dirty lines to the GPU.
+//! Submitting many BOs with few dirty lines each.
 
 use gem_coherency::device::Submission;
 use gem_coherency::units::{ByteRange, LINE_BYTES};
@@ -16,9 +16,9 @@ use crate::render::bytes;
 
 pub const NAME: &str = "submit";
 
-/// BOs of a submission.
+/// Number of BOs in a submission.
 const BOS: u64 = 1000;
-/// The lines of each that are written.
+/// The lines written in each BO.
 const LINES: [u64; 4] = [3, 17, 18, 60];
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
@@ -40,7 +40,7 @@ fn measure(context: &Context, found: &mut Found, count: u64, size: u64) -> Resul
     let one = |bo| Submission { bo, access: Access::Read, mocs: MocsClass::PageTable };
     let batch: Vec<_> = bos.iter().map(one).collect();
     let expected = LINES.len() as u64 * LINE_BYTES;
-    // The sides that flush past the library leave its marks.
+    // Sides that bypass the library leave its dirty marks.
     let mut rounds = Rounds::new(|| {
         device.submit_with(&batch, |_| Ok(()))?;
         for bo in &bos {

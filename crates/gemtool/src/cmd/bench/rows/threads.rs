@@ -15,22 +15,22 @@ use crate::failure::Failure;
 
 pub const NAME: &str = "threads";
 
-/// Threads that mark.
+/// Number of threads.
 const THREADS: u64 = 8;
-/// Pages of each thread's.
+/// Number of pages of each thread.
 const PAGES: u64 = 256;
 
-/// Which pages are a thread's.
+/// How pages are divided among threads.
 #[derive(Clone, Copy, Debug)]
 enum Share {
-    /// A range of them.
+    /// A contiguous range.
     Block,
     /// Every eighth page, so that the words of eight threads share a cache line.
     Interleaved,
 }
 
 impl Share {
-    /// The page that is `index` of `thread`.
+    /// Returns the page with `index` among those of `thread`.
     const fn page(self, thread: u64, index: u64) -> u64 {
         match self {
             Self::Block => thread * PAGES + index,
@@ -39,7 +39,7 @@ impl Share {
     }
 }
 
-/// Marks `marks` lines of `thread`'s; returns the processor time of each mark.
+/// Marks `marks` lines of `thread`; returns the processor time of each mark.
 fn mark(map: &LineMap, share: Share, thread: u64, marks: u64) -> Result<f64, Failure> {
     let mut numbers = Numbers::new();
     let start = thread_ns()?;
@@ -51,7 +51,7 @@ fn mark(map: &LineMap, share: Share, thread: u64, marks: u64) -> Result<f64, Fai
     Ok((thread_ns()? - start) / marks as f64)
 }
 
-/// As [`mark`], by all threads at once; the mean of theirs.
+/// As [`mark`], on all threads at once; returns the mean.
 fn mark_by_all(map: &LineMap, share: Share, marks: u64) -> Result<f64, Failure> {
     let ready = Barrier::new(THREADS as usize);
     let times = thread::scope(|scope| {

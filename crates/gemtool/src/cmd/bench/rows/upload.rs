@@ -1,4 +1,4 @@
-//! Bytes that go to memory at once.
+//! Uploads that go to memory at once.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -17,9 +17,9 @@ use crate::render::bytes;
 
 pub const NAME: &str = "upload";
 
-/// Bytes that are uploaded.
+/// Sizes of an upload in bytes.
 const SIZES: [u64; 8] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20, 64 << 20];
-/// Small uploads go one behind the other, until so much is there.
+/// Bytes uploaded in a turn: small uploads follow each other.
 const BATCH_BYTES: u64 = 256 << 10;
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
@@ -33,7 +33,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         let all = ByteRange::within(0, view.len(), view.len())?;
         let mut rounds = Rounds::new(|| {
             view.flush(Flusher::Flush, all);
-            // The source is in the cache, as far as it fits.
+            // Brings the source into the cache, as far as it fits.
             black_box(data.iter().step_by(64).fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
             Ok(())
         });
