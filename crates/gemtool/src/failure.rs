@@ -1,4 +1,4 @@
-//! Why a command failed: usage or environment, exit status 2.
+//! The errors with which a command fails: usage or environment, exit status 2.
 
 use std::fmt;
 use std::io;
@@ -7,24 +7,24 @@ use gem_coherency::{OpenError, Unknown};
 use gem_coherency_exercise::Error;
 use gemtool::kernel_trace;
 
-/// What stopped a command.
+/// The error that stopped a command.
 #[derive(Debug)]
 pub enum Failure {
     /// A value that cannot be used, and the flag that gave it.
     Flag {
-        /// The flag, as it is typed.
+        /// The flag, as typed.
         flag: &'static str,
-        /// What is wrong with its value.
+        /// The error in its value.
         why: String,
     },
     /// A step that the library or the device refused.
     Step {
-        /// What was being done.
+        /// The step.
         step: String,
-        /// Why it was not.
+        /// The error.
         error: Error,
     },
-    /// An error of the library whose text suffices.
+    /// An error of the library that needs no addition.
     Library(Error),
     /// The environment is wrong.
     Environment(String),
@@ -33,7 +33,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// True for EPIPE, which is not a failure.
+    /// Returns true for EPIPE, which is not a failure.
     pub fn is_broken_pipe(&self) -> bool {
         match self {
             Self::Output(error) => error.kind() == io::ErrorKind::BrokenPipe,
@@ -41,18 +41,18 @@ impl Failure {
         }
     }
 
-    /// A bad value of `flag`.
+    /// Creates the failure of a bad value of `flag`.
     pub fn flag(flag: &'static str, why: impl ToString) -> Self {
         Self::Flag { flag, why: why.to_string() }
     }
 
-    /// A bad value of `flag` that the library refused, with what gemtool can add.
+    /// Creates the failure of a value of `flag` that the library refused, with gemtool's hint.
     pub fn refused(flag: &'static str, error: impl Into<Error>) -> Self {
         let error = error.into();
         Self::flag(flag, format!("{error}{}", hint(&error)))
     }
 
-    /// The same, saying which of many BOs it was about.
+    /// Adds the number of the BO that failed, if there are several.
     pub fn about_bo(self, number: u64, count: u64) -> Self {
         match self {
             Self::Step { step, error } if count > 1 => {
@@ -66,13 +66,13 @@ impl Failure {
         }
     }
 
-    /// What turns the library's error into a failure of `step`.
+    /// Returns a function that turns the library's error into a failure of `step`.
     pub fn step<E: Into<Error>>(step: impl Into<String>) -> impl FnOnce(E) -> Self {
         move |error| Self::Step { step: step.into(), error: error.into() }
     }
 }
 
-/// How gemtool's user gets past an error: the library's text names no flag and no command.
+/// Returns a hint for gemtool's user: the library's text names no flag and no command.
 fn hint(error: &Error) -> &'static str {
     if let Error::Library(gem_coherency::Error::Open(OpenError::NoDevice { .. })) = error {
         " (--device PATH, or --device sim:jsl)"
@@ -129,11 +129,11 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// What a command came to, if it could be carried out.
+/// The result of a command that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Everything held.
+    /// Every check passed.
     Held,
-    /// A rule or an expectation did not hold.
+    /// A rule or an expectation failed.
     Violated,
 }

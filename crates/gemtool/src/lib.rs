@@ -1,8 +1,8 @@
-//! What `gemtool` is made of, as far as tests and fuzzers use it without the command line.
+//! The parts of `gemtool` that tests and fuzzers use without the command line.
 //!
 //! - [`script`]: scenarios as text, run on a device;
-//! - [`kernel_trace`]: what the kernel did, from its trace events;
-//! - `peers`: the loops and the library that `gemtool bench` measures gem-coherency beside.
+//! - [`kernel_trace`]: the kernel's flushes, from its trace events;
+//! - `peers`: the loops and the library with which `gemtool bench` compares gem-coherency.
 
 #![deny(unsafe_code)]
 

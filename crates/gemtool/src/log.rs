@@ -1,16 +1,16 @@
-//! What the library says while it works, on standard error.
+//! Writes the library's log to standard error.
 
 use tracing_subscriber::EnvFilter;
 
 use crate::failure::Failure;
 
-/// The environment variable with a filter in the words of `tracing_subscriber::EnvFilter`.
+/// The environment variable with a filter in the syntax of `tracing_subscriber::EnvFilter`.
 const VARIABLE: &str = "GEM_COHERENCY_LOG";
 
-/// Turns logging on if the variable is set, or `verbose` says so; the variable wins.
+/// Enables logging if the variable is set, or as `verbose` requests; the variable takes precedence.
 ///
 /// # Errors
-/// A filter that cannot be read.
+/// A filter that cannot be parsed.
 pub fn start(verbose: u8) -> Result<(), Failure> {
     let filter = match std::env::var(VARIABLE) {
         Ok(filter) if !filter.trim().is_empty() => filter,
@@ -33,7 +33,7 @@ pub fn start(verbose: u8) -> Result<(), Failure> {
         .with_writer(std::io::stderr)
         .with_ansi(crate::render::stderr_colours())
         .without_time()
-        // What cannot be written is lost: reporting that would panic on the same standard error.
+        // A line that cannot be written is lost: reporting the error would panic on the same standard error.
         .log_internal_errors(false)
         .try_init()
         .map_err(|error| Failure::Environment(format!("{VARIABLE}: {error}")))

@@ -1,7 +1,7 @@
-//! `gemtool`: cache coherency of GEM buffer objects, done, shown and explained.
+//! `gemtool`: uses, shows and explains the cache coherency of GEM buffer objects.
 //!
-//! `args` checks what was typed, `cmd` returns what was found, `render` writes it; the exit status
-//! is decided here.
+//! `args` parses the command line, `cmd` returns results as data, `render` writes them; this file decides the
+//! exit status.
 
 mod args;
 mod cmd;
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     if let Err(usage) = &args
         && usage.use_stderr()
     {
-        // Standard error may be closed; the exit status still says it.
+        // Standard error may be closed; the exit status still reports the error.
         let _ = usage.print();
         return ExitCode::from(2);
     }
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes the answer to standard output: what the command found, or the help or version that was asked for.
+/// Writes the result of the command to standard output, or the requested help or version.
 fn answer(args: &Result<Args, clap::Error>) -> Result<Outcome, Failure> {
     let mut out = BufWriter::new(stdout::open()?);
     let outcome = match args {
@@ -60,7 +60,7 @@ fn answer(args: &Result<Args, clap::Error>) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// Runs the command and writes what it found to `out`.
+/// Runs the command and writes its results to `out`.
 fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
     log::start(args.verbose)?;
     let form = if args.json { Form::Json } else { Form::Text };
@@ -108,7 +108,7 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
     Ok(Outcome::Held)
 }
 
-/// Takes BOs through their life and writes what came of them; a second report tells of held BOs' end.
+/// Runs `gemtool alloc` and writes its results; a second report covers the release of held BOs.
 fn run_alloc(
     args: &args::Alloc,
     page: &mut Page<'_>,
@@ -129,7 +129,7 @@ fn run_alloc(
     Ok(if report.held { Outcome::Held } else { Outcome::Violated })
 }
 
-/// Searches the model and writes what was found; a violation is drawn if that was asked for.
+/// Searches the model and writes the results; draws a violation if requested.
 fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -> Result<Outcome, Failure> {
     if (args.rules || args.mutants || args.assumptions)
         && let Some(report) = cmd::check::prove(args, verbose == 0)?
@@ -145,7 +145,7 @@ fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -
         report.svg =
             Some(cmd::check::Svg { path: path.clone(), written: picture.is_some() && drawn.is_ok() });
     }
-    // What was found is worth more than the picture of it.
+    // The report comes first: it matters more than the picture.
     page.report(&report, form)?;
     drawn.map_err(|error| {
         Failure::flag(
@@ -156,7 +156,7 @@ fn run_check(args: &args::Check, page: &mut Page<'_>, form: Form, verbose: u8) -
     Ok(if report.held { Outcome::Held } else { Outcome::Violated })
 }
 
-/// Runs a script and writes what came of it; what stopped it is said after that.
+/// Runs a script and writes its results, then the error that stopped it, if any.
 fn run_script(args: &args::Run, page: &mut Page<'_>, form: Form) -> Result<Outcome, Failure> {
     if args.timeline && form == Form::Json {
         return Err(Failure::flag("--timeline", "--json already includes it: leave out one of the two"));

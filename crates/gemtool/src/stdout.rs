@@ -1,9 +1,9 @@
-//! Standard output, where a command writes its answer: an error if it cannot be written, also if it is closed.
+//! Standard output for a command's results: reports an error if it cannot be written, also if it is closed.
 //!
-//! Rust's runtime opens `/dev/null` in place of a closed standard output, and the standard library ignores `EBADF` from
-//! standard output. Both would lose the answer without an error. What the runtime opens looks the same as the
-//! `/dev/null` that other programs hand on (opened for reading and writing by Python's `subprocess.DEVNULL` and by
-//! `daemon(3)`), so a closed file can be seen only before the runtime starts.
+//! Rust's runtime opens `/dev/null` in place of a closed standard output, and the standard library ignores
+//! `EBADF` from standard output. Both would lose the results without an error. The runtime's file looks the
+//! same as the `/dev/null` that other programs pass on (opened for reading and writing by Python's
+//! `subprocess.DEVNULL` and by `daemon(3)`), so a closed file can be detected only before the runtime starts.
 //!
 //! # Safety
 //! [`look`] runs before `main`, in the only thread. It calls `fcntl`, which libc allows there, and stores to an atomic. It
@@ -21,13 +21,14 @@ use nix::libc;
 /// Whether standard output was closed when the process started.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
-/// Has libc call [`look`] before the runtime starts.
-// SAFETY: the section holds pointers to functions of this type, which take no arguments that they need.
+/// Makes libc call [`look`] before the runtime starts.
+// SAFETY: the section holds pointers to functions of this type. libc passes arguments, which this function
+// ignores.
 #[unsafe(link_section = ".init_array")]
 #[used]
 static LOOK: extern "C" fn() = look;
 
-/// Looks whether standard output is closed.
+/// Records whether standard output is closed.
 extern "C" fn look() {
     // SAFETY: `F_GETFD` takes no pointer, and any number may be passed as a file descriptor.
     let flags = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) };
@@ -37,7 +38,7 @@ extern "C" fn look() {
 /// Opens standard output again, as a file that reports every error.
 ///
 /// # Errors
-/// `EBADF` if it was closed; what the kernel says.
+/// `EBADF` if it was closed; otherwise the kernel's.
 pub fn open() -> io::Result<File> {
     if WAS_CLOSED.load(Ordering::Relaxed) {
         return Err(Errno::EBADF.into());

@@ -1,10 +1,10 @@
-//! Whose flush it was: which object's, and during which call.
+//! Attributes flushes to objects and to calls.
 
 use std::collections::{HashMap, HashSet};
 
 use super::trace_event::{TraceEvent, What};
 
-/// What was flushed.
+/// The memory that was flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// All pages of an object (`drm_clflush_sg`).
@@ -14,16 +14,16 @@ pub enum Kind {
     },
     /// Some bytes of an object (`drm_clflush_virt_range`), a page or less at a time.
     Range {
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
-        /// What for.
+        /// The purpose.
         toucher: Toucher,
     },
     /// Every line of the system (`wbinvd_on_all_cpus`).
     Wbinvd,
 }
 
-/// What the kernel touches some bytes of an object for.
+/// The purpose for which the kernel touches some bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Toucher {
     /// PREAD or PWRITE copies them.
@@ -34,62 +34,62 @@ pub enum Toucher {
     CommandParser,
 }
 
-/// A flush of an object that userspace knows.
+/// A flush of an object that userspace has a handle of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenFlush {
-    /// Whose it was, as the kernel's address; `None` if the trace does not tell: of a relocation, of a
-    /// resume, and of pages that the object had before the trace began.
+    /// The object's kernel address; `None` if the trace does not tell: for a relocation, a resume, and pages
+    /// that the object had before the trace began.
     pub object: Option<u64>,
-    /// What was flushed.
+    /// The memory that was flushed.
     pub kind: Kind,
-    /// Whether a worker did it, behind the object's fences, after the call went on.
+    /// Whether a worker performed it, behind the object's fences, after the call continued.
     pub asynchronous: bool,
-    /// The thread that did it.
+    /// The thread that performed it.
     pub tid: u32,
-    /// When, CLOCK_MONOTONIC in nanoseconds.
+    /// The time, CLOCK_MONOTONIC in nanoseconds.
     pub time_ns: u64,
 }
 
-/// What was seen from a mark to the next.
+/// The events from one mark to the next.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TracedCall {
     /// The mark's text; `None` before the first one.
     pub mark: Option<String>,
-    /// The flushes, in order. A worker's may be of the call before.
+    /// The flushes, in order. A worker's flush may belong to the previous call.
     pub flushes: Vec<SeenFlush>,
     /// The objects that got a handle, in order.
     pub named: Vec<u64>,
-    /// How many events are missing: with any, the flushes are not all there were.
+    /// Number of missing events; if it is not 0, flushes may be missing, too.
     pub lost: u64,
 }
 
-/// Ties flushes to objects and calls.
+/// Attributes flushes to objects and calls.
 ///
-/// It keeps what the trace has said of objects for as long as it lives: one goes with one
-/// [`super::Tracer`], from its start.
+/// It keeps the objects of the trace as long as it exists: use one with one [`super::Tracer`], from its
+/// start.
 #[derive(Clone, Debug, Default)]
 pub struct Attribution {
     /// Page list to object. A list's address is reused: the last acquire counts.
     owners: HashMap<u64, u64>,
     /// Object to its size in bytes.
     sizes: HashMap<u64, u64>,
-    /// The objects that userspace has, or had, a handle of.
+    /// The objects that userspace has or had a handle of.
     named: HashSet<u64>,
-    /// Of each thread, the import whose pages are being brought in: the flush in the current call.
+    /// For each thread, the import whose pages are being acquired: index of its flush in the current call.
     importing: HashMap<u32, usize>,
-    /// Of each thread, the object that PREAD or PWRITE copies.
+    /// For each thread, the object that PREAD or PWRITE copies.
     copying: HashMap<u32, u64>,
     done: Vec<TracedCall>,
     current: TracedCall,
 }
 
 impl Attribution {
-    /// Nothing is known yet.
+    /// Creates an attribution without any objects.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Takes in an event; in order, and all of them.
+    /// Takes an event. Every event must be passed, in order.
     pub fn feed(&mut self, seen: &TraceEvent) {
         match &seen.what {
             What::Mark(text) => {
@@ -101,7 +101,7 @@ impl Attribution {
                     self.done.push(done);
                 }
             }
-            // A new object at a reused address is nobody's until it gets a handle.
+            // A new object at a reused address is the driver's until it gets a handle.
             What::Created { object, size_bytes, .. } => {
                 self.named.remove(object);
                 self.sizes.insert(*object, *size_bytes);
@@ -130,7 +130,7 @@ impl Attribution {
                 if caller == "i915_gem_object_get_pages_dmabuf" {
                     self.importing.insert(seen.tid, self.current.flushes.len());
                 }
-                // The other parts of the kernel (changes of memory types, power management) are not i915.
+                // Callers outside i915 change memory types or manage power.
                 if caller.starts_with("i915_") {
                     self.push(seen, None, Kind::Wbinvd, false);
                 }
@@ -138,9 +138,9 @@ impl Attribution {
             What::Transfer { object, .. } => {
                 self.copying.insert(seen.tid, *object);
             }
-            // The decision: what it leads to is seen by itself, as `FlushPages`.
+            // A decision only: the flush that follows it is seen as `FlushPages`.
             What::Clflush { .. } | What::Level { .. } | What::Made { .. } | What::Call(_) => {}
-            // Its pages went before.
+            // The pages were released earlier.
             What::Destroyed { object } => {
                 self.named.remove(object);
                 self.sizes.remove(object);
@@ -149,12 +149,12 @@ impl Attribution {
         }
     }
 
-    /// Takes the calls that are over: all up to the last mark, which begins the one that is not.
+    /// Takes the completed calls: all up to the last mark, which begins the current one.
     pub fn calls(&mut self) -> Vec<TracedCall> {
         std::mem::take(&mut self.done)
     }
 
-    /// Takes the calls, the last one too: what follows is before the next mark.
+    /// Takes all calls, including the current one; later events come before the next mark.
     pub fn finish(&mut self) -> Vec<TracedCall> {
         let last = std::mem::take(&mut self.current);
         self.importing.clear();
@@ -165,15 +165,15 @@ impl Attribution {
         self.calls()
     }
 
-    /// Whether userspace has, or had, a handle of the object.
+    /// Returns whether userspace has or had a handle of the object.
     pub fn is_named(&self, object: u64) -> bool {
         self.named.contains(&object)
     }
 
     fn whole(&mut self, seen: &TraceEvent, pages: u64, caller: &str) {
         let object = self.owners.get(&pages).copied();
-        // The driver's own objects (rings, contexts, batches that were checked) have no handle. Pages of
-        // nobody that was seen may be a user's, whose object is older than the trace.
+        // The driver's own objects (rings, contexts, parsed batches) have no handle. Pages without a known
+        // owner may belong to a userspace object that is older than the trace.
         if object.is_some_and(|object| !self.named.contains(&object)) {
             return;
         }
@@ -191,13 +191,13 @@ impl Attribution {
     }
 }
 
-/// What `caller` flushes an address range for, if it is a user's object's.
+/// Returns the purpose for which `caller` flushes an address range, if the object is userspace's.
 ///
 /// Everything else is the driver's own: page tables (`gen8_ppgtt_*`, `fill_page_dma`, `clear_pd_entry`),
 /// status pages and timelines (`process_csb`, `intel_timeline_*`), firmware (`guc_*`), the kernel's
 /// mappings of rings and contexts (`__i915_gem_object_flush_map`).
 pub(super) fn toucher(caller: &str) -> Option<Toucher> {
-    // Which of these the compiler inlines into which differs.
+    // The compiler decides which of these are inlined into which.
     const TRANSFER: [&str; 6] = [
         "i915_gem_pread_ioctl",
         "i915_gem_pwrite_ioctl",
@@ -226,7 +226,8 @@ mod tests {
     use super::*;
     use crate::kernel_trace::parse;
 
-    /// What a glk under 6.12 shows of creations, an acquire, a PWRITE and a deferred flush; the driver's own between.
+    /// The trace of a GLK under 6.12: creations, an acquire, a PWRITE and a deferred flush, with the driver's
+    /// own flushes between them.
     const TRACE: &str = "\
          gemtool-161     [000] .....     6.120000: tracing_mark_write: one
          gemtool-161     [000] .....     6.121290: gemco_created: (drm_gem_private_object_init+0x4/0xe0 [drm]) dev=0xff2beed5c3400000 obj=0xff2beed5c1e57a80 size=4096
@@ -272,7 +273,7 @@ mod tests {
                 (Some(OBJECT), whole, false),
                 (Some(OBJECT), Kind::Range { bytes: 100, toucher: Toucher::Transfer }, false),
                 (Some(OBJECT), whole, true),
-                // Pages that were there before the trace: whose is not known.
+                // Pages acquired before the trace: the owner is unknown.
                 (None, Kind::Whole { bytes: None }, false),
             ]
         );

@@ -1,9 +1,9 @@
-//! Calls of userspace into i915, and what happens inside them.
+//! Userspace's calls into i915, and the events inside them.
 
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::vocabulary::{Access, CachingMode, Domains};
 
-/// A call, with what was passed.
+/// A call with its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// GEM_CREATE.
@@ -18,7 +18,7 @@ pub enum Call {
     SetCaching {
         /// The object.
         handle: u32,
-        /// The mode, as the header counts.
+        /// The mode, by its number in the header.
         mode: u32,
     },
     /// SET_DOMAIN.
@@ -36,7 +36,7 @@ pub enum Call {
         handle: u32,
         /// The first byte.
         offset: u64,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
     /// PWRITE.
@@ -45,12 +45,12 @@ pub enum Call {
         handle: u32,
         /// The first byte.
         offset: u64,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
     },
     /// EXECBUFFER2.
     Execbuffer {
-        /// How many objects it names.
+        /// The number of objects.
         objects: u32,
     },
     /// SW_FINISH.
@@ -62,24 +62,24 @@ pub enum Call {
     Madvise {
         /// The object.
         handle: u32,
-        /// The advice, as the header counts.
+        /// The advice, by its number in the header.
         advice: u32,
     },
-    /// DMA_BUF_IOCTL_SYNC start, or an importer's.
+    /// DMA_BUF_IOCTL_SYNC start, or an importer's equivalent.
     DmaBufBegin {
-        /// What the CPU is going to do.
+        /// The CPU's access.
         access: Access,
     },
-    /// DMA_BUF_IOCTL_SYNC end, or an importer's.
+    /// DMA_BUF_IOCTL_SYNC end, or an importer's equivalent.
     DmaBufEnd,
-    /// A touch of a mapping that has no page yet.
+    /// A fault on a mapping.
     Fault,
-    /// The same through the aperture.
+    /// A fault on a mapping through the aperture.
     FaultGtt,
 }
 
 impl Call {
-    /// The word that the trace and tools use.
+    /// Returns the name that the trace and tools use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -100,7 +100,7 @@ impl Call {
         }
     }
 
-    /// The object that it names.
+    /// Returns the handle among the arguments.
     pub const fn handle(self) -> Option<u32> {
         match self {
             Self::SetCaching { handle, .. }
@@ -121,15 +121,15 @@ impl Call {
         }
     }
 
-    /// What it does to the object that it is about, the likeliest first; nothing of calls that are
-    /// about no object, that change nothing, or whose effects are seen by themselves.
+    /// Returns the policy events of the object that the call concerns, the likeliest first; none if the call
+    /// concerns no object, changes nothing, or has effects that are traced separately.
     pub(super) fn events(self) -> Vec<Event> {
         let access = |write| if write { Access::Write } else { Access::Read };
         match self {
             Self::SetDomain { read, write, .. } => {
                 let read = Domains::from_bits_truncate(read);
                 let access = access(write != 0);
-                // The order in which `i915_gem_set_domain_ioctl` looks.
+                // The same order as in `i915_gem_set_domain_ioctl`.
                 if read.contains(Domains::WC) {
                     vec![Event::SetDomainWc(access)]
                 } else if read.contains(Domains::GTT) {
@@ -147,7 +147,7 @@ impl Call {
                 _ => Vec::new(),
             },
             Self::Pread { .. } => vec![Event::Pread],
-            // Whether the device is awake, which the way through the aperture needs, cannot be seen.
+            // The aperture path needs an awake device; the trace does not show whether it is.
             Self::Pwrite { offset, bytes, .. } => {
                 let partial = (offset | offset.wrapping_add(bytes)) % gem_coherency::units::LINE_BYTES != 0;
                 [true, false].map(|awake| Event::Pwrite { partial, awake }).to_vec()
@@ -167,20 +167,20 @@ impl Call {
     }
 }
 
-/// What happens at the ends of a call and inside it.
+/// The beginning and end of a call, and the events inside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallEvent {
-    /// It begins.
+    /// The call begins.
     Begin(Call),
-    /// It returns.
+    /// The call returns.
     End {
         /// Its [`Call::name`].
         call: String,
-        /// What it returns: 0, or an errno below it; of a fault, bits.
+        /// The return value: 0 or a negative errno; for a fault, bits.
         result: i32,
     },
-    /// An object is waited for (`i915_gem_object_wait`): the first one is what the call is about, unless it is a
-    /// submission.
+    /// The kernel waits for an object (`i915_gem_object_wait`): the first one is the call's object, unless
+    /// the call is a submission.
     Waited {
         /// The object.
         object: u64,
@@ -190,12 +190,12 @@ pub enum CallEvent {
         /// The object.
         object: u64,
     },
-    /// A binding of an object is looked for (`i915_vma_instance`).
+    /// The kernel looks up a binding of an object (`i915_vma_instance`).
     Binding {
         /// The object.
         object: u64,
     },
-    /// It was found or made.
+    /// The binding was found or created.
     Bound {
         /// The binding.
         binding: u64,
@@ -204,7 +204,7 @@ pub enum CallEvent {
     Used {
         /// The binding.
         binding: u64,
-        /// What the GPU may do.
+        /// The GPU's access.
         access: Access,
     },
     /// The kernel copies out of or into an object (`i915_gem_object_prepare_read`, `..._write`).
@@ -217,7 +217,7 @@ pub enum CallEvent {
         /// The object.
         object: u64,
     },
-    /// An object is going to be shown (`i915_gem_object_pin_to_display_plane`).
+    /// An object is about to be shown (`i915_gem_object_pin_to_display_plane`).
     Shown {
         /// The object.
         object: u64,
@@ -229,7 +229,7 @@ pub enum CallEvent {
         /// The object.
         object: u64,
     },
-    /// A framebuffer is gone (`intel_user_framebuffer_destroy`).
+    /// A framebuffer is destroyed (`intel_user_framebuffer_destroy`).
     FramebufferGone {
         /// The framebuffer.
         framebuffer: u64,
@@ -241,7 +241,7 @@ pub enum CallEvent {
         /// The index.
         index: u32,
     },
-    /// A handle is given back (`drm_gem_object_release_handle`).
+    /// A handle is closed (`drm_gem_object_release_handle`).
     Closed {
         /// The object.
         object: u64,

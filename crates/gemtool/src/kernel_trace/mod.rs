@@ -1,11 +1,13 @@
-//! The kernel's own flushes, seen: i915's cache flushes as its trace shows them, call by call.
+//! Traces i915's cache flushes, call by call.
 //!
-//! A [`Tracer`] sets kprobes on what i915 flushes with (`drm_clflush_sg`, `drm_clflush_virt_range`,
-//! `wbinvd_on_all_cpus`) and on what gives objects their names and pages, and reads them back as
-//! [`TraceEvent`]. [`Attribution`] ties the flushes to objects and to calls; [`Follower`] holds them beside
-//! what the rules predict. All of it is plain input and output on tracefs, and needs root.
+//! A [`Tracer`] sets kprobes on the functions with which i915 flushes (`drm_clflush_sg`,
+//! `drm_clflush_virt_range`, `wbinvd_on_all_cpus`) and on those that give objects their handles and pages,
+//! and returns [`TraceEvent`]s. [`Attribution`] attributes the flushes to objects and to calls; [`Follower`]
+//! compares them with the rules' predictions. All of it is plain input and output on tracefs, and requires
+//! root.
 //!
-//! A real device only: the software i915 flushes nothing. What it would flush, the policy says.
+//! It works on real devices only. The software i915 executes no flush instructions; the policy predicts its
+//! flushes.
 
 mod attribution;
 mod call;

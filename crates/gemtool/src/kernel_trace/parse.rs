@@ -1,4 +1,4 @@
-//! The text of the trace, as events.
+//! Parses the text of the trace into events.
 
 use super::call::{Call, CallEvent};
 use super::probes::PREFIX;
@@ -12,16 +12,17 @@ const DMA_BIDIRECTIONAL: u32 = 0;
 /// As [`DMA_BIDIRECTIONAL`].
 const DMA_TO_DEVICE: u32 = 1;
 
-/// Columns of a thread's name at a line's start, where it is right-aligned (`%16s-%-7d ` in `trace_print_context`).
+/// Columns of a thread's name at a line's start, where it is right-aligned (`%16s-%-7d ` in
+/// `trace_print_context`).
 ///
-/// A name is at most 15 bytes long and may hold any of them, also line feeds, and text that reads like a line of the
-/// trace. So what belongs to the name is told by its place and never by what it looks like.
+/// A name is at most 15 bytes long and may contain any bytes, also line feeds, and text that looks like a
+/// line of the trace. So the parser finds the name by its columns and never by its contents.
 const NAME_COLUMNS: usize = 16;
 
-/// Puts bytes of the trace together to lines.
+/// Splits bytes of the trace into lines.
 #[derive(Debug, Default)]
 pub(super) struct Parser {
-    /// A line whose end has not been read.
+    /// A line whose end has not been read yet.
     rest: Vec<u8>,
 }
 
@@ -38,18 +39,18 @@ impl Parser {
     }
 }
 
-/// The first line of `text`, without the line feed at its end; `None` if the end is not there yet.
+/// Returns the first line of `text`, without its line feed; `None` if the line is incomplete.
 fn first_line(text: &[u8]) -> Option<&[u8]> {
-    // The other lines begin with a letter, or belong to a mark of several lines.
+    // Lines without a name begin with a letter, or belong to a mark of several lines.
     let begins_with_name = text.first() == Some(&b' ') && *text.get(NAME_COLUMNS)? == b'-';
     let name = if begins_with_name { NAME_COLUMNS } else { 0 };
     let end = text.get(name..)?.iter().position(|&byte| byte == b'\n')?;
     text.get(..name + end)
 }
 
-/// What a line of the trace says; `None` if it is none of the events that are known.
+/// Parses a line of the trace; `None` if it is not a known event.
 ///
-/// The line is as the kernel writes it, with all of its columns: a thread's name stands in the first sixteen.
+/// The line must have all of its columns as the kernel writes them: a thread's name takes the first sixteen.
 pub fn parse(line: impl AsRef<[u8]>) -> Option<TraceEvent> {
     let line = line.as_ref();
     if let Some(lost) = std::str::from_utf8(line).ok().and_then(lost) {
@@ -64,23 +65,23 @@ pub fn parse(line: impl AsRef<[u8]>) -> Option<TraceEvent> {
     Some(TraceEvent { tid: head.tid, comm, time_ns: head.time_ns, what })
 }
 
-/// How many events are missing: `CPU:0 [LOST 123 EVENTS]`.
+/// Parses the number of missing events: `CPU:0 [LOST 123 EVENTS]`.
 fn lost(line: &str) -> Option<u64> {
     let (cpu, rest) = line.strip_prefix("CPU:")?.split_once(" [LOST ")?;
     cpu.parse::<u32>().ok()?;
     let count = rest.strip_suffix(" EVENTS]")?;
-    // The kernel does not always know how many.
+    // The kernel does not always know the number.
     Some(count.trim().parse().unwrap_or(1))
 }
 
-/// What stands behind a thread's name: `-TID [CPU] FLAGS SECONDS.MICROSECONDS: `.
+/// The fields after a thread's name: `-TID [CPU] FLAGS SECONDS.MICROSECONDS: `.
 struct Head<'a> {
     tid: u32,
     time_ns: u64,
     rest: &'a str,
 }
 
-/// The head of what stands behind a thread's name.
+/// Parses the fields after a thread's name.
 fn head(text: &str) -> Option<Head<'_>> {
     let (tid, rest) = text.strip_prefix('-')?.split_once(' ')?;
     let rest = rest.trim_start();
@@ -102,7 +103,7 @@ fn head(text: &str) -> Option<Head<'_>> {
     Some(Head { tid: tid.parse().ok()?, time_ns, rest })
 }
 
-/// What the event of this name with these arguments is.
+/// Parses an event from its name and arguments.
 fn what(event: &str, arguments: &str) -> Option<What> {
     if event == "tracing_mark_write" {
         return Some(What::Mark(arguments.to_owned()));
@@ -140,7 +141,7 @@ fn what(event: &str, arguments: &str) -> Option<What> {
     })
 }
 
-/// What the event of a call is.
+/// Parses an event inside a call.
 fn call_event(name: &str, arguments: &str) -> Option<CallEvent> {
     let object = || hex(arguments, "obj");
     let small = |key| u32::try_from(number(arguments, key)?).ok();
@@ -170,7 +171,7 @@ fn call_event(name: &str, arguments: &str) -> Option<CallEvent> {
     })
 }
 
-/// A call that begins.
+/// Parses a call that begins.
 fn call(name: &str, arguments: &str) -> Option<Call> {
     let small = |key| u32::try_from(number(arguments, key)?).ok();
     let bytes = |key| number(arguments, key);
@@ -201,25 +202,25 @@ fn call(name: &str, arguments: &str) -> Option<Call> {
     })
 }
 
-/// The text of the argument `key`, to the next space or comma.
+/// Returns the text of the argument `key`, up to the next space or comma.
 fn argument<'a>(arguments: &'a str, key: &str) -> Option<&'a str> {
     let found = arguments.split([' ', ',']).filter_map(|word| word.split_once('='));
     found.filter(|&(name, _)| name == key).map(|(_, value)| value).next()
 }
 
-/// An address, with or without `0x`.
+/// Parses an address, with or without `0x`.
 fn hex(arguments: &str, key: &str) -> Option<u64> {
     let text = argument(arguments, key)?;
     u64::from_str_radix(text.strip_prefix("0x").unwrap_or(text), 16).ok()
 }
 
-/// A decimal number.
+/// Parses a decimal number.
 fn number(arguments: &str, key: &str) -> Option<u64> {
     argument(arguments, key)?.parse().ok()
 }
 
-/// A function's name: without the offset, the module, and what the compiler added (`.isra.0`). An
-/// address that has no name stays as it is.
+/// Returns a function's name without the offset, the module, and compiler suffixes (`.isra.0`). An address
+/// without a name is returned unchanged.
 fn symbol(arguments: &str, key: &str) -> Option<String> {
     let text = argument(arguments, key)?;
     let name = text.split(['+', '.']).next()?;

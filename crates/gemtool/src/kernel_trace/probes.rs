@@ -1,45 +1,45 @@
-//! Where the kernel is probed.
+//! The kernel functions to probe.
 
-/// How much is traced.
+/// The amount of tracing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Flushes, and what ties them to objects.
+    /// Flushes, and the events that attribute them to objects.
     Flushes,
-    /// The calls that lead to them, too.
+    /// Also the calls that lead to them.
     Calls,
 }
 
-/// Where a function is probed.
+/// The place of a probe in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum At {
-    /// At its first byte.
+    /// The first byte.
     Entry,
-    /// Where it returns to.
+    /// The return.
     Return,
 }
 
-/// A kprobe: where, and what is fetched there.
+/// A kprobe and its arguments.
 #[derive(Debug)]
 pub(super) struct Probe {
     /// The event's name, without [`PREFIX`].
     pub name: &'static str,
-    /// Where it is.
+    /// The place in the function.
     pub at: At,
     /// The function.
     pub function: &'static str,
-    /// The arguments that are fetched, as `kprobe_events` takes them.
+    /// The arguments to record, in the syntax of `kprobe_events`.
     pub fetch: &'static str,
-    /// The least scope that needs it.
+    /// The smallest scope that requires it.
     pub scope: Scope,
 }
 
-/// What every event's name starts with: the trace shows an event's name without its group.
+/// The prefix of every event's name: the trace shows an event's name without its group.
 pub(super) const PREFIX: &str = "gemco_";
 
-/// Every kprobe. `$stack0` at a function's first byte is where it returns to, which tells the caller.
+/// Every kprobe. `$stack0` at a function's first byte is its return address, which identifies the caller.
 ///
-/// lib/ is built without tracing, so `idr_alloc` and `idr_replace`, which know the number of a handle,
-/// cannot be probed.
+/// lib/ is built without tracing, so `idr_alloc` and `idr_replace`, which know a handle's number, cannot be
+/// probed.
 pub(super) const PROBES: &[Probe] = &[
     flushes("created", "drm_gem_private_object_init", "dev=$arg1:x64 obj=$arg2:x64 size=$arg3:u64"),
     begins("made", "i915_gem_object_init", "obj=$arg1:x64 ops=$arg2:symbol"),
@@ -49,7 +49,7 @@ pub(super) const PROBES: &[Probe] = &[
     flushes("range", "drm_clflush_virt_range", "len=$arg2:u64 caller=$stack0:symbol"),
     flushes("wbinvd", "wbinvd_on_all_cpus", "caller=$stack0:symbol"),
     flushes("level", "i915_gem_object_set_cache_level", "obj=$arg1:x64 level=$arg2:u32"),
-    // Calls. `$arg2` of a request is the kernel's copy of what was passed.
+    // Calls. `$arg2` of an ioctl is the kernel's copy of its argument.
     begins("create", "i915_gem_create_ioctl", ""),
     ends("end_create", "i915_gem_create_ioctl"),
     begins("create_ext", "i915_gem_create_ext_ioctl", ""),
@@ -88,7 +88,7 @@ pub(super) const PROBES: &[Probe] = &[
     ends("end_fault", "vm_fault_cpu"),
     begins("fault_gtt", "vm_fault_gtt", ""),
     ends("end_fault_gtt", "vm_fault_gtt"),
-    // Inside them.
+    // Events inside calls.
     begins("waited", "i915_gem_object_wait", "obj=$arg1:x64"),
     begins("unpaged", "__i915_gem_object_unset_pages", "obj=$arg1:x64"),
     begins("binding", "i915_vma_instance", "obj=$arg1:x64"),
@@ -115,17 +115,17 @@ pub(super) const TRACEPOINTS: &[(&str, &str)] = &[
     ("i915", "i915_gem_object_destroy"),
 ];
 
-/// A probe that flushes need.
+/// Returns a probe that flushes require.
 const fn flushes(name: &'static str, function: &'static str, fetch: &'static str) -> Probe {
     Probe { name, at: At::Entry, function, fetch, scope: Scope::Flushes }
 }
 
-/// A probe at the beginning of a call, or inside one.
+/// Returns a probe at the beginning of a call, or inside one.
 const fn begins(name: &'static str, function: &'static str, fetch: &'static str) -> Probe {
     Probe { name, at: At::Entry, function, fetch, scope: Scope::Calls }
 }
 
-/// A probe at a call's return.
+/// Returns a probe at a call's return.
 const fn ends(name: &'static str, function: &'static str) -> Probe {
     Probe { name, at: At::Return, function, fetch: "ret=$retval:s32", scope: Scope::Calls }
 }

@@ -1,4 +1,4 @@
-//! What a line of the kernel's trace says.
+//! Events of the kernel's trace.
 
 use super::call::CallEvent;
 use gem_coherency::vocabulary::Access;
@@ -10,18 +10,18 @@ pub struct TraceEvent {
     pub tid: u32,
     /// The thread's name, at most 15 bytes.
     pub comm: String,
-    /// CLOCK_MONOTONIC in nanoseconds, of microsecond resolution.
+    /// The time, CLOCK_MONOTONIC in nanoseconds, with microsecond resolution.
     pub time_ns: u64,
-    /// What happened.
+    /// The event.
     pub what: What,
 }
 
-/// What happened.
+/// The kind of an event.
 ///
-/// Objects, files and page lists are the kernel's addresses; they are reused after an object's end.
+/// Objects, files and page lists are kernel addresses, which are reused after an object's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A mark of [`super::Tracer::mark`], or of anyone else who writes to this trace.
+    /// A mark by [`super::Tracer::mark`], or by another process that writes to this trace.
     Mark(String),
     /// An object got its size (`drm_gem_private_object_init`); of any DRM driver.
     Created {
@@ -36,14 +36,15 @@ pub enum What {
     Made {
         /// The object.
         object: u64,
-        /// What makes its pages: the name of its operations, `i915_gem_shmem_ops` say.
+        /// The name of its operations, which determine the source of its pages: for example
+        /// `i915_gem_shmem_ops`.
         operations: String,
     },
-    /// An object got a handle (`drm_gem_handle_create_tail`): from now on it is userspace's.
+    /// An object got a handle (`drm_gem_handle_create_tail`): it is userspace's from now on.
     Named {
         /// The object.
         object: u64,
-        /// The open file that the handle is of.
+        /// The open file of the handle.
         file: u64,
     },
     /// An object got pages (`__i915_gem_object_set_pages`); a flush of the acquire comes after it.
@@ -57,23 +58,23 @@ pub enum What {
     FlushPages {
         /// The page list.
         pages: u64,
-        /// The function that called.
+        /// The calling function.
         caller: String,
     },
     /// The lines of an address range were flushed (`drm_clflush_virt_range`).
     FlushRange {
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
-        /// The function that called: the driver flushes its page tables in this way, too.
+        /// The calling function; the driver also flushes its page tables this way.
         caller: String,
     },
     /// Every line of the system was flushed (`wbinvd_on_all_cpus`).
     Wbinvd {
-        /// The function that called.
+        /// The calling function.
         caller: String,
     },
-    /// i915 decided to flush an object (tracepoint `i915_gem_object_clflush`); the flush itself may
-    /// be a worker's, later.
+    /// i915 decided to flush an object (tracepoint `i915_gem_object_clflush`); a worker may perform the flush
+    /// later.
     Clflush {
         /// The object.
         object: u64,
@@ -82,7 +83,7 @@ pub enum What {
     Level {
         /// The object.
         object: u64,
-        /// The level, as `enum i915_cache_level` counts.
+        /// The level, by its number in `enum i915_cache_level`.
         level: u32,
     },
     /// PREAD or PWRITE is about to copy (tracepoints `i915_gem_object_pread`, `i915_gem_object_pwrite`).
@@ -91,18 +92,18 @@ pub enum What {
         object: u64,
         /// The first byte.
         offset: u64,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
-        /// Read: out of the object.
+        /// Read for PREAD, write for PWRITE.
         access: Access,
     },
-    /// An object is gone (tracepoint `i915_gem_object_destroy`).
+    /// An object was destroyed (tracepoint `i915_gem_object_destroy`).
     Destroyed {
         /// The object.
         object: u64,
     },
-    /// Something of a call; only a tracer of [`super::Scope::Calls`] sees it.
+    /// An event of a call; only a tracer of [`super::Scope::Calls`] sees it.
     Call(CallEvent),
-    /// The trace ran over: as many events are missing here.
+    /// The trace buffer overflowed: this many events are missing here.
     Lost(u64),
 }

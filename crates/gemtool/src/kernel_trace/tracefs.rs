@@ -11,13 +11,13 @@ use gem_coherency::Errno;
 
 use super::error::{Error, Result};
 
-/// Where tracefs may be mounted.
+/// Usual mount points of tracefs.
 const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
-/// The mounted tracefs.
+/// Returns the mounted tracefs.
 ///
 /// # Errors
-/// [`Error`] if there is none, if it may not be looked into, or if it has no kprobes.
+/// [`Error::Tracing`] if there is none, if access to it is denied, or if it has no kprobes.
 pub(super) fn find() -> Result<PathBuf> {
     let mut denied = None;
     for mount in MOUNTS {
@@ -36,7 +36,7 @@ pub(super) fn find() -> Result<PathBuf> {
     })
 }
 
-/// Writes `text` to the file in one call, which is how tracefs takes commands.
+/// Writes `text` to the file in one call: tracefs takes one command per call.
 ///
 /// # Errors
 /// [`Error`].
@@ -46,7 +46,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     written.map_err(|error| failed("write", path, &error))
 }
 
-/// Adds the command `text`; writing from the start would remove what others have defined.
+/// Appends the command `text`; a write from the start would remove other processes' definitions.
 ///
 /// # Errors
 /// [`Error`].
@@ -56,7 +56,7 @@ pub(super) fn append(path: &Path, text: &str) -> Result<()> {
     written.map_err(|error| failed("write", path, &error))
 }
 
-/// The file's text.
+/// Returns the file's text.
 ///
 /// # Errors
 /// [`Error`].
@@ -66,7 +66,7 @@ pub(super) fn read(path: &Path) -> Result<String> {
         .map_err(|error| failed("read", path, &error))
 }
 
-/// Opens a file whose reads return at once.
+/// Opens a file for nonblocking reads.
 ///
 /// # Errors
 /// [`Error`].
@@ -75,7 +75,7 @@ pub(super) fn open_nonblocking(path: &Path) -> Result<File> {
     opened.map_err(|error| failed("read", path, &error))
 }
 
-/// Locks the directory against other processes for as long as the file is open; waits for it.
+/// Waits for the lock on the directory, which excludes other processes as long as the file is open.
 ///
 /// # Errors
 /// [`Error`].
@@ -84,7 +84,7 @@ pub(super) fn lock(directory: &Path) -> Result<File> {
     locked.map_err(|error| failed("lock", directory, &error))
 }
 
-/// As [`lock`], without waiting: `None` if another has locked it.
+/// As [`lock`], without waiting: `None` if another process holds it.
 ///
 /// # Errors
 /// [`Error`].
@@ -97,7 +97,7 @@ pub(super) fn try_lock(directory: &Path) -> Result<Option<File>> {
     }
 }
 
-/// The error of `action` on `path`.
+/// Creates the error of `action` on `path`.
 pub(super) fn failed(action: &'static str, path: &Path, error: &io::Error) -> Error {
     let errno = error.raw_os_error().map_or(Errno::EIO, Errno::new);
     Error { action, path: path.to_owned(), errno }

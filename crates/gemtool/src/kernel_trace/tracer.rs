@@ -1,4 +1,4 @@
-//! Starts tracing, reads what was traced, and leaves nothing behind.
+//! Starts tracing, reads the trace, and removes everything at the end.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Write};
@@ -14,47 +14,47 @@ use super::probes::{At, PREFIX, PROBES, Probe, Scope, TRACEPOINTS};
 use super::trace_event::TraceEvent;
 use super::tracefs::{append, failed, find, lock, open_nonblocking, read, try_lock, write};
 
-/// What the groups and instances of every tracer are named after.
+/// Prefix of the names of every tracer's group and instance.
 const NAME: &str = "gemco";
 
-/// The most bytes of a mark: the kernel cuts longer ones.
+/// Largest size of a mark in bytes: the kernel cuts longer ones.
 const MARK_BYTES: usize = 900;
 
-/// The bytes that are read at once: the kernel never gives more than a page.
+/// Bytes to read at once: the kernel never returns more than a page.
 const READ_BYTES: usize = 4096;
 
-/// A trace of i915's flushes, while it lives.
+/// A trace of i915's flushes, as long as it exists.
 ///
-/// It defines kprobes of its own and, where the kernel has instances, records into an instance of
-/// its own, so that nobody else's tracing changes. Both are gone when it is dropped; what a killed
-/// process has left behind is removed by the next one.
+/// It defines its own kprobes and, where the kernel supports instances, records into its own instance, so
+/// that other tracing is not affected. Dropping it removes both; the next tracer removes those of a killed
+/// process.
 ///
-/// A tracer locks the directory that it records into (flock(2)) as long as it lives. The lock goes with the process,
-/// and is seen from every PID namespace and mount of tracefs, unlike a process id in a name. Starts and ends of tracers
-/// take turns by a lock on `instances`.
+/// A tracer holds a lock on the directory that it records into (flock(2)). The lock ends with the process,
+/// and is visible from every PID namespace and mount of tracefs, unlike a process ID in a name. A lock on
+/// `instances` serializes starts and ends of tracers.
 #[derive(Debug)]
 pub struct Tracer {
     /// The mounted tracefs.
     root: PathBuf,
-    /// Where is recorded: the instance, or the root.
+    /// The directory to record into: the instance, or the root.
     directory: PathBuf,
     /// The kprobes' group, and the instance's name.
     group: String,
-    /// The kprobes that are defined.
+    /// The kprobes defined so far.
     probes: Vec<&'static str>,
-    /// What could not be probed.
+    /// Functions and tracepoints that could not be probed.
     missing: Vec<&'static str>,
     /// `trace_pipe`, once everything is set up.
     pipe: Option<File>,
     /// `trace_marker`.
     marker: Option<File>,
     parser: Parser,
-    /// `directory`, locked: what shows to others that this tracer lives.
+    /// `directory`, locked: shows other tracers that this one is alive.
     _alive: File,
 }
 
 impl Tracer {
-    /// Starts to trace i915's flushes.
+    /// Starts tracing i915's flushes.
     ///
     /// # Errors
     /// [`Error`] without root, tracefs or kprobes.
@@ -62,7 +62,7 @@ impl Tracer {
         Self::of(Scope::Flushes)
     }
 
-    /// Starts to trace as much as `scope` says.
+    /// Starts tracing with this scope.
     ///
     /// # Errors
     /// [`Error`] without root, tracefs or kprobes.
@@ -73,7 +73,7 @@ impl Tracer {
             remove_leftovers(&root)?;
             claim(&root)?
         };
-        // From here on dropping it undoes what was done.
+        // From here on a drop undoes the setup.
         let mut tracer = Self {
             root,
             directory,
@@ -91,13 +91,13 @@ impl Tracer {
         Ok(tracer)
     }
 
-    /// The functions and tracepoints that this kernel does not have, or does not let be probed.
+    /// Returns the functions and tracepoints that this kernel lacks, or that it does not allow to be probed.
     pub fn missing(&self) -> &[&'static str] {
         &self.missing
     }
 
-    /// Writes a mark into the trace: what follows belongs to what it names. A mark is one line; it is
-    /// cut after 900 bytes.
+    /// Writes a mark into the trace, to which the following events belong. A mark is one line, cut after 900
+    /// bytes.
     ///
     /// # Errors
     /// [`Error`].
@@ -109,16 +109,16 @@ impl Tracer {
         let line: String =
             text[..end].chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
         let path = self.directory.join("trace_marker");
-        // The file is there from start to drop.
+        // The file is open from start to drop.
         let Some(mut marker) = self.marker.as_ref() else { return write(&path, &line) };
         marker.write_all(line.as_bytes()).map_err(|error| failed("write", &path, &error))
     }
 
-    /// What was traced since the last time, oldest first. Does not wait.
+    /// Returns the events since the last call, oldest first. Does not wait.
     ///
-    /// Taking often is cheaper than taking much: the kernel spends the more on each event the more are
-    /// there (100 events 1 ms, 3000 events 220 ms in an emulated machine, where reading and clearing the
-    /// whole trace takes 27 ms at least).
+    /// Frequent calls are cheaper than large ones: the kernel's cost of an event grows with the number of
+    /// events (100 events 1 ms, 3000 events 220 ms in an emulated machine, where reading and clearing the
+    /// whole trace takes at least 27 ms).
     ///
     /// # Errors
     /// [`Error`].
@@ -161,17 +161,17 @@ impl Tracer {
                 }
             }
         }
-        // One function may be missing; if nothing can be probed it is kprobes that are.
+        // A single function may be missing; if none can be probed, the kprobes are at fault.
         match first_error {
             Some(error) if self.probes.is_empty() => Err(error),
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Lets the events be recorded, and opens what they are read from.
+    /// Enables the events, and opens the files to read them from.
     fn enable(&mut self) -> Result<()> {
         let directory = self.directory.clone();
-        // The tracepoints' addresses must be those of the kprobes.
+        // The tracepoints' addresses must be comparable with those of the kprobes.
         write(&directory.join("options/hash-ptr"), "0")?;
         if self.has_instance() {
             write(&directory.join("trace_clock"), "mono")?;
@@ -197,12 +197,13 @@ impl Tracer {
 
 impl Drop for Tracer {
     fn drop(&mut self) {
-        // Without its turn it does the same, and a tracer that starts at this moment may have removed a part.
+        // Without the lock the cleanup is the same; a tracer that starts at this moment may have removed a
+        // part.
         let _turn = take_turn(&self.root);
         self.pipe = None;
         self.marker = None;
         let off = |path: PathBuf| {
-            // What was never enabled has no file.
+            // An event that was never enabled has no file.
             if path.exists()
                 && let Err(error) = write(&path, "0")
             {
@@ -230,13 +231,13 @@ impl Drop for Tracer {
     }
 }
 
-/// Waits until no other tracer starts or ends; keeps them waiting as long as the file is open.
+/// Waits until no other tracer starts or ends, and blocks them as long as the file is open.
 fn take_turn(root: &Path) -> Result<File> {
     lock(&root.join("instances"))
 }
 
-/// Takes a group's name that is free, with an instance of the same name if the kernel lets one be made; returns the
-/// group, the directory to record into, and the lock on it.
+/// Claims a free group name, with an instance of the same name if the kernel allows one; returns the group,
+/// the directory to record into, and the lock on it.
 fn claim(root: &Path) -> Result<(String, PathBuf, File)> {
     let defined = read(&root.join("kprobe_events"))?;
     let is_free =
@@ -248,7 +249,7 @@ fn claim(root: &Path) -> Result<(String, PathBuf, File)> {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             Err(error) => {
                 warn!(%error, "no trace instance of its own: recording into the kernel's only trace");
-                // A name that no instance has, or gets.
+                // A name that no instance has or will get.
                 (group + "_", root.to_owned())
             }
         };
@@ -262,7 +263,7 @@ fn claim(root: &Path) -> Result<(String, PathBuf, File)> {
     Err(Error { action: "name a group in", path: root.to_owned(), errno: Errno::EBUSY })
 }
 
-/// Removes what processes that are no more have left behind.
+/// Removes the groups and instances of processes that have ended.
 fn remove_leftovers(root: &Path) -> Result<()> {
     let is_ours = |group: &str| {
         let rest = group.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('_'));
@@ -273,10 +274,10 @@ fn remove_leftovers(root: &Path) -> Result<()> {
     let dead = |group: &str| {
         let instance = root.join("instances").join(group);
         let directory = if instance.exists() { &instance } else { root };
-        // Who cannot be judged lives.
+        // A tracer whose lock cannot be checked counts as alive.
         is_ours(group) && matches!(try_lock(directory), Ok(Some(_)))
     };
-    // A tracer without an instance leaves its events on in the only trace.
+    // A tracer without an instance leaves its events enabled in the only trace.
     let events = root.join("kprobe_events");
     let defined = read(&events)?;
     let groups: Vec<_> =
@@ -301,7 +302,7 @@ fn remove_leftovers(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The group and the event of a line of `kprobe_events`: `p:GROUP/EVENT FUNCTION ARGUMENTS`.
+/// Parses the group and the event of a line of `kprobe_events`: `p:GROUP/EVENT FUNCTION ARGUMENTS`.
 fn group_and_event(line: &str) -> Option<(&str, &str)> {
     let (_, rest) = line.split_once(':')?;
     rest.split_whitespace().next()?.split_once('/')

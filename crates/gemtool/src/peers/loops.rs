@@ -1,8 +1,8 @@
-//! Flushes as drivers write them: a loop over the lines of a range, with fences.
+//! Flushes as drivers implement them: a loop over the lines of a range, with fences.
 //!
 //! # Safety
-//! The instructions access no byte, but fault like a load where nothing is mapped; and they fault on a CPU that
-//! lacks them.
+//! The instructions access no byte, but fault like a load if the address is not mapped, or if the CPU lacks
+//! them.
 
 use std::arch::asm;
 
@@ -12,7 +12,7 @@ const LINE: usize = 64;
 /// A loop over the lines of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loop {
-    /// MFENCE, then CLFLUSH of every line: each waits for the one before.
+    /// MFENCE, then CLFLUSH of every line: each waits for the previous one.
     Clflush,
     /// MFENCE, CLFLUSHOPT of every line and of the last one again, MFENCE.
     Clflushopt,
@@ -21,7 +21,7 @@ pub enum Loop {
 }
 
 impl Loop {
-    /// What it is called in a table.
+    /// Returns the name in a table.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Clflush => "clflush loop",
@@ -61,7 +61,7 @@ pub unsafe fn store_and_flush(to: *mut u8, from: &[u8]) {
     }
 }
 
-/// The start of the line that `byte` is in.
+/// Returns the start of the line that contains `byte`.
 fn line_of(byte: *const u8) -> *const u8 {
     byte.map_addr(|address| address & !(LINE - 1))
 }

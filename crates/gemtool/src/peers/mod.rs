@@ -1,10 +1,10 @@
-//! What gem-coherency's flushes and uploads are measured beside: the loops that drivers have, plainly written, and
+//! The peers of gem-coherency's flushes and uploads in benchmarks: plain loops like those of drivers, and
 //! libpmem, if it is installed.
 //!
-//! `gemtool bench` and the benchmarks use it.
+//! `gemtool bench` and the benchmarks use them.
 //!
 //! # Safety
-//! Each file says under this heading what its functions need.
+//! Each file states its functions' requirements under this heading.
 #![allow(unsafe_code)]
 
 mod loops;

@@ -1,12 +1,12 @@
-//! libpmem, found when it is asked for: nothing is linked against it.
+//! libpmem, loaded at run time: nothing is linked against it.
 //!
 //! # Safety
-//! The library stays loaded for the life of the process, so its functions stay where they were found; their types are
-//! those of libpmem(7).
+//! The library stays loaded as long as the process runs, so its functions' addresses stay valid; their types
+//! are those of libpmem(7).
 
 use std::ffi::{CStr, c_void};
 
-/// The library's name, as its interface is versioned.
+/// The library's soname.
 const LIBRARY: &CStr = c"libpmem.so.1";
 
 type Range = unsafe extern "C" fn(*const c_void, usize);
@@ -26,7 +26,7 @@ impl Pmem {
     /// Loads libpmem.
     ///
     /// # Errors
-    /// Why it cannot be used, in words.
+    /// A message that says why it cannot be used.
     pub fn load() -> Result<Self, String> {
         // SAFETY: a C string; the library's constructors read CPUID and the environment, and do nothing else.
         let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -53,7 +53,7 @@ impl Pmem {
         }
     }
 
-    /// `pmem_persist`: writes the lines of a range back, and waits.
+    /// `pmem_persist`: writes the lines of a range back, and waits for completion.
     ///
     /// # Safety
     /// The bytes are mapped.
@@ -74,7 +74,7 @@ impl Pmem {
         }
     }
 
-    /// `pmem_memcpy_persist`: copies to memory, and waits.
+    /// `pmem_memcpy_persist`: copies to memory, and waits for completion.
     ///
     /// # Safety
     /// `to` is mapped for writing, `from.len()` bytes long, and elsewhere.

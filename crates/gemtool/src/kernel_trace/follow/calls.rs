@@ -1,4 +1,4 @@
-//! What calls do to the objects that are followed.
+//! Applies calls to the followed objects.
 
 use crate::kernel_trace::{Call, CallEvent, TraceEvent};
 use gem_coherency::policy::Rule;
@@ -10,7 +10,7 @@ use super::row::{Row, Shape, Verdict};
 use super::window::{Expected, SeenOne, Window};
 
 impl Follower {
-    /// What a call does, and what happens in it.
+    /// Handles the beginning, the end and the inner events of a call.
     pub(super) fn call(&mut self, seen: &TraceEvent, event: &CallEvent) {
         let tid = seen.tid;
         match event {
@@ -25,14 +25,15 @@ impl Follower {
                 }
             }
             CallEvent::End { call, result } => {
-                // The beginning may be older than the trace.
+                // The call may have begun before the trace.
                 let is_this = |window: &mut Window| window.name() == Some(call);
                 let window = self.threads.get_mut(&tid).and_then(|thread| thread.calls.pop_if(is_this));
                 if let Some(window) = window {
                     self.close(window, *result, tid, &seen.comm, seen.time_ns);
                 }
             }
-            // A submission waits for an object only to reach its bytes, through the CPU's cache or the aperture.
+            // A submission waits for an object only to access its bytes, through the CPU's cache or the
+            // aperture.
             CallEvent::Prepared { object } | CallEvent::Waited { object } if self.is_submitting(tid) => {
                 self.lose(*object, "a submission read it or wrote relocations into it");
             }
@@ -63,7 +64,7 @@ impl Follower {
                 let is_submission = self.is_submitting(tid);
                 let object = self.bindings.get(binding).copied();
                 let window = self.window(tid);
-                // One submission to several engines uses each object several times.
+                // A submission to several engines uses each object several times.
                 if let Some(object) = object.filter(|_| is_submission)
                     && !window.used.iter().any(|&(used, _)| used == object)
                 {
@@ -96,12 +97,12 @@ impl Follower {
         }
     }
 
-    /// Whether the thread's innermost call is EXECBUFFER2.
+    /// Returns whether the thread's innermost call is EXECBUFFER2.
     fn is_submitting(&mut self, tid: u32) -> bool {
         matches!(self.window(tid).call, Some(Call::Execbuffer { .. }))
     }
 
-    /// An object got its first framebuffer, or lost its last one.
+    /// Handles that an object got its first framebuffer, or lost its last one.
     fn frame(&mut self, tid: u32, address: u64, event: Event) {
         let Some(object) = self.objects.get_mut(&address) else { return };
         let before = object.framebuffers;
@@ -114,7 +115,7 @@ impl Follower {
         }
     }
 
-    /// Lets `event` happen to the object, if it is followed; its flushes are expected in `window`.
+    /// Applies `event` to the object, if it is followed; its flushes are then expected in `window`.
     fn apply(&mut self, window: &mut Window, address: u64, event: Event) -> bool {
         let Some(object) = self.objects.get_mut(&address) else { return true };
         let State::Followed(before) = object.state else { return true };
@@ -132,7 +133,7 @@ impl Follower {
         true
     }
 
-    /// The call is over: what it does happens to the objects, and flushes are compared.
+    /// Ends a call: applies its events to the objects, and compares the flushes.
     pub(super) fn close(&mut self, mut window: Window, result: i32, tid: u32, comm: &str, time_ns: u64) {
         let shared = |object: u64| {
             let mut others = self.threads.iter().filter(|&(&other, _)| other != tid);
@@ -172,10 +173,10 @@ impl Follower {
         self.compare(window, tid, comm, time_ns);
     }
 
-    /// Whether a call that failed may have done a part of what it does.
+    /// Returns whether a failed call may have had a part of its effects.
     ///
-    /// A transfer copies piece by piece, each with its flushes, and where one way to the bytes fails it tries
-    /// another one. Only where the rules refuse it, and where it goes to the page cache, is nothing changed.
+    /// A transfer copies in pieces, each with its own flushes, and tries another path after one fails.
+    /// Nothing has changed only if the rules refuse it, or if it uses the page cache.
     fn may_have_begun(&self, subject: u64, call: Call) -> bool {
         let Some(State::Followed(before)) = self.objects.get(&subject).map(|object| &object.state) else {
             return false;
@@ -186,8 +187,7 @@ impl Follower {
         matches!(call, Call::Pread { .. } | Call::Pwrite { .. }) && call.events().into_iter().any(begins)
     }
 
-    /// One of `events` happens to the object that a call is about: the one that was seen, or the
-    /// first.
+    /// Applies one of `events` to the object that a call concerns: the one that was seen, or else the first.
     fn happen(&mut self, window: &mut Window, subject: u64, events: &[Event], at: (u32, &str, u64)) {
         let State::Followed(before) =
             self.objects.get(&subject).map_or(State::NotFollowed(""), |it| it.state.clone())

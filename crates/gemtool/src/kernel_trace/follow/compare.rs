@@ -1,4 +1,4 @@
-//! What was seen beside what was predicted.
+//! Compares the flushes seen with the flushes predicted.
 
 use crate::kernel_trace::TraceEvent;
 use gem_coherency::policy::Rule;
@@ -10,7 +10,7 @@ use super::row::{Row, Shape, Verdict};
 use super::window::{Expected, SeenOne, Window};
 
 impl Follower {
-    /// A `drm_clflush_sg`.
+    /// Handles a `drm_clflush_sg`.
     pub(super) fn flush_pages(&mut self, seen: &TraceEvent, pages: u64, caller: &str) {
         let Some(address) = self.owners.get(&pages).copied() else {
             return self.see(seen, None, Shape::Whole, 0);
@@ -24,12 +24,12 @@ impl Follower {
         match (object.awaited.pop_front(), &object.state) {
             (Some(expected), _) => self.fulfilled(flush, &expected),
             (None, State::NotFollowed(_)) => self.unpredicted(flush, None, None),
-            // The call that asks for it may not have returned.
+            // The call that requested it may not have returned yet.
             (None, State::Followed(_) | State::Unnamed { .. }) => object.early.push_back(flush),
         }
     }
 
-    /// A flush in the thread's window, unless it is of the driver's own objects.
+    /// Adds a flush to the thread's window, unless it concerns the driver's own objects.
     pub(super) fn see(&mut self, seen: &TraceEvent, object: Option<u64>, shape: Shape, bytes: u64) {
         let found = object.and_then(|address| self.objects.get(&address));
         if found.is_some_and(|object| !object.is_named()) {
@@ -38,7 +38,7 @@ impl Follower {
         self.window(seen.tid).see(one(seen, object, shape, bytes));
     }
 
-    /// Holds what was seen beside what was expected.
+    /// Compares the flushes that were seen with the expected ones.
     pub(super) fn compare(&mut self, mut window: Window, tid: u32, comm: &str, time_ns: u64) {
         for flush in std::mem::take(&mut window.seen) {
             let expected = flush.object.and_then(|object| window.fulfil(object, flush.shape));
@@ -67,7 +67,7 @@ impl Follower {
         }
     }
 
-    /// The object's end, or the trace's: the worker has come or will not.
+    /// Decides on the worker's flushes at the end of the object or of the trace.
     pub(super) fn settle(&mut self, address: u64, time_ns: u64) {
         let Some(object) = self.objects.get_mut(&address) else { return };
         let (early, awaited) = (std::mem::take(&mut object.early), std::mem::take(&mut object.awaited));
@@ -119,7 +119,7 @@ impl Follower {
         self.push(object, Row { seen: None, predicted, event, rule, verdict: Verdict::Unseen, ..row });
     }
 
-    /// The row of a flush, with what is known of the object.
+    /// Returns the row of a flush, with the object's data.
     pub(super) fn row(&self, flush: SeenOne, call: Option<&'static str>) -> Row {
         let object = flush.object.and_then(|object| self.objects.get(&object));
         let size = object.map(|object| object.size_bytes);
@@ -140,7 +140,7 @@ impl Follower {
         }
     }
 
-    /// Adds a row. After a mismatch the object's state is not known, and what follows would tell nothing.
+    /// Adds a row. After a mismatch the object's state is unknown, so later verdicts would be meaningless.
     pub(super) fn push(&mut self, object: Option<u64>, row: Row) {
         if let Some(object) = object.filter(|_| row.verdict.is_mismatch()) {
             self.lose(object, "there was a mismatch before");
@@ -150,7 +150,7 @@ impl Follower {
     }
 }
 
-/// What was seen.
+/// Describes a flush that was seen.
 fn one(seen: &TraceEvent, object: Option<u64>, shape: Shape, bytes: u64) -> SeenOne {
     SeenOne { object, shape, bytes, time_ns: seen.time_ns, tid: seen.tid, comm: seen.comm.clone() }
 }

@@ -11,34 +11,34 @@ use super::object::{Object, State, creation};
 use super::row::{Counts, Row, Shape};
 use super::window::Window;
 
-/// What a thread is doing.
+/// The state of a thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Thread {
-    /// The calls under way, the innermost last.
+    /// The calls in progress, the innermost last.
     pub calls: Vec<Window>,
-    /// A moment outside of all calls, in which pages come or go.
+    /// A time outside of all calls in which pages are acquired or released.
     pub moment: Window,
 }
 
 impl Thread {
-    /// The innermost call, or the moment.
+    /// Returns the window of the innermost call, or else the moment.
     fn window(&mut self) -> &mut Window {
         self.calls.last_mut().unwrap_or(&mut self.moment)
     }
 
-    /// The moment, if anything happened in it.
+    /// Takes the moment, if it is not empty.
     fn take_moment(&mut self) -> Option<Window> {
         let moment = std::mem::take(&mut self.moment);
         (!moment.is_empty()).then_some(moment)
     }
 }
 
-/// Holds the kernel's flushes beside what the rules predict.
+/// Compares the kernel's flushes with the rules' predictions.
 #[derive(Clone, Debug)]
 pub struct Follower {
     pub(super) caps: Caps,
     pub(super) rules: KernelRules,
-    /// The device whose objects are followed; all of them until it is known.
+    /// The device whose objects are followed; `None` until it is known, when all are followed.
     pub(super) device: Option<u64>,
     pub(super) objects: HashMap<u64, Object>,
     /// Page list to object.
@@ -47,18 +47,18 @@ pub struct Follower {
     pub(super) bindings: HashMap<u64, u64>,
     /// Framebuffer to object.
     pub(super) framebuffers: HashMap<u64, u64>,
-    /// Of each thread: the object whose binding is looked for.
+    /// For each thread: the object whose binding is being looked up.
     pub(super) binding: HashMap<u32, u64>,
-    /// Of each thread: the framebuffer that is being made, and its object.
+    /// For each thread: the framebuffer that is being created, and its object.
     pub(super) framing: HashMap<u32, (u64, u64)>,
-    /// What each thread is doing.
+    /// The state of each thread.
     pub(super) threads: HashMap<u32, Thread>,
     pub(super) rows: Vec<Row>,
     pub(super) counts: Counts,
 }
 
 impl Follower {
-    /// Follows objects of a device with `caps` under `rules`.
+    /// Creates a follower for a device with `caps` under `rules`.
     pub fn new(caps: Caps, rules: KernelRules) -> Self {
         Self {
             caps,
@@ -76,12 +76,12 @@ impl Follower {
         }
     }
 
-    /// Follows the objects of this device only, as [`What::Created`] names it.
+    /// Follows only the objects of this device, identified as in [`What::Created`].
     pub fn on(&mut self, device: u64) {
         self.device = Some(device);
     }
 
-    /// Takes in an event; in order, and all of them.
+    /// Takes an event. Every event must be passed, in order.
     pub fn feed(&mut self, seen: &TraceEvent) {
         self.leave_moment(seen);
         match &seen.what {
@@ -105,7 +105,7 @@ impl Follower {
                 }
                 let window = self.window(seen.tid);
                 window.acquired.push(*object);
-                // An import is flushed just before its pages are there.
+                // An import is flushed just before its pages are acquired.
                 let import = window.seen.iter_mut().rfind(|flush| flush.shape == Shape::Wbinvd);
                 if let Some(flush) = import.filter(|flush| flush.object.is_none()) {
                     flush.object = Some(*object);
@@ -117,7 +117,7 @@ impl Follower {
                     let object = self.window(seen.tid).subject;
                     self.see(seen, object, Shape::Bytes, *bytes);
                 }
-                // What a submission flushes of these is no part of the rules.
+                // The rules do not cover a submission's flushes for these.
                 Some(Toucher::Relocation | Toucher::CommandParser) | None => {}
             },
             What::Wbinvd { caller } => {
@@ -135,19 +135,19 @@ impl Follower {
         }
     }
 
-    /// Takes the flushes on which there is a verdict, in order of the calls' ends.
+    /// Takes the flushes that have a verdict, in the order in which the calls ended.
     pub fn rows(&mut self) -> Vec<Row> {
         std::mem::take(&mut self.rows)
     }
 
-    /// Whether a worker's flush is still to come.
+    /// Returns whether a worker's flush is still expected.
     pub fn is_waiting(&self) -> bool {
         self.objects.values().any(|object| !object.awaited.is_empty())
     }
 
-    /// Ends the trace: what was predicted and did not come is a mismatch.
+    /// Ends the trace: a predicted flush that was not seen is a mismatch.
     pub fn finish(&mut self, time_ns: u64) {
-        // A call that has not returned may do the rest of it.
+        // A call that has not returned may still perform the rest.
         let threads: Vec<_> = self.threads.drain().collect();
         for (tid, mut thread) in threads {
             if let Some(moment) = thread.take_moment() {
@@ -162,19 +162,19 @@ impl Follower {
         }
     }
 
-    /// How many there were.
+    /// Returns the numbers of calls, objects and flushes.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The window of the thread's innermost call, or of the moment outside of all.
+    /// Returns the window of the thread's innermost call, or of the moment outside of all calls.
     pub(super) fn window(&mut self, tid: u32) -> &mut Window {
         self.threads.entry(tid).or_default().window()
     }
 
-    /// A moment outside of all calls is over when the thread does anything else than flush.
+    /// Ends a moment outside of all calls when the thread does anything other than flush.
     fn leave_moment(&mut self, seen: &TraceEvent) {
-        // The pages of an import come just after its flush.
+        // The pages of an import are acquired just after its flush.
         let goes_on = matches!(
             seen.what,
             What::FlushPages { .. }
@@ -191,7 +191,7 @@ impl Follower {
         }
     }
 
-    /// The object belongs to userspace from now on.
+    /// Marks the object as userspace's from now on.
     fn name(&mut self, address: u64) {
         let Some(object) = self.objects.get_mut(&address) else { return };
         let State::Unnamed { creation } = &object.state else { return };
@@ -206,7 +206,7 @@ impl Follower {
         };
     }
 
-    /// The object is gone: what a worker was to flush of it cannot come any more.
+    /// Handles an object's destruction: a pending flush by a worker can no longer happen.
     fn destroy(&mut self, seen: &TraceEvent, address: u64) {
         self.settle(address, seen.time_ns);
         self.objects.remove(&address);

@@ -1,4 +1,4 @@
-//! An object as it is followed.
+//! A followed object.
 
 use std::collections::VecDeque;
 
@@ -6,17 +6,17 @@ use gem_coherency::policy::kernel::{Creation, Snapshot};
 
 use super::window::{Expected, SeenOne};
 
-/// Whether the state is known.
+/// The state of an object, if known.
 #[derive(Clone, Debug)]
 pub(super) enum State {
     /// It has no handle yet: it may be the driver's own.
     Unnamed {
-        /// What makes its pages.
+        /// How its pages are created.
         creation: Result<Creation, &'static str>,
     },
-    /// As the rules have it.
+    /// The state by the rules.
     Followed(Snapshot),
-    /// Not, and why.
+    /// The reason why the object is not followed.
     NotFollowed(&'static str),
 }
 
@@ -24,24 +24,24 @@ pub(super) enum State {
 #[derive(Clone, Debug)]
 pub(super) struct Object {
     pub state: State,
-    /// Its place in the order of creation; 0 until it has a handle.
+    /// Its number in the order of creation; 0 until it has a handle.
     pub number: u32,
     pub size_bytes: u64,
     pub handle: Option<u32>,
-    /// Framebuffers that it has.
+    /// Number of its framebuffers.
     pub framebuffers: u32,
-    /// Whether it is of another device than the one that is followed.
+    /// Whether it belongs to another device than the followed one.
     pub is_foreign: bool,
     /// Whether it got pages before it got a handle.
     pub paged: bool,
-    /// Flushes that a worker is going to do.
+    /// Flushes that a worker is expected to perform.
     pub awaited: VecDeque<Expected>,
-    /// Flushes that a worker did before the call ended that asks for them.
+    /// Flushes that a worker performed before the end of the call that requested them.
     pub early: VecDeque<SeenOne>,
 }
 
 impl Object {
-    /// An object that just got its size.
+    /// Creates an object that just got its size.
     pub(super) fn new(size_bytes: u64) -> Self {
         Self {
             state: State::Unnamed { creation: Err("the source of its pages is unknown") },
@@ -56,7 +56,7 @@ impl Object {
         }
     }
 
-    /// Whether userspace has, or had, a handle of it.
+    /// Returns whether userspace has or had a handle of it.
     pub(super) fn is_named(&self) -> bool {
         match self.state {
             State::Unnamed { .. } => false,
@@ -64,7 +64,7 @@ impl Object {
         }
     }
 
-    /// It is not followed from now on; the first reason stays.
+    /// Stops following the object; the first reason is kept.
     pub(super) fn lose(&mut self, why: &'static str) {
         match &mut self.state {
             State::Unnamed { creation: Ok(_) } => self.state = State::Unnamed { creation: Err(why) },
@@ -77,7 +77,7 @@ impl Object {
     }
 }
 
-/// What `operations` says about how an object came to be.
+/// Returns how an object was created, given its `operations`.
 ///
 /// Objects of a discrete device may be in local memory or not: neither is ever flushed.
 pub(super) fn creation(operations: &str) -> Result<Creation, &'static str> {

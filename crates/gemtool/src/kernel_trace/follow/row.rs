@@ -1,4 +1,4 @@
-//! A flush that was seen, or predicted, and the verdict on it.
+//! A flush that was seen or predicted, and the verdict on it.
 
 use serde::Serialize;
 
@@ -7,21 +7,21 @@ use gem_coherency::policy::kernel::{Action, Event};
 use gem_coherency::vocabulary::words;
 
 words! {
-    /// Whether a flush was as the rules say.
+    /// Whether a flush agrees with the rules.
     Verdict, "verdict" {
-        /// Seen, and predicted.
+        /// Seen and predicted.
         Predicted = "predicted",
-        /// Seen, and not predicted: a mismatch.
+        /// Seen and not predicted: a mismatch.
         Unpredicted = "unpredicted",
-        /// Predicted, and not seen: a mismatch.
+        /// Predicted and not seen: a mismatch.
         Unseen = "unseen",
-        /// Seen of an object that is not followed: no verdict.
+        /// Seen for an object that is not followed: no verdict.
         NotFollowed = "not-followed",
     }
 }
 
 impl Verdict {
-    /// Whether rules and kernel disagree.
+    /// Returns whether rules and kernel disagree.
     pub const fn is_mismatch(self) -> bool {
         match self {
             Self::Unpredicted | Self::Unseen => true,
@@ -31,13 +31,13 @@ impl Verdict {
 }
 
 words! {
-    /// What a flush is like.
+    /// The extent of a flush, and the thread that performs it.
     Shape, "shape of a flush" {
         /// All pages of the object, during the call.
         Whole = "whole",
         /// All pages of the object, by a worker.
         Deferred = "whole, by a worker",
-        /// The bytes that are copied.
+        /// Copied bytes.
         Bytes = "bytes",
         /// Every line of the system.
         Wbinvd = "wbinvd",
@@ -47,7 +47,7 @@ words! {
 }
 
 impl Shape {
-    /// What `action` looks like; `None` of those that flush nothing.
+    /// Returns the shape of `action`; `None` if it flushes nothing.
     pub const fn of(action: Action) -> Option<Self> {
         match action {
             Action::FlushSync => Some(Self::Whole),
@@ -59,30 +59,30 @@ impl Shape {
     }
 }
 
-/// A flush, seen or predicted.
+/// A flush that was seen or predicted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// When, CLOCK_MONOTONIC in nanoseconds; of a flush that was not seen, when the call ended.
+    /// The time, CLOCK_MONOTONIC in nanoseconds; for a flush that was not seen, the end of the call.
     pub time_ns: u64,
     /// The thread.
     pub tid: u32,
-    /// Its name.
+    /// The thread's name.
     pub comm: String,
-    /// The call that it was part of; null outside of all calls that are traced.
+    /// The call during which it happened; null outside of all traced calls.
     pub call: Option<&'static str>,
-    /// The object: they are numbered in the order of their creation. Null of one that was not seen.
+    /// The object's number, in the order of creation; null if its creation was not seen.
     pub object: Option<u32>,
     /// A handle of the object.
     pub handle: Option<u32>,
-    /// The object's size in bytes; of copied bytes, how many were flushed.
+    /// The object's size in bytes; for copied bytes, the number of bytes flushed.
     pub bytes: Option<u64>,
-    /// What was seen; null if nothing was.
+    /// The shape that was seen; null if none was.
     pub seen: Option<Shape>,
-    /// What was predicted; null if nothing was.
+    /// The shape that was predicted; null if none was.
     pub predicted: Option<Shape>,
     /// The event of the rules.
     pub event: Option<Event>,
-    /// The rule that predicts the flush, or that there is none.
+    /// The rule that predicts the flush, or its absence.
     pub rule: Option<Rule>,
     /// The verdict.
     pub verdict: Verdict,
@@ -90,18 +90,18 @@ pub struct Row {
     pub why: Option<&'static str>,
 }
 
-/// How many there were.
+/// Numbers of calls, objects and flushes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Calls that were traced.
+    /// Traced calls.
     pub calls: u64,
-    /// Objects that userspace made.
+    /// Objects that userspace created.
     pub objects: u64,
-    /// Flushes of objects that userspace knows.
+    /// Flushes of objects that userspace has a handle of.
     pub flushes: u64,
-    /// Of those: as the rules predict.
+    /// Flushes among them that the rules predict.
     pub predicted: u64,
-    /// Flushes that were not predicted, or predicted and not seen.
+    /// Flushes that were not predicted, and predictions that were not seen.
     pub mismatches: u64,
     /// Flushes of objects that are not followed.
     pub not_followed: u64,

@@ -4,20 +4,20 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Event, KernelRules};
 use gem_coherency::vocabulary::{Access, KernelVersion};
 
-/// GEM_CREATE twice, PWRITE of a batch, SET_DOMAIN for a CPU write, a submission, SET_DOMAIN for a CPU
-/// read and for the GTT, PREAD, GEM_CLOSE; with the beginning of what the driver does for itself.
+/// GEM_CREATE twice, PWRITE of a batch, SET_DOMAIN for a CPU write, a submission, SET_DOMAIN for a CPU read
+/// and for the GTT, PREAD, GEM_CLOSE; with the driver's own first events.
 const GLK: &str = include_str!("../recorded/glk-6.1.trace");
-/// `gemtool alloc --caching=none`, in the same way.
+/// `gemtool alloc --caching=none`, recorded in the same way.
 const JSL: &str = include_str!("../recorded/jsl-6.12.trace");
 
-/// PWRITE with a bad pointer in the middle, of an object without pages and of one that the CPU reads; PREAD with
-/// such a pointer, of one that the CPU wrote. SET_DOMAIN after each, four times.
+/// PWRITE with a bad pointer in the middle, to an object without pages and to one that the CPU reads; PREAD
+/// with such a pointer, of one that the CPU wrote. SET_DOMAIN after each, four times.
 const TORN: &str = include_str!("../recorded/glk-6.12-torn-transfers.trace");
-/// Two submissions each of two batches that get another object's address: through the aperture. SET_DOMAIN after
-/// them, four times of each object.
+/// Two submissions, each of two batches that get another object's address: through the aperture. SET_DOMAIN
+/// after them, four times for each object.
 const RELOCATED: &str = include_str!("../recorded/gm45-6.12-relocated.trace");
 
-/// What is found in `trace` of `platform`, with rules that `change` has changed.
+/// Follows `trace` of `platform`; `without` is the rule to leave out.
 #[track_caller]
 fn follow(trace: &str, platform: &str, kernel: (u16, u16), without: Option<Rule>) -> (Vec<Row>, Counts) {
     let kernel = KernelVersion::new(kernel.0, kernel.1);
@@ -54,7 +54,7 @@ fn glk_flushes_are_all_predicted() {
         [
             line("set-domain", 1, Shape::Whole, write, Rule::AcquireDirty),
             line("execbuffer", 2, Shape::Whole, Event::Exec(Access::Read), Rule::AcquireDirty),
-            // The worker was done before the call returned.
+            // The worker finished before the call returned.
             line("execbuffer", 1, Shape::Deferred, Event::Exec(Access::Write), Rule::ExecFlush),
             line("set-domain", 1, Shape::Whole, read, Rule::EnterCpuStale),
         ]
@@ -126,7 +126,7 @@ fn an_object_that_is_older_than_the_trace_is_not_followed() {
     assert!(rows.iter().all(|row| row.verdict == Verdict::NotFollowed && row.why.is_some()), "{rows:#?}");
 }
 
-/// The trace with a flush of the n-th object seen once more.
+/// Returns the trace with one more flush of the n-th object.
 fn with_another_flush(trace: &str, object: usize) -> String {
     let is_pages = |line: &&str| line.contains(" gemco_pages: ");
     let pages = trace.lines().filter(is_pages).nth(object).and_then(|line| line.split("pages=").nth(1));

@@ -1,4 +1,4 @@
-//! Lines of the trace, also those with names that look like lines.
+//! Lines of the trace, including those with names that look like lines.
 
 use super::*;
 
@@ -72,7 +72,7 @@ fn a_process_id_may_follow_the_threads() {
     }
 }
 
-/// A line as the kernel writes it.
+/// Formats a line like the kernel.
 fn line(name: &[u8], tid: u32, rest: &str) -> Vec<u8> {
     let mut line = vec![b' '; NAME_COLUMNS - name.len()];
     line.extend_from_slice(name);
@@ -80,7 +80,8 @@ fn line(name: &[u8], tid: u32, rest: &str) -> Vec<u8> {
     line
 }
 
-/// Three flushes, the second by a thread with this name, are seen as three flushes by three threads.
+/// Asserts that three flushes, the second by a thread with this name, are parsed as three flushes by three
+/// threads.
 fn hides_nothing(name: &[u8]) {
     let mut text = Vec::new();
     for (tid, name) in [(7, &b"before"[..]), (8, name), (9, &b"after"[..])] {
