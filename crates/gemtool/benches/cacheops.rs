@@ -1,4 +1,4 @@
-//! Flushes and uploads by themselves, for one who works on them; `gemtool bench` holds them beside other ways.
+//! Microbenchmarks of flushes and uploads, for work on them; `gemtool bench` compares them with alternatives.
 //!
 //! # Safety
 //! Every range lies within a vector that outlives the call.
@@ -7,14 +7,14 @@ use divan::{Bencher, counter::BytesCount};
 use gem_coherency::cacheops::{self, LineOp};
 use gemtool::peers::{Loop, flush};
 
-/// Bytes of a range.
+/// Sizes of a range in bytes.
 const SIZES: [usize; 4] = [64, 4 << 10, 64 << 10, 1 << 20];
 
 fn main() {
     divan::main();
 }
 
-/// Measures `work` on memory whose every line is dirty.
+/// Measures `work` on memory in which every line is dirty.
 fn on_dirty(bencher: Bencher<'_, '_>, len: usize, work: impl Fn(*const u8, usize) + Sync) {
     let bencher = bencher.counter(BytesCount::new(len));
     bencher.with_inputs(|| vec![1_u8; len]).bench_local_refs(|memory| work(memory.as_ptr(), len));

@@ -1,5 +1,5 @@
-//! Scripts on software devices: what each statement does, that each expectation can fail, and that nothing is
-//! left behind, whatever the script.
+//! Scripts on software devices: each statement works, each expectation can fail, and no script leaves
+//! anything open.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use gem_coherency_sim::Soft;
 use gemtool::script::{self, Outcome, Report, StepReport, Target};
 use proptest::prelude::*;
 
-/// What came of `text` on `sim:DEVICE`, which has nothing open afterwards.
+/// Runs `text` on `sim:DEVICE`, asserts that nothing stays open, and returns the report.
 #[track_caller]
 fn report(device: &str, text: &str) -> Report {
     let target = Target::open(&format!("sim:{device}")).unwrap();
@@ -18,7 +18,7 @@ fn report(device: &str, text: &str) -> Report {
     report
 }
 
-/// Asserts that all of `text` holds on every one of `devices`.
+/// Asserts that every expectation of `text` holds on each of `devices`.
 #[track_caller]
 fn holds(devices: &[&str], text: &str) {
     for device in devices {
@@ -32,7 +32,8 @@ fn is_wrong(step: &StepReport) -> bool {
     matches!(step.outcome, Outcome::NotHeld { .. } | Outcome::Failed { .. })
 }
 
-/// Asserts that the last line of `text` does not hold on `sim:DEVICE`, with those words, and all else does.
+/// Asserts that the last expectation of `text` fails on `sim:DEVICE` with this actual value, and all others
+/// hold.
 #[track_caller]
 fn fails(device: &str, text: &str, wanted_seen: &str) {
     let report = report(device, text);
@@ -43,7 +44,7 @@ fn fails(device: &str, text: &str, wanted_seen: &str) {
     assert!(!report.held());
 }
 
-/// Asserts that the last line of `text` stops it on `sim:DEVICE`.
+/// Asserts that the last line of `text` stops the script on `sim:DEVICE`.
 #[track_caller]
 fn stops(device: &str, text: &str, wanted_errno: Option<&str>, wanted_why: &str) {
     let report = report(device, text);
@@ -79,10 +80,10 @@ fn a_raw_write_without_a_flush_is_not_seen_by_the_gpu() {
     fails("glk", &format!("{UNCACHED}{raw}submit a\nexpect gpu-reads a all 0x5a"), "0xa5a5");
     fails("glk", &format!("{UNCACHED}{raw}submit a\nexpect verdict a flush"), "rule nothing-dirty");
     holds(&["glk"], &format!("{UNCACHED}{raw}submit a\nexpect gpu-reads a all 0xa5"));
-    // With the flush, and where none is needed, it is.
+    // The GPU reads the new bytes with the flush, and where none is needed.
     holds(&["glk"], &format!("{UNCACHED}write a all fill=0x5a\nsubmit a\nexpect gpu-reads a all 0x5a"));
     holds(&["tgl"], &format!("{UNCACHED}{raw}submit a\nexpect gpu-reads a all 0x5a"));
-    // Around the cache nothing has to be flushed.
+    // Stores that bypass the cache need no flush.
     holds(
         &["glk"],
         &format!("{UNCACHED}write a 0..64 fill=0x5a raw=wc\nsubmit a\nexpect gpu-reads a 0..64 0x5a"),
@@ -133,7 +134,7 @@ fn the_display_reads_memory() {
         &["hsw"],
         &format!("{text}scanout a\nexpect level a none\nexpect error EBUSY: set-caching a cached"),
     );
-    // Nothing was shown, so the level is the kernel's still, and what the GPU writes is in the LLC.
+    // Nothing was shown, so the level is still the kernel's, and the GPU's writes are in the LLC.
     let drawn =
         "off-screen a\nsubmit a access=write\ngpu-write a 0..64 fill=0xab\nsubmit a mocs=bypass-llc\n";
     holds(&["jsl"], &format!("{text}scanout a\n{drawn}expect gpu-reads a 0..64 0xab mocs=bypass-llc"));
@@ -167,7 +168,7 @@ fn an_import_of_an_export_is_the_same_bo() {
     fails("glk", &format!("{other}expect same a b"), "handles 1 and 2");
     holds(&["glk"], &format!("{text}close fd\nexpect error EBADF: import fd\nexpect error EBADF: close fd"));
     stops("glk", &format!("{text}close fd\nb = import fd"), Some("EBADF"), "PRIME_FD_TO_HANDLE");
-    // One name closes it for both.
+    // Both names have the same handle, so closing one closes both.
     holds(&["glk"], &format!("{text}b = import fd\nclose a\nexpect error ENOENT: read b all"));
 }
 
@@ -278,7 +279,7 @@ fn every_sample_holds_where_it_is_for() {
     assert!(count >= 3);
 }
 
-/// Lines that make sense more often than not.
+/// Lines that are valid more often than not.
 fn line() -> impl Strategy<Value = String> {
     let bo = || proptest::sample::select(vec!["a", "b"]);
     let range =
@@ -332,7 +333,7 @@ proptest! {
         let soft = Arc::new(Soft::open(&format!("sim:{device}")).unwrap());
         let mut text = "a = alloc 8KiB\nb = alloc 8KiB\n".to_owned();
         for line in lines {
-            // A line that is refused shall not be the end of it.
+            // A line that is refused must not stop the script.
             let is_done = !line.contains('=') || !line.contains("port") && !line.starts_with(['e', 'w', 'n']);
             let line = if expected && is_done && !line.starts_with("expect") && !line.starts_with("where") {
                 format!("expect error EINVAL: {line}")
@@ -340,7 +341,7 @@ proptest! {
                 line
             };
             let with = format!("{text}{line}\n");
-            // A name that is not there yet, or there already.
+            // The line may use an unknown name, or one that is in use.
             if script::parse(&with).is_ok() {
                 text = with;
             }

@@ -1,4 +1,4 @@
-//! `gemtool alloc` for people.
+//! Text form of `gemtool alloc`.
 
 use std::io;
 
@@ -39,7 +39,7 @@ impl Report for ReleaseReport {
     }
 }
 
-/// Which BOs a group is about.
+/// Returns the heading of a group.
 fn title(group: &Group) -> String {
     let handles: Vec<u32> = group.handles.iter().copied().collect();
     let handles = match handles.as_slice() {
@@ -53,7 +53,7 @@ fn title(group: &Group) -> String {
     }
 }
 
-/// Writes what one BO is.
+/// Writes the properties of a BO.
 fn bo(page: &mut Page<'_>, asked: &Asked, bo: &BoReport) -> io::Result<()> {
     let map = asked.map.map_or("the library's choice".to_owned(), |mode| mode.to_string());
     let caching = asked.caching.map_or("the platform's default".to_owned(), |mode| mode.to_string());
@@ -79,7 +79,7 @@ fn bo(page: &mut Page<'_>, asked: &Asked, bo: &BoReport) -> io::Result<()> {
     page.styled_field("contents", &contents_words(&bo.contents), held_style(held))
 }
 
-/// Whether the contents are right, in words.
+/// Describes the checks of the contents.
 fn contents_words(contents: &Contents) -> String {
     let words = |way: &str, check: &Check| match check {
         Check::Right => format!("right {way}"),
@@ -89,7 +89,7 @@ fn contents_words(contents: &Contents) -> String {
     format!("{}, {}", words("through the mapping", &contents.mapping), words("with PREAD", &contents.pread))
 }
 
-/// Writes what was flushed or not.
+/// Writes what was flushed at each step, or why nothing was.
 pub fn steps(page: &mut Page<'_>, steps: &[StepLine]) -> io::Result<()> {
     use Align::{Left, Right};
     let heads = [("step", Left), ("verdict", Left), ("lines", Right), ("bytes", Right), ("rule", Left)];
@@ -102,7 +102,7 @@ pub fn steps(page: &mut Page<'_>, steps: &[StepLine]) -> io::Result<()> {
     table.write(page)
 }
 
-/// Writes what each rule did.
+/// Writes the effect of each rule.
 fn totals(page: &mut Page<'_>, totals: &[Total]) -> io::Result<()> {
     use Align::{Left, Right};
     let heads = [

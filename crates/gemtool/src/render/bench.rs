@@ -1,4 +1,4 @@
-//! `gemtool bench` for people.
+//! Text form of `gemtool bench`.
 
 use std::io;
 
@@ -31,7 +31,7 @@ impl Report for BenchReport {
     }
 }
 
-/// What it was measured on.
+/// Writes the machine's description.
 fn machine(page: &mut Page<'_>, machine: &Machine) -> io::Result<()> {
     let virtual_machine = if machine.is_virtual { ", in a virtual machine" } else { "" };
     page.heading(&format!("{}{virtual_machine}", machine.cpu))?;
@@ -47,7 +47,7 @@ fn machine(page: &mut Page<'_>, machine: &Machine) -> io::Result<()> {
     page.field("build", machine.build)
 }
 
-/// The lines of one row.
+/// Returns the table of one row's lines.
 fn table(lines: &[&Line]) -> Table {
     let heads = [
         ("case", Align::Left),
@@ -76,7 +76,7 @@ fn table(lines: &[&Line]) -> Table {
     table
 }
 
-/// What was to be reached, and whether it was.
+/// Describes a line's target, and whether it is reached.
 fn target(line: &Line) -> String {
     let wanted = match line.target {
         None => return String::new(),
@@ -87,12 +87,12 @@ fn target(line: &Line) -> String {
     format!("{wanted} {verdict}")
 }
 
-/// The middle half.
+/// Formats the first and third quartile.
 fn quartiles(ratios: Quartiles) -> String {
     format!("{}-{}", ratio(ratios.low), ratio(ratios.high))
 }
 
-/// A ratio with as many digits as it deserves.
+/// Formats a ratio with suitable precision.
 fn ratio(ratio: f64) -> String {
     if ratio >= 100.0 {
         format!("{ratio:.0}")
@@ -103,7 +103,7 @@ fn ratio(ratio: f64) -> String {
     }
 }
 
-/// A time in the unit that leaves it few digits.
+/// Formats a time in the unit that gives it few digits.
 fn time(ns: f64) -> String {
     const UNITS: [(f64, &str); 3] = [(1e9, "s"), (1e6, "ms"), (1e3, "us")];
     let unit = UNITS.iter().find(|(size, _)| ns >= *size);

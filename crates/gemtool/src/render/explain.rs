@@ -1,4 +1,4 @@
-//! `gemtool explain` and `gemtool rules` for people.
+//! Text form of `gemtool explain` and `gemtool rules`.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -126,7 +126,7 @@ pub fn kernel_table(page: &mut Page<'_>, rows: &[KernelRow]) -> io::Result<()> {
     rule_texts(page, rules)
 }
 
-/// Writes the sentences of the rules that were named.
+/// Writes the reasons of the given rules.
 fn rule_texts(page: &mut Page<'_>, rules: BTreeSet<Rule>) -> io::Result<()> {
     if !rules.is_empty() {
         page.heading("Rules")?;
@@ -134,7 +134,7 @@ fn rule_texts(page: &mut Page<'_>, rules: BTreeSet<Rule>) -> io::Result<()> {
     rules.into_iter().try_for_each(|rule| rule_text(page, rule))
 }
 
-/// Writes a rule with its sentence and its source.
+/// Writes a rule with its reason and its source.
 pub fn rule_text(page: &mut Page<'_>, rule: Rule) -> io::Result<()> {
     let name = page.paint(Style::new().bold(), rule.name());
     page.line(&name)?;
@@ -149,7 +149,7 @@ fn decided_by(page: &mut Page<'_>, rule: Rule) -> io::Result<()> {
     page.field("source", rule.source())
 }
 
-/// What a question is called.
+/// Returns the heading of a question.
 fn question(question: Question) -> &'static str {
     match question {
         Question::Flush => "flush",
@@ -157,7 +157,7 @@ fn question(question: Question) -> &'static str {
     }
 }
 
-/// An agent with its way: `cpu wb`, `gpu bypass-llc`, `display`.
+/// Describes an agent with its path: `cpu wb`, `gpu bypass-llc`, `display`.
 fn way(path: Path) -> String {
     match path {
         Path::Cpu(mode) => format!("cpu {mode}"),
@@ -166,7 +166,7 @@ fn way(path: Path) -> String {
     }
 }
 
-/// A state in words.
+/// Describes a state in words.
 fn state_words(state: &State) -> String {
     let mut words = vec![
         format!("level {}", state.level),
@@ -181,7 +181,8 @@ fn state_words(state: &State) -> String {
     words.join(", ")
 }
 
-/// A state in short: level, read/write domains, then P for pages, D for dirty, F for a framebuffer, S on screen.
+/// Describes a state in short: level, read/write domains, then P for pages, D for dirty, F for a framebuffer,
+/// S on screen.
 fn state_letters(state: &State) -> String {
     let letter = |held, letter| if held { letter } else { '-' };
     let letters = [(state.pages, 'P'), (state.dirty, 'D'), (state.framebuffer, 'F'), (state.pinned, 'S')];
@@ -189,19 +190,19 @@ fn state_letters(state: &State) -> String {
     format!("{} {} {letters}", state.level, domains(state))
 }
 
-/// Read and write domains: `cpu+gtt/cpu`.
+/// Describes read and write domains: `cpu+gtt/cpu`.
 fn domains(state: &State) -> String {
     format!("{}/{}", read_domains(state), write_domain(state))
 }
 
-/// The read domains: `cpu+gtt`; `gpu` is all five domains of the GPU.
+/// Describes the read domains: `cpu+gtt`; `gpu` is all five domains of the GPU.
 pub fn read_domains(state: &State) -> String {
     let read = if state.read_domains.is_empty() { "none".to_owned() } else { state.read_domains.join("+") };
-    // What the kernel sets for every submission: all domains of the GPU at once.
+    // The kernel sets all domains of the GPU at once for every submission.
     read.replace("render+sampler+command+instruction+vertex", "gpu")
 }
 
-/// The write domain.
+/// Describes the write domain.
 pub fn write_domain(state: &State) -> &'static str {
     state.write_domain.unwrap_or("none")
 }

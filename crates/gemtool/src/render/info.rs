@@ -1,4 +1,4 @@
-//! `gemtool info` for people.
+//! Text form of `gemtool info`.
 
 use std::io;
 

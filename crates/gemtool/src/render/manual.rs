@@ -1,4 +1,4 @@
-//! `gemtool completions` and `gemtool man`: texts for other programs, as they are.
+//! Text form of `gemtool completions` and `gemtool man`: text for other programs, unchanged.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! Writes what a command found: text for people, JSON for programs, from the same data.
+//! Writes a command's results: text for people and JSON for programs, from the same data.
 
 mod alloc;
 #[cfg(feature = "bench")]
@@ -30,16 +30,16 @@ use visible::JsonText;
 
 /// Columns of a page that is not a terminal.
 const PAGE_COLUMNS: usize = 100;
-/// No page is laid out narrower.
+/// Smallest width of a page on a terminal.
 const LEAST_COLUMNS: usize = 60;
 
-/// What a command found.
+/// The results of a command.
 pub trait Report: Serialize {
-    /// Writes it for people.
+    /// Writes the text form.
     fn text(&self, page: &mut Page<'_>) -> io::Result<()>;
 }
 
-/// How a report is written.
+/// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// For people.
@@ -48,7 +48,7 @@ pub enum Form {
     Json,
 }
 
-/// Where text goes, how wide it is, and whether it has colours.
+/// The output of text, with its width and its use of colours.
 pub struct Page<'a> {
     out: &'a mut dyn Write,
     columns: usize,
@@ -56,7 +56,7 @@ pub struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// A page of standard output's width and colours, written to `out`.
+    /// Creates a page with standard output's width and colours that writes to `out`.
     pub fn of_stdout(out: &'a mut dyn Write) -> Self {
         let terminal = io::stdout().is_terminal();
         let columns = match terminal_size::terminal_size_of(io::stdout()) {
@@ -66,7 +66,7 @@ impl<'a> Page<'a> {
         Self { out, columns, colours: terminal && colours_wanted() }
     }
 
-    /// A page without colours.
+    /// Creates a page without colours.
     #[cfg(test)]
     pub fn plain(out: &'a mut dyn Write, columns: usize) -> Self {
         Self { out, columns, colours: false }
@@ -89,7 +89,7 @@ impl<'a> Page<'a> {
         writeln!(self.out)
     }
 
-    /// Hands on what was written so far.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -99,12 +99,12 @@ impl<'a> Page<'a> {
         writeln!(self.out)
     }
 
-    /// Writes a line that holds no text of others, or such as [`visible`] has made it.
+    /// Writes a line. Text that others chose must have passed through [`visible`].
     pub fn line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{text}")
     }
 
-    /// Writes `text` as it is.
+    /// Writes `text` unchanged.
     pub fn raw(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())
     }
@@ -114,7 +114,7 @@ impl<'a> Page<'a> {
         if self.colours { write!(self.out, "{}", text.ansi()) } else { write!(self.out, "{text}") }
     }
 
-    /// Writes a line that names what follows.
+    /// Writes a heading.
     pub fn heading(&mut self, text: &str) -> io::Result<()> {
         self.styled_heading(text, Style::new().bold())
     }
@@ -150,7 +150,7 @@ impl<'a> Page<'a> {
         lines.iter().try_for_each(|line| writeln!(self.out, "{:indent$}{line}", ""))
     }
 
-    /// Writes `text` wrapped, every line indented, less bright than the rest.
+    /// Writes `text` wrapped, every line indented, dimmed.
     pub fn note(&mut self, indent: usize, text: &str) -> io::Result<()> {
         for line in wrap(text, self.columns.saturating_sub(indent)) {
             let line = self.paint(Style::new().dimmed(), &line);
@@ -159,12 +159,12 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// How wide the page is.
+    /// Returns the width of the page.
     pub fn columns(&self) -> usize {
         self.columns
     }
 
-    /// `text`, bold if it is new; with a star where there are no colours.
+    /// Returns `text`, bold if it is new; with a star on a page without colours.
     pub fn mark(&self, text: &str, is_new: bool) -> String {
         match (is_new, self.colours) {
             (false, _) => text.to_owned(),
@@ -173,12 +173,12 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Columns that [`Self::mark`] adds.
+    /// Returns the number of columns that [`Self::mark`] adds.
     pub fn mark_columns(&self, is_new: bool) -> usize {
         usize::from(is_new && !self.colours)
     }
 
-    /// `text` in `style`, if the page has colours.
+    /// Returns `text` in `style`, if the page has colours.
     pub fn paint(&self, style: Style, text: &str) -> String {
         if self.colours && style != Style::new() && !text.trim().is_empty() {
             format!("{style}{text}{style:#}")
@@ -188,7 +188,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// How a verdict looks.
+/// Returns the style of a verdict.
 pub fn verdict_style(verdict: Verdict) -> Style {
     let colour = match verdict {
         Verdict::NotNeeded => AnsiColor::Green,
@@ -200,23 +200,24 @@ pub fn verdict_style(verdict: Verdict) -> Style {
     colour.on_default()
 }
 
-/// How something that held, or did not, looks.
+/// Returns the style of a check that passed or failed.
 pub fn held_style(held: bool) -> Style {
     if held { AnsiColor::Green.on_default() } else { AnsiColor::Red.on_default().bold() }
 }
 
-/// Whether standard error has colours.
+/// Returns whether standard error has colours.
 pub fn stderr_colours() -> bool {
     io::stderr().is_terminal() && colours_wanted()
 }
 
-/// Whether the environment allows colours: <https://no-color.org>, and terminals that have none.
+/// Returns whether the environment allows colours: <https://no-color.org>, and terminals without colours.
 fn colours_wanted() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// `text`, made [`visible`], in lines of at most `columns`, broken at spaces; a longer word stands alone.
+/// Wraps `text`, made [`visible`], into lines of at most `columns`, at spaces; a longer word gets its own
+/// line.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace().map(visible) {
@@ -232,7 +233,7 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// The accesses that something covers: `reads and writes`.
+/// Lists accesses in words: `reads and writes`.
 pub fn coherent_words(accesses: &[Access]) -> String {
     let word = |access: &Access| match access {
         Access::Read => "reads",
@@ -242,7 +243,7 @@ pub fn coherent_words(accesses: &[Access]) -> String {
     if words.is_empty() { "nothing".to_owned() } else { words.join(" and ") }
 }
 
-/// `bytes` as people write them: `64 KiB`, `4097`.
+/// Formats a number of bytes: `64 KiB`, `4097`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [(u32, &str); 3] = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = UNITS.iter().find(|(shift, _)| bytes != 0 && bytes.trailing_zeros() >= *shift);
@@ -252,7 +253,7 @@ pub fn bytes(bytes: u64) -> String {
     }
 }
 
-/// A large number as people read it: `12 345 678`.
+/// Formats a large number in groups of digits: `12 345 678`.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

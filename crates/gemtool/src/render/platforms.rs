@@ -1,4 +1,4 @@
-//! `gemtool platforms` for people, and the tables that `gemtool info` shares with it.
+//! Text form of `gemtool platforms`, and the tables that it shares with `gemtool info`.
 
 use std::io;
 
@@ -67,7 +67,7 @@ pub fn capabilities(page: &mut Page<'_>, caps: &[CapLine]) -> io::Result<()> {
     table.write(page)
 }
 
-/// Writes what the levels mean.
+/// Writes the coherency of the levels.
 pub fn levels(page: &mut Page<'_>, levels: &[LevelLine]) -> io::Result<()> {
     page.gap()?;
     page.heading("Cache levels: CPU accesses that agree with the GPU")?;
@@ -78,7 +78,7 @@ pub fn levels(page: &mut Page<'_>, levels: &[LevelLine]) -> io::Result<()> {
     table.write(page)
 }
 
-/// Writes the calls that are refused.
+/// Writes the calls that the platform refuses.
 pub fn refused(page: &mut Page<'_>, calls: &[RefusedCall]) -> io::Result<()> {
     page.gap()?;
     page.heading("Calls that are refused")?;

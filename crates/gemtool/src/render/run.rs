@@ -1,4 +1,4 @@
-//! `gemtool run` for people: a table, or a timeline.
+//! Text form of `gemtool run`: a table, or a timeline.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use crate::cmd::run::Run;
 /// Columns of a statement in the table.
 const STATEMENT_COLUMNS: usize = 44;
 
-/// Rows of a table; after these, another one follows, and the steps are forgotten.
+/// Rows of a table. Further steps go into another table, so that memory holds no more of them.
 const TABLE_STEPS: usize = 1000;
 
 impl Report for Run {
@@ -41,7 +41,7 @@ impl Report for Run {
     }
 }
 
-/// How many steps came to what.
+/// Describes the numbers of results.
 fn summary(counts: &Counts, stopped: bool) -> String {
     let Counts { done, held, not_held, skipped, not_reached } = *counts;
     let mut words = vec![format!("{done} done"), format!("{held} held")];
@@ -84,7 +84,7 @@ fn table(page: &mut Page<'_>, steps: &[StepReport]) -> io::Result<()> {
     table.write(page)
 }
 
-/// What a step came to, in a word or two, and how it looks.
+/// Returns the result of a step in a word or two, and its style.
 fn result(step: &StepReport) -> (String, Style) {
     match &step.outcome {
         Outcome::Done => (step.note.clone().unwrap_or_default(), Style::new()),
@@ -98,7 +98,7 @@ fn result(step: &StepReport) -> (String, Style) {
     }
 }
 
-/// What there is to say under a step.
+/// Returns the notes below a step.
 fn notes(step: &StepReport) -> String {
     match &step.outcome {
         Outcome::Done | Outcome::Held => String::new(),
@@ -107,7 +107,7 @@ fn notes(step: &StepReport) -> String {
     }
 }
 
-/// Writes what was decided and flushed at a step, and what became of its BOs since they were `known`.
+/// Writes the decisions and flushes of a step, and the states of its BOs that differ from `known`.
 fn timeline(
     page: &mut Page<'_>,
     width: usize,
@@ -144,7 +144,7 @@ fn timeline(
     }
 }
 
-/// A flush by the kernel, in words.
+/// Describes a flush by the kernel.
 fn kernel(flush: &KernelFlushed) -> String {
     let KernelFlushed { bo, action, rule, lines_written, call, .. } = flush;
     let of = bo.as_ref().map_or(String::new(), |bo| format!(" of {bo}"));
@@ -153,24 +153,24 @@ fn kernel(flush: &KernelFlushed) -> String {
     format!("{action}{of}, {size}, {lines} ({rule}) in {call}")
 }
 
-/// A decision of the library, in words.
+/// Describes a decision of the library.
 fn library(decided: &Decided) -> String {
     let Decided { bo, step, verdict, rule, .. } = decided;
     format!("{verdict} at {step} of {bo}, {} ({rule})", number(decided.lines, "line"))
 }
 
-/// A BO's state, in words.
+/// Describes a BO's state.
 fn after(state: &BoState) -> String {
     let BoState { level, map, dirty, stale, .. } = state;
     format!("level {level}, map {map}, {} dirty, {stale} stale", number(*dirty, "line"))
 }
 
-/// So many of something.
+/// Formats a number with its unit.
 fn number(number: u64, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A statement, cut if it is long.
+/// Returns a statement, shortened if it is long.
 fn short(statement: &str) -> String {
     if statement.chars().count() <= STATEMENT_COLUMNS {
         return statement.to_owned();

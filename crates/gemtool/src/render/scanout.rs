@@ -1,4 +1,4 @@
-//! `gemtool scanout` for people.
+//! Text form of `gemtool scanout`.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -111,7 +111,7 @@ impl ScanoutReport {
     }
 }
 
-/// The caching mode before and after.
+/// Describes the caching mode before and after a step.
 fn caching(before: Option<CachingMode>, after: Option<CachingMode>) -> String {
     match (before, after) {
         (Some(before), Some(after)) if before != after => format!("{before}>{after}"),
@@ -120,7 +120,7 @@ fn caching(before: Option<CachingMode>, after: Option<CachingMode>) -> String {
     }
 }
 
-/// What the library flushed.
+/// Describes the library's flush.
 fn library(row: &Row) -> String {
     match &row.flushed {
         Some(line) if line.lines > 0 => format!("{} {}", line.lines, line.rule),
@@ -129,7 +129,7 @@ fn library(row: &Row) -> String {
     }
 }
 
-/// What the kernel flushed.
+/// Describes the kernel's flushes.
 fn kernel(row: &Row) -> String {
     let flushes: Vec<_> = row
         .kernel
@@ -146,7 +146,7 @@ fn kernel(row: &Row) -> String {
     row.kernel.rule.map_or_else(String::new, |rule| format!("none: {rule}"))
 }
 
-/// What is to be said about a row.
+/// Returns the note of a row.
 fn note(row: &Row) -> Option<String> {
     if let Some(why) = &row.left_out {
         return Some(format!("Left out: {why}"));

@@ -1,24 +1,24 @@
-//! A writer for pictures: SVG, without more of it than is needed.
+//! A minimal SVG writer.
 
 use std::fmt::{self, Write};
 
-/// Of a letter's height, how wide it is on average in the fonts that are asked for.
+/// Average width of a letter, relative to its height, in the requested fonts.
 const LETTER_WIDTH: f64 = 0.56;
 
-/// How text looks.
+/// The appearance of text.
 #[derive(Clone, Copy, Debug)]
 pub struct Font {
-    /// Pixels.
+    /// Size in pixels.
     pub size: f64,
     /// Whether it is bold.
     pub bold: bool,
     /// `#rrggbb`.
     pub colour: &'static str,
-    /// Where it begins, is centred, or ends.
+    /// The point of the text that its position gives.
     pub anchor: Anchor,
 }
 
-/// Which point of a text is given.
+/// The point of a text that its position gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     /// Its beginning.
@@ -27,61 +27,61 @@ pub enum Anchor {
     Middle,
 }
 
-/// How a line or a border looks.
+/// The appearance of a line or a border.
 #[derive(Clone, Copy, Debug)]
 pub struct Stroke {
     /// `#rrggbb`.
     pub colour: &'static str,
-    /// Pixels.
+    /// Width in pixels.
     pub width: f64,
-    /// Whether it is broken.
+    /// Whether the line is dashed.
     pub dashed: bool,
 }
 
 /// A rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rect {
-    /// From the left.
+    /// Distance of the left edge from the left.
     pub x: f64,
-    /// From above.
+    /// Distance of the upper edge from the top.
     pub y: f64,
-    /// To the right.
+    /// Width.
     pub width: f64,
-    /// Down.
+    /// Height.
     pub height: f64,
 }
 
-/// A picture that is being drawn; what comes later lies on top.
+/// A picture that is being drawn; later elements cover earlier ones.
 #[derive(Clone, Debug, Default)]
 pub struct Picture {
     body: String,
 }
 
 impl Font {
-    /// How many letters fit into so many pixels.
+    /// Returns how many letters fit into `width` pixels.
     pub fn letters(self, width: f64) -> usize {
         let wide = if self.bold { 1.1 } else { 1.0 };
         (width / (self.size * LETTER_WIDTH * wide)).floor().max(1.0) as usize
     }
 
-    /// From one line of text to the next.
+    /// Returns the distance from one line of text to the next.
     pub fn line_height(self) -> f64 {
         (self.size * 1.35).round()
     }
 }
 
 impl Rect {
-    /// The middle, from the left.
+    /// Returns the horizontal centre.
     pub fn middle(self) -> f64 {
         self.x + self.width / 2.0
     }
 
-    /// The right edge.
+    /// Returns the right edge.
     pub fn right(self) -> f64 {
         self.x + self.width
     }
 
-    /// The lower edge.
+    /// Returns the lower edge.
     pub fn bottom(self) -> f64 {
         self.y + self.height
     }
@@ -98,7 +98,7 @@ impl Picture {
         ));
     }
 
-    /// Writes one line of text; `y` is its base line.
+    /// Draws one line of text; `y` is its base line.
     pub fn text(&mut self, x: f64, y: f64, text: &str, font: Font) {
         let weight = if font.bold { r#" font-weight="bold""# } else { "" };
         let anchor = match font.anchor {
@@ -113,7 +113,7 @@ impl Picture {
         ));
     }
 
-    /// Writes lines of text, and returns where the next one would be.
+    /// Draws lines of text, and returns the position of the next one.
     pub fn lines(&mut self, x: f64, y: f64, lines: &[String], font: Font) -> f64 {
         let mut y = y;
         for line in lines {
@@ -147,7 +147,7 @@ impl Picture {
         ));
     }
 
-    /// The document, `width` by `height` pixels; the title is for screen readers.
+    /// Returns the document, `width` by `height` pixels; the title is for screen readers.
     pub fn finish(self, width: f64, height: f64, title: &str) -> String {
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
@@ -161,7 +161,7 @@ impl Picture {
     }
 
     fn add(&mut self, element: fmt::Arguments<'_>) {
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = writeln!(self.body, "{element}");
     }
 }
@@ -173,7 +173,7 @@ impl fmt::Display for Stroke {
     }
 }
 
-/// Text in which nothing can be taken for markup.
+/// Text with markup characters escaped.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -183,7 +183,7 @@ impl fmt::Display for Escaped<'_> {
             '>' => f.write_str("&gt;"),
             '&' => f.write_str("&amp;"),
             '"' => f.write_str("&quot;"),
-            // XML has no other control characters.
+            // XML allows no other control characters.
             control if control.is_control() => f.write_char(' '),
             letter => f.write_char(letter),
         })

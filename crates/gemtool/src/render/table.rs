@@ -6,30 +6,30 @@ use anstyle::Style;
 
 use super::{Page, visible, wrap};
 
-/// To which side a column's cells go.
+/// The alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
+    /// For words.
     Left,
-    /// Numbers.
+    /// For numbers.
     Right,
 }
 
-/// A cell, and how it looks.
+/// A cell and its style.
 #[derive(Clone, Debug)]
 struct Cell {
     text: String,
     style: Style,
 }
 
-/// One row, and the sentence under it.
+/// A row and the note under it.
 #[derive(Clone, Debug)]
 struct Row {
     cells: Vec<Cell>,
     note: String,
 }
 
-/// Rows of cells under headings; the last column is wrapped where the page ends.
+/// Rows of cells under headings; the last column is wrapped at the page's width.
 #[derive(Clone, Debug)]
 pub struct Table {
     heads: Vec<(&'static str, Align)>,
@@ -38,12 +38,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table without rows, `indent` columns from the left.
+    /// Creates a table without rows, `indent` columns from the left.
     pub fn new(indent: usize, heads: &[(&'static str, Align)]) -> Self {
         Self { heads: heads.to_vec(), rows: Vec::new(), indent }
     }
 
-    /// Adds a row; a cell that is missing is empty.
+    /// Adds a row; missing cells are empty.
     pub fn row<T: AsRef<str>>(&mut self, cells: impl IntoIterator<Item = T>) -> &mut Self {
         let cell = |text: T| Cell { text: visible(text.as_ref()), style: Style::new() };
         let cells = cells.into_iter().map(cell).collect();
@@ -51,7 +51,7 @@ impl Table {
         self
     }
 
-    /// Gives the cell in `column` of the last row a style.
+    /// Sets the style of the cell in `column` of the last row.
     pub fn style(&mut self, column: usize, style: Style) -> &mut Self {
         if let Some(cell) = self.rows.last_mut().and_then(|row| row.cells.get_mut(column)) {
             cell.style = style;
@@ -59,7 +59,7 @@ impl Table {
         self
     }
 
-    /// Puts a sentence under the last row, indented to the second column.
+    /// Adds a note under the last row, indented to the second column.
     pub fn note(&mut self, text: impl Into<String>) -> &mut Self {
         if let Some(row) = self.rows.last_mut() {
             row.note = text.into();
@@ -84,7 +84,7 @@ impl Table {
         Ok(())
     }
 
-    /// Columns that each cell needs.
+    /// Returns the width of each column.
     fn widths(&self) -> Vec<usize> {
         let longest = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.cells.get(column));
@@ -94,7 +94,7 @@ impl Table {
         heads.map(|(column, (head, _))| longest(column).max(head.chars().count())).collect()
     }
 
-    /// Writes one row, two columns between its cells and none at its end.
+    /// Writes one row, with two columns between its cells and none at its end.
     fn cells(&self, page: &mut Page<'_>, widths: &[usize], cells: &[Cell]) -> io::Result<()> {
         let mut line = " ".repeat(self.indent);
         let mut used = self.indent;

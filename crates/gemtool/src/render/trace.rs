@@ -1,4 +1,4 @@
-//! `gemtool trace` for people.
+//! Text form of `gemtool trace`.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -104,7 +104,7 @@ impl TraceReport {
     }
 }
 
-/// The verdict, and the rule or the reason.
+/// Describes the verdict with the rule or the reason.
 fn verdict(row: &Row) -> String {
     let rule = row.rule.map_or("no rule", |rule| rule.name());
     match row.verdict {
@@ -114,7 +114,7 @@ fn verdict(row: &Row) -> String {
     }
 }
 
-/// What a mismatch means.
+/// Explains a mismatch.
 fn note(row: &Row) -> String {
     let event = row.event.map_or_else(|| "of no event".to_owned(), |event| format!("at {event}"));
     let why = row.rule.map_or("No event of the rules is known to have happened.", |rule| rule.reason());
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::cmd::device::DeviceLine;
 
-    /// What was recorded on Jasper Lake, as `gemtool trace` writes it.
+    /// Returns the text form of a trace recorded on Jasper Lake.
     fn page(without: Option<Rule>) -> String {
         let mut out = Vec::new();
         report(RECORDED, without).text(&mut Page::plain(&mut out, 100)).unwrap();
@@ -155,7 +155,7 @@ mod tests {
 
     const RECORDED: &str = include_str!("../kernel_trace/recorded/jsl-6.12.trace");
 
-    /// What `trace` of Jasper Lake comes to.
+    /// Returns the report of a `trace` of Jasper Lake.
     fn report(trace: &str, without: Option<Rule>) -> TraceReport {
         let kernel = KernelVersion::new(6, 12);
         let platform = by_name("jsl").unwrap();

@@ -1,4 +1,4 @@
-//! `gemtool verify` for people.
+//! Text form of `gemtool verify`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +12,7 @@ use crate::args::Via;
 use crate::cmd::verify::Chance;
 use crate::cmd::verify::report::{Check, Kind, Row, Totals, VerifyReport, Wrong};
 
-/// Rows with something wrong that are shown in full.
+/// Number of failed rows that are shown in full.
 const SHOWN: usize = 20;
 
 impl Report for VerifyReport {
@@ -59,7 +59,7 @@ impl Report for VerifyReport {
     }
 }
 
-/// Says how many there are beyond those that are shown.
+/// Writes the number of rows beyond those shown.
 fn more(page: &mut Page<'_>, all: usize) -> io::Result<()> {
     match all.checked_sub(SHOWN) {
         None | Some(0) => Ok(()),
@@ -67,7 +67,7 @@ fn more(page: &mut Page<'_>, all: usize) -> io::Result<()> {
     }
 }
 
-/// The last line.
+/// Returns the last line.
 fn summary(totals: &Totals) -> String {
     let Totals { passed, failed, skipped, stale, not_shown } = totals;
     format!(
@@ -75,12 +75,12 @@ fn summary(totals: &Totals) -> String {
     )
 }
 
-/// Rows that stand under one heading.
+/// The rows under one heading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Section {
     kind: Kind,
     caching: Option<gem_coherency::vocabulary::CachingMode>,
-    /// If not the page table's.
+    /// The MOCS class, if it is not the page table's.
     mocs: Option<MocsClass>,
 }
 
@@ -101,17 +101,17 @@ impl Section {
     }
 }
 
-/// Rows that came to the same, whoever wrote the old values.
+/// Rows with the same result for several writers of the old values.
 #[derive(Debug)]
 struct Folded<'a> {
     row: &'a Row,
     overs: Vec<Via>,
-    /// Whether other old values made a difference.
+    /// Whether the result depends on the path of the old values.
     differs: bool,
     lines: u64,
 }
 
-/// What rows are the same by.
+/// The fields in which folded rows agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Outcome {
     verdict: Verdict,
@@ -138,7 +138,7 @@ impl Outcome {
     }
 }
 
-/// The rows by section, folded.
+/// Returns the rows by section, folded.
 fn sections(rows: &[Row]) -> BTreeMap<Section, Vec<Folded<'_>>> {
     let mut groups: BTreeMap<_, BTreeMap<Outcome, Vec<&Row>>> = BTreeMap::new();
     for row in rows {
@@ -162,7 +162,7 @@ fn sections(rows: &[Row]) -> BTreeMap<Section, Vec<Folded<'_>>> {
     sections
 }
 
-/// The table of one section.
+/// Returns the table of one section.
 fn table(rows: &[Folded<'_>]) -> Table {
     use Align::{Left, Right};
     let kind = rows.first().map_or(Kind::HandOver, |row| row.row.kind);
@@ -227,7 +227,7 @@ fn nobody(row: &Row) -> &'static str {
     }
 }
 
-/// Failures of a row, in a sentence.
+/// Describes the failures of a row.
 fn complaint(row: &Row) -> String {
     let vias: Vec<_> = [row.over, row.write, row.read].into_iter().flatten().map(Via::name).collect();
     let caching = row.caching.map_or("the device's default".to_owned(), |mode| format!("caching {mode}"));
@@ -249,7 +249,7 @@ fn complaint(row: &Row) -> String {
     format!("{} ({caching}{mocs}; {}): {}", vias.join(", "), row.rule, parts.join("; "))
 }
 
-/// A wrong dword, in words.
+/// Describes a wrong dword.
 fn words(wrong: &Wrong) -> String {
     let Wrong { line, offset, got, want, is_old, lines_stored } = wrong;
     let old = if *is_old { ", the old value" } else { "" };

@@ -1,15 +1,15 @@
-//! Text of others, so that no terminal takes a part of it for a command.
+//! Escapes text that others chose, so that terminals do not interpret it.
 
 use std::io::{self, Write};
 
-/// Whether a terminal may take `c` for a command, or show what follows it in another order: control characters (also
-/// those of U+0080 to U+009F), and the marks that change the direction of text.
+/// Returns whether a terminal may interpret `c` as a command, or reorder the text after it: control
+/// characters (also those of U+0080 to U+009F), and the marks that change the direction of text.
 fn commands(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// `text`, with an escape (`\u{1b}`, `\n`) in place of each such character.
+/// Returns `text` with an escape (`\u{1b}`, `\n`) in place of each such character.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
@@ -18,9 +18,11 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Passes JSON on, with an escape (`\u009b`) in place of each such character that JSON allows in a string as it is.
+/// Writes JSON with an escape (`\u009b`) in place of each such character that JSON allows unescaped in a
+/// string.
 ///
-/// Outside of strings JSON has none but line feeds, and inside of them JSON escapes those below U+0020 itself.
+/// Outside of strings JSON contains none but line feeds, and inside of them it already escapes those below
+/// U+0020.
 pub struct JsonText<'a>(pub &'a mut dyn Write);
 
 impl Write for JsonText<'_> {
@@ -28,14 +30,14 @@ impl Write for JsonText<'_> {
         if bytes.is_ascii() && !bytes.contains(&0x7f) {
             return self.0.write_all(bytes).map(|()| bytes.len());
         }
-        // serde_json writes a character at once.
+        // serde_json writes whole characters.
         let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
         let mut rest = text;
         while let Some(at) = rest.find(|c| c >= '\u{7f}' && commands(c)) {
             let (before, found) = rest.split_at(at);
             let mut chars = found.chars();
             let c = chars.next().unwrap_or_default();
-            // All of them lie below U+10000.
+            // All of these characters lie below U+10000.
             write!(self.0, "{before}\\u{:04x}", u32::from(c))?;
             rest = chars.as_str();
         }
@@ -52,7 +54,7 @@ impl Write for JsonText<'_> {
 mod tests {
     use super::*;
 
-    /// What somebody may call a process, and how it is shown.
+    /// Names that a process may have, and their visible form.
     const NAMES: [(&str, &str); 6] = [
         ("\u{1b}[2J\u{7}", "\\u{1b}[2J\\u{7}"),
         ("\u{9b}2J", "\\u{9b}2J"),

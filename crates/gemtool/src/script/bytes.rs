@@ -1,12 +1,12 @@
-//! Bytes on their way to a BO and back, a chunk at a time.
+//! Transfers between a BO and patterns, in chunks.
 
 use super::Pattern;
 use gem_coherency::error::Error;
 use gem_coherency::units::ByteRange;
 
-/// Bytes that are copied at a time.
+/// Size of a chunk in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
-/// Bytes that a read shows.
+/// Bytes of a read that reports show.
 const SHOWN_BYTES: u64 = 16;
 
 /// Calls `copy` with the pattern's bytes for every chunk of `bytes`.
@@ -23,8 +23,8 @@ pub(super) fn store(
     })
 }
 
-/// Calls `visit` with offset and length of every chunk of `bytes`; once for no bytes, so that what is
-/// refused is refused.
+/// Calls `visit` with offset and length of every chunk of `bytes`; once for an empty range, so that an access
+/// that the device refuses is still refused.
 fn chunks(bytes: ByteRange, mut visit: impl FnMut(u64, usize) -> Result<(), Error>) -> Result<(), Error> {
     let mut offset = bytes.offset();
     loop {
@@ -37,13 +37,13 @@ fn chunks(bytes: ByteRange, mut visit: impl FnMut(u64, usize) -> Result<(), Erro
     }
 }
 
-/// What was read.
+/// The bytes that were read.
 #[derive(Debug)]
 pub(super) struct Seen {
     bytes: ByteRange,
     /// The first bytes.
     first: Vec<u8>,
-    /// The first byte that is not as expected, and those there.
+    /// Offset of the first byte that differs from the expected one, and the bytes there.
     wrong: Option<(u64, Vec<u8>)>,
 }
 
@@ -74,7 +74,7 @@ impl Seen {
         Ok(seen)
     }
 
-    /// Whether the pattern was there; what was expected and seen if not.
+    /// Returns whether the bytes match the pattern; otherwise the expected and the actual ones.
     pub(super) fn verdict(&self, pattern: &Pattern) -> Result<(), (String, String)> {
         let Some((at, seen)) = &self.wrong else { return Ok(()) };
         let mut wanted = vec![0; seen.len()];
@@ -86,7 +86,7 @@ impl Seen {
         ))
     }
 
-    /// The first bytes as people read them.
+    /// Formats the first bytes.
     pub(super) fn first_bytes(&self) -> String {
         let more = if self.bytes.len() > SHOWN_BYTES { "..." } else { "" };
         if self.first.is_empty() {

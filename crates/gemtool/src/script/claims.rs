@@ -1,4 +1,4 @@
-//! Whether what a script expects is so.
+//! Checks the expectations of a script.
 
 use super::bytes::Seen;
 use super::report::{Decided, KernelFlushed};
@@ -8,14 +8,14 @@ use super::{Pattern, Script, Target};
 use gem_coherency::policy::kernel::Action;
 use gem_coherency::policy::{Rule, Verdict};
 
-/// What the last statement did that was no expectation.
+/// The effects of the last statement that was not an expectation.
 #[derive(Debug, Default)]
 pub(super) struct Last {
     pub(super) decisions: Vec<Decided>,
     pub(super) kernel_flushes: Vec<KernelFlushed>,
 }
 
-/// Whether a claim is true: what it says, what was seen, and whether they are the same.
+/// The result of a claim: the claimed and the actual value, and whether they agree.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) claimed: String,
@@ -28,7 +28,7 @@ impl Answer {
         Self { claimed: claimed.into(), seen: seen.into(), is_so }
     }
 
-    /// What was read, against the pattern.
+    /// Compares the bytes that were read with the pattern.
     fn of(seen: &Seen, pattern: &Pattern) -> Self {
         match seen.verdict(pattern) {
             Ok(()) => Self::new(pattern.to_string(), seen.first_bytes(), true),
@@ -37,7 +37,7 @@ impl Answer {
     }
 }
 
-/// Whether `claim` is true now.
+/// Checks `claim` now.
 pub(super) fn answer(
     script: &Script,
     target: &Target,
@@ -98,7 +98,7 @@ pub(super) fn answer(
     }
 }
 
-/// Whether the last statement came to that decision about a BO.
+/// Checks whether the last statement led to this decision on a BO.
 fn decision(
     script: &Script,
     last: &Last,

@@ -1,4 +1,4 @@
-//! What is wrong with a script, and where.
+//! Errors in a script, with their place.
 
 use std::fmt;
 
@@ -7,18 +7,18 @@ use serde::Serialize;
 /// Columns of a source line that an excerpt shows.
 const EXCERPT_COLUMNS: usize = 72;
 
-/// A word of a script, by where it stands.
+/// The place of a word in a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Place {
     /// The line; the first is 1.
     pub line: usize,
     /// The character in the line; the first is 1.
     pub column: usize,
-    /// How many characters.
+    /// Number of characters.
     pub columns: usize,
 }
 
-/// What is wrong with a script, with the line and the word that are.
+/// An error in a script, with the line and the word at fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     place: Place,
@@ -27,22 +27,22 @@ pub struct Error {
 }
 
 impl Error {
-    /// That the word at `place` of `line` is wrong.
+    /// Creates an error about the word at `place` of `line`.
     pub(super) fn new(place: Place, line: &str, why: impl Into<String>) -> Self {
         Self { place, why: printable(&why.into()), excerpt: excerpt(place, line) }
     }
 
-    /// Where.
+    /// Returns the place.
     pub fn place(&self) -> Place {
         self.place
     }
 
-    /// What is wrong, and what would be right.
+    /// Returns the cause, and the correct form.
     pub fn why(&self) -> &str {
         &self.why
     }
 
-    /// The line, or as much of it as fits, and under it what marks the word.
+    /// Returns the line, shortened if it is long, with marks under the word.
     pub fn excerpt(&self) -> &str {
         &self.excerpt
     }
@@ -57,7 +57,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// `text` without what a terminal takes for a command; every character stays one.
+/// Replaces the characters of `text` that a terminal would interpret; the number of characters is unchanged.
 pub(super) fn printable(text: &str) -> String {
     let shown = |c: char| match c {
         '\t' => ' ',
@@ -67,10 +67,10 @@ pub(super) fn printable(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// `line` around `place`, and a line of marks under it.
+/// Returns the part of `line` around `place`, and a line of marks under it.
 fn excerpt(place: Place, line: &str) -> String {
     let at = place.column.saturating_sub(1);
-    // A word far to the right is shown with what stands before it.
+    // A word far to the right is shown with the text before it.
     let from = if at < EXCERPT_COLUMNS { 0 } else { at - EXCERPT_COLUMNS / 2 };
     let shown: String = line.chars().skip(from).take(EXCERPT_COLUMNS).collect();
     let room = EXCERPT_COLUMNS.saturating_sub(at - from).max(1);

@@ -1,7 +1,7 @@
-//! Scenarios as text: a language of lines, what a script says, and what came of it on a device.
+//! Scenarios as text: parses scripts, and runs them on a device.
 //!
-//! [`parse()`] reads a script and touches nothing else; [`run()`] carries it out on a [`Target`], a real
-//! device or a software one, and returns what happened as data. `docs/gemtool.md` has the language.
+//! [`parse()`] reads a script without opening a device; [`run()`] runs it on a [`Target`], a real device or a
+//! software one, and returns the results as data. `docs/gemtool.md` describes the language.
 //!
 //! ```
 //! use gemtool::script::{self, Target};
@@ -42,7 +42,7 @@ pub use statement::{
 };
 pub use target::Target;
 
-/// A text that was read, and says something line by line.
+/// A parsed script.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Script {
     text: String,
@@ -51,22 +51,22 @@ pub struct Script {
 }
 
 impl Script {
-    /// What it says, in order; read from the text again, so that memory holds one step at a time.
+    /// Returns the steps, in order; parses the text again, so that memory holds one step at a time.
     pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
         parse::steps(&self.text)
     }
 
-    /// How many steps it has.
+    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.steps
     }
 
-    /// Whether it says nothing.
+    /// Returns whether there are no steps.
     pub fn is_empty(&self) -> bool {
         self.steps == 0
     }
 
-    /// The letters of a name.
+    /// Returns the letters of a name.
     pub fn name(&self, name: Name) -> &str {
         self.names.get(name.0).map_or("", String::as_str)
     }

@@ -1,4 +1,4 @@
-//! What a BO is filled with.
+//! Contents with which a BO is filled.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,9 +8,9 @@ use serde::Serialize;
 /// Bytes that repeat, or a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pattern {
-    /// Every 32-bit little-endian word holds its own index: no two lines are alike.
+    /// Every 32-bit little-endian word holds its own index, so no two lines are equal.
     Counter,
-    /// These bytes, again and again; never empty.
+    /// These bytes, repeated; never empty.
     Bytes(Vec<u8>),
 }
 
@@ -22,7 +22,7 @@ impl Pattern {
         }
     }
 
-    /// The byte at `offset` of the BO.
+    /// Returns the byte at `offset` of the BO.
     fn byte(&self, offset: u64) -> u8 {
         match self {
             Self::Counter => ((offset / 4) as u32).to_le_bytes()[(offset % 4) as usize],
@@ -33,7 +33,8 @@ impl Pattern {
         }
     }
 
-    /// The first offset at which `data`, which begins `offset` bytes into the BO, differs.
+    /// Returns the first offset at which `data`, which begins `offset` bytes into the BO, differs from the
+    /// pattern.
     pub fn mismatch(&self, offset: u64, data: &[u8]) -> Option<u64> {
         (offset..).zip(data).find(|&(at, &byte)| byte != self.byte(at)).map(|(at, _)| at)
     }

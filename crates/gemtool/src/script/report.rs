@@ -1,4 +1,4 @@
-//! What came of a script.
+//! The results of a script.
 
 use serde::Serialize;
 
@@ -9,54 +9,54 @@ use gem_coherency::policy::kernel::Action;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 
-/// What came of one step.
+/// The result of one step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It was done.
+    /// The statement was performed.
     Done,
-    /// What was expected is so.
+    /// The expectation held.
     Held,
-    /// What was expected is not so.
+    /// The expectation failed.
     NotHeld {
-        /// What was expected.
+        /// The expected value.
         expected: String,
-        /// What was seen.
+        /// The actual value.
         seen: String,
     },
-    /// It is not for this device.
+    /// The step does not apply to this device.
     Skipped {
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// It could not be done; the script stops here.
+    /// The statement failed; the script stops here.
     Failed {
         /// The errno's name, if the library or the device refused.
         errno: Option<String>,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// What the library decided about a BO, and did.
+/// A decision of the library on a BO, and its effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Decided {
     /// The BO's name.
     pub bo: String,
-    /// At which step of its life.
+    /// The step of the BO's use.
     pub step: Step,
-    /// What was needed.
+    /// What the rules require.
     pub verdict: Verdict,
-    /// Lines that were flushed or invalidated.
+    /// Lines flushed or invalidated.
     pub lines: u64,
-    /// The same, in bytes.
+    /// Bytes of these lines.
     pub bytes: u64,
     /// The rule that decided.
     pub rule: Rule,
 }
 
 impl Decided {
-    /// What `report` says about the BO called `bo`.
+    /// Creates the decision in `report` on the BO called `bo`.
     pub(super) fn new(bo: &str, report: &FlushReport) -> Self {
         let FlushReport { step, decision, lines, bytes } = *report;
         Self { bo: bo.to_owned(), step, verdict: decision.verdict, lines, bytes, rule: decision.rule }
@@ -66,30 +66,30 @@ impl Decided {
 /// A flush by the kernel of a software device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KernelFlushed {
-    /// The BO's name; null for every BO of the machine, and for what has no name.
+    /// The BO's name; null for a flush of all BOs, and for a BO without a name.
     pub bo: Option<String>,
-    /// Its handle; null likewise.
+    /// The BO's handle; null likewise.
     pub handle: Option<u32>,
     /// The request that led to it.
     pub call: &'static str,
-    /// What was issued.
+    /// The kernel's action.
     pub action: Action,
     /// The rule that decided.
     pub rule: Rule,
-    /// Bytes that the flush went over.
+    /// Bytes in the flushed range.
     pub bytes: u64,
-    /// Lines that were dirty.
+    /// Lines among them that were dirty.
     pub lines_written: u64,
 }
 
-/// What the library knows of a BO after a step.
+/// The library's tracked state of a BO after a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BoState {
     /// The BO's name.
     pub bo: String,
     /// Its level.
     pub level: CacheLevel,
-    /// How it is mapped, or will be.
+    /// The map mode, now or of the next mapping.
     pub map: MmapMode,
     /// Lines that may be newer in the CPU's cache than in memory.
     pub dirty: u64,
@@ -97,72 +97,72 @@ pub struct BoState {
     pub stale: u64,
 }
 
-/// One step, and what came of it.
+/// One step and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StepReport {
     /// Its line.
     pub line: usize,
     /// Its column.
     pub column: usize,
-    /// What it says.
+    /// The statement.
     pub statement: String,
-    /// What came of it.
+    /// The result.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What there is to say about it.
+    /// Additional information.
     pub note: Option<String>,
-    /// What the library decided.
+    /// The library's decisions.
     pub decisions: Vec<Decided>,
-    /// What the kernel flushed; null where nobody can tell, on a real device.
+    /// The kernel's flushes; null on a real device, where they are unknown.
     pub kernel_flushes: Option<Vec<KernelFlushed>>,
-    /// The BOs that it names, afterwards.
+    /// The states of its BOs after the step.
     pub bos: Vec<BoState>,
 }
 
-/// How many steps came to what.
+/// Numbers of results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Statements that were done.
+    /// Statements that were performed.
     pub done: u64,
     /// Expectations that held.
     pub held: u64,
-    /// Expectations that did not hold.
+    /// Expectations that failed.
     pub not_held: u64,
-    /// Steps that are not for this device.
+    /// Steps that do not apply to this device.
     pub skipped: u64,
-    /// Steps that the script did not come to.
+    /// Steps that the script did not reach.
     pub not_reached: u64,
 }
 
-/// Where a script stopped, and why.
+/// The place at which a script stopped, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Stopped {
     /// The line.
     pub line: usize,
     /// The column.
     pub column: usize,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// The same as an error, with the line.
+    /// The reason as an error, with the line.
     #[serde(skip)]
     pub error: Error,
 }
 
-/// What came of a script.
+/// The results of a script.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
-    /// How many steps came to what.
+    /// Numbers of results.
     pub counts: Counts,
-    /// Every step that the script came to.
+    /// Every step that the script reached.
     pub steps: Vec<StepReport>,
-    /// Where it stopped before its end, and why.
+    /// The place before its end at which it stopped, and the reason.
     pub stopped: Option<Stopped>,
-    /// What is open on the device after everything was given back.
+    /// Objects and mappings still open on the device after everything was released.
     pub open: OpenCounts,
 }
 
 impl Report {
-    /// Whether it came to its end and every expectation held.
+    /// Returns whether the script ran to its end and every expectation held.
     pub fn held(&self) -> bool {
         self.stopped.is_none() && self.counts.not_held == 0
     }

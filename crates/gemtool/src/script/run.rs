@@ -1,4 +1,4 @@
-//! Carrying a script out, step by step.
+//! Runs a script, step by step.
 
 use super::claims::{self, Last};
 use super::error::Error;
@@ -7,7 +7,7 @@ use super::state::{Done, Refused, State};
 use super::statement::{Action, Attempt, Claim, Condition, Making, Name, Statement, Step};
 use super::{Script, Target};
 
-/// Why a step was not done, and where it stands.
+/// The reason why a step failed, and its place.
 #[derive(Debug)]
 struct Failure {
     errno: Option<String>,
@@ -25,15 +25,15 @@ impl From<Refused> for Failure {
     }
 }
 
-/// Which steps are for the device.
+/// The selection of steps that apply to the device.
 struct Plan<'a> {
     target: &'a Target,
-    /// Whether the rest is skipped.
+    /// Whether the remaining steps are skipped.
     is_over: bool,
 }
 
 impl Plan<'_> {
-    /// Why `step` is skipped, if it is.
+    /// Returns why `step` is skipped, if it is.
     fn skips(&mut self, step: &Step<'_>) -> Option<String> {
         let lacks = |conditions: &[Condition]| self.target.lacks(conditions);
         let skipped = lacks(&step.conditions);
@@ -46,18 +46,18 @@ impl Plan<'_> {
     }
 }
 
-/// Runs `script` on `target`, and releases whatever it made.
+/// Runs `script` on `target`, and releases everything that it made.
 ///
-/// An expectation that does not hold is noted, and the script goes on; what the library or the device
-/// refuses stops it. On a real device a step that only a software device can do stops it before
-/// anything is done.
+/// An expectation that fails is recorded, and the script continues; an error of the library or the device
+/// stops it. On a real device a step that only a software device can perform stops the script before its
+/// first step.
 pub fn run(script: &Script, target: &Target) -> Report {
     let mut steps = Vec::new();
     let report = run_each(script, target, |step| steps.push(step));
     Report { steps, ..report }
 }
 
-/// As [`run()`], and gives what came of each step to `each` instead of keeping it in the report.
+/// As [`run()`], and passes the result of each step to `each` instead of keeping it in the report.
 pub fn run_each(script: &Script, target: &Target, mut each: impl FnMut(StepReport)) -> Report {
     let mut report = Report {
         counts: Counts::default(),
@@ -75,7 +75,7 @@ pub fn run_each(script: &Script, target: &Target, mut each: impl FnMut(StepRepor
     let mut plan = Plan { target, is_over: false };
     let mut state = State::new(script, target);
     let mut last = Last::default();
-    // What came before the script is not its own.
+    // Flushes before the script are not its own.
     drop(state.kernel_flushes());
     let (mut reached, mut newest) = (0, None);
     for step in script.steps() {
@@ -111,7 +111,7 @@ pub fn run_each(script: &Script, target: &Target, mut each: impl FnMut(StepRepor
     report
 }
 
-/// The first step that the device cannot do, because it is a real one.
+/// Returns the first step that a real device cannot perform.
 fn unsuitable<'a>(script: &'a Script, target: &Target) -> Option<Step<'a>> {
     if target.soft().is_some() {
         return None;
@@ -134,7 +134,7 @@ fn stopped(step: &Step<'_>, why: &str) -> Stopped {
     Stopped { line: step.place.line, column: step.place.column, why: why.to_owned(), error }
 }
 
-/// The report on a step that did nothing.
+/// Returns the report on a step without effects.
 fn plain(step: &Step<'_>, outcome: Outcome) -> StepReport {
     StepReport {
         line: step.place.line,
@@ -148,7 +148,7 @@ fn plain(step: &Step<'_>, outcome: Outcome) -> StepReport {
     }
 }
 
-/// Does one step.
+/// Runs one step.
 fn one(
     script: &Script,
     target: &Target,
@@ -178,7 +178,7 @@ fn one(
     }
 }
 
-/// Does what a step says; what came of it.
+/// Performs a step's action; returns its result.
 fn act(
     script: &Script,
     target: &Target,
@@ -222,7 +222,7 @@ fn act(
     }
 }
 
-/// What a statement came to that was done.
+/// Returns the result of a statement that was performed.
 fn expectation(done: &mut Done) -> Outcome {
     match done.expectation.take() {
         None => Outcome::Done,
@@ -231,7 +231,7 @@ fn expectation(done: &mut Done) -> Outcome {
     }
 }
 
-/// Whether a step does something, and not only looks.
+/// Returns whether a step does more than check an expectation.
 fn acts(action: &Action) -> bool {
     match action {
         Action::Do(_) | Action::Make(..) | Action::ExpectError { .. } => true,
@@ -239,7 +239,7 @@ fn acts(action: &Action) -> bool {
     }
 }
 
-/// The names that a step says.
+/// Returns the names in a step.
 fn named(action: &Action) -> Vec<Name> {
     match action {
         Action::Needs(_) => Vec::new(),
@@ -266,7 +266,7 @@ fn named(action: &Action) -> Vec<Name> {
     }
 }
 
-/// The names that a statement says.
+/// Returns the names in a statement.
 fn done_to(statement: &Statement) -> Vec<Name> {
     match *statement {
         Statement::Submit(ref uses) => uses.iter().map(|one| one.bo).collect(),

@@ -1,20 +1,20 @@
-//! Sizes as people write them.
+//! Parses numbers and sizes.
 
-/// Units, and by how many bits each shifts. `K` means KiB as in dd(1) and head(1); `KB` is refused,
-/// because half of the world means 1000 by it.
+/// Units and their shifts in bits. `K` means KiB as in dd(1) and head(1); `KB` is refused, because it often
+/// means 1000.
 const UNITS: [(&str, u32); 8] =
     [("kib", 10), ("mib", 20), ("gib", 30), ("tib", 40), ("k", 10), ("m", 20), ("g", 30), ("t", 40)];
 
-/// What is wrong with a number.
+/// An error in a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wrong {
-    /// It is no number.
+    /// The text is not a number.
     Form,
     /// It does not fit into 64 bits.
     TooLarge,
 }
 
-/// Reads a whole number, decimal or `0x` hexadecimal.
+/// Parses a whole number, decimal or `0x` hexadecimal.
 fn whole(text: &str) -> Result<u64, Wrong> {
     let (digits, radix) = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hex) => (hex, 16),
@@ -26,10 +26,10 @@ fn whole(text: &str) -> Result<u64, Wrong> {
     u64::from_str_radix(digits, radix).map_err(|_| Wrong::TooLarge)
 }
 
-/// Reads how many: `1`, `10000`, `0x10`; not 0.
+/// Parses a count: `1`, `10000`, `0x10`; not 0.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// A message that says what is wrong with the text.
 pub fn count(text: &str) -> Result<u64, String> {
     match number(text)? {
         0 => Err("at least 1 is needed".to_owned()),
@@ -37,10 +37,10 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
-/// Reads a whole number, which may be 0: `0`, `64`, `0x40`.
+/// Parses a whole number, which may be 0: `0`, `64`, `0x40`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// A message that says what is wrong with the text.
 pub fn number(text: &str) -> Result<u64, String> {
     whole(text).map_err(|wrong| match wrong {
         Wrong::Form => "not a number (decimal, or hexadecimal with 0x)".to_owned(),
@@ -48,10 +48,10 @@ pub fn number(text: &str) -> Result<u64, String> {
     })
 }
 
-/// Reads a size in bytes: `4096`, `0x1000`, `64KiB`, `64 KiB`, `1M`.
+/// Parses a size in bytes: `4096`, `0x1000`, `64KiB`, `64 KiB`, `1M`.
 ///
 /// # Errors
-/// What is wrong with the text.
+/// A message that says what is wrong with the text.
 pub fn size(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let before = |unit: &str| lower.strip_suffix(unit).map(|rest| rest.strip_suffix(' ').unwrap_or(rest));

@@ -1,4 +1,4 @@
-//! A script under way: what its names stand for, and how its statements are done.
+//! The state of a running script: its names and their objects, and the execution of statements.
 
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
@@ -19,12 +19,12 @@ use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Access, Domains, Handle, MmapMode};
 use gem_coherency_sim::Soft;
 
-/// Why a statement was not done.
+/// The reason why a statement was not performed.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// The library or the device said no.
+    /// The library or the device refused it.
     Library(Error),
-    /// It makes no sense here.
+    /// It is not applicable here.
     Usage(String),
 }
 
@@ -34,31 +34,32 @@ impl From<Error> for Refused {
     }
 }
 
-/// What came of a statement that was done.
+/// The effects of a statement that was performed.
 #[derive(Debug, Default)]
 pub(super) struct Done {
     pub(super) decisions: Vec<Decided>,
     pub(super) note: Option<String>,
-    /// What was expected and what was seen, if it was an expectation too: `Err` if they differ.
+    /// The result of the statement's expectation, if it has one: `Err` with the expected and the actual
+    /// value.
     pub(super) expectation: Option<Result<(), (String, String)>>,
 }
 
-/// What a name stands for.
+/// The object of a name.
 #[derive(Debug)]
 enum Slot {
     Bo(Bo),
     DmaBuf(Option<OwnedFd>),
 }
 
-/// A script under way.
+/// The state of a running script.
 #[derive(Debug)]
 pub(super) struct State<'a> {
     script: &'a Script,
     target: &'a Target,
     slots: BTreeMap<Name, Slot>,
-    /// The first name of each handle that is open.
+    /// The first name of each open handle.
     handles: BTreeMap<Handle, Name>,
-    /// Mappings that the library does not know of.
+    /// Mappings that the library does not track.
     raw: BTreeMap<(Name, MmapMode), Mapping>,
     shown: BTreeMap<Name, ScanoutGuard>,
 }
@@ -69,7 +70,7 @@ impl<'a> State<'a> {
         Self { script, target, slots, handles, raw, shown }
     }
 
-    /// The BO of that name.
+    /// Returns the BO of a name.
     pub(super) fn bo(&self, name: Name) -> Result<&Bo, Refused> {
         match self.slots.get(&name) {
             Some(Slot::Bo(bo)) => Ok(bo),
@@ -79,12 +80,12 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The software device.
+    /// Returns the software device.
     pub(super) fn soft(&self) -> Result<&'a Soft, Refused> {
         self.target.soft().ok_or_else(|| Refused::Usage("this needs a software device (sim:...)".to_owned()))
     }
 
-    /// The bytes of `range` in `bo`.
+    /// Returns the bytes of `range` in `bo`.
     pub(super) fn bytes(bo: &Bo, range: Range) -> Result<ByteRange, Refused> {
         let (offset, len) = match range {
             Range::All => (0, bo.size()),
@@ -93,7 +94,7 @@ impl<'a> State<'a> {
         Ok(ByteRange::within(offset, len, bo.size())?)
     }
 
-    /// Makes something and gives it `name`.
+    /// Creates an object and gives it `name`.
     pub(super) fn make(&mut self, name: Name, making: Making) -> Result<Done, Refused> {
         let (slot, done) = self.made(making)?;
         if let Slot::Bo(bo) = &slot {
@@ -103,7 +104,7 @@ impl<'a> State<'a> {
         Ok(done)
     }
 
-    /// Makes something, and gives it back.
+    /// Creates an object, and releases it.
     pub(super) fn try_make(&self, making: Making) -> Result<Done, Refused> {
         let (slot, done) = self.made(making)?;
         match slot {
@@ -145,7 +146,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Does what a statement says.
+    /// Performs a statement.
     pub(super) fn perform(&mut self, statement: &Statement) -> Result<Done, Refused> {
         let device = self.target.device();
         match *statement {
@@ -301,7 +302,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// A mapping that the library does not know of.
+    /// Returns a mapping that the library does not track.
     fn raw_mapping(&mut self, name: Name, mode: Option<MmapMode>) -> Result<&Mapping, Refused> {
         let bo = self.bo(name)?;
         let mode = mode.unwrap_or(bo.map_mode());
@@ -314,8 +315,8 @@ impl<'a> State<'a> {
         self.raw.get(&(name, mode)).ok_or_else(unmapped)
     }
 
-    /// Refuses an access through the aperture that the kernel would answer with SIGBUS: it goes by the
-    /// level that it keeps, which a scanout that was never shown has not changed.
+    /// Refuses an access through the aperture that would raise SIGBUS. The kernel decides by its own level,
+    /// which a scanout that was never shown has not changed.
     fn check_aperture(&self, bo: &Bo, mode: MmapMode) -> Result<(), Refused> {
         if mode != MmapMode::Gtt {
             return Ok(());
@@ -334,17 +335,17 @@ impl<'a> State<'a> {
         }
     }
 
-    /// What was decided about the BO of that name.
+    /// Returns the decision on the BO of a name.
     fn decided(&self, name: Name, report: &gem_coherency::access::FlushReport) -> Done {
         Done { decisions: vec![Decided::new(self.script.name(name), report)], ..Done::default() }
     }
 
-    /// The first name of the BO that has this handle.
+    /// Returns the first name of the BO with this handle.
     fn name_of(&self, handle: Handle) -> Option<&str> {
         self.handles.get(&handle).map(|&name| self.script.name(name))
     }
 
-    /// What the library knows of a BO; nothing of what is no BO.
+    /// Returns the library's state of a BO; `None` if the name is not a BO's.
     pub(super) fn bo_state(&self, name: Name) -> Option<BoState> {
         let bo = self.bo(name).ok()?;
         Some(BoState {
@@ -356,7 +357,7 @@ impl<'a> State<'a> {
         })
     }
 
-    /// What the kernel flushed since it was last asked, if somebody can tell.
+    /// Returns the kernel's flushes since the last call, if the device reports them.
     pub(super) fn kernel_flushes(&self) -> Option<Vec<KernelFlushed>> {
         let flushes = self.target.soft()?.take_kernel_flushes();
         let named = flushes.into_iter().map(|flush| KernelFlushed {
@@ -371,7 +372,7 @@ impl<'a> State<'a> {
         Some(named.collect())
     }
 
-    /// Gives everything back.
+    /// Releases everything.
     pub(super) fn end(self) -> Result<(), Error> {
         let Self { slots, raw, shown, .. } = self;
         drop((raw, shown));

@@ -1,4 +1,4 @@
-//! What a script says, as data.
+//! The statements of a script, as data.
 
 use std::fmt;
 
@@ -12,62 +12,62 @@ use gem_coherency::vocabulary::{
     Access, CacheLevel, CachingMode, Domains, KernelVersion, MmapMode, MocsClass,
 };
 
-/// A name that a script gives to a BO or a dma-buf; [`Script::name`] has its letters.
+/// A name that a script gives to a BO or a dma-buf; [`Script::name`] returns its letters.
 ///
 /// [`Script::name`]: super::Script::name
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(pub(super) usize);
 
-/// One line of a script that says something.
+/// A non-empty line of a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step<'a> {
-    /// Where its verb stands.
+    /// The place of its verb.
     pub place: Place,
-    /// Its words, one blank between them and no comment.
+    /// Its words, separated by single blanks, without a comment.
     pub text: String,
-    /// The whole line, as it was written.
+    /// The whole line, unchanged.
     pub line: &'a str,
-    /// Where it is said: all of them must hold, or the step is skipped.
+    /// Its conditions: unless all of them hold, the step is skipped.
     pub conditions: Vec<Condition>,
-    /// What it says.
+    /// Its action.
     pub action: Action,
 }
 
-/// What a step says.
+/// The action of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The rest of the script is for devices of which all of this is true.
+    /// Skips the rest of the script unless all of these conditions hold.
     Needs(Vec<Condition>),
-    /// Something is done.
+    /// Performs a statement.
     Do(Statement),
-    /// Something is made, and named.
+    /// Creates an object, and names it.
     Make(Name, Making),
-    /// Something is true now.
+    /// Expects a claim to be true.
     Expect {
-        /// Whether it is expected not to be.
+        /// Whether it is expected to be false.
         negated: bool,
-        /// What.
+        /// The claim.
         claim: Claim,
     },
-    /// Something is refused.
+    /// Expects a statement to be refused.
     ExpectError {
-        /// With this errno.
+        /// The expected errno.
         errno: Errno,
-        /// What.
+        /// The statement.
         attempt: Attempt,
     },
 }
 
-/// What is made.
+/// An object to create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Making {
     /// A BO.
     Alloc {
-        /// Bytes.
+        /// Size in bytes.
         size: u64,
-        /// The caching mode, if not the platform's.
+        /// The caching mode, if it is not the platform's default.
         caching: Option<CachingMode>,
-        /// The map mode, if not the library's choice.
+        /// The map mode, if it is not the library's choice.
         map: Option<MmapMode>,
     },
     /// A dma-buf of a BO.
@@ -76,23 +76,23 @@ pub enum Making {
     Import(Name),
 }
 
-/// What is expected to be refused.
+/// A statement that is expected to be refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// Something done.
+    /// A statement without a new object.
     Do(Statement),
-    /// Something made; it is given back if it is not refused.
+    /// The creation of an object; it is released if the creation is not refused.
     Make(Making),
 }
 
-/// How the CPU gets at a BO's bytes.
+/// The path by which the CPU accesses a BO's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Through a guard: the library tracks it, flushes and invalidates.
+    /// Through a guard: the library tracks the access, flushes and invalidates.
     Guard,
-    /// Through a mapping of its own that the library does not know of; `None` is the BO's map mode.
+    /// Through a separate mapping that the library does not track; `None` is the BO's map mode.
     Raw(Option<MmapMode>),
-    /// With PREAD or PWRITE.
+    /// By PREAD or PWRITE.
     Request,
 }
 
@@ -105,154 +105,154 @@ pub enum Range {
     Bytes {
         /// The first byte.
         offset: u64,
-        /// How many.
+        /// The number of bytes.
         len: u64,
     },
 }
 
-/// What a batch does to one BO.
+/// The access of a batch to one BO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Use {
     /// The BO.
     pub bo: Name,
-    /// What the GPU does.
+    /// The GPU's access.
     pub access: Access,
-    /// How it gets at memory.
+    /// Its MOCS class.
     pub mocs: MocsClass,
 }
 
-/// What the whole machine does.
+/// A power transition of the whole machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Power {
-    /// It goes to sleep (S3).
+    /// Sleep (S3).
     Suspend,
-    /// It goes to hibernation (S4).
+    /// Hibernation (S4).
     Hibernate,
-    /// It wakes up.
+    /// Wake-up.
     Resume,
 }
 
-/// Something that is done.
+/// A statement that changes something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Statement {
-    /// The BO's map mode changes.
+    /// Changes the BO's map mode.
     Map(Name, MmapMode),
-    /// The CPU writes.
+    /// Writes by the CPU.
     Write {
         /// The BO.
         bo: Name,
-        /// Which bytes.
+        /// The bytes.
         range: Range,
-        /// What is written.
+        /// Their new contents.
         fill: Pattern,
-        /// How.
+        /// The path.
         way: Way,
     },
-    /// The CPU reads.
+    /// Reads by the CPU.
     Read {
         /// The BO.
         bo: Name,
-        /// Which bytes.
+        /// The bytes.
         range: Range,
-        /// What is expected there, if something is.
+        /// Their expected contents, if given.
         expect: Option<Pattern>,
-        /// How.
+        /// The path.
         way: Way,
     },
-    /// The GPU writes bytes, on a software device.
+    /// Writes by the GPU, on a software device.
     GpuWrite {
         /// The BO.
         bo: Name,
-        /// Which bytes.
+        /// The bytes.
         range: Range,
-        /// What is written.
+        /// Their new contents.
         fill: Pattern,
-        /// How the GPU gets at memory.
+        /// The GPU's MOCS class.
         mocs: MocsClass,
     },
-    /// BOs are handed to the GPU with an empty batch.
+    /// Submits BOs with an empty batch.
     Submit(Vec<Use>),
-    /// The BO is made ready for the display engine.
+    /// Prepares the BO for the display engine.
     Scanout(Name),
-    /// The display engine shows something else.
+    /// Takes the BO off the screen.
     OffScreen(Name),
-    /// The caching mode changes.
+    /// Changes the caching mode.
     SetCaching(Name, CachingMode),
     /// SET_DOMAIN.
     Domain {
         /// The BO.
         bo: Name,
-        /// Which domain.
+        /// The domain.
         domain: Domains,
-        /// For reading only, or for writing too.
+        /// Read for reading only, write for both.
         access: Access,
     },
-    /// Whatever is dirty is flushed.
+    /// Flushes all dirty lines.
     Flush(Name),
-    /// The GPU is waited for.
+    /// Waits for the GPU.
     Wait(Name),
-    /// The BO, or the dma-buf, is closed.
+    /// Closes the BO or the dma-buf.
     Close(Name),
-    /// The machine sleeps or wakes, on a software device.
+    /// Suspends or resumes the machine, on a software device.
     Power(Power),
 }
 
-/// What may be true.
+/// A claim about the current state or the last statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// The library's decision about a BO at the last statement.
+    /// The library's decision on a BO at the last statement.
     Verdict {
         /// The BO.
         bo: Name,
-        /// What was needed.
+        /// The verdict.
         verdict: Verdict,
-        /// How many lines it was done to.
+        /// The number of lines, if given.
         lines: Option<u64>,
-        /// By which rule.
+        /// The rule, if given.
         rule: Option<Rule>,
     },
-    /// What GET_CACHING says.
+    /// The mode that GET_CACHING returns.
     Caching(Name, CachingMode),
-    /// The level that the library takes the BO to have.
+    /// The BO's level in the library's tracked state.
     Level(Name, CacheLevel),
-    /// How many lines the library holds for dirty.
+    /// The number of lines tracked as dirty.
     Dirty(Name, Count),
-    /// How many lines the library holds for stale.
+    /// The number of lines tracked as stale.
     Stale(Name, Count),
-    /// How often the kernel flushed a BO at the last statement, on a software device.
+    /// The number of flushes of a BO by the kernel at the last statement, on a software device.
     KernelFlushes {
         /// The BO.
         bo: Name,
-        /// How often.
+        /// The number.
         count: Count,
-        /// By which rule, if one is meant.
+        /// The rule, if given.
         rule: Option<Rule>,
     },
-    /// What the GPU reads, on a software device.
+    /// The bytes that the GPU reads, on a software device.
     GpuReads {
         /// The BO.
         bo: Name,
-        /// Which bytes.
+        /// The bytes.
         range: Range,
-        /// What is there.
+        /// Their contents.
         pattern: Pattern,
-        /// How the GPU gets at memory.
+        /// The GPU's MOCS class.
         mocs: MocsClass,
     },
-    /// What the display engine reads, on a software device.
+    /// The bytes that the display engine reads, on a software device.
     DisplayReads {
         /// The BO.
         bo: Name,
-        /// Which bytes.
+        /// The bytes.
         range: Range,
-        /// What is there.
+        /// Their contents.
         pattern: Pattern,
     },
-    /// Two names are one BO's.
+    /// The two names belong to the same BO.
     Same(Name, Name),
 }
 
-/// How a number compares with another.
+/// A comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compare {
     /// `==`
@@ -263,17 +263,17 @@ pub enum Compare {
     AtMost,
 }
 
-/// A number that another is compared with.
+/// A condition on a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Count {
-    /// How.
+    /// The comparison.
     pub compare: Compare,
-    /// With what.
+    /// The number to compare with.
     pub number: u64,
 }
 
 impl Count {
-    /// Whether `seen` is as it says.
+    /// Returns whether `seen` meets the condition.
     pub fn holds(self, seen: u64) -> bool {
         match self.compare {
             Compare::Equal => seen == self.number,
@@ -294,16 +294,16 @@ impl fmt::Display for Count {
     }
 }
 
-/// Something that is true of a device, or is not.
+/// A condition on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Whether it must not be true.
+    /// Whether the fact must be false.
     pub negated: bool,
-    /// What.
+    /// The fact.
     pub fact: Fact,
 }
 
-/// What may be true of a device.
+/// A fact about a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fact {
     /// It is a software device.
@@ -314,11 +314,11 @@ pub enum Fact {
     Platform(&'static Platform),
     /// The kernel is this version or a later one.
     KernelFrom(KernelVersion),
-    /// BOs that are created can be mapped so.
+    /// New BOs can be mapped in this mode.
     Map(MmapMode),
 }
 
-/// A capability's name as people write it.
+/// Returns the name of a capability in lower case with hyphens.
 pub(super) fn cap_word(name: &str) -> String {
     name.to_ascii_lowercase().replace('_', "-")
 }
@@ -339,7 +339,7 @@ impl fmt::Display for Condition {
 }
 
 impl Statement {
-    /// Whether only a software device can do it.
+    /// Returns whether only a software device can perform it.
     pub fn is_for_software(&self) -> bool {
         match self {
             Self::GpuWrite { .. } | Self::Power(_) => true,
@@ -359,7 +359,7 @@ impl Statement {
 }
 
 impl Claim {
-    /// Whether only a software device can tell.
+    /// Returns whether only a software device can check it.
     pub fn is_for_software(&self) -> bool {
         match self {
             Self::KernelFlushes { .. } | Self::GpuReads { .. } | Self::DisplayReads { .. } => true,
@@ -374,7 +374,7 @@ impl Claim {
 }
 
 impl Action {
-    /// Whether only a software device can do it, or tell.
+    /// Returns whether only a software device can perform or check it.
     pub fn is_for_software(&self) -> bool {
         match self {
             Self::Do(statement) | Self::ExpectError { attempt: Attempt::Do(statement), .. } => {

@@ -1,4 +1,4 @@
-//! What a script runs on.
+//! The device on which a script runs.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency_sim::Soft;
 
-/// An open device; and, if it is a software device, what only such a one can do.
+/// An open device; and, if it is a software device, its additional interface.
 #[derive(Clone, Debug)]
 pub struct Target {
     device: Device,
@@ -27,12 +27,12 @@ impl Target {
         }
     }
 
-    /// Takes an open device, of which nothing is asked that a real one cannot do.
+    /// Uses an open device as a real one, without the functions of a software device.
     pub fn from_device(device: Device) -> Self {
         Self { device, soft: None }
     }
 
-    /// Takes a software device; a script takes the flushes out of its log ([`Soft::take_kernel_flushes`]).
+    /// Uses a software device; a script takes the flushes out of its log ([`Soft::take_kernel_flushes`]).
     ///
     /// # Errors
     /// As [`Device::from_drm`].
@@ -41,17 +41,17 @@ impl Target {
         Ok(Self { device, soft: Some(soft) })
     }
 
-    /// The device.
+    /// Returns the device.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The software device, if it is one.
+    /// Returns the software device, if it is one.
     pub fn soft(&self) -> Option<&Soft> {
         self.soft.as_deref()
     }
 
-    /// Whether `condition` is true of the device.
+    /// Returns whether `condition` holds for the device.
     pub fn meets(&self, condition: Condition) -> bool {
         let machine = self.device.machine();
         let is_so = match condition.fact {
@@ -64,7 +64,7 @@ impl Target {
         is_so != condition.negated
     }
 
-    /// Why `conditions` are not all met; `None` if they are.
+    /// Returns why `conditions` do not all hold; `None` if they do.
     pub(super) fn lacks(&self, conditions: &[Condition]) -> Option<String> {
         let missing = conditions.iter().find(|&&condition| !self.meets(condition))?;
         Some(format!("the device does not meet '{missing}'"))

@@ -1,4 +1,4 @@
-//! The words of a line, and where each stands.
+//! The words of a line, with their columns.
 
 use std::str::FromStr;
 
@@ -6,26 +6,26 @@ use super::error::{Error, Place};
 use gem_coherency::Unknown;
 use gem_coherency::policy::Rule;
 
-/// Characters of a word that messages repeat.
+/// Number of characters of a word that messages repeat.
 const SHOWN: usize = 40;
 
 /// A word, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
-    /// The first character's, from 1 on.
+    /// The column of the first character, from 1 on.
     pub(super) column: usize,
 }
 
 impl<'a> Word<'a> {
-    /// What stands before and after the first `separator`.
+    /// Splits the word at the first `separator`.
     pub(super) fn split_once(self, separator: &str) -> Option<(Self, Self)> {
         let (before, after) = self.text.split_once(separator)?;
         let column = self.column + before.chars().count() + separator.chars().count();
         Some((Self { text: before, column: self.column }, Self { text: after, column }))
     }
 
-    /// The word as messages repeat it.
+    /// Returns the word as messages repeat it.
     pub(super) fn shown(self) -> String {
         let mut shown: String = self.text.chars().take(SHOWN).collect();
         if shown.len() < self.text.len() {
@@ -45,7 +45,7 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The words of `text` before a `#`, which is line `number`.
+    /// Splits `text`, which is line `number`, into words, up to a `#`.
     pub(super) fn new(number: usize, text: &'a str) -> Self {
         let mut words = Vec::new();
         let mut start: Option<(usize, usize)> = None;
@@ -68,28 +68,28 @@ impl<'a> Line<'a> {
         Self { number, text, words, taken: 0 }
     }
 
-    /// Which line it is.
+    /// Returns the line's number.
     pub(super) fn number(&self) -> usize {
         self.number
     }
 
-    /// The line as it was written.
+    /// Returns the line unchanged.
     pub(super) fn text(&self) -> &'a str {
         self.text
     }
 
-    /// What is said from word `from` on, up to the last one.
+    /// Returns the text from word `from` on, up to the last word.
     pub(super) fn said_from(&self, from: usize) -> String {
         let words: Vec<_> = self.words.iter().skip(from).map(|word| word.text).collect();
         words.join(" ")
     }
 
-    /// How many words were taken.
+    /// Returns the number of words taken.
     pub(super) fn taken(&self) -> usize {
         self.taken
     }
 
-    /// The next word, which stays.
+    /// Returns the next word without taking it.
     pub(super) fn peek(&self) -> Option<Word<'a>> {
         self.words.get(self.taken).copied()
     }
@@ -101,7 +101,7 @@ impl<'a> Line<'a> {
         Some(word)
     }
 
-    /// Takes the next word, which is `what`.
+    /// Takes the next word; `what` names it in the error if it is missing.
     pub(super) fn need(&mut self, what: &str) -> Result<Word<'a>, Error> {
         match self.take() {
             Some(word) => Ok(word),
@@ -116,7 +116,7 @@ impl<'a> Line<'a> {
         found
     }
 
-    /// Refuses what follows.
+    /// Refuses further words.
     pub(super) fn end(&self) -> Result<(), Error> {
         match self.peek() {
             None => Ok(()),
@@ -124,17 +124,17 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// Where `word` stands.
+    /// Returns the place of `word`.
     pub(super) fn place(&self, word: Word<'_>) -> Place {
         Place { line: self.number, column: word.column, columns: word.text.chars().count().max(1) }
     }
 
-    /// That `word` is wrong.
+    /// Creates the error that `word` is wrong.
     pub(super) fn wrong(&self, word: Word<'_>, why: impl Into<String>) -> Error {
         Error::new(self.place(word), self.text, why)
     }
 
-    /// That `what` is missing after the last word.
+    /// Creates the error that `what` is missing after the last word.
     pub(super) fn lacks(&self, what: &str) -> Error {
         let end = self.words.last().map_or(1, |word| word.column + word.text.chars().count() + 1);
         Error::new(
@@ -144,12 +144,12 @@ impl<'a> Line<'a> {
         )
     }
 
-    /// `word` as one of the field's words.
+    /// Parses `word` as a name of the library: a mode, a level, an access.
     pub(super) fn known<T: FromStr<Err = Unknown>>(&self, word: Word<'_>) -> Result<T, Error> {
         word.shown().parse().map_err(|error: Unknown| self.wrong(word, error.to_string()))
     }
 
-    /// `word` as a rule's name; of a wrong one only the like are shown, for there are very many.
+    /// Parses `word` as a rule's name; the error lists only similar names, because there are many.
     pub(super) fn rule(&self, word: Word<'_>) -> Result<Rule, Error> {
         let is_like = |rule: &&Rule| {
             let parts = || word.text.split('-').filter(|part| part.len() > 2);
@@ -163,7 +163,7 @@ impl<'a> Line<'a> {
         Err(self.wrong(word, format!("unknown rule '{}' ({like}`gemtool rules` lists them)", word.shown())))
     }
 
-    /// That `word` is none of `known`, which are `what`.
+    /// Creates the error that `word` is not among `known`, which are `what`.
     pub(super) fn unknown<T: AsRef<str>>(&self, word: Word<'_>, what: &str, known: &[T]) -> Error {
         let known: Vec<_> = known.iter().map(AsRef::as_ref).collect();
         self.wrong(word, format!("unknown {what} '{}' (known: {})", word.shown(), known.join(", ")))

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{command, fits, gemtool, ran};
 
-/// The value of `field` at `step`, of the only group of a run.
+/// Returns the value of `field` at `step`, in the only group of a run.
 #[track_caller]
 fn at(report: &Value, step: &str, field: &str) -> Value {
     let steps = report["groups"][0]["steps"].as_array().unwrap();
@@ -17,7 +17,7 @@ fn at(report: &Value, step: &str, field: &str) -> Value {
     line[field].clone()
 }
 
-/// Asserts verdict, lines and rule of `step` after `gemtool alloc` with the words of `line`.
+/// Asserts verdict, lines and rule of `step` after `gemtool alloc` with the arguments in `line`.
 #[track_caller]
 fn case(line: &str, step: &str, verdict: &str, lines: u64, rule: &str) {
     let report = gemtool(&format!("alloc --json {line}")).json();
@@ -101,7 +101,7 @@ fn the_contents_are_right_on_every_platform_with_an_adversary() {
         for gpu in ["read", "write"] {
             let line =
                 format!("alloc --json --scanout --size 8193 --gpu {gpu} --device sim:{name},adversary=on");
-            // A discrete device shows local memory only, and this is not.
+            // A discrete device can show only local memory, and these BOs are in system memory.
             let line = if row["caps"].to_string().contains("discrete") {
                 line.replace("--scanout ", "")
             } else {
@@ -119,7 +119,7 @@ fn what_was_asked_and_what_came_of_it_are_both_said() {
     let group = &report["groups"][0];
     assert_eq!(report["asked"]["fill"], "0xdeadbeef");
     assert_eq!((&report["asked"]["size_bytes"], &group["size_bytes"]), (&5000.into(), &8192.into()));
-    // DISPLAY reads back as NONE where there is no eDRAM.
+    // DISPLAY reads back as NONE on platforms without eDRAM.
     assert_eq!(
         (&report["asked"]["caching"], &group["kernel_caching"]["mode"]),
         (&"display".into(), &"none".into())
@@ -180,7 +180,7 @@ fn held_bos_are_kept_until_a_line_or_the_end_of_input() {
 fn a_signal_ends_an_allocation_that_holds_and_everything_is_released() {
     use nix::sys::signal::{Signal, kill};
     for (signal, flag) in [(Signal::SIGINT, ""), (Signal::SIGTERM, "--json"), (Signal::SIGHUP, "")] {
-        // More BOs than any machine allocates before the signal comes.
+        // More BOs than any machine allocates before the signal arrives.
         let line = format!("alloc --count 1000000000 --size 4096 --hold --device sim:glk {flag}");
         let mut held = command(&line);
         held.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -178,7 +178,7 @@ fn a_request_that_fails_is_named_with_its_errno() {
 
 #[test]
 fn memory_that_cannot_be_had_stops_the_step_that_needs_it() {
-    // A store is the first access to each BO: the software device has its bytes from then on.
+    // A store is the first access to each BO: from then on the software device needs memory for its bytes.
     let limited = |line: &str| {
         let mut shell = Command::new("sh");
         shell.arg("-c").arg("ulimit -v 3000000; exec \"$0\" \"$@\"");

@@ -1,4 +1,4 @@
-//! `gemtool bench`: that every row runs, and what is said about it; never how long something takes.
+//! `gemtool bench`: every row runs and is reported; times are never checked.
 
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ use crate::{Ran, fits, gemtool};
 const LEAK: &str = "check --kernel 5.14 --platform jsl";
 const FIXED: &str = "check --kernel 6.12 --platform jsl --caller protocol";
 
-/// A file of this test run's own that does not exist.
+/// Returns the path of a file that does not exist, unique to this test run.
 fn fresh_file(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("gemtool-check-{}-{name}", std::process::id()));
     let _ = std::fs::remove_file(&path);
@@ -17,7 +17,7 @@ fn fresh_file(name: &str) -> PathBuf {
 }
 
 impl Ran {
-    /// The output of a run that found a violation and complained about nothing.
+    /// Returns the output of a run that found a violation and printed no error.
     #[track_caller]
     fn violated(self) -> String {
         assert_eq!(self.status, Some(1), "{}{}", self.out, self.err);
@@ -25,14 +25,14 @@ impl Ran {
         self.out
     }
 
-    /// The same, read as JSON.
+    /// As [`Self::violated`], parsed as JSON.
     #[track_caller]
     fn violated_json(self) -> Value {
         serde_json::from_str(&self.violated()).expect("one JSON document")
     }
 }
 
-/// The violation that is shown first.
+/// Returns the violation that is shown first.
 #[track_caller]
 fn shortest(report: &Value) -> &Value {
     let place = report["shortest"].as_u64().expect("a violation");
@@ -200,7 +200,7 @@ fn the_picture_is_whole_and_drawn_of_a_violation_only() {
     assert!(!not_drawn.exists());
 }
 
-/// Every element is closed, in order, and no text holds markup.
+/// Asserts that every element is closed, in order, and that no text contains markup.
 #[track_caller]
 fn is_well_formed(svg: &str) {
     let body = svg.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>").expect("a declaration");

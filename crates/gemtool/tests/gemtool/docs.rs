@@ -1,15 +1,15 @@
-//! The examples of `docs/gemtool.md` are what gemtool prints.
+//! Checks that the examples of `docs/gemtool.md` match gemtool's output.
 
 use crate::gemtool;
 
 const GUIDE: &str = include_str!("../../../../docs/gemtool.md");
-/// Where output begins that depends on the CPU it runs on.
+/// Heading of the output that depends on the CPU.
 const CPU: &str = "Cache operations of this CPU";
 
-/// How a line begins that is never the same twice.
+/// Start of a line that differs from run to run.
 const SPEED: &str = "  speed ";
 
-/// The indented blocks that begin with a `$ gemtool` line: the command, and what it prints.
+/// Returns the indented blocks that begin with a `$ gemtool` line: the command and its output.
 fn examples() -> Vec<(&'static str, String)> {
     let mut found: Vec<(&str, String)> = Vec::new();
     let mut inside = false;
@@ -34,7 +34,7 @@ fn every_example_prints_what_the_guide_shows() {
     assert!(examples.len() >= 5, "the guide's examples are found");
     for (command, shown) in examples {
         let ran = gemtool(command);
-        // A counterexample is what some examples are about.
+        // Some examples show a counterexample.
         let may_fail = command.starts_with("check") || command.starts_with("verify");
         let printed = if may_fail && ran.status == Some(1) { ran.out } else { ran.held() };
         let portable = |text: &str| {

@@ -117,7 +117,7 @@ fn a_table_without_a_platform_is_about_all_of_them() {
         .map(|row| row["name"].clone())
         .map(|name| name.to_string())
         .collect();
-    // Of 150 MB of rows only the head is read as JSON.
+    // The table has 150 MB of rows: only the beginning of each is parsed as JSON.
     let platform = |row: &str| row.split(',').next().map(|head| format!("{head}}}"));
     for who in ["driver", "kernel"] {
         let rows = gemtool(&format!("explain --who {who} --table --json")).held();

@@ -1,10 +1,10 @@
-//! The commands of `docs/driver-guide.md` show what stands beside them.
+//! Checks that the commands of `docs/driver-guide.md` show the rules beside them.
 
 use crate::gemtool;
 
 const GUIDE: &str = include_str!("../../../../docs/driver-guide.md");
 
-/// The rule and the command of each row of the table.
+/// Returns the rule and the command of each row of the table.
 fn rows() -> Vec<(&'static str, &'static str)> {
     let row = |line: &'static str| {
         let mut cells = line.strip_prefix("| ")?.strip_suffix(" |")?.rsplit(" | ");
@@ -21,7 +21,7 @@ fn every_shortcut_is_refuted_by_its_command() {
     for (rule, command) in rows {
         let shown = gemtool(command).held();
         assert!(shown.contains(rule), "{command}: not by {rule}: {shown}");
-        // What a rule of the other question says is no answer: the rule has to be the one that decides.
+        // Only the deciding rule counts, not the rule of the other question.
         if command.starts_with("explain") {
             let decides =
                 shown.lines().any(|line| line.trim_start().starts_with("rule") && line.ends_with(rule));

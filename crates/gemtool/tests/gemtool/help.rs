@@ -1,15 +1,15 @@
-//! Help is laid out for the terminal's width: paragraphs are filled, and lines that stand for themselves stay whole.
+//! Help is laid out for the terminal's width: paragraphs are filled, and preformatted lines stay whole.
 
 use crate::{command, fits, manual, ran};
 
-/// What `line` prints on a terminal of so many columns.
+/// Returns the output of `line` on a terminal of this many columns.
 fn help(line: &str, columns: usize) -> String {
     let mut command = command(line);
     command.env("COLUMNS", columns.to_string());
     ran(command).held()
 }
 
-/// The text behind the flags.
+/// Returns the text after the flags.
 fn behind_the_flags(help: &str) -> &str {
     let (_, behind) = help.split_once("\n  -h, --help").expect("the last flag but --version");
     behind.split_once("\n\n").map_or("", |(_, text)| text)

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{fits, gemtool};
 
-/// The member of `list` whose `field` is `name`.
+/// Returns the member of `list` whose `field` is `name`.
 #[track_caller]
 fn named<'a>(list: &'a Value, field: &str, name: &str) -> &'a Value {
     list.as_array()

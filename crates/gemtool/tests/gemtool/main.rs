@@ -1,4 +1,4 @@
-//! `gemtool` as people and programs run it: whole output, exit status, messages.
+//! Tests of `gemtool` as a program: whole output, exit status, messages.
 
 mod alloc;
 mod bad_input;
@@ -21,7 +21,7 @@ mod verify;
 
 use std::process::{Command, Stdio};
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug)]
 struct Ran {
     status: Option<i32>,
@@ -29,7 +29,7 @@ struct Ran {
     err: String,
 }
 
-/// Runs gemtool with the arguments that `line` holds, separated by blanks.
+/// Runs gemtool with the arguments in `line`, separated by blanks.
 fn gemtool(line: &str) -> Ran {
     ran(command(line))
 }
@@ -37,7 +37,8 @@ fn gemtool(line: &str) -> Ran {
 /// The repository.
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// gemtool with the arguments that `line` holds, in an environment that says nothing to it.
+/// Returns the command for gemtool with the arguments in `line`, in an environment without variables that
+/// affect it.
 fn command(line: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_gemtool"));
     command.args(line.split_whitespace()).stdin(Stdio::null());
@@ -53,7 +54,7 @@ fn ran(mut command: Command) -> Ran {
 }
 
 impl Ran {
-    /// The output of a run that held and complained about nothing.
+    /// Returns the output of a run that succeeded and printed no error.
     #[track_caller]
     fn held(self) -> String {
         assert_eq!(self.status, Some(0), "{}{}", self.out, self.err);
@@ -61,13 +62,13 @@ impl Ran {
         self.out
     }
 
-    /// The output of a run that held, read as one JSON document.
+    /// Returns the output of a run that succeeded, parsed as one JSON document.
     #[track_caller]
     fn json(self) -> serde_json::Value {
         serde_json::from_str(&self.held()).expect("one JSON document")
     }
 
-    /// The output of a run that held, read as one JSON object per line.
+    /// Returns the output of a run that succeeded, parsed as one JSON object per line.
     #[track_caller]
     fn json_lines(self) -> Vec<serde_json::Value> {
         let out = self.held();
@@ -85,7 +86,7 @@ impl Ran {
     }
 }
 
-/// Asserts that no line is longer than the page.
+/// Asserts that every line fits on the page.
 #[track_caller]
 fn fits(text: &str, columns: usize) {
     let longest = text.lines().max_by_key(|line| line.chars().count()).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! `gemtool completions` and `gemtool man`: nothing is missing, and what is wrong is named.
+//! `gemtool completions` and `gemtool man`: the output is complete, and errors name their cause.
 
 use crate::{command, gemtool, ran};
 
-/// The commands that `gemtool --help` lists.
+/// Returns the commands that `gemtool --help` lists.
 pub fn commands() -> Vec<String> {
     let help = gemtool("--help").held();
     let list =
@@ -61,7 +61,7 @@ fn every_shell_completes_commands_flags_and_words() {
         assert!(script.contains("caching") && script.contains("drop-assumption"), "{shell}");
         assert_eq!(gemtool(&format!("completions {shell} --json")).json()["script"], script);
     }
-    // The words come from the library: those that no list of this tool's holds.
+    // Words that come from the library, not from a list in gemtool.
     for shell in ["bash", "zsh", "fish"] {
         let script = gemtool(&format!("completions {shell}")).held();
         for word in ["jsl", "l3-llc", "bypass-mocs-read", "pin-display", "hostile", "one-line-short", "U6"] {

@@ -37,7 +37,7 @@ fn a_rule_that_is_needed_has_its_counterexample_and_others_their_reason() {
 
 #[test]
 fn a_rule_that_nobody_needs_here_is_told_and_fails() {
-    // Nothing snoops here, so nothing that is about snooping can be needed.
+    // This platform snoops nothing, so no rule about snooping can be needed.
     let ran = gemtool(&format!("{SMALL} --rules"));
     assert_eq!(ran.status, Some(1));
     fits(&ran.out, 100);

@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use crate::{REPOSITORY, Ran, command, fits, gemtool, ran};
 
-/// Runs `script`, given on standard input, with the arguments that `line` holds.
+/// Runs `script` from standard input, with the arguments in `line`.
 #[track_caller]
 fn run(script: impl AsRef<[u8]>, line: &str) -> Ran {
     given(command(&format!("run - {line}")), script.as_ref())
 }
 
-/// Runs `command` with that standard input.
+/// Runs `command` with this standard input.
 fn given(mut command: Command, input: &[u8]) -> Ran {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // gemtool may have said no before it read all.
+    // gemtool may have failed before it read all of it.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).expect("gemtool writes UTF-8");
@@ -66,7 +66,7 @@ fn an_expectation_that_does_not_hold_is_exit_status_1_and_said() {
         ran.out
     );
     assert!(ran.out.ends_with("3 done, 0 held, 1 DID NOT HOLD.\n"), "{}", ran.out);
-    // With an LLC, or with the library, it holds.
+    // It holds with an LLC, and with the library.
     run(FORGOTTEN, "--device sim:tgl").held();
     run(FORGOTTEN.replace(" raw", ""), "--device sim:glk").held();
 }
@@ -153,7 +153,7 @@ fn what_is_wrong_with_the_text_is_said_with_line_and_column() {
     ]);
     run(b"a = alloc 4KiB\nfl\xffush a", "--device sim:glk").refused(&["<stdin>:2:3: byte 0xff is not UTF-8"]);
     run("\0", "--device sim:glk").refused(&["<stdin>:1:1: unknown statement"]);
-    // The text comes first: it needs no device to be wrong.
+    // The text is checked first: its errors need no device.
     run("flish a", "--device sim:foo").refused(&["<stdin>:1:1", "'flish'"]);
 }
 
@@ -210,7 +210,7 @@ fn a_million_lines_are_a_script() {
 
 #[test]
 fn a_long_script_needs_no_more_memory_than_its_text() {
-    // Each of these lines took a kilobyte when all steps, and what came of them, were kept.
+    // Each of these lines took a kilobyte when all steps and their results were kept.
     let text = "a = alloc 4KiB\n".to_owned() + &"flush a\n".repeat(20_000);
     for flags in ["", "--timeline", "--json"] {
         let mut limited = Command::new("sh");
@@ -234,7 +234,7 @@ fn the_samples_run_from_a_file() {
         let timeline = gemtool(&format!("{line} --timeline")).held();
         fits(&timeline, 120);
     }
-    // A flush that the kernel did not do yet: the sample says what the GPU then reads.
+    // This kernel lacks a flush: the sample expects what the GPU then reads.
     gemtool("run examples/scripts/llc-bypass.gemco --device sim:jsl,kernel=5.14").held();
 }
 

@@ -1,4 +1,4 @@
-//! `gemtool scanout` on software devices: what is shown, what that flushes, and what forgetting it shows.
+//! `gemtool scanout` on software devices: the frames, their flushes, and the effect of leaving flushes out.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{Ran, command, fits, gemtool};
 
-/// A run whose exit status is `status`, read as JSON.
+/// Runs a command that exits with `status`; returns its output, parsed as JSON.
 #[track_caller]
 fn report(line: &str, status: i32) -> Value {
     let Ran { status: ended, out, err } = gemtool(&format!("scanout --json {line}"));
@@ -16,12 +16,12 @@ fn report(line: &str, status: i32) -> Value {
     serde_json::from_str(&out).unwrap()
 }
 
-/// The rows of a step, in order.
+/// Returns the rows of a step, in order.
 fn steps<'a>(report: &'a Value, step: &str) -> Vec<&'a Value> {
     report["rows"].as_array().unwrap().iter().filter(|row| row["step"] == step).collect()
 }
 
-/// Whether the display reads what was drawn, wherever that is asked.
+/// Returns whether the display reads what was drawn, for each row that reports it.
 fn pictures(report: &Value) -> Vec<bool> {
     let rows = report["rows"].as_array().unwrap();
     let crcs = rows.iter().map(|row| &row["crc"]).filter(|crc| !crc.is_null());
@@ -64,14 +64,14 @@ fn the_first_showing_is_flushed_by_the_kernel_and_later_ones_by_lines() {
 
 #[test]
 fn without_the_librarys_flush_the_display_reads_old_pictures() {
-    // Each buffer twice: the kernel flushes for the first time.
+    // Each buffer is shown twice, because the kernel may flush it the first time.
     for platform in ["skl", "tgl", "jsl", "hsw", "glk"] {
         let line =
             format!("--device sim:{platform},display=on --map wb --frames cpu,cpu,cpu,partial --no-flush");
         let report = report(&line, 1);
         let pictures = pictures(&report);
         assert_eq!(pictures[2..5], [false; 3], "{platform}");
-        // Where the level has to change the kernel flushes at first.
+        // If the level must change, the kernel flushes the first frames.
         assert_eq!(pictures[..2], [platform != "glk"; 2], "{platform}");
     }
 }

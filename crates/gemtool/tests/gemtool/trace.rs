@@ -1,4 +1,4 @@
-//! `gemtool trace`, as far as it goes without root and a device.
+//! `gemtool trace` without root and without a device.
 
 use crate::gemtool;
 
@@ -11,7 +11,7 @@ fn the_software_device_has_no_kernel_to_trace() {
 
 #[test]
 fn what_tracing_needs_is_said_when_it_is_not_there() {
-    // A device that is none: with root and tracefs it is what is missing.
+    // Not a device: with root and tracefs, the error names this instead of tracing.
     let ran = gemtool("trace --device /dev/null -- true");
     assert_eq!((ran.status, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
     let needs = ["needs root", "not a DRM device", "is not a character device"];

@@ -1,11 +1,11 @@
-//! Output that cannot be written, of every command: exit status 2 for the answer, and nothing at all for the log.
+//! Output that cannot be written, for every command: exit status 2 for results, no effect for the log.
 
 use std::fs::File;
 use std::process::Command;
 
 use crate::{Ran, command, gemtool, manual, ran};
 
-/// A short run of every command.
+/// Returns a short run of every command.
 fn lines() -> Vec<String> {
     let line = |command: String| {
         let arguments = match command.as_str() {
@@ -26,13 +26,13 @@ fn lines() -> Vec<String> {
     manual::commands().into_iter().map(line).collect()
 }
 
-/// What is printed without a command's work: help, for every command, and the version.
+/// Returns the arguments that only print text: help, for every command, and the version.
 fn texts() -> Vec<String> {
     let helps = manual::commands().into_iter().map(|command| format!("{command} --help"));
     ["--help".to_owned(), "--version".to_owned()].into_iter().chain(helps).collect()
 }
 
-/// Runs gemtool with the arguments of `line`, its files redirected as `sh` understands `redirection`.
+/// Runs gemtool with the arguments in `line`, its files redirected by `redirection` in the syntax of `sh`.
 fn redirected(line: &str, redirection: &str) -> Ran {
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(format!("exec \"$0\" \"$@\" {redirection}"));
@@ -47,7 +47,7 @@ fn an_answer_that_cannot_be_written_is_exit_status_2() {
             let ran = redirected(line, redirection);
             let context = format!("gemtool {line} {redirection}: {}", ran.err);
             assert_eq!((ran.status, ran.out.as_str()), (Some(2), ""), "{context}");
-            // Without root `trace` has no answer to write.
+            // Without root, `trace` has no results to write.
             let is_refused = line.starts_with("trace --device") && redirection != ">&-";
             assert!(is_refused || ran.err.contains("error: cannot write the output: "), "{context}");
         }

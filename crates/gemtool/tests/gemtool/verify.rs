@@ -1,4 +1,4 @@
-//! `gemtool verify` on software devices: right where somebody sees to it, old bytes where nobody does.
+//! `gemtool verify` on software devices: correct with flushes, old bytes without.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,11 @@ use serde_json::Value;
 
 use crate::{Ran, fits, gemtool};
 
-/// Kernels that differ in what they do: before JSL's acquire flush, with it, before PAT indices, and with them.
+/// Kernels that differ in their flushes: before JSL's acquire flush, with it, before PAT indices, and with
+/// them.
 const KERNELS: [&str; 3] = ["5.14", "6.1", "6.12"];
 
-/// A run whose exit status is `status`, read as JSON.
+/// Runs a command that exits with `status`; returns its output, parsed as JSON.
 #[track_caller]
 fn report(line: &str, status: i32) -> Value {
     let Ran { status: ended, out, err } = gemtool(&format!("verify --json {line}"));
@@ -22,12 +23,13 @@ fn report(line: &str, status: i32) -> Value {
     serde_json::from_str(&out).unwrap()
 }
 
-/// The rows of which `wanted` is true.
+/// Returns the rows for which `wanted` is true.
 fn rows(report: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<&Value> {
     report["rows"].as_array().unwrap().iter().filter(|row| wanted(row)).collect()
 }
 
-/// Asserts that everything was right, and that old bytes showed where they had to; returns how often.
+/// Asserts that every check passed, and that old bytes were visible wherever they had to be; returns how
+/// often.
 #[track_caller]
 fn all_right(line: &str) -> u64 {
     let report = report(line, 0);
@@ -46,11 +48,11 @@ fn all_right(line: &str) -> u64 {
 #[test]
 fn every_platform_is_right_and_shows_what_is_forgotten() {
     for platform in platform::all() {
-        // The oldest kernel is another where reads go around the LLC, and where it is about PAT indices.
+        // The oldest kernel differs where reads bypass the LLC, and where PAT indices matter.
         let differs = matches!(platform.name, "glk" | "jsl" | "ehl" | "mtl");
         for kernel in KERNELS.iter().filter(|&&kernel| kernel != "5.14" || differs) {
             let stale = all_right(&format!("--quick --device sim:{platform},kernel={kernel}"));
-            // A discrete device's system memory is snooped, whatever anybody forgets.
+            // A discrete device's system memory is always snooped.
             let discrete = platform.caps.contains(platform::Caps::DISCRETE);
             assert_eq!(stale == 0, discrete, "{platform} {kernel}: {stale}");
         }
@@ -71,7 +73,7 @@ fn prime_counts_of_lines_are_stored_to() {
     assert_eq!(counts[..6], [1, 2, 3, 5, 7, 11]);
     let row = rows(&report, |row| row["kind"] == "hand-over")[0];
     let found = ["verdict", "rule", "lines"].map(|field| row[field].clone());
-    // Two dwords of a line are stored to it by two writers, and it is flushed once.
+    // Two writers store to two dwords of a line, and it is flushed once.
     assert_eq!(found[..2], ["flush", "non-coherent-read"]);
     let stored: u64 = counts.iter().sum();
     assert!(found[2].as_u64().unwrap() >= stored - counts.len() as u64, "{} of {stored}", found[2]);
@@ -139,9 +141,9 @@ fn a_new_object_shows_nobody_elses_bytes_and_without_the_acquire_flush_it_does()
     let report = report(line, 1);
     let fresh = rows(&report, |row| row["kind"] == "fresh");
     let wrong = &fresh[0]["library"]["wrong"];
-    // "anot", of another's secret.
+    // "anot", of the previous owner's data.
     assert_eq!((&wrong["got"], &wrong["want"]), (&0x746f_6e61.into(), &0.into()), "{}", fresh[0]);
-    // Kernels that never had the flush leak to who forgets it; the library does not.
+    // A kernel without the flush leaks if the library's flush is left out, but not with it.
     let old = "--quick --device sim:jsl,kernel=5.14 --read gpu-sampler --caching cached";
     let row = &self::report(old, 0)["rows"][0];
     assert_eq!((&row["kind"], &row["rule"]), (&"fresh".into(), &"zeroes-stay-dirty".into()));
@@ -165,11 +167,11 @@ fn forgetting_what_the_library_does_fails() {
         );
         fits(&ran.out, 100);
     }
-    // On a Jasper Lake nothing is ever stale in the CPU's caches.
+    // On Jasper Lake no line is ever stale in the CPU's caches.
     gemtool("verify --quick --device sim:jsl --forget invalidate").held();
 }
 
-/// Rules without which a kernel does something else.
+/// Returns the rules whose removal changes a kernel's flushes.
 fn removable() -> BTreeSet<Rule> {
     let kernels = [KernelVersion::new(6, 0), KernelVersion::new(6, 12)];
     let creations = [
@@ -203,7 +205,7 @@ fn removable() -> BTreeSet<Rule> {
     found
 }
 
-/// Rules of the kernel that verify cannot miss, and why.
+/// Rules of the kernel whose removal verify cannot detect, with the reason.
 const NOT_SEEN: &[(Rule, &str)] = &[
     (Rule::ImportWbinvd, "nothing is imported"),
     (Rule::PhysCopy, "no object is made a physically contiguous copy"),
@@ -251,7 +253,7 @@ fn the_same_seed_stores_the_same_and_another_does_not() {
 
 #[test]
 fn the_table_fits_and_names_the_kernels_rule_where_it_does_what_is_needed() {
-    // Whole tables are examples of the guide.
+    // Whole tables are checked as examples of the guide.
     for platform in ["glk", "tgl", "jsl", "mtl", "dg2", "i965gm"] {
         fits(&gemtool(&format!("verify --quick --device sim:{platform}")).held(), 100);
     }
@@ -293,7 +295,7 @@ fn bad_input_names_the_value() {
 
 #[test]
 fn a_seed_in_json_is_exact_for_every_reader() {
-    // 2^53 + 1 is the first whole number that JavaScript's have not.
+    // 2^53 + 1 is the first whole number that a JavaScript number cannot represent.
     for seed in ["1", "9007199254740993", "18446744073709551615"] {
         let line =
             format!("verify --quick --json --device sim:glk --caching none --over cpu-wb --seed {seed}");

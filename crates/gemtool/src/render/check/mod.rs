@@ -1,4 +1,4 @@
-//! `gemtool check` for people.
+//! Text form of `gemtool check`.
 
 mod picture;
 mod proof;
@@ -36,7 +36,7 @@ impl Report for CheckReport {
     }
 }
 
-/// Writes what is searched.
+/// Writes the scope of the searches.
 fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
     page.heading("Searched")?;
     let platforms = match scope.platforms.as_slice() {
@@ -69,7 +69,7 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
     }
 }
 
-/// Writes which premises are held, and which are not.
+/// Writes the premises that are assumed, and those that are not.
 fn premises(page: &mut Page<'_>, name: &str, whose: &str, premises: &[Premise]) -> io::Result<()> {
     let ids = match (premises.first(), premises.last()) {
         (Some(first), Some(last)) => format!("{} to {}", first.id, last.id),
@@ -88,7 +88,7 @@ fn premises(page: &mut Page<'_>, name: &str, whose: &str, premises: &[Premise]) 
     Ok(())
 }
 
-/// Writes a row for every caller and kind of object.
+/// Writes a row for each caller and kind of object.
 fn groups(page: &mut Page<'_>, groups: &[Group]) -> io::Result<()> {
     use Align::{Left, Right};
     let heads = [
@@ -127,7 +127,7 @@ fn groups(page: &mut Page<'_>, groups: &[Group]) -> io::Result<()> {
     )
 }
 
-/// Writes a row for every search.
+/// Writes a row for each search.
 fn searches(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     use Align::{Left, Right};
     let heads = [
@@ -156,7 +156,7 @@ fn searches(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     table.write(page)
 }
 
-/// Writes what was checked, and for whom.
+/// Writes the properties that were checked, with their callers.
 fn properties(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     page.heading("Properties")?;
     for line in &report.properties {
@@ -203,7 +203,7 @@ fn others(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     page.gap()
 }
 
-/// Writes what it came to, and how large it was.
+/// Writes the result and the size of the searches.
 fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     let ScopeLine { platforms, kernels, .. } = &report.scope;
     let checked = format!("{}, {}", count(platforms.len(), "platform"), count(kernels.len(), "kernel"));
@@ -241,7 +241,7 @@ fn totals(page: &mut Page<'_>, report: &CheckReport) -> io::Result<()> {
     }
 }
 
-/// `1 search`, `3 searches`.
+/// Formats a number with its noun: `1 search`, `3 searches`.
 fn count(number: usize, what: &str) -> String {
     let ending = match (number, what.ends_with('h')) {
         (1, _) => "",
@@ -251,7 +251,7 @@ fn count(number: usize, what: &str) -> String {
     format!("{} {what}{ending}", grouped(number as u64))
 }
 
-/// Who a caller is.
+/// Describes a caller.
 fn who(caller: Caller) -> &'static str {
     match caller {
         Caller::Protocol => "keeps to the uAPI",
@@ -261,12 +261,12 @@ fn who(caller: Caller) -> &'static str {
     }
 }
 
-/// Kernels, one after the other.
+/// Lists kernels.
 fn kernel_words(kernels: &[KernelVersion]) -> String {
     kernels.iter().map(KernelVersion::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Machines in short: platforms with the kernels under which they are meant, if those are not all.
+/// Lists machines: platforms with their kernels, if those are not all of the scope.
 fn machine_words(machines: &Machines, scope: &ScopeLine) -> String {
     let mut groups: Vec<(Vec<String>, Vec<KernelVersion>)> = Vec::new();
     for (label, kernels) in by_label(machines) {
@@ -282,7 +282,7 @@ fn machine_words(machines: &Machines, scope: &ScopeLine) -> String {
     words.collect::<Vec<_>>().join("; ")
 }
 
-/// Each platform, with and without eDRAM, with its kernels.
+/// Returns the kernels of each platform, with and without eDRAM.
 fn by_label(machines: &Machines) -> Vec<(String, Vec<KernelVersion>)> {
     let mut labels: Vec<(String, Vec<KernelVersion>)> = Vec::new();
     for machine in &machines.0 {
@@ -295,7 +295,7 @@ fn by_label(machines: &Machines) -> Vec<(String, Vec<KernelVersion>)> {
     labels
 }
 
-/// The machine that was searched, and how many more it stands for.
+/// Describes the machine that was searched, and the number of others that it stands for.
 fn first_machine(machines: &Machines) -> String {
     match machines.0.as_slice() {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! A way to a violation as a picture: a row for each step, a column for each place.
+//! Draws a trace to a violation: a row for each step, a column for each place.
 
 use gem_coherency_check::{Caller, Value};
 use gem_coherency_hierarchy::Line;
@@ -10,16 +10,16 @@ use crate::cmd::check::{LineView, Source, StateView, StepView, TraceView};
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 24.0;
-/// The column of what happens.
+/// Width of the column of the steps.
 const STEP: f64 = 290.0;
-/// Between two columns; wider where arrows go.
+/// Gap between two columns; wider where arrows are drawn.
 const GAP: f64 = 18.0;
 const ARROW_GAP: f64 = 56.0;
-/// Before a line's box in the first column of boxes: its number and state.
+/// Space before a line's box in the first column of boxes, for its number and state.
 const LABEL: f64 = 48.0;
 const BOX: f64 = 32.0;
 const BOX_GAP: f64 = 12.0;
-/// Above and below what a row shows.
+/// Space above and below a row's contents.
 const PAD: f64 = 20.0;
 
 const INK: &str = "#1f2933";
@@ -35,7 +35,7 @@ const TEXT: Font = Font { size: 12.0, bold: false, colour: INK, anchor: Anchor::
 const SMALL: Font = Font { size: 11.0, bold: false, colour: FAINT, anchor: Anchor::Start };
 const IN_BOX: Font = Font { size: 12.0, bold: false, colour: INK, anchor: Anchor::Middle };
 
-/// Where the columns are.
+/// The positions of the columns.
 struct Columns {
     cache: Rect,
     memory: Rect,
@@ -44,7 +44,7 @@ struct Columns {
     tracked: Option<Rect>,
 }
 
-/// The picture of a trace, as SVG.
+/// Returns the picture of a trace, as SVG.
 pub fn picture(trace: &TraceView) -> String {
     let columns = Columns::of(trace);
     let mut picture = Picture::default();
@@ -135,7 +135,7 @@ impl Columns {
         base + 8.0
     }
 
-    /// Where a line's box is in a column of a row that begins at `y`.
+    /// Returns the position of a line's box in a column of a row that begins at `y`.
     fn line_box(&self, column: Rect, line: usize, y: f64) -> Rect {
         let label = if column == self.cache { LABEL } else { 0.0 };
         Rect {
@@ -147,13 +147,13 @@ impl Columns {
     }
 }
 
-/// One part of a line's box.
+/// Returns one part of a line's box.
 fn part_of(whole: Rect, part: usize, parts: usize) -> Rect {
     let width = whole.width / parts as f64;
     Rect { x: whole.x + width * part as f64, width, ..whole }
 }
 
-/// What a line has under way: stores in either buffer, or what the GPU kept.
+/// Returns a line's in-flight data: stores in either buffer, or the GPU's cached copies.
 fn buffered(line: &LineView) -> Vec<Option<(&'static str, Value)>> {
     let parts = line.write_combining.iter().zip(&line.aperture).zip(&line.gpu);
     let named = parts.map(|((combining, aperture), gpu)| {
@@ -163,18 +163,18 @@ fn buffered(line: &LineView) -> Vec<Option<(&'static str, Value)>> {
     named.collect()
 }
 
-/// One row: what happens, and the state afterwards.
+/// One row: a step and the state after it.
 struct Row<'a> {
     number: usize,
     step: Option<(&'a StepView, bool)>,
     before: Option<&'a StateView>,
     after: &'a StateView,
-    /// What is read that should not be: where, which line, which part.
+    /// The wrong bytes that the step reads: place, line, part.
     read: Option<(Source, usize, usize)>,
 }
 
 impl Row<'_> {
-    /// Draws it from `y` on, and returns where it ends.
+    /// Draws the row from `y` on, and returns its end.
     fn draw(&self, picture: &mut Picture, columns: &Columns, y: f64) -> f64 {
         picture.line(&[(MARGIN, y), (WIDTH - MARGIN, y)], stroke(RULE, 1.0));
         let mut bottom = y + PAD + 2.0 * BOX + BOX_GAP;
@@ -197,7 +197,7 @@ impl Row<'_> {
         bottom + PAD
     }
 
-    /// Writes what happens.
+    /// Draws the description of the step.
     fn what(&self, picture: &mut Picture, y: f64) -> f64 {
         let Some((step, is_last)) = self.step else {
             picture.text(MARGIN, y + BOLD.size, "start", BOLD);
@@ -258,7 +258,7 @@ impl Row<'_> {
             }
         }
         changed(picture, way, before.is_some_and(|before| buffered(before) != waiting));
-        // What the GPU kept goes nowhere when it goes.
+        // The GPU's cached copies move nowhere when they are dropped.
         let stores = |line: &LineView| line.write_combining.iter().chain(&line.aperture).flatten().count();
         let landed = |before: &LineView| stores(before) > stores(after);
         if before.is_some_and(landed) {
@@ -267,7 +267,7 @@ impl Row<'_> {
         }
     }
 
-    /// Shows where the wrong bytes are read, and the way that they take to whoever makes the step.
+    /// Draws the place of the wrong bytes, and their way to the reader.
     fn wrong_read(&self, picture: &mut Picture, columns: &Columns, y: f64) {
         let Some((from, line, part)) = self.read else { return };
         let column = match from {
@@ -278,7 +278,7 @@ impl Row<'_> {
         let parts = self.after.lines.get(line).map_or(1, |line| line.memory.len());
         let at = part_of(columns.line_box(column, line, y), part, parts);
         picture.rect(at, "none", Some(stroke(RED, 3.5)));
-        // Line 0 is reached from above, line 1 from below: nothing else lies in the way.
+        // Line 0 is reached from above, line 1 from below, so that no other box is crossed.
         let (edge, way) =
             if line == 0 { (at.y - 2.0, at.y - 12.0) } else { (at.bottom() + 2.0, at.bottom() + 12.0) };
         let end = MARGIN + STEP - 4.0;
@@ -303,14 +303,14 @@ fn boxes(
     }
 }
 
-/// Marks a box that is not as it was.
+/// Marks a box that has changed.
 fn changed(picture: &mut Picture, at: Rect, is_new: bool) {
     if is_new {
         picture.rect(Rect { y: at.bottom() + 3.0, height: 3.0, ..at }, BLUE, None);
     }
 }
 
-/// Draws what moved between the cache and memory.
+/// Draws the data that moved between the cache and memory.
 fn between(picture: &mut Picture, cache: Rect, memory: Rect, before: &LineView, after: &LineView) {
     let middle = cache.y + BOX / 2.0;
     let (left, right) = ((cache.right() + 5.0, middle), (memory.x - 5.0, middle));
@@ -324,7 +324,7 @@ fn between(picture: &mut Picture, cache: Rect, memory: Rect, before: &LineView, 
     }
 }
 
-/// Writes words below each other, those that are new in bold; returns where they end.
+/// Draws words below each other, new ones in bold; returns their end.
 fn words(picture: &mut Picture, column: Rect, y: f64, before: Option<Vec<String>>, after: &[String]) -> f64 {
     let mut next = y + TEXT.size;
     for word in after {
@@ -335,7 +335,7 @@ fn words(picture: &mut Picture, column: Rect, y: f64, before: Option<Vec<String>
     next
 }
 
-/// Writes what is wrong, in a band of its own.
+/// Draws the violation, in its own band.
 fn verdict(picture: &mut Picture, trace: &TraceView, y: f64) -> f64 {
     const INSET: f64 = 14.0;
     let font = Font { size: 14.0, ..BOLD };
@@ -350,7 +350,7 @@ fn verdict(picture: &mut Picture, trace: &TraceView, y: f64) -> f64 {
     band.bottom()
 }
 
-/// Says what the boxes mean.
+/// Draws the legend of the boxes.
 fn legend(picture: &mut Picture, caller: Caller, y: f64) -> f64 {
     let (solid, thick) = (stroke(INK, 1.0), stroke(INK, 2.6));
     let dashed = Stroke { dashed: true, ..solid };

@@ -1,4 +1,4 @@
-//! What each rule, assumption and condition is there for, and which faults are noticed; for people.
+//! Text form of `gemtool check --rules`, `--mutants` and `--assumptions`.
 
 use std::io;
 
@@ -25,7 +25,7 @@ impl Report for ProofReport {
     }
 }
 
-/// Writes what each rule is there for.
+/// Writes the need for each rule.
 fn rules(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     page.gap()?;
     page.heading("Without each rule")?;
@@ -47,7 +47,7 @@ fn rules(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     }
 }
 
-/// Why a rule is there.
+/// Explains why a rule is needed.
 fn because(line: &RuleLine) -> String {
     match (&line.proof, line.why) {
         (Some(proof), None) => proof_words(proof),
@@ -63,7 +63,7 @@ fn because(line: &RuleLine) -> String {
     }
 }
 
-/// A counterexample on one line.
+/// Describes a counterexample on one line.
 fn proof_words(proof: &Proof) -> String {
     let edram = if proof.machine.edram { "+edram" } else { "" };
     format!(
@@ -76,7 +76,7 @@ fn proof_words(proof: &Proof) -> String {
     )
 }
 
-/// Writes which planted faults are noticed.
+/// Writes which planted faults are detected.
 fn mutants(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     page.gap()?;
     page.heading("With each fault planted")?;
@@ -91,7 +91,7 @@ fn mutants(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     table.write(page)
 }
 
-/// Writes what assumptions and conditions carry.
+/// Writes the need for assumptions and conditions.
 fn premises(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     page.gap()?;
     page.heading("Without each assumption and condition")?;
@@ -118,7 +118,7 @@ fn premises(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     }
 }
 
-/// Writes what it came to.
+/// Writes the result.
 fn totals(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     let (rules, mutants, premises) = (report.rules.len(), report.mutants.len(), report.premises.len());
     let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! A way to a violation, step by step, for people.
+//! Text form of a trace to a violation, step by step.
 
 use std::io;
 
@@ -12,12 +12,12 @@ use super::super::{Page, wrap};
 use crate::cmd::check::{DeedView, Doer, LineView, StateView, StepView, TraceView, TrackedView, What};
 use crate::cmd::explain::kernel::State;
 
-/// Columns before what a step does, and before its state's names.
+/// Columns before an action of a step, and before the names of its state.
 const INDENT: usize = 5;
-/// Columns of the names of the actors and of what a state is made of.
+/// Columns of the names of actors and of parts of a state.
 const NAME: usize = 11;
 
-/// Writes a trace, what is wrong at its end, and the rules on the way.
+/// Writes a trace, the violation at its end, and the rules of its steps.
 pub fn write(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
     let machine = &trace.machine;
     page.heading(&format!("The shortest violation: {}", title(trace)))?;
@@ -55,7 +55,7 @@ pub fn write(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
     rules(page, trace)
 }
 
-/// Where a trace is from.
+/// Returns the heading of a trace.
 pub fn title(trace: &TraceView) -> String {
     let TraceView { machine, title, property, .. } = trace;
     let edram = if machine.edram { " with eDRAM" } else { "" };
@@ -63,7 +63,7 @@ pub fn title(trace: &TraceView) -> String {
     format!("{property} on {on}, {}, object '{}'", who(trace.caller), trace.object)
 }
 
-/// Writes the rules that decided on the way.
+/// Writes the rules of the steps.
 fn rules(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
     let rules = trace.rules();
     if rules.is_empty() {
@@ -74,7 +74,7 @@ fn rules(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
     page.gap()
 }
 
-/// What the words for bytes mean, and the marks of a page.
+/// Explains the words for bytes, and the marks of the page.
 fn legend(caller: Caller, page: &Page<'_>) -> String {
     let bytes = match caller {
         Caller::Protocol | Caller::Library | Caller::Unknown => {
@@ -88,7 +88,7 @@ fn legend(caller: Caller, page: &Page<'_>) -> String {
     )
 }
 
-/// Who uses the object.
+/// Describes a caller.
 fn who(caller: Caller) -> &'static str {
     match caller {
         Caller::Protocol => "a process that keeps to the uAPI",
@@ -98,7 +98,7 @@ fn who(caller: Caller) -> &'static str {
     }
 }
 
-/// An actor's word.
+/// Returns the name of an actor.
 pub fn actor(actor: Actor) -> &'static str {
     match actor {
         Actor::Caches => "caches",
@@ -107,7 +107,7 @@ pub fn actor(actor: Actor) -> &'static str {
     }
 }
 
-/// What was done for a step, and what was not: who, and what; those that did nothing together.
+/// Returns a step's actions, performed and spared, with their sides; spared ones are joined.
 pub fn done_lines(step: &StepView, before: Option<&StateView>) -> Vec<(&'static str, String)> {
     let groups = step.deeds.chunk_by(|a, b| (a.by, a.what) == (b.by, b.what) && a.what == What::Nothing);
     let line = |group: &[DeedView]| {
@@ -124,7 +124,7 @@ pub fn done_lines(step: &StepView, before: Option<&StateView>) -> Vec<(&'static 
     lines
 }
 
-/// What came of the pages, or of memory that is there without them.
+/// Describes the change of the pages, or of memory that exists without pages.
 fn pages_words(before: &StateView, after: &StateView) -> Option<&'static str> {
     let through_cache = match after.kernel.backing {
         Backing::Shmem
@@ -168,10 +168,10 @@ fn deeds(page: &mut Page<'_>, step: &StepView, before: &StateView) -> io::Result
     Ok(())
 }
 
-/// One row of a state: its name, and what is said of each line.
+/// One row of a state: its name, and the text for each line.
 type Row = (&'static str, [String; 2]);
 
-/// The columns of a trace's states.
+/// The columns of the states of a trace.
 struct Grid {
     widths: [usize; 2],
 }
@@ -182,14 +182,14 @@ impl Grid {
         let mut widths = [6; 2];
         for (_, cells) in states.flat_map(rows) {
             for (width, cell) in widths.iter_mut().zip(&cells) {
-                // Room for the mark.
+                // Leaves room for the mark.
                 *width = (*width).max(cell.chars().count() + 2);
             }
         }
         Self { widths }
     }
 
-    /// Writes the lines' names.
+    /// Writes the headings of the lines.
     fn heads(&self, page: &mut Page<'_>) -> io::Result<()> {
         let [first, _] = self.widths;
         let text = format!("{:<first$}  line 1 (two halves)", "line 0");
@@ -197,14 +197,14 @@ impl Grid {
         page.line(&format!("{:INDENT$}{:NAME$}{text}", "", ""))
     }
 
-    /// Writes a state; what is not as `before` is marked.
+    /// Writes a state; marks what differs from `before`.
     fn state(&self, page: &mut Page<'_>, before: Option<&StateView>, after: &StateView) -> io::Result<()> {
         let earlier = before.map(rows).unwrap_or_default();
         for (name, cells) in rows(after) {
             let was = earlier.iter().find(|(other, _)| *other == name).map(|(_, cells)| cells);
             let mut line = format!("{:INDENT$}{name:<NAME$}", "");
             for (column, cell) in cells.iter().enumerate() {
-                // In a row that was not there before, what is empty is not new.
+                // In a new row, empty cells are not marked as new.
                 let is_same = match was.and_then(|was| was.get(column)) {
                     Some(was) => was == cell,
                     None => cell.chars().all(|letter| matches!(letter, '-' | '|' | ' ')),
@@ -231,7 +231,7 @@ impl Grid {
     }
 }
 
-/// Writes a list of words; those that are not as `before` are marked.
+/// Writes a list of words; marks those that are not in `before`.
 fn words(page: &mut Page<'_>, name: &str, before: Option<Vec<String>>, after: Vec<String>) -> io::Result<()> {
     let mut lines = vec![String::new()];
     let mut used = 0;
@@ -256,7 +256,7 @@ fn words(page: &mut Page<'_>, name: &str, before: Option<Vec<String>>, after: Ve
     Ok(())
 }
 
-/// What a state says of each line.
+/// Returns the rows of a state.
 fn rows(state: &StateView) -> Vec<Row> {
     let of = |text: &dyn Fn(&LineView) -> String| state.lines.each_ref().map(text);
     let mut rows = vec![("CPU cache", of(&cached)), ("memory", of(&|line| memory(line, state.resident)))];
@@ -295,7 +295,7 @@ fn waiting(copies: &[Option<Value>]) -> String {
     copies.iter().map(|copy| copy.map_or("-", Value::name)).collect::<Vec<_>>().join(" | ")
 }
 
-/// The kernel's state of the object.
+/// Describes the kernel's state of the object.
 pub fn kernel_words(state: &State) -> Vec<String> {
     let mut words = vec![
         format!("level {}", state.level),
@@ -309,7 +309,7 @@ pub fn kernel_words(state: &State) -> Vec<String> {
     words
 }
 
-/// The library's tracked state.
+/// Describes the library's tracked state.
 pub fn tracked_words(tracked: &TrackedView) -> Vec<String> {
     let lines = |name: &str, lines: &[usize]| match lines {
         [] => format!("nothing {name}"),

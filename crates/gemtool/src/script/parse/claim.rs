@@ -1,4 +1,4 @@
-//! Claims: what is expected to be true.
+//! Parses claims.
 
 use super::super::error::Error;
 use super::super::statement::Claim;
@@ -8,7 +8,7 @@ use super::vocabulary::Subject;
 use super::{Names, number};
 use gem_coherency::vocabulary::MocsClass;
 
-/// Takes what follows `expect [not]`.
+/// Parses the text after `expect [not]`.
 pub(super) fn claim(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> {
     let word = line.need("what is expected ('verdict', 'caching', 'gpu-reads', 'error', ...)")?;
     let claim = match line.known(word)? {
@@ -56,7 +56,7 @@ pub(super) fn claim(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> 
     Ok(claim)
 }
 
-/// `BO VERDICT [lines=N] [rule=RULE]`.
+/// Parses `BO VERDICT [lines=N] [rule=RULE]`.
 fn verdict(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> {
     let bo = names.bo(line)?;
     let word = line.need("a verdict ('flush', 'none', ...)")?;

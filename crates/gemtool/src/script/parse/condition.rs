@@ -1,11 +1,11 @@
-//! Conditions: what must be true of a device.
+//! Parses conditions on a device.
 
 use super::super::error::Error;
 use super::super::statement::{Condition, Fact, cap_word};
 use super::super::words::{Line, Word};
 use gem_coherency::platform::{self, Caps};
 
-/// The conditions up to the word that ends in a colon.
+/// Parses the conditions up to the word that ends in a colon.
 pub(super) fn until_colon(line: &mut Line<'_>) -> Result<Vec<Condition>, Error> {
     let mut found = Vec::new();
     loop {
@@ -19,7 +19,7 @@ pub(super) fn until_colon(line: &mut Line<'_>) -> Result<Vec<Condition>, Error> 
     }
 }
 
-/// The conditions up to the line's end.
+/// Parses the conditions up to the line's end.
 pub(super) fn to_end(line: &mut Line<'_>) -> Result<Vec<Condition>, Error> {
     let first = line.need("a condition ('needs llc-bypass-mocs')")?;
     let mut found = vec![condition(line, first)?];
@@ -29,7 +29,7 @@ pub(super) fn to_end(line: &mut Line<'_>) -> Result<Vec<Condition>, Error> {
     Ok(found)
 }
 
-/// `[!]FACT`.
+/// Parses `[!]FACT`.
 fn condition(line: &Line<'_>, word: Word<'_>) -> Result<Condition, Error> {
     match word.text.strip_prefix('!') {
         Some(text) => {

@@ -1,4 +1,4 @@
-//! From text to what it says: lines, steps, names.
+//! Parses lines into steps and their names.
 
 mod claim;
 mod condition;
@@ -18,13 +18,13 @@ use super::{Script, size};
 use vocabulary::Role;
 pub use vocabulary::{Subject, Verb};
 
-/// Bytes of the longest script.
+/// Largest size of a script in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// Letters of the longest name.
+/// Largest number of letters of a name.
 const NAME_LETTERS: usize = 40;
 
-/// What a name is given to.
+/// The kind of object that a name belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Bo,
@@ -40,7 +40,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The names that were given so far.
+/// The names given so far.
 #[derive(Debug, Default)]
 struct Names {
     known: HashMap<String, (Name, Kind, usize)>,
@@ -48,7 +48,7 @@ struct Names {
 }
 
 impl Names {
-    /// The name of something of that kind.
+    /// Returns the name of an object of one of these kinds.
     fn find(&self, line: &Line<'_>, word: Word<'_>, wanted: &[Kind]) -> Result<Name, Error> {
         match self.known.get(word.text) {
             Some(&(name, kind, _)) if wanted.contains(&kind) => Ok(name),
@@ -81,7 +81,7 @@ impl Names {
         self.find(line, word, &[Kind::Bo])
     }
 
-    /// Whether `word` can be a name, and is not one yet.
+    /// Checks that `word` is a valid name that is not in use.
     fn check(&self, line: &Line<'_>, word: Word<'_>) -> Result<(), Error> {
         let letter = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let begins = word.text.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
@@ -104,7 +104,7 @@ impl Names {
         }
     }
 
-    /// Gives `word` to something new.
+    /// Gives the name `word` to a new object.
     fn give(&mut self, line: &Line<'_>, word: Word<'_>, kind: Kind) -> Name {
         let name = Name(self.letters.len());
         self.letters.push(word.text.to_owned());
@@ -113,10 +113,10 @@ impl Names {
     }
 }
 
-/// Reads a script; a byte order mark before it is skipped.
+/// Parses a script; skips a byte order mark at its start.
 ///
 /// # Errors
-/// The first thing that is wrong, with its line and column.
+/// The first error in the text, with its line and column.
 pub fn parse(text: &str) -> Result<Script, Error> {
     if text.len() > MAX_BYTES {
         let why = format!("a script has at most {} MiB; this one has {} bytes", MAX_BYTES >> 20, text.len());
@@ -132,25 +132,25 @@ pub fn parse(text: &str) -> Result<Script, Error> {
     Ok(Script { text: text.to_owned(), steps, names: names.letters })
 }
 
-/// The lines of `text` that say something.
+/// Returns the lines of `text` that are not empty.
 fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let lines = (1..).zip(text.lines()).map(|(number, text)| Line::new(number, text));
     lines.filter(|line| line.peek().is_some())
 }
 
-/// What a script says, in order.
+/// Returns the steps of a valid script, in order.
 ///
-/// Each step is read from the text when its turn comes, so that a script needs no more memory than its text.
+/// Each step is parsed when it is needed, so that a script needs no more memory than its text.
 pub(super) fn steps(text: &str) -> impl Iterator<Item = Step<'_>> {
     let mut names = Names::default();
-    // Every line was read once, and was right.
+    // Every line was parsed before without an error.
     lines(text).map_while(move |mut line| step(&mut line, &mut names).ok())
 }
 
 /// As [`parse`], for bytes that may not be UTF-8.
 ///
 /// # Errors
-/// As [`parse`]; the first bytes that are no character.
+/// As [`parse`]; the first invalid UTF-8 sequence.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Script, Error> {
     let wrong = match std::str::from_utf8(bytes) {
         Ok(text) => return parse(text),
@@ -167,7 +167,7 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<Script, Error> {
     Err(Error::new(Place { line, column, columns: 1 }, &text, why))
 }
 
-/// What a line says that is not empty.
+/// Parses a line that is not empty.
 fn step<'a>(line: &mut Line<'a>, names: &mut Names) -> Result<Step<'a>, Error> {
     let conditions =
         if line.take_if(Verb::Where.name()) { condition::until_colon(line)? } else { Vec::new() };
@@ -192,7 +192,7 @@ fn step<'a>(line: &mut Line<'a>, names: &mut Names) -> Result<Step<'a>, Error> {
     Ok(Step { place, text: line.said_from(first), line: line.text(), conditions, action })
 }
 
-/// What a line says that gives no name.
+/// Parses the action of a line without a new name.
 fn action(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<Action, Error> {
     let verb = verb(line, word)?;
     match verb.role() {
@@ -211,7 +211,7 @@ fn action(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<Action, 
     }
 }
 
-/// `ERRNO: STATEMENT`.
+/// Parses `ERRNO: STATEMENT`.
 fn expect_error(line: &mut Line<'_>, names: &Names) -> Result<Action, Error> {
     let word = line.need("an errno and a colon ('EINVAL:')")?;
     let Some((name, _)) = word.split_once(":").filter(|(_, rest)| rest.text.is_empty()) else {
@@ -245,7 +245,7 @@ fn verb(line: &Line<'_>, word: Word<'_>) -> Result<Verb, Error> {
     line.known(word)
 }
 
-/// A number.
+/// Parses a number.
 fn number(line: &Line<'_>, word: Word<'_>) -> Result<u64, Error> {
     size::number(word.text).map_err(|why| line.wrong(word, format!("'{}': {why}", word.shown())))
 }

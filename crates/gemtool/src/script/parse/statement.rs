@@ -1,4 +1,4 @@
-//! Statements: what is done, and what is made.
+//! Parses statements and creations.
 
 use super::super::error::Error;
 use super::super::statement::{Making, Power, Statement, Use, Way};
@@ -7,7 +7,7 @@ use super::values::{bytes, options, pattern, range};
 use super::{Kind, Names, Verb, verb};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 
-/// SET_DOMAIN's domains, as people write them.
+/// SET_DOMAIN's domains, by their words in scripts.
 const DOMAINS: [(&str, Domains); 8] = [
     ("cpu", Domains::CPU),
     ("gtt", Domains::GTT),
@@ -19,13 +19,13 @@ const DOMAINS: [(&str, Domains); 8] = [
     ("vertex", Domains::VERTEX),
 ];
 
-/// Takes what follows `NAME =`.
+/// Parses the text after `NAME =`.
 pub(super) fn making(line: &mut Line<'_>, names: &Names) -> Result<(Making, Kind), Error> {
     let word = line.need("'alloc', 'export' or 'import'")?;
     made_by(line, names, word)
 }
 
-/// What `word` and what follows it makes.
+/// Parses the creation that begins with `word`.
 pub(super) fn made_by(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<(Making, Kind), Error> {
     let verb = verb(line, word)?;
     if verb == Verb::Alloc {
@@ -41,7 +41,7 @@ pub(super) fn made_by(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Res
     }
 }
 
-/// `SIZE [caching=MODE] [map=MODE]`.
+/// Parses `SIZE [caching=MODE] [map=MODE]`.
 fn alloc(line: &mut Line<'_>) -> Result<Making, Error> {
     let word = line.need("a size ('64KiB')")?;
     let size = bytes(line, word)?;
@@ -56,7 +56,7 @@ fn alloc(line: &mut Line<'_>) -> Result<Making, Error> {
     Ok(Making::Alloc { size, caching, map })
 }
 
-/// What `word`, which is `verb`, and what follows it does.
+/// Parses the statement that begins with `word`, which is `verb`.
 pub(super) fn statement(
     line: &mut Line<'_>,
     names: &Names,
@@ -100,12 +100,12 @@ pub(super) fn statement(
     Ok(done)
 }
 
-/// `raw` or `raw=MODE`.
+/// Parses `raw` or `raw=MODE`.
 fn raw(line: &Line<'_>, value: Word<'_>) -> Result<Way, Error> {
     if value.text.is_empty() { Ok(Way::Raw(None)) } else { Ok(Way::Raw(Some(line.known(value)?))) }
 }
 
-/// `BO RANGE fill=PATTERN [raw]`.
+/// Parses `BO RANGE fill=PATTERN [raw]`.
 fn write(line: &mut Line<'_>, names: &Names, mut way: Way) -> Result<Statement, Error> {
     let bo = names.bo(line)?;
     let range = range(line)?;
@@ -125,7 +125,7 @@ fn write(line: &mut Line<'_>, names: &Names, mut way: Way) -> Result<Statement, 
     Ok(Statement::Write { bo, range, fill, way })
 }
 
-/// `BO RANGE [expect=PATTERN] [raw]`.
+/// Parses `BO RANGE [expect=PATTERN] [raw]`.
 fn read(line: &mut Line<'_>, names: &Names, mut way: Way) -> Result<Statement, Error> {
     let bo = names.bo(line)?;
     let range = range(line)?;
@@ -144,7 +144,7 @@ fn read(line: &mut Line<'_>, names: &Names, mut way: Way) -> Result<Statement, E
     Ok(Statement::Read { bo, range, expect, way })
 }
 
-/// `BO RANGE fill=PATTERN [mocs=CLASS]`.
+/// Parses `BO RANGE fill=PATTERN [mocs=CLASS]`.
 fn gpu_write(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
     let bo = names.bo(line)?;
     let range = range(line)?;
@@ -160,7 +160,7 @@ fn gpu_write(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
     Ok(Statement::GpuWrite { bo, range, fill, mocs })
 }
 
-/// `BO [access=ACCESS] [mocs=CLASS]`, once or more.
+/// Parses `BO [access=ACCESS] [mocs=CLASS]`, once or more.
 fn submit(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
     let mut uses = Vec::new();
     loop {
@@ -189,7 +189,7 @@ fn submit(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
     }
 }
 
-/// `BO DOMAIN ACCESS`.
+/// Parses `BO DOMAIN ACCESS`.
 fn domain(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
     let bo = names.bo(line)?;
     let word = line.need("a domain")?;

@@ -1,4 +1,4 @@
-//! What is read, what is refused, and where.
+//! Tests of the parser: accepted text, refused text, and the places of errors.
 
 use proptest::prelude::*;
 
@@ -9,10 +9,10 @@ use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 
-/// Names that statements under test may say.
+/// Statements that define the names used by the tested lines.
 const MADE: &str = "a = alloc 4KiB\nb = alloc 4KiB\nfd = export a\n";
 
-/// What the last line of a script says, after the names of [`MADE`].
+/// Parses the last line of a script, after the names of [`MADE`].
 #[track_caller]
 fn said(line: &str) -> Step<'static> {
     let script = parse(&format!("{MADE}{line}")).unwrap_or_else(|error| panic!("{error}"));
@@ -299,7 +299,7 @@ fn a_script_may_be_empty_and_may_be_long_but_not_longer() {
     assert!(parse(&wide).unwrap_err().to_string().len() < 1000, "a message is short, whatever the word");
 }
 
-/// Words that scripts hold, and some that they do not.
+/// Words that appear in scripts, and some that do not.
 fn word() -> impl Strategy<Value = String> {
     let verbs: Vec<String> = Verb::ALL.iter().map(ToString::to_string).collect();
     let others = "a b fd = not error all 0..64 100+28 fill=a5 raw raw=wc expect=0x00 caching=none map=wb cpu wb read \

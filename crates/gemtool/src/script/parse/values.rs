@@ -1,4 +1,4 @@
-//! Values: ranges, patterns, numbers to compare with, options.
+//! Parses values: ranges, patterns, numbers to compare with, options.
 
 use super::super::error::Error;
 use super::super::statement::{Compare, Count, Range};
@@ -30,12 +30,12 @@ pub(super) fn range(line: &mut Line<'_>) -> Result<Range, Error> {
     Err(line.wrong(word, why))
 }
 
-/// `word` as a number of bytes.
+/// Parses `word` as a number of bytes.
 pub(super) fn bytes(line: &Line<'_>, word: Word<'_>) -> Result<u64, Error> {
     size::size(word.text).map_err(|why| line.wrong(word, format!("'{}': {why}", word.shown())))
 }
 
-/// `word` as a pattern.
+/// Parses `word` as a pattern.
 pub(super) fn pattern(line: &Line<'_>, word: Word<'_>) -> Result<Pattern, Error> {
     word.text.parse().map_err(|why| line.wrong(word, format!("'{}': {why}", word.shown())))
 }
@@ -55,7 +55,7 @@ pub(super) fn count(line: &mut Line<'_>) -> Result<Count, Error> {
 
 /// Takes the options that follow, each at most once: `KEY=VALUE`, or `KEY` alone with an empty value.
 ///
-/// `known` has them as people write them; `take` is given the key, and the value with its place.
+/// `known` lists them for messages; `take` gets the key, and the value with its place.
 pub(super) fn options<'a>(
     line: &mut Line<'a>,
     known: &[&str],

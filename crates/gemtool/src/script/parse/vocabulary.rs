@@ -3,7 +3,7 @@
 use gem_coherency::vocabulary::words;
 
 words! {
-    /// What a line of a script begins with, or goes on with after `NAME =`.
+    /// The first word of a line of a script, or the first after `NAME =`.
     Verb, "statement" {
         /// `NAME = alloc SIZE [caching=MODE] [map=MODE]`
         Alloc = "alloc",
@@ -54,23 +54,23 @@ words! {
     }
 }
 
-/// What kind of statement a verb makes.
+/// The kind of statement that a verb makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// Something comes to be, which has a name.
+    /// Creates an object and names it.
     Makes,
-    /// Something is done.
+    /// Performs a statement.
     Does,
-    /// Something is expected.
+    /// Checks an expectation.
     Expects,
-    /// A condition for one statement.
+    /// Restricts one statement.
     Guards,
-    /// A condition for the rest.
+    /// Restricts the rest of the script.
     Needs,
 }
 
 impl Verb {
-    /// The kind of statement.
+    /// Returns the kind of statement.
     pub(super) const fn role(self) -> Role {
         match self {
             Self::Alloc | Self::Export | Self::Import => Role::Makes,
@@ -99,7 +99,7 @@ impl Verb {
 }
 
 words! {
-    /// What a claim is about.
+    /// The subject of a claim.
     Subject, "claim" {
         /// `verdict BO VERDICT [lines=N] [rule=RULE]`
         Verdict = "verdict",
