@@ -17,7 +17,7 @@ use gem_coherency::vocabulary::Access;
 /// gemco_access_begin creates it; gemco_access_end frees it, whatever it returns. It holds a reference to its BO. Used
 /// by one thread at a time, the one that stores.
 pub struct gemco_access {
-    /// Before `_bo`, which it borrows: fields are dropped in order.
+    /// Before `_bo`, which it borrows: fields are dropped in declaration order.
     guard: Confined<Mutex<CpuAccess<'static>>>,
     _bo: Arc<gemco_bo>,
 }
@@ -171,7 +171,8 @@ pub unsafe extern "C" fn gemco_access_begin(
         let (bo, to, out) = unsafe {
             (add_reference(bo, "bo")?, Out::new(access, "access")?, Out::optional(report, "report")?)
         };
-        // SAFETY: the reference that goes with the guard keeps the BO where it is, and goes after it.
+        // SAFETY: the reference that is stored with the guard keeps the BO at its address, and is dropped
+        // after it.
         let borrowed: &'static gemco_bo = unsafe { &*Arc::as_ptr(&bo) };
         let guard = match types::access(kind, "kind")? {
             Access::Read => borrowed.bo.read(offset, len)?,
@@ -232,7 +233,7 @@ pub unsafe extern "C" fn gemco_access_end(access: *mut gemco_access, report: *mu
     run("gemco_access_end", || {
         // SAFETY: null, or an access that C gives up: the caller's obligation.
         let Some(access) = unsafe { take_back(access, "access") }? else { return Ok(0) };
-        // First of all: what is not marked is lost.
+        // Ends the access before any error below returns: unmarked lines would be lost.
         let ended = access.guard.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
         // SAFETY: room for a report, or null: the caller's obligation.
         let out = unsafe { Out::optional(report, "report") }?;

@@ -52,7 +52,7 @@ impl gemco_batch {
     }
 }
 
-/// The region in the library's words.
+/// Translates a region for the library.
 ///
 /// # Safety
 /// It is null, or points to one that names a BO that lives during `'a`, or null.

@@ -24,7 +24,7 @@ pub struct gemco_bo {
 
 static_assertions::assert_impl_all!(gemco_bo: Send, Sync);
 
-/// The BO at `pointer`, which is open.
+/// Returns the BO at `pointer`; fails if it is closed.
 ///
 /// # Safety
 /// It is null, misaligned, or points to a BO that lives during `'a`.
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn gemco_bo_map(bo: *const gemco_bo, mode: c_uint, pointer
         // SAFETY: a BO, and room for a pointer or null: the caller's obligations.
         let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(pointer, "pointer")?) };
         if mode == gemco_map_mode::GEMCO_MAP_DEFAULT as c_uint {
-            // What accesses use, or what fits the level.
+            // Uses the mode of accesses, or the one that fits the level.
             bo.map(bo.map_mode())?;
         } else {
             bo.map(types::map_mode(mode, "mode")?)?;

@@ -1,14 +1,14 @@
-//! Cache operations for a driver with mappings of its own.
+//! Cache operations for a driver with its own mappings.
 //!
-//! They are shaped as drivers have them already, so that they can be replaced one by one. Nothing here allocates, but for
-//! the first call of a process, which finds out what the CPU has.
+//! They have the shape of drivers' existing functions, so that they can be replaced one by one. Nothing here
+//! allocates, except for the first call of a process, which detects the CPU's instructions.
 
 use std::ffi::{c_int, c_void};
 
 use super::error::{Failure, query};
 use gem_coherency::cacheops::{self, LineOp};
 
-/// The bytes at `start`, if they can be.
+/// Returns the bytes at `start`, if such a range can exist.
 fn range(start: *const c_void, size: usize) -> Result<(*const u8, usize), Failure> {
     if size != 0 && start.is_null() {
         return Err(Failure::argument("start", "is NULL"));
@@ -124,7 +124,7 @@ pub unsafe extern "C" fn gemco_flush_inval_range_no_fence(start: *const c_void, 
 /// Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_pre_flush_fence() {
-    // What an invalidate needs, which a flush may come with.
+    // An invalidate's fence, because an invalidate may accompany the flush.
     cacheops::fence_around(LineOp::Invalidate);
 }
 

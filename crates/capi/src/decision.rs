@@ -1,4 +1,5 @@
-//! The rules without a device: capabilities, and what they demand. Nothing here allocates.
+//! The rules without a device: capabilities, and the decisions that follow from them. Only lookups by name
+//! allocate.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -11,7 +12,7 @@ use gem_coherency::policy::driver::default_mode;
 use gem_coherency::policy::{coherency, needs_flush, needs_invalidate};
 use gem_coherency::vocabulary::KernelVersion;
 
-/// A text of C's, cut off where it does not fit, with a 0 at the end.
+/// Converts a text for C: cut off where it does not fit, with a 0 at the end.
 fn name<const N: usize>(text: &str) -> [c_char; N] {
     let mut out = [0; N];
     let (room, _end) = out.split_at_mut(N - 1);
@@ -21,7 +22,7 @@ fn name<const N: usize>(text: &str) -> [c_char; N] {
     out
 }
 
-/// A machine as C sees it.
+/// Describes a machine for C.
 pub(super) fn described(machine: &Machine, pci_id: u16) -> gemco_platform {
     let platform = machine.platform;
     gemco_platform {
@@ -34,7 +35,7 @@ pub(super) fn described(machine: &Machine, pci_id: u16) -> gemco_platform {
     }
 }
 
-/// The kernel that C names; 0.0 is newer than every change that is known.
+/// Returns the kernel version that C passes; 0.0 is newer than every known change.
 fn kernel(major: u16, minor: u16) -> KernelVersion {
     if (major, minor) == (0, 0) { KernelVersion::new(u16::MAX, 0) } else { KernelVersion::new(major, minor) }
 }
@@ -142,7 +143,7 @@ pub unsafe extern "C" fn gemco_needs_invalidate(
     })
 }
 
-/// One of the two questions.
+/// One of the two questions: flush or invalidate.
 type Question = fn(
     platform::Caps,
     gem_coherency::vocabulary::CacheLevel,
@@ -151,7 +152,7 @@ type Question = fn(
     gem_coherency::vocabulary::Access,
 ) -> gem_coherency::policy::Decision;
 
-/// Asks `question` in C's words.
+/// Asks `question` with arguments from C.
 ///
 /// # Safety
 /// `decision` is null, or room for one.

@@ -21,7 +21,7 @@ use gem_coherency::drm::{Drm, Param};
 /// drops one. A BO keeps its device open even without a reference. Threads may use it concurrently.
 pub struct gemco_device {
     pub(super) device: Device,
-    /// The software device behind it, if it is one.
+    /// The software device behind it, if there is one.
     pub(super) soft: Option<Arc<Software>>,
 }
 
@@ -59,7 +59,7 @@ impl From<ReuseStats> for gemco_reuse_stats {
     }
 }
 
-/// The device at `pointer`, which this process opened.
+/// Returns the device at `pointer`; fails if another process opened it.
 ///
 /// # Safety
 /// It is null, misaligned, or points to a device that lives during `'a`.
@@ -70,7 +70,7 @@ pub(super) unsafe fn open_device<'a>(pointer: *const gemco_device) -> Result<&'a
     Ok(device)
 }
 
-/// Asks an open device what it is.
+/// Identifies an open device, and wraps it.
 fn taken(drm: Arc<dyn Drm>, soft: Option<Arc<Software>>, flags: c_uint) -> Result<gemco_device, Failure> {
     let device = match flags {
         0 => Device::from_drm(drm)?,
@@ -80,7 +80,7 @@ fn taken(drm: Arc<dyn Drm>, soft: Option<Arc<Software>>, flags: c_uint) -> Resul
     Ok(gemco_device { device, soft })
 }
 
-/// Opens what a name says.
+/// Opens the device of a specification.
 fn opened(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> {
     match spec {
         DeviceSpec::Path(path) => taken(Arc::new(Node::open(path)?), None, flags),
@@ -180,14 +180,15 @@ pub unsafe extern "C" fn gemco_device_open_fd(
     run("gemco_device_open_fd", || {
         // SAFETY: room for a pointer: the caller's obligation.
         let out = unsafe { Out::new(device, "device") }?;
-        // SAFETY: not negative: checked; not closed during the call: the caller's obligation.
+        // SAFETY: it is not negative, which is checked; it is not closed during the call, which is the
+        // caller's obligation.
         let node = Node::from_fd(unsafe { descriptor(fd, "fd") }?)?;
         out.give(taken(Arc::new(node), None, flags)?);
         Ok(0)
     })
 }
 
-/// An open file of the caller's.
+/// Borrows an open file of the caller; fails for a negative number.
 ///
 /// # Safety
 /// It is not closed during `'a`.
@@ -195,7 +196,7 @@ pub(super) unsafe fn descriptor<'a>(fd: c_int, name: &'static str) -> Result<Bor
     if fd < 0 {
         return Err(Failure::Argument { errno: Errno::EBADF, name, why: "is negative" });
     }
-    // SAFETY: not negative; one that is not open is an error of the first call that uses it.
+    // SAFETY: it is not negative. If it is not open, the first call that uses it fails.
     Ok(unsafe { BorrowedFd::borrow_raw(fd) })
 }
 

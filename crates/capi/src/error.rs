@@ -1,4 +1,4 @@
-//! Errors on their way to C: a negative errno, and a text that the thread keeps; no allocation.
+//! Errors for C: a negative errno, and a text that the thread keeps; no allocation.
 
 use std::cell::RefCell;
 use std::ffi::{c_char, c_int};
@@ -9,29 +9,29 @@ use gem_coherency::{Errno, Error, Unknown};
 
 use super::log;
 
-/// Bytes of a thread's text, the closing 0 among them.
+/// Size of a thread's text in bytes, including the terminating 0.
 const TEXT_BYTES: usize = 512;
 
-/// Why a call from C was not done.
+/// The reason why a call from C failed.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// The library's own reason.
+    /// An error of the library.
     Library(Error),
     /// What exercising a device failed for.
     #[cfg(feature = "exercise")]
     Exercise(gem_coherency_exercise::Error),
     /// An argument that is wrong whatever the library thinks of it.
     Argument {
-        /// What kind of mistake it is.
+        /// The errno for it.
         errno: Errno,
         /// The parameter's name.
         name: &'static str,
-        /// What is wrong with it.
+        /// The cause.
         why: &'static str,
     },
-    /// A function that does more than query, in a log callback.
+    /// A function that does more than query was called in a log callback.
     InCallback,
-    /// A number that is no value of an enum.
+    /// A number outside of its enum.
     Number {
         /// The parameter's name.
         name: &'static str,
@@ -41,7 +41,7 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// A wrong argument: EINVAL.
+    /// Creates the failure of a wrong argument: EINVAL.
     pub(super) const fn argument(name: &'static str, why: &'static str) -> Self {
         Self::Argument { errno: Errno::EINVAL, name, why }
     }
@@ -93,10 +93,10 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What a shim's body returns: the number that C gets.
+/// The result of a shim's body: the number returned to C.
 pub(super) type Outcome = Result<c_int, Failure>;
 
-/// A text of bounded length that ends with a 0.
+/// A text of limited length that ends with a 0.
 struct Text {
     bytes: [u8; TEXT_BYTES],
     len: usize,
@@ -107,12 +107,12 @@ impl Text {
 }
 
 impl Write for Text {
-    /// Adds what there is room for, whole characters only; a 0 becomes a `?`.
+    /// Adds as many whole characters as fit; replaces a 0 with a `?`.
     fn write_str(&mut self, more: &str) -> fmt::Result {
         for character in more.chars() {
             let character = if character == '\0' { '?' } else { character };
             let end = self.len + character.len_utf8();
-            // One byte stays 0.
+            // The last byte stays 0.
             match self.bytes.get_mut(self.len..end) {
                 Some(place) if end < TEXT_BYTES => character.encode_utf8(place),
                 Some(_) | None => return Err(fmt::Error),
@@ -127,21 +127,22 @@ thread_local! {
     static LAST: RefCell<Text> = const { RefCell::new(Text::EMPTY) };
 }
 
-/// Keeps the thread's text, as far as there is room for it.
+/// Keeps the thread's text, cut off where it does not fit.
 fn keep(text: fmt::Arguments<'_>) {
     LAST.with_borrow_mut(|last| {
         *last = Text::EMPTY;
-        // What does not fit is cut off.
+        // Text that does not fit is cut off.
         let _ = last.write_fmt(text);
     });
 }
 
-/// Runs a shim's body: its number, or a negative errno and a text. In a log callback it is not run.
+/// Runs a shim's body; returns its number, or a negative errno with a text. Fails without running it in a log
+/// callback.
 pub(super) fn run(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
     query(call, || if log::is_in_callback() { Err(Failure::InCallback) } else { body() })
 }
 
-/// As [`run`], for a function that a log callback may call: it asks, and changes nothing.
+/// As [`run`], for a function that a log callback may call, because it only queries.
 pub(super) fn query(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
     // The callback may fail itself: its texts come before this call's.
     match log::during(|| catch_unwind(AssertUnwindSafe(body))) {
@@ -154,14 +155,14 @@ pub(super) fn query(call: &'static str, body: impl FnOnce() -> Outcome) -> c_int
             let text = payload.downcast_ref::<String>().map(String::as_str);
             let text = text.or(payload.downcast_ref::<&str>().copied()).unwrap_or("no text");
             keep(format_args!("{call}: internal error: {text}"));
-            // Dropping what was thrown could throw again.
+            // Dropping the payload could panic again.
             std::mem::forget(payload);
             -Errno::EIO.get()
         }
     }
 }
 
-/// As [`query`], for a function that returns text that lives as long as the program, or null.
+/// As [`query`], for a function that returns null or text that lives as long as the program.
 pub(super) fn text(
     call: &'static str,
     body: impl FnOnce() -> Result<*const c_char, Failure>,
@@ -180,7 +181,7 @@ pub(super) fn text(
 /// unchanged until the thread's next failed call. At most 511 bytes, UTF-8. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_last_error() -> *const c_char {
-    // The bytes are the thread's; they have no destructor, so they are there until it ends.
+    // The bytes belong to the thread and have no destructor, so they exist until it ends.
     LAST.with(|last| last.as_ptr().cast_const().cast())
 }
 

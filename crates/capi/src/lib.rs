@@ -1,24 +1,25 @@
 //! The C interface: `libgem_coherency`, whose header is `crates/capi/include/gem_coherency.h`.
 //!
-//! Every function here is a shim: it checks what C can get wrong (null and misaligned pointers, lengths, numbers that are no
-//! value of an enum), makes one call of the library, and turns what comes of it into an integer. Errors are negative
-//! errno numbers, with a text for the thread (`error`); a panic is EIO, and never leaves. What the functions have in
-//! common stands in `docs/c-api.md`, what each one does beside it, from where cbindgen takes the header's comments.
+//! Every function here is a shim: it checks arguments that C can get wrong (null and misaligned pointers,
+//! lengths, numbers outside of an enum), makes one call of the library, and converts the result into an
+//! integer. Errors are negative errno numbers, with a text for the thread (`error`); a panic becomes EIO and
+//! never unwinds into C. `docs/c-api.md` describes the conventions of all functions; each function's doc
+//! comment describes the rest, and cbindgen copies it into the header.
 //!
-//! Enums cross as integers, since any number can come from C. Their values are the library's own enums by place, which the
-//! compiler checks (`types`).
+//! Enums are passed as integers, because C can pass any number. Their values are the indices of the library's
+//! own enums, which the compiler checks (`types`).
 //!
 //! # Safety
-//! What C passes is trusted for what no check can find out; each function's text says so where it is more than this:
+//! Arguments from C are trusted where no check is possible; a function's text adds further obligations:
 //!
-//! - A pointer to an object of this library was returned by it, and its last reference was not given back yet.
-//! - Any other pointer is null, or points to as many bytes as its type or the length beside it says, which nobody
-//!   writes during the call, nor reads if the call writes them.
+//! - A pointer to an object of this library was returned by it, and its last reference was not released yet.
+//! - Any other pointer is null, or points to as many bytes as its type or the length beside it says. During
+//!   the call no other code writes them, nor reads them if the call writes them.
 //! - A string ends with a 0.
 //!
-//! Objects that C shares between threads are `Sync`: that is asserted beside each of them.
+//! Objects that C shares between threads are `Sync`; an assertion beside each of them checks it.
 #![allow(unsafe_code)]
-// Types are named as C sees them.
+// Types have their names in C.
 #![allow(non_camel_case_types)]
 
 mod access;

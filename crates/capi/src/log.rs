@@ -1,7 +1,8 @@
-//! The library's events on their way to a callback of C's.
+//! Passes the library's events to a callback of C.
 //!
-//! Events are made under the library's locks, so none is handed out where it is made: a call keeps its lines until its work is
-//! done and its locks are given back, and hands them out then ([`during`]). So a callback can ask the library.
+//! Events are created under the library's locks, so a callback must not run there. A call collects its lines,
+//! and passes them on after its work is done and its locks are released ([`during`]). So a callback can query
+//! the library.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
@@ -40,29 +41,29 @@ pub enum gemco_log_level {
 /// user: the pointer given to gemco_set_log.
 pub type gemco_log_fn = Option<unsafe extern "C" fn(level: c_uint, text: *const c_char, user: *mut c_void)>;
 
-/// Where events go.
+/// The receiver of events.
 #[derive(Clone, Copy)]
 struct Sink {
     call: unsafe extern "C" fn(c_uint, *const c_char, *mut c_void),
     user: *mut c_void,
 }
 
-// SAFETY: the pointer is only handed to the callback, which may be called on any thread: C was told.
+// SAFETY: the pointer is only passed to the callback, which may run on any thread, as its documentation says.
 unsafe impl Send for Sink {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Sink {}
 
-/// A child has none until it sets one.
+/// Empty in a child process until it sets a callback.
 static SINK: PerProcess<RwLock<Option<Sink>>> = PerProcess::new();
 static LEVEL: AtomicU32 = AtomicU32::new(0);
 
-/// Bytes of a call's lines that are kept; of what comes after them only the number is.
+/// Largest number of bytes of a call's lines; further lines are only counted.
 const MOST_BYTES: usize = 1 << 20;
 
-/// What a thread is doing.
+/// The state of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Nothing of C's: what Rust calls is not logged here.
+    /// No call from C: calls from Rust are not logged here.
     Outside,
     /// A call from C.
     InCall,
@@ -92,28 +93,28 @@ impl Lines {
         }
     }
 
-    /// All of them, and none are kept.
+    /// Takes all of the lines.
     fn take(&mut self) -> Vec<(Level, CString)> {
         let mut lines = std::mem::take(&mut self.kept);
         let left_out = std::mem::take(&mut self.left_out);
         self.bytes = 0;
         if left_out > 0 {
             let more = format!("{}: {left_out} more events of this call", module_path!());
-            // No zero byte is in it.
+            // It contains no zero byte.
             lines.extend(CString::new(more).ok().map(|text| (Level::ERROR, text)));
         }
         lines
     }
 }
 
-/// Whether this thread is in a callback.
+/// Returns whether this thread is in a callback.
 pub(super) fn is_in_callback() -> bool {
     STAGE.get() == Stage::InCallback
 }
 
-/// Runs a call from C, and hands its lines out when it is done.
+/// Runs a call from C, then passes its lines to the callback.
 pub(super) fn during<T>(call: impl FnOnce() -> T) -> T {
-    // What a callback brings about is not logged.
+    // Calls by a callback are not logged.
     if STAGE.get() != Stage::Outside {
         return call();
     }
@@ -125,7 +126,8 @@ pub(super) fn during<T>(call: impl FnOnce() -> T) -> T {
         STAGE.set(Stage::InCallback);
         for (level, text) in lines {
             let Some(Sink { call, user }) = *sink else { break };
-            // SAFETY: the function and its pointer are good until another takes their place, which waits for this lock.
+            // SAFETY: the function and its pointer are valid until they are replaced, which waits for this
+            // lock.
             unsafe { call(number(level), text.as_ptr(), user) };
         }
     }
@@ -133,7 +135,7 @@ pub(super) fn during<T>(call: impl FnOnce() -> T) -> T {
     done
 }
 
-/// A level as C has it.
+/// Returns the number of a level in C.
 fn number(level: Level) -> c_uint {
     let level = match level {
         Level::ERROR => gemco_log_level::GEMCO_LOG_ERROR,
@@ -145,7 +147,7 @@ fn number(level: Level) -> c_uint {
     level as c_uint
 }
 
-/// The filter that C names by `number`.
+/// Returns the filter for the number of a level.
 fn filter(number: c_uint) -> Option<LevelFilter> {
     let all = [
         LevelFilter::OFF,
@@ -158,7 +160,7 @@ fn filter(number: c_uint) -> Option<LevelFilter> {
     usize::try_from(number).ok().and_then(|place| all.get(place)).copied()
 }
 
-/// Keeps the events of calls from C; spans are left out.
+/// Collects the events of calls from C; ignores spans.
 struct Log;
 
 impl Subscriber for Log {
@@ -168,13 +170,13 @@ impl Subscriber for Log {
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        // Relaxed: a filter; nothing is published by it.
+        // Relaxed suffices: this is a filter, and publishes no other data.
         filter(LEVEL.load(Ordering::Relaxed))
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // Relaxed: as above.
-        // `tracing::enabled!` asks for neither an event nor a span.
+        // Relaxed suffices: as above.
+        // `tracing::enabled!` checks for neither an event nor a span.
         !metadata.is_span() && number(*metadata.level()) <= LEVEL.load(Ordering::Relaxed)
     }
 
@@ -198,17 +200,17 @@ impl Subscriber for Log {
         event.record(&mut line);
         line.0.retain(|character| character != '\0');
         let Ok(text) = CString::new(line.0) else { return };
-        // Without the thread's lines it is about to end.
+        // If the thread's lines are gone, the thread is about to end.
         let _ = LINES.try_with(|lines| lines.borrow_mut().add(*event.metadata().level(), text));
     }
 }
 
-/// The words of an event: its target, its message, its fields.
+/// The text of an event: its target, its message, its fields.
 struct Line(String);
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _ = match field.name() {
             "message" => write!(self.0, ": {value:?}"),
             name => write!(self.0, " {name}={value:?}"),
@@ -246,7 +248,7 @@ pub unsafe extern "C" fn gemco_set_log(level: c_uint, callback: gemco_log_fn, us
         }
         *SINK.get().write().unwrap_or_else(PoisonError::into_inner) =
             callback.map(|call| Sink { call, user });
-        // Relaxed: a filter; nothing is published by it.
+        // Relaxed suffices: this is a filter, and publishes no other data.
         LEVEL.store(if callback.is_some() { level } else { 0 }, Ordering::Relaxed);
         tracing::callsite::rebuild_interest_cache();
         Ok(0)

@@ -1,4 +1,4 @@
-//! Pointers from C, and objects on their way there and back.
+//! Converts pointers from C, and objects for C.
 
 use std::ffi::{CStr, c_char};
 use std::slice;
@@ -8,7 +8,7 @@ use gem_coherency::Errno;
 
 use super::error::Failure;
 
-/// That a pointer is neither null nor misaligned.
+/// Checks that a pointer is neither null nor misaligned.
 fn check<T>(pointer: *const T, name: &'static str) -> Result<(), Failure> {
     if pointer.is_null() {
         return Err(Failure::argument(name, "is NULL"));
@@ -19,28 +19,29 @@ fn check<T>(pointer: *const T, name: &'static str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What `pointer` points to.
+/// Borrows the value at `pointer`.
 ///
 /// # Safety
-/// It is null, misaligned, or points to a live value that nobody writes during `'a`.
+/// It is null, misaligned, or points to a live value that is not written during `'a`.
 pub(super) unsafe fn borrow<'a, T>(pointer: *const T, name: &'static str) -> Result<&'a T, Failure> {
     check(pointer, name)?;
     // SAFETY: neither null nor misaligned, and live: checked, and the caller's obligation.
     Ok(unsafe { &*pointer })
 }
 
-/// Where a result goes; nothing is written before [`Out::set`].
+/// The destination of a result; nothing is written before [`Out::set`].
 pub(super) struct Out<T>(*mut T);
 
 impl<T> Out<T> {
     /// # Safety
-    /// `pointer` is null, misaligned, or points to room for a value that is nobody else's until this is dropped.
+    /// `pointer` is null, misaligned, or points to room for a value that no other code uses until this is
+    /// dropped.
     pub(super) unsafe fn new(pointer: *mut T, name: &'static str) -> Result<Self, Failure> {
         check(pointer, name)?;
         Ok(Self(pointer))
     }
 
-    /// As [`Out::new`], for a result that the caller may not want.
+    /// As [`Out::new`], for an optional result: `None` for null.
     ///
     /// # Safety
     /// As [`Out::new`].
@@ -52,26 +53,26 @@ impl<T> Out<T> {
         unsafe { Self::new(pointer, name) }.map(Some)
     }
 
-    /// Writes the result; what was there is not dropped.
+    /// Writes the result without dropping the previous value.
     pub(super) fn set(self, value: T) {
-        // SAFETY: room for a value, aligned: checked, and the obligation of who made this.
+        // SAFETY: room for a value, aligned: checked, and the obligation of the creator of this `Out`.
         unsafe { self.0.write(value) }
     }
 }
 
 impl<T> Out<*mut T> {
-    /// Hands an object to C, which has one reference of it.
+    /// Passes an object with one reference to C.
     pub(super) fn give(self, object: T) {
         self.set(Arc::into_raw(Arc::new(object)).cast_mut());
     }
 
-    /// Hands an object to C, which has the only pointer to it.
+    /// Passes an object to C, which then has its only pointer.
     pub(super) fn give_alone(self, object: T) {
         self.set(Box::into_raw(Box::new(object)));
     }
 }
 
-/// One reference more to an object of C's.
+/// Adds a reference to an object that C holds.
 ///
 /// # Safety
 /// `pointer` is null, misaligned, or came from [`Out::give`] and has a reference left.
@@ -102,7 +103,7 @@ pub(super) unsafe fn take_reference<T>(
 /// Takes an object back from C; `None` for null.
 ///
 /// # Safety
-/// `pointer` is null, misaligned, or came from [`Out::give_alone`], and C uses it no more.
+/// `pointer` is null, misaligned, or came from [`Out::give_alone`], and C does not use it again.
 pub(super) unsafe fn take_back<T>(pointer: *mut T, name: &'static str) -> Result<Option<Box<T>>, Failure> {
     if pointer.is_null() {
         return Ok(None);
@@ -112,7 +113,7 @@ pub(super) unsafe fn take_back<T>(pointer: *mut T, name: &'static str) -> Result
     Ok(Some(unsafe { Box::from_raw(pointer) }))
 }
 
-/// That an array of `len` elements is possible.
+/// Checks that an array of `len` elements is possible.
 fn check_array<T>(pointer: *const T, len: usize, name: &'static str) -> Result<(), Failure> {
     check(pointer, name)?;
     match len.checked_mul(size_of::<T>()) {
@@ -121,10 +122,10 @@ fn check_array<T>(pointer: *const T, len: usize, name: &'static str) -> Result<(
     }
 }
 
-/// The `len` elements at `pointer`; null is right for none.
+/// Borrows the `len` elements at `pointer`; null is allowed if `len` is 0.
 ///
 /// # Safety
-/// `pointer` is null, misaligned, or points to so many live elements that nobody writes during `'a`.
+/// `pointer` is null, misaligned, or points to `len` live elements that are not written during `'a`.
 pub(super) unsafe fn elements<'a, T>(
     pointer: *const T,
     len: usize,
@@ -136,14 +137,14 @@ pub(super) unsafe fn elements<'a, T>(
     check_array(pointer, len, name)?;
     // SAFETY:
     // - neither null nor misaligned, and not longer than memory: checked;
-    // - live, and nobody writes it: the caller's obligation.
+    // - live, and not written by others: the caller's obligation.
     Ok(unsafe { slice::from_raw_parts(pointer, len) })
 }
 
-/// The `len` bytes at `pointer`, to be written; null is right for none.
+/// Borrows the `len` bytes at `pointer` for writing; null is allowed if `len` is 0.
 ///
 /// # Safety
-/// `pointer` is null, or points to so many bytes that nobody else uses during `'a`.
+/// `pointer` is null, or points to `len` bytes that no other code uses during `'a`.
 pub(super) unsafe fn bytes_mut<'a>(
     pointer: *mut u8,
     len: usize,
@@ -155,14 +156,14 @@ pub(super) unsafe fn bytes_mut<'a>(
     check_array(pointer, len, name)?;
     // SAFETY:
     // - not null, and not longer than memory: checked;
-    // - the bytes are the call's alone, and any value is a byte: the caller's obligation.
+    // - the bytes belong to this call alone, and any value is a valid byte: the caller's obligation.
     Ok(unsafe { slice::from_raw_parts_mut(pointer, len) })
 }
 
-/// The text at `pointer`.
+/// Borrows the text at `pointer`.
 ///
 /// # Safety
-/// `pointer` is null, or points to bytes that end with a 0 and that nobody writes during `'a`.
+/// `pointer` is null, or points to bytes that end with a 0 and are not written during `'a`.
 pub(super) unsafe fn string<'a>(pointer: *const c_char, name: &'static str) -> Result<&'a str, Failure> {
     check(pointer, name)?;
     // SAFETY: not null: checked; it ends with a 0: the caller's obligation.

@@ -1,4 +1,4 @@
-//! Reports and rules in words.
+//! Describes reports and rules in words.
 
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_uint};
@@ -10,14 +10,14 @@ use super::types::{self, gemco_report};
 use gem_coherency::access::FlushReport;
 use gem_coherency::policy::Rule;
 
-/// A rule's words as C wants them, with a 0 at the end.
+/// A rule's texts for C, each with a 0 at the end.
 struct Words {
     name: [u8; 40],
     reason: [u8; 256],
     source: [u8; 160],
 }
 
-/// Every rule's words, by place: the compiler's work, so that nothing is allocated.
+/// Every rule's texts, by index; built at compile time, so that nothing is allocated.
 static RULES: [Words; Rule::ALL.len()] = {
     let mut words = [const { Words { name: [0; 40], reason: [0; 256], source: [0; 160] } }; Rule::ALL.len()];
     let mut place = 0;
@@ -31,7 +31,7 @@ static RULES: [Words; Rule::ALL.len()] = {
     words
 };
 
-/// `text` with zeroes behind it, one at least.
+/// Returns `text` followed by zeroes, at least one.
 const fn ended<const N: usize>(text: &str) -> [u8; N] {
     let bytes = text.as_bytes();
     let mut out = [0; N];
@@ -48,7 +48,7 @@ thread_local! {
     static LAST: Cell<Option<gemco_report>> = const { Cell::new(None) };
 }
 
-/// Keeps a report as the thread's last, and writes it where the caller wants it.
+/// Keeps a report as the thread's last, and writes it to `out`, if the caller passed it.
 pub(super) fn hand_out(report: FlushReport, out: Option<Out<gemco_report>>) {
     let report = report.into();
     LAST.set(Some(report));
@@ -57,7 +57,7 @@ pub(super) fn hand_out(report: FlushReport, out: Option<Out<gemco_report>>) {
     }
 }
 
-/// The rule that C names by `number`.
+/// Returns the texts of a rule by its number.
 fn words(number: c_uint) -> Result<&'static Words, Failure> {
     let words = usize::try_from(number).ok().and_then(|place| RULES.get(place));
     words.ok_or(Failure::Number { name: "rule", value: number })
@@ -88,7 +88,7 @@ pub extern "C" fn gemco_rule_source(rule: c_uint) -> *const c_char {
     error::text("gemco_rule_source", || Ok(words(rule)?.source.as_ptr().cast()))
 }
 
-/// The caller's room for a text, and how long the text would be.
+/// The caller's buffer for a text, and the length of the whole text.
 struct Room<'a> {
     bytes: &'a mut [u8],
     len: usize,
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn gemco_explain(report: *const gemco_report, text: *mut c
         // SAFETY: room for `size` bytes: the caller's obligation.
         let mut room = Room { bytes: unsafe { bytes_mut(text.cast(), size, "text") }?, len: 0 };
         let (lines, bytes, reason) = (report.lines, report.bytes, rule.reason());
-        // A room takes everything.
+        // Writing to a `Room` cannot fail.
         let _ = write!(room, "{step}: {verdict}, {lines} lines ({bytes} bytes), by {rule}: {reason}");
         let end = room.len.min(size.saturating_sub(1));
         if let Some(last) = room.bytes.get_mut(end) {

@@ -1,4 +1,4 @@
-//! What the other agents of a software device see: for a driver's own tests.
+//! Accesses by the other agents of a software device: for a driver's own tests.
 
 use std::ffi::{c_int, c_uint, c_void};
 
@@ -13,7 +13,7 @@ use gem_coherency::error::Error;
 use gem_coherency::vocabulary::Handle;
 use gem_coherency_sim::Soft;
 
-/// The software device behind `device`, and the name of `bo` on it.
+/// Returns the software device behind `device`, and the handle of `bo` on it.
 ///
 /// # Safety
 /// A device and a BO, or null.
@@ -25,7 +25,7 @@ unsafe fn soft<'a>(device: *const gemco_device, bo: *const gemco_bo) -> Result<(
         name: "device",
         why: "is not a software device (sim:...)",
     })?;
-    // Elsewhere, or later, the number may be another object's.
+    // On another device, or after a close, the number may belong to another object.
     if !device.device.owns(bo) {
         return Err(Error::OtherDevice { handle: bo.handle().get() }.into());
     }

@@ -9,11 +9,11 @@ use gem_coherency::error::Error;
 #[cfg(feature = "exercise")]
 pub(super) type Software = gem_coherency_sim::Soft;
 
-/// A software device; none is linked, so there is no value.
+/// A software device; the feature is off, so there are no values.
 #[cfg(not(feature = "exercise"))]
 pub(super) enum Software {}
 
-/// An open file of a software device: as any device, and as what it is.
+/// An open file of a software device: as a device, and as a software device.
 type Opened = (Arc<dyn Drm>, Arc<Software>);
 
 /// Opens the software device `name`.
@@ -46,7 +46,7 @@ pub(super) fn open_again(soft: &Software) -> Opened {
     (Arc::<Software>::clone(&again), again)
 }
 
-/// Is never called: there is no software device.
+/// Never called: there is no software device.
 #[cfg(not(feature = "exercise"))]
 pub(super) fn open_again(soft: &Software) -> Opened {
     match *soft {}

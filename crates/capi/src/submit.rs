@@ -1,4 +1,4 @@
-//! Handing BOs to the GPU and to the display.
+//! Submits BOs to the GPU and shows them on the display.
 
 use std::ffi::{c_int, c_uint};
 use std::sync::Mutex;
@@ -43,11 +43,11 @@ pub struct gemco_scanout(Confined<Mutex<ScanoutGuard>>);
 
 static_assertions::assert_impl_all!(gemco_scanout: Send, Sync);
 
-/// Where the reports of several BOs go: an array as long as that of the submissions, or null.
+/// The destination of the reports of several BOs: an array as long as that of the submissions, or null.
 pub(super) struct Outs(*mut gemco_report);
 
 impl Outs {
-    /// Writes a report for each BO, if the caller wants them.
+    /// Writes a report for each BO, if the caller passed an array.
     ///
     /// # Safety
     /// The array is null, or has room for as many.
@@ -63,7 +63,7 @@ impl Outs {
         Ok(())
     }
 
-    /// That the array can be one.
+    /// Checks that the pointer is aligned.
     pub(super) fn new(reports: *mut gemco_report) -> Result<Self, Failure> {
         match reports.is_aligned() {
             true => Ok(Self(reports)),
@@ -72,7 +72,7 @@ impl Outs {
     }
 }
 
-/// The submissions in the library's words.
+/// Translates submissions for the library.
 ///
 /// # Safety
 /// Each names a BO that lives during `'a`, or null.
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn gemco_scanout_flush(
     run("gemco_scanout_flush", || {
         // SAFETY: a scanout, and room for a report or null: the caller's obligations.
         let (scanout, out) = unsafe { (borrow(scanout, "scanout")?, Out::optional(report, "report")?) };
-        // In a child another thread may have the lock for ever.
+        // In a child process, a thread of the parent may hold the lock forever.
         let guard = scanout.0.get()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         hand_out(guard.flush()?, out);
         Ok(0)

@@ -1,4 +1,4 @@
-//! The words of C: enums as integers, structs as bytes lie.
+//! The types of the C interface: enums as integers, structs with C layout.
 
 use std::ffi::{c_char, c_uint};
 
@@ -206,12 +206,12 @@ pub struct gemco_platform {
     pub graphics_minor: u8,
 }
 
-/// The kinds that cross by their place in `ALL`, and the parser of each.
+/// Checks the values of enums that are passed by their index in `ALL`, and defines a parser for each.
 macro_rules! by_place {
     ($($kind:ident: $parse:ident, $c:ident { $($value:ident = $c_value:ident),+ $(,)? })+) => {$(
         $(const _: () = assert!($kind::$value as isize == $c::$c_value as isize);)+
 
-        /// The value that C names by `value`, the parameter `name`.
+        /// Parses `value` of the parameter `name`.
         pub(super) fn $parse(value: c_uint, name: &'static str) -> Result<$kind, Failure> {
             let known = usize::try_from(value).ok().and_then(|place| $kind::ALL.get(place));
             known.copied().ok_or(Failure::Number { name, value })
@@ -246,7 +246,7 @@ by_place! {
     }
 }
 
-/// The path that C names by `value`.
+/// Parses a path.
 pub(super) fn path(value: c_uint, name: &'static str) -> Result<Path, Failure> {
     let known = usize::try_from(value).ok().and_then(|place| Path::ALL.get(place));
     known.copied().ok_or(Failure::Number { name, value })
@@ -268,7 +268,7 @@ paths! {
     Path::Display => GEMCO_PATH_DISPLAY,
 }
 
-/// The capabilities that C names by bits.
+/// Parses capabilities.
 pub(super) fn caps(bits: c_uint, name: &'static str) -> Result<Caps, Failure> {
     Caps::from_bits(bits).ok_or(Failure::Number { name, value: bits })
 }

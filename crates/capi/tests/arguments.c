@@ -1,14 +1,14 @@
-/* Bad arguments: each is an errno with a text that names it, nothing is written to where results go, and nothing stays open. */
+/* Bad arguments: each returns an errno with a text that names it, writes no result, and leaves nothing open. */
 
 #include "check.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
-/* A pointer that no object has: where a result goes, it has to stay. */
+/* A pointer that is never an object: a failed call must leave it in its result. */
 #define UNTOUCHED ((void *)0x1234)
 
-/* A pointer that is not aligned. */
+/* Returns a misaligned pointer. */
 static void *odd(void *pointer) { return (char *)pointer + 1; }
 
 static void opening(void) {
@@ -33,7 +33,7 @@ static void opening(void) {
     FAILS(gemco_device_open_first(0, NULL), EINVAL, "device is NULL");
     CHECK(device == UNTOUCHED);
 
-    /* A text that is too long for its place is cut, and still ends. */
+    /* A text that is too long for the buffer is cut, and still ends with a 0. */
     char name[4000] = "sim:";
     memset(name + 4, 'x', sizeof name - 5);
     FAILS(gemco_device_open(name, 0, &device), EINVAL, "xxxx");
@@ -84,7 +84,7 @@ static void creation(gemco_device *device) {
     CHECK(gemco_bo_import(device, 0, &bo) == -EINVAL);
     CHECK(bo == UNTOUCHED);
 
-    /* What the platform refuses. */
+    /* Requests that the platform refuses. */
     gemco_device *dg2 = NULL;
     OK(gemco_device_open("sim:dg2", GEMCO_OPEN_CONSERVATIVE, &dg2));
     FAILS(gemco_bo_create(dg2, 4096, GEMCO_CACHING_CACHED, &bo), ENODEV, "not available on dg2");
@@ -120,7 +120,7 @@ static void accesses(gemco_bo *bo) {
     CHECK(access == UNTOUCHED && pointer == UNTOUCHED && report.lines == 7);
     OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8, &access, NULL));
     FAILS(gemco_access_pointer(access, NULL), EINVAL, "pointer is NULL");
-    /* The access ends although its report has no place, and what it stored counts. */
+    /* The access ends although the report is misaligned, and its stores are marked. */
     uint64_t dirty = 7;
     OK(gemco_bo_flush(bo, NULL));
     OK(gemco_access_pointer(access, &pointer));
@@ -219,7 +219,7 @@ int main(void) {
     accesses(bo);
     the_rest(device, bo);
     submissions(device, bo);
-    /* What failed left nothing open, and the BO as usable as before. */
+    /* The failed calls left nothing open, and the BO is still usable. */
     OK(gemco_bo_close(bo));
     uint64_t handles = 7, mappings = 7;
     gemco_bo_unref(bo);

@@ -1,4 +1,4 @@
-/* Batches for the copy engine: what the CPU wrote goes by the GPU to what the CPU reads.
+/* Batches for the copy engine: the CPU writes, the GPU copies, the CPU reads.
  *
  *   batch [DEVICE]      on several software devices, or on this one */
 
@@ -22,7 +22,7 @@ static void finish(gemco_batch *batch) {
     gemco_job_drop(job);
 }
 
-/* Commands arrive, in order, and leave everything else alone. */
+/* Commands take effect, in order, and change nothing else. */
 static void commands_case(gemco_device *device) {
     for (uint32_t i = 0; i < SIZE / 4; i++) {
         source[i] = i * 0x9e3779b9u;
@@ -52,7 +52,7 @@ static void commands_case(gemco_device *device) {
     gemco_bo_unref(to);
 }
 
-/* What cannot be is refused by name, and the batch can be gone on with. */
+/* Invalid commands are refused by name, and the batch remains usable. */
 static void arguments_case(gemco_device *device, gemco_device *other) {
     gemco_bo *bo = filled(device, source), *foreign = filled(other, source);
     gemco_batch *batch = NULL;
@@ -88,7 +88,7 @@ static void arguments_case(gemco_device *device, gemco_device *other) {
     OK(gemco_bo_read(bo, 4, seen, 4, NULL));
     CHECK(seen[0] == 77);
 
-    /* Given up, closed, and without a place for the job. */
+    /* A dropped batch, a closed BO, and a missing pointer for the job. */
     OK(gemco_batch_begin(device, &batch));
     OK(gemco_batch_store(batch, bo, 4, 78));
     gemco_batch_drop(batch);

@@ -1,4 +1,4 @@
-/* What the C tests share: claims that end the program when they do not hold. */
+/* Shared by the C tests: claims that end the program when they fail. */
 
 #ifndef CHECK_H
 #define CHECK_H
@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How many claims held. */
+/* Number of claims that held. */
 static int claims;
 
-/* That something is so. */
+/* Checks a condition. */
 #define CHECK(claim)                                                                                                   \
     do {                                                                                                               \
         if (!(claim)) {                                                                                                \
@@ -22,20 +22,20 @@ static int claims;
         claims++;                                                                                                      \
     } while (0)
 
-/* That a call succeeds. */
+/* Checks that a call succeeds. */
 #define OK(call) CHECK((call) == 0)
 
-/* That a call fails with this errno, and that its text has `part` in it. */
+/* Checks that a call fails with this errno, and that its text contains `part`. */
 #define FAILS(call, number, part)                                                                                      \
     do {                                                                                                               \
         CHECK((call) == -(number));                                                                                    \
         CHECK(strstr(gemco_last_error(), part) != NULL);                                                               \
     } while (0)
 
-/* That a decision or report rests on the rule of this name. */
+/* Checks that a decision or report has the rule of this name. */
 #define BY_RULE(decision, name) CHECK(strcmp(gemco_rule_name((decision).rule), name) == 0)
 
-/* A submission whose ioctl the test leaves out. */
+/* Begins and ends a submission without an ioctl between. */
 static inline int submit_nothing(gemco_device *device, const gemco_submission *list, size_t count,
                                  gemco_report *reports) {
     gemco_prepared *prepared = NULL;

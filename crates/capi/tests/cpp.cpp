@@ -16,7 +16,7 @@ int main() {
     gemco_report report = {};
     OK(submit_nothing(device, &submission, 1, &report));
     BY_RULE(report.decision, "bypass-mocs-read");
-    // The zeroes of new pages, or the three lines alone.
+    // Either all lines, with the zeroes of new pages, or only the three.
     CHECK(report.lines == 3 || report.lines == 64);
     std::vector<std::uint8_t> seen(fresh.size());
     OK(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_BYPASS_LLC, 60, seen.data(), seen.size()));

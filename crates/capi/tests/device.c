@@ -1,11 +1,11 @@
-/* BOs on software devices: what the GPU and the display see with the library's flushes, and without them. */
+/* BOs on software devices: reads by the GPU and the display, with the library's flushes and without. */
 
 #include "check.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-/* A range that touches three lines, of two pages. */
+/* A range that touches three lines, on two pages. */
 enum { AT = 4076, LEN = 100, LINES = 3, SIZE = 16384 };
 
 static unsigned char fresh[LEN], seen[LEN];
@@ -19,7 +19,7 @@ static gemco_device *open_device(const char *name) {
     return device;
 }
 
-/* Closes a device after its BOs; nothing of them may be left. */
+/* Closes a device after its BOs; nothing may stay open. */
 static void close_device(gemco_device *device) {
     uint64_t handles = 7, mappings = 7;
     OK(gemco_device_open_counts(device, &handles, &mappings));
@@ -27,7 +27,7 @@ static void close_device(gemco_device *device) {
     gemco_device_unref(device);
 }
 
-/* A BO whose zeroes are in memory. */
+/* Creates a BO whose zeroes are in memory. */
 static gemco_bo *new_bo(gemco_device *device, unsigned caching, unsigned map) {
     gemco_bo *bo = NULL;
     OK(gemco_bo_create(device, SIZE - 1, caching, &bo));
@@ -38,7 +38,7 @@ static gemco_bo *new_bo(gemco_device *device, unsigned caching, unsigned map) {
     return bo;
 }
 
-/* A read by the GPU, or, with another number for the MOCS class, by the display. */
+/* Reads by the GPU, or by the display if `mocs` is no MOCS class. */
 static void look(gemco_device *device, gemco_bo *bo, unsigned mocs) {
     memset(seen, 0xee, LEN);
     if (mocs <= GEMCO_MOCS_BYPASS_LLC)
@@ -47,7 +47,7 @@ static void look(gemco_device *device, gemco_bo *bo, unsigned mocs) {
         OK(gemco_sim_display_read(device, bo, AT, seen, LEN));
 }
 
-/* What the GPU sees of a CPU's write: the new bytes after a submission, and before it the old ones if lines had to be flushed. */
+/* The GPU's reads of a CPU write: new bytes after a submission; before it, old bytes if lines must be flushed. */
 static void submit_case(const char *name, unsigned caching, unsigned mocs, const char *rule, uint64_t lines) {
     gemco_device *device = open_device(name);
     gemco_bo *bo = new_bo(device, caching, GEMCO_MAP_WB);
@@ -71,7 +71,7 @@ static void submit_case(const char *name, unsigned caching, unsigned mocs, const
     close_device(device);
 }
 
-/* Stores through pointers: known if told, by the access's end or one by one; lost if not. */
+/* Stores through pointers: tracked if reported, by the end of the access or one by one; lost otherwise. */
 static void pointer_case(const char *name) {
     gemco_device *device = open_device(name);
     gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
@@ -79,7 +79,7 @@ static void pointer_case(const char *name) {
     gemco_report report;
     void *pointer = NULL, *again = NULL;
 
-    /* Nobody is told. */
+    /* The store is not reported. */
     OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &pointer));
     memcpy((char *)pointer + AT, fresh, LEN);
     OK(submit_nothing(device, &submission, 1, &report));
@@ -87,14 +87,14 @@ static void pointer_case(const char *name) {
     look(device, bo, GEMCO_MOCS_PAGE_TABLE);
     CHECK(!is_fresh());
 
-    /* Now the library is. */
+    /* Now it is. */
     OK(gemco_bo_mark_written(bo, AT, LEN));
     OK(submit_nothing(device, &submission, 1, &report));
     CHECK(report.lines == LINES);
     look(device, bo, GEMCO_MOCS_PAGE_TABLE);
     CHECK(is_fresh());
 
-    /* The end of an access tells of its whole range; what is told before, of that only. */
+    /* The end of an access reports its whole range, unless earlier reports named parts of it. */
     for (int told = 0; told < 2; told++) {
         gemco_access *access = NULL;
         OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8192, &access, NULL));
@@ -118,7 +118,7 @@ static void pointer_case(const char *name) {
     close_device(device);
 }
 
-/* What the CPU sees of the GPU's writes: new bytes if the library was told, by a submission or afterwards. */
+/* The CPU's reads of GPU writes: new bytes if the write was reported, by a submission or afterwards. */
 static void gpu_write_case(void) {
     gemco_device *device = open_device("sim:glk");
     for (int told = 0; told < 3; told++) {
@@ -140,7 +140,7 @@ static void gpu_write_case(void) {
         if (told)
             BY_RULE(report.decision, "stale-after-gpu-write");
 
-        /* Another process writes. */
+        /* Stands for a write by another process. */
         memset(seen, 0x11, LEN);
         OK(gemco_sim_gpu_write(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN));
         OK(gemco_bo_mark_stale(bo, AT, LEN));
@@ -151,7 +151,7 @@ static void gpu_write_case(void) {
     close_device(device);
 }
 
-/* The display sees what was written before the BO was prepared for it, and of what comes later what was flushed. */
+/* The display reads what was written before the BO was prepared, and of later writes those that were flushed. */
 static void scanout_case(const char *name, unsigned caching) {
     gemco_device *device = open_device(name);
     gemco_bo *bo = new_bo(device, caching, GEMCO_MAP_WB);
@@ -166,7 +166,7 @@ static void scanout_case(const char *name, unsigned caching) {
     BY_RULE(report.decision, "display-reads-memory");
     look(device, bo, ~0u);
     CHECK(is_fresh());
-    /* Nothing is shown yet, so the level is its own. */
+    /* Nothing is shown yet, so the level is the BO's own. */
     CHECK(gemco_bo_level(bo) == (caching == GEMCO_CACHING_CACHED ? GEMCO_LEVEL_LLC : GEMCO_LEVEL_NONE));
     FAILS(gemco_bo_set_caching(bo, GEMCO_CACHING_CACHED), EBUSY, "on screen");
 
@@ -185,7 +185,7 @@ static void scanout_case(const char *name, unsigned caching) {
     close_device(device);
 }
 
-/* What is uploaded is in memory at once, and not dirty; what is written is dirty and not there. */
+/* Uploaded bytes are in memory at once, and not dirty; written bytes are dirty and not in memory. */
 static void upload_case(void) {
     gemco_device *device = open_device("sim:glk");
     for (unsigned hint = GEMCO_UPLOAD_ONCE; hint <= GEMCO_UPLOAD_AUTO; hint++) {
@@ -207,7 +207,7 @@ static void upload_case(void) {
     close_device(device);
 }
 
-/* A dma-buf has what was written, and is the same BO where it is imported again. */
+/* A dma-buf contains the BO's bytes, and its import on the same device is the same BO. */
 static void share_case(void) {
     gemco_device *device = open_device("sim:glk");
     gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB), *same = NULL;
@@ -226,14 +226,14 @@ static void share_case(void) {
     close_device(device);
 }
 
-/* A BO that was written: without contents there is nothing to keep. */
+/* Creates a BO that was written: a BO without contents is not kept for reuse. */
 static gemco_bo *used_bo(gemco_device *device) {
     gemco_bo *bo = new_bo(device, GEMCO_CACHING_CACHED, GEMCO_MAP_WB);
     OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
     return bo;
 }
 
-/* An object is created again where the library may keep it, and only there. */
+/* An object is reused if the library may keep it, and only then. */
 static void reuse_case(void) {
     gemco_device *device = open_device("sim:tgl");
     gemco_reuse_stats stats;
@@ -255,7 +255,7 @@ static void reuse_case(void) {
     close_device(device);
 }
 
-/* A closed BO says so in every call; references and devices end in any order. */
+/* Every call about a closed BO reports it; references and devices end in any order. */
 static void life_case(void) {
     gemco_device *device = open_device("sim:jsl");
     gemco_bo *bo = used_bo(device), *other = gemco_bo_ref(bo);
@@ -286,7 +286,7 @@ static void life_case(void) {
     FAILS(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, 0, seen, 1), ENOENT, "is closed");
     gemco_bo_unref(bo);
 
-    /* The last reference to the device goes before the BO's, and an access keeps both. */
+    /* The last reference to the device is dropped before the BO's; an access keeps both alive. */
     gemco_access *access = NULL;
     CHECK(gemco_device_ref(device) == device);
     gemco_device_unref(device);
@@ -300,8 +300,8 @@ static void life_case(void) {
     OK(gemco_access_end(access, NULL));
 }
 
-/* Two files of one device, as two processes have them: the objects are the same, and what the one writes the other's GPU sees after a
- * flush, and its CPU after it was told. Two software devices of one name are two. */
+/* Two files of one device, like those of two processes: they share objects. Writes by one file are seen by the other's
+ * GPU after a flush, and by its CPU after mark_stale. Two software devices with the same name are separate. */
 static void again_case(const char *name) {
     unsigned char back[LEN], old[LEN], newer[LEN];
     gemco_device *one = open_device(name), *two = NULL, *other = open_device(name);
@@ -345,7 +345,7 @@ static void again_case(const char *name) {
     close_device(one);
 }
 
-/* A report is a sentence, cut where there is no room; NULL stands for the last one. */
+/* A report is formatted as a sentence, cut to the buffer; NULL stands for the last report. */
 static void explain_case(void) {
     char text[400], short_text[10];
     gemco_device *device = open_device("sim:jsl");
@@ -374,7 +374,7 @@ static void explain_case(void) {
     close_device(device);
 }
 
-/* What a callback was given. */
+/* The arguments of a callback. */
 struct log {
     int lines;
     char last[300];
@@ -388,7 +388,7 @@ static void on_log(unsigned level, const char *text, void *user) {
         log->lines++;
         snprintf(log->last, sizeof log->last, "%s", text);
     }
-    /* The library can be called, and its log not changed. */
+    /* A callback can query the library, but not change the log. */
     gemco_platform platform;
     OK(gemco_device_platform(log->device, &platform));
     FAILS(gemco_set_log(GEMCO_LOG_OFF, NULL, NULL), EDEADLK, "callback");
@@ -414,7 +414,7 @@ static void log_case(void) {
     close_device(device);
 }
 
-/* Threads share a device, each with a BO and an error text of its own. */
+/* Threads share a device; each has its own BO and its own error text. */
 static gemco_device *shared;
 
 static void *thread(void *argument) {

@@ -1,4 +1,4 @@
-/* Every function of the header, in turn, where it has to be refused or may be called.
+/* Calls every function of the header in states in which it must succeed or must be refused.
  *
  *   every [DEVICE]      on a software device with a display, or on this one */
 
@@ -10,7 +10,7 @@
 
 enum { SECONDS = 60, CHILDREN = 40, THREADS = 3 };
 
-/* Every call can be made: what is refused below is refused for its reason. */
+/* Every call succeeds in a valid state, so the refusals below have their expected cause. */
 static void possible_case(const char *device, int is_sim) {
     struct world w;
     for (int i = 0; i < CALLS; i++) {
@@ -29,7 +29,7 @@ static void possible_case(const char *device, int is_sim) {
     }
 }
 
-/* Whoever asks about a BO that was closed is told so. */
+/* Every call about a closed BO reports that. */
 static void closed_case(const char *device, int is_sim) {
     struct world w;
     begin_world(&w, device);
@@ -51,7 +51,7 @@ static void closed_case(const char *device, int is_sim) {
     end_world(&w, NULL);
 }
 
-/* A call that is made whenever a callback runs, and what came of it. */
+/* A call that is made in every callback, and its result. */
 struct attempt {
     struct world *w;
     const struct call *call;
@@ -78,7 +78,7 @@ static void on_log(unsigned level, const char *line, void *user) {
     claims++;
 }
 
-/* In a log callback what asks answers, and what does more is refused: nothing hangs, and nothing is given back. */
+/* In a log callback, queries succeed and all other calls are refused: nothing hangs, and nothing is released. */
 static void callback_case(const char *device, int is_sim) {
     for (int i = 0; i < CALLS; i++) {
         struct world w;
@@ -99,7 +99,7 @@ static void callback_case(const char *device, int is_sim) {
     }
 }
 
-/* Threads that are in the middle of calls when the process is forked. */
+/* Used by threads that are inside calls when the process forks. */
 static struct world shared;
 static atomic_int stop;
 
@@ -125,14 +125,14 @@ static void quiet(unsigned level, const char *line, void *user) {
         _exit(3);
 }
 
-/* What a child gets: refusals, at once, and devices of its own. Returns its exit status. */
+/* In a child, calls are refused at once, and new devices work. Returns the child's exit status. */
 static int child(int is_sim) {
     struct world *w = &shared;
     alarm(SECONDS);
     for (int gives = 0; gives <= GIVES; gives += GIVES) {
         for (int i = 0; i < CALLS; i++) {
             const struct call *call = &calls[i];
-            /* The batch is given up once, by gemco_batch_submit. */
+            /* gemco_batch_submit already takes the batch. */
             if ((call->kind & GIVES) != gives || !applies(w, call, is_sim) || strcmp(call->name, "gemco_batch_drop") == 0)
                 continue;
             int result = call->run(w), is_right = result >= 0 || (call->kind & UNSURE);
@@ -158,7 +158,7 @@ static int child(int is_sim) {
     return is_right ? 0 : 2;
 }
 
-/* A child can do nothing to its parent's objects, and does not hang; its own work. */
+/* A child can do nothing to its parent's objects, and does not hang; new devices work. */
 static void fork_case(const char *device, int is_sim, unsigned threads) {
     uint64_t before = 0, after = 0;
     char back[6] = "";
@@ -184,7 +184,7 @@ static void fork_case(const char *device, int is_sim, unsigned threads) {
         CHECK(result == &shared);
     }
     atomic_store(&stop, 0);
-    /* Everything of the parent's is as it was, and can be used. */
+    /* The parent's objects are unchanged and usable. */
     OK(gemco_device_open_counts(shared.device, &after, NULL));
     CHECK(after == before);
     OK(gemco_bo_read(shared.bo, 0, back, 6, NULL));
@@ -204,7 +204,7 @@ int main(int argc, char **argv) {
     callback_case(device, is_sim);
     fork_case(device, is_sim, 0);
 #ifndef __SANITIZE_ADDRESS__
-    /* The allocator of AddressSanitizer has locks that a child inherits locked. */
+    /* Not under AddressSanitizer: a child may inherit the locks of its allocator locked. */
     fork_case(device, is_sim, THREADS);
 #else
     fprintf(stderr, "1 case skipped: forking beside threads, under AddressSanitizer\n");

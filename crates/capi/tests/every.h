@@ -1,5 +1,5 @@
-/* Every function of the header, with arguments that are right, so that a test can go over all of them: EVERY(CALL) says
- * CALL(name, kind, call) for each, where `w` is the world that the arguments are from. ci/capi looks whether one is left out. */
+/* Every function of the header with valid arguments, so that a test can iterate over all: EVERY(CALL) expands to
+ * CALL(name, kind, call) for each, where `w` is the world of the arguments. ci/capi checks that none is missing. */
 
 #ifndef EVERY_H
 #define EVERY_H
@@ -9,34 +9,34 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* What a function is. */
+/* The properties of a function. */
 enum kind {
-    /* It asks, and changes nothing: it may be called from a log callback. */
+    /* A query: it changes nothing, and a log callback may call it. */
     ASKS = 1,
-    /* It is about an object of the library's. */
+    /* It takes an object of the library. */
     OBJECT = 2,
-    /* It is about world.bo, which has to be open. */
+    /* It takes world.bo, which must be open. */
     BO = 4 | OBJECT,
-    /* It gives something back, which is gone then. */
+    /* It releases an object. */
     GIVES = 8,
     /* It has no result. */
     VOID = 16,
-    /* It answers a number, of which 0 is none. */
+    /* It returns a number; 0 stands for none. */
     NUMBER = 32,
-    /* Whether it succeeds depends on the machine. */
+    /* Its success depends on the machine. */
     UNSURE = 64,
-    /* It needs a screen. */
+    /* It requires a screen. */
     SCREEN = 128,
-    /* It needs a software device. */
+    /* It requires a software device. */
     SIM = 256,
-    /* It adds a reference, as often as it is called. */
+    /* It adds a reference with each call. */
     ADDS = 512,
 };
 
-/* What a call that has no errno answers when it fails. */
+/* The result of a failed call that returns no errno. */
 enum { NONE = -9999 };
 
-/* Something of everything. */
+/* One object of each kind. */
 struct world {
     gemco_device *device;
     gemco_bo *bo, *other;
@@ -47,7 +47,7 @@ struct world {
     gemco_job *job;
     gemco_screen *screen;
     int dma_buf;
-    /* What calls make. */
+    /* Objects that the calls create. */
     gemco_device *new_device;
     gemco_bo *new_bo;
     gemco_access *new_access;
@@ -158,7 +158,7 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_sim_gpu_write, BO | SIM, gemco_sim_gpu_write(w->device, w->bo, 0, 0, w->memory, 64))                    \
     CALL(gemco_sim_display_read, BO | SIM, gemco_sim_display_read(w->device, w->bo, 0, w->memory, 64))
 
-/* One of them. */
+/* One call. */
 struct call {
     const char *name;
     int kind;
@@ -179,17 +179,17 @@ static const struct call calls[] = {EVERY(ENTRY)};
 
 enum { CALLS = sizeof calls / sizeof *calls };
 
-/* Whether a call can be tried in a world. */
+/* Returns whether a call can be tried in a world. */
 static int applies(const struct world *w, const struct call *call, int is_sim) {
     return !((call->kind & SCREEN) && w->screen == NULL) && !((call->kind & SIM) && !is_sim);
 }
 
-/* Something of everything on a device. */
+/* Creates one object of each kind on a device. */
 static void begin_world(struct world *w, const char *device) {
     memset(w, 0, sizeof *w);
     w->new_dma_buf = -1;
     OK(gemco_device_open(device, 0, &w->device));
-    /* Where there is none, there is none. */
+    /* A device without a display has no screen. */
     gemco_picture picture = {0, 0, 0, 0};
     (void)gemco_screen_open(w->device, &w->screen, &picture);
     uint64_t size = w->screen ? (uint64_t)picture.pitch * picture.height : 8192;
@@ -209,7 +209,7 @@ static void begin_world(struct world *w, const char *device) {
     CHECK(w->dma_buf >= 0);
 }
 
-/* Gives back what a world has, but for what the call gave back. */
+/* Releases the objects of a world, except one that the call released. */
 static void end_world(struct world *w, const struct call *given) {
     const char *name = given ? given->name : "";
 #define GIVE_BACK(by, object)                                                                                          \

@@ -1,5 +1,6 @@
-/* The C of docs/driver-guide.md and docs/c-api.md, which ci/capi takes out of them and puts beside the header: each function of theirs is
- * called, on a software device, and what the other agents see is what the text says. A call that is left out shows as old bytes. */
+/* Tests the C code of docs/driver-guide.md and docs/c-api.md, which ci/capi extracts into files beside the header:
+ * calls each of its functions on a software device, and compares the other agents' reads with the text. A missing call
+ * of the library shows as old bytes. */
 
 #include "check.h"
 
@@ -11,7 +12,7 @@ enum { JSL = 0x4e61, GLK = 0x3185, SIZE = 1 << 14, AT = 4076, LEN = 100 };
 
 static unsigned char drawn[LEN], fresh[LEN], seen[LEN];
 
-/* The rules alone, on the process's own memory. */
+/* The rules alone, for the process's own memory. */
 static void rules_alone(void) {
     static char map[SIZE];
     gemco_platform jsl, glk;
@@ -42,7 +43,7 @@ static gemco_bo *new_bo(gemco_device *device) {
     return bo;
 }
 
-/* What the GPU of step 4 does: looks at the one BO, and draws into the other. */
+/* The GPU of step 4: reads one BO, and draws into the other. */
 struct batch {
     gemco_device *device;
     gemco_bo *vertices, *target;
@@ -57,7 +58,7 @@ static int execbuf(void *arg) {
     return batch->result;
 }
 
-/* Drawing, submitting and reading back, and what comes of it without the step before. */
+/* Draws, submits and reads back, and shows the effect of leaving out the previous step. */
 static void frame(const char *name, uint64_t flushed, uint64_t stale) {
     gemco_device *device = NULL;
     OK(gemco_device_open(name, 0, &device));
@@ -71,7 +72,7 @@ static void frame(const char *name, uint64_t flushed, uint64_t stale) {
     OK(gemco_sim_gpu_read(device, vertices, batch.mocs, AT, seen, LEN));
     CHECK((memcmp(seen, drawn, LEN) == 0) == (flushed == 0));
 
-    /* The CPU has the target's lines in its cache, as they were. */
+    /* The CPU caches the target's old lines. */
     gemco_report reports[2], report;
     OK(gemco_bo_read(target, AT, seen, LEN, NULL));
     OK(submit(device, vertices, target, execbuf, &batch, reports));
@@ -81,7 +82,7 @@ static void frame(const char *name, uint64_t flushed, uint64_t stale) {
     batch.result = -EIO;
     CHECK(submit(device, vertices, target, execbuf, &batch, reports) == -EIO);
 
-    /* A batch that the library was not told of, before and after it is. */
+    /* A batch that was not reported to the library, before and after the report. */
     unsigned char all[SIZE];
     OK(gemco_bo_read(target, 0, all, SIZE, NULL));
     OK(gemco_sim_gpu_write(device, target, GEMCO_MOCS_PAGE_TABLE, AT, drawn, LEN));
@@ -95,7 +96,7 @@ static void frame(const char *name, uint64_t flushed, uint64_t stale) {
     gemco_device_unref(device);
 }
 
-/* What the display sees, at the flip. */
+/* Checks the display's reads at the flip. */
 static int flip(void *arg) {
     struct batch *batch = arg;
     OK(gemco_sim_display_read(batch->device, batch->target, AT, seen, LEN));
@@ -127,7 +128,7 @@ static void scanout(const char *name) {
     gemco_device_unref(device);
 }
 
-/* The GPU stands for the other side of a dma-buf: it looks at memory, and writes there. */
+/* The GPU stands for the importer of a dma-buf: it reads memory, and writes there. */
 static void sharing(void) {
     gemco_device *device = NULL;
     OK(gemco_device_open("sim:glk", 0, &device));

@@ -1,6 +1,7 @@
-/* Memory that runs out: what grows with the caller's numbers is -ENOMEM, one call after the other, and never the end of the process.
+/* Out of memory: an allocation whose size depends on the caller's numbers fails with -ENOMEM, in one call after
+ * another, and never ends the process.
  *
- * The program brings an allocator that refuses what is large from the n-th request on; a child tries each n, until none is refused.
+ * The program's allocator refuses large requests from the n-th on; a child tries each n, until none is refused.
  *
  *   memory                   on a software device, whose own memory is not tried
  *   memory DEVICE [STEP]     on this one, with its submissions; STEP 4 tries every fourth n */
@@ -12,13 +13,13 @@
 
 enum { LARGE = 8192, BOS = 600, BO_SIZE = 4096, BIG = 64 << 20, STORES = 2000, MOST = 200 };
 
-/* glibc's own. */
+/* glibc's own allocator. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
-/* How many large requests are answered before the others are refused; negative: all are. */
+/* Number of large requests to grant before the others are refused; negative: grant all. */
 static long answered = -1;
 static long refused;
 
@@ -47,10 +48,10 @@ int posix_memalign(void **out, size_t alignment, size_t size) {
     return 0;
 }
 
-/* How many calls were refused. */
+/* Number of calls that failed. */
 static int failures;
 
-/* That a call succeeds, or fails for want of memory; whether it succeeded. */
+/* Checks that a call succeeds or fails for lack of memory; returns whether it succeeded. */
 static int done(int result, const char *call) {
     if (result >= 0)
         return 1;
@@ -67,7 +68,7 @@ static gemco_bo *bos[BOS];
 static gemco_submission list[BOS];
 static gemco_report reports[BOS];
 
-/* Everything that takes much memory; after each failure memory comes back, and the call is made again. */
+/* Makes every call that takes much memory; after each failure, grants memory and repeats the call. */
 static void child(const char *name, int is_sim, long n) {
     gemco_device *device = NULL;
     gemco_bo *big = NULL;
@@ -94,7 +95,7 @@ static void child(const char *name, int is_sim, long n) {
     UNTIL_DONE(gemco_submit_begin(device, list, BOS, reports, &prepared));
     gemco_submit_end(prepared, 0);
     for (int i = 0; i < BOS; i++) {
-        /* Of a BO whose flush began before memory ran out every line counts as dirty again. */
+        /* If the flush of a BO began before memory ran out, every line counts as dirty again. */
         CHECK(!is_sim || reports[i].lines == 1 || reports[i].lines == BO_SIZE / 64);
         if (is_sim)
             OK(gemco_sim_gpu_read(device, bos[i], GEMCO_MOCS_PAGE_TABLE, 0, seen, sizeof seen));
@@ -149,10 +150,10 @@ int main(int argc, char **argv) {
         if (WEXITSTATUS(status) == 7)
             break;
     }
-    /* More than these were reached, and the last one, too. */
+    /* More requests than these were reached, including the last one. */
     CHECK(tried * step > 8 && WEXITSTATUS(status) == 7);
 
-    /* More than there is, of what nothing has to be allocated for. */
+    /* A size that exceeds memory, in a request that allocates nothing itself. */
     gemco_device *device = NULL;
     gemco_bo *bo = NULL;
     OK(gemco_device_open(name, 0, &device));

@@ -1,7 +1,8 @@
-/* What a C program does wrong: the tools that look on must notice, or their silence about the other programs says nothing.
+/* Deliberate errors of a C program: the checking tools must report them, or their silence about the other programs
+ * means nothing.
  *
  *   planted leak     forgets a BO and its device
- *   planted use      uses a BO after its last reference was given back */
+ *   planted use      uses a BO after its last reference was released */
 
 #include "check.h"
 

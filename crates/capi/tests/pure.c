@@ -1,8 +1,8 @@
-/* The subset without a device: capabilities, decisions, rules in words, cache operations; and that it allocates nothing. */
+/* The functions without a device: capabilities, decisions, texts of rules, cache operations. They allocate nothing. */
 
 #include "check.h"
 
-/* The C library's own, which these stand before: whatever the program or the library allocates is counted. */
+/* The C library's own allocator, behind replacements that count every allocation of the program and the library. */
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
@@ -85,7 +85,7 @@ static void platforms(void) {
     CHECK(platform.pci_id == MTL);
 }
 
-/* That no number of a parameter but those of its enum is taken. */
+/* Checks that every parameter refuses numbers outside of its enum. */
 static void numbers(void) {
     unsigned caps = caps_of(GLK);
     for (unsigned level = 0; level < 6; level++)
@@ -109,7 +109,7 @@ static void numbers(void) {
     FAILS(gemco_platform_by_id(GLK, 0, 0, 0, NULL), EINVAL, "platform is NULL");
 }
 
-/* Every rule has words, and the numbers have no hole. */
+/* Checks that every rule has texts, and that the numbers are consecutive. */
 static void rules(void) {
     unsigned rule = 0;
     while (gemco_rule_name(rule) != NULL) {
@@ -122,7 +122,7 @@ static void rules(void) {
 
 static _Alignas(64) unsigned char bytes[4096];
 
-/* Operations take every range of mapped bytes, and leave what is there. */
+/* Checks that operations accept every range of mapped bytes, and change no byte. */
 static void cache(void) {
     for (size_t start = 0; start < 130; start += 13)
         for (size_t size = 0; size < 300; size += 29) {
@@ -149,7 +149,7 @@ static void cache(void) {
 
 int main(void) {
     CHECK(strcmp(gemco_last_error(), "") == 0);
-    /* Finds out what the CPU has, once. */
+    /* Detects the CPU's instructions, once. */
     OK(gemco_has_cache_ops());
     int before = allocations;
     platforms();
@@ -159,7 +159,7 @@ int main(void) {
     cache();
     CHECK(allocations == before);
 
-    /* The count counts: by name, which allocates. */
+    /* Checks the counter with a lookup by name, which allocates. */
     gemco_platform platform;
     OK(gemco_platform_by_name("Jasper Lake", 0, 0, 0, &platform));
     CHECK(platform.caps == caps_of(JSL));

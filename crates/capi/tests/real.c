@@ -1,4 +1,4 @@
-/* On a device of the real driver: a device file of the caller's own, names of objects, dma-bufs, and bytes by every way of the
+/* On a device of the real driver: a device file of the caller, handles, dma-bufs, and accesses by every path of the
  * interface.
  *
  *   real /dev/dri/renderD128 */
@@ -11,7 +11,7 @@
 
 enum { AT = 4076, LEN = 100, SIZE = 16384 };
 
-/* I915_GEM_BUSY, by the caller's own hand: what a driver does with the handles that it gets. */
+/* I915_GEM_BUSY as the caller's own ioctl, on a handle that the library returned. */
 struct busy {
     uint32_t handle;
     uint32_t busy;
@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
     int mine = open(argv[1], O_RDWR | O_CLOEXEC), other = open(argv[1], O_RDWR | O_CLOEXEC);
     CHECK(mine >= 0 && other >= 0);
 
-    /* A handle means the same to the caller's file and to the library; it means nothing to another file. */
+    /* A handle is valid for the caller's file and for the library, but not for another file. */
     gemco_device *device = NULL, *second = NULL;
     gemco_bo *bo = NULL, *imported = NULL;
     OK(gemco_device_open_fd(mine, 0, &device));
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
     CHECK(busy(other, handle) == -ENOENT);
     CHECK(close(other) == 0);
 
-    /* What is written by one way is read by the others, also on another device file. */
+    /* Bytes written by one path are read by the others, also on another device file. */
     gemco_submission submission = {bo, GEMCO_WRITE, GEMCO_MOCS_PAGE_TABLE};
     gemco_access *access = NULL;
     void *pointer = NULL;
@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
     gemco_bo_unref(imported);
     gemco_device_unref(second);
 
-    /* What was written and then given back is created again, under the name that it had. */
+    /* A released BO is reused. */
     OK(gemco_device_set_reuse_limit(device, 1 << 20));
     for (int round = 0; round < 2; round++) {
         gemco_bo *kept = NULL;
@@ -78,10 +78,10 @@ int main(int argc, char **argv) {
     CHECK(stats.hits == 1 && stats.held == 1);
     OK(gemco_device_trim(device));
 
-    /* There is no looking with the GPU's eyes. */
+    /* A real device has no access as the simulated GPU. */
     FAILS(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN), EOPNOTSUPP, "not a software device");
 
-    /* The caller's file can go first; nothing is left in the end. */
+    /* The caller's file can be closed first; nothing stays open in the end. */
     OK(gemco_bo_close(bo));
     CHECK(busy(mine, handle) == -ENOENT);
     CHECK(close(mine) == 0);
