@@ -10,8 +10,8 @@ mod inner {
     pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, OnceLock};
 
-    /// Returns `count` zeroes, or `None` if there is not that much address space. The system gives memory for a page of them
-    /// when it is first written.
+    /// Allocates `count` zeroed words, whose pages take memory at the first write; `None` if the address
+    /// space is too small.
     #[allow(unsafe_code)]
     pub(crate) fn zeroed_words(count: usize) -> Option<Box<[AtomicU64]>> {
         let layout = Layout::array::<AtomicU64>(count).ok()?;

@@ -17,10 +17,10 @@ const TEXT_BYTES: usize = 512;
 pub(super) enum Failure {
     /// An error of the library.
     Library(Error),
-    /// What exercising a device failed for.
+    /// The failure of a batch or a screen.
     #[cfg(feature = "exercise")]
     Exercise(gem_coherency_exercise::Error),
-    /// An argument that is wrong whatever the library thinks of it.
+    /// An invalid argument, found before the library is called.
     Argument {
         /// The errno for it.
         errno: Errno,

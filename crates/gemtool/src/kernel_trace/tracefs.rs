@@ -17,7 +17,7 @@ const MOUNTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Returns the mounted tracefs.
 ///
 /// # Errors
-/// [`Error::Tracing`] if there is none, if access to it is denied, or if it has no kprobes.
+/// [`Error`] if there is none, if access to it is denied, or if it has no kprobes.
 pub(super) fn find() -> Result<PathBuf> {
     let mut denied = None;
     for mount in MOUNTS {

@@ -236,7 +236,7 @@ fn expect_error(line: &mut Line<'_>, names: &Names) -> Result<Action, Error> {
     Ok(Action::ExpectError { errno, attempt })
 }
 
-/// The verb that `word` is.
+/// Parses `word` as a verb.
 fn verb(line: &Line<'_>, word: Word<'_>) -> Result<Verb, Error> {
     if word.text.contains('=') {
         let why = format!("'{}': blanks are needed around '=' ('a = alloc 64KiB')", word.shown());
