@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gem_coherency::Error;
-use gem_coherency::tracking::{Landing, LineMap, Tracked, land};
+use gem_coherency::tracking::{Completion, LineMap, Tracked, complete};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 use proptest::prelude::*;
@@ -180,7 +180,7 @@ fn a_large_map_is_a_set_of_lines_too() {
 }
 
 #[test]
-fn a_flight_over_all_of_a_large_object_leaves_a_map_that_one_look_finds_clean() {
+fn a_flush_over_all_of_a_large_object_leaves_a_map_that_one_look_finds_clean() {
     for &pages in SIZES {
         let object = Tracked::new(pages * 4096, CacheLevel::None).unwrap();
         let all = object.dirty().all();
@@ -188,23 +188,23 @@ fn a_flight_over_all_of_a_large_object_leaves_a_map_that_one_look_finds_clean() 
         object.dirty().mark(LineRange::new(pages * 64 - 1, pages * 64)).unwrap();
         // A flush does not sweep while another is in flight: the other may have taken marks that it did not
         // find.
-        let other = object.begin_flight(LineRange::new(0, 1)).unwrap();
-        let mut flight = object.begin_flight(all).unwrap();
-        assert_eq!(flight.take_dirty(|_| {}), 2);
+        let other = object.begin_flush(LineRange::new(0, 1)).unwrap();
+        let mut in_flight = object.begin_flush(all).unwrap();
+        assert_eq!(in_flight.take_dirty(|_| {}), 2);
         std::thread::scope(|scope| {
-            let landing = scope.spawn(|| land([flight]));
-            assert_eq!(land([other]), Landing::InMemory);
-            assert_eq!(landing.join().unwrap(), Landing::InMemory);
+            let completion = scope.spawn(|| complete([in_flight]));
+            assert_eq!(complete([other]), Completion::InMemory);
+            assert_eq!(completion.join().unwrap(), Completion::InMemory);
         });
-        let mut flight = object.begin_flight(all).unwrap();
-        assert_eq!(flight.take_dirty(|_| {}), 0);
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight = object.begin_flush(all).unwrap();
+        assert_eq!(in_flight.take_dirty(|_| {}), 0);
+        assert_eq!(complete([in_flight]), Completion::InMemory);
         assert!(object.dirty().is_quickly_clean(all), "{pages} pages");
         // Lines that are marked again are found again.
         object.dirty().mark_all();
-        let mut flight = object.begin_flight(all).unwrap();
-        assert_eq!(flight.take_dirty(|_| {}), pages * 64);
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight = object.begin_flush(all).unwrap();
+        assert_eq!(in_flight.take_dirty(|_| {}), pages * 64);
+        assert_eq!(complete([in_flight]), Completion::InMemory);
         assert!(object.dirty().is_quickly_clean(all), "{pages} pages");
     }
 }
@@ -215,9 +215,9 @@ fn marks_and_sweeps_of_several_threads_lose_no_line() {
     const ROUNDS: u64 = if cfg!(miri) { 20 } else { 20_000 };
     let object = Tracked::new(PAGES * 4096, CacheLevel::None).unwrap();
     let sweep = || {
-        let mut flight = object.begin_flight(object.dirty().all()).unwrap();
-        let taken = flight.take_dirty(|_| {});
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight = object.begin_flush(object.dirty().all()).unwrap();
+        let taken = in_flight.take_dirty(|_| {});
+        assert_eq!(complete([in_flight]), Completion::InMemory);
         taken
     };
     let taken = std::thread::scope(|scope| {
@@ -230,9 +230,9 @@ fn marks_and_sweeps_of_several_threads_lose_no_line() {
                         // Each line is marked by one thread, and not again before it was taken.
                         let line = (round * 2 + marker) * 37 % (PAGES * 64);
                         object.dirty().mark(LineRange::new(line, line + 1)).unwrap();
-                        let mut flight = object.begin_flight(LineRange::new(line, line + 1)).unwrap();
-                        taken += flight.take_dirty(|_| {});
-                        assert_eq!(land([flight]), Landing::InMemory);
+                        let mut in_flight = object.begin_flush(LineRange::new(line, line + 1)).unwrap();
+                        taken += in_flight.take_dirty(|_| {});
+                        assert_eq!(complete([in_flight]), Completion::InMemory);
                         assert!(!object.dirty().any(LineRange::new(line, line + 1)), "line {line}");
                     }
                     taken

@@ -7,7 +7,7 @@ use gem_coherency::engine::{self, FlushReport, Lines, Need, Note, Pending, Step,
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path};
-use gem_coherency::policy::{Answer, Answers};
+use gem_coherency::policy::{DecisionTable, Decisions};
 use gem_coherency::tracking::Tracked;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
@@ -55,9 +55,9 @@ pub enum On {
 }
 
 impl On {
-    fn answer(self, next: Path, access: Access) -> &'static Answer {
-        static NO_LLC: Answers = Answers::of(Caps::SNOOP.union(Caps::APERTURE));
-        static BYPASSED: Answers = Answers::of(Caps::LLC.union(Caps::LLC_BYPASS_MOCS));
+    fn decisions(self, next: Path, access: Access) -> &'static Decisions {
+        static NO_LLC: DecisionTable = DecisionTable::of(Caps::SNOOP.union(Caps::APERTURE));
+        static BYPASSED: DecisionTable = DecisionTable::of(Caps::LLC.union(Caps::LLC_BYPASS_MOCS));
         match self {
             Self::NoLlc => NO_LLC.get(CacheLevel::None, next, access),
             Self::BypassedLlc => BYPASSED.get(CacheLevel::Llc, next, access),
@@ -87,8 +87,8 @@ impl<'a> Agent<'a> {
 
     /// Notes what a write of the GPU leaves pending.
     pub fn note_gpu_write(&self) {
-        let notes = self.on.answer(Path::Gpu(MocsClass::PageTable), Access::Write).notes;
-        engine::note_gpu_write(&mut &*self, notes, false);
+        let pending = self.on.decisions(Path::Gpu(MocsClass::PageTable), Access::Write).pending;
+        engine::note_gpu_write(&mut &*self, pending, false);
     }
 
     fn check(&self) -> Result<()> {
@@ -117,8 +117,8 @@ impl engine::Object for Agent<'_> {
         &self.object.tracked
     }
 
-    fn answer(&self, next: Path, access: Access) -> &Answer {
-        self.on.answer(next, access)
+    fn decisions(&self, next: Path, access: Access) -> &Decisions {
+        self.on.decisions(next, access)
     }
 
     fn mode(&self) -> MmapMode {

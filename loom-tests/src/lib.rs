@@ -17,7 +17,7 @@
 
 mod agent;
 
-use gem_coherency::tracking::{Flight, Landing, Tracked, land};
+use gem_coherency::tracking::{Completion, InFlightFlush, Tracked, complete};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 use loom::cell::UnsafeCell;
@@ -142,20 +142,20 @@ impl Object {
         self.tracked.dirty().mark(LineRange::new(line, line + 1)).expect("a line of the object");
     }
 
-    /// Announces a flight over all lines.
-    pub fn begin_flight(&self) -> Flight<'_> {
-        self.tracked.begin_flight(self.tracked.dirty().all()).expect("all lines are in the object")
+    /// Announces a in-flight flush over all lines.
+    pub fn begin_flush(&self) -> InFlightFlush<'_> {
+        self.tracked.begin_flush(self.tracked.dirty().all()).expect("all lines are in the object")
     }
 
-    /// Flushes every dirty line, up to and with the fence; the flight is still open.
-    pub fn flush(&self) -> Flight<'_> {
+    /// Flushes every dirty line, up to and with the fence; the in-flight flush is still open.
+    pub fn flush(&self) -> InFlightFlush<'_> {
         self.flush_by(|run| self.memory.flush(run))
     }
 
-    fn flush_by(&self, flush: impl FnMut(LineRange)) -> Flight<'_> {
-        let mut flight = self.begin_flight();
-        flight.take_dirty(flush);
-        flight
+    fn flush_by(&self, flush: impl FnMut(LineRange)) -> InFlightFlush<'_> {
+        let mut in_flight = self.begin_flush();
+        in_flight.take_dirty(flush);
+        in_flight
     }
 
     /// Makes memory current, as a submission or a scanout pin does.
@@ -166,9 +166,9 @@ impl Object {
     /// Makes memory current by `flush`, which gets the lines that are marked.
     pub fn make_current_by(&self, flush: impl Fn(LineRange)) {
         loop {
-            match land([self.flush_by(&flush)]) {
-                Landing::InMemory => return,
-                Landing::Again => {}
+            match complete([self.flush_by(&flush)]) {
+                Completion::InMemory => return,
+                Completion::Again => {}
             }
         }
     }

@@ -1,12 +1,12 @@
 //! The example of `docs/verification.md`: a change that looks right, model-checked on the public types.
 //!
-//! The change: a submission that finds no dirty line skips the flight. The race: another submission has
+//! The change: a submission that finds no dirty line skips the in-flight flush. The race: another submission has
 //! taken the line, so that the map is clean, and has not flushed it yet.
 //! Invariant: what a writer stored before both submissions, the GPU reads after each of them.
 //! Preemption bound: none. Time: 0.1 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::{Landing, Tracked, land};
+use gem_coherency::tracking::{Completion, Tracked, complete};
 use gem_coherency::vocabulary::CacheLevel;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -22,9 +22,9 @@ struct Bo {
 
 /// The submission as the library does it.
 fn submit(bo: &Bo) {
-    let mut flight = bo.tracked.begin_flight(bo.tracked.dirty().all()).unwrap();
-    flight.take_dirty(|_| bo.memory.store(bo.cache.load(Ordering::Relaxed), Ordering::Relaxed));
-    assert_eq!(land([flight]), Landing::InMemory);
+    let mut in_flight = bo.tracked.begin_flush(bo.tracked.dirty().all()).unwrap();
+    in_flight.take_dirty(|_| bo.memory.store(bo.cache.load(Ordering::Relaxed), Ordering::Relaxed));
+    assert_eq!(complete([in_flight]), Completion::InMemory);
 }
 
 /// The change.
@@ -64,6 +64,6 @@ fn both_submissions_show_the_data() {
 // model sees such a fault at all; keep one for every model.
 #[test]
 #[should_panic(expected = "the GPU reads old data")]
-fn a_submission_that_skips_the_flight_shows_old_data() {
+fn a_submission_that_skips_the_flush_shows_old_data() {
     two_submissions(submit_with_shortcut);
 }

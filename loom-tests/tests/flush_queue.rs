@@ -8,7 +8,7 @@
 #![cfg(loom)]
 
 use gem_coherency::policy::Path;
-use gem_coherency::tracking::{Flight, Landing, State, land};
+use gem_coherency::tracking::{Completion, InFlightFlush, State, complete};
 use loom_tests::{Agent, Object, Unfenced, race, settle};
 
 const BOUND: Option<usize> = Some(5);
@@ -57,31 +57,31 @@ fn what_a_failing_queue_took_is_flushed_by_the_one_that_waits_for_it() {
 }
 
 /// What the engine's `settle` does, over lines alone, once, with `steps` between the takes and the end.
-fn queue_with(objects: &[&Object], steps: fn(Vec<Flight<'_>>, &Unfenced<'_>)) {
+fn queue_with(objects: &[&Object], steps: fn(Vec<InFlightFlush<'_>>, &Unfenced<'_>)) {
     let unfenced = Unfenced::default();
-    let mut flights: Vec<_> = objects.iter().map(|object| object.begin_flight()).collect();
-    for (object, flight) in objects.iter().zip(&mut flights) {
-        flight.take_dirty(|run| unfenced.flush(object, run));
+    let mut in_flight: Vec<_> = objects.iter().map(|object| object.begin_flush()).collect();
+    for (object, in_flight) in objects.iter().zip(&mut in_flight) {
+        in_flight.take_dirty(|run| unfenced.flush(object, run));
     }
-    steps(flights, &unfenced);
+    steps(in_flight, &unfenced);
 }
 
 #[test]
 fn the_twins_loop_is_right_with_the_steps_in_order() {
     opposite_orders(succeeds, |objects| {
-        queue_with(objects, |flights, unfenced| {
+        queue_with(objects, |in_flight, unfenced| {
             unfenced.fence();
-            assert_eq!(land(flights), Landing::InMemory);
+            assert_eq!(complete(in_flight), Completion::InMemory);
         });
     });
 }
 
 #[test]
 #[should_panic(expected = "the GPU reads old data")]
-fn landing_before_the_fence_lets_the_other_queue_read_old_data() {
+fn completing_before_the_fence_lets_the_other_queue_read_old_data() {
     let there = |objects: &[&Object]| {
-        queue_with(objects, |flights, unfenced| {
-            assert_eq!(land(flights), Landing::InMemory);
+        queue_with(objects, |in_flight, unfenced| {
+            assert_eq!(complete(in_flight), Completion::InMemory);
             unfenced.fence();
         });
     };
@@ -90,9 +90,9 @@ fn landing_before_the_fence_lets_the_other_queue_read_old_data() {
 
 #[test]
 #[should_panic(expected = "the GPU reads old data")]
-fn a_queue_that_fails_and_lands_lets_the_other_one_read_old_data() {
+fn a_queue_that_fails_and_completes_lets_the_other_one_read_old_data() {
     opposite_orders(
-        |objects| queue_with(objects, |flights, _| assert_eq!(land(flights), Landing::InMemory)),
+        |objects| queue_with(objects, |in_flight, _| assert_eq!(complete(in_flight), Completion::InMemory)),
         succeeds,
     );
 }
@@ -153,12 +153,12 @@ fn a_line_that_is_marked_while_a_queue_runs_is_fenced_or_stays_marked() {
 fn deciding_about_fences_before_the_take_loses_a_line_that_is_marked_between() {
     against_a_writer(|object| {
         let unfenced = Unfenced::default();
-        let mut flight = object.begin_flight();
-        let fenced = object.tracked.dirty().any(flight.range());
-        flight.take_dirty(|run| unfenced.flush(object, run));
+        let mut in_flight = object.begin_flush();
+        let fenced = object.tracked.dirty().any(in_flight.range());
+        in_flight.take_dirty(|run| unfenced.flush(object, run));
         if fenced {
             unfenced.fence();
         }
-        assert_eq!(land([flight]), Landing::InMemory);
+        assert_eq!(complete([in_flight]), Completion::InMemory);
     });
 }

@@ -10,7 +10,7 @@
 use std::convert::Infallible;
 
 use gem_coherency::policy::Path;
-use gem_coherency::tracking::{GpuWrites, Landing, land};
+use gem_coherency::tracking::{Completion, GpuWrites, complete};
 use gem_coherency::vocabulary::MmapMode;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -141,9 +141,9 @@ fn an_invalidate_takes_marks_whose_write_was_not_told_yet() {
 fn taking_marks_without_a_look_at_the_gpu_forgets_the_write() {
     model(To::Memory, Bo::submit, |bo| {
         let Ok(()) = bo.object.tracked.gpu_writes().wait_if_told(|| bo.kernel_wait());
-        let flight = bo.object.begin_flight();
-        bo.object.tracked.stale().take(flight.range(), |run| bo.object.memory.invalidate(run));
-        assert_eq!(land([flight]), Landing::InMemory);
+        let in_flight = bo.object.begin_flush();
+        bo.object.tracked.stale().take(in_flight.range(), |run| bo.object.memory.invalidate(run));
+        assert_eq!(complete([in_flight]), Completion::InMemory);
     });
 }
 

@@ -8,7 +8,7 @@
 
 use std::convert::Infallible;
 
-use gem_coherency::tracking::{GivenBack, Landing, Named, Number, Registry, Tracked, land};
+use gem_coherency::tracking::{Closed, Completion, Named, Number, Registry, Tracked, complete};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use loom::sync::Arc;
 use loom::thread;
@@ -40,25 +40,25 @@ impl Device {
         if let Some(last) = bo.0.release() {
             last.tracked.word().close().expect("nobody uses it");
             // Another import may own the handle by now, and close it.
-            let _ = self.give_back(&last);
+            let _ = self.close(&last);
         }
     }
 
-    fn give_back(&self, bo: &Bo) -> GivenBack {
+    fn close(&self, bo: &Bo) -> Closed {
         let close = || {
             self.kernel.close();
             Ok::<_, Infallible>(())
         };
-        self.registry.give_back(handle(), bo.number, close).unwrap()
+        self.registry.close(handle(), bo.number, close).unwrap()
     }
 
     /// Submits the BO to a GPU that reads memory.
     fn submit(&self, bo: &Bo) {
         bo.tracked.word().begin_submit().expect("the BO was closed");
-        let mut flight =
-            bo.tracked.begin_flight(bo.tracked.dirty().all()).expect("all lines are in the object");
-        flight.take_dirty(|lines| self.memory.flush(lines));
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight =
+            bo.tracked.begin_flush(bo.tracked.dirty().all()).expect("all lines are in the object");
+        in_flight.take_dirty(|lines| self.memory.flush(lines));
+        assert_eq!(complete([in_flight]), Completion::InMemory);
         assert_eq!(self.kernel.opening(), Some(bo.opening), "the handle is not the BO's");
         assert_eq!(self.memory.gpu_load(0), 1, "the GPU reads old data");
         bo.tracked.word().end_submit();
@@ -148,7 +148,7 @@ fn import_and_half_close(device: &Device) -> Ref {
 
 /// The second half of an explicit close.
 fn end_close(device: &Device, bo: Ref) {
-    let _ = device.give_back(&bo.0);
+    let _ = device.close(&bo.0);
 }
 
 #[test]
@@ -186,9 +186,9 @@ fn a_request_before_the_lock_gets_a_handle_that_is_about_to_be_closed() {
 fn a_close_after_the_lock_closes_the_handle_of_an_import() {
     let close_late = |device: &Device, bo: Ref| {
         let Some(last) = bo.0.release() else { return };
-        match device.registry.give_back(handle(), last.number, || Ok::<_, Infallible>(())).unwrap() {
-            GivenBack::Closed => device.kernel.close(),
-            GivenBack::AnotherOwner => {}
+        match device.registry.close(handle(), last.number, || Ok::<_, Infallible>(())).unwrap() {
+            Closed::Closed => device.kernel.close(),
+            Closed::AnotherOwner => {}
         }
     };
     model(Device::import, close_late, import_and_submit);
@@ -253,7 +253,7 @@ fn a_bo_that_is_found_while_it_lives_may_be_closed_already() {
         first.0.0.tracked.word().close().expect("nobody uses it");
         let close = thread::spawn({
             let registry = Arc::clone(&registry);
-            move || registry.give_back(handle(), first.0.0.number, || Ok::<_, Infallible>(()))
+            move || registry.close(handle(), first.0.0.number, || Ok::<_, Infallible>(()))
         });
         let second = import(&registry);
         let begun = second.0.0.tracked.word().begin_submit();

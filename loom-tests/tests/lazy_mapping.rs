@@ -9,7 +9,7 @@
 
 use std::convert::Infallible;
 
-use gem_coherency::tracking::{Landing, Mappings, Past, land};
+use gem_coherency::tracking::{Completion, Mappings, Past, complete};
 use gem_coherency::vocabulary::MmapMode;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -52,9 +52,9 @@ impl Bo {
 
     /// Invalidates, and loads through the cache.
     fn load(&self) -> u64 {
-        let mut flight = self.object.begin_flight();
-        flight.take_stale(|lines| self.object.memory.invalidate(lines));
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight = self.object.begin_flush();
+        in_flight.take_stale(|lines| self.object.memory.invalidate(lines));
+        assert_eq!(complete([in_flight]), Completion::InMemory);
         self.object.memory.load(0)
     }
 }

@@ -5,7 +5,7 @@
 //! Preemption bound: none. Time: 1.1 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::{Landing, land};
+use gem_coherency::tracking::{Completion, complete};
 use loom::sync::Arc;
 use loom::thread;
 use loom_tests::{Object, check};
@@ -33,15 +33,15 @@ fn two_readers(invalidate: fn(&Object)) {
 #[test]
 fn no_reader_loads_before_the_line_was_invalidated() {
     two_readers(|object| {
-        let mut flight = object.begin_flight();
-        flight.take_stale(|run| object.memory.invalidate(run));
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight = object.begin_flush();
+        in_flight.take_stale(|run| object.memory.invalidate(run));
+        assert_eq!(complete([in_flight]), Completion::InMemory);
     });
 }
 
 #[test]
 #[should_panic(expected = "the CPU loads a stale line")]
-fn taking_without_a_flight_lets_the_second_reader_load_a_stale_line() {
+fn taking_without_a_flush_lets_the_second_reader_load_a_stale_line() {
     two_readers(|object| {
         let stale = object.tracked.stale();
         stale.take(stale.all(), |run| object.memory.invalidate(run));

@@ -9,7 +9,7 @@
 use std::convert::Infallible;
 use std::sync::Arc as Plain;
 
-use gem_coherency::tracking::{Claim, Landing, Named, Number, Registry, ReuseCache, Tracked, land};
+use gem_coherency::tracking::{Claim, Completion, Named, Number, Registry, ReuseCache, Tracked, complete};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use loom::sync::Arc;
 use loom::thread;
@@ -89,16 +89,16 @@ impl Device {
             self.kernel.close();
             Ok::<_, Infallible>(())
         };
-        let _ = self.registry.give_back(handle(), body.number, close).unwrap();
+        let _ = self.registry.close(handle(), body.number, close).unwrap();
     }
 
     /// Submits the BO to a GPU that reads memory, and gives it up.
     fn use_up(&self, bo: Ref) {
         bo.0.tracked.word().begin_submit().expect("nothing blocks it");
         let all = bo.0.tracked.dirty().all();
-        let mut flight = bo.0.tracked.begin_flight(all).expect("all lines are in the object");
-        flight.take_dirty(|lines| self.memory.flush(lines));
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight = bo.0.tracked.begin_flush(all).expect("all lines are in the object");
+        in_flight.take_dirty(|lines| self.memory.flush(lines));
+        assert_eq!(complete([in_flight]), Completion::InMemory);
         assert_eq!(self.kernel.opening(), Some(bo.0.opening), "the handle is not the BO's");
         assert_eq!(self.memory.gpu_load(0), 1, "the GPU reads old data");
         bo.0.tracked.word().end_submit();

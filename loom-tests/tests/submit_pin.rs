@@ -8,7 +8,7 @@
 
 use std::process::Command;
 
-use gem_coherency::tracking::{Landing, Taken, land};
+use gem_coherency::tracking::{Completion, Taken, complete};
 use gem_coherency::vocabulary::CacheLevel;
 use loom::sync::Arc;
 use loom::thread;
@@ -43,7 +43,7 @@ fn whoever_finds_no_line_waits_for_the_one_who_took_it() {
 
 #[test]
 #[should_panic(expected = "reads old data")]
-fn taking_without_a_flight_lets_the_second_agent_read_old_data() {
+fn taking_without_a_flush_lets_the_second_agent_read_old_data() {
     two_agents(|object| {
         let dirty = object.tracked.dirty();
         dirty.take(dirty.all(), |run| object.memory.flush(run));
@@ -52,18 +52,18 @@ fn taking_without_a_flight_lets_the_second_agent_read_old_data() {
 
 #[test]
 #[should_panic(expected = "reads old data")]
-fn a_flight_announced_after_taking_is_announced_too_late() {
+fn a_flush_announced_after_taking_is_announced_too_late() {
     two_agents(|object| {
         let dirty = object.tracked.dirty();
         let mut runs = Vec::new();
         dirty.take(dirty.all(), |run| runs.push(run));
-        let flight = object.begin_flight();
+        let in_flight = object.begin_flush();
         runs.into_iter().for_each(|run| object.memory.flush(run));
-        let _ = land([flight]);
+        let _ = complete([in_flight]);
     });
 }
 
-/// One line is dirty; a flight fails while `agent` makes memory current.
+/// One line is dirty; a in-flight flush fails while `agent` makes memory current.
 fn one_fails(agent: fn(&Object)) {
     let setup = || {
         let object = Object::new(1);
@@ -71,9 +71,9 @@ fn one_fails(agent: fn(&Object)) {
         object
     };
     let fails = |object: &Object| {
-        let mut flight = object.begin_flight();
-        flight.take_dirty(|_| {});
-        drop(flight);
+        let mut in_flight = object.begin_flush();
+        in_flight.take_dirty(|_| {});
+        drop(in_flight);
     };
     let agent = move |object: &Object| {
         agent(object);
@@ -83,15 +83,15 @@ fn one_fails(agent: fn(&Object)) {
 }
 
 #[test]
-fn a_line_of_a_flight_that_failed_is_flushed_by_who_waited_for_it() {
+fn a_line_of_a_flush_that_failed_is_flushed_by_who_waited_for_it() {
     one_fails(Object::make_current);
 }
 
 #[test]
 #[should_panic(expected = "reads old data")]
-fn going_on_although_another_flight_failed_shows_old_data() {
-    one_fails(|object| match land([object.flush()]) {
-        Landing::InMemory | Landing::Again => {}
+fn going_on_although_another_flush_failed_shows_old_data() {
+    one_fails(|object| match complete([object.flush()]) {
+        Completion::InMemory | Completion::Again => {}
     });
 }
 
@@ -102,12 +102,12 @@ fn a_store_buffer_that_another_agent_drains_is_waited_for() {
         object.memory.store(0, 1);
         object.tracked.word().note_wc_store();
         let drain = |object: &Object| {
-            let mut flight = object.begin_flight();
-            match flight.take_wc_stores() {
-                Taken::Pending => object.memory.flush(flight.range()),
+            let mut in_flight = object.begin_flush();
+            match in_flight.take_wc_stores() {
+                Taken::Pending => object.memory.flush(in_flight.range()),
                 Taken::Nothing => {}
             }
-            assert_eq!(land([flight]), Landing::InMemory);
+            assert_eq!(complete([in_flight]), Completion::InMemory);
             assert_eq!(object.memory.gpu_load(0), 1);
         };
         let other = thread::spawn({
@@ -137,23 +137,23 @@ fn opposite_orders(agent: fn([&Object; 2])) {
 }
 
 #[test]
-fn flights_over_two_objects_in_opposite_orders_do_not_wait_in_a_circle() {
-    opposite_orders(|objects| assert_eq!(land(objects.map(Object::flush)), Landing::InMemory));
+fn flushes_over_two_objects_in_opposite_orders_do_not_wait_in_a_circle() {
+    opposite_orders(|objects| assert_eq!(complete(objects.map(Object::flush)), Completion::InMemory));
 }
 
 /// Tells the child process of the next test that it is the child.
 const DEADLOCK: &str = "LOOM_TESTS_DEADLOCK";
 
 #[test]
-fn waiting_with_a_flight_open_is_a_deadlock() {
+fn waiting_with_a_flush_open_is_a_deadlock() {
     if std::env::var_os(DEADLOCK).is_some() {
         return opposite_orders(|[first, second]| {
             let open = first.flush();
-            let _ = land([second.flush()]);
-            let _ = land([open]);
+            let _ = complete([second.flush()]);
+            let _ = complete([open]);
         });
     }
-    // Loom reports a deadlock by a panic in the middle of `land`, where unwinding takes further steps of
+    // Loom reports a deadlock by a panic in the middle of `complete`, where unwinding takes further steps of
     // the model and aborts the process; so it happens in another one.
     let child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "--nocapture", "waiting_with_a_flight_open_is_a_deadlock"])

@@ -1,11 +1,11 @@
 //! A writer against a submitter that sweeps the summary of a large map.
 //!
-//! Invariant: a mark is found by every flight that begins after it, and no map is clean that has one,
+//! Invariant: a mark is found by every in-flight flush that begins after it, and no map is clean that has one,
 //! although the sweep forgets pages while others mark them.
 //! Preemption bound: 3. Time: 5 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::{Landing, Tracked, land, set_looks};
+use gem_coherency::tracking::{Completion, Tracked, complete, set_looks};
 use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::CacheLevel;
 use loom_tests::{Memory, race};
@@ -32,9 +32,9 @@ impl Large {
         let object = Self { tracked, memory: Memory::new(2) };
         object.mark(0);
         // Part of the object only: this does not sweep.
-        let mut flight = object.tracked.begin_flight(line(0)).expect("a line of the object");
-        flight.take_dirty_pages(|_| {});
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight = object.tracked.begin_flush(line(0)).expect("a line of the object");
+        in_flight.take_dirty_pages(|_| {});
+        assert_eq!(complete([in_flight]), Completion::InMemory);
         object
     }
 
@@ -53,15 +53,15 @@ impl Large {
 
     /// Flushes what is dirty of the whole object, and sweeps.
     fn make_current(&self) {
-        let mut flight = self.tracked.begin_flight(self.tracked.dirty().all()).expect("all lines");
-        flight.take_dirty_pages(|page| self.flush(page));
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight = self.tracked.begin_flush(self.tracked.dirty().all()).expect("all lines");
+        in_flight.take_dirty_pages(|page| self.flush(page));
+        assert_eq!(complete([in_flight]), Completion::InMemory);
     }
 
     /// Waits for what others flush.
     fn wait(&self) {
-        let flight = self.tracked.begin_flight(line(0)).expect("a line of the object");
-        assert_eq!(land([flight]), Landing::InMemory);
+        let in_flight = self.tracked.begin_flush(line(0)).expect("a line of the object");
+        assert_eq!(complete([in_flight]), Completion::InMemory);
     }
 }
 
@@ -80,7 +80,7 @@ fn model(write: fn(&Large)) {
 }
 
 #[test]
-fn a_mark_that_meets_a_sweep_is_found_by_the_next_flight() {
+fn a_mark_that_meets_a_sweep_is_found_by_the_next_flush() {
     model(|object| {
         object.write(0, 1);
         object.make_current();
@@ -89,7 +89,7 @@ fn a_mark_that_meets_a_sweep_is_found_by_the_next_flight() {
 }
 
 #[test]
-fn a_mark_of_another_page_that_meets_a_sweep_is_found_by_the_next_flight() {
+fn a_mark_of_another_page_that_meets_a_sweep_is_found_by_the_next_flush() {
     model(|object| {
         object.write(0, 1);
         object.write(1, 2);

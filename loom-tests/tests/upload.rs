@@ -69,7 +69,7 @@ fn a_submission_waits_for_the_upload_that_took_the_mark() {
 
 #[test]
 #[should_panic(expected = "the GPU reads old data")]
-fn an_upload_without_a_flight_hides_the_line_from_a_submission() {
+fn an_upload_without_a_flush_hides_the_line_from_a_submission() {
     against_a_submission(|object| {
         object.tracked.dirty().take_pages(LineRange::new(0, 1), |_| {});
         store(object);
@@ -94,9 +94,9 @@ fn bytes_beside_an_upload_are_in_memory_or_marked() {
 #[should_panic(expected = "the GPU reads old data")]
 fn taking_the_marks_after_the_stores_loses_what_was_stored_beside_them() {
     against_a_writer(|object| {
-        let mut flight = object.begin_flight();
+        let mut in_flight = object.begin_flush();
         store(object);
-        flight.take_dirty_pages(|_| {});
-        let _ = gem_coherency::tracking::land([flight]);
+        in_flight.take_dirty_pages(|_| {});
+        let _ = gem_coherency::tracking::complete([in_flight]);
     });
 }

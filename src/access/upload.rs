@@ -78,7 +78,7 @@ impl CpuAccess<'_> {
     /// required only for a write-back mapping; a drain is left to the submission.
     fn upload_decision(&self) -> Decision {
         let reader = Path::Gpu(MocsClass::PageTable);
-        self.bo.shared().answer(reader, Access::Read).after_store(self.mapping.mode())
+        self.bo.shared().decisions(reader, Access::Read).after_store(self.mapping.mode())
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::platform::{Call, Caps, level_mode, mode_level};
 use crate::policy::Path;
 use crate::policy::kernel::Creation;
-use crate::policy::pending::Notes;
+use crate::policy::pending::PendingWork;
 use crate::vocabulary::{Access, CacheLevel, CachingMode, Handle};
 
 /// Returns the level of an object: the one that the kernel reports, or the one of new objects of this kind.
@@ -52,13 +52,13 @@ impl Shared {
     }
 
     /// Returns the work that a write by `path` leaves pending, at every level that the object may have.
-    pub(super) fn notes(&self, path: Path) -> Notes {
+    pub(super) fn pending_after(&self, path: Path) -> PendingWork {
         let state = self.tracked.word().state();
-        let notes = |level| self.device.answers.get(level, path, Access::Write).notes;
+        let pending = |level| self.device.decisions.get(level, path, Access::Write).pending;
         match state.is_unconfirmed() {
-            false => notes(state.level()),
+            false => pending(state.level()),
             // Another thread may put the object on screen before or after the write.
-            true => notes(state.level()).with(notes(self.scanout_level())),
+            true => pending(state.level()).with(pending(self.scanout_level())),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::engine::{self, FlushReport, Lines, Object, Pending, Step, Task};
 use crate::error::{Result, room};
 use crate::platform::Caps;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::policy::{Answer, Path};
+use crate::policy::{Decisions, Path};
 use crate::tracking::Tracked;
 use crate::units::LineRange;
 use crate::vocabulary::{Access, Domains, MmapMode};
@@ -23,8 +23,8 @@ impl Object for Shared {
         &self.tracked
     }
 
-    fn answer(&self, next: Path, access: Access) -> &Answer {
-        self.device.answers.get(self.level(), next, access)
+    fn decisions(&self, next: Path, access: Access) -> &Decisions {
+        self.device.decisions.get(self.level(), next, access)
     }
 
     fn mode(&self) -> MmapMode {
@@ -62,7 +62,7 @@ impl Object for Shared {
         let modes = MmapMode::ALL.iter().filter(|&&mode| cpu_memory(level, mode) == memory);
         for mapping in modes.filter_map(|&mode| self.maps.get(mode)) {
             mapping.drain()?;
-            let usable = self.answer(Path::Cpu(mapping.mode()), Access::Read).refusal.is_none();
+            let usable = self.decisions(Path::Cpu(mapping.mode()), Access::Read).refusal.is_none();
             if memory == CpuMemory::Aperture && usable && !caps.contains(Caps::COHERENT_GGTT) {
                 // An uncached read waits for earlier posted stores. The kernel reads a register for that
                 // (intel_gt_flush_ggtt_writes), which userspace cannot access.
@@ -119,7 +119,7 @@ impl Pending for &Shared {
 /// Checks that the platform has the access at the object's level.
 fn check(need: &Need<'_>) -> Result<()> {
     let bo = need.object;
-    let Some(rule) = bo.answer(need.next, need.access).refusal else { return Ok(()) };
+    let Some(rule) = bo.decisions(need.next, need.access).refusal else { return Ok(()) };
     let what = match need.next {
         Path::Cpu(mode) => format!("map mode {mode}"),
         Path::Gpu(_) => "GPU access".to_owned(),

@@ -74,7 +74,7 @@ impl Shared {
 
     /// Returns the default map mode at the object's level.
     pub(super) fn default_mode(&self) -> MmapMode {
-        self.device.answers.default_mode(self.level())
+        self.device.decisions.default_mode(self.level())
     }
 
     /// Returns the mapping in `mode`, after creating it if there is none.
@@ -92,7 +92,7 @@ impl Shared {
         if state.is_purged() {
             return Err(Error::Purged { handle: self.handle.get() });
         }
-        if self.answer(Path::Cpu(mode), Access::Read).refusal == Some(Rule::GttSnoopedFaults) {
+        if self.decisions(Path::Cpu(mode), Access::Read).refusal == Some(Rule::GttSnoopedFaults) {
             // The kernel would map the object, and kill the process at the first access.
             return Err(self.not_available(what(), Rule::GttSnoopedFaults));
         }
@@ -111,7 +111,7 @@ impl Shared {
     /// Records that this thread stored to `lines` of the object through a mapping of `mode`.
     pub(crate) fn note_stored(&self, mode: MmapMode, lines: LineRange) {
         if !lines.is_empty() {
-            engine::note(&mut &*self, self.notes(Path::Cpu(mode)), lines);
+            engine::note(&mut &*self, self.pending_after(Path::Cpu(mode)), lines);
         }
     }
 }
@@ -168,7 +168,7 @@ impl Bo {
             };
         }
         let mode = shared.mode();
-        let decide = |reader| shared.answer(reader, Access::Read).after_store(mode);
+        let decide = |reader| shared.decisions(reader, Access::Read).after_store(mode);
         let gpu = decide(Path::Gpu(MocsClass::PageTable));
         let others = [Path::Gpu(MocsClass::BypassLlc), Path::Display].map(decide);
         match std::iter::once(gpu).chain(others).find(|decision| decision.is_needed()) {

@@ -128,7 +128,11 @@ impl Shared {
 
     /// Records that the GPU writes the object through `mocs`.
     pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
-        engine::note_gpu_write(&mut &*self, self.notes(Path::Gpu(mocs)), self.device.is_conservative());
+        engine::note_gpu_write(
+            &mut &*self,
+            self.pending_after(Path::Gpu(mocs)),
+            self.device.is_conservative(),
+        );
     }
 
     /// Waits until the GPU is done with the object.

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::fork::Confined;
 use crate::platform::mode_level;
 use crate::policy::Rule;
-use crate::tracking::GivenBack;
+use crate::tracking::Closed;
 
 /// The effect of dropping a clone of a BO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +35,10 @@ impl Released {
 /// Closes the handle of `object`, unless it belongs to another BO by now.
 pub(crate) fn close(device: &device::Shared, object: &Object) -> Result<()> {
     let request = || device.drm.close(object.handle);
-    let given_back = device.registry.give_back(object.handle, object.number, request);
+    let given_back = device.registry.close(object.handle, object.number, request);
     tracing::debug!(handle = object.handle.get(), ?given_back, "close");
     match given_back? {
-        GivenBack::Closed | GivenBack::AnotherOwner => Ok(()),
+        Closed::Closed | Closed::AnotherOwner => Ok(()),
     }
 }
 

@@ -70,7 +70,7 @@ impl Shared {
     pub(super) fn make_current(&self, step: Step) -> Result<FlushReport> {
         self.device.check()?;
         let _begun = Begun::new(self)?;
-        let refusal = self.answer(Path::Display, Access::Read).refusal;
+        let refusal = self.decisions(Path::Display, Access::Read).refusal;
         if step != Step::Scanout && refusal == Some(Rule::DisplayNeedsLocal) {
             let report = FlushReport::nothing(step, Rule::DiscreteSnoops);
             report.trace(self.handle);

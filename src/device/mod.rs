@@ -43,7 +43,7 @@ use crate::drm::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::platform::{self, CONSERVATIVE, Call, Caps, Machine};
-use crate::policy::Answers;
+use crate::policy::DecisionTable;
 use crate::policy::kernel::KernelRules;
 use crate::tracking::Registry;
 use crate::vocabulary::MocsClass;
@@ -70,7 +70,7 @@ pub(crate) struct Shared {
     pub(crate) machine: Machine,
     pub(crate) rules: KernelRules,
     /// The results of the driver-side rules for this hardware.
-    pub(crate) answers: Answers,
+    pub(crate) decisions: DecisionTable,
     /// Whether the PCI ID is unknown; then nothing is treated as coherent.
     is_conservative: bool,
     /// Maps each GEM handle to its BO.
@@ -177,7 +177,7 @@ impl Device {
                 drm,
                 machine,
                 rules,
-                answers: Answers::of(machine.caps),
+                decisions: DecisionTable::of(machine.caps),
                 is_conservative: machine.platform == &CONSERVATIVE,
                 registry: Registry::default(),
                 reuse: Reuse::new(),

@@ -3,7 +3,7 @@
 use super::pending::Note;
 use crate::cacheops::LineOp;
 use crate::policy::driver::CpuMemory;
-use crate::policy::pending::{Demands, flush_op};
+use crate::policy::pending::{RequiredWork, flush_op};
 use crate::policy::{Decision, Path, Verdict};
 use crate::vocabulary::Access;
 
@@ -53,8 +53,8 @@ pub trait Flush {
 
 /// Restricts the rules' requirements for an access to this access: stale lines are invalidated only if
 /// `invalidate`, that is, unless the access overwrites them whole.
-pub fn of_access(demands: Demands, invalidate: bool) -> Demands {
-    Demands { stale: demands.stale.filter(|_| invalidate), ..demands }
+pub fn of_access(required: RequiredWork, invalidate: bool) -> RequiredWork {
+    RequiredWork { stale: required.stale.filter(|_| invalidate), ..required }
 }
 
 /// Performs the pending work that the access requires.
@@ -66,26 +66,26 @@ pub fn of_access(demands: Demands, invalidate: bool) -> Demands {
 /// That of the first failing operation. Then everything that was pending still is.
 pub fn carry_out<F: Flush>(
     flush: &mut F,
-    demands: &Demands,
+    required: &RequiredWork,
     next: Path,
     access: Access,
 ) -> Result<(), F::Error> {
-    for (note, demand) in [(Note::WcStores, demands.wc_stores), (Note::GttStores, demands.gtt_stores)] {
+    for (note, demand) in [(Note::WcStores, required.wc_stores), (Note::GttStores, required.gtt_stores)] {
         let Some(decision) = demand else { continue };
         if drain(flush, note)? {
             flush.report(decision, 0);
         }
     }
-    if let Some(decision) = demands.stale {
+    if let Some(decision) = required.stale {
         let lines = flush.invalidate_stale()?;
         report_lines(flush, decision, lines);
     }
     // GPU writes may be anywhere in the object; writing back all of it includes the dirty lines.
-    let gpu_write = demands.gpu_write.filter(|_| flush.take(Note::GpuWrite));
+    let gpu_write = required.gpu_write.filter(|_| flush.take(Note::GpuWrite));
     if let Some(decision) = gpu_write {
         let lines = flush.write_back_all()?;
         report_lines(flush, decision, lines);
-    } else if let Some(decision) = demands.dirty {
+    } else if let Some(decision) = required.dirty {
         let lines = flush.flush_dirty(flush_op(next, access))?;
         report_lines(flush, decision, lines);
     }

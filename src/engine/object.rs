@@ -3,7 +3,7 @@
 use crate::cacheops::LineOp;
 use crate::error::Result;
 use crate::policy::driver::CpuMemory;
-use crate::policy::{Answer, Path};
+use crate::policy::{Decisions, Path};
 use crate::tracking::Tracked;
 use crate::units::{LineRange, PageLines};
 use crate::vocabulary::{Access, MmapMode};
@@ -36,7 +36,7 @@ pub trait Object {
     fn tracked(&self) -> &Tracked;
 
     /// Returns the rules' result for an access.
-    fn answer(&self, next: Path, access: Access) -> &Answer;
+    fn decisions(&self, next: Path, access: Access) -> &Decisions;
 
     /// Returns the map mode of the CPU's accesses.
     fn mode(&self) -> MmapMode;

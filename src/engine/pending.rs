@@ -3,7 +3,7 @@
 use crate::platform::Caps;
 use crate::policy::driver::{CpuMemory, needs_flush_of_zeroes};
 use crate::policy::kernel::{KernelRules, Snapshot};
-use crate::policy::pending::Notes;
+use crate::policy::pending::PendingWork;
 use crate::policy::{Decision, Rule, Verdict};
 
 /// Pending work that concerns the whole object.
@@ -54,34 +54,34 @@ pub trait Pending {
 ///
 /// Call it after the access's stores: a mark made before its store may be taken, and its line flushed, before
 /// the data is there.
-pub fn note<P: Pending>(object: &mut P, notes: Notes, lines: P::Lines) {
-    if notes.dirty {
+pub fn note<P: Pending>(object: &mut P, work: PendingWork, lines: P::Lines) {
+    if work.dirty {
         object.mark_dirty(lines);
     }
     for (is_noted, note) in [
-        (notes.wc_stores, Note::WcStores),
-        (notes.gtt_stores, Note::GttStores),
-        (notes.gpu_write, Note::GpuWrite),
+        (work.wc_stores, Note::WcStores),
+        (work.gtt_stores, Note::GttStores),
+        (work.gpu_write, Note::GpuWrite),
     ] {
         if is_noted {
             object.note(note);
         }
     }
-    if notes.stale {
+    if work.stale {
         object.note_written_around(lines);
     }
 }
 
-/// Adds the work that a write by the GPU leaves pending, according to the rules' `notes`.
+/// Adds the work that a write by the GPU leaves pending, `work` by the rules.
 ///
 /// Call it both before and after the submitting ioctl: a reader may take the first notes before the GPU has
 /// anything to write. On an unknown device (`is_conservative`) the write may have been coherent, so every line
 /// is marked as dirty, too.
-pub fn note_gpu_write<P: Pending>(object: &mut P, notes: Notes, is_conservative: bool) {
+pub fn note_gpu_write<P: Pending>(object: &mut P, work: PendingWork, is_conservative: bool) {
     // Counted before it is noted, so that a thread that takes the note finds the write to wait for.
     object.count_gpu_write();
     let lines = object.all();
-    note(object, Notes { dirty: notes.dirty || is_conservative, ..notes }, lines);
+    note(object, PendingWork { dirty: work.dirty || is_conservative, ..work }, lines);
 }
 
 /// Returns whether the zeroes of a new object's pages must be treated as dirty, with the rule.

@@ -12,9 +12,9 @@ use super::report::{FlushReport, Step};
 use crate::cacheops::LineOp;
 use crate::error::{Error, Result};
 use crate::policy::driver::CpuMemory;
-use crate::policy::pending::Demands;
+use crate::policy::pending::RequiredWork;
 use crate::policy::{Decision, Path, Rule, Verdict};
-use crate::tracking::{Flight, Landing, State, Taken, Tracked, land};
+use crate::tracking::{Completion, InFlightFlush, State, Taken, Tracked, complete};
 use crate::units::LineRange;
 use crate::vocabulary::Access;
 
@@ -43,16 +43,16 @@ impl<O> Copy for Need<'_, O> {}
 
 impl<O: Object> Need<'_, O> {
     /// Returns the requirements for this access.
-    fn demands(&self) -> Demands {
-        of_access(self.object.answer(self.next, self.access).demands, self.invalidate)
+    fn required_work(&self) -> RequiredWork {
+        of_access(self.object.decisions(self.next, self.access).required, self.invalidate)
     }
 
     /// Returns the decision to report if nothing is pending.
     fn idle(&self) -> Decision {
-        let answer = self.object.answer(self.next, self.access);
+        let decisions = self.object.decisions(self.next, self.access);
         let (decision, rule) = match self.next {
-            Path::Cpu(_) => (answer.invalidate_after_gpu_write, Rule::NothingStale),
-            Path::Gpu(_) | Path::Display => (answer.after_store(self.object.mode()), Rule::NothingDirty),
+            Path::Cpu(_) => (decisions.invalidate_after_gpu_write, Rule::NothingStale),
+            Path::Gpu(_) | Path::Display => (decisions.after_store(self.object.mode()), Rule::NothingDirty),
         };
         match decision.verdict {
             Verdict::NotNeeded => decision,
@@ -78,9 +78,9 @@ enum Progress<'a> {
     /// No work is required.
     Nothing,
     /// Work may be pending in these lines, with these requirements.
-    Planned(LineRange, Demands),
+    Planned(LineRange, RequiredWork),
     /// The flush has begun, and other threads wait for it.
-    InFlight(Flight<'a>),
+    InFlight(InFlightFlush<'a>),
 }
 
 /// An access, and the work that it requires.
@@ -103,50 +103,50 @@ impl<'a, O: Object> Task<'a, O> {
     fn plan(&mut self) -> Result<()> {
         let Need { object, lines, next, .. } = self.need;
         let tracked = object.tracked();
-        let mut demands = self.need.demands();
-        let has_gpu_write = demands.gpu_write.is_some() && tracked.word().state().has_gpu_write();
+        let mut required = self.need.required_work();
+        let has_gpu_write = required.gpu_write.is_some() && tracked.word().state().has_gpu_write();
         if matches!(next, Path::Cpu(_)) || has_gpu_write || object.is_conservative() {
             object.wait_for_gpu()?;
         }
-        if tracked.is_settled(|state| is_pending(&demands, state, tracked, lines)) {
+        if tracked.is_settled(|state| is_pending(&required, state, tracked, lines)) {
             self.progress = Progress::Nothing;
             return Ok(());
         }
-        demands.gpu_write = demands.gpu_write.filter(|_| has_gpu_write);
+        required.gpu_write = required.gpu_write.filter(|_| has_gpu_write);
         // GPU writes may be anywhere in the object.
         let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
-        self.progress = Progress::Planned(lines, demands);
+        self.progress = Progress::Planned(lines, required);
         Ok(())
     }
 
     /// Begins the planned flush, drains, and adds the lines to `batch`.
     fn perform(&mut self, batch: &mut Batch<'a, O>) -> Result<()> {
-        let Progress::Planned(lines, demands) = self.progress else { return Ok(()) };
+        let Progress::Planned(lines, required) = self.progress else { return Ok(()) };
         let Need { object, next, access, .. } = self.need;
-        self.progress = Progress::InFlight(object.tracked().begin_flight(lines)?);
-        let Progress::InFlight(flight) = &mut self.progress else { return Ok(()) };
-        let mut taking = Taking { object, flight, batch, report: self.report };
-        carry_out(&mut taking, &demands, next, access)?;
+        self.progress = Progress::InFlight(object.tracked().begin_flush(lines)?);
+        let Progress::InFlight(in_flight) = &mut self.progress else { return Ok(()) };
+        let mut taking = Taking { object, in_flight, batch, report: self.report };
+        carry_out(&mut taking, &required, next, access)?;
         self.report = taking.report;
         Ok(())
     }
 
     /// Takes the in-flight flush, to complete it.
-    fn take_flight(&mut self) -> Option<Flight<'a>> {
+    fn take_in_flight(&mut self) -> Option<InFlightFlush<'a>> {
         match std::mem::replace(&mut self.progress, Progress::Nothing) {
-            Progress::InFlight(flight) => Some(flight),
+            Progress::InFlight(in_flight) => Some(in_flight),
             Progress::Nothing | Progress::Planned(..) => None,
         }
     }
 }
 
-/// Returns whether any of the work that `demands` requires is pending.
-fn is_pending(demands: &Demands, state: State, tracked: &Tracked, lines: LineRange) -> bool {
-    (demands.gpu_write.is_some() && state.has_gpu_write())
-        || (demands.wc_stores.is_some() && state.has_wc_stores())
-        || (demands.gtt_stores.is_some() && state.has_gtt_stores())
-        || (demands.dirty.is_some() && !tracked.dirty().is_quickly_clean(lines))
-        || (demands.stale.is_some() && !tracked.stale().is_quickly_clean(lines))
+/// Returns whether any of the work in `required` is pending.
+fn is_pending(required: &RequiredWork, state: State, tracked: &Tracked, lines: LineRange) -> bool {
+    (required.gpu_write.is_some() && state.has_gpu_write())
+        || (required.wc_stores.is_some() && state.has_wc_stores())
+        || (required.gtt_stores.is_some() && state.has_gtt_stores())
+        || (required.dirty.is_some() && !tracked.dirty().is_quickly_clean(lines))
+        || (required.stale.is_some() && !tracked.stale().is_quickly_clean(lines))
 }
 
 /// Makes memory and caches current for upcoming accesses, between one pair of fences, including work that
@@ -168,9 +168,9 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
         let mut batch = Batch::new(object, op);
         tasks.iter_mut().try_for_each(|task| task.perform(&mut batch))?;
         batch.end()?;
-        match land(tasks.iter_mut().filter_map(Task::take_flight)) {
-            Landing::InMemory => return Ok(()),
-            Landing::Again => tracing::debug!("another thread's flush failed: again"),
+        match complete(tasks.iter_mut().filter_map(Task::take_in_flight)) {
+            Completion::InMemory => return Ok(()),
+            Completion::Again => tracing::debug!("another thread's flush failed: again"),
         }
     }
 }
@@ -206,14 +206,14 @@ fn by_itself<'a, O: Object>(
     carry_out: impl Fn(&mut Taking<'_, 'a, O>) -> Result<()>,
 ) -> Result<()> {
     loop {
-        let mut flight = object.tracked().begin_flight(lines)?;
+        let mut in_flight = object.tracked().begin_flush(lines)?;
         let report = FlushReport::nothing(Step::Write, Rule::NothingDirty);
         let mut batch = Batch::new(object, LineOp::Flush);
-        carry_out(&mut Taking { object, flight: &mut flight, batch: &mut batch, report })?;
+        carry_out(&mut Taking { object, in_flight: &mut in_flight, batch: &mut batch, report })?;
         batch.end()?;
-        match land([flight]) {
-            Landing::InMemory => return Ok(()),
-            Landing::Again => tracing::debug!("another thread's flush failed: again"),
+        match complete([in_flight]) {
+            Completion::InMemory => return Ok(()),
+            Completion::Again => tracing::debug!("another thread's flush failed: again"),
         }
     }
 }
@@ -221,7 +221,7 @@ fn by_itself<'a, O: Object>(
 /// An in-flight flush that takes its object's pending work.
 struct Taking<'t, 'a, O: Object> {
     object: &'a O,
-    flight: &'t mut Flight<'a>,
+    in_flight: &'t mut InFlightFlush<'a>,
     batch: &'t mut Batch<'a, O>,
     report: FlushReport,
 }
@@ -231,9 +231,9 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
 
     fn take(&mut self, note: Note) -> bool {
         let taken = match note {
-            Note::WcStores => self.flight.take_wc_stores(),
-            Note::GttStores => self.flight.take_gtt_stores(),
-            Note::GpuWrite => self.flight.take_gpu_write(),
+            Note::WcStores => self.in_flight.take_wc_stores(),
+            Note::GttStores => self.in_flight.take_gtt_stores(),
+            Note::GpuWrite => self.in_flight.take_gpu_write(),
         };
         taken == Taken::Pending
     }
@@ -244,13 +244,13 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
 
     fn invalidate_stale(&mut self) -> Result<u64> {
         let mut adding = self.batch.adding(self.object, LineOp::Invalidate);
-        self.flight.take_stale(|run| adding.add(Lines::Run(run)));
+        self.in_flight.take_stale(|run| adding.add(Lines::Run(run)));
         adding.count()
     }
 
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64> {
         let mut adding = self.batch.adding(self.object, op);
-        self.flight.take_dirty_pages(|page| adding.add(Lines::Page(page)));
+        self.in_flight.take_dirty_pages(|page| adding.add(Lines::Page(page)));
         let lines = adding.count()?;
         let tracked = self.object.tracked();
         if lines > 0 && self.object.is_conservative() && !tracked.gpu_writes().are_over() {
@@ -263,12 +263,12 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
     fn write_back_all(&mut self) -> Result<u64> {
         self.forget_dirty();
         let mut adding = self.batch.adding(self.object, LineOp::WriteBack);
-        adding.add(Lines::Run(self.flight.range()));
+        adding.add(Lines::Run(self.in_flight.range()));
         adding.count()
     }
 
     fn forget_dirty(&mut self) {
-        self.flight.take_dirty_pages(|_| {});
+        self.in_flight.take_dirty_pages(|_| {});
     }
 
     fn mark_all_dirty(&mut self) {

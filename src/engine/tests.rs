@@ -8,7 +8,7 @@ use crate::cacheops::LineOp;
 use crate::error::{Error, Result};
 use crate::platform::Caps;
 use crate::policy::driver::CpuMemory;
-use crate::policy::{Answer, Answers, Path};
+use crate::policy::{DecisionTable, Decisions, Path};
 use crate::tracking::Tracked;
 use crate::units::LineRange;
 use crate::vocabulary::{Access, CacheLevel, MmapMode};
@@ -37,8 +37,8 @@ impl Object for Written<'_> {
         &self.tracked[self.place]
     }
 
-    fn answer(&self, next: Path, access: Access) -> &Answer {
-        static ANSWERS: Answers = Answers::of(Caps::SNOOP.union(Caps::APERTURE));
+    fn decisions(&self, next: Path, access: Access) -> &Decisions {
+        static ANSWERS: DecisionTable = DecisionTable::of(Caps::SNOOP.union(Caps::APERTURE));
         ANSWERS.get(CacheLevel::None, next, access)
     }
 

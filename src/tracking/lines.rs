@@ -128,7 +128,7 @@ impl LineMap {
     ///
     /// A line marked concurrently is either passed to `visit` or stays marked, never lost. Between this call
     /// and the end of the flush, nothing records that the lines are not in memory yet: use
-    /// [`super::Flight::take_dirty`] and [`super::Flight::take_stale`], which do. Lines outside the object
+    /// [`super::InFlightFlush::take_dirty`] and [`super::InFlightFlush::take_stale`], which do. Lines outside the object
     /// are never marked.
     pub fn take_pages(&self, lines: LineRange, mut visit: impl FnMut(PageLines)) -> u64 {
         if self.is_swept() {
@@ -207,7 +207,7 @@ impl LineMap {
 /// Takes the bits of `mask` from a page's word and passes them to `visit`; returns how many there were.
 fn take_word((page, word, mask): (u64, &AtomicU64, u64), visit: &mut impl FnMut(PageLines)) -> u64 {
     // Relaxed: the load finds a mark that happened before this call, by coherence. If another thread's `take`
-    // emptied the word, that thread's flush began before this one ends, which the lock of the flights orders.
+    // emptied the word, that thread's flush began before this one ends, which the lock of the in-flight flushes orders.
     if look(word, Ordering::Relaxed) & mask == 0 {
         return 0;
     }

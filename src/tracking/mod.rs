@@ -9,11 +9,11 @@
 //!   mappings); [`ObjectWord::end_write`]. A mark made before its store may be taken, and its line flushed,
 //!   before the data is there.
 //! - **Making memory current** (submit, scanout pin, export): [`ObjectWord::begin_submit`];
-//!   [`Tracked::begin_flight`]; take the lines and the noted stores from the [`Flight`]; flush and drain;
-//!   fence; [`land`]. Only then is memory current, including lines that another thread took and was still
+//!   [`Tracked::begin_flush`]; take the lines and the noted stores from the [`InFlightFlush`]; flush and drain;
+//!   fence; [`complete`]. Only then is memory current, including lines that another thread took and was still
 //!   flushing. [`crate::engine::settle`] keeps this order for several objects at once.
 //! - **Reading through the cache**: [`ObjectWord::begin_read`]; an in-flight flush as above that takes the
-//!   stale lines and invalidates them, after the GPU is done; [`land`]; the loads; then
+//!   stale lines and invalidates them, after the GPU is done; [`complete`]; the loads; then
 //!   [`ObjectWord::end_read`].
 //! - **Making the GPU write**: [`GpuWrites::tell`]; the notes of the write (stale lines, or
 //!   [`ObjectWord::note_gpu_write`]); the ioctl; then both again, because a reader may have taken the first
@@ -24,8 +24,8 @@
 //!   MADVISE; [`ObjectWord::set_will_need`]. The word and the maps are kept unchanged.
 
 mod blocked;
-mod flight;
 mod gpu_writes;
+mod in_flight;
 mod layout;
 mod lines;
 mod mappings;
@@ -38,11 +38,11 @@ mod word;
 #[cfg(loom)]
 pub use crate::sync::set_looks;
 pub use blocked::Blocked;
-pub use flight::{Flight, Landing, Taken, Tracked, land};
 pub use gpu_writes::GpuWrites;
+pub use in_flight::{Completion, InFlightFlush, Taken, Tracked, complete};
 pub use lines::LineMap;
 pub use mappings::{Mappings, Past};
-pub use registry::{GivenBack, Named, Number, Registry};
+pub use registry::{Closed, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;
 pub use word::ObjectWord;

@@ -49,7 +49,7 @@ struct Name<W> {
 /// What became of a handle that a BO released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum GivenBack {
+pub enum Closed {
     /// It was closed.
     Closed,
     /// Another BO owns it now and will close it.
@@ -114,18 +114,18 @@ impl<B: Named> Registry<B> {
     ///
     /// # Errors
     /// Those of `request`; the handle has no owner afterwards nevertheless.
-    pub fn give_back<E>(
+    pub fn close<E>(
         &self,
         handle: Handle,
         number: Number,
         request: impl FnOnce() -> Result<(), E>,
-    ) -> Result<GivenBack, E> {
+    ) -> Result<Closed, E> {
         let mut names = self.lock();
         if names.named.get(&handle).is_none_or(|name| name.number != number) {
-            return Ok(GivenBack::AnotherOwner);
+            return Ok(Closed::AnotherOwner);
         }
         names.named.remove(&handle);
-        request().map(|()| GivenBack::Closed)
+        request().map(|()| Closed::Closed)
     }
 }
 

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::platform::Caps;
-use gem_coherency::policy::{Answers, Decision, Path, pending};
+use gem_coherency::policy::{Decision, DecisionTable, Path, pending};
 use gem_coherency::tracking::LineMap;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
@@ -74,12 +74,12 @@ pub(super) const CASES: [Case; 16] = [
 /// What has to be done about dirty lines before the GPU reads.
 fn decision(way: Way) -> Result<()> {
     let caps = Caps::SNOOP | Caps::APERTURE;
-    let answers = &Answers::of(caps);
+    let decisions = &DecisionTable::of(caps);
     let (level, gpu) = (CacheLevel::None, Path::Gpu(MocsClass::PageTable));
     for _ in 0..CALLS {
         let decision = match way {
             Way::Library => counted_decision(
-                black_box(answers),
+                black_box(decisions),
                 black_box(level),
                 black_box(gpu),
                 black_box(Access::Read),
@@ -97,13 +97,18 @@ fn decision(way: Way) -> Result<()> {
 }
 
 #[inline(never)]
-fn counted_decision(answers: &Answers, level: CacheLevel, path: Path, access: Access) -> Option<Decision> {
-    answers.get(level, path, access).demands.dirty
+fn counted_decision(
+    decisions: &DecisionTable,
+    level: CacheLevel,
+    path: Path,
+    access: Access,
+) -> Option<Decision> {
+    decisions.get(level, path, access).required.dirty
 }
 
 #[inline(never)]
 fn counted_decision_anew(caps: Caps, level: CacheLevel, path: Path, access: Access) -> Option<Decision> {
-    pending::demands(caps, level, path, access).dirty
+    pending::required_work(caps, level, path, access).dirty
 }
 
 /// A write of `bytes` bytes is marked, each time in a page of its own.

@@ -10,9 +10,9 @@
 
 mod access;
 mod acting;
-mod answers;
 mod check;
 mod condition;
+mod decisions;
 mod kernel;
 mod library;
 mod log;

@@ -2,8 +2,8 @@
 //! ([`gem_coherency::engine`]).
 
 use super::acting::Acting;
-use super::answers::Answer;
 use super::condition::Condition;
+use super::decisions::Decisions;
 use super::log::{Deed, Log};
 use super::mutant::Mutant;
 use super::system::{Stop, System};
@@ -15,7 +15,7 @@ use gem_coherency::platform::mode_level;
 use gem_coherency::policy::Decision;
 use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory, path_refusal};
 use gem_coherency::policy::kernel::{Backing, Event};
-use gem_coherency::policy::pending::{Notes, cached_mode};
+use gem_coherency::policy::pending::{PendingWork, cached_mode};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_hierarchy::Line;
 
@@ -180,17 +180,21 @@ impl System {
         Acting { system: self, world, range, log }
     }
 
-    /// Returns the notes that the library makes for a write by `path`.
-    fn notes(&self, world: &World, path: Path) -> Notes {
-        self.answers.get(self.believed_level(world), path, Access::Write).notes
+    /// Returns the work that the library notes for a write by `path`.
+    fn pending_after(&self, world: &World, path: Path) -> PendingWork {
+        self.decisions.get(self.believed_level(world), path, Access::Write).pending
     }
 
     fn note_gpu_write(&self, world: &mut World, mocs: MocsClass) {
         if self.memory.mutation.is(Mutant::GpuWriteNotNoted) {
             return;
         }
-        let notes = self.notes(world, Path::Gpu(mocs));
-        engine::note_gpu_write(&mut self.acting(world, LineSet::ALL, &mut ()), notes, self.is_conservative());
+        let pending = self.pending_after(world, Path::Gpu(mocs));
+        engine::note_gpu_write(
+            &mut self.acting(world, LineSet::ALL, &mut ()),
+            pending,
+            self.is_conservative(),
+        );
     }
 
     /// Stores through a guard.
@@ -204,9 +208,9 @@ impl System {
         let line = LineSet::one(line_of(granule));
         self.overwrite(world, mode, granule, log)?;
         self.store_on(world, Path::Cpu(mode), granule, log)?;
-        let notes = self.notes(world, Path::Cpu(mode));
-        let dirty = notes.dirty && !self.memory.mutation.is(Mutant::FlushBeforeStore);
-        engine::note(&mut self.acting(world, line, log), Notes { dirty, ..notes }, line);
+        let pending = self.pending_after(world, Path::Cpu(mode));
+        let dirty = pending.dirty && !self.memory.mutation.is(Mutant::FlushBeforeStore);
+        engine::note(&mut self.acting(world, line, log), PendingWork { dirty, ..pending }, line);
         Ok(())
     }
 
@@ -242,7 +246,7 @@ impl System {
             return Err(Stop::Impossible);
         };
         let reader =
-            self.answers.get(self.believed_level(world), Path::Gpu(MocsClass::PageTable), Access::Read);
+            self.decisions.get(self.believed_level(world), Path::Gpu(MocsClass::PageTable), Access::Read);
         let decision = reader.after_store(mode);
         let without = self.setting.mutation.lacks(decision.rule);
         if line_of(granule) != line
@@ -285,13 +289,13 @@ impl System {
         invalidate: bool,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
-        let Answer { demands, spared, .. } = self.answers.get(self.believed_level(world), next, access);
+        let Decisions { required, spared, .. } = self.decisions.get(self.believed_level(world), next, access);
         for decision in spared.iter().flatten() {
             log.deed(Deed::LibrarySpared(*decision));
         }
-        let demands = engine::of_access(*demands, invalidate);
+        let required = engine::of_access(*required, invalidate);
         let mut acting = self.acting(world, range, log);
-        engine::carry_out(&mut acting, &demands, next, access)?;
+        engine::carry_out(&mut acting, &required, next, access)?;
         acting.do_what_is_spared(spared)
     }
 

@@ -40,8 +40,8 @@ impl System {
             // The hardware determines what a reader sees; the rules only determine which notes it would act
             // on.
             let seen = self.memory.finds_cached(world, route_level, self.route(reader), line);
-            let demands = self.facts.get(level, reader, Access::Read).demands;
-            let noted = tracked.gpu_write && demands.gpu_write.is_some();
+            let required = self.facts.get(level, reader, Access::Read).required;
+            let noted = tracked.gpu_write && required.gpu_write.is_some();
             if !seen && !noted && !tracked.dirty.has(line) {
                 return false;
             }

@@ -172,7 +172,7 @@ impl Memory {
     }
 
     /// Moves a buffered store of a granule to memory; `None` if there is none.
-    pub(super) fn land(
+    pub(super) fn drain_store(
         &self,
         world: &mut World,
         level: CacheLevel,
@@ -191,7 +191,7 @@ impl Memory {
     pub(super) fn drain(&self, world: &mut World, level: CacheLevel, buffer: Buffer) {
         for granule in 0..GRANULES {
             // Most granules have no buffered store; that is not an error.
-            let _ = self.land(world, level, buffer, granule);
+            let _ = self.drain_store(world, level, buffer, granule);
         }
     }
 

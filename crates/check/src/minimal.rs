@@ -160,13 +160,13 @@ impl Baseline {
     /// As [`Search::run`].
     pub fn without(&self, rule: Rule) -> Result<Finding> {
         let change = |setting: &mut Setting| setting.mutation = Mutation::Without(rule);
-        let demands = |_: &Search, outcome: &Outcome| outcome.used.demanded.has(rule);
+        let required = |_: &Search, outcome: &Outcome| outcome.used.demanded.has(rule);
         let spares = |_: &Search, outcome: &Outcome| outcome.used.spared.has(rule);
         let met = |meets: &dyn Fn(&Search, &Outcome) -> bool| {
             self.0.iter().any(|(search, outcome)| meets(search, outcome))
         };
-        let ((searches, trace), need) = if met(&demands) {
-            (self.first_violation(change, usize::MAX, demands)?, Need::Conservative)
+        let ((searches, trace), need) = if met(&required) {
+            (self.first_violation(change, usize::MAX, required)?, Need::Conservative)
         } else if met(&spares) {
             // A level change issues nothing, but marks the object dirty.
             let limit = if rule == Rule::LevelChange { usize::MAX } else { EXEMPTION_SEARCHES };

@@ -19,7 +19,7 @@ pub enum Move {
     /// A spontaneous cache move of a line.
     CacheMove(CacheMove, usize),
     /// A buffered store of a granule reaches memory.
-    Land(Buffer, usize),
+    Drain(Buffer, usize),
     /// A mutant's delayed flush completes.
     Complete,
     /// The object is closed, and another process's object gets its memory.
@@ -59,7 +59,7 @@ impl fmt::Display for Move {
             Self::CacheMove(CacheMove::WriteBackClean, line) => {
                 write!(f, "cache writes back clean line {line}")
             }
-            Self::Land(buffer, granule) => {
+            Self::Drain(buffer, granule) => {
                 write!(f, "{buffer} store of {} reaches memory", granule_name(*granule))
             }
             Self::Complete => f.write_str("the flush completes"),
@@ -107,7 +107,7 @@ impl Move {
             moves.extend(CacheMove::ALL.iter().map(|&cache_move| Self::CacheMove(cache_move, line)));
         }
         for &buffer in Buffer::ALL {
-            moves.extend((0..GRANULES).map(|granule| Self::Land(buffer, granule)));
+            moves.extend((0..GRANULES).map(|granule| Self::Drain(buffer, granule)));
         }
         if let Mutation::Planted(Mutant::NoTrailingFence | Mutant::BitsClearedFirst) = system.setting.mutation
         {

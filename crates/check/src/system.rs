@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 
-use super::answers::Answers;
+use super::decisions::DecisionTable;
 use super::kernel::Object;
 use super::log::{Deed, Log};
 use super::memory::Memory;
@@ -54,9 +54,9 @@ pub(super) struct System {
     moves: Vec<Move>,
     map_modes: Vec<MmapMode>,
     /// The policy's results for the capabilities that the caller believes the device to have.
-    pub(super) answers: Answers,
+    pub(super) decisions: DecisionTable,
     /// The policy's results for the actual capabilities.
-    pub(super) facts: Answers,
+    pub(super) facts: DecisionTable,
 }
 
 impl System {
@@ -90,8 +90,8 @@ impl System {
             memory: Memory { hardware, tells_age, mutation },
             moves: Vec::new(),
             map_modes: Vec::new(),
-            answers: Answers::new(believed(caller, machine.caps), mutation),
-            facts: Answers::new(machine.caps, mutation),
+            decisions: DecisionTable::new(believed(caller, machine.caps), mutation),
+            facts: DecisionTable::new(machine.caps, mutation),
         };
         system.map_modes = moves::map_modes(&system);
         system.moves = Move::all(&system);
@@ -127,9 +127,9 @@ impl System {
                 self.memory.cache_move(&mut next, cache_move, line).ok_or(Stop::Impossible)?;
             }
             Move::CacheMove(..) => return Err(Stop::Impossible),
-            Move::Land(buffer, granule) => {
+            Move::Drain(buffer, granule) => {
                 let level = self.level(&next);
-                self.memory.land(&mut next, level, buffer, granule).ok_or(Stop::Impossible)?;
+                self.memory.drain_store(&mut next, level, buffer, granule).ok_or(Stop::Impossible)?;
             }
             Move::Complete if next.owed == Owed::NOTHING => return Err(Stop::Impossible),
             Move::Complete => {

@@ -56,7 +56,7 @@ impl Move {
     pub fn actor(self) -> Actor {
         use gem_coherency::policy::kernel::Event;
         match self {
-            Self::CacheMove(..) | Self::Land(..) | Self::Complete => Actor::Caches,
+            Self::CacheMove(..) | Self::Drain(..) | Self::Complete => Actor::Caches,
             Self::Call(Event::Release | Event::Suspend | Event::Hibernate) => Actor::Kernel,
             Self::HandOver
             | Self::Reuse

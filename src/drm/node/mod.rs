@@ -82,7 +82,7 @@ impl Node {
     }
 
     /// Closes a handle and counts a refusal.
-    fn give_back(&self, handle: Handle) -> Result<()> {
+    fn close(&self, handle: Handle) -> Result<()> {
         let fd = self.fd()?;
         objects::close(fd, handle).inspect_err(|_| {
             // Relaxed: as in `close_errors`.
@@ -98,7 +98,7 @@ impl Drop for Node {
             return;
         }
         let left = self.handles().len();
-        let batch = self.batch.take().map(|handle| self.give_back(handle));
+        let batch = self.batch.take().map(|handle| self.close(handle));
         tracing::debug!(
             name = self.name,
             handles = left,
@@ -146,7 +146,7 @@ impl Drm for Node {
         self.owner.check()?;
         // Removed first: after the close the kernel may return the same handle to another thread.
         let was_open = self.handles().remove(&handle);
-        self.give_back(handle).inspect_err(|_| {
+        self.close(handle).inspect_err(|_| {
             if was_open {
                 self.handles().insert(handle);
             }

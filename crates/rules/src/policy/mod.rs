@@ -4,15 +4,15 @@
 //! [`driver`] is what a userspace driver must do in addition, for the BOs that it maps itself. Every verdict,
 //! including "not needed", names its [`Rule`]; `docs/coherency.md` explains each rule.
 
-mod answers;
 mod decision;
+mod decisions;
 pub mod driver;
 pub mod kernel;
 pub mod pending;
 mod rules;
 
-pub use answers::{Answer, Answers};
 pub use decision::{Decision, Verdict};
+pub use decisions::{DecisionTable, Decisions};
 pub use driver::{Path, needs_flush, needs_invalidate};
 pub use rules::Rule;
 

@@ -1,8 +1,8 @@
 //! The work that an access leaves pending, and the pending work that the next access requires.
 //!
 //! [`needs_flush`] and [`needs_invalidate`] decide for one writer and one reader. Code that tracks an object
-//! uses two steps: after an access it records what is pending ([`notes_of_store`], [`notes_of_gpu_write`]);
-//! before the next one it completes the pending work that is required ([`demands`]). [`super::Answers`] is a
+//! uses two steps: after an access it records what is pending ([`pending_after_store`], [`pending_after_gpu_write`]);
+//! before the next one it completes the pending work that is required ([`required_work`]). [`super::DecisionTable`] is a
 //! table of all these results.
 
 use crate::platform::Caps;
@@ -27,7 +27,7 @@ pub const fn combining_path(caps: Caps) -> Path {
 
 /// The pending work that an access leaves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct PendingWork {
     /// The lines are dirty: newer in the CPU's cache than in memory.
     pub dirty: bool,
     /// The CPU's cache may hold the lines, older than memory.
@@ -40,7 +40,7 @@ pub struct Notes {
     pub gpu_write: bool,
 }
 
-impl Notes {
+impl PendingWork {
     /// No pending work, as after a read.
     pub const NONE: Self =
         Self { dirty: false, stale: false, wc_stores: false, gtt_stores: false, gpu_write: false };
@@ -58,11 +58,11 @@ impl Notes {
 }
 
 /// Returns the work that is pending after the CPU stored through a mapping of `mode`.
-pub const fn notes_of_store(caps: Caps, level: CacheLevel, mode: MmapMode) -> Notes {
+pub const fn pending_after_store(caps: Caps, level: CacheLevel, mode: MmapMode) -> PendingWork {
     let memory = cpu_memory(level, mode);
     let stale = needs_invalidate(caps, level, Path::Cpu(mode), cached_path(caps), Access::Read);
     let dirty = matches!(memory, CpuMemory::Cached);
-    Notes {
+    PendingWork {
         dirty,
         stale: !dirty && matches!(stale.verdict, Verdict::Invalidate),
         wc_stores: matches!(memory, CpuMemory::Combining),
@@ -72,15 +72,15 @@ pub const fn notes_of_store(caps: Caps, level: CacheLevel, mode: MmapMode) -> No
 }
 
 /// Returns the work that is pending after the GPU wrote through `mocs`.
-pub const fn notes_of_gpu_write(caps: Caps, level: CacheLevel, mocs: MocsClass) -> Notes {
+pub const fn pending_after_gpu_write(caps: Caps, level: CacheLevel, mocs: MocsClass) -> PendingWork {
     let writer = Path::Gpu(mocs);
     let stale = needs_invalidate(caps, level, writer, cached_path(caps), Access::Read);
-    Notes {
+    PendingWork {
         stale: matches!(stale.verdict, Verdict::Invalidate),
         gpu_write: is_flushed_for(caps, level, writer, Path::Display)
             || is_flushed_for(caps, level, writer, Path::Gpu(MocsClass::BypassLlc))
             || is_flushed_for(caps, level, writer, Path::Cpu(MmapMode::Wc)),
-        ..Notes::NONE
+        ..PendingWork::NONE
     }
 }
 
@@ -92,7 +92,7 @@ const fn is_flushed_for(caps: Caps, level: CacheLevel, writer: Path, reader: Pat
 /// The pending work that must be completed before an access. A field is `None` if that work may remain
 /// pending.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Demands {
+pub struct RequiredWork {
     /// The flush of dirty lines.
     pub dirty: Option<Decision>,
     /// The flush of the GPU's writes.
@@ -108,8 +108,8 @@ pub struct Demands {
 /// Returns the pending work that must be completed before `next` accesses an object of this level.
 ///
 /// A GPU that writes is assumed to read, too.
-pub const fn demands(caps: Caps, level: CacheLevel, next: Path, access: Access) -> Demands {
-    Demands {
+pub const fn required_work(caps: Caps, level: CacheLevel, next: Path, access: Access) -> RequiredWork {
+    RequiredWork {
         dirty: flush(pending_flush(caps, level, cached_path(caps), next, access)),
         gpu_write: flush(pending_flush(caps, level, Path::Gpu(MocsClass::PageTable), next, access)),
         stale: stale(caps, level, next, access),

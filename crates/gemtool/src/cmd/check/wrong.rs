@@ -220,7 +220,7 @@ fn reader(trace: &Trace, last: &TraceStep) -> Option<(String, Route, usize)> {
         }
         Move::Touch(_, Access::Write, _)
         | Move::CacheMove(..)
-        | Move::Land(..)
+        | Move::Drain(..)
         | Move::Complete
         | Move::HandOver
         | Move::Reuse

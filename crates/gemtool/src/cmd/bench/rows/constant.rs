@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gem_coherency::platform::{Caps, by_name};
-use gem_coherency::policy::pending::demands;
-use gem_coherency::policy::{Answers, Path};
+use gem_coherency::policy::pending::required;
+use gem_coherency::policy::{DecisionTable, Path};
 use gem_coherency::tracking::LineMap;
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion};
@@ -28,33 +28,33 @@ const REFERENCE: &str = "lock add";
 /// The inputs of a decision.
 struct Question<'a> {
     caps: Caps,
-    answers: &'a Answers,
+    decisions: &'a DecisionTable,
     level: CacheLevel,
     next: Path,
     access: Access,
 }
 
 /// Returns the tables of several platforms.
-fn hardware() -> Result<Vec<(Caps, Answers)>, Failure> {
+fn hardware() -> Result<Vec<(Caps, DecisionTable)>, Failure> {
     const PLATFORMS: [&str; 4] = ["glk", "jsl", "tgl", "mtl"];
-    let answers = |name| {
+    let decisions = |name| {
         let caps = by_name(name)?.machine(KernelVersion::new(6, 12), false).caps;
-        Ok((caps, Answers::of(caps)))
+        Ok((caps, DecisionTable::of(caps)))
     };
-    Ok(PLATFORMS.into_iter().map(answers).collect::<Result<_, gem_coherency::Error>>()?)
+    Ok(PLATFORMS.into_iter().map(decisions).collect::<Result<_, gem_coherency::Error>>()?)
 }
 
 /// Returns questions for several platforms, in an order that a branch predictor does not learn.
-fn questions(hardware: &[(Caps, Answers)]) -> Vec<Question<'_>> {
+fn questions(hardware: &[(Caps, DecisionTable)]) -> Vec<Question<'_>> {
     const LEVELS: [CacheLevel; 2] = [CacheLevel::None, CacheLevel::Llc];
     let mut numbers = Numbers::new();
     let mut any = |len: usize| numbers.below(len as u64) as usize;
     let question = || {
-        let (caps, answers) = hardware.get(any(hardware.len()))?;
+        let (caps, decisions) = hardware.get(any(hardware.len()))?;
         let level = *LEVELS.get(any(LEVELS.len()))?;
         let next = *Path::ALL.get(any(Path::ALL.len()))?;
         let access = *Access::ALL.get(any(Access::ALL.len()))?;
-        Some(Question { caps: *caps, answers, level, next, access })
+        Some(Question { caps: *caps, decisions, level, next, access })
     };
     std::iter::repeat_with(question).take(1024).flatten().collect()
 }
@@ -91,8 +91,8 @@ fn decisions(context: &Context, found: &mut Found) -> Result<(), Failure> {
     rounds.side("looked up", || {
         per_operation(OPERATIONS, || {
             for _ in 0..repeat {
-                for &Question { answers, level, next, access, .. } in black_box(&questions) {
-                    black_box(answers.get(level, next, access).demands.dirty);
+                for &Question { decisions, level, next, access, .. } in black_box(&questions) {
+                    black_box(decisions.get(level, next, access).required.dirty);
                 }
             }
             Ok(())
@@ -102,7 +102,7 @@ fn decisions(context: &Context, found: &mut Found) -> Result<(), Failure> {
         per_operation(OPERATIONS, || {
             for _ in 0..repeat {
                 for &Question { caps, level, next, access, .. } in black_box(&questions) {
-                    black_box(demands(caps, level, next, access).dirty);
+                    black_box(required_work(caps, level, next, access).dirty);
                 }
             }
             Ok(())

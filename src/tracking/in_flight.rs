@@ -1,9 +1,9 @@
-//! In-flight flushes and invalidates.
+//! In-in-flight flush flushes and invalidates.
 //!
 //! Between the moment a thread takes dirty lines from the map and the moment they are in memory, the map says
 //! "clean" and memory is old. A second thread that trusted the map would hand old memory to the GPU or the
-//! display. So a thread announces an in-flight flush ([`Flight`]) before it takes anything, and completes it
-//! ([`land`]) after its fence; completing waits for the in-flight flushes of other threads that began
+//! display. So a thread announces an in-flight flush ([`InFlightFlush`]) before it takes anything, and completes it
+//! ([`complete`]) after its fence; completing waits for the in-flight flushes of other threads that began
 //! earlier.
 //!
 //! No thread waits while its own flush is open, so flushes over several objects, in any order, cannot
@@ -29,7 +29,7 @@ pub struct Tracked {
     dirty: LineMap,
     stale: LineMap,
     gpu_writes: GpuWrites,
-    flights: Flights,
+    in_flight: InFlightFlushes,
 }
 
 impl Tracked {
@@ -43,7 +43,7 @@ impl Tracked {
             dirty: LineMap::new(size_bytes)?,
             stale: LineMap::new(size_bytes)?,
             gpu_writes: GpuWrites::default(),
-            flights: Flights::default(),
+            in_flight: InFlightFlushes::default(),
         })
     }
 
@@ -76,7 +76,7 @@ impl Tracked {
         // A thread takes pending work only while its flush is open, and a failed flush returns it before it
         // ends. The second check therefore finds anything that was returned; it is made under the lock, so no
         // thread can take it before.
-        let board = self.flights.lock();
+        let board = self.in_flight.lock();
         board.open.is_empty() && !is_pending(self.word.state())
     }
 
@@ -84,19 +84,19 @@ impl Tracked {
     ///
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`] if `range` exceeds the object.
-    pub fn begin_flight(&self, range: LineRange) -> Result<Flight<'_>> {
+    pub fn begin_flush(&self, range: LineRange) -> Result<InFlightFlush<'_>> {
         self.dirty.check(range)?;
-        let mut board = self.flights.lock();
+        let mut board = self.in_flight.lock();
         let number = board.next;
         board.next += 1;
         board.open.push(number);
-        Ok(Flight {
+        Ok(InFlightFlush {
             object: self,
             range,
             number,
             failures: board.failures,
             took: Took::default(),
-            landed: false,
+            completed: false,
         })
     }
 }
@@ -116,12 +116,12 @@ struct Board {
 
 /// The board, and the condition variable for its changes.
 #[derive(Debug, Default)]
-struct Flights {
+struct InFlightFlushes {
     board: Mutex<Board>,
     ended: Condvar,
 }
 
-impl Flights {
+impl InFlightFlushes {
     fn lock(&self) -> MutexGuard<'_, Board> {
         // A panic elsewhere cannot leave the board half changed: every change is one statement.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
@@ -144,7 +144,7 @@ struct Took {
 pub enum Taken {
     /// There was; the caller must flush or drain it.
     Pending,
-    /// There was none, or another thread took it; [`land`] waits for that thread.
+    /// There was none, or another thread took it; [`complete`] waits for that thread.
     Nothing,
 }
 
@@ -156,20 +156,20 @@ impl Taken {
 
 /// An in-flight flush or invalidate of one object.
 ///
-/// Other threads that need the same memory wait until it completes ([`land`]). If it is dropped before, it
+/// Other threads that need the same memory wait until it completes ([`complete`]). If it is dropped before, it
 /// has failed: what it took is marked and noted again, for its whole range, so that no line is lost.
 #[derive(Debug)]
 #[must_use = "a flight that does not land has failed"]
-pub struct Flight<'a> {
+pub struct InFlightFlush<'a> {
     object: &'a Tracked,
     range: LineRange,
     number: u64,
     failures: u64,
     took: Took,
-    landed: bool,
+    completed: bool,
 }
 
-impl<'a> Flight<'a> {
+impl<'a> InFlightFlush<'a> {
     /// Returns the object.
     pub fn object(&self) -> &'a Tracked {
         self.object
@@ -252,31 +252,31 @@ impl<'a> Flight<'a> {
 
     /// Ends the flush; returns the result, or what is left to wait for.
     fn end(mut self) -> Ended<'a> {
-        self.landed = true;
-        let flights = &self.object.flights;
-        let mut board = flights.lock();
+        self.completed = true;
+        let in_flight = &self.object.in_flight;
+        let mut board = in_flight.lock();
         board.open.retain(|&open| open != self.number);
         if board.open.is_empty() && self.range == self.object.dirty.all() {
             self.sweep();
         }
         if board.waiting > 0 {
-            flights.ended.notify_all();
+            in_flight.ended.notify_all();
         }
         let wait = Wait { object: self.object, until: board.next, failures: self.failures };
         // With no other flush open, everything taken before this flush began is in memory or was marked
         // again.
-        if board.open.is_empty() { Ended::Known(wait.landing(&board)) } else { Ended::Open(wait) }
+        if board.open.is_empty() { Ended::Known(wait.completion(&board)) } else { Ended::Open(wait) }
     }
 }
 
-impl Drop for Flight<'_> {
+impl Drop for InFlightFlush<'_> {
     fn drop(&mut self) {
-        if self.landed {
+        if self.completed {
             return;
         }
         // Mark again before ending: threads that wait for this flush must find the lines when they check
         // again. The range was checked when the flush began.
-        let Tracked { word, dirty, stale, flights, gpu_writes: _ } = self.object;
+        let Tracked { word, dirty, stale, in_flight, gpu_writes: _ } = self.object;
         if self.took.dirty {
             let _ = dirty.mark(self.range);
         }
@@ -292,11 +292,11 @@ impl Drop for Flight<'_> {
         if self.took.gtt_stores {
             word.note_gtt_store();
         }
-        let mut board = flights.lock();
+        let mut board = in_flight.lock();
         board.failures += 1;
         board.open.retain(|&open| open != self.number);
         if board.waiting > 0 {
-            flights.ended.notify_all();
+            in_flight.ended.notify_all();
         }
     }
 }
@@ -304,7 +304,7 @@ impl Drop for Flight<'_> {
 /// The end of an in-flight flush.
 enum Ended<'a> {
     /// No other flush was open.
-    Known(Landing),
+    Known(Completion),
     /// Others were open.
     Open(Wait<'a>),
 }
@@ -317,51 +317,51 @@ struct Wait<'a> {
 }
 
 impl Wait<'_> {
-    fn wait(self) -> Landing {
-        let flights = &self.object.flights;
-        let mut board = flights.lock();
+    fn wait(self) -> Completion {
+        let in_flight = &self.object.in_flight;
+        let mut board = in_flight.lock();
         while board.open.iter().any(|&open| open < self.until) {
             board.waiting += 1;
-            board = flights.ended.wait(board).unwrap_or_else(PoisonError::into_inner);
+            board = in_flight.ended.wait(board).unwrap_or_else(PoisonError::into_inner);
             board.waiting -= 1;
         }
-        self.landing(&board)
+        self.completion(&board)
     }
 
     /// Returns the result, once no flush is left to wait for.
-    fn landing(&self, board: &Board) -> Landing {
-        if board.failures == self.failures { Landing::InMemory } else { Landing::Again }
+    fn completion(&self, board: &Board) -> Completion {
+        if board.failures == self.failures { Completion::InMemory } else { Completion::Again }
     }
 }
 
 /// The result of completing in-flight flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
-pub enum Landing {
+pub enum Completion {
     /// Everything that was dirty, stale or noted when they began is done.
     InMemory,
     /// Another thread's flush failed meanwhile, and what it took is marked again: start over.
     Again,
 }
 
-/// Completes `flights`, after their trailing fence, and waits for other threads' flushes that may have taken
+/// Completes `in_flight`, after their trailing fence, and waits for other threads' flushes that may have taken
 /// lines which these did not find.
 ///
 /// One call must complete all in-flight flushes of the calling thread: a thread that waits while it keeps one
 /// open can deadlock.
-pub fn land<'a>(flights: impl IntoIterator<Item = Flight<'a>>) -> Landing {
-    let mut landing = Landing::InMemory;
+pub fn complete<'a>(in_flight: impl IntoIterator<Item = InFlightFlush<'a>>) -> Completion {
+    let mut completion = Completion::InMemory;
     let mut note = |one| match one {
-        Landing::InMemory => {}
-        Landing::Again => landing = Landing::Again,
+        Completion::InMemory => {}
+        Completion::Again => completion = Completion::Again,
     };
     let mut waits = Vec::new();
-    for flight in flights {
-        match flight.end() {
+    for in_flight in in_flight {
+        match in_flight.end() {
             Ended::Known(one) => note(one),
             Ended::Open(wait) => waits.push(wait),
         }
     }
     waits.into_iter().map(Wait::wait).for_each(note);
-    landing
+    completion
 }

@@ -1,11 +1,11 @@
-//! In-flight flushes on one thread; the loom models check several threads.
+//! In-in-flight flush flushes on one thread; the loom models check several threads.
 #![cfg(not(loom))]
 
 use std::sync::mpsc;
 use std::time::Duration;
 
 use gem_coherency::Error;
-use gem_coherency::tracking::{Landing, Taken, Tracked, land};
+use gem_coherency::tracking::{Completion, Taken, Tracked, complete};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::CacheLevel;
 
@@ -14,103 +14,103 @@ fn tracked() -> Tracked {
 }
 
 #[test]
-fn a_flight_that_lands_leaves_nothing_behind() {
+fn a_flush_that_completes_leaves_nothing_behind() {
     let object = tracked();
     object.dirty().mark(LineRange::new(10, 20)).unwrap();
     object.word().note_wc_store();
-    let mut flight = object.begin_flight(object.dirty().all()).unwrap();
-    assert_eq!(flight.take_dirty(|_| {}), 10);
-    assert_eq!(flight.take_wc_stores(), Taken::Pending);
-    assert_eq!(flight.take_wc_stores(), Taken::Nothing);
-    assert_eq!(flight.take_gtt_stores(), Taken::Nothing);
-    assert_eq!(flight.take_gpu_write(), Taken::Nothing);
-    assert_eq!(land([flight]), Landing::InMemory);
+    let mut in_flight = object.begin_flush(object.dirty().all()).unwrap();
+    assert_eq!(in_flight.take_dirty(|_| {}), 10);
+    assert_eq!(in_flight.take_wc_stores(), Taken::Pending);
+    assert_eq!(in_flight.take_wc_stores(), Taken::Nothing);
+    assert_eq!(in_flight.take_gtt_stores(), Taken::Nothing);
+    assert_eq!(in_flight.take_gpu_write(), Taken::Nothing);
+    assert_eq!(complete([in_flight]), Completion::InMemory);
     assert!(object.dirty().is_clean() && !object.word().state().has_wc_stores());
 }
 
 #[test]
-fn a_flight_that_is_dropped_gives_back_what_it_took_and_no_more() {
+fn a_flush_that_is_dropped_restores_what_it_took_and_no_more() {
     let object = tracked();
     object.dirty().mark_all();
     object.stale().mark_all();
     object.word().note_gtt_store();
     object.word().note_gpu_write();
     let range = LineRange::new(64, 128);
-    let mut flight = object.begin_flight(range).unwrap();
-    assert_eq!(flight.take_dirty(|_| {}), 64);
-    assert_eq!(flight.take_stale(|_| {}), 64);
-    assert_eq!(flight.take_gtt_stores(), Taken::Pending);
-    assert_eq!(flight.take_gpu_write(), Taken::Pending);
-    drop(flight);
+    let mut in_flight = object.begin_flush(range).unwrap();
+    assert_eq!(in_flight.take_dirty(|_| {}), 64);
+    assert_eq!(in_flight.take_stale(|_| {}), 64);
+    assert_eq!(in_flight.take_gtt_stores(), Taken::Pending);
+    assert_eq!(in_flight.take_gpu_write(), Taken::Pending);
+    drop(in_flight);
     assert_eq!(object.dirty().count(), object.dirty().all().count());
     assert_eq!(object.stale().count(), object.stale().all().count());
     let state = object.word().state();
     assert!(state.has_gtt_stores() && state.has_gpu_write() && !state.has_wc_stores());
 
     let clean = tracked();
-    let mut flight = clean.begin_flight(range).unwrap();
-    assert_eq!(flight.take_wc_stores(), Taken::Nothing);
-    drop(flight);
+    let mut in_flight = clean.begin_flush(range).unwrap();
+    assert_eq!(in_flight.take_wc_stores(), Taken::Nothing);
+    drop(in_flight);
     assert!(clean.dirty().is_clean() && clean.stale().is_clean() && !clean.word().state().has_wc_stores());
 }
 
 #[test]
-fn a_flight_that_panics_gives_back_what_it_took() {
+fn a_flush_that_panics_restores_what_it_took() {
     let object = tracked();
     object.dirty().mark(LineRange::new(3, 4)).unwrap();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let mut flight = object.begin_flight(LineRange::new(3, 4)).unwrap();
-        flight.take_dirty(|_| panic!("in the middle of a flush"));
+        let mut in_flight = object.begin_flush(LineRange::new(3, 4)).unwrap();
+        in_flight.take_dirty(|_| panic!("in the middle of a flush"));
     }));
     assert!(panicked.is_err());
     assert_eq!(object.dirty().count(), 1);
-    let flight = object.begin_flight(object.dirty().all()).unwrap();
-    assert_eq!(land([flight]), Landing::InMemory, "the failed flight is not waited for");
+    let in_flight = object.begin_flush(object.dirty().all()).unwrap();
+    assert_eq!(complete([in_flight]), Completion::InMemory, "the failed flight is not waited for");
 }
 
 #[test]
 fn a_failure_meanwhile_says_again_and_one_before_does_not() {
     let object = tracked();
     let all = object.dirty().all();
-    let other = object.begin_flight(all).unwrap();
-    let flight = object.begin_flight(all).unwrap();
+    let other = object.begin_flush(all).unwrap();
+    let in_flight = object.begin_flush(all).unwrap();
     drop(other);
-    assert_eq!(land([flight]), Landing::Again);
-    assert_eq!(land([object.begin_flight(all).unwrap()]), Landing::InMemory);
+    assert_eq!(complete([in_flight]), Completion::Again);
+    assert_eq!(complete([object.begin_flush(all).unwrap()]), Completion::InMemory);
 }
 
 #[test]
-fn two_flights_of_one_thread_over_one_object_do_not_wait_for_each_other() {
+fn two_flushes_of_one_thread_over_one_object_do_not_wait_for_each_other() {
     let object = tracked();
     let all = object.dirty().all();
-    let flights = [object.begin_flight(all).unwrap(), object.begin_flight(all).unwrap()];
-    assert_eq!(land(flights), Landing::InMemory);
+    let in_flight = [object.begin_flush(all).unwrap(), object.begin_flush(all).unwrap()];
+    assert_eq!(complete(in_flight), Completion::InMemory);
 }
 
 #[test]
-fn a_flight_over_other_lines_is_waited_for_because_it_may_have_taken_the_notes() {
+fn a_flush_over_other_lines_is_waited_for_because_it_may_have_taken_the_notes() {
     let object = tracked();
     object.word().note_wc_store();
-    let mut first = object.begin_flight(LineRange::new(0, 64)).unwrap();
+    let mut first = object.begin_flush(LineRange::new(0, 64)).unwrap();
     assert_eq!(first.take_wc_stores(), Taken::Pending);
-    let (landed, told) = mpsc::channel();
+    let (completed, told) = mpsc::channel();
     std::thread::scope(|scope| {
         let object = &object;
         scope.spawn(move || {
-            let mut second = object.begin_flight(LineRange::new(64, 128)).unwrap();
+            let mut second = object.begin_flush(LineRange::new(64, 128)).unwrap();
             assert_eq!(second.take_wc_stores(), Taken::Nothing);
-            landed.send(land([second])).unwrap();
+            completed.send(complete([second])).unwrap();
         });
         assert!(told.recv_timeout(Duration::from_millis(200)).is_err(), "it did not wait");
-        assert_eq!(land([first]), Landing::InMemory);
+        assert_eq!(complete([first]), Completion::InMemory);
     });
-    assert_eq!(told.recv(), Ok(Landing::InMemory));
+    assert_eq!(told.recv(), Ok(Completion::InMemory));
 }
 
 #[test]
-fn a_flight_that_leaves_the_object_is_an_error() {
+fn a_flush_that_leaves_the_object_is_an_error() {
     let object = tracked();
-    let error = object.begin_flight(LineRange::new(0, 257)).unwrap_err();
+    let error = object.begin_flush(LineRange::new(0, 257)).unwrap_err();
     assert!(matches!(error, Error::RangeOutOfBounds { size: 16384, .. }), "{error}");
 }
 
@@ -118,9 +118,9 @@ fn a_flight_that_leaves_the_object_is_an_error() {
 fn what_the_gpu_is_told_to_write_stays_noted_until_somebody_waits() {
     let object = tracked();
     let take = || {
-        let mut flight = object.begin_flight(object.stale().all()).unwrap();
-        let taken = (flight.take_stale(|_| {}), flight.take_gpu_write());
-        assert_eq!(land([flight]), Landing::InMemory);
+        let mut in_flight = object.begin_flush(object.stale().all()).unwrap();
+        let taken = (in_flight.take_stale(|_| {}), in_flight.take_gpu_write());
+        assert_eq!(complete([in_flight]), Completion::InMemory);
         taken
     };
     let lines = LineRange::new(60, 70);

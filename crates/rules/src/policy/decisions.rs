@@ -5,7 +5,9 @@
 //! The table is therefore computed once, when a device is opened.
 
 use super::driver::{default_mode, needs_invalidate, path_refusal};
-use super::pending::{Demands, Notes, demands, notes_of_gpu_write, notes_of_store, pending_flush};
+use super::pending::{
+    PendingWork, RequiredWork, pending_after_gpu_write, pending_after_store, pending_flush, required_work,
+};
 use super::{Decision, Path, Rule};
 use crate::platform::Caps;
 use crate::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
@@ -20,14 +22,14 @@ const MODES: usize = MmapMode::ALL.len();
 /// It has 32 bytes, so that two fit in a cache line and none crosses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]
-pub struct Answer {
+pub struct Decisions {
     /// Why the path cannot be used, or `None` if it can: [`path_refusal`].
     pub refusal: Option<Rule>,
-    /// The pending work that must be completed before the access: [`demands`].
-    pub demands: Demands,
-    /// The work that is pending after the access: [`notes_of_store`], [`notes_of_gpu_write`]. Empty for a
+    /// The pending work that must be completed before the access: [`required_work`].
+    pub required: RequiredWork,
+    /// The work that is pending after the access: [`pending_after_store`], [`pending_after_gpu_write`]. Empty for a
     /// read.
-    pub notes: Notes,
+    pub pending: PendingWork,
     /// The flush that this access requires after a store by each map mode: [`pending_flush`].
     after_store: [Decision; MODES],
     /// The flush that this access requires after a GPU write through the page table's class: [`pending_flush`].
@@ -36,9 +38,9 @@ pub struct Answer {
     pub invalidate_after_gpu_write: Decision,
 }
 
-const _: () = assert!(size_of::<Answer>() == 32);
+const _: () = assert!(size_of::<Decisions>() == 32);
 
-impl Answer {
+impl Decisions {
     /// Returns the flush or drain that this access requires after a store through a mapping of `mode`:
     /// [`pending_flush`].
     pub const fn after_store(&self, mode: MmapMode) -> Decision {
@@ -57,11 +59,11 @@ impl Answer {
         }
         Self {
             refusal: path_refusal(caps, level, path),
-            demands: demands(caps, level, path, access),
-            notes: match (path, access) {
-                (Path::Cpu(mode), Access::Write) => notes_of_store(caps, level, mode),
-                (Path::Gpu(mocs), Access::Write) => notes_of_gpu_write(caps, level, mocs),
-                (Path::Cpu(_) | Path::Gpu(_), Access::Read) | (Path::Display, _) => Notes::NONE,
+            required: required_work(caps, level, path, access),
+            pending: match (path, access) {
+                (Path::Cpu(mode), Access::Write) => pending_after_store(caps, level, mode),
+                (Path::Gpu(mocs), Access::Write) => pending_after_gpu_write(caps, level, mocs),
+                (Path::Cpu(_) | Path::Gpu(_), Access::Read) | (Path::Display, _) => PendingWork::NONE,
             },
             after_store,
             after_gpu_write: pending_flush(caps, level, gpu, path, access),
@@ -72,18 +74,18 @@ impl Answer {
 
 /// The results of every access on one machine: 2336 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answers {
-    answers: [[[Answer; ACCESSES]; PATHS]; LEVELS],
+pub struct DecisionTable {
+    decisions: [[[Decisions; ACCESSES]; PATHS]; LEVELS],
     default_modes: [MmapMode; LEVELS],
 }
 
-const _: () = assert!(size_of::<Answers>() == LEVELS * PATHS * ACCESSES * 32 + 32);
+const _: () = assert!(size_of::<DecisionTable>() == LEVELS * PATHS * ACCESSES * 32 + 32);
 
-impl Answers {
+impl DecisionTable {
     /// Returns the results for one access.
     #[inline]
-    pub const fn get(&self, level: CacheLevel, path: Path, access: Access) -> &Answer {
-        &self.answers[level as usize][path.index()][access as usize]
+    pub const fn get(&self, level: CacheLevel, path: Path, access: Access) -> &Decisions {
+        &self.decisions[level as usize][path.index()][access as usize]
     }
 
     /// Returns the default map mode of an object of this level: [`default_mode`].
@@ -94,8 +96,8 @@ impl Answers {
 
     /// Evaluates all rules for hardware with `caps`.
     pub const fn of(caps: Caps) -> Self {
-        let first = Answer::new(caps, CacheLevel::None, Path::Display, Access::Read);
-        let mut answers = [[[first; ACCESSES]; PATHS]; LEVELS];
+        let first = Decisions::new(caps, CacheLevel::None, Path::Display, Access::Read);
+        let mut decisions = [[[first; ACCESSES]; PATHS]; LEVELS];
         let mut default_modes = [MmapMode::Wb; LEVELS];
         let mut level = 0;
         while level < LEVELS {
@@ -103,8 +105,8 @@ impl Answers {
             while path < PATHS {
                 let mut access = 0;
                 while access < ACCESSES {
-                    answers[level][path][access] =
-                        Answer::new(caps, CacheLevel::ALL[level], Path::ALL[path], Access::ALL[access]);
+                    decisions[level][path][access] =
+                        Decisions::new(caps, CacheLevel::ALL[level], Path::ALL[path], Access::ALL[access]);
                     access += 1;
                 }
                 path += 1;
@@ -112,7 +114,7 @@ impl Answers {
             default_modes[level] = default_mode(caps, CacheLevel::ALL[level]);
             level += 1;
         }
-        Self { answers, default_modes }
+        Self { decisions, default_modes }
     }
 }
 
