@@ -33,12 +33,12 @@ impl DecisionTable {
     /// Computes the policy's results for `caps`.
     pub(super) fn new(caps: Caps, mutation: Mutation) -> Self {
         let policy = policy::DecisionTable::of(caps);
-        let mut decisions = Vec::new();
+        let mut table = Vec::new();
         for &level in CacheLevel::ALL {
             for &path in Path::ALL {
                 for &access in Access::ALL {
                     let decisions = policy.get(level, path, access);
-                    decisions.push(Decisions {
+                    table.push(Decisions {
                         required: required_work(decisions, mutation),
                         spared: spared(decisions, cached_mode(caps)),
                         pending: decisions.pending,
@@ -47,7 +47,7 @@ impl DecisionTable {
                 }
             }
         }
-        Self(decisions)
+        Self(table)
     }
 
     /// Returns the result for one access.

@@ -67,7 +67,7 @@ impl<'a> Region<'a> {
 /// let mut bytes = [0; 4];
 /// bo.read(8188, 4)?.read_at(8188, &mut bytes)?;
 /// assert_eq!(bytes, [4, 3, 2, 1]);
-/// # Ok::<(), gem_coherency::Error>(())
+/// # Ok::<(), gem_coherency_exercise::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Batch {

@@ -43,7 +43,7 @@ pub const CURSOR_PIXELS: u32 = 64;
 /// write.finish();
 /// assert_eq!(screen.dirty()?.lines, 1);
 /// screen.close()?;
-/// # Ok::<(), gem_coherency::Error>(())
+/// # Ok::<(), gem_coherency_exercise::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct Screen {

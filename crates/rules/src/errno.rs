@@ -51,6 +51,8 @@ impl fmt::Display for Errno {
     }
 }
 
+impl core::error::Error for Errno {}
+
 impl fmt::Debug for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name() {

@@ -16,7 +16,7 @@
 //! let batch = builder.finish();
 //! assert_eq!(batch.words()[0], 2 << 29 | 0x50 << 22 | 3 << 20 | 5); // XY_COLOR_BLT, seven dwords
 //! assert_eq!(batch.patches()[0].buffer, 0);
-//! # Ok::<(), gem_coherency::Error>(())
+//! # Ok::<(), gem_coherency_exercise::Error>(())
 //! ```
 //!
 //! Supports graphics versions 6 to 12.7x, and rows of 32-bit pixels without tiling or compression. Source:

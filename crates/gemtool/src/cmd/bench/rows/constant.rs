@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gem_coherency::platform::{Caps, by_name};
-use gem_coherency::policy::pending::required;
+use gem_coherency::policy::pending::required_work;
 use gem_coherency::policy::{DecisionTable, Path};
 use gem_coherency::tracking::LineMap;
 use gem_coherency::units::LineRange;
