@@ -143,16 +143,18 @@
 //!
 //! # Layers
 //!
-//! Imports point down only (`ci/layers` checks it):
+//! Imports point down only, and within a layer along the arrows (`ci/layers` checks both):
 //!
 //! ```text
 //! L5  device -> bo -> access
-//! L4  engine   drm: plan, perform, commit; the uAPI boundary, and a real /dev/dri file
-//! L3  tracking: the object word, the line maps, in-flight flushes, mappings; the registry, the reuse cache
-//! L2  policy: the rules
-//! L1  platform   uapi   cacheops
-//! L0  vocabulary   units   error   sync   fork
+//! L4  shared: the state that clones of devices and BOs share
+//! L3  engine   drm: plan, perform, commit; the uAPI boundary, and a real /dev/dri file
+//! L2  tracking: the object word, the line maps, in-flight flushes, mappings; the registry, the reuse cache
+//! L1  cacheops   uapi
+//! L0  fork -> units -> error   sync
 //! ```
+//!
+//! Below them is the crate `gem-coherency-rules`: vocabulary, platforms, policy.
 
 #![deny(unsafe_code)]
 
@@ -167,6 +169,7 @@ pub mod engine;
 pub mod error;
 #[doc(hidden)]
 pub mod fork;
+mod shared;
 mod sync;
 #[doc(hidden)]
 pub mod tracking;

@@ -4,12 +4,13 @@ use std::ptr::NonNull;
 
 use gem_coherency_rules::Errno;
 
-use crate::bo::{Bo, Need, settle_one};
 use crate::drm::Mapping;
 use crate::engine::{self, FlushReport, Overwrite, Step};
 use crate::error::{Error, Result};
+use crate::fork::Confined;
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
+use crate::shared::{Need, SharedBo, settle_one};
 use crate::units::{ByteRange, LineRange};
 use crate::vocabulary::Access;
 
@@ -25,7 +26,7 @@ const FILL_BYTES: usize = 4096;
 #[derive(Debug)]
 #[must_use = "the access ends when the guard is dropped"]
 pub struct CpuAccess<'bo> {
-    pub(super) bo: &'bo Bo,
+    pub(super) bo: &'bo Confined<SharedBo>,
     pub(super) mapping: &'bo Mapping,
     access: Access,
     range: ByteRange,
@@ -46,18 +47,18 @@ enum Pointer {
 
 /// An access that is counted in the object word. Ends when dropped.
 struct Begun<'bo> {
-    bo: &'bo Bo,
+    bo: &'bo Confined<SharedBo>,
     access: Access,
 }
 
 impl<'bo> Begun<'bo> {
-    fn new(bo: &'bo Bo, access: Access) -> Result<Self> {
-        let word = bo.shared().tracked.word();
+    fn new(bo: &'bo Confined<SharedBo>, access: Access) -> Result<Self> {
+        let word = bo.tracked.word();
         let begun = match access {
             Access::Read => word.begin_read(),
             Access::Write => word.begin_write(),
         };
-        begun.map_err(|blocked| blocked.error(bo.handle()))?;
+        begun.map_err(|blocked| blocked.error(bo.handle))?;
         Ok(Self { bo, access })
     }
 
@@ -73,8 +74,8 @@ impl Drop for Begun<'_> {
     }
 }
 
-fn end(bo: &Bo, access: Access) {
-    let word = bo.shared().tracked.word();
+fn end(bo: &SharedBo, access: Access) {
+    let word = bo.tracked.word();
     match access {
         Access::Read => word.end_read(),
         Access::Write => word.end_write(),
@@ -83,24 +84,19 @@ fn end(bo: &Bo, access: Access) {
 
 impl<'bo> CpuAccess<'bo> {
     /// Begins the access: makes memory and caches current for it.
-    pub(crate) fn begin(bo: &'bo Bo, access: Access, range: ByteRange) -> Result<Self> {
+    pub(crate) fn begin(bo: &'bo Confined<SharedBo>, access: Access, range: ByteRange) -> Result<Self> {
         // The word comes first: it fixes the level, and thereby the following decisions.
         let begun = Begun::new(bo, access)?;
-        bo.shared().confirm_level()?;
-        let mapping = bo.shared().mapping()?;
+        bo.confirm_level()?;
+        let mapping = bo.mapping()?;
         let step = match access {
             Access::Read => Step::Read,
             Access::Write => Step::Write,
         };
         // A write invalidates lines that it overwrites in part at the time of the store.
         let invalidate = access == Access::Read;
-        let need = Need {
-            object: bo.shared().as_ref(),
-            lines: range.lines(),
-            next: Path::Cpu(mapping.mode()),
-            access,
-            invalidate,
-        };
+        let need =
+            Need { object: bo, lines: range.lines(), next: Path::Cpu(mapping.mode()), access, invalidate };
         let report = settle_one(need, step)?;
         begun.keep();
         Ok(Self { bo, mapping, access, range, report, pointer: Pointer::NotGiven })
@@ -132,7 +128,7 @@ impl<'bo> CpuAccess<'bo> {
         self.prepare_store(range)?;
         let copied = self.mapping.copy_in(offset, data);
         // If a page fault fails, a part may have been stored.
-        self.bo.shared().note_stored(self.mapping.mode(), range.lines());
+        self.bo.note_stored(self.mapping.mode(), range.lines());
         copied
     }
 
@@ -178,7 +174,7 @@ impl<'bo> CpuAccess<'bo> {
     /// # Errors
     /// Those of the invalidate.
     pub fn as_ptr(&mut self) -> Result<NonNull<u8>> {
-        self.bo.check_process()?;
+        self.bo.check()?;
         self.invalidate(self.range.lines())?;
         self.mapping.fence_loads();
         let pointer = NonNull::new(self.mapping.as_ptr());
@@ -195,7 +191,7 @@ impl<'bo> CpuAccess<'bo> {
     /// [`Error::WriteThroughReadGuard`]; [`Error::RangeOutOfGuard`].
     pub fn mark_written(&mut self, offset: u64, len: u64) -> Result<()> {
         let range = self.check_store(offset, len)?;
-        self.bo.shared().note_stored(self.mapping.mode(), range.lines());
+        self.bo.note_stored(self.mapping.mode(), range.lines());
         if self.pointer == Pointer::Given {
             self.pointer = Pointer::Named;
         }
@@ -214,12 +210,12 @@ impl<'bo> CpuAccess<'bo> {
 
     /// Marks the whole range as written.
     fn mark_range(&self) {
-        self.bo.shared().note_stored(self.mapping.mode(), self.range.lines());
+        self.bo.note_stored(self.mapping.mode(), self.range.lines());
     }
 
     /// Returns the bytes as a range, if they lie within the guard's range.
     fn within(&self, offset: u64, len: u64) -> Result<ByteRange> {
-        self.bo.check_process()?;
+        self.bo.check()?;
         let (start, end) = (self.range.offset(), self.range.end());
         let outside = Error::RangeOutOfGuard { offset, len, start, end };
         let range = ByteRange::within(offset, len, end).map_err(|_| outside.clone())?;
@@ -229,7 +225,7 @@ impl<'bo> CpuAccess<'bo> {
     /// Returns the bytes as a range, if the guard may store to them.
     pub(super) fn check_store(&self, offset: u64, len: u64) -> Result<ByteRange> {
         match self.access {
-            Access::Read => Err(Error::WriteThroughReadGuard { handle: self.bo.handle().get() }),
+            Access::Read => Err(Error::WriteThroughReadGuard { handle: self.bo.handle.get() }),
             Access::Write => self.within(offset, len),
         }
     }
@@ -237,7 +233,7 @@ impl<'bo> CpuAccess<'bo> {
     /// Handles stale lines right before a store: invalidates lines that are overwritten in part; lines that
     /// are overwritten whole are no longer stale.
     pub(super) fn prepare_store(&mut self, range: ByteRange) -> Result<()> {
-        if cpu_memory(self.bo.shared().level(), self.mapping.mode()) != CpuMemory::Cached {
+        if cpu_memory(self.bo.level(), self.mapping.mode()) != CpuMemory::Cached {
             return Ok(());
         }
         let parts = range.partial_lines().map(|line| LineRange::new(line, line + 1));
@@ -250,7 +246,7 @@ impl Overwrite for CpuAccess<'_> {
     type Error = Error;
 
     fn is_stale(&self, lines: LineRange) -> bool {
-        self.bo.shared().tracked.stale().any(lines)
+        self.bo.tracked.stale().any(lines)
     }
 
     fn invalidate(&mut self, lines: LineRange) -> Result<()> {
@@ -258,7 +254,7 @@ impl Overwrite for CpuAccess<'_> {
             return Ok(());
         }
         let need = Need {
-            object: self.bo.shared().as_ref(),
+            object: self.bo,
             lines,
             next: Path::Cpu(self.mapping.mode()),
             access: self.access,
@@ -270,7 +266,7 @@ impl Overwrite for CpuAccess<'_> {
     }
 
     fn forget_stale(&mut self, lines: LineRange) {
-        self.bo.shared().tracked.stale().take(lines, |_| {});
+        self.bo.tracked.stale().take(lines, |_| {});
     }
 }
 

@@ -5,10 +5,10 @@
 //! writes the lines back while they are in the cache.
 
 use super::guard::CpuAccess;
-use crate::bo::Shared;
 use crate::engine::{self, FlushReport, Object as _, Way};
 use crate::error::Result;
 use crate::policy::{Decision, Path, Verdict};
+use crate::shared::SharedBo;
 use crate::units::LINE_BYTES;
 use crate::vocabulary::{Access, MocsClass, words};
 
@@ -51,17 +51,15 @@ impl CpuAccess<'_> {
     pub fn upload_at(&mut self, offset: u64, data: &[u8], hint: Upload) -> Result<()> {
         let range = self.check_store(offset, data.len() as u64)?;
         let decision = self.upload_decision();
-        if range.is_empty()
-            || !engine::is_uploaded_at_once(decision, self.bo.shared().device.is_conservative())
-        {
+        if range.is_empty() || !engine::is_uploaded_at_once(decision, self.bo.device.is_conservative()) {
             if decision.verdict == Verdict::NotNeeded && !self.report.decision.is_needed() {
                 self.report.decision = decision;
             }
             return self.write_at(offset, data);
         }
         self.prepare_store(range)?;
-        let (bo, mapping) = (self.bo.shared(), self.mapping);
-        engine::upload_to::<Shared>(bo, range.lines(), || {
+        let (bo, mapping) = (self.bo, self.mapping);
+        engine::upload_to::<SharedBo>(bo, range.lines(), || {
             match hint.way(range.len()) {
                 Way::Around => mapping.copy_around(range.offset(), data)?,
                 Way::Through => mapping.copy_through(range.offset(), data)?,
@@ -78,7 +76,7 @@ impl CpuAccess<'_> {
     /// required only for a write-back mapping; a drain is left to the submission.
     fn upload_decision(&self) -> Decision {
         let reader = Path::Gpu(MocsClass::PageTable);
-        self.bo.shared().decisions(reader, Access::Read).after_store(self.mapping.mode())
+        self.bo.decisions(reader, Access::Read).after_store(self.mapping.mode())
     }
 }
 

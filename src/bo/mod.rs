@@ -25,205 +25,44 @@
 //! ```
 
 mod caching;
-mod flush;
 mod mapping;
-mod reuse;
+mod release;
 mod scanout;
 mod sharing;
 
+pub use crate::shared::Released;
 pub use mapping::{FlushOwner, Ownership};
-pub use reuse::Released;
 pub use scanout::ScanoutGuard;
 
-pub(crate) use caching::level_of;
-pub(crate) use flush::{Need, settle, settle_one};
-pub(crate) use reuse::close;
-
-use std::ops::Deref;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gem_coherency_rules::Errno;
 
 use crate::access::{CpuAccess, Upload};
-use crate::device;
-use crate::device::Key;
-use crate::drm::{Busy, Created, Mapping};
-use crate::engine::{self, FlushReport, Step};
+use crate::drm::Busy;
+use crate::engine::{FlushReport, Step};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
-use crate::policy::{self, Path};
-use crate::tracking::{Mappings, Named, Number, Past, Tracked};
+use crate::policy;
+use crate::shared::{SharedBo, level_of};
 use crate::units::ByteRange;
-use crate::vocabulary::{Access, CacheLevel, Coherency, Handle, MocsClass};
-
-/// The origin of a BO.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// Created by this library. Reusable if it has a key.
-    Created(Option<Key>),
-    /// Imported from a dma-buf.
-    Imported,
-}
+use crate::vocabulary::{Access, CacheLevel, Coherency, Handle};
 
 /// A buffer object. Clones are the same BO; dropping the last one closes it, or keeps it for reuse.
 #[derive(Clone, Debug)]
 pub struct Bo {
-    shared: Arc<Confined<Shared>>,
-}
-
-/// The state that the clones of a BO share, for one lifetime of its object.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) device: Arc<Confined<device::Shared>>,
-    object: Arc<Object>,
-    /// Whether the object was closed or passed to another owner.
-    ended: bool,
-}
-
-/// The part of a BO that is kept for reuse: the kernel's object with its tracked state.
-#[derive(Debug)]
-pub(crate) struct Object {
-    pub(crate) handle: Handle,
-    pub(crate) size: u64,
-    pub(crate) tracked: Tracked,
-    origin: Origin,
-    /// Whether the level is fixed, because userspace chose a PAT index.
-    keeps_level: bool,
-    /// The registry's number of this owner of the handle.
-    number: Number,
-    maps: Mappings<Mapping>,
-    /// Whether others may know the object by means that this library does not see.
-    never_reuse: AtomicBool,
-    /// The GPU address, allocated when a batch first names the object.
-    address: OnceLock<device::Address>,
-}
-
-impl Deref for Shared {
-    type Target = Object;
-
-    fn deref(&self) -> &Object {
-        &self.object
-    }
-}
-
-impl Shared {
-    /// Returns the object's level that the kernel last confirmed.
-    pub(crate) fn level(&self) -> CacheLevel {
-        self.tracked.word().state().level()
-    }
-
-    /// Returns the object's GPU address, which never changes.
-    ///
-    /// # Errors
-    /// [`Error::NoAddress`].
-    fn address(&self) -> Result<u64> {
-        if self.address.get().is_none() {
-            // Lost the race: free our address.
-            let _ = self.address.set(self.device.addresses.take(self.size)?);
-        }
-        self.address.get().map(device::Address::get).ok_or(Error::NoAddress { bytes: self.size })
-    }
-
-    /// Records that the GPU writes the object through `mocs`.
-    pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
-        engine::note_gpu_write(
-            &mut &*self,
-            self.pending_after(Path::Gpu(mocs)),
-            self.device.is_conservative(),
-        );
-    }
-
-    /// Waits until the GPU is done with the object.
-    fn wait_idle(&self, timeout_ns: i64) -> Result<()> {
-        self.tracked.gpu_writes().wait(|| self.device.drm.wait(self.handle, timeout_ns))
-    }
-}
-
-/// A request that uses an object's handle, which cannot be closed meanwhile. Ends when dropped.
-pub(crate) struct Request<'a>(&'a Object);
-
-impl Object {
-    /// Begins a request. Without it, the handle could be closed meanwhile and reassigned to another object.
-    pub(crate) fn begin_request(&self) -> Result<Request<'_>> {
-        self.tracked.word().begin_request().map_err(|blocked| blocked.error(self.handle))?;
-        Ok(Request(self))
-    }
-}
-
-impl Drop for Request<'_> {
-    fn drop(&mut self) {
-        self.0.tracked.word().end_request();
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        match self.end() {
-            Ok(_) | Err(Error::OtherProcess) => {}
-            Err(error) => tracing::warn!(handle = self.handle.get(), %error, "close"),
-        }
-    }
-}
-
-impl Named for Arc<Confined<Shared>> {
-    type Weak = Weak<Confined<Shared>>;
-
-    fn weak(&self) -> Self::Weak {
-        Self::downgrade(self)
-    }
-
-    fn living(weak: &Self::Weak) -> Option<Self> {
-        weak.upgrade().filter(|shared| !shared.tracked.word().state().is_closed())
-    }
-}
-
-/// A handle that has no BO yet, with the facts about its object.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct New {
-    pub(crate) created: Created,
-    pub(crate) level: CacheLevel,
-    pub(crate) origin: Origin,
-    /// Whether the level is fixed, because userspace chose a PAT index.
-    pub(crate) keeps_level: bool,
-}
-
-impl Shared {
-    /// Creates the BO of a new handle, with the registry's number `number`.
-    pub(crate) fn new(device: &Arc<Confined<device::Shared>>, number: Number, new: New) -> Result<Self> {
-        let New { created, level, origin, keeps_level } = new;
-        let object = Object {
-            handle: created.handle,
-            size: created.size_bytes,
-            tracked: Tracked::new(created.size_bytes, level)?,
-            origin,
-            keeps_level,
-            number,
-            maps: Mappings::new(match origin {
-                Origin::Created(_) => Past::Known,
-                Origin::Imported => Past::Unknown,
-            }),
-            never_reuse: AtomicBool::new(false),
-            address: OnceLock::new(),
-        };
-        Ok(Self { device: Arc::clone(device), object: Arc::new(object), ended: false })
-    }
-
-    /// Discards the BO without closing its handle, which stays the caller's.
-    pub(crate) fn disown(mut self) {
-        self.ended = true;
-    }
+    shared: Arc<Confined<SharedBo>>,
 }
 
 impl Bo {
     /// Creates a clone of a BO.
-    pub(crate) fn from_shared(shared: Arc<Confined<Shared>>) -> Self {
+    pub(crate) fn from_shared(shared: Arc<Confined<SharedBo>>) -> Self {
         Self { shared }
     }
 
     /// Returns the state that the clones share.
-    pub(crate) fn shared(&self) -> &Arc<Confined<Shared>> {
+    pub(crate) fn shared(&self) -> &Arc<Confined<SharedBo>> {
         &self.shared
     }
 
@@ -283,7 +122,7 @@ impl Bo {
     /// used at the BO's level; those of mapping and waiting.
     pub fn write(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
         self.check_process()?;
-        CpuAccess::begin(self, Access::Write, ByteRange::within(offset, len, self.size())?)
+        CpuAccess::begin(&self.shared, Access::Write, ByteRange::within(offset, len, self.size())?)
     }
 
     /// Writes `data` at `offset`, like [`Bo::write`] and [`CpuAccess::write_at`].
@@ -318,7 +157,7 @@ impl Bo {
     /// As [`Bo::write`].
     pub fn read(&self, offset: u64, len: u64) -> Result<CpuAccess<'_>> {
         self.check_process()?;
-        CpuAccess::begin(self, Access::Read, ByteRange::within(offset, len, self.size())?)
+        CpuAccess::begin(&self.shared, Access::Read, ByteRange::within(offset, len, self.size())?)
     }
 
     /// Fills `data` from `offset` on, like [`Bo::read`] and [`CpuAccess::read_at`].
@@ -380,17 +219,6 @@ impl Bo {
     /// Checks that this process opened the BO's device.
     pub(crate) fn check_process(&self) -> Result<()> {
         self.shared.check()
-    }
-
-    /// Returns a GPU address in the default context that no other BO of the device has. It never changes.
-    ///
-    /// The batches of `gem-coherency-exercise` use it; a driver manages addresses itself.
-    ///
-    /// # Errors
-    /// [`Error::NoAddress`].
-    #[doc(hidden)]
-    pub fn gpu_address(&self) -> Result<u64> {
-        self.shared.address()
     }
 
     /// Checks that the BO is open and belongs to this process.

@@ -1,12 +1,9 @@
 //! Scanout: hands a BO over to the display engine.
 
-use super::flush::{Need, settle_one};
-use super::{Bo, Shared};
-use crate::engine::{FlushReport, Object as _, Step};
+use super::Bo;
+use crate::engine::{FlushReport, Step};
 use crate::error::Result;
-use crate::platform::Caps;
-use crate::policy::{Path, Rule};
-use crate::vocabulary::{Access, CacheLevel};
+use crate::shared::Begun;
 
 /// A BO that is on screen, or about to be. Drop the guard once the display shows another one.
 #[derive(Debug)]
@@ -44,60 +41,6 @@ impl Drop for ScanoutGuard {
     fn drop(&mut self) {
         self.bo.shared().tracked.word().unpin_screen();
         tracing::debug!(handle = self.bo.handle().get(), "off screen");
-    }
-}
-
-/// A submission of one BO to the display or to an importer; ends when dropped.
-struct Begun<'a>(&'a Shared);
-
-impl<'a> Begun<'a> {
-    fn new(bo: &'a Shared) -> Result<Self> {
-        bo.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle))?;
-        let begun = Self(bo);
-        bo.confirm_level()?;
-        Ok(begun)
-    }
-}
-
-impl Drop for Begun<'_> {
-    fn drop(&mut self) {
-        self.0.tracked.word().end_submit();
-    }
-}
-
-impl Shared {
-    /// Makes memory current for a reader that looks up no cache.
-    pub(super) fn make_current(&self, step: Step) -> Result<FlushReport> {
-        self.device.check()?;
-        let _begun = Begun::new(self)?;
-        let refusal = self.decisions(Path::Display, Access::Read).refusal;
-        if step != Step::Scanout && refusal == Some(Rule::DisplayNeedsLocal) {
-            let report = FlushReport::nothing(step, Rule::DiscreteSnoops);
-            report.trace(self.handle);
-            return Ok(report);
-        }
-        let lines = self.tracked.dirty().all();
-        let need = Need { object: self, lines, next: Path::Display, access: Access::Read, invalidate: false };
-        settle_one(need, step)
-    }
-
-    /// Returns whether the level is fixed: neither SET_CACHING nor the display changes it.
-    pub(super) fn has_fixed_level(&self) -> bool {
-        self.keeps_level || self.device.is_conservative() || self.device.caps().contains(Caps::DISCRETE)
-    }
-
-    /// Returns the level that the kernel forces on an object when it is shown.
-    ///
-    /// Source: `i915_gem_object_pin_to_display_plane`, `i915_gem_object_has_cache_level`.
-    pub(super) fn scanout_level(&self) -> CacheLevel {
-        let caps = self.device.caps();
-        if self.has_fixed_level() {
-            self.level()
-        } else if caps.contains(Caps::WT) {
-            CacheLevel::Wt
-        } else {
-            CacheLevel::None
-        }
     }
 }
 

@@ -3,40 +3,12 @@
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 
-use gem_coherency_rules::Errno;
-
-use super::{Bo, Shared};
-use crate::access::Step;
+use super::Bo;
 use crate::drm::{Advice, Retained};
+use crate::engine::Step;
 use crate::error::Result;
 use crate::units::ByteRange;
 use crate::vocabulary::MocsClass;
-
-impl Shared {
-    /// Assumes nothing about the CPU's caches after an import: marks every line dirty. Stale lines are marked
-    /// when a cached mapping of the import is created.
-    ///
-    /// A buffer of another device cannot be mapped. Then the kernel handles the caches, and no line can
-    /// become dirty here.
-    pub(crate) fn distrust_caches(&self) -> Result<()> {
-        match self.mapping() {
-            Ok(_) => {
-                self.tracked.dirty().mark_all();
-                Ok(())
-            }
-            Err(error) if error.errno() == Errno::ENODEV => {
-                tracing::debug!(handle = self.handle.get(), "foreign: not to be mapped");
-                Ok(())
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Marks every line dirty if the kernel does not flush the zeroes of new pages.
-    pub(crate) fn distrust_zeroes(&self) {
-        self.tracked.dirty().mark_all();
-    }
-}
 
 impl Bo {
     /// Returns a dma-buf of the BO, after flushing everything that was written.

@@ -3,31 +3,18 @@
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
-use super::{Key, Shared};
-use crate::bo::{self, Bo, New, Origin};
+use crate::bo::Bo;
 use crate::drm::{Created, Drm};
 use crate::engine;
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
+use crate::shared::{
+    Key, New, Origin, SharedBo, SharedDevice, caching_call, created_level, level_of, pat_index,
+};
 use crate::units::PAGE_BYTES;
-use crate::vocabulary::{CacheLevel, CachingMode, Handle, MmapMode};
-
-/// PAT indices of graphics version 12.70 (`mtl_pat_table`): 1 is write-through, 2 is uncached, 3 is cached
-/// and snoops. Index 1 is not coherent with the CPU's caches.
-const PAT_WRITE_THROUGH: u8 = 1;
-const PAT_UNCACHED: u8 = 2;
-const PAT_CACHED: u8 = 3;
-
-/// Returns the PAT index that corresponds to a caching mode.
-pub(super) const fn pat_index(mode: CachingMode) -> u8 {
-    match mode {
-        CachingMode::None => PAT_UNCACHED,
-        CachingMode::Cached => PAT_CACHED,
-        CachingMode::Display => PAT_WRITE_THROUGH,
-    }
-}
+use crate::vocabulary::{CachingMode, Handle, MmapMode};
 
 /// The properties of a BO to be allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,13 +68,13 @@ impl Drop for OpenHandle<'_> {
 }
 
 /// Creates a BO.
-pub(super) fn alloc(device: &Arc<Confined<Shared>>, request: AllocRequest) -> Result<Bo> {
+pub(super) fn alloc(device: &Arc<Confined<SharedDevice>>, request: AllocRequest) -> Result<Bo> {
     device.check()?;
     let _span = tracing::debug_span!("alloc", bytes = request.size, caching = ?request.caching).entered();
     check_size(device, request.size)?;
-    let key = Key::of(device, request);
+    let key = Key::of(device, request.size, request.caching);
     if let Some(bo) = key.and_then(|key| device.reuse.take(device, key)) {
-        return Ok(bo);
+        return Ok(Bo::from_shared(bo));
     }
     // A reusable object has the size of its class.
     let request = AllocRequest { size: key.map_or(request.size, |key| key.bytes), ..request };
@@ -101,12 +88,12 @@ pub(super) fn alloc(device: &Arc<Confined<Shared>>, request: AllocRequest) -> Re
     let creation = pat.map_or(Creation::User, Creation::UserWithPat);
     let level = match pat {
         Some(_) => created_level(device, creation),
-        None => bo::level_of(device, created.handle, creation),
+        None => level_of(device, created.handle, creation),
     };
     let origin = Origin::Created(key.map(|key| key.at(level)));
     let new = New { created, level, origin, keeps_level: pat.is_some() };
     let shared = device.registry.enter(created.handle, |number| {
-        let shared = bo::Shared::new(device, number, new)?;
+        let shared = SharedBo::new(device, number, new)?;
         open.keep();
         if zeroes_stay(device, creation, changed) {
             shared.distrust_zeroes();
@@ -119,7 +106,7 @@ pub(super) fn alloc(device: &Arc<Confined<Shared>>, request: AllocRequest) -> Re
 }
 
 /// Creates a dumb buffer for a framebuffer with 32 bits per pixel.
-pub(super) fn alloc_dumb(device: &Arc<Confined<Shared>>, width: u32, height: u32) -> Result<Bo> {
+pub(super) fn alloc_dumb(device: &Arc<Confined<SharedDevice>>, width: u32, height: u32) -> Result<Bo> {
     device.check()?;
     let _span = tracing::debug_span!("alloc_dumb", width, height).entered();
     let drm = device.drm.as_ref();
@@ -128,12 +115,12 @@ pub(super) fn alloc_dumb(device: &Arc<Confined<Shared>>, width: u32, height: u32
     // A discrete device creates it in local memory, where the display can read it (i915_gem_dumb_create).
     let local = device.caps().contains(Caps::DISCRETE);
     let creation = if local { Creation::Local } else { Creation::User };
-    let level = bo::level_of(device, picture.handle, creation);
+    let level = level_of(device, picture.handle, creation);
     let size_bytes = picture.bytes().next_multiple_of(PAGE_BYTES);
     let created = Created { handle: picture.handle, size_bytes };
     let new = New { created, level, origin: Origin::Created(None), keeps_level: false };
     let shared = device.registry.enter(created.handle, |number| {
-        let shared = bo::Shared::new(device, number, new)?;
+        let shared = SharedBo::new(device, number, new)?;
         open.keep();
         if zeroes_stay(device, creation, None) {
             shared.distrust_zeroes();
@@ -144,7 +131,7 @@ pub(super) fn alloc_dumb(device: &Arc<Confined<Shared>>, width: u32, height: u32
 }
 
 /// Refuses sizes that no object can have, with the reason that the kernel does not give.
-fn check_size(device: &Shared, size: u64) -> Result<()> {
+fn check_size(device: &SharedDevice, size: u64) -> Result<()> {
     let bad = |why| Err(Error::BadSize { size, why });
     if size == 0 {
         return bad("a BO has at least one byte");
@@ -160,7 +147,7 @@ fn check_size(device: &Shared, size: u64) -> Result<()> {
 }
 
 /// Creates the object, with a PAT index if the platform selects caching by it; returns the index.
-fn create(device: &Shared, request: AllocRequest) -> Result<(Created, Option<u8>)> {
+fn create(device: &SharedDevice, request: AllocRequest) -> Result<(Created, Option<u8>)> {
     let drm = device.drm.as_ref();
     match request.caching {
         Some(mode) if device.caps().contains(Caps::PAT_AT_CREATE) => {
@@ -174,16 +161,12 @@ fn create(device: &Shared, request: AllocRequest) -> Result<(Created, Option<u8>
     }
 }
 
-/// Returns the call that sets this caching mode.
-pub(super) const fn caching_call(mode: CachingMode) -> Call {
-    match mode {
-        CachingMode::Cached => Call::SetCachingCached,
-        CachingMode::None | CachingMode::Display => Call::SetCaching,
-    }
-}
-
 /// Sets the caching mode of a new object; returns the mode if the kernel had to be asked to change it.
-fn set_up_caching(device: &Shared, handle: Handle, mode: Option<CachingMode>) -> Result<Option<CachingMode>> {
+fn set_up_caching(
+    device: &SharedDevice,
+    handle: Handle,
+    mode: Option<CachingMode>,
+) -> Result<Option<CachingMode>> {
     let drm = device.drm.as_ref();
     let level = |mode| mode_level(device.caps(), mode);
     let is_so = |mode| drm.caching(handle).is_ok_and(|now| level(now) == level(mode));
@@ -195,7 +178,7 @@ fn set_up_caching(device: &Shared, handle: Handle, mode: Option<CachingMode>) ->
 
 /// Returns whether the zeroes of a new object's pages may stay dirty in the cache. `changed` is the caching
 /// mode that was set after its creation.
-fn zeroes_stay(device: &Shared, creation: Creation, changed: Option<CachingMode>) -> bool {
+fn zeroes_stay(device: &SharedDevice, creation: Creation, changed: Option<CachingMode>) -> bool {
     let (caps, rules) = (device.caps(), &device.rules);
     let Ok(mut fresh) = Snapshot::created(caps, rules, creation) else { return true };
     let step = changed.map(|mode| kernel::step(caps, rules, fresh, Event::SetCaching(mode)));
@@ -205,16 +188,8 @@ fn zeroes_stay(device: &Shared, creation: Creation, changed: Option<CachingMode>
     engine::zeroes(caps, rules, fresh, device.is_conservative()).is_needed()
 }
 
-/// Returns the level that i915 gives to an object that is created in this way.
-pub(crate) fn created_level(device: &Shared, creation: Creation) -> CacheLevel {
-    if device.is_conservative() {
-        return CacheLevel::None;
-    }
-    Snapshot::created(device.caps(), &device.rules, creation).map_or(CacheLevel::None, |state| state.level)
-}
-
 /// Opens the BO behind a dma-buf.
-pub(super) fn import(device: &Arc<Confined<Shared>>, dma_buf: BorrowedFd<'_>) -> Result<Bo> {
+pub(super) fn import(device: &Arc<Confined<SharedDevice>>, dma_buf: BorrowedFd<'_>) -> Result<Bo> {
     device.check()?;
     let _span = tracing::debug_span!("import").entered();
     let drm = device.drm.as_ref();
@@ -222,11 +197,11 @@ pub(super) fn import(device: &Arc<Confined<Shared>>, dma_buf: BorrowedFd<'_>) ->
     let request = || drm.import(dma_buf).map(|created| (created.handle, created));
     let make = |created: Created, number| {
         let open = OpenHandle { drm, handle: Some(created.handle) };
-        let level = bo::level_of(device, created.handle, Creation::Import);
+        let level = level_of(device, created.handle, Creation::Import);
         // GET_CACHING fails only for an object whose PAT index was chosen at creation.
         let keeps_level = device.caps().contains(Caps::PAT_AT_CREATE) && drm.caching(created.handle).is_err();
         let new = New { created, level, origin: Origin::Imported, keeps_level };
-        let shared = bo::Shared::new(device, number, new)?;
+        let shared = SharedBo::new(device, number, new)?;
         // Do it before another thread can find the BO and submit it.
         if let Err(error) = shared.distrust_caches() {
             shared.disown();

@@ -18,37 +18,32 @@
 //! ```
 
 mod about;
-mod addresses;
 mod alloc;
-mod reuse;
 mod spec;
 mod submit;
 
+pub use crate::shared::ReuseStats;
 pub use about::{MapModeInfo, Quirk};
-pub(crate) use addresses::{Address, Addresses};
 pub use alloc::AllocRequest;
-pub(crate) use alloc::created_level;
-pub(crate) use reuse::Key;
-pub use reuse::ReuseStats;
 pub use spec::{DeviceSpec, OpenSoft, link_soft};
 pub use submit::{Prepared, Submission};
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use crate::access::FlushReport;
-use crate::bo::{self, Bo};
+use crate::bo::Bo;
 use crate::drm::node::{self, Node};
 use crate::drm::{DriverVersion, Drm, ExecObject, MemoryRegion, OpenCounts};
-use crate::error::{Error, Result};
+use crate::engine::FlushReport;
+use crate::error::Result;
 use crate::fork::Confined;
-use crate::platform::{self, CONSERVATIVE, Call, Caps, Machine};
+use crate::platform::{self, CONSERVATIVE, Machine};
 use crate::policy::DecisionTable;
 use crate::policy::kernel::KernelRules;
+use crate::shared::{Extensions, Reuse, SharedDevice};
 use crate::tracking::Registry;
 use crate::vocabulary::MocsClass;
 use gem_coherency_rules::Unknown;
-use reuse::Reuse;
 
 /// `I915_MEMORY_CLASS_SYSTEM`: the memory of objects without a placement.
 const CLASS_SYSTEM: u16 = 0;
@@ -56,61 +51,11 @@ const CLASS_SYSTEM: u16 = 0;
 /// An open device. Clones are the same device.
 ///
 /// It belongs to the process that opened it. In a child of fork(2), fallible functions of the device and its
-/// BOs fail with [`Error::OtherProcess`], and nothing is closed, kept, written or waited for. The child may
+/// BOs fail with [`crate::Error::OtherProcess`], and nothing is closed, kept, written or waited for. The child may
 /// drop the values, which leaves the parent's unchanged. It must open its own devices.
 #[derive(Clone, Debug)]
 pub struct Device {
-    shared: Arc<Confined<Shared>>,
-}
-
-/// The state that the BOs of a device share.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) drm: Arc<dyn Drm>,
-    pub(crate) machine: Machine,
-    pub(crate) rules: KernelRules,
-    /// The results of the driver-side rules for this hardware.
-    pub(crate) decisions: DecisionTable,
-    /// Whether the PCI ID is unknown; then nothing is treated as coherent.
-    is_conservative: bool,
-    /// Maps each GEM handle to its BO.
-    pub(crate) registry: Registry<Arc<Confined<bo::Shared>>>,
-    pub(crate) reuse: Reuse,
-    /// Tracks the free GPU addresses.
-    pub(crate) addresses: Addresses,
-    /// Size of the memory of objects in bytes, if the device reports it.
-    memory_bytes: Option<u64>,
-}
-
-impl Shared {
-    /// Returns the platform's capabilities.
-    pub(crate) fn caps(&self) -> Caps {
-        self.machine.caps
-    }
-
-    /// Returns whether the PCI ID is unknown, so that nothing is treated as coherent.
-    pub(crate) fn is_conservative(&self) -> bool {
-        self.is_conservative
-    }
-
-    /// Adds the platform's reason to the error of a refused `call`, if the platform refuses it.
-    pub(crate) fn explain(&self, call: Call, what: impl FnOnce() -> String, error: Error) -> Error {
-        match (&error, self.machine.refusal(call)) {
-            (Error::Ioctl { errno, .. }, Some(refusal)) if *errno == refusal.errno => Error::NotAvailable {
-                what: what(),
-                platform: self.machine.platform.name,
-                why: refusal.why,
-                errno: refusal.errno,
-            },
-            _ => error,
-        }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.reuse.trim(self);
-    }
+    shared: Arc<Confined<SharedDevice>>,
 }
 
 impl Device {
@@ -173,7 +118,7 @@ impl Device {
         });
         tracing::debug!(name = drm.name(), platform = machine.platform.name, kernel = %machine.kernel, "device");
         Ok(Self {
-            shared: Arc::new(Confined::new(Shared {
+            shared: Arc::new(Confined::new(SharedDevice {
                 drm,
                 machine,
                 rules,
@@ -181,7 +126,7 @@ impl Device {
                 is_conservative: machine.platform == &CONSERVATIVE,
                 registry: Registry::default(),
                 reuse: Reuse::new(),
-                addresses: Addresses::new(&machine),
+                extensions: Extensions::default(),
                 memory_bytes,
             })),
         })
@@ -233,6 +178,13 @@ impl Device {
         platform::mocs_class(self.machine(), index)
     }
 
+    /// Returns the value of type `T` that belongs to the device, made by `make` at the first call. It is for crates
+    /// that keep state of their own for each device; the value is dropped with the device.
+    #[doc(hidden)]
+    pub fn extension<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        self.shared.extensions.get_or_make(make)
+    }
+
     /// Returns the numbers of open objects and mappings of the device.
     pub fn open_counts(&self) -> OpenCounts {
         self.drm().open_counts()
@@ -246,7 +198,7 @@ impl Device {
     /// Checks that this process opened the device.
     ///
     /// # Errors
-    /// [`Error::OtherProcess`].
+    /// [`crate::Error::OtherProcess`].
     pub fn check_process(&self) -> Result<()> {
         self.shared.check()
     }
@@ -257,10 +209,10 @@ impl Device {
     /// its contents are undefined until they are written.
     ///
     /// # Errors
-    /// - [`Error::BadSize`]: 0 bytes, or more than an object can have; [`Error::NoMemory`]: more than the
+    /// - [`crate::Error::BadSize`]: 0 bytes, or more than an object can have; [`crate::Error::NoMemory`]: more than the
     ///   memory, or no memory for tracking the BO;
-    /// - [`Error::NotAvailable`]: the platform refuses the caching mode;
-    /// - [`Error::Ioctl`]: those of GEM_CREATE and the requests after it; those of [`Bo::map`], if the
+    /// - [`crate::Error::NotAvailable`]: the platform refuses the caching mode;
+    /// - [`crate::Error::Ioctl`]: those of GEM_CREATE and the requests after it; those of [`Bo::map`], if the
     ///   request has a map mode. No handle is left open.
     pub fn alloc(&self, request: AllocRequest) -> Result<Bo> {
         let bo = alloc::alloc(&self.shared, request)?;
@@ -355,8 +307,8 @@ impl Device {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Closed`], [`Error::Purged`], [`Error::DontNeed`], [`Error::LevelChanging`] about a BO;
-    /// [`Error::OtherDevice`]; those of mapping a BO that must be flushed. Then `execbuf` was not called, and
+    /// [`crate::Error::Closed`], [`crate::Error::Purged`], [`crate::Error::DontNeed`], [`crate::Error::LevelChanging`] about a BO;
+    /// [`crate::Error::OtherDevice`]; those of mapping a BO that must be flushed. Then `execbuf` was not called, and
     /// lines that were not flushed stay dirty. The error of `execbuf`.
     pub fn submit_with<T>(
         &self,

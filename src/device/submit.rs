@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use gem_coherency_rules::Errno;
 
-use super::Shared;
-use crate::bo::{Bo, Need, settle};
+use crate::bo::Bo;
 use crate::drm::ExecObject;
 use crate::engine::{FlushReport, Step};
 use crate::error::{Error, Result, room};
 use crate::fork::Confined;
 use crate::policy::Path;
+use crate::shared::{Need, SharedDevice, settle};
 use crate::vocabulary::{Access, Handle, MocsClass};
 
 /// The use of one BO by a batch.
@@ -32,7 +32,7 @@ pub struct Submission<'a> {
 #[derive(Debug)]
 #[must_use = "it ends after the submitting ioctl"]
 pub struct Prepared {
-    device: Arc<Confined<Shared>>,
+    device: Arc<Confined<SharedDevice>>,
     bos: Vec<Begun>,
     reports: Vec<FlushReport>,
 }
@@ -94,7 +94,10 @@ impl Drop for Prepared {
 }
 
 /// Makes memory and caches current for `submissions`, and records the upcoming GPU writes.
-pub(super) fn begin(device: &Arc<Confined<Shared>>, submissions: &[Submission<'_>]) -> Result<Prepared> {
+pub(super) fn begin(
+    device: &Arc<Confined<SharedDevice>>,
+    submissions: &[Submission<'_>],
+) -> Result<Prepared> {
     device.check()?;
     let _span = tracing::debug_span!("submit", bos = submissions.len()).entered();
     let foreign = submissions.iter().find(|one| !Arc::ptr_eq(device, &one.bo.shared().device));
@@ -120,7 +123,7 @@ pub(super) fn begin(device: &Arc<Confined<Shared>>, submissions: &[Submission<'_
 /// Makes memory and caches current, calls `execbuf` with the reports, and records the GPU's writes; returns
 /// the result of `execbuf`, and the reports.
 pub(super) fn bracket<T>(
-    device: &Arc<Confined<Shared>>,
+    device: &Arc<Confined<SharedDevice>>,
     submissions: &[Submission<'_>],
     execbuf: impl FnOnce(&[FlushReport]) -> Result<T>,
 ) -> Result<(T, Vec<FlushReport>)> {

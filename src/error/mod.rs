@@ -160,12 +160,6 @@ pub enum Error {
         to: CacheLevel,
     },
 
-    /// No room in the GPU's address space.
-    NoAddress {
-        /// How much was wanted.
-        bytes: u64,
-    },
-
     /// A device that was opened before this process was forked.
     OtherProcess,
 
@@ -226,7 +220,6 @@ impl fmt::Display for Error {
                 f,
                 "cannot set BO {handle} to level {to}: it is on screen at level {from}, and SET_CACHING would block until it is flipped away; flip away first"
             ),
-            Self::NoAddress { bytes } => write!(f, "no room for {bytes} bytes in the GPU's address space"),
             Self::OtherProcess => write!(
                 f,
                 "the device was opened before fork(2), by the parent process: open it again in this process"
@@ -283,7 +276,6 @@ impl Error {
             Self::NoMemory { .. } => Errno::ENOMEM,
             Self::TooManyGuards { .. } => Errno::EOVERFLOW,
             Self::Timeout { .. } => Errno::ETIME,
-            Self::NoAddress { .. } => Errno::ENOSPC,
             Self::OtherProcess => Errno::ECHILD,
         }
     }

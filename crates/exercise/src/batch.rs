@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::addresses::Addresses as AddressSpace;
 use crate::commands::{Builder, Dialect, Extent, Field, Memory, Surface};
 use crate::{Error, Result};
 use gem_coherency::access::{FlushReport, Upload};
@@ -203,12 +204,11 @@ impl Batch {
             batch.map(MmapMode::Wb)?;
         }
         let mut relocations = room("a batch", written.patches().len())?;
-        let mut addresses = room("a batch", bos.len() + 1)?;
+        let mut addresses = Vec::new();
         let pinned = device.machine().has_full_ppgtt();
         if pinned {
-            for bo in bos.iter().chain([&batch]) {
-                addresses.push(bo.gpu_address()?);
-            }
+            let space = device.extension(|| AddressSpace::new(device.machine()));
+            addresses = space.place(bos.iter().chain([&batch]).map(|bo| (bo.handle(), bo.size())))?;
             written = written.at(&addresses);
         } else {
             for patch in written.patches() {

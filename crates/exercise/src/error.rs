@@ -38,6 +38,12 @@ pub enum Error {
         why: &'static str,
     },
 
+    /// No room in the GPU's address space.
+    NoAddress {
+        /// The size of the object, in bytes.
+        bytes: u64,
+    },
+
     /// A batch of the device hung the GPU while another was waited for, or that one itself.
     Hung {
         /// How many did, since the device was opened.
@@ -59,6 +65,7 @@ impl fmt::Display for Error {
             Self::NotEncodable { what, value, why } => {
                 write!(f, "{what} {value} cannot be encoded in a batch: {why}")
             }
+            Self::NoAddress { bytes } => write!(f, "no room for {bytes} bytes in the GPU's address space"),
             Self::Hung { hangs } => write!(
                 f,
                 "the GPU hung and was reset: {hangs} batches of this device have hung since it was opened"
@@ -89,6 +96,7 @@ impl Error {
             Self::NoScreen { errno, .. } => *errno,
             Self::NotMaster { .. } => Errno::EACCES,
             Self::NotEncodable { .. } => Errno::EINVAL,
+            Self::NoAddress { .. } => Errno::ENOSPC,
             Self::Hung { .. } => Errno::EIO,
         }
     }

@@ -10,6 +10,7 @@
 
 #![deny(unsafe_code)]
 
+mod addresses;
 mod batch;
 pub mod commands;
 mod error;

@@ -17,6 +17,17 @@
 //! # Ok::<(), gem_coherency_rules::Unknown>(())
 //! ```
 //!
+//! # Layers
+//!
+//! Imports point down only, and within a layer along the arrows (`ci/layers` checks both):
+//!
+//! ```text
+//! L3  serialize: versions for tools
+//! L2  policy: the rules
+//! L1  platform: tables of platforms, PCI IDs, formats, MOCS entries, refusals per kernel
+//! L0  vocabulary -> words   errno   drm_fourcc -> values
+//! ```
+//!
 //! Features: `serde` implements `serde::Serialize` for what tools print.
 
 #![cfg_attr(not(test), no_std)]
@@ -28,7 +39,6 @@ pub mod platform;
 pub mod policy;
 #[cfg(feature = "serde")]
 mod serialize;
-mod unknown;
 mod values;
 pub mod vocabulary;
 mod words;
@@ -37,4 +47,4 @@ pub use errno::Errno;
 #[doc(hidden)]
 #[cfg(feature = "serde")]
 pub use serde;
-pub use unknown::{Excerpt, Unknown};
+pub use vocabulary::{Excerpt, Unknown};

@@ -47,7 +47,7 @@ use core::fmt;
 
 use bitflags::bitflags;
 
-use crate::unknown::{Excerpt, Unknown};
+use crate::vocabulary::{Excerpt, Unknown};
 
 bitflags! {
     /// The facts that determine coherency.

@@ -1,6 +1,6 @@
 //! The engine's interface to a BO: its pending work, and the mappings and instructions that complete it.
 
-use super::Shared;
+use super::SharedBo;
 use super::mapping::refusal_errno;
 use crate::cacheops::{self, LineOp};
 use crate::drm::Mapping;
@@ -8,15 +8,15 @@ use crate::engine::{self, FlushReport, Lines, Object, Pending, Step, Task};
 use crate::error::{Result, room};
 use crate::platform::Caps;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::policy::{Decisions, Path};
+use crate::policy::{Decisions, Path, Rule};
 use crate::tracking::Tracked;
 use crate::units::LineRange;
 use crate::vocabulary::{Access, Domains, MmapMode};
 
 /// An upcoming access to a BO.
-pub(crate) type Need<'a> = engine::Need<'a, Shared>;
+pub(crate) type Need<'a> = engine::Need<'a, SharedBo>;
 
-impl Object for Shared {
+impl Object for SharedBo {
     type Mapping = Mapping;
 
     fn tracked(&self) -> &Tracked {
@@ -86,7 +86,7 @@ impl Object for Shared {
     }
 }
 
-impl Pending for &Shared {
+impl Pending for &SharedBo {
     type Lines = LineRange;
 
     fn all(&self) -> LineRange {
@@ -99,7 +99,7 @@ impl Pending for &Shared {
     }
 
     fn note_written_around(&mut self, lines: LineRange) {
-        Shared::note_written_around(self, lines);
+        SharedBo::note_written_around(self, lines);
     }
 
     fn note(&mut self, note: engine::Note) {
@@ -163,4 +163,39 @@ pub(crate) fn settle<'a>(
         reports.push(task.report);
     }
     Ok(reports)
+}
+
+/// A submission of one BO to the display or to an importer; ends when dropped.
+pub(crate) struct Begun<'a>(&'a SharedBo);
+
+impl<'a> Begun<'a> {
+    pub(crate) fn new(bo: &'a SharedBo) -> Result<Self> {
+        bo.tracked.word().begin_submit().map_err(|blocked| blocked.error(bo.handle))?;
+        let begun = Self(bo);
+        bo.confirm_level()?;
+        Ok(begun)
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        self.0.tracked.word().end_submit();
+    }
+}
+
+impl SharedBo {
+    /// Makes memory current for a reader that looks up no cache.
+    pub(crate) fn make_current(&self, step: Step) -> Result<FlushReport> {
+        self.device.check()?;
+        let _begun = Begun::new(self)?;
+        let refusal = self.decisions(Path::Display, Access::Read).refusal;
+        if step != Step::Scanout && refusal == Some(Rule::DisplayNeedsLocal) {
+            let report = FlushReport::nothing(step, Rule::DiscreteSnoops);
+            report.trace(self.handle);
+            return Ok(report);
+        }
+        let lines = self.tracked.dirty().all();
+        let need = Need { object: self, lines, next: Path::Display, access: Access::Read, invalidate: false };
+        settle_one(need, step)
+    }
 }

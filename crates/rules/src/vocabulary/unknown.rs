@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::vocabulary::KernelVersion;
+use super::KernelVersion;
 
 /// A name, number or version that the rules do not know.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
-//! The end of a BO's lifetime, and the reuse of its object.
+//! The end of a BO's lifetime, and the next lifetime of its object.
 
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{Bo, Object, Origin, Shared};
-use crate::device::{self, Key};
+use super::reuse::Key;
+use super::{Object, Origin, SharedBo, SharedDevice};
 use crate::engine::{FlushReport, Step};
 use crate::error::Result;
 use crate::fork::Confined;
@@ -33,7 +33,7 @@ impl Released {
 }
 
 /// Closes the handle of `object`, unless it belongs to another BO by now.
-pub(crate) fn close(device: &device::Shared, object: &Object) -> Result<()> {
+pub(crate) fn close(device: &SharedDevice, object: &Object) -> Result<()> {
     let request = || device.drm.close(object.handle);
     let given_back = device.registry.close(object.handle, object.number, request);
     tracing::debug!(handle = object.handle.get(), ?given_back, "close");
@@ -53,11 +53,11 @@ impl Object {
     }
 }
 
-impl Shared {
+impl SharedBo {
     /// Ends this lifetime of the object: keeps it for reuse, or closes it.
     ///
     /// All accesses through other clones happened before, because this was the last clone.
-    pub(super) fn end(&mut self) -> Result<Released> {
+    pub(crate) fn end(&mut self) -> Result<Released> {
         if std::mem::replace(&mut self.ended, true) || self.tracked.word().state().is_closed() {
             return Ok(Released::Closed);
         }
@@ -82,46 +82,13 @@ impl Shared {
         }
         Some(key.at(self.level()))
     }
-}
-
-impl Bo {
-    /// Drops this clone. The last one ends the BO; returns whether the object was kept or closed.
-    ///
-    /// The handle is closed, unless the device keeps objects for reuse
-    /// ([`crate::device::Device::set_reuse_limit`]) and may keep this one.
-    ///
-    /// # Errors
-    /// GEM_CLOSE's; [`crate::Error::OtherProcess`].
-    pub fn release(self) -> Result<Released> {
-        let handle = self.handle();
-        let released = match Arc::into_inner(self.shared) {
-            Some(mut last) => last.end()?,
-            None => Released::InUse,
-        };
-        released.report().trace(handle);
-        Ok(released)
-    }
-
-    /// Closes the handle for every clone; clones return [`crate::Error::Closed`] from then on. The object is
-    /// never reused.
-    ///
-    /// Mappings, and pointers into them, stay valid until the last clone is dropped.
-    ///
-    /// # Errors
-    /// [`crate::Error::InUse`] while guards or submissions are open, [`crate::Error::Pinned`] on screen,
-    /// [`crate::Error::Closed`], [`crate::Error::LevelChanging`]; GEM_CLOSE's.
-    pub fn close(&self) -> Result<FlushReport> {
-        self.check_process()?;
-        self.shared.tracked.word().close().map_err(|blocked| blocked.error(self.handle()))?;
-        close(&self.shared.device, &self.shared.object)?;
-        let report = FlushReport::nothing(Step::Release, Rule::CloseFlushesNothing);
-        report.trace(self.handle());
-        Ok(report)
-    }
 
     /// Begins the next lifetime of an object that was kept and whose contents still exist. Returns `None` if
     /// the handle belongs to another BO by now.
-    pub(crate) fn again(device: &Arc<Confined<device::Shared>>, object: Arc<Object>) -> Option<Self> {
+    pub(crate) fn again(
+        device: &Arc<Confined<SharedDevice>>,
+        object: Arc<Object>,
+    ) -> Option<Arc<Confined<Self>>> {
         let (handle, number) = (object.handle, object.number);
         let revive = || {
             object.tracked.word().set_will_need().ok()?;
@@ -129,8 +96,8 @@ impl Bo {
             object.maps.forget_choice();
             // The kernel reported that the GPU is idle.
             let Ok(()) = object.tracked.gpu_writes().wait(|| Ok::<_, Infallible>(()));
-            Some(Arc::new(Confined::new(Shared { device: Arc::clone(device), object, ended: false })))
+            Some(Arc::new(Confined::new(Self { device: Arc::clone(device), object, ended: false })))
         };
-        device.registry.revive(handle, number, revive).map(Self::from_shared)
+        device.registry.revive(handle, number, revive)
     }
 }

@@ -23,16 +23,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Shared;
-use super::alloc::{AllocRequest, caching_call, created_level, pat_index};
-use crate::bo::{self, Bo, Object};
+use super::caching::{caching_call, created_level, pat_index};
+use super::lifetime::close;
+use super::{Object, SharedBo, SharedDevice};
 use crate::drm::{Advice, Busy, Retained};
 use crate::fork::Confined;
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::Creation;
 use crate::tracking::{Put, ReuseCache};
 use crate::units::PAGE_BYTES;
-use crate::vocabulary::CacheLevel;
+use crate::vocabulary::{CacheLevel, CachingMode};
 
 /// Larger objects are never kept.
 const MAX_CLASS_BYTES: u64 = 64 << 20;
@@ -48,7 +48,7 @@ const BUCKETS: usize = 32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     /// The size class.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// The cache level.
     pub(crate) level: CacheLevel,
     /// The PAT index that userspace chose; such an object has a fixed level, and refuses other calls.
@@ -70,13 +70,13 @@ impl Key {
     }
 
     /// Returns the key of a new object for `request`; `None` if such objects are never kept.
-    pub(super) fn of(device: &Shared, request: AllocRequest) -> Option<Self> {
-        let bytes = class_bytes(request.size).filter(|&bytes| device.reuse.takes(bytes))?;
+    pub(crate) fn of(device: &SharedDevice, size: u64, caching: Option<CachingMode>) -> Option<Self> {
+        let bytes = class_bytes(size).filter(|&bytes| device.reuse.takes(bytes))?;
         if device.is_conservative() || device.memory_bytes.is_some_and(|memory| bytes > memory) {
             return None;
         }
         let refused = |call| device.machine.refusal(call).is_some();
-        match request.caching {
+        match caching {
             Some(mode) if device.caps().contains(Caps::PAT_AT_CREATE) => {
                 let pat = pat_index(mode);
                 let level = created_level(device, Creation::UserWithPat(pat));
@@ -146,7 +146,7 @@ enum Found {
 
 impl Reuse {
     /// Creates an empty cache with limit 0.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let cache = ReuseCache::new(BUCKETS);
         cache.set_max_age(DEFAULT_AGE);
         Self { cache, counts: Counts::default() }
@@ -159,7 +159,7 @@ impl Reuse {
 
     /// Keeps an object whose last user is gone. Returns false if that is impossible; then the caller closes
     /// it.
-    pub(crate) fn keep(&self, device: &Shared, key: Key, object: &Arc<Object>) -> bool {
+    pub(crate) fn keep(&self, device: &SharedDevice, key: Key, object: &Arc<Object>) -> bool {
         // Fails if the object is on screen or purged, or a guard was leaked.
         if object.tracked.word().set_dont_need().is_err() {
             return false;
@@ -181,7 +181,11 @@ impl Reuse {
     }
 
     /// Takes a kept object; returns it as a new BO.
-    pub(super) fn take(&self, device: &Arc<Confined<Shared>>, key: Key) -> Option<Bo> {
+    pub(crate) fn take(
+        &self,
+        device: &Arc<Confined<SharedDevice>>,
+        key: Key,
+    ) -> Option<Arc<Confined<SharedBo>>> {
         let aged = self.cache.tick();
         count(&self.counts.aged, aged.len());
         close_all(device, aged);
@@ -191,7 +195,7 @@ impl Reuse {
             let Some(claim) = self.cache.take(&key) else { break };
             match self.look_at(device, claim.value()) {
                 Found::Ready => {
-                    taken = Bo::again(device, claim.into_value());
+                    taken = SharedBo::again(device, claim.into_value());
                 }
                 Found::Busy => busy.push(claim),
                 Found::Gone => close_all(device, [claim.into_value()]),
@@ -206,13 +210,13 @@ impl Reuse {
         }
         count(if taken.is_some() { &self.counts.hits } else { &self.counts.misses }, 1);
         if let Some(bo) = &taken {
-            tracing::debug!(handle = bo.handle().get(), bytes = bo.size(), level = %key.level, "reuse");
+            tracing::debug!(handle = bo.handle.get(), bytes = bo.size, level = %key.level, "reuse");
         }
         taken
     }
 
     /// Asks the kernel about an object that this thread has taken.
-    fn look_at(&self, device: &Shared, object: &Object) -> Found {
+    fn look_at(&self, device: &SharedDevice, object: &Object) -> Found {
         match device.drm.busy(object.handle) {
             Ok(Busy(0)) => {}
             Ok(Busy(_)) => return Found::Busy,
@@ -229,26 +233,26 @@ impl Reuse {
     }
 
     /// Sets how many bytes may be kept.
-    pub(super) fn set_limit(&self, device: &Shared, bytes: u64) {
+    pub(crate) fn set_limit(&self, device: &SharedDevice, bytes: u64) {
         let evicted = self.cache.set_limit(bytes);
         count(&self.counts.evicted, evicted.len());
         close_all(device, evicted);
     }
 
     /// Sets the age at which objects are closed, in allocations.
-    pub(super) fn set_max_age(&self, device: &Shared, allocations: u64) {
+    pub(crate) fn set_max_age(&self, device: &SharedDevice, allocations: u64) {
         let aged = self.cache.set_max_age(allocations);
         count(&self.counts.aged, aged.len());
         close_all(device, aged);
     }
 
     /// Closes every kept object.
-    pub(super) fn trim(&self, device: &Shared) {
+    pub(crate) fn trim(&self, device: &SharedDevice) {
         close_all(device, self.cache.clear());
     }
 
     /// Returns the statistics.
-    pub(super) fn stats(&self) -> ReuseStats {
+    pub(crate) fn stats(&self) -> ReuseStats {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let Counts { hits, misses, busy, purged, aged, evicted } = &self.counts;
         ReuseStats {
@@ -265,9 +269,9 @@ impl Reuse {
 }
 
 /// Closes unused objects that were removed from the cache.
-fn close_all(device: &Shared, objects: impl IntoIterator<Item = Arc<Object>>) {
+fn close_all(device: &SharedDevice, objects: impl IntoIterator<Item = Arc<Object>>) {
     for object in objects {
-        if let Err(error) = bo::close(device, &object) {
+        if let Err(error) = close(device, &object) {
             tracing::warn!(handle = object.handle.get(), %error, "close");
         }
     }

@@ -8,7 +8,9 @@ use core::str::FromStr;
 
 use bitflags::bitflags;
 
-use crate::unknown::{Excerpt, Unknown};
+mod unknown;
+
+pub use unknown::{Excerpt, Unknown};
 
 #[doc(inline)]
 pub use crate::words;

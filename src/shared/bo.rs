@@ -1,0 +1,180 @@
+//! The state that the clones of a BO share, and the kernel's object behind it.
+
+use std::ops::Deref;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Weak};
+
+use gem_coherency_rules::Errno;
+
+use super::SharedDevice;
+use super::reuse::Key;
+use crate::drm::{Created, Mapping};
+use crate::engine;
+use crate::error::{Error, Result};
+use crate::fork::Confined;
+use crate::policy::Path;
+use crate::tracking::{Mappings, Named, Number, Past, Tracked};
+use crate::vocabulary::{CacheLevel, Handle, MocsClass};
+
+/// The origin of a BO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Created by this library. Reusable if it has a key.
+    Created(Option<Key>),
+    /// Imported from a dma-buf.
+    Imported,
+}
+
+/// The state that the clones of a BO share, for one lifetime of its object.
+#[derive(Debug)]
+pub(crate) struct SharedBo {
+    pub(crate) device: Arc<Confined<SharedDevice>>,
+    pub(crate) object: Arc<Object>,
+    /// Whether the object was closed or passed to another owner.
+    pub(crate) ended: bool,
+}
+
+/// The part of a BO that is kept for reuse: the kernel's object with its tracked state.
+#[derive(Debug)]
+pub(crate) struct Object {
+    pub(crate) handle: Handle,
+    pub(crate) size: u64,
+    pub(crate) tracked: Tracked,
+    pub(crate) origin: Origin,
+    /// Whether the level is fixed, because userspace chose a PAT index.
+    pub(crate) keeps_level: bool,
+    /// The registry's number of this owner of the handle.
+    pub(crate) number: Number,
+    pub(crate) maps: Mappings<Mapping>,
+    /// Whether others may know the object by means that this library does not see.
+    pub(crate) never_reuse: AtomicBool,
+}
+
+impl Deref for SharedBo {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        &self.object
+    }
+}
+
+impl SharedBo {
+    /// Returns the object's level that the kernel last confirmed.
+    pub(crate) fn level(&self) -> CacheLevel {
+        self.tracked.word().state().level()
+    }
+
+    /// Records that the GPU writes the object through `mocs`.
+    pub(crate) fn note_gpu_write(&self, mocs: MocsClass) {
+        engine::note_gpu_write(
+            &mut &*self,
+            self.pending_after(Path::Gpu(mocs)),
+            self.device.is_conservative(),
+        );
+    }
+
+    /// Waits until the GPU is done with the object.
+    pub(crate) fn wait_idle(&self, timeout_ns: i64) -> Result<()> {
+        self.tracked.gpu_writes().wait(|| self.device.drm.wait(self.handle, timeout_ns))
+    }
+}
+
+/// A request that uses an object's handle, which cannot be closed meanwhile. Ends when dropped.
+pub(crate) struct Request<'a>(&'a Object);
+
+impl Object {
+    /// Begins a request. Without it, the handle could be closed meanwhile and reassigned to another object.
+    pub(crate) fn begin_request(&self) -> Result<Request<'_>> {
+        self.tracked.word().begin_request().map_err(|blocked| blocked.error(self.handle))?;
+        Ok(Request(self))
+    }
+}
+
+impl Drop for Request<'_> {
+    fn drop(&mut self) {
+        self.0.tracked.word().end_request();
+    }
+}
+
+impl Drop for SharedBo {
+    fn drop(&mut self) {
+        match self.end() {
+            Ok(_) | Err(Error::OtherProcess) => {}
+            Err(error) => tracing::warn!(handle = self.handle.get(), %error, "close"),
+        }
+    }
+}
+
+impl Named for Arc<Confined<SharedBo>> {
+    type Weak = Weak<Confined<SharedBo>>;
+
+    fn weak(&self) -> Self::Weak {
+        Self::downgrade(self)
+    }
+
+    fn living(weak: &Self::Weak) -> Option<Self> {
+        weak.upgrade().filter(|shared| !shared.tracked.word().state().is_closed())
+    }
+}
+
+/// A handle that has no BO yet, with the facts about its object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct New {
+    pub(crate) created: Created,
+    pub(crate) level: CacheLevel,
+    pub(crate) origin: Origin,
+    /// Whether the level is fixed, because userspace chose a PAT index.
+    pub(crate) keeps_level: bool,
+}
+
+impl SharedBo {
+    /// Creates the BO of a new handle, with the registry's number `number`.
+    pub(crate) fn new(device: &Arc<Confined<SharedDevice>>, number: Number, new: New) -> Result<Self> {
+        let New { created, level, origin, keeps_level } = new;
+        let object = Object {
+            handle: created.handle,
+            size: created.size_bytes,
+            tracked: Tracked::new(created.size_bytes, level)?,
+            origin,
+            keeps_level,
+            number,
+            maps: Mappings::new(match origin {
+                Origin::Created(_) => Past::Known,
+                Origin::Imported => Past::Unknown,
+            }),
+            never_reuse: AtomicBool::new(false),
+        };
+        Ok(Self { device: Arc::clone(device), object: Arc::new(object), ended: false })
+    }
+
+    /// Discards the BO without closing its handle, which stays the caller's.
+    pub(crate) fn disown(mut self) {
+        self.ended = true;
+    }
+}
+
+impl SharedBo {
+    /// Assumes nothing about the CPU's caches after an import: marks every line dirty. Stale lines are marked
+    /// when a cached mapping of the import is created.
+    ///
+    /// A buffer of another device cannot be mapped. Then the kernel handles the caches, and no line can
+    /// become dirty here.
+    pub(crate) fn distrust_caches(&self) -> Result<()> {
+        match self.mapping() {
+            Ok(_) => {
+                self.tracked.dirty().mark_all();
+                Ok(())
+            }
+            Err(error) if error.errno() == Errno::ENODEV => {
+                tracing::debug!(handle = self.handle.get(), "foreign: not to be mapped");
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Marks every line dirty if the kernel does not flush the zeroes of new pages.
+    pub(crate) fn distrust_zeroes(&self) {
+        self.tracked.dirty().mark_all();
+    }
+}

@@ -1,0 +1,112 @@
+//! Caching modes of the uAPI, and the levels of objects.
+
+use gem_coherency_rules::Errno;
+
+use super::{SharedBo, SharedDevice};
+use crate::error::Result;
+use crate::platform::{Call, Caps, mode_level};
+use crate::policy::Path;
+use crate::policy::kernel::{Creation, Snapshot};
+use crate::policy::pending::PendingWork;
+use crate::vocabulary::{Access, CacheLevel, CachingMode, Handle};
+
+/// PAT indices of graphics version 12.70 (`mtl_pat_table`): 1 is write-through, 2 is uncached, 3 is cached
+/// and snoops. Index 1 is not coherent with the CPU's caches.
+const PAT_WRITE_THROUGH: u8 = 1;
+const PAT_UNCACHED: u8 = 2;
+const PAT_CACHED: u8 = 3;
+
+/// Returns the PAT index that corresponds to a caching mode.
+pub(crate) const fn pat_index(mode: CachingMode) -> u8 {
+    match mode {
+        CachingMode::None => PAT_UNCACHED,
+        CachingMode::Cached => PAT_CACHED,
+        CachingMode::Display => PAT_WRITE_THROUGH,
+    }
+}
+
+/// Returns the call that sets this caching mode.
+pub(crate) const fn caching_call(mode: CachingMode) -> Call {
+    match mode {
+        CachingMode::Cached => Call::SetCachingCached,
+        CachingMode::None | CachingMode::Display => Call::SetCaching,
+    }
+}
+
+/// Returns the level that i915 gives to an object that is created in this way.
+pub(crate) fn created_level(device: &SharedDevice, creation: Creation) -> CacheLevel {
+    if device.is_conservative() {
+        return CacheLevel::None;
+    }
+    Snapshot::created(device.caps(), &device.rules, creation).map_or(CacheLevel::None, |state| state.level)
+}
+
+/// Returns the level of an object: the one that the kernel reports, or the one of new objects of this kind.
+///
+/// GET_CACHING fails for an object whose PAT index another process chose; such an object is treated as
+/// uncached.
+pub(crate) fn level_of(device: &SharedDevice, handle: Handle, creation: Creation) -> CacheLevel {
+    if device.is_conservative() {
+        return CacheLevel::None;
+    }
+    match device.drm.caching(handle) {
+        Ok(mode) => mode_level(device.caps(), mode),
+        Err(_) if device.caps().contains(Caps::PAT_AT_CREATE) => CacheLevel::None,
+        Err(_) => created_level(device, creation),
+    }
+}
+
+impl SharedBo {
+    /// Asks the kernel for the level, if the display may have changed it.
+    ///
+    /// GET_CACHING fails with ENODEV on an unplugged device. That is no error: the level no longer matters,
+    /// because nothing reads the memory.
+    ///
+    /// # Errors
+    /// [`Error::Closed`]; GET_CACHING's. Then the level stays unconfirmed.
+    ///
+    /// [`Error::Closed`]: crate::Error::Closed
+    pub(crate) fn confirm_level(&self) -> Result<()> {
+        if !self.tracked.word().state().is_unconfirmed() {
+            return Ok(());
+        }
+        let _request = self.begin_request()?;
+        let level = match self.device.drm.caching(self.handle) {
+            Err(error) if error.errno() == Errno::ENODEV => return Ok(()),
+            mode => mode_level(self.device.caps(), mode?),
+        };
+        let state = self.tracked.word().confirm_level(level, self.scanout_level());
+        tracing::debug!(handle = self.handle.get(), ?state, "level");
+        Ok(())
+    }
+
+    /// Returns the work that a write by `path` leaves pending, at every level that the object may have.
+    pub(crate) fn pending_after(&self, path: Path) -> PendingWork {
+        let state = self.tracked.word().state();
+        let pending = |level| self.device.decisions.get(level, path, Access::Write).pending;
+        match state.is_unconfirmed() {
+            false => pending(state.level()),
+            // Another thread may put the object on screen before or after the write.
+            true => pending(state.level()).with(pending(self.scanout_level())),
+        }
+    }
+
+    /// Returns whether the level is fixed: neither SET_CACHING nor the display changes it.
+    pub(crate) fn has_fixed_level(&self) -> bool {
+        self.keeps_level || self.device.is_conservative() || self.device.caps().contains(Caps::DISCRETE)
+    }
+
+    /// Returns the level that the kernel forces on an object when it is shown.
+    ///
+    /// Source: `i915_gem_object_pin_to_display_plane`, `i915_gem_object_has_cache_level`.
+    pub(crate) fn scanout_level(&self) -> CacheLevel {
+        let caps = self.device.caps();
+        if self.has_fixed_level() {
+            self.level()
+        } else if caps.contains(Caps::WT) {
+            CacheLevel::Wt
+        } else {
+            CacheLevel::None
+        }
+    }
+}

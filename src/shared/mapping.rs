@@ -1,0 +1,93 @@
+//! The mappings of an object, and the stores made through them.
+
+use gem_coherency_rules::Errno;
+
+use super::SharedBo;
+use crate::drm::Mapping;
+use crate::engine::{self, Object as _};
+use crate::error::{Error, Result};
+use crate::platform::Call;
+use crate::policy::driver::{CpuMemory, cpu_memory};
+use crate::policy::{Path, Rule};
+use crate::units::LineRange;
+use crate::vocabulary::{Access, MmapMode};
+
+/// Returns the kernel's errno for a path that it refuses.
+pub(super) fn refusal_errno(rule: Rule) -> Errno {
+    if rule == Rule::GttSnoopedFaults {
+        // The fault handler's errno, which becomes SIGBUS.
+        Errno::EFAULT
+    } else if rule == Rule::DisplayNeedsLocal {
+        Errno::EINVAL
+    } else {
+        Errno::ENODEV
+    }
+}
+
+impl SharedBo {
+    /// Returns the error for an access that the platform lacks.
+    pub(crate) fn not_available(&self, what: String, rule: Rule) -> Error {
+        Error::NotAvailable {
+            what,
+            platform: self.device.machine.platform.name,
+            why: rule.reason(),
+            errno: refusal_errno(rule),
+        }
+    }
+
+    /// Returns the mapping that accesses use, after creating it if there is none.
+    pub(crate) fn mapping(&self) -> Result<&Mapping> {
+        if let Some(mapping) = self.maps.current() {
+            return Ok(mapping);
+        }
+        self.confirm_level()?;
+        let mode = self.default_mode();
+        let mapping = self.map_in(mode)?;
+        self.maps.choose_if_none(mode);
+        // Another thread may have chosen a mapping meanwhile.
+        Ok(self.maps.current().unwrap_or(mapping))
+    }
+
+    /// Returns the default map mode at the object's level.
+    pub(crate) fn default_mode(&self) -> MmapMode {
+        self.device.decisions.default_mode(self.level())
+    }
+
+    /// Returns the mapping in `mode`, after creating it if there is none.
+    pub(crate) fn map_in(&self, mode: MmapMode) -> Result<&Mapping> {
+        self.confirm_level()?;
+        let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
+        self.maps.get_or_make(mode, self.tracked.stale(), is_cached, || self.make_mapping(mode))
+    }
+
+    /// Creates a mapping in `mode`.
+    fn make_mapping(&self, mode: MmapMode) -> Result<Mapping> {
+        let what = || format!("map mode {mode}");
+        let _request = self.begin_request()?;
+        let state = self.tracked.word().state();
+        if state.is_purged() {
+            return Err(Error::Purged { handle: self.handle.get() });
+        }
+        if self.decisions(Path::Cpu(mode), Access::Read).refusal == Some(Rule::GttSnoopedFaults) {
+            // The kernel would map the object, and kill the process at the first access.
+            return Err(self.not_available(what(), Rule::GttSnoopedFaults));
+        }
+        let mapped = self.device.drm.map(self.handle, mode, self.size);
+        let mapping = mapped.map_err(|error| self.device.explain(Call::MmapOffset(mode), what, error))?;
+        tracing::debug!(handle = self.handle.get(), %mode, bytes = self.size, "map");
+        Ok(mapping)
+    }
+
+    /// Notes that memory of `lines` was written around the CPU's caches.
+    pub(crate) fn note_written_around(&self, lines: LineRange) {
+        let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
+        self.maps.note_written_around(lines, self.tracked.stale(), is_cached);
+    }
+
+    /// Records that this thread stored to `lines` of the object through a mapping of `mode`.
+    pub(crate) fn note_stored(&self, mode: MmapMode, lines: LineRange) {
+        if !lines.is_empty() {
+            engine::note(&mut &*self, self.pending_after(Path::Cpu(mode)), lines);
+        }
+    }
+}

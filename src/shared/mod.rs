@@ -1,0 +1,23 @@
+//! The state that clones of devices and BOs share, and what every access does with it.
+//!
+//! A BO keeps its device alive, and the device knows its BOs, so both are in one module. Guards
+//! ([`crate::access`]), BOs ([`crate::bo`]) and devices ([`crate::device`]) are the public handles of this state.
+
+mod bo;
+mod caching;
+mod device;
+mod extensions;
+mod flush;
+mod lifetime;
+mod mapping;
+mod reuse;
+
+pub(crate) use bo::{New, Object, Origin, SharedBo};
+pub(crate) use caching::{caching_call, created_level, level_of, pat_index};
+pub(crate) use device::SharedDevice;
+pub(crate) use extensions::Extensions;
+pub(crate) use flush::{Begun, Need, settle, settle_one};
+pub use lifetime::Released;
+pub(crate) use lifetime::close;
+pub use reuse::ReuseStats;
+pub(crate) use reuse::{Key, Reuse};
