@@ -1,4 +1,4 @@
-//! Rewrites `src/policy` of a copied tree so that it holds every mutant at once.
+//! Rewrites the rules (`crates/rules/src/policy`) of a copied tree so that it holds every mutant at once.
 //!
 //! `plant TREE` changes the files below TREE, and prints a line for each mutant: its number, its place, and what is changed,
 //! with tabs between. The environment variable `GEM_COHERENCY_MUTANT` then chooses a mutant by number when the program runs;
@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use mutants_tool::plant::{Planted, SELECTOR, at_run_time, plant};
 
-/// The files without rules of their own: names and reasons, versions of data types, and what walks over the rules.
-const WITHOUT_RULES: &[&str] = &["decision.rs", "rules.rs", "kernel/table.rs"];
+/// The files without rules of their own: names and reasons, and versions of data types.
+const WITHOUT_RULES: &[&str] = &["decision.rs", "rules.rs"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let tree = std::env::args().nth(1).ok_or("which tree?")?;
-    let root = PathBuf::from(tree).join("src");
+    let root = PathBuf::from(tree).join("crates/rules/src");
     let policy = root.join("policy");
     let mut number = 1;
     for name in rust_files(&policy, &policy)? {
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let lib = root.join("lib.rs");
     let text = fs::read_to_string(&lib)?;
     fs::write(root.join("mutant.rs"), SELECTOR)?;
-    fs::write(&lib, format!("{text}\n#[doc(hidden)]\npub mod mutant;\n"))?;
+    fs::write(&lib, format!("{text}\nextern crate std;\n#[doc(hidden)]\npub mod mutant;\n"))?;
     Ok(())
 }
 

@@ -13,8 +13,8 @@ use syn::{Arm, BinOp, Expr, ImplItemFn, ItemFn, ItemImpl, ItemMod, Pat, Stmt, Un
 use super::Mutant;
 use super::edits::Edits;
 
-/// What is not a rule: it finds answers that were asked for already, and keeps effects.
-const NO_RULES: &[&str] = &["Answers", "Effects"];
+/// What is not a rule: it looks decisions up that were made already, and keeps effects.
+const NO_RULES: &[&str] = &["DecisionTable", "Effects"];
 /// Calls that only name a reason.
 const NAMES_A_REASON: &[&str] = &["skip"];
 

@@ -8,7 +8,7 @@ use gem_coherency::platform::{Call, Caps, Machine};
 use gem_coherency::policy::driver::{cpu_memory, default_mode, needs_flush_of_zeroes, path_refusal, table};
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Row, Snapshot, Step, step};
 use gem_coherency::policy::pending::{
-    cached_mode, cached_path, combining_path, demands, flush_op, notes_of_gpu_write, notes_of_store,
+    cached_mode, cached_path, combining_path, required_work, flush_op, pending_after_gpu_write, pending_after_store,
 };
 use gem_coherency::policy::{Path, Rule, Verdict, coherency, kernel};
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
@@ -227,16 +227,16 @@ impl Driver {
 
     fn access(&mut self, caps: Caps, level: CacheLevel, path: Path, access: Access) {
         self.choices.push(flush_op(path, access) as u32);
-        let demanded = demands(caps, level, path, access);
+        let required = required_work(caps, level, path, access);
         let decisions =
-            [demanded.dirty, demanded.gpu_write, demanded.stale, demanded.wc_stores, demanded.gtt_stores];
+            [required.dirty, required.gpu_write, required.stale, required.wc_stores, required.gtt_stores];
         for decision in decisions {
             self.needs.push((decision.map(|one| one.verdict), decision.map(|one| one.rule)));
         }
         let notes = match path {
-            Path::Cpu(mode) => notes_of_store(caps, level, mode),
-            Path::Gpu(mocs) => notes_of_gpu_write(caps, level, mocs),
-            Path::Display => notes_of_gpu_write(caps, level, MocsClass::PageTable),
+            Path::Cpu(mode) => pending_after_store(caps, level, mode),
+            Path::Gpu(mocs) => pending_after_gpu_write(caps, level, mocs),
+            Path::Display => pending_after_gpu_write(caps, level, MocsClass::PageTable),
         };
         for noted in [notes.dirty, notes.stale, notes.wc_stores, notes.gtt_stores, notes.gpu_write] {
             self.needs.push((noted.then_some(Verdict::Flush), None));

@@ -31,7 +31,7 @@ mod mutant {
     }
 }
 #[cfg(mutants)]
-use gem_coherency::mutant;
+use gem_coherency_rules::mutant;
 
 /// What is searched.
 struct Args {
