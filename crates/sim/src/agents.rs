@@ -6,11 +6,11 @@
 use gem_coherency::Errno;
 
 use super::Soft;
-use super::faults::{Fault, Needs};
-use super::gpu::{GpuFault, GpuHang};
-use super::log::KernelFlush;
-use super::object::Object;
-use super::requests::refuse;
+use crate::machine::faults::{Fault, Needs};
+use crate::machine::gpu::{GpuFault, GpuHang};
+use crate::machine::log::KernelFlush;
+use crate::machine::object::Object;
+use crate::machine::refuse::refuse;
 #[cfg(doc)]
 use gem_coherency::drm::Drm;
 use gem_coherency::drm::{Created, Placement};
@@ -251,13 +251,13 @@ impl Soft {
 
     /// Returns how many objects exist, whether held by handles, mappings or dma-bufs; for finding leaks.
     pub fn objects_alive(&self) -> u64 {
-        super::prime::forget_closed();
+        crate::machine::prime::forget_closed();
         self.system.all().len() as u64
     }
 
     /// Returns how many bytes of the machine's memory objects' pages take; for finding leaks.
     pub fn bytes_in_use(&self) -> u64 {
-        super::prime::forget_closed();
+        crate::machine::prime::forget_closed();
         self.system.bytes_in_use()
     }
 

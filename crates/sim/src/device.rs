@@ -6,12 +6,14 @@ use std::sync::atomic::Ordering;
 
 use gem_coherency::Errno;
 
-use super::faults::Needs;
-use super::limits::SYSTEM_BYTES;
-use super::object::Object;
-use super::requests::{self, refuse};
-use super::window::Window;
-use super::{Soft, prime, transfer};
+use super::Soft;
+use crate::machine::faults::Needs;
+use crate::machine::limits::SYSTEM_BYTES;
+use crate::machine::object::Object;
+use crate::machine::refuse::refuse;
+use crate::machine::window::Window;
+use crate::machine::{prime, transfer};
+use crate::requests;
 use gem_coherency::drm::display::Display;
 use gem_coherency::drm::mapping::Counted;
 use gem_coherency::drm::{

@@ -2,12 +2,13 @@
 
 use gem_coherency::Errno;
 
-use super::crtcs::{Crtcs, Plane};
-use super::faults::Needs;
-use super::framebuffers::Framebuffer as Shape;
-use super::requests::{Allowed, permit, refuse};
 use super::{Minor, Soft};
 use crate::crc::Crc;
+use crate::machine::crtcs::{Crtcs, Plane};
+use crate::machine::faults::Needs;
+use crate::machine::framebuffers::Framebuffer as Shape;
+use crate::machine::masters::{Allowed, permit};
+use crate::machine::refuse::refuse;
 use gem_coherency::drm::Created;
 use gem_coherency::drm::display::{
     Connection, Connector, Crtc, Display, Framebuffer, Mode, Picture, Port, Resources, Shown, Timing,

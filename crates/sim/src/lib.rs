@@ -25,68 +25,51 @@
 //! assert_eq!(seen, [0; 3], "no flush: the GPU of a Gemini Lake sees old bytes");
 //! # Ok::<(), gem_coherency::Error>(())
 //! ```
+//!
+//! # Layers
+//!
+//! Imports point down only, and within a layer along the arrows (`ci/layers` checks both):
+//!
+//! ```text
+//! L3  process: a program's calls, by descriptor and address
+//! L2  device -> requests   display -> requests: typed requests, and those with numbers
+//! L1  agents: loads, stores and reads by the CPU, the GPU and the display
+//! L0  machine   crc: objects, memory, GPU, display hardware, the kernel's state
+//! ```
 
 #![deny(unsafe_code)]
 
-mod adversary;
 mod agents;
-mod bytes;
-mod context;
 mod crc;
-mod crtcs;
 mod device;
 mod display;
-mod dma_buf;
-mod facts;
-mod faults;
-mod framebuffers;
-mod gpu;
-mod handles;
-mod holes;
-mod limits;
-mod lines;
-mod log;
-mod masters;
-mod names;
-mod numbers;
-mod object;
-mod offsets;
-mod prime;
+mod machine;
 mod process;
-mod raw;
 mod requests;
-mod shrinker;
-mod space;
-mod spec;
-mod store;
-mod syncobj;
-mod system;
-mod transfer;
-mod userptr;
-mod window;
 
 pub use crc::Crc;
-pub use faults::Fault;
-pub use gpu::{GpuFault, GpuHang, HangCause, Remedy};
-pub use log::KernelFlush;
-pub use process::{Pages, Process};
-pub use spec::PREFIX;
-pub use store::PREVIOUS_OWNER;
+pub use machine::faults::Fault;
+pub use machine::gpu::{GpuFault, GpuHang, HangCause, Remedy};
+pub use machine::log::KernelFlush;
+pub use machine::memory::Pages;
+pub use machine::spec::PREFIX;
+pub use machine::store::PREVIOUS_OWNER;
+pub use process::Process;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use context::Contexts;
 use gem_coherency::device::Device;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Confined;
 use gem_coherency::platform::Machine;
-use handles::Handles;
-use masters::Client;
-use space::Space;
-use spec::Spec;
-use syncobj::Syncobjs;
-use system::System;
+use machine::context::Contexts;
+use machine::handles::Handles;
+use machine::masters::Client;
+use machine::space::Space;
+use machine::spec::Spec;
+use machine::syncobj::Syncobjs;
+use machine::system::System;
 
 /// Links the software device, so that [`Device::open`] can open `sim:...`.
 pub fn link() {
@@ -112,7 +95,7 @@ pub struct Soft {
     mappings: Arc<AtomicU64>,
     minor: Minor,
     /// The hangs of the file's contexts.
-    hangs: Arc<gpu::Client>,
+    hangs: Arc<machine::gpu::Client>,
 }
 
 /// The state of an open file.
@@ -215,7 +198,7 @@ impl Soft {
 
 /// Creates the address space of a file's default context, where contexts have their own.
 fn first_space(machine: Machine) -> Option<Arc<Mutex<Space>>> {
-    machine.has_full_ppgtt().then(|| limits::address_space(machine))
+    machine.has_full_ppgtt().then(|| machine::limits::address_space(machine))
 }
 
 impl Drop for Soft {

@@ -4,9 +4,10 @@ use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, extensions, refuse};
-use crate::faults::Needs;
-use crate::object::Object;
-use crate::{Soft, limits};
+use crate::Soft;
+use crate::machine::faults::Needs;
+use crate::machine::limits;
+use crate::machine::object::Object;
 use gem_coherency::drm::{Created, Placement};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Caps};

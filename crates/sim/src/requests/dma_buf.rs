@@ -8,11 +8,12 @@ use zerocopy::{FromBytes, IntoBytes};
 
 use super::map::has_file;
 use super::refuse;
-use crate::dma_buf::{DmaBuf, Exporter};
-use crate::faults::Needs;
-use crate::process::{File, Files, Memory};
-use crate::syncobj::Fence;
-use crate::window::Window;
+use crate::machine::dma_buf::{DmaBuf, Exporter};
+use crate::machine::faults::Needs;
+use crate::machine::files::{File, Files};
+use crate::machine::memory::Memory;
+use crate::machine::syncobj::Fence;
+use crate::machine::window::Window;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::uapi::dma_buf::{

@@ -3,7 +3,7 @@
 use gem_coherency::Errno;
 use zerocopy::FromBytes;
 
-use crate::process::Memory;
+use crate::machine::memory::Memory;
 
 /// Largest number of extensions in a chain.
 const MOST: usize = 512;

@@ -6,8 +6,8 @@
 use gem_coherency::Errno;
 
 use super::refuse;
-use super::table::Allowed::{self, Master, Primary};
 use super::table::Entry;
+use crate::machine::masters::Allowed::{self, Master, Primary};
 use gem_coherency::error::Result;
 
 /// `_IO`: no struct.

@@ -34,15 +34,16 @@ mod wait;
 use gem_coherency::Errno;
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-use super::process::{Files, Memory};
-use super::{Minor, Soft};
+use super::Soft;
+use crate::machine::files::Files;
+use crate::machine::masters::permit;
+use crate::machine::memory::Memory;
+use crate::machine::refuse::refuse;
 pub(super) use caching::number as caching_number;
 pub(super) use dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
-use gem_coherency::error::{Error, Result};
+use gem_coherency::error::Result;
 pub(super) use madvise::number as madvise_number;
 pub(super) use map::{mmap, number as mmap_number};
-pub(super) use table::Allowed;
-pub(super) use tiling::Tiling;
 
 /// The caller of a request: the device's file, and the process's memory and files.
 #[derive(Debug)]
@@ -80,11 +81,6 @@ const IOC_IN: u32 = 1 << 30;
 /// `_IOC_READ`: the struct is copied back.
 const IOC_OUT: u32 = 2 << 30;
 
-/// Returns `errno` as the error of `request`.
-pub(super) fn refuse<T>(request: &'static str, errno: Errno) -> Result<T> {
-    Err(Error::Ioctl { request, errno })
-}
-
 /// Makes the request `code` with the struct at `argument` (`drm_ioctl`).
 ///
 /// A struct shorter than the kernel's is extended with zeroes. If the code says so, it is copied back even if
@@ -111,17 +107,6 @@ pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result
         return Err(Errno::EFAULT);
     }
     done.map(|()| 0)
-}
-
-/// Checks that the file may make such a request (`drm_ioctl_permit`); the process runs as root.
-pub(super) fn permit(device: &Soft, allowed: Allowed) -> Result<(), Errno> {
-    let fine = match (allowed, device.minor) {
-        (Allowed::Everyone, _) => true,
-        (Allowed::Primary, Minor::Primary) => true,
-        (Allowed::Master, Minor::Primary) => device.is_master(),
-        (Allowed::Primary | Allowed::Master, Minor::Render) => false,
-    };
-    if fine { Ok(()) } else { Err(Errno::EACCES) }
 }
 
 /// Calls `run` with the struct at the start of `bytes` and writes it back, also after an error.

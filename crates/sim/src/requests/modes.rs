@@ -7,9 +7,10 @@
 
 use gem_coherency::Errno;
 
-use super::table::{Allowed, Entry};
+use super::table::Entry;
 use super::{Caller, refuse};
-use crate::faults::Needs;
+use crate::machine::faults::Needs;
+use crate::machine::masters::Allowed;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::drm_display::{
     DRM_IOCTL_CRTC_GET_SEQUENCE, DRM_IOCTL_CRTC_QUEUE_SEQUENCE, DRM_IOCTL_MODE_ATOMIC,

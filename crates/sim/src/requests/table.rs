@@ -6,20 +6,9 @@ use super::{
     Caller, aperture, auth, caching, context, create, domain, dumb, exec, framebuffer, legacy, madvise, map,
     modes, names, param, prime, query, syncobj, tiling, transfer, userptr, version, wait,
 };
+use crate::machine::masters::Allowed;
 use gem_coherency::error::Result;
 use gem_coherency::vocabulary::KernelVersion;
-
-/// The files that may make a request (`DRM_RENDER_ALLOW`, `DRM_MASTER`). A primary file of root's always
-/// satisfies `DRM_AUTH` and `DRM_ROOT_ONLY`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Allowed {
-    /// All files.
-    Everyone,
-    /// Files of the primary node.
-    Primary,
-    /// The master of the primary node.
-    Master,
-}
 
 /// A request.
 #[derive(Debug)]
@@ -35,7 +24,7 @@ macro_rules! entries {
     ($($request:ident, $allowed:ident => $run:path;)+) => {
         &[$(crate::requests::table::Entry {
             code: $request.code,
-            allowed: crate::requests::table::Allowed::$allowed,
+            allowed: crate::machine::masters::Allowed::$allowed,
             run: |caller, bytes| crate::requests::with(caller, bytes, $run),
         },)+]
     };

@@ -7,7 +7,8 @@ use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
-use crate::faults::Needs;
+use crate::machine::faults::Needs;
+use crate::machine::tiling::Tiling;
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Machine};
 use gem_coherency::policy::kernel::Backing;
@@ -28,32 +29,6 @@ const GEN7_MAX_PITCH: u32 = 0x800;
 const GEN4_MAX_PITCH: u32 = 0x400;
 /// The largest pitch before gen4, in bytes.
 const GEN2_MAX_STRIDE: u32 = 8192;
-
-/// The tiling of an object (`tiling_and_stride`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tiling {
-    /// `I915_TILING_*`.
-    mode: u32,
-    /// Pitch in bytes; 0 without tiling.
-    stride: u32,
-}
-
-impl Tiling {
-    /// Returns whether the object is tiled (`i915_gem_object_is_tiled`).
-    pub(crate) fn is_tiled(self) -> bool {
-        self.mode != I915_TILING_NONE
-    }
-
-    /// The tiling mode, `I915_TILING_*`.
-    pub(super) fn mode(self) -> u32 {
-        self.mode
-    }
-
-    /// Pitch in bytes; 0 without tiling.
-    pub(super) fn stride(self) -> u32 {
-        self.stride
-    }
-}
 
 /// `i915_gem_set_tiling_ioctl`.
 fn set_tiling(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_tiling) -> Result<()> {

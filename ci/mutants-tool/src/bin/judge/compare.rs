@@ -8,7 +8,8 @@ use gem_coherency::platform::{Call, Caps, Machine};
 use gem_coherency::policy::driver::{cpu_memory, default_mode, needs_flush_of_zeroes, path_refusal, table};
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Row, Snapshot, Step, step};
 use gem_coherency::policy::pending::{
-    cached_mode, cached_path, combining_path, required_work, flush_op, pending_after_gpu_write, pending_after_store,
+    cached_mode, cached_path, combining_path, flush_op, pending_after_gpu_write, pending_after_store,
+    required_work,
 };
 use gem_coherency::policy::{Path, Rule, Verdict, coherency, kernel};
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};

@@ -4,11 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use gem_coherency::Errno;
 
-use crate::faults::Needs;
-use crate::limits;
+use crate::machine::faults::Needs;
+use crate::machine::limits;
+use crate::machine::space::Space;
 use crate::requests::table::{Entry, entries};
 use crate::requests::{Caller, extensions, refuse};
-use crate::space::Space;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_context::{
     DRM_IOCTL_I915_GEM_VM_CREATE, DRM_IOCTL_I915_GEM_VM_DESTROY, drm_i915_gem_vm_control,

@@ -6,9 +6,10 @@ use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
 use crate::Soft;
-use crate::process::{File, Files, Memory, USER_END};
+use crate::machine::files::{File, Files};
+use crate::machine::memory::{Memory, USER_END};
+use crate::machine::syncobj::{Fence, Syncobj};
 use crate::requests::extensions;
-use crate::syncobj::{Fence, Syncobj};
 use gem_coherency::uapi::i915_exec::*;
 
 /// The allowed flags of a syncobj's entry.

@@ -6,9 +6,9 @@ use gem_coherency::Errno;
 
 use super::Submission;
 use super::address::{canonical, noncanonical};
-use crate::gpu::Turn;
-use crate::object::{Object, State};
-use crate::process::Memory;
+use crate::machine::gpu::Turn;
+use crate::machine::memory::Memory;
+use crate::machine::object::{Object, State};
 use gem_coherency::error::Result as Outcome;
 use gem_coherency::platform::{Call, EngineClass, Machine};
 use gem_coherency::uapi::i915_exec::*;

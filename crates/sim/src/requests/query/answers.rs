@@ -3,8 +3,9 @@
 use gem_coherency::Errno;
 
 use super::{Room, room, write};
-use crate::process::Memory;
-use crate::{Soft, facts};
+use crate::Soft;
+use crate::machine::facts;
+use crate::machine::memory::Memory;
 use gem_coherency::platform::{EngineClass, GraphicsVersion, Topology};
 use gem_coherency::uapi::i915_context::i915_engine_class_instance;
 use gem_coherency::uapi::i915_exec::{

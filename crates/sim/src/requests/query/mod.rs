@@ -8,9 +8,10 @@ use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
-use crate::faults::Needs;
-use crate::process::Memory;
-use crate::{Soft, facts};
+use crate::Soft;
+use crate::machine::facts;
+use crate::machine::faults::Needs;
+use crate::machine::memory::Memory;
 use gem_coherency::drm::MemoryRegion;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915_exec::{

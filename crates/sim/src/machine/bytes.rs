@@ -1,0 +1,85 @@
+//! Access to an object's bytes, in its own store or in a process's memory.
+
+use gem_coherency::Errno;
+
+use super::object::{Object, Origin};
+use super::store::Terms;
+use super::userptr::{Piece, UserMemory};
+use crate::machine::refuse::refuse;
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::error::Result;
+use gem_coherency::units::ByteRange;
+use gem_coherency_hierarchy::Route;
+
+impl Object {
+    /// Reads on `route`.
+    ///
+    /// # Errors
+    /// [`gem_coherency::Error::RangeOutOfBounds`]; EFAULT if the pages were never brought in.
+    pub(crate) fn read(&self, terms: Terms, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
+        match &self.origin {
+            Origin::Own | Origin::Attached(_) => self.store().read(terms, route, offset, data),
+            Origin::User(user) => {
+                for piece in self.pieces(user, offset, data.len())? {
+                    let into = data.get_mut(piece.of_range.clone()).unwrap_or_default();
+                    piece.store().read(terms, route, piece.range.offset(), into)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes on `route`, without write combining.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn write(&self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+        match &self.origin {
+            Origin::Own | Origin::Attached(_) => self.store().write(terms, route, offset, data),
+            Origin::User(user) => {
+                for piece in self.pieces(user, offset, data.len())? {
+                    let from = data.get(piece.of_range.clone()).unwrap_or_default();
+                    piece.store().write(terms, route, piece.range.offset(), from)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Flushes every line; returns how many were written back.
+    pub(crate) fn flush_all(&self, terms: Terms) -> Result<u64> {
+        match &self.origin {
+            Origin::Own | Origin::Attached(_) => self.store().flush_all(terms),
+            Origin::User(user) => {
+                let mut written = 0;
+                for piece in user.pieces(self.whole()?)? {
+                    let mut store = piece.store();
+                    store.drain(terms)?;
+                    written += store.maintain(terms, piece.range.lines(), LineOp::Flush)?;
+                }
+                Ok(written)
+            }
+        }
+    }
+
+    /// Drains the write-combining buffers, as a fence does.
+    pub(crate) fn drain(&self, terms: Terms) -> Result<()> {
+        match &self.origin {
+            Origin::Own | Origin::Attached(_) => self.store().drain(terms),
+            Origin::User(user) => {
+                let pieces = user.pieces(self.whole()?)?;
+                pieces.iter().try_for_each(|piece| piece.store().drain(terms))
+            }
+        }
+    }
+
+    fn whole(&self) -> Result<ByteRange> {
+        ByteRange::within(0, self.size(), self.size())
+    }
+
+    fn pieces(&self, user: &UserMemory, offset: u64, len: usize) -> Result<Vec<Piece>> {
+        let range = ByteRange::within(offset, len as u64, self.size())?;
+        let pieces = user.pieces(range)?;
+        if pieces.is_empty() && len != 0 { refuse("userptr", Errno::EFAULT) } else { Ok(pieces) }
+    }
+}

@@ -1,0 +1,221 @@
+//! dma-bufs: references to an object, or to ordinary memory, that other files and devices can use.
+//!
+//! An object has at most one dma-buf. It stays the same as long as the object has a handle in any file, or
+//! the dma-buf is open or attached to another device.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use gem_coherency::Errno;
+
+use super::object::Object;
+use super::space::Gone;
+use super::store::{Store, Zeroing};
+use gem_coherency::error::Result;
+use gem_coherency::policy::kernel::{Backing, Event};
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::MmapMode;
+
+/// A dma-buf.
+#[derive(Debug)]
+pub(crate) struct DmaBuf {
+    pub(crate) exporter: Exporter,
+    /// Whether it may be mapped for writing (DRM_RDWR); set by the first export.
+    pub(crate) writable: bool,
+}
+
+/// What a dma-buf exports.
+#[derive(Clone, Debug)]
+pub(crate) enum Exporter {
+    /// An object of a software device.
+    Object(Arc<Object>),
+    /// Ordinary memory, as vgem exports it; CPU accesses to it need no begin or end.
+    Memory(Arc<Ordinary>),
+}
+
+/// Ordinary memory.
+#[derive(Debug)]
+pub(crate) struct Ordinary {
+    pub(crate) size: u64,
+    pub(crate) store: Arc<Mutex<Store>>,
+}
+
+impl DmaBuf {
+    /// Creates a dma-buf of `size` bytes of ordinary memory, a whole number of pages.
+    pub(crate) fn of_memory(size: u64, writable: bool) -> Self {
+        // vgem's pages are always mapped write-combining, so their zeroes are in no cache.
+        let store = Arc::new(Mutex::new(Store::new(size, Zeroing::Gpu, None)));
+        Self { exporter: Exporter::Memory(Arc::new(Ordinary { size, store })), writable }
+    }
+
+    /// Size in bytes, a multiple of the page size.
+    pub(crate) fn size(&self) -> u64 {
+        match &self.exporter {
+            Exporter::Object(object) => object.size(),
+            Exporter::Memory(memory) => memory.size,
+        }
+    }
+
+    /// Size in pages.
+    pub(crate) fn pages(&self) -> u64 {
+        self.size() / PAGE_BYTES
+    }
+
+    /// The memory's contents.
+    pub(crate) fn store(&self) -> &Arc<Mutex<Store>> {
+        match &self.exporter {
+            Exporter::Object(object) => object.shared_store(),
+            Exporter::Memory(memory) => &memory.store,
+        }
+    }
+
+    /// A number that identifies the dma-buf while it exists.
+    pub(crate) fn identity(&self) -> usize {
+        match &self.exporter {
+            Exporter::Object(object) => Arc::as_ptr(object).addr(),
+            Exporter::Memory(memory) => Arc::as_ptr(memory).addr(),
+        }
+    }
+}
+
+/// An attachment of another device (`dma_buf_attach`), which keeps the exporter's pages in place.
+#[derive(Debug)]
+pub(crate) struct Attachment(Arc<DmaBuf>);
+
+impl Attachment {
+    /// Attaches a device (`i915_gem_dmabuf_attach`).
+    ///
+    /// # Errors
+    /// EOPNOTSUPP for memory that cannot move to system memory; the errors of bringing pages in.
+    pub(crate) fn new(dma_buf: Arc<DmaBuf>, request: &'static str) -> Result<Self> {
+        if let Exporter::Object(object) = &dma_buf.exporter {
+            let mut state = object.state();
+            if state.snapshot.backing == Backing::Local {
+                return crate::machine::refuse::refuse(request, Errno::EOPNOTSUPP);
+            }
+            object.happen(&mut state, request, Event::Acquire)?;
+            state.attached += 1;
+        }
+        Ok(Self(dma_buf))
+    }
+
+    /// The attached dma-buf.
+    pub(crate) fn dma_buf(&self) -> &Arc<DmaBuf> {
+        &self.0
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        if let Exporter::Object(object) = &self.0.exporter {
+            object.state().attached -= 1;
+        }
+    }
+}
+
+/// References to an object from outside: handles, its dma-buf, its mmap offsets, and the address spaces that
+/// it is or was bound in.
+#[derive(Debug, Default)]
+pub(crate) struct Links {
+    /// Whether the object has exactly one mmap offset, from creation on (`ops->mmap_offset`).
+    pub(crate) mapped_by_itself: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Handles in all files (`handle_count`).
+    names: u64,
+    /// Keeps the dma-buf while there are handles, so that the next export returns the same one
+    /// (`drm_gem_object::dma_buf`).
+    kept: Option<Arc<DmaBuf>>,
+    dma_buf: Weak<DmaBuf>,
+    /// First pages of the mmap offsets, by mode.
+    offsets: Vec<(MmapMode, u64)>,
+    /// Address spaces to notify when the object is freed.
+    spaces: Vec<Weak<Gone>>,
+}
+
+impl Links {
+    /// Creates the links of an object that has an mmap offset from creation on.
+    pub(crate) fn mapped_at(mode: MmapMode, start: Option<u64>) -> Self {
+        let offsets = start.into_iter().map(|start| (mode, start)).collect();
+        Self { mapped_by_itself: true, state: Mutex::new(State { offsets, ..State::default() }) }
+    }
+
+    /// Counts a new handle.
+    pub(crate) fn named(&self) {
+        self.state().names += 1;
+    }
+
+    /// Uncounts a handle; returns whether it was the last.
+    pub(crate) fn unnamed(&self) -> bool {
+        let mut state = self.state();
+        state.names -= 1;
+        let last = state.names == 0;
+        let kept = if last { state.kept.take() } else { None };
+        // The dma-buf may hold the last reference to the object, so it is dropped outside the lock.
+        drop(state);
+        drop(kept);
+        last
+    }
+
+    /// Returns the dma-buf, created by `make` if there is none.
+    pub(crate) fn dma_buf(&self, make: impl FnOnce() -> DmaBuf) -> Arc<DmaBuf> {
+        let mut state = self.state();
+        let dma_buf = match state.dma_buf.upgrade() {
+            Some(dma_buf) => dma_buf,
+            None => {
+                let dma_buf = Arc::new(make());
+                state.dma_buf = Arc::downgrade(&dma_buf);
+                dma_buf
+            }
+        };
+        if state.names > 0 {
+            state.kept = Some(Arc::clone(&dma_buf));
+        }
+        dma_buf
+    }
+
+    /// Registers an address space in which the object is bound; [`Self::gone`] notifies it.
+    pub(crate) fn bound_in(&self, space: &Arc<Gone>) {
+        let mut state = self.state();
+        state.spaces.retain(|known| known.strong_count() > 0);
+        if !state.spaces.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(space))) {
+            state.spaces.push(Arc::downgrade(space));
+        }
+    }
+
+    /// Tells the address spaces that the object `id` has been freed.
+    pub(crate) fn gone(&self, id: u64) {
+        for space in self.state().spaces.drain(..).filter_map(|space| space.upgrade()) {
+            space.note(id);
+        }
+    }
+
+    /// Returns the first page of every mmap offset.
+    pub(crate) fn offsets(&self) -> Vec<u64> {
+        self.state().offsets.iter().map(|&(_, start)| start).collect()
+    }
+
+    /// Returns the first page of the mmap offset for a mode; `add` creates it if there is none.
+    ///
+    /// # Errors
+    /// Those of `add`.
+    pub(crate) fn offset(
+        &self,
+        mode: MmapMode,
+        add: impl FnOnce() -> std::result::Result<u64, Errno>,
+    ) -> std::result::Result<u64, Errno> {
+        let mut state = self.state();
+        if let Some(&(_, start)) = state.offsets.iter().find(|&&(known, _)| known == mode) {
+            return Ok(start);
+        }
+        let start = add()?;
+        state.offsets.push((mode, start));
+        Ok(start)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,23 @@
+//! Facts that the device reports about itself.
+
+use super::limits::{LOCAL_BYTES, SYSTEM_BYTES};
+use gem_coherency::drm::MemoryRegion;
+use gem_coherency::platform::{Caps, Machine};
+use gem_coherency::vocabulary::KernelVersion;
+
+/// The first kernel with version 5 of MMAP_OFFSET.
+pub(crate) const MMAP_VERSION_5: KernelVersion = KernelVersion::new(6, 12);
+
+/// The classes of memory regions (`I915_MEMORY_CLASS_*`).
+const CLASS_SYSTEM: u16 = 0;
+const CLASS_DEVICE: u16 = 1;
+
+/// Returns the result of QUERY(MEMORY_REGIONS) on a machine.
+pub(crate) fn memory_regions(machine: Machine) -> Vec<MemoryRegion> {
+    let region = |class, probed_bytes| MemoryRegion { class, instance: 0, probed_bytes };
+    let mut regions = vec![region(CLASS_SYSTEM, SYSTEM_BYTES)];
+    if machine.caps.contains(Caps::DISCRETE) {
+        regions.push(region(CLASS_DEVICE, LOCAL_BYTES));
+    }
+    regions
+}

@@ -1,0 +1,277 @@
+//! Executes batches, command by command.
+//!
+//! The command streamer reads as the blitter does: through the hierarchy, at the object's own level. A batch
+//! whose stores are still in the CPU's caches therefore runs as the stale bytes in memory. A batch's cost is
+//! limited; one above the limit is [`HangCause::Endless`].
+
+use std::ops::Range;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::bans::Owner;
+use super::blits::{Blit, From, Surface};
+use super::commands::{Arbitration, Command, Level, Privilege, Streamer};
+use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
+use super::fault_log::{GpuHang, HangCause, Remedy};
+use super::memory::{Bindings, Fetched, View};
+use crate::machine::system::System;
+use gem_coherency::platform::Engine;
+use gem_coherency::vocabulary::{Access, MocsClass};
+
+/// Largest cost of a batch; a command costs 1, which takes the simulation about 100 ns.
+const MOST: u64 = 1 << 21;
+/// The costs of a jump, and of a store or a row of a rectangle in addition to its bytes.
+const JUMP: u64 = 256;
+const ACCESS: u64 = 16;
+/// Number of bytes that cost 1.
+const BYTES: u64 = 256;
+/// Largest nesting depth of second-level batches.
+const MOST_LEVELS: usize = 2;
+/// Bytes that fills and copies transfer at once.
+const PIECE_BYTES: u64 = 16 << 10;
+/// What the scratch page reads as: MI_NOOP, a no-op.
+const NOTHING: u32 = 0;
+
+/// A submitted batch.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    pub(crate) engine: Engine,
+    pub(crate) privilege: Privilege,
+    /// The address of its first command.
+    pub(crate) start: u64,
+    pub(crate) code: Code,
+    pub(crate) bindings: Bindings,
+    pub(crate) owner: Owner,
+}
+
+/// The source of the commands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// The batch object.
+    #[default]
+    InPlace,
+    /// The kernel's own coherent object, with what the CPU read from the caller's batch.
+    Copied(Vec<u8>),
+}
+
+/// Where and why a batch stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stuck {
+    cause: HangCause,
+    at: u64,
+    command: u32,
+    arbitration: Arbitration,
+}
+
+impl Batch {
+    /// Runs the batch, or cancels it if the GPU is dead or its owner is banned.
+    pub(super) fn run(&self, system: &System) {
+        if system.faults.is_dead() || self.owner.is_banned() {
+            tracing::debug!(start = self.start, "cancelled");
+            return;
+        }
+        let streamer =
+            Streamer { machine: system.machine, engine: self.engine.class, privilege: self.privilege };
+        let view = View { system, bindings: &self.bindings, engine: self.engine.class };
+        let mut run = Run {
+            view,
+            streamer,
+            batch: self,
+            at: self.start,
+            line: None,
+            returns: Vec::new(),
+            arbitration: Arbitration::On,
+            cost: 0,
+        };
+        let Err(stuck) = run.until_end() else { return };
+        let remedy = remedy(system, stuck);
+        system.gpu.fault_log.hang(GpuHang {
+            cause: stuck.cause,
+            address: stuck.at,
+            command: stuck.command,
+            engine: self.engine.class,
+            remedy,
+        });
+        if remedy == Remedy::Reset {
+            if !system.machine.has_reset_engine() {
+                // Relaxed: a statistic.
+                system.resets.fetch_add(1, Ordering::Relaxed);
+            }
+            self.owner.guilty(Instant::now());
+        }
+    }
+}
+
+/// Returns the kernel's remedy. A preemptible engine responds to heartbeats; batches are preemptible from
+/// graphics 9 on (`gen8_emit_bb_start`, `gen8_emit_bb_start_noarb`).
+fn remedy(system: &System, stuck: Stuck) -> Remedy {
+    let preemptible = system.machine.can_preempt() && stuck.arbitration == Arbitration::On;
+    match stuck.cause {
+        HangCause::Endless if preemptible => Remedy::Cancelled,
+        HangCause::Endless | HangCause::Unknown | HangCause::Unsupported | HangCause::Privileged => {
+            Remedy::Reset
+        }
+    }
+}
+
+/// The execution of a batch.
+struct Run<'a> {
+    view: View<'a>,
+    streamer: Streamer,
+    batch: &'a Batch,
+    at: u64,
+    /// Prefetched commands: up to the end of their line, the minimum that hardware prefetches.
+    line: Option<(Range<u64>, Vec<u32>)>,
+    /// The return addresses of second-level batches.
+    returns: Vec<u64>,
+    arbitration: Arbitration,
+    cost: u64,
+}
+
+impl Run<'_> {
+    fn until_end(&mut self) -> Result<(), Stuck> {
+        loop {
+            let at = self.at;
+            let first = self.word(at).map_err(|cause| self.stuck(cause, at, NOTHING))?;
+            match self.step(first) {
+                Ok(Step::On) => {}
+                Ok(Step::Ended) => return Ok(()),
+                Err(cause) => return Err(self.stuck(cause, at, first)),
+            }
+        }
+    }
+
+    fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
+        Stuck { cause, at, command, arbitration: self.arbitration }
+    }
+
+    /// Executes the current command.
+    fn step(&mut self, first: u32) -> Result<Step, HangCause> {
+        self.pay(1)?;
+        if first == NOTHING {
+            self.at = self.view.address(self.at.wrapping_add(4));
+            return Ok(Step::On);
+        }
+        let here = self.at;
+        let mut words = Vec::new();
+        for number in 0..self.streamer.dwords(first)? as u64 {
+            words.push(self.word(here.wrapping_add(4 * number))?);
+        }
+        let next = self.view.address(here.wrapping_add(4 * words.len() as u64));
+        self.at = next;
+        match self.streamer.decode(&words)? {
+            Command::Nothing => {}
+            Command::Arbitrate(arbitration) => self.arbitration = arbitration,
+            Command::End => match self.returns.pop() {
+                Some(back) => self.jump(back)?,
+                None => return Ok(Step::Ended),
+            },
+            Command::Start { target, level } => {
+                match level {
+                    Level::Chained => {}
+                    Level::Second if self.returns.len() < MOST_LEVELS => self.returns.push(next),
+                    Level::Second => return Err(HangCause::Unknown),
+                }
+                self.jump(self.view.address(target))?;
+            }
+            Command::Store { address, data } => {
+                self.pay(ACCESS)?;
+                let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
+                self.view.write(MocsClass::PageTable, address, &bytes);
+            }
+            Command::Blit(blit) => self.blit(&blit)?,
+        }
+        Ok(Step::On)
+    }
+
+    /// Adds to the batch's cost; above the limit the batch counts as endless.
+    fn pay(&mut self, cost: u64) -> Result<(), HangCause> {
+        self.cost = self.cost.saturating_add(cost);
+        if self.cost > MOST { Err(HangCause::Endless) } else { Ok(()) }
+    }
+
+    fn jump(&mut self, target: u64) -> Result<(), HangCause> {
+        self.pay(JUMP)?;
+        self.at = target;
+        self.line = None;
+        Ok(())
+    }
+
+    /// Returns a dword of the batch. An unbound range reads as no-ops up to the next binding, and costs one
+    /// per command.
+    fn word(&mut self, at: u64) -> Result<u32, HangCause> {
+        let at = self.view.address(at);
+        if let Some(word) = self.copied(at) {
+            return Ok(word);
+        }
+        if let Some((range, words)) = &self.line
+            && range.contains(&at)
+        {
+            return Ok(words.get(((at - range.start) / 4) as usize).copied().unwrap_or(NOTHING));
+        }
+        match self.view.fetch(at) {
+            Fetched::Words(words) => {
+                let word = words.first().copied().unwrap_or(NOTHING);
+                self.line = Some((at..at + 4 * words.len() as u64, words));
+                Ok(word)
+            }
+            Fetched::NothingUntil(next) => {
+                self.view.fault(at, Access::Read);
+                let until = next.ok_or(HangCause::Endless)?;
+                if until - at > 4 * MOST {
+                    return Err(HangCause::Endless);
+                }
+                // The rest reads as no-ops without another lookup.
+                self.line = Some((at..until, Vec::new()));
+                Ok(NOTHING)
+            }
+        }
+    }
+
+    /// Returns a dword of the kernel's copy, followed by the end command that the kernel appends.
+    fn copied(&self, at: u64) -> Option<u32> {
+        let Code::Copied(bytes) = &self.batch.code else { return None };
+        let offset = usize::try_from(at.checked_sub(self.batch.start)?).ok()?;
+        if offset == bytes.len() {
+            return Some(MI_BATCH_BUFFER_END << MI_OPCODE_SHIFT);
+        }
+        let word = bytes.get(offset..)?.first_chunk()?;
+        Some(u32::from_le_bytes(*word))
+    }
+
+    /// Fills or copies, row by row and from left to right.
+    fn blit(&mut self, blit: &Blit) -> Result<(), HangCause> {
+        let row_bytes = blit.width * blit.target.bytes_per_pixel;
+        self.pay((ACCESS + row_bytes / BYTES).saturating_mul(blit.rows))?;
+        // Whole pixels at a time; the largest pixel has 16 bytes.
+        let piece = PIECE_BYTES - PIECE_BYTES % blit.target.bytes_per_pixel.max(1);
+        let mut buffer = vec![0; piece.min(row_bytes) as usize];
+        if let From::Colour(pixel) = &blit.from {
+            for (byte, colour) in buffer.iter_mut().zip(pixel.iter().cycle()) {
+                *byte = *colour;
+            }
+        }
+        for row in 0..blit.rows {
+            for done in (0..row_bytes).step_by(piece as usize) {
+                let bytes = buffer.get_mut(..piece.min(row_bytes - done) as usize).unwrap_or_default();
+                if let From::Surface(source) = &blit.from {
+                    self.view.read(source.mocs, place(source, row, done), bytes);
+                }
+                self.view.write(blit.target.mocs, place(&blit.target, row, done), bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a batch continues after a command.
+enum Step {
+    On,
+    Ended,
+}
+
+/// Returns the address of a byte of a row.
+fn place(surface: &Surface, row: u64, offset: u64) -> u64 {
+    let rows = (row as i64).wrapping_mul(surface.pitch);
+    surface.start.wrapping_add_signed(rows).wrapping_add(offset)
+}

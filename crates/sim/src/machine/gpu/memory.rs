@@ -1,0 +1,157 @@
+//! Memory as the GPU sees it: translates addresses of a context's space to objects.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::fault_log::GpuFault;
+use crate::machine::object::Object;
+use crate::machine::space::Bound;
+use crate::machine::system::System;
+use gem_coherency::platform::EngineClass;
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency_hierarchy::Route;
+
+/// The objects that a batch can access: those of its submission, which keep their addresses until it is done,
+/// and whatever else is bound in its address space at the time of an access.
+#[derive(Debug)]
+pub(crate) struct Bindings {
+    /// The submission's objects by start address; they are kept alive until the batch is done.
+    own: BTreeMap<u64, Arc<Object>>,
+    space: Arc<Bound>,
+}
+
+impl Bindings {
+    /// Creates the bindings of a batch in `space` whose objects are at these addresses.
+    pub(crate) fn new(space: &Arc<Bound>, own: impl Iterator<Item = (u64, Arc<Object>)>) -> Self {
+        Self { own: own.collect(), space: Arc::clone(space) }
+    }
+
+    /// Returns the object at `address` and the offset in it.
+    fn at(&self, address: u64) -> Option<(Arc<Object>, u64)> {
+        let own = self.own.range(..=address).next_back().map(|(&start, object)| (object, address - start));
+        if let Some((object, offset)) = own.filter(|(object, offset)| *offset < object.size()) {
+            return Some((Arc::clone(object), offset));
+        }
+        let (start, object) = self.space.at(address)?;
+        Some((object.upgrade()?, address - start))
+    }
+
+    /// Returns the start of the next object after `address`.
+    fn next(&self, address: u64) -> Option<u64> {
+        let own = self.own.range(address.checked_add(1)?..).next().map(|(&start, _)| start);
+        own.into_iter().chain(self.space.next(address)).min()
+    }
+}
+
+/// The first part of an address range, up to the next boundary.
+enum Piece {
+    /// Bytes of an object.
+    Bound { object: Arc<Object>, offset: u64, len: u64 },
+    /// Unbound, up to the end of the page: the scratch page.
+    Nothing { len: u64 },
+}
+
+/// The result of a fetch.
+pub(super) enum Fetched {
+    /// Dwords from the address to the end of its line.
+    Words(Vec<u32>),
+    /// Unbound, up to this address.
+    NothingUntil(Option<u64>),
+}
+
+/// An address space as an engine sees it.
+#[derive(Debug)]
+pub(super) struct View<'a> {
+    pub(super) system: &'a System,
+    pub(super) bindings: &'a Bindings,
+    pub(super) engine: EngineClass,
+}
+
+/// Bytes that the command streamer fetches at a time.
+const FETCH_BYTES: u64 = 64;
+
+impl View<'_> {
+    /// Truncates an address to the implemented bits: 48 from graphics 8 on, 32 before.
+    pub(super) fn address(&self, address: u64) -> u64 {
+        let bits = if self.system.machine.platform.graphics.major >= 8 { 48 } else { 32 };
+        address & ((1 << bits) - 1)
+    }
+
+    fn piece(&self, address: u64, len: u64) -> Piece {
+        let bound = self.bindings.at(address).and_then(|(object, offset)| {
+            // The padding of an object has no pages, nor has an object whose pages were released.
+            let left = object.size().checked_sub(offset).filter(|&left| left > 0)?;
+            let has_pages = object.state().snapshot.pages;
+            has_pages.then_some(Piece::Bound { object, offset, len: left.min(len) })
+        });
+        bound.unwrap_or(Piece::Nothing { len: (PAGE_BYTES - address % PAGE_BYTES).min(len) })
+    }
+
+    /// Reads; unbound addresses return zeroes.
+    pub(super) fn read(&self, mocs: MocsClass, address: u64, data: &mut [u8]) {
+        let (mut address, mut rest) = (address, data);
+        while !rest.is_empty() {
+            address = self.address(address);
+            let piece = self.piece(address, rest.len() as u64);
+            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            let (into, behind) = rest.split_at_mut(len as usize);
+            let read = match piece {
+                Piece::Bound { object, offset, .. } => {
+                    let state = object.state();
+                    let terms = object.system().terms(state.snapshot.level);
+                    object.read(terms, Route::Gpu(mocs), offset, into).is_ok()
+                }
+                Piece::Nothing { .. } => false,
+            };
+            if !read {
+                into.fill(0);
+                self.fault(address, Access::Read);
+            }
+            rest = behind;
+            address = address.wrapping_add(len);
+        }
+    }
+
+    /// Writes; writes to unbound addresses are lost.
+    pub(super) fn write(&self, mocs: MocsClass, address: u64, data: &[u8]) {
+        let (mut address, mut rest) = (address, data);
+        while !rest.is_empty() {
+            address = self.address(address);
+            let piece = self.piece(address, rest.len() as u64);
+            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            let (from, behind) = rest.split_at(len as usize);
+            let written = match piece {
+                Piece::Bound { object, offset, .. } => {
+                    let state = object.state();
+                    let terms = object.system().terms(state.snapshot.level);
+                    object.write(terms, Route::Gpu(mocs), offset, from).is_ok()
+                }
+                Piece::Nothing { .. } => false,
+            };
+            if !written {
+                self.fault(address, Access::Write);
+            }
+            rest = behind;
+            address = address.wrapping_add(len);
+        }
+    }
+
+    /// Fetches commands, up to the end of the line.
+    pub(super) fn fetch(&self, address: u64) -> Fetched {
+        let address = self.address(address) & !3;
+        let len = FETCH_BYTES - address % FETCH_BYTES;
+        if let Piece::Nothing { .. } = self.piece(address, len) {
+            return Fetched::NothingUntil(self.bindings.next(address));
+        }
+        let mut bytes = [0; FETCH_BYTES as usize];
+        let bytes = bytes.get_mut(..len as usize).unwrap_or_default();
+        self.read(MocsClass::PageTable, address, bytes);
+        Fetched::Words(bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
+    /// Logs an access to an unbound address.
+    pub(super) fn fault(&self, address: u64, access: Access) {
+        self.system.gpu.fault_log.fault(GpuFault { address, access, engine: self.engine });
+    }
+}

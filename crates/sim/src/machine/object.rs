@@ -1,0 +1,374 @@
+//! A buffer object: its caching state and its bytes.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use gem_coherency::Errno;
+
+use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
+use super::gpu::Use;
+use super::log::KernelFlush;
+use super::store::{Store, Terms, Zeroing};
+use super::system::System;
+use super::userptr::UserMemory;
+use crate::machine::tiling::Tiling;
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::drm::Advice;
+use gem_coherency::error::{Error, Result};
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot, Step};
+use gem_coherency::units::{ByteRange, PAGE_BYTES};
+use gem_coherency::vocabulary::{Handle, MmapMode};
+
+/// A buffer object; it exists while a handle, a mapping or a dma-buf refers to it.
+#[derive(Debug)]
+pub(crate) struct Object {
+    id: u64,
+    size: u64,
+    system: Arc<System>,
+    /// The exporter's store if the object is imported from another device.
+    store: Arc<Mutex<Store>>,
+    state: Mutex<State>,
+    /// References to the object from outside.
+    pub(crate) links: Links,
+    /// The source of its pages.
+    pub(crate) origin: Origin,
+}
+
+/// The source of an object's pages.
+#[derive(Debug)]
+pub(crate) enum Origin {
+    /// The device itself.
+    Own,
+    /// Another device's dma-buf.
+    Attached(Attachment),
+    /// A process's memory.
+    User(UserMemory),
+}
+
+/// The kernel's state of an object.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) advice: Advice,
+    pub(crate) purged: bool,
+    pub(crate) used: Option<Use>,
+    /// The first handle, for the log.
+    pub(crate) name: Option<Handle>,
+    /// Whether it is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
+    /// address space.
+    pub(crate) bound: bool,
+    /// Number of devices to which the object's dma-buf is attached, which pins the pages.
+    pub(crate) attached: u32,
+    pub(crate) tiling: Tiling,
+    /// Number of framebuffers of it.
+    pub(crate) framebuffers: u32,
+    /// Number of planes that show it.
+    pub(crate) planes: u32,
+}
+
+/// The flushes that a transfer does around its copy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AroundCopy {
+    pub(crate) before: Option<Rule>,
+    pub(crate) after: Option<Rule>,
+}
+
+impl Object {
+    /// Creates an object of `size` bytes, a whole number of pages.
+    pub(crate) fn new(system: &Arc<System>, size: u64, snapshot: Snapshot) -> Arc<Self> {
+        let zeroing = match snapshot.backing {
+            Backing::Local => Zeroing::Gpu,
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::Import
+            | Backing::LocalSystem
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => Zeroing::Cpu,
+        };
+        system.register(|id| {
+            let store = Arc::new(Mutex::new(Store::new(size, zeroing, system.adversary(id))));
+            // TTM allocates every object's mmap offset at creation (ttm_bo_init_reserved).
+            let links = match snapshot.backing {
+                Backing::Local | Backing::LocalSystem => {
+                    Links::mapped_at(MmapMode::Fixed, system.add_offset(id, MmapMode::Fixed, size).ok())
+                }
+                Backing::Shmem
+                | Backing::Userptr
+                | Backing::Import
+                | Backing::Stolen
+                | Backing::Internal
+                | Backing::Phys => Links::default(),
+            };
+            Self::with_store(system, id, size, snapshot, store, links, Origin::Own)
+        })
+    }
+
+    /// Creates the object by which `system` accesses another device's memory.
+    pub(crate) fn imported(system: &Arc<System>, attachment: Attachment, snapshot: Snapshot) -> Arc<Self> {
+        let (size, store) = (attachment.dma_buf().size(), Arc::clone(attachment.dma_buf().store()));
+        system.register(|id| {
+            let origin = Origin::Attached(attachment);
+            Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
+        })
+    }
+
+    /// Creates an object of `size` bytes of a process's memory, a whole number of pages.
+    pub(crate) fn of_user(
+        system: &Arc<System>,
+        size: u64,
+        snapshot: Snapshot,
+        memory: UserMemory,
+    ) -> Arc<Self> {
+        system.register(|id| {
+            // The bytes are in the process's memory, so the store is empty.
+            let store = Arc::new(Mutex::new(Store::new(0, Zeroing::Cpu, None)));
+            let origin = Origin::User(memory);
+            Self::with_store(system, id, size, snapshot, store, Links::default(), origin)
+        })
+    }
+
+    fn with_store(
+        system: &Arc<System>,
+        id: u64,
+        size: u64,
+        snapshot: Snapshot,
+        store: Arc<Mutex<Store>>,
+        links: Links,
+        origin: Origin,
+    ) -> Self {
+        let state = State {
+            snapshot,
+            advice: Advice::WillNeed,
+            purged: false,
+            used: None,
+            name: None,
+            bound: false,
+            attached: 0,
+            tiling: Tiling::default(),
+            framebuffers: 0,
+            planes: 0,
+        };
+        Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, origin }
+    }
+
+    /// Returns the object's dma-buf, creating it with these permissions if there is none.
+    pub(crate) fn dma_buf(self: &Arc<Self>, writable: bool) -> Arc<DmaBuf> {
+        match &self.origin {
+            // An imported object is exported as the dma-buf that it came from.
+            Origin::Attached(attachment) => Arc::clone(attachment.dma_buf()),
+            Origin::Own | Origin::User(_) => {
+                self.links.dma_buf(|| DmaBuf { exporter: Exporter::Object(Arc::clone(self)), writable })
+            }
+        }
+    }
+
+    /// Returns whether the object has an mmap offset from creation on (`ops->mmap_offset`).
+    pub(crate) fn is_mapped_by_itself(&self) -> bool {
+        self.links.mapped_by_itself
+    }
+
+    /// Returns the first page of the object's mmap offset in a mode.
+    ///
+    /// # Errors
+    /// ENOSPC.
+    pub(crate) fn offset(&self, mode: MmapMode) -> std::result::Result<u64, Errno> {
+        self.links.offset(mode, || self.system.add_offset(self.id, mode, self.size))
+    }
+
+    /// The object's number in the machine, which is never reused.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Size in bytes, a multiple of the page size.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The machine that the object is in.
+    pub(crate) fn system(&self) -> &Arc<System> {
+        &self.system
+    }
+
+    /// The store, for users that outlive the object.
+    pub(crate) fn shared_store(&self) -> &Arc<Mutex<Store>> {
+        &self.store
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the caching state, unless a request holds the lock.
+    pub(crate) fn try_state(&self) -> Option<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Some(state),
+            Err(TryLockError::Poisoned(state)) => Some(state.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// Locks the store; locked after the state where both are.
+    pub(crate) fn store(&self) -> MutexGuard<'_, Store> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until the GPU is done with the object.
+    pub(crate) fn wait_idle(&self) {
+        let used = self.state().used;
+        self.system.gpu.wait(used, None);
+    }
+
+    /// Applies `event`, caused by `call`, and issues the kernel's flushes.
+    ///
+    /// Flushes around a copy are returned: the caller issues them, because only it knows which bytes are
+    /// copied.
+    ///
+    /// # Errors
+    /// The kernel's refusal; EFAULT if a purged object needs its pages; ENOMEM.
+    pub(crate) fn happen(&self, state: &mut State, call: &'static str, event: Event) -> Result<AroundCopy> {
+        let mut wbinvd = None;
+        let around = self.happen_without_wbinvd(state, call, event, &mut wbinvd)?;
+        if let Some(rule) = wbinvd {
+            self.system.wbinvd(call, rule);
+        }
+        Ok(around)
+    }
+
+    /// Like [`Self::happen`], but stores the rule of a wbinvd in `wbinvd` instead of issuing it.
+    pub(crate) fn happen_without_wbinvd(
+        &self,
+        state: &mut State,
+        call: &'static str,
+        event: Event,
+        wbinvd: &mut Option<Rule>,
+    ) -> Result<AroundCopy> {
+        let before = state.snapshot;
+        let caps = self.system.machine.caps;
+        let step = kernel::step(caps, &self.system.rules, before, event)
+            .map_err(|refusal| self.refused(state, call, event, refusal))?;
+        self.account(state, call, &step)?;
+        state.snapshot = step.next;
+        // An object without pages cannot be bound, and a change of level applies when it is bound again.
+        state.bound &= step.next.pages && step.next.level == before.level;
+        tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
+        let terms = self.system.terms(before.level);
+        let mut around = AroundCopy::default();
+        for effect in step.effects.iter() {
+            match effect.action {
+                Action::FlushSync | Action::FlushAsync => self.flush(state, call, terms, effect)?,
+                Action::FlushBefore => around.before = Some(effect.rule),
+                Action::FlushAfter => around.after = Some(effect.rule),
+                Action::Wbinvd => *wbinvd = Some(effect.rule),
+                Action::Barrier | Action::WriteBarrier | Action::FlushGgtt | Action::FlushChipset => {
+                    self.drain(terms)?;
+                }
+            }
+        }
+        Ok(around)
+    }
+
+    /// Flushes the lines of `range` for a copy.
+    pub(crate) fn flush_range(
+        &self,
+        state: &State,
+        call: &'static str,
+        effect: Effect,
+        range: ByteRange,
+    ) -> Result<()> {
+        let terms = self.system.terms(state.snapshot.level);
+        let lines_written = self.store().maintain(terms, range.lines(), LineOp::Flush)?;
+        self.log_flush(state, call, effect, range.len(), lines_written);
+        Ok(())
+    }
+
+    fn flush(&self, state: &State, call: &'static str, terms: Terms, effect: Effect) -> Result<()> {
+        let lines_written = self.flush_all(terms)?;
+        self.log_flush(state, call, effect, self.size, lines_written);
+        Ok(())
+    }
+
+    /// Logs a flush of `bytes` bytes and of its dirty lines.
+    pub(crate) fn log_flush(
+        &self,
+        state: &State,
+        call: &'static str,
+        effect: Effect,
+        bytes: u64,
+        lines_written: u64,
+    ) {
+        let Effect { action, rule } = effect;
+        self.system.log.push(KernelFlush {
+            call,
+            object: self.id,
+            handle: state.name,
+            action,
+            rule,
+            bytes,
+            lines_written,
+        });
+    }
+
+    /// Writes back and drops every line; returns how many were written back.
+    pub(crate) fn flush_store(&self) -> u64 {
+        // The level does not affect a flush.
+        let terms = self.system.terms(gem_coherency::vocabulary::CacheLevel::None);
+        self.flush_all(terms).unwrap_or_else(|error| {
+            tracing::error!(%error, "wbinvd");
+            0
+        })
+    }
+
+    /// Accounts for the pages that a step brings in or releases.
+    fn account(&self, state: &State, call: &'static str, step: &Step) -> Result<()> {
+        let refuse = |errno| Err(Error::Ioctl { request: call, errno });
+        let backing = state.snapshot.backing;
+        match (state.snapshot.pages, step.next.pages) {
+            (false, true) if state.purged || state.advice == Advice::DontNeed => refuse(Errno::EFAULT),
+            (false, true) if self.size / PAGE_BYTES > u64::from(u32::MAX) => refuse(Errno::E2BIG),
+            (false, true) if !self.system.take_memory(self.size, backing) => {
+                self.system.shrink();
+                if self.system.take_memory(self.size, backing) { Ok(()) } else { refuse(Errno::ENOMEM) }
+            }
+            (true, false) => {
+                self.system.give_memory(self.size, backing);
+                Ok(())
+            }
+            (false, true) | (false, false) | (true, true) => Ok(()),
+        }
+    }
+
+    /// Converts a refusal to an error.
+    fn refused(&self, state: &State, call: &'static str, event: Event, refusal: Refusal) -> Error {
+        tracing::debug!(call, handle = state.name.map(Handle::get), %event, rule = %refusal.rule, "refused");
+        match refusal.errno {
+            Some(errno) => Error::Ioctl { request: call, errno },
+            None => self.on_screen(state, event),
+        }
+    }
+
+    /// Returns the error for an event that would hang: a change of level of an object on screen.
+    fn on_screen(&self, state: &State, event: Event) -> Error {
+        let from = state.snapshot.level;
+        // The level that the object would get if it were not on screen.
+        let hidden = Snapshot { pinned: false, ..state.snapshot };
+        let to = kernel::step(self.system.machine.caps, &self.system.rules, hidden, event)
+            .map_or(from, |step| step.next.level);
+        Error::OnScreen { handle: state.name.map_or(0, Handle::get), from, to }
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if state.snapshot.pages {
+            self.system.give_memory(self.size, state.snapshot.backing);
+        }
+        for start in self.links.offsets() {
+            self.system.remove_offset(start);
+        }
+        self.links.gone(self.id);
+        self.system.unregister(self.id);
+    }
+}

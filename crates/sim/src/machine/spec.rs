@@ -1,0 +1,229 @@
+//! Parses the names of software devices, such as `sim:jsl,kernel=6.1,seed=7`.
+
+use super::faults::Fault;
+use gem_coherency::platform::{self, Machine, Platform};
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::KernelRules;
+use gem_coherency::vocabulary::KernelVersion;
+use gem_coherency::{OpenError, Result, Unknown};
+
+/// The prefix of a software device's name.
+pub const PREFIX: &str = "sim:";
+
+/// The syntax of names, for error messages.
+const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
+                       [,memory=cached|coherent][,display=on|off][,without=RULE][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request";
+
+/// The kernel version if the name does not give one.
+const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
+
+/// A parsed name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Spec {
+    pub(crate) machine: Machine,
+    pub(crate) rules: KernelRules,
+    pub(crate) seed: u64,
+    pub(crate) adversary: bool,
+    /// Whether every agent sees every byte at once, as under emulation.
+    pub(crate) coherent: bool,
+    /// Whether there is a display.
+    pub(crate) display: bool,
+    /// The PCI id.
+    pub(crate) id: u16,
+    /// Faults, each with the number of requests that it lets pass first.
+    pub(crate) faults: Vec<(Fault, u64)>,
+}
+
+/// The options that were given.
+#[derive(Default)]
+struct Settings {
+    kernel: Option<KernelVersion>,
+    seed: Option<u64>,
+    edram: Option<bool>,
+    adversary: Option<bool>,
+    coherent: Option<bool>,
+    display: Option<bool>,
+    without: Option<Rule>,
+    id: Option<u16>,
+    faults: Vec<(Fault, u64)>,
+}
+
+impl Spec {
+    /// Parses a name.
+    ///
+    /// # Errors
+    /// [`OpenError::BadDeviceSpec`], with the reason and the allowed syntax.
+    pub(crate) fn parse(text: &str) -> Result<Self> {
+        read(text).map_err(|why| {
+            let why = format!("{why} (allowed: {ALLOWED})");
+            OpenError::BadDeviceSpec { spec: text.to_owned(), why }.into()
+        })
+    }
+}
+
+/// Parses a name, or returns the reason why it is invalid.
+fn read(text: &str) -> Result<Spec, String> {
+    let body = text.strip_prefix(PREFIX).ok_or_else(|| format!("it does not begin with '{PREFIX}'"))?;
+    let mut parts = body.split(',');
+    let name = parts.next().unwrap_or_default();
+    if name.is_empty() {
+        return Err("it names no platform".to_owned());
+    }
+    let platform = platform::by_name(name).map_err(|error| error.to_string())?;
+    let mut settings = Settings::default();
+    for part in parts {
+        let (key, value) = part.split_once('=').ok_or_else(|| format!("'{part}' is not KEY=VALUE"))?;
+        settings.read(key, value)?;
+    }
+    settings.into_spec(platform)
+}
+
+impl Settings {
+    fn read(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match key {
+            "kernel" => {
+                once(key, &mut self.kernel, value.parse().map_err(|error: Unknown| error.to_string())?)
+            }
+            "seed" => {
+                let seed =
+                    value.parse().map_err(|_| format!("seed '{value}' is not a number from 0 to 2^64-1"))?;
+                once(key, &mut self.seed, seed)
+            }
+            "edram" => once(key, &mut self.edram, switch(key, value, ["0", "1"])?),
+            "adversary" => once(key, &mut self.adversary, switch(key, value, ["off", "on"])?),
+            "memory" => once(key, &mut self.coherent, switch(key, value, ["cached", "coherent"])?),
+            "display" => once(key, &mut self.display, switch(key, value, ["off", "on"])?),
+            "without" => {
+                once(key, &mut self.without, value.parse().map_err(|error: Unknown| error.to_string())?)
+            }
+            "id" => {
+                let id = u16::from_str_radix(value, 16)
+                    .map_err(|_| format!("id '{value}' is not a PCI id (four hexadecimal digits)"))?;
+                once(key, &mut self.id, id)
+            }
+            "fault" => {
+                self.faults.push(fault(value)?);
+                Ok(())
+            }
+            _ => Err(format!("unknown key '{key}'")),
+        }
+    }
+
+    fn into_spec(self, platform: &'static Platform) -> Result<Spec, String> {
+        let kernel = self.kernel.unwrap_or(DEFAULT_KERNEL);
+        let rules = KernelRules::of(kernel).map_err(|error| error.to_string())?;
+        let id = self.id.unwrap_or(platform.example_id);
+        if platform::by_id(id).ok() != Some(platform) {
+            return Err(format!("id={id:04x} is not a PCI ID of {platform}"));
+        }
+        if self.edram == Some(true) && !platform.edram_probed {
+            return Err(format!("edram=1: i915 does not look for eDRAM on {platform}"));
+        }
+        // Only Haswells with Iris Pro graphics commonly use the level WT.
+        let edram = self.edram.unwrap_or(platform.name == "hsw");
+        Ok(Spec {
+            machine: platform.machine(kernel, edram),
+            rules: KernelRules { without: self.without, ..rules },
+            id,
+            coherent: self.coherent.unwrap_or(false),
+            // Off where a fuse can disable it; requests that need a display are refused in either case.
+            display: self.display.unwrap_or(!platform.has_display_fuse()),
+            seed: self.seed.unwrap_or(0),
+            adversary: self.adversary.unwrap_or(false),
+            faults: self.faults,
+        })
+    }
+}
+
+/// Sets an option, which must not have been given before.
+fn once<T>(key: &str, slot: &mut Option<T>, value: T) -> Result<(), String> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(format!("'{key}' is given twice")),
+    }
+}
+
+/// Parses a switch: one of two words, off or on.
+fn switch(key: &str, value: &str, words: [&str; 2]) -> Result<bool, String> {
+    match words.iter().position(|&word| word == value) {
+        Some(index) => Ok(index == 1),
+        None => Err(format!("{key} '{value}' is neither {} nor {}", words[0], words[1])),
+    }
+}
+
+/// Parses a fault: `enomem`, or `enomem@3` for the third request that it can hit.
+fn fault(value: &str) -> Result<(Fault, u64), String> {
+    let (word, number) = value.split_once('@').unwrap_or((value, "1"));
+    let fault = word.parse().map_err(|error: Unknown| error.to_string())?;
+    let at: u64 = number.parse().map_err(|_| format!("'{number}' is not the number of a request"))?;
+    match at.checked_sub(1) {
+        Some(after) => Ok((fault, after)),
+        None => Err("requests are counted from 1".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gem_coherency::platform::Caps;
+
+    #[test]
+    fn a_name_says_platform_kernel_seed_and_faults() {
+        let spec = Spec::parse("sim:jsl,kernel=6.1,seed=7,adversary=on,fault=enomem@3,fault=eio").unwrap();
+        assert_eq!(spec.machine.platform.name, "jsl");
+        assert_eq!(spec.machine.kernel, KernelVersion::new(6, 1));
+        assert_eq!((spec.seed, spec.adversary), (7, true));
+        assert!(!spec.coherent && spec.rules.without.is_none());
+        assert_eq!(spec.faults, [(Fault::NoMemory, 2), (Fault::Wedged, 0)]);
+    }
+
+    #[test]
+    fn what_is_not_said_is_6_12_without_adversary_and_edram_on_haswell_only() {
+        let spec = Spec::parse("sim:tgl").unwrap();
+        assert_eq!(spec.machine.kernel, DEFAULT_KERNEL);
+        assert!(!spec.adversary && !spec.machine.caps.contains(Caps::WT));
+        let wt = |text: &str| Spec::parse(text).unwrap().machine.caps.contains(Caps::WT);
+        assert!(wt("sim:hsw") && wt("sim:skl,edram=1"));
+        assert!(!wt("sim:hsw,edram=0") && !wt("sim:skl"));
+    }
+
+    #[test]
+    fn a_name_takes_a_rule_away_and_chooses_a_device_id() {
+        let spec = Spec::parse("sim:jsl,without=bypass-acquire,memory=coherent,id=4e55").unwrap();
+        assert!(spec.rules.lacks(Rule::BypassAcquire) && spec.coherent);
+        assert_eq!(spec.id, 0x4e55);
+    }
+
+    #[track_caller]
+    fn bad(text: &str, part: &str) {
+        let error = Spec::parse(text).unwrap_err();
+        assert!(matches!(error, gem_coherency::Error::Open(OpenError::BadDeviceSpec { .. })), "{error:?}");
+        let message = error.to_string();
+        assert!(message.contains(part) && message.contains("kernel=X.Y"), "{message}");
+    }
+
+    #[test]
+    fn a_bad_name_is_refused_with_what_is_wrong_and_what_is_allowed() {
+        bad("jsl", "does not begin");
+        bad("sim:", "no platform");
+        bad("sim:vax", "vax");
+        bad("sim:jsl,", "''");
+        bad("sim:jsl,kernel", "'kernel'");
+        bad("sim:jsl,kernel=six", "six");
+        bad("sim:jsl,kernel=5.10", "5.10");
+        bad("sim:jsl,seed=-1", "-1");
+        bad("sim:jsl,seed=1,seed=2", "twice");
+        bad("sim:jsl,edram=yes", "yes");
+        bad("sim:glk,colour=red", "colour");
+        bad("sim:i965gm,edram=1", "eDRAM");
+        bad("sim:jsl,adversary=1", "neither off nor on");
+        bad("sim:jsl,memory=magic", "neither cached nor coherent");
+        bad("sim:jsl,display=dim", "neither off nor on");
+        bad("sim:jsl,without=luck", "luck");
+        bad("sim:jsl,id=9a49", "9a49");
+        bad("sim:jsl,id=zz", "zz");
+        bad("sim:jsl,fault=eagain", "eagain");
+        bad("sim:jsl,fault=eio@0", "from 1");
+        bad("sim:jsl,fault=eio@x", "'x'");
+    }
+}

@@ -1,0 +1,167 @@
+//! Fences, and syncobjs that hold them.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::gpu::Use;
+use super::system::System;
+
+/// A fence (`struct dma_fence`): signalled when the GPUs are done with these submissions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fence(Vec<(Arc<System>, Use)>);
+
+impl Fence {
+    /// Creates the fence of a submission.
+    pub(crate) fn of(system: &Arc<System>, used: Use) -> Self {
+        Self(vec![(Arc::clone(system), used)])
+    }
+
+    /// Returns whether the fence is signalled.
+    pub(crate) fn is_signalled(&self) -> bool {
+        self.0.iter().all(|(system, used)| system.gpu.busy(Some(*used)) == 0)
+    }
+
+    /// Waits for the first unfinished submission.
+    pub(crate) fn wait(&self, timeout: Duration) {
+        if let Some((system, used)) = self.0.iter().find(|(system, used)| system.gpu.busy(Some(*used)) != 0) {
+            system.gpu.wait(Some(*used), Some(timeout));
+        }
+    }
+
+    /// Makes the fence wait for the other one, too.
+    fn merge(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+    }
+}
+
+/// The contents of a syncobj.
+#[derive(Debug)]
+enum Held {
+    /// One fence.
+    Fence(Fence),
+    /// The fences of a timeline.
+    Timeline(Timeline),
+}
+
+/// Fences by point, in order (`struct dma_fence_chain`).
+#[derive(Debug, Default)]
+struct Timeline {
+    /// The last point that is signalled along with all points before it.
+    passed: u64,
+    /// The last point.
+    last: u64,
+    /// Points after [`Self::passed`], in order.
+    pending: VecDeque<(u64, Fence)>,
+}
+
+impl Timeline {
+    /// Drops the fences of signalled points.
+    fn pass(&mut self) {
+        while let Some((point, _)) = self.pending.pop_front_if(|(_, fence)| fence.is_signalled()) {
+            self.passed = point;
+        }
+    }
+
+    /// Returns the fence of all points up to `point`, or of all points for 0; `None` if the point does not
+    /// exist.
+    fn find(&self, point: u64) -> Option<Fence> {
+        if point > self.last {
+            return None;
+        }
+        let mut found = Fence::default();
+        if point != 0 && point <= self.passed {
+            return Some(found);
+        }
+        for (at, fence) in &self.pending {
+            found.merge(fence);
+            if point != 0 && *at >= point {
+                break;
+            }
+        }
+        Some(found)
+    }
+}
+
+/// A syncobj (`struct drm_syncobj`).
+#[derive(Debug, Default)]
+pub(crate) struct Syncobj(Mutex<Option<Held>>);
+
+impl Syncobj {
+    /// Locks the contents; of other locks, only the GPU's is taken under it.
+    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces the contents (`drm_syncobj_replace_fence`).
+    pub(crate) fn replace(&self, fence: Option<Fence>) {
+        *self.held() = fence.map(Held::Fence);
+    }
+
+    /// Adds a point to the timeline (`drm_syncobj_add_point`); one before the last point takes the last
+    /// point's number.
+    pub(crate) fn add(&self, point: u64, fence: Fence) {
+        let mut held = self.held();
+        let mut timeline = match held.take() {
+            None => Timeline::default(),
+            Some(Held::Fence(before)) => Timeline { pending: [(0, before)].into(), ..Timeline::default() },
+            Some(Held::Timeline(timeline)) => timeline,
+        };
+        timeline.last = timeline.last.max(point);
+        timeline.pending.push_back((timeline.last, fence));
+        timeline.pass();
+        *held = Some(Held::Timeline(timeline));
+    }
+
+    /// Returns the fence of a point, or of everything for 0 (`drm_syncobj_find_fence`); `None` if there is
+    /// none.
+    pub(crate) fn find(&self, point: u64) -> Option<Fence> {
+        match &mut *self.held() {
+            None => None,
+            Some(Held::Fence(fence)) => (point == 0).then(|| fence.clone()),
+            Some(Held::Timeline(timeline)) => {
+                timeline.pass();
+                timeline.find(point)
+            }
+        }
+    }
+
+    /// Returns whether it has a fence.
+    pub(crate) fn has_fence(&self) -> bool {
+        self.held().is_some()
+    }
+
+    /// Returns the last signalled point of the timeline and the last point; 0 without a timeline.
+    pub(crate) fn points(&self) -> (u64, u64) {
+        match &mut *self.held() {
+            None | Some(Held::Fence(_)) => (0, 0),
+            Some(Held::Timeline(timeline)) => {
+                timeline.pass();
+                (timeline.passed, timeline.last)
+            }
+        }
+    }
+}
+
+/// A file's syncobjs by handle.
+#[derive(Debug, Default)]
+pub(crate) struct Syncobjs(BTreeMap<u32, Arc<Syncobj>>);
+
+impl Syncobjs {
+    /// Gives the syncobj the lowest free handle.
+    pub(crate) fn insert(&mut self, syncobj: Arc<Syncobj>) -> u32 {
+        let handle = (1..).find(|handle| !self.0.contains_key(handle)).unwrap_or(u32::MAX);
+        self.0.insert(handle, syncobj);
+        handle
+    }
+
+    /// Returns the syncobj of a handle.
+    pub(crate) fn get(&self, handle: u32) -> Option<Arc<Syncobj>> {
+        self.0.get(&handle).cloned()
+    }
+
+    /// Closes a handle.
+    pub(crate) fn remove(&mut self, handle: u32) -> Option<Arc<Syncobj>> {
+        self.0.remove(&handle)
+    }
+}

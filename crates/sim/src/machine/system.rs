@@ -1,0 +1,294 @@
+//! The state that all objects of a software device share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use gem_coherency::Errno;
+
+use super::adversary::Adversary;
+use super::crtcs::Crtcs;
+use super::faults::{Entry, Faults, Needs};
+use super::framebuffers::Framebuffers;
+use super::gpu::Gpu;
+use super::limits::{self, SYSTEM_BYTES};
+use super::log::{KernelFlush, Log};
+use super::masters::Masters;
+use super::names::Names;
+use super::object::Object;
+use super::offsets::{Node, Offsets};
+use super::prime;
+use super::space::Space;
+use super::store::Terms;
+use crate::machine::spec::Spec;
+use gem_coherency::error::Result;
+use gem_coherency::fork::Owner;
+use gem_coherency::platform::Machine;
+use gem_coherency::policy::Rule;
+use gem_coherency::policy::kernel::{Action, Backing, KernelRules};
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::vocabulary::{CacheLevel, MmapMode};
+use gem_coherency_hierarchy::Hardware;
+
+/// The machine of a software device, and its kernel.
+#[derive(Debug)]
+pub(crate) struct System {
+    pub(crate) machine: Machine,
+    pub(crate) rules: KernelRules,
+    pub(crate) faults: Faults,
+    pub(crate) gpu: Gpu,
+    pub(crate) log: Log,
+    /// Whether the device is runtime-awake, which copies through the aperture require.
+    pub(crate) awake: AtomicBool,
+    /// Whether the machine has a display (`DRIVER_MODESET`).
+    pub(crate) display: bool,
+    masters: Mutex<Masters>,
+    names: Mutex<Names>,
+    framebuffers: Mutex<Framebuffers>,
+    crtcs: Mutex<Crtcs>,
+    /// Number of open files.
+    files: AtomicU64,
+    /// Number of resets of the whole GPU (`i915_reset_count`).
+    pub(crate) resets: AtomicU64,
+    /// The GPU's timestamp.
+    pub(crate) ticks: AtomicU64,
+    /// Number of CPU accesses that would have raised SIGBUS on a real device.
+    pub(crate) bus_errors: AtomicU64,
+    /// Bytes of objects' pages, in total and in local memory.
+    in_use: AtomicU64,
+    local_in_use: AtomicU64,
+    seed: Option<u64>,
+    /// Whether every agent sees every byte at once.
+    coherent: bool,
+    /// The PCI id.
+    pub(crate) id: u16,
+    /// The address space of contexts without their own.
+    pub(crate) global_space: Arc<Mutex<Space>>,
+    objects: Mutex<Objects>,
+    offsets: Mutex<Offsets>,
+    /// The process that owns this memory: a forked child has a copy whose locks may be held for ever.
+    pub(crate) owner: Owner,
+}
+
+#[derive(Debug, Default)]
+struct Objects {
+    created: u64,
+    alive: BTreeMap<u64, Weak<Object>>,
+}
+
+impl System {
+    pub(crate) fn new(spec: &Spec) -> Self {
+        let faults = Faults::default();
+        for &(fault, after) in &spec.faults {
+            faults.inject(fault, after);
+        }
+        Self {
+            machine: spec.machine,
+            rules: spec.rules,
+            faults,
+            gpu: Gpu::default(),
+            log: Log::default(),
+            awake: AtomicBool::new(true),
+            display: spec.display,
+            masters: Mutex::default(),
+            names: Mutex::default(),
+            framebuffers: Mutex::default(),
+            crtcs: Mutex::new(Crtcs::new(spec.machine)),
+            files: AtomicU64::new(0),
+            resets: AtomicU64::new(0),
+            ticks: AtomicU64::new(1),
+            bus_errors: AtomicU64::new(0),
+            in_use: AtomicU64::new(0),
+            local_in_use: AtomicU64::new(0),
+            coherent: spec.coherent,
+            id: spec.id,
+            global_space: limits::address_space(spec.machine),
+            seed: spec.adversary.then_some(spec.seed),
+            objects: Mutex::default(),
+            offsets: Mutex::default(),
+            owner: Owner::current(),
+        }
+    }
+
+    /// Counts a new open file.
+    pub(crate) fn open(&self) {
+        // Relaxed: a count; the state that the last file leaves is behind a lock.
+        self.files.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a closed file; with the last one, cancels the batches of a stalled GPU.
+    pub(crate) fn close(&self) {
+        // Relaxed: see `open`.
+        if self.files.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.gpu.abandon();
+        }
+    }
+
+    /// Returns the terms of accesses to an object of this level.
+    pub(crate) fn terms(&self, level: CacheLevel) -> Terms {
+        Terms { hardware: Hardware::new(self.machine.caps), level, coherent: self.coherent }
+    }
+
+    /// Returns whether caches are simulated without an adversary.
+    pub(crate) fn caches_are_idle(&self) -> bool {
+        !self.coherent && self.seed.is_none()
+    }
+
+    /// Applies the faults that are due to `request`.
+    ///
+    /// # Errors
+    /// The errno of a fault that fails the request; [`gem_coherency::Error::OtherProcess`].
+    pub(crate) fn enter(&self, request: &'static str, needs: Needs) -> Result<()> {
+        self.owner.check()?;
+        let entry = self.faults.enter(request, needs);
+        tracing::debug!(
+            request,
+            errno = entry.as_ref().err().map(|error| tracing::field::debug(error.errno()))
+        );
+        match entry? {
+            Entry::Clear => {}
+            Entry::Shrink => self.shrink(),
+        }
+        Ok(())
+    }
+
+    /// Registers the object that `make` creates from its number.
+    pub(crate) fn register(&self, make: impl FnOnce(u64) -> Object) -> Arc<Object> {
+        let mut objects = self.objects();
+        objects.created += 1;
+        let id = objects.created;
+        let object = Arc::new(make(id));
+        objects.alive.insert(id, Arc::downgrade(&object));
+        object
+    }
+
+    /// Unregisters an object.
+    pub(crate) fn unregister(&self, id: u64) {
+        self.objects().alive.remove(&id);
+    }
+
+    /// Allocates the mmap offset of object `id`, of `size` bytes; returns its first page.
+    ///
+    /// # Errors
+    /// ENOSPC.
+    pub(crate) fn add_offset(&self, id: u64, mode: MmapMode, size: u64) -> std::result::Result<u64, Errno> {
+        self.offsets().add(id, mode, size / PAGE_BYTES)
+    }
+
+    /// Releases an mmap offset.
+    pub(crate) fn remove_offset(&self, start: u64) {
+        self.offsets().remove(start);
+    }
+
+    /// Returns the node of these pages of the device's file, and its object if it still exists.
+    pub(crate) fn at_offset(&self, start: u64, pages: u64) -> Option<(Node, Option<Arc<Object>>)> {
+        let node = self.offsets().find(start, pages)?;
+        let object = self.objects().alive.get(&node.object).and_then(Weak::upgrade);
+        Some((node, object))
+    }
+
+    fn offsets(&self) -> MutexGuard<'_, Offsets> {
+        self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns every object, oldest first.
+    pub(crate) fn all(&self) -> Vec<Arc<Object>> {
+        self.objects().alive.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Creates the adversary of object `id`, if it is enabled.
+    pub(crate) fn adversary(&self, id: u64) -> Option<Adversary> {
+        self.seed.map(|seed| Adversary::new(seed, id))
+    }
+
+    /// Takes `bytes` of the machine's memory for pages; returns whether they were available.
+    pub(crate) fn take_memory(&self, bytes: u64, backing: Backing) -> bool {
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= SYSTEM_BYTES);
+        // Relaxed: a budget; it publishes no other data.
+        let taken = self.in_use.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_ok();
+        if taken && backing == Backing::Local {
+            self.local_in_use.fetch_add(bytes, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// Releases memory.
+    pub(crate) fn give_memory(&self, bytes: u64, backing: Backing) {
+        // Relaxed: see `take_memory`.
+        self.in_use.fetch_sub(bytes, Ordering::Relaxed);
+        if backing == Backing::Local {
+            self.local_in_use.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns the bytes of local memory in use.
+    pub(crate) fn local_bytes_in_use(&self) -> u64 {
+        // Relaxed: see `take_memory`.
+        self.local_in_use.load(Ordering::Relaxed)
+    }
+
+    /// Returns the bytes of memory in use.
+    pub(crate) fn bytes_in_use(&self) -> u64 {
+        // Relaxed: see `take_memory`.
+        self.in_use.load(Ordering::Relaxed)
+    }
+
+    /// Purges every object that is marked as not needed, after freeing those that only a closed dma-buf held.
+    pub(crate) fn shrink(&self) {
+        // An object's lock may be held here. Nothing imported is freed, which would lock its exporter.
+        prime::forget_closed();
+        for object in self.all() {
+            object.purge_if_allowed();
+        }
+    }
+
+    /// Writes back and drops every line of every object (`wbinvd_on_all_cpus`).
+    pub(crate) fn wbinvd(&self, call: &'static str, rule: Rule) {
+        let mut lines_written = 0;
+        let mut bytes = 0;
+        for object in self.all() {
+            bytes += object.size();
+            lines_written += object.flush_store();
+        }
+        self.log.push(KernelFlush {
+            call,
+            object: 0,
+            handle: None,
+            action: Action::Wbinvd,
+            rule,
+            bytes,
+            lines_written,
+        });
+    }
+
+    /// Counts a CPU access that would have raised SIGBUS.
+    pub(crate) fn bus_error(&self, why: &dyn std::fmt::Display) {
+        // Relaxed: a statistic.
+        self.bus_errors.fetch_add(1, Ordering::Relaxed);
+        tracing::error!(%why, "SIGBUS on real devices");
+    }
+
+    /// Locks the masters.
+    pub(crate) fn masters(&self) -> MutexGuard<'_, Masters> {
+        self.masters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the global names; no other lock is taken under it.
+    pub(crate) fn names(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the framebuffers; no other lock is taken under it.
+    pub(crate) fn framebuffers(&self) -> MutexGuard<'_, Framebuffers> {
+        self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Locks the CRTCs; framebuffers and objects are locked under it.
+    pub(crate) fn crtcs(&self) -> MutexGuard<'_, Crtcs> {
+        self.crtcs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn objects(&self) -> MutexGuard<'_, Objects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,253 @@
+//! A CPU mapping of an object, with loads and stores according to its mode.
+//!
+//! There are two kinds. A mapping made by mmap(2) of the device's file has i915's page faults, which bring in
+//! the object's pages, and holds a reference to the object. A mapping made by GEM_MMAP, or by mmap(2) of a
+//! dma-buf, maps the file behind the pages: i915 does not see its page faults, it holds only the bytes, and
+//! it shows fresh zeroes after a purge.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gem_coherency::Errno;
+
+use super::object::{Object, State};
+use super::store::{Store, Terms};
+use super::system::System;
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::drm::Advice;
+use gem_coherency::drm::mapping::SoftMemory;
+use gem_coherency::error::{Error, Result};
+use gem_coherency::policy::driver::{Path, path_refusal};
+use gem_coherency::policy::kernel::{Backing, Event};
+use gem_coherency::units::{LINE_BYTES, LineRange};
+use gem_coherency::vocabulary::{CacheLevel, MmapMode};
+use gem_coherency_hierarchy::Route;
+
+/// A mapping.
+#[derive(Debug)]
+pub(crate) struct Window {
+    memory: Memory,
+    mode: MmapMode,
+    /// The object's byte at which the mapping begins.
+    first: u64,
+    /// Whether the mapping was touched, so that its page table entries exist.
+    touched: AtomicBool,
+}
+
+/// The mapped memory.
+#[derive(Debug)]
+enum Memory {
+    /// An object, through the device's file.
+    Object(Arc<Object>),
+    /// The file behind an object, and its machine; or memory of no device.
+    File(Arc<Mutex<Store>>, Option<Arc<System>>),
+}
+
+impl Window {
+    /// Maps the device's file, starting at the object's byte `first`.
+    pub(crate) fn of_object(object: Arc<Object>, mode: MmapMode, first: u64) -> Self {
+        Self { memory: Memory::Object(object), mode, first, touched: AtomicBool::new(false) }
+    }
+
+    /// Maps the file behind an object, starting at byte `first`.
+    pub(crate) fn of_file(object: &Object, mode: MmapMode, first: u64) -> Self {
+        let memory = Memory::File(Arc::clone(object.shared_store()), Some(Arc::clone(object.system())));
+        Self { memory, mode, first, touched: AtomicBool::new(false) }
+    }
+
+    /// Maps ordinary memory, starting at byte `first`; write-combining, as vgem does.
+    pub(crate) fn of_memory(store: Arc<Mutex<Store>>, first: u64) -> Self {
+        let memory = Memory::File(store, None);
+        Self { memory, mode: MmapMode::Wc, first, touched: AtomicBool::new(false) }
+    }
+
+    /// Returns whether the pages have struct pages, so that the GPU can use them (no `VM_PFNMAP`).
+    pub(crate) fn has_struct_pages(&self) -> bool {
+        match self.memory {
+            Memory::Object(_) => false,
+            Memory::File(..) => true,
+        }
+    }
+
+    /// Returns the store and offset of the bytes from `offset` on; `None` for a device's file.
+    pub(crate) fn file(&self, offset: u64) -> Option<(Arc<Mutex<Store>>, u64)> {
+        match &self.memory {
+            Memory::Object(_) => None,
+            Memory::File(store, _) => Some((Arc::clone(store), self.first + offset)),
+        }
+    }
+
+    /// Loads as the CPU does.
+    ///
+    /// # Errors
+    /// Where a real device raises SIGBUS.
+    pub(crate) fn try_load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        let offset = self.first + offset;
+        self.access(|store, terms, route| store.read(terms, route, offset, data))
+    }
+
+    /// Stores as the CPU does.
+    ///
+    /// # Errors
+    /// As [`Self::try_load`].
+    pub(crate) fn try_store(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let combines = self.combines();
+        let offset = self.first + offset;
+        self.access(|store, terms, route| match combines {
+            true => store.combine(terms, route, offset, data),
+            false => store.write(terms, route, offset, data),
+        })
+    }
+
+    /// Stores as the CPU does with `cacheops::copy_around`: whole lines by non-temporal stores, which gather
+    /// in write-combining buffers; other bytes by stores that are flushed.
+    fn try_store_around(&self, offset: u64, data: &[u8]) -> Result<()> {
+        let offset = self.first + offset;
+        let head = data.len().min((offset.wrapping_neg() % LINE_BYTES) as usize);
+        let (head, rest) = data.split_at(head);
+        let (whole, tail) = rest.split_at(rest.len() - rest.len() % LINE_BYTES as usize);
+        let behind = offset + (head.len() + whole.len()) as u64;
+        self.access(|store, terms, route| {
+            if route != Route::CpuCached {
+                return store.combine(terms, route, offset, data);
+            }
+            for (offset, part) in [(offset, head), (behind, tail)] {
+                store.write(terms, route, offset, part)?;
+                let lines =
+                    LineRange::new(offset / LINE_BYTES, (offset + part.len() as u64).div_ceil(LINE_BYTES));
+                if !part.is_empty() {
+                    store.maintain(terms, lines, LineOp::WriteBack)?;
+                }
+            }
+            store.combine(terms, Route::CpuNonTemporal, offset + head.len() as u64, whole)
+        })
+    }
+
+    /// Returns the route of the mapping's accesses.
+    fn route(&self, level: CacheLevel) -> Route {
+        match self.mode {
+            MmapMode::Wb => Route::CpuCached,
+            MmapMode::Wc | MmapMode::Uc => Route::CpuUncached,
+            MmapMode::Gtt => Route::Aperture,
+            // The kernel maps local memory write-combining and system memory write-back.
+            MmapMode::Fixed if level == CacheLevel::None => Route::CpuUncached,
+            MmapMode::Fixed => Route::CpuCached,
+        }
+    }
+
+    /// Returns whether stores gather in write-combining buffers.
+    fn combines(&self) -> bool {
+        match (self.mode, &self.memory) {
+            (MmapMode::Wc | MmapMode::Gtt, _) => true,
+            (MmapMode::Wb | MmapMode::Uc, _) | (MmapMode::Fixed, Memory::File(..)) => false,
+            (MmapMode::Fixed, Memory::Object(object)) => object.state().snapshot.level == CacheLevel::None,
+        }
+    }
+
+    /// Converts the error of an access: counts it if a real device would raise SIGBUS, and attributes ENOMEM
+    /// to the page fault.
+    fn faulted<T>(&self, done: Result<T>) -> Result<T> {
+        done.map_err(|error| {
+            if let Memory::Object(object) = &self.memory {
+                object.system().bus_error(&error);
+            }
+            let is_memory = error.errno() == Errno::ENOMEM;
+            if is_memory { Error::Ioctl { request: PAGE_FAULT, errno: Errno::ENOMEM } } else { error }
+        })
+    }
+
+    /// Runs `access` on the bytes, after the page fault of a first touch.
+    fn access<T>(&self, access: impl FnOnce(&mut Store, Terms, Route) -> Result<T>) -> Result<T> {
+        match &self.memory {
+            Memory::Object(object) => {
+                let mut state = object.state();
+                self.fault(object, &mut state)?;
+                let level = state.snapshot.level;
+                access(&mut object.store(), object.system().terms(level), self.route(level))
+            }
+            Memory::File(store, system) => {
+                // The level does not affect the CPU's own accesses.
+                let level = CacheLevel::None;
+                let terms = system.as_ref().map_or(Terms::ORDINARY, |system| system.terms(level));
+                access(&mut lock(store), terms, self.route(level))
+            }
+        }
+    }
+
+    /// Simulates i915's page fault (`vm_fault_cpu`, `vm_fault_gtt`, `vm_fault_ttm`).
+    ///
+    /// Existing page table entries cause no fault; releasing the pages removes them.
+    fn fault(&self, object: &Object, state: &mut State) -> Result<()> {
+        match state.snapshot.backing {
+            // TTM's fault brings in memory that i915 does not track as pages.
+            Backing::Local | Backing::LocalSystem => {
+                // Relaxed: under the object's lock.
+                let shown = self.touched.load(Ordering::Relaxed) && !state.purged;
+                if state.advice == Advice::DontNeed && !shown {
+                    return Err(REFUSED);
+                }
+            }
+            Backing::Shmem
+            | Backing::Userptr
+            | Backing::Import
+            | Backing::Stolen
+            | Backing::Internal
+            | Backing::Phys => {}
+        }
+        object.happen(state, PAGE_FAULT, Event::Fault)?;
+        state.bound |= self.mode == MmapMode::Gtt;
+        // The kernel checks the level last: by then the pages are present and bound.
+        let caps = object.system().machine.caps;
+        if let Some(rule) = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode)) {
+            tracing::debug!(%rule, mode = %self.mode, "fault refused");
+            return Err(REFUSED);
+        }
+        self.touched.store(true, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// The name that errors of a page fault give in place of a request.
+const PAGE_FAULT: &str = "page fault";
+
+/// The error of a fault that raises SIGBUS (`i915_error_to_vmf_fault`).
+const REFUSED: Error = Error::Ioctl { request: PAGE_FAULT, errno: Errno::EFAULT };
+
+fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl SoftMemory for Window {
+    fn as_ptr(&self) -> *mut u8 {
+        let pointer = self.access(|store, terms, route| store.raw_pointer(terms, route));
+        self.faulted(pointer).unwrap_or(std::ptr::null_mut())
+    }
+
+    fn store(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.faulted(self.try_store(offset, data))
+    }
+
+    fn store_around(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.faulted(self.try_store_around(offset, data))
+    }
+
+    fn load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
+        self.faulted(self.try_load(offset, data))
+    }
+
+    fn lines(&self, lines: LineRange, op: LineOp) -> Result<()> {
+        let done = self.access(|store, terms, _| store.maintain(terms, lines, op));
+        self.faulted(done.map(drop))
+    }
+
+    fn drain(&self) -> Result<()> {
+        self.faulted(match &self.memory {
+            // A fence touches no page.
+            Memory::Object(object) => {
+                let terms = object.system().terms(object.state().snapshot.level);
+                object.store().drain(terms)
+            }
+            Memory::File(..) => self.access(|store, terms, _| store.drain(terms)),
+        })
+    }
+}

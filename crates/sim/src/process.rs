@@ -1,0 +1,196 @@
+//! A process that has software devices open: its memory, its files and its mappings.
+//!
+//! It is the caller's side of the uAPI: a test or a fuzzer passes numbers here where a program on a real
+//! device passes pointers. Requests go through the same dispatch, the same copies from and to the caller's
+//! memory and the same checks as in the kernel; a bad address fails with EFAULT.
+//!
+//! ```
+//! use gem_coherency_sim::{Minor, Pages, Process, Soft};
+//! use gem_coherency::uapi::i915::{DRM_IOCTL_I915_GEM_CREATE, drm_i915_gem_create};
+//! use zerocopy::IntoBytes;
+//!
+//! let mut process = Process::default();
+//! let fd = process.open(&Soft::open("sim:tgl")?, Minor::Render);
+//! process.allocate(0x10000, 4096, Pages::ReadWrite)?;
+//! let create = drm_i915_gem_create { size: 5000, ..Default::default() };
+//! process.store(0x10000, create.as_bytes())?;
+//! process.ioctl(fd, DRM_IOCTL_I915_GEM_CREATE.code, 0x10000)?;
+//! let mut size = [0; 8];
+//! process.load(0x10000, &mut size)?;
+//! assert_eq!(u64::from_le_bytes(size), 8192);
+//! assert_eq!(process.ioctl(fd, DRM_IOCTL_I915_GEM_CREATE.code, 0), Err(gem_coherency::Errno::EFAULT));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::os::fd::BorrowedFd;
+use std::sync::Arc;
+
+use gem_coherency::Errno;
+use nix::libc::{SEEK_HOLE, SEEK_SET};
+
+use super::requests::{self, Caller};
+use super::{Minor, Soft};
+use crate::machine::dma_buf::DmaBuf;
+use crate::machine::files::{File, Files};
+use crate::machine::memory::{Memory, Pages};
+use gem_coherency::units::PAGE_BYTES;
+
+/// Largest size of a dma-buf of ordinary memory, in bytes.
+const MOST_FOREIGN_BYTES: u64 = 1 << 30;
+
+/// A process: its mappings and its open files.
+#[derive(Debug, Default)]
+pub struct Process {
+    memory: Memory,
+    files: Files,
+}
+
+impl Process {
+    /// Opens another file of `device`: open(2) of its primary or its render node.
+    ///
+    /// Returns the lowest free descriptor. The first file of a primary node becomes its master.
+    pub fn open(&mut self, device: &Soft, minor: Minor) -> i32 {
+        self.files.install(File::Device(Arc::new(device.open_again(minor))))
+    }
+
+    /// Returns the device of a descriptor, for functions that are not requests; `None` for other files.
+    pub fn device(&self, fd: i32) -> Option<&Soft> {
+        match self.files.get(fd).ok()? {
+            File::Device(device) => Some(device),
+            File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => None,
+        }
+    }
+
+    /// close(2).
+    ///
+    /// # Errors
+    /// EBADF.
+    pub fn close(&mut self, fd: i32) -> Result<(), Errno> {
+        self.files.remove(fd).map(drop)
+    }
+
+    /// ioctl(2) with the address of its argument.
+    ///
+    /// # Errors
+    /// EBADF; ENOTTY for a file that does not take such a request; otherwise the request's own.
+    pub fn ioctl(&mut self, fd: i32, code: u32, argument: u64) -> Result<i32, Errno> {
+        match self.files.get(fd)?.clone() {
+            File::Device(device) => {
+                let mut caller = Caller { device: &device, memory: &mut self.memory, files: &mut self.files };
+                requests::ioctl(&mut caller, code, argument)
+            }
+            File::DmaBuf(dma_buf) => {
+                requests::dma_buf_ioctl(&dma_buf, &mut self.memory, &mut self.files, code, argument)?;
+                Ok(0)
+            }
+            File::Fence(_) | File::Syncobj(_) => Err(Errno::ENOTTY),
+        }
+    }
+
+    /// mmap(2), shared, of `len` bytes of a file; returns the address.
+    ///
+    /// # Errors
+    /// EINVAL, EBADF, EOVERFLOW, EACCES, ENODEV or ENOMEM, as in the kernel.
+    pub fn mmap(&mut self, len: u64, pages: Pages, fd: i32, offset: u64) -> Result<u64, Errno> {
+        if !offset.is_multiple_of(PAGE_BYTES) {
+            return Err(Errno::EINVAL);
+        }
+        let file = self.files.get(fd)?.clone();
+        if len == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let len = len.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::ENOMEM)?;
+        self.memory.room(len)?;
+        // A device's file includes the last page, too (FMODE_UNSIGNED_OFFSET).
+        let last = match file {
+            File::Device(_) => u128::from(u64::MAX) + 1,
+            File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => u128::from(u64::MAX),
+        };
+        if u128::from(offset) + u128::from(len) > last {
+            return Err(Errno::EOVERFLOW);
+        }
+        let window = match file {
+            File::Device(device) => requests::mmap(&device, len, offset)?,
+            File::DmaBuf(dma_buf) if pages.stores() && !dma_buf.writable => return Err(Errno::EACCES),
+            File::DmaBuf(dma_buf) => requests::mmap_dma_buf(&dma_buf, len, offset)?,
+            File::Fence(_) | File::Syncobj(_) if pages.stores() => return Err(Errno::EACCES),
+            File::Fence(_) | File::Syncobj(_) => return Err(Errno::ENODEV),
+        };
+        self.memory.map(window, len, pages)
+    }
+
+    /// Installs a dma-buf that another device or process exported; returns its descriptor.
+    ///
+    /// # Errors
+    /// EINVAL for a file that is not a dma-buf of a software device.
+    pub fn receive(&mut self, dma_buf: BorrowedFd<'_>) -> Result<i32, Errno> {
+        let dma_buf =
+            crate::machine::prime::find(dma_buf, "receive", Errno::EINVAL).map_err(|error| error.errno())?;
+        Ok(self.files.install(File::DmaBuf(dma_buf)))
+    }
+
+    /// lseek(2); a dma-buf returns its size.
+    ///
+    /// # Errors
+    /// EBADF; EINVAL; ESPIPE for files without a position.
+    pub fn lseek(&self, fd: i32, offset: i64, whence: i32) -> Result<u64, Errno> {
+        let file = self.files.get(fd)?;
+        if !(SEEK_SET..=SEEK_HOLE).contains(&whence) {
+            return Err(Errno::EINVAL);
+        }
+        match file {
+            // noop_llseek.
+            File::Device(_) => Ok(0),
+            File::DmaBuf(dma_buf) => requests::lseek_dma_buf(dma_buf, offset, whence),
+            File::Fence(_) | File::Syncobj(_) => Err(Errno::ESPIPE),
+        }
+    }
+
+    /// Opens a dma-buf of `size` bytes of ordinary memory, as another driver (vgem) exports it; returns the
+    /// descriptor.
+    ///
+    /// # Errors
+    /// EINVAL if the size is 0 or not a whole number of pages; ENOMEM for more than 1 GiB.
+    pub fn foreign_dma_buf(&mut self, size: u64, writable: bool) -> Result<i32, Errno> {
+        if size == 0 || !size.is_multiple_of(PAGE_BYTES) {
+            return Err(Errno::EINVAL);
+        }
+        if size > MOST_FOREIGN_BYTES {
+            return Err(Errno::ENOMEM);
+        }
+        Ok(self.files.install(File::DmaBuf(Arc::new(DmaBuf::of_memory(size, writable)))))
+    }
+
+    /// Maps zeroed anonymous memory at `address`, as mmap(2) does with MAP_FIXED_NOREPLACE.
+    ///
+    /// # Errors
+    /// EINVAL if the address or the length is not a multiple of the page size, or outside the caller's half;
+    /// EEXIST if the range is in use; ENOMEM for more than the process may have (1 GiB).
+    pub fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Result<(), Errno> {
+        self.memory.allocate(address, len, pages)
+    }
+
+    /// Unmaps the area that one call mapped at `address`: munmap(2).
+    ///
+    /// # Errors
+    /// EINVAL if no mapping starts at exactly that address.
+    pub fn munmap(&mut self, address: u64) -> Result<(), Errno> {
+        self.memory.unmap(address)
+    }
+
+    /// Loads from memory, as the process itself.
+    ///
+    /// # Errors
+    /// EFAULT where the process would get SIGSEGV or SIGBUS.
+    pub fn load(&self, address: u64, data: &mut [u8]) -> Result<(), Errno> {
+        if self.memory.read(address, data) == data.len() { Ok(()) } else { Err(Errno::EFAULT) }
+    }
+
+    /// Stores to memory, as the process itself.
+    ///
+    /// # Errors
+    /// As [`Self::load`].
+    pub fn store(&mut self, address: u64, data: &[u8]) -> Result<(), Errno> {
+        if self.memory.write(address, data) == data.len() { Ok(()) } else { Err(Errno::EFAULT) }
+    }
+}
