@@ -139,7 +139,8 @@
 //! own guard; no line that either wrote is lost, even if the bytes share a line. Overlapping writes are no data race; each byte is
 //! then one of those stored. In a child of fork(2) every call is [`Error::OtherProcess`].
 //!
-//! The crate has no cargo features. It needs Rust 1.85, and runs on x86-64 and i686 Linux.
+//! Features: `serde` implements `serde::Serialize` for reports, `zerocopy` makes the structs of the uAPI bytes for software devices; a
+//! driver needs neither. The crate needs Rust 1.85, and runs on x86-64 and i686 Linux.
 //!
 //! # Layers
 //!

@@ -2,6 +2,10 @@
 //!
 //! Both modules have the same interface, so that loom checks the production code and no other file depends on
 //! the choice.
+//!
+//! # Safety
+//! The one unsafe function makes a boxed slice of zeroes from memory of the global allocator: the layout is the
+//! slice's, and an atomic integer whose bytes are all 0 is valid.
 
 #[cfg(not(loom))]
 mod inner {

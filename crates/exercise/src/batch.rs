@@ -102,7 +102,7 @@ impl Batch {
     /// Begins a batch for the copy engine of `device`.
     ///
     /// # Errors
-    /// [`Error::NotAvailable`] before graphics version 6, and on an unknown device.
+    /// [`gem_coherency::Error::NotAvailable`] before graphics version 6, and on an unknown device.
     pub fn new(device: &Device) -> Result<Self> {
         let builder = Builder::new(device.machine())?;
         Ok(Self { device: device.clone(), builder, bos: Vec::new(), uses: Vec::new() })
@@ -121,8 +121,8 @@ impl Batch {
     /// Stores four bytes, little-endian; caching follows the page table.
     ///
     /// # Errors
-    /// [`Error::RangeOutOfBounds`]; [`Error::NotEncodable`] for an offset that is not a multiple of 4;
-    /// [`Error::OtherDevice`]; [`Error::Closed`].
+    /// [`gem_coherency::Error::RangeOutOfBounds`]; [`Error::NotEncodable`] for an offset that is not a multiple of 4;
+    /// [`gem_coherency::Error::OtherDevice`]; [`gem_coherency::Error::Closed`].
     pub fn store(&mut self, bo: &Bo, offset: u64, value: u32) -> Result<&mut Self> {
         ByteRange::within(offset, 4, bo.size())?;
         let buffer = self.buffer(bo)?;
@@ -321,7 +321,7 @@ impl Submitted {
     /// Waits until the GPU is done with the batch; without a timeout, indefinitely.
     ///
     /// # Errors
-    /// [`Error::Timeout`]; [`Error::Hung`] if any batch of this device hung the GPU after this one was
+    /// [`gem_coherency::Error::Timeout`]; [`Error::Hung`] if any batch of this device hung the GPU after this one was
     /// submitted; those of GEM_WAIT.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
         self.batch.wait(timeout)?;

@@ -98,7 +98,7 @@ impl Dialect {
     /// Returns the commands of `machine`.
     ///
     /// # Errors
-    /// [`Error::NotAvailable`] before graphics version 6, which has no copy engine, and for an unknown
+    /// [`gem_coherency::Error::NotAvailable`] before graphics version 6, which has no copy engine, and for an unknown
     /// device.
     pub fn of(machine: &Machine) -> Result<Self> {
         let version = machine.platform.graphics;
