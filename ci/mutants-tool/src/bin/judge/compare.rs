@@ -6,14 +6,15 @@ use std::fmt;
 use gem_coherency::Result;
 use gem_coherency::platform::{Call, Caps, Machine};
 use gem_coherency::policy::driver::{cpu_memory, default_mode, needs_flush_of_zeroes, path_refusal, table};
-use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Row, Snapshot, Step, step};
+use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Snapshot, Step, step};
 use gem_coherency::policy::pending::{
     cached_mode, cached_path, combining_path, flush_op, pending_after_gpu_write, pending_after_store,
     required_work,
 };
-use gem_coherency::policy::{Path, Rule, Verdict, coherency, kernel};
+use gem_coherency::policy::{Path, Rule, Verdict, coherency};
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 use gem_coherency_check::{CREATIONS, all_machines};
+use gem_coherency_check::{Transition, transitions};
 
 /// The kernel's own objects, which the explorer does not search.
 const OWN: [Creation; 3] = [Creation::Internal, Creation::Stolen, Creation::Phys];
@@ -67,7 +68,7 @@ pub fn largest(changes: impl IntoIterator<Item = Change>) -> Change {
 struct Objects {
     creation: Creation,
     created: std::result::Result<Snapshot, Refusal>,
-    rows: Vec<Row>,
+    rows: Vec<Transition>,
 }
 
 /// The driver's side of some hardware.
@@ -106,7 +107,7 @@ impl Baseline {
             let objects = CREATIONS.into_iter().chain(OWN).map(|creation| Objects {
                 creation,
                 created: Snapshot::created(machine.caps, &rules, creation),
-                rows: kernel::table(&machine, &rules, creation),
+                rows: transitions(&machine, &rules, creation),
             });
             let objects: Vec<_> = objects.collect();
             let driver = Driver::new(machine.caps, &rules, &objects);
