@@ -47,6 +47,9 @@ fn every_platform_has_ids_and_its_example_is_one_of_them() {
         assert_eq!(platform::by_id(platform.example_id).unwrap(), *platform);
     }
     assert_eq!(platform::all().len(), 38);
+    for row in platform::ids() {
+        assert!(platform::all().contains(&row.platform), "{:04x} is of no listed platform", row.id);
+    }
 }
 
 #[test]
