@@ -5,13 +5,13 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
+use gem_coherency::Errno;
 use gem_coherency::Error;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Drm, OpenCounts, Retained};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_sim::Soft;
-use gem_coherency::Errno;
 
 use crate::input::Input;
 use crate::names;

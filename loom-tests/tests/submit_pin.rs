@@ -156,7 +156,7 @@ fn waiting_with_a_flush_open_is_a_deadlock() {
     // Loom reports a deadlock by a panic in the middle of `complete`, where unwinding takes further steps of
     // the model and aborts the process; so it happens in another one.
     let child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "--nocapture", "waiting_with_a_flight_open_is_a_deadlock"])
+        .args(["--exact", "--nocapture", "waiting_with_a_flush_open_is_a_deadlock"])
         .env(DEADLOCK, "1")
         .output()
         .unwrap();
