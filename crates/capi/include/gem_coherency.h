@@ -515,7 +515,7 @@ int gemco_platform_by_id(uint16_t pci_id,
 /**
  * As gemco_platform_by_id, by name ("jsl"), title ("Jasper Lake") or ID ("8086:4e61"); -ENODEV for others.
  *
- * Any thread; allocates.
+ * Any thread; no allocation.
  */
 int gemco_platform_by_name(const char *name,
                            uint16_t kernel_major,

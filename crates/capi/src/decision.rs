@@ -1,5 +1,4 @@
-//! The rules without a device: capabilities, and the decisions that follow from them. Only lookups by name
-//! allocate.
+//! The rules without a device: capabilities, and the decisions that follow from them. Nothing here allocates.
 
 use std::ffi::{c_char, c_int, c_uint};
 
@@ -70,7 +69,7 @@ pub unsafe extern "C" fn gemco_platform_by_id(
 
 /// As gemco_platform_by_id, by name ("jsl"), title ("Jasper Lake") or ID ("8086:4e61"); -ENODEV for others.
 ///
-/// Any thread; allocates.
+/// Any thread; no allocation.
 ///
 /// # Safety
 /// As the module says.
