@@ -26,14 +26,16 @@ pub(crate) struct Addresses {
     /// The first address behind the usable ones.
     end: u64,
     step: u64,
-    ranges: Mutex<BTreeMap<Handle, Range>>,
+    ranges: Mutex<Ranges>,
 }
 
-/// The addresses of one object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Range {
-    start: u64,
-    end: u64,
+/// The addresses in use.
+#[derive(Debug, Default)]
+struct Ranges {
+    /// The start of each object's range.
+    starts: BTreeMap<Handle, u64>,
+    /// The end of each range, by its start.
+    ends: BTreeMap<u64, u64>,
 }
 
 impl Addresses {
@@ -50,43 +52,55 @@ impl Addresses {
         Self { end, step, ranges: Mutex::default() }
     }
 
-    /// Returns an address for each of the different objects, which are given with their sizes in bytes.
+    /// Adds an address for each of the different objects, which are given with their sizes in bytes, to `addresses`, which
+    /// has room for them.
     ///
-    /// If there is no room, objects of other batches lose their addresses, and the kernel moves them.
+    /// If there is no room in the address space, objects of other batches lose their addresses, and the kernel moves
+    /// them.
     ///
     /// # Errors
     /// [`Error::NoAddress`] if the objects do not fit.
-    pub(crate) fn place(&self, objects: impl Iterator<Item = (Handle, u64)> + Clone) -> Result<Vec<u64>> {
+    pub(crate) fn place(
+        &self,
+        objects: impl Iterator<Item = (Handle, u64)> + Clone,
+        addresses: &mut Vec<u64>,
+    ) -> Result<()> {
         let mut ranges = self.ranges.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = |ranges: &mut BTreeMap<Handle, Range>| -> Result<Vec<u64>> {
-            objects.clone().map(|(handle, bytes)| self.place_one(ranges, handle, bytes)).collect()
+        let mut all = |ranges: &mut Ranges| {
+            addresses.clear();
+            objects.clone().try_for_each(|(handle, bytes)| {
+                addresses.push(self.place_one(ranges, handle, bytes)?);
+                Ok(())
+            })
         };
-        all(&mut ranges).or_else(|_| {
-            ranges.clear();
+        all(&mut ranges).or_else(|_: Error| {
+            *ranges = Ranges::default();
             all(&mut ranges)
         })
     }
 
-    /// Returns the address of one object.
-    fn place_one(&self, ranges: &mut BTreeMap<Handle, Range>, handle: Handle, bytes: u64) -> Result<u64> {
+    /// Returns the address of one object: its present one, or the lowest with room for it.
+    fn place_one(&self, ranges: &mut Ranges, handle: Handle, bytes: u64) -> Result<u64> {
         let none = Error::NoAddress { bytes };
         let Some(len) = bytes.max(1).checked_next_multiple_of(self.step) else { return Err(none) };
-        match ranges.get(&handle) {
-            Some(range) if range.end - range.start >= len => return Ok(range.start),
-            Some(_) | None => ranges.remove(&handle),
-        };
-        let mut used: Vec<Range> = ranges.values().copied().collect();
-        used.sort_unstable_by_key(|range| range.start);
+        if let Some(&start) = ranges.starts.get(&handle) {
+            if ranges.ends.get(&start).is_some_and(|end| end - start >= len) {
+                return Ok(start);
+            }
+            ranges.starts.remove(&handle);
+            ranges.ends.remove(&start);
+        }
         let mut start = FIRST;
-        for range in used {
-            if range.start - start >= len {
+        for (&used, &end) in &ranges.ends {
+            if used - start >= len {
                 break;
             }
-            start = range.end;
+            start = end;
         }
         match start.checked_add(len).filter(|&end| end <= self.end) {
             Some(end) => {
-                ranges.insert(handle, Range { start, end });
+                ranges.starts.insert(handle, start);
+                ranges.ends.insert(start, end);
                 Ok(start)
             }
             None => Err(none),
@@ -107,7 +121,10 @@ mod tests {
 
     /// Places objects, each with its handle's number and its size.
     fn place(space: &Addresses, objects: &[(u32, u64)]) -> Result<Vec<u64>> {
-        space.place(objects.iter().map(|&(handle, bytes)| (Handle::new(handle).unwrap(), bytes)))
+        let mut addresses = Vec::new();
+        let objects = objects.iter().map(|&(handle, bytes)| (Handle::new(handle).unwrap(), bytes));
+        space.place(objects, &mut addresses)?;
+        Ok(addresses)
     }
 
     #[test]

@@ -204,11 +204,11 @@ impl Batch {
             batch.map(MmapMode::Wb)?;
         }
         let mut relocations = room("a batch", written.patches().len())?;
-        let mut addresses = Vec::new();
+        let mut addresses = room("a batch", bos.len() + 1)?;
         let pinned = device.machine().has_full_ppgtt();
         if pinned {
             let space = device.extension(|| AddressSpace::new(device.machine()));
-            addresses = space.place(bos.iter().chain([&batch]).map(|bo| (bo.handle(), bo.size())))?;
+            space.place(bos.iter().chain([&batch]).map(|bo| (bo.handle(), bo.size())), &mut addresses)?;
             written = written.at(&addresses);
         } else {
             for patch in written.patches() {
