@@ -4,7 +4,7 @@ use std::fmt;
 
 use gem_coherency::{Errno, Unknown};
 
-/// What the crate's functions return.
+/// The result of the crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Why a batch or a screen failed.
@@ -18,7 +18,7 @@ pub enum Error {
     NoScreen {
         /// The device's name.
         device: String,
-        /// What it said; ENXIO if it has a display without a connector to show on.
+        /// The errno of the request; ENXIO if it has a display without a connector to show on.
         errno: Errno,
     },
 
@@ -32,9 +32,9 @@ pub enum Error {
     NotEncodable {
         /// Which part of it.
         what: &'static str,
-        /// What was asked for.
+        /// The value asked for.
         value: u64,
-        /// What is wrong with it.
+        /// The reason.
         why: &'static str,
     },
 
