@@ -31,7 +31,7 @@ mod inner {
 
     /// Returns a superset of the bits set in a word; 0 saves the caller a read-modify-write.
     #[inline]
-    pub(crate) fn look(word: &AtomicU64, ordering: Ordering) -> u64 {
+    pub(crate) fn peek(word: &AtomicU64, ordering: Ordering) -> u64 {
         word.load(ordering)
     }
 
@@ -46,19 +46,19 @@ mod inner {
     pub(crate) use loom::sync::{Condvar, Mutex, MutexGuard};
 
     std::thread_local! {
-        static LOOKS: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
+        static PEEKS: std::cell::Cell<bool> = const { std::cell::Cell::new(true) };
     }
 
-    /// Sets whether [`look`] loads the word or returns all bits. loom stores only the last access of each
-    /// atomic. A load by `look` therefore hides an earlier load by another thread, and loom does not try the
+    /// Sets whether [`peek`] loads the word or returns all bits. loom stores only the last access of each
+    /// atomic. A load by `peek` therefore hides an earlier load by another thread, and loom does not try the
     /// order in which the read-modify-write after it precedes that load. Models that depend on such loads
-    /// also run without looks.
-    pub fn set_looks(looks: bool) {
-        LOOKS.set(looks);
+    /// also run without peeks.
+    pub fn set_peeks(peeks: bool) {
+        PEEKS.set(peeks);
     }
 
-    pub(crate) fn look(word: &AtomicU64, ordering: Ordering) -> u64 {
-        if LOOKS.get() { word.load(ordering) } else { u64::MAX }
+    pub(crate) fn peek(word: &AtomicU64, ordering: Ordering) -> u64 {
+        if PEEKS.get() { word.load(ordering) } else { u64::MAX }
     }
 
     pub(crate) fn zeroed_words(count: usize) -> Option<Box<[AtomicU64]>> {
@@ -103,5 +103,5 @@ mod inner {
 }
 
 #[cfg(loom)]
-pub use inner::set_looks;
+pub use inner::set_peeks;
 pub(crate) use inner::*;

@@ -29,7 +29,7 @@ fn a_flush_that_completes_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_flush_that_is_dropped_restores_what_it_took_and_no_more() {
+fn a_dropped_flush_restores_exactly_its_marks() {
     let object = tracked();
     object.dirty().mark_all();
     object.stale().mark_all();
@@ -55,7 +55,7 @@ fn a_flush_that_is_dropped_restores_what_it_took_and_no_more() {
 }
 
 #[test]
-fn a_flush_that_panics_restores_what_it_took() {
+fn a_panicking_flush_restores_its_marks() {
     let object = tracked();
     object.dirty().mark(LineRange::new(3, 4)).unwrap();
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -69,7 +69,7 @@ fn a_flush_that_panics_restores_what_it_took() {
 }
 
 #[test]
-fn a_failure_meanwhile_says_again_and_one_before_does_not() {
+fn a_flush_that_fails_during_another_returns_again() {
     let object = tracked();
     let all = object.dirty().all();
     let other = object.begin_flush(all).unwrap();
@@ -115,7 +115,7 @@ fn a_flush_that_leaves_the_object_is_an_error() {
 }
 
 #[test]
-fn what_the_gpu_is_told_to_write_stays_noted_until_somebody_waits() {
+fn gpu_writes_stay_noted_until_a_wait() {
     let object = tracked();
     let take = || {
         let mut in_flight = object.begin_flush(object.stale().all()).unwrap();

@@ -105,7 +105,7 @@ fn a_run_is_joined_across_pages() {
 }
 
 #[test]
-fn what_is_outside_the_taken_range_stays() {
+fn lines_outside_the_taken_range_stay() {
     let map = marked(&[(0, LINES)]);
     assert_eq!(take(&map, LineRange::new(63, 130)), (67, vec![(63, 130)]));
     assert_eq!(take(&map, map.all()), (LINES - 67, vec![(0, 63), (130, LINES)]));
@@ -126,7 +126,7 @@ fn a_mark_that_leaves_the_object_is_an_error_and_marks_nothing() {
 }
 
 #[test]
-fn taking_beyond_the_object_takes_what_there_is() {
+fn taking_beyond_the_object_takes_its_lines_only() {
     let map = marked(&[(LINES - 1, LINES)]);
     assert!(map.any(LineRange::new(0, u64::MAX)));
     assert_eq!(take(&map, LineRange::new(LINES, u64::MAX)), (0, vec![]));

@@ -67,7 +67,7 @@ fn open_guards_and_submissions_block_close_level_and_dont_need() {
 }
 
 #[test]
-fn what_was_opened_and_closed_blocks_nothing() {
+fn ended_accesses_block_nothing() {
     let state = llc().begin_write().unwrap().end_write().begin_read().unwrap().end_read();
     let state =
         state.begin_submit().unwrap().end_submit().pin_screen(CacheLevel::Llc).unwrap().unpin_screen();
@@ -207,7 +207,7 @@ fn the_level_survives_every_other_transition() {
 }
 
 #[test]
-fn debug_names_what_is_set() {
+fn debug_lists_the_set_flags() {
     let state = llc().begin_write().unwrap().begin_read().unwrap().begin_read().unwrap().note_wc_store();
     assert_eq!(format!("{state:?}"), "llc W1 R2 WC_STORES");
     assert_eq!(format!("{:?}", llc().close().unwrap()), "llc CLOSED");

@@ -67,7 +67,7 @@ fn a_value_that_is_put_back_keeps_its_age_and_its_turn() {
 }
 
 #[test]
-fn what_waits_longer_than_its_age_goes_at_the_next_tick() {
+fn an_aged_entry_is_evicted_at_the_next_tick() {
     let cache = cache(100);
     assert!(cache.set_max_age(2).is_empty());
     assert_eq!(cache.put('a', 1, 10), KEPT);
@@ -87,7 +87,7 @@ fn what_waits_longer_than_its_age_goes_at_the_next_tick() {
 }
 
 #[test]
-fn everything_goes_at_once_if_asked() {
+fn clear_evicts_every_value() {
     let cache = cache(100);
     for value in [1, 2, 3] {
         assert_eq!(cache.put('a', value, 30), KEPT);

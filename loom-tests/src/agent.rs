@@ -161,7 +161,7 @@ impl engine::Object for Agent<'_> {
         self.unfenced.fence();
     }
 
-    fn is_written_around(&self) -> bool {
+    fn has_uncached_writes(&self) -> bool {
         false
     }
 
@@ -181,7 +181,7 @@ impl Pending for &Agent<'_> {
         self.object.tracked.dirty().mark(lines).expect("lines of the object");
     }
 
-    fn note_written_around(&mut self, lines: LineRange) {
+    fn note_uncached_write(&mut self, lines: LineRange) {
         self.object.tracked.stale().mark(lines).expect("lines of the object");
     }
 

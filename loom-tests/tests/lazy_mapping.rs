@@ -47,7 +47,7 @@ impl Bo {
     /// Notes a store around the cache.
     fn note(&self) {
         let stale = self.object.tracked.stale();
-        self.maps.note_written_around(stale.all(), stale, is_cached);
+        self.maps.note_uncached_write(stale.all(), stale, is_cached);
     }
 
     /// Invalidates, and loads through the cache.

@@ -109,8 +109,8 @@ impl Device {
     }
 }
 
-/// As `Bo::again`: the next life is named under the registry's lock, if the handle is still the object's.
-fn again(device: &Device, body: Plain<Body>) -> Option<Ref> {
+/// As `Bo::reused`: the next life is named under the registry's lock, if the handle is still the object's.
+fn reused(device: &Device, body: Plain<Body>) -> Option<Ref> {
     let number = body.number;
     device.registry.revive(handle(), number, || Some(Ref(Counted::new(body))))
 }
@@ -142,7 +142,7 @@ fn allocate(device: &Device, revive: fn(&Device, Plain<Body>) -> Option<Ref>) {
 
 #[test]
 fn an_object_is_its_next_lifes_or_the_imports() {
-    against_an_import(|device| allocate(device, again));
+    against_an_import(|device| allocate(device, reused));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! Preemption bound: 3. Time: 5 s.
 #![cfg(loom)]
 
-use gem_coherency::tracking::{Completion, Tracked, complete, set_looks};
+use gem_coherency::tracking::{Completion, Tracked, complete, set_peeks};
 use gem_coherency::units::{LineRange, PageLines};
 use gem_coherency::vocabulary::CacheLevel;
 use loom_tests::{Memory, race};
@@ -66,9 +66,9 @@ impl Large {
 }
 
 fn model(write: fn(&Large)) {
-    for looks in [true, false] {
+    for peeks in [true, false] {
         let setup = move || {
-            set_looks(looks);
+            set_peeks(peeks);
             Large::new()
         };
         race(PREEMPTIONS, setup, write, Large::make_current, |object| {

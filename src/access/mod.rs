@@ -29,4 +29,4 @@ mod upload;
 
 pub use crate::engine::{FlushReport, Step};
 pub use guard::CpuAccess;
-pub use upload::{AROUND_FROM_BYTES, Upload};
+pub use upload::{NON_TEMPORAL_FROM_BYTES, Upload};

@@ -5,7 +5,7 @@
 //! writes the lines back while they are in the cache.
 
 use super::guard::CpuAccess;
-use crate::engine::{self, FlushReport, Object as _, Way};
+use crate::engine::{self, FlushReport, Object as _, StoreMethod};
 use crate::error::Result;
 use crate::policy::{Decision, Path, Verdict};
 use crate::shared::SharedBo;
@@ -20,7 +20,7 @@ words! {
         /// The CPU reads or overwrites them: they are stored through the cache, written back, and stay
         /// cached.
         Kept = "kept",
-        /// Unknown: as `Once` for [`AROUND_FROM_BYTES`] or more, as `Kept` below.
+        /// Unknown: as `Once` for [`NON_TEMPORAL_FROM_BYTES`] or more, as `Kept` below.
         Auto = "auto",
     }
 }
@@ -29,16 +29,16 @@ words! {
 ///
 /// Measured (`gemtool bench crossover`): non-temporal stores take less time from one line on, whether the
 /// destination is cached or not.
-pub const AROUND_FROM_BYTES: u64 = LINE_BYTES;
+pub const NON_TEMPORAL_FROM_BYTES: u64 = LINE_BYTES;
 
 impl Upload {
     /// Returns how `len` bytes are stored.
-    fn way(self, len: u64) -> Way {
+    fn store_method(self, len: u64) -> StoreMethod {
         match self {
-            Self::Once => Way::Around,
-            Self::Kept => Way::Through,
-            Self::Auto if len >= AROUND_FROM_BYTES => Way::Around,
-            Self::Auto => Way::Through,
+            Self::Once => StoreMethod::NonTemporal,
+            Self::Kept => StoreMethod::WriteBack,
+            Self::Auto if len >= NON_TEMPORAL_FROM_BYTES => StoreMethod::NonTemporal,
+            Self::Auto => StoreMethod::WriteBack,
         }
     }
 }
@@ -60,9 +60,9 @@ impl CpuAccess<'_> {
         self.prepare_store(range)?;
         let (bo, mapping) = (self.bo, self.mapping);
         engine::upload_to::<SharedBo>(bo, range.lines(), || {
-            match hint.way(range.len()) {
-                Way::Around => mapping.copy_around(range.offset(), data)?,
-                Way::Through => mapping.copy_through(range.offset(), data)?,
+            match hint.store_method(range.len()) {
+                StoreMethod::NonTemporal => mapping.copy_around(range.offset(), data)?,
+                StoreMethod::WriteBack => mapping.copy_through(range.offset(), data)?,
             }
             mapping.publish()
         })?;
@@ -86,10 +86,13 @@ mod tests {
 
     #[test]
     fn the_hint_decides_and_without_one_the_size() {
-        for len in [1, 64, AROUND_FROM_BYTES - 1, AROUND_FROM_BYTES, 1 << 30] {
-            assert_eq!((Upload::Once.way(len), Upload::Kept.way(len)), (Way::Around, Way::Through));
+        for len in [1, 64, NON_TEMPORAL_FROM_BYTES - 1, NON_TEMPORAL_FROM_BYTES, 1 << 30] {
+            assert_eq!(
+                (Upload::Once.store_method(len), Upload::Kept.store_method(len)),
+                (StoreMethod::NonTemporal, StoreMethod::WriteBack)
+            );
         }
-        assert_eq!(Upload::Auto.way(AROUND_FROM_BYTES - 1), Way::Through);
-        assert_eq!(Upload::Auto.way(AROUND_FROM_BYTES), Way::Around);
+        assert_eq!(Upload::Auto.store_method(NON_TEMPORAL_FROM_BYTES - 1), StoreMethod::WriteBack);
+        assert_eq!(Upload::Auto.store_method(NON_TEMPORAL_FROM_BYTES), StoreMethod::NonTemporal);
     }
 }

@@ -29,12 +29,13 @@ impl Bo {
         self.check_process()?;
         let shared = self.shared();
         let device = &shared.device;
-        let wanted = mode_level(device.caps(), mode);
+        let requested = mode_level(device.caps(), mode);
         let word = shared.tracked.word();
         shared.confirm_level()?;
-        let before = word.begin_level_change(wanted).map_err(|blocked| blocked.error(shared.handle))?.level();
+        let before =
+            word.begin_level_change(requested).map_err(|blocked| blocked.error(shared.handle))?.level();
         let call = caching_call(mode);
-        let changes = before != wanted || device.is_conservative();
+        let changes = before != requested || device.is_conservative();
         let change = || {
             engine::leave_level_of::<SharedBo>(shared, changes && device.machine.refusal(call).is_none())?;
             let changed = device.drm.set_caching(shared.handle, mode);

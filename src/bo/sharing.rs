@@ -43,7 +43,7 @@ impl Bo {
     pub fn mark_stale(&self, offset: u64, len: u64) -> Result<()> {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
-        self.shared().note_written_around(range.lines());
+        self.shared().note_uncached_write(range.lines());
         Ok(())
     }
 

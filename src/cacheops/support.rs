@@ -133,10 +133,10 @@ fn set<T>(limit: &mut Option<T>, instruction: T, name: &'static str, has: bool) 
     }
 }
 
-/// Returns the last of `wanted` that the CPU has and that does not exceed `limit`.
-fn best<T: Copy + Ord>(wanted: &[T], limit: Option<T>, has: impl Fn(T) -> bool) -> Option<T> {
+/// Returns the last of `candidates` that the CPU has and that does not exceed `limit`.
+fn best<T: Copy + Ord>(candidates: &[T], limit: Option<T>, has: impl Fn(T) -> bool) -> Option<T> {
     let allowed = |one: T| limit.is_none_or(|limit| one <= limit);
-    wanted.iter().copied().filter(|&one| allowed(one) && has(one)).max()
+    candidates.iter().copied().filter(|&one| allowed(one) && has(one)).max()
 }
 
 /// Chooses the instructions for `cpu` with `value` in the environment.
@@ -146,7 +146,7 @@ fn choose(cpu: &Cpu, value: Option<&OsStr>) -> Result<Support> {
         return Err(OpenError::CacheLineSize { bytes: cpu.line_bytes }.into());
     }
     let flushes = &[Instruction::Clflush, Instruction::Clflushopt];
-    let line = |wanted| best(wanted, limits.line, |one| cpu.has(one)).unwrap_or(FALLBACK.flush_by);
+    let line = |candidates| best(candidates, limits.line, |one| cpu.has(one)).unwrap_or(FALLBACK.flush_by);
     let store = best(StoreInstruction::ALL, limits.store, |one| cpu.has_store(one));
     let load = best(LoadInstruction::ALL, limits.load, |one| cpu.has_load(one));
     Ok(Support {

@@ -116,11 +116,11 @@ mod tests {
     use crate::vocabulary::KernelVersion;
 
     #[track_caller]
-    fn case(platform: &str, kernel: KernelVersion, wanted: &[&str]) {
+    fn case(platform: &str, kernel: KernelVersion, expected: &[&str]) {
         let machine = by_name(platform).unwrap().machine(kernel, false);
         let rules = KernelRules::of(kernel).unwrap();
         let names: Vec<_> = quirks(&machine, &rules).iter().map(|quirk| quirk.name).collect();
-        assert_eq!(names, wanted, "{platform}");
+        assert_eq!(names, expected, "{platform}");
     }
 
     #[test]

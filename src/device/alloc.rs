@@ -96,7 +96,7 @@ pub(super) fn alloc(device: &Arc<Confined<SharedDevice>>, request: AllocRequest)
         let shared = SharedBo::new(device, number, new)?;
         open.keep();
         if zeroes_stay(device, creation, changed) {
-            shared.distrust_zeroes();
+            shared.mark_zeroes_dirty();
         }
         Ok::<_, Error>(Arc::new(Confined::new(shared)))
     })?;
@@ -123,7 +123,7 @@ pub(super) fn alloc_dumb(device: &Arc<Confined<SharedDevice>>, width: u32, heigh
         let shared = SharedBo::new(device, number, new)?;
         open.keep();
         if zeroes_stay(device, creation, None) {
-            shared.distrust_zeroes();
+            shared.mark_zeroes_dirty();
         }
         Ok::<_, Error>(Arc::new(Confined::new(shared)))
     })?;
@@ -203,7 +203,7 @@ pub(super) fn import(device: &Arc<Confined<SharedDevice>>, dma_buf: BorrowedFd<'
         let new = New { created, level, origin: Origin::Imported, keeps_level };
         let shared = SharedBo::new(device, number, new)?;
         // Do it before another thread can find the BO and submit it.
-        if let Err(error) = shared.distrust_caches() {
+        if let Err(error) = shared.mark_imported_dirty() {
             shared.disown();
             return Err(error);
         }

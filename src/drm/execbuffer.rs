@@ -66,9 +66,9 @@ impl Run<'_> {
                     entry.flags |= EXEC_OBJECT_PINNED | EXEC_OBJECT_SUPPORTS_48B_ADDRESS;
                 }
             }
-            Addresses::Relocated(wanted) => {
-                grow(&mut relocations, "a batch", wanted.len()).map_err(no_memory)?;
-                relocations.extend(wanted.iter().map(|one| drm_i915_gem_relocation_entry {
+            Addresses::Relocated(requested) => {
+                grow(&mut relocations, "a batch", requested.len()).map_err(no_memory)?;
+                relocations.extend(requested.iter().map(|one| drm_i915_gem_relocation_entry {
                     target_handle: one.object,
                     delta: one.delta,
                     offset: one.at,

@@ -111,7 +111,7 @@ fn drain<F: Flush>(flush: &mut F, note: Note) -> Result<bool, F::Error> {
 /// A flush before the object's level changes.
 pub trait LevelChange: Flush {
     /// Returns whether memory was ever written around the CPU's caches.
-    fn is_written_around(&self) -> bool;
+    fn has_uncached_writes(&self) -> bool;
 
     /// Moves the object to the CPU's read domain (SET_DOMAIN), which makes the kernel drop stale lines.
     ///
@@ -135,7 +135,7 @@ pub fn leave_level<F: LevelChange>(flush: &mut F, changes: bool) -> Result<(), F
     if flush.take(Note::GpuWrite) {
         flush.mark_all_dirty();
     }
-    if changes && flush.is_written_around() {
+    if changes && flush.has_uncached_writes() {
         flush.enter_cpu_domain()?;
     }
     Ok(())
@@ -181,11 +181,11 @@ pub fn overwrite<O: Overwrite>(
 
 /// How stores through a cached mapping reach memory at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Whole lines by non-temporal stores; lines that are overwritten in part as with `Through`.
-    Around,
+pub enum StoreMethod {
+    /// Whole lines by non-temporal stores; lines that are overwritten in part as with `WriteBack`.
+    NonTemporal,
     /// By ordinary stores and a write-back of the lines.
-    Through,
+    WriteBack,
 }
 
 /// Returns whether bytes are uploaded by [`upload`], rather than stored and marked as usual, given the rules'

@@ -72,7 +72,7 @@ pub trait Object {
     fn fence(&self, op: LineOp);
 
     /// Returns whether memory was ever written around the CPU's caches.
-    fn is_written_around(&self) -> bool;
+    fn has_uncached_writes(&self) -> bool;
 
     /// Moves the object to the CPU's read domain (SET_DOMAIN).
     ///

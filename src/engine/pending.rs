@@ -41,7 +41,7 @@ pub trait Pending {
 
     /// Notes that memory of `lines` was written around the CPU's caches: marks the lines as stale if there is
     /// a cached mapping, and otherwise records the fact for the first cached mapping.
-    fn note_written_around(&mut self, lines: Self::Lines);
+    fn note_uncached_write(&mut self, lines: Self::Lines);
 
     /// Sets a note.
     fn note(&mut self, note: Note);
@@ -68,7 +68,7 @@ pub fn note<P: Pending>(object: &mut P, work: PendingWork, lines: P::Lines) {
         }
     }
     if work.stale {
-        object.note_written_around(lines);
+        object.note_uncached_write(lines);
     }
 }
 

@@ -281,8 +281,8 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
 }
 
 impl<O: Object> LevelChange for Taking<'_, '_, O> {
-    fn is_written_around(&self) -> bool {
-        self.object.is_written_around()
+    fn has_uncached_writes(&self) -> bool {
+        self.object.has_uncached_writes()
     }
 
     fn enter_cpu_domain(&mut self) -> Result<()> {

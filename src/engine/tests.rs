@@ -76,7 +76,7 @@ impl Object for Written<'_> {
         self.write("fence");
     }
 
-    fn is_written_around(&self) -> bool {
+    fn has_uncached_writes(&self) -> bool {
         true
     }
 

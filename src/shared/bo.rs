@@ -159,7 +159,7 @@ impl SharedBo {
     ///
     /// A buffer of another device cannot be mapped. Then the kernel handles the caches, and no line can
     /// become dirty here.
-    pub(crate) fn distrust_caches(&self) -> Result<()> {
+    pub(crate) fn mark_imported_dirty(&self) -> Result<()> {
         match self.mapping() {
             Ok(_) => {
                 self.tracked.dirty().mark_all();
@@ -174,7 +174,7 @@ impl SharedBo {
     }
 
     /// Marks every line dirty if the kernel does not flush the zeroes of new pages.
-    pub(crate) fn distrust_zeroes(&self) {
+    pub(crate) fn mark_zeroes_dirty(&self) {
         self.tracked.dirty().mark_all();
     }
 }

@@ -77,8 +77,8 @@ impl Object for SharedBo {
         cacheops::fence_around(op);
     }
 
-    fn is_written_around(&self) -> bool {
-        self.maps.is_written_around()
+    fn has_uncached_writes(&self) -> bool {
+        self.maps.has_uncached_writes()
     }
 
     fn enter_cpu_domain(&self) -> Result<()> {
@@ -98,8 +98,8 @@ impl Pending for &SharedBo {
         let _ = self.tracked.dirty().mark(lines);
     }
 
-    fn note_written_around(&mut self, lines: LineRange) {
-        SharedBo::note_written_around(self, lines);
+    fn note_uncached_write(&mut self, lines: LineRange) {
+        SharedBo::note_uncached_write(self, lines);
     }
 
     fn note(&mut self, note: engine::Note) {

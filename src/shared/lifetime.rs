@@ -85,7 +85,7 @@ impl SharedBo {
 
     /// Begins the next lifetime of an object that was kept and whose contents still exist. Returns `None` if
     /// the handle belongs to another BO by now.
-    pub(crate) fn again(
+    pub(crate) fn reused(
         device: &Arc<Confined<SharedDevice>>,
         object: Arc<Object>,
     ) -> Option<Arc<Confined<Self>>> {

@@ -79,9 +79,9 @@ impl SharedBo {
     }
 
     /// Notes that memory of `lines` was written around the CPU's caches.
-    pub(crate) fn note_written_around(&self, lines: LineRange) {
+    pub(crate) fn note_uncached_write(&self, lines: LineRange) {
         let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
-        self.maps.note_written_around(lines, self.tracked.stale(), is_cached);
+        self.maps.note_uncached_write(lines, self.tracked.stale(), is_cached);
     }
 
     /// Records that this thread stored to `lines` of the object through a mapping of `mode`.

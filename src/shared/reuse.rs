@@ -141,7 +141,7 @@ enum Found {
     /// The GPU still uses it.
     Busy,
     /// Its contents were purged, or the kernel returned an error.
-    Gone,
+    Purged,
 }
 
 impl Reuse {
@@ -193,12 +193,12 @@ impl Reuse {
         let mut taken = None;
         while taken.is_none() && busy.len() < TRIES {
             let Some(claim) = self.cache.take(&key) else { break };
-            match self.look_at(device, claim.value()) {
+            match self.query(device, claim.value()) {
                 Found::Ready => {
-                    taken = SharedBo::again(device, claim.into_value());
+                    taken = SharedBo::reused(device, claim.into_value());
                 }
                 Found::Busy => busy.push(claim),
-                Found::Gone => close_all(device, [claim.into_value()]),
+                Found::Purged => close_all(device, [claim.into_value()]),
             }
         }
         count(&self.counts.busy, busy.len());
@@ -216,19 +216,19 @@ impl Reuse {
     }
 
     /// Asks the kernel about an object that this thread has taken.
-    fn look_at(&self, device: &SharedDevice, object: &Object) -> Found {
+    fn query(&self, device: &SharedDevice, object: &Object) -> Found {
         match device.drm.busy(object.handle) {
             Ok(Busy(0)) => {}
             Ok(Busy(_)) => return Found::Busy,
-            Err(_) => return Found::Gone,
+            Err(_) => return Found::Purged,
         }
         match device.drm.madvise(object.handle, Advice::WillNeed) {
             Ok(Retained::Yes) => Found::Ready,
             Ok(Retained::Purged) => {
                 count(&self.counts.purged, 1);
-                Found::Gone
+                Found::Purged
             }
-            Err(_) => Found::Gone,
+            Err(_) => Found::Purged,
         }
     }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::summary::Summary;
 use crate::error::{Error, Result};
-use crate::sync::{AtomicU64, Ordering, look, zeroed_words};
+use crate::sync::{AtomicU64, Ordering, peek, zeroed_words};
 use crate::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES, PageLines};
 
 /// A bit for each cache line of an object; one word covers one page.
@@ -208,7 +208,7 @@ impl LineMap {
 fn take_word((page, word, mask): (u64, &AtomicU64, u64), visit: &mut impl FnMut(PageLines)) -> u64 {
     // Relaxed: the load finds a mark that happened before this call, by coherence. If another thread's `take`
     // emptied the word, that thread's flush began before this one ends, which the lock of the in-flight flushes orders.
-    if look(word, Ordering::Relaxed) & mask == 0 {
+    if peek(word, Ordering::Relaxed) & mask == 0 {
         return 0;
     }
     // Acquire pairs with the Release of `mark`: the line's flush comes after the store. SeqCst includes

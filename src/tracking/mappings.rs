@@ -125,7 +125,7 @@ impl<T> Mappings<T> {
             return Ok(mapping);
         }
         let mapping = make()?;
-        // Acquire pairs with the Release of `note_written_around`: the write noted there happened before the
+        // Acquire pairs with the Release of `note_uncached_write`: the write noted there happened before the
         // marks here, so an invalidate that takes them finds it in memory. Release pairs with the Acquire
         // there: a write noted later marks its lines itself.
         let before = self.account.fetch_or(bit(mode), Ordering::AcqRel);
@@ -140,7 +140,7 @@ impl<T> Mappings<T> {
     /// mapping whose mode `is_cached`.
     ///
     /// Lines outside the object are not marked.
-    pub fn note_written_around(
+    pub fn note_uncached_write(
         &self,
         lines: LineRange,
         stale: &LineMap,
@@ -154,8 +154,8 @@ impl<T> Mappings<T> {
     }
 
     /// Returns whether a write around the CPU's caches was ever noted.
-    pub fn is_written_around(&self) -> bool {
-        // Acquire pairs with the Release of `note_written_around`.
+    pub fn has_uncached_writes(&self) -> bool {
+        // Acquire pairs with the Release of `note_uncached_write`.
         self.account.load(Ordering::Acquire) & WRITTEN_AROUND != 0
     }
 }

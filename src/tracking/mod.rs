@@ -36,7 +36,7 @@ mod summary;
 mod word;
 
 #[cfg(loom)]
-pub use crate::sync::set_looks;
+pub use crate::sync::set_peeks;
 pub use blocked::Blocked;
 pub use gpu_writes::GpuWrites;
 pub use in_flight::{Completion, InFlightFlush, Taken, Tracked, complete};

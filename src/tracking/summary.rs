@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use crate::sync::{AtomicU64, Ordering, full_fence, look, zeroed_words};
+use crate::sync::{AtomicU64, Ordering, full_fence, peek, zeroed_words};
 
 /// Pages per group.
 const GROUP_PAGES: u64 = u64::BITS as u64;
@@ -96,13 +96,13 @@ impl Summary {
     /// Returns the runs of those of `pages` that may have marks; only for use in an in-flight flush.
     pub(super) fn pages(&self, pages: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         // Relaxed: as in `is_empty`.
-        let top = look(&self.top, Ordering::Relaxed);
-        let wanted = pages.start / GROUP_PAGES..pages.end.div_ceil(GROUP_PAGES);
+        let top = peek(&self.top, Ordering::Relaxed);
+        let requested = pages.start / GROUP_PAGES..pages.end.div_ceil(GROUP_PAGES);
         self.run_groups(top)
-            .map(move |groups| groups.start.max(wanted.start)..groups.end.min(wanted.end))
+            .map(move |groups| groups.start.max(requested.start)..groups.end.min(requested.end))
             .flat_map(|groups| (groups.start..).zip(self.groups(groups)))
             .flat_map(move |(index, group)| {
-                let word = look(group, Ordering::Relaxed) & in_group(index, &pages);
+                let word = peek(group, Ordering::Relaxed) & in_group(index, &pages);
                 let first = index * GROUP_PAGES;
                 runs(word).map(move |run| first + run.start..first + run.end)
             })
@@ -113,14 +113,14 @@ impl Summary {
     ///
     /// Call it only while no flush is open and none can begin, and on one thread at a time.
     pub(super) fn sweep(&self, is_marked: impl Fn(u64) -> bool) {
-        if look(&self.top, Ordering::Relaxed) == 0 {
+        if peek(&self.top, Ordering::Relaxed) == 0 {
             return;
         }
         let top = self.top.swap(SWEEPING, Ordering::SeqCst);
         full_fence();
         for groups in self.run_groups(top) {
             for (index, group) in (groups.start..).zip(self.groups(groups)) {
-                if look(group, Ordering::SeqCst) == 0 {
+                if peek(group, Ordering::SeqCst) == 0 {
                     continue;
                 }
                 let word = group.swap(0, Ordering::SeqCst);

@@ -152,7 +152,7 @@ fn the_last_clone_closes_the_handle() {
 }
 
 #[test]
-fn the_device_says_what_it_is() {
+fn device_reports_its_platform() {
     let rig = rig("sim:jsl,kernel=6.1");
     assert_eq!(rig.device.machine().platform.name, "jsl");
     assert_eq!(rig.device.rules().version.to_string(), "6.1");

@@ -31,7 +31,7 @@ fn sizes_that_cannot_be_are_refused_with_the_reason() {
 }
 
 #[test]
-fn devices_that_are_none_are_refused_by_what_they_are() {
+fn non_i915_paths_are_refused_by_kind() {
     let open = |spec: &str| refused(gem_coherency_sim::open(spec));
     assert!(matches!(open(""), Error::Open(OpenError::BadDeviceSpec { .. })));
     assert!(matches!(open("sim:"), Error::Open(OpenError::BadDeviceSpec { .. })));
@@ -54,7 +54,7 @@ fn without_a_name_no_software_device_is_opened() {
 }
 
 #[test]
-fn a_closed_bo_answers_that_it_is_closed() {
+fn a_closed_bo_returns_the_closed_error() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
     let clone = bo.clone();
@@ -126,7 +126,7 @@ fn an_allocation_that_fails_halfway_leaves_no_handle() {
 }
 
 #[test]
-fn a_purged_bo_answers_that_it_is_purged() {
+fn a_purged_bo_returns_the_purged_error() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
     write(&bo, 0, &NEW);
@@ -149,7 +149,7 @@ fn a_purged_bo_answers_that_it_is_purged() {
 }
 
 #[test]
-fn contents_that_were_kept_are_there_again() {
+fn retained_contents_are_readable_again() {
     let rig = rig("sim:glk");
     let bo = rig.bo(gem_coherency::vocabulary::CachingMode::None, MmapMode::Wb);
     write(&bo, 0, &NEW);

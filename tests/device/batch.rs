@@ -24,7 +24,7 @@ fn copy(rig: &Rig, to: &Bo, from: &Bo) {
 }
 
 /// Runs commands over BOs without the library's flushes; only the commands themselves are in memory.
-fn run_carelessly(rig: &Rig, bos: &[(&Bo, Access)], commands: &commands::Batch) {
+fn run_without_flushes(rig: &Rig, bos: &[(&Bo, Access)], commands: &commands::Batch) {
     let objects: Vec<_> =
         bos.iter().map(|&(bo, access)| ExecObject { handle: bo.handle(), access }).collect();
     let addresses: Vec<u64> = (1..).map(|number| number << 24).take(bos.len() + 1).collect();
@@ -67,7 +67,7 @@ fn pair(rig: &Rig, caching: CachingMode) -> (Bo, Bo) {
 }
 
 #[test]
-fn the_gpu_copies_what_the_cpu_wrote_and_the_cpu_reads_what_the_gpu_copied() {
+fn gpu_copy_passes_cpu_bytes_to_cpu() {
     for platform in platform::all().iter().filter(|platform| platform.graphics.major >= 6) {
         let rig = rig(&format!("sim:{}", platform.name));
         let bo = || rig.device.alloc(AllocRequest::new(8192)).unwrap();
@@ -86,14 +86,14 @@ fn without_the_flush_the_gpu_copies_old_bytes() {
     let rig = rig("sim:glk");
     let (from, to) = pair(&rig, None);
     write(&from, 0, &NEW);
-    run_carelessly(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
+    run_without_flushes(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
     assert_eq!(rig.raw_load(&to, MmapMode::Wc, 0), [0; 8], "the zeroes that were in memory");
     copy(&rig, &to, &from);
     assert_eq!(rig.raw_load(&to, MmapMode::Wc, 0), NEW);
     // If the GPU snoops, there is nothing to flush.
     let (from, to) = pair(&rig, Cached);
     write(&from, 0, &NEW);
-    run_carelessly(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
+    run_without_flushes(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
     assert_eq!(rig.raw_load(&to, MmapMode::Wb, 0), NEW);
 }
 
@@ -104,7 +104,7 @@ fn without_the_invalidate_the_cpu_reads_old_bytes() {
     write(&from, 0, &NEW);
     from.flush().unwrap();
     assert_eq!(read(&to, 0), [0; 8], "the line is in the cache now");
-    run_carelessly(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
+    run_without_flushes(&rig, &[(&to, Access::Write), (&from, Access::Read)], &copy_commands(&rig));
     assert_eq!(read(&to, 0), [0; 8], "nobody told the library");
     copy(&rig, &to, &from);
     assert_eq!(read(&to, 0), NEW);
@@ -152,7 +152,7 @@ fn an_object_keeps_its_address_and_another_gets_it_afterwards() {
 }
 
 #[test]
-fn what_cannot_be_said_is_refused_and_nothing_is_left_open() {
+fn invalid_commands_are_refused_and_leave_nothing_open() {
     let rig = rig("sim:jsl");
     let bo = rig.device.alloc(AllocRequest::new(8192)).unwrap();
     let mut batch = Batch::new(&rig.device).unwrap();
@@ -213,7 +213,7 @@ fn a_batch_that_waits_for_a_stalled_gpu_times_out_and_is_done_later() {
 }
 
 #[test]
-fn who_waits_while_a_batch_hangs_is_told() {
+fn waiters_get_the_error_of_a_hung_batch() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
     let submit = || {

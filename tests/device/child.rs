@@ -8,7 +8,7 @@
 use nix::libc;
 
 /// Seconds after which a child that hangs is killed.
-const PATIENCE: libc::c_uint = 60;
+const TIMEOUT: libc::c_uint = 60;
 
 /// Returns whether `body` returns true in a child, which must not hang.
 pub fn in_child(body: impl FnOnce() -> bool) -> bool {
@@ -16,7 +16,7 @@ pub fn in_child(body: impl FnOnce() -> bool) -> bool {
     match unsafe { libc::fork() } {
         0 => {
             // SAFETY: sets a timer of the child.
-            unsafe { libc::alarm(PATIENCE) };
+            unsafe { libc::alarm(TIMEOUT) };
             let is_so = body();
             // SAFETY: ends the child.
             unsafe { libc::_exit(i32::from(!is_so)) }

@@ -73,7 +73,7 @@ fn a_child_can_do_nothing_to_its_parents_bos_and_opens_devices_of_its_own() {
 }
 
 #[test]
-fn what_a_child_drops_stays_its_parents() {
+fn a_drop_in_a_child_closes_no_parents_handle() {
     let Rig { soft, device } = rig("sim:tgl,display=on");
     let bo = device.alloc(AllocRequest::new(8192)).unwrap();
     let mut screen = Screen::open(&device).unwrap();
@@ -102,7 +102,7 @@ fn what_a_child_drops_stays_its_parents() {
 }
 
 #[test]
-fn what_a_child_drops_is_not_freed() {
+fn a_drop_in_a_child_frees_no_parents_object() {
     // Another thread of the parent may have been modifying it at the fork.
     let Rig { soft, device } = rig("sim:glk");
     let bo = device.alloc(AllocRequest::new(8192)).unwrap();
@@ -136,7 +136,7 @@ fn a_guard_in_a_child_stores_nothing() {
 }
 
 #[test]
-fn a_child_does_not_hang_on_what_other_threads_held() {
+fn a_child_does_not_hang_on_locks_of_other_threads() {
     let Rig { device, .. } = rig("sim:glk");
     let bo = device.alloc(AllocRequest::new(8192).caching(CachingMode::None)).unwrap();
     let stop = AtomicBool::new(false);

@@ -32,7 +32,7 @@ fn a_write_marks_its_lines_and_no_others() {
 }
 
 #[test]
-fn a_guard_covers_more_than_what_is_stored() {
+fn a_guard_marks_its_stores_only() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
     let mut guard = bo.write(0, 8192).unwrap();

@@ -24,7 +24,7 @@ fn dirty_lines_outlive_a_change_from_cached_to_uncached() {
 }
 
 #[test]
-fn what_the_gpu_left_in_the_cache_outlives_the_level() {
+fn gpu_lines_in_the_llc_survive_a_level_change() {
     let rig = rig("sim:glk");
     let uncached_after_a_cached_gpu_write = || {
         let bo = rig.bo(Cached, MmapMode::Wb);
@@ -44,7 +44,7 @@ fn what_the_gpu_left_in_the_cache_outlives_the_level() {
 }
 
 #[test]
-fn what_the_gpu_wrote_around_the_cache_outlives_the_level_and_swap() {
+fn uncached_gpu_writes_survive_a_level_change_and_swap() {
     for name in ["sim:glk", "sim:apl", "sim:chv"] {
         let rig = rig(name);
         let written_around = || {
@@ -68,7 +68,7 @@ fn what_the_gpu_wrote_around_the_cache_outlives_the_level_and_swap() {
 }
 
 #[test]
-fn changing_the_level_of_what_was_never_written_around_brings_no_pages_in() {
+fn a_level_change_without_uncached_writes_acquires_no_pages() {
     let rig = rig("sim:glk");
     let bo = rig.device.alloc(gem_coherency::device::AllocRequest::new(4096).caching(None)).unwrap();
     bo.set_caching(Cached).unwrap();

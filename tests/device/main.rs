@@ -10,7 +10,7 @@ mod guards;
 mod levels;
 mod newest;
 mod reuse;
-mod reuse_lives;
+mod reuse_lifetimes;
 mod scanout;
 mod screen;
 mod share;

@@ -67,8 +67,8 @@ fn allowed<T>(result: gem_coherency::Result<T>) -> Option<T> {
 impl Caller<'_> {
     #[track_caller]
     fn check(&self, what: &str, offset: usize, seen: &[u8]) {
-        let wanted = &self.newest[offset..offset + seen.len()];
-        let wrong = seen.iter().zip(wanted).position(|(seen, wanted)| seen != wanted);
+        let expected = &self.newest[offset..offset + seen.len()];
+        let wrong = seen.iter().zip(expected).position(|(seen, expected)| seen != expected);
         assert_eq!(wrong.map(|at| at + offset), None, "{what}: the first old byte");
     }
 
@@ -155,7 +155,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn everybody_reads_the_newest_bytes(
+    fn every_reader_gets_the_newest_bytes(
         platform in one_of(PLATFORMS),
         caching in prop::option::of(one_of(CachingMode::ALL)),
         seed in any::<u64>(),

@@ -72,7 +72,7 @@ fn without_a_limit_nothing_is_kept_and_sizes_are_the_kernels() {
 }
 
 #[test]
-fn what_was_released_comes_back_with_its_handle_and_its_mapping() {
+fn a_released_bo_is_reused_with_its_handle_and_mapping() {
     for platform in PLATFORMS {
         let rig = rig(&format!("sim:{platform}"));
         let bo = used(&rig, AllocRequest::new(9 * 4096));
@@ -149,7 +149,7 @@ fn the_level_is_the_one_that_the_object_has_in_the_end() {
 }
 
 #[test]
-fn what_was_on_screen_is_not_reused_as_cached() {
+fn a_shown_bo_is_not_reused_as_cached() {
     for (platform, level) in [("tgl", CacheLevel::None), ("hsw", CacheLevel::Wt)] {
         let rig = rig(&format!("sim:{platform}"));
         let bo = used(&rig, two_pages(Cached));
@@ -169,7 +169,7 @@ fn what_was_on_screen_is_not_reused_as_cached() {
 }
 
 #[test]
-fn what_was_announced_to_the_display_and_never_shown_is_reused_at_its_own_level() {
+fn a_bo_prepared_for_scanout_but_never_shown_is_reused_at_its_level() {
     let rig = rig("sim:tgl");
     let bo = used(&rig, two_pages(Cached));
     let handle = bo.handle();
@@ -182,7 +182,7 @@ fn what_was_announced_to_the_display_and_never_shown_is_reused_at_its_own_level(
 }
 
 #[test]
-fn what_others_may_know_is_closed() {
+fn exported_and_imported_bos_are_closed() {
     let rig = rig("sim:glk");
     let exported = used(&rig, two_pages(None));
     let dma_buf = exported.export().unwrap();
@@ -222,7 +222,7 @@ fn an_object_that_is_imported_while_it_waits_is_the_imports() {
 }
 
 #[test]
-fn what_is_still_used_is_closed() {
+fn a_bo_with_a_leaked_guard_is_closed() {
     let rig = rig("sim:tgl");
     let bo = used(&rig, two_pages(Cached));
     std::mem::forget(bo.write(0, 8).unwrap());
@@ -231,7 +231,7 @@ fn what_is_still_used_is_closed() {
 }
 
 #[test]
-fn contents_that_were_given_up_before_are_no_obstacle() {
+fn a_bo_marked_dont_need_is_kept_for_reuse() {
     let rig = rig("sim:tgl");
     let bo = used(&rig, two_pages(Cached));
     let handle = bo.handle();
@@ -279,7 +279,7 @@ fn an_object_without_pages_has_nothing_to_keep() {
 }
 
 #[test]
-fn what_the_gpu_uses_is_handed_out_once_it_is_done() {
+fn a_busy_object_is_reused_once_the_gpu_is_idle() {
     let rig = rig("sim:glk");
     let idle = used(&rig, two_pages(None));
     let busy = used(&rig, two_pages(None));
@@ -301,7 +301,7 @@ fn what_the_gpu_uses_is_handed_out_once_it_is_done() {
 }
 
 #[test]
-fn a_wedged_gpu_ends_reuse_until_it_is_said_to_be_well() {
+fn a_wedged_gpu_stops_reuse_until_a_limit_is_set() {
     let rig = rig("sim:tgl");
     let bo = used(&rig, two_pages(Cached));
     kept(&rig, two_pages(Cached));
@@ -327,7 +327,7 @@ fn an_unplugged_device_keeps_nothing_and_hands_nothing_out() {
 }
 
 #[test]
-fn what_the_platform_refuses_is_refused_although_something_is_kept() {
+fn an_unsupported_request_is_refused_despite_kept_objects() {
     for (platform, caching) in [("dg2", Cached), ("dg2", None), ("i965gm", Cached)] {
         let rig = rig(&format!("sim:{platform}"));
         kept(&rig, AllocRequest::new(8192));
@@ -359,7 +359,7 @@ fn the_limit_is_kept_and_the_oldest_makes_room() {
 }
 
 #[test]
-fn what_nobody_wants_for_a_while_is_closed() {
+fn an_aged_object_is_closed() {
     let rig = rig("sim:glk");
     rig.device.set_reuse_age(2);
     kept(&rig, two_pages(None));
@@ -373,7 +373,7 @@ fn what_nobody_wants_for_a_while_is_closed() {
 }
 
 #[test]
-fn the_last_of_device_and_bos_closes_what_is_kept() {
+fn the_last_reference_to_a_device_closes_kept_objects() {
     let rig = rig("sim:glk");
     let bo = used(&rig, two_pages(None));
     kept(&rig, two_pages(None));

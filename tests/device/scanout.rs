@@ -13,7 +13,7 @@ use super::{NEW, Rig, gpu, nothing_left, prepared, refused, rig, write};
 const PAGE_TABLE: MocsClass = MocsClass::PageTable;
 
 #[test]
-fn the_display_sees_what_was_flushed_and_nothing_else() {
+fn the_display_reads_flushed_lines_only() {
     for (name, caching) in
         [("sim:tgl", Cached), ("sim:tgl", None), ("sim:hsw", Display), ("sim:glk", None), ("sim:glk", Cached)]
     {
@@ -33,7 +33,7 @@ fn the_display_sees_what_was_flushed_and_nothing_else() {
 }
 
 #[test]
-fn what_the_gpu_left_in_the_cache_is_flushed_for_the_display() {
+fn gpu_lines_in_the_llc_are_flushed_for_the_display() {
     for name in ["sim:tgl", "sim:glk"] {
         let rig = rig(name);
         let rendered = || {
@@ -130,7 +130,7 @@ fn a_level_that_was_never_forced_keeps_the_aperture_closed() {
 }
 
 #[test]
-fn the_level_is_asked_for_until_the_kernel_reports_the_forced_one() {
+fn the_level_is_queried_until_the_kernel_reports_the_forced_one() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
     // Counts how often an access asks the kernel for the level.
@@ -199,7 +199,7 @@ fn on_haswell_none_is_a_level_change_too() {
 }
 
 #[test]
-fn a_bo_on_screen_is_neither_closed_nor_given_up() {
+fn a_bo_on_screen_is_neither_closed_nor_purged() {
     let rig = rig("sim:tgl");
     let (bo, guard) = shown(&rig);
     assert!(matches!(refused(bo.close()), Error::Pinned { .. }));
@@ -212,7 +212,7 @@ fn a_bo_on_screen_is_neither_closed_nor_given_up() {
 }
 
 #[test]
-fn a_front_buffer_is_flushed_again_for_what_is_drawn_later() {
+fn a_front_buffer_is_flushed_after_later_drawing() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(None, MmapMode::Wb);
     write(&bo, 0, &[1; 8192]);

@@ -55,7 +55,7 @@ fn crc(rig: &Rig, screen: &Screen) -> u32 {
 }
 
 #[test]
-fn what_is_drawn_is_shown_frame_by_frame() {
+fn drawn_frames_are_shown_in_order() {
     for name in DEVICES {
         let rig = rig(name);
         let mut screen = screen(&rig);
@@ -115,7 +115,7 @@ fn a_part_that_is_drawn_on_screen_is_flushed_by_lines() {
 }
 
 #[test]
-fn what_the_gpu_drew_is_flushed_where_it_may_be_in_the_cache() {
+fn a_gpu_frame_is_flushed_where_it_may_be_cached() {
     for (name, flushed) in [("sim:tgl,display=on", false), ("sim:glk,display=on", false)] {
         let rig = rig(name);
         let mut screen = screen(&rig);
@@ -134,7 +134,7 @@ fn what_the_gpu_drew_is_flushed_where_it_may_be_in_the_cache() {
 }
 
 #[test]
-fn what_was_shown_before_comes_back() {
+fn a_closed_screen_restores_the_previous_frame() {
     let rig = rig("sim:tgl,display=on");
     let resources = rig.soft.resources().unwrap();
     let console = rig.soft.create_dumb(640, 480).unwrap();
@@ -199,7 +199,7 @@ fn error(result: Result<Screen, Error>) -> Error {
 }
 
 #[test]
-fn where_nothing_can_be_shown_the_error_says_why() {
+fn a_missing_screen_is_refused_with_the_reason() {
     let none = error(Screen::open(&gem_coherency_sim::open("sim:jsl").unwrap()));
     assert!(matches!(none, Error::NoScreen { errno: Errno::EOPNOTSUPP, .. }), "{none:?}");
     assert!(none.to_string().contains("fused off"), "{none}");

@@ -47,7 +47,7 @@ fn a_bo_that_was_closed_meanwhile_is_imported_anew() {
 }
 
 #[test]
-fn export_flushes_what_the_other_side_could_not_see() {
+fn export_flushes_lines_hidden_from_the_importer() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
     write(&bo, 0, &NEW);
@@ -74,7 +74,7 @@ fn the_caches_are_not_trusted_after_an_import() {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_seen_once_it_is_said() {
+fn foreign_writes_are_read_after_mark_stale() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
     read(&bo, 0);

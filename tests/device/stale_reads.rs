@@ -80,7 +80,7 @@ fn a_mapping_around_the_cache_needs_no_invalidate() {
 }
 
 #[test]
-fn a_cached_mapping_that_comes_later_knows_what_was_written_before_it() {
+fn a_late_cached_mapping_marks_earlier_writes_stale() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wc);
     rig.raw_load(&bo, MmapMode::Wb, 0);
@@ -144,7 +144,7 @@ fn stores_around_the_cache_make_lines_stale_without_an_llc() {
 }
 
 #[test]
-fn a_mapping_around_the_cache_sees_what_is_dirty_in_it() {
+fn an_uncached_mapping_reads_flushed_dirty_lines() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
     write(&bo, 0, &NEW);
@@ -159,7 +159,7 @@ fn a_mapping_around_the_cache_sees_what_is_dirty_in_it() {
 }
 
 #[test]
-fn mixed_mappings_are_the_hardwares_business_with_an_llc() {
+fn mixed_mappings_need_no_flush_with_an_llc() {
     let rig = rig("sim:tgl");
     let bo = rig.bo(Cached, MmapMode::Wb);
     write(&bo, 0, &NEW);
@@ -244,7 +244,7 @@ fn a_store_through_a_pointer_is_never_lost() {
 }
 
 #[test]
-fn what_was_invalidated_is_not_flushed_again() {
+fn invalidated_lines_are_not_flushed() {
     // Both dirty and stale: lines of an import, and lines stored through two mappings.
     let rig = rig("sim:glk");
     let foreign = rig.soft.create(1 << 16).unwrap();
@@ -270,7 +270,7 @@ fn what_was_invalidated_is_not_flushed_again() {
 }
 
 #[test]
-fn the_kernels_zeroes_do_not_overwrite_what_is_stored_around_the_cache() {
+fn the_kernels_zeroes_do_not_overwrite_uncached_stores() {
     let rig = rig("sim:mtl");
     let bo = || rig.device.alloc(AllocRequest::new(8192)).unwrap();
     // An object on Meteor Lake is cached from its creation, so the acquire does not flush its zeroes.

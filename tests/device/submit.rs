@@ -16,7 +16,7 @@ use super::trace::cache_operations;
 use super::{NEW, gpu, prepared, read, refused, rig, write};
 
 #[test]
-fn every_bo_of_a_submission_gets_its_own_answer() {
+fn every_bo_of_a_submission_gets_its_own_report() {
     let rig = rig("sim:glk");
     let (wb, wc, cached) =
         (rig.bo(None, MmapMode::Wb), rig.bo(None, MmapMode::Wc), rig.bo(Cached, MmapMode::Wb));
@@ -88,7 +88,7 @@ fn a_second_submission_flushes_nothing() {
 }
 
 #[test]
-fn an_empty_submission_is_nothing() {
+fn an_empty_submission_is_a_no_op() {
     let rig = rig("sim:tgl");
     assert!(super::prepare(&rig.device, &[]).unwrap().is_empty());
 }
@@ -117,7 +117,7 @@ fn a_batch_that_writes_is_taken_to_read_too() {
 }
 
 #[test]
-fn what_could_not_be_flushed_stays_dirty_and_is_not_submitted() {
+fn unflushable_lines_stay_dirty_and_block_the_submission() {
     let rig = rig("sim:jsl");
     let bo = rig.device.alloc(AllocRequest::new(4096)).unwrap();
     rig.device.submit(&[gpu(&bo, Access::Write)]).unwrap();
@@ -214,7 +214,7 @@ fn a_wait_that_runs_out_says_how_long_it_was() {
 }
 
 #[test]
-fn a_read_waits_for_what_the_gpu_is_writing() {
+fn a_read_waits_for_gpu_writes() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
     read(&bo, 0);

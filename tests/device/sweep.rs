@@ -17,16 +17,16 @@ const AT: u64 = 100;
 
 /// Whether readers ask the library before each read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Care {
-    Taken,
-    Left,
+enum Flushes {
+    Library,
+    None,
 }
 
 /// The state of one lifetime: two BOs, a screen, and the expected contents of the first BO.
-struct Life<'a> {
+struct Lifetime<'a> {
     device: &'a Device,
     soft: &'a Arc<Soft>,
-    care: Care,
+    flushes: Flushes,
     bo: Bo,
     other: Bo,
     screen: Option<Screen>,
@@ -36,7 +36,7 @@ struct Life<'a> {
     wrong: Vec<String>,
 }
 
-impl Life<'_> {
+impl Lifetime<'_> {
     fn check(&mut self, reader: &str, step: &str, seen: Result<[u8; 8]>) {
         // A fault may make the read fail; then it returned nothing.
         let Ok(seen) = seen else { return };
@@ -53,16 +53,16 @@ impl Life<'_> {
 
     fn gpu_sees(&self, mocs: MocsClass) -> Result<[u8; 8]> {
         let mut seen = [0; 8];
-        let mut look = || {
+        let mut read_bytes = || {
             self.execute(Access::Read)?;
             self.soft.gpu_read(self.bo.handle(), mocs, AT, &mut seen)
         };
-        match self.care {
-            Care::Taken => {
+        match self.flushes {
+            Flushes::Library => {
                 let read = Submission { bo: &self.bo, access: Access::Read, mocs };
-                self.device.submit_with(&[read], |_| look())?;
+                self.device.submit_with(&[read], |_| read_bytes())?;
             }
-            Care::Left => look()?,
+            Flushes::None => read_bytes()?,
         }
         Ok(seen)
     }
@@ -74,7 +74,7 @@ impl Life<'_> {
     }
 
     /// Checks the bytes that every reader sees.
-    fn look(&mut self, step: &str) {
+    fn check_readers(&mut self, step: &str) {
         for mocs in [MocsClass::PageTable, MocsClass::BypassLlc] {
             let seen = self.gpu_sees(mocs);
             self.check("the GPU", step, seen);
@@ -113,42 +113,42 @@ impl Life<'_> {
         }
     }
 
-    fn live(&mut self) {
+    fn run(&mut self) {
         let (bo, other) = (self.bo.clone(), self.other.clone());
         self.cpu_writes(1);
-        self.look("a store");
+        self.check_readers("a store");
         self.gpu_writes(2);
-        self.look("the GPU's write");
+        self.check_readers("the GPU's write");
         self.show(&bo);
         self.gpu_writes(3);
-        self.look("the GPU's write after the mode set");
+        self.check_readers("the GPU's write after the mode set");
         self.cpu_writes(4);
         let _ = self.screen.as_ref().map(Screen::dirty);
-        self.look("a store on screen");
+        self.check_readers("a store on screen");
         self.show(&other);
         self.show(&bo);
         self.gpu_writes(5);
-        self.look("the GPU's write after flips");
+        self.check_readers("the GPU's write after flips");
         if let Some(screen) = &mut self.screen {
             let _ = screen.set_cursor(Some(&bo), (0, 0));
             let _ = screen.set_cursor(None, (0, 0));
             let _ = screen.turn_off();
         }
         self.gpu_writes(6);
-        self.look("the GPU's write off the screen");
+        self.check_readers("the GPU's write off the screen");
         let _ = self.screen.take().map(Screen::close);
         for (value, mode) in [(7, CachingMode::Cached), (8, CachingMode::None), (9, CachingMode::Cached)] {
             let _ = bo.set_caching(mode);
             self.gpu_writes(value);
-            self.look("a change of caching and the GPU's write");
+            self.check_readers("a change of caching and the GPU's write");
         }
         let _ = bo.export().and_then(|dma_buf| self.device.import(&dma_buf));
-        self.look("an export");
+        self.check_readers("an export");
     }
 }
 
 /// The result of a lifetime.
-struct Lived {
+struct Outcome {
     /// The number of reads.
     reads: u32,
     /// The reads that returned old bytes.
@@ -159,7 +159,7 @@ struct Lived {
 
 /// Runs a lifetime with `fault` at the request after `after` others; returns the error if that ends it before
 /// the first write.
-fn life(name: &str, fault: Option<(Fault, u64)>, care: Care) -> Result<Lived> {
+fn run_lifetime(name: &str, fault: Option<(Fault, u64)>, flushes: Flushes) -> Result<Outcome> {
     let rig = rig(name);
     if let Some((fault, after)) = fault {
         rig.soft.inject(fault, after);
@@ -173,31 +173,32 @@ fn life(name: &str, fault: Option<(Fault, u64)>, care: Care) -> Result<Lived> {
     bo.write(0, 4096)?.fill(&[0])?;
     let (device, soft) = (&rig.device, &rig.soft);
     let screen = Screen::open(device).ok();
-    let mut life =
-        Life { device, soft, care, bo, other, screen, newest: [0; 8], reads: 0, wrong: Vec::new() };
-    life.live();
-    let Life { reads, wrong, .. } = life;
-    Ok(Lived { reads, wrong, interrupted: rig.soft.restarts() > 0 })
+    let mut lifetime =
+        Lifetime { device, soft, flushes, bo, other, screen, newest: [0; 8], reads: 0, wrong: Vec::new() };
+    lifetime.run();
+    let Lifetime { reads, wrong, .. } = lifetime;
+    Ok(Outcome { reads, wrong, interrupted: rig.soft.restarts() > 0 })
 }
 
 #[test]
 fn a_fault_at_any_request_leaves_no_old_bytes() {
     for platform in ["jsl", "hsw", "glk"] {
         let name = format!("sim:{platform},display=on");
-        let complete = life(&name, None, Care::Taken).unwrap();
+        let complete = run_lifetime(&name, None, Flushes::Library).unwrap();
         assert_eq!((complete.reads, complete.wrong), (30, Vec::new()), "{name}: nothing fails");
         // Counts the requests: any of them can be interrupted, and the result says whether one was.
-        let is_reached = |after| match life(&name, Some((Fault::Interrupted, after)), Care::Taken) {
-            Ok(lived) => lived.interrupted,
-            Err(_) => true,
-        };
+        let is_reached =
+            |after| match run_lifetime(&name, Some((Fault::Interrupted, after)), Flushes::Library) {
+                Ok(outcome) => outcome.interrupted,
+                Err(_) => true,
+            };
         let requests = (0..).find(|&after| !is_reached(after)).unwrap_or_default();
         assert!(requests > 30, "{name}: {requests}");
         for fault in [Fault::NoMemory, Fault::Interrupted, Fault::Wedged, Fault::Unplugged] {
             let mut seen = 0;
             for after in 0..requests {
-                match life(&name, Some((fault, after)), Care::Taken) {
-                    Ok(Lived { reads, wrong, .. }) => {
+                match run_lifetime(&name, Some((fault, after)), Flushes::Library) {
+                    Ok(Outcome { reads, wrong, .. }) => {
                         assert_eq!(wrong, Vec::<String>::new(), "{name} {fault}@{after}");
                         seen += reads;
                     }
@@ -215,7 +216,7 @@ fn a_fault_at_any_request_leaves_no_old_bytes() {
 #[test]
 fn readers_that_do_not_ask_the_library_get_old_bytes() {
     for platform in ["jsl", "ehl"] {
-        let lived = life(&format!("sim:{platform},display=on"), None, Care::Left).unwrap();
-        assert!(!lived.wrong.is_empty(), "{platform}");
+        let outcome = run_lifetime(&format!("sim:{platform},display=on"), None, Flushes::None).unwrap();
+        assert!(!outcome.wrong.is_empty(), "{platform}");
     }
 }

@@ -10,7 +10,7 @@ use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 use super::{gpu, nothing_left, rig, write};
 
 #[test]
-fn devices_and_bos_are_for_threads() {
+fn devices_and_bos_are_send_and_sync() {
     fn shared<T: Send + Sync>() {}
     shared::<Device>();
     shared::<Bo>();

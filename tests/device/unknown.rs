@@ -126,7 +126,7 @@ fn disguised(name: &str, param: Param, value: i32) -> Arc<dyn Drm> {
 }
 
 #[test]
-fn the_device_is_believed_over_the_table_and_the_disagreement_kept() {
+fn a_devices_report_overrides_the_table_and_is_kept() {
     let device = Device::from_drm(disguised("sim:tgl", Param::HasLlc, 0)).unwrap();
     assert!(!device.machine().caps.contains(Caps::LLC));
     let found: Vec<_> = device.machine().disagreements().collect();
@@ -136,7 +136,7 @@ fn the_device_is_believed_over_the_table_and_the_disagreement_kept() {
 }
 
 #[test]
-fn an_unknown_id_is_refused_unless_the_caller_takes_the_worst() {
+fn an_unknown_id_is_refused_without_the_conservative_platform() {
     for id in [0x1234, 0, -1, 0x1_4e61] {
         let unknown = || disguised("sim:jsl", Param::ChipsetId, id);
         let error = refused(Device::from_drm(unknown()));

@@ -84,7 +84,7 @@ fn stores_around_the_cache_are_in_memory_behind_the_fence_only() {
 }
 
 #[test]
-fn a_line_that_is_stored_in_part_is_written_back_with_what_was_dirty_in_it() {
+fn a_partial_store_writes_back_the_lines_dirty_bytes() {
     let rig = rig("sim:glk");
     for &hint in Upload::ALL {
         let bo = rig.bo(None, MmapMode::Wb);
@@ -103,7 +103,7 @@ fn a_line_that_is_stored_in_part_is_written_back_with_what_was_dirty_in_it() {
 }
 
 #[test]
-fn an_upload_over_stale_lines_keeps_what_the_gpu_wrote_beside_it() {
+fn a_partial_upload_over_stale_lines_keeps_the_gpus_bytes() {
     let rig = rig("sim:glk");
     for &hint in Upload::ALL {
         let bo = rig.bo(None, MmapMode::Wb);
@@ -123,7 +123,7 @@ fn an_upload_over_stale_lines_keeps_what_the_gpu_wrote_beside_it() {
 }
 
 #[test]
-fn what_was_uploaded_does_not_overwrite_what_the_gpu_writes_after_it() {
+fn uploads_do_not_overwrite_later_gpu_writes() {
     let rig = rig("sim:glk");
     for &hint in Upload::ALL {
         let bo = rig.bo(None, MmapMode::Wb);
@@ -136,7 +136,7 @@ fn what_was_uploaded_does_not_overwrite_what_the_gpu_writes_after_it() {
 }
 
 #[test]
-fn where_the_gpu_looks_into_the_cache_an_upload_is_a_store() {
+fn an_upload_is_a_store_where_the_gpu_snoops() {
     for (name, caching, rule) in [
         ("sim:tgl", None, Rule::LlcCoherent),
         ("sim:tgl", Cached, Rule::LlcCoherent),

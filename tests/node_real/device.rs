@@ -20,7 +20,7 @@ use crate::{Bench, Skip, Test, errno, expected, test};
 /// The tests of this file.
 pub const TESTS: &[Test] = &[
     test!(the_driver_is_i915),
-    test!(another_driver_is_told_by_name),
+    test!(another_driver_is_reported_by_name),
     test!(a_node_that_may_not_be_opened_is_eacces),
     test!(params_agree_with_the_platform),
     test!(memory_regions_agree_with_the_platform),
@@ -37,7 +37,7 @@ fn the_driver_is_i915(bench: &Bench) -> Skip {
     None
 }
 
-fn another_driver_is_told_by_name(bench: &Bench) -> Skip {
+fn another_driver_is_reported_by_name(bench: &Bench) -> Skip {
     let is_other = |(path, error): &(PathBuf, Error)| {
         let Error::Open(OpenError::NotI915 { driver, .. }) = error else { return None };
         Some((path.clone(), driver.clone()))

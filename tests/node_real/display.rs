@@ -25,12 +25,12 @@ use super::flushes::{Done, Subject, difference, drive, machine, next, possible, 
 use super::shown::{
     ADD, BEGIN, CACHED, COPY, CPU, DIRTY, END, FINISH, GPU, GTT, HIDE, NONE, REMOVE, SHOW, WC,
 };
-use super::{Bench, Skip, Test, shown, strangers, test};
+use super::{Bench, Skip, Test, foreign_objects, shown, test};
 
 pub(super) const TESTS: &[Test] = &[
-    test!(what_is_shown_is_flushed_as_the_table_has_it, harms),
-    test!(what_is_shown_is_flushed_as_the_rules_say, harms),
-    test!(random_calls_on_what_is_shown_are_flushed_as_the_rules_say, harms),
+    test!(shown_objects_are_flushed_as_the_table_lists, harms),
+    test!(shown_objects_are_flushed_as_the_rules_predict, harms),
+    test!(random_calls_on_shown_objects_are_flushed_as_the_rules_predict, harms),
 ];
 
 /// The size of the frames, which is that of the mode.
@@ -79,9 +79,9 @@ impl<'a> Screen<'a> {
         let size_bytes = u64::from(pitch_bytes * HEIGHT);
         let named = |handle| Picture { handle, width: WIDTH, height: HEIGHT, pitch_bytes };
         let picture = match (of, other) {
-            (Creation::Userptr, _) => named(strangers::userptr(device, size_bytes)),
+            (Creation::Userptr, _) => named(foreign_objects::userptr(device, size_bytes)),
             (Creation::Import, Some(other)) => {
-                let dma_buf = strangers::foreign(other, WIDTH, HEIGHT);
+                let dma_buf = foreign_objects::foreign(other, WIDTH, HEIGHT);
                 named(self.node.import(dma_buf.as_fd()).unwrap().handle)
             }
             (_, _) => self.node.create_dumb(WIDTH, HEIGHT).unwrap(),
@@ -223,7 +223,7 @@ impl<'a> Scene<'a> {
 
     /// Prints what was compared. Fails if there were differences, or if the calls would agree with wrong
     /// rules, too.
-    fn judge(self, least: usize) {
+    fn report(self, least: usize) {
         let Self { machine, rules, done, differences, .. } = self;
         println!(
             "{} under {}, display on: {} calls, {} flushes, {} differences",
@@ -274,7 +274,7 @@ fn with_scene(bench: &Bench, test: impl FnOnce(&mut Scene<'_>), least: usize) ->
     };
     let mut scene = Scene::new(&screen, &tracer);
     test(&mut scene);
-    scene.judge(least);
+    scene.report(least);
     screen.turn_off();
     None
 }
@@ -284,7 +284,7 @@ const GTT_READ: Event = Event::SetDomainGtt(Access::Read);
 const DISPLAY: Event = Event::SetCaching(CachingMode::Display);
 
 /// Sequences of calls on a shown object, each for a new object at its default level.
-const LIVES: &[&[Event]] = &[
+const SEQUENCES: &[&[Event]] = &[
     // A framebuffer that is not shown, at the default level and at level NONE.
     &[ADD, CPU, FINISH, FINISH],
     &[ADD, CPU, DIRTY, FINISH],
@@ -315,7 +315,7 @@ const LIVES: &[&[Event]] = &[
     &[ADD, SHOW, DISPLAY, CPU, FINISH],
 ];
 
-fn what_is_shown_is_flushed_as_the_table_has_it(bench: &Bench) -> Skip {
+fn shown_objects_are_flushed_as_the_table_lists(bench: &Bench) -> Skip {
     let test = |scene: &mut Scene<'_>| {
         let class = shown::Class::of(&scene.machine);
         for row in shown::rows(&scene.machine.clone()) {
@@ -337,20 +337,20 @@ fn what_is_shown_is_flushed_as_the_table_has_it(bench: &Bench) -> Skip {
     with_scene(bench, test, 150)
 }
 
-fn what_is_shown_is_flushed_as_the_rules_say(bench: &Bench) -> Skip {
+fn shown_objects_are_flushed_as_the_rules_predict(bench: &Bench) -> Skip {
     let test = |scene: &mut Scene<'_>| {
-        for life in LIVES {
+        for sequence in SEQUENCES {
             // Show it by a flip, and by a mode set.
             scene.screen.show(scene.screen.spare).unwrap();
-            scene.drive(Creation::User, life.iter().copied());
+            scene.drive(Creation::User, sequence.iter().copied());
             scene.screen.turn_off();
-            scene.drive(Creation::User, life.iter().copied());
+            scene.drive(Creation::User, sequence.iter().copied());
         }
     };
     with_scene(bench, test, 200)
 }
 
-fn random_calls_on_what_is_shown_are_flushed_as_the_rules_say(bench: &Bench) -> Skip {
+fn random_calls_on_shown_objects_are_flushed_as_the_rules_predict(bench: &Bench) -> Skip {
     let test = |scene: &mut Scene<'_>| {
         let mut events = possible(&scene.machine);
         // The display's events are few among all, so add more of them.

@@ -13,7 +13,7 @@ use crate::{Bench, Skip, Test, test};
 
 /// The tests of this file.
 pub const TESTS: &[Test] =
-    &[test!(what_a_child_drops_stays_open_for_its_parent), test!(a_child_makes_no_request)];
+    &[test!(a_drop_in_a_child_leaves_the_parents_handle_open), test!(a_child_makes_no_request)];
 
 const WRITTEN: [u8; 8] = *b"parent's";
 
@@ -21,7 +21,7 @@ fn written_by_gpu(bo: &Bo) -> Submission<'_> {
     Submission { bo, access: Access::Write, mocs: MocsClass::PageTable }
 }
 
-fn what_a_child_drops_stays_open_for_its_parent(bench: &Bench) -> Skip {
+fn a_drop_in_a_child_leaves_the_parents_handle_open(bench: &Bench) -> Skip {
     let device = Device::from_drm(Arc::new(bench.open())).unwrap();
     let bo = device.alloc(AllocRequest::new(8192)).unwrap();
     bo.write(0, 8).unwrap().write_at(0, &WRITTEN).unwrap();

@@ -21,7 +21,7 @@ pub const TESTS: &[Test] = &[test!(a_loop_hangs_or_is_cancelled_as_in_the_softwa
 /// The heartbeat interval, and the timeout for preempting a batch for a heartbeat, in milliseconds.
 const BEAT: &str = "200";
 /// The time limit of a batch in milliseconds: longer than the heartbeats need to detect that an engine hangs.
-const PATIENCE: &str = "1500";
+const TIMEOUT: &str = "1500";
 /// The batch's address.
 const PLACE: u64 = 0x20_0000;
 /// The longest wait, in nanoseconds.
@@ -54,11 +54,11 @@ fn entries(path: impl AsRef<Path>) -> impl Iterator<Item = PathBuf> {
 }
 
 /// Shortens the kernel's timeouts; `None` if that is impossible.
-fn impatient() -> Option<Vec<Setting>> {
+fn shorten_timeouts() -> Option<Vec<Setting>> {
     let mut settings = Vec::new();
     for card in entries("/sys/kernel/debug/dri") {
         let time = card.join("i915_params/request_timeout_ms");
-        settings.extend(Setting::new(time, PATIENCE));
+        settings.extend(Setting::new(time, TIMEOUT));
     }
     if settings.is_empty() {
         return None;
@@ -124,7 +124,7 @@ fn outcomes(drm: &dyn Drm, is_wide: bool) -> Vec<Outcome> {
 }
 
 fn a_loop_hangs_or_is_cancelled_as_in_the_software_i915(bench: &Bench) -> Skip {
-    let Some(_settings) = impatient() else {
+    let Some(_settings) = shorten_timeouts() else {
         return Some("debugfs does not have the kernel's parameters".to_owned());
     };
     // The contexts of a file get their timeouts when it is opened.

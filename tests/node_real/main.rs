@@ -11,6 +11,7 @@ mod child;
 mod device;
 mod display;
 mod flushes;
+mod foreign_objects;
 mod forks;
 mod hangs;
 mod objects;
@@ -19,7 +20,6 @@ mod reuse;
 mod screen;
 #[path = "../shown/mod.rs"]
 mod shown;
-mod strangers;
 mod tracers;
 
 use std::env;

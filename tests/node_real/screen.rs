@@ -16,7 +16,7 @@ use super::display::primary;
 use super::{Bench, Skip, Test, shown, test};
 
 pub(super) const TESTS: &[Test] = &[
-    test!(what_cannot_be_shown_is_refused_as_on_the_software_i915, harms),
+    test!(unshowable_frames_are_refused_as_on_the_software_i915, harms),
     test!(a_screen_shows_and_puts_back, harms),
 ];
 
@@ -31,7 +31,7 @@ fn with_display(bench: &Bench) -> Result<Node, String> {
     }
 }
 
-fn what_cannot_be_shown_is_refused_as_on_the_software_i915(bench: &Bench) -> Skip {
+fn unshowable_frames_are_refused_as_on_the_software_i915(bench: &Bench) -> Skip {
     let node = match with_display(bench) {
         Ok(node) => node,
         Err(why) => return Some(why),

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use gem_coherency::drm::Drm;
-use gemtool::kernel_trace::{TraceEvent, Tracer, What};
+use gemtool::kernel_trace::{EventKind, TraceEvent, Tracer};
 
 use super::{Bench, Skip, Test, test};
 
@@ -24,7 +24,9 @@ fn create(bench: &Bench, name: &str) {
 
 /// Returns how many objects of a thread with this name got a handle, by the trace.
 fn named(seen: &[TraceEvent], name: &str) -> usize {
-    seen.iter().filter(|seen| seen.comm == name && matches!(seen.what, What::Named { .. })).count()
+    seen.iter()
+        .filter(|seen| seen.comm == name && matches!(seen.what, EventKind::HandleCreated { .. }))
+        .count()
 }
 
 fn tracers_leave_each_other_alone(bench: &Bench) -> Skip {

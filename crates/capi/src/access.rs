@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::bo::{gemco_bo, open_bo};
 use super::error::{Failure, run};
 use super::objects::{Out, add_reference, borrow, bytes_mut, elements, take_back};
-use super::report::hand_out;
+use super::report::write_report;
 use super::types::{self, gemco_report};
 use gem_coherency::access::CpuAccess;
 use gem_coherency::fork::Confined;
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn gemco_bo_write(
         };
         let mut guard = bo.write(offset, data.len() as u64)?;
         guard.write_at(offset, data)?;
-        hand_out(guard.finish(), out);
+        write_report(guard.finish(), out);
         Ok(0)
     })
 }
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn gemco_bo_read(
         };
         let guard = bo.read(offset, data.len() as u64)?;
         guard.read_at(offset, data)?;
-        hand_out(guard.finish(), out);
+        write_report(guard.finish(), out);
         Ok(0)
     })
 }
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn gemco_bo_upload(
         let (bo, data, out) = unsafe {
             (open_bo(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        hand_out(bo.upload(offset, data, types::upload_hint(hint, "hint")?)?, out);
+        write_report(bo.upload(offset, data, types::upload_hint(hint, "hint")?)?, out);
         Ok(0)
     })
 }
@@ -178,8 +178,8 @@ pub unsafe extern "C" fn gemco_access_begin(
             Access::Read => borrowed.bo.read(offset, len)?,
             Access::Write => borrowed.bo.write(offset, len)?,
         };
-        hand_out(guard.report(), out);
-        to.give_alone(gemco_access { guard: Confined::new(Mutex::new(guard)), _bo: bo });
+        write_report(guard.report(), out);
+        to.pass_ownership(gemco_access { guard: Confined::new(Mutex::new(guard)), _bo: bo });
         Ok(0)
     })
 }
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn gemco_access_end(access: *mut gemco_access, report: *mu
         let ended = access.guard.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).finish();
         // SAFETY: room for a report, or null: the caller's obligation.
         let out = unsafe { Out::optional(report, "report") }?;
-        hand_out(ended, out);
+        write_report(ended, out);
         Ok(0)
     })
 }

@@ -87,7 +87,7 @@ pub unsafe extern "C" fn gemco_batch_begin(
     run("gemco_batch_begin", || {
         // SAFETY: a device, and room for a pointer: the caller's obligations.
         let (device, to) = unsafe { (open_device(device)?, Out::new(batch, "batch")?) };
-        to.give_alone(gemco_batch(Confined::new(Mutex::new(Batch::new(&device.device)?))));
+        to.pass_ownership(gemco_batch(Confined::new(Mutex::new(Batch::new(&device.device)?))));
         Ok(0)
     })
 }
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn gemco_batch_submit(batch: *mut gemco_batch, job: *mut *
         let to = unsafe { Out::new(job, "job") }?;
         let batch = batch.ok_or(Failure::argument("batch", "is NULL"))?;
         let batch = batch.0.take()?.into_inner().unwrap_or_else(PoisonError::into_inner);
-        to.give_alone(gemco_job(Confined::new(batch.submit()?)));
+        to.pass_ownership(gemco_job(Confined::new(batch.submit()?)));
         Ok(0)
     })
 }
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn gemco_job_reports(
             return Err(Failure::argument("reports", "is NULL"));
         }
         // SAFETY: room for as many: the caller's obligation.
-        unsafe { outs.hand_out(all.get(..room).unwrap_or(all)) }?;
+        unsafe { outs.write_reports(all.get(..room).unwrap_or(all)) }?;
         Ok(c_int::try_from(all.len()).unwrap_or(c_int::MAX))
     })
 }

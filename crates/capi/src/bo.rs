@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::device::{descriptor, gemco_device, open_device};
 use super::error::{Failure, query, run};
 use super::objects::{Out, add_reference, borrow, take_reference};
-use super::report::hand_out;
+use super::report::write_report;
 use super::types::{self, gemco_caching, gemco_map_mode, gemco_report};
 use gem_coherency::bo::Bo;
 use gem_coherency::device::AllocRequest;
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn gemco_bo_create(
             true => request,
             false => request.caching(types::caching(caching, "caching")?),
         };
-        out.give(gemco_bo { bo: device.device.alloc(request)? });
+        out.pass_reference(gemco_bo { bo: device.device.alloc(request)? });
         Ok(0)
     })
 }
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn gemco_bo_import(
         let (device, out) = unsafe { (open_device(device)?, Out::new(bo, "bo")?) };
         // SAFETY: not closed during the call: the caller's obligation.
         let dma_buf = unsafe { descriptor(dma_buf, "dma_buf") }?;
-        out.give(gemco_bo { bo: device.device.import(dma_buf)? });
+        out.pass_reference(gemco_bo { bo: device.device.import(dma_buf)? });
         Ok(0)
     })
 }
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn gemco_bo_unref(bo: *mut gemco_bo) {
 pub unsafe extern "C" fn gemco_bo_close(bo: *const gemco_bo) -> c_int {
     run("gemco_bo_close", || {
         // SAFETY: a BO: the caller's obligation.
-        hand_out(unsafe { open_bo(bo, "bo") }?.close()?, None);
+        write_report(unsafe { open_bo(bo, "bo") }?.close()?, None);
         Ok(0)
     })
 }
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn gemco_bo_flush(bo: *const gemco_bo, report: *mut gemco_
     run("gemco_bo_flush", || {
         // SAFETY: a BO, and room for a report or null: the caller's obligations.
         let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(report, "report")?) };
-        hand_out(bo.flush()?, out);
+        write_report(bo.flush()?, out);
         Ok(0)
     })
 }

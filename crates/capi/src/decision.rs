@@ -116,7 +116,7 @@ pub unsafe extern "C" fn gemco_needs_flush(
 ) -> c_int {
     query("gemco_needs_flush", || {
         // SAFETY: room for a decision, or null: the caller's obligation.
-        unsafe { ask(needs_flush, caps, level, writer, next, access, decision) }
+        unsafe { decide(needs_flush, caps, level, writer, next, access, decision) }
     })
 }
 
@@ -138,7 +138,7 @@ pub unsafe extern "C" fn gemco_needs_invalidate(
 ) -> c_int {
     query("gemco_needs_invalidate", || {
         // SAFETY: room for a decision, or null: the caller's obligation.
-        unsafe { ask(needs_invalidate, caps, level, writer, next, access, decision) }
+        unsafe { decide(needs_invalidate, caps, level, writer, next, access, decision) }
     })
 }
 
@@ -151,11 +151,11 @@ type Question = fn(
     gem_coherency::vocabulary::Access,
 ) -> gem_coherency::policy::Decision;
 
-/// Asks `question` with arguments from C.
+/// Decides `question` with arguments from C.
 ///
 /// # Safety
 /// `decision` is null, or room for one.
-unsafe fn ask(
+unsafe fn decide(
     question: Question,
     caps: c_uint,
     level: c_uint,
@@ -166,7 +166,7 @@ unsafe fn ask(
 ) -> Result<c_int, Failure> {
     // SAFETY: the caller's obligation, passed on.
     let out = unsafe { Out::optional(decision, "decision") }?;
-    let answer = question(
+    let decision = question(
         types::caps(caps, "caps")?,
         types::level(level, "level")?,
         types::path(writer, "writer")?,
@@ -174,9 +174,9 @@ unsafe fn ask(
         types::access(access, "access")?,
     );
     if let Some(out) = out {
-        out.set(answer.into());
+        out.set(decision.into());
     }
-    Ok(answer.verdict as c_int)
+    Ok(decision.verdict as c_int)
 }
 
 /// Returns the level of a caching mode on a platform: DISPLAY is WT where that exists, and NONE elsewhere.

@@ -71,7 +71,7 @@ pub(super) unsafe fn open_device<'a>(pointer: *const gemco_device) -> Result<&'a
 }
 
 /// Identifies an open device, and wraps it.
-fn taken(drm: Arc<dyn Drm>, soft: Option<Arc<Software>>, flags: c_uint) -> Result<gemco_device, Failure> {
+fn wrap(drm: Arc<dyn Drm>, soft: Option<Arc<Software>>, flags: c_uint) -> Result<gemco_device, Failure> {
     let device = match flags {
         0 => Device::from_drm(drm)?,
         GEMCO_OPEN_CONSERVATIVE => Device::with_conservative_platform(drm)?,
@@ -81,12 +81,12 @@ fn taken(drm: Arc<dyn Drm>, soft: Option<Arc<Software>>, flags: c_uint) -> Resul
 }
 
 /// Opens the device of a specification.
-fn opened(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> {
+fn open_spec(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> {
     match spec {
-        DeviceSpec::Path(path) => taken(Arc::new(Node::open(path)?), None, flags),
+        DeviceSpec::Path(path) => wrap(Arc::new(Node::open(path)?), None, flags),
         DeviceSpec::Soft(name) => {
             let (drm, soft) = software::open(name)?;
-            taken(drm, Some(soft), flags)
+            wrap(drm, Some(soft), flags)
         }
     }
 }
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn gemco_device_open(
     run("gemco_device_open", || {
         // SAFETY: a string, and room for a pointer: the caller's obligations.
         let (name, out) = unsafe { (string(name, "name")?, Out::new(device, "device")?) };
-        out.give(opened(&name.parse()?, flags)?);
+        out.pass_reference(open_spec(&name.parse()?, flags)?);
         Ok(0)
     })
 }
@@ -135,12 +135,12 @@ pub unsafe extern "C" fn gemco_device_open_again(
     run("gemco_device_open_again", || {
         // SAFETY: a device, and room for a pointer: the caller's obligations.
         let (device, out) = unsafe { (open_device(device)?, Out::new(again, "again")?) };
-        out.give(match &device.soft {
+        out.pass_reference(match &device.soft {
             Some(soft) => {
                 let (drm, soft) = software::open_again(soft);
-                taken(drm, Some(soft), flags)?
+                wrap(drm, Some(soft), flags)?
             }
-            None => taken(Arc::new(Node::open(device.device.drm().name())?), None, flags)?,
+            None => wrap(Arc::new(Node::open(device.device.drm().name())?), None, flags)?,
         });
         Ok(0)
     })
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn gemco_device_open_first(flags: c_uint, device: *mut *mu
     run("gemco_device_open_first", || {
         // SAFETY: room for a pointer: the caller's obligation.
         let out = unsafe { Out::new(device, "device") }?;
-        out.give(taken(Arc::new(Node::open(node::find().first()?)?), None, flags)?);
+        out.pass_reference(wrap(Arc::new(Node::open(node::find().first()?)?), None, flags)?);
         Ok(0)
     })
 }
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn gemco_device_open_fd(
         // SAFETY: it is not negative, which is checked; it is not closed during the call, which is the
         // caller's obligation.
         let node = Node::from_fd(unsafe { descriptor(fd, "fd") }?)?;
-        out.give(taken(Arc::new(node), None, flags)?);
+        out.pass_reference(wrap(Arc::new(node), None, flags)?);
         Ok(0)
     })
 }

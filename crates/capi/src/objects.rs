@@ -62,12 +62,12 @@ impl<T> Out<T> {
 
 impl<T> Out<*mut T> {
     /// Passes an object with one reference to C.
-    pub(super) fn give(self, object: T) {
+    pub(super) fn pass_reference(self, object: T) {
         self.set(Arc::into_raw(Arc::new(object)).cast_mut());
     }
 
     /// Passes an object to C, which then has its only pointer.
-    pub(super) fn give_alone(self, object: T) {
+    pub(super) fn pass_ownership(self, object: T) {
         self.set(Box::into_raw(Box::new(object)));
     }
 }
@@ -75,7 +75,7 @@ impl<T> Out<*mut T> {
 /// Adds a reference to an object that C holds.
 ///
 /// # Safety
-/// `pointer` is null, misaligned, or came from [`Out::give`] and has a reference left.
+/// `pointer` is null, misaligned, or came from [`Out::pass_reference`] and has a reference left.
 pub(super) unsafe fn add_reference<T>(pointer: *const T, name: &'static str) -> Result<Arc<T>, Failure> {
     check(pointer, name)?;
     // SAFETY: made by `Arc::into_raw`, with a reference left: the caller's obligation.
@@ -87,7 +87,7 @@ pub(super) unsafe fn add_reference<T>(pointer: *const T, name: &'static str) -> 
 /// Takes one reference back from C; `None` for null.
 ///
 /// # Safety
-/// `pointer` is null, misaligned, or came from [`Out::give`] and has a reference left, which C gives up.
+/// `pointer` is null, misaligned, or came from [`Out::pass_reference`] and has a reference left, which C gives up.
 pub(super) unsafe fn take_reference<T>(
     pointer: *const T,
     name: &'static str,
@@ -103,7 +103,7 @@ pub(super) unsafe fn take_reference<T>(
 /// Takes an object back from C; `None` for null.
 ///
 /// # Safety
-/// `pointer` is null, misaligned, or came from [`Out::give_alone`], and C does not use it again.
+/// `pointer` is null, misaligned, or came from [`Out::pass_ownership`], and C does not use it again.
 pub(super) unsafe fn take_back<T>(pointer: *mut T, name: &'static str) -> Result<Option<Box<T>>, Failure> {
     if pointer.is_null() {
         return Ok(None);

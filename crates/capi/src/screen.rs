@@ -7,7 +7,7 @@ use super::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
 use super::objects::{Out, borrow, take_back};
-use super::report::hand_out;
+use super::report::write_report;
 use super::types::gemco_report;
 use gem_coherency::fork::Confined;
 use gem_coherency_exercise::Screen;
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn gemco_screen_open(
                 connected: screen.is_connected().into(),
             });
         }
-        to.give_alone(gemco_screen(Confined::new(Mutex::new(screen))));
+        to.pass_ownership(gemco_screen(Confined::new(Mutex::new(screen))));
         Ok(0)
     })
 }
@@ -90,7 +90,7 @@ pub unsafe extern "C" fn gemco_screen_alloc(screen: *const gemco_screen, bo: *mu
     run("gemco_screen_alloc", || {
         // SAFETY: a screen, and room for a pointer: the caller's obligations.
         let (screen, to) = unsafe { (borrow(screen, "screen")?, Out::new(bo, "bo")?) };
-        to.give(gemco_bo { bo: screen.lock()?.alloc_dumb()? });
+        to.pass_reference(gemco_bo { bo: screen.lock()?.alloc_dumb()? });
         Ok(0)
     })
 }
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn gemco_screen_show(
         // SAFETY: a screen, a BO, and room for a report or null: the caller's obligations.
         let (screen, bo, out) =
             unsafe { (borrow(screen, "screen")?, borrow(bo, "bo")?, Out::optional(report, "report")?) };
-        hand_out(screen.lock()?.show(&bo.bo)?, out);
+        write_report(screen.lock()?.show(&bo.bo)?, out);
         Ok(0)
     })
 }
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn gemco_screen_dirty(screen: *const gemco_screen, report:
     run("gemco_screen_dirty", || {
         // SAFETY: a screen, and room for a report or null: the caller's obligations.
         let (screen, out) = unsafe { (borrow(screen, "screen")?, Out::optional(report, "report")?) };
-        hand_out(screen.lock()?.dirty()?, out);
+        write_report(screen.lock()?.dirty()?, out);
         Ok(0)
     })
 }

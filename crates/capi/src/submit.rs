@@ -9,7 +9,7 @@ use super::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
 use super::objects::{Out, borrow, elements, take_back};
-use super::report::hand_out;
+use super::report::write_report;
 use super::types::{self, gemco_report};
 use gem_coherency::access::FlushReport;
 use gem_coherency::bo::ScanoutGuard;
@@ -51,14 +51,14 @@ impl Outs {
     ///
     /// # Safety
     /// The array is null, or has room for as many.
-    pub(super) unsafe fn hand_out(self, reports: &[FlushReport]) -> Result<(), Failure> {
+    pub(super) unsafe fn write_reports(self, reports: &[FlushReport]) -> Result<(), Failure> {
         for (place, report) in reports.iter().enumerate() {
             let out = match self.0.is_null() {
                 true => None,
                 // SAFETY: within the array: the caller's obligation.
                 false => unsafe { Out::optional(self.0.add(place), "reports") }?,
             };
-            hand_out(*report, out);
+            write_report(*report, out);
         }
         Ok(())
     }
@@ -124,8 +124,8 @@ pub unsafe extern "C" fn gemco_submit_begin(
         // SAFETY: each names a BO or null: the caller's obligation.
         let begun = device.device.begin_submit(&unsafe { self::submissions(list) }?)?;
         // SAFETY: null, or room for as many as there are submissions: the caller's obligation.
-        unsafe { outs.hand_out(begun.reports()) }?;
-        to.give_alone(gemco_prepared(Confined::new(begun)));
+        unsafe { outs.write_reports(begun.reports()) }?;
+        to.pass_ownership(gemco_prepared(Confined::new(begun)));
         Ok(0)
     })
 }
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn gemco_submit(
         // SAFETY: each names a BO or null: the caller's obligation.
         let done = device.device.submit(&unsafe { self::submissions(list) }?)?;
         // SAFETY: null, or room for as many as there are submissions: the caller's obligation.
-        unsafe { outs.hand_out(&done) }?;
+        unsafe { outs.write_reports(&done) }?;
         Ok(0)
     })
 }
@@ -218,8 +218,8 @@ pub unsafe extern "C" fn gemco_prepare_scanout(
         let (bo, to, out) =
             unsafe { (borrow(bo, "bo")?, Out::new(scanout, "scanout")?, Out::optional(report, "report")?) };
         let guard = bo.bo.prepare_scanout()?;
-        hand_out(guard.report(), out);
-        to.give_alone(gemco_scanout(Confined::new(Mutex::new(guard))));
+        write_report(guard.report(), out);
+        to.pass_ownership(gemco_scanout(Confined::new(Mutex::new(guard))));
         Ok(0)
     })
 }
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn gemco_scanout_flush(
         let (scanout, out) = unsafe { (borrow(scanout, "scanout")?, Out::optional(report, "report")?) };
         // In a child process, a thread of the parent may hold the lock forever.
         let guard = scanout.0.get()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        hand_out(guard.flush()?, out);
+        write_report(guard.flush()?, out);
         Ok(0)
     })
 }

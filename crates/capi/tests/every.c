@@ -22,7 +22,7 @@ static void possible_case(const char *device, int is_sim) {
                 exit(1);
             }
             claims++;
-            end_world(&w, calls[i].kind & GIVES ? &calls[i] : NULL);
+            end_world(&w, calls[i].kind & RELEASES ? &calls[i] : NULL);
         } else {
             end_world(&w, NULL);
         }
@@ -67,7 +67,7 @@ static void on_log(unsigned level, const char *line, void *user) {
     alarm(0);
     attempt->made++;
     int is_right = result >= 0;
-    if (!(call->kind & ASKS)) {
+    if (!(call->kind & QUERIES)) {
         is_right = result == (call->kind & VOID ? 0 : -EDEADLK);
         is_right &= strstr(gemco_last_error(), call->name) != NULL && strstr(gemco_last_error(), "callback") != NULL;
     }
@@ -129,11 +129,11 @@ static void quiet(unsigned level, const char *line, void *user) {
 static int child(int is_sim) {
     struct world *w = &shared;
     alarm(SECONDS);
-    for (int gives = 0; gives <= GIVES; gives += GIVES) {
+    for (int gives = 0; gives <= RELEASES; gives += RELEASES) {
         for (int i = 0; i < CALLS; i++) {
             const struct call *call = &calls[i];
             /* gemco_batch_submit already takes the batch. */
-            if ((call->kind & GIVES) != gives || !applies(w, call, is_sim) || strcmp(call->name, "gemco_batch_drop") == 0)
+            if ((call->kind & RELEASES) != gives || !applies(w, call, is_sim) || strcmp(call->name, "gemco_batch_drop") == 0)
                 continue;
             int result = call->run(w), is_right = result >= 0 || (call->kind & UNSURE);
             if (call->kind & OBJECT)

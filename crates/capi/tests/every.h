@@ -12,13 +12,13 @@
 /* The properties of a function. */
 enum kind {
     /* A query: it changes nothing, and a log callback may call it. */
-    ASKS = 1,
+    QUERIES = 1,
     /* It takes an object of the library. */
     OBJECT = 2,
     /* It takes world.bo, which must be open. */
     BO = 4 | OBJECT,
     /* It releases an object. */
-    GIVES = 8,
+    RELEASES = 8,
     /* It has no result. */
     VOID = 16,
     /* It returns a number; 0 stands for none. */
@@ -68,58 +68,59 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
 #define REGION(w) (&(gemco_region){(w)->bo, 0, 256, -1})
 
 #define EVERY(CALL)                                                                                                    \
-    CALL(gemco_last_error, ASKS, text(gemco_last_error()))                                                             \
-    CALL(gemco_platform_by_id, ASKS, gemco_platform_by_id(0x3185, 6, 12, 0, &(gemco_platform){0}))                     \
-    CALL(gemco_platform_by_name, ASKS, gemco_platform_by_name("glk", 6, 12, 0, &(gemco_platform){0}))                  \
-    CALL(gemco_needs_flush, ASKS, gemco_needs_flush(0, 0, 0, GEMCO_PATH_DISPLAY, 0, &(gemco_decision){0}))             \
-    CALL(gemco_needs_invalidate, ASKS,                                                                                 \
+    CALL(gemco_last_error, QUERIES, text(gemco_last_error()))                                                          \
+    CALL(gemco_platform_by_id, QUERIES, gemco_platform_by_id(0x3185, 6, 12, 0, &(gemco_platform){0}))                  \
+    CALL(gemco_platform_by_name, QUERIES, gemco_platform_by_name("glk", 6, 12, 0, &(gemco_platform){0}))               \
+    CALL(gemco_needs_flush, QUERIES, gemco_needs_flush(0, 0, 0, GEMCO_PATH_DISPLAY, 0, &(gemco_decision){0}))          \
+    CALL(gemco_needs_invalidate, QUERIES,                                                                              \
          gemco_needs_invalidate(0, 0, GEMCO_PATH_GPU_PAGE_TABLE, 0, 0, &(gemco_decision){0}))                          \
-    CALL(gemco_caching_level, ASKS, gemco_caching_level(0, 0))                                                         \
-    CALL(gemco_default_map_mode, ASKS, gemco_default_map_mode(0, 0))                                                   \
-    CALL(gemco_coherency, ASKS, gemco_coherency(0, 0))                                                                 \
-    CALL(gemco_has_cache_ops, ASKS, gemco_has_cache_ops())                                                             \
-    CALL(gemco_flush_range, ASKS, gemco_flush_range(w->memory, 64))                                                    \
-    CALL(gemco_write_back_range, ASKS, gemco_write_back_range(w->memory, 64))                                          \
-    CALL(gemco_flush_inval_range, ASKS, gemco_flush_inval_range(w->memory, 64))                                        \
-    CALL(gemco_flush_range_no_fence, ASKS, gemco_flush_range_no_fence(w->memory, 64))                                  \
-    CALL(gemco_flush_inval_range_no_fence, ASKS, gemco_flush_inval_range_no_fence(w->memory, 64))                      \
-    CALL(gemco_pre_flush_fence, ASKS, NOTHING(gemco_pre_flush_fence()))                                                \
-    CALL(gemco_post_flush_fence, ASKS, NOTHING(gemco_post_flush_fence()))                                              \
-    CALL(gemco_post_flush_inval_fence, ASKS, NOTHING(gemco_post_flush_inval_fence()))                                  \
-    CALL(gemco_rule_name, ASKS, text(gemco_rule_name(0)))                                                              \
-    CALL(gemco_rule_reason, ASKS, text(gemco_rule_reason(0)))                                                          \
-    CALL(gemco_rule_source, ASKS, text(gemco_rule_source(0)))                                                          \
-    CALL(gemco_explain, ASKS, gemco_explain(&(gemco_report){0, {0, 0}, 0, 0, 0}, w->memory, sizeof w->memory))         \
+    CALL(gemco_caching_level, QUERIES, gemco_caching_level(0, 0))                                                      \
+    CALL(gemco_default_map_mode, QUERIES, gemco_default_map_mode(0, 0))                                                \
+    CALL(gemco_coherency, QUERIES, gemco_coherency(0, 0))                                                              \
+    CALL(gemco_has_cache_ops, QUERIES, gemco_has_cache_ops())                                                          \
+    CALL(gemco_flush_range, QUERIES, gemco_flush_range(w->memory, 64))                                                 \
+    CALL(gemco_write_back_range, QUERIES, gemco_write_back_range(w->memory, 64))                                       \
+    CALL(gemco_flush_inval_range, QUERIES, gemco_flush_inval_range(w->memory, 64))                                     \
+    CALL(gemco_flush_range_no_fence, QUERIES, gemco_flush_range_no_fence(w->memory, 64))                               \
+    CALL(gemco_flush_inval_range_no_fence, QUERIES, gemco_flush_inval_range_no_fence(w->memory, 64))                   \
+    CALL(gemco_pre_flush_fence, QUERIES, NOTHING(gemco_pre_flush_fence()))                                             \
+    CALL(gemco_post_flush_fence, QUERIES, NOTHING(gemco_post_flush_fence()))                                           \
+    CALL(gemco_post_flush_inval_fence, QUERIES, NOTHING(gemco_post_flush_inval_fence()))                               \
+    CALL(gemco_rule_name, QUERIES, text(gemco_rule_name(0)))                                                           \
+    CALL(gemco_rule_reason, QUERIES, text(gemco_rule_reason(0)))                                                       \
+    CALL(gemco_rule_source, QUERIES, text(gemco_rule_source(0)))                                                       \
+    CALL(gemco_explain, QUERIES, gemco_explain(&(gemco_report){0, {0, 0}, 0, 0, 0}, w->memory, sizeof w->memory))      \
     CALL(gemco_device_open, 0, gemco_device_open("sim:glk", 0, &w->new_device))                                        \
     CALL(gemco_device_open_first, UNSURE, gemco_device_open_first(0, &w->new_device))                                  \
     CALL(gemco_device_open_again, OBJECT, gemco_device_open_again(w->device, 0, &w->new_device))                       \
     CALL(gemco_device_open_fd, UNSURE, gemco_device_open_fd(w->dma_buf, 0, &w->new_device))                            \
-    CALL(gemco_device_ref, ASKS | ADDS, (w->more_of_device++, text((char *)gemco_device_ref(w->device))))              \
-    CALL(gemco_device_unref, VOID | GIVES, NOTHING(gemco_device_unref(w->device)))                                     \
-    CALL(gemco_device_platform, ASKS | OBJECT, gemco_device_platform(w->device, &(gemco_platform){0}))                 \
-    CALL(gemco_device_mocs, ASKS | OBJECT, gemco_device_mocs(w->device, 2))                                            \
-    CALL(gemco_device_open_counts, ASKS | OBJECT, gemco_device_open_counts(w->device, &(uint64_t){0}, &(uint64_t){0})) \
+    CALL(gemco_device_ref, QUERIES | ADDS, (w->more_of_device++, text((char *)gemco_device_ref(w->device))))           \
+    CALL(gemco_device_unref, VOID | RELEASES, NOTHING(gemco_device_unref(w->device)))                                  \
+    CALL(gemco_device_platform, QUERIES | OBJECT, gemco_device_platform(w->device, &(gemco_platform){0}))              \
+    CALL(gemco_device_mocs, QUERIES | OBJECT, gemco_device_mocs(w->device, 2))                                         \
+    CALL(gemco_device_open_counts, QUERIES | OBJECT,                                                                   \
+         gemco_device_open_counts(w->device, &(uint64_t){0}, &(uint64_t){0}))                                          \
     CALL(gemco_device_set_reuse_limit, OBJECT, gemco_device_set_reuse_limit(w->device, 1 << 20))                       \
     CALL(gemco_device_set_reuse_age, OBJECT, gemco_device_set_reuse_age(w->device, 10))                                \
     CALL(gemco_device_trim, OBJECT, gemco_device_trim(w->device))                                                      \
-    CALL(gemco_device_reuse_stats, ASKS | OBJECT, gemco_device_reuse_stats(w->device, &(gemco_reuse_stats){0}))        \
+    CALL(gemco_device_reuse_stats, QUERIES | OBJECT, gemco_device_reuse_stats(w->device, &(gemco_reuse_stats){0}))     \
     CALL(gemco_bo_create, OBJECT, gemco_bo_create(w->device, 4096, GEMCO_CACHING_DEFAULT, &w->new_bo))                 \
     CALL(gemco_bo_import, OBJECT, gemco_bo_import(w->device, w->dma_buf, &w->new_bo))                                  \
     CALL(gemco_bo_export, BO, (w->new_dma_buf = gemco_bo_export(w->bo)))                                               \
-    CALL(gemco_bo_ref, ASKS | ADDS, (w->more_of_bo++, text((char *)gemco_bo_ref(w->bo))))                              \
-    CALL(gemco_bo_unref, VOID | GIVES, NOTHING(gemco_bo_unref(w->bo)))                                                 \
+    CALL(gemco_bo_ref, QUERIES | ADDS, (w->more_of_bo++, text((char *)gemco_bo_ref(w->bo))))                           \
+    CALL(gemco_bo_unref, VOID | RELEASES, NOTHING(gemco_bo_unref(w->bo)))                                              \
     CALL(gemco_bo_close, BO, gemco_bo_close(w->bo))                                                                    \
-    CALL(gemco_bo_handle, ASKS | BO | NUMBER, number(gemco_bo_handle(w->bo)))                                          \
-    CALL(gemco_bo_size, ASKS | BO | NUMBER, number(gemco_bo_size(w->bo)))                                              \
-    CALL(gemco_bo_level, ASKS | BO, gemco_bo_level(w->bo))                                                             \
+    CALL(gemco_bo_handle, QUERIES | BO | NUMBER, number(gemco_bo_handle(w->bo)))                                       \
+    CALL(gemco_bo_size, QUERIES | BO | NUMBER, number(gemco_bo_size(w->bo)))                                           \
+    CALL(gemco_bo_level, QUERIES | BO, gemco_bo_level(w->bo))                                                          \
     CALL(gemco_bo_set_caching, BO, gemco_bo_set_caching(w->bo, GEMCO_CACHING_NONE))                                    \
     CALL(gemco_bo_map, BO, gemco_bo_map(w->bo, GEMCO_MAP_DEFAULT, NULL))                                               \
-    CALL(gemco_bo_map_mode, ASKS | BO, gemco_bo_map_mode(w->bo))                                                       \
+    CALL(gemco_bo_map_mode, QUERIES | BO, gemco_bo_map_mode(w->bo))                                                    \
     CALL(gemco_bo_mark_written, BO, gemco_bo_mark_written(w->bo, 0, 64))                                               \
     CALL(gemco_bo_mark_stale, BO, gemco_bo_mark_stale(w->bo, 0, 64))                                                   \
     CALL(gemco_bo_flush, BO, gemco_bo_flush(w->bo, NULL))                                                              \
-    CALL(gemco_bo_lines, ASKS | BO, gemco_bo_lines(w->bo, &(uint64_t){0}, NULL))                                       \
-    CALL(gemco_bo_busy, ASKS | BO, gemco_bo_busy(w->bo))                                                               \
+    CALL(gemco_bo_lines, QUERIES | BO, gemco_bo_lines(w->bo, &(uint64_t){0}, NULL))                                    \
+    CALL(gemco_bo_busy, QUERIES | BO, gemco_bo_busy(w->bo))                                                            \
     CALL(gemco_bo_wait, BO, gemco_bo_wait(w->bo, 1000000000))                                                          \
     CALL(gemco_bo_dont_need, BO, gemco_bo_dont_need(w->bo))                                                            \
     CALL(gemco_bo_will_need, BO, gemco_bo_will_need(w->bo))                                                            \
@@ -130,29 +131,29 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_access_begin, BO, gemco_access_begin(w->bo, GEMCO_READ, 0, 64, &w->new_access, NULL))                   \
     CALL(gemco_access_pointer, OBJECT, gemco_access_pointer(w->access, &(void *){NULL}))                               \
     CALL(gemco_access_written, OBJECT, gemco_access_written(w->access, 0, 64))                                         \
-    CALL(gemco_access_end, OBJECT | GIVES, gemco_access_end(w->access, NULL))                                          \
+    CALL(gemco_access_end, OBJECT | RELEASES, gemco_access_end(w->access, NULL))                                       \
     CALL(gemco_submit_begin, BO, gemco_submit_begin(w->device, ALL_OF(w), 1, NULL, &w->new_prepared))                  \
-    CALL(gemco_submit_end, OBJECT | GIVES, gemco_submit_end(w->prepared, 0))                                           \
+    CALL(gemco_submit_end, OBJECT | RELEASES, gemco_submit_end(w->prepared, 0))                                        \
     CALL(gemco_submit, BO, gemco_submit(w->device, ALL_OF(w), 1, NULL))                                                \
     CALL(gemco_gpu_wrote, BO, gemco_gpu_wrote(w->bo, GEMCO_MOCS_PAGE_TABLE))                                           \
     CALL(gemco_prepare_scanout, BO, gemco_prepare_scanout(w->bo, &w->new_scanout, NULL))                               \
     CALL(gemco_scanout_flush, OBJECT, gemco_scanout_flush(w->scanout, NULL))                                           \
-    CALL(gemco_scanout_end, VOID | GIVES, NOTHING(gemco_scanout_end(w->scanout)))                                      \
+    CALL(gemco_scanout_end, VOID | RELEASES, NOTHING(gemco_scanout_end(w->scanout)))                                   \
     CALL(gemco_batch_begin, OBJECT, gemco_batch_begin(w->device, &w->new_batch))                                       \
     CALL(gemco_batch_store, BO, gemco_batch_store(w->batch, w->bo, 0, 7))                                              \
     CALL(gemco_batch_fill, BO, gemco_batch_fill(w->batch, REGION(w), 64, 2, 7))                                        \
     CALL(gemco_batch_copy, BO, gemco_batch_copy(w->batch, REGION(w), REGION(w), 64, 2))                                \
     CALL(gemco_batch_flush, OBJECT, gemco_batch_flush(w->batch))                                                       \
-    CALL(gemco_batch_submit, OBJECT | GIVES, gemco_batch_submit(w->batch, &w->new_job))                                \
-    CALL(gemco_batch_drop, VOID | GIVES, NOTHING(gemco_batch_drop(w->batch)))                                          \
+    CALL(gemco_batch_submit, OBJECT | RELEASES, gemco_batch_submit(w->batch, &w->new_job))                             \
+    CALL(gemco_batch_drop, VOID | RELEASES, NOTHING(gemco_batch_drop(w->batch)))                                       \
     CALL(gemco_job_wait, OBJECT, gemco_job_wait(w->job, 1000000000))                                                   \
-    CALL(gemco_job_reports, ASKS | OBJECT, gemco_job_reports(w->job, NULL, 0))                                         \
-    CALL(gemco_job_drop, VOID | GIVES, NOTHING(gemco_job_drop(w->job)))                                                \
+    CALL(gemco_job_reports, QUERIES | OBJECT, gemco_job_reports(w->job, NULL, 0))                                      \
+    CALL(gemco_job_drop, VOID | RELEASES, NOTHING(gemco_job_drop(w->job)))                                             \
     CALL(gemco_screen_open, OBJECT | SCREEN, gemco_screen_open(w->device, &w->new_screen, NULL))                       \
     CALL(gemco_screen_alloc, OBJECT | SCREEN, gemco_screen_alloc(w->screen, &w->new_bo))                               \
     CALL(gemco_screen_show, BO | SCREEN, gemco_screen_show(w->screen, w->bo, NULL))                                    \
     CALL(gemco_screen_dirty, OBJECT | SCREEN, gemco_screen_dirty(w->screen, NULL))                                     \
-    CALL(gemco_screen_close, OBJECT | GIVES | SCREEN, gemco_screen_close(w->screen))                                   \
+    CALL(gemco_screen_close, OBJECT | RELEASES | SCREEN, gemco_screen_close(w->screen))                                \
     CALL(gemco_set_log, 0, gemco_set_log(GEMCO_LOG_OFF, NULL, NULL))                                                   \
     CALL(gemco_sim_gpu_read, BO | SIM, gemco_sim_gpu_read(w->device, w->bo, 0, 0, w->memory, 64))                      \
     CALL(gemco_sim_gpu_write, BO | SIM, gemco_sim_gpu_write(w->device, w->bo, 0, 0, w->memory, 64))                    \

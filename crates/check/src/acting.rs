@@ -1,12 +1,12 @@
 //! Runs the engine on a state of the model: how pending work is stored and how flushes are performed.
 
-use super::log::{Deed, Log};
+use super::log::{Log, LoggedAction};
 use super::mutant::{Mutant, Mutation};
 use super::system::{Stop, System};
-use super::tracked::{LineSet, Owed};
+use super::tracked::{InFlight, LineSet};
 use super::world::{Buffer, World, is_partial, line_of};
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::engine::{Flush, LevelChange, Note, Overwrite, Pending, Way};
+use gem_coherency::engine::{Flush, LevelChange, Note, Overwrite, Pending, StoreMethod};
 use gem_coherency::policy::Decision;
 use gem_coherency::policy::driver::{CpuMemory, Path};
 use gem_coherency::policy::kernel::Event;
@@ -37,7 +37,7 @@ impl<'a, L: Log> Acting<'a, L> {
         let is_late =
             memory.mutation.is(Mutant::NoTrailingFence) || memory.mutation.is(Mutant::BitsClearedFirst);
         if is_late && !is_early {
-            self.world.owed = Owed { lines: self.world.owed.lines.with(lines), op };
+            self.world.in_flight = InFlight { lines: self.world.in_flight.lines.with(lines), op };
         } else if !is_early {
             // An early invalidate happened before the GPU wrote.
             memory.maintain(self.world, lines, op);
@@ -46,14 +46,14 @@ impl<'a, L: Log> Acting<'a, L> {
     }
 
     /// Stores a granule and writes it to memory.
-    pub(super) fn store(&mut self, mode: MmapMode, granule: usize, way: Way) -> Result<(), Stop> {
+    pub(super) fn store(&mut self, mode: MmapMode, granule: usize, method: StoreMethod) -> Result<(), Stop> {
         let (system, memory) = (self.system, &self.system.memory);
-        match way {
-            Way::Around if !is_partial(granule) => {
+        match method {
+            StoreMethod::NonTemporal if !is_partial(granule) => {
                 system.fault(self.world, self.log)?;
                 memory.store_around(self.world, granule);
             }
-            Way::Around | Way::Through => {
+            StoreMethod::NonTemporal | StoreMethod::WriteBack => {
                 system.store_on(self.world, Path::Cpu(mode), granule, self.log)?;
                 if !memory.mutation.is(Mutant::UploadStaysInCache) {
                     memory.maintain(self.world, LineSet::one(line_of(granule)), LineOp::WriteBack);
@@ -64,10 +64,10 @@ impl<'a, L: Log> Acting<'a, L> {
     }
 
     /// Performs the flushes that a removed rule would have spared.
-    pub(super) fn do_what_is_spared(&mut self, spared: &[Option<Decision>]) -> Result<(), Stop> {
+    pub(super) fn perform_exempted(&mut self, exempted: &[Option<Decision>]) -> Result<(), Stop> {
         let mutation = self.system.setting.mutation;
         if let Mutation::Without(_) = mutation {
-            for decision in spared.iter().flatten().filter(|decision| mutation.lacks(decision.rule)) {
+            for decision in exempted.iter().flatten().filter(|decision| mutation.lacks(decision.rule)) {
                 let lines = self.perform(self.range, LineOp::Flush)?;
                 self.report(*decision, lines);
             }
@@ -87,7 +87,7 @@ impl<L: Log> Pending for Acting<'_, L> {
         self.world.tracked.dirty = self.world.tracked.dirty.with(lines);
     }
 
-    fn note_written_around(&mut self, lines: LineSet) {
+    fn note_uncached_write(&mut self, lines: LineSet) {
         let tracked = &mut self.world.tracked;
         tracked.written_around = true;
         if tracked.cached_map {
@@ -148,12 +148,12 @@ impl<L: Log> Flush for Acting<'_, L> {
     }
 
     fn report(&mut self, decision: Decision, lines: u64) {
-        self.log.deed(Deed::Library(decision, lines as u32));
+        self.log.record(LoggedAction::Library(decision, lines as u32));
     }
 }
 
 impl<L: Log> LevelChange for Acting<'_, L> {
-    fn is_written_around(&self) -> bool {
+    fn has_uncached_writes(&self) -> bool {
         self.world.tracked.written_around
     }
 

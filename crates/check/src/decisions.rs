@@ -12,7 +12,7 @@ pub(super) struct Decisions {
     /// The flushes required before the access, without the removed rule's.
     pub(super) required: RequiredWork,
     /// The decisions that spare a flush.
-    pub(super) spared: [Option<Decision>; 3],
+    pub(super) exempted: [Option<Decision>; 3],
     /// The pending work after the access.
     pub(super) pending: PendingWork,
     policy: policy::Decisions,
@@ -40,7 +40,7 @@ impl DecisionTable {
                     let decisions = policy.get(level, path, access);
                     table.push(Decisions {
                         required: required_work(decisions, mutation),
-                        spared: spared(decisions, cached_mode(caps)),
+                        exempted: exempted(decisions, cached_mode(caps)),
                         pending: decisions.pending,
                         policy: *decisions,
                     });
@@ -68,7 +68,7 @@ fn required_work(decisions: &policy::Decisions, mutation: Mutation) -> RequiredW
     }
 }
 
-fn spared(decisions: &policy::Decisions, cached: MmapMode) -> [Option<Decision>; 3] {
+fn exempted(decisions: &policy::Decisions, cached: MmapMode) -> [Option<Decision>; 3] {
     [decisions.after_store(cached), decisions.after_gpu_write, decisions.invalidate_after_gpu_write]
         .map(|decision| Some(decision).filter(|decision| decision.verdict == Verdict::NotNeeded))
 }

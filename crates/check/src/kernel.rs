@@ -155,8 +155,8 @@ fn place(event: Event) -> usize {
 fn effects(step: &kernel::Step, mutation: Mutation) -> Vec<Effect> {
     let kept = |effect: &Effect| mutation != Mutation::NoAsyncFlush || effect.action != Action::FlushAsync;
     let mut effects: Vec<Effect> = step.effects.iter().filter(kept).collect();
-    let spared = !step.effects.actions().any(Action::is_flush);
-    if spared && mutation.lacks(step.rule) && step.next.pages {
+    let exempted = !step.effects.actions().any(Action::is_flush);
+    if exempted && mutation.lacks(step.rule) && step.next.pages {
         // The removed rule spares a flush, so the flush is done.
         effects.push(Effect { action: Action::FlushSync, rule: step.rule });
     }

@@ -36,7 +36,7 @@ mod wt_writes;
 
 pub use check::{CREATIONS, KERNELS, Outcome, Scope, Search, all_machines, machines};
 pub use condition::{Condition, Conditions};
-pub use log::{Deed, RuleSet, Used};
+pub use log::{LoggedAction, RuleSet, Used};
 pub use minimal::{Baseline, Carried, Finding, Need};
 pub use moves::Move;
 pub use mutant::{Mutant, Mutation};
@@ -45,6 +45,6 @@ pub use search::{Size, Space};
 pub use setting::{Caller, Setting};
 pub use thread_pool::{all_cores, in_parallel};
 pub use trace::{Actor, Trace, TraceStep};
-pub use tracked::{LineSet, Owed, Tracked};
+pub use tracked::{InFlight, LineSet, Tracked};
 pub use transitions::{Transition, transitions};
 pub use world::{Buffer, Value, Window, World};

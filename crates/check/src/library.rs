@@ -4,13 +4,13 @@
 use super::acting::Acting;
 use super::condition::Condition;
 use super::decisions::Decisions;
-use super::log::{Deed, Log};
+use super::log::{Log, LoggedAction};
 use super::mutant::Mutant;
 use super::system::{Stop, System};
 use super::tracked::{LineSet, Tracked};
 use super::world::{LINES, Window, World, granules, is_partial, line_of};
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::engine::{self, Way};
+use gem_coherency::engine::{self, StoreMethod};
 use gem_coherency::platform::mode_level;
 use gem_coherency::policy::Decision;
 use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory, path_refusal};
@@ -239,7 +239,7 @@ impl System {
         &self,
         world: &mut World,
         granule: usize,
-        way: Way,
+        method: StoreMethod,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
         let Window::Cpu { mode, access: Access::Write, line } = world.window else {
@@ -257,9 +257,9 @@ impl System {
         }
         self.overwrite(world, mode, granule, log)?;
         engine::upload(&mut self.acting(world, LineSet::one(line), log), |acting| {
-            acting.store(mode, granule, way)
+            acting.store(mode, granule, method)
         })?;
-        log.deed(Deed::Library(decision, 1));
+        log.record(LoggedAction::Library(decision, 1));
         Ok(())
     }
 
@@ -289,14 +289,15 @@ impl System {
         invalidate: bool,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
-        let Decisions { required, spared, .. } = self.decisions.get(self.believed_level(world), next, access);
-        for decision in spared.iter().flatten() {
-            log.deed(Deed::LibrarySpared(*decision));
+        let Decisions { required, exempted, .. } =
+            self.decisions.get(self.believed_level(world), next, access);
+        for decision in exempted.iter().flatten() {
+            log.record(LoggedAction::LibrarySpared(*decision));
         }
         let required = engine::of_access(*required, invalidate);
         let mut acting = self.acting(world, range, log);
         engine::carry_out(&mut acting, &required, next, access)?;
-        acting.do_what_is_spared(spared)
+        acting.perform_exempted(exempted)
     }
 
     /// Returns whether some lines are stale, and the kernel was told of none of the stale lines.

@@ -5,7 +5,7 @@ use gem_coherency::policy::{Decision, Rule};
 
 /// An action that was taken or spared, and the rule for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum LoggedAction {
     /// The kernel issued this effect.
     Kernel(Effect),
     /// This rule spared a flush by the kernel.
@@ -16,19 +16,19 @@ pub enum Deed {
     LibrarySpared(Decision),
 }
 
-/// A receiver of all deeds.
+/// A receiver of all actions.
 pub(super) trait Log {
-    /// Logs a deed.
-    fn deed(&mut self, deed: Deed);
+    /// Logs an action.
+    fn record(&mut self, action: LoggedAction);
 }
 
 impl Log for () {
-    fn deed(&mut self, _: Deed) {}
+    fn record(&mut self, _: LoggedAction) {}
 }
 
-impl Log for Vec<Deed> {
-    fn deed(&mut self, deed: Deed) {
-        self.push(deed);
+impl Log for Vec<LoggedAction> {
+    fn record(&mut self, action: LoggedAction) {
+        self.push(action);
     }
 }
 
@@ -64,18 +64,18 @@ impl RuleSet {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Used {
     /// Rules that required an action.
-    pub demanded: RuleSet,
+    pub required: RuleSet,
     /// Rules that spared one.
-    pub spared: RuleSet,
+    pub exempted: RuleSet,
 }
 
 impl Log for Used {
-    fn deed(&mut self, deed: Deed) {
-        match deed {
-            Deed::Kernel(effect) => self.demanded.add(effect.rule),
-            Deed::Library(decision, _) => self.demanded.add(decision.rule),
-            Deed::KernelSpared(rule) => self.spared.add(rule),
-            Deed::LibrarySpared(decision) => self.spared.add(decision.rule),
+    fn record(&mut self, action: LoggedAction) {
+        match action {
+            LoggedAction::Kernel(effect) => self.required.add(effect.rule),
+            LoggedAction::Library(decision, _) => self.required.add(decision.rule),
+            LoggedAction::KernelSpared(rule) => self.exempted.add(rule),
+            LoggedAction::LibrarySpared(decision) => self.exempted.add(decision.rule),
         }
     }
 }

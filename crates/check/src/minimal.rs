@@ -160,17 +160,17 @@ impl Baseline {
     /// As [`Search::run`].
     pub fn without(&self, rule: Rule) -> Result<Finding> {
         let change = |setting: &mut Setting| setting.mutation = Mutation::Without(rule);
-        let required = |_: &Search, outcome: &Outcome| outcome.used.demanded.has(rule);
-        let spares = |_: &Search, outcome: &Outcome| outcome.used.spared.has(rule);
+        let required = |_: &Search, outcome: &Outcome| outcome.used.required.has(rule);
+        let exempts = |_: &Search, outcome: &Outcome| outcome.used.exempted.has(rule);
         let met = |meets: &dyn Fn(&Search, &Outcome) -> bool| {
             self.0.iter().any(|(search, outcome)| meets(search, outcome))
         };
         let ((searches, trace), need) = if met(&required) {
             (self.first_violation(change, usize::MAX, required)?, Need::Conservative)
-        } else if met(&spares) {
+        } else if met(&exempts) {
             // A level change issues nothing, but marks the object dirty.
             let limit = if rule == Rule::LevelChange { usize::MAX } else { EXEMPTION_SEARCHES };
-            (self.first_violation(change, limit, spares)?, Need::Exemption)
+            (self.first_violation(change, limit, exempts)?, Need::Exemption)
         } else {
             let limit = if is_map_refusal(rule) { usize::MAX } else { 0 };
             (self.first_violation(change, limit, |_, _| true)?, Need::NotMet)

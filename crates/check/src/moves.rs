@@ -6,7 +6,7 @@ use super::mutant::{Mutant, Mutation};
 use super::setting::Caller;
 use super::system::System;
 use super::world::{Buffer, GRANULES, LINES, Window};
-use gem_coherency::engine::Way;
+use gem_coherency::engine::StoreMethod;
 use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::{Backing, Creation, Event};
@@ -34,7 +34,7 @@ pub enum Move {
     /// The agent of the open window stores a granule.
     Store(usize),
     /// The CPU uploads a granule in an open window for writing.
-    Upload(usize, Way),
+    Upload(usize, StoreMethod),
     /// A hostile access: the load of a line, or the store of a granule.
     Touch(Path, Access, usize),
     /// A call, or an action that the kernel takes on its own.
@@ -74,8 +74,8 @@ impl fmt::Display for Move {
             Self::Store(granule) => write!(f, "store {}", granule_name(*granule)),
             Self::Upload(granule, way) => {
                 let way = match way {
-                    Way::Around => "bypassing",
-                    Way::Through => "through",
+                    StoreMethod::NonTemporal => "bypassing",
+                    StoreMethod::WriteBack => "through",
                 };
                 write!(f, "upload {} {way} the cache", granule_name(*granule))
             }
@@ -149,8 +149,8 @@ fn accesses(system: &System) -> Vec<Move> {
             moves.extend((0..GRANULES).map(Move::Store));
             if system.guards_lines() {
                 // A part of a line is stored through the cache even when bypassing it is requested.
-                moves.push(Move::Upload(0, Way::Around));
-                moves.extend((0..GRANULES).map(|granule| Move::Upload(granule, Way::Through)));
+                moves.push(Move::Upload(0, StoreMethod::NonTemporal));
+                moves.extend((0..GRANULES).map(|granule| Move::Upload(granule, StoreMethod::WriteBack)));
             }
         }
         Caller::Hostile => {

@@ -4,13 +4,13 @@ use gem_coherency::Errno;
 
 use super::decisions::DecisionTable;
 use super::kernel::Object;
-use super::log::{Deed, Log};
+use super::log::{Log, LoggedAction};
 use super::memory::Memory;
 use super::moves::{self, Move};
 use super::mutant::Mutation;
 use super::property::Property;
 use super::setting::{Caller, Setting};
-use super::tracked::{LineSet, Owed};
+use super::tracked::{InFlight, LineSet};
 use super::world::{Buffer, GRANULES, LINES, Value, Window, World};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::error::{Error, Result};
@@ -109,7 +109,7 @@ impl System {
         let (tracked, distrust) = self.first_tracked();
         world.tracked = tracked;
         if let Some(decision) = distrust {
-            log.deed(Deed::Library(decision, tracked.dirty.count()));
+            log.record(LoggedAction::Library(decision, tracked.dirty.count()));
         }
         world
     }
@@ -131,11 +131,11 @@ impl System {
                 let level = self.level(&next);
                 self.memory.drain_store(&mut next, level, buffer, granule).ok_or(Stop::Impossible)?;
             }
-            Move::Complete if next.owed == Owed::NOTHING => return Err(Stop::Impossible),
+            Move::Complete if next.in_flight == InFlight::NOTHING => return Err(Stop::Impossible),
             Move::Complete => {
-                let Owed { lines, op } = next.owed;
+                let InFlight { lines, op } = next.in_flight;
                 self.memory.maintain(&mut next, lines, op);
-                next.owed = Owed::NOTHING;
+                next.in_flight = InFlight::NOTHING;
             }
             Move::Reuse => self.reuse(&mut next)?,
             Move::HandOver => self.hand_over(&mut next, log)?,
@@ -218,7 +218,7 @@ impl System {
         }
         let mut around = AroundCopy::default();
         for effect in &outcome.effects {
-            log.deed(Deed::Kernel(*effect));
+            log.record(LoggedAction::Kernel(*effect));
             match effect.action {
                 // Hibernation's wbinvd comes after the pages were released.
                 Action::Wbinvd if outcome.releases && effect.rule == Rule::HibernateWbinvd => {}
@@ -240,7 +240,7 @@ impl System {
             }
         }
         if !outcome.effects.iter().any(|effect| effect.action.is_flush()) {
-            log.deed(Deed::KernelSpared(outcome.rule));
+            log.record(LoggedAction::KernelSpared(outcome.rule));
         }
         if outcome.releases {
             self.release(world);
@@ -316,7 +316,7 @@ impl System {
         }
         let mut next = self.first(log);
         // Operations that are still outstanding belong to the previous owner.
-        next.owed = world.owed;
+        next.in_flight = world.in_flight;
         for granule in 0..GRANULES {
             next.gpu[granule] = world.gpu[granule].map(|_| Value::Secret);
         }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::log::Deed;
+use super::log::LoggedAction;
 use super::moves::Move;
 use super::property::Property;
 use super::search::Violation;
@@ -17,7 +17,7 @@ pub struct TraceStep {
     /// The move.
     pub step: Move,
     /// The actions taken or spared in it, with their rules.
-    pub deeds: Vec<Deed>,
+    pub deeds: Vec<LoggedAction>,
     /// The state afterwards.
     pub after: World,
     /// The kernel's state of the object afterwards.

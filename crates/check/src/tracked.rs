@@ -97,14 +97,14 @@ impl Tracked {
 
 /// A flush that was issued but may not have happened; only a mutant has any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Owed {
+pub struct InFlight {
     /// The lines.
     pub lines: LineSet,
     /// The operation.
     pub op: LineOp,
 }
 
-impl Owed {
+impl InFlight {
     /// No outstanding flush.
     pub const NOTHING: Self = Self { lines: LineSet::NONE, op: LineOp::WriteBack };
 }

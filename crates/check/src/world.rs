@@ -9,7 +9,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::tracked::{LineSet, Owed, Tracked};
+use super::tracked::{InFlight, LineSet, Tracked};
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass, words};
 use gem_coherency_hierarchy::Line;
@@ -160,7 +160,7 @@ pub struct World {
     /// The library's state.
     pub tracked: Tracked,
     /// A mutant's outstanding flush.
-    pub owed: Owed,
+    pub in_flight: InFlight,
     /// Lines of which the cache may hold older copies without the kernel knowing: the CPU itself stored to
     /// them around its cache; or the level changed while they were stale, without SET_DOMAIN; or the GPU
     /// stored to them with a PAT index that userspace chose.
@@ -234,7 +234,7 @@ impl World {
             kernel,
             window: Window::Closed,
             tracked: Tracked::default(),
-            owed: Owed::NOTHING,
+            in_flight: InFlight::NOTHING,
             passed: LineSet::NONE,
         }
     }
@@ -259,8 +259,8 @@ impl World {
         for flag in [wc_stores, gtt_stores, gpu_write, cached_map, written_around] {
             packer.put(1, u64::from(flag));
         }
-        packer.put(2, self.owed.lines.bits());
-        packer.put(2, if self.owed.lines.is_empty() { 0 } else { self.owed.op as u64 });
+        packer.put(2, self.in_flight.lines.bits());
+        packer.put(2, if self.in_flight.lines.is_empty() { 0 } else { self.in_flight.op as u64 });
         packer.put(2, self.passed.bits());
         packer.bits
     }
@@ -304,8 +304,8 @@ impl World {
         world.tracked.gpu_write = bits.flag();
         world.tracked.cached_map = bits.flag();
         world.tracked.written_around = bits.flag();
-        world.owed.lines = LineSet::from_bits(bits.take(2));
-        world.owed.op = match bits.take(2) {
+        world.in_flight.lines = LineSet::from_bits(bits.take(2));
+        world.in_flight.op = match bits.take(2) {
             0 => LineOp::WriteBack,
             1 => LineOp::Flush,
             _ => LineOp::Invalidate,
@@ -350,7 +350,7 @@ mod tests {
         world.gpu = [None, Some(Value::Secret), Some(Value::Old)];
         world.tracked =
             Tracked { dirty: LineSet::one(1), gpu_write: true, written_around: true, ..Tracked::default() };
-        world.owed = Owed { lines: LineSet::one(0), op: LineOp::Invalidate };
+        world.in_flight = InFlight { lines: LineSet::one(0), op: LineOp::Invalidate };
         world.passed = LineSet::one(1);
         for window in Window::all() {
             world.window = window;

@@ -8,8 +8,8 @@ use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::kernel::Creation;
 use gem_coherency::vocabulary::{Access, KernelVersion, MocsClass};
 use gem_coherency_check::{
-    Baseline, Caller, Condition, Conditions, Deed, Move, Mutant, Mutation, Need, Outcome, Property, Scope,
-    Search, Value, Window, all_cores, all_machines, machines,
+    Baseline, Caller, Condition, Conditions, LoggedAction, Move, Mutant, Mutation, Need, Outcome, Property,
+    Scope, Search, Value, Window, all_cores, all_machines, machines,
 };
 use gem_coherency_hierarchy::{Assumption, Assumptions};
 
@@ -141,8 +141,15 @@ fn a_trace_ends_where_the_property_breaks_and_says_why() {
     assert!(last.after.memory.contains(&Value::Old), "the GPU read {:?}", last.after.memory);
     assert!(trace.first.memory.iter().all(|&copy| copy == Value::Newest));
     let deeds = || trace.steps.iter().flat_map(|step| &step.deeds);
-    assert!(deeds().any(|deed| matches!(deed, Deed::Kernel(effect) if effect.rule == Rule::SubmitBarrier)));
-    assert!(!deeds().any(|deed| matches!(deed, Deed::Kernel(effect) if effect.rule == Rule::ExecFlush)));
+    assert!(
+        deeds().any(
+            |action| matches!(action, LoggedAction::Kernel(effect) if effect.rule == Rule::SubmitBarrier)
+        )
+    );
+    assert!(
+        !deeds()
+            .any(|action| matches!(action, LoggedAction::Kernel(effect) if effect.rule == Rule::ExecFlush))
+    );
 }
 
 #[test]

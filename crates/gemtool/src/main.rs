@@ -32,7 +32,7 @@ fn main() -> ExitCode {
         let _ = usage.print();
         return ExitCode::from(2);
     }
-    match answer(&args) {
+    match write_result(&args) {
         Ok(Outcome::Held) => ExitCode::SUCCESS,
         Ok(Outcome::Violated) => ExitCode::from(1),
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
 }
 
 /// Writes the result of the command to standard output, or the requested help or version.
-fn answer(args: &Result<Args, clap::Error>) -> Result<Outcome, Failure> {
+fn write_result(args: &Result<Args, clap::Error>) -> Result<Outcome, Failure> {
     let mut out = BufWriter::new(stdout::open()?);
     let outcome = match args {
         Ok(args) => run(args, &mut out)?,

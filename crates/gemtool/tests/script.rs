@@ -61,7 +61,7 @@ fn stops(device: &str, text: &str, wanted_errno: Option<&str>, wanted_why: &str)
 const UNCACHED: &str = "a = alloc 4KiB caching=none map=wb\nwrite a all fill=0xa5\nsubmit a\n";
 
 #[test]
-fn what_is_written_through_a_guard_is_flushed_for_the_gpu() {
+fn guard_writes_are_flushed_for_the_gpu() {
     holds(&["glk", "chv"], &format!("{UNCACHED}expect verdict a flush lines=64 rule=non-coherent-read"));
     holds(&["glk"], &format!("{UNCACHED}expect gpu-reads a all 0xa5"));
     fails(
@@ -91,7 +91,7 @@ fn a_raw_write_without_a_flush_is_not_seen_by_the_gpu() {
 }
 
 #[test]
-fn a_raw_read_without_an_invalidate_does_not_see_what_the_gpu_wrote() {
+fn a_raw_read_without_an_invalidate_misses_gpu_writes() {
     let written = "gpu-write a 0..64 fill=0x5a\n";
     fails("glk", &format!("{UNCACHED}read a all raw\n{written}read a 0..64 expect=0x5a raw"), "0xa5a5");
     let told = format!("{UNCACHED}submit a access=write\n{written}");
@@ -143,7 +143,7 @@ fn the_display_reads_memory() {
 }
 
 #[test]
-fn caching_is_what_the_kernel_says_and_the_level_what_follows() {
+fn caching_is_the_kernels_and_the_level_follows() {
     let text = "a = alloc 4KiB caching=none\nset-caching a cached\n";
     holds(
         &["tgl", "glk"],
@@ -202,7 +202,7 @@ fn an_error_is_expected_with_its_errno() {
 }
 
 #[test]
-fn what_is_refused_unexpectedly_stops_the_script() {
+fn an_unexpected_refusal_stops_the_script() {
     stops("dg2", "a = alloc 4KiB\nset-caching a none", Some("ENODEV"), "not available on dg2");
     stops("tgl", "a = alloc 4KiB\nread a 0..8KiB", Some("EINVAL"), "8192 bytes at offset 0");
     stops("tgl", "a = alloc 4KiB\nclose a\nflush a", Some("ENOENT"), "is closed");
@@ -229,7 +229,7 @@ fn conditions_choose_among_devices() {
 }
 
 #[test]
-fn on_a_device_that_is_not_known_to_be_software_nothing_is_done_that_only_such_a_one_can() {
+fn software_only_statements_stop_scripts_on_other_devices() {
     let device = gem_coherency_sim::open("sim:tgl").unwrap();
     let target = Target::from_device(device);
     let run = |text: &str| script::run(&script::parse(text).unwrap(), &target);
@@ -248,7 +248,7 @@ fn on_a_device_that_is_not_known_to_be_software_nothing_is_done_that_only_such_a
 }
 
 #[test]
-fn what_the_kernel_flushed_is_told_step_by_step() {
+fn kernel_flushes_are_reported_by_step() {
     let report = report("glk", &format!("{UNCACHED}domain a cpu write\nsubmit a"));
     let flushes: Vec<usize> =
         report.steps.iter().map(|step| step.kernel_flushes.as_ref().unwrap().len()).collect();
@@ -258,7 +258,7 @@ fn what_the_kernel_flushed_is_told_step_by_step() {
 }
 
 #[test]
-fn every_sample_holds_where_it_is_for() {
+fn every_sample_holds_on_its_devices() {
     let mut count = 0;
     for entry in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scripts")).unwrap() {
         let path = entry.unwrap().path();
@@ -325,7 +325,7 @@ fn line() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_the_script_it_ends_and_leaves_nothing_open(
+    fn any_script_ends_and_leaves_nothing_open(
         device in proptest::sample::select(vec!["glk", "jsl", "tgl", "hsw", "dg2", "mtl", "i965gm", "glk,adversary=on"]),
         lines in proptest::collection::vec(line(), 0..24),
         expected in any::<bool>(),

@@ -196,7 +196,7 @@ fn only(cap: Caps, kernel: KernelVersion, names: &str) {
 }
 
 #[test]
-fn what_only_some_platforms_have() {
+fn some_platforms_have_extra_capabilities() {
     only(Caps::LLC_BYPASS_MOCS, V6_1, "jsl ehl");
     only(Caps::LLC_BYPASS_MOCS, V6_12, "jsl ehl");
     only(Caps::DG1, V6_12, "dg1");
@@ -300,7 +300,7 @@ fn refused(call: Call, kernel: KernelVersion) -> Vec<(Errno, &'static str)> {
 }
 
 #[test]
-fn every_platform_refuses_what_i915_refuses_there_and_nothing_else() {
+fn platforms_refuse_exactly_i915s_refusals() {
     let mut compared = 0;
     for (kernel, &call) in [V6_1, V6_12].into_iter().flat_map(|k| Call::ALL.iter().map(move |call| (k, call)))
     {
@@ -345,7 +345,7 @@ fn a_device_that_agrees_gives_no_disagreement() {
 }
 
 #[test]
-fn a_device_is_believed_over_the_table_and_the_disagreement_is_told() {
+fn a_devices_report_overrides_the_table_and_is_recorded() {
     let told =
         Facts { has_llc: Some(false), has_wt: Some(false), coherent_ggtt: Some(true), ..facts(0x4e61) };
     let machine = Machine::from_facts(&told, V6_12).unwrap();

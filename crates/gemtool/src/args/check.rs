@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_dropped_goes_by_id_and_by_name() {
+    fn assumptions_parse_by_id_and_by_name() {
         for &assumption in Assumption::ALL {
             for word in [assumption.id(), assumption.name()] {
                 assert_eq!(word.parse(), Ok(Dropped::Assumption(assumption)));

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::trace_event::{TraceEvent, What};
+use super::trace_event::{EventKind, TraceEvent};
 
 /// The memory that was flushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,7 +92,7 @@ impl Attribution {
     /// Takes an event. Every event must be passed, in order.
     pub fn feed(&mut self, seen: &TraceEvent) {
         match &seen.what {
-            What::Mark(text) => {
+            EventKind::Mark(text) => {
                 let next = TracedCall { mark: Some(text.clone()), ..TracedCall::default() };
                 let done = std::mem::replace(&mut self.current, next);
                 self.importing.clear();
@@ -102,15 +102,15 @@ impl Attribution {
                 }
             }
             // A new object at a reused address is the driver's until it gets a handle.
-            What::Created { object, size_bytes, .. } => {
+            EventKind::Created { object, size_bytes, .. } => {
                 self.named.remove(object);
                 self.sizes.insert(*object, *size_bytes);
             }
-            What::Named { object, .. } => {
+            EventKind::HandleCreated { object, .. } => {
                 self.named.insert(*object);
                 self.current.named.push(*object);
             }
-            What::Pages { object, pages } => {
+            EventKind::Pages { object, pages } => {
                 self.owners.insert(*pages, *object);
                 // An import's flush comes just before its pages (`i915_gem_object_get_pages_dmabuf`).
                 let flush = self.importing.remove(&seen.tid);
@@ -118,15 +118,15 @@ impl Attribution {
                     flush.object = Some(*object);
                 }
             }
-            What::FlushPages { pages, caller } => self.whole(seen, *pages, caller),
-            What::FlushRange { bytes, caller } => {
+            EventKind::FlushPages { pages, caller } => self.whole(seen, *pages, caller),
+            EventKind::FlushRange { bytes, caller } => {
                 if let Some(toucher) = toucher(caller) {
                     let copied = self.copying.get(&seen.tid).copied();
                     let object = copied.filter(|_| toucher == Toucher::Transfer);
                     self.push(seen, object, Kind::Range { bytes: *bytes, toucher }, false);
                 }
             }
-            What::Wbinvd { caller } => {
+            EventKind::Wbinvd { caller } => {
                 if caller == "i915_gem_object_get_pages_dmabuf" {
                     self.importing.insert(seen.tid, self.current.flushes.len());
                 }
@@ -135,17 +135,20 @@ impl Attribution {
                     self.push(seen, None, Kind::Wbinvd, false);
                 }
             }
-            What::Transfer { object, .. } => {
+            EventKind::Transfer { object, .. } => {
                 self.copying.insert(seen.tid, *object);
             }
             // A decision only: the flush that follows it is seen as `FlushPages`.
-            What::Clflush { .. } | What::Level { .. } | What::Made { .. } | What::Call(_) => {}
+            EventKind::Clflush { .. }
+            | EventKind::Level { .. }
+            | EventKind::Made { .. }
+            | EventKind::Call(_) => {}
             // The pages were released earlier.
-            What::Destroyed { object } => {
+            EventKind::Destroyed { object } => {
                 self.named.remove(object);
                 self.sizes.remove(object);
             }
-            What::Lost(count) => self.current.lost = self.current.lost.saturating_add(*count),
+            EventKind::Lost(count) => self.current.lost = self.current.lost.saturating_add(*count),
         }
     }
 
@@ -166,7 +169,7 @@ impl Attribution {
     }
 
     /// Returns whether userspace has or had a handle of the object.
-    pub fn is_named(&self, object: u64) -> bool {
+    pub fn has_handle(&self, object: u64) -> bool {
         self.named.contains(&object)
     }
 

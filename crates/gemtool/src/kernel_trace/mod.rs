@@ -26,5 +26,5 @@ pub use error::Error;
 pub use follow::{Counts, Follower, Row, Shape, Verdict};
 pub use parse::parse;
 pub use probes::Scope;
-pub use trace_event::{TraceEvent, What};
+pub use trace_event::{EventKind, TraceEvent};
 pub use tracer::Tracer;

@@ -2,7 +2,7 @@
 
 use super::call::{Call, CallEvent};
 use super::probes::PREFIX;
-use super::trace_event::{TraceEvent, What};
+use super::trace_event::{EventKind, TraceEvent};
 use gem_coherency::vocabulary::Access;
 
 /// `EXEC_OBJECT_WRITE`.
@@ -54,7 +54,7 @@ fn first_line(text: &[u8]) -> Option<&[u8]> {
 pub fn parse(line: impl AsRef<[u8]>) -> Option<TraceEvent> {
     let line = line.as_ref();
     if let Some(lost) = std::str::from_utf8(line).ok().and_then(lost) {
-        return Some(TraceEvent { tid: 0, comm: String::new(), time_ns: 0, what: What::Lost(lost) });
+        return Some(TraceEvent { tid: 0, comm: String::new(), time_ns: 0, what: EventKind::Lost(lost) });
     }
     let (name, rest) = line.split_at_checked(NAME_COLUMNS)?;
     let rest = String::from_utf8_lossy(rest);
@@ -104,40 +104,44 @@ fn head(text: &str) -> Option<Head<'_>> {
 }
 
 /// Parses an event from its name and arguments.
-fn what(event: &str, arguments: &str) -> Option<What> {
+fn what(event: &str, arguments: &str) -> Option<EventKind> {
     if event == "tracing_mark_write" {
-        return Some(What::Mark(arguments.to_owned()));
+        return Some(EventKind::Mark(arguments.to_owned()));
     }
     let object = || hex(arguments, "obj");
     if let Some(tracepoint) = event.strip_prefix("i915_gem_object_") {
         let transfer = |access| {
             let (offset, bytes) = (hex(arguments, "offset")?, hex(arguments, "len")?);
-            Some(What::Transfer { object: object()?, offset, bytes, access })
+            Some(EventKind::Transfer { object: object()?, offset, bytes, access })
         };
         return match tracepoint {
-            "clflush" => Some(What::Clflush { object: object()? }),
-            "destroy" => Some(What::Destroyed { object: object()? }),
+            "clflush" => Some(EventKind::Clflush { object: object()? }),
+            "destroy" => Some(EventKind::Destroyed { object: object()? }),
             "pread" => transfer(Access::Read),
             "pwrite" => transfer(Access::Write),
             _ => None,
         };
     }
     Some(match event.strip_prefix(PREFIX)? {
-        "created" => What::Created {
+        "created" => EventKind::Created {
             device: hex(arguments, "dev")?,
             object: object()?,
             size_bytes: number(arguments, "size")?,
         },
-        "made" => What::Made { object: object()?, operations: symbol(arguments, "ops")? },
-        "named" => What::Named { object: object()?, file: hex(arguments, "file")? },
-        "pages" => What::Pages { object: object()?, pages: hex(arguments, "pages")? },
-        "sg" => What::FlushPages { pages: hex(arguments, "pages")?, caller: symbol(arguments, "caller")? },
-        "range" => {
-            What::FlushRange { bytes: number(arguments, "len")?, caller: symbol(arguments, "caller")? }
+        "made" => EventKind::Made { object: object()?, operations: symbol(arguments, "ops")? },
+        "named" => EventKind::HandleCreated { object: object()?, file: hex(arguments, "file")? },
+        "pages" => EventKind::Pages { object: object()?, pages: hex(arguments, "pages")? },
+        "sg" => {
+            EventKind::FlushPages { pages: hex(arguments, "pages")?, caller: symbol(arguments, "caller")? }
         }
-        "wbinvd" => What::Wbinvd { caller: symbol(arguments, "caller")? },
-        "level" => What::Level { object: object()?, level: number(arguments, "level")?.try_into().ok()? },
-        name => What::Call(call_event(name, arguments)?),
+        "range" => {
+            EventKind::FlushRange { bytes: number(arguments, "len")?, caller: symbol(arguments, "caller")? }
+        }
+        "wbinvd" => EventKind::Wbinvd { caller: symbol(arguments, "caller")? },
+        "level" => {
+            EventKind::Level { object: object()?, level: number(arguments, "level")?.try_into().ok()? }
+        }
+        name => EventKind::Call(call_event(name, arguments)?),
     })
 }
 

@@ -13,14 +13,14 @@ pub struct TraceEvent {
     /// The time, CLOCK_MONOTONIC in nanoseconds, with microsecond resolution.
     pub time_ns: u64,
     /// The event.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// The kind of an event.
 ///
 /// Objects, files and page lists are kernel addresses, which are reused after an object's end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// A mark by [`super::Tracer::mark`], or by another process that writes to this trace.
     Mark(String),
     /// An object got its size (`drm_gem_private_object_init`); of any DRM driver.
@@ -41,7 +41,7 @@ pub enum What {
         operations: String,
     },
     /// An object got a handle (`drm_gem_handle_create_tail`): it is userspace's from now on.
-    Named {
+    HandleCreated {
         /// The object.
         object: u64,
         /// The open file of the handle.

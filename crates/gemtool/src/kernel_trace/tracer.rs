@@ -69,7 +69,7 @@ impl Tracer {
     pub fn of(scope: Scope) -> Result<Self> {
         let root = find()?;
         let (group, directory, alive) = {
-            let _turn = take_turn(&root)?;
+            let _lock = lock_instances(&root)?;
             remove_leftovers(&root)?;
             claim(&root)?
         };
@@ -199,7 +199,7 @@ impl Drop for Tracer {
     fn drop(&mut self) {
         // Without the lock the cleanup is the same; a tracer that starts at this moment may have removed a
         // part.
-        let _turn = take_turn(&self.root);
+        let _lock = lock_instances(&self.root);
         self.pipe = None;
         self.marker = None;
         let off = |path: PathBuf| {
@@ -232,7 +232,7 @@ impl Drop for Tracer {
 }
 
 /// Waits until no other tracer starts or ends, and blocks them as long as the file is open.
-fn take_turn(root: &Path) -> Result<File> {
+fn lock_instances(root: &Path) -> Result<File> {
     lock(&root.join("instances"))
 }
 
@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_defined_kprobe_tells_its_group() {
+    fn a_kprobe_definition_parses_to_group_and_event() {
         let line = "p:gemco_17_0/gemco_sg drm_clflush_sg pages=$arg1:x64 caller=$stack0:symbol";
         assert_eq!(group_and_event(line), Some(("gemco_17_0", "gemco_sg")));
         assert_eq!(group_and_event("r8:g/e f"), Some(("g", "e")));

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_libpmem_copies_arrives() {
+    fn libpmem_copies_all_bytes() {
         let pmem = match Pmem::load() {
             Ok(pmem) => pmem,
             Err(why) => {

@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use super::{Align, Page, Report, Table, bytes, coherent_words, held_style, verdict_style};
 use crate::cmd::alloc::report::{
-    AllocReport, Asked, BoReport, Check, Contents, Group, KernelCaching, ReleaseReport, StepLine, Total,
+    AllocReport, BoReport, Check, Contents, Group, KernelCaching, ReleaseReport, Request, StepLine, Total,
 };
 
 impl Report for AllocReport {
@@ -54,7 +54,7 @@ fn title(group: &Group) -> String {
 }
 
 /// Writes the properties of a BO.
-fn bo(page: &mut Page<'_>, asked: &Asked, bo: &BoReport) -> io::Result<()> {
+fn bo(page: &mut Page<'_>, asked: &Request, bo: &BoReport) -> io::Result<()> {
     let map = asked.map.map_or("the library's choice".to_owned(), |mode| mode.to_string());
     let caching = asked.caching.map_or("the platform's default".to_owned(), |mode| mode.to_string());
     let size = bytes(asked.size_bytes);

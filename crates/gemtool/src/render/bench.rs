@@ -78,13 +78,13 @@ fn table(lines: &[&Line]) -> Table {
 
 /// Describes a line's target, and whether it is reached.
 fn target(line: &Line) -> String {
-    let wanted = match line.target {
+    let limit = match line.target {
         None => return String::new(),
         Some(Target::AtLeast(least)) => format!(">= {least}"),
         Some(Target::AtMostNs(most)) => format!("<= {most} ns"),
     };
     let verdict = if line.reached == Some(true) { "yes" } else { "no" };
-    format!("{wanted} {verdict}")
+    format!("{limit} {verdict}")
 }
 
 /// Formats the first and third quartile.

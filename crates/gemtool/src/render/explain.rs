@@ -8,11 +8,11 @@ use gem_coherency::policy::driver::Path;
 use gem_coherency::policy::{Rule, Verdict};
 
 use super::{Align, Page, Report, Table, coherent_words, verdict_style};
-use crate::cmd::explain::driver::{DriverAnswer, DriverRow, Question};
+use crate::cmd::explain::driver::{DriverDecisions, DriverRow, Question};
 use crate::cmd::explain::kernel::{KernelRow, State};
 use crate::cmd::rules::RuleList;
 
-impl Report for DriverAnswer {
+impl Report for DriverDecisions {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         for (index, row) in self.decisions.iter().enumerate() {
             if index == 0 {

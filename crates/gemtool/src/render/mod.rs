@@ -63,7 +63,7 @@ impl<'a> Page<'a> {
             Some((columns, _)) if terminal => usize::from(columns.0).clamp(LEAST_COLUMNS, PAGE_COLUMNS),
             Some(_) | None => PAGE_COLUMNS,
         };
-        Self { out, columns, colours: terminal && colours_wanted() }
+        Self { out, columns, colours: terminal && colours_enabled() }
     }
 
     /// Creates a page without colours.
@@ -207,11 +207,11 @@ pub fn held_style(held: bool) -> Style {
 
 /// Returns whether standard error has colours.
 pub fn stderr_colours() -> bool {
-    io::stderr().is_terminal() && colours_wanted()
+    io::stderr().is_terminal() && colours_enabled()
 }
 
 /// Returns whether the environment allows colours: <https://no-color.org>, and terminals without colours.
-fn colours_wanted() -> bool {
+fn colours_enabled() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     !set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }

@@ -77,11 +77,11 @@ impl Seen {
     /// Returns whether the bytes match the pattern; otherwise the expected and the actual ones.
     pub(super) fn verdict(&self, pattern: &Pattern) -> Result<(), (String, String)> {
         let Some((at, seen)) = &self.wrong else { return Ok(()) };
-        let mut wanted = vec![0; seen.len()];
-        pattern.fill(*at, &mut wanted);
+        let mut expected = vec![0; seen.len()];
+        pattern.fill(*at, &mut expected);
         let (from, end) = (self.bytes.offset(), self.bytes.end());
         Err((
-            format!("{} at {at}, in {from}..{end}", Pattern::Bytes(wanted)),
+            format!("{} at {at}, in {from}..{end}", Pattern::Bytes(expected)),
             format!("{} at {at}", Pattern::Bytes(seen.clone())),
         ))
     }

@@ -17,13 +17,13 @@ pub(super) struct Last {
 
 /// The result of a claim: the claimed and the actual value, and whether they agree.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ClaimResult {
     pub(super) claimed: String,
     pub(super) seen: String,
     pub(super) is_so: bool,
 }
 
-impl Answer {
+impl ClaimResult {
     fn new(claimed: impl Into<String>, seen: impl Into<String>, is_so: bool) -> Self {
         Self { claimed: claimed.into(), seen: seen.into(), is_so }
     }
@@ -38,30 +38,30 @@ impl Answer {
 }
 
 /// Checks `claim` now.
-pub(super) fn answer(
+pub(super) fn evaluate(
     script: &Script,
     target: &Target,
     state: &State<'_>,
     last: &Last,
     claim: &Claim,
-) -> Result<Answer, Refused> {
+) -> Result<ClaimResult, Refused> {
     match *claim {
         Claim::Verdict { bo, verdict, lines, rule } => Ok(decision(script, last, bo, verdict, lines, rule)),
         Claim::Caching(bo, mode) => Ok(match target.device().drm().caching(state.bo(bo)?.handle()) {
-            Ok(seen) => Answer::new(format!("caching {mode}"), format!("caching {seen}"), seen == mode),
-            Err(error) => Answer::new(format!("caching {mode}"), error.to_string(), false),
+            Ok(seen) => ClaimResult::new(format!("caching {mode}"), format!("caching {seen}"), seen == mode),
+            Err(error) => ClaimResult::new(format!("caching {mode}"), error.to_string(), false),
         }),
         Claim::Level(bo, level) => {
             let seen = state.bo(bo)?.level();
-            Ok(Answer::new(format!("level {level}"), format!("level {seen}"), seen == level))
+            Ok(ClaimResult::new(format!("level {level}"), format!("level {seen}"), seen == level))
         }
         Claim::Dirty(bo, count) => {
             let seen = state.bo(bo)?.dirty_lines();
-            Ok(Answer::new(format!("dirty lines: {count}"), seen.to_string(), count.holds(seen)))
+            Ok(ClaimResult::new(format!("dirty lines: {count}"), seen.to_string(), count.holds(seen)))
         }
         Claim::Stale(bo, count) => {
             let seen = state.bo(bo)?.stale_lines();
-            Ok(Answer::new(format!("stale lines: {count}"), seen.to_string(), count.holds(seen)))
+            Ok(ClaimResult::new(format!("stale lines: {count}"), seen.to_string(), count.holds(seen)))
         }
         Claim::KernelFlushes { bo, count, rule } => {
             state.soft()?;
@@ -76,24 +76,24 @@ pub(super) fn answer(
             let rule = rule.map_or(String::new(), |rule| format!(" by {rule}"));
             let how: Vec<_> = flushes.iter().map(|it| format!("{} ({})", it.action, it.rule)).collect();
             let seen = if how.is_empty() { "0".to_owned() } else { format!("{number}: {}", how.join(", ")) };
-            Ok(Answer::new(format!("flushes by the kernel{rule}: {count}"), seen, count.holds(number)))
+            Ok(ClaimResult::new(format!("flushes by the kernel{rule}: {count}"), seen, count.holds(number)))
         }
         Claim::GpuReads { bo, range, ref pattern, mocs } => {
             let (soft, bo) = (state.soft()?, state.bo(bo)?);
             let load = |offset, data: &mut [u8]| soft.gpu_read(bo.handle(), mocs, offset, data);
             let seen = Seen::load(State::bytes(bo, range)?, Some(pattern), load)?;
-            Ok(Answer::of(&seen, pattern))
+            Ok(ClaimResult::of(&seen, pattern))
         }
         Claim::DisplayReads { bo, range, ref pattern } => {
             let (soft, bo) = (state.soft()?, state.bo(bo)?);
             let load = |offset, data: &mut [u8]| soft.display_read(bo.handle(), offset, data);
             let seen = Seen::load(State::bytes(bo, range)?, Some(pattern), load)?;
-            Ok(Answer::of(&seen, pattern))
+            Ok(ClaimResult::of(&seen, pattern))
         }
         Claim::Same(a, b) => {
             let (one, other) = (state.bo(a)?, state.bo(b)?);
             let handles = format!("handles {} and {}", one.handle(), other.handle());
-            Ok(Answer::new("one BO", handles, one.is_same(other)))
+            Ok(ClaimResult::new("one BO", handles, one.is_same(other)))
         }
     }
 }
@@ -106,7 +106,7 @@ fn decision(
     verdict: Verdict,
     lines: Option<u64>,
     rule: Option<Rule>,
-) -> Answer {
+) -> ClaimResult {
     let name = script.name(bo);
     let mut claimed = format!("verdict {verdict}");
     if let Some(lines) = lines {
@@ -129,5 +129,5 @@ fn decision(
         [] => format!("the last statement decided nothing about '{name}'"),
         seen => seen.join("; "),
     };
-    Answer::new(claimed, seen, is_so)
+    ClaimResult::new(claimed, seen, is_so)
 }

@@ -194,13 +194,13 @@ fn act(
         }
         Action::Make(name, making) => Ok((Outcome::Done, state.make(*name, *making)?)),
         Action::Expect { negated, claim } => {
-            let answer = claims::answer(script, target, state, last, claim)?;
-            if answer.is_so != *negated {
+            let result = claims::evaluate(script, target, state, last, claim)?;
+            if result.is_so != *negated {
                 return Ok((Outcome::Held, Done::default()));
             }
             let not = if *negated { "anything but " } else { "" };
-            let expected = format!("{not}{}", answer.claimed);
-            Ok((Outcome::NotHeld { expected, seen: answer.seen }, Done::default()))
+            let expected = format!("{not}{}", result.claimed);
+            Ok((Outcome::NotHeld { expected, seen: result.seen }, Done::default()))
         }
         Action::ExpectError { errno, attempt } => {
             let attempted = match attempt {

@@ -75,7 +75,7 @@ mod tests {
     #[track_caller]
     fn case(text: &str, expected: Result<u64, &str>) {
         match (size(text), expected) {
-            (Ok(bytes), Ok(wanted)) => assert_eq!(bytes, wanted, "{text}"),
+            (Ok(bytes), Ok(expected)) => assert_eq!(bytes, expected, "{text}"),
             (Err(why), Err(part)) => assert!(why.contains(part), "{text}: {why}"),
             (result, expected) => panic!("{text}: {result:?} instead of {expected:?}"),
         }

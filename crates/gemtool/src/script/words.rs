@@ -79,7 +79,7 @@ impl<'a> Line<'a> {
     }
 
     /// Returns the text from word `from` on, up to the last word.
-    pub(super) fn said_from(&self, from: usize) -> String {
+    pub(super) fn text_from(&self, from: usize) -> String {
         let words: Vec<_> = self.words.iter().skip(from).map(|word| word.text).collect();
         words.join(" ")
     }
@@ -102,10 +102,10 @@ impl<'a> Line<'a> {
     }
 
     /// Takes the next word; `what` names it in the error if it is missing.
-    pub(super) fn need(&mut self, what: &str) -> Result<Word<'a>, Error> {
+    pub(super) fn require(&mut self, what: &str) -> Result<Word<'a>, Error> {
         match self.take() {
             Some(word) => Ok(word),
-            None => Err(self.lacks(what)),
+            None => Err(self.missing(what)),
         }
     }
 
@@ -135,7 +135,7 @@ impl<'a> Line<'a> {
     }
 
     /// Creates the error that `what` is missing after the last word.
-    pub(super) fn lacks(&self, what: &str) -> Error {
+    pub(super) fn missing(&self, what: &str) -> Error {
         let end = self.words.last().map_or(1, |word| word.column + word.text.chars().count() + 1);
         Error::new(
             Place { line: self.number, column: end, columns: 1 },
@@ -182,6 +182,6 @@ mod tests {
         assert_eq!(word, Word { text: "b=ü", column: 5 });
         assert_eq!(word.split_once("=").unwrap().1, Word { text: "ü", column: 7 });
         assert_eq!(line.take(), None);
-        assert_eq!(line.lacks("x").place().column, 9);
+        assert_eq!(line.missing("x").place().column, 9);
     }
 }

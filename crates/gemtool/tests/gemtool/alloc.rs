@@ -75,7 +75,7 @@ fn whether_a_submit_flushes_depends_on_level_path_and_platform() {
 }
 
 #[test]
-fn a_scanout_flushes_what_the_llc_would_hide_from_the_display() {
+fn a_scanout_flushes_lines_that_the_llc_hides() {
     case("--caching=display --scanout --device sim:hsw", "scanout", "flush", 1024, "display-reads-memory");
     case("--caching=none --map wb --scanout --device sim:glk", "scanout", "none", 0, "nothing-dirty");
 }
@@ -113,7 +113,7 @@ fn the_contents_are_right_on_every_platform_with_an_adversary() {
 }
 
 #[test]
-fn what_was_asked_and_what_came_of_it_are_both_said() {
+fn the_report_has_both_request_and_result() {
     let report =
         gemtool("alloc --json --caching=display --size 5000 --fill 0xDEADBEEF --device sim:skl").json();
     let group = &report["groups"][0];
@@ -217,7 +217,7 @@ fn a_signal_ends_an_allocation_that_holds_and_everything_is_released() {
 }
 
 #[test]
-fn the_log_says_what_is_done_and_leaves_the_output_alone() {
+fn the_log_lists_actions_and_leaves_the_output_unchanged() {
     let quiet = gemtool("alloc --caching=none --device sim:jsl").held();
     for (line, variable) in [("-v", ""), ("", "debug")] {
         let mut loud = command(&format!("alloc --caching=none --device sim:jsl {line}"));

@@ -116,7 +116,7 @@ fn output_that_cannot_be_written_is_an_error_but_a_closed_pipe_is_not() {
 }
 
 #[test]
-fn a_size_that_no_bo_can_have_is_refused_before_the_kernel_is_asked() {
+fn an_impossible_size_is_refused_before_any_ioctl() {
     let alloc = "alloc --caching=none --device sim:jsl --size";
     gemtool(&format!("{alloc} 0")).refused(&["--size", "size 0:", "at least one byte"]);
     gemtool(&format!("{alloc} 18446744073709551615")).refused(&[
@@ -128,7 +128,7 @@ fn a_size_that_no_bo_can_have_is_refused_before_the_kernel_is_asked() {
 }
 
 #[test]
-fn a_path_that_is_no_i915_device_is_named_with_what_it_is() {
+fn a_non_i915_path_is_reported_with_its_kind() {
     for command in ["alloc --caching=none", "info"] {
         let device = |path: &str| gemtool(&format!("{command} --device {path}"));
         device("/nonexistent/card0").refused(&["--device", "/nonexistent/card0", "ENOENT", "/dev/dri"]);

@@ -90,7 +90,7 @@ fn a_condition_that_is_not_kept_to_gives_a_counterexample() {
 }
 
 #[test]
-fn an_assumption_that_is_dropped_is_named_with_what_it_carries() {
+fn a_dropped_assumption_is_reported_with_its_effect() {
     let text =
         gemtool("check --kernel 6.12 --platform mtl --caller hostile --drop-assumption A11").violated();
     assert!(text.contains("assumed       A1 to A11 (of hardware) without A11\n"), "{text}");
@@ -169,7 +169,7 @@ fn a_check_of_many_platforms_adds_them_up() {
 }
 
 #[test]
-fn what_is_found_does_not_depend_on_the_jobs() {
+fn results_do_not_depend_on_the_number_of_jobs() {
     let searches = |jobs| {
         let mut report = gemtool(&format!("{LEAK} --json --jobs {jobs}")).violated_json();
         assert_eq!(report["run"]["jobs"], jobs);
@@ -231,7 +231,7 @@ fn a_picture_that_cannot_be_written_is_named_before_the_search() {
 }
 
 #[test]
-fn a_picture_that_fails_in_the_end_does_not_hide_what_was_found() {
+fn a_failed_picture_does_not_hide_the_results() {
     let full = gemtool(&format!("{LEAK} --caller hostile --svg /dev/full"));
     assert_eq!(full.status, Some(2), "{}", full.err);
     assert!(full.out.contains("no-leak is broken on jsl") && full.err.contains("/dev/full"), "{}", full.err);

@@ -50,7 +50,7 @@ fn help_fits_every_width_and_breaks_nothing_but_paragraphs() {
 }
 
 #[test]
-fn manual_pages_break_no_line_that_stands_for_itself() {
+fn manual_pages_break_no_literal_line() {
     // `man` indents the text by seven columns.
     for page in crate::gemtool("man --json").json()["pages"].as_array().unwrap() {
         let (mut filled, text) = (true, page["text"].as_str().unwrap());

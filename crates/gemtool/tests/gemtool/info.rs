@@ -15,7 +15,7 @@ fn named<'a>(list: &'a Value, field: &str, name: &str) -> &'a Value {
 }
 
 #[test]
-fn what_the_device_reports_is_believed_and_said_to_be_its_word() {
+fn reported_capabilities_are_used_and_marked_as_reported() {
     let info = gemtool("info --json --device sim:jsl").json();
     assert_eq!((&info["device"]["platform"], &info["pci_id"]), (&"jsl".into(), &"8086:4e61".into()));
     let llc = named(&info["capabilities"], "cap", "llc");

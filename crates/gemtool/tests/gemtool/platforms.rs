@@ -35,7 +35,7 @@ fn meteor_lake_loses_its_llc_in_6_5() {
 }
 
 #[test]
-fn what_a_platform_refuses_is_said_with_errno_and_source() {
+fn refused_calls_are_listed_with_errno_and_source() {
     let mtl = gemtool("platforms mtl --json").json();
     let refused = mtl["refused"].as_array().unwrap();
     let call = refused.iter().find(|call| call["call"] == "SET_CACHING").unwrap();

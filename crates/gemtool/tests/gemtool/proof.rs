@@ -36,7 +36,7 @@ fn a_rule_that_is_needed_has_its_counterexample_and_others_their_reason() {
 }
 
 #[test]
-fn a_rule_that_nobody_needs_here_is_told_and_fails() {
+fn an_unneeded_rule_is_reported_and_fails() {
     // This platform snoops nothing, so no rule about snooping can be needed.
     let ran = gemtool(&format!("{SMALL} --rules"));
     assert_eq!(ran.status, Some(1));
@@ -48,7 +48,7 @@ fn a_rule_that_nobody_needs_here_is_told_and_fails() {
 }
 
 #[test]
-fn a_fault_of_the_library_goes_unnoticed_where_nobody_uses_it() {
+fn a_library_fault_is_not_found_without_the_library() {
     let (status, report) = report("--mutants");
     assert_eq!((status, &report["held"]), (Some(1), &Value::Bool(false)));
     assert!(line(&report, "mutants", "mutant", "one-line-short")["proof"]["steps"].is_array());
@@ -68,7 +68,7 @@ fn premises_are_dropped_one_by_one() {
 }
 
 #[test]
-fn what_changes_one_search_does_not_go_with_what_changes_many() {
+fn flags_for_one_search_are_refused_with_flags_for_many() {
     for flags in
         ["--rules --without exec-flush", "--mutants --mutant one-line-short", "--assumptions --svg x"]
     {
@@ -79,7 +79,7 @@ fn what_changes_one_search_does_not_go_with_what_changes_many() {
 }
 
 #[test]
-fn nothing_is_taken_away_from_what_is_broken_already() {
+fn a_violated_property_ends_rules_before_any_removal() {
     let ran = gemtool("check --kernel 5.14 --platform jsl --caller hostile --rules");
     assert_eq!(ran.status, Some(1));
     assert!(ran.out.contains("no-leak is broken on jsl under kernel 5.14"), "{}", ran.out);

@@ -56,7 +56,7 @@ sim:glk: Gemini Lake (glk), i915 1.6.0, kernel 6.12
 }
 
 #[test]
-fn an_expectation_that_does_not_hold_is_exit_status_1_and_said() {
+fn a_failed_expectation_is_reported_with_exit_status_1() {
     let ran = run(FORGOTTEN, "--device sim:glk");
     assert_eq!((ran.status, ran.err.as_str()), (Some(1), ""));
     assert!(ran.out.contains("DID NOT HOLD"), "{}", ran.out);
@@ -72,7 +72,7 @@ fn an_expectation_that_does_not_hold_is_exit_status_1_and_said() {
 }
 
 #[test]
-fn a_timeline_says_what_the_library_and_the_kernel_did() {
+fn a_timeline_lists_actions_of_the_library_and_the_kernel() {
     let text = "a = alloc 4KiB caching=none map=wb\nwrite a 0..64 fill=0xa5\ndomain a cpu write\nsubmit a\n\
                 expect gpu-reads a 0..4 0xa5\nexpect dirty a >= 1\n";
     let ran = run(text, "--device sim:glk --timeline");
@@ -145,7 +145,7 @@ fn the_json_has_everything() {
 }
 
 #[test]
-fn what_is_wrong_with_the_text_is_said_with_line_and_column() {
+fn a_syntax_error_is_reported_with_line_and_column() {
     let ran = run("a = alloc 4KiB\n  write a 0..64 fil=0xa5\n", "--device sim:glk");
     ran.refused(&[
         "error: <stdin>:2:17: unknown option 'fil=0xa5' (known: fill=PATTERN, raw, raw=MODE)\n",
@@ -249,7 +249,7 @@ fn a_sample_without_its_flush_does_not_hold() {
 }
 
 #[test]
-fn the_log_says_what_is_done_and_leaves_the_output_alone() {
+fn the_log_lists_actions_and_leaves_the_output_unchanged() {
     let quiet = gemtool("run examples/scripts/scanout.gemco --device sim:tgl").held();
     let loud = ran(command("run examples/scripts/scanout.gemco --device sim:tgl -v"));
     assert_eq!((loud.status, &loud.out), (Some(0), &quiet));

@@ -77,7 +77,7 @@ fn without_the_librarys_flush_the_display_reads_old_pictures() {
 }
 
 #[test]
-fn what_the_gpu_draws_needs_no_flush_once_it_is_uncached() {
+fn gpu_frames_need_no_flush_at_an_uncached_level() {
     let report = report("--device sim:glk,display=on --map wb --frames gpu,gpu,gpu --no-flush", 1);
     assert_eq!(pictures(&report)[1..4], [true; 3], "only the first was drawn by the CPU");
 }
@@ -95,7 +95,7 @@ fn a_kernel_without_its_rule_is_not_as_predicted() {
 }
 
 #[test]
-fn where_the_library_knows_no_batches_the_frame_is_left_out() {
+fn gpu_frames_are_left_out_without_batch_support() {
     let report = report("--device sim:i965gm,display=on", 0);
     let row = steps(&report, "gpu-draw")[0];
     assert!(row["left_out"].as_str().unwrap().contains("not available"), "{row}");
@@ -103,7 +103,7 @@ fn where_the_library_knows_no_batches_the_frame_is_left_out() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_refused_with_the_reason() {
+fn an_unshowable_request_is_refused_with_the_reason() {
     gemtool("scanout --device sim:tgl").refused(&["sim:tgl has no screen", "display=on"]);
     gemtool("scanout --device sim:dg2,display=on").refused(&["ADDFB2", "EREMOTE"]);
     gemtool("scanout --device sim:tgl,display=on,fault=enomem@1").refused(&["ENOMEM"]);

@@ -10,7 +10,7 @@ fn the_software_device_has_no_kernel_to_trace() {
 }
 
 #[test]
-fn what_tracing_needs_is_said_when_it_is_not_there() {
+fn a_missing_tracing_requirement_is_reported() {
     // Not a device: with root and tracefs, the error names this instead of tracing.
     let ran = gemtool("trace --device /dev/null -- true");
     assert_eq!((ran.status, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
@@ -20,7 +20,7 @@ fn what_tracing_needs_is_said_when_it_is_not_there() {
 }
 
 #[test]
-fn what_is_typed_is_checked_first() {
+fn arguments_are_checked_before_tracing() {
     for (line, why) in [
         ("trace --duration 5", "not a time"),
         ("trace --duration 0s", "the duration is 0"),

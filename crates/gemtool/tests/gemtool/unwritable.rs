@@ -41,7 +41,7 @@ fn redirected(line: &str, redirection: &str) -> Ran {
 }
 
 #[test]
-fn an_answer_that_cannot_be_written_is_exit_status_2() {
+fn an_unwritable_result_is_exit_status_2() {
     for line in lines().iter().chain(&texts()) {
         for redirection in [">/dev/full", ">&-", "1</dev/null"] {
             let ran = redirected(line, redirection);
@@ -55,7 +55,7 @@ fn an_answer_that_cannot_be_written_is_exit_status_2() {
 }
 
 #[test]
-fn an_answer_that_nobody_wants_is_no_error() {
+fn a_closed_output_pipe_is_no_error() {
     for line in texts() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);

@@ -23,9 +23,9 @@ fn report(line: &str, status: i32) -> Value {
     serde_json::from_str(&out).unwrap()
 }
 
-/// Returns the rows for which `wanted` is true.
-fn rows(report: &Value, wanted: impl Fn(&Value) -> bool) -> Vec<&Value> {
-    report["rows"].as_array().unwrap().iter().filter(|row| wanted(row)).collect()
+/// Returns the rows for which `is_match` is true.
+fn rows(report: &Value, is_match: impl Fn(&Value) -> bool) -> Vec<&Value> {
+    report["rows"].as_array().unwrap().iter().filter(|row| is_match(row)).collect()
 }
 
 /// Asserts that every check passed, and that old bytes were visible wherever they had to be; returns how
@@ -46,7 +46,7 @@ fn all_right(line: &str) -> u64 {
 }
 
 #[test]
-fn every_platform_is_right_and_shows_what_is_forgotten() {
+fn every_platform_is_right_and_shows_missing_flushes() {
     for platform in platform::all() {
         // The oldest kernel differs where reads bypass the LLC, and where PAT indices matter.
         let differs = matches!(platform.name, "glk" | "jsl" | "ehl" | "mtl");
@@ -83,7 +83,7 @@ fn prime_counts_of_lines_are_stored_to() {
 }
 
 #[test]
-fn an_adversary_breaks_nothing_that_is_seen_to() {
+fn an_adversary_breaks_no_flushed_access() {
     for platform in ["glk", "jsl", "tgl", "mtl", "i965gm"] {
         for seed in 0..3 {
             let line = format!("--quick --seed {seed} --device sim:{platform},adversary=on,seed={seed}");
@@ -96,7 +96,7 @@ fn an_adversary_breaks_nothing_that_is_seen_to() {
 }
 
 #[test]
-fn where_every_agent_sees_every_byte_nothing_shows_and_that_is_no_failure() {
+fn a_coherent_platform_shows_no_old_bytes_and_passes() {
     let report = report("--quick --device sim:glk,memory=coherent", 0);
     let totals = &report["totals"];
     assert_eq!((&totals["stale"], &totals["failed"]), (&0.into(), &0.into()));
@@ -136,7 +136,7 @@ fn copies_name_an_entry_of_each_mocs_class_where_they_can() {
 }
 
 #[test]
-fn a_new_object_shows_nobody_elses_bytes_and_without_the_acquire_flush_it_does() {
+fn a_new_object_leaks_bytes_only_without_the_acquire_flush() {
     let line = "--quick --device sim:jsl,without=bypass-acquire --read gpu-sampler --caching cached";
     let report = report(line, 1);
     let fresh = rows(&report, |row| row["kind"] == "fresh");
@@ -151,7 +151,7 @@ fn a_new_object_shows_nobody_elses_bytes_and_without_the_acquire_flush_it_does()
 }
 
 #[test]
-fn forgetting_what_the_library_does_fails() {
+fn a_forgotten_library_flush_fails() {
     for (line, rule) in [
         ("--device sim:glk --forget flush", "non-coherent-read"),
         ("--device sim:jsl --forget flush", "bypass-mocs-read"),
@@ -252,7 +252,7 @@ fn the_same_seed_stores_the_same_and_another_does_not() {
 }
 
 #[test]
-fn the_table_fits_and_names_the_kernels_rule_where_it_does_what_is_needed() {
+fn the_table_fits_and_names_the_kernels_rule() {
     // Whole tables are checked as examples of the guide.
     for platform in ["glk", "tgl", "jsl", "mtl", "dg2", "i965gm"] {
         fits(&gemtool(&format!("verify --quick --device sim:{platform}")).held(), 100);
@@ -265,7 +265,7 @@ fn the_table_fits_and_names_the_kernels_rule_where_it_does_what_is_needed() {
 }
 
 #[test]
-fn what_the_device_refuses_is_said_and_the_rest_is_measured() {
+fn refused_paths_are_listed_and_others_are_measured() {
     let ran = gemtool("verify --quick --device sim:glk,fault=enomem@30 --caching none");
     assert_eq!(ran.status, Some(2), "{}", ran.out);
     assert!(ran.out.contains("Refused") && ran.out.contains("ENOMEM"), "{}", ran.out);

@@ -125,7 +125,7 @@ fn cpu_write_execbuf_write_sw_finish() {
 }
 
 #[test]
-fn what_is_no_framebuffer_is_not_flushed_for_display() {
+fn non_framebuffers_are_not_flushed_for_display() {
     for under in every(&[LLC, NON_LLC]) {
         let dirty = under.state(NONE, CPU, CPU, true);
         assert_eq!(under.case(dirty, Event::SwFinish, &[], dirty), Rule::NotFramebuffer);

@@ -100,7 +100,7 @@ fn resume_of_a_bound_object_that_was_being_written() {
 }
 
 #[test]
-fn what_comes_back_from_suspend_is_flushed_by_the_next_execbuf_without_llc() {
+fn resumed_objects_are_flushed_by_the_next_execbuf_without_llc() {
     for under in every(&[NON_LLC, NEITHER, PAT]) {
         let slept = under.step(under.state(NONE, GPU, RENDER, false), Event::Suspend).next;
         let woke = under.step(slept, Event::Resume { bound: true }).next;

@@ -33,7 +33,7 @@ const MAX_PAT_INDEX: u32 = 4;
 
 /// The object that the extensions request (`struct create_ext`).
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct Requested {
     /// The allowed memory regions, best first.
     placements: Vec<Placement>,
     pat_index: Option<u8>,
@@ -57,20 +57,20 @@ fn create_ext(caller: &mut Caller<'_>, args: &mut drm_i915_gem_create_ext) -> Re
         return refuse(request, Errno::EINVAL);
     }
     let cpu_access = args.flags & I915_GEM_CREATE_EXT_FLAG_NEEDS_CPU_ACCESS != 0;
-    let mut wanted = Wanted { cpu_access, ..Wanted::default() };
+    let mut requested = Requested { cpu_access, ..Requested::default() };
     let walked = extensions::walk(caller.memory, args.extensions, |name, address| {
-        extend(caller, &mut wanted, name, address).map_err(|error| error.errno())
+        extend(caller, &mut requested, name, address).map_err(|error| error.errno())
     });
     if let Err(errno) = walked {
         return refuse(request, errno);
     }
-    let created = device.create_wanted(args.size, &wanted)?;
+    let created = device.create_requested(args.size, &requested)?;
     (args.handle, args.size) = (created.handle.get(), created.size_bytes);
     Ok(())
 }
 
 /// Applies one extension of GEM_CREATE_EXT (`create_extensions`).
-fn extend(caller: &Caller<'_>, wanted: &mut Wanted, name: u32, address: u64) -> Result<()> {
+fn extend(caller: &Caller<'_>, requested: &mut Requested, name: u32, address: u64) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
     let device = caller.device;
     match name {
@@ -85,7 +85,7 @@ fn extend(caller: &Caller<'_>, wanted: &mut Wanted, name: u32, address: u64) -> 
                 let region: drm_i915_gem_memory_class_instance = caller.get(request, address)?;
                 Ok(Placement { class: region.memory_class, instance: region.memory_instance })
             });
-            device.place(wanted, regions)
+            device.place(requested, regions)
         }
         I915_GEM_CREATE_EXT_PROTECTED_CONTENT => {
             let protected: drm_i915_gem_create_ext_protected_content = caller.get(request, address)?;
@@ -97,7 +97,7 @@ fn extend(caller: &Caller<'_>, wanted: &mut Wanted, name: u32, address: u64) -> 
         I915_GEM_CREATE_EXT_SET_PAT => {
             device.check(request, Call::CreateWithPat)?;
             let set_pat: drm_i915_gem_create_ext_set_pat = caller.get(request, address)?;
-            device.set_pat(wanted, set_pat.pat_index)
+            device.set_pat(requested, set_pat.pat_index)
         }
         _ => refuse(request, Errno::EINVAL),
     }
@@ -116,9 +116,9 @@ impl Soft {
         let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
         self.system.enter(request, Needs::Memory)?;
         self.check(request, Call::CreateWithPat)?;
-        let mut wanted = Wanted::default();
-        self.set_pat(&mut wanted, pat)?;
-        self.create_wanted(size_bytes, &wanted)
+        let mut requested = Requested::default();
+        self.set_pat(&mut requested, pat)?;
+        self.create_requested(size_bytes, &requested)
     }
 
     /// Creates an object that may be placed in any of the regions.
@@ -128,13 +128,17 @@ impl Soft {
         if placements.is_empty() || placements.len() > MOST_REGIONS as usize {
             return refuse(request, Errno::EINVAL);
         }
-        let mut wanted = Wanted::default();
-        self.place(&mut wanted, placements.iter().copied().map(Ok))?;
-        self.create_wanted(size_bytes, &wanted)
+        let mut requested = Requested::default();
+        self.place(&mut requested, placements.iter().copied().map(Ok))?;
+        self.create_requested(size_bytes, &requested)
     }
 
     /// Sets the allowed regions (`set_placements`); only once, and without duplicates.
-    fn place(&self, wanted: &mut Wanted, regions: impl Iterator<Item = Result<Placement>>) -> Result<()> {
+    fn place(
+        &self,
+        requested: &mut Requested,
+        regions: impl Iterator<Item = Result<Placement>>,
+    ) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
         let discrete = self.system.machine.caps.contains(Caps::DISCRETE);
         let mut placements = Vec::new();
@@ -146,18 +150,18 @@ impl Soft {
             }
             placements.push(region);
         }
-        if !wanted.placements.is_empty() {
+        if !requested.placements.is_empty() {
             return refuse(request, Errno::EINVAL);
         }
-        wanted.placements = placements;
+        requested.placements = placements;
         Ok(())
     }
 
     /// Sets the PAT index (`ext_set_pat`); the last one counts.
-    fn set_pat(&self, wanted: &mut Wanted, index: u32) -> Result<()> {
+    fn set_pat(&self, requested: &mut Requested, index: u32) -> Result<()> {
         match u8::try_from(index) {
             Ok(small) if index <= MAX_PAT_INDEX => {
-                wanted.pat_index = Some(small);
+                requested.pat_index = Some(small);
                 Ok(())
             }
             _ => refuse(DRM_IOCTL_I915_GEM_CREATE_EXT.name, Errno::EINVAL),
@@ -165,17 +169,17 @@ impl Soft {
     }
 
     /// Creates the object that the extensions request.
-    fn create_wanted(&self, size_bytes: u64, wanted: &Wanted) -> Result<Created> {
+    fn create_requested(&self, size_bytes: u64, requested: &Requested) -> Result<Created> {
         let request = DRM_IOCTL_I915_GEM_CREATE_EXT.name;
-        let may_be = |place| wanted.placements.contains(&place);
+        let may_be = |place| requested.placements.contains(&place);
         // Only objects that can move to system memory can guarantee CPU access, and only for them it is
         // accepted.
-        if wanted.cpu_access && (wanted.placements.len() < 2 || !may_be(Placement::SYSTEM)) {
+        if requested.cpu_access && (requested.placements.len() < 2 || !may_be(Placement::SYSTEM)) {
             return refuse(request, Errno::EINVAL);
         }
         let local_page = self.system.machine.platform.local_page_bytes.map_or(PAGE_BYTES, u64::from);
         let page_bytes = if may_be(Placement::LOCAL) { local_page } else { PAGE_BYTES };
-        let creation = match (wanted.pat_index, wanted.placements.first()) {
+        let creation = match (requested.pat_index, requested.placements.first()) {
             (Some(index), _) => Creation::UserWithPat(index),
             (None, Some(&Placement::LOCAL)) => Creation::Local,
             (None, _) => Creation::User,

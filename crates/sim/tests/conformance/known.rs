@@ -2,7 +2,7 @@
 
 use gem_coherency::Errno;
 
-use super::replay::{Difference, What};
+use super::replay::{Difference, EventKind};
 
 /// A known difference.
 #[derive(Debug)]
@@ -22,8 +22,11 @@ pub const ALL: &[Known] = &[Known {
     is: |difference| {
         let called = |name| difference.calls.iter().any(|call| call.shape.name == name);
         let found = match difference.what {
-            What::Result { real, soft } => real == Err(Errno::EACCES) && soft == Err(Errno::EINVAL),
-            What::Memory { .. } | What::Bytes { .. } | What::Flushes { .. } | What::Start(_) => false,
+            EventKind::Result { real, soft } => real == Err(Errno::EACCES) && soft == Err(Errno::EINVAL),
+            EventKind::Memory { .. }
+            | EventKind::Bytes { .. }
+            | EventKind::Flushes { .. }
+            | EventKind::Start(_) => false,
         };
         found && called("GEM_CLOSE") && difference.calls.last().is_some_and(|call| call.shape.name == "mmap")
     },

@@ -189,9 +189,9 @@ type Test<'a> = dyn Fn(&[Vec<Call>]) -> Result<Compared, Difference> + 'a;
 /// Evenly spread sequences of the enumeration, as many as the calls allow.
 fn enumerated(all: &[Vec<Call>], args: &Args, report: &mut Report, test: &Test<'_>) {
     let calls: u64 = all.iter().map(|sequence| sequence.len() as u64).sum();
-    let wanted = args.calls / if args.random { 2 } else { 1 };
+    let requested = args.calls / if args.random { 2 } else { 1 };
     // All of them, if there is time; otherwise every n-th, from a start that the seed chooses.
-    let step = (calls / wanted.max(1)).max(1) as usize;
+    let step = (calls / requested.max(1)).max(1) as usize;
     let start = args.seed as usize % step;
     each(&all.iter().skip(start).step_by(step).cloned().collect::<Vec<_>>(), report, test);
 }

@@ -43,12 +43,12 @@ pub struct Difference {
     /// What was compared before, and was equal.
     pub compared: Compared,
     /// What differs, for both sides.
-    pub what: What,
+    pub what: EventKind,
 }
 
 /// What differs.
 #[derive(Clone, Debug)]
-pub enum What {
+pub enum EventKind {
     /// What the call returned.
     Result { real: Done<u64>, soft: Done<u64> },
     /// The struct, or the bytes that were loaded.
@@ -95,7 +95,7 @@ pub fn compare(
         calls: Vec::new(),
         sequence: 0,
         compared: Compared::default(),
-        what: What::Start(side.to_owned()),
+        what: EventKind::Start(side.to_owned()),
     };
     witness.begin();
     let mut real = Side::start(real).map_err(|errno| failed(&format!("the driver: {errno}")))?;
@@ -134,7 +134,7 @@ pub fn compare(
         }
         compared.flushes += real.len() as u64;
         if real != soft && found.as_ref().is_none_or(|(first, _)| at <= *first) {
-            found = Some((at, What::Flushes { real, soft }));
+            found = Some((at, EventKind::Flushes { real, soft }));
             break;
         }
     }
@@ -156,17 +156,17 @@ fn without_objects(flushes: Vec<Flush>) -> Vec<Flush> {
 }
 
 /// How two outcomes, and the memory after them, differ.
-fn difference(real: (Outcome, Vec<u8>), soft: (Outcome, Vec<u8>)) -> Option<What> {
+fn difference(real: (Outcome, Vec<u8>), soft: (Outcome, Vec<u8>)) -> Option<EventKind> {
     let ((real, real_memory), (soft, soft_memory)) = (real, soft);
     if real.done != soft.done {
-        return Some(What::Result { real: real.done, soft: soft.done });
+        return Some(EventKind::Result { real: real.done, soft: soft.done });
     }
     if real.bytes != soft.bytes {
-        return Some(What::Bytes { real: real.bytes, soft: soft.bytes });
+        return Some(EventKind::Bytes { real: real.bytes, soft: soft.bytes });
     }
     let at = first_difference(&real_memory, &soft_memory)?;
     let around = |memory: &[u8]| memory[at..memory.len().min(at + 16)].to_vec();
-    Some(What::Memory { address: address(at), real: around(&real_memory), soft: around(&soft_memory) })
+    Some(EventKind::Memory { address: address(at), real: around(&real_memory), soft: around(&soft_memory) })
 }
 
 impl<'a> Side<'a> {

@@ -2,7 +2,7 @@
 
 use super::flushes::{Flush, FlushKind};
 use super::known;
-use super::replay::{Compared, Difference, What};
+use super::replay::{Compared, Difference, EventKind};
 
 /// The account of one device.
 #[derive(Debug)]
@@ -109,15 +109,15 @@ fn alike(one: &Difference, other: &Difference) -> bool {
     let name = |difference: &Difference| difference.calls.last().map(|call| call.shape.name);
     name(one) == name(other)
         && match (&one.what, &other.what) {
-            (What::Result { real, soft }, What::Result { real: real_too, soft: soft_too }) => {
+            (EventKind::Result { real, soft }, EventKind::Result { real: real_too, soft: soft_too }) => {
                 real == real_too && soft == soft_too
             }
-            (What::Flushes { real, soft }, What::Flushes { real: real_too, soft: soft_too }) => {
+            (EventKind::Flushes { real, soft }, EventKind::Flushes { real: real_too, soft: soft_too }) => {
                 kinds(real).eq(kinds(real_too)) && kinds(soft).eq(kinds(soft_too))
             }
-            (What::Bytes { .. }, What::Bytes { .. })
-            | (What::Memory { .. }, What::Memory { .. })
-            | (What::Start(_), What::Start(_)) => true,
+            (EventKind::Bytes { .. }, EventKind::Bytes { .. })
+            | (EventKind::Memory { .. }, EventKind::Memory { .. })
+            | (EventKind::Start(_), EventKind::Start(_)) => true,
             _ => false,
         }
 }
@@ -133,12 +133,12 @@ fn print_difference(difference: &Difference) {
         println!("    {call:?}");
     }
     match &difference.what {
-        What::Result { real, soft } => println!("  driver   {real:?}\n  software {soft:?}"),
-        What::Bytes { real, soft } => println!("  driver   {real:02x?}\n  software {soft:02x?}"),
-        What::Memory { address, real, soft } => {
+        EventKind::Result { real, soft } => println!("  driver   {real:?}\n  software {soft:?}"),
+        EventKind::Bytes { real, soft } => println!("  driver   {real:02x?}\n  software {soft:02x?}"),
+        EventKind::Memory { address, real, soft } => {
             println!("  at {address:#x}\n  driver   {real:02x?}\n  software {soft:02x?}");
         }
-        What::Flushes { real, soft } => println!("  driver   {real:?}\n  software {soft:?}"),
-        What::Start(why) => println!("  cannot begin: {why}"),
+        EventKind::Flushes { real, soft } => println!("  driver   {real:?}\n  software {soft:?}"),
+        EventKind::Start(why) => println!("  cannot begin: {why}"),
     }
 }

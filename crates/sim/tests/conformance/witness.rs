@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use gem_coherency_sim::{Minor, Soft};
-use gemtool::kernel_trace::{Attribution, Kind, SeenFlush, TraceEvent, TracedCall, Tracer, What};
+use gemtool::kernel_trace::{Attribution, EventKind, Kind, SeenFlush, TraceEvent, TracedCall, Tracer};
 
 use super::call::Call;
 use super::flushes::{Flush, FlushKind, Log, Witness, merged};
@@ -120,14 +120,14 @@ fn calls(seen: &[TraceEvent]) -> Vec<Vec<Flush>> {
     let mut calls = Vec::new();
     for (at, one) in seen.iter().enumerate() {
         // At a resume the driver's own objects, which always have a writer, decide; they are not simulated.
-        if matches!(&one.what, What::Wbinvd { caller } if caller.starts_with("i915_ggtt_resume")) {
+        if matches!(&one.what, EventKind::Wbinvd { caller } if caller.starts_with("i915_ggtt_resume")) {
             continue;
         }
         if is_of_a_free(one, &seen[at + 1..]) {
             continue;
         }
         attribution.feed(one);
-        if matches!(one.what, What::Mark(_)) {
+        if matches!(one.what, EventKind::Mark(_)) {
             calls.extend(attribution.calls().iter().filter_map(|call| numbers.flushes(call)));
         }
         numbers.note(&one.what);
@@ -139,9 +139,9 @@ fn calls(seen: &[TraceEvent]) -> Vec<Vec<Flush>> {
 /// says that the object is gone after it flushed its pages, maybe during the next call.
 fn is_of_a_free(flush: &TraceEvent, later: &[TraceEvent]) -> bool {
     let released =
-        matches!(&flush.what, What::FlushPages { caller, .. } if caller.ends_with("release_shmem"));
-    let next = || later.iter().find(|next| next.tid == flush.tid && !matches!(next.what, What::Mark(_)));
-    released && next().is_some_and(|next| matches!(next.what, What::Destroyed { .. }))
+        matches!(&flush.what, EventKind::FlushPages { caller, .. } if caller.ends_with("release_shmem"));
+    let next = || later.iter().find(|next| next.tid == flush.tid && !matches!(next.what, EventKind::Mark(_)));
+    released && next().is_some_and(|next| matches!(next.what, EventKind::Destroyed { .. }))
 }
 
 /// The numbers of objects, in the order in which they got their first name.
@@ -156,34 +156,34 @@ struct Numbers {
 }
 
 impl Numbers {
-    fn note(&mut self, what: &What) {
+    fn note(&mut self, what: &EventKind) {
         match what {
-            What::Created { object, device, .. } => {
+            EventKind::Created { object, device, .. } => {
                 // The first is of a context or the batch; the foreign device's objects are not numbered.
                 if *self.device.get_or_insert(*device) == *device {
                     self.fresh.insert(*object);
                 }
                 self.named.remove(object);
             }
-            What::Named { object, .. } if self.fresh.remove(object) => {
+            EventKind::HandleCreated { object, .. } if self.fresh.remove(object) => {
                 self.count += 1;
                 self.named.insert(*object, self.count);
             }
-            What::Destroyed { object } => {
+            EventKind::Destroyed { object } => {
                 self.named.remove(object);
             }
-            What::Mark(_)
-            | What::Made { .. }
-            | What::Named { .. }
-            | What::Pages { .. }
-            | What::FlushPages { .. }
-            | What::FlushRange { .. }
-            | What::Wbinvd { .. }
-            | What::Clflush { .. }
-            | What::Level { .. }
-            | What::Transfer { .. }
-            | What::Call(_)
-            | What::Lost(_) => {}
+            EventKind::Mark(_)
+            | EventKind::Made { .. }
+            | EventKind::HandleCreated { .. }
+            | EventKind::Pages { .. }
+            | EventKind::FlushPages { .. }
+            | EventKind::FlushRange { .. }
+            | EventKind::Wbinvd { .. }
+            | EventKind::Clflush { .. }
+            | EventKind::Level { .. }
+            | EventKind::Transfer { .. }
+            | EventKind::Call(_)
+            | EventKind::Lost(_) => {}
         }
     }
 

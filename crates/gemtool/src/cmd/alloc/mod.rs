@@ -1,6 +1,6 @@
 //! `gemtool alloc`: allocates, uses and releases BOs, and reports what was flushed.
 
-mod life;
+mod lifetime;
 pub mod report;
 
 use gem_coherency::device::Device;
@@ -10,8 +10,8 @@ use super::device::{self, DeviceLine};
 use super::hold::Hold;
 use crate::args;
 use crate::failure::Failure;
-use life::Live;
-use report::{AllocReport, Asked, Gathered, ReleaseReport};
+use lifetime::HeldBo;
+use report::{AllocReport, ReleaseReport, Request, Results};
 
 /// Number of BOs from which on a progress bar is shown.
 const MANY: u64 = 100;
@@ -22,7 +22,7 @@ pub struct Session<'a> {
     args: &'a args::Alloc,
     device: Device,
     /// Where to wait, and the BOs to release then.
-    held: Option<(Hold, Vec<Live>)>,
+    held: Option<(Hold, Vec<HeldBo>)>,
     /// Number of BOs allocated when a signal ended the allocation.
     interrupted_at: Option<u64>,
 }
@@ -44,30 +44,30 @@ impl<'a> Session<'a> {
     pub fn run(&mut self, progress: bool) -> Result<AllocReport, Failure> {
         let count = self.args.count;
         let bar = if progress && count >= MANY { bar(count) } else { ProgressBar::hidden() };
-        let mut gathered = Gathered::default();
+        let mut results = Results::default();
         for number in 1..=count {
-            if let Some((hold, lives)) = &self.held
+            if let Some((hold, bos)) = &self.held
                 && hold.has_signal(None)?
             {
-                self.interrupted_at = Some(lives.len() as u64);
+                self.interrupted_at = Some(bos.len() as u64);
                 break;
             }
-            let live =
-                Live::begin(&self.device, self.args).map_err(|failure| failure.about_bo(number, count))?;
+            let bo =
+                HeldBo::begin(&self.device, self.args).map_err(|failure| failure.about_bo(number, count))?;
             match &mut self.held {
-                Some((_, lives)) => {
-                    gathered.add(live.handle(), live.report().clone());
-                    lives.push(live);
+                Some((_, bos)) => {
+                    results.add(bo.handle(), bo.report().clone());
+                    bos.push(bo);
                 }
                 None => {
-                    let (handle, report) = live.end().map_err(|failure| failure.about_bo(number, count))?;
-                    gathered.add(handle, report);
+                    let (handle, report) = bo.end().map_err(|failure| failure.about_bo(number, count))?;
+                    results.add(handle, report);
                 }
             }
             bar.inc(1);
         }
         bar.finish_and_clear();
-        Ok(gathered.report(DeviceLine::of(&self.device)?, Asked::from(self.args)))
+        Ok(results.report(DeviceLine::of(&self.device)?, Request::from(self.args)))
     }
 
     /// Waits if BOs are held and no signal came, and releases them; `None` if none are held.
@@ -75,11 +75,11 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Those of waiting and of releasing a BO.
     pub fn release(&mut self) -> Result<Option<ReleaseReport>, Failure> {
-        let Some((hold, lives)) = self.held.take() else { return Ok(None) };
+        let Some((hold, bos)) = self.held.take() else { return Ok(None) };
         if self.interrupted_at.is_none() {
-            hold.wait(lives.len())?;
+            hold.wait(bos.len())?;
         }
-        let reports = lives.into_iter().map(|live| live.end().map(|(_, report)| report));
+        let reports = bos.into_iter().map(|bo| bo.end().map(|(_, report)| report));
         Ok(Some(ReleaseReport::new(&reports.collect::<Result<Vec<_>, _>>()?)))
     }
 

@@ -13,7 +13,7 @@ use crate::cmd::device::DeviceLine;
 
 /// The request.
 #[derive(Clone, Debug, Serialize)]
-pub struct Asked {
+pub struct Request {
     /// The caching mode, if given.
     pub caching: Option<CachingMode>,
     /// Size of each BO in bytes.
@@ -30,7 +30,7 @@ pub struct Asked {
     pub mocs: MocsClass,
 }
 
-impl From<&args::Alloc> for Asked {
+impl From<&args::Alloc> for Request {
     fn from(args: &args::Alloc) -> Self {
         let args::Alloc { caching, size, count, map, gpu, mocs, .. } = *args;
         Self { caching, size_bytes: size, count, map, fill: args.fill.clone(), gpu, mocs }
@@ -192,7 +192,7 @@ pub struct AllocReport {
     /// The device.
     pub device: DeviceLine,
     /// The request.
-    pub asked: Asked,
+    pub asked: Request,
     /// Whether every check passed.
     pub held: bool,
     /// The BOs, grouped by equal results.
@@ -203,11 +203,11 @@ pub struct AllocReport {
 
 /// Collects the results of BOs.
 #[derive(Debug, Default)]
-pub struct Gathered {
+pub struct Results {
     alike: BTreeMap<BoReport, (u64, BTreeSet<u32>)>,
 }
 
-impl Gathered {
+impl Results {
     /// Adds one BO.
     pub fn add(&mut self, handle: u32, bo: BoReport) {
         let (count, handles) = self.alike.entry(bo).or_default();
@@ -216,7 +216,7 @@ impl Gathered {
     }
 
     /// Returns the report on all BOs added.
-    pub fn report(self, device: DeviceLine, asked: Asked) -> AllocReport {
+    pub fn report(self, device: DeviceLine, asked: Request) -> AllocReport {
         let group = |(bo, (count, handles))| Group { count, handles, bo };
         let groups: Vec<Group> = self.alike.into_iter().map(group).collect();
         let held = groups.iter().all(|group| group.bo.held());

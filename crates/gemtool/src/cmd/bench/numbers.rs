@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_reach_everything_below_their_end() {
+    fn numbers_cover_the_whole_range() {
         let mut numbers = Numbers::new();
         let seen: BTreeSet<_> = (0..1000).map(|_| numbers.below(10)).collect();
         assert_eq!(seen.into_iter().collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
@@ -42,7 +42,7 @@ mod tests {
     }
 
     #[test]
-    fn shuffling_comes_to_every_order_and_loses_nothing() {
+    fn shuffling_reaches_every_order_and_keeps_every_value() {
         let mut numbers = Numbers::new();
         let mut values = [1, 2, 3];
         let orders: BTreeSet<_> = (0..200)

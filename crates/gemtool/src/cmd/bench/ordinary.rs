@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_flushed_and_nothing_else() {
+    fn only_written_lines_are_flushed() {
         let device = device().unwrap();
         let bo = bo(&device, 8192).unwrap();
         bo.flush().unwrap();

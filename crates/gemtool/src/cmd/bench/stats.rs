@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_does_not_count() {
+    fn non_numbers_do_not_count() {
         case(&[f64::NAN, 2.0, f64::INFINITY], 2.0, 2.0, 2.0);
     }
 

@@ -9,7 +9,7 @@ mod wrong;
 pub use proof::{Proof, ProofReport, RuleLine};
 pub use report::{CheckReport, Group, Machines, Run, SearchLine, Svg};
 pub use scope::{Change, Premise, ScopeLine};
-pub use view::{DeedView, Doer, LineView, StateView, StepView, TraceView, TrackedView, What};
+pub use view::{ActionView, LineView, Side, StateView, StepAction, StepView, TraceView, TrackedView};
 pub use wrong::Source;
 
 use std::num::NonZeroUsize;
@@ -79,16 +79,16 @@ fn outcomes(searches: &[Search], jobs: NonZeroUsize, progress: bool) -> Result<V
     let bar = bar(searches.len() as u64, template, progress);
     let all = AtomicU64::new(0);
     let outcomes = in_parallel(searches, jobs, |search| {
-        let mut told = 0;
+        let mut reported = 0;
         // Relaxed suffices: the sum is only displayed.
-        let mut tell = |states: u64| {
-            let before = all.fetch_add(states - told, Ordering::Relaxed);
-            bar.set_message(millions(before + states - told));
-            told = states;
+        let mut report = |states: u64| {
+            let before = all.fetch_add(states - reported, Ordering::Relaxed);
+            bar.set_message(millions(before + states - reported));
+            reported = states;
         };
-        let outcome = search.run(&mut tell);
+        let outcome = search.run(&mut report);
         if let Ok(outcome) = &outcome {
-            tell(outcome.size.states);
+            report(outcome.size.states);
         }
         bar.inc(1);
         outcome
@@ -102,9 +102,9 @@ fn millions(states: u64) -> String {
     format!("{:.1} M", states as f64 / 1e6)
 }
 
-/// Returns a progress bar on standard error; invisible unless that is a terminal and a bar is `wanted`.
-fn bar(count: u64, template: &str, wanted: bool) -> ProgressBar {
-    let target = if wanted { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+/// Returns a progress bar on standard error; invisible unless that is a terminal and a bar is `requested`.
+fn bar(count: u64, template: &str, requested: bool) -> ProgressBar {
+    let target = if requested { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
     let bar = ProgressBar::with_draw_target(Some(count), target);
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);

@@ -164,18 +164,18 @@ impl From<Size> for SizeLine {
 impl Group {
     /// Creates the group of the searches that match.
     fn new(found: &[(&Search, &Outcome)], caller: Option<Caller>, object: Option<Object>) -> Self {
-        let is_wanted = |search: &Search| {
+        let matches = |search: &Search| {
             caller.is_none_or(|caller| caller == search.setting.caller)
                 && object.is_none_or(|object| object.0 == search.setting.creation)
         };
-        let wanted = || found.iter().filter(|(search, _)| is_wanted(search));
+        let matching = || found.iter().filter(|(search, _)| matches(search));
         Self {
             caller,
             object,
-            searches: wanted().count(),
-            cases: wanted().map(|(search, _)| search.machines.len()).sum(),
-            violations: wanted().filter(|(_, outcome)| outcome.violation.is_some()).count(),
-            size: wanted().fold(Size::default(), |sum, (_, outcome)| sum.and(outcome.size)).into(),
+            searches: matching().count(),
+            cases: matching().map(|(search, _)| search.machines.len()).sum(),
+            violations: matching().filter(|(_, outcome)| outcome.violation.is_some()).count(),
+            size: matching().fold(Size::default(), |sum, (_, outcome)| sum.and(outcome.size)).into(),
         }
     }
 }
@@ -226,8 +226,8 @@ impl SearchLine {
             object: Object(search.setting.creation),
             machines: Machines(search.machines.iter().map(MachineLine::from).collect()),
             size: outcome.size.into(),
-            demanded: outcome.used.demanded.iter().collect(),
-            spared: outcome.used.spared.iter().collect(),
+            demanded: outcome.used.required.iter().collect(),
+            spared: outcome.used.exempted.iter().collect(),
             violation: outcome.violation.as_ref().map(TraceView::new),
         }
     }
@@ -236,11 +236,11 @@ impl SearchLine {
 /// Ranks traces for display: wrong bytes before wrong tracked state, then fewer steps first, then traces that
 /// do not use the library.
 fn rank(trace: &Trace) -> (bool, usize, bool) {
-    let is_account = match trace.property {
+    let is_tracking = match trace.property {
         Property::NewestRead | Property::NoLostWrite | Property::NoLeak => false,
         Property::Marked | Property::KernelInvariants => true,
     };
-    (is_account, trace.steps.len(), trace.setting.caller.uses_library())
+    (is_tracking, trace.steps.len(), trace.setting.caller.uses_library())
 }
 
 /// Returns the properties that the callers of a scope must have.

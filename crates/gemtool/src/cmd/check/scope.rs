@@ -74,8 +74,8 @@ pub fn of(args: &Check) -> Result<Scope, Failure> {
             platforms.push(platform.name);
         }
     }
-    let wanted = |name| platforms.is_empty() || platforms.contains(&name);
-    let listed = || platform::all().iter().filter(|platform| wanted(platform.name));
+    let is_requested = |name| platforms.is_empty() || platforms.contains(&name);
+    let listed = || platform::all().iter().filter(|platform| is_requested(platform.name));
     let of_kernel = |kernel| listed().flat_map(move |&platform| machines(platform, kernel));
     let mut scope = Scope {
         machines: kernels.iter().flat_map(|&kernel| of_kernel(kernel)).collect(),

@@ -3,7 +3,7 @@
 use gem_coherency::policy::kernel::{self, Action, Event, Snapshot};
 use gem_coherency::policy::{Rule, Verdict};
 use gem_coherency_check::{
-    Actor, Buffer, Caller, Deed, LineSet, Move, Property, Setting, Trace, TraceStep, Value, World,
+    Actor, Buffer, Caller, LineSet, LoggedAction, Move, Property, Setting, Trace, TraceStep, Value, World,
 };
 use gem_coherency_hierarchy::Line;
 use serde::{Serialize, Serializer};
@@ -48,7 +48,7 @@ pub struct StepView {
     /// The agent of the step.
     pub actor: Actor,
     /// The actions performed or spared at the step, each with its rule.
-    pub deeds: Vec<DeedView>,
+    pub deeds: Vec<ActionView>,
     /// The state after the step.
     pub after: StateView,
 }
@@ -56,7 +56,7 @@ pub struct StepView {
 /// The side that flushes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Doer {
+pub enum Side {
     /// The kernel.
     Kernel,
     /// The library.
@@ -65,7 +65,7 @@ pub enum Doer {
 
 /// An action of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum StepAction {
     /// The kernel issued this action.
     Issued(Action),
     /// The library performed this on so many lines; 0 for a drain.
@@ -80,12 +80,12 @@ pub enum What {
 
 /// An action that was performed or spared, and its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct DeedView {
+pub struct ActionView {
     /// The side that performs it.
-    pub by: Doer,
+    pub by: Side,
     /// The action.
     #[serde(flatten)]
-    pub what: What,
+    pub what: StepAction,
     /// The rule.
     pub rule: Rule,
     /// The rule's reason, in one sentence.
@@ -165,9 +165,9 @@ impl TraceView {
     /// Returns the rules of the steps, each once, in the order in which they decide.
     pub fn rules(&self) -> Vec<Rule> {
         let mut rules = Vec::new();
-        for deed in self.steps.iter().flat_map(|step| &step.deeds) {
-            if !rules.contains(&deed.rule) {
-                rules.push(deed.rule);
+        for action in self.steps.iter().flat_map(|step| &step.deeds) {
+            if !rules.contains(&action.rule) {
+                rules.push(action.rule);
             }
         }
         rules
@@ -175,39 +175,43 @@ impl TraceView {
 }
 
 /// Returns the actions of a step without duplicates; `before` is the kernel's state before it.
-fn deeds(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<DeedView> {
+fn deeds(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<ActionView> {
     let mutation = setting.mutation;
-    let mut views: Vec<DeedView> = Vec::new();
-    let view = |by, what, rule: Rule| DeedView { by, what, rule, reason: rule.reason() };
+    let mut views: Vec<ActionView> = Vec::new();
+    let view = |by, what, rule: Rule| ActionView { by, what, rule, reason: rule.reason() };
     let mut push = |by, what, rule: Rule| {
         let view = view(by, what, rule);
         if !views.contains(&view) {
             views.push(view);
         }
     };
-    for deed in &step.deeds {
-        match *deed {
-            Deed::Kernel(effect) => push(Doer::Kernel, What::Issued(effect.action), effect.rule),
-            Deed::KernelSpared(rule) if mutation.lacks(rule) => push(Doer::Kernel, What::LeftOut, rule),
-            Deed::KernelSpared(rule) => push(Doer::Kernel, What::Nothing, rule),
-            Deed::Library(decision, lines) if step.step == Move::HandOver => {
-                push(Doer::Library, What::Marked(lines), decision.rule);
+    for action in &step.deeds {
+        match *action {
+            LoggedAction::Kernel(effect) => {
+                push(Side::Kernel, StepAction::Issued(effect.action), effect.rule)
+            }
+            LoggedAction::KernelSpared(rule) if mutation.lacks(rule) => {
+                push(Side::Kernel, StepAction::LeftOut, rule)
+            }
+            LoggedAction::KernelSpared(rule) => push(Side::Kernel, StepAction::Nothing, rule),
+            LoggedAction::Library(decision, lines) if step.step == Move::HandOver => {
+                push(Side::Library, StepAction::Marked(lines), decision.rule);
             }
             // Without the rule that spares a flush, the flush is performed.
-            Deed::Library(decision, lines) if !decision.is_needed() => {
-                push(Doer::Library, What::Performed(Verdict::Flush, lines), decision.rule);
+            LoggedAction::Library(decision, lines) if !decision.is_needed() => {
+                push(Side::Library, StepAction::Performed(Verdict::Flush, lines), decision.rule);
             }
-            Deed::Library(decision, lines) => {
-                push(Doer::Library, What::Performed(decision.verdict, lines), decision.rule);
+            LoggedAction::Library(decision, lines) => {
+                push(Side::Library, StepAction::Performed(decision.verdict, lines), decision.rule);
             }
-            Deed::LibrarySpared(decision) if mutation.lacks(decision.rule) => {}
-            Deed::LibrarySpared(decision) => push(Doer::Library, What::Nothing, decision.rule),
+            LoggedAction::LibrarySpared(decision) if mutation.lacks(decision.rule) => {}
+            LoggedAction::LibrarySpared(decision) => push(Side::Library, StepAction::Nothing, decision.rule),
         }
     }
     if let Some(rule) = unflushed_acquire(setting, step, before) {
-        let what = if mutation.lacks(rule) { What::LeftOut } else { What::Nothing };
-        let acquire = view(Doer::Kernel, what, rule);
-        let place = views.iter().position(|deed| deed.by == Doer::Kernel).unwrap_or(views.len());
+        let what = if mutation.lacks(rule) { StepAction::LeftOut } else { StepAction::Nothing };
+        let acquire = view(Side::Kernel, what, rule);
+        let place = views.iter().position(|action| action.by == Side::Kernel).unwrap_or(views.len());
         if !views.contains(&acquire) {
             views.insert(place, acquire);
         }
@@ -230,7 +234,7 @@ fn unflushed_acquire(setting: &Setting, step: &TraceStep, before: Snapshot) -> O
     }
 }
 
-impl Doer {
+impl Side {
     /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -240,7 +244,7 @@ impl Doer {
     }
 }
 
-impl What {
+impl StepAction {
     /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
@@ -261,7 +265,7 @@ impl What {
     }
 }
 
-impl Serialize for What {
+impl Serialize for StepAction {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeStruct;
         let mut fields = serializer.serialize_struct("What", 2)?;
@@ -279,7 +283,7 @@ impl StateView {
             kernel: kernel.into(),
             tracked: library.then(|| TrackedView::new(world)),
             open: world.window.to_string(),
-            owed: lines(world.owed.lines),
+            owed: lines(world.in_flight.lines),
         }
     }
 }

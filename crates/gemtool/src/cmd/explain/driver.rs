@@ -74,7 +74,7 @@ pub struct DriverRow {
 
 /// The decisions on one pair of accesses.
 #[derive(Clone, Debug, Serialize)]
-pub struct DriverAnswer {
+pub struct DriverDecisions {
     /// The flush, then the invalidate.
     pub decisions: Vec<DriverRow>,
 }
@@ -119,7 +119,7 @@ pub fn rows(ruled: &Ruled) -> impl Iterator<Item = DriverRow> + '_ {
 ///
 /// # Errors
 /// An argument that is missing or has no meaning here.
-pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverAnswer, Failure> {
+pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverDecisions, Failure> {
     let others = [
         ("--event", args.event.is_some()),
         ("--state", args.state.is_some()),
@@ -141,7 +141,7 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverAnswer, Failure>
         invalidate: needs_invalidate(caps, level, writer, next, access),
     };
     let answer = |question| DriverRow::new(ruled, &row, question);
-    Ok(DriverAnswer { decisions: vec![answer(Question::Flush), answer(Question::Invalidate)] })
+    Ok(DriverDecisions { decisions: vec![answer(Question::Flush), answer(Question::Invalidate)] })
 }
 
 /// Returns the path that the arguments give for `agent`.

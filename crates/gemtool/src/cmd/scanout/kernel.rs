@@ -21,7 +21,7 @@ const PERIOD: Duration = Duration::from_millis(5);
 
 /// The source of the kernel's flushes.
 #[derive(Debug)]
-enum Eyes {
+enum FlushSource {
     Software(Arc<Soft>),
     Trace(Box<Trace>),
     None { why: String },
@@ -41,7 +41,7 @@ struct Trace {
 pub struct Kernel {
     machine: Machine,
     rules: KernelRules,
-    eyes: Eyes,
+    source: FlushSource,
     /// The buffers' states by the rules.
     states: BTreeMap<Handle, Snapshot>,
 }
@@ -49,25 +49,25 @@ pub struct Kernel {
 impl Kernel {
     /// Opens the best source of flushes that the device offers.
     pub fn new(device: &Device, soft: Option<Arc<Soft>>) -> Self {
-        let eyes = match soft {
-            Some(soft) => Eyes::Software(soft),
+        let source = match soft {
+            Some(soft) => FlushSource::Software(soft),
             None => match Tracer::start() {
                 Ok(tracer) => {
                     let (attribution, objects) = (Attribution::new(), BTreeMap::new());
-                    Eyes::Trace(Box::new(Trace { tracer, attribution, objects }))
+                    FlushSource::Trace(Box::new(Trace { tracer, attribution, objects }))
                 }
-                Err(why) => Eyes::None { why: why.to_string() },
+                Err(why) => FlushSource::None { why: why.to_string() },
             },
         };
-        Self { machine: *device.machine(), rules: *device.rules(), eyes, states: BTreeMap::new() }
+        Self { machine: *device.machine(), rules: *device.rules(), source, states: BTreeMap::new() }
     }
 
     /// Returns how the flushes are known.
     pub fn known(&self) -> Known {
-        match &self.eyes {
-            Eyes::Software(_) => Known::Simulated,
-            Eyes::Trace(_) => Known::Traced,
-            Eyes::None { why } => Known::Predicted(why.clone()),
+        match &self.source {
+            FlushSource::Software(_) => Known::Simulated,
+            FlushSource::Trace(_) => Known::Traced,
+            FlushSource::None { why } => Known::Predicted(why.clone()),
         }
     }
 
@@ -76,13 +76,13 @@ impl Kernel {
     /// # Errors
     /// Those of reading the trace.
     pub fn begin(&mut self) -> Result<(), Failure> {
-        match &mut self.eyes {
-            Eyes::Software(soft) => drop(soft.take_kernel_flushes()),
-            Eyes::Trace(trace) => {
+        match &mut self.source {
+            FlushSource::Software(soft) => drop(soft.take_kernel_flushes()),
+            FlushSource::Trace(trace) => {
                 trace.read()?;
                 trace.attribution.finish();
             }
-            Eyes::None { .. } => {}
+            FlushSource::None { .. } => {}
         }
         Ok(())
     }
@@ -97,7 +97,7 @@ impl Kernel {
         let refused =
             |_| Failure::Environment("the rules have no userspace object on this platform".to_owned());
         self.states.insert(handle, created.map_err(refused)?);
-        let Eyes::Trace(trace) = &mut self.eyes else { return Ok(()) };
+        let FlushSource::Trace(trace) = &mut self.source else { return Ok(()) };
         trace.read()?;
         let named = trace.attribution.finish().into_iter().flat_map(|call| call.named).next();
         match named {
@@ -106,7 +106,7 @@ impl Kernel {
             }
             None => {
                 let why = "the kernel's trace does not show the creation of an object".to_owned();
-                self.eyes = Eyes::None { why };
+                self.source = FlushSource::None { why };
             }
         }
         Ok(())
@@ -142,8 +142,8 @@ impl Kernel {
                 Err(refusal) => done.rule = Some(refusal.rule),
             }
         }
-        done.flushes = match &mut self.eyes {
-            Eyes::Software(soft) => soft
+        done.flushes = match &mut self.source {
+            FlushSource::Software(soft) => soft
                 .take_kernel_flushes()
                 .into_iter()
                 .filter(|flush| flush.handle.is_none_or(|flushed| flushed == handle))
@@ -151,7 +151,7 @@ impl Kernel {
                     Some(KernelLine { shape: Shape::of(flush.action)?, rule: Some(flush.rule) })
                 })
                 .collect(),
-            Eyes::Trace(trace) => {
+            FlushSource::Trace(trace) => {
                 let shapes = trace.flushes(handle, predicted.len())?;
                 let mut rules = predicted.clone();
                 let mut rule_of = |shape| {
@@ -160,7 +160,7 @@ impl Kernel {
                 };
                 shapes.into_iter().map(|shape| KernelLine { shape, rule: rule_of(shape) }).collect()
             }
-            Eyes::None { .. } => predicted.clone(),
+            FlushSource::None { .. } => predicted.clone(),
         };
         done.mismatch = self.mismatch(handle, &done, &predicted, caching);
         Ok(done)

@@ -23,7 +23,7 @@ use crate::cmd::alloc::report::StepLine;
 use crate::failure::Failure;
 use kernel::Kernel;
 use picture::Picture;
-use report::{Asked, CrcLine, KernelStep, Row, ScanoutReport, ScreenLine};
+use report::{CrcLine, KernelStep, Request, Row, ScanoutReport, ScreenLine};
 
 /// Size of the cursor in bytes.
 const CURSOR_BYTES: u64 = CURSOR_PIXELS as u64 * CURSOR_PIXELS as u64 * 4;
@@ -59,7 +59,7 @@ pub fn run(args: &args::Scanout) -> Result<ScanoutReport, Failure> {
     screen.close().map_err(Failure::step("the screen as it was before"))?;
     Ok(ScanoutReport {
         device: DeviceLine::of(&device)?,
-        asked: Asked::from(args),
+        asked: Request::from(args),
         screen: screen_line,
         kernel_flushes: kernel.known(),
         held: rows.iter().all(Row::held),
@@ -254,7 +254,7 @@ impl Show<'_> {
         write.finish();
         self.end(step, &[Event::Fault], None, None, None)?;
         let mut crc = buffers[self.shown.unwrap_or(0)].crc();
-        let bare = crc.finish();
+        let without_cursor = crc.finish();
         crc.add(&pixels);
         let step = self.begin("set", "cursor", &bo)?;
         let report = self.screen.set_cursor(Some(&bo), CURSOR_AT).map_err(Failure::step("CURSOR"))?;
@@ -262,7 +262,7 @@ impl Show<'_> {
         self.signals.pause(self.args.pause)?;
         let step = self.begin("unset", "cursor", &bo)?;
         self.screen.set_cursor(None, CURSOR_AT).map_err(Failure::step("CURSOR"))?;
-        self.end(step, &[Event::UnpinDisplay, Event::RemoveFramebuffer], None, None, Some(bare))
+        self.end(step, &[Event::UnpinDisplay, Event::RemoveFramebuffer], None, None, Some(without_cursor))
     }
 
     fn off(&mut self, buffers: &[Picture; 2]) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use crate::cmd::device::DeviceLine;
 
 /// The request.
 #[derive(Clone, Debug, Serialize)]
-pub struct Asked {
+pub struct Request {
     /// The type of the buffers.
     pub buffer: Buffer,
     /// The caching mode, if given.
@@ -25,7 +25,7 @@ pub struct Asked {
     pub flushes: bool,
 }
 
-impl From<&args::Scanout> for Asked {
+impl From<&args::Scanout> for Request {
     fn from(args: &args::Scanout) -> Self {
         let args::Scanout { buffer, caching, map, no_flush, .. } = *args;
         Self { buffer, caching, map, frames: args.frames.clone(), flushes: !no_flush }
@@ -138,7 +138,7 @@ pub struct ScanoutReport {
     /// The device.
     pub device: DeviceLine,
     /// The request.
-    pub asked: Asked,
+    pub asked: Request,
     /// The screen.
     pub screen: ScreenLine,
     /// The source of the kernel's flushes.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
-use gemtool::kernel_trace::{Counts, Follower, Row, Scope, TraceEvent, Tracer, What};
+use gemtool::kernel_trace::{Counts, EventKind, Follower, Row, Scope, TraceEvent, Tracer};
 use serde::Serialize;
 
 use super::device::{self, DeviceLine};
@@ -65,7 +65,7 @@ pub fn run(args: &args::Trace, json: bool) -> Result<TraceReport, Failure> {
     let start_ns = now(&mut tracer)?;
     let mut session = Session { rows: Vec::new(), left_out: 0, last_ns: start_ns };
     let mut watch = Watch::start(args, json)?;
-    while watch.goes_on(PERIOD)? {
+    while watch.is_running(PERIOD)? {
         session.read(&mut tracer, &mut follower)?;
     }
     // Flushes that the command left to workers come a little later.
@@ -138,11 +138,11 @@ fn follow(args: &args::Trace, tracer: &mut Tracer) -> Result<(DeviceLine, Follow
         device.drm().create(gem_coherency::units::PAGE_BYTES).map_err(Failure::step("GEM_CREATE"))?;
     let seen = tracer.take()?;
     device.drm().close(created.handle).map_err(Failure::step("GEM_CLOSE"))?;
-    let own = seen.iter().find(|seen| matches!(&seen.what, What::Mark(text) if text == OWN_MARK));
+    let own = seen.iter().find(|seen| matches!(&seen.what, EventKind::Mark(text) if text == OWN_MARK));
     let created = seen
         .iter()
         .filter(|seen| own.is_some_and(|own| own.tid == seen.tid))
-        .find_map(|seen| if let What::Created { device, .. } = seen.what { Some(device) } else { None });
+        .find_map(|seen| if let EventKind::Created { device, .. } = seen.what { Some(device) } else { None });
     let created = created.ok_or_else(|| {
         let missing = tracer.missing().join(", ");
         Failure::Environment(format!(

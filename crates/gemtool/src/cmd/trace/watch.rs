@@ -62,7 +62,7 @@ impl Watch {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn goes_on(&mut self, period: Duration) -> Result<bool, Failure> {
+    pub fn is_running(&mut self, period: Duration) -> Result<bool, Failure> {
         let left = self.until.map_or(period, |until| until.saturating_duration_since(Instant::now()));
         let timeout = PollTimeout::try_from(period.min(left)).unwrap_or(PollTimeout::ZERO);
         let mut fds = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];

@@ -44,7 +44,7 @@ impl HandOver {
     }
 
     /// Returns whether the rules require `verdict`.
-    pub fn asks_for(&self, verdict: Verdict) -> bool {
+    pub fn requires(&self, verdict: Verdict) -> bool {
         self.flush.verdict == verdict || self.invalidate.verdict == verdict
     }
 }
@@ -83,7 +83,7 @@ impl Side {
     }
 
     /// Returns whether it took the aperture, given the object's state `after` it.
-    fn goes_around(self, after: Snapshot) -> bool {
+    fn uses_aperture(self, after: Snapshot) -> bool {
         self.via == Via::Transfer && self.access == Access::Write && after.write_domain == Domains::GTT
     }
 
@@ -175,12 +175,12 @@ pub fn hand_over(
     };
     let (written, first) = kernel(device, before, from).unwrap_or((before, Done::default()));
     let (after, second) = kernel(device, written, to).unwrap_or((written, Done::default()));
-    let around = from.goes_around(written);
-    let writer = if around { APERTURE } else { from.to_rules() };
-    let next = if to.goes_around(after) { APERTURE } else { to.to_rules() };
+    let via_aperture = from.uses_aperture(written);
+    let writer = if via_aperture { APERTURE } else { from.to_rules() };
+    let next = if to.uses_aperture(after) { APERTURE } else { to.to_rules() };
     let (flush, invalidate) = ask(writer, next);
     // The kernel drains its own stores through the aperture (i915_gem_gtt_pwrite_fast).
-    let own = Done { drained: around.then_some(Rule::PwriteAperture), ..Done::default() };
+    let own = Done { drained: via_aperture.then_some(Rule::PwriteAperture), ..Done::default() };
     // Counts a flush after PWRITE's store, and a flush before PREAD or the batch reads.
     let first = if from.via == Via::Transfer { own.or(first) } else { Done::default() };
     let done = first.or(second);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_does_is_expected_to_show() {
+    fn missing_flushes_are_expected_to_show() {
         use {Access::*, Chance::*, Verdict::*};
         let read = |via| (via, Read);
         case("sim:glk", Via::CpuWb, read(Via::GpuBlit), (Flush, Rule::NonCoherentRead, None, Expected));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_is_not() {
+    fn the_kernels_flushes_are_not_expected_to_show() {
         use {Access::*, Chance::*, Verdict::*};
         let read = |via| (via, Read);
         let pread = Some(Rule::PreadInvalidate);

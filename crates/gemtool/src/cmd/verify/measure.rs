@@ -10,16 +10,16 @@ use gem_coherency::vocabulary::Access;
 use gem_coherency_exercise::Result;
 
 use super::expect::{Chance, HandOver, Side, hand_over};
-use super::object::{Care, Object};
+use super::object::{Flushing, Object};
 use super::paths::Mocs;
-use super::plan::{Cell, Deed};
-use super::report::{Bare, Check, Row, Wrong};
+use super::plan::{Accesses, Cell};
+use super::report::{Check, Row, Unflushed, Wrong};
 use super::setup::Setup;
 use super::shuffle::{Random, Round, apply};
 use crate::args::{Forget, Via};
 
 /// Lines of a measurement without flushes: no more than a CPU's buffers can hold.
-const BARE_LINES: u64 = 7;
+const UNFLUSHED_LINES: u64 = 7;
 
 /// Approximate number of rounds for the kernel's flushes.
 const KERNEL_ROUNDS: usize = 4;
@@ -52,26 +52,28 @@ impl Measuring<'_> {
     /// # Errors
     /// Those of the library or the device.
     pub fn row(&self, cell: &Cell) -> Result<Row> {
-        let (hand, shown) = self.bare(cell)?;
+        let (hand, shown) = self.without_flushes(cell)?;
         let decision = self.decision(cell, &hand)?;
-        let forgotten = self.forget.is_some_and(|forget| hand.asks_for(forget.verdict()));
-        let seen = match cell.deed {
+        let forgotten = self.forget.is_some_and(|forget| hand.requires(forget.verdict()));
+        let seen = match cell.accesses {
             _ if forgotten => Seen { wrong: shown.clone(), lines: 0 },
-            Deed::HandOver(over, write, read) => {
-                self.cared(cell, Care::Library, Some((over, write)), read)?
+            Accesses::HandOver(over, write, read) => {
+                self.with_flushes(cell, Flushing::Library, Some((over, write)), read)?
             }
-            Deed::Overwrite(over, write) => self.overwritten(cell, over, write)?,
-            Deed::Fresh(read) => self.cared(cell, Care::Library, None, read)?,
+            Accesses::Overwrite(over, write) => self.overwritten(cell, over, write)?,
+            Accesses::Fresh(read) => self.with_flushes(cell, Flushing::Library, None, read)?,
         };
-        let kernel = match (cell.deed, cell.not_the_kernels(self.setup.device().machine().caps)) {
-            (Deed::Overwrite(..), _) => None,
+        let kernel = match (cell.accesses, cell.outside_protocol(self.setup.device().machine().caps)) {
+            (Accesses::Overwrite(..), _) => None,
             (_, Some(why)) => Some(Check::NotCovered(why)),
-            (Deed::HandOver(over, write, read), None) => {
-                Some(Check::of(self.cared(cell, Care::Kernel, Some((over, write)), read)?.wrong))
+            (Accesses::HandOver(over, write, read), None) => {
+                Some(Check::of(self.with_flushes(cell, Flushing::Kernel, Some((over, write)), read)?.wrong))
             }
-            (Deed::Fresh(read), None) => Some(Check::of(self.cared(cell, Care::Kernel, None, read)?.wrong)),
+            (Accesses::Fresh(read), None) => {
+                Some(Check::of(self.with_flushes(cell, Flushing::Kernel, None, read)?.wrong))
+            }
         };
-        let nobody = Bare { chance: hand.chance, shown };
+        let nobody = Unflushed { chance: hand.chance, shown };
         Ok(Row::new(
             (cell, Mocs::of_sampler(&self.setup.target)),
             decision,
@@ -85,10 +87,10 @@ impl Measuring<'_> {
 
     /// Returns the decision on the last hand-over.
     fn decision(&self, cell: &Cell, hand: &HandOver) -> Result<Decision> {
-        match cell.deed {
-            Deed::HandOver(..) | Deed::Overwrite(..) => Ok(hand.decision()),
-            Deed::Fresh(_) if hand.flush.is_needed() => Ok(self.of_zeroes(cell)),
-            Deed::Fresh(_) => Ok(hand.decision()),
+        match cell.accesses {
+            Accesses::HandOver(..) | Accesses::Overwrite(..) => Ok(hand.decision()),
+            Accesses::Fresh(_) if hand.flush.is_needed() => Ok(self.of_zeroes(cell)),
+            Accesses::Fresh(_) => Ok(hand.decision()),
         }
     }
 
@@ -108,16 +110,22 @@ impl Measuring<'_> {
         needs_flush_of_zeroes(caps, rules, fresh)
     }
 
-    /// Measures accesses with the flushes of `care`, round after round. Before every other write the reader
+    /// Measures accesses with the flushes of `flushing`, round after round. Before every other write the reader
     /// reads, so that its caches hold the old bytes.
-    fn cared(&self, cell: &Cell, care: Care, writes: Option<(Via, Via)>, read: Via) -> Result<Seen> {
+    fn with_flushes(
+        &self,
+        cell: &Cell,
+        flushing: Flushing,
+        writes: Option<(Via, Via)>,
+        read: Via,
+    ) -> Result<Seen> {
         let object = Object::new(self.setup, cell.cached.caching, cell.mocs)?;
         let mut bytes = vec![0; object.size() as usize];
         let Some((over, write)) = writes else {
-            let (seen, report) = object.read(read, care)?;
+            let (seen, report) = object.read(read, flushing)?;
             return Ok(Seen { wrong: Wrong::find(&seen, &bytes, None, 0), lines: lines(report) });
         };
-        if care == Care::Kernel {
+        if flushing == Flushing::Kernel {
             // After SET_CACHING an object must be submitted before anything else.
             let this = ExecObject { handle: object.bo().handle(), access: Access::Read };
             self.setup.device().drm().execute(&[this])?;
@@ -125,24 +133,24 @@ impl Measuring<'_> {
         let mut random = Random::new(self.seed);
         let mut total = 0;
         // The kernel's flushes do not depend on the number of lines.
-        let step = match care {
-            Care::Library | Care::Nobody => 1,
-            Care::Kernel => (self.counts.len() / KERNEL_ROUNDS).max(1),
+        let step = match flushing {
+            Flushing::Library | Flushing::None => 1,
+            Flushing::Kernel => (self.counts.len() / KERNEL_ROUNDS).max(1),
         };
         for (number, &count) in self.counts.iter().step_by(step).enumerate() {
             let round = Round::new(&mut random, self.lines, count);
-            object.write(over, care, &round.over)?;
+            object.write(over, flushing, &round.over)?;
             apply(&round.over, &mut bytes);
             if number % 2 == 1 {
-                let (seen, _) = object.read(read, care)?;
+                let (seen, _) = object.read(read, flushing)?;
                 if let Some(wrong) = Wrong::find(&seen, &bytes, None, count) {
                     return Ok(Seen { wrong: Some(wrong), lines: total });
                 }
             }
             let old = bytes.clone();
-            object.write(write, care, &round.write)?;
+            object.write(write, flushing, &round.write)?;
             apply(&round.write, &mut bytes);
-            let (seen, report) = object.read(read, care)?;
+            let (seen, report) = object.read(read, flushing)?;
             total += lines(report);
             if let Some(wrong) = Wrong::find(&seen, &bytes, Some(&old), count) {
                 return Ok(Seen { wrong: Some(wrong), lines: total });
@@ -160,10 +168,10 @@ impl Measuring<'_> {
         let mut total = 0;
         for &count in &self.counts {
             let round = Round::new(&mut random, self.lines, count);
-            object.write(over, Care::Library, &round.over)?;
+            object.write(over, Flushing::Library, &round.over)?;
             apply(&round.over, &mut bytes);
             let old = bytes.clone();
-            total += lines(object.write(write, Care::Library, &round.write)?);
+            total += lines(object.write(write, Flushing::Library, &round.write)?);
             apply(&round.write, &mut bytes);
             object.bo().flush()?;
             let seen = self.after_eviction(&object)?;
@@ -181,54 +189,54 @@ impl Measuring<'_> {
             None => Via::CpuWb,
             Some(_) => Via::CpuFixed,
         };
-        object.read(via, Care::Nobody).map(|(seen, _)| seen)
+        object.read(via, Flushing::None).map(|(seen, _)| seen)
     }
 
     /// Measures the same without flushes: all agents agree on the old bytes, and the reader has cached them.
     /// Returns the hand-over's requirements and the wrong bytes read, if any.
-    fn bare(&self, cell: &Cell) -> Result<(HandOver, Option<Wrong>)> {
+    fn without_flushes(&self, cell: &Cell) -> Result<(HandOver, Option<Wrong>)> {
         let object = Object::new(self.setup, cell.cached.caching, cell.mocs)?;
         let mut bytes = vec![0; object.size() as usize];
         let mut random = Random::new(!self.seed);
-        let round = Round::new(&mut random, self.lines, BARE_LINES);
-        match cell.deed {
-            Deed::Fresh(read) => {
+        let round = Round::new(&mut random, self.lines, UNFLUSHED_LINES);
+        match cell.accesses {
+            Accesses::Fresh(read) => {
                 let to = self.side(cell, read, Access::Read);
                 let mut hand = self.hand_over(cell, &object, Side::ZEROES, to);
                 if hand.chance == Chance::Possible && !self.of_zeroes(cell).is_needed() {
                     hand.chance = Chance::Never;
                 }
-                let (seen, _) = object.read(read, Care::Nobody)?;
+                let (seen, _) = object.read(read, Flushing::None)?;
                 Ok((hand, Wrong::find(&seen, &bytes, None, 0)))
             }
-            Deed::HandOver(over, write, read) => {
-                object.write(over, Care::Library, &round.over)?;
+            Accesses::HandOver(over, write, read) => {
+                object.write(over, Flushing::Library, &round.over)?;
                 apply(&round.over, &mut bytes);
                 object.settle()?;
-                object.read(read, Care::Library)?;
+                object.read(read, Flushing::Library)?;
                 let old = bytes.clone();
                 let (from, to) = (self.side(cell, write, Access::Write), self.side(cell, read, Access::Read));
                 let hand = self.hand_over(cell, &object, from, to);
-                object.write(write, Care::Nobody, &round.write)?;
+                object.write(write, Flushing::None, &round.write)?;
                 apply(&round.write, &mut bytes);
-                let (seen, _) = object.read(read, Care::Nobody)?;
-                Ok((hand, Wrong::find(&seen, &bytes, Some(&old), BARE_LINES)))
+                let (seen, _) = object.read(read, Flushing::None)?;
+                Ok((hand, Wrong::find(&seen, &bytes, Some(&old), UNFLUSHED_LINES)))
             }
-            Deed::Overwrite(over, write) => {
+            Accesses::Overwrite(over, write) => {
                 object.settle()?;
                 if write.missing(&self.setup.target, Access::Read).is_none() {
-                    object.read(write, Care::Library)?;
+                    object.read(write, Flushing::Library)?;
                 }
                 let (from, to) =
                     (self.side(cell, over, Access::Write), self.side(cell, write, Access::Write));
                 let hand = self.hand_over(cell, &object, from, to);
-                object.write(over, Care::Nobody, &round.over)?;
+                object.write(over, Flushing::None, &round.over)?;
                 apply(&round.over, &mut bytes);
                 let old = bytes.clone();
-                object.write(write, Care::Nobody, &round.write)?;
+                object.write(write, Flushing::None, &round.write)?;
                 apply(&round.write, &mut bytes);
                 let seen = self.after_eviction(&object)?;
-                Ok((hand, Wrong::find(&seen, &bytes, Some(&old), BARE_LINES)))
+                Ok((hand, Wrong::find(&seen, &bytes, Some(&old), UNFLUSHED_LINES)))
             }
         }
     }
@@ -271,7 +279,7 @@ impl Check {
     }
 }
 
-impl Bare {
+impl Unflushed {
     /// Returns whether the check passed.
     pub fn held(&self) -> bool {
         match self.chance {

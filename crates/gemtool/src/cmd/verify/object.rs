@@ -15,7 +15,7 @@ use gem_coherency_exercise::{Batch, Region};
 use serde::Serialize;
 
 use super::paths::Mocs;
-use super::setup::{Beside, Setup, surface};
+use super::setup::{Buffers, Setup, surface};
 use super::shuffle::Store;
 use crate::args::Via;
 
@@ -27,13 +27,14 @@ const ROW: u32 = 4096;
 /// The side that flushes for an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Care {
+pub enum Flushing {
     /// The library flushes, invalidates and drains.
     Library,
     /// The kernel flushes; SET_DOMAIN announces each access of the CPU.
     Kernel,
     /// No side flushes.
-    Nobody,
+    #[serde(rename = "nobody")]
+    None,
 }
 
 /// The measured object.
@@ -43,7 +44,7 @@ pub struct Object<'a> {
     bo: Bo,
     mocs: Mocs,
     /// Mappings that the library does not track.
-    unseen: RefCell<BTreeMap<MmapMode, Mapping>>,
+    untracked: RefCell<BTreeMap<MmapMode, Mapping>>,
 }
 
 impl<'a> Object<'a> {
@@ -53,7 +54,7 @@ impl<'a> Object<'a> {
     /// Those of allocating a BO.
     pub fn new(setup: &'a Setup, caching: Option<CachingMode>, mocs: Mocs) -> Result<Self> {
         let bo = setup.device().alloc(AllocRequest { caching, ..AllocRequest::new(setup.size) })?;
-        Ok(Self { setup, bo, mocs, unseen: RefCell::default() })
+        Ok(Self { setup, bo, mocs, untracked: RefCell::default() })
     }
 
     /// Returns the library's BO.
@@ -83,7 +84,7 @@ impl<'a> Object<'a> {
     /// # Errors
     /// Those of mapping the object.
     pub fn evict(&self) -> Result<()> {
-        for mapping in self.unseen.borrow().values() {
+        for mapping in self.untracked.borrow().values() {
             mapping.drain()?;
         }
         let cached = [MmapMode::Wb, MmapMode::Fixed].into_iter();
@@ -106,9 +107,9 @@ impl<'a> Object<'a> {
     ///
     /// # Errors
     /// Those of the library or the device.
-    pub fn write(&self, via: Via, care: Care, stores: &[Store]) -> Result<Option<FlushReport>> {
-        match (via, care) {
-            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Library) => {
+    pub fn write(&self, via: Via, flushing: Flushing, stores: &[Store]) -> Result<Option<FlushReport>> {
+        match (via, flushing) {
+            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Flushing::Library) => {
                 self.map(via)?;
                 let mut guard = self.bo.write(0, self.size())?;
                 for store in stores {
@@ -116,8 +117,8 @@ impl<'a> Object<'a> {
                 }
                 Ok(Some(guard.finish()))
             }
-            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Kernel | Care::Nobody) => {
-                self.tell(via, care, Access::Write)?;
+            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Flushing::Kernel | Flushing::None) => {
+                self.announce(via, flushing, Access::Write)?;
                 self.with_mapping(via.mode().unwrap_or(MmapMode::Wb), |mapping| {
                     let mut stores = stores.iter();
                     stores
@@ -125,9 +126,9 @@ impl<'a> Object<'a> {
                 })?;
                 Ok(None)
             }
-            (Via::Transfer, Care::Library) => self.pwrite_seen(stores).map(Some),
-            (Via::Transfer, Care::Kernel | Care::Nobody) => self.pwrite(stores).map(|()| None),
-            (Via::GpuStore, Care::Library) => {
+            (Via::Transfer, Flushing::Library) => self.pwrite_tracked(stores).map(Some),
+            (Via::Transfer, Flushing::Kernel | Flushing::None) => self.pwrite(stores).map(|()| None),
+            (Via::GpuStore, Flushing::Library) => {
                 let mut batch = Batch::new(self.setup.device())?;
                 for store in stores {
                     batch.store(&self.bo, store.offset, store.value)?;
@@ -136,26 +137,26 @@ impl<'a> Object<'a> {
                 submitted.wait(None)?;
                 Ok(submitted.reports().first().copied())
             }
-            (Via::GpuStore, Care::Kernel | Care::Nobody) => {
+            (Via::GpuStore, Flushing::Kernel | Flushing::None) => {
                 let store = |builder: &mut Builder| {
                     stores.iter().try_for_each(|store| builder.store(0, store.offset, store.value))
                 };
                 self.setup.run(&self.bo, Access::Write, None, store).map(|()| None)
             }
-            (Via::GpuBlit, Care::Library) => {
-                stage(&self.setup.beside, stores)?;
+            (Via::GpuBlit, Flushing::Library) => {
+                stage(&self.setup.tracked, stores)?;
                 let mut batch = Batch::new(self.setup.device())?;
                 for store in stores {
-                    let from = Region::new(&self.setup.beside.staging, store.offset);
+                    let from = Region::new(&self.setup.tracked.staging, store.offset);
                     batch.copy(self.region(store.offset), from, DWORD)?;
                 }
                 let submitted = batch.submit()?;
                 submitted.wait(None)?;
                 Ok(submitted.reports().first().copied())
             }
-            (Via::GpuBlit, Care::Kernel | Care::Nobody) => {
-                stage(&self.setup.unseen, stores)?;
-                let staging = Some((&self.setup.unseen.staging, Access::Read));
+            (Via::GpuBlit, Flushing::Kernel | Flushing::None) => {
+                stage(&self.setup.untracked, stores)?;
+                let staging = Some((&self.setup.untracked.staging, Access::Read));
                 let copy = |builder: &mut Builder| {
                     stores.iter().try_for_each(|store| {
                         let to = surface(0, store.offset, self.mocs.entry);
@@ -165,7 +166,7 @@ impl<'a> Object<'a> {
                 self.setup.run(&self.bo, Access::Write, staging, copy).map(|()| None)
             }
             // The plan never requests it.
-            (Via::GpuSampler, Care::Library | Care::Kernel | Care::Nobody) => Ok(None),
+            (Via::GpuSampler, Flushing::Library | Flushing::Kernel | Flushing::None) => Ok(None),
         }
     }
 
@@ -173,34 +174,34 @@ impl<'a> Object<'a> {
     ///
     /// # Errors
     /// Those of the library or the device.
-    pub fn read(&self, via: Via, care: Care) -> Result<(Vec<u8>, Option<FlushReport>)> {
+    pub fn read(&self, via: Via, flushing: Flushing) -> Result<(Vec<u8>, Option<FlushReport>)> {
         let mut bytes = vec![0; self.size() as usize];
-        let report = match (via, care) {
-            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Library) => {
+        let report = match (via, flushing) {
+            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Flushing::Library) => {
                 self.map(via)?;
                 let guard = self.bo.read(0, self.size())?;
                 guard.read_at(0, &mut bytes)?;
                 Some(guard.finish())
             }
-            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Care::Kernel | Care::Nobody) => {
-                self.tell(via, care, Access::Read)?;
+            (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Flushing::Kernel | Flushing::None) => {
+                self.announce(via, flushing, Access::Read)?;
                 let mode = via.mode().unwrap_or(MmapMode::Wb);
                 self.with_mapping(mode, |mapping| Ok(mapping.copy_out(0, &mut bytes)?))?;
                 None
             }
-            (Via::Transfer, Care::Library) => {
+            (Via::Transfer, Flushing::Library) => {
                 // PREAD may find its bytes in the cache, like a mapping.
                 self.bo.map(MmapMode::Wb)?;
                 let guard = self.bo.read(0, self.size())?;
                 self.setup.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
                 Some(guard.finish())
             }
-            (Via::Transfer, Care::Kernel | Care::Nobody) => {
+            (Via::Transfer, Flushing::Kernel | Flushing::None) => {
                 self.setup.device().drm().pread(self.bo.handle(), 0, &mut bytes)?;
                 None
             }
-            (Via::GpuBlit, Care::Library) => {
-                let scratch = &self.setup.beside.scratch;
+            (Via::GpuBlit, Flushing::Library) => {
+                let scratch = &self.setup.tracked.scratch;
                 let mut batch = Batch::new(self.setup.device())?;
                 batch.copy_range(Region::new(scratch, 0), self.region(0), self.size())?;
                 let submitted = batch.submit()?;
@@ -208,8 +209,8 @@ impl<'a> Object<'a> {
                 load(scratch, &mut bytes)?;
                 submitted.reports().get(1).copied()
             }
-            (Via::GpuBlit, Care::Kernel | Care::Nobody) => {
-                let scratch = &self.setup.unseen.scratch;
+            (Via::GpuBlit, Flushing::Kernel | Flushing::None) => {
+                let scratch = &self.setup.untracked.scratch;
                 let rows = Extent { width: ROW, height: (self.size() / u64::from(ROW)) as u32 };
                 let copy = |builder: &mut Builder| {
                     builder.copy(surface(1, 0, None), surface(0, 0, self.mocs.entry), rows)
@@ -218,7 +219,7 @@ impl<'a> Object<'a> {
                 load(scratch, &mut bytes)?;
                 None
             }
-            (Via::GpuSampler, _) => self.sample(care, &mut bytes)?,
+            (Via::GpuSampler, _) => self.sample(flushing, &mut bytes)?,
             // The plan never requests it.
             (Via::GpuStore, _) => None,
         };
@@ -226,14 +227,14 @@ impl<'a> Object<'a> {
     }
 
     /// Reads like a software device's sampler, after an empty batch that stands for the sampler's.
-    fn sample(&self, care: Care, bytes: &mut [u8]) -> Result<Option<FlushReport>> {
+    fn sample(&self, flushing: Flushing, bytes: &mut [u8]) -> Result<Option<FlushReport>> {
         let mocs = Mocs::of_sampler(&self.setup.target).class;
-        let report = match care {
-            Care::Library => {
+        let report = match flushing {
+            Flushing::Library => {
                 let submission = Submission { bo: &self.bo, access: Access::Read, mocs };
                 self.setup.device().submit(&[submission])?.first().copied()
             }
-            Care::Kernel | Care::Nobody => {
+            Flushing::Kernel | Flushing::None => {
                 let object = ExecObject { handle: self.bo.handle(), access: Access::Read };
                 self.setup.device().drm().execute(&[object])?;
                 None
@@ -248,7 +249,7 @@ impl<'a> Object<'a> {
     /// Runs PWRITE with the library's tracking. Only the kernel knows whether it goes through the cache or
     /// the aperture, so no line is left dirty or stale before it, and its bytes are then treated as written
     /// by the CPU.
-    fn pwrite_seen(&self, stores: &[Store]) -> Result<FlushReport> {
+    fn pwrite_tracked(&self, stores: &[Store]) -> Result<FlushReport> {
         self.bo.map(MmapMode::Wb)?;
         let report = self.bo.flush()?;
         self.bo.read(0, self.size())?.finish();
@@ -266,12 +267,12 @@ impl<'a> Object<'a> {
     }
 
     /// Announces an access through a mapping to the kernel, if the kernel flushes for it.
-    fn tell(&self, via: Via, care: Care, access: Access) -> Result<()> {
-        let domain = match (via, care) {
-            (_, Care::Library | Care::Nobody) => return Ok(()),
-            (Via::CpuWc, Care::Kernel) => Domains::WC,
-            (Via::CpuGtt, Care::Kernel) => Domains::GTT,
-            (_, Care::Kernel) => Domains::CPU,
+    fn announce(&self, via: Via, flushing: Flushing, access: Access) -> Result<()> {
+        let domain = match (via, flushing) {
+            (_, Flushing::Library | Flushing::None) => return Ok(()),
+            (Via::CpuWc, Flushing::Kernel) => Domains::WC,
+            (Via::CpuGtt, Flushing::Kernel) => Domains::GTT,
+            (_, Flushing::Kernel) => Domains::CPU,
         };
         let write = if access == Access::Write { domain } else { Domains::empty() };
         Ok(self.setup.device().drm().set_domain(self.bo.handle(), domain, write)?)
@@ -290,19 +291,19 @@ impl<'a> Object<'a> {
 
     /// Runs `access` on a mapping that the library does not track.
     fn with_mapping<T>(&self, mode: MmapMode, access: impl FnOnce(&Mapping) -> Result<T>) -> Result<T> {
-        if let Some(mapping) = self.unseen.borrow().get(&mode) {
+        if let Some(mapping) = self.untracked.borrow().get(&mode) {
             return access(mapping);
         }
         let mapping = self.setup.device().drm().map(self.bo.handle(), mode, self.size())?;
         let done = access(&mapping);
-        self.unseen.borrow_mut().insert(mode, mapping);
+        self.untracked.borrow_mut().insert(mode, mapping);
         done
     }
 }
 
 /// Writes the values that the copy engine copies into the object to the same offsets of the staging buffer.
-fn stage(beside: &Beside, stores: &[Store]) -> Result<()> {
-    let mut guard = beside.staging.write(0, beside.staging.size())?;
+fn stage(tracked: &Buffers, stores: &[Store]) -> Result<()> {
+    let mut guard = tracked.staging.write(0, tracked.staging.size())?;
     for store in stores {
         guard.write_at(store.offset, &store.value.to_le_bytes())?;
     }

@@ -33,7 +33,7 @@ pub struct Cached {
 
 /// The accesses of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum Accesses {
     /// The first path writes old values, the second new ones, and the third reads.
     HandOver(Via, Via, Via),
     /// The second path overwrites the first one's values; then all lines are evicted.
@@ -46,7 +46,7 @@ pub enum Deed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
     /// The accesses.
-    pub deed: Deed,
+    pub accesses: Accesses,
     /// The kind of object.
     pub cached: Cached,
     /// The MOCS setting of copies.
@@ -56,25 +56,25 @@ pub struct Cell {
 impl Cell {
     /// Returns the paths.
     pub fn vias(&self) -> impl Iterator<Item = Via> {
-        let vias = match self.deed {
-            Deed::HandOver(over, write, read) => [Some(over), Some(write), Some(read)],
-            Deed::Overwrite(over, write) => [Some(over), Some(write), None],
-            Deed::Fresh(read) => [None, None, Some(read)],
+        let vias = match self.accesses {
+            Accesses::HandOver(over, write, read) => [Some(over), Some(write), Some(read)],
+            Accesses::Overwrite(over, write) => [Some(over), Some(write), None],
+            Accesses::Fresh(read) => [None, None, Some(read)],
         };
         vias.into_iter().flatten()
     }
 
     /// Returns why the kernel's protocol does not cover it; `None` if it does.
-    pub fn not_the_kernels(&self, caps: Caps) -> Option<&'static str> {
+    pub fn outside_protocol(&self, caps: Caps) -> Option<&'static str> {
         let level = self.cached.level;
-        let around = |via| matches!(via, Via::CpuWc | Via::CpuGtt);
+        let is_uncached = |via| matches!(via, Via::CpuWc | Via::CpuGtt);
         if caps.contains(Caps::DISCRETE) {
             Some("a discrete device has no SET_DOMAIN")
         } else if caps.contains(Caps::PAT_AT_CREATE) && self.cached.caching.is_some() {
             Some("with a PAT index of its own choice, userspace flushes")
         } else if self.vias().any(|via| via == Via::GpuSampler) && caps.contains(Caps::LLC_BYPASS_MOCS) {
             Some("the kernel does not know about reads that bypass the LLC")
-        } else if !caps.contains(Caps::LLC) && level != CacheLevel::None && self.vias().any(around) {
+        } else if !caps.contains(Caps::LLC) && level != CacheLevel::None && self.vias().any(is_uncached) {
             Some("the kernel treats a snooped object as coherent in every mapping")
         } else {
             None
@@ -99,18 +99,18 @@ pub struct Plan {
     pub skipped: Vec<Skip>,
 }
 
-/// Returns the paths of `wanted`, or all of them if it is empty.
-fn chosen(wanted: &[Via]) -> impl Iterator<Item = Via> {
-    Via::ALL.iter().copied().filter(|via| wanted.is_empty() || wanted.contains(via))
+/// Returns the paths of `requested`, or all of them if it is empty.
+fn chosen(requested: &[Via]) -> impl Iterator<Item = Via> {
+    Via::ALL.iter().copied().filter(|via| requested.is_empty() || requested.contains(via))
 }
 
 /// Returns the paths that the device supports for `access`; adds the others to `skipped`.
-fn have(setup: &Setup, wanted: &[Via], access: Access, skipped: &mut Vec<Skip>) -> Vec<Via> {
+fn have(setup: &Setup, requested: &[Via], access: Access, skipped: &mut Vec<Skip>) -> Vec<Via> {
     let mut found = Vec::new();
-    for via in chosen(wanted) {
+    for via in chosen(requested) {
         match via.missing(&setup.target, access) {
             None => found.push(via),
-            Some(_) if wanted.is_empty() && via.is_never(&setup.target, access) => {}
+            Some(_) if requested.is_empty() && via.is_never(&setup.target, access) => {}
             Some(why) => {
                 let skip = Skip { what: format!("{} ({access})", via.name()), why };
                 if !skipped.contains(&skip) {
@@ -123,12 +123,12 @@ fn have(setup: &Setup, wanted: &[Via], access: Access, skipped: &mut Vec<Skip>) 
 }
 
 /// Returns the kinds of objects that the device accepts.
-fn kinds(setup: &Setup, wanted: &[CachingMode], skipped: &mut Vec<Skip>) -> Result<Vec<Cached>> {
+fn kinds(setup: &Setup, requested: &[CachingMode], skipped: &mut Vec<Skip>) -> Result<Vec<Cached>> {
     let discrete = setup.device().machine().caps.contains(Caps::DISCRETE);
-    let modes: Vec<_> = match wanted {
+    let modes: Vec<_> = match requested {
         [] if discrete => vec![None],
         [] => CachingMode::ALL.iter().copied().map(Some).collect(),
-        wanted => wanted.iter().copied().map(Some).collect(),
+        requested => requested.iter().copied().map(Some).collect(),
     };
     let mut kinds = Vec::new();
     for caching in modes {
@@ -171,24 +171,24 @@ impl Plan {
                 vias.iter().filter(is_so).copied().collect()
             };
             let (overs, writes, reads) = (usable(&overs), usable(&writes), usable(&reads));
-            let mut add = |deed, blits: bool| {
+            let mut add = |accesses, blits: bool| {
                 let entries = if blits { copies.as_slice() } else { copies.get(..1).unwrap_or_default() };
-                cells.extend(entries.iter().map(|&mocs| Cell { deed, cached, mocs }));
+                cells.extend(entries.iter().map(|&mocs| Cell { accesses, cached, mocs }));
             };
             let blits = |vias: &[Via]| vias.contains(&Via::GpuBlit);
             // A request for a write path excludes measurements without a write.
             if args.over.is_empty() && args.write.is_empty() {
-                reads.iter().for_each(|&read| add(Deed::Fresh(read), blits(&[read])));
+                reads.iter().for_each(|&read| add(Accesses::Fresh(read), blits(&[read])));
             }
             for (number, &write) in writes.iter().enumerate() {
                 for (other, &over) in overs.iter().enumerate() {
                     if args.read.is_empty() {
-                        add(Deed::Overwrite(over, write), blits(&[over, write]));
+                        add(Accesses::Overwrite(over, write), blits(&[over, write]));
                     }
                     for (third, &read) in reads.iter().enumerate() {
                         let turn = (number + third) % overs.len();
                         if !args.quick || turn == other {
-                            add(Deed::HandOver(over, write, read), blits(&[write, read]));
+                            add(Accesses::HandOver(over, write, read), blits(&[write, read]));
                         }
                     }
                 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::expect::Chance;
 use super::paths::Mocs;
-use super::plan::{Cell, Deed, Skip};
+use super::plan::{Accesses, Cell, Skip};
 use crate::args::Via;
 use crate::cmd::device::DeviceLine;
 use crate::failure::Failure;
@@ -52,7 +52,7 @@ impl Check {
 
 /// The result of accesses without flushes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Bare {
+pub struct Unflushed {
     /// Whether old bytes may be visible.
     pub chance: Chance,
     /// The wrong dword that was read, if any.
@@ -102,7 +102,7 @@ pub struct Row {
     /// Result with the kernel's flushes; none if that was not measured.
     pub kernel: Option<Check>,
     /// Result without flushes.
-    pub nobody: Bare,
+    pub nobody: Unflushed,
 }
 
 impl Row {
@@ -114,12 +114,12 @@ impl Row {
         lines: u64,
         with_library: Check,
         kernel: Option<Check>,
-        nobody: Bare,
+        nobody: Unflushed,
     ) -> Self {
-        let (kind, over, write, read) = match cell.deed {
-            Deed::HandOver(over, write, read) => (Kind::HandOver, Some(over), Some(write), Some(read)),
-            Deed::Overwrite(over, write) => (Kind::Overwrite, Some(over), Some(write), None),
-            Deed::Fresh(read) => (Kind::Fresh, None, None, Some(read)),
+        let (kind, over, write, read) = match cell.accesses {
+            Accesses::HandOver(over, write, read) => (Kind::HandOver, Some(over), Some(write), Some(read)),
+            Accesses::Overwrite(over, write) => (Kind::Overwrite, Some(over), Some(write), None),
+            Accesses::Fresh(read) => (Kind::Fresh, None, None, Some(read)),
         };
         let decided: &[Option<Via>] = if kind == Kind::Overwrite { &[over, write] } else { &[write, read] };
         let mocs = match decided {

@@ -21,14 +21,14 @@ const PLACES: u64 = 256;
 
 /// Buffers that the GPU reads or writes beside the object.
 #[derive(Debug)]
-pub struct Beside {
+pub struct Buffers {
     /// Source of copies into the object.
     pub staging: Bo,
     /// Destination of copies out of the object.
     pub scratch: Bo,
 }
 
-impl Beside {
+impl Buffers {
     fn new(device: &Device, size: u64) -> Result<Self> {
         let alloc = || device.alloc(AllocRequest::new(size));
         Ok(Self { staging: alloc()?, scratch: alloc()? })
@@ -43,9 +43,9 @@ pub struct Setup {
     /// Size of the object in bytes.
     pub size: u64,
     /// Buffers of the library's batches.
-    pub beside: Beside,
+    pub tracked: Buffers,
     /// Buffers of batches that the library does not know of; they have other addresses.
-    pub unseen: Beside,
+    pub untracked: Buffers,
     places: Cell<u64>,
 }
 
@@ -56,8 +56,8 @@ impl Setup {
     /// Those of allocating a BO.
     pub fn new(target: Target, size: u64) -> Result<Self> {
         let device = target.device();
-        let (beside, unseen) = (Beside::new(device, size)?, Beside::new(device, size)?);
-        Ok(Self { beside, unseen, size, places: Cell::new(0), target })
+        let (tracked, untracked) = (Buffers::new(device, size)?, Buffers::new(device, size)?);
+        Ok(Self { tracked, untracked, size, places: Cell::new(0), target })
     }
 
     /// Returns the device.
@@ -99,12 +99,12 @@ impl Setup {
         objects.extend(other.map(|(bo, access)| ExecObject { handle: bo.handle(), access }));
         let places: Vec<u64> = (0..=objects.len()).map(|_| self.address()).collect();
         let pinned = machine.has_full_ppgtt();
-        let wanted = written.patches().iter().map(|patch| Relocation {
+        let requested = written.patches().iter().map(|patch| Relocation {
             at: 4 * patch.word as u64,
             object: patch.buffer,
             delta: patch.delta as u32,
         });
-        let relocations: Vec<_> = wanted.collect();
+        let relocations: Vec<_> = requested.collect();
         if pinned {
             written = written.at(&places);
         }

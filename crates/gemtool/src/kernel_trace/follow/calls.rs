@@ -35,7 +35,7 @@ impl Follower {
             // A submission waits for an object only to access its bytes, through the CPU's cache or the
             // aperture.
             CallEvent::Prepared { object } | CallEvent::Waited { object } if self.is_submitting(tid) => {
-                self.lose(*object, "a submission read it or wrote relocations into it");
+                self.stop_following(*object, "a submission read it or wrote relocations into it");
             }
             CallEvent::Prepared { .. } => {}
             CallEvent::Waited { object } | CallEvent::IfDisplay { object } => {
@@ -71,7 +71,7 @@ impl Follower {
                     window.used.push((object, *access));
                 }
             }
-            CallEvent::Shown { object } => self.lose(*object, "it was on screen"),
+            CallEvent::Shown { object } => self.stop_following(*object, "it was on screen"),
             CallEvent::Framebuffer { framebuffer, object } => {
                 self.framing.insert(tid, (*framebuffer, *object));
             }
@@ -83,7 +83,7 @@ impl Follower {
             CallEvent::Pat { object, index } => {
                 let index = u8::try_from(*index);
                 if let Some(object) = self.objects.get_mut(object)
-                    && let State::Unnamed { creation } = &mut object.state
+                    && let State::NoHandle { creation } = &mut object.state
                 {
                     *creation = index.map(Creation::UserWithPat).map_err(|_| "its PAT index is out of range");
                 }
@@ -143,13 +143,13 @@ impl Follower {
             window.subject.iter().chain(&window.acquired).chain(window.used.iter().map(|(used, _)| used));
         let lost: Vec<_> = touched.copied().filter(|&object| shared(object)).collect();
         for object in lost {
-            self.lose(object, "two threads used it at once");
+            self.stop_following(object, "two threads used it at once");
         }
         let about = window.subject.zip(window.call);
         if let Some((subject, call)) = about.filter(|_| result != 0)
             && self.may_have_begun(subject, call)
         {
-            self.lose(subject, "a PREAD or PWRITE of it failed half-way");
+            self.stop_following(subject, "a PREAD or PWRITE of it failed half-way");
         }
         let about = about.filter(|_| result == 0);
         if let Some((subject, call)) = about {
@@ -218,6 +218,6 @@ impl Follower {
         };
         let row = self.row(done, window.name());
         self.push(None, Row { event: Some(event), rule, verdict: Verdict::Unpredicted, ..row });
-        self.lose(subject, "the kernel made a call that the rules refuse");
+        self.stop_following(subject, "the kernel made a call that the rules refuse");
     }
 }

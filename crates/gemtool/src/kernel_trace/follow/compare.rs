@@ -19,20 +19,22 @@ impl Follower {
         if !is_deferred {
             return self.see(seen, Some(address), Shape::Whole, 0);
         }
-        let Some(object) = self.objects.get_mut(&address).filter(|object| object.is_named()) else { return };
+        let Some(object) = self.objects.get_mut(&address).filter(|object| object.has_handle()) else {
+            return;
+        };
         let flush = one(seen, Some(address), Shape::Deferred, 0);
         match (object.awaited.pop_front(), &object.state) {
             (Some(expected), _) => self.fulfilled(flush, &expected),
             (None, State::NotFollowed(_)) => self.unpredicted(flush, None, None),
             // The call that requested it may not have returned yet.
-            (None, State::Followed(_) | State::Unnamed { .. }) => object.early.push_back(flush),
+            (None, State::Followed(_) | State::NoHandle { .. }) => object.early.push_back(flush),
         }
     }
 
     /// Adds a flush to the thread's window, unless it concerns the driver's own objects.
     pub(super) fn see(&mut self, seen: &TraceEvent, object: Option<u64>, shape: Shape, bytes: u64) {
         let found = object.and_then(|address| self.objects.get(&address));
-        if found.is_some_and(|object| !object.is_named()) {
+        if found.is_some_and(|object| !object.has_handle()) {
             return;
         }
         self.window(seen.tid).see(one(seen, object, shape, bytes));
@@ -54,7 +56,7 @@ impl Follower {
             let Some(object) = self.objects.get_mut(&expected.object) else { continue };
             match object.state {
                 State::Followed(_) => {}
-                State::Unnamed { .. } | State::NotFollowed(_) => continue,
+                State::NoHandle { .. } | State::NotFollowed(_) => continue,
             }
             if expected.shape == Shape::Deferred {
                 match object.early.pop_front() {
@@ -90,8 +92,8 @@ impl Follower {
         let why = match flush.object.and_then(|object| self.objects.get(&object)).map(|object| &object.state)
         {
             Some(State::Followed(_)) => None,
-            Some(State::NotFollowed(why) | State::Unnamed { creation: Err(why) }) => Some(*why),
-            Some(State::Unnamed { creation: Ok(_) }) => Some("it has no handle"),
+            Some(State::NotFollowed(why) | State::NoHandle { creation: Err(why) }) => Some(*why),
+            Some(State::NoHandle { creation: Ok(_) }) => Some("it has no handle"),
             None if flush.shape == Shape::Wbinvd => {
                 Some("not of one object: the device was suspended or resumed")
             }
@@ -143,7 +145,7 @@ impl Follower {
     /// Adds a row. After a mismatch the object's state is unknown, so later verdicts would be meaningless.
     pub(super) fn push(&mut self, object: Option<u64>, row: Row) {
         if let Some(object) = object.filter(|_| row.verdict.is_mismatch()) {
-            self.lose(object, "there was a mismatch before");
+            self.stop_following(object, "there was a mismatch before");
         }
         self.counts.add(&row);
         self.rows.push(row);

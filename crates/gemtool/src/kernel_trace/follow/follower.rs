@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::kernel_trace::attribution::toucher;
-use crate::kernel_trace::{Toucher, TraceEvent, What};
+use crate::kernel_trace::{EventKind, Toucher, TraceEvent};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{KernelRules, Snapshot};
 
@@ -76,7 +76,7 @@ impl Follower {
         }
     }
 
-    /// Follows only the objects of this device, identified as in [`What::Created`].
+    /// Follows only the objects of this device, identified as in [`EventKind::Created`].
     pub fn on(&mut self, device: u64) {
         self.device = Some(device);
     }
@@ -85,20 +85,20 @@ impl Follower {
     pub fn feed(&mut self, seen: &TraceEvent) {
         self.leave_moment(seen);
         match &seen.what {
-            What::Mark(_) | What::Clflush { .. } | What::Level { .. } => {}
-            What::Created { device, object, size_bytes } => {
+            EventKind::Mark(_) | EventKind::Clflush { .. } | EventKind::Level { .. } => {}
+            EventKind::Created { device, object, size_bytes } => {
                 let mut new = Object::new(*size_bytes);
                 new.is_foreign = self.device.is_some_and(|followed| followed != *device);
                 self.objects.insert(*object, new);
             }
-            What::Made { object, operations } => {
+            EventKind::Made { object, operations } => {
                 if let Some(object) = self.objects.get_mut(object).filter(|object| !object.is_foreign) {
-                    object.state = State::Unnamed { creation: creation(operations) };
+                    object.state = State::NoHandle { creation: creation(operations) };
                 }
             }
-            What::Named { object, .. } => self.name(*object),
-            What::Destroyed { object } => self.destroy(seen, *object),
-            What::Pages { object, pages } => {
+            EventKind::HandleCreated { object, .. } => self.name(*object),
+            EventKind::Destroyed { object } => self.destroy(seen, *object),
+            EventKind::Pages { object, pages } => {
                 self.owners.insert(*pages, *object);
                 if let Some(object) = self.objects.get_mut(object) {
                     object.paged = true;
@@ -111,8 +111,8 @@ impl Follower {
                     flush.object = Some(*object);
                 }
             }
-            What::FlushPages { pages, caller } => self.flush_pages(seen, *pages, caller),
-            What::FlushRange { bytes, caller } => match toucher(caller) {
+            EventKind::FlushPages { pages, caller } => self.flush_pages(seen, *pages, caller),
+            EventKind::FlushRange { bytes, caller } => match toucher(caller) {
                 Some(Toucher::Transfer) => {
                     let object = self.window(seen.tid).subject;
                     self.see(seen, object, Shape::Bytes, *bytes);
@@ -120,14 +120,14 @@ impl Follower {
                 // The rules do not cover a submission's flushes for these.
                 Some(Toucher::Relocation | Toucher::CommandParser) | None => {}
             },
-            What::Wbinvd { caller } => {
+            EventKind::Wbinvd { caller } => {
                 if caller.starts_with("i915_") {
                     self.see(seen, None, Shape::Wbinvd, 0);
                 }
             }
-            What::Transfer { object, .. } => self.window(seen.tid).subject = Some(*object),
-            What::Call(event) => self.call(seen, event),
-            What::Lost(count) => {
+            EventKind::Transfer { object, .. } => self.window(seen.tid).subject = Some(*object),
+            EventKind::Call(event) => self.call(seen, event),
+            EventKind::Lost(count) => {
                 self.counts.lost = self.counts.lost.saturating_add(*count);
                 self.threads.clear();
                 self.lose_all("events of the trace were lost");
@@ -175,15 +175,15 @@ impl Follower {
     /// Ends a moment outside of all calls when the thread does anything other than flush.
     fn leave_moment(&mut self, seen: &TraceEvent) {
         // The pages of an import are acquired just after its flush.
-        let goes_on = matches!(
+        let is_same_moment = matches!(
             seen.what,
-            What::FlushPages { .. }
-                | What::FlushRange { .. }
-                | What::Wbinvd { .. }
-                | What::Clflush { .. }
-                | What::Pages { .. }
+            EventKind::FlushPages { .. }
+                | EventKind::FlushRange { .. }
+                | EventKind::Wbinvd { .. }
+                | EventKind::Clflush { .. }
+                | EventKind::Pages { .. }
         );
-        if goes_on {
+        if is_same_moment {
             return;
         }
         if let Some(moment) = self.threads.get_mut(&seen.tid).and_then(Thread::take_moment) {
@@ -194,7 +194,7 @@ impl Follower {
     /// Marks the object as userspace's from now on.
     fn name(&mut self, address: u64) {
         let Some(object) = self.objects.get_mut(&address) else { return };
-        let State::Unnamed { creation } = &object.state else { return };
+        let State::NoHandle { creation } = &object.state else { return };
         self.counts.objects += 1;
         object.number = u32::try_from(self.counts.objects).unwrap_or(u32::MAX);
         object.state = match creation {
@@ -213,13 +213,13 @@ impl Follower {
         self.bindings.retain(|_, object| *object != address);
     }
 
-    pub(super) fn lose(&mut self, address: u64, why: &'static str) {
+    pub(super) fn stop_following(&mut self, address: u64, why: &'static str) {
         if let Some(object) = self.objects.get_mut(&address) {
-            object.lose(why);
+            object.stop_following(why);
         }
     }
 
     pub(super) fn lose_all(&mut self, why: &'static str) {
-        self.objects.values_mut().for_each(|object| object.lose(why));
+        self.objects.values_mut().for_each(|object| object.stop_following(why));
     }
 }

@@ -10,7 +10,7 @@ use super::window::{Expected, SeenOne};
 #[derive(Clone, Debug)]
 pub(super) enum State {
     /// It has no handle yet: it may be the driver's own.
-    Unnamed {
+    NoHandle {
         /// How its pages are created.
         creation: Result<Creation, &'static str>,
     },
@@ -44,7 +44,7 @@ impl Object {
     /// Creates an object that just got its size.
     pub(super) fn new(size_bytes: u64) -> Self {
         Self {
-            state: State::Unnamed { creation: Err("the source of its pages is unknown") },
+            state: State::NoHandle { creation: Err("the source of its pages is unknown") },
             number: 0,
             size_bytes,
             handle: None,
@@ -57,22 +57,22 @@ impl Object {
     }
 
     /// Returns whether userspace has or had a handle of it.
-    pub(super) fn is_named(&self) -> bool {
+    pub(super) fn has_handle(&self) -> bool {
         match self.state {
-            State::Unnamed { .. } => false,
+            State::NoHandle { .. } => false,
             State::Followed(_) | State::NotFollowed(_) => true,
         }
     }
 
     /// Stops following the object; the first reason is kept.
-    pub(super) fn lose(&mut self, why: &'static str) {
+    pub(super) fn stop_following(&mut self, why: &'static str) {
         match &mut self.state {
-            State::Unnamed { creation: Ok(_) } => self.state = State::Unnamed { creation: Err(why) },
+            State::NoHandle { creation: Ok(_) } => self.state = State::NoHandle { creation: Err(why) },
             State::Followed(_) => {
                 self.state = State::NotFollowed(why);
                 self.awaited.clear();
             }
-            State::Unnamed { creation: Err(_) } | State::NotFollowed(_) => {}
+            State::NoHandle { creation: Err(_) } | State::NotFollowed(_) => {}
         }
     }
 }

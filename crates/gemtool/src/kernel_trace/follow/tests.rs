@@ -181,7 +181,7 @@ fn relocations_that_are_not_seen_are_mismatches() {
 }
 
 #[test]
-fn a_mismatch_beside_what_is_not_followed_is_found() {
+fn a_mismatch_beside_unfollowed_objects_is_found() {
     for (trace, platform, object) in [(TORN, "glk", 0), (TORN, "glk", 1), (RELOCATED, "gm45", 0)] {
         let (rows, counts) = follow(&with_another_flush(trace, object), platform, (6, 12), None);
         assert_eq!(counts.mismatches, 1, "{platform} {object}: {rows:#?}");

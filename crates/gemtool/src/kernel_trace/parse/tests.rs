@@ -3,7 +3,7 @@
 use super::*;
 
 #[track_caller]
-fn case(line: &str, tid: u32, comm: &str, time_ns: u64, what: What) {
+fn case(line: &str, tid: u32, comm: &str, time_ns: u64, what: EventKind) {
     assert_eq!(parse(line), Some(TraceEvent { tid, comm: comm.to_owned(), time_ns, what }), "{line}");
 }
 
@@ -14,21 +14,21 @@ fn lines_of_6_1() {
         121,
         "gemtool",
         4_869_957_000,
-        What::Created { device: 0xff36_1aa7_0340_0000, object: 0xff36_1aa7_0271_f740, size_bytes: 4096 },
+        EventKind::Created { device: 0xff36_1aa7_0340_0000, object: 0xff36_1aa7_0271_f740, size_bytes: 4096 },
     );
     case(
         "         gemtool-121     [000] .N...     5.040264: gemco_sg: (drm_clflush_sg+0x0/0xb0 [drm]) pages=0xff361aa712545d30 caller=__i915_gem_object_set_pages+0x21f/0x230 [i915]",
         121,
         "gemtool",
         5_040_264_000,
-        What::FlushPages { pages: 0xff36_1aa7_1254_5d30, caller: "__i915_gem_object_set_pages".into() },
+        EventKind::FlushPages { pages: 0xff36_1aa7_1254_5d30, caller: "__i915_gem_object_set_pages".into() },
     );
     case(
         "         gemtool-121     [000] .....     4.955341: gemco_made: (i915_gem_object_init+0x0/0xf0 [i915]) obj=0xff361aa70271fb80 ops=i915_gem_shmem_ops+0x0/0xfffffffffffedc60 [i915]",
         121,
         "gemtool",
         4_955_341_000,
-        What::Made { object: 0xff36_1aa7_0271_fb80, operations: "i915_gem_shmem_ops".into() },
+        EventKind::Made { object: 0xff36_1aa7_0271_fb80, operations: "i915_gem_shmem_ops".into() },
     );
 }
 
@@ -39,28 +39,28 @@ fn lines_of_6_12() {
         161,
         "gemtool",
         6_156_747_000,
-        What::Named { object: 0xff2b_eed5_c1e5_6d00, file: 0xff2b_eed5_c363_2000 },
+        EventKind::HandleCreated { object: 0xff2b_eed5_c1e5_6d00, file: 0xff2b_eed5_c363_2000 },
     );
     case(
         "     ksoftirqd/0-17      [000] ..s..     6.236657: gemco_range: (drm_clflush_virt_range+0x4/0x60 [drm]) len=48 caller=process_csb+0x1eb/0x360 [i915]",
         17,
         "ksoftirqd/0",
         6_236_657_000,
-        What::FlushRange { bytes: 48, caller: "process_csb".into() },
+        EventKind::FlushRange { bytes: 48, caller: "process_csb".into() },
     );
     case(
         "              sh-159     [000] .....     5.851237: tracing_mark_write: hello [000] world: obj=1",
         159,
         "sh",
         5_851_237_000,
-        What::Mark("hello [000] world: obj=1".into()),
+        EventKind::Mark("hello [000] world: obj=1".into()),
     );
     case(
         "         gemtool-161     [000] .....     6.204300: i915_gem_object_pwrite: obj=ff2beed5c1e56d00, offset=0x40, len=0x64",
         161,
         "gemtool",
         6_204_300_000,
-        What::Transfer { object: 0xff2b_eed5_c1e5_6d00, offset: 64, bytes: 100, access: Access::Write },
+        EventKind::Transfer { object: 0xff2b_eed5_c1e5_6d00, offset: 64, bytes: 100, access: Access::Write },
     );
 }
 
@@ -68,7 +68,7 @@ fn lines_of_6_12() {
 fn a_process_id_may_follow_the_threads() {
     for tgid in ["(    160)", "(-------)"] {
         let line = format!("         gemtool-161     {tgid} [000] ..... 1.000002: tracing_mark_write: m");
-        case(&line, 161, "gemtool", 1_000_002_000, What::Mark("m".into()));
+        case(&line, 161, "gemtool", 1_000_002_000, EventKind::Mark("m".into()));
     }
 }
 
@@ -93,7 +93,7 @@ fn hides_nothing(name: &[u8]) {
         parser.feed(&text[cut..], &mut seen);
         let tids: Vec<_> = seen.iter().map(|seen| seen.tid).collect();
         assert_eq!(tids, [7, 8, 9], "{} cut at {cut}: {seen:#?}", name.escape_ascii());
-        let flush = What::FlushPages { pages: 1, caller: "g".into() };
+        let flush = EventKind::FlushPages { pages: 1, caller: "g".into() };
         assert!(seen.iter().all(|seen| seen.what == flush), "{}: {seen:#?}", name.escape_ascii());
         assert_eq!(seen[1].comm, String::from_utf8_lossy(name).trim_start_matches(' '));
     }
@@ -138,11 +138,11 @@ proptest::proptest! {
 
 #[test]
 fn lost_events_are_counted() {
-    case("CPU:3 [LOST 123 EVENTS]", 0, "", 0, What::Lost(123));
+    case("CPU:3 [LOST 123 EVENTS]", 0, "", 0, EventKind::Lost(123));
 }
 
 #[test]
-fn what_is_not_known_is_left_out() {
+fn unknown_lines_are_left_out() {
     for rest in [
         "x",
         "1.5: ",
@@ -190,6 +190,6 @@ fn lines_are_put_together_from_parts() {
         parser.feed(&text[..cut], &mut seen);
         parser.feed(&text[cut..], &mut seen);
         let marks: Vec<_> = seen.into_iter().map(|seen| seen.what).collect();
-        assert_eq!(marks, [What::Mark("one".into()), What::Mark("two".into())], "cut at {cut}");
+        assert_eq!(marks, [EventKind::Mark("one".into()), EventKind::Mark("two".into())], "cut at {cut}");
     }
 }

@@ -260,8 +260,8 @@ impl Row<'_> {
         changed(picture, way, before.is_some_and(|before| buffered(before) != waiting));
         // The GPU's cached copies move nowhere when they are dropped.
         let stores = |line: &LineView| line.write_combining.iter().chain(&line.aperture).flatten().count();
-        let landed = |before: &LineView| stores(before) > stores(after);
-        if before.is_some_and(landed) {
+        let drained = |before: &LineView| stores(before) > stores(after);
+        if before.is_some_and(drained) {
             let middle = way.y + BOX / 2.0;
             picture.arrow(&[(way.x - 4.0, middle), (memory.right() + 4.0, middle)], stroke(BLUE, 2.0));
         }

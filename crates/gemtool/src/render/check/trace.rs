@@ -9,7 +9,9 @@ use gem_coherency_hierarchy::Line;
 
 use super::super::explain::{read_domains, rule_text, write_domain};
 use super::super::{Page, wrap};
-use crate::cmd::check::{DeedView, Doer, LineView, StateView, StepView, TraceView, TrackedView, What};
+use crate::cmd::check::{
+    ActionView, LineView, Side, StateView, StepAction, StepView, TraceView, TrackedView,
+};
 use crate::cmd::explain::kernel::State;
 
 /// Columns before an action of a step, and before the names of its state.
@@ -109,15 +111,16 @@ pub fn actor(actor: Actor) -> &'static str {
 
 /// Returns a step's actions, performed and spared, with their sides; spared ones are joined.
 pub fn done_lines(step: &StepView, before: Option<&StateView>) -> Vec<(&'static str, String)> {
-    let groups = step.deeds.chunk_by(|a, b| (a.by, a.what) == (b.by, b.what) && a.what == What::Nothing);
-    let line = |group: &[DeedView]| {
+    let groups =
+        step.deeds.chunk_by(|a, b| (a.by, a.what) == (b.by, b.what) && a.what == StepAction::Nothing);
+    let line = |group: &[ActionView]| {
         let first = group.first()?;
-        let rules = group.iter().map(|deed| deed.rule.name()).collect::<Vec<_>>().join(", ");
-        Some((first.by.name(), deed_words(first.what, &rules)))
+        let rules = group.iter().map(|action| action.rule.name()).collect::<Vec<_>>().join(", ");
+        Some((first.by.name(), action_words(first.what, &rules)))
     };
     let mut lines: Vec<_> = groups.filter_map(line).collect();
     if let Some(text) = before.and_then(|before| pages_words(before, &step.after)) {
-        let kernel = Doer::Kernel.name();
+        let kernel = Side::Kernel.name();
         let place = lines.iter().position(|(by, _)| *by == kernel).unwrap_or(lines.len());
         lines.insert(place, (kernel, text.to_owned()));
     }
@@ -145,15 +148,15 @@ fn pages_words(before: &StateView, after: &StateView) -> Option<&'static str> {
     }
 }
 
-fn deed_words(what: What, rules: &str) -> String {
+fn action_words(what: StepAction, rules: &str) -> String {
     let lines = |lines: u32| if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
     match what {
-        What::Issued(action) => format!("{action} ({rules})"),
-        What::Performed(verdict, 0) => format!("{verdict} ({rules})"),
-        What::Performed(verdict, count) => format!("{verdict} of {} ({rules})", lines(count)),
-        What::Marked(count) => format!("marks {} dirty ({rules})", lines(count)),
-        What::Nothing => format!("flushes nothing ({rules})"),
-        What::LeftOut => format!("omits what {rules} requires: the rule is removed"),
+        StepAction::Issued(action) => format!("{action} ({rules})"),
+        StepAction::Performed(verdict, 0) => format!("{verdict} ({rules})"),
+        StepAction::Performed(verdict, count) => format!("{verdict} of {} ({rules})", lines(count)),
+        StepAction::Marked(count) => format!("marks {} dirty ({rules})", lines(count)),
+        StepAction::Nothing => format!("flushes nothing ({rules})"),
+        StepAction::LeftOut => format!("omits what {rules} requires: the rule is removed"),
     }
 }
 

@@ -10,17 +10,17 @@ use gem_coherency::vocabulary::MocsClass;
 
 /// Parses the text after `expect [not]`.
 pub(super) fn claim(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> {
-    let word = line.need("what is expected ('verdict', 'caching', 'gpu-reads', 'error', ...)")?;
+    let word = line.require("what is expected ('verdict', 'caching', 'gpu-reads', 'error', ...)")?;
     let claim = match line.known(word)? {
         Subject::Verdict => verdict(line, names)?,
         Subject::Caching => {
             let bo = names.bo(line)?;
-            let mode = line.need("a caching mode")?;
+            let mode = line.require("a caching mode")?;
             Claim::Caching(bo, line.known(mode)?)
         }
         Subject::Level => {
             let bo = names.bo(line)?;
-            let level = line.need("a cache level")?;
+            let level = line.require("a cache level")?;
             Claim::Level(bo, line.known(level)?)
         }
         Subject::Dirty => Claim::Dirty(names.bo(line)?, count(line)?),
@@ -37,7 +37,7 @@ pub(super) fn claim(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> 
         }
         Subject::GpuReads => {
             let (bo, range) = (names.bo(line)?, range(line)?);
-            let word = line.need("a pattern ('0xa5')")?;
+            let word = line.require("a pattern ('0xa5')")?;
             let pattern = pattern(line, word)?;
             let mut mocs = MocsClass::PageTable;
             options(line, &["mocs=CLASS"], |line, _, value| {
@@ -48,7 +48,7 @@ pub(super) fn claim(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> 
         }
         Subject::DisplayReads => {
             let (bo, range) = (names.bo(line)?, range(line)?);
-            let word = line.need("a pattern ('0xa5')")?;
+            let word = line.require("a pattern ('0xa5')")?;
             Claim::DisplayReads { bo, range, pattern: pattern(line, word)? }
         }
     };
@@ -59,7 +59,7 @@ pub(super) fn claim(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> 
 /// Parses `BO VERDICT [lines=N] [rule=RULE]`.
 fn verdict(line: &mut Line<'_>, names: &Names) -> Result<Claim, Error> {
     let bo = names.bo(line)?;
-    let word = line.need("a verdict ('flush', 'none', ...)")?;
+    let word = line.require("a verdict ('flush', 'none', ...)")?;
     let verdict = line.known(word)?;
     let (mut lines, mut rule) = (None, None);
     options(line, &["lines=N", "rule=RULE"], |line, key, value| {

@@ -9,7 +9,7 @@ use gem_coherency::platform::{self, Caps};
 pub(super) fn until_colon(line: &mut Line<'_>) -> Result<Vec<Condition>, Error> {
     let mut found = Vec::new();
     loop {
-        let word = line.need("a condition with a colon after it ('where software: ...')")?;
+        let word = line.require("a condition with a colon after it ('where software: ...')")?;
         let last = word.text.ends_with(':');
         let word = Word { text: word.text.trim_end_matches(':'), ..word };
         found.push(condition(line, word)?);
@@ -21,7 +21,7 @@ pub(super) fn until_colon(line: &mut Line<'_>) -> Result<Vec<Condition>, Error> 
 
 /// Parses the conditions up to the line's end.
 pub(super) fn to_end(line: &mut Line<'_>) -> Result<Vec<Condition>, Error> {
-    let first = line.need("a condition ('needs llc-bypass-mocs')")?;
+    let first = line.require("a condition ('needs llc-bypass-mocs')")?;
     let mut found = vec![condition(line, first)?];
     while let Some(word) = line.take() {
         found.push(condition(line, word)?);

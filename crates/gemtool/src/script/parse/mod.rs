@@ -49,19 +49,19 @@ struct Names {
 
 impl Names {
     /// Returns the name of an object of one of these kinds.
-    fn find(&self, line: &Line<'_>, word: Word<'_>, wanted: &[Kind]) -> Result<Name, Error> {
+    fn find(&self, line: &Line<'_>, word: Word<'_>, expected: &[Kind]) -> Result<Name, Error> {
         match self.known.get(word.text) {
-            Some(&(name, kind, _)) if wanted.contains(&kind) => Ok(name),
+            Some(&(name, kind, _)) if expected.contains(&kind) => Ok(name),
             Some((_, kind, given)) => {
-                let wanted = wanted.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or a ");
+                let expected = expected.iter().map(Kind::to_string).collect::<Vec<_>>().join(" or a ");
                 Err(line
-                    .wrong(word, format!("'{}' is a {kind} (line {given}), not a {wanted}", word.shown())))
+                    .wrong(word, format!("'{}' is a {kind} (line {given}), not a {expected}", word.shown())))
             }
             None => {
                 let mut known: Vec<&str> = self
                     .known
                     .iter()
-                    .filter(|(_, (_, kind, _))| wanted.contains(kind))
+                    .filter(|(_, (_, kind, _))| expected.contains(kind))
                     .map(|(name, _)| name.as_str())
                     .collect();
                 known.sort_unstable();
@@ -77,7 +77,7 @@ impl Names {
 
     /// Takes the next word as the name of a BO.
     fn bo(&self, line: &mut Line<'_>) -> Result<Name, Error> {
-        let word = line.need("the name of a BO")?;
+        let word = line.require("the name of a BO")?;
         self.find(line, word, &[Kind::Bo])
     }
 
@@ -105,7 +105,7 @@ impl Names {
     }
 
     /// Gives the name `word` to a new object.
-    fn give(&mut self, line: &Line<'_>, word: Word<'_>, kind: Kind) -> Name {
+    fn define(&mut self, line: &Line<'_>, word: Word<'_>, kind: Kind) -> Name {
         let name = Name(self.letters.len());
         self.letters.push(word.text.to_owned());
         self.known.insert(word.text.to_owned(), (name, kind, line.number()));
@@ -172,7 +172,7 @@ fn step<'a>(line: &mut Line<'a>, names: &mut Names) -> Result<Step<'a>, Error> {
     let conditions =
         if line.take_if(Verb::Where.name()) { condition::until_colon(line)? } else { Vec::new() };
     let first = line.taken();
-    let word = line.need("a statement")?;
+    let word = line.require("a statement")?;
     let place = line.place(word);
     let assigns = line.peek().is_some_and(|next| next.text == "=");
     let action = if assigns {
@@ -184,12 +184,12 @@ fn step<'a>(line: &mut Line<'a>, names: &mut Names) -> Result<Step<'a>, Error> {
         }
         line.take();
         let (making, kind) = statement::making(line, names)?;
-        Action::Make(names.give(line, word, kind), making)
+        Action::Make(names.define(line, word, kind), making)
     } else {
         action(line, names, word)?
     };
     line.end()?;
-    Ok(Step { place, text: line.said_from(first), line: line.text(), conditions, action })
+    Ok(Step { place, text: line.text_from(first), line: line.text(), conditions, action })
 }
 
 /// Parses the action of a line without a new name.
@@ -204,7 +204,7 @@ fn action(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<Action, 
             Ok(Action::Expect { negated, claim: claim::claim(line, names)? })
         }
         Role::Makes => {
-            let said = line.said_from(line.taken() - 1);
+            let said = line.text_from(line.taken() - 1);
             Err(line.wrong(word, format!("the result of '{verb}' needs a name: 'NAME = {said}'")))
         }
         Role::Does => Ok(Action::Do(statement::statement(line, names, word, verb)?)),
@@ -213,7 +213,7 @@ fn action(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Result<Action, 
 
 /// Parses `ERRNO: STATEMENT`.
 fn expect_error(line: &mut Line<'_>, names: &Names) -> Result<Action, Error> {
-    let word = line.need("an errno and a colon ('EINVAL:')")?;
+    let word = line.require("an errno and a colon ('EINVAL:')")?;
     let Some((name, _)) = word.split_once(":").filter(|(_, rest)| rest.text.is_empty()) else {
         let why =
             format!("'{}' is not an errno with a colon and a blank after it ('EINVAL: ...')", word.shown());
@@ -222,7 +222,7 @@ fn expect_error(line: &mut Line<'_>, names: &Names) -> Result<Action, Error> {
     let errno = Errno::by_name(name.text).ok_or_else(|| {
         line.wrong(name, format!("unknown errno '{}' (known: EINVAL, ENODEV, ...)", name.shown()))
     })?;
-    let first = line.need("a statement")?;
+    let first = line.require("a statement")?;
     let verb = verb(line, first)?;
     let attempt = match verb.role() {
         Role::Makes => Attempt::Make(statement::made_by(line, names, first)?.0),

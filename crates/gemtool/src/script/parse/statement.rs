@@ -21,7 +21,7 @@ const DOMAINS: [(&str, Domains); 8] = [
 
 /// Parses the text after `NAME =`.
 pub(super) fn making(line: &mut Line<'_>, names: &Names) -> Result<(Making, Kind), Error> {
-    let word = line.need("'alloc', 'export' or 'import'")?;
+    let word = line.require("'alloc', 'export' or 'import'")?;
     made_by(line, names, word)
 }
 
@@ -33,7 +33,7 @@ pub(super) fn made_by(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Res
     } else if verb == Verb::Export {
         Ok((Making::Export(names.bo(line)?), Kind::DmaBuf))
     } else if verb == Verb::Import {
-        let word = line.need("the name of a dma-buf")?;
+        let word = line.require("the name of a dma-buf")?;
         Ok((Making::Import(names.find(line, word, &[Kind::DmaBuf])?), Kind::Bo))
     } else {
         let why = format!("'{verb}' has no result to name (alloc, export, import do)");
@@ -43,7 +43,7 @@ pub(super) fn made_by(line: &mut Line<'_>, names: &Names, word: Word<'_>) -> Res
 
 /// Parses `SIZE [caching=MODE] [map=MODE]`.
 fn alloc(line: &mut Line<'_>) -> Result<Making, Error> {
-    let word = line.need("a size ('64KiB')")?;
+    let word = line.require("a size ('64KiB')")?;
     let size = bytes(line, word)?;
     let (mut caching, mut map) = (None, None);
     options(line, &["caching=MODE", "map=MODE"], |line, key, value| {
@@ -66,7 +66,7 @@ pub(super) fn statement(
     let done = match verb {
         Verb::Map => {
             let bo = names.bo(line)?;
-            let mode = line.need("a map mode")?;
+            let mode = line.require("a map mode")?;
             Statement::Map(bo, line.known(mode)?)
         }
         Verb::Write => write(line, names, Way::Guard)?,
@@ -79,14 +79,14 @@ pub(super) fn statement(
         Verb::OffScreen => Statement::OffScreen(names.bo(line)?),
         Verb::SetCaching => {
             let bo = names.bo(line)?;
-            let mode = line.need("a caching mode")?;
+            let mode = line.require("a caching mode")?;
             Statement::SetCaching(bo, line.known(mode)?)
         }
         Verb::Domain => domain(line, names)?,
         Verb::Flush => Statement::Flush(names.bo(line)?),
         Verb::Wait => Statement::Wait(names.bo(line)?),
         Verb::Close => {
-            let word = line.need("the name of a BO or a dma-buf")?;
+            let word = line.require("the name of a BO or a dma-buf")?;
             Statement::Close(names.find(line, word, &[Kind::Bo, Kind::DmaBuf])?)
         }
         Verb::Suspend => Statement::Power(Power::Suspend),
@@ -121,7 +121,7 @@ fn write(line: &mut Line<'_>, names: &Names, mut way: Way) -> Result<Statement, 
         }
         Ok(())
     })?;
-    let fill = fill.ok_or_else(|| line.lacks("'fill=PATTERN'"))?;
+    let fill = fill.ok_or_else(|| line.missing("'fill=PATTERN'"))?;
     Ok(Statement::Write { bo, range, fill, way })
 }
 
@@ -156,7 +156,7 @@ fn gpu_write(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
         }
         Ok(())
     })?;
-    let fill = fill.ok_or_else(|| line.lacks("'fill=PATTERN'"))?;
+    let fill = fill.ok_or_else(|| line.missing("'fill=PATTERN'"))?;
     Ok(Statement::GpuWrite { bo, range, fill, mocs })
 }
 
@@ -192,10 +192,10 @@ fn submit(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
 /// Parses `BO DOMAIN ACCESS`.
 fn domain(line: &mut Line<'_>, names: &Names) -> Result<Statement, Error> {
     let bo = names.bo(line)?;
-    let word = line.need("a domain")?;
+    let word = line.require("a domain")?;
     let Some(&(_, domain)) = DOMAINS.iter().find(|(name, _)| *name == word.text) else {
         return Err(line.unknown(word, "domain", &DOMAINS.map(|(name, _)| name)));
     };
-    let access = line.need("'read' or 'write'")?;
+    let access = line.require("'read' or 'write'")?;
     Ok(Statement::Domain { bo, domain, access: line.known(access)? })
 }

@@ -36,16 +36,16 @@ fn name(script: &Script, letters: &str) -> Name {
 }
 
 #[track_caller]
-fn does(line: &str, wanted: impl FnOnce(Name, Name, Name) -> Statement) {
+fn does(line: &str, expected: impl FnOnce(Name, Name, Name) -> Statement) {
     let script = parse(MADE).unwrap();
-    let wanted = wanted(name(&script, "a"), name(&script, "b"), name(&script, "fd"));
-    assert_eq!(said(line).action, Action::Do(wanted), "{line}");
+    let expected = expected(name(&script, "a"), name(&script, "b"), name(&script, "fd"));
+    assert_eq!(said(line).action, Action::Do(expected), "{line}");
 }
 
 #[track_caller]
-fn claims(line: &str, wanted: impl FnOnce(Name, Name) -> Claim) {
+fn claims(line: &str, expected: impl FnOnce(Name, Name) -> Claim) {
     let script = parse(MADE).unwrap();
-    let claim = wanted(name(&script, "a"), name(&script, "b"));
+    let claim = expected(name(&script, "a"), name(&script, "b"));
     assert_eq!(
         said(&format!("expect {line}")).action,
         Action::Expect { negated: false, claim: claim.clone() }
@@ -112,7 +112,7 @@ fn every_statement_is_read() {
 }
 
 #[test]
-fn what_is_made_has_a_name() {
+fn created_objects_have_names() {
     let script =
         parse("x-1 = alloc 64KiB map=wb caching=none # a BO\n\n\t fd = export x-1 \r\ny = import fd")
             .unwrap();
@@ -163,7 +163,7 @@ fn every_claim_is_read() {
 }
 
 #[test]
-fn an_errno_is_expected_of_what_is_done_or_made() {
+fn expect_error_takes_statements_that_act_or_create() {
     let script = parse(MADE).unwrap();
     let attempt = Attempt::Do(Statement::SetCaching(name(&script, "a"), CachingMode::Display));
     assert_eq!(
@@ -189,7 +189,7 @@ fn conditions_are_of_the_device() {
 use super::super::statement::{Condition, Power};
 
 #[test]
-fn a_word_that_is_not_known_is_named_where_it_stands() {
+fn an_unknown_word_is_reported_at_its_place() {
     refused("alok 4KiB", 1, 4, &["unknown statement 'alok'", "alloc, export, import"]);
     refused("  map a wx", 9, 2, &["unknown map mode 'wx'", "wb, wc, uc, gtt, fixed"]);
     refused("c = alloc 4K caching=cachd", 22, 5, &["unknown caching mode 'cachd'", "none, cached, display"]);
@@ -211,7 +211,7 @@ fn a_word_that_is_not_known_is_named_where_it_stands() {
 }
 
 #[test]
-fn a_number_that_cannot_be_is_named_where_it_stands() {
+fn a_bad_number_is_reported_at_its_place() {
     refused("c = alloc 64KB", 11, 4, &["'64KB': not a size"]);
     refused("c = alloc 99999999999999999999", 11, 20, &["2^64 - 1"]);
     refused("read a 8..4", 11, 1, &["ends at 4, before it begins at 8"]);
@@ -224,7 +224,7 @@ fn a_number_that_cannot_be_is_named_where_it_stands() {
 }
 
 #[test]
-fn what_is_missing_is_said_behind_the_last_word() {
+fn a_missing_word_is_reported_after_the_last_word() {
     refused("flush", 7, 1, &["the name of a BO is missing"]);
     refused("c =", 5, 1, &["'alloc', 'export' or 'import' is missing"]);
     refused("c = alloc", 11, 1, &["a size ('64KiB') is missing"]);
@@ -271,7 +271,7 @@ fn a_name_is_given_once_and_before_it_is_used() {
 }
 
 #[test]
-fn what_nests_nests_once() {
+fn prefixes_nest_only_once() {
     refused("where llc: where llc: flush a", 12, 5, &["one 'where' is enough"]);
     refused("expect error EINVAL: expect same a b", 22, 6, &["cannot be refused"]);
     refused("expect error EINVAL set-caching a none", 14, 6, &["not an errno with a colon"]);
@@ -316,7 +316,7 @@ fn word() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn whatever_the_bytes_there_is_an_answer(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+    fn any_bytes_parse_or_return_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         if let Err(error) = parse_bytes(&bytes) {
             prop_assert!(error.place().line >= 1 && error.place().column >= 1 && !error.why().is_empty());
         }

@@ -8,7 +8,7 @@ use super::number;
 
 /// Takes the next word as a range: `all`, `OFFSET..END`, `OFFSET+LENGTH`.
 pub(super) fn range(line: &mut Line<'_>) -> Result<Range, Error> {
-    let word = line.need("a range ('0..4096', '100+28', 'all')")?;
+    let word = line.require("a range ('0..4096', '100+28', 'all')")?;
     if word.text == "all" {
         return Ok(Range::All);
     }
@@ -42,14 +42,14 @@ pub(super) fn pattern(line: &Line<'_>, word: Word<'_>) -> Result<Pattern, Error>
 
 /// Takes two words as a comparison: `== 3`, `>= 1`, `<= 64`.
 pub(super) fn count(line: &mut Line<'_>) -> Result<Count, Error> {
-    let word = line.need("a comparison ('== 64', '>= 1', '<= 2')")?;
+    let word = line.require("a comparison ('== 64', '>= 1', '<= 2')")?;
     let compare = match word.text {
         "==" => Compare::Equal,
         ">=" => Compare::AtLeast,
         "<=" => Compare::AtMost,
         _ => return Err(line.unknown(word, "comparison", &["==", ">=", "<="])),
     };
-    let word = line.need("a number")?;
+    let word = line.require("a number")?;
     Ok(Count { compare, number: number(line, word)? })
 }
 
@@ -65,12 +65,12 @@ pub(super) fn options<'a>(
     while let Some(word) = line.take() {
         let end = Word { text: "", column: word.column + word.text.chars().count() };
         let (key, value) = word.split_once("=").unwrap_or((word, end));
-        let wanted = |form: &&&str| match (form.split_once('='), word.text.contains('=')) {
+        let is_match = |form: &&&str| match (form.split_once('='), word.text.contains('=')) {
             (Some((name, _)), true) => name == key.text,
             (None, false) => **form == key.text,
             (Some(_), false) | (None, true) => false,
         };
-        if !known.iter().any(|form| wanted(&form)) {
+        if !known.iter().any(|form| is_match(&form)) {
             return Err(match known {
                 [] => line.wrong(word, format!("'{}' is one word too many", word.shown())),
                 known => line.unknown(word, "option", known),

@@ -78,7 +78,7 @@ pub(super) fn set(
     context: &mut Kept,
     args: &mut drm_i915_gem_context_param,
 ) -> Result<()> {
-    let user = wanted(caller, args)?;
+    let user = requested(caller, args)?;
     let Some((index, engine)) = lookup(caller, context, &user) else {
         return refuse(SETPARAM, Errno::EINVAL);
     };
@@ -94,7 +94,7 @@ pub(super) fn propose(
     context: &mut Kept,
     args: &mut drm_i915_gem_context_param,
 ) -> Result<()> {
-    let user = wanted(caller, args)?;
+    let user = requested(caller, args)?;
     let render = |slot: Slot| match slot {
         Slot::One(engine) => engine.class == EngineClass::Render,
         Slot::Empty | Slot::Balanced { .. } | Slot::Parallel { .. } => false,
@@ -112,7 +112,10 @@ pub(super) fn propose(
 }
 
 /// Reads the share that CONTEXT_SETPARAM requests and makes the checks that precede the engine's lookup.
-fn wanted(caller: &Caller<'_>, args: &drm_i915_gem_context_param) -> Result<drm_i915_gem_context_param_sseu> {
+fn requested(
+    caller: &Caller<'_>,
+    args: &drm_i915_gem_context_param,
+) -> Result<drm_i915_gem_context_param_sseu> {
     if args.size < LEN {
         return refuse(SETPARAM, Errno::EINVAL);
     }

@@ -1,6 +1,6 @@
 //! The size from which an upload by non-temporal stores is faster than one through the cache.
 
-use gem_coherency::access::{AROUND_FROM_BYTES, Upload};
+use gem_coherency::access::{NON_TEMPORAL_FROM_BYTES, Upload};
 use gem_coherency::units::ByteRange;
 
 use super::super::Context;
@@ -53,7 +53,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
         found.notes.push(format!(
             "{NAME}, {} destination: non-temporal stores take less time from {from} on; the library uses them from {} on",
             before.name(),
-            bytes(AROUND_FROM_BYTES)
+            bytes(NON_TEMPORAL_FROM_BYTES)
         ));
     }
     Ok(())

@@ -35,12 +35,12 @@ type Get = fn(&Device) -> Result<Bo, Failure>;
 
 /// The BOs that the previous turn left.
 #[derive(Default)]
-struct Left {
+struct Previous {
     bos: Vec<Bo>,
     made: Vec<Made>,
 }
 
-impl Left {
+impl Previous {
     /// Releases all: to the cache, or to the kernel.
     fn release(&mut self, device: &Device) -> Result<(), Failure> {
         self.bos.clear();
@@ -87,28 +87,28 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     let open = || Device::open(name).map_err(|error| Failure::refused("--device", error));
     let (reusing, plain) = (open()?, open()?);
     reusing.set_reuse_limit(2 * COUNT * SIZE);
-    let left = RefCell::new(Left::default());
+    let previous = RefCell::new(Previous::default());
     // Cached BOs have their pages, like BOs that were used.
     for _ in 0..COUNT {
         let bo = touched(&reusing)?;
-        left.borrow_mut().bos.push(bo);
+        previous.borrow_mut().bos.push(bo);
     }
     for with_release in [false, true] {
-        let release = |device: &Device| left.borrow_mut().release(device);
+        let release = |device: &Device| previous.borrow_mut().release(device);
         let mut rounds = Rounds::new(|| release(&plain));
-        let again = |wanted: bool, device: &Device| if wanted { release(device) } else { Ok(()) };
+        let again = |requested: bool, device: &Device| if requested { release(device) } else { Ok(()) };
         let sides: [(_, Get, _); 3] = [
             ("hit", alloc, &reusing),
             ("hit, touched", touched, &reusing),
             ("Device::alloc", touched, &plain),
         ];
         for (side, get, device) in sides {
-            let (left, again) = (&left, &again);
+            let (previous, again) = (&previous, &again);
             rounds.side(side, move || {
                 per_operation(COUNT, || {
                     for _ in 0..COUNT {
                         let bo = get(device)?;
-                        left.borrow_mut().bos.push(bo);
+                        previous.borrow_mut().bos.push(bo);
                         again(with_release, device)?;
                     }
                     Ok(())
@@ -119,7 +119,7 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
             per_operation(COUNT, || {
                 for _ in 0..COUNT {
                     let made = make(&plain)?;
-                    left.borrow_mut().made.push(made);
+                    previous.borrow_mut().made.push(made);
                     again(with_release, &plain)?;
                 }
                 Ok(())
@@ -135,5 +135,5 @@ pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {
     }
     let stats = reusing.reuse_stats();
     found.notes.push(format!("{NAME}: {} hits, {} misses", stats.hits, stats.misses));
-    left.borrow_mut().release(&plain)
+    previous.borrow_mut().release(&plain)
 }

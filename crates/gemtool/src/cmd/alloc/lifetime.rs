@@ -16,14 +16,14 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// A BO whose contents were checked.
 #[derive(Debug)]
-pub struct Live {
+pub struct HeldBo {
     bo: Bo,
     report: BoReport,
     /// Keeps the BO on screen.
     shown: Option<ScanoutGuard>,
 }
 
-impl Live {
+impl HeldBo {
     /// Allocates a BO and performs every step except its release.
     ///
     /// # Errors

@@ -34,7 +34,7 @@ fn gpu_write_over_the_old_life(name: &str, caching: CachingMode, store: fn(&Rig,
 }
 
 #[test]
-fn lines_that_were_dirty_in_the_old_life_do_not_overwrite_the_new_ones_gpu_writes() {
+fn old_dirty_lines_do_not_overwrite_gpu_writes_after_reuse() {
     for platform in ["glk", "bxt", "chv", "g45", "i965gm", "mtl"] {
         let seen = gpu_write_over_the_old_life(&format!("sim:{platform}"), None, |_, bo| write(bo, 0, &OLD));
         assert_eq!(seen, NEW, "{platform}");
@@ -47,7 +47,7 @@ fn lines_that_were_dirty_in_the_old_life_do_not_overwrite_the_new_ones_gpu_write
 }
 
 #[test]
-fn lines_that_were_dirty_in_the_old_life_are_flushed_for_the_new_ones_first_reader() {
+fn old_dirty_lines_are_flushed_for_the_first_reader_after_reuse() {
     let rig = rig("sim:glk");
     kept(&rig, two_pages(Cached));
     // The GPU snoops, so nothing was flushed; the new owner shows the whole BO.
@@ -60,7 +60,7 @@ fn lines_that_were_dirty_in_the_old_life_are_flushed_for_the_new_ones_first_read
 }
 
 #[test]
-fn lines_that_were_stale_in_the_old_life_are_invalidated_in_the_new_one() {
+fn old_stale_lines_are_invalidated_after_reuse() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wb);
     write(&bo, 0, &OLD);
@@ -76,7 +76,7 @@ fn lines_that_were_stale_in_the_old_life_are_invalidated_in_the_new_one() {
 }
 
 #[test]
-fn lines_cached_before_a_store_around_the_cache_are_not_trusted_in_the_new_life() {
+fn lines_cached_before_an_uncached_store_are_invalidated_after_reuse() {
     let rig = rig("sim:glk");
     let bo = rig.bo(None, MmapMode::Wc);
     // An untracked access fetches the line, like a speculative fill.
@@ -91,7 +91,7 @@ fn lines_cached_before_a_store_around_the_cache_are_not_trusted_in_the_new_life(
 }
 
 #[test]
-fn stores_around_the_cache_in_the_old_life_are_drained_in_the_new_one() {
+fn old_uncached_stores_are_drained_after_reuse() {
     for (map, rule) in [(MmapMode::Wc, Rule::WcDrain), (MmapMode::Gtt, Rule::GttDrain)] {
         let rig = rig("sim:glk");
         let bo = rig.bo(None, map);
@@ -107,7 +107,7 @@ fn stores_around_the_cache_in_the_old_life_are_drained_in_the_new_one() {
 }
 
 #[test]
-fn what_the_gpu_left_in_the_cache_in_the_old_life_is_flushed_in_the_new_one() {
+fn old_gpu_lines_in_the_llc_are_flushed_after_reuse() {
     for platform in ["tgl", "glk"] {
         let rig = rig(&format!("sim:{platform}"));
         let bo = used(&rig, two_pages(Cached));
@@ -123,7 +123,7 @@ fn what_the_gpu_left_in_the_cache_in_the_old_life_is_flushed_in_the_new_one() {
 }
 
 #[test]
-fn threads_that_reuse_each_others_objects_never_share_one_and_lose_no_line() {
+fn threads_that_reuse_objects_share_none_and_lose_no_line() {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 100;
     for (platform, caching) in
