@@ -127,6 +127,25 @@ impl LineRange {
     }
 }
 
+/// Lines of an object: a run, or some lines of one page.
+#[derive(Clone, Copy, Debug)]
+pub enum Lines {
+    /// A run of lines.
+    Run(LineRange),
+    /// Some lines of a page.
+    Page(PageLines),
+}
+
+impl Lines {
+    /// Returns the number of lines.
+    pub const fn count(self) -> u64 {
+        match self {
+            Self::Run(run) => run.count(),
+            Self::Page(page) => page.count(),
+        }
+    }
+}
+
 /// Cache lines of one page of an object: bit n of a word is the page's line n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PageLines {
@@ -153,6 +172,11 @@ impl PageLines {
     /// Returns the number of lines.
     pub const fn count(self) -> u64 {
         self.mask.count_ones() as u64
+    }
+
+    /// Returns the number of bytes from the page's start to the end of its last line in the set.
+    pub const fn end_bytes(self) -> u64 {
+        (PAGE_LINES - self.mask.leading_zeros() as u64) * LINE_BYTES
     }
 
     /// Returns the lines as the longest possible ranges, in order.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use gem_coherency::drm::mapping::{Counted, Mapping, SharedBytes};
-use gem_coherency::vocabulary::MmapMode;
+use gem_coherency::vocabulary::{Handle, MmapMode};
 
 /// Lengths that take each path of a copy.
 const LENGTHS: &[usize] = if cfg!(miri) { &[1, 7, 100] } else { &[1, 3, 7, 15, 32, 100, 1023, 4000] };
@@ -58,7 +58,12 @@ fn copies_between_shared_bytes_may_race() {
 /// Creates a mapping of ordinary memory, in place of one from the kernel.
 fn mapping() -> Mapping {
     let pages = memmap2::MmapOptions::new().len(8192).map_anon().unwrap();
-    Mapping::from_kernel(pages.into(), MmapMode::Wb, Counted::new(&Arc::new(AtomicU64::new(0))))
+    Mapping::from_kernel(
+        Handle::new(1).unwrap(),
+        pages.into(),
+        MmapMode::Wb,
+        Counted::new(&Arc::new(AtomicU64::new(0))),
+    )
 }
 
 #[test]

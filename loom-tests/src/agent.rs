@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 
-use gem_coherency::cacheops::LineOp;
-use gem_coherency::engine::{self, FlushReport, Lines, Need, Note, Pending, Step, Task};
+use gem_coherency::cacheops::{CacheLines, LineOp};
+use gem_coherency::engine::{self, FlushReport, Need, Note, Pending, Step, Task};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path};
-use gem_coherency::policy::{DecisionTable, Decisions};
+use gem_coherency::policy::{DecisionTable, Decisions, Rule};
 use gem_coherency::tracking::Tracked;
-use gem_coherency::units::LineRange;
+use gem_coherency::units::{LineRange, Lines};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
 use crate::Object;
@@ -105,13 +105,13 @@ pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
         let lines = engine::Object::tracked(object).dirty().all();
         Task::new(Need { object, lines, next, access: Access::Read, invalidate: true }, Step::Submit)
     };
-    let mut tasks: Vec<_> = agents.iter().map(task).collect();
+    let mut tasks = agents.iter().map(task).collect::<Result<Vec<_>>>()?;
     engine::settle(&mut tasks)?;
     Ok(tasks.into_iter().map(|task| task.report).collect())
 }
 
 impl engine::Object for Agent<'_> {
-    type Mapping = ();
+    type Mapping = Self;
 
     fn tracked(&self) -> &Tracked {
         &self.object.tracked
@@ -119,6 +119,10 @@ impl engine::Object for Agent<'_> {
 
     fn decisions(&self, next: Path, access: Access) -> &Decisions {
         self.on.decisions(next, access)
+    }
+
+    fn refused(&self, _: Path, rule: Rule) -> Error {
+        Error::BadSize { size: 0, why: rule.reason() }
     }
 
     fn mode(&self) -> MmapMode {
@@ -137,17 +141,8 @@ impl engine::Object for Agent<'_> {
         self.object.tracked.gpu_writes().wait_if_told(wait)
     }
 
-    fn flush_mapping(&self) -> Result<&()> {
-        Ok(&())
-    }
-
-    fn perform(&self, (): &(), op: LineOp, lines: Lines) -> Result<()> {
-        self.check()?;
-        match lines {
-            Lines::Run(run) => self.unfenced.issue(self.object, op, run),
-            Lines::Page(page) => page.runs().for_each(|run| self.unfenced.issue(self.object, op, run)),
-        }
-        Ok(())
+    fn flush_mapping(&self) -> Result<&Self> {
+        Ok(self)
     }
 
     fn drain(&self, _: CpuMemory) -> Result<()> {
@@ -166,6 +161,19 @@ impl engine::Object for Agent<'_> {
     }
 
     fn enter_cpu_domain(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn trace(&self, _: &FlushReport) {}
+}
+
+impl CacheLines for Agent<'_> {
+    fn perform(&self, op: LineOp, lines: Lines) -> Result<()> {
+        self.check()?;
+        match lines {
+            Lines::Run(run) => self.unfenced.issue(self.object, op, run),
+            Lines::Page(page) => page.runs().for_each(|run| self.unfenced.issue(self.object, op, run)),
+        }
         Ok(())
     }
 }

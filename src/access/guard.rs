@@ -1,16 +1,17 @@
 //! A CPU access to a range of a BO.
 
 use std::ptr::NonNull;
+use std::slice;
 
 use gem_coherency_rules::Errno;
 
 use crate::drm::Mapping;
-use crate::engine::{self, FlushReport, Overwrite, Step};
+use crate::engine::{self, FlushReport, Overwrite, Step, Task};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
-use crate::shared::{Need, SharedBo, settle_one};
+use crate::shared::{Need, SharedBo};
 use crate::units::{ByteRange, LineRange};
 use crate::vocabulary::Access;
 
@@ -97,9 +98,10 @@ impl<'bo> CpuAccess<'bo> {
         let invalidate = access == Access::Read;
         let need =
             Need { object: bo, lines: range.lines(), next: Path::Cpu(mapping.mode()), access, invalidate };
-        let report = settle_one(need, step)?;
+        let mut task = Task::new(need, step)?;
+        engine::settle(slice::from_mut(&mut task))?;
         begun.keep();
-        Ok(Self { bo, mapping, access, range, report, pointer: Pointer::NotGiven })
+        Ok(Self { bo, mapping, access, range, report: task.report, pointer: Pointer::NotGiven })
     }
 
     /// Returns the kind of access.
@@ -260,8 +262,9 @@ impl Overwrite for CpuAccess<'_> {
             access: self.access,
             invalidate: true,
         };
-        let report = settle_one(need, self.report.step)?;
-        self.report.add(report);
+        let mut task = Task::new(need, self.report.step)?;
+        engine::settle(slice::from_mut(&mut task))?;
+        self.report.add(task.report);
         Ok(())
     }
 

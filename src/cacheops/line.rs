@@ -37,7 +37,7 @@ pub unsafe fn lines(first: *const u8, len: usize, op: LineOp) {
     // SAFETY:
     // - the bytes are mapped: the caller's obligation, passed on;
     // - the CPU has the instructions: they were chosen so.
-    unsafe { lines_by(chosen(), first, len, op) }
+    unsafe { chosen().lines(first, len, op) }
 }
 
 /// Performs `op` on every line with a byte in one of `ranges`, each an address and a length, without a fence.
@@ -50,7 +50,7 @@ pub unsafe fn lines_of_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
     // SAFETY:
     // - the bytes are mapped: the caller's obligation, passed on;
     // - the CPU has the instructions: they were chosen so.
-    unsafe { lines_of_ranges_by(chosen(), ranges, op) }
+    unsafe { chosen().lines_of_ranges(ranges, op) }
 }
 
 /// Performs `op` on the lines of one page whose bits are set in `mask`, without a fence: bit 0 is the line at
@@ -64,7 +64,7 @@ pub unsafe fn lines_of_page(page: *const u8, mask: u64, op: LineOp) {
     // SAFETY:
     // - the page is mapped: the caller's obligation, passed on;
     // - the CPU has the instructions: they were chosen so.
-    unsafe { lines_of_page_by(chosen(), page, mask, op) }
+    unsafe { chosen().lines_of_page(page, mask, op) }
 }
 
 /// Writes back every line with a byte in `first..first + len` and waits for completion; the lines may stay in
@@ -114,7 +114,7 @@ unsafe fn fenced_range(first: *const u8, len: usize, op: LineOp) {
     // SAFETY:
     // - the bytes are mapped: the caller's obligation;
     // - the CPU has the instructions: they were chosen so.
-    unsafe { lines_by(support, first, len, op) }
+    unsafe { support.lines(first, len, op) }
     fence.issue();
 }
 
@@ -132,7 +132,7 @@ pub unsafe fn fenced_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
     // SAFETY:
     // - the bytes are mapped: the caller's obligation, passed on;
     // - the CPU has the instructions: they were chosen so.
-    unsafe { lines_of_ranges_by(support, ranges, op) }
+    unsafe { support.lines_of_ranges(ranges, op) }
     fence.issue();
 }
 
@@ -175,49 +175,51 @@ impl Fence {
     }
 }
 
-/// [`lines`] with the instructions of `support`.
-///
-/// # Safety
-/// The bytes are mapped, and the CPU has the instructions.
-#[inline]
-pub(super) unsafe fn lines_by(support: &Support, first: *const u8, len: usize, op: LineOp) {
-    let addresses = line_addresses(first.addr(), len, support.last_line(op));
-    // SAFETY:
-    // - each is in the page of one of the caller's bytes, which is mapped;
-    // - the CPU has the instruction: the caller's obligation.
-    unsafe { perform(addresses.map(|address| first.with_addr(address)), support.by(op)) }
-}
+impl Support {
+    /// [`lines()`] with these instructions.
+    ///
+    /// # Safety
+    /// The bytes are mapped, and the CPU has the instructions.
+    #[inline]
+    pub(crate) unsafe fn lines(&self, first: *const u8, len: usize, op: LineOp) {
+        let addresses = line_addresses(first.addr(), len, self.last_line(op));
+        // SAFETY:
+        // - each is in the page of one of the caller's bytes, which is mapped;
+        // - the CPU has the instruction: the caller's obligation.
+        unsafe { perform(addresses.map(|address| first.with_addr(address)), self.by(op)) }
+    }
 
-/// [`lines_of_ranges`] with the instructions of `support`.
-///
-/// # Safety
-/// The bytes are mapped, and the CPU has the instructions.
-#[inline]
-pub(super) unsafe fn lines_of_ranges_by(support: &Support, ranges: &[(*const u8, usize)], op: LineOp) {
-    let last_line = support.last_line(op);
-    let pointers = ranges.iter().flat_map(|&(first, len)| {
-        line_addresses(first.addr(), len, last_line).map(move |address| first.with_addr(address))
-    });
-    // SAFETY:
-    // - each is in the page of one of the caller's bytes, which is mapped;
-    // - the CPU has the instruction: the caller's obligation.
-    unsafe { perform(pointers, support.by(op)) }
-}
+    /// [`lines_of_ranges()`] with these instructions.
+    ///
+    /// # Safety
+    /// The bytes are mapped, and the CPU has the instructions.
+    #[inline]
+    pub(super) unsafe fn lines_of_ranges(&self, ranges: &[(*const u8, usize)], op: LineOp) {
+        let last_line = self.last_line(op);
+        let pointers = ranges.iter().flat_map(|&(first, len)| {
+            line_addresses(first.addr(), len, last_line).map(move |address| first.with_addr(address))
+        });
+        // SAFETY:
+        // - each is in the page of one of the caller's bytes, which is mapped;
+        // - the CPU has the instruction: the caller's obligation.
+        unsafe { perform(pointers, self.by(op)) }
+    }
 
-/// [`lines_of_page`] with the instructions of `support`.
-///
-/// # Safety
-/// As [`lines_of_page`]; the CPU has the instructions.
-#[inline]
-pub(super) unsafe fn lines_of_page_by(support: &Support, page: *const u8, mask: u64, op: LineOp) {
-    // Rounded down to the page's start, whatever the caller passes, so that no line of another page is
-    // touched.
-    let page = page.map_addr(|address| address & !(PAGE_BYTES as usize - 1));
-    let addresses = page_addresses(page.addr(), mask, support.last_line(op));
-    // SAFETY:
-    // - each is in the caller's page, which is mapped;
-    // - the CPU has the instruction: the caller's obligation.
-    unsafe { perform(addresses.map(|address| page.with_addr(address)), support.by(op)) }
+    /// [`lines_of_page()`] with these instructions.
+    ///
+    /// # Safety
+    /// As [`lines_of_page()`]; the CPU has the instructions.
+    #[inline]
+    pub(crate) unsafe fn lines_of_page(&self, page: *const u8, mask: u64, op: LineOp) {
+        // Rounded down to the page's start, whatever the caller passes, so that no line of another page is
+        // touched.
+        let page = page.map_addr(|address| address & !(PAGE_BYTES as usize - 1));
+        let addresses = page_addresses(page.addr(), mask, self.last_line(op));
+        // SAFETY:
+        // - each is in the caller's page, which is mapped;
+        // - the CPU has the instruction: the caller's obligation.
+        unsafe { perform(addresses.map(|address| page.with_addr(address)), self.by(op)) }
+    }
 }
 
 /// Performs one instruction on each of `lines`.

@@ -31,6 +31,9 @@ mod tests;
 
 use std::arch::asm;
 
+use crate::error::Result;
+use crate::units::Lines;
+
 pub use crate::vocabulary::LineOp;
 pub use copy::{copy_across, copy_in, copy_out};
 pub use line::{
@@ -40,7 +43,17 @@ pub use line::{
 pub use load::load_around;
 pub use span::{LineSpan, line_span};
 pub use store::{copy_around, copy_through, fill_around};
+pub(crate) use support::chosen;
 pub use support::{Instruction, LoadInstruction, OVERRIDE, StoreInstruction, Support, support};
+
+/// Memory on whose cache lines operations can be performed.
+pub trait CacheLines {
+    /// Performs `op` on `lines`, without fences.
+    ///
+    /// # Errors
+    /// Those of accessing the lines.
+    fn perform(&self, op: LineOp, lines: Lines) -> Result<()>;
+}
 
 /// Orders all earlier accesses before all later ones, as seen by every agent (MFENCE).
 ///

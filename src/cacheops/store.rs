@@ -18,7 +18,6 @@ use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _
 use static_assertions::const_assert;
 
 use super::copy::{copy_in, fill};
-use super::line::lines_by;
 use super::span::{LINE, Pieces, pieces};
 use super::support::{StoreInstruction, Support, chosen};
 use crate::units::PAGE_LINES;
@@ -143,7 +142,7 @@ pub(super) unsafe fn copy_through_by(support: &Support, to: *mut u8, from: &[u8]
         unsafe {
             let to = to.add(index * THROUGH_BYTES);
             copy_in(to, block);
-            lines_by(support, to, block.len(), LineOp::WriteBack);
+            support.lines(to, block.len(), LineOp::WriteBack);
         }
     }
 }
@@ -161,7 +160,7 @@ unsafe fn fill_through(support: &Support, to: *mut u8, byte: u8, len: usize) {
         unsafe {
             let to = to.add(start);
             fill(to, byte, block);
-            lines_by(support, to, block, LineOp::WriteBack);
+            support.lines(to, block, LineOp::WriteBack);
         }
     }
 }

@@ -201,7 +201,7 @@ fn decided() -> &'static Result<Support> {
 
 /// Returns the choice; if [`support`] returns an error, that of every CPU.
 #[inline]
-pub(super) fn chosen() -> &'static Support {
+pub(crate) fn chosen() -> &'static Support {
     decided().as_ref().unwrap_or(&FALLBACK)
 }
 

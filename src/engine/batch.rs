@@ -1,12 +1,12 @@
 //! Performs many line operations between one pair of fences.
 
-use super::object::{Lines, Object};
-use crate::cacheops::LineOp;
-use crate::error::{Error, Result, grow};
+use super::object::Object;
+use crate::cacheops::{CacheLines as _, LineOp};
+use crate::error::{Result, grow};
+use crate::units::Lines;
 
 /// An operation on lines that were taken.
 struct Operation<'a, O: Object> {
-    object: &'a O,
     mapping: &'a O::Mapping,
     op: LineOp,
     lines: Lines,
@@ -35,18 +35,43 @@ impl<'a, O: Object> Batch<'a, O> {
         Self { fences: (object, op), pending: Vec::new(), is_fenced: false }
     }
 
-    /// Starts adding lines of `object` on which to perform `op`.
-    pub(super) fn adding(&mut self, object: &'a O, op: LineOp) -> Adding<'_, 'a, O> {
-        Adding { object, op, batch: self, mapping: None, count: 0, failed: None }
+    /// Adds the lines that `take` passes to its argument, on which to perform `op` before the trailing fence;
+    /// returns the number of lines, as `take` does. Lines after an error are not added.
+    ///
+    /// # Errors
+    /// Those of mapping the object and of performing an operation.
+    pub(super) fn add(
+        &mut self,
+        object: &'a O,
+        op: LineOp,
+        take: impl FnOnce(&mut dyn FnMut(Lines)) -> u64,
+    ) -> Result<u64> {
+        let (mut mapping, mut result) = (None, Ok(()));
+        let mut add = |lines: Lines| {
+            let mapping = match mapping {
+                Some(mapping) => mapping,
+                None => *mapping.insert(object.flush_mapping()?),
+            };
+            grow(&mut self.pending, "a flush", 1)?;
+            self.pending.push(Operation { mapping, op, lines });
+            if self.pending.len() < BATCH { Ok(()) } else { self.perform() }
+        };
+        let count = take(&mut |lines| {
+            if result.is_ok() {
+                result = add(lines);
+            }
+        });
+        result.map(|()| count)
     }
 
+    /// Performs the operations that were added, after the leading fence.
     fn perform(&mut self) -> Result<()> {
         let (object, op) = self.fences;
         if !self.is_fenced && !self.pending.is_empty() {
             self.is_fenced = true;
             object.fence(op);
         }
-        self.pending.drain(..).try_for_each(|one| one.object.perform(one.mapping, one.op, one.lines))
+        self.pending.drain(..).try_for_each(|Operation { mapping, op, lines }| mapping.perform(op, lines))
     }
 
     /// Performs the remaining operations and issues the trailing fence, if there were lines.
@@ -60,50 +85,5 @@ impl<'a, O: Object> Batch<'a, O> {
             object.fence(op);
         }
         Ok(())
-    }
-}
-
-/// The lines of one object for one operation.
-pub(super) struct Adding<'t, 'a, O: Object> {
-    object: &'a O,
-    op: LineOp,
-    batch: &'t mut Batch<'a, O>,
-    mapping: Option<&'a O::Mapping>,
-    count: u64,
-    failed: Option<Error>,
-}
-
-impl<O: Object> Adding<'_, '_, O> {
-    /// Adds lines, unless there was an error; they are performed before the trailing fence.
-    pub(super) fn add(&mut self, lines: Lines) {
-        if self.failed.is_none() {
-            match self.try_add(lines) {
-                Ok(()) => self.count += lines.count(),
-                Err(error) => self.failed = Some(error),
-            }
-        }
-    }
-
-    fn try_add(&mut self, lines: Lines) -> Result<()> {
-        let Self { object, op, .. } = *self;
-        let mapping = match self.mapping {
-            Some(mapping) => mapping,
-            None => object.flush_mapping()?,
-        };
-        self.mapping = Some(mapping);
-        grow(&mut self.batch.pending, "a flush", 1)?;
-        self.batch.pending.push(Operation { object, mapping, op, lines });
-        if self.batch.pending.len() < BATCH { Ok(()) } else { self.batch.perform() }
-    }
-
-    /// Returns how many lines were added.
-    ///
-    /// # Errors
-    /// Those of mapping the object and of performing an operation.
-    pub(super) fn count(self) -> Result<u64> {
-        match self.failed {
-            None => Ok(self.count),
-            Some(error) => Err(error),
-        }
     }
 }

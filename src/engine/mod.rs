@@ -26,7 +26,7 @@ pub use flush::{
     Flush, LevelChange, Overwrite, StoreMethod, carry_out, is_uploaded_at_once, leave_level, of_access,
     overwrite, upload,
 };
-pub use object::{Lines, Object};
+pub use object::Object;
 pub use pending::{Note, Pending, note, note_gpu_write, zeroes};
 pub use report::{FlushReport, Step};
 pub use settle::{Need, Task, leave_level_of, settle, upload_to};

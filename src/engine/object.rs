@@ -1,42 +1,26 @@
 //! The interface that the engine requires of objects shared by threads.
 
-use crate::cacheops::LineOp;
-use crate::error::Result;
+use super::report::FlushReport;
+use crate::cacheops::{CacheLines, LineOp};
+use crate::error::{Error, Result};
 use crate::policy::driver::CpuMemory;
-use crate::policy::{Decisions, Path};
+use crate::policy::{Decisions, Path, Rule};
 use crate::tracking::Tracked;
-use crate::units::{LineRange, PageLines};
 use crate::vocabulary::{Access, MmapMode};
-
-/// Lines taken to be flushed or invalidated.
-#[derive(Clone, Copy, Debug)]
-pub enum Lines {
-    /// A run of lines.
-    Run(LineRange),
-    /// Some lines of a page.
-    Page(PageLines),
-}
-
-impl Lines {
-    /// Returns the number of lines.
-    pub const fn count(self) -> u64 {
-        match self {
-            Self::Run(run) => run.count(),
-            Self::Page(page) => page.count(),
-        }
-    }
-}
 
 /// An object shared by threads, with the operations for its pending work.
 pub trait Object {
     /// A mapping whose addresses flush instructions can use.
-    type Mapping;
+    type Mapping: CacheLines;
 
     /// Returns the tracked state.
     fn tracked(&self) -> &Tracked;
 
     /// Returns the rules' result for an access.
     fn decisions(&self, next: Path, access: Access) -> &Decisions;
+
+    /// Returns the error for an access that `rule` refuses.
+    fn refused(&self, next: Path, rule: Rule) -> Error;
 
     /// Returns the map mode of the CPU's accesses.
     fn mode(&self) -> MmapMode;
@@ -56,12 +40,6 @@ pub trait Object {
     /// Those of mapping the object.
     fn flush_mapping(&self) -> Result<&Self::Mapping>;
 
-    /// Performs `op` on lines, without fences.
-    ///
-    /// # Errors
-    /// Those of accessing the lines.
-    fn perform(&self, mapping: &Self::Mapping, op: LineOp, lines: Lines) -> Result<()>;
-
     /// Drains the stores made through mappings of this memory type.
     ///
     /// # Errors
@@ -79,4 +57,7 @@ pub trait Object {
     /// # Errors
     /// The kernel's.
     fn enter_cpu_domain(&self) -> Result<()>;
+
+    /// Emits the report of an access as a tracing event.
+    fn trace(&self, report: &FlushReport);
 }

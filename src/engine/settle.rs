@@ -6,7 +6,7 @@
 
 use super::batch::Batch;
 use super::flush::{Flush, LevelChange, carry_out, leave_level, of_access, upload};
-use super::object::{Lines, Object};
+use super::object::Object;
 use super::pending::Note;
 use super::report::{FlushReport, Step};
 use crate::cacheops::LineOp;
@@ -15,7 +15,7 @@ use crate::policy::driver::CpuMemory;
 use crate::policy::pending::RequiredWork;
 use crate::policy::{Decision, Path, Rule, Verdict};
 use crate::tracking::{Completion, InFlightFlush, State, Taken, Tracked, complete};
-use crate::units::LineRange;
+use crate::units::{LineRange, Lines};
 use crate::vocabulary::Access;
 
 /// An upcoming access.
@@ -95,8 +95,17 @@ pub struct Task<'a, O> {
 
 impl<'a, O: Object> Task<'a, O> {
     /// Creates the task of an access.
-    pub fn new(need: Need<'a, O>, step: Step) -> Self {
-        Self { need, progress: Progress::Nothing, report: FlushReport::new(step, need.idle(), 0) }
+    ///
+    /// # Errors
+    /// [`Object::refused`] if the rules refuse the access.
+    pub fn new(need: Need<'a, O>, step: Step) -> Result<Self> {
+        let Need { object, next, access, .. } = need;
+        match object.decisions(next, access).refusal {
+            Some(rule) => Err(object.refused(next, rule)),
+            None => {
+                Ok(Self { need, progress: Progress::Nothing, report: FlushReport::new(step, need.idle(), 0) })
+            }
+        }
     }
 
     /// Determines the required work, after waiting for the GPU's writes if the access requires that.
@@ -119,18 +128,6 @@ impl<'a, O: Object> Task<'a, O> {
         Ok(())
     }
 
-    /// Begins the planned flush, drains, and adds the lines to `batch`.
-    fn perform(&mut self, batch: &mut Batch<'a, O>) -> Result<()> {
-        let Progress::Planned(lines, required) = self.progress else { return Ok(()) };
-        let Need { object, next, access, .. } = self.need;
-        self.progress = Progress::InFlight(object.tracked().begin_flush(lines)?);
-        let Progress::InFlight(in_flight) = &mut self.progress else { return Ok(()) };
-        let mut taking = Taking { object, in_flight, batch, report: self.report };
-        carry_out(&mut taking, &required, next, access)?;
-        self.report = taking.report;
-        Ok(())
-    }
-
     /// Takes the in-flight flush, to complete it.
     fn take_in_flight(&mut self) -> Option<InFlightFlush<'a>> {
         match std::mem::replace(&mut self.progress, Progress::Nothing) {
@@ -150,7 +147,7 @@ fn is_pending(required: &RequiredWork, state: State, tracked: &Tracked, lines: L
 }
 
 /// Makes memory and caches current for upcoming accesses, between one pair of fences, including work that
-/// other threads had taken. If another thread's flush fails meanwhile, starts over.
+/// other threads had taken; traces the reports. If another thread's flush fails meanwhile, starts over.
 ///
 /// # Errors
 /// The first error of a task. Everything that was pending is then pending again once the tasks are dropped.
@@ -164,15 +161,23 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
                 fences = Some((task.need.object, task.need.fences()));
             }
         }
-        let Some((object, op)) = fences else { return Ok(()) };
+        let Some((object, op)) = fences else { break };
         let mut batch = Batch::new(object, op);
-        tasks.iter_mut().try_for_each(|task| task.perform(&mut batch))?;
+        for Task { need, progress, report } in tasks.iter_mut() {
+            let Progress::Planned(lines, required) = *progress else { continue };
+            let Need { object, next, access, .. } = *need;
+            *progress = Progress::InFlight(object.tracked().begin_flush(lines)?);
+            let Progress::InFlight(in_flight) = progress else { continue };
+            carry_out(&mut Taking { object, in_flight, batch: &mut batch, report }, &required, next, access)?;
+        }
         batch.end()?;
         match complete(tasks.iter_mut().filter_map(Task::take_in_flight)) {
-            Completion::InMemory => return Ok(()),
+            Completion::InMemory => break,
             Completion::Again => tracing::debug!("another thread's flush failed: again"),
         }
     }
+    tasks.iter().for_each(|task| task.need.object.trace(&task.report));
+    Ok(())
 }
 
 /// Writes bytes of `lines` to memory at once by `store`; another thread that finds the lines unmarked waits
@@ -207,7 +212,7 @@ fn by_itself<'a, O: Object>(
 ) -> Result<()> {
     loop {
         let mut in_flight = object.tracked().begin_flush(lines)?;
-        let report = FlushReport::nothing(Step::Write, Rule::NothingDirty);
+        let report = &mut FlushReport::nothing(Step::Write, Rule::NothingDirty);
         let mut batch = Batch::new(object, LineOp::Flush);
         carry_out(&mut Taking { object, in_flight: &mut in_flight, batch: &mut batch, report })?;
         batch.end()?;
@@ -223,7 +228,7 @@ struct Taking<'t, 'a, O: Object> {
     object: &'a O,
     in_flight: &'t mut InFlightFlush<'a>,
     batch: &'t mut Batch<'a, O>,
-    report: FlushReport,
+    report: &'t mut FlushReport,
 }
 
 impl<O: Object> Flush for Taking<'_, '_, O> {
@@ -243,15 +248,15 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
     }
 
     fn invalidate_stale(&mut self) -> Result<u64> {
-        let mut adding = self.batch.adding(self.object, LineOp::Invalidate);
-        self.in_flight.take_stale(|run| adding.add(Lines::Run(run)));
-        adding.count()
+        let in_flight = &mut *self.in_flight;
+        self.batch
+            .add(self.object, LineOp::Invalidate, |add| in_flight.take_stale(|run| add(Lines::Run(run))))
     }
 
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64> {
-        let mut adding = self.batch.adding(self.object, op);
-        self.in_flight.take_dirty_pages(|page| adding.add(Lines::Page(page)));
-        let lines = adding.count()?;
+        let in_flight = &mut *self.in_flight;
+        let take = |add: &mut dyn FnMut(Lines)| in_flight.take_dirty_pages(|page| add(Lines::Page(page)));
+        let lines = self.batch.add(self.object, op, take)?;
         let tracked = self.object.tracked();
         if lines > 0 && self.object.is_conservative() && !tracked.gpu_writes().are_over() {
             // Some lines may have been marked for a GPU write that is still to come.
@@ -262,9 +267,11 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
 
     fn write_back_all(&mut self) -> Result<u64> {
         self.forget_dirty();
-        let mut adding = self.batch.adding(self.object, LineOp::WriteBack);
-        adding.add(Lines::Run(self.in_flight.range()));
-        adding.count()
+        let all = Lines::Run(self.in_flight.range());
+        self.batch.add(self.object, LineOp::WriteBack, |add| {
+            add(all);
+            all.count()
+        })
     }
 
     fn forget_dirty(&mut self) {

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 
 use super::batch::BATCH;
-use super::{Lines, Need, Object, Step, Task, leave_level_of, settle, upload_to};
-use crate::cacheops::LineOp;
+use super::{FlushReport, Need, Object, Step, Task, leave_level_of, settle, upload_to};
+use crate::cacheops::{CacheLines, LineOp};
 use crate::error::{Error, Result};
 use crate::platform::Caps;
 use crate::policy::driver::CpuMemory;
-use crate::policy::{DecisionTable, Decisions, Path};
+use crate::policy::{DecisionTable, Decisions, Path, Rule};
 use crate::tracking::Tracked;
-use crate::units::LineRange;
+use crate::units::{LineRange, Lines};
 use crate::vocabulary::{Access, CacheLevel, MmapMode};
 
 /// The log: each operation, with the number of dirty lines that all objects had left.
@@ -31,7 +31,7 @@ impl Written<'_> {
 }
 
 impl Object for Written<'_> {
-    type Mapping = ();
+    type Mapping = Self;
 
     fn tracked(&self) -> &Tracked {
         &self.tracked[self.place]
@@ -40,6 +40,10 @@ impl Object for Written<'_> {
     fn decisions(&self, next: Path, access: Access) -> &Decisions {
         static ANSWERS: DecisionTable = DecisionTable::of(Caps::SNOOP.union(Caps::APERTURE));
         ANSWERS.get(CacheLevel::None, next, access)
+    }
+
+    fn refused(&self, _: Path, rule: Rule) -> Error {
+        Error::BadSize { size: 0, why: rule.reason() }
     }
 
     fn mode(&self) -> MmapMode {
@@ -54,17 +58,8 @@ impl Object for Written<'_> {
         Ok(())
     }
 
-    fn flush_mapping(&self) -> Result<&()> {
-        Ok(&())
-    }
-
-    fn perform(&self, (): &(), op: LineOp, _: Lines) -> Result<()> {
-        self.write(match op {
-            LineOp::WriteBack => "write back",
-            LineOp::Flush => "flush",
-            LineOp::Invalidate => "invalidate",
-        });
-        if self.refuses { Err(Error::BadSize { size: 0, why: "refused" }) } else { Ok(()) }
+    fn flush_mapping(&self) -> Result<&Self> {
+        Ok(self)
     }
 
     fn drain(&self, _: CpuMemory) -> Result<()> {
@@ -83,6 +78,19 @@ impl Object for Written<'_> {
     fn enter_cpu_domain(&self) -> Result<()> {
         self.write("enter the CPU domain");
         Ok(())
+    }
+
+    fn trace(&self, _: &FlushReport) {}
+}
+
+impl CacheLines for Written<'_> {
+    fn perform(&self, op: LineOp, _: Lines) -> Result<()> {
+        self.write(match op {
+            LineOp::WriteBack => "write back",
+            LineOp::Flush => "flush",
+            LineOp::Invalidate => "invalidate",
+        });
+        if self.refuses { Err(Error::BadSize { size: 0, why: "refused" }) } else { Ok(()) }
     }
 }
 
@@ -107,7 +115,7 @@ fn reader(tracked: &[Tracked], next: Path, refuses: bool) -> (Result<()>, Vec<(&
         let lines = Object::tracked(object).dirty().all();
         Task::new(Need { object, lines, next, access: Access::Read, invalidate: true }, Step::Submit)
     };
-    let mut tasks: Vec<_> = objects.iter().map(task).collect();
+    let mut tasks: Vec<_> = objects.iter().map(|object| task(object).unwrap()).collect();
     let result = settle(&mut tasks);
     drop(tasks);
     (result, log.take())

@@ -1,11 +1,13 @@
 //! The engine's interface to a BO: its pending work, and the mappings and instructions that complete it.
 
+use std::slice;
+
 use super::SharedBo;
 use super::mapping::refusal_errno;
 use crate::cacheops::{self, LineOp};
 use crate::drm::Mapping;
-use crate::engine::{self, FlushReport, Lines, Object, Pending, Step, Task};
-use crate::error::{Result, room};
+use crate::engine::{self, FlushReport, Object, Pending, Step, Task};
+use crate::error::{Error, Result, room};
 use crate::platform::Caps;
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::policy::{Decisions, Path, Rule};
@@ -27,6 +29,16 @@ impl Object for SharedBo {
         self.device.decisions.get(self.level(), next, access)
     }
 
+    fn refused(&self, next: Path, rule: Rule) -> Error {
+        let what = match next {
+            Path::Cpu(mode) => format!("map mode {mode}"),
+            Path::Gpu(_) => "GPU access".to_owned(),
+            Path::Display => "scanout".to_owned(),
+        };
+        tracing::debug!(handle = self.handle.get(), what, %rule, errno = %refusal_errno(rule), "refused");
+        self.not_available(what, rule)
+    }
+
     fn mode(&self) -> MmapMode {
         self.maps.current().map_or(self.default_mode(), Mapping::mode)
     }
@@ -46,14 +58,6 @@ impl Object for SharedBo {
         match usable.into_iter().find_map(|mode| self.maps.get(mode)) {
             Some(mapping) => Ok(mapping),
             None => self.map_in(self.default_mode()),
-        }
-    }
-
-    fn perform(&self, mapping: &Mapping, op: LineOp, lines: Lines) -> Result<()> {
-        tracing::trace!(handle = self.handle.get(), ?op, lines = lines.count(), "lines");
-        match lines {
-            Lines::Run(run) => mapping.lines(run, op),
-            Lines::Page(page) => mapping.page_lines(page, op),
         }
     }
 
@@ -83,6 +87,10 @@ impl Object for SharedBo {
 
     fn enter_cpu_domain(&self) -> Result<()> {
         self.device.drm.set_domain(self.handle, Domains::CPU, Domains::empty())
+    }
+
+    fn trace(&self, report: &FlushReport) {
+        report.trace(self.handle);
     }
 }
 
@@ -116,31 +124,6 @@ impl Pending for &SharedBo {
     }
 }
 
-/// Checks that the platform has the access at the object's level.
-fn check(need: &Need<'_>) -> Result<()> {
-    let bo = need.object;
-    let Some(rule) = bo.decisions(need.next, need.access).refusal else { return Ok(()) };
-    let what = match need.next {
-        Path::Cpu(mode) => format!("map mode {mode}"),
-        Path::Gpu(_) => "GPU access".to_owned(),
-        Path::Display => "scanout".to_owned(),
-    };
-    tracing::debug!(handle = bo.handle.get(), what, %rule, errno = %refusal_errno(rule), "refused");
-    Err(bo.not_available(what, rule))
-}
-
-/// [`settle`] for one access; returns its report.
-///
-/// # Errors
-/// As [`settle`].
-pub(crate) fn settle_one(need: Need<'_>, step: Step) -> Result<FlushReport> {
-    check(&need)?;
-    let mut task = Task::new(need, step);
-    engine::settle(std::slice::from_mut(&mut task))?;
-    task.report.trace(need.object.handle);
-    Ok(task.report)
-}
-
 /// Makes memory and caches current for the upcoming accesses `needs`; returns one report for each.
 ///
 /// # Errors
@@ -149,19 +132,17 @@ pub(crate) fn settle_one(need: Need<'_>, step: Step) -> Result<FlushReport> {
 ///
 /// [`Error::NotAvailable`]: crate::Error::NotAvailable
 pub(crate) fn settle<'a>(
-    needs: impl ExactSizeIterator<Item = Need<'a>> + Clone,
+    needs: impl ExactSizeIterator<Item = Need<'a>>,
     step: Step,
 ) -> Result<Vec<FlushReport>> {
-    needs.clone().try_for_each(|need| check(&need))?;
     let mut tasks = room("submissions", needs.len())?;
     // Allocate before flushing, so that nothing fails afterwards.
     let mut reports = room("reports", needs.len())?;
-    tasks.extend(needs.map(|need| Task::new(need, step)));
-    engine::settle(&mut tasks)?;
-    for task in &tasks {
-        task.report.trace(task.need.object.handle);
-        reports.push(task.report);
+    for need in needs {
+        tasks.push(Task::new(need, step)?);
     }
+    engine::settle(&mut tasks)?;
+    reports.extend(tasks.iter().map(|task| task.report));
     Ok(reports)
 }
 
@@ -196,6 +177,8 @@ impl SharedBo {
         }
         let lines = self.tracked.dirty().all();
         let need = Need { object: self, lines, next: Path::Display, access: Access::Read, invalidate: false };
-        settle_one(need, step)
+        let mut task = Task::new(need, step)?;
+        engine::settle(slice::from_mut(&mut task))?;
+        Ok(task.report)
     }
 }

@@ -16,7 +16,7 @@ pub(crate) use bo::{New, Object, Origin, SharedBo};
 pub(crate) use caching::{caching_call, created_level, level_of, pat_index};
 pub(crate) use device::SharedDevice;
 pub(crate) use extensions::Extensions;
-pub(crate) use flush::{Begun, Need, settle, settle_one};
+pub(crate) use flush::{Begun, Need, settle};
 pub use lifetime::Released;
 pub(crate) use lifetime::close;
 pub use reuse::ReuseStats;

@@ -27,11 +27,12 @@ use std::sync::Arc;
 use gem_coherency::Result;
 use gem_coherency::access::FlushReport;
 use gem_coherency::bo::Bo;
+use gem_coherency::cacheops::CacheLines as _;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::mapping::Mapping;
 use gem_coherency::drm::{Drm, OpenCounts};
 use gem_coherency::policy::{Rule, Verdict};
-use gem_coherency::units::LineRange;
+use gem_coherency::units::{LineRange, Lines};
 use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
 use gem_coherency_sim::Soft;
 
@@ -95,7 +96,9 @@ impl Rig {
     /// Evicts every line, as a cache may do at any time.
     fn evict(&self, bo: &Bo) {
         let mapping = self.raw(bo, MmapMode::Wb);
-        mapping.lines(LineRange::new(0, bo.size() / 64), gem_coherency::cacheops::LineOp::Flush).unwrap();
+        mapping
+            .perform(gem_coherency::cacheops::LineOp::Flush, Lines::Run(LineRange::new(0, bo.size() / 64)))
+            .unwrap();
     }
 
     fn counts(&self) -> OpenCounts {

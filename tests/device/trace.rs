@@ -58,7 +58,8 @@ impl Visit for Fields {
 
 impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        ["gem_coherency::shared::flush", "gem_coherency::shared::caching"].contains(&metadata.target())
+        ["gem_coherency::shared::flush", "gem_coherency::drm::mapping", "gem_coherency::shared::caching"]
+            .contains(&metadata.target())
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {

@@ -63,7 +63,7 @@ impl Soft {
             return refuse("mmap", Errno::ENOMEM);
         }
         let counted = Counted::new(&self.mappings);
-        Ok(Mapping::from_soft(Arc::new(window), mode, size_bytes, counted))
+        Ok(Mapping::from_soft(handle, Arc::new(window), mode, size_bytes, counted))
     }
 
     /// Applies an event to an object for a request, once the GPU is done with the object.

@@ -4,7 +4,7 @@
 //! As for the module above.
 #![allow(unsafe_code)]
 
-use super::super::line::{Fence, lines_by, lines_of_page_by, lines_of_ranges_by};
+use super::super::line::Fence;
 use super::*;
 
 const OPS: [LineOp; 3] = [LineOp::WriteBack, LineOp::Flush, LineOp::Invalidate];
@@ -38,7 +38,7 @@ fn no_range_reaches_into_another_page_or_changes_a_byte() {
                 // SAFETY:
                 // - `start..start + len` lies in the accessible pages;
                 // - the CPU has the instruction.
-                unsafe { lines_by(&support, memory.byte(start), len, op) };
+                unsafe { support.lines(memory.byte(start), len, op) };
             }
             fence();
             memory.assert_untouched();
@@ -56,7 +56,7 @@ fn no_list_of_ranges_reaches_into_another_page_or_changes_a_byte() {
                 // SAFETY:
                 // - the ranges lie in the accessible pages;
                 // - the CPU has the instruction.
-                unsafe { lines_of_ranges_by(&support, list, op) };
+                unsafe { support.lines_of_ranges(list, op) };
             }
             fence();
             memory.assert_untouched();
@@ -76,7 +76,7 @@ fn no_page_word_reaches_into_another_page_or_changes_a_byte() {
                 // SAFETY:
                 // - the page is accessible;
                 // - the CPU has the instruction.
-                unsafe { lines_of_page_by(&support, memory.byte(page * PAGE), mask, op) };
+                unsafe { support.lines_of_page(memory.byte(page * PAGE), mask, op) };
             }
             fence();
             memory.assert_untouched();

@@ -16,10 +16,10 @@ use std::sync::Arc;
 use memmap2::MmapRaw;
 use nix::sys::mman::munmap;
 
-use crate::cacheops::{self, LineOp};
+use crate::cacheops::{self, CacheLines, LineOp};
 use crate::error::Result;
-use crate::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PageLines};
-use crate::vocabulary::MmapMode;
+use crate::units::{ByteRange, LINE_BYTES, LineRange, Lines, PAGE_BYTES};
+use crate::vocabulary::{Handle, MmapMode};
 pub use bytes::SharedBytes;
 
 /// Memory of a software device as one mapping mode shows it.
@@ -123,6 +123,8 @@ enum Memory {
 /// some agent. Guards do not order accesses among themselves; callers whose ranges overlap must do so.
 #[derive(Debug)]
 pub struct Mapping {
+    /// The object, as traces name it.
+    handle: Handle,
     memory: Memory,
     mode: MmapMode,
     len: u64,
@@ -152,20 +154,26 @@ impl Drop for Counted {
 
 impl Mapping {
     /// Creates a mapping from pages that mmap(2) mapped.
-    pub fn from_kernel(pages: MmapRaw, mode: MmapMode, counted: Counted) -> Self {
+    pub fn from_kernel(handle: Handle, pages: MmapRaw, mode: MmapMode, counted: Counted) -> Self {
         let len = pages.len() as u64;
-        Self { memory: Memory::Kernel(KernelPages::Offset(pages)), mode, len, _counted: counted }
+        Self { handle, memory: Memory::Kernel(KernelPages::Offset(pages)), mode, len, _counted: counted }
     }
 
     /// Creates a mapping from pages that GEM_MMAP mapped.
-    pub fn from_legacy(pages: LegacyPages, mode: MmapMode, counted: Counted) -> Self {
+    pub fn from_legacy(handle: Handle, pages: LegacyPages, mode: MmapMode, counted: Counted) -> Self {
         let len = pages.len;
-        Self { memory: Memory::Kernel(KernelPages::Legacy(pages)), mode, len, _counted: counted }
+        Self { handle, memory: Memory::Kernel(KernelPages::Legacy(pages)), mode, len, _counted: counted }
     }
 
     /// Creates a mapping of `len` bytes of a software device.
-    pub fn from_soft(memory: Arc<dyn SoftMemory>, mode: MmapMode, len: u64, counted: Counted) -> Self {
-        Self { memory: Memory::Soft(memory), mode, len, _counted: counted }
+    pub fn from_soft(
+        handle: Handle,
+        memory: Arc<dyn SoftMemory>,
+        mode: MmapMode,
+        len: u64,
+        counted: Counted,
+    ) -> Self {
+        Self { handle, memory: Memory::Soft(memory), mode, len, _counted: counted }
     }
 
     /// Returns the mode of the mapping.
@@ -310,46 +318,6 @@ impl Mapping {
         Ok(())
     }
 
-    /// Performs `op` on every line of `lines`, without a fence: bracket a batch of calls with
-    /// [`cacheops::fence_around`].
-    ///
-    /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if the lines exceed the mapping; those of a page fault, as
-    /// [`Mapping::copy_in`].
-    pub fn lines(&self, lines: LineRange, op: LineOp) -> Result<()> {
-        let range = ByteRange::within(lines.first() * LINE_BYTES, lines.bytes(), self.len)?;
-        match &self.memory {
-            // SAFETY: `range` lies within `self.len` bytes that `pages` keeps mapped.
-            Memory::Kernel(pages) => unsafe {
-                let first = pages.first().add(range.offset() as usize);
-                cacheops::lines(first, range.len() as usize, op);
-            },
-            Memory::Soft(memory) => memory.lines(lines, op)?,
-        }
-        Ok(())
-    }
-
-    /// Performs `op` on the lines of one page, without a fence, like [`Mapping::lines`].
-    ///
-    /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if a line exceeds the mapping; those of a page fault, as
-    /// [`Mapping::copy_in`].
-    pub fn page_lines(&self, lines: PageLines, op: LineOp) -> Result<()> {
-        let Some(last) = lines.mask().checked_ilog2() else { return Ok(()) };
-        let offset = lines.page().saturating_mul(PAGE_BYTES);
-        let range = ByteRange::within(offset, (u64::from(last) + 1) * LINE_BYTES, self.len)?;
-        match &self.memory {
-            // SAFETY: the page's first byte, and all up to the last line, lie within `self.len` bytes that
-            // `pages` keeps mapped, from the start of a page.
-            Memory::Kernel(pages) => unsafe {
-                let page = pages.first().add(range.offset() as usize);
-                cacheops::lines_of_page(page, lines.mask(), op);
-            },
-            Memory::Soft(memory) => lines.runs().try_for_each(|run| memory.lines(run, op))?,
-        }
-        Ok(())
-    }
-
     /// Drains the write-combining buffers, so that stores through a WC or GTT mapping leave the CPU.
     ///
     /// # Errors
@@ -362,5 +330,39 @@ impl Mapping {
             }
             Memory::Soft(memory) => memory.drain(),
         }
+    }
+}
+
+impl CacheLines for Mapping {
+    /// Performs `op` on `lines`, without fences: bracket a batch of calls with [`cacheops::fence_around`].
+    ///
+    /// # Errors
+    /// [`crate::Error::RangeOutOfBounds`] if a line exceeds the mapping; those of a page fault, as
+    /// [`Mapping::copy_in`].
+    fn perform(&self, op: LineOp, lines: Lines) -> Result<()> {
+        tracing::trace!(handle = self.handle.get(), ?op, lines = lines.count(), "lines");
+        let (offset, len) = match lines {
+            Lines::Run(run) => (run.first() * LINE_BYTES, run.bytes()),
+            Lines::Page(page) => (page.page().saturating_mul(PAGE_BYTES), page.end_bytes()),
+        };
+        let range = ByteRange::within(offset, len, self.len)?;
+        match (&self.memory, lines) {
+            // SAFETY: `range` lies within `self.len` bytes that `pages` keeps mapped.
+            (Memory::Kernel(pages), Lines::Run(_)) => unsafe {
+                let first = pages.first().add(range.offset() as usize);
+                cacheops::chosen().lines(first, range.len() as usize, op);
+            },
+            // SAFETY: the page's first byte, and all up to the last line, lie within `self.len` bytes that
+            // `pages` keeps mapped, from the start of a page.
+            (Memory::Kernel(pages), Lines::Page(page)) => unsafe {
+                let first = pages.first().add(range.offset() as usize);
+                cacheops::chosen().lines_of_page(first, page.mask(), op);
+            },
+            (Memory::Soft(memory), Lines::Run(run)) => memory.lines(run, op)?,
+            (Memory::Soft(memory), Lines::Page(page)) => {
+                page.runs().try_for_each(|run| memory.lines(run, op))?;
+            }
+        }
+        Ok(())
     }
 }

@@ -164,12 +164,12 @@ impl Drm for Node {
     fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
         let offset = access::mmap_offset(self.fd()?, handle, mode)?;
         let pages = access::mmap(&self.file, offset, size_bytes)?;
-        Ok(Mapping::from_kernel(pages, mode, Counted::new(&self.mappings)))
+        Ok(Mapping::from_kernel(handle, pages, mode, Counted::new(&self.mappings)))
     }
 
     fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
         let pages = access::mmap_legacy(self.fd()?, handle, mode, size_bytes)?;
-        Ok(Mapping::from_legacy(pages, mode, Counted::new(&self.mappings)))
+        Ok(Mapping::from_legacy(handle, pages, mode, Counted::new(&self.mappings)))
     }
 
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {

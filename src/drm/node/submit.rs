@@ -70,7 +70,7 @@ fn fill(file: &File, batch: Created) -> Result<()> {
     };
     let offset = access::mmap_offset(fd, batch.handle, mode)?;
     let pages = access::mmap(file, offset, batch.size_bytes)?;
-    let mapping = Mapping::from_kernel(pages, mode, Counted::new(&Arc::default()));
+    let mapping = Mapping::from_kernel(batch.handle, pages, mode, Counted::new(&Arc::default()));
     mapping.copy_in(0, &BATCH)?;
     mapping.drain()
 }

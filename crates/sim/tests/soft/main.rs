@@ -29,6 +29,7 @@ mod userptr;
 
 use gem_coherency::Errno;
 use gem_coherency::OpenError;
+use gem_coherency::cacheops::CacheLines as _;
 use gem_coherency::drm::{Created, Drm, Mapping};
 use gem_coherency::vocabulary::{Domains, Handle, MmapMode};
 use gem_coherency::{Error, Result};
@@ -84,7 +85,9 @@ impl Page {
     }
 
     fn lines(&self, op: gem_coherency::cacheops::LineOp) {
-        self.map.lines(gem_coherency::units::LineRange::new(0, 64), op).unwrap();
+        self.map
+            .perform(op, gem_coherency::units::Lines::Run(gem_coherency::units::LineRange::new(0, 64)))
+            .unwrap();
     }
 
     fn store(&self, data: &[u8]) {

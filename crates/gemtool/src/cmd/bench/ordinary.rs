@@ -55,12 +55,12 @@ pub fn bo(device: &Device, size: u64) -> Result<Bo, Failure> {
 }
 
 impl Drm for Ordinary {
-    fn map(&self, _: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
+    fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
         let refused = |errno| Error::Ioctl { request: "mmap", errno };
         let len = usize::try_from(size_bytes).map_err(|_| refused(Errno::ENOMEM))?;
         let pages = MmapOptions::new().len(len).map_anon();
         let pages = pages.map_err(|error| refused(error.raw_os_error().map_or(Errno::ENOMEM, Errno::new)))?;
-        Ok(Mapping::from_kernel(pages.into(), mode, Counted::new(&self.open)))
+        Ok(Mapping::from_kernel(handle, pages.into(), mode, Counted::new(&self.open)))
     }
     fn param(&self, param: Param) -> Result<i32> {
         self.soft.param(param)

@@ -7,7 +7,7 @@ use gem_coherency::access::FlushReport;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Submission};
 use gem_coherency::drm::{ExecObject, Mapping};
-use gem_coherency::units::ByteRange;
+use gem_coherency::units::{ByteRange, Lines};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 use gem_coherency_exercise::Result;
 use gem_coherency_exercise::commands::{Builder, Extent};
@@ -95,9 +95,9 @@ impl<'a> Object<'a> {
         let Some(mode) = mode else { return Ok(()) };
         let lines = ByteRange::within(0, self.size(), self.size())?.lines();
         self.with_mapping(mode, |mapping| {
-            use gem_coherency::cacheops::{LineOp, fence_around};
+            use gem_coherency::cacheops::{CacheLines as _, LineOp, fence_around};
             fence_around(LineOp::Invalidate);
-            mapping.lines(lines, LineOp::Invalidate)?;
+            mapping.perform(LineOp::Invalidate, Lines::Run(lines))?;
             fence_around(LineOp::Invalidate);
             Ok(())
         })
