@@ -154,6 +154,7 @@ fn question(question: Question) -> &'static str {
     match question {
         Question::Flush => "flush",
         Question::Invalidate => "invalidate",
+        Question::Submission => "submission",
     }
 }
 

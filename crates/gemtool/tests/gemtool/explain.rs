@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gem_coherency::policy::Decision;
+use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+use gem_coherency::{AllocRequest, Submission};
 use serde_json::Value;
 
 use crate::{fits, gemtool};
@@ -43,6 +46,51 @@ fn jsl_uncached_write_needs_no_flush_before_a_read_through_the_llc() {
     );
     assert_eq!(decisions[0]["rule"], "llc-coherent");
     assert_eq!((&decisions[0]["map"], &decisions[0]["mocs"]), (&"wb".into(), &"page-table".into()));
+}
+
+#[test]
+fn explain_says_what_a_submission_reports() {
+    let verdicts: BTreeSet<_> = ["jsl", "tgl", "glk"].into_iter().flat_map(submissions).collect();
+    assert_eq!(verdicts, BTreeSet::from(["flush".to_owned(), "none".to_owned()]));
+}
+
+/// Compares `explain` with the report of every submission that follows a store; returns the verdicts.
+fn submissions(platform: &str) -> Vec<String> {
+    let device = gem_coherency_sim::open(&format!("sim:{platform}")).unwrap();
+    let accesses =
+        Access::ALL.iter().flat_map(|access| MocsClass::ALL.iter().map(move |mocs| (*access, *mocs)));
+    let levels = [(CachingMode::None, "none"), (CachingMode::Cached, "llc")];
+    let cases = accesses.flat_map(|case| levels.map(|level| (case, level)));
+    let report = |((access, mocs), (caching, level))| {
+        let bo = device.alloc(AllocRequest::new(4096).caching(caching)).unwrap();
+        bo.map(MmapMode::Wb).unwrap();
+        bo.write_bytes(0, b"new").unwrap();
+        let reports = device.begin_submit(&[Submission { bo: &bo, access, mocs }]).unwrap().end(None);
+        let line = format!(
+            "explain --platform {platform} --level {level} --writer cpu --reader gpu --access {access} --mocs {mocs}"
+        );
+        let answer = gemtool(&format!("{line} --json")).json();
+        let said = answer["decisions"].as_array().unwrap();
+        let (submission, place) = if access == Access::Write { ("submission", 2) } else { ("flush", 0) };
+        assert_eq!(said[place]["question"], submission, "{line}");
+        let Decision { verdict, rule } = reports[0].decision;
+        assert_eq!(
+            (&said[place]["verdict"], &said[place]["rule"]),
+            (&verdict.name().into(), &rule.name().into()),
+            "{line}"
+        );
+        verdict.name().to_owned()
+    };
+    cases.map(report).collect()
+}
+
+#[test]
+fn a_write_alone_needs_less_than_the_submission_that_makes_it() {
+    let line =
+        "explain --platform jsl --level llc --writer cpu --reader gpu --access write --mocs bypass-llc";
+    let answer = gemtool(&format!("{line} --json")).json();
+    let rules: Vec<_> = answer["decisions"].as_array().unwrap().iter().map(|row| &row["rule"]).collect();
+    assert_eq!(rules, ["llc-coherent", "not-cached", "bypass-mocs-read"]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Decides what a driver must do for memory that one agent wrote before another accesses it.
 
 use gem_coherency::policy::driver::{Path, Row, table};
+use gem_coherency::policy::pending::pending_flush;
 use gem_coherency::policy::{Decision, Rule, Verdict, needs_flush, needs_invalidate};
 use gem_coherency::vocabulary::{Access, Agent, CacheLevel, KernelVersion, MmapMode, MocsClass};
 use serde::Serialize;
@@ -17,6 +18,8 @@ pub enum Question {
     Flush,
     /// Which lines the reader must drop from its cache.
     Invalidate,
+    /// Which data a submission flushes; it assumes that a GPU that writes reads, too.
+    Submission,
 }
 
 impl Question {
@@ -25,6 +28,7 @@ impl Question {
         match self {
             Self::Flush => "policy::driver::needs_flush",
             Self::Invalidate => "policy::driver::needs_invalidate",
+            Self::Submission => "policy::pending::pending_flush",
         }
     }
 }
@@ -75,16 +79,18 @@ pub struct DriverRow {
 /// The decisions on one pair of accesses.
 #[derive(Clone, Debug, Serialize)]
 pub struct DriverDecisions {
-    /// The flush, then the invalidate.
+    /// The flush, then the invalidate; then, if the GPU writes, the flush of a submission.
     pub decisions: Vec<DriverRow>,
 }
 
 impl DriverRow {
     /// Creates the row that answers `question` for `row`.
     fn new(ruled: &Ruled, row: &Row, question: Question) -> Self {
+        let Row { level, writer, next, access, .. } = *row;
         let Decision { verdict, rule } = match question {
             Question::Flush => row.flush,
             Question::Invalidate => row.invalidate,
+            Question::Submission => pending_flush(ruled.machine.caps, level, writer, next, access),
         };
         Self {
             platform: ruled.machine.platform.name,
@@ -140,8 +146,12 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverDecisions, Failu
         flush: needs_flush(caps, level, writer, next, access),
         invalidate: needs_invalidate(caps, level, writer, next, access),
     };
-    let answer = |question| DriverRow::new(ruled, &row, question);
-    Ok(DriverDecisions { decisions: vec![answer(Question::Flush), answer(Question::Invalidate)] })
+    let mut questions = vec![Question::Flush, Question::Invalidate];
+    if matches!((next, access), (Path::Gpu(_), Access::Write)) {
+        questions.push(Question::Submission);
+    }
+    let decisions = questions.into_iter().map(|question| DriverRow::new(ruled, &row, question));
+    Ok(DriverDecisions { decisions: decisions.collect() })
 }
 
 /// Returns the path that the arguments give for `agent`.
