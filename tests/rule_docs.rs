@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gem_coherency::policy::Rule;
 
@@ -12,6 +12,7 @@ struct Section {
     statement: String,
     why: String,
     source: String,
+    deciders: String,
     proofs: Vec<String>,
 }
 
@@ -35,6 +36,8 @@ fn sections() -> BTreeMap<String, Section> {
                 section.statement = statement.to_owned();
             } else if let Some(source) = line.strip_prefix("- Source: ") {
                 section.source = source.to_owned();
+            } else if let Some(deciders) = line.strip_prefix("- Decided in: ") {
+                section.deciders = deciders.to_owned();
             } else if let Some(proofs) = line.strip_prefix("- Proved by: ") {
                 section.proofs = proofs.split(", ").map(|proof| proof.trim_matches('`').to_owned()).collect();
             } else {
@@ -45,18 +48,66 @@ fn sections() -> BTreeMap<String, Section> {
     sections
 }
 
-/// Returns the source text of every test.
-fn tests_text(directory: &Path) -> String {
-    let mut text = String::new();
+/// Returns every Rust file below `directory`.
+fn rust_files(directory: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            text += &tests_text(&path);
+            files.extend(rust_files(&path));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            text += &fs::read_to_string(path).unwrap();
+            files.push(path);
         }
     }
-    text
+    files.sort();
+    files
+}
+
+/// Returns the functions that return each rule, as the page lists them, found in the source text: a function
+/// that compares a rule does not return it.
+fn deciders() -> BTreeMap<&'static str, String> {
+    let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (directory, name) in
+        [("crates/rules/src/policy", "policy"), ("crates/check/src", "check"), ("src", "src")]
+    {
+        let directory = root().join(directory);
+        for path in rust_files(&directory) {
+            let file = format!("{name}/{}", path.strip_prefix(&directory).unwrap().display());
+            if ["policy/rules.rs", "check/minimal.rs"].contains(&file.as_str()) {
+                continue;
+            }
+            for (function, rule) in returned_rules(&fs::read_to_string(path).unwrap()) {
+                let deciders = found.entry(rule.name()).or_default();
+                let decider = format!("`{function}` ({file})");
+                if !deciders.contains(&decider) {
+                    deciders.push(decider);
+                }
+            }
+        }
+    }
+    found.into_iter().map(|(rule, deciders)| (rule, deciders.join(", "))).collect()
+}
+
+/// Returns each rule in the text of a file that is not compared, and the function in which it stands.
+fn returned_rules(text: &str) -> Vec<(String, Rule)> {
+    let (mut function, mut found) = (String::new(), Vec::new());
+    for line in text.lines().take_while(|line| !line.starts_with("#[cfg(test)]")) {
+        let code = line.split("//").next().unwrap_or_default();
+        if let Some((_, name)) = code.split_once("fn ") {
+            function = name.chars().take_while(|char| char.is_alphanumeric() || *char == '_').collect();
+        }
+        let mut before = "";
+        for part in code.split("Rule::") {
+            let variant: String = part.chars().take_while(|char| char.is_alphanumeric()).collect();
+            let is_compared = before.contains("== ") || before.contains("lacks(");
+            let rule = Rule::ALL.iter().find(|rule| format!("{rule:?}") == variant);
+            if let (Some(&rule), false) = (rule, is_compared) {
+                found.push((function.clone(), rule));
+            }
+            before = part;
+        }
+    }
+    found
 }
 
 #[test]
@@ -75,11 +126,37 @@ fn every_rule_has_its_section_and_every_section_its_rule() {
 
 #[test]
 fn every_proof_is_a_test_that_exists() {
-    let text = ["tests", "src", "crates"].map(|part| tests_text(&root().join(part))).concat();
+    let files = ["tests", "src", "crates"].map(|part| rust_files(&root().join(part))).concat();
+    let text: String = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     for (name, section) in sections() {
         assert!(!section.proofs.is_empty(), "{name} is proved by nothing");
         for proof in section.proofs {
             assert!(text.contains(&format!("fn {proof}()")), "{name}: there is no test {proof}");
         }
     }
+}
+
+#[test]
+fn the_functions_that_return_each_rule_are_named() {
+    let (deciders, sections) = (deciders(), sections());
+    let wrong: Vec<_> = Rule::ALL
+        .iter()
+        .map(|rule| (rule.name(), deciders.get(rule.name()).map_or("", String::as_str)))
+        .filter(|(rule, deciders)| deciders.is_empty() || sections[*rule].deciders != *deciders)
+        .map(|(rule, deciders)| format!("### `{rule}`\n- Decided in: {deciders}\n"))
+        .collect();
+    assert!(wrong.is_empty(), "docs/coherency.md should say:\n{}", wrong.concat());
+}
+
+#[test]
+fn a_compared_rule_is_not_a_returned_one() {
+    let text = "\
+pub fn decide() -> Rule {
+    // Rule::Snooped is not returned.
+    if rule == Rule::GttDrain { Rule::WcDrain } else { Rule::LlcCoherent }
+}
+#[cfg(test)]
+fn test() { Rule::NoSnoop }";
+    let expected = [Rule::WcDrain, Rule::LlcCoherent].map(|rule| ("decide".to_owned(), rule));
+    assert_eq!(returned_rules(text), expected);
 }

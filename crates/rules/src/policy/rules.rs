@@ -1,7 +1,7 @@
 //! All rules, each with its name, a one-sentence reason and its source.
 //!
-//! The sections of `docs/coherency.md` repeat the sentences, explain them, and name the check that proves
-//! each rule. A test (`tests/rule_docs.rs`) compares the two.
+//! The sections of `docs/coherency.md` repeat the sentences, explain them, and name the functions that return
+//! each rule and the check that proves it. A test (`tests/rule_docs.rs`) compares the two.
 
 use crate::vocabulary::words;
 
