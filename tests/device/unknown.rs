@@ -1,128 +1,23 @@
 //! Devices that differ from the platform table, and devices that are not in the table.
 
 use gem_coherency::Unknown;
-use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use gem_coherency::Error;
 use gem_coherency::access::Upload;
 use gem_coherency::bo::Released;
 use gem_coherency::device::{AllocRequest, Device, ReuseStats};
-use gem_coherency::drm::display::Display;
-use gem_coherency::drm::{
-    Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
-    Placement, Retained, Run,
-};
+use gem_coherency::drm::{Drm, Param};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::{Rule, Verdict};
-use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Domains, Handle, KernelVersion, MmapMode};
-use gem_coherency::{Error, Result};
+use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode};
 use gem_coherency_sim::Soft;
 
 use super::{NEW, gpu, read, refused, write};
 
 /// Opens a software device with one fact changed.
-#[derive(Debug)]
-struct Disguised {
-    soft: Soft,
-    param: Param,
-    value: i32,
-}
-
-impl Drm for Disguised {
-    fn param(&self, param: Param) -> Result<i32> {
-        if param == self.param { Ok(self.value) } else { self.soft.param(param) }
-    }
-    fn name(&self) -> &str {
-        self.soft.name()
-    }
-    fn kernel(&self) -> KernelVersion {
-        self.soft.kernel()
-    }
-    fn version(&self) -> Result<DriverVersion> {
-        self.soft.version()
-    }
-    fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {
-        self.soft.memory_regions()
-    }
-    fn create(&self, size_bytes: u64) -> Result<Created> {
-        self.soft.create(size_bytes)
-    }
-    fn create_with_pat(&self, size_bytes: u64, pat_index: u32) -> Result<Created> {
-        self.soft.create_with_pat(size_bytes, pat_index)
-    }
-    fn create_in(&self, size_bytes: u64, placements: &[Placement]) -> Result<Created> {
-        self.soft.create_in(size_bytes, placements)
-    }
-    fn close(&self, handle: Handle) -> Result<()> {
-        self.soft.close(handle)
-    }
-    fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()> {
-        self.soft.set_caching(handle, mode)
-    }
-    fn caching(&self, handle: Handle) -> Result<CachingMode> {
-        self.soft.caching(handle)
-    }
-    fn map(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
-        self.soft.map(handle, mode, size_bytes)
-    }
-    fn map_legacy(&self, handle: Handle, mode: MmapMode, size_bytes: u64) -> Result<Mapping> {
-        self.soft.map_legacy(handle, mode, size_bytes)
-    }
-    fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
-        self.soft.set_domain(handle, read, write)
-    }
-    fn sw_finish(&self, handle: Handle) -> Result<()> {
-        self.soft.sw_finish(handle)
-    }
-    fn pread(&self, handle: Handle, offset: u64, data: &mut [u8]) -> Result<()> {
-        self.soft.pread(handle, offset, data)
-    }
-    fn pwrite(&self, handle: Handle, offset: u64, data: &[u8]) -> Result<()> {
-        self.soft.pwrite(handle, offset, data)
-    }
-    fn busy(&self, handle: Handle) -> Result<Busy> {
-        self.soft.busy(handle)
-    }
-    fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()> {
-        self.soft.wait(handle, timeout_ns)
-    }
-    fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained> {
-        self.soft.madvise(handle, advice)
-    }
-    fn export(&self, handle: Handle) -> Result<OwnedFd> {
-        self.soft.export(handle)
-    }
-    fn import(&self, dma_buf: BorrowedFd<'_>) -> Result<Created> {
-        self.soft.import(dma_buf)
-    }
-    fn begin_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
-        self.soft.begin_dma_buf_access(dma_buf, access)
-    }
-    fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
-        self.soft.end_dma_buf_access(dma_buf, access)
-    }
-    fn execute(&self, objects: &[ExecObject]) -> Result<()> {
-        self.soft.execute(objects)
-    }
-    fn run(&self, run: &Run<'_>) -> Result<()> {
-        self.soft.run(run)
-    }
-
-    fn hangs(&self) -> Result<u32> {
-        self.soft.hangs()
-    }
-
-    fn display(&self) -> &dyn Display {
-        self.soft.display()
-    }
-
-    fn open_counts(&self) -> OpenCounts {
-        self.soft.open_counts()
-    }
-}
-
 fn disguised(name: &str, param: Param, value: i32) -> Arc<dyn Drm> {
-    Arc::new(Disguised { soft: Soft::open(name).unwrap(), param, value })
+    Arc::new(Soft::open(name).unwrap().reporting(param, value))
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! A cell is the requirement of the next access (column) after a write (row): `-` nothing, `F` flush, `I`
 //! invalidate, `D` drain, `DI` both, `x` impossible access.
 
+use std::collections::BTreeSet;
+
 use gem_coherency_rules::platform::{self, Caps};
 use gem_coherency_rules::policy::driver::{needs_flush_of_zeroes, table};
 use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
@@ -337,4 +339,23 @@ fn the_table_asks_every_question_and_answers_both_sides_alike() {
             assert!(!matches!(row.invalidate.verdict, Verdict::Flush | Verdict::Drain), "{row:?}");
         }
     }
+}
+
+#[test]
+fn every_driver_rule_is_reached() {
+    let (old, new) = (KernelVersion::new(5, 14), KernelVersion::new(6, 12));
+    let mut reached = BTreeSet::new();
+    let machines =
+        platform::all().iter().flat_map(|platform| [false, true].map(|edram| platform.machine(new, edram)));
+    for caps in machines.map(|machine| machine.caps) {
+        reached.extend(table(caps).flat_map(|row| [row.flush.rule, row.invalidate.rule]));
+        let rules = KernelRules::of(old).unwrap();
+        let fresh = Snapshot::created(caps, &rules, Creation::User).unwrap();
+        reached.insert(needs_flush_of_zeroes(caps, &rules, fresh).rule);
+    }
+    // These are decided from what is pending, which the rules do not know: `tests/device` covers them.
+    reached.extend([Rule::NothingDirty, Rule::NothingStale, Rule::CloseFlushesNothing]);
+    let driver_rules = Rule::ALL.iter().take_while(|rule| **rule != Rule::AcquireDirty);
+    let missing: Vec<_> = driver_rules.filter(|rule| !reached.contains(rule)).collect();
+    assert!(missing.is_empty(), "never reached: {missing:?}");
 }

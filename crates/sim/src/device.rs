@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use gem_coherency::Errno;
+use memmap2::MmapOptions;
 
-use super::Soft;
+use super::{Maps, Soft};
 use crate::machine::faults::Needs;
 use crate::machine::limits::SYSTEM_BYTES;
 use crate::machine::object::Object;
@@ -20,7 +21,7 @@ use gem_coherency::drm::{
     Advice, Busy, Created, DriverVersion, Drm, ExecObject, Mapping, MemoryRegion, OpenCounts, Param,
     Placement, Retained, Run,
 };
-use gem_coherency::error::Result;
+use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::uapi::dma_buf::{
@@ -63,7 +64,18 @@ impl Soft {
             return refuse("mmap", Errno::ENOMEM);
         }
         let counted = Counted::new(&self.mappings);
-        Ok(Mapping::from_soft(handle, Arc::new(window), mode, size_bytes, counted))
+        match self.maps {
+            Maps::Objects => Ok(Mapping::from_soft(handle, Arc::new(window), mode, size_bytes, counted)),
+            Maps::OrdinaryMemory => {
+                let refused = |errno| Error::Ioctl { request: "mmap", errno };
+                let len = usize::try_from(size_bytes).map_err(|_| refused(Errno::ENOMEM))?;
+                let pages = MmapOptions::new()
+                    .len(len)
+                    .map_anon()
+                    .map_err(|error| refused(error.raw_os_error().map_or(Errno::ENOMEM, Errno::new)))?;
+                Ok(Mapping::from_kernel(handle, pages.into(), mode, counted))
+            }
+        }
     }
 
     /// Applies an event to an object for a request, once the GPU is done with the object.
@@ -88,7 +100,10 @@ impl Drm for Soft {
     }
 
     fn param(&self, param: Param) -> Result<i32> {
-        self.getparam_ioctl(param as i32)
+        match self.reported {
+            Some((reported, value)) if reported == param => Ok(value),
+            _ => self.getparam_ioctl(param as i32),
+        }
     }
 
     fn memory_regions(&self) -> Result<Vec<MemoryRegion>> {

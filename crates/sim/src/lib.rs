@@ -60,6 +60,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::device::Device;
+use gem_coherency::drm::Param;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Confined;
 use gem_coherency::platform::Machine;
@@ -96,6 +97,18 @@ pub struct Soft {
     minor: Minor,
     /// The hangs of the file's contexts.
     hangs: Arc<machine::gpu::Client>,
+    /// A parameter that the file reports with another value than the machine's.
+    reported: Option<(Param, i32)>,
+    maps: Maps,
+}
+
+/// The memory that a file's mappings show.
+#[derive(Clone, Copy, Debug)]
+enum Maps {
+    /// The objects' bytes.
+    Objects,
+    /// Ordinary memory of this process.
+    OrdinaryMemory,
 }
 
 /// The state of an open file.
@@ -162,7 +175,31 @@ impl Soft {
             framebuffers: Mutex::default(),
         };
         let own = Confined::new(own);
-        Self { name: name.to_owned(), system, own, mappings: Arc::default(), minor, hangs: Arc::default() }
+        Self {
+            name: name.to_owned(),
+            system,
+            own,
+            mappings: Arc::default(),
+            minor,
+            hangs: Arc::default(),
+            reported: None,
+            maps: Maps::Objects,
+        }
+    }
+
+    /// Reports `value` for `param`, as a device does that differs from the platform table.
+    #[must_use]
+    pub fn reporting(mut self, param: Param, value: i32) -> Self {
+        self.reported = Some((param, value));
+        self
+    }
+
+    /// Maps ordinary memory of this process instead of the objects' bytes, and treats it as the kernel's, so
+    /// that flush instructions act on real caches. The CPU and the GPU then do not see each other's writes.
+    #[must_use]
+    pub fn mapping_ordinary_memory(mut self) -> Self {
+        self.maps = Maps::OrdinaryMemory;
+        self
     }
 
     /// Returns the machine that the device simulates.

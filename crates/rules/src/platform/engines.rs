@@ -52,13 +52,15 @@ struct Engines {
     compute: u16,
 }
 
-/// Returns the engines of a platform without blown fuses (`platform_engine_mask`). If there is no VCS1, VCS2
-/// is the second video engine.
-fn engines(platform: &Platform, gt: &str) -> Engines {
+/// Returns the engines of a platform without blown fuses (`platform_engine_mask`), or `None` for a platform
+/// that is not listed. If there is no VCS1, VCS2 is the second video engine.
+fn engines(platform: &Platform, gt: &str) -> Option<Engines> {
     let one = |copy, video, video_enhance| Engines { copy, video, video_enhance, compute: 0 };
     // The parts with the largest GTs have VCS1 (bdw_gt3_info, skl_gt3_info, kbl_gt3_info, cfl_gt3_info).
     let large = ["GT3", "GT4"].iter().any(|name| gt.starts_with(name));
-    match platform.name {
+    Some(match platform.name {
+        "conservative" | "i830" | "i845g" | "i85x" | "i865g" | "i915g" | "i915gm" | "i945g" | "i945gm"
+        | "g33" | "pnv" | "i965g" | "i965gm" => one(0, 0, 0),
         "g45" | "gm45" | "ilk" => one(0, 1, 0),
         "snb" | "ivb" | "vlv" => one(1, 1, 0),
         "bdw" | "skl" | "kbl" | "cfl" if large => one(1, 2, 1),
@@ -69,8 +71,8 @@ fn engines(platform: &Platform, gt: &str) -> Engines {
         // Userspace gets the first of four compute engines.
         "dg2" | "atsm" => Engines { compute: 1, ..one(1, 2, 2) },
         "mtl" => Engines { compute: 1, ..one(1, 2, 1) },
-        _ => one(0, 0, 0),
-    }
+        _ => return None,
+    })
 }
 
 /// The engine class of each RING_MASK value, for a context whose engines userspace did not choose
@@ -89,13 +91,13 @@ impl Machine {
     pub fn engines(&self, gt: &str) -> impl Iterator<Item = Engine> + use<> {
         let counts = engines(self.platform, gt);
         EngineClass::ALL.iter().flat_map(move |&class| {
-            let count = match class {
+            let count = counts.map_or(0, |counts| match class {
                 EngineClass::Render => 1,
                 EngineClass::Copy => counts.copy,
                 EngineClass::Video => counts.video,
                 EngineClass::VideoEnhance => counts.video_enhance,
                 EngineClass::Compute => counts.compute,
-            };
+            });
             (0..count).map(move |instance| Engine { class, instance })
         })
     }
@@ -173,4 +175,18 @@ pub enum CommandParser {
     WithLength,
     /// All batches: the copy engine of generation 9.
     Always,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_engines_of_every_platform_are_listed() {
+        for platform in crate::platform::all() {
+            assert!(engines(platform, "GT2").is_some(), "{}", platform.name);
+        }
+        let unlisted = Platform { name: "new", ..*crate::platform::by_name("tgl").unwrap() };
+        assert_eq!(engines(&unlisted, "GT2"), None);
+    }
 }
