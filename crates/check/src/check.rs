@@ -218,3 +218,66 @@ impl Size {
         if self.time == Duration::ZERO { 0.0 } else { self.states as f64 / self.time.as_secs_f64() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Transition, transitions};
+
+    fn setting(machine: Machine, creation: Creation) -> Setting {
+        let (held, kept, mutation) = (Assumptions::ALL, Conditions::ALL, Mutation::None);
+        let scope = Scope { machines: vec![machine], callers: vec![Caller::Hostile], held, kept, mutation };
+        scope.setting(machine, Caller::Hostile, creation).unwrap()
+    }
+
+    /// Returns the kernel's table, without the creator of the object, which alone changes nothing, and without
+    /// framebuffers of kinds that the model does not show.
+    fn table(machine: &Machine, rules: &KernelRules, creation: Creation) -> Vec<Transition> {
+        let mut rows = transitions(machine, rules, creation);
+        if matches!(creation, Creation::Userptr | Creation::Import) {
+            rows.retain(|row| !row.before.framebuffer);
+        }
+        for row in &mut rows {
+            row.before.user = false;
+            if let Ok(step) = &mut row.outcome {
+                step.next.user = false;
+            }
+        }
+        rows
+    }
+
+    /// Compares the kernel's table of a machine with that of its likeness; returns how many differ in rules or
+    /// capabilities.
+    #[track_caller]
+    fn compare(machine: Machine, creation: Creation, alter: impl Fn(&mut Likeness)) -> usize {
+        let setting = setting(machine, creation);
+        let mut likeness = Likeness::of(&setting);
+        alter(&mut likeness);
+        let alike = Machine { caps: likeness.caps, ..machine };
+        let name = (machine.platform.name, machine.kernel, creation);
+        let own = table(&machine, &setting.rules, creation);
+        let others = table(&alike, &likeness.rules, creation);
+        let difference = own.iter().zip(&others).find(|(own, other)| own != other);
+        assert!(difference.is_none() && own.len() == others.len(), "{name:?}: {difference:?}");
+        let version = KernelRules { version: KernelRules::OLDEST, ..setting.rules };
+        usize::from(likeness.caps != machine.caps || likeness.rules != version)
+    }
+
+    #[test]
+    fn likeness_leaves_out_only_facts_that_change_no_transition() {
+        let mut left_out = 0;
+        for machine in all_machines(&KERNELS) {
+            for creation in CREATIONS {
+                left_out += compare(machine, creation, |_| ());
+            }
+        }
+        assert!(left_out > 100, "{left_out}");
+    }
+
+    #[test]
+    #[should_panic(expected = "BypassAcquire")]
+    fn a_rule_that_matters_is_noticed() {
+        let machine = platform::by_name("jsl").unwrap().machine(KernelVersion::new(6, 12), false);
+        compare(machine, Creation::User, |likeness| likeness.rules.bypass_acquire_flush = false);
+    }
+}

@@ -8,7 +8,7 @@ use crate::vocabulary::{KernelVersion, words};
 
 /// The first kernel where Meteor Lake lacks HAS_LLC (7787af256504) and objects have a PAT index
 /// (9275277d5324).
-pub(super) const PAT_INDEX: KernelVersion = KernelVersion::new(6, 5);
+pub(crate) const PAT_INDEX: KernelVersion = KernelVersion::new(6, 5);
 
 /// Meteor Lake has no aperture in 6.12 (`HAS_LMEMBAR_SMEM_STOLEN`); in 6.1 it has one.
 const NO_METEOR_LAKE_APERTURE: KernelVersion = KernelVersion::new(6, 12);

@@ -37,6 +37,7 @@ pub use engines::{CommandParser, Engine, EngineClass};
 pub use formats::{Format, Layout, Plane};
 pub use gtt::Swizzle;
 pub use ids::DeviceId;
+pub(crate) use machine::PAT_INDEX;
 pub use machine::{CapFact, CapSource, Disagreement, Fact, Facts, Machine};
 pub use mocs::mocs_class;
 pub use modifiers::{Aux, Compression, Compressor, Modifier, Tiles};

@@ -1,6 +1,7 @@
 //! The differences between kernel versions, as data.
 
 use crate::Unknown;
+use crate::platform::PAT_INDEX;
 use crate::policy::Rule;
 use crate::vocabulary::KernelVersion;
 
@@ -60,7 +61,7 @@ impl KernelRules {
             foreign_acquire_flush: since(5, 16),
             release_marks_dirty: since(5, 16),
             discrete_never_dirty: since(6, 2) || stable(&[(6, 1)]),
-            pat_index: since(6, 5),
+            pat_index: version >= PAT_INDEX,
             dirtyfb_needs_plane: since(6, 7),
             without: None,
         })
