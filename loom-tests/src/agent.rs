@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use gem_coherency::cacheops::{CacheLines, LineOp};
-use gem_coherency::engine::{self, FlushReport, Need, Note, Pending, Step, Task};
+use gem_coherency::engine::{self, FlushReport, Need, Note, Pending, StaleLines, Step, Task};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path};
@@ -103,7 +103,10 @@ impl<'a> Agent<'a> {
 pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
     let task = |object| {
         let lines = engine::Object::tracked(object).dirty().all();
-        Task::new(Need { object, lines, next, access: Access::Read, invalidate: true }, Step::Submit)
+        Task::new(
+            Need { object, lines, next, access: Access::Read, stale: StaleLines::Invalidate },
+            Step::Submit,
+        )
     };
     let mut tasks = agents.iter().map(task).collect::<Result<Vec<_>>>()?;
     engine::settle(&mut tasks)?;

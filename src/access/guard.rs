@@ -6,7 +6,7 @@ use std::slice;
 use gem_coherency_rules::Errno;
 
 use crate::drm::Mapping;
-use crate::engine::{self, FlushReport, Overwrite, Step, Task};
+use crate::engine::{self, FlushReport, Overwrite, StaleLines, Step, Task};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::policy::Path;
@@ -94,10 +94,8 @@ impl<'bo> CpuAccess<'bo> {
             Access::Read => Step::Read,
             Access::Write => Step::Write,
         };
-        // A write invalidates lines that it overwrites in part at the time of the store.
-        let invalidate = access == Access::Read;
-        let need =
-            Need { object: bo, lines: range.lines(), next: Path::Cpu(mapping.mode()), access, invalidate };
+        let stale = StaleLines::at_begin(access);
+        let need = Need { object: bo, lines: range.lines(), next: Path::Cpu(mapping.mode()), access, stale };
         let mut task = Task::new(need, step)?;
         engine::settle(slice::from_mut(&mut task))?;
         begun.keep();
@@ -260,7 +258,7 @@ impl Overwrite for CpuAccess<'_> {
             lines,
             next: Path::Cpu(self.mapping.mode()),
             access: self.access,
-            invalidate: true,
+            stale: StaleLines::Invalidate,
         };
         let mut task = Task::new(need, self.report.step)?;
         engine::settle(slice::from_mut(&mut task))?;

@@ -5,7 +5,7 @@
 //! writes the lines back while they are in the cache.
 
 use super::guard::CpuAccess;
-use crate::engine::{self, FlushReport, Object as _, StoreMethod};
+use crate::engine::{self, FlushReport, Object as _, StoreMethod, UploadTime};
 use crate::error::Result;
 use crate::policy::{Decision, Path, Verdict};
 use crate::shared::SharedBo;
@@ -51,7 +51,8 @@ impl CpuAccess<'_> {
     pub fn upload_at(&mut self, offset: u64, data: &[u8], hint: Upload) -> Result<()> {
         let range = self.check_store(offset, data.len() as u64)?;
         let decision = self.upload_decision();
-        if range.is_empty() || !engine::is_uploaded_at_once(decision, self.bo.device.is_conservative()) {
+        let time = UploadTime::of(decision, self.bo.device.is_conservative());
+        if range.is_empty() || time == UploadTime::AtSubmission {
             if decision.verdict == Verdict::NotNeeded && !self.report.decision.is_needed() {
                 self.report.decision = decision;
             }

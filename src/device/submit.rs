@@ -7,7 +7,7 @@ use gem_coherency_rules::Errno;
 
 use crate::bo::Bo;
 use crate::drm::ExecObject;
-use crate::engine::{FlushReport, Step};
+use crate::engine::{FlushReport, StaleLines, Step};
 use crate::error::{Error, Result, room};
 use crate::fork::Confined;
 use crate::policy::Path;
@@ -113,7 +113,7 @@ pub(super) fn begin(
         lines: begun.bo.shared().tracked.dirty().all(),
         next: Path::Gpu(begun.mocs),
         access: begun.access,
-        invalidate: false,
+        stale: StaleLines::Leave,
     });
     let reports = settle(needs, Step::Submit)?;
     bos.iter().for_each(Begun::note_gpu_access);

@@ -51,10 +51,32 @@ pub trait Flush {
     fn report(&mut self, decision: Decision, lines: u64);
 }
 
-/// Restricts the rules' requirements for an access to this access: stale lines are invalidated only if
-/// `invalidate`, that is, unless the access overwrites them whole.
-pub fn of_access(required: RequiredWork, invalidate: bool) -> RequiredWork {
-    RequiredWork { stale: required.stale.filter(|_| invalidate), ..required }
+/// The handling of stale lines before an access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StaleLines {
+    /// They are invalidated if the rules require it.
+    Invalidate,
+    /// They are left, because each store invalidates the lines that it overwrites in part ([`overwrite`]), or
+    /// because the access does not go through the CPU's caches.
+    Leave,
+}
+
+impl StaleLines {
+    /// Returns the handling when the CPU begins an access.
+    pub const fn at_begin(access: Access) -> Self {
+        match access {
+            Access::Read => Self::Invalidate,
+            Access::Write => Self::Leave,
+        }
+    }
+
+    /// Returns the rules' requirements for an access, without the invalidate if stale lines are left.
+    pub fn restrict(self, required: RequiredWork) -> RequiredWork {
+        match self {
+            Self::Invalidate => required,
+            Self::Leave => RequiredWork { stale: None, ..required },
+        }
+    }
 }
 
 /// Performs the pending work that the access requires.
@@ -188,13 +210,28 @@ pub enum StoreMethod {
     WriteBack,
 }
 
-/// Returns whether bytes are uploaded by [`upload`], rather than stored and marked as usual, given the rules'
-/// decision for a store before the GPU reads (`after_store`).
-///
-/// If a store needs a flush, the upload makes it at once; a drain is left to the submission. On an unknown
-/// device the end of the GPU's writes is unknown, so marks must record what was stored since.
-pub fn is_uploaded_at_once(after_store: Decision, is_conservative: bool) -> bool {
-    after_store.verdict == Verdict::Flush && !is_conservative
+/// The time at which uploaded bytes reach memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UploadTime {
+    /// At once, by [`upload`].
+    Now,
+    /// With the next submission: they are stored and marked as by any other store.
+    AtSubmission,
+}
+
+impl UploadTime {
+    /// Returns the time, given the rules' decision for a store before the GPU reads (`after_store`).
+    ///
+    /// If a store needs a flush, the upload makes it at once; a drain is left to the submission. On an unknown
+    /// device the end of the GPU's writes is unknown, so marks must record what was stored since.
+    pub fn of(after_store: Decision, is_conservative: bool) -> Self {
+        match after_store.verdict {
+            Verdict::Flush if !is_conservative => Self::Now,
+            Verdict::Flush | Verdict::NotNeeded | Verdict::Invalidate | Verdict::Drain | Verdict::Refused => {
+                Self::AtSubmission
+            }
+        }
+    }
 }
 
 /// Writes bytes to memory by `store`, which stores them around the cache, or through it with a write-back.

@@ -23,8 +23,8 @@ mod settle;
 mod tests;
 
 pub use flush::{
-    Flush, LevelChange, Overwrite, StoreMethod, carry_out, is_uploaded_at_once, leave_level, of_access,
-    overwrite, upload,
+    Flush, LevelChange, Overwrite, StaleLines, StoreMethod, UploadTime, carry_out, leave_level, overwrite,
+    upload,
 };
 pub use object::Object;
 pub use pending::{Note, Pending, note, note_gpu_write, zeroes};

@@ -5,7 +5,7 @@
 //! same objects in different orders cannot deadlock.
 
 use super::batch::Batch;
-use super::flush::{Flush, LevelChange, carry_out, leave_level, of_access, upload};
+use super::flush::{Flush, LevelChange, StaleLines, carry_out, leave_level, upload};
 use super::object::Object;
 use super::pending::Note;
 use super::report::{FlushReport, Step};
@@ -29,8 +29,8 @@ pub struct Need<'a, O> {
     pub next: Path,
     /// Read or write; a GPU that writes is assumed to read, too.
     pub access: Access,
-    /// Whether stale lines are invalidated; not if the access overwrites them whole.
-    pub invalidate: bool,
+    /// The handling of stale lines.
+    pub stale: StaleLines,
 }
 
 impl<O> Clone for Need<'_, O> {
@@ -44,7 +44,7 @@ impl<O> Copy for Need<'_, O> {}
 impl<O: Object> Need<'_, O> {
     /// Returns the requirements for this access.
     fn required_work(&self) -> RequiredWork {
-        of_access(self.object.decisions(self.next, self.access).required, self.invalidate)
+        self.stale.restrict(self.object.decisions(self.next, self.access).required)
     }
 
     /// Returns the decision to report if nothing is pending.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::batch::BATCH;
-use super::{FlushReport, Need, Object, Step, Task, leave_level_of, settle, upload_to};
+use super::{FlushReport, Need, Object, StaleLines, Step, Task, leave_level_of, settle, upload_to};
 use crate::cacheops::{CacheLines, LineOp};
 use crate::error::{Error, Result};
 use crate::platform::Caps;
@@ -113,7 +113,10 @@ fn reader(tracked: &[Tracked], next: Path, refuses: bool) -> (Result<()>, Vec<(&
         (0..tracked.len()).map(|place| Written { tracked, place, log: &log, refuses }).collect();
     let task = |object| {
         let lines = Object::tracked(object).dirty().all();
-        Task::new(Need { object, lines, next, access: Access::Read, invalidate: true }, Step::Submit)
+        Task::new(
+            Need { object, lines, next, access: Access::Read, stale: StaleLines::Invalidate },
+            Step::Submit,
+        )
     };
     let mut tasks: Vec<_> = objects.iter().map(|object| task(object).unwrap()).collect();
     let result = settle(&mut tasks);

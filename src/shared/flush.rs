@@ -6,7 +6,7 @@ use super::SharedBo;
 use super::mapping::refusal_errno;
 use crate::cacheops::{self, LineOp};
 use crate::drm::Mapping;
-use crate::engine::{self, FlushReport, Object, Pending, Step, Task};
+use crate::engine::{self, FlushReport, Object, Pending, StaleLines, Step, Task};
 use crate::error::{Error, Result, room};
 use crate::platform::Caps;
 use crate::policy::driver::{CpuMemory, cpu_memory};
@@ -176,7 +176,8 @@ impl SharedBo {
             return Ok(report);
         }
         let lines = self.tracked.dirty().all();
-        let need = Need { object: self, lines, next: Path::Display, access: Access::Read, invalidate: false };
+        let need =
+            Need { object: self, lines, next: Path::Display, access: Access::Read, stale: StaleLines::Leave };
         let mut task = Task::new(need, step)?;
         engine::settle(slice::from_mut(&mut task))?;
         Ok(task.report)

@@ -6,7 +6,7 @@ use super::system::{Stop, System};
 use super::tracked::{InFlight, LineSet};
 use super::world::{Buffer, World, is_partial, line_of};
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::engine::{Flush, LevelChange, Note, Overwrite, Pending, StoreMethod};
+use gem_coherency::engine::{Flush, LevelChange, Note, Overwrite, Pending, StaleLines, StoreMethod};
 use gem_coherency::policy::Decision;
 use gem_coherency::policy::driver::{CpuMemory, Path};
 use gem_coherency::policy::kernel::Event;
@@ -181,7 +181,7 @@ impl<L: Log> Overwrite for Storing<'_, L> {
 
     fn invalidate(&mut self, lines: LineSet) -> Result<(), Stop> {
         let Acting { system, world, log, .. } = &mut self.acting;
-        system.settle(world, Path::Cpu(self.mode), Access::Write, lines, true, *log)
+        system.settle(world, Path::Cpu(self.mode), Access::Write, lines, StaleLines::Invalidate, *log)
     }
 
     fn forget_stale(&mut self, lines: LineSet) {

@@ -10,7 +10,7 @@ use super::system::{Stop, System};
 use super::tracked::{LineSet, Tracked};
 use super::world::{LINES, Window, World, granules, is_partial, line_of};
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::engine::{self, StoreMethod};
+use gem_coherency::engine::{self, StaleLines, StoreMethod, UploadTime};
 use gem_coherency::platform::mode_level;
 use gem_coherency::policy::Decision;
 use gem_coherency::policy::driver::{CpuMemory, Path, cpu_memory, path_refusal};
@@ -66,18 +66,18 @@ impl System {
                 }
                 self.map(world, mode);
                 let lines = LineSet::one(line);
-                self.settle(world, Path::Cpu(mode), access, lines, access == Access::Read, log)?;
+                self.settle(world, Path::Cpu(mode), access, lines, StaleLines::at_begin(access), log)?;
                 if access == Access::Write && self.memory.mutation.is(Mutant::FlushBeforeStore) {
                     self.fault(world, log)?;
                     self.memory.maintain(world, lines, LineOp::Flush);
                 }
             }
             Window::Announced { mocs } => {
-                self.settle(world, Path::Gpu(mocs), Access::Write, LineSet::ALL, false, log)?;
+                self.settle(world, Path::Gpu(mocs), Access::Write, LineSet::ALL, StaleLines::Leave, log)?;
                 self.note_gpu_write(world, mocs);
             }
             Window::Gpu { mocs, access } => {
-                self.settle(world, Path::Gpu(mocs), access, LineSet::ALL, false, log)?;
+                self.settle(world, Path::Gpu(mocs), access, LineSet::ALL, StaleLines::Leave, log)?;
                 if access == Access::Write {
                     self.note_gpu_write(world, mocs);
                 }
@@ -87,7 +87,7 @@ impl System {
                 if path_refusal(self.believed(), self.believed_level(world), Path::Display).is_some() {
                     return Err(Stop::Impossible);
                 }
-                self.settle(world, Path::Display, Access::Read, LineSet::ALL, false, log)?;
+                self.settle(world, Path::Display, Access::Read, LineSet::ALL, StaleLines::Leave, log)?;
                 if self.is_shown_unflushed(world) {
                     return Err(Stop::Impossible);
                 }
@@ -142,7 +142,7 @@ impl System {
             return Err(Stop::Impossible);
         }
         self.map(world, mode);
-        self.settle(world, Path::Cpu(mode), Access::Read, LineSet::one(line), true, log)?;
+        self.settle(world, Path::Cpu(mode), Access::Read, LineSet::one(line), StaleLines::Invalidate, log)?;
         self.load_on(world, Path::Cpu(mode), line, log)
     }
 
@@ -251,7 +251,7 @@ impl System {
         let without = self.setting.mutation.lacks(decision.rule);
         if line_of(granule) != line
             || without
-            || !engine::is_uploaded_at_once(decision, self.is_conservative())
+            || UploadTime::of(decision, self.is_conservative()) == UploadTime::AtSubmission
         {
             return Err(Stop::Impossible);
         }
@@ -286,7 +286,7 @@ impl System {
         next: Path,
         access: Access,
         range: LineSet,
-        invalidate: bool,
+        stale: StaleLines,
         log: &mut impl Log,
     ) -> Result<(), Stop> {
         let Decisions { required, exempted, .. } =
@@ -294,7 +294,7 @@ impl System {
         for decision in exempted.iter().flatten() {
             log.record(LoggedAction::LibrarySpared(*decision));
         }
-        let required = engine::of_access(*required, invalidate);
+        let required = stale.restrict(*required);
         let mut acting = self.acting(world, range, log);
         engine::carry_out(&mut acting, &required, next, access)?;
         acting.perform_exempted(exempted)
