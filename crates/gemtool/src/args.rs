@@ -38,7 +38,7 @@ Devices:
   Without --device gemtool uses the first i915 node, never a software device.
 
 Exit status:
-  0  success: everything held
+  0  success: every check passed
   1  a rule or an expectation did not hold (contents read back wrong,
      a property is broken, the kernel's flushes differ from the prediction)
   2  usage or environment error: a bad value, no device, a call that the
@@ -69,7 +69,7 @@ const LAST: usize = 900;
 #[command(name = "gemtool", version, after_help = EXAMPLES, max_term_width = 100)]
 #[command(disable_help_subcommand = true, subcommand_required = true, arg_required_else_help = true)]
 pub struct Args {
-    /// What to do.
+    /// The command to run.
     #[command(subcommand)]
     pub command: Command,
 
@@ -82,10 +82,10 @@ pub struct Args {
     pub verbose: u8,
 }
 
-/// What can be done.
+/// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Allocate BOs, write, submit, read and release them, and show what was flushed and why
+    /// Allocate, write, submit, read and release BOs, and show each flush with its reason
     #[command(after_help = ALLOC_EXAMPLES)]
     Alloc(Alloc),
     /// Show a device: driver, platform, and capabilities with the source of each
@@ -94,32 +94,32 @@ pub enum Command {
     /// List the platforms, or show one with its PCI IDs and limits
     #[command(after_help = PLATFORMS_EXAMPLES)]
     Platforms(Platforms),
-    /// Explain what is flushed or invalidated and why: one decision, or all; needs no device
+    /// Explain one decision about flushes and invalidates, or print all; needs no device
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Explain),
     /// Search a model of rules, caches and memory for reads of wrong bytes; needs no device
     #[command(after_help = check::CHECK_EXAMPLES)]
     Check(Check),
-    /// Run a script: a scenario, line by line, with its expected results
+    /// Run a script of operations and expected results
     #[command(after_help = run::RUN_EXAMPLES)]
     Run(Run),
     /// List the rules, or show one
     #[command(after_help = RULES_EXAMPLES)]
     Rules(Rules),
-    /// Show frames on a screen, and what the library and the kernel flushed for each
+    /// Show frames on a screen, and list the library's and the kernel's flushes for each
     #[command(after_help = scanout::SCANOUT_EXAMPLES)]
     Scanout(Scanout),
     /// Trace the kernel's flushes and compare them with the rules' predictions; needs root
     #[command(after_help = trace::TRACE_EXAMPLES)]
     Trace(Trace),
-    /// Measure a device's coherency: every path against every other, with and without flushes
+    /// Measure a device's coherency for every pair of paths, with and without flushes
     #[command(after_help = verify::VERIFY_EXAMPLES)]
     Verify(Verify),
     /// Benchmark flushes, submissions and uploads against alternatives
     #[cfg(feature = "bench")]
     #[command(after_help = bench::BENCH_EXAMPLES)]
     Bench(Bench),
-    /// Print a shell's completion script for gemtool's commands, flags and words
+    /// Print a shell's completion script for gemtool's commands, flags and values
     #[command(after_help = manual::COMPLETIONS_EXAMPLES)]
     Completions(Completions),
     /// Print the manual pages, or write them into a directory
@@ -131,7 +131,7 @@ pub enum Command {
 const ALLOC_EXAMPLES: &str = "\
 Every BO is written whole with the pattern, submitted with an empty batch, handed to the display if \
 --scanout is given, read back through the mapping (and with PREAD where the platform has it), and \
-released. Without --hold each BO is released before the next one is made. BOs with \
+released. Without --hold each BO is released before the next one is created. BOs with \
 the same results are shown once.
 
 Examples:
@@ -189,7 +189,7 @@ pub struct Alloc {
     pub device: Device,
 }
 
-/// Which device.
+/// The device to use.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Device {
     /// A path, or sim:PLATFORM[,kernel=V][,seed=N] [default: the first i915 node]
@@ -237,11 +237,11 @@ const DEFAULT_KERNEL: &str = "6.12";
 
 /// Shown under `gemtool explain --help`.
 const EXPLAIN_EXAMPLES: &str = "\
---who driver: what a driver must do for memory that WRITER wrote before READER accesses it; needs \
---level, --writer and --reader.
---who kernel: what i915 does to an object at EVENT; needs --event. The object is from GEM_CREATE \
-unless --object names another kind. SET_CACHING sets it to --level, if given; then the events of \
---state happen to it, in order.
+--who driver: explains the flushes and invalidates that a driver must perform between a write by WRITER \
+and an access by READER; needs --level, --writer and --reader.
+--who kernel: explains the flushes that i915 performs on an object at EVENT; needs --event. GEM_CREATE \
+creates the object unless --object names another kind. SET_CACHING sets it to --level, if given; then the \
+events of --state happen to it, in order.
 
 Examples:
   gemtool explain --platform glk --level none --writer gpu --reader cpu
@@ -264,12 +264,12 @@ pub struct Explain {
     #[arg(long, value_name = "VERSION", default_value = DEFAULT_KERNEL)]
     pub kernel: KernelVersion,
 
-    /// Assume that eDRAM is fused on, on platforms that can have it: the level WT exists
+    /// Assume that eDRAM is fused on if the platform can have it, so that the level WT exists
     #[arg(long)]
     pub edram: bool,
 
-    /// Explain the kernel's flushes, or those that a userspace driver must do
-    #[arg(long, value_enum, value_name = "WHO", default_value = "driver")]
+    /// Explain the kernel's flushes, or the flushes that a userspace driver must perform
+    #[arg(long, value_enum, value_name = "SIDE", default_value = "driver")]
     pub who: Who,
 
     /// Print every decision
@@ -316,9 +316,9 @@ pub struct Explain {
 /// The side whose rules are explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Who {
-    /// What i915 does.
+    /// The flushes that i915 performs.
     Kernel,
-    /// What a userspace driver must do on top.
+    /// The flushes that a userspace driver must perform in addition.
     Driver,
 }
 

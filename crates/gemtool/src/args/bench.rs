@@ -6,9 +6,9 @@ use super::Device;
 
 /// Shown under `gemtool bench --help`.
 pub const BENCH_EXAMPLES: &str = "\
-Every line is a ratio of two times measured in turn in the same run: the peer's time over the \
-case's. Medians, with quartiles in brackets. A missed target is not a failure: exit status 1 \
-means that an unnecessary line was flushed, or a necessary one was not.
+Every line shows the ratio of two times that are measured in turn in the same run: the peer's time \
+divided by the case's. The values are medians, with quartiles in brackets. A missed target is not a \
+failure: exit status 1 means that an unnecessary line was flushed, or that a necessary line was not.
 
 Flushes and uploads work on ordinary memory of this process. Only the row 'reuse' uses a device: \
 sim:glk, unless --device names another.
@@ -24,7 +24,7 @@ Examples:
 /// `gemtool bench`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Bench {
-    /// A few rounds on small sizes, to see that everything runs; the numbers are not meaningful
+    /// Run a few rounds on small sizes, to test the benchmark; the numbers are not meaningful
     #[arg(long)]
     pub quick: bool,
 

@@ -15,12 +15,12 @@ use gemtool::script::size;
 pub const CHECK_EXAMPLES: &str = "\
 Searches every reachable state of caches, memory, store buffers, the kernel and the library, for \
 every kind of object. The caches may write back, evict and fill lines at any time. \
-Callers: protocol (keeps to the uAPI; the kernel alone flushes), library (uses this library), unknown \
-(uses it on an unknown device), hostile (any access to its own object). If a \
-property is broken, the shortest trace to it is printed and the exit status is 1.
+Callers: protocol (follows the uAPI; the kernel alone flushes), library (uses this library), unknown \
+(uses this library on an unknown device), hostile (accesses its own object in any way). If a property is \
+violated, the shortest trace to the violation is printed and the exit status is 1.
 
 Examples:
-  gemtool check                                everything, in half a minute
+  gemtool check                                all searches, about 30 seconds
   gemtool check --platform jsl --kernel 5.14   the stale-page leak of 2021
   gemtool check --platform jsl --kernel 6.12 --caller hostile
   gemtool check --platform jsl --without bypass-acquire --svg leak.svg
@@ -52,11 +52,11 @@ pub struct Check {
     #[arg(long = "drop-assumption", value_name = "ID|NAME", value_delimiter = ',')]
     pub dropped: Vec<Dropped>,
 
-    /// Remove this rule: what it requires is not done (`gemtool rules` lists them)
+    /// Remove this rule: the operations that it requires are left out (`gemtool rules` lists all rules)
     #[arg(long, value_name = "RULE", conflicts_with = "mutant")]
     pub without: Option<Rule>,
 
-    /// Plant this fault; an unknown name lists them
+    /// Plant this fault; an unknown name prints the list of faults
     #[arg(long, value_name = "NAME")]
     pub mutant: Option<Mutant>,
 
@@ -64,15 +64,15 @@ pub struct Check {
     #[arg(long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
     pub jobs: Option<NonZeroUsize>,
 
-    /// Remove every rule, one by one, and report what breaks without it
+    /// Remove each rule in turn, and report the resulting violation
     #[arg(long, conflicts_with_all = CHANGES)]
     pub rules: bool,
 
-    /// Plant every fault, one by one, and report what notices it
+    /// Plant each fault in turn, and report the resulting violation
     #[arg(long, conflicts_with_all = CHANGES)]
     pub mutants: bool,
 
-    /// Drop every assumption and condition, one by one, and report what needs it
+    /// Drop each assumption and condition in turn, and report the resulting violation
     #[arg(long, conflicts_with_all = CHANGES)]
     pub assumptions: bool,
 

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 /// Shown under `gemtool completions --help`.
 pub const COMPLETIONS_EXAMPLES: &str = "\
-Where each shell looks for the script:
+Location of the script for each shell:
   bash   ~/.local/share/bash-completion/completions/gemtool
   zsh    a file _gemtool in a directory of $fpath
   fish   ~/.config/fish/completions/gemtool.fish
@@ -27,7 +27,7 @@ pub struct Completions {
 
 /// Shown under `gemtool man --help`.
 pub const MAN_EXAMPLES: &str = "\
-One page for gemtool (gemtool.1), and one for each command (gemtool-alloc.1, ...).
+There is one page for gemtool (gemtool.1), and one for each command (gemtool-alloc.1, ...).
 
 Examples:
   gemtool man | man -l -

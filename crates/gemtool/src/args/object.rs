@@ -7,7 +7,7 @@ use gem_coherency::Unknown;
 use gem_coherency::policy::kernel::{Creation, Event};
 use serde::Serialize;
 
-/// How the object was created.
+/// The kind of an object, by its creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object(pub Creation);
 
@@ -29,7 +29,7 @@ impl FromStr for Object {
 
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(index) = text.strip_prefix("pat:") {
-            let index = index.parse().map_err(|_| format!("'{index}' is no PAT index (0 to 255)"))?;
+            let index = index.parse().map_err(|_| format!("'{index}' is not a PAT index (0 to 255)"))?;
             return Ok(Self(Creation::UserWithPat(index)));
         }
         let known = Self::PLAIN.map(|object| object.to_string());

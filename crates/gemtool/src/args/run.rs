@@ -8,7 +8,7 @@ use super::Device;
 
 /// Shown under `gemtool run --help`.
 pub const RUN_EXAMPLES: &str = "\
-A script has one statement per line; '#' begins a comment. docs/gemtool.md has the whole language.
+A script has one statement per line; '#' begins a comment. docs/gemtool.md describes the language.
 
   NAME = alloc SIZE [caching=MODE] [map=MODE]
   NAME = export BO
@@ -36,11 +36,11 @@ A script has one statement per line; '#' begins a comment. docs/gemtool.md has t
   needs CONDITION ...
   where CONDITION ...: STATEMENT
 
-Ranges: 0..4096, 100+28, all. 'raw' bypasses the library, which flushes nothing for it. suspend, \
+Ranges: 0..4096, 100+28, all. 'raw' bypasses the library: it flushes nothing for such an access. suspend, \
 hibernate, resume, gpu-write, kernel-flushes, gpu-reads and display-reads need a software device.
 
 Exit status: 1 if an expectation did not hold (the others are still checked), 2 if the script \
-is wrong or the device refuses a statement (the script stops there).
+is invalid or the device refuses a statement (the script stops there).
 
 Examples:
   gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
@@ -54,7 +54,7 @@ pub struct Run {
     #[arg(value_name = "SCRIPT")]
     pub script: PathBuf,
 
-    /// Show decisions and flushes of every step, by the library and by the kernel
+    /// Show the decisions and flushes of the library and of the kernel at every step
     #[arg(long)]
     pub timeline: bool,
 

@@ -14,11 +14,11 @@ Shows two buffers in turn on the first connected screen (or on an HDMI connector
 in the screen's preferred mode. Every step is a row: the caching mode before and after, the lines that \
 the library flushed, and the objects that the kernel flushed. A software device reports its kernel \
 flushes. On a real device they are traced, which needs root, tracefs and kprobes, or otherwise \
-predicted by the rules; the output says which. A traced flush that was not predicted, or a predicted \
-one that was not seen, is a mismatch. On a software device the CRC of what the display engine reads \
-is compared with that of what was drawn.
+predicted by the rules; the output names the source. A traced flush that was not predicted, or a \
+predicted one that was not seen, is a mismatch. On a software device the CRC of the pixels that the \
+display engine reads is compared with the CRC of the drawn picture.
 
-Needs the primary node and DRM master: no compositor may run on it. What was shown before is \
+Needs the primary node and DRM master: no compositor may run on the device. The previous picture is \
 restored at the end, also after an error or Ctrl-C.
 
 Examples:
@@ -27,7 +27,7 @@ Examples:
   gemtool scanout --caching cached --device /dev/dri/card0 --json
   gemtool scanout --device sim:hsw,display=on
   gemtool scanout --map wb --no-flush --device sim:glk,display=on
-                                             what a forgotten flush looks like";
+                                             the effect of a missing flush";
 
 /// `gemtool scanout`.
 #[derive(Clone, Debug, ClapArgs)]
@@ -44,7 +44,8 @@ pub struct Scanout {
     #[arg(long, value_name = "MODE")]
     pub map: Option<MmapMode>,
 
-    /// Frames after the first, in order: drawn by the cpu, partial (by the cpu while shown), or by the gpu
+    /// Frames after the first, in order: cpu (drawn by the CPU), partial (a part is drawn by the CPU while
+    /// the buffer is shown) or gpu (drawn by the GPU)
     #[arg(long, value_enum, value_name = "FRAMES", value_delimiter = ',', default_value = "cpu,partial,gpu")]
     pub frames: Vec<Frame>,
 
@@ -52,7 +53,7 @@ pub struct Scanout {
     #[arg(long)]
     pub no_flush: bool,
 
-    /// How long to show each frame: a number and ms, s or m
+    /// Duration of each frame: a number and ms, s or m
     #[arg(long, value_name = "TIME", value_parser = super::trace::duration)]
     pub pause: Option<Duration>,
 
@@ -71,14 +72,14 @@ pub enum Buffer {
     Dumb,
 }
 
-/// How a frame is drawn.
+/// The method of drawing a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Frame {
-    /// The CPU draws the hidden buffer, then it is flipped to.
+    /// The CPU draws the hidden buffer, then a page flip shows it.
     Cpu,
     /// The CPU draws a part of the shown buffer, then calls DIRTYFB.
     Partial,
-    /// The GPU draws the hidden buffer, then it is flipped to.
+    /// The GPU draws the hidden buffer, then a page flip shows it.
     Gpu,
 }

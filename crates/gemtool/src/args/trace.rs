@@ -22,7 +22,7 @@ Examples:
   gemtool trace --duration 5s                  all users of the device, for 5 s
   gemtool trace                                until Ctrl-C
   gemtool trace --without bypass-acquire -- gemtool alloc
-                                               what a wrong rule looks like";
+                                               the effect of a wrong rule";
 
 /// `gemtool trace`.
 #[derive(Clone, Debug, ClapArgs)]
@@ -31,11 +31,11 @@ pub struct Trace {
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with = "command")]
     pub duration: Option<Duration>,
 
-    /// Predict without this rule: what it requires is not expected (`gemtool rules` lists them)
+    /// Predict flushes without this rule (`gemtool rules` lists all rules)
     #[arg(long, value_name = "RULE")]
     pub without: Option<Rule>,
 
-    /// The command to trace, with its arguments
+    /// Command to trace, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 
@@ -47,7 +47,7 @@ pub struct Trace {
 /// Parses a duration: `500ms`, `5s`, `2m`; at most a day.
 ///
 /// # Errors
-/// A message that says what is wrong with the text.
+/// A message with the reason why the text is invalid.
 pub fn duration(text: &str) -> Result<Duration, String> {
     const UNITS: [(&str, u64); 3] = [("ms", 1), ("s", 1000), ("m", 60_000)];
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);

@@ -10,11 +10,11 @@ use super::Device;
 
 /// Shown under `gemtool verify --help`.
 pub const VERIFY_EXAMPLES: &str = "\
-Measures every OVER x WRITE x READ of the paths, for each caching mode and MOCS class. OVER writes old values \
-to a dword in each of some cache lines, WRITE writes new ones, and READ must see the last value of \
-every byte. Lines and dwords are shuffled; the number of lines is 1, 2, 3, 5, 7, ... up to the whole \
-object. Each measurement is done
-  - with this library, which does the flushes that the rules require,
+Measures every combination OVER x WRITE x READ of the paths, for each caching mode and MOCS class. OVER \
+writes old values to a dword in each of some cache lines, WRITE writes new ones, and READ must return the \
+last value of every byte. Lines and dwords are shuffled; the number of lines is 1, 2, 3, 5, 7, ... up to the \
+whole object. Each measurement runs
+  - with this library, which performs the flushes that the rules require,
   - with the kernel's own protocol (SET_DOMAIN before each CPU access),
     where it applies,
   - without flushes: where the rules require one, the old value may show
@@ -23,7 +23,7 @@ object. Each measurement is done
 Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copy engine), \
 gpu-store (MI_STORE_DATA_IMM; writes only), gpu-sampler (reads only; software devices only).
 
-Exit status: 1 if a reader saw wrong bytes although the required flushes were done or none was \
+Exit status: 1 if a reader saw wrong bytes although the required flushes were performed or none was \
 required, or if a software device did not show the old value where it must.
 
 Examples:
@@ -37,7 +37,7 @@ Examples:
 /// `gemtool verify`.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Verify {
-    /// Fewer numbers of lines and fewer OVER paths: takes seconds
+    /// Measure fewer numbers of lines and fewer OVER paths; takes seconds
     #[arg(long)]
     pub quick: bool,
 
@@ -61,12 +61,12 @@ pub struct Verify {
     #[arg(long, value_name = "N", default_value = "64", value_parser = lines, allow_hyphen_values = true)]
     pub lines: u64,
 
-    /// Seed of the lines, dwords and values
+    /// Seed for the random choice of lines, dwords and values
     #[arg(long, value_name = "N", default_value = "1", value_parser = size::number, allow_hyphen_values = true)]
     pub seed: u64,
 
     /// Leave out the library's flush, invalidate or drain
-    #[arg(long, value_enum, value_name = "WHAT")]
+    #[arg(long, value_enum, value_name = "OPERATION")]
     pub forget: Option<Forget>,
 
     #[command(flatten)]
