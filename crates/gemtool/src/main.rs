@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Err(failure) => {
             let text = failure.to_string();
             let lines: Vec<_> = text.lines().map(visible).collect();
-            // As above.
+            // Standard error may be closed here, too.
             let _ = writeln!(io::stderr(), "error: {}", lines.join("\n"));
             ExitCode::from(2)
         }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use nix::errno::Errno;
 use nix::libc;
 
-/// Whether standard output was closed when the process started.
+/// Standard output was closed when the process started.
 static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// Makes libc call [`look`] before the runtime starts.

@@ -15,15 +15,15 @@ use crate::failure::Failure;
 /// Opens the named device, or the first i915 node.
 ///
 /// # Errors
-/// Those of opening the device; that there is none.
+/// The errors of opening the device, and the error that no device exists.
 pub fn open(args: &args::Device) -> Result<Device, Failure> {
     opened(args, Device::open, Device::open_first)
 }
 
-/// As [`open`], for a script.
+/// Opens the device as [`open`] does, for a script.
 ///
 /// # Errors
-/// As [`open`].
+/// The errors of [`open`].
 pub fn target(args: &args::Device) -> Result<Target, Failure> {
     opened(args, Target::open, || Device::open_first().map(Target::from_device))
 }
@@ -59,7 +59,7 @@ impl DeviceLine {
     /// Describes `device`.
     ///
     /// # Errors
-    /// Those of VERSION.
+    /// The errors of VERSION.
     pub fn of(device: &Device) -> Result<Self, Failure> {
         let machine = device.machine();
         Ok(Self {

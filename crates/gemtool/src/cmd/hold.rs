@@ -38,7 +38,7 @@ impl Hold {
     /// Waits for `time`, or only checks for a signal if there is none.
     ///
     /// # Errors
-    /// That a signal arrived; the kernel's.
+    /// The error that a signal arrived, and the kernel's errors.
     pub fn pause(&self, time: Option<Duration>) -> Result<(), Failure> {
         if self.has_signal(time)? { Err(Failure::Environment("interrupted".to_owned())) } else { Ok(()) }
     }

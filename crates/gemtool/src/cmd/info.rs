@@ -27,7 +27,7 @@ pub struct ParamLine {
 pub struct MapLine {
     /// The mode.
     pub mode: MmapMode,
-    /// Whether the platform supports it.
+    /// The platform supports the mode.
     pub available: bool,
     /// The kernel's errno if it does not.
     pub errno: Option<String>,

@@ -22,7 +22,7 @@ pub struct PlatformRow {
     pub graphics: String,
     /// The platform's capabilities under the kernel.
     pub caps: Vec<String>,
-    /// Whether the level WT is possible: only where eDRAM is fused on.
+    /// The platform can have eDRAM; the level WT exists if it is fused on.
     pub edram_possible: bool,
     /// Number of PCI IDs.
     pub pci_ids: usize,
@@ -42,7 +42,7 @@ pub struct PlatformTable {
 pub struct CapLine {
     /// Its name.
     pub cap: String,
-    /// Whether the machine has it.
+    /// The machine has the capability.
     pub set: bool,
     /// Its meaning.
     pub meaning: &'static str,

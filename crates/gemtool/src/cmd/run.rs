@@ -20,7 +20,7 @@ pub struct Run {
     pub device: DeviceLine,
     /// The script's name.
     pub name: String,
-    /// Whether the text form shows every step with all decisions and flushes.
+    /// The text form shows every step with all decisions and flushes.
     pub timeline: bool,
     script: Script,
     target: Target,
@@ -33,7 +33,7 @@ impl Run {
     /// script continues without calling it.
     ///
     /// # Errors
-    /// The first of `each`.
+    /// The first error of `each`.
     pub fn steps<E>(&self, mut each: impl FnMut(StepReport) -> Result<(), E>) -> Result<&Report, E> {
         let mut seen = Ok(());
         let report = script::run_each(&self.script, &self.target, |step| {
@@ -92,8 +92,8 @@ impl Serialize for Run {
 /// Reads the script, and opens the device.
 ///
 /// # Errors
-/// Those of the script's file, of its text, and of opening the device. A script that stops before its end is
-/// no error here: the run reports it.
+/// The errors of the script's file, of its text, and of opening the device. A script that stops before its
+/// end is not an error here: the run reports it.
 pub fn start(args: &args::Run) -> Result<Run, Failure> {
     let name = if is_stdin(&args.script) { "<stdin>".to_owned() } else { args.script.display().to_string() };
     // The text comes first: its errors can be found without a device.

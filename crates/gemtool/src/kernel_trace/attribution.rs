@@ -42,7 +42,7 @@ pub struct SeenFlush {
     pub object: Option<u64>,
     /// The memory that was flushed.
     pub kind: Kind,
-    /// Whether a worker performed it, behind the object's fences, after the call continued.
+    /// A worker performed the flush after the call continued, behind the object's fences.
     pub asynchronous: bool,
     /// The thread that performed it.
     pub tid: u32,

@@ -1,21 +1,21 @@
-//! Why the kernel cannot be traced.
+//! Errors of tracing the kernel.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use gem_coherency::Errno;
 
-/// What the module's functions return.
+/// The result of the module's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A file of tracefs that cannot be found, read or written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
-    /// What was being done: find, read, write, make or remove.
+    /// The failed action: find, read, write, make or remove.
     pub action: &'static str,
     /// The file or directory.
     pub path: PathBuf,
-    /// What the kernel said.
+    /// The kernel's errno.
     pub errno: Errno,
 }
 
@@ -28,7 +28,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// Returns what tracing needs, and does not have.
+/// Returns a hint: the requirement of tracing that is missing.
 fn hint(errno: Errno) -> &'static str {
     match errno {
         Errno::EACCES | Errno::EPERM => " (tracing the kernel needs root: CAP_SYS_ADMIN, and no lockdown)",

@@ -9,7 +9,7 @@ use gem_coherency::vocabulary::Access;
 const EXEC_OBJECT_WRITE: u32 = 1 << 2;
 /// `enum dma_data_direction`: the CPU may write.
 const DMA_BIDIRECTIONAL: u32 = 0;
-/// As [`DMA_BIDIRECTIONAL`].
+/// `enum dma_data_direction`: the CPU may write.
 const DMA_TO_DEVICE: u32 = 1;
 
 /// Columns of a thread's name at a line's start, where it is right-aligned (`%16s-%-7d ` in

@@ -84,7 +84,7 @@ pub(super) fn lock(directory: &Path) -> Result<File> {
     locked.map_err(|error| failed("lock", directory, &error))
 }
 
-/// As [`lock`], without waiting: `None` if another process holds it.
+/// Takes the lock without waiting; `None` if another process holds it.
 ///
 /// # Errors
 /// [`Error`].

@@ -207,7 +207,7 @@ impl Drop for Tracer {
             if path.exists()
                 && let Err(error) = write(&path, "0")
             {
-                warn!(%error, "an event goes on being traced");
+                warn!(%error, "an event could not be disabled");
             }
         };
         off(self.directory.join("events").join(&self.group).join("enable"));
@@ -219,7 +219,7 @@ impl Drop for Tracer {
                 warn!(%error, path = %self.directory.display(), "a trace instance is left behind");
             }
         } else if let Err(error) = write(&self.directory.join("options/hash-ptr"), "1") {
-            warn!(%error, "pointers in the trace stay as they are");
+            warn!(%error, "the trace option hash-ptr could not be restored");
         }
         for name in &self.probes {
             let removed =
@@ -248,7 +248,7 @@ fn claim(root: &Path) -> Result<(String, PathBuf, File)> {
             Ok(()) => (group, instance),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             Err(error) => {
-                warn!(%error, "no trace instance of its own: recording into the kernel's only trace");
+                warn!(%error, "cannot create a trace instance: recording into the kernel's main trace");
                 // A name that no instance has or will get.
                 (group + "_", root.to_owned())
             }
@@ -277,7 +277,7 @@ fn remove_leftovers(root: &Path) -> Result<()> {
         // A tracer whose lock cannot be checked counts as alive.
         is_ours(group) && matches!(try_lock(directory), Ok(Some(_)))
     };
-    // A tracer without an instance leaves its events enabled in the only trace.
+    // A tracer without an instance leaves its events enabled in the main trace.
     let events = root.join("kprobe_events");
     let defined = read(&events)?;
     let groups: Vec<_> =

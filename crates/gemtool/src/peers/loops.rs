@@ -67,7 +67,7 @@ fn line_of(byte: *const u8) -> *const u8 {
 }
 
 /// # Safety
-/// As [`flush`]; `len` is not 0.
+/// The requirements of [`flush`]; `len` is not 0.
 unsafe fn clflush(first: *const u8, len: usize) {
     let end = first.wrapping_add(len);
     let mut line = line_of(first);
@@ -82,7 +82,7 @@ unsafe fn clflush(first: *const u8, len: usize) {
 }
 
 /// # Safety
-/// As [`flush`]; `len` is not 0.
+/// The requirements of [`flush`]; `len` is not 0.
 unsafe fn clflushopt(first: *const u8, len: usize) {
     let end = first.wrapping_add(len);
     let mut line = line_of(first);
@@ -99,7 +99,7 @@ unsafe fn clflushopt(first: *const u8, len: usize) {
 }
 
 /// # Safety
-/// As [`flush`]; `len` is not 0.
+/// The requirements of [`flush`]; `len` is not 0.
 unsafe fn clwb(first: *const u8, len: usize) {
     let end = first.wrapping_add(len);
     let mut line = line_of(first);

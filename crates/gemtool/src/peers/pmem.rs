@@ -26,7 +26,7 @@ impl Pmem {
     /// Loads libpmem.
     ///
     /// # Errors
-    /// A message that says why it cannot be used.
+    /// A message with the reason why it cannot be used.
     pub fn load() -> Result<Self, String> {
         // SAFETY: a C string; the library's constructors read CPUID and the environment, and do nothing else.
         let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };

@@ -89,7 +89,7 @@ fn contents_words(contents: &Contents) -> String {
     format!("{}, {}", words("through the mapping", &contents.mapping), words("with PREAD", &contents.pread))
 }
 
-/// Writes what was flushed at each step, or why nothing was.
+/// Writes the flush at each step, or the reason why none was needed.
 pub fn steps(page: &mut Page<'_>, steps: &[StepLine]) -> io::Result<()> {
     use Align::{Left, Right};
     let heads = [("step", Left), ("verdict", Left), ("lines", Right), ("bytes", Right), ("rule", Left)];

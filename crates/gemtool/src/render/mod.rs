@@ -119,7 +119,7 @@ impl<'a> Page<'a> {
         self.styled_heading(text, Style::new().bold())
     }
 
-    /// As [`Self::heading`], in `style`.
+    /// Writes a heading in `style`.
     pub fn styled_heading(&mut self, text: &str, style: Style) -> io::Result<()> {
         let text = self.paint(style, &visible(text));
         writeln!(self.out, "{text}")
@@ -130,7 +130,7 @@ impl<'a> Page<'a> {
         self.styled_field(name, value, Style::new())
     }
 
-    /// As [`Self::field`], the value in `style`.
+    /// Writes a [field](Self::field) with the value in `style`.
     pub fn styled_field(&mut self, name: &str, value: &str, style: Style) -> io::Result<()> {
         const INDENT: usize = 2;
         const NAME: usize = 14;

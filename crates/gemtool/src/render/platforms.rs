@@ -25,7 +25,7 @@ impl Report for PlatformTable {
         }
         table.write(page)?;
         page.gap()?;
-        page.note(2, "(wt): the level WT exists where eDRAM is fused on, which only the device knows.")
+        page.note(2, "(wt): the level WT exists where eDRAM is fused on, which only the device reports.")
     }
 }
 

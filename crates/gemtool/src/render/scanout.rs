@@ -14,7 +14,7 @@ impl Report for ScanoutReport {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
         page.heading(&self.device.to_string())?;
         let screen = &self.screen;
-        let plugged = if screen.connected { "a screen is plugged in" } else { "no screen answers" };
+        let plugged = if screen.connected { "a screen is plugged in" } else { "no screen is detected" };
         let place = format!("{}x{} on {} ({plugged})", screen.width, screen.height, screen.connector);
         page.field("screen", &place)?;
         let what = match self.asked.buffer {
@@ -97,7 +97,7 @@ impl ScanoutReport {
         let wrong = crcs.iter().filter(|crc| !crc.held()).count();
         let mismatches = self.rows.iter().filter(|row| row.kernel.mismatch.is_some()).count();
         let display = match (crcs.len(), wrong) {
-            (0, _) => "what the display reads is unknown".to_owned(),
+            (0, _) => "the display's CRCs are unknown".to_owned(),
             (all, 0) => format!("all {all} pictures right"),
             (all, wrong) => format!("{wrong} of {all} pictures WRONG"),
         };
@@ -116,7 +116,7 @@ fn caching(before: Option<CachingMode>, after: Option<CachingMode>) -> String {
     match (before, after) {
         (Some(before), Some(after)) if before != after => format!("{before}>{after}"),
         (_, Some(after)) => after.to_string(),
-        (_, None) => "not said".to_owned(),
+        (_, None) => "unknown".to_owned(),
     }
 }
 
@@ -156,7 +156,7 @@ fn note(row: &Row) -> Option<String> {
     }
     row.crc.filter(|crc| !crc.held()).map(|crc| {
         format!(
-            "The display reads CRC {:08x}, what was drawn has {:08x}: some lines are still in a cache.",
+            "The display reads CRC {:08x}, the drawn picture has {:08x}: some lines are still in a cache.",
             crc.read, crc.expected
         )
     })

@@ -10,7 +10,7 @@ const LETTER_WIDTH: f64 = 0.56;
 pub struct Font {
     /// Size in pixels.
     pub size: f64,
-    /// Whether it is bold.
+    /// The text is bold.
     pub bold: bool,
     /// `#rrggbb`.
     pub colour: &'static str,
@@ -34,7 +34,7 @@ pub struct Stroke {
     pub colour: &'static str,
     /// Width in pixels.
     pub width: f64,
-    /// Whether the line is dashed.
+    /// The line is dashed.
     pub dashed: bool,
 }
 

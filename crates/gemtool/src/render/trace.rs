@@ -119,9 +119,11 @@ fn note(row: &Row) -> String {
     let event = row.event.map_or_else(|| "of no event".to_owned(), |event| format!("at {event}"));
     let why = row.rule.map_or("No event of the rules is known to have happened.", |rule| rule.reason());
     match row.verdict {
-        Verdict::Unseen => format!("The kernel did not flush what the rules predict {event}: {why}"),
+        Verdict::Unseen => {
+            format!("The kernel did not perform the flush that the rules predict {event}: {why}")
+        }
         Verdict::Unpredicted | Verdict::Predicted | Verdict::NotFollowed => {
-            format!("The kernel flushed what the rules do not predict {event}: {why}")
+            format!("The kernel performed a flush that the rules do not predict {event}: {why}")
         }
     }
 }
@@ -224,6 +226,9 @@ mod tests {
         assert!(page.contains("without the rule bypass-acquire"), "{page}");
         assert!(page.contains("none       MISMATCH: exec-clean"), "{page}");
         assert!(page.contains("2 flushes: 1 predicted, 1 mismatch, 0 not followed"), "{page}");
-        assert!(page.contains("The kernel flushed what the rules do not predict at exec-read"), "{page}");
+        assert!(
+            page.contains("The kernel performed a flush that the rules do not predict at exec-read"),
+            "{page}"
+        );
     }
 }

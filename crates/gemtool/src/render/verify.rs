@@ -106,7 +106,7 @@ impl Section {
 struct Folded<'a> {
     row: &'a Row,
     overs: Vec<Via>,
-    /// Whether the result depends on the path of the old values.
+    /// The result depends on the path of the old values.
     differs: bool,
     lines: u64,
 }

@@ -45,7 +45,7 @@ pub struct Decided {
     pub bo: String,
     /// The step of the BO's use.
     pub step: Step,
-    /// What the rules require.
+    /// The rules' verdict.
     pub verdict: Verdict,
     /// Lines flushed or invalidated.
     pub lines: u64,

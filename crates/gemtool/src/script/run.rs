@@ -28,7 +28,7 @@ impl From<Refused> for Failure {
 /// The selection of steps that apply to the device.
 struct Plan<'a> {
     target: &'a Target,
-    /// Whether the remaining steps are skipped.
+    /// The remaining steps are skipped.
     is_over: bool,
 }
 
@@ -57,7 +57,8 @@ pub fn run(script: &Script, target: &Target) -> Report {
     Report { steps, ..report }
 }
 
-/// As [`run()`], and passes the result of each step to `each` instead of keeping it in the report.
+/// Runs `script` like [`run()`], but passes the result of each step to `each` instead of keeping it in the
+/// report.
 pub fn run_each(script: &Script, target: &Target, mut each: impl FnMut(StepReport)) -> Report {
     let mut report = Report {
         counts: Counts::default(),

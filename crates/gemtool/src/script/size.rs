@@ -29,7 +29,7 @@ fn whole(text: &str) -> Result<u64, Wrong> {
 /// Parses a count: `1`, `10000`, `0x10`; not 0.
 ///
 /// # Errors
-/// A message that says what is wrong with the text.
+/// A message with the reason why the text is invalid.
 pub fn count(text: &str) -> Result<u64, String> {
     match number(text)? {
         0 => Err("at least 1 is needed".to_owned()),
@@ -40,7 +40,7 @@ pub fn count(text: &str) -> Result<u64, String> {
 /// Parses a whole number, which may be 0: `0`, `64`, `0x40`.
 ///
 /// # Errors
-/// A message that says what is wrong with the text.
+/// A message with the reason why the text is invalid.
 pub fn number(text: &str) -> Result<u64, String> {
     whole(text).map_err(|wrong| match wrong {
         Wrong::Form => "not a number (decimal, or hexadecimal with 0x)".to_owned(),
@@ -51,7 +51,7 @@ pub fn number(text: &str) -> Result<u64, String> {
 /// Parses a size in bytes: `4096`, `0x1000`, `64KiB`, `64 KiB`, `1M`.
 ///
 /// # Errors
-/// A message that says what is wrong with the text.
+/// A message with the reason why the text is invalid.
 pub fn size(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let before = |unit: &str| lower.strip_suffix(unit).map(|rest| rest.strip_suffix(' ').unwrap_or(rest));

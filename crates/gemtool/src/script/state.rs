@@ -75,7 +75,7 @@ impl<'a> State<'a> {
         match self.slots.get(&name) {
             Some(Slot::Bo(bo)) => Ok(bo),
             Some(Slot::DmaBuf(_)) | None => {
-                Err(Refused::Usage(format!("'{}' is no BO", self.script.name(name))))
+                Err(Refused::Usage(format!("'{}' is not a BO", self.script.name(name))))
             }
         }
     }

@@ -44,7 +44,7 @@ pub enum Action {
     Make(Name, Making),
     /// Expects a claim to be true.
     Expect {
-        /// Whether it is expected to be false.
+        /// The claim is expected to be false.
         negated: bool,
         /// The claim.
         claim: Claim,
@@ -297,7 +297,7 @@ impl fmt::Display for Count {
 /// A condition on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
-    /// Whether the fact must be false.
+    /// The fact must be false.
     pub negated: bool,
     /// The fact.
     pub fact: Fact,

@@ -19,7 +19,7 @@ impl Target {
     /// Opens the device that `spec` names: a path, or `sim:...`.
     ///
     /// # Errors
-    /// As [`Device::open`].
+    /// The errors of [`Device::open`].
     pub fn open(spec: &str) -> Result<Self> {
         match spec.parse()? {
             DeviceSpec::Path(_) => Device::open(spec).map(Self::from_device),
@@ -35,7 +35,7 @@ impl Target {
     /// Uses a software device; a script takes the flushes out of its log ([`Soft::take_kernel_flushes`]).
     ///
     /// # Errors
-    /// As [`Device::from_drm`].
+    /// The errors of [`Device::from_drm`].
     pub fn from_soft(soft: Arc<Soft>) -> Result<Self> {
         let device = Device::from_drm(soft.clone())?;
         Ok(Self { device, soft: Some(soft) })

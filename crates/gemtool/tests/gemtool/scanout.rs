@@ -21,7 +21,7 @@ fn steps<'a>(report: &'a Value, step: &str) -> Vec<&'a Value> {
     report["rows"].as_array().unwrap().iter().filter(|row| row["step"] == step).collect()
 }
 
-/// Returns whether the display reads what was drawn, for each row that reports it.
+/// Returns whether the display reads the drawn picture, for each row that reports it.
 fn pictures(report: &Value) -> Vec<bool> {
     let rows = report["rows"].as_array().unwrap();
     let crcs = rows.iter().map(|row| &row["crc"]).filter(|crc| !crc.is_null());

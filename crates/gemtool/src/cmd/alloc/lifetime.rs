@@ -76,7 +76,7 @@ impl HeldBo {
     /// Releases the BO; returns its handle and results.
     ///
     /// # Errors
-    /// Those of GEM_CLOSE.
+    /// The errors of GEM_CLOSE.
     pub fn end(self) -> Result<(u32, BoReport), Failure> {
         let Self { bo, mut report, shown } = self;
         // A BO on screen cannot be released.

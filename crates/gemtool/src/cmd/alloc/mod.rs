@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use lifetime::HeldBo;
 use report::{AllocReport, ReleaseReport, Request, Results};
 
-/// Number of BOs from which on a progress bar is shown.
+/// Smallest number of BOs for which a progress bar is shown.
 const MANY: u64 = 100;
 
 /// A run of `gemtool alloc`.
@@ -21,7 +21,7 @@ const MANY: u64 = 100;
 pub struct Session<'a> {
     args: &'a args::Alloc,
     device: Device,
-    /// Where to wait, and the BOs to release then.
+    /// The wait at the end, and the BOs to release after it.
     held: Option<(Hold, Vec<HeldBo>)>,
     /// Number of BOs allocated when a signal ended the allocation.
     interrupted_at: Option<u64>,
@@ -31,7 +31,7 @@ impl<'a> Session<'a> {
     /// Opens the device.
     ///
     /// # Errors
-    /// Those of opening the device.
+    /// The errors of opening the device.
     pub fn open(args: &'a args::Alloc) -> Result<Self, Failure> {
         let held = if args.hold { Some((Hold::new()?, Vec::new())) } else { None };
         Ok(Self { args, device: device::open(&args.device)?, held, interrupted_at: None })
@@ -73,7 +73,7 @@ impl<'a> Session<'a> {
     /// Waits if BOs are held and no signal came, and releases them; `None` if none are held.
     ///
     /// # Errors
-    /// Those of waiting and of releasing a BO.
+    /// The errors of waiting and of releasing a BO.
     pub fn release(&mut self) -> Result<Option<ReleaseReport>, Failure> {
         let Some((hold, bos)) = self.held.take() else { return Ok(None) };
         if self.interrupted_at.is_none() {

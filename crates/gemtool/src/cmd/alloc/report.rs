@@ -42,7 +42,7 @@ impl From<&args::Alloc> for Request {
 pub struct StepLine {
     /// The step.
     pub step: Step,
-    /// What the rules require.
+    /// The rules' verdict.
     pub verdict: Verdict,
     /// Lines that were flushed or invalidated.
     pub lines: u64,
@@ -71,7 +71,7 @@ impl From<&FlushReport> for StepLine {
     }
 }
 
-/// Whether contents read back correctly by one path.
+/// The result of reading the contents back by one path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
@@ -120,7 +120,7 @@ pub enum KernelCaching {
 /// The result of an export and import.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Exported {
-    /// Whether the import returned the same handle.
+    /// The import returned the same handle.
     pub same_handle: bool,
 }
 
@@ -143,7 +143,7 @@ pub struct BoReport {
     pub flush_rule: Rule,
     /// The result of each step.
     pub steps: Vec<StepLine>,
-    /// Whether the contents read back correctly.
+    /// The result of reading the contents back.
     pub contents: Contents,
     /// The result of the export, if requested.
     pub export: Option<Exported>,
@@ -174,7 +174,7 @@ pub struct Group {
 pub struct Total {
     /// The step.
     pub step: Step,
-    /// What the rules require.
+    /// The rules' verdict.
     pub verdict: Verdict,
     /// The rule that decided.
     pub rule: Rule,
@@ -193,7 +193,7 @@ pub struct AllocReport {
     pub device: DeviceLine,
     /// The request.
     pub asked: Request,
-    /// Whether every check passed.
+    /// Every check passed.
     pub held: bool,
     /// The BOs, grouped by equal results.
     pub groups: Vec<Group>,

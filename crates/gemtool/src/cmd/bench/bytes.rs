@@ -87,7 +87,7 @@ impl<'bo> Bytes<'bo> {
     /// Returns the bytes of `bo`, with every page present.
     ///
     /// # Errors
-    /// Those of mapping the BO.
+    /// The errors of mapping the BO.
     pub fn of(bo: &'bo Bo) -> Result<Self, Failure> {
         let bytes = Self { first: bo.as_ptr()?, len: bo.size(), bo: PhantomData };
         bytes.dirty(ByteRange::within(0, bytes.len, bytes.len)?);

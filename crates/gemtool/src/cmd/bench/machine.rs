@@ -11,7 +11,7 @@ use serde::Serialize;
 pub struct Machine {
     /// The processor's name.
     pub cpu: String,
-    /// Whether it reports that it is virtual.
+    /// The processor reports a hypervisor.
     pub is_virtual: bool,
     /// Number of usable processors.
     pub processors: usize,
@@ -25,7 +25,7 @@ pub struct Machine {
     pub build: &'static str,
     /// The cache instructions of the CPU, and those that the library uses.
     pub support: Support,
-    /// Whether libpmem was found.
+    /// libpmem was found.
     pub has_libpmem: bool,
 }
 

@@ -23,11 +23,11 @@ use rounds::Effort;
 
 /// Arguments of every row.
 struct Context {
-    /// How much time to spend.
+    /// The time to spend.
     effort: Effort,
     /// The CPU's instructions.
     support: Support,
-    /// libpmem, or why it could not be loaded.
+    /// libpmem, or the reason why it could not be loaded.
     pmem: Result<Pmem, String>,
     /// The device for the rows that need one.
     device: Option<String>,
@@ -39,7 +39,7 @@ impl Context {
         match &self.pmem {
             Ok(pmem) => Some(*pmem),
             Err(why) => {
-                let note = format!("{why}: rows beside libpmem are left out");
+                let note = format!("{why}: comparisons with libpmem are left out");
                 if !found.notes.contains(&note) {
                     found.notes.push(note);
                 }

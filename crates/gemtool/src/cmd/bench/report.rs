@@ -46,7 +46,7 @@ pub struct Line {
     pub rounds: usize,
     /// The target, if there is one.
     pub target: Option<Target>,
-    /// Whether the target is reached.
+    /// The target is reached; null without a target.
     pub reached: Option<bool>,
 }
 
@@ -73,9 +73,9 @@ impl Found {
 pub struct BenchReport {
     /// The machine.
     pub machine: Machine,
-    /// Whether the run was quick, so that its times are not meaningful.
+    /// The run was quick, so its times are not meaningful.
     pub quick: bool,
-    /// Whether every exact expectation held.
+    /// Every exact expectation held.
     pub held: bool,
     /// Number of targets.
     pub targets: usize,

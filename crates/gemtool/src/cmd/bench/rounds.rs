@@ -13,7 +13,7 @@ use crate::failure::Failure;
 /// Largest size of a quick run.
 const QUICK_BYTES: u64 = 16 << 10;
 
-/// How much time to spend.
+/// The time to spend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
     quick: bool,
@@ -33,7 +33,7 @@ impl Effort {
         }
     }
 
-    /// Returns those of `sizes` that are measured.
+    /// Returns the members of `sizes` that are measured.
     pub fn sizes(self, sizes: &[u64]) -> Vec<u64> {
         sizes.iter().copied().filter(|&size| !self.quick || size <= QUICK_BYTES).collect()
     }
@@ -70,7 +70,7 @@ impl<'a> Rounds<'a> {
     /// Runs the sides in turn, after a warm-up round that is not counted.
     ///
     /// # Errors
-    /// Those of a turn or of its preparation.
+    /// The errors of a turn or of its preparation.
     pub fn measure(mut self, effort: Effort) -> Result<Times, Failure> {
         let (least, most, budget) = effort.limits();
         let mut times: Vec<(&'static str, Vec<f64>)> =

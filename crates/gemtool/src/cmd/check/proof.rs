@@ -21,14 +21,14 @@ use crate::failure::Failure;
 pub struct ProofReport {
     /// The scope of the searches.
     pub scope: ScopeLine,
-    /// Whether every expected violation was found.
+    /// Every expected violation was found.
     pub held: bool,
     /// Size of the searches without a change.
     pub baseline: SizeLine,
     /// The need for each rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<RuleLine>,
-    /// Whether each planted fault is noticed.
+    /// The result for each planted fault.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mutants: Vec<MutantLine>,
     /// The need for each assumption and condition.
@@ -47,7 +47,7 @@ pub struct Proof {
     pub property: Property,
     /// The caller.
     pub caller: Caller,
-    /// How the object was created.
+    /// The kind of object.
     pub object: Object,
     /// The machine.
     #[serde(flatten)]

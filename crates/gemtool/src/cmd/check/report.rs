@@ -18,7 +18,7 @@ use crate::args::Object;
 pub struct CheckReport {
     /// The scope of the searches.
     pub scope: ScopeLine,
-    /// Whether every property holds.
+    /// Every property holds.
     pub held: bool,
     /// The run.
     pub run: Run,
@@ -35,7 +35,7 @@ pub struct CheckReport {
     /// The requested picture.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub svg: Option<Svg>,
-    /// Whether the text form lists every search.
+    /// The text form lists every search.
     #[serde(skip)]
     pub detail: bool,
 }
@@ -65,7 +65,7 @@ pub struct PropertyLine {
 pub struct Group {
     /// The caller; null for all.
     pub caller: Option<Caller>,
-    /// How the object was created; null for all.
+    /// The kind of object; null for all.
     pub object: Option<Object>,
     /// Number of searches.
     pub searches: usize,
@@ -103,7 +103,7 @@ pub struct MachineLine {
     pub platform: &'static str,
     /// The kernel version.
     pub kernel: KernelVersion,
-    /// Whether eDRAM is fused on.
+    /// eDRAM is fused on.
     pub edram: bool,
 }
 
@@ -117,7 +117,7 @@ pub struct Machines(pub Vec<MachineLine>);
 pub struct SearchLine {
     /// The caller.
     pub caller: Caller,
-    /// How the object was created.
+    /// The kind of object.
     pub object: Object,
     /// The machines that the search cannot tell apart; the first one was searched.
     pub machines: Machines,
@@ -126,7 +126,7 @@ pub struct SearchLine {
     pub size: SizeLine,
     /// Rules that required an action.
     pub demanded: Vec<Rule>,
-    /// Rules that spared an action.
+    /// Rules that made an action unnecessary.
     pub spared: Vec<Rule>,
     /// The shortest trace to a violation.
     pub violation: Option<TraceView>,
@@ -137,7 +137,7 @@ pub struct SearchLine {
 pub struct Svg {
     /// Its path.
     pub path: PathBuf,
-    /// Whether there was a trace to draw.
+    /// The picture was written; false without a violation, or after an error.
     pub written: bool,
 }
 

@@ -18,7 +18,7 @@ pub struct Premise {
     pub id: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// Whether the model assumes it.
+    /// The model assumes it.
     pub held: bool,
     /// The premise in words.
     pub statement: &'static str,
@@ -47,13 +47,13 @@ pub struct ScopeLine {
     pub callers: Vec<Caller>,
     /// The assumptions about hardware.
     pub assumptions: Vec<Premise>,
-    /// IDs of those that the library does not rely on.
+    /// IDs of the assumptions that the library does not rely on.
     pub kernel_only: Vec<&'static str>,
     /// The conditions for callers.
     pub conditions: Vec<Premise>,
     /// The change, if any.
     pub change: Option<Change>,
-    /// Whether it includes every platform.
+    /// The scope includes every platform.
     #[serde(skip)]
     pub is_every_platform: bool,
 }

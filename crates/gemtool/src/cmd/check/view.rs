@@ -30,7 +30,7 @@ pub struct TraceView {
     pub title: &'static str,
     /// The caller.
     pub caller: Caller,
-    /// How the object was created.
+    /// The kind of object.
     pub object: Object,
     /// The initial state.
     pub first: StateView,
@@ -95,7 +95,7 @@ pub struct ActionView {
 /// One state.
 #[derive(Clone, Debug, Serialize)]
 pub struct StateView {
-    /// Whether memory exists whose lines caches can hold.
+    /// The object has memory whose lines caches can hold.
     pub resident: bool,
     /// The lines.
     pub lines: [LineView; 2],

@@ -14,11 +14,11 @@ use crate::failure::Failure;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Question {
-    /// Which data must leave the writer's caches.
+    /// The data that must leave the writer's caches.
     Flush,
-    /// Which lines the reader must drop from its cache.
+    /// The lines that the reader must drop from its cache.
     Invalidate,
-    /// Which data a submission flushes; it assumes that a GPU that writes reads, too.
+    /// The data that a submission flushes; a GPU that writes is assumed to read, too.
     Submission,
 }
 
@@ -131,7 +131,7 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<DriverDecisions, Failu
         ("--state", args.state.is_some()),
         ("--object", args.object.is_some()),
     ];
-    super::refuse(&others, "asks about the kernel: use it with --who kernel")?;
+    super::refuse(&others, "applies to the kernel: use it with --who kernel")?;
     let needed = |flag| Failure::flag(flag, "needed with --who driver");
     let level = args.level.ok_or_else(|| needed("--level"))?;
     let writer = path(args.writer.ok_or_else(|| needed("--writer"))?, args);

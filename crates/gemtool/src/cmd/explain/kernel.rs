@@ -17,9 +17,9 @@ use crate::failure::Failure;
 pub struct State {
     /// The source of its pages.
     pub backing: Backing,
-    /// Whether it is a framebuffer.
+    /// The object is a framebuffer.
     pub framebuffer: bool,
-    /// Whether it is pinned for the display engine.
+    /// The object is pinned for the display engine.
     pub pinned: bool,
     /// The cache level.
     pub level: CacheLevel,
@@ -27,13 +27,13 @@ pub struct State {
     pub user_pat: Option<u8>,
     /// CPU accesses that are coherent with the GPU.
     pub coherent: Vec<Access>,
-    /// Whether it has pages.
+    /// The object has pages.
     pub pages: bool,
     /// The read domains.
     pub read_domains: Vec<&'static str>,
     /// The write domain.
     pub write_domain: Option<&'static str>,
-    /// Whether the kernel tracks it as dirty in the CPU's cache.
+    /// The kernel tracks the object as dirty in the CPU's cache.
     pub dirty: bool,
 }
 
@@ -83,7 +83,7 @@ pub struct KernelRow {
     pub platform: &'static str,
     /// The kernel version.
     pub kernel: KernelVersion,
-    /// How the object was created.
+    /// The kind of object.
     pub object: Object,
     /// The state before the event.
     #[serde(flatten)]
@@ -151,7 +151,7 @@ pub fn one(ruled: &Ruled, args: &args::Explain) -> Result<KernelRow, Failure> {
         ("--mocs", args.mocs.is_some()),
         ("--access", args.access.is_some()),
     ];
-    super::refuse(&others, "asks about a driver's duty: use it with --who driver")?;
+    super::refuse(&others, "applies to a userspace driver: use it with --who driver")?;
     let event = args.event.ok_or(Failure::flag("--event", "needed with --who kernel"))?;
     let object = args.object.unwrap_or(Object(Creation::User));
     let before = before(ruled, object, args)?;

@@ -62,7 +62,7 @@ impl Kernel {
         Self { machine: *device.machine(), rules: *device.rules(), source, states: BTreeMap::new() }
     }
 
-    /// Returns how the flushes are known.
+    /// Returns the source of the flushes.
     pub fn known(&self) -> Known {
         match &self.source {
             FlushSource::Software(_) => Known::Simulated,
@@ -74,7 +74,7 @@ impl Kernel {
     /// Begins a step: drops the flushes seen so far.
     ///
     /// # Errors
-    /// Those of reading the trace.
+    /// The errors of reading the trace.
     pub fn begin(&mut self) -> Result<(), Failure> {
         match &mut self.source {
             FlushSource::Software(soft) => drop(soft.take_kernel_flushes()),
@@ -91,7 +91,7 @@ impl Kernel {
     /// are only predicted from then on.
     ///
     /// # Errors
-    /// Those of reading the trace; that the rules have no such object on this platform.
+    /// The errors of reading the trace, and the error that the rules have no such object on this platform.
     pub fn created(&mut self, handle: Handle) -> Result<(), Failure> {
         let created = Snapshot::created(self.machine.caps, &self.rules, Creation::User);
         let refused =
@@ -116,7 +116,7 @@ impl Kernel {
     /// that of the buffer that it replaces.
     ///
     /// # Errors
-    /// Those of reading the trace.
+    /// The errors of reading the trace.
     pub fn ended(
         &mut self,
         handle: Handle,
@@ -166,7 +166,7 @@ impl Kernel {
         Ok(done)
     }
 
-    /// Returns how the actions differ from the rules' predictions.
+    /// Returns the difference between the actions and the rules' predictions.
     fn mismatch(
         &self,
         handle: Handle,

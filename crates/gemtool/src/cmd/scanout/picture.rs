@@ -60,7 +60,7 @@ impl Picture {
     /// Draws all of frame `number` with the CPU: bands of colours.
     ///
     /// # Errors
-    /// Those of writing to the BO.
+    /// The errors of writing to the BO.
     pub fn draw(&mut self, number: u32) -> Result<(), Error> {
         for (y, line) in self.pixels.chunks_mut(self.pitch).enumerate() {
             let colour = colour(number, y as u32 / 32);
@@ -76,7 +76,7 @@ impl Picture {
     /// Draws a part in one colour with the CPU.
     ///
     /// # Errors
-    /// Those of writing to the BO.
+    /// The errors of writing to the BO.
     pub fn draw_part(&mut self, number: u32) -> Result<(), Error> {
         let part = Part { x: 10, y: 20, width: 100, height: 50 };
         let colour = colour(number, 99).to_le_bytes();
@@ -95,7 +95,8 @@ impl Picture {
     /// Draws the whole picture in one colour with the GPU, and waits for it.
     ///
     /// # Errors
-    /// [`Error::NotAvailable`] on platforms for which the library cannot build batches; those of submitting.
+    /// [`Error::NotAvailable`] on platforms for which the library cannot build batches, and the errors of
+    /// submitting.
     pub fn draw_by_gpu(&mut self, device: &Device, number: u32) -> Result<(), Error> {
         let colour = colour(number, 7);
         let mut batch = Batch::new(device)?;

@@ -21,7 +21,7 @@ pub struct Request {
     pub map: Option<MmapMode>,
     /// The frames after the first.
     pub frames: Vec<Frame>,
-    /// Whether the library flushed.
+    /// The library flushes; false with `--no-flush`.
     pub flushes: bool,
 }
 
@@ -37,7 +37,7 @@ impl From<&args::Scanout> for Request {
 pub struct ScreenLine {
     /// The connector's name: `HDMI-A-1`.
     pub connector: String,
-    /// Whether a screen is plugged in.
+    /// A screen is plugged in.
     pub connected: bool,
     /// The CRTC's ID.
     pub crtc: u32,
@@ -59,7 +59,7 @@ pub enum Known {
     Simulated,
     /// They were seen in the kernel's trace.
     Traced,
-    /// The rules predict them; why they could not be traced.
+    /// The rules predict them; the text is the reason why they could not be traced.
     Predicted(String),
 }
 
@@ -81,16 +81,16 @@ pub struct KernelStep {
     pub flushes: Vec<KernelLine>,
     /// The rule that decided last, on a flush or against one.
     pub rule: Option<Rule>,
-    /// How flushes or caching differ from the rules' predictions.
+    /// The difference between the flushes or the caching mode and the rules' predictions.
     pub mismatch: Option<String>,
 }
 
-/// The CRC of what the display engine reads.
+/// The CRC of the pixels that the display engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CrcLine {
     /// The CRC of the drawn picture.
     pub expected: u32,
-    /// The CRC of what the display engine reads.
+    /// The CRC of the pixels that the display engine reads.
     pub read: u32,
 }
 
@@ -121,7 +121,7 @@ pub struct Row {
     pub kernel: KernelStep,
     /// The display's CRC; null if the device cannot report it, or shows nothing.
     pub crc: Option<CrcLine>,
-    /// Why the step was left out.
+    /// The reason why the step was left out.
     pub left_out: Option<String>,
 }
 
@@ -145,6 +145,6 @@ pub struct ScanoutReport {
     pub kernel_flushes: Known,
     /// The steps.
     pub rows: Vec<Row>,
-    /// Whether every check passed.
+    /// Every check passed.
     pub held: bool,
 }

@@ -31,13 +31,13 @@ pub struct TraceReport {
     pub device: DeviceLine,
     /// The traced command; empty if the whole device was traced.
     pub command: Vec<String>,
-    /// How the command ended: `exit status: 0`.
+    /// The command's exit status or signal: `exit status: 0`.
     pub ended: Option<String>,
     /// The rule that the predictions leave out.
     pub without: Option<Rule>,
     /// Functions that could not be probed; their effects are not followed.
     pub missing: Vec<&'static str>,
-    /// When the trace began, CLOCK_MONOTONIC in nanoseconds.
+    /// The start of the trace, CLOCK_MONOTONIC in nanoseconds.
     pub start_ns: u64,
     /// The flushes, by time.
     pub flushes: Vec<Row>,
@@ -45,7 +45,7 @@ pub struct TraceReport {
     pub left_out: u64,
     /// Numbers of flushes.
     pub counts: Counts,
-    /// Whether there was no mismatch.
+    /// No mismatch was found.
     pub held: bool,
 }
 

@@ -88,7 +88,7 @@ impl Watch {
         Ok(self.ended.is_none())
     }
 
-    /// Returns how the command ended.
+    /// Returns the command's exit status or signal in words.
     pub fn ended(&self) -> Option<ExitStatus> {
         self.ended
     }

@@ -9,15 +9,15 @@ use serde::Serialize;
 use super::paths::Mocs;
 use crate::args::Via;
 
-/// Whether a reader may see old bytes without any flush by the library.
+/// The visibility of old bytes to a reader without any flush by the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Chance {
-    /// It must: the device is a software device, whose caches write back and fill only on request.
+    /// Old bytes must be visible: a software device's caches write back and fill only on request.
     Expected,
-    /// It may.
+    /// Old bytes may be visible.
     Possible,
-    /// It must not: no flush is needed, or the kernel performs it implicitly.
+    /// Old bytes must not be visible: no flush is needed, or the kernel performs it implicitly.
     Never,
 }
 
@@ -28,9 +28,9 @@ pub struct HandOver {
     pub flush: Decision,
     /// The decision on the next agent's caches.
     pub invalidate: Decision,
-    /// The rule by which the kernel performs all or part of it implicitly.
+    /// The rule by which the kernel performs all or part of the flushes implicitly.
     pub kernel: Option<Rule>,
-    /// Whether old bytes are visible if only the kernel acts.
+    /// The visibility of old bytes if only the kernel acts.
     pub chance: Chance,
 }
 
@@ -58,7 +58,7 @@ pub struct Side {
     via: Via,
     mocs: Mocs,
     access: Access,
-    /// Whether the kernel made this access before it gave the object its pages.
+    /// The kernel made this access before it gave the object its pages.
     before_pages: bool,
 }
 
@@ -227,7 +227,7 @@ mod tests {
         let Decision { verdict, rule } = hand.decision();
         assert_eq!((verdict, rule, hand.kernel, hand.chance), want, "{spec} {from:?} {to:?}");
         let unknown = hand_over(&device, CacheLevel::None, None, from, to);
-        assert_ne!(unknown.chance, Chance::Expected, "of caches that nobody knows");
+        assert_ne!(unknown.chance, Chance::Expected, "the caches are unknown");
         assert!(hand.chance == Chance::Never || unknown.chance == Chance::Possible, "{spec} {from:?} {to:?}");
     }
 

@@ -50,7 +50,7 @@ impl Measuring<'_> {
     /// Measures `cell`.
     ///
     /// # Errors
-    /// Those of the library or the device.
+    /// The errors of the library or the device.
     pub fn row(&self, cell: &Cell) -> Result<Row> {
         let (hand, shown) = self.without_flushes(cell)?;
         let decision = self.decision(cell, &hand)?;

@@ -25,7 +25,7 @@ use setup::Setup;
 /// Runs the measurements.
 ///
 /// # Errors
-/// Those of the device. A measurement that it refuses is listed in the report.
+/// The errors of the device. A measurement that it refuses is listed in the report.
 pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure> {
     let target = device::target(&args.device)?;
     let line = DeviceLine::of(target.device())?;

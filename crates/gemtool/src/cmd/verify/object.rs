@@ -51,7 +51,7 @@ impl<'a> Object<'a> {
     /// Allocates an object that copies access through `mocs`.
     ///
     /// # Errors
-    /// Those of allocating a BO.
+    /// The errors of allocating a BO.
     pub fn new(setup: &'a Setup, caching: Option<CachingMode>, mocs: Mocs) -> Result<Self> {
         let bo = setup.device().alloc(AllocRequest { caching, ..AllocRequest::new(setup.size) })?;
         Ok(Self { setup, bo, mocs, untracked: RefCell::default() })
@@ -70,7 +70,7 @@ impl<'a> Object<'a> {
     /// Makes memory and all caches agree, and submits the object once, so that no work of the kernel remains.
     ///
     /// # Errors
-    /// Those of flushing and submitting.
+    /// The errors of flushing and submitting.
     pub fn settle(&self) -> Result<()> {
         self.bo.flush()?;
         let submission = Submission { bo: &self.bo, access: Access::Read, mocs: MocsClass::PageTable };
@@ -82,7 +82,7 @@ impl<'a> Object<'a> {
     /// buffered stores.
     ///
     /// # Errors
-    /// Those of mapping the object.
+    /// The errors of mapping the object.
     pub fn evict(&self) -> Result<()> {
         for mapping in self.untracked.borrow().values() {
             mapping.drain()?;
@@ -106,7 +106,7 @@ impl<'a> Object<'a> {
     /// Stores by the path `via`; returns the library's flush report, if any.
     ///
     /// # Errors
-    /// Those of the library or the device.
+    /// The errors of the library or the device.
     pub fn write(&self, via: Via, flushing: Flushing, stores: &[Store]) -> Result<Option<FlushReport>> {
         match (via, flushing) {
             (Via::CpuWb | Via::CpuWc | Via::CpuGtt | Via::CpuFixed, Flushing::Library) => {
@@ -173,7 +173,7 @@ impl<'a> Object<'a> {
     /// Reads the whole object by the path `via`; returns the bytes and the library's flush report, if any.
     ///
     /// # Errors
-    /// Those of the library or the device.
+    /// The errors of the library or the device.
     pub fn read(&self, via: Via, flushing: Flushing) -> Result<(Vec<u8>, Option<FlushReport>)> {
         let mut bytes = vec![0; self.size() as usize];
         let report = match (via, flushing) {

@@ -147,7 +147,7 @@ impl Plan {
     /// Plans the measurements that `args` requests and the device supports.
     ///
     /// # Errors
-    /// Those of allocating a BO.
+    /// The errors of allocating a BO.
     pub fn new(setup: &Setup, args: &args::Verify) -> Result<Self> {
         let caps = setup.device().machine().caps;
         let (mut cells, mut skipped) = (Vec::new(), Vec::new());

@@ -22,21 +22,21 @@ pub struct Wrong {
     pub got: u32,
     /// The expected dword.
     pub want: u32,
-    /// Whether the read returned the value before the last write.
+    /// The read returned the value before the last write.
     pub is_old: bool,
     /// Number of lines stored to in that round.
     pub lines_stored: u64,
 }
 
-/// Whether the reader saw the newest value of every byte.
+/// The result of comparing the bytes that were read with the newest values.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Check {
-    /// It did.
+    /// The reader saw the newest value of every byte.
     Right,
-    /// It did not.
+    /// The reader saw a wrong value.
     Wrong(Wrong),
-    /// Not guaranteed, with the reason.
+    /// The newest values are not guaranteed, with the reason.
     NotCovered(&'static str),
 }
 
@@ -53,7 +53,7 @@ impl Check {
 /// The result of accesses without flushes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unflushed {
-    /// Whether old bytes may be visible.
+    /// The predicted visibility of old bytes.
     pub chance: Chance,
     /// The wrong dword that was read, if any.
     pub shown: Option<Wrong>,
@@ -212,7 +212,7 @@ pub struct VerifyReport {
     pub lines: u64,
     /// Number of lines stored to, for each round.
     pub counts: Vec<u64>,
-    /// Whether every check passed.
+    /// Every check passed.
     pub held: bool,
     /// Numbers of results.
     pub totals: Totals,

@@ -53,7 +53,7 @@ impl Setup {
     /// Allocates buffers for objects of `size` bytes.
     ///
     /// # Errors
-    /// Those of allocating a BO.
+    /// The errors of allocating a BO.
     pub fn new(target: Target, size: u64) -> Result<Self> {
         let device = target.device();
         let (tracked, untracked) = (Buffers::new(device, size)?, Buffers::new(device, size)?);
@@ -76,7 +76,7 @@ impl Setup {
     /// library prepares only `other` (buffer 1) and the batch itself.
     ///
     /// # Errors
-    /// Those of writing, preparing and running the batch.
+    /// The errors of writing, preparing and running the batch.
     pub fn run(
         &self,
         object: &Bo,

@@ -176,7 +176,7 @@ impl Follower {
     /// Returns whether a failed call may have had a part of its effects.
     ///
     /// A transfer copies in pieces, each with its own flushes, and tries another path after one fails.
-    /// Nothing has changed only if the rules refuse it, or if it uses the page cache.
+    /// A failed transfer has no effect only if the rules refuse it, or if it uses the page cache.
     fn may_have_begun(&self, subject: u64, call: Call) -> bool {
         let Some(State::Followed(before)) = self.objects.get(&subject).map(|object| &object.state) else {
             return false;

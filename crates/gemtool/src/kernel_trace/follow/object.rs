@@ -11,7 +11,7 @@ use super::window::{Expected, SeenOne};
 pub(super) enum State {
     /// It has no handle yet: it may be the driver's own.
     NoHandle {
-        /// How its pages are created.
+        /// The source of its pages.
         creation: Result<Creation, &'static str>,
     },
     /// The state by the rules.
@@ -30,9 +30,9 @@ pub(super) struct Object {
     pub handle: Option<u32>,
     /// Number of its framebuffers.
     pub framebuffers: u32,
-    /// Whether it belongs to another device than the followed one.
+    /// The object belongs to another device than the followed one.
     pub is_foreign: bool,
-    /// Whether it got pages before it got a handle.
+    /// The object got pages before it got a handle.
     pub paged: bool,
     /// Flushes that a worker is expected to perform.
     pub awaited: VecDeque<Expected>,
@@ -77,7 +77,7 @@ impl Object {
     }
 }
 
-/// Returns how an object was created, given its `operations`.
+/// Returns the creation of an object, given its `operations`.
 ///
 /// Objects of a discrete device may be in local memory or not: neither is ever flushed.
 pub(super) fn creation(operations: &str) -> Result<Creation, &'static str> {

@@ -7,7 +7,7 @@ use gem_coherency::policy::kernel::{Action, Event};
 use gem_coherency::vocabulary::words;
 
 words! {
-    /// Whether a flush agrees with the rules.
+    /// The verdict on a flush: the comparison with the rules.
     Verdict, "verdict" {
         /// Seen and predicted.
         Predicted = "predicted",
@@ -86,7 +86,7 @@ pub struct Row {
     pub rule: Option<Rule>,
     /// The verdict.
     pub verdict: Verdict,
-    /// Why there is no verdict.
+    /// The reason why there is no verdict.
     pub why: Option<&'static str>,
 }
 

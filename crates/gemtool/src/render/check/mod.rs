@@ -48,15 +48,15 @@ fn scope(page: &mut Page<'_>, scope: &ScopeLine) -> io::Result<()> {
     let callers: Vec<_> = scope.callers.iter().map(|&caller| format!("{caller} ({})", who(caller))).collect();
     page.field("callers", &callers.join(", "))?;
     let whose = if scope.callers.iter().any(|caller| caller.uses_library()) && !scope.kernel_only.is_empty() {
-        format!("of hardware; the library does without {}", scope.kernel_only.join(", "))
+        format!("about hardware; the library does not rely on {}", scope.kernel_only.join(", "))
     } else {
-        "of hardware".to_owned()
+        "about hardware".to_owned()
     };
     premises(page, "assumed", &whose, &scope.assumptions)?;
-    premises(page, "conditions", "kept by callers", &scope.conditions)?;
+    premises(page, "conditions", "met by callers", &scope.conditions)?;
     let warning = AnsiColor::Yellow.on_default();
     match scope.change {
-        None => page.field("changed", "nothing: the rules as they are"),
+        None => page.field("changed", "nothing: every rule applies"),
         Some(Change::Without(rule)) => {
             page.styled_field("changed", &format!("without the rule {rule}: {}", rule.reason()), warning)
         }
@@ -254,10 +254,10 @@ fn count(number: usize, what: &str) -> String {
 /// Describes a caller.
 fn who(caller: Caller) -> &'static str {
     match caller {
-        Caller::Protocol => "keeps to the uAPI",
+        Caller::Protocol => "follows the uAPI",
         Caller::Library => "uses this library",
-        Caller::Unknown => "uses it on an unknown device",
-        Caller::Hostile => "any access to its own object",
+        Caller::Unknown => "uses this library on an unknown device",
+        Caller::Hostile => "accesses its own object in any way",
     }
 }
 

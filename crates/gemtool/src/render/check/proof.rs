@@ -31,7 +31,7 @@ fn rules(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
     page.heading("Without each rule")?;
     page.note(
         2,
-        "Operations that the rule requires are left out; operations that it makes unnecessary are done.",
+        "Operations that the rule requires are left out; operations that it makes unnecessary are performed.",
     )?;
     let heads = [("rule", Align::Left), ("is", Align::Left), ("because", Align::Left)];
     let mut table = Table::new(2, &heads);
@@ -54,7 +54,7 @@ fn because(line: &RuleLine) -> String {
         (Some(proof), Some(why)) => format!("listed: {why} But: {}", proof_words(proof)),
         (None, Some(why)) => why.to_owned(),
         (None, None) => match line.need {
-            Need::Exemption => "the unnecessary operation may be done".to_owned(),
+            Need::Exemption => "the unnecessary operation may be performed".to_owned(),
             Need::Redundant => {
                 format!("nothing breaks in {}; no reason is listed", count(line.searches, "search"))
             }
@@ -112,7 +112,7 @@ fn premises(page: &mut Page<'_>, report: &ProofReport) -> io::Result<()> {
         None if !report.scope.callers.contains(&Caller::Hostile) => Ok(()),
         None => page.note(
             2,
-            "Without an LLC, no leak is prevented by a flush that the kernel leaves to a worker, except on Meteor Lake.",
+            "Platforms without an LLC, except Meteor Lake: no leak occurs if a worker's flushes are left out.",
         ),
         Some(proof) => page.wrapped(2, &format!("Only a worker's flush prevents {}", proof_words(proof))),
     }

@@ -93,7 +93,7 @@ fn legend(caller: Caller, page: &Page<'_>) -> String {
 /// Describes a caller.
 fn who(caller: Caller) -> &'static str {
     match caller {
-        Caller::Protocol => "a process that keeps to the uAPI",
+        Caller::Protocol => "a process that follows the uAPI",
         Caller::Library => "a process that uses this library",
         Caller::Unknown => "a process that uses this library on an unknown device",
         Caller::Hostile => "a hostile process",
@@ -156,7 +156,7 @@ fn action_words(what: StepAction, rules: &str) -> String {
         StepAction::Performed(verdict, count) => format!("{verdict} of {} ({rules})", lines(count)),
         StepAction::Marked(count) => format!("marks {} dirty ({rules})", lines(count)),
         StepAction::Nothing => format!("flushes nothing ({rules})"),
-        StepAction::LeftOut => format!("omits what {rules} requires: the rule is removed"),
+        StepAction::LeftOut => format!("omits the operation that {rules} requires: the rule is removed"),
     }
 }
 

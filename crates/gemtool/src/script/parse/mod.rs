@@ -147,10 +147,10 @@ pub(super) fn steps(text: &str) -> impl Iterator<Item = Step<'_>> {
     lines(text).map_while(move |mut line| step(&mut line, &mut names).ok())
 }
 
-/// As [`parse`], for bytes that may not be UTF-8.
+/// Parses bytes that may not be UTF-8.
 ///
 /// # Errors
-/// As [`parse`]; the first invalid UTF-8 sequence.
+/// The errors of [`parse`], and the first invalid UTF-8 sequence.
 pub fn parse_bytes(bytes: &[u8]) -> Result<Script, Error> {
     let wrong = match std::str::from_utf8(bytes) {
         Ok(text) => return parse(text),

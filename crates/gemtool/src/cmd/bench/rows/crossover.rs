@@ -20,7 +20,7 @@ const SIZES: [u64; 11] =
 const BATCH_BYTES: u64 = 128 << 10;
 const BATCH: u64 = 256;
 
-/// Where the destination's lines are before the upload.
+/// The place of the destination's lines before the upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     /// In memory only.

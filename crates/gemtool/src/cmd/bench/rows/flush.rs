@@ -21,7 +21,7 @@ const BATCH_BYTES: u64 = 64 << 10;
 /// Largest number of ranges in a turn.
 const BATCH: u64 = 256;
 
-/// As fast, within the noise.
+/// The target for equal speed, within the noise.
 const AS_FAST: Target = Target::AtLeast(0.97);
 
 pub fn run(context: &Context, found: &mut Found) -> Result<(), Failure> {

@@ -20,7 +20,7 @@ const THREADS: u64 = 8;
 /// Number of pages of each thread.
 const PAGES: u64 = 256;
 
-/// How pages are divided among threads.
+/// The division of pages among threads.
 #[derive(Clone, Copy, Debug)]
 enum Share {
     /// A contiguous range.
@@ -51,7 +51,7 @@ fn mark(map: &LineMap, share: Share, thread: u64, marks: u64) -> Result<f64, Fai
     Ok((thread_ns()? - start) / marks as f64)
 }
 
-/// As [`mark`], on all threads at once; returns the mean.
+/// Runs [`mark`] on all threads at once; returns the mean.
 fn mark_by_all(map: &LineMap, share: Share, marks: u64) -> Result<f64, Failure> {
     let ready = Barrier::new(THREADS as usize);
     let times = thread::scope(|scope| {
