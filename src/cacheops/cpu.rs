@@ -27,9 +27,9 @@ pub(super) struct Model {
     pub(super) intel: bool,
     pub(super) family: u32,
     pub(super) model: u32,
-    /// Whether it has Atom cores beside others.
+    /// The CPU has Atom cores beside others.
     pub(super) hybrid: bool,
-    /// Whether a hypervisor emulates CPUID and may report another model.
+    /// A hypervisor emulates CPUID and may report another model.
     pub(super) virtual_machine: bool,
 }
 

@@ -58,9 +58,9 @@ words! {
 pub struct Support {
     /// Bytes per cache line, as reported by the CPU.
     pub line_bytes: u64,
-    /// Whether the CPU has CLFLUSHOPT.
+    /// The CPU has CLFLUSHOPT.
     pub clflushopt: bool,
-    /// Whether the CPU has CLWB.
+    /// The CPU has CLWB.
     pub clwb: bool,
     /// The limit of [`OVERRIDE`] for cache-line instructions, if any.
     pub overridden: Option<Instruction>,
@@ -68,7 +68,7 @@ pub struct Support {
     pub flush_by: Instruction,
     /// The instruction that writes back.
     pub write_back_by: Instruction,
-    /// Whether an invalidate touches the last line twice, as Atoms require.
+    /// An invalidate touches the last line twice, as Atoms require.
     pub repeats_last_line: bool,
     /// The limit of [`OVERRIDE`] for stores, if any.
     pub store_overridden: Option<StoreInstruction>,

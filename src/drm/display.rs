@@ -102,21 +102,21 @@ pub struct Resources {
     pub connectors: Vec<Connector>,
 }
 
-/// Whether a screen is plugged in (`enum drm_connector_status`).
+/// The state of a connector (`enum drm_connector_status`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connection {
     /// A screen is plugged in.
     Connected,
     /// No screen is plugged in.
     Disconnected,
-    /// The driver cannot determine it.
+    /// The driver cannot determine the state.
     Unknown,
 }
 
 /// The connections of a connector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// Whether a screen is plugged in.
+    /// The state of the connector.
     pub connection: Connection,
     /// The screen's modes, the preferred one first.
     pub modes: Vec<Mode>,

@@ -49,9 +49,9 @@ pub struct Created {
 pub enum Param {
     /// The PCI device ID.
     ChipsetId = 4,
-    /// Whether CPU and GPU share the LLC.
+    /// CPU and GPU share the LLC.
     HasLlc = 17,
-    /// Whether the level WT exists.
+    /// The level WT exists.
     HasWt = 27,
     /// Version of GEM_MMAP.
     MmapVersion = 30,
@@ -59,7 +59,7 @@ pub enum Param {
     Revision = 32,
     /// Version of MMAP_GTT and MMAP_OFFSET.
     MmapGttVersion = 40,
-    /// Whether writes through the aperture need only a barrier.
+    /// Writes through the aperture need only a barrier.
     MmapGttCoherent = 52,
 }
 
@@ -123,12 +123,12 @@ pub enum Advice {
     DontNeed,
 }
 
-/// Whether the contents still exist, as GEM_MADVISE reports it.
+/// The state of the contents, as GEM_MADVISE reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retained {
-    /// They exist.
+    /// The contents exist.
     Yes,
-    /// They were purged; the object stays purged.
+    /// The contents were purged; the object stays purged.
     Purged,
 }
 
@@ -141,7 +141,7 @@ pub struct Busy(pub u32);
 pub struct ExecObject {
     /// The object.
     pub handle: Handle,
-    /// Whether the batch writes it (`EXEC_OBJECT_WRITE`).
+    /// Write if the batch writes the object (`EXEC_OBJECT_WRITE`).
     pub access: Access,
 }
 

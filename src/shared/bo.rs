@@ -30,7 +30,7 @@ pub(crate) enum Origin {
 pub(crate) struct SharedBo {
     pub(crate) device: Arc<Confined<SharedDevice>>,
     pub(crate) object: Arc<Object>,
-    /// Whether the object was closed or passed to another owner.
+    /// The object was closed or passed to another owner.
     pub(crate) ended: bool,
 }
 
@@ -41,12 +41,12 @@ pub(crate) struct Object {
     pub(crate) size: u64,
     pub(crate) tracked: Tracked,
     pub(crate) origin: Origin,
-    /// Whether the level is fixed, because userspace chose a PAT index.
+    /// The level is fixed, because userspace chose a PAT index.
     pub(crate) keeps_level: bool,
     /// The registry's number of this owner of the handle.
     pub(crate) number: Number,
     pub(crate) maps: Mappings<Mapping>,
-    /// Whether others may know the object by means that this library does not see.
+    /// The object may be shared by means that this library does not see.
     pub(crate) never_reuse: AtomicBool,
 }
 
@@ -123,7 +123,7 @@ pub(crate) struct New {
     pub(crate) created: Created,
     pub(crate) level: CacheLevel,
     pub(crate) origin: Origin,
-    /// Whether the level is fixed, because userspace chose a PAT index.
+    /// The level is fixed, because userspace chose a PAT index.
     pub(crate) keeps_level: bool,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct SharedDevice {
     pub(crate) rules: KernelRules,
     /// The results of the driver-side rules for this hardware.
     pub(crate) decisions: DecisionTable,
-    /// Whether the PCI ID is unknown; then nothing is treated as coherent.
+    /// The PCI ID is unknown; then nothing is treated as coherent.
     pub(crate) is_conservative: bool,
     /// Maps each GEM handle to its BO.
     pub(crate) registry: Registry<Arc<Confined<SharedBo>>>,

@@ -138,13 +138,13 @@ struct Took {
     gtt_stores: bool,
 }
 
-/// Whether there was pending work to take.
+/// The result of taking pending work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Taken {
-    /// There was; the caller must flush or drain it.
+    /// Pending work was taken; the caller must flush or drain it.
     Pending,
-    /// There was none, or another thread took it; [`complete`] waits for that thread.
+    /// No work was pending, or another thread took it; [`complete`] waits for that thread.
     Nothing,
 }
 

@@ -35,12 +35,12 @@ pub struct Mappings<T> {
     making: Mutex<()>,
 }
 
-/// Whether memory may have been written around the CPU's caches before tracking began.
+/// The knowledge of writes around the CPU's caches before tracking began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Past {
-    /// It was not.
+    /// Memory was not written around the caches.
     Known,
-    /// All of it may have been.
+    /// All memory may have been written around the caches.
     Unknown,
 }
 

@@ -107,7 +107,7 @@ structs! {
     drm_set_client_cap: 16 {
         /// `DRM_CLIENT_CAP_*`.
         capability @ 0: u64,
-        /// Whether the client can do it.
+        /// Nonzero to enable the capability, 0 to disable it.
         value @ 8: u64,
     }
 
@@ -123,7 +123,7 @@ structs! {
 }
 
 values! {
-    /// Whether dumb buffers can be made.
+    /// Dumb buffers can be created.
     DRM_CAP_DUMB_BUFFER: u64 = 0x1;
     /// Which directions of PRIME work: `DRM_PRIME_CAP_*`.
     DRM_CAP_PRIME: u64 = 0x5;
@@ -131,7 +131,7 @@ values! {
     DRM_CAP_VBLANK_HIGH_CRTC: u64 = 0x2;
     /// The depth that dumb buffers should have.
     DRM_CAP_DUMB_PREFERRED_DEPTH: u64 = 0x3;
-    /// Whether drawing beside a dumb buffer is faster.
+    /// Drawing into a shadow buffer is faster than into a dumb buffer.
     DRM_CAP_DUMB_PREFER_SHADOW: u64 = 0x4;
     /// Timestamps come from the monotonic clock.
     DRM_CAP_TIMESTAMP_MONOTONIC: u64 = 0x6;

@@ -84,7 +84,7 @@ structs! {
         y @ 24: u32,
         /// Back, from GETCRTC: entries of the gamma table.
         gamma_size @ 28: u32,
-        /// Whether `mode` counts.
+        /// Nonzero if `mode` is valid.
         mode_valid @ 32: u32,
         /// How the picture is timed.
         mode @ 36: drm_mode_modeinfo,

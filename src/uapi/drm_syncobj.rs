@@ -23,7 +23,7 @@ structs! {
     drm_syncobj_handle: 16 {
         /// The handle.
         handle @ 0: u32,
-        /// Whether the file is one of the fence.
+        /// The file's kind: of the syncobj (0), or of its fence (1).
         flags @ 4: u32,
         /// The file's descriptor.
         fd @ 8: i32,

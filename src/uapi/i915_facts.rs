@@ -59,15 +59,15 @@ values! {
     I915_PARAM_HAS_GEM: i32 = 5;
     /// How many fence registers there are.
     I915_PARAM_NUM_FENCES_AVAIL: i32 = 6;
-    /// Whether the display has an overlay.
+    /// The display has an overlay.
     I915_PARAM_HAS_OVERLAY: i32 = 7;
     /// Page flips work.
     I915_PARAM_HAS_PAGEFLIPPING: i32 = 8;
     /// EXECBUFFER2 works.
     I915_PARAM_HAS_EXECBUF2: i32 = 9;
-    /// Whether there is a video engine.
+    /// A video engine exists.
     I915_PARAM_HAS_BSD: i32 = 10;
-    /// Whether there is a copy engine.
+    /// A copy engine exists.
     I915_PARAM_HAS_BLT: i32 = 11;
     /// Tiled objects need not be as large as their fence.
     I915_PARAM_HAS_RELAXED_FENCING: i32 = 12;
@@ -79,19 +79,19 @@ values! {
     I915_PARAM_HAS_RELAXED_DELTA: i32 = 15;
     /// `I915_EXEC_GEN7_SOL_RESET` works.
     I915_PARAM_HAS_GEN7_SOL_RESET: i32 = 16;
-    /// Whether CPU and GPU share the LLC.
+    /// CPU and GPU share the LLC.
     I915_PARAM_HAS_LLC: i32 = 17;
     /// The GPU's own page tables: 0 none, 1 one, 2 one per context.
     I915_PARAM_HAS_ALIASING_PPGTT: i32 = 18;
     /// GEM_WAIT works.
     I915_PARAM_HAS_WAIT_TIMEOUT: i32 = 19;
-    /// Whether engines wait for each other without the CPU.
+    /// Engines wait for each other without the CPU.
     I915_PARAM_HAS_SEMAPHORES: i32 = 20;
     /// The kernel's own maps of imports are flushed.
     I915_PARAM_HAS_PRIME_VMAP_FLUSH: i32 = 21;
-    /// Whether there is a video enhancement engine.
+    /// A video enhancement engine exists.
     I915_PARAM_HAS_VEBOX: i32 = 22;
-    /// Whether the caller may submit privileged batches.
+    /// The caller may submit privileged batches.
     I915_PARAM_HAS_SECURE_BATCHES: i32 = 23;
     /// Batches may be pinned.
     I915_PARAM_HAS_PINNED_BATCHES: i32 = 24;
@@ -99,7 +99,7 @@ values! {
     I915_PARAM_HAS_EXEC_NO_RELOC: i32 = 25;
     /// `I915_EXEC_HANDLE_LUT` works.
     I915_PARAM_HAS_EXEC_HANDLE_LUT: i32 = 26;
-    /// Whether the level WT exists: the size of the eDRAM, in MiB.
+    /// Size of the eDRAM in MiB; 0 if the level WT does not exist.
     I915_PARAM_HAS_WT: i32 = 27;
     /// Version of the command parser; 0 without.
     I915_PARAM_CMD_PARSER_VERSION: i32 = 28;
@@ -107,7 +107,7 @@ values! {
     I915_PARAM_HAS_COHERENT_PHYS_GTT: i32 = 29;
     /// Version of GEM_MMAP.
     I915_PARAM_MMAP_VERSION: i32 = 30;
-    /// Whether there is a second video engine.
+    /// A second video engine exists.
     I915_PARAM_HAS_BSD2: i32 = 31;
     /// PCI revision.
     I915_PARAM_REVISION: i32 = 32;
@@ -121,7 +121,7 @@ values! {
     I915_PARAM_HAS_RESOURCE_STREAMER: i32 = 36;
     /// `EXEC_OBJECT_PINNED` works.
     I915_PARAM_HAS_EXEC_SOFTPIN: i32 = 37;
-    /// Whether execution units are pooled.
+    /// Execution units are pooled.
     I915_PARAM_HAS_POOLED_EU: i32 = 38;
     /// How many of them at least.
     I915_PARAM_MIN_EU_IN_POOL: i32 = 39;
@@ -129,7 +129,7 @@ values! {
     I915_PARAM_MMAP_GTT_VERSION: i32 = 40;
     /// `I915_SCHEDULER_CAP_*`.
     I915_PARAM_HAS_SCHEDULER: i32 = 41;
-    /// Whether the HuC's firmware runs.
+    /// The HuC's firmware runs.
     I915_PARAM_HUC_STATUS: i32 = 42;
     /// `EXEC_OBJECT_ASYNC` works.
     I915_PARAM_HAS_EXEC_ASYNC: i32 = 43;
@@ -149,7 +149,7 @@ values! {
     I915_PARAM_HAS_CONTEXT_ISOLATION: i32 = 50;
     /// Frequency of the engines' timestamp, in Hz.
     I915_PARAM_CS_TIMESTAMP_FREQUENCY: i32 = 51;
-    /// Whether writes through the aperture need only a barrier.
+    /// Writes through the aperture need only a barrier.
     I915_PARAM_MMAP_GTT_COHERENT: i32 = 52;
     /// `I915_EXEC_FENCE_SUBMIT` works.
     I915_PARAM_HAS_EXEC_SUBMIT_FENCE: i32 = 53;
@@ -161,7 +161,7 @@ values! {
     I915_PARAM_HAS_USERPTR_PROBE: i32 = 56;
     /// Frequency of the counters' timestamp, in Hz.
     I915_PARAM_OA_TIMESTAMP_FREQUENCY: i32 = 57;
-    /// Whether protected content is possible.
+    /// Protected content is possible.
     I915_PARAM_PXP_STATUS: i32 = 58;
     /// `I915_CONTEXT_PARAM_LOW_LATENCY` works.
     I915_PARAM_HAS_CONTEXT_FREQ_HINT: i32 = 59;

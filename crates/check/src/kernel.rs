@@ -21,9 +21,9 @@ pub(super) struct Outcome {
     pub(super) effects: Vec<Effect>,
     /// The rule that made the decision.
     pub(super) rule: Rule,
-    /// Whether pages are brought in.
+    /// The object acquires pages.
     pub(super) acquires: bool,
-    /// Whether pages are released.
+    /// The object releases its pages.
     pub(super) releases: bool,
     /// The kernel invariant that the event breaks.
     pub(super) broken: Option<Invariant>,

@@ -14,7 +14,7 @@ use gem_coherency_hierarchy::{
 pub(super) struct Memory {
     /// The hardware and the assumptions about it.
     pub(super) hardware: Hardware,
-    /// Whether older copies are distinguished from the newest; not where only leaks matter.
+    /// Older copies are distinguished from the newest; false if only leaks matter.
     pub(super) tells_age: bool,
     /// The mutation.
     pub(super) mutation: Mutation,

@@ -72,15 +72,15 @@ pub struct Tracked {
     pub dirty: LineSet,
     /// The stale lines.
     pub stale: LineSet,
-    /// Whether stores through WC and UC mappings are noted.
+    /// Stores through WC and UC mappings are pending.
     pub wc_stores: bool,
-    /// Whether stores through the aperture are noted.
+    /// Stores through the aperture are pending.
     pub gtt_stores: bool,
-    /// Whether a GPU write that may be in the cache is noted.
+    /// A GPU write that may be in the cache is pending.
     pub gpu_write: bool,
-    /// Whether there is a cached mapping.
+    /// A cached mapping exists.
     pub cached_map: bool,
-    /// Whether memory was written around the cache while there was no cached mapping.
+    /// Memory was written around the cache while no cached mapping existed.
     pub written_around: bool,
 }
 

@@ -149,9 +149,8 @@ pub struct World {
     pub buffered: [[Option<Value>; GRANULES]; 2],
     /// Copies that the GPU kept from earlier batches; none unless that assumption is dropped.
     pub gpu: [Option<Value>; GRANULES],
-    /// Whether the object has memory that caches can hold lines of; without it no line is cached. On a
-    /// discrete device a mapping's first touch allocates it, without giving the object pages
-    /// (`vm_fault_ttm`).
+    /// The object has memory; without memory, no line is cached. On a discrete device the first touch of a
+    /// mapping allocates the memory, without giving the object pages (`vm_fault_ttm`).
     pub resident: bool,
     /// The number of the kernel's state of the object.
     pub kernel: u16,

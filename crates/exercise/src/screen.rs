@@ -59,7 +59,7 @@ pub struct Screen {
     /// The framebuffer that the CRTC shows.
     shown: Option<(Framebuffer, ScanoutGuard)>,
     cursor: Option<ScanoutGuard>,
-    /// Whether the previous state was restored.
+    /// The previous state was restored.
     is_closed: bool,
 }
 

@@ -75,7 +75,7 @@ fn fill(file: &File, batch: Created) -> Result<()> {
     mapping.drain()
 }
 
-/// Whether the platform supports a request.
+/// The answer of a platform that may not support a request.
 enum Answer<T> {
     /// The request is supported and succeeded.
     Done(T),

@@ -71,7 +71,7 @@ pub enum Field {
 /// The commands of a generation's copy engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dialect {
-    /// Whether addresses have 64 bits.
+    /// Addresses have 64 bits.
     pub(super) wide: bool,
     pub(super) fill: Fill,
     pub(super) copy: Copy,

@@ -19,9 +19,9 @@ use gem_coherency::platform::{self, Engine, EngineClass, Topology};
 pub(crate) struct Context {
     /// The engines chosen by userspace (`I915_CONTEXT_PARAM_ENGINES`); `None` for the default engines.
     pub(crate) engines: Option<Vec<Option<Engine>>>,
-    /// Whether hangs can ban the context (`I915_CONTEXT_PARAM_BANNABLE`).
+    /// Hangs can ban the context (`I915_CONTEXT_PARAM_BANNABLE`).
     pub(crate) bannable: bool,
-    /// Whether the context continues after a hang (`I915_CONTEXT_PARAM_RECOVERABLE`).
+    /// The context continues after a hang (`I915_CONTEXT_PARAM_RECOVERABLE`).
     pub(crate) recoverable: bool,
     /// The context's hangs and bans.
     pub(crate) standing: Arc<Standing>,
@@ -39,7 +39,7 @@ pub(crate) enum Slot {
     /// A load-balanced set of engines.
     Balanced {
         first: Engine,
-        /// Whether all engines are distinct and of one class.
+        /// All engines are distinct and of one class.
         valid: bool,
     },
     /// Engines that run in parallel.
@@ -82,7 +82,7 @@ impl Sseu {
 /// A context or a context proposal.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
-    /// Whether it is still a proposal.
+    /// The context is still a proposal.
     pub(crate) proposal: bool,
     pub(crate) engines: Option<Vec<Slot>>,
     /// The shares that were set, by engine or by slot.
@@ -146,7 +146,7 @@ impl Kept {
 pub(crate) struct Contexts {
     contexts: BTreeMap<u32, Kept>,
     spaces: BTreeMap<u32, Arc<Mutex<Space>>>,
-    /// Whether 0 is available as an address space's id.
+    /// The ID 0 is available for an address space.
     zero_is_free: bool,
 }
 

@@ -19,7 +19,7 @@ use gem_coherency::vocabulary::MmapMode;
 #[derive(Debug)]
 pub(crate) struct DmaBuf {
     pub(crate) exporter: Exporter,
-    /// Whether it may be mapped for writing (DRM_RDWR); set by the first export.
+    /// The dma-buf may be mapped for writing (DRM_RDWR); set by the first export.
     pub(crate) writable: bool,
 }
 
@@ -116,7 +116,7 @@ impl Drop for Attachment {
 /// it is or was bound in.
 #[derive(Debug, Default)]
 pub(crate) struct Links {
-    /// Whether the object has exactly one mmap offset, from creation on (`ops->mmap_offset`).
+    /// The object has exactly one mmap offset, from creation on (`ops->mmap_offset`).
     pub(crate) mapped_by_itself: bool,
     state: Mutex<State>,
 }

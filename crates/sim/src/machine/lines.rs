@@ -13,7 +13,7 @@ pub(crate) struct Page {
     present: u64,
     /// Of these, the dirty ones.
     dirty: u64,
-    /// Whether memory holds this object's bytes rather than the previous owner's.
+    /// Memory holds this object's bytes, not the previous owner's.
     pub(crate) owned: bool,
     /// The bytes the cache was filled with, kept where memory alone cannot tell whether a raw pointer was
     /// used to store.

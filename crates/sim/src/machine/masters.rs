@@ -11,11 +11,11 @@ use gem_coherency::Errno;
 /// The master state of a file (`struct drm_file`).
 #[derive(Debug, Default)]
 pub(crate) struct Client {
-    /// Whether the file enabled atomic commits.
+    /// The file enabled atomic commits.
     pub(crate) atomic: bool,
     /// The master that the file belongs to; `None` for render-node files.
     master: Option<u64>,
-    /// Whether the file created that master.
+    /// The file created that master.
     is_master: bool,
     /// Its authentication number; 0 if it never requested one.
     magic: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Client {
 struct Master {
     /// The issued numbers, and whether each is still valid.
     magics: BTreeMap<u32, bool>,
-    /// Whether the device's bus id was set for it.
+    /// The device's bus ID was set for this master.
     has_bus_id: bool,
     /// Number of files that belong to it.
     files: u64,

@@ -54,7 +54,7 @@ pub(crate) struct State {
     pub(crate) used: Option<Use>,
     /// The first handle, for the log.
     pub(crate) name: Option<Handle>,
-    /// Whether it is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
+    /// The object is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
     /// address space.
     pub(crate) bound: bool,
     /// Number of devices to which the object's dma-buf is attached, which pins the pages.

@@ -24,9 +24,9 @@ pub(crate) struct Spec {
     pub(crate) rules: KernelRules,
     pub(crate) seed: u64,
     pub(crate) adversary: bool,
-    /// Whether every agent sees every byte at once, as under emulation.
+    /// Every agent sees every byte at once, as under emulation.
     pub(crate) coherent: bool,
-    /// Whether there is a display.
+    /// The device has a display.
     pub(crate) display: bool,
     /// The PCI id.
     pub(crate) id: u16,

@@ -24,7 +24,7 @@ const COMBINING_BUFFERS: usize = 10;
 pub(crate) struct Terms {
     pub(crate) hardware: Hardware,
     pub(crate) level: CacheLevel,
-    /// Whether every agent sees every byte at once, so that all of them use the cached bytes.
+    /// Every agent sees every byte at once, so that all of them use the cached bytes.
     pub(crate) coherent: bool,
 }
 

@@ -38,9 +38,9 @@ pub(crate) struct System {
     pub(crate) faults: Faults,
     pub(crate) gpu: Gpu,
     pub(crate) log: Log,
-    /// Whether the device is runtime-awake, which copies through the aperture require.
+    /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
-    /// Whether the machine has a display (`DRIVER_MODESET`).
+    /// The machine has a display (`DRIVER_MODESET`).
     pub(crate) display: bool,
     masters: Mutex<Masters>,
     names: Mutex<Names>,
@@ -58,7 +58,7 @@ pub(crate) struct System {
     in_use: AtomicU64,
     local_in_use: AtomicU64,
     seed: Option<u64>,
-    /// Whether every agent sees every byte at once.
+    /// Every agent sees every byte at once.
     coherent: bool,
     /// The PCI id.
     pub(crate) id: u16,

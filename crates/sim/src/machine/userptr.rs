@@ -28,7 +28,7 @@ pub(crate) struct UserMemory {
     process: u64,
     /// The address of the first page.
     address: u64,
-    /// Whether the GPU has read-only access.
+    /// The GPU has read-only access.
     read_only: bool,
     /// The pinned pages.
     pinned: Mutex<Pinned>,

@@ -30,7 +30,7 @@ pub(crate) struct Window {
     mode: MmapMode,
     /// The object's byte at which the mapping begins.
     first: u64,
-    /// Whether the mapping was touched, so that its page table entries exist.
+    /// The mapping was touched, so its page table entries exist.
     touched: AtomicBool,
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Requested {
     /// The allowed memory regions, best first.
     placements: Vec<Placement>,
     pat_index: Option<u8>,
-    /// Whether the CPU must be able to access the object in every region.
+    /// The CPU must be able to access the object in every region.
     cpu_access: bool,
 }
 

@@ -264,7 +264,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether a batch continues after a command.
+/// The state of a batch after a command.
 enum Step {
     On,
     Ended,

@@ -22,7 +22,7 @@ pub(super) enum Command {
     Blit(Blit),
 }
 
-/// Whether a started batch returns.
+/// The return behaviour of a started batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     /// Replaces the current batch.
@@ -31,7 +31,7 @@ pub(super) enum Level {
     Second,
 }
 
-/// Whether an engine may preempt a batch.
+/// The preemption of a batch: an engine may preempt it if arbitration is on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arbitration {
     On,

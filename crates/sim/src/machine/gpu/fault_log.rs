@@ -19,7 +19,7 @@ const KEPT: usize = 1 << 16;
 pub struct GpuFault {
     /// The first byte of the accessed page.
     pub address: u64,
-    /// Whether it was a read or a write.
+    /// Read or write.
     pub access: Access,
     /// The engine that ran the batch.
     #[serde(serialize_with = "engine")]

@@ -112,7 +112,7 @@ struct Submission<'a> {
     batch: Option<usize>,
     /// The source of the batch's commands.
     code: Code,
-    /// Whether relocations are processed, and offsets written back (`__EXEC_HAS_RELOC`).
+    /// Relocations are processed, and offsets are written back (`__EXEC_HAS_RELOC`).
     relocates: bool,
     /// The fence that signals completion; `None` before submission.
     fence: Option<Fence>,

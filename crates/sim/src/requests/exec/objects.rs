@@ -27,11 +27,11 @@ pub(super) struct Slot {
     pub(super) entry: drm_i915_gem_exec_object2,
     /// The entry's flags, plus WRITE if a relocation writes it.
     pub(super) flags: u64,
-    /// Whether it must not be placed at the lowest addresses (`__EXEC_OBJECT_NEEDS_BIAS`).
+    /// The object must not be placed at the lowest addresses (`__EXEC_OBJECT_NEEDS_BIAS`).
     pub(super) needs_bias: bool,
-    /// Whether it is bound (`__EXEC_OBJECT_HAS_PIN`).
+    /// The object is bound (`__EXEC_OBJECT_HAS_PIN`).
     pub(super) placed: bool,
-    /// Whether its address differs from the caller's (`UPDATE`).
+    /// The object's address differs from the caller's (`UPDATE`).
     pub(super) moved: bool,
 }
 
