@@ -6,13 +6,13 @@ use std::slice;
 use gem_coherency_rules::Errno;
 
 use crate::drm::Mapping;
-use crate::engine::{self, FlushReport, Overwrite, StaleLines, Step, Task};
+use crate::engine::{self, FlushReport, StaleLines, Step, Task};
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::policy::Path;
 use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::shared::{Need, SharedBo};
-use crate::units::{ByteRange, LineRange};
+use crate::units::ByteRange;
 use crate::vocabulary::Access;
 
 /// Upper limit for the bytes that [`CpuAccess::fill`] copies at once; a longer pattern is copied whole.
@@ -175,7 +175,14 @@ impl<'bo> CpuAccess<'bo> {
     /// Those of the invalidate.
     pub fn as_ptr(&mut self) -> Result<NonNull<u8>> {
         self.bo.check()?;
-        self.invalidate(self.range.lines())?;
+        let need = Need {
+            object: self.bo,
+            lines: self.range.lines(),
+            next: Path::Cpu(self.mapping.mode()),
+            access: self.access,
+            stale: StaleLines::Invalidate,
+        };
+        engine::invalidate(need, &mut self.report)?;
         self.mapping.fence_loads();
         let pointer = NonNull::new(self.mapping.as_ptr());
         let pointer = pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })?;
@@ -236,38 +243,7 @@ impl<'bo> CpuAccess<'bo> {
         if cpu_memory(self.bo.level(), self.mapping.mode()) != CpuMemory::Cached {
             return Ok(());
         }
-        let parts = range.partial_lines().map(|line| LineRange::new(line, line + 1));
-        engine::overwrite(self, range.lines(), parts)
-    }
-}
-
-impl Overwrite for CpuAccess<'_> {
-    type Lines = LineRange;
-    type Error = Error;
-
-    fn is_stale(&self, lines: LineRange) -> bool {
-        self.bo.tracked.stale().any(lines)
-    }
-
-    fn invalidate(&mut self, lines: LineRange) -> Result<()> {
-        if !self.is_stale(lines) {
-            return Ok(());
-        }
-        let need = Need {
-            object: self.bo,
-            lines,
-            next: Path::Cpu(self.mapping.mode()),
-            access: self.access,
-            stale: StaleLines::Invalidate,
-        };
-        let mut task = Task::new(need, self.report.step)?;
-        engine::settle(slice::from_mut(&mut task))?;
-        self.report.add(task.report);
-        Ok(())
-    }
-
-    fn forget_stale(&mut self, lines: LineRange) {
-        self.bo.tracked.stale().take(lines, |_| {});
+        engine::prepare_store::<SharedBo>(self.bo, range, Path::Cpu(self.mapping.mode()), &mut self.report)
     }
 }
 

@@ -19,6 +19,7 @@ mod object;
 mod pending;
 mod report;
 mod settle;
+mod store;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -30,3 +31,4 @@ pub use object::Object;
 pub use pending::{Note, Pending, note, note_gpu_write, zeroes};
 pub use report::{FlushReport, Step};
 pub use settle::{Need, Task, leave_level_of, settle, upload_to};
+pub use store::{invalidate, prepare_store};

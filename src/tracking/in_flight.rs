@@ -1,15 +1,15 @@
-//! In-in-flight flush flushes and invalidates.
+//! Flushes and invalidates that are in flight, and how other threads wait for them.
 //!
 //! Between the moment a thread takes dirty lines from the map and the moment they are in memory, the map says
 //! "clean" and memory is old. A second thread that trusted the map would hand old memory to the GPU or the
 //! display. So a thread announces an in-flight flush ([`InFlightFlush`]) before it takes anything, and completes it
-//! ([`complete`]) after its fence; completing waits for the in-flight flushes of other threads that began
-//! earlier.
+//! ([`complete`]) after its fence. `complete` ends the thread's own flush, and then waits for the flushes of
+//! other threads that had begun by then.
 //!
 //! No thread waits while its own flush is open, so flushes over several objects, in any order, cannot
-//! deadlock. No thread waits for a flush that began later, so none waits for ever. Flushes of other lines of
-//! the same object are waited for, too: one of them may have taken a note of stores, which concerns the whole
-//! object.
+//! deadlock. No thread waits for a flush that began after its own ended, so none waits for ever. Flushes of
+//! other lines of the same object are waited for, too: one of them may have taken a note of stores, which
+//! concerns the whole object.
 
 use std::sync::PoisonError;
 
@@ -159,7 +159,7 @@ impl Taken {
 /// Other threads that need the same memory wait until it completes ([`complete`]). If it is dropped before, it
 /// has failed: what it took is marked and noted again, for its whole range, so that no line is lost.
 #[derive(Debug)]
-#[must_use = "a flight that does not land has failed"]
+#[must_use = "pass it to `complete`; a flush that is dropped has failed"]
 pub struct InFlightFlush<'a> {
     object: &'a Tracked,
     range: LineRange,

@@ -1,0 +1,78 @@
+//! Stores by the CPU into lines that may be stale.
+
+use std::slice;
+
+use super::flush::{Overwrite, StaleLines, overwrite};
+use super::object::Object;
+use super::report::FlushReport;
+use super::settle::{Need, Task, settle};
+use crate::error::{Error, Result};
+use crate::policy::Path;
+use crate::units::{ByteRange, LineRange};
+use crate::vocabulary::Access;
+
+/// Handles stale lines right before a store to `range` through the cache: invalidates lines that are
+/// overwritten in part; lines that are overwritten whole are no longer stale. Adds the invalidates to `report`.
+///
+/// # Errors
+/// As [`settle`].
+pub fn prepare_store<O: Object>(
+    object: &O,
+    range: ByteRange,
+    next: Path,
+    report: &mut FlushReport,
+) -> Result<()> {
+    let parts = range.partial_lines().map(|line| LineRange::new(line, line + 1));
+    overwrite(&mut Store { object, next, report }, range.lines(), parts)
+}
+
+/// Invalidates the stale lines of an access that has begun; adds what was done to `report`.
+///
+/// # Errors
+/// As [`settle`].
+pub fn invalidate<O: Object>(need: Need<'_, O>, report: &mut FlushReport) -> Result<()> {
+    if !may_be_stale(need.object, need.lines, need.next) {
+        return Ok(());
+    }
+    let mut task = Task::new(need, report.step)?;
+    settle(slice::from_mut(&mut task))?;
+    report.add(task.report);
+    Ok(())
+}
+
+/// Returns whether a line is stale, or may still be: another thread may have taken its mark and not yet
+/// invalidated it. A store would make the stale rest of such a line dirty, and the other thread's invalidate
+/// would write it back. Where no access requires an invalidate, no thread makes one.
+fn may_be_stale<O: Object>(object: &O, lines: LineRange, next: Path) -> bool {
+    let tracked = object.tracked();
+    match object.decisions(next, Access::Write).required.stale {
+        Some(_) => !tracked.is_settled(|_| tracked.stale().any(lines)),
+        None => tracked.stale().any(lines),
+    }
+}
+
+/// A store to an object shared by threads.
+struct Store<'a, O> {
+    object: &'a O,
+    next: Path,
+    report: &'a mut FlushReport,
+}
+
+impl<O: Object> Overwrite for Store<'_, O> {
+    type Lines = LineRange;
+    type Error = Error;
+
+    fn is_stale(&self, lines: LineRange) -> bool {
+        may_be_stale(self.object, lines, self.next)
+    }
+
+    fn invalidate(&mut self, lines: LineRange) -> Result<()> {
+        let Self { object, next, .. } = *self;
+        let need = Need { object, lines, next, access: Access::Write, stale: StaleLines::Invalidate };
+        invalidate(need, self.report)
+    }
+
+    fn forget_stale(&mut self, lines: LineRange) {
+        self.object.tracked().stale().take(lines, |_| {});
+    }
+}
