@@ -1,7 +1,8 @@
 //! The coherency engine: determines the work that an access requires, its order, and what is pending
 //! afterwards.
 //!
-//! It uses the rules ([`crate::policy`]) and the pending work, and does no I/O. Each access has three steps:
+//! It uses the rules ([`crate::policy`]) and the pending work, and performs I/O only through its traits
+//! ([`Object`], [`Flush`]). Each access has three steps:
 //!
 //! - *plan*: the rules require some of the pending work, or state why none is required;
 //! - *perform*: the implementation does it: a mapping and the CPU's instructions, the explorer's two lines,
