@@ -139,6 +139,10 @@
 //! own guard; no line that either wrote is lost, even if the bytes share a line. Overlapping writes are no data race; each byte is
 //! then one of those stored. In a child of fork(2) every call is [`Error::OtherProcess`].
 //!
+//! The library emits events of the crate `tracing`, with the module as target (`gem_coherency::...`). Each decision is an event `decision`
+//! at level `DEBUG`, with the fields `handle`, `step`, `verdict`, `rule`, `lines` and `bytes`. A subscriber with the filter
+//! `gem_coherency=debug` shows them.
+//!
 //! Features: `serde` implements `serde::Serialize` for reports, `zerocopy` makes the structs of the uAPI bytes for software devices; a
 //! driver needs neither. The crate needs Rust 1.85, and runs on x86-64 and i686 Linux.
 //!
