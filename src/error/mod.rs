@@ -1,7 +1,7 @@
-//! Everything that can go wrong, with its operands.
+//! The library's errors, with their operands.
 //!
-//! An error names the value that caused it and, where the caller can do something, what. `errno`
-//! is what the kernel said, or what it would have said.
+//! Each error names the value that caused it. If the caller can fix the problem, the text says how. Its
+//! `errno` is the kernel's, or the one that the kernel returns for the same mistake.
 
 mod hints;
 mod open;
@@ -17,10 +17,10 @@ pub use open::OpenError;
 #[doc(hidden)]
 pub use room::{grow, room};
 
-/// What the crate's functions return.
+/// The result of the crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed.
+/// The cause of a failed call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -30,15 +30,15 @@ pub enum Error {
     /// A device that cannot be opened.
     Open(OpenError),
 
-    /// The platform has no such thing, on any device.
+    /// A feature that no device of the platform has.
     NotAvailable {
-        /// What was asked for.
+        /// The feature.
         what: String,
         /// The platform's name.
         platform: &'static str,
-        /// Why not.
+        /// The reason.
         why: &'static str,
-        /// What the kernel says to it.
+        /// The kernel's errno for the same request.
         errno: Errno,
     },
 
@@ -46,7 +46,7 @@ pub enum Error {
     Ioctl {
         /// The request, as the uAPI header names it.
         request: &'static str,
-        /// What it said.
+        /// The device's errno.
         errno: Errno,
     },
 
@@ -54,33 +54,33 @@ pub enum Error {
     BadSize {
         /// The size, in bytes.
         size: u64,
-        /// What is wrong with it.
+        /// The reason why it is invalid.
         why: &'static str,
     },
 
-    /// Memory that there is not.
+    /// An allocation that failed.
     NoMemory {
-        /// What it is for.
+        /// The purpose of the memory.
         what: &'static str,
-        /// How much was wanted.
+        /// The size of the allocation.
         bytes: u64,
     },
 
-    /// A range that leaves the object.
+    /// A range that exceeds the object.
     RangeOutOfBounds {
         /// The first byte.
         offset: u64,
-        /// How many bytes.
+        /// The number of bytes.
         len: u64,
         /// The object's size.
         size: u64,
     },
 
-    /// A range that leaves the guard's.
+    /// A range that exceeds the guard's.
     RangeOutOfGuard {
         /// The first byte.
         offset: u64,
-        /// How many bytes.
+        /// The number of bytes.
         len: u64,
         /// The guard's first byte.
         start: u64,
@@ -100,19 +100,19 @@ pub enum Error {
         handle: u32,
     },
 
-    /// A BO whose contents the kernel took back.
+    /// A BO whose contents the kernel discarded.
     Purged {
         /// The object.
         handle: u32,
     },
 
-    /// A BO whose contents were given up.
+    /// A BO whose contents are marked as not needed.
     DontNeed {
         /// The object.
         handle: u32,
     },
 
-    /// A BO that is still accessed.
+    /// A BO with open guards or submissions.
     InUse {
         /// The object.
         handle: u32,
@@ -120,11 +120,11 @@ pub enum Error {
         writers: u32,
         /// Open read guards.
         readers: u32,
-        /// Submissions under way.
+        /// Submissions in progress.
         submits: u32,
     },
 
-    /// A BO that the display reads.
+    /// A BO that is on screen.
     Pinned {
         /// The object.
         handle: u32,
@@ -142,7 +142,7 @@ pub enum Error {
         handle: u32,
     },
 
-    /// More guards than the object's word can count.
+    /// More open guards than the object's word can count.
     TooManyGuards {
         /// The object.
         handle: u32,
@@ -154,20 +154,20 @@ pub enum Error {
     OnScreen {
         /// The object.
         handle: u32,
-        /// The level it has.
+        /// The object's level.
         from: CacheLevel,
-        /// The level asked for.
+        /// The requested level.
         to: CacheLevel,
     },
 
     /// A device that was opened before this process was forked.
     OtherProcess,
 
-    /// A wait that ran out.
+    /// A wait that timed out.
     Timeout {
         /// The object.
         handle: u32,
-        /// How long was waited, in nanoseconds.
+        /// The timeout, in nanoseconds.
         timeout_ns: i64,
     },
 }
@@ -256,7 +256,7 @@ impl From<std::io::Error> for Error {
 }
 
 impl Error {
-    /// Returns what the kernel said, or would say, to the same mistake.
+    /// Returns the kernel's errno, or the one that the kernel returns for the same mistake.
     pub fn errno(&self) -> Errno {
         match self {
             Self::Unknown(Unknown::DeviceId { .. } | Unknown::Platform { .. }) => Errno::ENODEV,

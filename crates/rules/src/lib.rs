@@ -1,8 +1,9 @@
 //! The rules of cache coherency between CPU, GPU and display on Intel GPUs.
 //!
-//! The crate is what a driver can take without the library: tables and pure functions, without allocation, I/O or state. It
-//! says which platform a PCI id names, what the platform can do under a kernel, what an access needs before it
-//! ([`policy::driver`]), and what i915 itself does ([`policy::kernel`]). Each answer names its [`policy::Rule`].
+//! A driver can use this crate without the library `gem-coherency`. It has tables and pure functions, without allocation,
+//! I/O or state: the platform of a PCI ID and its capabilities under a kernel ([`platform`]), the flushes and invalidates
+//! that an access requires ([`policy::driver`]), and those that i915 itself makes ([`policy::kernel`]). Each decision names
+//! its [`policy::Rule`].
 //!
 //! ```
 //! use gem_coherency_rules::platform;
