@@ -226,7 +226,7 @@ impl<'a> InFlightFlush<'a> {
         Taken::new(pending)
     }
 
-    /// Takes the note of stores through a WC or UC mapping, which must be drained.
+    /// Takes the note of write-combining stores, which must be drained.
     pub fn take_wc_stores(&mut self) -> Taken {
         let pending = self.object.word.take_wc_stores().has_wc_stores();
         self.took.wc_stores |= pending;

@@ -125,7 +125,7 @@ impl State {
         self.is(CHANGING)
     }
 
-    /// Returns whether stores through a WC or UC mapping may still be in the CPU.
+    /// Returns whether stores may still be in the CPU's write-combining buffers.
     pub const fn has_wc_stores(self) -> bool {
         self.is(WC_STORES)
     }
@@ -277,7 +277,7 @@ impl State {
         self.clear(GPU_WROTE)
     }
 
-    /// Notes stores through a WC or UC mapping.
+    /// Notes write-combining stores.
     pub fn note_wc_store(self) -> Self {
         self.set(WC_STORES)
     }

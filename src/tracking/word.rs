@@ -170,7 +170,7 @@ impl ObjectWord {
         self.always(State::note_gpu_write);
     }
 
-    /// Notes stores through a WC or UC mapping; call it after the stores, on the thread that made them.
+    /// Notes write-combining stores; call it after the stores, on the thread that made them.
     ///
     /// A write-combining buffer belongs to one core, and no other core can drain it; the locked instruction
     /// of this note drains those of the caller (Intel SDM vol. 3, 13.3.1).

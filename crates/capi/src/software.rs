@@ -1,4 +1,4 @@
-//! The software device behind an open device, where the feature `sim` links it.
+//! The software device behind an open device, where the feature `exercise` links it.
 
 use std::sync::Arc;
 

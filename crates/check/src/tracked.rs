@@ -72,7 +72,7 @@ pub struct Tracked {
     pub dirty: LineSet,
     /// The stale lines.
     pub stale: LineSet,
-    /// Stores through WC and UC mappings are pending.
+    /// Write-combining stores are pending.
     pub wc_stores: bool,
     /// Stores through the aperture are pending.
     pub gtt_stores: bool,
