@@ -108,7 +108,7 @@ pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
             Step::Submit,
         )
     };
-    let mut tasks = agents.iter().map(task).collect::<Result<Vec<_>>>()?;
+    let mut tasks: Vec<_> = agents.iter().map(task).collect();
     engine::settle(&mut tasks)?;
     Ok(tasks.into_iter().map(|task| task.report).collect())
 }
@@ -166,8 +166,6 @@ impl engine::Object for Agent<'_> {
     fn enter_cpu_domain(&self) -> Result<()> {
         Ok(())
     }
-
-    fn trace(&self, _: &FlushReport) {}
 }
 
 impl CacheLines for Agent<'_> {

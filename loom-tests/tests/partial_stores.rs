@@ -145,8 +145,6 @@ impl Object for Writer<'_> {
     fn enter_cpu_domain(&self) -> Result<()> {
         Ok(())
     }
-
-    fn trace(&self, _: &FlushReport) {}
 }
 
 /// The store of the writer with number `byte`, after `prepare`.

@@ -96,8 +96,10 @@ impl<'bo> CpuAccess<'bo> {
         };
         let stale = StaleLines::at_begin(access);
         let need = Need { object: bo, lines: range.lines(), next: Path::Cpu(mapping.mode()), access, stale };
-        let mut task = Task::new(need, step)?;
+        need.check()?;
+        let mut task = Task::new(need, step);
         engine::settle(slice::from_mut(&mut task))?;
+        task.report.trace(bo.handle);
         begun.keep();
         Ok(Self { bo, mapping, access, range, report: task.report, pointer: Pointer::NotGiven })
     }

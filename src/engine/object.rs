@@ -1,6 +1,5 @@
 //! The interface that the engine requires of objects shared by threads.
 
-use super::report::FlushReport;
 use crate::cacheops::{CacheLines, LineOp};
 use crate::error::{Error, Result};
 use crate::policy::driver::CpuMemory;
@@ -57,7 +56,4 @@ pub trait Object {
     /// # Errors
     /// The kernel's.
     fn enter_cpu_domain(&self) -> Result<()>;
-
-    /// Emits the report of an access as a tracing event.
-    fn trace(&self, report: &FlushReport);
 }

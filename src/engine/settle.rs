@@ -42,6 +42,17 @@ impl<O> Clone for Need<'_, O> {
 impl<O> Copy for Need<'_, O> {}
 
 impl<O: Object> Need<'_, O> {
+    /// Checks that the rules do not refuse the access.
+    ///
+    /// # Errors
+    /// [`Object::refused`].
+    pub fn check(&self) -> Result<()> {
+        match self.object.decisions(self.next, self.access).refusal {
+            Some(rule) => Err(self.object.refused(self.next, rule)),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the requirements for this access.
     fn required_work(&self) -> RequiredWork {
         self.stale.restrict(self.object.decisions(self.next, self.access).required)
@@ -94,18 +105,9 @@ pub struct Task<'a, O> {
 }
 
 impl<'a, O: Object> Task<'a, O> {
-    /// Creates the task of an access.
-    ///
-    /// # Errors
-    /// [`Object::refused`] if the rules refuse the access.
-    pub fn new(need: Need<'a, O>, step: Step) -> Result<Self> {
-        let Need { object, next, access, .. } = need;
-        match object.decisions(next, access).refusal {
-            Some(rule) => Err(object.refused(next, rule)),
-            None => {
-                Ok(Self { need, progress: Progress::Nothing, report: FlushReport::new(step, need.idle(), 0) })
-            }
-        }
+    /// Creates the task of an access that is not refused ([`Need::check`]).
+    pub fn new(need: Need<'a, O>, step: Step) -> Self {
+        Self { need, progress: Progress::Nothing, report: FlushReport::new(step, need.idle(), 0) }
     }
 
     /// Determines the required work, after waiting for the GPU's writes if the access requires that.
@@ -147,7 +149,7 @@ fn is_pending(required: &RequiredWork, state: State, tracked: &Tracked, lines: L
 }
 
 /// Makes memory and caches current for upcoming accesses, between one pair of fences, including work that
-/// other threads had taken; traces the reports. If another thread's flush fails meanwhile, starts over.
+/// other threads had taken. If another thread's flush fails meanwhile, starts over.
 ///
 /// # Errors
 /// The first error of a task. Everything that was pending is then pending again once the tasks are dropped.
@@ -161,7 +163,7 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
                 fences = Some((task.need.object, task.need.fences()));
             }
         }
-        let Some((object, op)) = fences else { break };
+        let Some((object, op)) = fences else { return Ok(()) };
         let mut batch = Batch::new(object, op);
         for Task { need, progress, report } in tasks.iter_mut() {
             let Progress::Planned(lines, required) = *progress else { continue };
@@ -172,12 +174,10 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
         }
         batch.end()?;
         match complete(tasks.iter_mut().filter_map(Task::take_in_flight)) {
-            Completion::InMemory => break,
+            Completion::InMemory => return Ok(()),
             Completion::Again => tracing::debug!("another thread's flush failed: again"),
         }
     }
-    tasks.iter().for_each(|task| task.need.object.trace(&task.report));
-    Ok(())
 }
 
 /// Writes bytes of `lines` to memory at once by `store`; another thread that finds the lines unmarked waits

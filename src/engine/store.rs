@@ -15,7 +15,7 @@ use crate::vocabulary::Access;
 /// overwritten in part; lines that are overwritten whole are no longer stale. Adds the invalidates to `report`.
 ///
 /// # Errors
-/// As [`settle`].
+/// As [`Need::check`] and [`settle`].
 pub fn prepare_store<O: Object>(
     object: &O,
     range: ByteRange,
@@ -29,12 +29,13 @@ pub fn prepare_store<O: Object>(
 /// Invalidates the stale lines of an access that has begun; adds what was done to `report`.
 ///
 /// # Errors
-/// As [`settle`].
+/// As [`Need::check`] and [`settle`].
 pub fn invalidate<O: Object>(need: Need<'_, O>, report: &mut FlushReport) -> Result<()> {
     if !may_be_stale(need.object, need.lines, need.next) {
         return Ok(());
     }
-    let mut task = Task::new(need, report.step)?;
+    need.check()?;
+    let mut task = Task::new(need, report.step);
     settle(slice::from_mut(&mut task))?;
     report.add(task.report);
     Ok(())

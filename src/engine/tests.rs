@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use super::batch::BATCH;
-use super::{FlushReport, Need, Object, StaleLines, Step, Task, leave_level_of, settle, upload_to};
+use super::{Need, Object, StaleLines, Step, Task, leave_level_of, settle, upload_to};
 use crate::cacheops::{CacheLines, LineOp};
 use crate::error::{Error, Result};
 use crate::platform::Caps;
@@ -79,8 +79,6 @@ impl Object for Written<'_> {
         self.write("enter the CPU domain");
         Ok(())
     }
-
-    fn trace(&self, _: &FlushReport) {}
 }
 
 impl CacheLines for Written<'_> {
@@ -118,7 +116,7 @@ fn reader(tracked: &[Tracked], next: Path, refuses: bool) -> (Result<()>, Vec<(&
             Step::Submit,
         )
     };
-    let mut tasks: Vec<_> = objects.iter().map(|object| task(object).unwrap()).collect();
+    let mut tasks: Vec<_> = objects.iter().map(task).collect();
     let result = settle(&mut tasks);
     drop(tasks);
     (result, log.take())

@@ -88,10 +88,6 @@ impl Object for SharedBo {
     fn enter_cpu_domain(&self) -> Result<()> {
         self.device.drm.set_domain(self.handle, Domains::CPU, Domains::empty())
     }
-
-    fn trace(&self, report: &FlushReport) {
-        report.trace(self.handle);
-    }
 }
 
 impl Pending for &SharedBo {
@@ -132,17 +128,19 @@ impl Pending for &SharedBo {
 ///
 /// [`Error::NotAvailable`]: crate::Error::NotAvailable
 pub(crate) fn settle<'a>(
-    needs: impl ExactSizeIterator<Item = Need<'a>>,
+    needs: impl ExactSizeIterator<Item = Need<'a>> + Clone,
     step: Step,
 ) -> Result<Vec<FlushReport>> {
     let mut tasks = room("submissions", needs.len())?;
     // Allocate before flushing, so that nothing fails afterwards.
     let mut reports = room("reports", needs.len())?;
-    for need in needs {
-        tasks.push(Task::new(need, step)?);
-    }
+    needs.clone().try_for_each(|need| need.check())?;
+    tasks.extend(needs.map(|need| Task::new(need, step)));
     engine::settle(&mut tasks)?;
-    reports.extend(tasks.iter().map(|task| task.report));
+    for task in &tasks {
+        task.report.trace(task.need.object.handle);
+        reports.push(task.report);
+    }
     Ok(reports)
 }
 
@@ -178,8 +176,10 @@ impl SharedBo {
         let lines = self.tracked.dirty().all();
         let need =
             Need { object: self, lines, next: Path::Display, access: Access::Read, stale: StaleLines::Leave };
-        let mut task = Task::new(need, step)?;
+        need.check()?;
+        let mut task = Task::new(need, step);
         engine::settle(slice::from_mut(&mut task))?;
+        task.report.trace(self.handle);
         Ok(task.report)
     }
 }
