@@ -128,14 +128,16 @@ impl Pending for &SharedBo {
 ///
 /// [`Error::NotAvailable`]: crate::Error::NotAvailable
 pub(crate) fn settle<'a>(
-    needs: impl ExactSizeIterator<Item = Need<'a>> + Clone,
+    needs: impl ExactSizeIterator<Item = Need<'a>>,
     step: Step,
 ) -> Result<Vec<FlushReport>> {
     let mut tasks = room("submissions", needs.len())?;
     // Allocate before flushing, so that nothing fails afterwards.
     let mut reports = room("reports", needs.len())?;
-    needs.clone().try_for_each(|need| need.check())?;
-    tasks.extend(needs.map(|need| Task::new(need, step)));
+    for need in needs {
+        need.check()?;
+        tasks.push(Task::new(need, step));
+    }
     engine::settle(&mut tasks)?;
     for task in &tasks {
         task.report.trace(task.need.object.handle);
