@@ -9,7 +9,7 @@
 use std::cell::Cell;
 
 use gem_coherency::cacheops::{CacheLines, LineOp};
-use gem_coherency::engine::{FlushReport, Object, Overwrite, Step, overwrite, prepare_store};
+use gem_coherency::engine::{Object, Overwrite, overwrite, prepare_store};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::driver::{CpuMemory, Path};
@@ -191,8 +191,7 @@ impl Overwrite for Trusting<'_> {
 #[test]
 fn no_writer_stores_before_the_line_was_invalidated() {
     two_writers(|writer, range| {
-        let mut report = FlushReport::nothing(Step::Write, Rule::NothingStale);
-        prepare_store(writer, range, Path::Cpu(MmapMode::Wb), &mut report).expect("nothing fails");
+        prepare_store(writer, range, Path::Cpu(MmapMode::Wb)).expect("nothing fails");
     });
 }
 

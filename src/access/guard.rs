@@ -184,7 +184,8 @@ impl<'bo> CpuAccess<'bo> {
             access: self.access,
             stale: StaleLines::Invalidate,
         };
-        engine::invalidate(need, &mut self.report)?;
+        let report = engine::invalidate(need, self.report.step)?;
+        self.add(report);
         self.mapping.fence_loads();
         let pointer = NonNull::new(self.mapping.as_ptr());
         let pointer = pointer.ok_or(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })?;
@@ -217,6 +218,14 @@ impl<'bo> CpuAccess<'bo> {
         self.report
     }
 
+    /// Adds the report of a later part of the access.
+    fn add(&mut self, later: Option<FlushReport>) {
+        if let Some(later) = later {
+            later.trace(self.bo.handle);
+            self.report.add(later);
+        }
+    }
+
     /// Marks the whole range as written.
     fn mark_range(&self) {
         self.bo.note_stored(self.mapping.mode(), self.range.lines());
@@ -245,7 +254,9 @@ impl<'bo> CpuAccess<'bo> {
         if cpu_memory(self.bo.level(), self.mapping.mode()) != CpuMemory::Cached {
             return Ok(());
         }
-        engine::prepare_store::<SharedBo>(self.bo, range, Path::Cpu(self.mapping.mode()), &mut self.report)
+        let report = engine::prepare_store::<SharedBo>(self.bo, range, Path::Cpu(self.mapping.mode()))?;
+        self.add(report);
+        Ok(())
     }
 }
 

@@ -4,7 +4,7 @@ use std::slice;
 
 use super::flush::{Overwrite, StaleLines, overwrite};
 use super::object::Object;
-use super::report::FlushReport;
+use super::report::{FlushReport, Step};
 use super::settle::{Need, Task, settle};
 use crate::error::{Error, Result};
 use crate::policy::Path;
@@ -12,33 +12,30 @@ use crate::units::{ByteRange, LineRange};
 use crate::vocabulary::Access;
 
 /// Handles stale lines right before a store to `range` through the cache: invalidates lines that are
-/// overwritten in part; lines that are overwritten whole are no longer stale. Adds the invalidates to `report`.
+/// overwritten in part; lines that are overwritten whole are no longer stale. Returns the report, if a line
+/// may have been stale.
 ///
 /// # Errors
 /// As [`Need::check`] and [`settle`].
-pub fn prepare_store<O: Object>(
-    object: &O,
-    range: ByteRange,
-    next: Path,
-    report: &mut FlushReport,
-) -> Result<()> {
+pub fn prepare_store<O: Object>(object: &O, range: ByteRange, next: Path) -> Result<Option<FlushReport>> {
     let parts = range.partial_lines().map(|line| LineRange::new(line, line + 1));
-    overwrite(&mut Store { object, next, report }, range.lines(), parts)
+    let mut store = Store { object, next, report: None };
+    overwrite(&mut store, range.lines(), parts)?;
+    Ok(store.report)
 }
 
-/// Invalidates the stale lines of an access that has begun; adds what was done to `report`.
+/// Invalidates the stale lines of an access that has begun. Returns the report, if a line may have been stale.
 ///
 /// # Errors
 /// As [`Need::check`] and [`settle`].
-pub fn invalidate<O: Object>(need: Need<'_, O>, report: &mut FlushReport) -> Result<()> {
+pub fn invalidate<O: Object>(need: Need<'_, O>, step: Step) -> Result<Option<FlushReport>> {
     if !may_be_stale(need.object, need.lines, need.next) {
-        return Ok(());
+        return Ok(None);
     }
     need.check()?;
-    let mut task = Task::new(need, report.step);
+    let mut task = Task::new(need, step);
     settle(slice::from_mut(&mut task))?;
-    report.add(task.report);
-    Ok(())
+    Ok(Some(task.report))
 }
 
 /// Returns whether a line is stale, or may still be: another thread may have taken its mark and not yet
@@ -56,7 +53,7 @@ fn may_be_stale<O: Object>(object: &O, lines: LineRange, next: Path) -> bool {
 struct Store<'a, O> {
     object: &'a O,
     next: Path,
-    report: &'a mut FlushReport,
+    report: Option<FlushReport>,
 }
 
 impl<O: Object> Overwrite for Store<'_, O> {
@@ -70,7 +67,13 @@ impl<O: Object> Overwrite for Store<'_, O> {
     fn invalidate(&mut self, lines: LineRange) -> Result<()> {
         let Self { object, next, .. } = *self;
         let need = Need { object, lines, next, access: Access::Write, stale: StaleLines::Invalidate };
-        invalidate(need, self.report)
+        if let Some(later) = invalidate(need, Step::Write)? {
+            match &mut self.report {
+                Some(report) => report.add(later),
+                None => self.report = Some(later),
+            }
+        }
+        Ok(())
     }
 
     fn forget_stale(&mut self, lines: LineRange) {
