@@ -117,6 +117,25 @@ fn an_invalidate_between_the_ioctl_and_the_write_leaves_the_marks() {
     model(To::Memory, Bo::submit, reads);
 }
 
+/// One thread submits and then reads what the GPU wrote; the other one reads at any time.
+fn submits_and_reads(to: To) {
+    let submits = |bo: &Bo| {
+        bo.submit();
+        assert_eq!(bo.read(), 1, "the write was forgotten");
+    };
+    race(Some(3), move || Bo::new(to), submits, reads, |_| ());
+}
+
+#[test]
+fn a_thread_that_submits_reads_the_write_while_another_one_flushes() {
+    submits_and_reads(To::Llc);
+}
+
+#[test]
+fn a_thread_that_submits_reads_the_write_while_another_one_invalidates() {
+    submits_and_reads(To::Memory);
+}
+
 /// As [`Bo::submit`], but what is counted comes after what is noted.
 fn note_first(bo: &Bo) {
     bo.ioctl();

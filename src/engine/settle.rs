@@ -88,8 +88,15 @@ impl<O: Object> Need<'_, O> {
 enum Progress<'a> {
     /// No work is required.
     Nothing,
-    /// Work may be pending in these lines, with these requirements.
-    Planned(LineRange, RequiredWork),
+    /// Work may be pending.
+    Planned {
+        /// The lines.
+        lines: LineRange,
+        /// The requirements.
+        required: RequiredWork,
+        /// A GPU write was noted, and waited for.
+        has_gpu_write: bool,
+    },
     /// The flush has begun, and other threads wait for it.
     InFlight(InFlightFlush<'a>),
 }
@@ -114,7 +121,7 @@ impl<'a, O: Object> Task<'a, O> {
     fn plan(&mut self) -> Result<()> {
         let Need { object, lines, next, .. } = self.need;
         let tracked = object.tracked();
-        let mut required = self.need.required_work();
+        let required = self.need.required_work();
         let has_gpu_write = required.gpu_write.is_some() && tracked.word().state().has_gpu_write();
         if matches!(next, Path::Cpu(_)) || has_gpu_write || object.is_conservative() {
             object.wait_for_gpu()?;
@@ -123,10 +130,9 @@ impl<'a, O: Object> Task<'a, O> {
             self.progress = Progress::Nothing;
             return Ok(());
         }
-        required.gpu_write = required.gpu_write.filter(|_| has_gpu_write);
         // GPU writes may be anywhere in the object.
         let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
-        self.progress = Progress::Planned(lines, required);
+        self.progress = Progress::Planned { lines, required, has_gpu_write };
         Ok(())
     }
 
@@ -134,7 +140,7 @@ impl<'a, O: Object> Task<'a, O> {
     fn take_in_flight(&mut self) -> Option<InFlightFlush<'a>> {
         match std::mem::replace(&mut self.progress, Progress::Nothing) {
             Progress::InFlight(in_flight) => Some(in_flight),
-            Progress::Nothing | Progress::Planned(..) => None,
+            Progress::Nothing | Progress::Planned { .. } => None,
         }
     }
 }
@@ -149,7 +155,7 @@ fn is_pending(required: &RequiredWork, state: State, tracked: &Tracked, lines: L
 }
 
 /// Makes memory and caches current for upcoming accesses, between one pair of fences, including work that
-/// other threads had taken. If another thread's flush fails meanwhile, starts over.
+/// other threads had taken. If what another thread took is pending again, starts over.
 ///
 /// # Errors
 /// The first error of a task. Everything that was pending is then pending again once the tasks are dropped.
@@ -159,23 +165,31 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
         for task in tasks.iter_mut() {
             task.plan()?;
             let is_stronger = |&(_, op): &(_, LineOp)| op == LineOp::Invalidate;
-            if matches!(task.progress, Progress::Planned(..)) && !fences.as_ref().is_some_and(is_stronger) {
+            if matches!(task.progress, Progress::Planned { .. }) && !fences.as_ref().is_some_and(is_stronger)
+            {
                 fences = Some((task.need.object, task.need.fences()));
             }
         }
         let Some((object, op)) = fences else { return Ok(()) };
         let mut batch = Batch::new(object, op);
+        let mut is_noted_late = false;
         for Task { need, progress, report } in tasks.iter_mut() {
-            let Progress::Planned(lines, required) = *progress else { continue };
+            let Progress::Planned { lines, mut required, has_gpu_write } = *progress else { continue };
             let Need { object, next, access, .. } = *need;
             *progress = Progress::InFlight(object.tracked().begin_flush(lines)?);
             let Progress::InFlight(in_flight) = progress else { continue };
+            if !has_gpu_write && required.gpu_write.take().is_some() {
+                // At the plan another thread may have taken the note of a GPU write that was not over; it
+                // noted the write again before its flush ended. If that was before this flush began, the note
+                // is there now.
+                is_noted_late |= object.tracked().word().state().has_gpu_write();
+            }
             carry_out(&mut Taking { object, in_flight, batch: &mut batch, report }, &required, next, access)?;
         }
         batch.end()?;
         match complete(tasks.iter_mut().filter_map(Task::take_in_flight)) {
-            Completion::InMemory => return Ok(()),
-            Completion::Again => tracing::debug!("another thread's flush failed: again"),
+            Completion::InMemory if !is_noted_late => return Ok(()),
+            Completion::InMemory | Completion::Again => tracing::debug!("work is pending again: start over"),
         }
     }
 }
@@ -218,7 +232,7 @@ fn by_itself<'a, O: Object>(
         batch.end()?;
         match complete([in_flight]) {
             Completion::InMemory => return Ok(()),
-            Completion::Again => tracing::debug!("another thread's flush failed: again"),
+            Completion::Again => tracing::debug!("work is pending again: start over"),
         }
     }
 }
@@ -260,7 +274,7 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
         let tracked = self.object.tracked();
         if lines > 0 && self.object.is_conservative() && !tracked.gpu_writes().are_over() {
             // Some lines may have been marked for a GPU write that is still to come.
-            tracked.dirty().mark_all();
+            self.in_flight.keep_all_dirty();
         }
         Ok(lines)
     }

@@ -94,9 +94,10 @@ impl Tracked {
             object: self,
             range,
             number,
-            failures: board.failures,
+            returns: board.returns,
             took: Took::default(),
             completed: false,
+            kept: false,
         })
     }
 }
@@ -106,8 +107,9 @@ impl Tracked {
 struct Board {
     /// The number of the next flush.
     next: u64,
-    /// Number of flushes that failed: they ended without completing.
-    failures: u64,
+    /// Number of flushes that ended with work that they took pending again: they failed, or the GPU was still
+    /// writing.
+    returns: u64,
     /// The numbers of the open flushes: one for each flushing thread.
     open: Vec<u64>,
     /// Number of threads that wait for flushes to end; without any, no system call to wake threads is made.
@@ -164,9 +166,11 @@ pub struct InFlightFlush<'a> {
     object: &'a Tracked,
     range: LineRange,
     number: u64,
-    failures: u64,
+    returns: u64,
     took: Took,
     completed: bool,
+    /// Some of the work that it took is pending again, because the GPU was still writing.
+    kept: bool,
 }
 
 impl<'a> InFlightFlush<'a> {
@@ -200,17 +204,28 @@ impl<'a> InFlightFlush<'a> {
     pub fn take_stale(&mut self, mut visit: impl FnMut(LineRange)) -> u64 {
         (self.took.stale, self.took.dirty) = (true, true);
         let Tracked { stale, dirty, gpu_writes, .. } = self.object;
+        let mut kept = false;
         // Checked after the take: the write of a taken mark is then visible.
-        let keep_if_pending = |map: &LineMap, run| {
+        let mut keep_if_pending = |map: &LineMap, run| {
             if !gpu_writes.are_over() {
+                kept = true;
                 let _ = map.mark(run);
             }
         };
-        stale.take_in_flight(self.range, |run| {
+        let lines = stale.take_in_flight(self.range, |run| {
             keep_if_pending(stale, run);
             dirty.take_in_flight(run, |run| keep_if_pending(dirty, run));
             visit(run);
-        })
+        });
+        self.kept |= kept;
+        lines
+    }
+
+    /// Marks every line of the object dirty again, because lines that this flush took may have been marked for
+    /// a write of the GPU that is not over.
+    pub fn keep_all_dirty(&mut self) {
+        self.kept = true;
+        self.object.dirty.mark_all();
     }
 
     /// Takes the note that the GPU wrote into the LLC, which requires a flush of the whole object. If the GPU
@@ -220,6 +235,7 @@ impl<'a> InFlightFlush<'a> {
         let pending = word.take_gpu_write().has_gpu_write();
         // After the take, as in `take_stale`.
         if pending && !gpu_writes.are_over() {
+            self.kept = true;
             word.note_gpu_write();
         }
         self.took.gpu_write |= pending;
@@ -262,7 +278,13 @@ impl<'a> InFlightFlush<'a> {
         if board.waiting > 0 {
             in_flight.ended.notify_all();
         }
-        let wait = Wait { object: self.object, until: board.next, failures: self.failures };
+        if self.kept {
+            // A thread that looked between the take and the mark must look again. This thread need not: it
+            // has waited for the writes that it had to wait for.
+            board.returns += 1;
+            self.returns += 1;
+        }
+        let wait = Wait { object: self.object, until: board.next, returns: self.returns };
         // With no other flush open, everything taken before this flush began is in memory or was marked
         // again.
         if board.open.is_empty() { Ended::Known(wait.completion(&board)) } else { Ended::Open(wait) }
@@ -293,7 +315,7 @@ impl Drop for InFlightFlush<'_> {
             word.note_gtt_store();
         }
         let mut board = in_flight.lock();
-        board.failures += 1;
+        board.returns += 1;
         board.open.retain(|&open| open != self.number);
         if board.waiting > 0 {
             in_flight.ended.notify_all();
@@ -313,7 +335,7 @@ enum Ended<'a> {
 struct Wait<'a> {
     object: &'a Tracked,
     until: u64,
-    failures: u64,
+    returns: u64,
 }
 
 impl Wait<'_> {
@@ -330,7 +352,7 @@ impl Wait<'_> {
 
     /// Returns the result, once no flush is left to wait for.
     fn completion(&self, board: &Board) -> Completion {
-        if board.failures == self.failures { Completion::InMemory } else { Completion::Again }
+        if board.returns == self.returns { Completion::InMemory } else { Completion::Again }
     }
 }
 
@@ -340,7 +362,8 @@ impl Wait<'_> {
 pub enum Completion {
     /// Everything that was dirty, stale or noted when they began is done.
     InMemory,
-    /// Another thread's flush failed meanwhile, and what it took is marked again: start over.
+    /// Another thread's flush failed meanwhile, or the GPU was still writing: what that flush took is marked
+    /// again. Start over.
     Again,
 }
 
