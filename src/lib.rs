@@ -47,7 +47,7 @@
 //! | share | [`Bo::export`] | all dirty lines are flushed |
 //! | release | [`Bo::release`], drop | none; a BO that is kept for reuse keeps its marks |
 //!
-//! Each step returns a [`FlushReport`]: how many lines, and the [`Decision`] with its [`Rule`]. Doing nothing has a rule, too.
+//! Each flush has a [`FlushReport`]: how many lines, and the [`Decision`] with its [`Rule`]. Doing nothing has a rule, too.
 //!
 //! # Show it
 //!
@@ -136,15 +136,16 @@
 //! # Threads, processes, features
 //!
 //! [`Device`] and [`Bo`] are `Send` and `Sync`, and clones are cheap. Two threads may write disjoint bytes of one BO at once, each with its
-//! own guard; no line that either wrote is lost, even if the bytes share a line. Overlapping writes are no data race; each byte is
-//! then one of those stored. In a child of fork(2) every call is [`Error::OtherProcess`].
+//! own guard and through the same kind of mapping; no line that either wrote is lost, even if the bytes share a line. Overlapping writes
+//! are no data race; each byte is then one of those stored. In a child of fork(2) every function that can fail returns
+//! [`Error::OtherProcess`].
 //!
 //! The library emits events of the crate `tracing`, with the module as target (`gem_coherency::...`). Each decision is an event `decision`
 //! at level `DEBUG`, with the fields `handle`, `step`, `verdict`, `rule`, `lines` and `bytes`. A subscriber with the filter
 //! `gem_coherency=debug` shows them.
 //!
 //! Features: `serde` implements `serde::Serialize` for reports, `zerocopy` makes the structs of the uAPI bytes for software devices; a
-//! driver needs neither. The crate needs Rust 1.85, and runs on x86-64 and i686 Linux.
+//! driver needs neither. The crate needs Rust 1.85, and compiles for x86-64 and i686 Linux.
 //!
 //! # Layers
 //!

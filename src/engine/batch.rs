@@ -35,8 +35,8 @@ impl<'a, O: Object> Batch<'a, O> {
         Self { fences: (object, op), pending: Vec::new(), is_fenced: false }
     }
 
-    /// Adds the lines that `take` passes to its argument, on which to perform `op` before the trailing fence;
-    /// returns the number of lines, as `take` does. Lines after an error are not added.
+    /// Calls `take`, which passes lines to its argument; queues `op` for each of them, and performs the queue
+    /// when it is full. Returns the number of lines that `take` returns. After an error no line is queued.
     ///
     /// # Errors
     /// Those of mapping the object and of performing an operation.

@@ -26,19 +26,19 @@ pub trait Flush {
     /// Takes the stale lines and their dirty marks, and invalidates them; returns how many there were.
     ///
     /// # Errors
-    /// Those of mapping the object.
+    /// Those of mapping the object and of performing operations.
     fn invalidate_stale(&mut self) -> Result<u64, Self::Error>;
 
     /// Takes the dirty lines and performs `op` on them; returns how many there were.
     ///
     /// # Errors
-    /// Those of mapping the object.
+    /// Those of mapping the object and of performing operations.
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64, Self::Error>;
 
     /// Writes back every line and takes all dirty marks; returns the number of lines.
     ///
     /// # Errors
-    /// Those of mapping the object.
+    /// Those of mapping the object and of performing operations.
     fn write_back_all(&mut self) -> Result<u64, Self::Error>;
 
     /// Takes the dirty marks; the caller is about to write the lines to memory.
@@ -223,7 +223,8 @@ impl UploadTime {
     /// Returns the time, given the rules' decision for a store before the GPU reads (`after_store`).
     ///
     /// If a store needs a flush, the upload makes it at once; a drain is left to the submission. On an unknown
-    /// device the end of the GPU's writes is unknown, so marks must record what was stored since.
+    /// device the end of the GPU's writes is unknown, so every upload there is an ordinary store that marks its
+    /// lines.
     pub fn of(after_store: Decision, is_conservative: bool) -> Self {
         match after_store.verdict {
             Verdict::Flush if !is_conservative => Self::Now,
@@ -236,8 +237,8 @@ impl UploadTime {
 
 /// Writes bytes to memory by `store`, which stores them around the cache, or through it with a write-back.
 ///
-/// Takes the marks first, so that concurrent stores keep theirs: a thread that marks one of the lines later
-/// also stored to it later.
+/// Takes the marks first, so that concurrent stores keep theirs: a store whose mark was taken happened before
+/// the take, so `store` writes it back, too; a mark that is made later stays.
 ///
 /// # Errors
 /// Those of `store`. Then the lines are dirty.

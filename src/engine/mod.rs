@@ -11,8 +11,9 @@
 //!
 //! The engine is generic over the storage of pending work and over the implementation of the operations.
 //! [`carry_out`], [`note()`], [`overwrite`], [`upload`] and [`leave_level`] are the logic of one access to
-//! one object; the explorer (`gem-coherency-check`) runs them on its states. [`settle()`] runs them for
-//! objects shared by threads ([`crate::tracking`]), in the library and in the loom models.
+//! one object; the explorer (`gem-coherency-check`) runs them on its states. [`settle()`],
+//! [`prepare_store`], [`upload_to`] and [`leave_level_of`] run them for objects shared by threads
+//! ([`crate::tracking`]), in the library and in the loom models.
 
 mod batch;
 mod flush;

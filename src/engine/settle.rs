@@ -73,8 +73,8 @@ impl<O: Object> Need<'_, O> {
         }
     }
 
-    /// Returns the operation that determines the access's fences: a GPU or a display is notified of lines by
-    /// a store, while the CPU's own next access may be a load.
+    /// Returns the operation whose fences the access needs: a later store starts a GPU's or a display's access,
+    /// while the CPU's own next access may be a load, which needs a stronger fence.
     const fn fences(&self) -> LineOp {
         match self.next {
             Path::Cpu(_) => LineOp::Invalidate,
@@ -117,7 +117,7 @@ impl<'a, O: Object> Task<'a, O> {
         Self { need, progress: Progress::Nothing, report: FlushReport::new(step, need.idle(), 0) }
     }
 
-    /// Determines the required work, after waiting for the GPU's writes if the access requires that.
+    /// Determines the required work; waits for the GPU's writes if the access requires that.
     fn plan(&mut self) -> Result<()> {
         let Need { object, lines, next, .. } = self.need;
         let tracked = object.tracked();
