@@ -12,20 +12,25 @@ use gem_coherency::tracking::Tracked;
 use gem_coherency::units::{LineRange, Lines};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 
-use crate::Object;
+use crate::{Data, Memory, Object};
 
 /// Line operations that one thread has issued and not fenced. In the models an operation happens at the fence after it,
 /// not earlier.
-#[derive(Default)]
-pub struct Unfenced<'a>(RefCell<Vec<(&'a Object, LineOp, LineRange)>>);
+pub struct Unfenced<'a, D = Memory>(RefCell<Vec<(&'a Object<D>, LineOp, LineRange)>>);
 
-impl<'a> Unfenced<'a> {
+impl<D> Default for Unfenced<'_, D> {
+    fn default() -> Self {
+        Self(RefCell::default())
+    }
+}
+
+impl<'a, D: Data> Unfenced<'a, D> {
     /// Issues a write-back.
-    pub fn flush(&self, object: &'a Object, lines: LineRange) {
+    pub fn flush(&self, object: &'a Object<D>, lines: LineRange) {
         self.issue(object, LineOp::WriteBack, lines);
     }
 
-    fn issue(&self, object: &'a Object, op: LineOp, lines: LineRange) {
+    fn issue(&self, object: &'a Object<D>, op: LineOp, lines: LineRange) {
         self.0.borrow_mut().push((object, op, lines));
     }
 
@@ -66,22 +71,22 @@ impl On {
 }
 
 /// One thread's view of an object.
-pub struct Agent<'a> {
+pub struct Agent<'a, D = Memory> {
     /// The object.
-    pub object: &'a Object,
+    pub object: &'a Object<D>,
     /// Where it is.
     pub on: On,
     /// The thread's line operations.
-    pub unfenced: &'a Unfenced<'a>,
+    pub unfenced: &'a Unfenced<'a, D>,
     /// Waits in the kernel for the GPU.
     pub wait: &'a (dyn Fn() + 'a),
     /// Whether what it performs fails.
     pub fails: bool,
 }
 
-impl<'a> Agent<'a> {
+impl<'a, D: Data> Agent<'a, D> {
     /// On a platform without LLC; the GPU writes nothing.
-    pub fn new(object: &'a Object, unfenced: &'a Unfenced<'a>) -> Self {
+    pub fn new(object: &'a Object<D>, unfenced: &'a Unfenced<'a, D>) -> Self {
         Self { object, on: On::NoLlc, unfenced, wait: &|| (), fails: false }
     }
 
@@ -113,7 +118,7 @@ pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
     Ok(tasks.into_iter().map(|task| task.report).collect())
 }
 
-impl engine::Object for Agent<'_> {
+impl<D: Data> engine::Object for Agent<'_, D> {
     type Mapping = Self;
 
     fn tracked(&self) -> &Tracked {
@@ -168,7 +173,7 @@ impl engine::Object for Agent<'_> {
     }
 }
 
-impl CacheLines for Agent<'_> {
+impl<D: Data> CacheLines for Agent<'_, D> {
     fn perform(&self, op: LineOp, lines: Lines) -> Result<()> {
         self.check()?;
         match lines {
@@ -179,7 +184,7 @@ impl CacheLines for Agent<'_> {
     }
 }
 
-impl Pending for &Agent<'_> {
+impl<D: Data> Pending for &Agent<'_, D> {
     type Lines = LineRange;
 
     fn all(&self) -> LineRange {

@@ -116,12 +116,31 @@ impl Memory {
     }
 }
 
+/// Data on whose lines the engine performs operations.
+pub trait Data {
+    /// Writes lines back.
+    fn flush(&self, lines: LineRange);
+
+    /// Drops lines from the caches.
+    fn invalidate(&self, lines: LineRange);
+}
+
+impl Data for Memory {
+    fn flush(&self, lines: LineRange) {
+        self.flush(lines);
+    }
+
+    fn invalidate(&self, lines: LineRange) {
+        self.invalidate(lines);
+    }
+}
+
 /// An object that is tracked, with its data.
-pub struct Object {
+pub struct Object<D = Memory> {
     /// What is tracked.
     pub tracked: Tracked,
     /// The data.
-    pub memory: Memory,
+    pub memory: D,
 }
 
 impl Object {

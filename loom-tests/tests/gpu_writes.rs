@@ -4,13 +4,13 @@
 //! reads after a submission has ended waits for its write, and finds the lines that the write made dirty
 //! in the LLC, or stale in the cache, still to be flushed or invalidated, also if somebody else flushed or
 //! invalidated between the ioctl and the write; who does not wait because somebody did sees the write.
-//! Preemption bound: none. Time: 1 s.
+//! Preemption bound: none; 3 where the submitting thread reads during the race. Time: 35 s.
 #![cfg(loom)]
 
 use std::convert::Infallible;
 
 use gem_coherency::policy::Path;
-use gem_coherency::tracking::{Completion, GpuWrites, complete};
+use gem_coherency::tracking::{Completion, GpuWrites, Taken, complete};
 use gem_coherency::vocabulary::MmapMode;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
@@ -118,22 +118,52 @@ fn an_invalidate_between_the_ioctl_and_the_write_leaves_the_marks() {
 }
 
 /// One thread submits and then reads what the GPU wrote; the other one reads at any time.
-fn submits_and_reads(to: To) {
-    let submits = |bo: &Bo| {
+fn submits_and_reads(to: To, read: fn(&Bo) -> u64) {
+    let submits = move |bo: &Bo| {
         bo.submit();
-        assert_eq!(bo.read(), 1, "the write was forgotten");
+        assert_eq!(read(bo), 1, "the write was forgotten");
     };
     race(Some(3), move || Bo::new(to), submits, reads, |_| ());
 }
 
 #[test]
 fn a_thread_that_submits_reads_the_write_while_another_one_flushes() {
-    submits_and_reads(To::Llc);
+    submits_and_reads(To::Llc, Bo::read);
 }
 
 #[test]
 fn a_thread_that_submits_reads_the_write_while_another_one_invalidates() {
-    submits_and_reads(To::Memory);
+    submits_and_reads(To::Memory, Bo::read);
+}
+
+#[test]
+#[should_panic(expected = "the write was forgotten")]
+fn a_look_before_the_flush_alone_misses_a_note_that_is_made_again() {
+    submits_and_reads(To::Llc, |bo| {
+        let tracked = &bo.object.tracked;
+        let is_noted = tracked.word().state().has_gpu_write();
+        if is_noted {
+            let Ok(()) = tracked.gpu_writes().wait_if_told(|| bo.kernel_wait());
+        }
+        let mut in_flight = bo.object.begin_flush();
+        if is_noted && in_flight.take_gpu_write() == Taken::Pending {
+            bo.object.memory.flush(in_flight.range());
+        }
+        let _ = complete([in_flight]);
+        bo.object.memory.gpu_load(0)
+    });
+}
+
+#[test]
+#[should_panic(expected = "the write was forgotten")]
+fn an_invalidate_that_does_not_start_over_misses_marks_that_are_made_again() {
+    submits_and_reads(To::Memory, |bo| {
+        let Ok(()) = bo.object.tracked.gpu_writes().wait_if_told(|| bo.kernel_wait());
+        let mut in_flight = bo.object.begin_flush();
+        in_flight.take_stale(|run| bo.object.memory.invalidate(run));
+        let _ = complete([in_flight]);
+        bo.object.memory.load(0)
+    });
 }
 
 /// As [`Bo::submit`], but what is counted comes after what is noted.

@@ -2,9 +2,9 @@
 //!
 //! [`crate::bo::Bo::write`] and [`crate::bo::Bo::read`] return a [`CpuAccess`] for a range. The caller copies
 //! bytes through it, or takes a pointer and reports its stores ([`CpuAccess::mark_written`]). Stale lines are
-//! invalidated before they are read or stored to in part, and stored lines are marked dirty. The end of the access, by
-//! [`CpuAccess::finish`] or by dropping the guard, flushes nothing: no other agent is about to read yet.
-//! While the guard is open, the BO can neither be closed nor change its caching.
+//! invalidated before they are read or stored to in part, and stored lines are marked dirty. The end of the
+//! access, by [`CpuAccess::finish`] or by dropping the guard, flushes nothing: no other agent is about to read
+//! yet. While the guard is open, the BO can neither be closed nor change its caching.
 //!
 //! A [`FlushReport`] states what a step did to the lines of a BO, or why it did nothing.
 //!
