@@ -37,6 +37,7 @@ impl ByteRange {
     ///
     /// # Errors
     /// [`Error::RangeOutOfBounds`] if it does not lie within the object, or the end overflows.
+    #[inline]
     pub fn within(offset: u64, len: u64, size: u64) -> Result<Self> {
         match offset.checked_add(len) {
             Some(end) if end <= size => Ok(Self { offset, len }),

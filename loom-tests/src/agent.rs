@@ -113,7 +113,7 @@ pub fn settle(agents: &[Agent<'_>], next: Path) -> Result<Vec<FlushReport>> {
             Step::Submit,
         )
     };
-    let mut tasks: Vec<_> = agents.iter().map(task).collect();
+    let mut tasks = agents.iter().map(task).collect::<Result<Vec<_>>>()?;
     engine::settle(&mut tasks)?;
     Ok(tasks.into_iter().map(|task| task.report).collect())
 }

@@ -292,7 +292,7 @@ fn counted<C: Counters>() {
 }
 
 #[test]
-fn who_counts_a_write_waits_for_it() {
+fn a_thread_that_counts_a_write_waits_for_it() {
     counted::<GpuWrites>();
 }
 
@@ -324,7 +324,7 @@ fn waited<C: Counters>() {
 }
 
 #[test]
-fn who_finds_that_another_thread_waited_sees_the_write() {
+fn a_thread_that_finds_the_write_waited_for_sees_it() {
     waited::<GpuWrites>();
 }
 

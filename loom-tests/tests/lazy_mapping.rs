@@ -181,7 +181,7 @@ fn two_maps(map: fn(&Bo, &Words)) {
 }
 
 #[test]
-fn who_gets_the_mapping_of_another_thread_finds_the_marks() {
+fn a_thread_that_gets_the_mapping_of_another_finds_the_marks() {
     two_maps(|bo, _| assert_eq!(bo.map().load(Ordering::Relaxed), 1, "half a mapping"));
 }
 

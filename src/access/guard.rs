@@ -96,8 +96,7 @@ impl<'bo> CpuAccess<'bo> {
         };
         let stale = StaleLines::at_begin(access);
         let need = Need { object: bo, lines: range.lines(), next: Path::Cpu(mapping.mode()), access, stale };
-        need.check()?;
-        let mut task = Task::new(need, step);
+        let mut task = Task::new(need, step)?;
         engine::settle(slice::from_mut(&mut task))?;
         task.report.trace(bo.handle);
         begun.keep();
@@ -235,9 +234,10 @@ impl<'bo> CpuAccess<'bo> {
     fn within(&self, offset: u64, len: u64) -> Result<ByteRange> {
         self.bo.check()?;
         let (start, end) = (self.range.offset(), self.range.end());
-        let outside = Error::RangeOutOfGuard { offset, len, start, end };
-        let range = ByteRange::within(offset, len, end).map_err(|_| outside.clone())?;
-        if offset < start { Err(outside) } else { Ok(range) }
+        match ByteRange::within(offset, len, end) {
+            Ok(range) if offset >= start => Ok(range),
+            Ok(_) | Err(_) => Err(Error::RangeOutOfGuard { offset, len, start, end }),
+        }
     }
 
     /// Returns the bytes as a range, if the guard may store to them.

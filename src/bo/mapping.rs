@@ -7,7 +7,7 @@ use gem_coherency_rules::Errno;
 use super::Bo;
 use crate::engine::Object as _;
 use crate::error::{Error, Result};
-use crate::platform::Caps;
+use crate::policy::driver::needs_flush_of_import;
 use crate::policy::{Path, Rule};
 use crate::shared::Origin;
 use crate::vocabulary::{Access, MmapMode, MocsClass, words};
@@ -19,6 +19,8 @@ words! {
         Kernel = "kernel",
         /// This library, which tracks the written lines.
         Library = "library",
+        /// The exporter of an imported buffer, because this kernel flushes nothing at an import.
+        Exporter = "exporter",
         /// None: no flush or drain is required.
         Nobody = "nobody",
     }
@@ -76,14 +78,16 @@ impl Bo {
     /// accesses use.
     pub fn flush_owner(&self) -> Ownership {
         let shared = self.shared();
-        let caps = shared.device.caps();
         if shared.origin == Origin::Imported && shared.maps.current().is_none() {
-            let reads_caches = caps.contains(Caps::LLC) && !caps.contains(Caps::LLC_BYPASS_MOCS);
-            return if reads_caches || caps.contains(Caps::DG1) {
-                Ownership { owner: FlushOwner::Nobody, rule: Rule::ImportCoherent }
+            let flush = needs_flush_of_import(shared.device.caps(), &shared.device.rules);
+            let owner = if !flush.is_needed() {
+                FlushOwner::Nobody
+            } else if flush.rule == Rule::ImportWbinvd {
+                FlushOwner::Kernel
             } else {
-                Ownership { owner: FlushOwner::Kernel, rule: Rule::ImportWbinvd }
+                FlushOwner::Exporter
             };
+            return Ownership { owner, rule: flush.rule };
         }
         let mode = shared.mode();
         let decide = |reader| shared.decisions(reader, Access::Read).after_store(mode);

@@ -5,6 +5,8 @@ use gem_coherency_rules::Errno;
 use crate::drm::{Drm, Param};
 use crate::error::Result;
 use crate::platform::{Call, Caps, Facts, Machine, Refusal};
+use crate::policy::Rule;
+use crate::policy::driver::needs_flush_of_import;
 use crate::policy::kernel::KernelRules;
 use crate::vocabulary::MmapMode;
 
@@ -66,11 +68,6 @@ pub(super) fn quirks(machine: &Machine, rules: &KernelRules) -> Vec<Quirk> {
              owner's data",
         ),
         (
-            no_llc,
-            "double-last-flush",
-            "an invalidate flushes its last line twice: Atoms do not serialise a flush without it",
-        ),
-        (
             no_llc && has(Caps::SNOOP) && has(Caps::APERTURE),
             "gtt-snooped-faults",
             "a snooped BO is not mapped through the aperture: the first access would raise SIGBUS",
@@ -81,7 +78,7 @@ pub(super) fn quirks(machine: &Machine, rules: &KernelRules) -> Vec<Quirk> {
             "a fence alone does not drain stores through the aperture: a read through it does",
         ),
         (
-            rules.foreign_acquire_flush && (bypass || (!has(Caps::LLC) && !has(Caps::DG1))),
+            needs_flush_of_import(machine.caps, rules).rule == Rule::ImportWbinvd,
             "import-wbinvd",
             "the kernel executes wbinvd for an import's pages: every cache of the machine is written back",
         ),
@@ -126,13 +123,7 @@ mod tests {
     #[test]
     fn quirks_are_those_of_the_platform_and_the_kernel() {
         let (old, new) = (KernelVersion::new(5, 14), KernelVersion::new(6, 12));
-        let atom = [
-            "double-last-flush",
-            "gtt-snooped-faults",
-            "aperture-round-trip",
-            "import-wbinvd",
-            "shown-level-hangs",
-        ];
+        let atom = ["gtt-snooped-faults", "aperture-round-trip", "import-wbinvd", "shown-level-hangs"];
         case("glk", new, &atom);
         case("jsl", new, &["llc-bypass-mocs", "aperture-round-trip", "import-wbinvd", "shown-level-hangs"]);
         case(
@@ -141,9 +132,9 @@ mod tests {
             &["llc-bypass-mocs", "unflushed-zeroes", "aperture-round-trip", "shown-level-hangs"],
         );
         case("skl", new, &["shown-level-hangs"]);
-        case("mtl", new, &["double-last-flush", "import-wbinvd", "caching-at-creation"]);
+        case("mtl", new, &["import-wbinvd", "caching-at-creation"]);
         case("dg1", new, &["kernel-decides-caching"]);
-        case("i965gm", new, &["double-last-flush", "import-wbinvd", "shown-level-hangs", "no-snooping"]);
+        case("i965gm", new, &["import-wbinvd", "shown-level-hangs", "no-snooping"]);
     }
 
     #[test]

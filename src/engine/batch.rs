@@ -71,7 +71,9 @@ impl<'a, O: Object> Batch<'a, O> {
             self.is_fenced = true;
             object.fence(op);
         }
-        self.pending.drain(..).try_for_each(|Operation { mapping, op, lines }| mapping.perform(op, lines))
+        let performed = self.pending.iter().try_for_each(|one| one.mapping.perform(one.op, one.lines));
+        self.pending.clear();
+        performed
     }
 
     /// Performs the remaining operations and issues the trailing fence, if there were lines.

@@ -7,10 +7,10 @@ use crate::policy::pending::{RequiredWork, flush_op};
 use crate::policy::{Decision, Path, Verdict};
 use crate::vocabulary::Access;
 
-/// An in-flight flush of one object: takes pending work and performs it.
+/// An in-flight flush of one object: takes pending work, to perform it.
 ///
 /// What was taken is pending again if the flush fails.
-pub trait Flush {
+pub trait Take {
     /// The error of an operation.
     type Error;
 
@@ -23,6 +23,12 @@ pub trait Flush {
     /// Those of a read through such a mapping.
     fn drain(&mut self, memory: CpuMemory) -> Result<(), Self::Error>;
 
+    /// Takes the dirty marks; the caller is about to write the lines to memory.
+    fn forget_dirty(&mut self);
+}
+
+/// An in-flight flush that performs what it takes, and reports it.
+pub trait Flush: Take {
     /// Takes the stale lines and their dirty marks, and invalidates them; returns how many there were.
     ///
     /// # Errors
@@ -40,12 +46,6 @@ pub trait Flush {
     /// # Errors
     /// Those of mapping the object and of performing operations.
     fn write_back_all(&mut self) -> Result<u64, Self::Error>;
-
-    /// Takes the dirty marks; the caller is about to write the lines to memory.
-    fn forget_dirty(&mut self);
-
-    /// Marks every line dirty.
-    fn mark_all_dirty(&mut self);
 
     /// Reports the decision and the number of lines that it concerned.
     fn report(&mut self, decision: Decision, lines: u64);
@@ -121,7 +121,7 @@ fn report_lines<F: Flush>(flush: &mut F, decision: Decision, lines: u64) {
 }
 
 /// Drains the stores of a note, if it is set; returns whether it was.
-fn drain<F: Flush>(flush: &mut F, note: Note) -> Result<bool, F::Error> {
+fn drain<F: Take>(flush: &mut F, note: Note) -> Result<bool, F::Error> {
     let Some(memory) = note.memory() else { return Ok(false) };
     if !flush.take(note) {
         return Ok(false);
@@ -131,7 +131,10 @@ fn drain<F: Flush>(flush: &mut F, note: Note) -> Result<bool, F::Error> {
 }
 
 /// A flush before the object's level changes.
-pub trait LevelChange: Flush {
+pub trait LevelChange: Take {
+    /// Marks every line dirty.
+    fn mark_all_dirty(&mut self);
+
     /// Returns whether memory was ever written around the CPU's caches.
     fn has_uncached_writes(&self) -> bool;
 
@@ -179,7 +182,10 @@ pub trait Overwrite {
     /// Those of mapping the object and of waiting for the GPU.
     fn invalidate(&mut self, lines: Self::Lines) -> Result<(), Self::Error>;
 
-    /// Takes the stale marks of `lines`.
+    /// Takes the stale marks of `lines`, whose memory the caller is about to overwrite, or has just invalidated.
+    ///
+    /// A mark that another thread makes after the invalidate may be lost: its write around the cache races
+    /// with the caller's store to the same line, so memory may hold either, whatever is flushed.
     fn forget_stale(&mut self, lines: Self::Lines);
 }
 
@@ -188,6 +194,7 @@ pub trait Overwrite {
 ///
 /// # Errors
 /// As [`Overwrite::invalidate`].
+#[inline]
 pub fn overwrite<O: Overwrite>(
     object: &mut O,
     lines: O::Lines,
@@ -242,7 +249,7 @@ impl UploadTime {
 ///
 /// # Errors
 /// Those of `store`. Then the lines are dirty.
-pub fn upload<F: Flush>(
+pub fn upload<F: Take>(
     flush: &mut F,
     store: impl FnOnce(&mut F) -> Result<(), F::Error>,
 ) -> Result<(), F::Error> {

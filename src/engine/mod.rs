@@ -2,7 +2,7 @@
 //! afterwards.
 //!
 //! It uses the rules ([`crate::policy`]) and the pending work, and performs I/O only through its traits
-//! ([`Object`], [`Flush`]). Each access has three steps:
+//! ([`Object`], [`Take`], [`Flush`]). Each access has three steps:
 //!
 //! - *plan*: the rules require some of the pending work, or state why none is required;
 //! - *perform*: the implementation does it: a mapping and the CPU's instructions, the explorer's two lines,
@@ -26,8 +26,8 @@ mod store;
 mod tests;
 
 pub use flush::{
-    Flush, LevelChange, Overwrite, StaleLines, StoreMethod, UploadTime, carry_out, leave_level, overwrite,
-    upload,
+    Flush, LevelChange, Overwrite, StaleLines, StoreMethod, Take, UploadTime, carry_out, leave_level,
+    overwrite, upload,
 };
 pub use object::Object;
 pub use pending::{Note, Pending, note, note_gpu_write, zeroes};

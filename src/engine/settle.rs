@@ -5,7 +5,7 @@
 //! same objects in different orders cannot deadlock.
 
 use super::batch::Batch;
-use super::flush::{Flush, LevelChange, StaleLines, carry_out, leave_level, upload};
+use super::flush::{Flush, LevelChange, StaleLines, Take, carry_out, leave_level, upload};
 use super::object::Object;
 use super::pending::Note;
 use super::report::{FlushReport, Step};
@@ -13,7 +13,7 @@ use crate::cacheops::LineOp;
 use crate::error::{Error, Result};
 use crate::policy::driver::CpuMemory;
 use crate::policy::pending::RequiredWork;
-use crate::policy::{Decision, Path, Rule, Verdict};
+use crate::policy::{Decision, Decisions, Path, Rule, Verdict};
 use crate::tracking::{Completion, InFlightFlush, State, Taken, Tracked, complete};
 use crate::units::{LineRange, Lines};
 use crate::vocabulary::Access;
@@ -42,25 +42,8 @@ impl<O> Clone for Need<'_, O> {
 impl<O> Copy for Need<'_, O> {}
 
 impl<O: Object> Need<'_, O> {
-    /// Checks that the rules do not refuse the access.
-    ///
-    /// # Errors
-    /// [`Object::refused`].
-    pub fn check(&self) -> Result<()> {
-        match self.object.decisions(self.next, self.access).refusal {
-            Some(rule) => Err(self.object.refused(self.next, rule)),
-            None => Ok(()),
-        }
-    }
-
-    /// Returns the requirements for this access.
-    fn required_work(&self) -> RequiredWork {
-        self.stale.restrict(self.object.decisions(self.next, self.access).required)
-    }
-
     /// Returns the decision to report if nothing is pending.
-    fn idle(&self) -> Decision {
-        let decisions = self.object.decisions(self.next, self.access);
+    fn idle(&self, decisions: &Decisions) -> Decision {
         let (decision, rule) = match self.next {
             Path::Cpu(_) => (decisions.invalidate_after_gpu_write, Rule::NothingStale),
             Path::Gpu(_) | Path::Display => (decisions.after_store(self.object.mode()), Rule::NothingDirty),
@@ -72,33 +55,6 @@ impl<O: Object> Need<'_, O> {
             }
         }
     }
-
-    /// Returns the operation whose fences the access needs: a later store starts a GPU's or a display's access,
-    /// while the CPU's own next access may be a load, which needs a stronger fence.
-    const fn fences(&self) -> LineOp {
-        match self.next {
-            Path::Cpu(_) => LineOp::Invalidate,
-            Path::Gpu(_) | Path::Display => LineOp::Flush,
-        }
-    }
-}
-
-/// How far the work for an access is.
-#[derive(Debug)]
-enum Progress<'a> {
-    /// No work is required.
-    Nothing,
-    /// Work may be pending.
-    Planned {
-        /// The lines.
-        lines: LineRange,
-        /// The requirements.
-        required: RequiredWork,
-        /// A GPU write was noted, and waited for.
-        has_gpu_write: bool,
-    },
-    /// The flush has begun, and other threads wait for it.
-    InFlight(InFlightFlush<'a>),
 }
 
 /// An access, and the work that it requires.
@@ -106,42 +62,71 @@ enum Progress<'a> {
 pub struct Task<'a, O> {
     /// The access.
     pub need: Need<'a, O>,
-    progress: Progress<'a>,
+    /// The requirements.
+    required: RequiredWork,
+    /// A GPU write was noted, and waited for.
+    has_gpu_write: bool,
+    /// The flush that has begun, and that other threads wait for.
+    in_flight: Option<InFlightFlush<'a>>,
     /// The work that was done.
     pub report: FlushReport,
 }
 
 impl<'a, O: Object> Task<'a, O> {
-    /// Creates the task of an access that is not refused ([`Need::check`]).
-    pub fn new(need: Need<'a, O>, step: Step) -> Self {
-        Self { need, progress: Progress::Nothing, report: FlushReport::new(step, need.idle(), 0) }
+    /// Creates the task of an access. The object's level must not change before the task is dropped.
+    ///
+    /// # Errors
+    /// [`Object::refused`], if the rules refuse the access.
+    #[inline]
+    pub fn new(need: Need<'a, O>, step: Step) -> Result<Self> {
+        let decisions = need.object.decisions(need.next, need.access);
+        if let Some(rule) = decisions.refusal {
+            return Err(need.object.refused(need.next, rule));
+        }
+        Ok(Self {
+            need,
+            required: need.stale.restrict(decisions.required),
+            has_gpu_write: false,
+            in_flight: None,
+            report: FlushReport::new(step, need.idle(decisions), 0),
+        })
     }
 
-    /// Determines the required work; waits for the GPU's writes if the access requires that.
-    fn plan(&mut self) -> Result<()> {
-        let Need { object, lines, next, .. } = self.need;
-        let tracked = object.tracked();
-        let required = self.need.required_work();
-        let has_gpu_write = required.gpu_write.is_some() && tracked.word().state().has_gpu_write();
-        if matches!(next, Path::Cpu(_)) || has_gpu_write || object.is_conservative() {
+    /// Waits for the GPU's writes if the access requires that.
+    fn wait(&mut self) -> Result<()> {
+        let Need { object, next, .. } = self.need;
+        self.has_gpu_write =
+            self.required.gpu_write.is_some() && object.tracked().word().state().has_gpu_write();
+        if matches!(next, Path::Cpu(_)) || self.has_gpu_write || object.is_conservative() {
             object.wait_for_gpu()?;
         }
-        if tracked.is_settled(|state| is_pending(&required, state, tracked, lines)) {
-            self.progress = Progress::Nothing;
-            return Ok(());
-        }
-        // GPU writes may be anywhere in the object.
-        let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
-        self.progress = Progress::Planned { lines, required, has_gpu_write };
         Ok(())
     }
 
-    /// Takes the in-flight flush, to complete it.
-    fn take_in_flight(&mut self) -> Option<InFlightFlush<'a>> {
-        match std::mem::replace(&mut self.progress, Progress::Nothing) {
-            Progress::InFlight(in_flight) => Some(in_flight),
-            Progress::Nothing | Progress::Planned { .. } => None,
+    /// Begins the flush and adds its lines to `batch`, if required work is pending. Returns whether a GPU
+    /// write was noted that was not waited for.
+    fn begin(&mut self, batch: &mut Batch<'a, O>) -> Result<bool> {
+        let Self { need, mut required, has_gpu_write, ref mut in_flight, ref mut report } = *self;
+        let Need { object, lines, next, access, .. } = need;
+        let tracked = object.tracked();
+        if tracked.is_settled(|state| is_pending(&required, state, tracked, lines)) {
+            return Ok(false);
         }
+        // GPU writes may be anywhere in the object.
+        let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
+        let in_flight = in_flight.insert(tracked.begin_flush(lines)?);
+        // Another thread may have taken the note of a GPU write that was not over, before this thread looked
+        // (`wait`); it noted the write again before its flush ended. If that was before this flush began, the
+        // note is there now.
+        let is_noted_late =
+            !has_gpu_write && required.gpu_write.take().is_some() && tracked.word().state().has_gpu_write();
+        carry_out(
+            &mut Taking { object, in_flight, found: Found { batch, report } },
+            &required,
+            next,
+            access,
+        )?;
+        Ok(is_noted_late)
     }
 }
 
@@ -154,40 +139,36 @@ fn is_pending(required: &RequiredWork, state: State, tracked: &Tracked, lines: L
         || (required.stale.is_some() && !tracked.stale().is_quickly_clean(lines))
 }
 
+/// Returns the operation whose fences an access needs: a later store starts a GPU's or a display's access,
+/// while the CPU's own next access may be a load, which needs a stronger fence.
+const fn fences_before(next: Path) -> LineOp {
+    match next {
+        Path::Cpu(_) => LineOp::Invalidate,
+        Path::Gpu(_) | Path::Display => LineOp::Flush,
+    }
+}
+
 /// Makes memory and caches current for upcoming accesses, between one pair of fences, including work that
 /// other threads had taken. If what another thread took is pending again, starts over.
+///
+/// The accesses are made by the CPU, or none of them is: the first one determines the fences.
 ///
 /// # Errors
 /// The first error of a task. Everything that was pending is then pending again once the tasks are dropped.
 pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
     loop {
-        let mut fences = None;
-        for task in tasks.iter_mut() {
-            task.plan()?;
-            let is_stronger = |&(_, op): &(_, LineOp)| op == LineOp::Invalidate;
-            if matches!(task.progress, Progress::Planned { .. }) && !fences.as_ref().is_some_and(is_stronger)
-            {
-                fences = Some((task.need.object, task.need.fences()));
-            }
-        }
-        let Some((object, op)) = fences else { return Ok(()) };
-        let mut batch = Batch::new(object, op);
+        // No thread may wait for the GPU while a flush of its own is open.
+        tasks.iter_mut().try_for_each(Task::wait)?;
+        let Some(&Task { need, .. }) = tasks.first() else { return Ok(()) };
+        let op = fences_before(need.next);
+        debug_assert!(tasks.iter().all(|task| fences_before(task.need.next) == op), "one kind of fence");
+        let mut batch = Batch::new(need.object, op);
         let mut is_noted_late = false;
-        for Task { need, progress, report } in tasks.iter_mut() {
-            let Progress::Planned { lines, mut required, has_gpu_write } = *progress else { continue };
-            let Need { object, next, access, .. } = *need;
-            *progress = Progress::InFlight(object.tracked().begin_flush(lines)?);
-            let Progress::InFlight(in_flight) = progress else { continue };
-            if !has_gpu_write && required.gpu_write.take().is_some() {
-                // At the plan another thread may have taken the note of a GPU write that was not over; it
-                // noted the write again before its flush ended. If that was before this flush began, the note
-                // is there now.
-                is_noted_late |= object.tracked().word().state().has_gpu_write();
-            }
-            carry_out(&mut Taking { object, in_flight, batch: &mut batch, report }, &required, next, access)?;
+        for task in tasks.iter_mut() {
+            is_noted_late |= task.begin(&mut batch)?;
         }
         batch.end()?;
-        match complete(tasks.iter_mut().filter_map(Task::take_in_flight)) {
+        match complete(tasks.iter_mut().filter_map(|task| task.in_flight.take())) {
             Completion::InMemory if !is_noted_late => return Ok(()),
             Completion::InMemory | Completion::Again => tracing::debug!("work is pending again: start over"),
         }
@@ -218,18 +199,15 @@ pub fn leave_level_of<O: Object>(object: &O, changes: bool) -> Result<()> {
     by_itself(object, object.tracked().dirty().all(), |flush| leave_level(flush, changes))
 }
 
-/// Runs the flush of a single object.
+/// Runs a flush of a single object that queues no lines.
 fn by_itself<'a, O: Object>(
     object: &'a O,
     lines: LineRange,
-    carry_out: impl Fn(&mut Taking<'_, 'a, O>) -> Result<()>,
+    carry_out: impl Fn(&mut Taking<'_, 'a, O, ()>) -> Result<()>,
 ) -> Result<()> {
     loop {
         let mut in_flight = object.tracked().begin_flush(lines)?;
-        let report = &mut FlushReport::nothing(Step::Write, Rule::NothingDirty);
-        let mut batch = Batch::new(object, LineOp::Flush);
-        carry_out(&mut Taking { object, in_flight: &mut in_flight, batch: &mut batch, report })?;
-        batch.end()?;
+        carry_out(&mut Taking { object, in_flight: &mut in_flight, found: () })?;
         match complete([in_flight]) {
             Completion::InMemory => return Ok(()),
             Completion::Again => tracing::debug!("work is pending again: start over"),
@@ -238,14 +216,20 @@ fn by_itself<'a, O: Object>(
 }
 
 /// An in-flight flush that takes its object's pending work.
-struct Taking<'t, 'a, O: Object> {
+struct Taking<'t, 'a, O: Object, F> {
     object: &'a O,
     in_flight: &'t mut InFlightFlush<'a>,
+    /// Where the lines that it finds go, if it looks for lines.
+    found: F,
+}
+
+/// Where the lines that a flush finds go.
+struct Found<'t, 'a, O: Object> {
     batch: &'t mut Batch<'a, O>,
     report: &'t mut FlushReport,
 }
 
-impl<O: Object> Flush for Taking<'_, '_, O> {
+impl<O: Object, F> Take for Taking<'_, '_, O, F> {
     type Error = Error;
 
     fn take(&mut self, note: Note) -> bool {
@@ -261,16 +245,21 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
         self.object.drain(memory)
     }
 
+    fn forget_dirty(&mut self) {
+        self.in_flight.take_dirty_pages(|_| {});
+    }
+}
+
+impl<'t, 'a, O: Object> Flush for Taking<'t, 'a, O, Found<'t, 'a, O>> {
     fn invalidate_stale(&mut self) -> Result<u64> {
-        let in_flight = &mut *self.in_flight;
-        self.batch
-            .add(self.object, LineOp::Invalidate, |add| in_flight.take_stale(|run| add(Lines::Run(run))))
+        let take = |add: &mut dyn FnMut(Lines)| self.in_flight.take_stale(|run| add(Lines::Run(run)));
+        self.found.batch.add(self.object, LineOp::Invalidate, take)
     }
 
     fn flush_dirty(&mut self, op: LineOp) -> Result<u64> {
-        let in_flight = &mut *self.in_flight;
-        let take = |add: &mut dyn FnMut(Lines)| in_flight.take_dirty_pages(|page| add(Lines::Page(page)));
-        let lines = self.batch.add(self.object, op, take)?;
+        let take =
+            |add: &mut dyn FnMut(Lines)| self.in_flight.take_dirty_pages(|page| add(Lines::Page(page)));
+        let lines = self.found.batch.add(self.object, op, take)?;
         let tracked = self.object.tracked();
         if lines > 0 && self.object.is_conservative() && !tracked.gpu_writes().are_over() {
             // Some lines may have been marked for a GPU write that is still to come.
@@ -281,27 +270,24 @@ impl<O: Object> Flush for Taking<'_, '_, O> {
 
     fn write_back_all(&mut self) -> Result<u64> {
         self.forget_dirty();
-        let all = Lines::Run(self.in_flight.range());
-        self.batch.add(self.object, LineOp::WriteBack, |add| {
-            add(all);
+        let all = self.object.tracked().dirty().all();
+        self.found.batch.add(self.object, LineOp::WriteBack, |add| {
+            add(Lines::Run(all));
             all.count()
         })
     }
 
-    fn forget_dirty(&mut self) {
-        self.in_flight.take_dirty_pages(|_| {});
+    fn report(&mut self, decision: Decision, lines: u64) {
+        let report = &mut *self.found.report;
+        report.add(FlushReport::new(report.step, decision, lines));
     }
+}
 
+impl<O: Object> LevelChange for Taking<'_, '_, O, ()> {
     fn mark_all_dirty(&mut self) {
         self.object.tracked().dirty().mark_all();
     }
 
-    fn report(&mut self, decision: Decision, lines: u64) {
-        self.report.add(FlushReport::new(self.report.step, decision, lines));
-    }
-}
-
-impl<O: Object> LevelChange for Taking<'_, '_, O> {
     fn has_uncached_writes(&self) -> bool {
         self.object.has_uncached_writes()
     }

@@ -16,7 +16,8 @@ use crate::vocabulary::Access;
 /// may have been stale.
 ///
 /// # Errors
-/// As [`Need::check`] and [`settle`].
+/// As [`Task::new`] and [`settle`].
+#[inline]
 pub fn prepare_store<O: Object>(object: &O, range: ByteRange, next: Path) -> Result<Option<FlushReport>> {
     let parts = range.partial_lines().map(|line| LineRange::new(line, line + 1));
     let mut store = Store { object, next, report: None };
@@ -27,26 +28,14 @@ pub fn prepare_store<O: Object>(object: &O, range: ByteRange, next: Path) -> Res
 /// Invalidates the stale lines of an access that has begun. Returns the report, if a line may have been stale.
 ///
 /// # Errors
-/// As [`Need::check`] and [`settle`].
+/// As [`Task::new`] and [`settle`].
 pub fn invalidate<O: Object>(need: Need<'_, O>, step: Step) -> Result<Option<FlushReport>> {
-    if !may_be_stale(need.object, need.lines, need.next) {
+    if !need.object.tracked().may_be_stale(need.lines) {
         return Ok(None);
     }
-    need.check()?;
-    let mut task = Task::new(need, step);
+    let mut task = Task::new(need, step)?;
     settle(slice::from_mut(&mut task))?;
     Ok(Some(task.report))
-}
-
-/// Returns whether a line is stale, or may still be: another thread may have taken its mark and not yet
-/// invalidated it. A store would make the stale rest of such a line dirty, and the other thread's invalidate
-/// would write it back. Where no access requires an invalidate, no thread makes one.
-fn may_be_stale<O: Object>(object: &O, lines: LineRange, next: Path) -> bool {
-    let tracked = object.tracked();
-    match object.decisions(next, Access::Write).required.stale {
-        Some(_) => !tracked.is_settled(|_| tracked.stale().any(lines)),
-        None => tracked.stale().any(lines),
-    }
 }
 
 /// A store to an object shared by threads.
@@ -61,7 +50,7 @@ impl<O: Object> Overwrite for Store<'_, O> {
     type Error = Error;
 
     fn is_stale(&self, lines: LineRange) -> bool {
-        may_be_stale(self.object, lines, self.next)
+        self.object.tracked().may_be_stale(lines)
     }
 
     fn invalidate(&mut self, lines: LineRange) -> Result<()> {

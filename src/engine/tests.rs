@@ -116,7 +116,7 @@ fn reader(tracked: &[Tracked], next: Path, refuses: bool) -> (Result<()>, Vec<(&
             Step::Submit,
         )
     };
-    let mut tasks: Vec<_> = objects.iter().map(task).collect();
+    let mut tasks = objects.iter().map(task).collect::<Result<Vec<_>>>().unwrap();
     let result = settle(&mut tasks);
     drop(tasks);
     (result, log.take())

@@ -135,8 +135,7 @@ pub(crate) fn settle<'a>(
     // Allocate before flushing, so that nothing fails afterwards.
     let mut reports = room("reports", needs.len())?;
     for need in needs {
-        need.check()?;
-        tasks.push(Task::new(need, step));
+        tasks.push(Task::new(need, step)?);
     }
     engine::settle(&mut tasks)?;
     for task in &tasks {
@@ -178,8 +177,7 @@ impl SharedBo {
         let lines = self.tracked.dirty().all();
         let need =
             Need { object: self, lines, next: Path::Display, access: Access::Read, stale: StaleLines::Leave };
-        need.check()?;
-        let mut task = Task::new(need, step);
+        let mut task = Task::new(need, step)?;
         engine::settle(slice::from_mut(&mut task))?;
         task.report.trace(self.handle);
         Ok(task.report)

@@ -18,7 +18,7 @@ use super::lines::LineMap;
 use super::state::State;
 use super::word::ObjectWord;
 use crate::error::Result;
-use crate::sync::{Condvar, Mutex, MutexGuard};
+use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering};
 use crate::units::{LineRange, PageLines};
 use crate::vocabulary::CacheLevel;
 
@@ -30,6 +30,8 @@ pub struct Tracked {
     stale: LineMap,
     gpu_writes: GpuWrites,
     in_flight: InFlightFlushes,
+    /// Number of open flushes that may have taken stale lines.
+    invalidates: AtomicU64,
 }
 
 impl Tracked {
@@ -44,6 +46,7 @@ impl Tracked {
             stale: LineMap::new(size_bytes)?,
             gpu_writes: GpuWrites::default(),
             in_flight: InFlightFlushes::default(),
+            invalidates: AtomicU64::new(0),
         })
     }
 
@@ -80,10 +83,19 @@ impl Tracked {
         board.open.is_empty() && !is_pending(self.word.state())
     }
 
+    /// Returns whether a line of `lines` is stale, or any line may be about to be invalidated.
+    #[inline]
+    pub fn may_be_stale(&self, lines: LineRange) -> bool {
+        // If an invalidate took the mark of a line, the first check, which acquires, sees it taken; then the
+        // second one sees the invalidate counted, or, by Acquire, its lines invalidated or marked again.
+        self.stale.any(lines) || self.invalidates.load(Ordering::Acquire) != 0 || self.stale.any(lines)
+    }
+
     /// Begins an in-flight flush or invalidate of lines in `range`.
     ///
     /// # Errors
     /// [`crate::Error::RangeOutOfBounds`] if `range` exceeds the object.
+    #[inline]
     pub fn begin_flush(&self, range: LineRange) -> Result<InFlightFlush<'_>> {
         self.dirty.check(range)?;
         let mut board = self.in_flight.lock();
@@ -202,8 +214,12 @@ impl<'a> InFlightFlush<'a> {
     /// the GPU was told to write and its writes were not waited for, the lines stay marked: those writes make
     /// them stale, or dirty, again.
     pub fn take_stale(&mut self, mut visit: impl FnMut(LineRange)) -> u64 {
+        let Tracked { stale, dirty, gpu_writes, invalidates, .. } = self.object;
+        if !self.took.stale {
+            // Relaxed: the takes that follow release it.
+            invalidates.fetch_add(1, Ordering::Relaxed);
+        }
         (self.took.stale, self.took.dirty) = (true, true);
-        let Tracked { stale, dirty, gpu_writes, .. } = self.object;
         let mut kept = false;
         // Checked after the take: the write of a taken mark is then visible.
         let mut keep_if_pending = |map: &LineMap, run| {
@@ -266,9 +282,18 @@ impl<'a> InFlightFlush<'a> {
         }
     }
 
+    /// Stops counting the flush as an invalidate, after its lines were invalidated or marked again.
+    fn end_invalidate(&self) {
+        if self.took.stale {
+            // Release pairs with the Acquire of `Tracked::may_be_stale`.
+            self.object.invalidates.fetch_sub(1, Ordering::Release);
+        }
+    }
+
     /// Ends the flush; returns the result, or what is left to wait for.
     fn end(mut self) -> Ended<'a> {
         self.completed = true;
+        self.end_invalidate();
         let in_flight = &self.object.in_flight;
         let mut board = in_flight.lock();
         board.open.retain(|&open| open != self.number);
@@ -298,13 +323,14 @@ impl Drop for InFlightFlush<'_> {
         }
         // Mark again before ending: threads that wait for this flush must find the lines when they check
         // again. The range was checked when the flush began.
-        let Tracked { word, dirty, stale, in_flight, gpu_writes: _ } = self.object;
+        let Tracked { word, dirty, stale, in_flight, gpu_writes: _, invalidates: _ } = self.object;
         if self.took.dirty {
             let _ = dirty.mark(self.range);
         }
         if self.took.stale {
             let _ = stale.mark(self.range);
         }
+        self.end_invalidate();
         if self.took.gpu_write {
             word.note_gpu_write();
         }

@@ -175,8 +175,9 @@ impl LineMap {
 
     /// Returns whether a line of `lines` is marked; lines that are being flushed do not count as marked.
     pub fn any(&self, lines: LineRange) -> bool {
-        // Relaxed: as in `take_word`.
-        !self.is_swept() && self.words(lines).any(|(_, word, mask)| word.load(Ordering::Relaxed) & mask != 0)
+        // Acquire: a thread that finds a mark taken sees what the taking thread did before
+        // (`Tracked::may_be_stale`).
+        !self.is_swept() && self.words(lines).any(|(_, word, mask)| word.load(Ordering::Acquire) & mask != 0)
     }
 
     /// Returns whether a check of a few words suffices to see that no line of `lines` is marked; like

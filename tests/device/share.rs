@@ -90,6 +90,9 @@ fn another_devices_buffer_is_the_kernels_to_flush() {
     for (name, owner, rule) in [
         ("sim:glk", FlushOwner::Kernel, Rule::ImportWbinvd),
         ("sim:jsl", FlushOwner::Kernel, Rule::ImportWbinvd),
+        ("sim:glk,kernel=5.15", FlushOwner::Exporter, Rule::ImportUntracked),
+        ("sim:jsl,kernel=5.15", FlushOwner::Exporter, Rule::ImportUntracked),
+        ("sim:tgl,kernel=5.15", FlushOwner::Nobody, Rule::ImportCoherent),
         ("sim:tgl", FlushOwner::Nobody, Rule::ImportCoherent),
         ("sim:dg1", FlushOwner::Nobody, Rule::ImportCoherent),
     ] {

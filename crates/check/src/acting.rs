@@ -6,7 +6,7 @@ use super::system::{Stop, System};
 use super::tracked::{InFlight, LineSet};
 use super::world::{Buffer, World, is_partial, line_of};
 use gem_coherency::cacheops::LineOp;
-use gem_coherency::engine::{Flush, LevelChange, Note, Overwrite, Pending, StaleLines, StoreMethod};
+use gem_coherency::engine::{Flush, LevelChange, Note, Overwrite, Pending, StaleLines, StoreMethod, Take};
 use gem_coherency::policy::Decision;
 use gem_coherency::policy::driver::{CpuMemory, Path};
 use gem_coherency::policy::kernel::Event;
@@ -103,7 +103,7 @@ impl<L: Log> Pending for Acting<'_, L> {
     fn count_gpu_write(&mut self) {}
 }
 
-impl<L: Log> Flush for Acting<'_, L> {
+impl<L: Log> Take for Acting<'_, L> {
     type Error = Stop;
 
     fn take(&mut self, note: Note) -> bool {
@@ -119,6 +119,12 @@ impl<L: Log> Flush for Acting<'_, L> {
         Ok(())
     }
 
+    fn forget_dirty(&mut self) {
+        self.world.tracked.dirty = self.world.tracked.dirty.without(self.range);
+    }
+}
+
+impl<L: Log> Flush for Acting<'_, L> {
     fn invalidate_stale(&mut self) -> Result<u64, Stop> {
         let tracked = &mut self.world.tracked;
         let lines = tracked.stale.and(self.range);
@@ -139,20 +145,16 @@ impl<L: Log> Flush for Acting<'_, L> {
         self.perform(LineSet::ALL, LineOp::WriteBack)
     }
 
-    fn forget_dirty(&mut self) {
-        self.world.tracked.dirty = self.world.tracked.dirty.without(self.range);
-    }
-
-    fn mark_all_dirty(&mut self) {
-        self.world.tracked.dirty = LineSet::ALL;
-    }
-
     fn report(&mut self, decision: Decision, lines: u64) {
         self.log.record(LoggedAction::Library(decision, lines as u32));
     }
 }
 
 impl<L: Log> LevelChange for Acting<'_, L> {
+    fn mark_all_dirty(&mut self) {
+        self.world.tracked.dirty = LineSet::ALL;
+    }
+
     fn has_uncached_writes(&self) -> bool {
         self.world.tracked.written_around
     }

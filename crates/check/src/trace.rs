@@ -17,7 +17,7 @@ pub struct TraceStep {
     /// The move.
     pub step: Move,
     /// The actions taken or spared in it, with their rules.
-    pub deeds: Vec<LoggedAction>,
+    pub actions: Vec<LoggedAction>,
     /// The state afterwards.
     pub after: World,
     /// The kernel's state of the object afterwards.
@@ -78,25 +78,25 @@ impl Trace {
         let first = system.first(&mut ());
         let mut world = first;
         let mut steps = Vec::new();
-        let mut push = |step, deeds, after: World| {
+        let mut push = |step, actions, after: World| {
             let kernel = *system.snapshot(&after);
-            steps.push(TraceStep { step, deeds, after, kernel });
+            steps.push(TraceStep { step, actions, after, kernel });
         };
         for &next in violation.states.iter().skip(1) {
             // Of several moves between two states, the first one is shown.
             let found = system.moves().iter().find_map(|&step| {
-                let mut deeds = Vec::new();
-                let to = system.apply(&world, step, &mut deeds).ok()?;
-                (to.pack() == next).then_some((step, deeds, to))
+                let mut actions = Vec::new();
+                let to = system.apply(&world, step, &mut actions).ok()?;
+                (to.pack() == next).then_some((step, actions, to))
             });
-            if let Some((step, deeds, to)) = found {
-                push(step, deeds, to);
+            if let Some((step, actions, to)) = found {
+                push(step, actions, to);
                 world = to;
             }
         }
-        let mut deeds = Vec::new();
-        if let Err(Stop::Broken(_, after)) = system.apply(&world, violation.last, &mut deeds) {
-            push(violation.last, deeds, after);
+        let mut actions = Vec::new();
+        if let Err(Stop::Broken(_, after)) = system.apply(&world, violation.last, &mut actions) {
+            push(violation.last, actions, after);
         }
         let kernel = *system.snapshot(&first);
         Self { setting: system.setting, property: violation.property, first, kernel, steps }

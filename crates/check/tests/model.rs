@@ -140,14 +140,14 @@ fn a_trace_ends_where_the_property_breaks_and_says_why() {
     assert!(matches!(last.step, Move::Load(_)), "{:?}", last.step);
     assert!(last.after.memory.contains(&Value::Old), "the GPU read {:?}", last.after.memory);
     assert!(trace.first.memory.iter().all(|&copy| copy == Value::Newest));
-    let deeds = || trace.steps.iter().flat_map(|step| &step.deeds);
+    let actions = || trace.steps.iter().flat_map(|step| &step.actions);
     assert!(
-        deeds().any(
+        actions().any(
             |action| matches!(action, LoggedAction::Kernel(effect) if effect.rule == Rule::SubmitBarrier)
         )
     );
     assert!(
-        !deeds()
+        !actions()
             .any(|action| matches!(action, LoggedAction::Kernel(effect) if effect.rule == Rule::ExecFlush))
     );
 }

@@ -207,6 +207,7 @@ impl Mapping {
     /// [`crate::Error::RangeOutOfBounds`] if the range exceeds the mapping; on a software device,
     /// [`crate::Error::Ioctl`] naming `page fault` where a real device raises SIGBUS. The copy may then be
     /// partially done.
+    #[inline]
     pub fn copy_in(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         match &self.memory {

@@ -141,7 +141,7 @@ fn json_has_the_scope_the_sizes_and_the_whole_trace() {
         (&submit["actor"], &submit["step"]),
         (&"caller".into(), &"submit: GPU read (page-table)".into())
     );
-    let acquire = &submit["deeds"][0];
+    let acquire = &submit["actions"][0];
     assert_eq!(
         (&acquire["by"], &acquire["done"], &acquire["rule"]),
         (&"kernel".into(), &"nothing".into(), &"acquire-coherent".into())

@@ -5,7 +5,7 @@
 //! required where the hardware and the level already keep the agents coherent.
 
 use crate::platform::Caps;
-use crate::policy::kernel::{self, KernelRules, Snapshot};
+use crate::policy::kernel::{self, Creation, KernelRules, Snapshot};
 use crate::policy::{Decision, Rule, Verdict};
 use crate::vocabulary::{Access, Agent, CacheLevel, MmapMode, MocsClass};
 
@@ -178,6 +178,24 @@ pub fn needs_flush_of_zeroes(caps: Caps, rules: &KernelRules, fresh: Snapshot) -
             Decision::new(Verdict::NotNeeded, Rule::LlcCoherent)
         }
         Ok(_) | Err(_) => Decision::new(Verdict::Flush, Rule::ZeroesStayDirty),
+    }
+}
+
+/// Decides whether the pages of a buffer imported from another device must be flushed, and by which component:
+/// the kernel ([`Rule::ImportWbinvd`]), or the exporter ([`Rule::ImportUntracked`]) before Linux 5.16, which
+/// flushes nothing at an import.
+pub fn needs_flush_of_import(caps: Caps, rules: &KernelRules) -> Decision {
+    let acquire = Snapshot::created(caps, rules, Creation::Import)
+        .and_then(|import| kernel::step(caps, rules, import, kernel::Event::Acquire));
+    match acquire {
+        Ok(step) if step.effects.actions().any(kernel::Action::is_flush) => {
+            Decision::new(Verdict::Flush, Rule::ImportWbinvd)
+        }
+        Ok(_) | Err(_) if caps.contains(Caps::LLC) && !caps.contains(Caps::LLC_BYPASS_MOCS) => {
+            Decision::new(Verdict::NotNeeded, Rule::ImportCoherent)
+        }
+        Ok(_) | Err(_) if caps.contains(Caps::DG1) => Decision::new(Verdict::NotNeeded, Rule::ImportCoherent),
+        Ok(_) | Err(_) => Decision::new(Verdict::Flush, Rule::ImportUntracked),
     }
 }
 

@@ -175,7 +175,7 @@ impl Caller {
 }
 
 #[test]
-fn who_keeps_to_the_kernels_protocol_never_reads_stale_bytes() {
+fn a_client_that_keeps_the_kernels_protocol_never_reads_stale_bytes() {
     for name in
         ["i965gm", "i915gm", "glk", "chv", "jsl", "ehl", "tgl", "hsw", "skl", "adls", "mtl", "mtl,kernel=6.1"]
     {
@@ -193,7 +193,7 @@ fn who_keeps_to_the_kernels_protocol_never_reads_stale_bytes() {
 }
 
 #[test]
-fn who_leaves_set_domain_out_does_read_stale_bytes() {
+fn a_client_without_set_domain_reads_stale_bytes() {
     let mut stale = 0;
     for seed in 0..60 {
         let mut caller = Caller::new("glk", seed);

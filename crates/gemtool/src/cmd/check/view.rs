@@ -48,7 +48,7 @@ pub struct StepView {
     /// The agent of the step.
     pub actor: Actor,
     /// The actions performed or spared at the step, each with its rule.
-    pub deeds: Vec<ActionView>,
+    pub actions: Vec<ActionView>,
     /// The state after the step.
     pub after: StateView,
 }
@@ -146,7 +146,7 @@ impl TraceView {
         let steps = trace.steps.iter().zip(befores).map(|(step, before)| StepView {
             step: step.step.to_string(),
             actor: step.step.actor(),
-            deeds: deeds(setting, step, before),
+            actions: actions(setting, step, before),
             after: StateView::new(&step.after, step.kernel, library),
         });
         Self {
@@ -165,7 +165,7 @@ impl TraceView {
     /// Returns the rules of the steps, each once, in the order in which they decide.
     pub fn rules(&self) -> Vec<Rule> {
         let mut rules = Vec::new();
-        for action in self.steps.iter().flat_map(|step| &step.deeds) {
+        for action in self.steps.iter().flat_map(|step| &step.actions) {
             if !rules.contains(&action.rule) {
                 rules.push(action.rule);
             }
@@ -175,7 +175,7 @@ impl TraceView {
 }
 
 /// Returns the actions of a step without duplicates; `before` is the kernel's state before it.
-fn deeds(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<ActionView> {
+fn actions(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<ActionView> {
     let mutation = setting.mutation;
     let mut views: Vec<ActionView> = Vec::new();
     let view = |by, what, rule: Rule| ActionView { by, what, rule, reason: rule.reason() };
@@ -185,7 +185,7 @@ fn deeds(setting: &Setting, step: &TraceStep, before: Snapshot) -> Vec<ActionVie
             views.push(view);
         }
     };
-    for action in &step.deeds {
+    for action in &step.actions {
         match *action {
             LoggedAction::Kernel(effect) => {
                 push(Side::Kernel, StepAction::Issued(effect.action), effect.rule)

@@ -35,7 +35,7 @@ pub fn write(page: &mut Page<'_>, trace: &TraceView) -> io::Result<()> {
         let style = if is_last { AnsiColor::Red.on_default().bold() } else { Style::new().bold() };
         let what = page.paint(style, &step.step);
         page.line(&format!("{:>3}  {:<NAME$}{what}", index + 1, actor(step.actor)))?;
-        deeds(page, step, before)?;
+        actions(page, step, before)?;
         grid.state(page, Some(before), &step.after)?;
         before = &step.after;
     }
@@ -112,7 +112,7 @@ pub fn actor(actor: Actor) -> &'static str {
 /// Returns a step's actions, performed and spared, with their sides; spared ones are joined.
 pub fn done_lines(step: &StepView, before: Option<&StateView>) -> Vec<(&'static str, String)> {
     let groups =
-        step.deeds.chunk_by(|a, b| (a.by, a.what) == (b.by, b.what) && a.what == StepAction::Nothing);
+        step.actions.chunk_by(|a, b| (a.by, a.what) == (b.by, b.what) && a.what == StepAction::Nothing);
     let line = |group: &[ActionView]| {
         let first = group.first()?;
         let rules = group.iter().map(|action| action.rule.name()).collect::<Vec<_>>().join(", ");
@@ -160,7 +160,7 @@ fn action_words(what: StepAction, rules: &str) -> String {
     }
 }
 
-fn deeds(page: &mut Page<'_>, step: &StepView, before: &StateView) -> io::Result<()> {
+fn actions(page: &mut Page<'_>, step: &StepView, before: &StateView) -> io::Result<()> {
     for (by, text) in done_lines(step, Some(before)) {
         let columns = page.columns().saturating_sub(INDENT + NAME);
         for (index, line) in wrap(&text, columns).iter().enumerate() {

@@ -66,7 +66,9 @@ impl Object<'_> {
             Backing::Userptr => self.dirty_if_bypassable(self.rules.foreign_acquire_flush, usual),
             Backing::Import => {
                 let incoherent = !self.has(Caps::LLC) && !self.has(Caps::DG1);
-                if self.rules.foreign_acquire_flush && (self.can_bypass_llc() || incoherent) {
+                if !self.rules.foreign_acquire_flush {
+                    self.skip(Rule::ImportUntracked);
+                } else if self.can_bypass_llc() || incoherent {
                     self.issue(Action::Wbinvd, Rule::ImportWbinvd);
                 } else {
                     self.skip(Rule::ImportCoherent);
