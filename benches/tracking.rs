@@ -1,4 +1,4 @@
-//! What every store, submission and decision pays, for one who works on it; `gemtool bench constant` judges.
+//! The cost of every store, submission and decision, for work on them; `gemtool bench constant` judges.
 
 use divan::{Bencher, black_box};
 use gem_coherency::platform::{Caps, by_name};

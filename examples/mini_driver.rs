@@ -22,7 +22,7 @@ use gem_coherency_exercise::{Batch, Error, Region, Result, Screen};
 const BACKGROUND: u32 = 0x0030_3040;
 const RECTANGLE: u32 = 0x00ff_8000;
 const LINE: u32 = 0x00ff_ffff;
-/// Where the rectangle is, in pixels: left, top, width, height.
+/// The place of the rectangle, in pixels: left, top, width, height.
 const CORNERS: [u32; 4] = [32, 16, 100, 40];
 /// The row that the CPU draws.
 const ROW: u32 = 20;
@@ -36,7 +36,7 @@ struct Surface {
 }
 
 impl Surface {
-    /// Where a pixel is.
+    /// Returns the offset of a pixel.
     fn at(&self, x: u32, y: u32) -> u64 {
         u64::from(y) * u64::from(self.pitch) + 4 * u64::from(x)
     }
@@ -101,7 +101,7 @@ fn draw_row(to: &Surface) -> Result<()> {
     Ok(())
 }
 
-/// How many pixels are not what they should be.
+/// Returns the number of pixels that are wrong.
 fn wrong_pixels(surface: &Surface) -> Result<u32> {
     let mut wrong = 0;
     let mut row = vec![0; 4 * surface.width as usize];
@@ -179,7 +179,7 @@ fn frame(device: &Device) -> Result<u32> {
             }
             Err(error) => return Err(error),
         }
-        // What was on the screen before is there again.
+        // Shows the previous contents of the screen again.
         screen.close()?;
     }
     Ok(wrong)

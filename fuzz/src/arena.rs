@@ -4,9 +4,9 @@ use gem_coherency_sim::{Pages, Process};
 
 const PAGE: u64 = 4096;
 
-/// Where the struct of a request lies.
+/// The address of a request's struct.
 pub const ARGS: u64 = 0x1_0000_0000;
-/// What structs point to: lists, extensions, items.
+/// The address of the data that structs point to: lists, extensions, items.
 pub const LISTS: u64 = ARGS + PAGE;
 /// Bytes of it.
 pub const LISTS_LEN: u64 = 2 * PAGE;

@@ -39,7 +39,7 @@ struct Caller {
     soft: Arc<Soft>,
     device: Device,
     bos: Vec<Owned>,
-    /// Whether calls may be refused.
+    /// Set if calls may be refused.
     has_faults: bool,
 }
 
@@ -165,7 +165,7 @@ impl Caller {
         self.note(pick, offset, data, written);
     }
 
-    /// What no caller may do: a store that the library is not told of.
+    /// Stores without telling the library, which no caller may do.
     fn store_behind(&mut self, pick: usize, offset: usize, data: &[u8]) {
         let bo = &self.bos[pick].bo;
         if let Ok(mapping) = self.soft.map(bo.handle(), MmapMode::Wb, bo.size())

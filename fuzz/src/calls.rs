@@ -20,9 +20,9 @@ use crate::world::{MOST_FILES, World};
 
 /// Calls that one process makes at most.
 const MOST_CALLS: u32 = 100;
-/// How long a stopped GPU keeps a call waiting.
+/// The time for which a stopped GPU keeps a call waiting.
 const STALL: Duration = Duration::from_millis(2);
-/// What calls gave back that is remembered.
+/// The largest number of returned values that are remembered.
 const MOST_SEEN: usize = 24;
 
 /// A request: its name, its code and its struct.
@@ -54,7 +54,7 @@ fn size(code: u32) -> usize {
     (code >> 16 & 0x3fff) as usize
 }
 
-/// Whether calls are shown as they are made: `FUZZ_SHOW` in the environment, to see what an input does.
+/// Returns whether calls are shown as they are made: `FUZZ_SHOW` in the environment, to see what an input does.
 fn is_shown() -> bool {
     static SHOWN: OnceLock<bool> = OnceLock::new();
     *SHOWN.get_or_init(|| std::env::var_os("FUZZ_SHOW").is_some())
@@ -326,7 +326,7 @@ impl World {
         }
     }
 
-    /// What happens to a machine.
+    /// Makes an event of a machine happen to a device.
     fn befall(&mut self, input: &mut Input<'_>) {
         let Some(device) = self.devices.get(usize::from(input.byte() % 2)) else { return };
         match input.byte() % 8 {

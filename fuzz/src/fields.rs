@@ -10,7 +10,7 @@ use crate::arena::{LISTS, LISTS_LEN, PLACES};
 use crate::input::Input;
 use crate::world::World;
 
-/// How deep what structs point to points on.
+/// The largest depth of structs that point to structs.
 const DEPTH: u32 = 3;
 /// Bytes between two things that structs point to.
 const SLOT: u64 = 64;
@@ -42,7 +42,7 @@ const SIZES: &[u64] = &[
 /// Sizes and offsets that requests take.
 const GOOD_SIZES: &[u64] = &[4096, 0, 64, 100, 8192, 8, 0x1_0000, 1];
 
-/// What a field holds.
+/// The kind of value that a field holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     Handle,
@@ -54,7 +54,7 @@ enum Holds {
     Anything,
 }
 
-/// What fields of this name hold.
+/// Returns the kind of value that fields of this name hold.
 fn holds(field: &Field) -> Holds {
     match field.name {
         "handle" | "handles" | "target_handle" | "buffer_handle" | "bo_handle" => Holds::Handle,
@@ -190,7 +190,7 @@ impl World {
             0..32 => 0,
             pick @ 32..128 => PLACES[usize::from(pick) % PLACES.len()],
             128..170 if depth < DEPTH => self.build(input, name, depth + 1),
-            // What was built before: chains may be cycles.
+            // A struct that was built before: chains may be cycles.
             128..220 => match self.built.len() {
                 0 => LISTS,
                 len => self.built[usize::from(input.byte()) % len],

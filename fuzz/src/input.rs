@@ -12,7 +12,7 @@ impl<'a> Input<'a> {
         Self(Unstructured::new(bytes))
     }
 
-    /// Whether all that follows are zeroes.
+    /// Returns whether all choices that follow are zeroes.
     pub fn is_over(&self) -> bool {
         self.0.is_empty()
     }

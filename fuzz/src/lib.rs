@@ -1,4 +1,4 @@
-//! What the fuzz targets share: input as values, devices, the watch over the heap, planted faults.
+//! The shared parts of the fuzz targets: input as values, devices, the watch over the heap, planted faults.
 //!
 //! A target fails by panicking, by hanging, or by taking too much memory; libFuzzer sees all three.
 

@@ -23,7 +23,7 @@ const DEVICE: i32 = 0;
 const MOST_OWNED: usize = 8;
 /// Contexts, and dma-bufs, that are remembered.
 const MOST_OTHERS: usize = 4;
-/// What userptr objects take, of the process's own memory.
+/// The parts of the process's own memory that userptr objects take.
 const USER_PAGES: &[(u64, u64)] =
     &[(LARGE, PAGE), (LARGE, 4 * PAGE), (LARGE + PAGE, 2 * PAGE), (LARGE + 8 * PAGE, PAGE), (DATA, PAGE)];
 
@@ -34,7 +34,7 @@ pub(crate) struct Owned {
     size: u64,
 }
 
-/// What calls that succeeded have left.
+/// The objects, contexts and dma-bufs that successful calls created.
 #[derive(Debug, Default)]
 pub(crate) struct Left {
     objects: Vec<Owned>,
@@ -181,7 +181,7 @@ impl World {
             }
             _ => {
                 let mut offset = None;
-                // What discrete devices take, in the end.
+                // Discrete devices take only the second mode.
                 for flags in [flags, I915_MMAP_OFFSET_FIXED] {
                     let args = drm_i915_gem_mmap_offset { handle, flags, ..Default::default() };
                     offset = self.ask(DEVICE, DRM_IOCTL_I915_GEM_MMAP_OFFSET, args);

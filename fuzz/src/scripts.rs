@@ -33,7 +33,7 @@ pub fn check(bytes: &[u8]) {
             let place = error.place();
             assert!((1..=lines).contains(&place.line), "{place:?} of {lines} lines");
             assert!((1..=bytes.len() + 2).contains(&place.column), "{place:?}");
-            // What is shown moves no cursor.
+            // The text that is shown must not move the cursor.
             assert!(!error.to_string().chars().any(|c| c.is_control() && c != '\n'), "{error:?}");
             return;
         }
@@ -53,7 +53,7 @@ pub fn check(bytes: &[u8]) {
     assert_eq!(once, again, "the second time on {device}");
 }
 
-/// What the steps say they say is what they say.
+/// Checks that the text of each step is parsed as the same step.
 fn says_the_same(script: &Script) {
     let texts: Vec<String> = script.steps().map(|step| print(&step)).collect();
     let again = script::parse(&texts.join("\n")).expect("a script's own text");

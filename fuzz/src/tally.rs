@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-/// What has succeeded in this run of the target.
+/// The calls that have succeeded in this run of the target.
 static DONE: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// Notes that a call of this name succeeded; prints so the first time.

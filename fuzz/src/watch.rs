@@ -11,8 +11,8 @@ const MOST_BYTES: usize = 256 << 20;
 #[global_allocator]
 static HEAP: Cap<System> = Cap::new(System, MOST_BYTES);
 
-/// How often an input is tried again before what it leaves on the heap counts as lost. The first time
-/// something may be made that stays, like a table of all platforms.
+/// The number of runs of an input before the bytes that it leaves on the heap count as lost. The first run
+/// may make something that stays, like a table of all platforms.
 const TRIES: usize = 4;
 
 /// Runs `test` and fails if it leaves anything on the heap, each time that it runs.

@@ -19,23 +19,23 @@ pub struct World {
     pub process: Process,
     /// The devices, for what no request reaches.
     pub devices: Vec<Soft>,
-    /// What calls gave back.
+    /// Values that calls returned.
     pub(crate) seen: Vec<u64>,
     /// Offsets among them that mmap(2) may take.
     pub(crate) offsets: Vec<u64>,
-    /// Where something is mapped.
+    /// The addresses of mappings.
     pub(crate) mappings: Vec<u64>,
-    /// Where structs lie that others can point to.
+    /// The addresses of structs that others can point to.
     pub(crate) built: Vec<u64>,
-    /// Where the next ones will lie.
+    /// The place of the next struct.
     pub(crate) next_slot: u64,
-    /// What calls that succeeded have left, for the next ones.
+    /// The results of successful calls, for the next calls.
     pub(crate) left: Left,
     /// Files that were opened.
     pub(crate) opened: usize,
-    /// Whether a device's GPU is stopped.
+    /// Set if a device's GPU is stopped.
     pub(crate) stalled: bool,
-    /// Whether GEM_CREATE succeeded, for planted faults.
+    /// Set if GEM_CREATE succeeded, for planted faults.
     pub(crate) has_made_one: bool,
 }
 

@@ -44,7 +44,7 @@ impl<'a, D: Data> Unfenced<'a, D> {
         }
     }
 
-    /// Whether every operation was fenced.
+    /// Returns whether every operation was fenced.
     pub fn is_empty(&self) -> bool {
         self.0.borrow().is_empty()
     }
@@ -74,13 +74,13 @@ impl On {
 pub struct Agent<'a, D = Memory> {
     /// The object.
     pub object: &'a Object<D>,
-    /// Where it is.
+    /// The object's platform and level.
     pub on: On,
     /// The thread's line operations.
     pub unfenced: &'a Unfenced<'a, D>,
     /// Waits in the kernel for the GPU.
     pub wait: &'a (dyn Fn() + 'a),
-    /// Whether what it performs fails.
+    /// Set if the operations that it performs fail.
     pub fails: bool,
 }
 

@@ -9,10 +9,10 @@
 //!
 //! Without `--cfg loom` there is nothing to run, and zero tests pass.
 //!
-//! What the models take for granted about hardware: CPU caches are coherent with each other, a flush
-//! writes back what the coherent caches hold when it happens, and it has happened when the fence
-//! after it has. What they check is everything else: that the flush of a line comes after its store
-//! in every execution that the C++ memory model allows, and before the access that needs it.
+//! The models make these assumptions about hardware: CPU caches are coherent with each other, a flush
+//! writes back the contents of the coherent caches when it happens, and it has happened when the fence
+//! after it has. They check everything else: that the flush of a line comes after its store in every
+//! execution that the C++ memory model allows, and before the access that needs it.
 #![cfg(loom)]
 
 mod agent;
@@ -105,12 +105,12 @@ impl Memory {
         }
     }
 
-    /// What the CPU loads from `line`.
+    /// Returns the value that the CPU loads from `line`.
     pub fn load(&self, line: u64) -> u64 {
         self.cpu[line as usize].load(Ordering::Relaxed)
     }
 
-    /// What the GPU or the display loads from `line`.
+    /// Returns the value that the GPU or the display loads from `line`.
     pub fn gpu_load(&self, line: u64) -> u64 {
         self.memory[line as usize].load(Ordering::Relaxed)
     }
@@ -137,7 +137,7 @@ impl Data for Memory {
 
 /// An object that is tracked, with its data.
 pub struct Object<D = Memory> {
-    /// What is tracked.
+    /// The tracked state.
     pub tracked: Tracked,
     /// The data.
     pub memory: D,
@@ -205,7 +205,7 @@ impl Kernel {
         self.0.with_mut(|_| self.1.store(value, Ordering::Relaxed));
     }
 
-    /// What it is now.
+    /// Returns the current value.
     pub fn get(&self) -> u64 {
         self.0.with(|_| self.1.load(Ordering::Relaxed))
     }
@@ -220,7 +220,7 @@ pub struct Counted<T> {
     count: std::sync::Arc<AtomicU64>,
 }
 
-/// What finds a [`Counted`] value as long as it has an owner.
+/// A weak reference: finds a [`Counted`] value as long as it has an owner.
 pub struct Finder<T> {
     value: std::sync::Weak<T>,
     count: std::sync::Arc<AtomicU64>,
@@ -233,7 +233,7 @@ impl<T> Counted<T> {
         Self { value, count }
     }
 
-    /// What finds it.
+    /// Returns a weak reference to the value.
     pub fn finder(&self) -> Finder<T> {
         Finder { value: std::sync::Arc::downgrade(&self.value), count: std::sync::Arc::clone(&self.count) }
     }

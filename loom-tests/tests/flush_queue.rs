@@ -56,7 +56,7 @@ fn what_a_failing_queue_took_is_flushed_by_the_one_that_waits_for_it() {
     opposite_orders(|objects| _ = queue(objects, Some(1)), succeeds);
 }
 
-/// What the engine's `settle` does, over lines alone, once, with `steps` between the takes and the end.
+/// Flushes as the engine's `settle` does, but only lines and once, with `steps` between the takes and the end.
 fn queue_with(objects: &[&Object], steps: fn(Vec<InFlightFlush<'_>>, &Unfenced<'_>)) {
     let unfenced = Unfenced::default();
     let mut in_flight: Vec<_> = objects.iter().map(|object| object.begin_flush()).collect();

@@ -17,7 +17,7 @@ use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use loom_tests::{Agent, Object, On, Unfenced, check, race, settle};
 
-/// Where the GPU's writes go.
+/// The destination of the GPU's writes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum To {
     /// Into the LLC: memory is old until somebody flushes.
@@ -62,7 +62,7 @@ impl Bo {
         Ok(())
     }
 
-    /// What `access` does by the engine.
+    /// Performs `access` through the engine.
     fn by_engine<T>(&self, access: impl FnOnce(Agent<'_>) -> T) -> T {
         let unfenced = Unfenced::default();
         let on = match self.to {

@@ -25,7 +25,7 @@ trait Counts: Send + Sync + 'static {
     /// One reader more; the writers then.
     fn begin_read(&self) -> u64;
     fn end_read(&self);
-    /// Whether nobody is there, and nobody can come.
+    /// Closes the word if no guard is open, so that none can begin; returns whether it did.
     fn close(&self) -> bool;
 }
 
@@ -78,7 +78,7 @@ impl Counts for ObjectWord {
 const LIMIT: u64 = 4095;
 const READER: u64 = LIMIT + 1;
 
-/// What a twin gets wrong.
+/// The error in a twin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fault {
     /// A begin publishes nothing and learns nothing.

@@ -156,7 +156,7 @@ fn an_import_after_a_close_that_has_begun_gets_a_bo_of_its_own() {
     model(import_and_half_close, end_close, import_and_submit);
 }
 
-/// What a twin imports: as [`Device::import`], but for one step.
+/// Runs the model with a twin of [`Device::import`] that differs in one step.
 fn model_of_import<T: Send + 'static>(
     first: fn(&Device) -> T,
     one: impl Fn(&Device, T) + Copy + Send + Sync + 'static,

@@ -46,7 +46,7 @@ impl Object {
         self.word.end_submit();
     }
 
-    /// What is confirmed holds.
+    /// Checks that a confirmed level is the kernel's.
     fn check(&self) {
         let state: State = self.word.state();
         assert!(state.is_unconfirmed() || state.level() == self.ask(), "confirmed and wrong: {state:?}");

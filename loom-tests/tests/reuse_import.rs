@@ -15,7 +15,7 @@ use loom::sync::Arc;
 use loom::thread;
 use loom_tests::{Counted, Finder, Memory, OnlyHandle, check};
 
-/// What goes from life to life: the tracking, and which opening of the handle it is about.
+/// The state that passes from one lifetime to the next: the tracking, and the handle's opening that it is about.
 struct Body {
     tracked: Tracked,
     number: Number,
@@ -126,7 +126,7 @@ fn against_an_import(other: fn(&Device)) {
         let bo = device.import();
         device.use_up(bo);
         thread.join().unwrap();
-        // What nobody took in the end.
+        // Closes the objects that no thread took.
         device.cache.clear().iter().for_each(|body| device.close(body));
         assert_eq!(device.kernel.opening(), None, "a handle was left open");
         assert_eq!(device.cache.held_bytes(), 0);

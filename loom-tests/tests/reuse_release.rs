@@ -13,12 +13,12 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use loom_tests::{Kernel, Object, check};
 
-/// What the kernel knows of a handle.
+/// The states of a handle in the kernel.
 const CLOSED: u64 = 0;
 const NEEDED: u64 = 1;
 const NOT_NEEDED: u64 = 2;
 
-/// What is reused: an object of two lines, and its handle.
+/// The reusable part of a BO: an object of two lines, and its handle.
 struct Body {
     object: Object,
     kernel: Kernel,
@@ -87,7 +87,7 @@ fn empty(cache: &Cache, bodies: &[Arc<Body>], out: usize) {
     assert_eq!(cache.held_bytes(), 0);
 }
 
-/// What the clones of a BO share; the last one releases the object.
+/// The state that the clones of a BO share; the last clone releases the object.
 struct Life {
     cache: Arc<Cache>,
     body: Arc<Body>,
@@ -198,7 +198,7 @@ fn an_object_that_is_closed_and_not_taken_out_is_closed_and_reused() {
     one_owner(|cache, body| {
         mark(&body);
         release(cache, Arc::clone(&body));
-        // What is in the cache looks too old.
+        // The object in the cache looks too old.
         if cache.count() == 1 {
             body.tell(CLOSED);
         }

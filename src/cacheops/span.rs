@@ -28,7 +28,7 @@ pub const fn line_span(address: usize, len: usize) -> LineSpan {
     LineSpan { first, lines: (last - first) / LINE + 1 }
 }
 
-/// How many times the last line of a range is touched.
+/// The number of times that the last line of a range is touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LastLine {
     /// Once, like the others.

@@ -15,7 +15,7 @@ use crate::vocabulary::MmapMode;
 pub struct MapModeInfo {
     /// The mode.
     pub mode: MmapMode,
-    /// Why created objects cannot be mapped in this mode; `None` if they can.
+    /// The reason why created objects cannot be mapped in this mode; `None` if they can.
     pub refusal: Option<Refusal>,
 }
 

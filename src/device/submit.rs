@@ -21,7 +21,7 @@ pub struct Submission<'a> {
     pub bo: &'a Bo,
     /// The GPU's access; a batch that writes is assumed to read, too.
     pub access: Access,
-    /// How the MOCS entries of the accesses treat the LLC. List a BO once for each class of its accesses.
+    /// The MOCS class of the accesses (their treatment of the LLC). List a BO once for each class of its accesses.
     pub mocs: MocsClass,
 }
 

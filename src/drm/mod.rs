@@ -156,7 +156,7 @@ pub struct Relocation {
     pub delta: u32,
 }
 
-/// How the objects of a batch get their GPU addresses.
+/// The way in which the objects of a batch get their GPU addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addresses<'a> {
     /// The caller chooses them (`EXEC_OBJECT_PINNED`): the addresses of the objects in order, then the

@@ -9,7 +9,7 @@ use crate::vocabulary::Access;
 
 /// An in-flight flush of one object: takes pending work, to perform it.
 ///
-/// What was taken is pending again if the flush fails.
+/// Work that was taken is pending again if the flush fails.
 pub trait Take {
     /// The error of an operation.
     type Error;
@@ -208,7 +208,7 @@ pub fn overwrite<O: Overwrite>(
     Ok(())
 }
 
-/// How stores through a cached mapping reach memory at once.
+/// The way in which stores through a cached mapping reach memory at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreMethod {
     /// Whole lines by non-temporal stores; lines that are overwritten in part as with `WriteBack`.

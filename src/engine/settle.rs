@@ -219,11 +219,11 @@ fn by_itself<'a, O: Object>(
 struct Taking<'t, 'a, O: Object, F> {
     object: &'a O,
     in_flight: &'t mut InFlightFlush<'a>,
-    /// Where the lines that it finds go, if it looks for lines.
+    /// The destination of the lines that it finds, if it looks for lines.
     found: F,
 }
 
-/// Where the lines that a flush finds go.
+/// The destination of the lines that a flush finds.
 struct Found<'t, 'a, O: Object> {
     batch: &'t mut Batch<'a, O>,
     report: &'t mut FlushReport,

@@ -1,8 +1,8 @@
-//! What errors say beyond the errno.
+//! Hints that errors give in addition to the errno.
 
 use gem_coherency_rules::Errno;
 
-/// What the caller can do about an open(2) that failed.
+/// Returns what the caller can do about an open(2) that failed.
 pub(super) fn open_hint(errno: Errno) -> &'static str {
     if errno == Errno::EACCES || errno == Errno::EPERM {
         " (join the group that owns the node, usually 'render' or 'video')"
@@ -13,7 +13,7 @@ pub(super) fn open_hint(errno: Errno) -> &'static str {
     }
 }
 
-/// What an errno means where the kernel's text misleads.
+/// Returns the meaning of an errno if the kernel's text is misleading.
 pub(super) fn request_hint(errno: Errno) -> &'static str {
     if errno == Errno::ENODEV {
         " (not supported on this platform, or the device was unplugged)"

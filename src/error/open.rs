@@ -1,4 +1,4 @@
-//! Why a device cannot be opened.
+//! Reasons why a device cannot be opened.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use gem_coherency_rules::Errno;
 
 use super::hints::open_hint;
 
-/// Why a device cannot be opened.
+/// The reason why a device cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -15,15 +15,15 @@ pub enum OpenError {
     BadDeviceSpec {
         /// The name.
         spec: String,
-        /// What is wrong with it.
+        /// The error in it.
         why: String,
     },
 
     /// No i915 device was found.
     NoDevice {
-        /// Where devices were looked for.
+        /// The directory that was searched for devices.
         directory: PathBuf,
-        /// What was there instead.
+        /// A description of what it contained instead.
         found: String,
     },
 
@@ -31,7 +31,7 @@ pub enum OpenError {
     CannotOpen {
         /// The path.
         path: PathBuf,
-        /// What open(2) said.
+        /// The errno of open(2).
         errno: Errno,
     },
 
@@ -45,7 +45,7 @@ pub enum OpenError {
     NotDrm {
         /// The path.
         path: PathBuf,
-        /// What it says, or would say, to DRM_IOCTL_VERSION; [`OpenError::errno`] is ENODEV all the same.
+        /// The errno that DRM_IOCTL_VERSION returns, or would return; [`OpenError::errno`] is ENODEV all the same.
         errno: Errno,
     },
 

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::vocabulary::{CacheLevel, Handle};
 
-/// Why a transition did not happen; the word is unchanged.
+/// The reason why a transition did not happen; the word is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
     /// The object was closed.

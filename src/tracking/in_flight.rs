@@ -142,7 +142,7 @@ impl InFlightFlushes {
     }
 }
 
-/// What an in-flight flush took, and marks again if it fails.
+/// The work that an in-flight flush took, and marks again if it fails.
 #[derive(Clone, Copy, Debug, Default)]
 struct Took {
     dirty: bool,

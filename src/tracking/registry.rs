@@ -46,7 +46,7 @@ struct Name<W> {
     bo: W,
 }
 
-/// What became of a handle that a BO released.
+/// The result of releasing a BO's handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Closed {

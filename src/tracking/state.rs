@@ -85,7 +85,7 @@ impl State {
         self.get(SUBMITS) as u32
     }
 
-    /// How many times the object is on screen.
+    /// Returns the number of times that the object is on screen.
     pub const fn screen_pins(self) -> u32 {
         self.get(PINS) as u32
     }

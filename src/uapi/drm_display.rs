@@ -6,15 +6,15 @@
 use super::{requests, structs, values};
 
 structs! {
-    /// How a picture is timed.
+    /// The timing of a picture.
     drm_mode_modeinfo: 68 {
         /// Pixel clock, in kHz.
         clock @ 0: u32,
         /// Pixels of a line.
         hdisplay @ 4: u16,
-        /// Where the horizontal sync starts.
+        /// The start of the horizontal sync.
         hsync_start @ 6: u16,
-        /// Where it ends.
+        /// The end of the horizontal sync.
         hsync_end @ 8: u16,
         /// Pixels of a line, with what is not shown.
         htotal @ 10: u16,
@@ -22,9 +22,9 @@ structs! {
         hskew @ 12: u16,
         /// Lines of the picture.
         vdisplay @ 14: u16,
-        /// Where the vertical sync starts.
+        /// The start of the vertical sync.
         vsync_start @ 16: u16,
-        /// Where it ends.
+        /// The end of the vertical sync.
         vsync_end @ 18: u16,
         /// Lines, with what is not shown.
         vtotal @ 20: u16,
@@ -40,7 +40,7 @@ structs! {
         name @ 36: [u8; 32],
     }
 
-    /// What a display has. Called twice: for the counts, and for the ids.
+    /// The resources of a display. Called twice: for the counts, and for the ids.
     drm_mode_card_res: 64 {
         /// Address that framebuffers' ids are copied to.
         fb_id_ptr @ 0: u64,
@@ -68,7 +68,7 @@ structs! {
         max_height @ 60: u32,
     }
 
-    /// What a CRTC shows, and where: the argument of SETCRTC and GETCRTC.
+    /// The picture that a CRTC shows, and its place: the argument of SETCRTC and GETCRTC.
     drm_mode_crtc: 104 {
         /// Address of the connectors' ids.
         set_connectors_ptr @ 0: u64,
@@ -86,11 +86,11 @@ structs! {
         gamma_size @ 28: u32,
         /// Nonzero if `mode` is valid.
         mode_valid @ 32: u32,
-        /// How the picture is timed.
+        /// The timing of the picture.
         mode @ 36: drm_mode_modeinfo,
     }
 
-    /// What an encoder is: what stands between CRTCs and a connector.
+    /// The description of an encoder, which stands between CRTCs and a connector.
     drm_mode_get_encoder: 20 {
         /// The encoder.
         encoder_id @ 0: u32,
@@ -104,7 +104,7 @@ structs! {
         possible_clones @ 16: u32,
     }
 
-    /// What a connector is. Called twice: for the counts, and for what is counted.
+    /// The description of a connector. Called twice: for the counts, and for the counted items.
     drm_mode_get_connector: 80 {
         /// Address that encoders' ids are copied to.
         encoders_ptr @ 0: u64,
@@ -210,9 +210,9 @@ structs! {
         flags @ 0: u32,
         /// The CRTC.
         crtc_id @ 4: u32,
-        /// Where the cursor is, from the left.
+        /// The position of the cursor, from the left.
         x @ 8: i32,
-        /// Where the cursor is, from the top.
+        /// The position of the cursor, from the top.
         y @ 12: i32,
         /// Its width, in pixels.
         width @ 16: u32,

@@ -53,7 +53,7 @@ structs! {
         handles @ 0: u64,
         /// Until when, in nanoseconds of the monotonic clock.
         timeout_nsec @ 8: i64,
-        /// How many there are.
+        /// The number of handles.
         count_handles @ 16: u32,
         /// `DRM_SYNCOBJ_WAIT_FLAGS_*`.
         flags @ 20: u32,
@@ -73,7 +73,7 @@ structs! {
         points @ 8: u64,
         /// Until when, in nanoseconds of the monotonic clock.
         timeout_nsec @ 16: i64,
-        /// How many there are.
+        /// The number of handles.
         count_handles @ 24: u32,
         /// `DRM_SYNCOBJ_WAIT_FLAGS_*`.
         flags @ 28: u32,
@@ -103,7 +103,7 @@ structs! {
     drm_syncobj_array: 16 {
         /// Address of their handles.
         handles @ 0: u64,
-        /// How many there are.
+        /// The number of handles.
         count_handles @ 8: u32,
         /// Must be 0.
         pad @ 12: u32,
@@ -115,7 +115,7 @@ structs! {
         handles @ 0: u64,
         /// Address of the points.
         points @ 8: u64,
-        /// How many there are.
+        /// The number of handles.
         count_handles @ 16: u32,
         /// `DRM_SYNCOBJ_QUERY_FLAGS_*`.
         flags @ 20: u32,

@@ -36,7 +36,7 @@ structs! {
         pad @ 4: u32,
         /// First byte of the object.
         offset @ 8: u64,
-        /// How many bytes.
+        /// The number of bytes.
         size @ 16: u64,
         /// Address the bytes are copied to.
         data_ptr @ 24: u64,
@@ -50,7 +50,7 @@ structs! {
         pad @ 4: u32,
         /// First byte of the object.
         offset @ 8: u64,
-        /// How many bytes.
+        /// The number of bytes.
         size @ 16: u64,
         /// Address the bytes are copied from.
         data_ptr @ 24: u64,
@@ -64,7 +64,7 @@ structs! {
         pad @ 4: u32,
         /// First byte of the object.
         offset @ 8: u64,
-        /// How many bytes.
+        /// The number of bytes.
         size @ 16: u64,
         /// Back: the mapping's address.
         addr_ptr @ 24: u64,
@@ -176,7 +176,7 @@ structs! {
     drm_i915_gem_userptr: 24 {
         /// Address of the first page.
         user_ptr @ 0: u64,
-        /// How many bytes, in whole pages.
+        /// The number of bytes, a multiple of the page size.
         user_size @ 8: u64,
         /// `I915_USERPTR_*`.
         flags @ 16: u32,

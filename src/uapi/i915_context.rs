@@ -100,9 +100,9 @@ structs! {
         base @ 0: i915_user_extension,
         /// Which of the engines.
         engine_index @ 32: u16,
-        /// How many batches.
+        /// The number of batches.
         width @ 34: u16,
-        /// How many engines to choose from, per batch.
+        /// The number of engines to choose from, per batch.
         num_siblings @ 36: u16,
         /// Must be 0.
         mbz16 @ 38: u16,

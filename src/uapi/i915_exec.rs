@@ -12,13 +12,13 @@ structs! {
         target_handle @ 0: u32,
         /// Added to the address; signed.
         delta @ 4: u32,
-        /// Where to.
+        /// The offset in this object that the address is written to.
         offset @ 8: u64,
         /// The other object's address that is there already; back: that is there now.
         presumed_offset @ 16: u64,
-        /// How the batch reads the other object: `I915_GEM_DOMAIN_*`.
+        /// The domains in which the batch reads the other object: `I915_GEM_DOMAIN_*`.
         read_domains @ 24: u32,
-        /// How it writes it, or 0.
+        /// The domain in which it writes the other object, or 0.
         write_domain @ 28: u32,
     }
 
@@ -34,7 +34,7 @@ structs! {
     drm_i915_gem_execbuffer_ext_timeline_fences: 56 {
         /// The head.
         base @ 0: i915_user_extension,
-        /// How many there are.
+        /// The number of fences.
         fence_count @ 32: u64,
         /// Address of as many [`drm_i915_gem_exec_fence`].
         handles_ptr @ 40: u64,
@@ -52,7 +52,7 @@ structs! {
         relocs_ptr @ 8: u64,
         /// Alignment in the GPU's address space, a power of two, or 0.
         alignment @ 16: u64,
-        /// Where the object is thought to be; back: where it is.
+        /// The presumed address of the object; back: its address.
         offset @ 24: u64,
         /// `EXEC_OBJECT_*`.
         flags @ 32: u64,
@@ -66,7 +66,7 @@ structs! {
     drm_i915_gem_execbuffer2: 64 {
         /// Address of the objects; the batch is the last.
         buffers_ptr @ 0: u64,
-        /// How many objects.
+        /// The number of objects.
         buffer_count @ 8: u32,
         /// First byte of the batch in its object.
         batch_start_offset @ 12: u32,
@@ -177,7 +177,7 @@ values! {
     I915_EXEC_VEBOX: u64 = 4;
     /// The bits that name the engine.
     I915_EXEC_RING_MASK: u64 = 0x3f;
-    /// Where constants are: gone.
+    /// The addressing of constants: gone.
     I915_EXEC_CONSTANTS_MASK: u64 = 3 << 6;
     /// The offsets of the streamed output are reset: generation 7.
     I915_EXEC_GEN7_SOL_RESET: u64 = 1 << 8;

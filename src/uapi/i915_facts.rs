@@ -57,7 +57,7 @@ values! {
     I915_PARAM_CHIPSET_ID: i32 = 4;
     /// Objects can be made.
     I915_PARAM_HAS_GEM: i32 = 5;
-    /// How many fence registers there are.
+    /// The number of fence registers.
     I915_PARAM_NUM_FENCES_AVAIL: i32 = 6;
     /// The display has an overlay.
     I915_PARAM_HAS_OVERLAY: i32 = 7;
@@ -111,9 +111,9 @@ values! {
     I915_PARAM_HAS_BSD2: i32 = 31;
     /// PCI revision.
     I915_PARAM_REVISION: i32 = 32;
-    /// How many subslices there are.
+    /// The number of subslices.
     I915_PARAM_SUBSLICE_TOTAL: i32 = 33;
-    /// How many execution units there are.
+    /// The number of execution units.
     I915_PARAM_EU_TOTAL: i32 = 34;
     /// 1: the GPU can be reset; 2: its engines, too.
     I915_PARAM_HAS_GPU_RESET: i32 = 35;
@@ -123,7 +123,7 @@ values! {
     I915_PARAM_HAS_EXEC_SOFTPIN: i32 = 37;
     /// Execution units are pooled.
     I915_PARAM_HAS_POOLED_EU: i32 = 38;
-    /// How many of them at least.
+    /// The smallest number of execution units in a pool.
     I915_PARAM_MIN_EU_IN_POOL: i32 = 39;
     /// Version of MMAP_GTT and MMAP_OFFSET.
     I915_PARAM_MMAP_GTT_VERSION: i32 = 40;

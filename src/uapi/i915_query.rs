@@ -44,11 +44,11 @@ structs! {
         max_subslices @ 4: u16,
         /// Execution units per subslice at most.
         max_eus_per_subslice @ 6: u16,
-        /// Where in `data` the subslices begin.
+        /// The offset in `data` of the subslices.
         subslice_offset @ 8: u16,
         /// Bytes per slice there.
         subslice_stride @ 10: u16,
-        /// Where in `data` the execution units begin.
+        /// The offset in `data` of the execution units.
         eu_offset @ 12: u16,
         /// Bytes per subslice there.
         eu_stride @ 14: u16,
@@ -59,7 +59,7 @@ structs! {
     /// The answer to `DRM_I915_QUERY_PERF_CONFIG`; C calls the union of the first 40 bytes
     /// `n_configs`, `config` and `uuid`.
     drm_i915_query_perf_config: 48 {
-        /// How many configurations there are, or which one is meant.
+        /// The number of configurations, or the configuration that is meant.
         n_configs @ 0: u64,
         /// The rest of the union.
         __uuid_rest @ 8: [u64; 4],

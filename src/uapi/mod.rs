@@ -23,7 +23,7 @@ use std::marker::PhantomData;
 
 pub use gem_coherency_rules::drm_fourcc;
 
-/// Where a field of a struct lies.
+/// The place of a field in a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name in C.
@@ -34,7 +34,7 @@ pub struct Field {
     pub size: usize,
 }
 
-/// How a struct lies in memory.
+/// The memory layout of a struct.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Its name in C, without `struct`.
@@ -50,7 +50,7 @@ pub struct Layout {
 pub struct Ioctl<T> {
     /// The header's name: `DRM_IOCTL_I915_GEM_CREATE`.
     pub name: &'static str,
-    /// What ioctl(2) takes.
+    /// The code that ioctl(2) takes.
     pub code: u32,
     args: PhantomData<fn(&mut T)>,
 }

@@ -15,7 +15,7 @@ use super::rig;
 /// The marker's offset.
 const AT: u64 = 100;
 
-/// Whether readers ask the library before each read.
+/// The source of the flushes before each read: the library, which readers ask, or none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flushes {
     Library,
@@ -153,7 +153,7 @@ struct Outcome {
     reads: u32,
     /// The reads that returned old bytes.
     wrong: Vec<String>,
-    /// Whether a request was interrupted.
+    /// Set if a request was interrupted.
     interrupted: bool,
 }
 

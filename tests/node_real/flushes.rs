@@ -29,7 +29,7 @@ struct Flushes {
     whole: usize,
     /// The same, by a worker.
     queued: usize,
-    /// Whether there was a `drm_clflush_virt_range`.
+    /// Set if there was a `drm_clflush_virt_range`.
     ranges: bool,
     /// `wbinvd_on_all_cpus`.
     wbinvd: usize,
@@ -44,7 +44,7 @@ pub(super) struct Subject<'a> {
     /// The kernel's address of the object.
     object: u64,
     size_bytes: u64,
-    /// Whether the device determines how objects are mapped.
+    /// Set if the device determines how objects are mapped.
     discrete: bool,
     mapping: Option<Mapping>,
     dma_buf: Option<OwnedFd>,

@@ -1,17 +1,17 @@
-//! Whether two engines found the same.
+//! The comparison of the results of two engines.
 
 use crate::Result;
 use crate::engine::{Engine, Found};
 use crate::searches::Row;
 
-/// Whether what `engine` found is what the explorer found, as far as it has to be.
+/// Checks that `engine` found the same as the explorer, as far as it has to.
 ///
 /// States and moves are the same whatever the order. Depth is that of breadth-first search, which
 /// more than one thread only comes near to. A search with a violation is left at it, sooner or
 /// later; the property and the length of the way there are the same.
 ///
 /// # Errors
-/// What differs, or that a search ends otherwise than it should.
+/// A difference, or a search that ends otherwise than it should.
 pub fn agree(row: &Row, engine: Engine, ours: &Found, theirs: &Found) -> Result<()> {
     let ordered = matches!(engine, Engine::Explorer | Engine::Stateright(1));
     let same = match (ours.violation, theirs.violation) {

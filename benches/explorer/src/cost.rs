@@ -1,4 +1,4 @@
-//! What something costs a process: time, and memory at its peak.
+//! The cost of something to a process: time, and memory at its peak.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use nix::time::{ClockId, clock_gettime};
 
 use crate::Result;
 
-/// What something cost.
+/// The cost of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
     /// Time that passed.
     pub wall: Duration,
     /// Time that the processors spent on it, all threads together.
     pub processor: Duration,
-    /// How far the peak of the process's memory rose, in KiB.
+    /// The rise of the peak of the process's memory, in KiB.
     pub kib: u64,
 }
 
@@ -34,7 +34,7 @@ impl Meter {
         Ok(Self { kib: peak_kib()?, processor: processor_time()?, wall: Instant::now() })
     }
 
-    /// What was used since the start.
+    /// Returns the cost since the start.
     ///
     /// # Errors
     /// As [`Meter::start`].

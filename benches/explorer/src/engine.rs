@@ -1,4 +1,4 @@
-//! What explores a search, and what it finds.
+//! The engines that explore a search, and their results.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use gem_coherency_check::{Property, Search};
 use crate::cost::{Cost, Meter};
 use crate::{Error, Result, peer};
 
-/// What explores a search.
+/// An engine that explores a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// The explorer of the library.
@@ -20,7 +20,7 @@ pub enum Engine {
     Moves,
 }
 
-/// What an engine finds.
+/// The result of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
     /// Different states.
@@ -29,7 +29,7 @@ pub struct Found {
     pub transitions: u64,
     /// Moves to the farthest state.
     pub depth: u64,
-    /// What is broken, and by how many moves.
+    /// The broken property, and the number of moves that break it.
     pub violation: Option<(Property, usize)>,
 }
 

@@ -1,10 +1,10 @@
-//! What the numbers were measured on.
+//! The machine that the numbers were measured on.
 
 use std::fs::read_to_string;
 
 /// One line: processor, cores, load, how this was built, and the number of rounds.
 ///
-/// What the system does not say is left open.
+/// A fact that the system does not report is left open.
 pub fn line(rounds: usize) -> String {
     let cpuinfo = read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));

@@ -3,9 +3,9 @@
 //! `explorer-bench [ROUNDS]` runs every search by both engines in turn, fails unless they find the
 //! same, and prints what it cost each. It never fails for being slow.
 //!
-//! What the engines share is the model: its moves, and the packing of a state. What each does by
-//! itself is the search: which states are known, in what order they come, when it is over, and
-//! which way leads to a violation.
+//! The engines share the model: its moves, and the packing of a state. Each makes the search by
+//! itself: which states are known, in what order they come, when it is over, and which way leads to
+//! a violation.
 
 mod agreement;
 mod cost;
@@ -27,7 +27,7 @@ use table::Round;
 type Error = Box<dyn std::error::Error>;
 type Result<T> = std::result::Result<T, Error>;
 
-/// How often each engine makes each search, if nobody says.
+/// The default number of times that each engine makes each search.
 const ROUNDS: usize = 5;
 
 const USAGE: &str = "usage: explorer-bench [ROUNDS]";

@@ -6,7 +6,7 @@ use stateright::{Checker, Model};
 use crate::Result;
 use crate::engine::Found;
 
-/// What stateright calls the one property of its model.
+/// The name that stateright uses for the one property of its model.
 const NOTHING_BROKEN: &str = "nothing is broken";
 
 /// States from here on stand for a broken property; no packed state is as large.
@@ -23,7 +23,7 @@ fn broken(property: Property) -> u64 {
     FIRST_BROKEN + property as u64
 }
 
-/// What is broken in `state`, if anything is.
+/// Returns the property that is broken in `state`, if any.
 fn what_is_broken(state: u64) -> Option<Property> {
     Property::ALL.iter().copied().find(|&property| broken(property) == state)
 }

@@ -57,7 +57,7 @@ pub fn here(engine: &str, row: &str) -> Result<()> {
 /// Makes one run in a new process.
 ///
 /// # Errors
-/// What that process fails with.
+/// Those of that process.
 pub fn apart(engine: Engine, row: &Row) -> Result<(Found, Cost)> {
     let mut process = Command::new(std::env::current_exe()?);
     process.args([RUN, &engine.to_string(), &row.name()]).stdin(Stdio::null()).stderr(Stdio::inherit());

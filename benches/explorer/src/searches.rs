@@ -1,4 +1,4 @@
-//! What both engines search.
+//! The searches that both engines run.
 
 use gem_coherency::platform;
 use gem_coherency::policy::kernel::Creation;
@@ -14,7 +14,7 @@ pub struct Row {
     edram: bool,
     kernel: KernelVersion,
     caller: Caller,
-    /// Whether it ends at a violation instead of at a fixed point.
+    /// Set if it ends at a violation instead of at a fixed point.
     pub violated: bool,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cost::Cost;
 use crate::engine::Found;
 
-/// What one round of one search cost.
+/// The cost of one round of one search.
 pub struct Round {
     /// The explorer.
     pub explorer: Cost,

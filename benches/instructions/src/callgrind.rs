@@ -10,17 +10,17 @@ use super::{Error, Result};
 /// The argument that says: run the cases, someone counts.
 pub(super) const RUN: &str = "--run";
 
-/// What the names of the functions that are counted have in common, spelled in two ways: callgrind takes
-/// one spelling for one thing only.
+/// The common part of the names of the counted functions, in two spellings: each of callgrind's options
+/// takes only one of them.
 const COUNTED: [&str; 2] = ["*counted_*", "*cases::counted_*"];
 
-/// What callgrind's files are called, before their numbers.
+/// The name of callgrind's files, before their numbers.
 const OUT: &str = "out";
 
-/// How often a case calls its function; the last call counts, when everything lazy is done.
+/// The number of times that a case calls its function; the last call counts, when everything lazy is done.
 pub(super) const CALLS: usize = 2;
 
-/// How many instructions each case takes, in the order of [`CASES`].
+/// Returns the number of instructions of each case, in the order of [`CASES`].
 ///
 /// # Errors
 /// valgrind is not there, fails, or did not see every call.
@@ -70,7 +70,7 @@ impl Directory {
         Ok(Self(path))
     }
 
-    /// Where the dump with this number is; they begin with 1.
+    /// Returns the path of the dump with this number; numbers begin with 1.
     fn dump(&self, number: usize) -> PathBuf {
         self.0.join(format!("{OUT}.{number}"))
     }

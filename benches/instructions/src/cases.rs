@@ -1,4 +1,4 @@
-//! What is counted: one function for each case, called twice by what sets it up.
+//! The counted cases: one function for each, called twice by the function that sets it up.
 //!
 //! A function that is counted is never inlined, and its name begins with `counted_`. Nothing else's does.
 
@@ -45,7 +45,7 @@ impl Way {
 pub(super) struct Case {
     /// Its name, as `limits.txt` has it.
     pub(super) name: &'static str,
-    /// How many of the thing a call does; counts are of one.
+    /// The number of operations in a call; counts are of one.
     pub(super) divisor: u64,
     /// Sets up, and has the function called [`CALLS`] times.
     pub(super) run: fn(Way) -> Result<()>,
@@ -71,7 +71,7 @@ pub(super) const CASES: [Case; 16] = [
     Case { name: "a BO's life, 1,000 live, jsl", divisor: 1, run: |way| life(way, 1000) },
 ];
 
-/// What has to be done about dirty lines before the GPU reads.
+/// Decides the work that dirty lines require before the GPU reads.
 fn decision(way: Way) -> Result<()> {
     let caps = Caps::SNOOP | Caps::APERTURE;
     let decisions = &DecisionTable::of(caps);

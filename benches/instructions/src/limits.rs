@@ -4,7 +4,7 @@ use super::Result;
 
 const FILE: &str = include_str!("../limits.txt");
 
-/// How many instructions a case may take.
+/// The number of instructions that a case may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     pub(super) instructions: u64,

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What counts are held against.
+/// The limits that counts are compared with.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Against {
     /// The limits of the file.

@@ -121,7 +121,7 @@ typedef enum gemco_level {
 } gemco_level;
 
 /**
- * How much is logged: events of a level and of the more severe ones.
+ * The level of logging: events of this level and of the more severe ones are logged.
  */
 typedef enum gemco_log_level {
     /**
@@ -151,7 +151,7 @@ typedef enum gemco_log_level {
 } gemco_log_level;
 
 /**
- * How the CPU maps a BO.
+ * The mode in which the CPU maps a BO.
  */
 typedef enum gemco_map_mode {
     /**
@@ -181,7 +181,7 @@ typedef enum gemco_map_mode {
 } gemco_map_mode;
 
 /**
- * What the MOCS entry of a GPU access says about the LLC; gemco_device_mocs returns it for an index.
+ * The treatment of the LLC by the MOCS entry of a GPU access; gemco_device_mocs returns it for an index.
  */
 typedef enum gemco_mocs {
     /**
@@ -271,7 +271,7 @@ typedef enum gemco_step {
 } gemco_step;
 
 /**
- * What the CPU does next with bytes that it uploads.
+ * The CPU's next use of the bytes that it uploads.
  */
 typedef enum gemco_upload_hint {
     /**
@@ -289,7 +289,7 @@ typedef enum gemco_upload_hint {
 } gemco_upload_hint;
 
 /**
- * What is required before the next agent may access the memory.
+ * The work that is required before the next agent may access the memory.
  */
 typedef enum gemco_verdict {
     /**
@@ -387,7 +387,7 @@ typedef struct gemco_platform {
  */
 typedef struct gemco_decision {
     /**
-     * What is required: a gemco_verdict.
+     * The required work: a gemco_verdict.
      */
     unsigned int verdict;
     /**
@@ -435,7 +435,7 @@ typedef struct gemco_reuse_stats {
 } gemco_reuse_stats;
 
 /**
- * What one step did to one BO's lines, or why it did nothing; gemco_explain formats it as a sentence.
+ * The effect of one step on one BO's lines, or why it had none; gemco_explain formats it as a sentence.
  */
 typedef struct gemco_report {
     /**
@@ -443,7 +443,7 @@ typedef struct gemco_report {
      */
     unsigned int step;
     /**
-     * What was required, and the rule behind it.
+     * The required work, and the rule behind it.
      */
     struct gemco_decision decision;
     /**
@@ -461,7 +461,7 @@ typedef struct gemco_report {
 } gemco_report;
 
 /**
- * What a batch does to one BO.
+ * The accesses of a batch to one BO.
  */
 typedef struct gemco_submission {
     /**

@@ -20,7 +20,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 use super::error::{Failure, run};
 use gem_coherency::fork::PerProcess;
 
-/// How much is logged: events of a level and of the more severe ones.
+/// The level of logging: events of this level and of the more severe ones are logged.
 #[repr(C)]
 pub enum gemco_log_level {
     /// Nothing.

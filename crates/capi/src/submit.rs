@@ -17,7 +17,7 @@ use gem_coherency::device::{Prepared, Submission};
 use gem_coherency::error::room;
 use gem_coherency::fork::Confined;
 
-/// What a batch does to one BO.
+/// The accesses of a batch to one BO.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_submission {

@@ -43,7 +43,7 @@ pub enum gemco_level {
     GEMCO_LEVEL_WT = 3,
 }
 
-/// How the CPU maps a BO.
+/// The mode in which the CPU maps a BO.
 #[repr(C)]
 pub enum gemco_map_mode {
     /// Write-back: through the CPU's cache.
@@ -60,7 +60,7 @@ pub enum gemco_map_mode {
     GEMCO_MAP_DEFAULT = 5,
 }
 
-/// What the MOCS entry of a GPU access says about the LLC; gemco_device_mocs returns it for an index.
+/// The treatment of the LLC by the MOCS entry of a GPU access; gemco_device_mocs returns it for an index.
 #[repr(C)]
 pub enum gemco_mocs {
     /// The page table entry decides, or the entry caches in the LLC.
@@ -94,7 +94,7 @@ pub enum gemco_path {
     GEMCO_PATH_DISPLAY = 8,
 }
 
-/// What is required before the next agent may access the memory.
+/// The work that is required before the next agent may access the memory.
 #[repr(C)]
 pub enum gemco_verdict {
     /// Nothing.
@@ -126,7 +126,7 @@ pub enum gemco_step {
     GEMCO_STEP_RELEASE = 5,
 }
 
-/// What the CPU does next with bytes that it uploads.
+/// The CPU's next use of the bytes that it uploads.
 #[repr(C)]
 pub enum gemco_upload_hint {
     /// Nothing soon: they are stored non-temporally.
@@ -166,19 +166,19 @@ pub enum gemco_caps {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_decision {
-    /// What is required: a gemco_verdict.
+    /// The required work: a gemco_verdict.
     pub verdict: c_uint,
     /// The rule: gemco_rule_name, gemco_rule_reason, gemco_rule_source.
     pub rule: c_uint,
 }
 
-/// What one step did to one BO's lines, or why it did nothing; gemco_explain formats it as a sentence.
+/// The effect of one step on one BO's lines, or why it had none; gemco_explain formats it as a sentence.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_report {
     /// The step: a gemco_step.
     pub step: c_uint,
-    /// What was required, and the rule behind it.
+    /// The required work, and the rule behind it.
     pub decision: gemco_decision,
     /// 0.
     pub reserved: c_uint,

@@ -23,13 +23,13 @@ macro_rules! conditions {
                 match self { $(Self::$variant => $statement,)+ }
             }
 
-            /// Why the rules do not cover it.
+            /// Returns the reason why the rules do not cover it.
             pub const fn why(self) -> &'static str {
                 match self { $(Self::$variant => $why,)+ }
             }
 
-            /// How the explorer decides whether the condition applies: from a history of calls, accesses and
-            /// flushes, never from the results of the rules under test.
+            /// Returns how the explorer decides whether the condition applies: from a history of calls,
+            /// accesses and flushes, never from the results of the rules under test.
             pub const fn basis(self) -> &'static str {
                 match self { $(Self::$variant => $basis,)+ }
             }

@@ -15,7 +15,7 @@ use gem_coherency::vocabulary::words;
 use gem_coherency_hierarchy::Assumption;
 
 words! {
-    /// Why a rule exists.
+    /// The reason why a rule exists.
     Need, "need" {
         /// Without it a property breaks.
         Needed = "needed",
@@ -37,9 +37,9 @@ words! {
 pub struct Finding {
     /// The rule.
     pub rule: Rule,
-    /// Why it exists.
+    /// The reason why it exists.
     pub need: Need,
-    /// Why it is kept although no property breaks without it.
+    /// The reason to keep it although no property breaks without it.
     pub why: Option<&'static str>,
     /// Number of searches made without it.
     pub searches: usize,

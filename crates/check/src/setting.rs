@@ -40,7 +40,7 @@ pub struct Setting {
     pub machine: Machine,
     /// The kernel's rules.
     pub rules: KernelRules,
-    /// How the object was created.
+    /// The way in which the object was created.
     pub creation: Creation,
     /// The object's user.
     pub caller: Caller,

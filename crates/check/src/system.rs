@@ -21,7 +21,7 @@ use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot};
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 use gem_coherency_hierarchy::{Hardware, Line};
 
-/// Why a move does not lead to a state for the search to continue from.
+/// The reason why a move does not lead to a state for the search to continue from.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stop {
     /// The move is impossible in this state.

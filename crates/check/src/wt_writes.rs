@@ -75,7 +75,7 @@ fn is_whole_flush(action: Action) -> bool {
     }
 }
 
-/// How a call affects the CPU's write domain.
+/// The effect of a call on the CPU's write domain.
 #[derive(Clone, Copy)]
 enum Turn {
     /// Not at all.

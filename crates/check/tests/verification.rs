@@ -11,7 +11,7 @@ fn has_row(cells: &[&str]) {
     assert!(BOOK.lines().any(|line| line == row), "no such row: {row}");
 }
 
-/// How many rows of the table under `heading` there are.
+/// Returns the number of rows of the table under `heading`.
 fn rows(heading: &str) -> usize {
     let section = BOOK.split("\n## ").find(|section| section.starts_with(heading)).unwrap_or_default();
     section.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| |")).count()

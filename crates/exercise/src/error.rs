@@ -1,4 +1,4 @@
-//! Why a device cannot be exercised.
+//! Reasons why a device cannot be exercised.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use gem_coherency::{Errno, Unknown};
 /// The result of the crate's functions.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a batch or a screen failed.
+/// The reason why a batch or a screen failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -46,7 +46,7 @@ pub enum Error {
 
     /// A batch of the device hung the GPU while another was waited for, or that one itself.
     Hung {
-        /// How many did, since the device was opened.
+        /// The number of batches that hung since the device was opened.
         hangs: u32,
     },
 }
@@ -102,7 +102,7 @@ impl Error {
     }
 }
 
-/// Why there is no screen.
+/// Returns a hint about the reason why there is no screen.
 fn screen_hint(errno: Errno) -> &'static str {
     if errno == Errno::EACCES {
         " (open the primary node, e.g. /dev/dri/card0)"

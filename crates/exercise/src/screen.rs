@@ -52,7 +52,7 @@ pub struct Screen {
     connector: Connector,
     is_connected: bool,
     mode: Mode,
-    /// What the CRTC showed before.
+    /// The previous state of the CRTC.
     before: Option<Shown>,
     /// The framebuffers of BOs that were shown, each with its BO, which it keeps alive.
     frames: Vec<(Bo, Framebuffer)>,

@@ -35,7 +35,7 @@ impl Route {
     ];
 }
 
-/// How an access interacts with the CPU's caches.
+/// The interaction of an access with the CPU's caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum View {
     /// Looks up the line and allocates it.

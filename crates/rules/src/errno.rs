@@ -1,4 +1,4 @@
-//! What a system call says when it fails.
+//! Error numbers of failed system calls.
 
 use core::fmt;
 

@@ -18,7 +18,7 @@ pub struct ParamLine {
     pub param: &'static str,
     /// The value; null if the device does not report it.
     pub value: Option<i32>,
-    /// Why the device does not report it.
+    /// The reason why the device does not report it.
     pub error: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub struct InfoReport {
     pub refused: Vec<RefusedCall>,
     /// Memory regions for objects; null if the kernel does not report them.
     pub memory_regions: Option<Vec<MemoryRegion>>,
-    /// Why the kernel does not report them.
+    /// The reason why the kernel does not report them.
     pub memory_regions_error: Option<String>,
     /// Unexpected behaviour of the platform.
     pub quirks: Vec<Quirk>,

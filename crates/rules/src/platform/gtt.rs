@@ -3,14 +3,14 @@
 use super::table::*;
 use super::{Caps, Machine};
 
-/// How tiles are interleaved over memory channels (`I915_BIT_6_SWIZZLE_*`).
+/// The interleaving of tiles over memory channels (`I915_BIT_6_SWIZZLE_*`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Swizzle {
     /// The swizzle of X tiles.
     pub x: u32,
     /// The swizzle of Y tiles.
     pub y: u32,
-    /// Whether memory may have another swizzle, which the kernel cannot detect
+    /// Set if memory may have another swizzle, which the kernel cannot detect
     /// (`GEM_QUIRK_PIN_SWIZZLED_PAGES`).
     pub unknown: bool,
 }

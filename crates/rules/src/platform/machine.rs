@@ -125,7 +125,7 @@ pub struct CapFact {
     pub name: &'static str,
     /// Its meaning.
     pub meaning: &'static str,
-    /// Whether the machine has it.
+    /// Set if the machine has it.
     pub set: bool,
     /// The source of `set`.
     pub source: CapSource,

@@ -167,7 +167,7 @@ pub struct Platform {
     /// The capabilities under the newest kernel, without WT; [`Platform::machine`] returns those under a
     /// given kernel.
     pub caps: Caps,
-    /// Whether i915 probes eDRAM, so that WT is possible (`intel_dram_edram_detect`).
+    /// Set if i915 probes eDRAM, so that WT is possible (`intel_dram_edram_detect`).
     pub edram_probed: bool,
     /// Page size of local memory in bytes; `None` without local memory.
     pub local_page_bytes: Option<u32>,

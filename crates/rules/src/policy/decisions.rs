@@ -23,7 +23,7 @@ const MODES: usize = MmapMode::ALL.len();
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]
 pub struct Decisions {
-    /// Why the path cannot be used, or `None` if it can: [`path_refusal`].
+    /// The reason why the path cannot be used, or `None` if it can: [`path_refusal`].
     pub refusal: Option<Rule>,
     /// The pending work that must be completed before the access: [`required_work`].
     pub required: RequiredWork,

@@ -53,7 +53,7 @@ impl Path {
     }
 }
 
-/// How a CPU mapping treats the CPU's caches.
+/// The treatment of the CPU's caches by a CPU mapping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CpuMemory {
     /// Reads and writes go through the caches.
@@ -66,7 +66,7 @@ pub enum CpuMemory {
     Uncached,
 }
 
-/// Whether a GPU access is coherent with the CPU's caches.
+/// The coherency of a GPU access with the CPU's caches.
 #[derive(Clone, Copy)]
 enum GpuView {
     /// Coherent, by this rule.

@@ -42,7 +42,7 @@ words! {
 }
 
 words! {
-    /// How the CPU maps a BO (`I915_MMAP_OFFSET_*`).
+    /// The mode in which the CPU maps a BO (`I915_MMAP_OFFSET_*`).
     MmapMode, "map mode" {
         /// Write-back: through the CPU cache.
         Wb = "wb",
@@ -80,7 +80,7 @@ words! {
 }
 
 words! {
-    /// How the MOCS entry of a GPU access treats the LLC, as far as coherency is concerned.
+    /// The treatment of the LLC by the MOCS entry of a GPU access, as far as coherency is concerned.
     MocsClass, "MOCS class" {
         /// The page table entry decides (the object's level), or the MOCS entry caches in the LLC.
         PageTable = "page-table",

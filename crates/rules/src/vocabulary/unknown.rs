@@ -10,7 +10,7 @@ use super::KernelVersion;
 pub enum Unknown {
     /// A word that is none of the known ones.
     Word {
-        /// What the word should have named.
+        /// The kind of thing that the word should have named.
         what: &'static str,
         /// The word.
         word: Excerpt,

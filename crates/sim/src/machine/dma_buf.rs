@@ -23,7 +23,7 @@ pub(crate) struct DmaBuf {
     pub(crate) writable: bool,
 }
 
-/// What a dma-buf exports.
+/// The memory that a dma-buf exports.
 #[derive(Clone, Debug)]
 pub(crate) enum Exporter {
     /// An object of a software device.

@@ -54,7 +54,7 @@ struct State {
     restarts: u64,
 }
 
-/// What to do before a request that may proceed.
+/// The action before a request that may proceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {
     /// Nothing.

@@ -44,7 +44,7 @@ impl Pages {
 
 /// One past the last address of a process (`TASK_SIZE_MAX` with four page-table levels).
 pub(crate) const USER_END: u64 = (1 << 47) - PAGE_BYTES;
-/// Where the downward search for room for a mapping starts (`mmap_base`).
+/// The address where the downward search for room for a mapping starts (`mmap_base`).
 const MAP_BASE: u64 = 0x7fff_0000_0000;
 /// Limit of a process's own memory in bytes, so that a simulated process cannot exhaust the host.
 const MOST_BYTES: u64 = 1 << 30;

@@ -80,7 +80,7 @@ impl Window {
     /// Loads as the CPU does.
     ///
     /// # Errors
-    /// Where a real device raises SIGBUS.
+    /// If the access raises SIGBUS on a real device.
     pub(crate) fn try_load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let offset = self.first + offset;
         self.access(|store, terms, route| store.read(terms, route, offset, data))

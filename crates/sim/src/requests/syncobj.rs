@@ -46,7 +46,7 @@ const CHECKS_FLAGS: KernelVersion = KernelVersion::new(6, 12);
 /// Largest numbers of handles, and of syncobjs or points, that the kernel allocates (`KMALLOC_MAX_SIZE`).
 const MOST_HANDLES: u32 = 1 << 20;
 const MOST_OBJECTS: u32 = 1 << 19;
-/// How long a wait blocks on one fence before it checks all of them.
+/// The time for which a wait blocks on one fence before it checks all of them.
 const GLANCE: Duration = Duration::from_millis(1);
 
 /// Flags of a wait.

@@ -6,9 +6,9 @@ use super::target::{Done, Target};
 
 const PAGE: u64 = 4096;
 
-/// Where the struct of a request lies.
+/// The address of a request's struct.
 pub const ARGS: u64 = 0x1_0000_0000;
-/// What the struct points to: extensions, lists, items.
+/// The address of the data that the struct points to: extensions, lists, items.
 pub const LISTS: u64 = ARGS + PAGE;
 /// Bytes to copy from and to: two pages, and a read-only page after them.
 pub const DATA: u64 = ARGS + 3 * PAGE;
@@ -23,7 +23,7 @@ pub const USER: u64 = ARGS + 16 * PAGE;
 /// Those that can be written.
 pub const USER_LEN: u64 = 4 * PAGE;
 
-/// What is compared after every call: everything that a call can write to.
+/// The memory that is compared after every call: everything that a call can write to.
 pub const WRITABLE: [(u64, u64); 3] = [(ARGS, 5 * PAGE), (ISLAND, PAGE), (USER, USER_LEN)];
 
 /// Maps the arena.
@@ -37,12 +37,12 @@ pub fn make(target: &mut dyn Target) -> Done<()> {
     target.store(USER, &[1; USER_LEN as usize])
 }
 
-/// Whether all of the bytes are of [`WRITABLE`].
+/// Returns whether all of the bytes are in [`WRITABLE`].
 pub fn is_writable(address: u64, len: u64) -> bool {
     WRITABLE.iter().any(|&(start, size)| address >= start && address + len <= start + size)
 }
 
-/// What a fresh arena holds in the first pages: no zeroes where data come from.
+/// Returns the contents of a fresh arena's first pages; the pages to copy from are not zero-filled.
 pub fn fresh() -> Vec<u8> {
     let byte = |at: u64| if at < DATA - ARGS { 0 } else { (at % 251) as u8 };
     (0..5 * PAGE).map(byte).collect()

@@ -14,7 +14,7 @@ use super::target::{Done, Target};
 /// A call, the same for every process.
 #[derive(Clone)]
 pub struct Call {
-    /// What it is.
+    /// Its shape.
     pub shape: &'static Shape,
     /// On which of the three files.
     pub file: u16,
@@ -22,7 +22,7 @@ pub struct Call {
     pub picks: Vec<u16>,
 }
 
-/// What earlier calls returned in one process; a number says which in all of them.
+/// Values that earlier calls returned in one process; an index refers to the same value in all of them.
 #[derive(Debug, Default)]
 pub struct Known {
     pub fds: Vec<i32>,
@@ -32,10 +32,10 @@ pub struct Known {
     pub mappings: Vec<(u64, u64)>,
 }
 
-/// What came of a call, with everything replaced that may differ between processes.
+/// The result of a call, with everything replaced that may differ between processes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What it returned.
+    /// The value that it returned.
     pub done: Done<u64>,
     /// The request's struct afterwards, or the bytes that were loaded.
     pub bytes: Vec<u8>,

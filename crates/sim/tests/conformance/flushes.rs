@@ -1,4 +1,4 @@
-//! What the kernel flushed during each call: seen in the trace, or said by the software device.
+//! The kernel's flushes during each call: seen in the trace, or reported by the software device.
 
 use std::collections::HashMap;
 
@@ -15,11 +15,11 @@ pub struct Flush {
     pub object: u64,
     /// How.
     pub kind: FlushKind,
-    /// How many bytes; 0 for a wbinvd.
+    /// The number of bytes; 0 for a wbinvd.
     pub bytes: u64,
 }
 
-/// How something is flushed.
+/// The kind of a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FlushKind {
     /// All pages, within the call.
@@ -32,7 +32,7 @@ pub enum FlushKind {
     Wbinvd,
 }
 
-/// Who watches both sides during a sequence of calls.
+/// An observer of both sides during a sequence of calls.
 pub trait Witness {
     /// A sequence begins.
     fn begin(&mut self);

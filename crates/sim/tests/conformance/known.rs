@@ -7,11 +7,11 @@ use super::replay::{Difference, EventKind};
 /// A known difference.
 #[derive(Debug)]
 pub struct Known {
-    /// What differs, in a few words.
+    /// The difference, in a few words.
     pub name: &'static str,
-    /// Why it is left.
+    /// The reason why it is left.
     pub why: &'static str,
-    /// Whether a difference is this one.
+    /// Returns whether a difference is this one.
     pub is: fn(&Difference) -> bool,
 }
 

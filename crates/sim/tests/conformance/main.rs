@@ -44,7 +44,7 @@ use report::Report;
 use target::Simulated;
 use witness::{Traced, TwoLogs};
 
-/// What was asked for.
+/// The arguments of the program.
 #[derive(Debug)]
 struct Args {
     device: Option<PathBuf>,
@@ -106,7 +106,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
                 "errno" => args.wrong = true,
                 other => return Err(format!("--wrong '{other}' (errno)")),
             },
-            // What cargo test passes on.
+            // An argument that cargo test passes on.
             _ if args.device.is_none() => {}
             other => return Err(format!("unknown argument '{other}'")),
         }

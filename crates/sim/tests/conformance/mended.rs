@@ -10,9 +10,9 @@ use super::shapes;
 /// A difference that was mended.
 #[derive(Debug)]
 pub struct Mended {
-    /// What differed.
+    /// A description of the difference.
     pub name: &'static str,
-    /// Whether it could be seen on a machine.
+    /// Returns whether it could be seen on a machine.
     pub on: fn(Machine) -> bool,
     /// The calls that showed it.
     pub calls: fn(Machine) -> Vec<Call>,
@@ -54,7 +54,7 @@ fn touched(machine: Machine) -> [Call; 3] {
     [call("GEM_MMAP_OFFSET").with("flags", mode), call("mmap"), call("load")]
 }
 
-/// Whether the object has pages, and is dirty, shows in what these flush.
+/// Returns calls whose flushes show whether the object has pages, and whether it is dirty.
 fn probes() -> [Call; 2] {
     let domain = |read, write| call("GEM_SET_DOMAIN").with("read_domains", read).with("write_domain", write);
     [domain(0x40, 0x40), domain(1, 1)]

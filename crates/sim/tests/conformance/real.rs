@@ -29,9 +29,9 @@ pub struct Real {
     primary: PathBuf,
     render: PathBuf,
     foreign: Option<PathBuf>,
-    /// What goes in comes out: the kernel copies on both sides.
+    /// A pipe, through which the kernel copies on both sides.
     pipe: (OwnedFd, OwnedFd),
-    /// What is mapped by `allocate` and `mmap`, to be unmapped at the end.
+    /// The mappings made by `allocate` and `mmap`, to be unmapped at the end.
     mapped: BTreeMap<u64, u64>,
     opened: Vec<i32>,
 }
@@ -75,12 +75,12 @@ impl Real {
     }
 }
 
-/// What the last system call of this thread said.
+/// Returns the errno of this thread's last system call.
 fn last_errno() -> Errno {
     Errno::new(std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
 }
 
-/// What a system call returned, which is negative if it failed.
+/// Returns the result of a system call, whose value is negative if it failed.
 fn result<T: PartialOrd + Default>(value: T) -> Done<T> {
     if value < T::default() { Err(last_errno()) } else { Ok(value) }
 }

@@ -19,7 +19,7 @@ use super::flushes::{Flush, FlushKind, Witness, merged};
 use super::shapes::{Kind, Mask};
 use super::target::{Done, Target};
 
-/// How long a worker's flush may take, once it was announced.
+/// The time that a worker's flush may take after it was announced.
 const WORKER: Duration = Duration::from_millis(5);
 
 /// A process in the midst of a sequence of calls.
@@ -33,35 +33,35 @@ struct Side<'a> {
     memory: Vec<u8>,
 }
 
-/// How two processes differ.
+/// A difference between two processes.
 #[derive(Clone, Debug)]
 pub struct Difference {
     /// The calls, the last of which differs.
     pub calls: Vec<Call>,
     /// Which of the sequences it was.
     pub sequence: usize,
-    /// What was compared before, and was equal.
+    /// The comparisons before it, all of them equal.
     pub compared: Compared,
-    /// What differs, for both sides.
+    /// The difference, for both sides.
     pub what: EventKind,
 }
 
-/// What differs.
+/// The part that differs.
 #[derive(Clone, Debug)]
 pub enum EventKind {
-    /// What the call returned.
+    /// The result of the call.
     Result { real: Done<u64>, soft: Done<u64> },
     /// The struct, or the bytes that were loaded.
     Bytes { real: Vec<u8>, soft: Vec<u8> },
     /// The caller's memory, at an address.
     Memory { address: u64, real: Vec<u8>, soft: Vec<u8> },
-    /// What the kernel flushed.
+    /// The kernel's flushes.
     Flushes { real: Vec<Flush>, soft: Vec<Flush> },
     /// One of the two could not begin.
     Start(String),
 }
 
-/// What was compared.
+/// The numbers of comparisons.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Compared {
     /// Calls.
@@ -155,7 +155,7 @@ fn without_objects(flushes: Vec<Flush>) -> Vec<Flush> {
     merged(flushes.into_iter().map(nameless).collect())
 }
 
-/// How two outcomes, and the memory after them, differ.
+/// Returns the difference between two outcomes, or else between the memory after them, if there is one.
 fn difference(real: (Outcome, Vec<u8>), soft: (Outcome, Vec<u8>)) -> Option<EventKind> {
     let ((real, real_memory), (soft, soft_memory)) = (real, soft);
     if real.done != soft.done {

@@ -1,4 +1,4 @@
-//! What was compared and found, and which differences are known.
+//! The comparisons, the differences that were found, and which of them are known.
 
 use super::flushes::{Flush, FlushKind};
 use super::known;
@@ -8,12 +8,12 @@ use super::replay::{Compared, Difference, EventKind};
 #[derive(Debug)]
 pub struct Report {
     title: String,
-    /// Whether a difference is printed when it is found.
+    /// Set if a difference is printed when it is found.
     aloud: bool,
     compared: Compared,
     /// Differences that are not known, each kind once.
     found: Vec<Difference>,
-    /// How many of old were looked for and not met.
+    /// The number of old differences that were looked for and not met.
     mended: usize,
     /// Known differences met: which, and how often.
     known: std::cell::RefCell<Vec<u64>>,
@@ -49,7 +49,7 @@ impl Report {
         }
     }
 
-    /// Whether a difference is not known, and was not found before.
+    /// Returns whether a difference is new: neither known nor found before.
     pub fn is_new(&self, difference: &Difference) -> bool {
         known(difference).is_none() && !self.found.iter().any(|found| alike(found, difference))
     }
@@ -61,7 +61,7 @@ impl Report {
         }
     }
 
-    /// How many kinds of differences are not known.
+    /// Returns the number of kinds of differences that are not known.
     pub fn unexplained(&self) -> usize {
         self.found.len()
     }
@@ -88,7 +88,7 @@ impl Report {
         format!("| {title} | {calls} | {done} | {flushes} | {all} | {mended} | {known} | {left} |")
     }
 
-    /// What is known, and the account; what was found was printed at once.
+    /// Prints the known differences and the account; new ones were printed when they were found.
     pub fn print(&self) {
         for (known, &times) in known::ALL.iter().zip(self.known.borrow().iter()) {
             if times > 0 {
@@ -104,7 +104,7 @@ fn known(difference: &Difference) -> Option<usize> {
     known::ALL.iter().position(|known| (known.is)(difference))
 }
 
-/// Whether two differences are of one kind: the same request, differing in the same way.
+/// Returns whether two differences are of one kind: the same request, differing in the same way.
 fn alike(one: &Difference, other: &Difference) -> bool {
     let name = |difference: &Difference| difference.calls.last().map(|call| call.shape.name);
     name(one) == name(other)
@@ -122,7 +122,7 @@ fn alike(one: &Difference, other: &Difference) -> bool {
         }
 }
 
-/// How things are flushed, whatever they are.
+/// Returns the kinds of flushes, whatever they flush.
 fn kinds(flushes: &[Flush]) -> impl Iterator<Item = FlushKind> {
     flushes.iter().map(|flush| flush.kind)
 }

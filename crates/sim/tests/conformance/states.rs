@@ -100,7 +100,7 @@ pub fn enumerated(machine: Machine, rules: &KernelRules) -> impl Iterator<Item =
     on_states.chain(through_aperture).chain(on_size)
 }
 
-/// Whether a call asks nothing of an object but how large it is: where a picture's pixels lie.
+/// Returns whether a call depends only on the size of an object, in which a picture's pixels must lie.
 fn is_about_size(call: &Call) -> bool {
     call.shape.name.starts_with("MODE_ADDFB2_")
 }

@@ -6,7 +6,7 @@ use gem_coherency::Errno;
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
 use nix::libc::SEEK_END;
 
-/// What a system call returns.
+/// The result of a system call.
 pub type Done<T> = Result<T, Errno>;
 
 /// A process with the device open; every call is one system call.
@@ -37,7 +37,7 @@ pub trait Target: Debug {
     fn suspend(&mut self);
 }
 
-/// What is said of a request, by its code, where the device answered so.
+/// Replaces the result of a request, given its code and the device's result.
 pub type Answer = fn(u32, Done<i32>) -> Done<i32>;
 
 /// The simulated process, with the software device.

@@ -56,9 +56,9 @@ pub struct Traced<'a> {
     show: bool,
 }
 
-/// What stands in the trace before each call.
+/// The mark in the trace before each call.
 const CALL: &str = "call";
-/// What stands there before the frame's own calls.
+/// The mark in the trace before the frame's own calls.
 const FRAME: &str = "frame";
 
 impl<'a> Traced<'a> {
@@ -89,7 +89,7 @@ impl Witness for Traced<'_> {
         if self.show {
             println!("    {call:?}");
         }
-        // What the frame did between sequences is not compared.
+        // Flushes by the frame between sequences are not compared.
         self.device.take_kernel_flushes();
         self.mark(CALL);
     }
@@ -135,8 +135,8 @@ fn calls(seen: &[TraceEvent]) -> Vec<Vec<Flush>> {
     calls
 }
 
-/// Whether a flush is of an object that is being freed: its worker does that some time later, in no call, and
-/// says that the object is gone after it flushed its pages, maybe during the next call.
+/// Returns whether a flush is of an object that is being freed. A worker frees it some time later, in no call,
+/// and reports that the object is gone after it flushed its pages, maybe during the next call.
 fn is_of_a_free(flush: &TraceEvent, later: &[TraceEvent]) -> bool {
     let released =
         matches!(&flush.what, EventKind::FlushPages { caller, .. } if caller.ends_with("release_shmem"));

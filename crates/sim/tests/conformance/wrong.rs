@@ -1,4 +1,4 @@
-//! What is wrong on purpose, to see that it is found.
+//! Deliberate faults, to see that they are found.
 
 use gem_coherency::Errno;
 use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_SET_CACHING;
@@ -17,7 +17,7 @@ pub const TWINS: &[(&str, &str, bool, bool)] = &[
     ("sim:hsw", "sim:bdw,edram=1", false, true),
 ];
 
-/// What a device says that answers EINVAL where ENOENT is right: SET_CACHING of what is no object.
+/// Replaces ENOENT by EINVAL for SET_CACHING of an unknown handle, as a faulty device would.
 pub fn answer(code: u32, done: Done<i32>) -> Done<i32> {
     match done {
         Err(Errno::ENOENT) if code == DRM_IOCTL_I915_GEM_SET_CACHING.code => Err(Errno::EINVAL),

@@ -106,7 +106,7 @@ impl Program {
         self.ask(DRM_IOCTL_GEM_CLOSE.code, drm_gem_close { handle, pad: 0 }).unwrap();
     }
 
-    /// Whether the object named 1 has pages.
+    /// Returns whether the object with handle 1 has pages.
     fn has_pages(&self) -> bool {
         let device = self.process.device(self.fd).unwrap();
         device.snapshot(Handle::new(1).unwrap()).unwrap().pages
@@ -228,7 +228,7 @@ fn transfers_check_size_then_address_then_object_then_range() {
 
 #[test]
 fn a_pwrite_that_faults_leaves_what_its_way_leaves() {
-    // What 200 bytes at 0 hold when the source ends after 100.
+    // Checks the 200 bytes at 0 after a PWRITE whose source ends after 100.
     let case = |name: &str, pages: bool, expected: [u8; 3]| {
         let mut program = Program::new(name);
         program.process.store(DATA, &[7; 8192]).unwrap();

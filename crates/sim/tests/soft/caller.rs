@@ -9,7 +9,7 @@ use gem_coherency::uapi::i915_facts::*;
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Where a struct lies, what it points to, a page that can only be read, and nothing.
+/// Addresses of a struct, of the data that it points to, of a page that can only be read, and of a hole.
 pub const ARGS: u64 = 0x1_0000;
 pub const LIST: u64 = ARGS + 0x1000;
 pub const READ_ONLY: u64 = ARGS + 0x2000;

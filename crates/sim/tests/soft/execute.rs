@@ -10,7 +10,7 @@ use gem_coherency::uapi::i915_exec::*;
 use gem_coherency_sim::{Minor, Pages, Process, Soft};
 use zerocopy::{FromBytes, Immutable, IntoBytes};
 
-/// Where a struct lies, what it points to, and a page that can only be read.
+/// Addresses of a struct, of the data that it points to, of a page that can only be read, and of a hole.
 const ARGS: u64 = 0x1_0000;
 const LIST: u64 = ARGS + 0x1000;
 const RELOCATIONS: u64 = ARGS + 0x2000;

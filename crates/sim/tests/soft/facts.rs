@@ -1,4 +1,4 @@
-//! What the driver says about itself and the device, and requests that are gone.
+//! Facts that the driver reports about itself and the device, and requests that are gone.
 
 use gem_coherency::Errno;
 use gem_coherency::uapi::drm::{DRM_IOCTL_VERSION, drm_version};

@@ -1,4 +1,4 @@
-//! What goes wrong on request.
+//! Faults that happen on request.
 
 use std::time::{Duration, Instant};
 

@@ -10,7 +10,7 @@ use gem_coherency_sim::Soft;
 
 use crate::{errno, sim};
 
-/// Where the buffers lie.
+/// The addresses of the buffers.
 pub const TARGET: u32 = 0x10_0000;
 pub const SOURCE: u32 = 0x20_0000;
 pub const BATCH: u32 = 0x40_0000;
@@ -62,7 +62,7 @@ impl Buffer {
         self.flush();
     }
 
-    /// What memory, or a cache that the GPU is coherent with, holds.
+    /// Returns the word in memory, or in a cache that the GPU is coherent with.
     #[track_caller]
     pub fn word(&self, offset: u64) -> u32 {
         self.flush();

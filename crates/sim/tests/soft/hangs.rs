@@ -153,7 +153,7 @@ fn cancelled_batches_ban_nobody() {
     assert_eq!((gpu.device.hangs().unwrap(), gpu.target.word(0)), (0, 1));
 }
 
-/// Where structs lie in a process.
+/// The address of structs in a process.
 const ARGS: u64 = 0x1_0000;
 
 /// A process with a file of its own.

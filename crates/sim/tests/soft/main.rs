@@ -41,7 +41,7 @@ fn sim(name: &str) -> Soft {
     Soft::open(&format!("sim:{name}")).unwrap()
 }
 
-/// What a result says to the caller of an ioctl.
+/// Returns the errno that the caller of an ioctl gets for a result.
 fn errno<T>(result: Result<T>) -> Option<Errno> {
     result.err().map(|error| error.errno())
 }
@@ -118,7 +118,7 @@ impl Page {
         data
     }
 
-    /// How many times the kernel flushed so far.
+    /// Returns the number of flushes by the kernel so far.
     fn flushes(&self) -> usize {
         self.device.kernel_flushes().len()
     }

@@ -220,7 +220,7 @@ fn a_touch_that_is_refused_has_brought_the_pages_in() {
         device.set_caching(bo.handle, CachingMode::Cached).unwrap();
         let map = device.map(bo.handle, MmapMode::Gtt, 4096).unwrap();
         for touch in 1..=2 {
-            // What SIGBUS is on a real device.
+            // Raises SIGBUS on a real device.
             let _ = map.copy_out(0, &mut [0; 4]);
             assert_eq!(device.bus_errors(), touch, "{name}");
         }

@@ -8,7 +8,7 @@ use gem_coherency_sim::Soft;
 
 use super::caller::{Caller, HOLE, LIST};
 
-/// What GEM_CREATE_EXT says to a chain at `extensions`.
+/// Calls GEM_CREATE_EXT with a chain at `extensions`; returns its errno and the size.
 fn create_ext(caller: &mut Caller, size: u64, flags: u32, extensions: u64) -> (Option<Errno>, u64) {
     let args = drm_i915_gem_create_ext { size, flags, extensions, ..Default::default() };
     let (errno, args) = caller.on(2, DRM_IOCTL_I915_GEM_CREATE_EXT, args);

@@ -7,7 +7,7 @@ use zerocopy::IntoBytes;
 
 use super::framebuffers::{EINVAL, ERANGE, Setup, picture};
 
-/// What comes of ADDFB2 of one page of a machine after `change`.
+/// Checks the result of ADDFB2 of one page of a machine after `change`.
 #[track_caller]
 fn case(name: &str, change: impl Fn(&mut drm_mode_fb_cmd2), expected: Option<Errno>) {
     let mut setup = Setup::new(&format!("{name},display=on"));

@@ -21,7 +21,7 @@ impl Random {
     }
 }
 
-/// What the caller does next.
+/// The caller's next action.
 #[derive(Clone, Copy, Debug)]
 enum Turn {
     Cpu(MmapMode, Access),
@@ -57,7 +57,7 @@ struct Caller {
     handle: Handle,
     maps: Vec<Mapping>,
     random: Random,
-    /// What the object holds.
+    /// The contents of the object.
     expected: Vec<u8>,
     history: Vec<Turn>,
 }
@@ -80,7 +80,7 @@ impl Caller {
         }
     }
 
-    /// Whether the platform, and the object's level, have this turn.
+    /// Returns whether the platform and the object's level support this turn.
     fn can(&self, turn: Turn) -> bool {
         let machine = self.device.machine();
         match turn {

@@ -85,7 +85,7 @@ fn a_raw_wc_store_is_in_memory() {
         raw_store(&map, 0, *b"new!");
         assert_eq!(page.display_reads(), *b"new!", "{name}");
         page.gpu_writes(b"gpu!");
-        // Where the GPU's write stays in a cache that WC does not look up, it is flushed first.
+        // The GPU's write may stay in a cache that WC does not look up, so it is flushed first.
         page.flush();
         assert_eq!(raw_load(&map, 0), *b"gpu!", "{name}");
     }

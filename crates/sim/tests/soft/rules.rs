@@ -16,7 +16,7 @@ const OLD: [u8; LINE] = [b'o'; LINE];
 const WRITTEN: [u8; LINE] = [b'w'; LINE];
 const PART: [u8; 4] = [b'p'; 4];
 
-/// What is done of what a row demands.
+/// The parts of a row's requirements that are met.
 #[derive(Clone, Copy)]
 struct Obey {
     flush: bool,
@@ -83,7 +83,7 @@ impl Scene {
         self.read(Path::Display)
     }
 
-    /// Whether the row's next access sees, or keeps, what the writer wrote.
+    /// Returns whether the row's next access sees, or keeps, the bytes that the writer wrote.
     fn holds(&self, row: Row, obey: Obey) -> bool {
         let wb = self.maps[0].mode();
         self.write(Path::Cpu(wb), &OLD);
@@ -129,9 +129,9 @@ fn object(device: &Soft, level: CacheLevel) -> Option<Created> {
     CachingMode::ALL.iter().any(sets).then_some(created)
 }
 
-/// Whether a demand is more than the hardware needs, and why it is made all the same: an uncached
-/// access empties the write-combining buffers (Intel SDM volume 3, 12.3.1), but a driver that drains
-/// has one rule for all ways out of a WC mapping.
+/// Returns whether the row requires more than the hardware needs. An uncached access empties the
+/// write-combining buffers (Intel SDM volume 3, 12.3.1), but a driver that drains has one rule for all
+/// ways out of a WC mapping.
 fn is_conservative(row: &Row) -> bool {
     (row.writer, row.next) == (Path::Cpu(MmapMode::Wc), Path::Cpu(MmapMode::Uc))
 }

@@ -18,7 +18,7 @@ mod table;
 
 use table::{Class, agrees, letters, rows};
 
-/// Where the process's memory begins, and where its structs lie.
+/// The addresses of the process's memory and of its structs.
 const MEMORY: u64 = 0x100_0000;
 const ARGS: u64 = 0x1_0000;
 /// Pixels of the pictures.
@@ -206,7 +206,7 @@ fn the_software_i915_does_for_scanout_what_was_seen_on_the_driver() {
                     for &event in row.calls {
                         subject.setup.soft().take_kernel_flushes();
                         match subject.perform(event) {
-                            // What userspace cannot choose.
+                            // Userspace cannot choose this caching mode.
                             Err(error) if row.of == Creation::Userptr && error.errno() == Errno::ENXIO => {
                                 assert_eq!(event, Event::SetCaching(CachingMode::None));
                             }

@@ -61,9 +61,9 @@ pub struct Proof {
 pub struct RuleLine {
     /// The rule.
     pub rule: Rule,
-    /// Why the rule is needed.
+    /// The need for the rule.
     pub need: Need,
-    /// Why the rule is kept although no property is violated without it.
+    /// The reason to keep the rule although no property is violated without it.
     pub why: Option<&'static str>,
     /// Number of searches without the rule.
     pub searches: usize,
@@ -89,7 +89,7 @@ pub struct PremiseLine {
     pub id: &'static str,
     /// Its name.
     pub name: &'static str,
-    /// Why no property is violated without it, if the reason is known.
+    /// The reason why no property is violated without it, if it is known.
     pub caution: Option<&'static str>,
     /// The violation without it.
     pub proof: Option<Proof>,

@@ -88,9 +88,9 @@ pub enum Event {
     Pread,
     /// PWRITE of whole lines, or of parts of lines.
     Pwrite {
-        /// Whether a line is overwritten only in part.
+        /// Set if a line is overwritten only in part.
         partial: bool,
-        /// Whether the device is runtime-awake, which the aperture path requires.
+        /// Set if the device is runtime-awake, which the aperture path requires.
         awake: bool,
     },
     /// EXECBUFFER2 with this object.
@@ -117,7 +117,7 @@ pub enum Event {
     Hibernate,
     /// Resume.
     Resume {
-        /// Whether the object is bound into the GGTT.
+        /// Set if the object is bound into the GGTT.
         bound: bool,
     },
 }

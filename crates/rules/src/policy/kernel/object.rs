@@ -22,7 +22,7 @@ pub(super) struct Object<'a> {
     skipped: Rule,
 }
 
-/// Whether a worker may do a clflush (`I915_CLFLUSH_SYNC` not set).
+/// The time of a clflush: within the call, or later in a worker (`I915_CLFLUSH_SYNC` not set).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
     /// The call waits for the flush.
@@ -31,7 +31,7 @@ pub(super) enum When {
     Async,
 }
 
-/// Whether the kernel flushes an object that is coherent for read (`I915_CLFLUSH_FORCE` set).
+/// The handling of an object that is coherent for read; `Yes` is `I915_CLFLUSH_FORCE`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Force {
     /// An object that is coherent for read is not flushed.

@@ -51,11 +51,11 @@ pub struct Snapshot {
     pub read_domains: Domains,
     /// `write_domain`: empty or one domain.
     pub write_domain: Domains,
-    /// Whether pages are present.
+    /// Pages are present.
     pub pages: bool,
-    /// Whether the object is a framebuffer.
+    /// The object is a framebuffer.
     pub framebuffer: bool,
-    /// Whether the display engine shows the object.
+    /// The display engine shows the object.
     pub pinned: bool,
     /// `I915_BO_ALLOC_USER`: userspace may see the pages, so they are zeroed first.
     pub user: bool,

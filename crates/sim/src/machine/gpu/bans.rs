@@ -50,7 +50,7 @@ pub(crate) struct Client(Mutex<Score>);
 
 #[derive(Debug)]
 struct Score {
-    /// When the file last hung or was opened.
+    /// The time when the file last hung or was opened.
     last: Instant,
     score: u32,
 }

@@ -29,7 +29,7 @@ const BYTES: u64 = 256;
 const MOST_LEVELS: usize = 2;
 /// Bytes that fills and copies transfer at once.
 const PIECE_BYTES: u64 = 16 << 10;
-/// What the scratch page reads as: MI_NOOP, a no-op.
+/// The value that reads of the scratch page return: MI_NOOP, a no-op.
 const NOTHING: u32 = 0;
 
 /// A submitted batch.
@@ -54,7 +54,7 @@ pub(crate) enum Code {
     Copied(Vec<u8>),
 }
 
-/// Where and why a batch stopped.
+/// The place where a batch stopped, and the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stuck {
     cause: HangCause,

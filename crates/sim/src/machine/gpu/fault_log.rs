@@ -27,7 +27,7 @@ pub struct GpuFault {
 }
 
 words! {
-    /// Why a batch did not complete.
+    /// The reason why a batch did not complete.
     HangCause, "hang cause" {
         /// A command that this engine generation does not have, or one with a wrong length.
         Unknown = "unknown-command",
@@ -41,7 +41,7 @@ words! {
 }
 
 words! {
-    /// What the kernel did about a batch that did not complete.
+    /// The kernel's reaction to a batch that did not complete.
     Remedy, "remedy" {
         /// It reset the engine, and the context is guilty.
         Reset = "reset",

@@ -25,7 +25,7 @@ const PIECE: u64 = 512 / ENTRY;
 /// The first kernel that limits an object's relocations to `INT_MAX` bytes; 6.1 does not.
 const LIMITED: KernelVersion = KernelVersion::new(6, 2);
 
-/// How the kernel writes addresses to the object (`struct reloc_cache`).
+/// The way in which the kernel writes addresses to the object (`struct reloc_cache`).
 enum Way {
     /// Through the CPU's cache, with flushes for each address.
     Cpu(AroundCopy),

@@ -8,9 +8,9 @@ use gem_coherency::uapi::i915::{
 use super::Values::{Address, AnyHandle, Handle, Mapping, Of, Offset};
 use super::{Kind, Out, Shape, f, ioctl, out, plain};
 
-/// Where a copy begins in an object of three pages.
+/// The offsets at which a copy begins in an object of three pages.
 const OFFSETS: &[u64] = &[0, 64, 100, 4090, 8192, 12288, 12287, 1 << 40, u64::MAX, u64::MAX - 63];
-/// How long it is.
+/// The lengths of a copy.
 const LENGTHS: &[u64] = &[64, 100, 8, 4096, 5000, 1, 0, 12289, 1 << 40, u64::MAX];
 
 pub const SHAPES: &[Shape] = &[

@@ -9,7 +9,7 @@ use crate::arena::{DATA, LISTS};
 pub struct Mask {
     /// The first byte's address.
     pub address: u64,
-    /// How many bytes.
+    /// The number of bytes.
     pub len: u64,
 }
 
@@ -19,7 +19,7 @@ pub struct Builder {
     next: u64,
     /// Address and bytes.
     pub written: Vec<(u64, Vec<u8>)>,
-    /// What is not compared afterwards.
+    /// The bytes that are not compared afterwards.
     pub masks: Vec<Mask>,
 }
 

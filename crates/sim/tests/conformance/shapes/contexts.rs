@@ -71,7 +71,7 @@ fn parallel(builder: &mut Builder, width: u16, siblings: u16, of: &[i915_engine_
     with_tail(builder, &head, of)
 }
 
-/// What ENGINES is set to: the size, and the address.
+/// Returns the value that ENGINES is set to: the size, and the address.
 fn engine_set(builder: &mut Builder, kind: u16) -> (u32, u64) {
     let (render, copy, video) = (engine(0, 0), engine(1, 0), engine(2, 0));
     let second = engine(2, 1);
@@ -179,7 +179,7 @@ fn engine_address(builder: &mut Builder, kind: u16) -> u64 {
     engine_set(builder, kind).1
 }
 
-/// What SSEU is set to, or asked for.
+/// Builds the value that SSEU is set to, or asked for; returns its address.
 fn sseu(builder: &mut Builder, kind: u16) -> u64 {
     let whole = drm_i915_gem_context_param_sseu {
         slice_mask: 1,

@@ -11,7 +11,7 @@ use crate::arena::{DATA, HOLE, READ_ONLY};
 
 /// The batch's name.
 const BATCH: u32 = 1;
-/// Where the caller wants objects, far from what the kernel has in the global table.
+/// The address that the caller chooses for objects, far from the kernel's entries in the global table.
 const PLACE: u64 = 0x0800_0000;
 
 type Object = drm_i915_gem_exec_object2;
@@ -135,7 +135,7 @@ fn relocation() -> drm_i915_gem_relocation_entry {
 
 type Relocations = Vec<drm_i915_gem_relocation_entry>;
 
-/// What is put into the object named 2, at [`PLACE`].
+/// The relocations of the object with handle 2, at [`PLACE`].
 const RELOCATIONS: &[fn() -> Relocations] = &[
     || vec![relocation()],
     || vec![],
@@ -184,7 +184,7 @@ fn relocations(builder: &mut Builder, pick: u16) -> u64 {
     list(builder, &[batch, into, batch, batch])
 }
 
-/// What the field of the fences says.
+/// Returns the value of the field of the fences.
 fn fences(builder: &mut Builder, pick: u16) -> u64 {
     let fence = |handle, flags| drm_i915_gem_exec_fence { handle, flags };
     let chain = |builder: &mut Builder, next, name, flags, rsvd| {

@@ -1,4 +1,4 @@
-//! What the driver says about itself and the device, and who may ask.
+//! Facts that the driver reports about itself and the device, and the right to ask for them.
 
 use gem_coherency::uapi::drm::*;
 use gem_coherency::uapi::i915_facts::*;
@@ -6,10 +6,10 @@ use gem_coherency::uapi::i915_facts::*;
 use super::Values::{Address, Built, Of};
 use super::{Builder, Out, Shape, f, ioctl, out};
 
-/// Why a number is not compared.
+/// The reason why a number is not compared.
 const AMOUNT: &str = "how much of it there is differs from device to device";
 
-/// Where an `int` is stored that is not compared.
+/// Returns the address of an `int` that is not compared.
 fn unseen_int(builder: &mut Builder, _: u16) -> u64 {
     let address = builder.put(&[0u8; 8]);
     builder.mask(address, 8);

@@ -23,22 +23,22 @@ pub use build::{Builder, Mask};
 
 use super::arena::{DATA, HOLE, ISLAND, READ_ONLY};
 
-/// What a call is made of.
+/// The parts of a call.
 #[derive(Debug)]
 pub struct Shape {
     /// As the uAPI header names it, without the prefix.
     pub name: &'static str,
-    /// How it is made.
+    /// The way in which it is made.
     pub kind: Kind,
     /// On which files.
     pub files: Files,
-    /// How often it is taken among random calls.
+    /// Its relative frequency among random calls.
     pub weight: u32,
     /// Its fields.
     pub fields: &'static [Field],
 }
 
-/// How a call is made.
+/// The way in which a call is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// ioctl(2) on a device's file.
@@ -83,9 +83,9 @@ pub struct Field {
     pub at: usize,
     /// Bytes of it.
     pub size: usize,
-    /// What goes in.
+    /// The values that go in.
     pub values: Values,
-    /// What comes back.
+    /// The comparison of the value that comes back.
     pub out: Out,
 }
 
@@ -112,7 +112,7 @@ pub enum Values {
     Built(u16, fn(&mut Builder, u16) -> u64),
 }
 
-/// What is compared of a field after a call.
+/// The part of a field that is compared after a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Out {
     /// The bytes.
@@ -125,7 +125,7 @@ pub enum Out {
     Framebuffer,
     /// Which mapping it is; its length is in the field `size`.
     Address,
-    /// Whether it is zero, negative or positive: a time that is left.
+    /// Its sign, or 0: a time that is left.
     Sign,
     /// Nothing, and why.
     Nothing(&'static str),
@@ -153,11 +153,11 @@ pub const ADDRESSES: &[u64] = &[
     0xffff_8000_0000_0000,
     0xffff_ffff_ffff_ff00,
 ];
-/// How many descriptors, offsets, framebuffers and mappings a call chooses from, the last two of none.
+/// The number of descriptors, offsets, framebuffers or mappings to choose from; the last two do not exist.
 pub const TOKENS: u16 = 6;
 
 impl Values {
-    /// How many there are.
+    /// Returns the number of values.
     pub fn len(self) -> u16 {
         match self {
             Self::Of(values) => values.len() as u16,
@@ -198,7 +198,7 @@ pub fn choose(words: &str) {
     let _ = CHOSEN.set(words.split(',').map(str::to_owned).collect());
 }
 
-/// Whether the driver has a display.
+/// Set if the driver has a display.
 static DISPLAY: AtomicBool = AtomicBool::new(false);
 
 /// Says that the driver has a display: framebuffers can be made, and what is unlike is left out.
@@ -206,7 +206,7 @@ pub fn with_display() {
     DISPLAY.store(true, Ordering::Relaxed);
 }
 
-/// Whether the driver has a display.
+/// Returns whether the driver has a display.
 pub fn has_display() -> bool {
     DISPLAY.load(Ordering::Relaxed)
 }

@@ -74,7 +74,7 @@ fn item(
         }
         Room::At(address) => address,
     };
-    // How much memory a machine has is not the driver's to say.
+    // The amount of memory depends on the machine, not on the driver.
     if query_id == 4 && length != 0 && !matches!(room, Room::At(address) if !(DATA..HOLE).contains(&address))
     {
         for region in 0..2 {
