@@ -102,7 +102,9 @@ pub fn carry_out<F: Flush>(
         let lines = flush.invalidate_stale()?;
         report_lines(flush, decision, lines);
     }
-    // GPU writes may be anywhere in the object; writing back all of it includes the dirty lines.
+    // GPU writes may be anywhere in the object; writing back all of it includes the dirty lines. The lines stay
+    // in the cache, clean, also if the access writes around it: then they are marked as stale for the CPU, and a
+    // snoop that hits a clean line is served from memory (assumption A8 in docs/verification.md).
     let gpu_write = required.gpu_write.filter(|_| flush.take(Note::GpuWrite));
     if let Some(decision) = gpu_write {
         let lines = flush.write_back_all()?;

@@ -60,7 +60,8 @@ impl FlushReport {
         );
     }
 
-    /// Adds the report of a later part of the same step.
+    /// Adds the report of a later part of the same step. The decision stays that of the first part that touched
+    /// lines; the lines are summed, also if the parts' operations differ.
     pub(crate) fn add(&mut self, later: Self) {
         if later.decision.is_needed() && (!self.decision.is_needed() || self.lines == 0) {
             self.decision = later.decision;

@@ -103,30 +103,31 @@ impl<'a, O: Object> Task<'a, O> {
         Ok(())
     }
 
-    /// Begins the flush and adds its lines to `batch`, if required work is pending. Returns whether a GPU
-    /// write was noted that was not waited for.
-    fn begin(&mut self, batch: &mut Batch<'a, O>) -> Result<bool> {
-        let Self { need, mut required, has_gpu_write, ref mut in_flight, ref mut report } = *self;
-        let Need { object, lines, next, access, .. } = need;
-        let tracked = object.tracked();
+    /// Begins the flush if required work is pending; returns the requirements that it can meet.
+    fn begin(&mut self) -> Result<Option<RequiredWork>> {
+        let Need { object, lines, .. } = self.need;
+        let (tracked, mut required) = (object.tracked(), self.required);
         if tracked.is_settled(|state| is_pending(&required, state, tracked, lines)) {
-            return Ok(false);
+            return Ok(None);
         }
         // GPU writes may be anywhere in the object.
-        let lines = if has_gpu_write { tracked.dirty().all() } else { lines };
-        let in_flight = in_flight.insert(tracked.begin_flush(lines)?);
-        // Another thread may have taken the note of a GPU write that was not over, before this thread looked
-        // (`wait`); it noted the write again before its flush ended. If that was before this flush began, the
-        // note is there now.
-        let is_noted_late =
-            !has_gpu_write && required.gpu_write.take().is_some() && tracked.word().state().has_gpu_write();
-        carry_out(
-            &mut Taking { object, in_flight, found: Found { batch, report } },
-            &required,
-            next,
-            access,
-        )?;
-        Ok(is_noted_late)
+        let lines = if self.has_gpu_write { tracked.dirty().all() } else { lines };
+        self.in_flight = Some(tracked.begin_flush(lines)?);
+        if !self.has_gpu_write {
+            required.gpu_write = None;
+        }
+        Ok(Some(required))
+    }
+
+    /// Returns whether a GPU write is noted that was not waited for; call it after the flush began.
+    ///
+    /// Before this thread looked ([`Task::wait`]), another one may have taken the note of a GPU write that was
+    /// not over; it noted the write again before its flush ended. If that was before this flush began, the note
+    /// is there now.
+    fn is_noted_late(&self) -> bool {
+        !self.has_gpu_write
+            && self.required.gpu_write.is_some()
+            && self.need.object.tracked().word().state().has_gpu_write()
     }
 }
 
@@ -165,7 +166,12 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
         let mut batch = Batch::new(need.object, op);
         let mut is_noted_late = false;
         for task in tasks.iter_mut() {
-            is_noted_late |= task.begin(&mut batch)?;
+            let Some(required) = task.begin()? else { continue };
+            is_noted_late |= task.is_noted_late();
+            let Task { need, in_flight: Some(in_flight), report, .. } = task else { continue };
+            let Need { object, next, access, .. } = *need;
+            let found = Found { batch: &mut batch, report };
+            carry_out(&mut Taking { object, in_flight, found }, &required, next, access)?;
         }
         batch.end()?;
         match complete(tasks.iter_mut().filter_map(|task| task.in_flight.take())) {
@@ -178,8 +184,9 @@ pub fn settle<O: Object>(tasks: &mut [Task<'_, O>]) -> Result<()> {
 /// Writes bytes of `lines` to memory at once by `store`; another thread that finds the lines unmarked waits
 /// for it.
 ///
-/// Needs no leading fence: a line is written back after this thread's stores to it, and after those of other
-/// threads whose marks it took.
+/// `store` runs again if the flush of another thread failed meanwhile, so it must store the same bytes. It needs
+/// no leading fence: a line is written back after this thread's stores to it, and after those of other threads
+/// whose marks it took.
 ///
 /// # Errors
 /// Those of `store`; [`Error::RangeOutOfBounds`]. Then the lines are dirty.
