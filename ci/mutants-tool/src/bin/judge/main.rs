@@ -107,7 +107,7 @@ fn whole(search: &Search, list: bool) -> Result<Found, gem_coherency::Error> {
         println!(
             "  {:<36} {:?}\n      {:?}\n      {:?}",
             step.step.to_string(),
-            step.deeds,
+            step.actions,
             step.kernel,
             step.after
         );
