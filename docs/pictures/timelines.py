@@ -49,7 +49,7 @@ def shown(data):
 
 
 def timeline(name, title, description, runs, viewers, rows, outcome, bytes_of):
-    """Draws a story. A row is a heading, or (run, statement, n-th, BO, sentence, extra deeds)."""
+    """Draws a story. A row is a heading, or (run, statement, n-th, BO, sentence, extra actions)."""
     first = runs[rows[1][0]]
     device = first.report["device"]
     below = f"{device['title']} ({device['platform']}). The coloured boxes hold what each agent would read at that moment, {bytes_of}."
@@ -91,20 +91,20 @@ def timeline(name, title, description, runs, viewers, rows, outcome, bytes_of):
             picture.text(x + width / 2, y + 22, shown(data), 13.5, mono=True, bold=True, anchor="middle")
             picture.text(x + width / 2, y + 41, kind, 13, colour=colours[1], anchor="middle")
             seen.append(f"{words} {more}".strip() + f" reads {shown(data)} ({kind})")
-        deeds = [("library", one["verdict"], one["lines"], one["rule"]) for one in step["decisions"]]
-        deeds += [("kernel", "flush", one["lines_written"], one["rule"]) for one in step["kernel_flushes"]]
-        deeds += extra
+        actions = [("library", one["verdict"], one["lines"], one["rule"]) for one in step["decisions"]]
+        actions += [("kernel", "flush", one["lines_written"], one["rule"]) for one in step["kernel_flushes"]]
+        actions += extra
         told, base = [], y + 18
-        for by, verdict, lines, rule in deeds:
+        for by, verdict, lines, rule in actions:
             amount = f", {lines} line{'' if lines == 1 else 's'}" if lines else ""
             picture.text(676, base, f"{by}: {verdict}{amount}", 13.5, bold=True, colour=VERDICTS[verdict][1])
             picture.text(676, base + 18, rule, 13, mono=True)
             base += 44
             told.append(f"{by}: {verdict}{amount} ({rule})")
-        if not deeds:
+        if not actions:
             picture.text(676, base, "nothing", 13.5, colour=FAINT)
         picture.say(f"{count}. {sentence} {'; '.join(seen + told)}.")
-        bottom = max(end - 4, y + 56, base - 22 if deeds else 0) + 14
+        bottom = max(end - 4, y + 56, base - 22 if actions else 0) + 14
         picture.badge(46, top + 14, str(count))
         picture.arrow([(46, top + 27), (46, bottom + 1)], LINE)
         y, spine = bottom, None
