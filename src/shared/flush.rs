@@ -8,8 +8,7 @@ use crate::cacheops::{self, LineOp};
 use crate::drm::Mapping;
 use crate::engine::{self, FlushReport, Object, Pending, StaleLines, Step, Task};
 use crate::error::{Error, Result, room};
-use crate::platform::Caps;
-use crate::policy::driver::{CpuMemory, cpu_memory};
+use crate::policy::driver::{CpuMemory, Drain, cpu_memory};
 use crate::policy::{Decisions, Path, Rule};
 use crate::tracking::Tracked;
 use crate::units::LineRange;
@@ -62,14 +61,13 @@ impl Object for SharedBo {
     }
 
     fn drain(&self, memory: CpuMemory) -> Result<()> {
-        let (caps, level) = (self.device.caps(), self.level());
+        let level = self.level();
+        let drain = Drain::of(self.device.caps(), memory);
         let modes = MmapMode::ALL.iter().filter(|&&mode| cpu_memory(level, mode) == memory);
         for mapping in modes.filter_map(|&mode| self.maps.get(mode)) {
             mapping.drain()?;
             let usable = self.decisions(Path::Cpu(mapping.mode()), Access::Read).refusal.is_none();
-            if memory == CpuMemory::Aperture && usable && !caps.contains(Caps::COHERENT_GGTT) {
-                // An uncached read waits for earlier posted stores. The kernel reads a register for that
-                // (intel_gt_flush_ggtt_writes), which userspace cannot access.
+            if drain == Drain::ReadBack && usable {
                 mapping.copy_out(0, &mut [0])?;
             }
         }

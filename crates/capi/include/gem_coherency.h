@@ -47,7 +47,7 @@ typedef enum gemco_caching {
      */
     GEMCO_CACHING_DISPLAY = 2,
     /**
-     * The platform's default; the only choice on discrete devices. For gemco_bo_create only.
+     * The platform's default; the only choice on discrete devices. For gemco_bo_create and gemco_caching_level.
      */
     GEMCO_CACHING_DEFAULT = 3,
 } gemco_caching;
@@ -383,6 +383,29 @@ typedef struct gemco_platform {
 } gemco_platform;
 
 /**
+ * A write to memory of a BO, and the next access to the same memory. Use designated initialisers:
+ * (gemco_question){.level = ..., .writer = ..., .next = ..., .access = ...}.
+ */
+typedef struct gemco_question {
+    /**
+     * The BO's level: a gemco_level.
+     */
+    unsigned int level;
+    /**
+     * The path of the write: a gemco_path.
+     */
+    unsigned int writer;
+    /**
+     * The path of the next access: a gemco_path.
+     */
+    unsigned int next;
+    /**
+     * The kind of the next access: a gemco_access_kind. A batch that writes may read, too: ask about both.
+     */
+    unsigned int access;
+} gemco_question;
+
+/**
  * A verdict and the rule behind it; GEMCO_NOT_NEEDED has a rule, too.
  */
 typedef struct gemco_decision {
@@ -524,44 +547,93 @@ int gemco_platform_by_name(const char *name,
                            struct gemco_platform *platform);
 
 /**
- * Decides what must leave the writer's caches before `next` accesses the same memory.
+ * Decides what must leave the writer's caches before the next access to the same memory.
  *
  * A batch that writes may read, too: ask for GEMCO_READ as well, as gemco_submission does for GEMCO_WRITE.
  *
- * caps: of gemco_platform. level: a gemco_level. writer, next: a gemco_path. access: the access of `next`, a
- * gemco_access_kind. decision: the verdict with its rule; may be NULL.
+ * decision: the verdict with its rule; may be NULL.
  *
- * Returns the verdict, which is not negative: GEMCO_FLUSH means gemco_flush_range over what was written, GEMCO_DRAIN a
- * store fence (gemco_pre_flush_fence; for an aperture without GEMCO_CAP_COHERENT_GGTT a read through it, too),
- * GEMCO_REFUSED that the platform has no such access. -EINVAL for a number that is not in its enum. Any thread; no
- * allocation.
+ * Returns the verdict, which is not negative: GEMCO_FLUSH means gemco_flush_range over what was written, GEMCO_DRAIN
+ * gemco_drain, GEMCO_REFUSED that the platform has no such access. -EINVAL for NULL, and for a number that is not in its
+ * enum. Any thread; no allocation.
  */
-int gemco_needs_flush(unsigned int caps,
-                      unsigned int level,
-                      unsigned int writer,
-                      unsigned int next,
-                      unsigned int access,
+int gemco_needs_flush(const struct gemco_platform *platform,
+                      const struct gemco_question *question,
                       struct gemco_decision *decision);
 
 /**
- * Decides what `next` must drop from its cache before it accesses memory that `writer` wrote.
+ * Decides as gemco_needs_flush for a driver that does not know the next reader, or that leaves out readers that it does
+ * not have.
+ *
+ * readers: a bit (1u << path) for each possible gemco_path; question->next is ignored.
+ * decision: the strongest one: a flush, else a drain, else the first that needs nothing. May be NULL.
+ *
+ * Returns the verdict; GEMCO_REFUSED only if none of the readers exists on the platform. -EINVAL for 0 and for unknown
+ * bits; otherwise as gemco_needs_flush.
+ */
+int gemco_needs_flush_any(const struct gemco_platform *platform,
+                          const struct gemco_question *question,
+                          unsigned int readers,
+                          struct gemco_decision *decision);
+
+/**
+ * Decides what the CPU must drop from its cache before the next access to memory that was written.
  *
  * As gemco_needs_flush; GEMCO_INVALIDATE means gemco_flush_inval_range over the bytes to read, or over the first and
  * the last line of the bytes to overwrite, where these cover lines in part.
  */
-int gemco_needs_invalidate(unsigned int caps,
-                           unsigned int level,
-                           unsigned int writer,
-                           unsigned int next,
-                           unsigned int access,
+int gemco_needs_invalidate(const struct gemco_platform *platform,
+                           const struct gemco_question *question,
                            struct gemco_decision *decision);
 
 /**
- * Returns the level of a caching mode on a platform: DISPLAY is WT where that exists, and NONE elsewhere.
+ * Drains the stores that this thread made through a mapping, where gemco_needs_flush returns GEMCO_DRAIN: a fence, and
+ * for the aperture of a platform without GEMCO_CAP_COHERENT_GGTT a read through it.
+ *
+ * level: of the BO, a gemco_level. writer: the mapping's path, a gemco_path. mapped: a byte of the mapping.
+ *
+ * Returns 0, also if there is nothing to drain; -EINVAL for NULL, a path that is not the CPU's, and a bad number. The
+ * thread that stored; no allocation.
+ */
+int gemco_drain(const struct gemco_platform *platform, unsigned int level, unsigned int writer, const void *mapped);
+
+/**
+ * Returns the level of a BO of a caching mode: DISPLAY is WT where that exists, and NONE elsewhere; DEFAULT is the level
+ * of a BO whose mode and PAT index nobody set. Showing a BO gives it the level of DISPLAY.
  *
  * Returns a gemco_level; -EINVAL. Any thread; no allocation.
  */
-int gemco_caching_level(unsigned int caps, unsigned int caching);
+int gemco_caching_level(const struct gemco_platform *platform,
+                        unsigned int caching);
+
+/**
+ * Returns the level of a BO that was created with a PAT index (CREATE_EXT with SET_PAT).
+ *
+ * Returns a gemco_level; -ENODEV where the kernel has no such choice: before graphics version 12.70, and before Linux
+ * 6.5; -EINVAL for an index that the kernel refuses. Any thread; no allocation.
+ */
+int gemco_pat_level(const struct gemco_platform *platform, unsigned int index);
+
+/**
+ * Returns how a MOCS entry treats the LLC, as i915 programs it.
+ *
+ * Returns a gemco_mocs; -EINVAL for an index above 255. Any thread; no allocation.
+ */
+int gemco_mocs_class(const struct gemco_platform *platform, unsigned int index);
+
+/**
+ * Returns the CPU's path through a mapping.
+ *
+ * mode: a gemco_map_mode, but not GEMCO_MAP_DEFAULT. Returns a gemco_path; -EINVAL. Any thread; no allocation.
+ */
+int gemco_map_path(unsigned int mode);
+
+/**
+ * Returns the GPU's path with a MOCS entry of a class.
+ *
+ * mocs: a gemco_mocs. Returns a gemco_path; -EINVAL. Any thread; no allocation.
+ */
+int gemco_mocs_path(unsigned int mocs);
 
 /**
  * Returns the best map mode for a BO of a level: write-back where the GPU sees the CPU's caches, write-combining
@@ -569,7 +641,7 @@ int gemco_caching_level(unsigned int caps, unsigned int caching);
  *
  * Returns a gemco_map_mode; -EINVAL. Any thread; no allocation.
  */
-int gemco_default_map_mode(unsigned int caps, unsigned int level);
+int gemco_default_map_mode(const struct gemco_platform *platform, unsigned int level);
 
 /**
  * Returns which CPU accesses through the cache are coherent with the GPU: bit 0 for reads, bit 1 for writes
@@ -577,7 +649,7 @@ int gemco_default_map_mode(unsigned int caps, unsigned int level);
  *
  * Returns the bits; -EINVAL. Any thread; no allocation.
  */
-int gemco_coherency(unsigned int caps, unsigned int level);
+int gemco_coherency(const struct gemco_platform *platform, unsigned int level);
 
 /**
  * Checks whether cache operations work: 0, or -EOPNOTSUPP with the reason in gemco_last_error.

@@ -26,7 +26,7 @@ pub enum gemco_caching {
     GEMCO_CACHING_CACHED = 1,
     /// I915_CACHING_DISPLAY.
     GEMCO_CACHING_DISPLAY = 2,
-    /// The platform's default; the only choice on discrete devices. For gemco_bo_create only.
+    /// The platform's default; the only choice on discrete devices. For gemco_bo_create and gemco_caching_level.
     GEMCO_CACHING_DEFAULT = 3,
 }
 
@@ -160,6 +160,21 @@ pub enum gemco_caps {
     GEMCO_CAP_GEN12 = 0x100,
     /// DG1, whose imports need no wbinvd.
     GEMCO_CAP_DG1 = 0x200,
+}
+
+/// A write to memory of a BO, and the next access to the same memory. Use designated initialisers:
+/// (gemco_question){.level = ..., .writer = ..., .next = ..., .access = ...}.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gemco_question {
+    /// The BO's level: a gemco_level.
+    pub level: c_uint,
+    /// The path of the write: a gemco_path.
+    pub writer: c_uint,
+    /// The path of the next access: a gemco_path.
+    pub next: c_uint,
+    /// The kind of the next access: a gemco_access_kind. A batch that writes may read, too: ask about both.
+    pub access: c_uint,
 }
 
 /// A verdict and the rule behind it; GEMCO_NOT_NEEDED has a rule, too.

@@ -71,12 +71,17 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_last_error, QUERIES, text(gemco_last_error()))                                                          \
     CALL(gemco_platform_by_id, QUERIES, gemco_platform_by_id(0x3185, 6, 12, 0, &(gemco_platform){0}))                  \
     CALL(gemco_platform_by_name, QUERIES, gemco_platform_by_name("glk", 6, 12, 0, &(gemco_platform){0}))               \
-    CALL(gemco_needs_flush, QUERIES, gemco_needs_flush(0, 0, 0, GEMCO_PATH_DISPLAY, 0, &(gemco_decision){0}))          \
-    CALL(gemco_needs_invalidate, QUERIES,                                                                              \
-         gemco_needs_invalidate(0, 0, GEMCO_PATH_GPU_PAGE_TABLE, 0, 0, &(gemco_decision){0}))                          \
-    CALL(gemco_caching_level, QUERIES, gemco_caching_level(0, 0))                                                      \
-    CALL(gemco_default_map_mode, QUERIES, gemco_default_map_mode(0, 0))                                                \
-    CALL(gemco_coherency, QUERIES, gemco_coherency(0, 0))                                                              \
+    CALL(gemco_needs_flush, QUERIES, gemco_needs_flush(&(gemco_platform){0}, &(gemco_question){.next = GEMCO_PATH_DISPLAY}, &(gemco_decision){0})) \
+    CALL(gemco_needs_flush_any, QUERIES, gemco_needs_flush_any(&(gemco_platform){0}, &(gemco_question){0}, 1, &(gemco_decision){0})) \
+    CALL(gemco_needs_invalidate, QUERIES, gemco_needs_invalidate(&(gemco_platform){0}, &(gemco_question){.writer = GEMCO_PATH_GPU_PAGE_TABLE}, NULL)) \
+    CALL(gemco_drain, QUERIES, gemco_drain(&(gemco_platform){0}, 0, GEMCO_PATH_CPU_GTT, &gemco_drain)) \
+    CALL(gemco_caching_level, QUERIES, gemco_caching_level(&(gemco_platform){0}, GEMCO_CACHING_DEFAULT)) \
+    CALL(gemco_pat_level, QUERIES, gemco_pat_level(&(gemco_platform){.caps = GEMCO_CAP_PAT_AT_CREATE}, 0)) \
+    CALL(gemco_mocs_class, QUERIES, gemco_mocs_class(&(gemco_platform){0}, 0)) \
+    CALL(gemco_map_path, QUERIES, gemco_map_path(0)) \
+    CALL(gemco_mocs_path, QUERIES, gemco_mocs_path(0)) \
+    CALL(gemco_default_map_mode, QUERIES, gemco_default_map_mode(&(gemco_platform){0}, 0)) \
+    CALL(gemco_coherency, QUERIES, gemco_coherency(&(gemco_platform){0}, 0)) \
     CALL(gemco_has_cache_ops, QUERIES, gemco_has_cache_ops())                                                          \
     CALL(gemco_flush_range, QUERIES, gemco_flush_range(w->memory, 64))                                                 \
     CALL(gemco_write_back_range, QUERIES, gemco_write_back_range(w->memory, 64))                                       \

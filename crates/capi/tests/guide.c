@@ -6,6 +6,8 @@
 
 #include "driver-guide.h"
 
+#include <gem_coherency_rules.h>
+
 #include "c-api.h"
 
 enum { JSL = 0x4e61, GLK = 0x3185, SIZE = 1 << 14, AT = 4076, LEN = 100 };
@@ -20,17 +22,22 @@ static void rules_alone(void) {
     OK(find_platform(GLK, 0, &glk));
     CHECK(find_platform(0xffff, 0, &glk) < 0 && glk.pci_id == GLK);
 
-    CHECK(after_cpu_write(jsl.caps, GEMCO_LEVEL_LLC, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_READ, map, SIZE) == GEMCO_NOT_NEEDED);
-    CHECK(after_cpu_write(jsl.caps, GEMCO_LEVEL_LLC, GEMCO_PATH_GPU_BYPASS_LLC, GEMCO_READ, map, SIZE) == GEMCO_FLUSH);
-    CHECK(after_cpu_write(jsl.caps, GEMCO_LEVEL_LLC, GEMCO_PATH_DISPLAY, GEMCO_READ, map, SIZE) == GEMCO_FLUSH);
-    CHECK(after_cpu_write(glk.caps, GEMCO_LEVEL_NONE, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_WRITE, map, SIZE) == GEMCO_FLUSH);
-    CHECK(after_cpu_write(glk.caps, GEMCO_LEVEL_LLC, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_READ, map, SIZE) == GEMCO_NOT_NEEDED);
-    CHECK(after_cpu_write(glk.caps, 99, GEMCO_PATH_DISPLAY, GEMCO_READ, map, SIZE) == -EINVAL);
+    CHECK(after_cpu_write(&jsl, GEMCO_LEVEL_LLC, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_READ, map, SIZE) == GEMCO_NOT_NEEDED);
+    CHECK(after_cpu_write(&jsl, GEMCO_LEVEL_LLC, GEMCO_PATH_GPU_BYPASS_LLC, GEMCO_READ, map, SIZE) == GEMCO_FLUSH);
+    CHECK(after_cpu_write(&jsl, GEMCO_LEVEL_LLC, GEMCO_PATH_DISPLAY, GEMCO_READ, map, SIZE) == GEMCO_FLUSH);
+    CHECK(after_cpu_write(&glk, GEMCO_LEVEL_NONE, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_WRITE, map, SIZE) == GEMCO_FLUSH);
+    CHECK(after_cpu_write(&glk, GEMCO_LEVEL_LLC, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_READ, map, SIZE) == GEMCO_NOT_NEEDED);
+    CHECK(after_cpu_write(&glk, 99, GEMCO_PATH_DISPLAY, GEMCO_READ, map, SIZE) == -EINVAL);
 
-    CHECK(before_cpu_access(glk.caps, GEMCO_LEVEL_NONE, GEMCO_READ, map, SIZE) == GEMCO_INVALIDATE);
-    CHECK(before_cpu_access(glk.caps, GEMCO_LEVEL_NONE, GEMCO_WRITE, map, SIZE) == GEMCO_INVALIDATE);
-    CHECK(before_cpu_access(jsl.caps, GEMCO_LEVEL_NONE, GEMCO_READ, map, SIZE) == GEMCO_NOT_NEEDED);
+    CHECK(before_cpu_access(&glk, GEMCO_LEVEL_NONE, GEMCO_READ, map, SIZE) == GEMCO_INVALIDATE);
+    CHECK(before_cpu_access(&glk, GEMCO_LEVEL_NONE, GEMCO_WRITE, map, SIZE) == GEMCO_INVALIDATE);
+    CHECK(before_cpu_access(&jsl, GEMCO_LEVEL_NONE, GEMCO_READ, map, SIZE) == GEMCO_NOT_NEEDED);
 
+    struct gemcr_decision jsl_batch = before_batch(0x4e61, 6, 12, GEMCR_CACHING_CACHED, 16);
+    CHECK(jsl_batch.verdict == GEMCR_VERDICT_FLUSH && strcmp(gemcr_rule_name(jsl_batch.rule), "bypass-mocs-read") == 0);
+    CHECK(before_batch(0x4e61, 6, 12, GEMCR_CACHING_CACHED, 2).verdict == GEMCR_VERDICT_NOT_NEEDED);
+    CHECK(before_batch(0x0001, 6, 12, GEMCR_CACHING_CACHED, 2).verdict == GEMCR_VERDICT_REFUSED);
+    flush_all((const void *[]){map, map + AT}, (size_t[]){LEN, LEN}, 2);
     CHECK(before_submit(&jsl, map, AT, LEN) == 0);
     CHECK(before_submit(&glk, map, AT, LEN) == GEMCO_NOT_NEEDED);
 }

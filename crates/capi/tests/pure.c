@@ -29,20 +29,27 @@ void *realloc(void *old, size_t size) {
 
 enum { JSL = 0x4e61, GLK = 0x3185, TGL = 0x9a49, MTL = 0x7d55 };
 
-static unsigned caps_of(uint16_t id) {
-    gemco_platform platform;
+static const gemco_platform *of(uint16_t id) {
+    static gemco_platform platform;
     OK(gemco_platform_by_id(id, 0, 0, 0, &platform));
     CHECK(platform.pci_id == id);
-    return platform.caps;
+    return &platform;
 }
 
 /* A cell of the decision table. */
 static void flush_case(uint16_t id, unsigned level, unsigned writer, unsigned next, int verdict, const char *rule) {
     gemco_decision decision;
-    CHECK(gemco_needs_flush(caps_of(id), level, writer, next, GEMCO_READ, &decision) == verdict);
+    gemco_question question = {.level = level, .writer = writer, .next = next, .access = GEMCO_READ};
+    CHECK(gemco_needs_flush(of(id), &question, &decision) == verdict);
     CHECK(decision.verdict == (unsigned)verdict);
     BY_RULE(decision, rule);
-    CHECK(gemco_needs_flush(caps_of(id), level, writer, next, GEMCO_READ, NULL) == verdict);
+    CHECK(gemco_needs_flush(of(id), &question, NULL) == verdict);
+}
+
+/* The verdict for several readers. */
+static int any(uint16_t id, unsigned level, unsigned writer, unsigned readers) {
+    gemco_question question = {.level = level, .writer = writer, .access = GEMCO_READ};
+    return gemco_needs_flush_any(of(id), &question, readers, NULL);
 }
 
 static void decisions(void) {
@@ -56,20 +63,58 @@ static void decisions(void) {
     flush_case(GLK, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_GTT, GEMCO_PATH_DISPLAY, GEMCO_REFUSED, "gtt-snooped-faults");
 
     gemco_decision decision;
-    int verdict = gemco_needs_invalidate(caps_of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_GPU_PAGE_TABLE, GEMCO_PATH_CPU_WB,
-                                         GEMCO_READ, &decision);
-    CHECK(verdict == GEMCO_INVALIDATE);
+    gemco_question read_back = {.level = GEMCO_LEVEL_NONE, .writer = GEMCO_PATH_GPU_PAGE_TABLE,
+                                .next = GEMCO_PATH_CPU_WB, .access = GEMCO_READ};
+    CHECK(gemco_needs_invalidate(of(GLK), &read_back, &decision) == GEMCO_INVALIDATE);
     BY_RULE(decision, "stale-after-gpu-write");
     CHECK(strstr(gemco_rule_reason(decision.rule), "stale") != NULL);
     CHECK(strstr(gemco_rule_source(decision.rule), "i915") != NULL);
 
-    CHECK(gemco_default_map_mode(caps_of(GLK), GEMCO_LEVEL_NONE) == GEMCO_MAP_WC);
-    CHECK(gemco_default_map_mode(caps_of(TGL), GEMCO_LEVEL_NONE) == GEMCO_MAP_WB);
-    CHECK(gemco_caching_level(caps_of(GLK), GEMCO_CACHING_CACHED) == GEMCO_LEVEL_LLC);
-    CHECK(gemco_caching_level(GEMCO_CAP_LLC | GEMCO_CAP_WT, GEMCO_CACHING_DISPLAY) == GEMCO_LEVEL_WT);
-    CHECK(gemco_coherency(caps_of(TGL), GEMCO_LEVEL_NONE) == 1);
-    CHECK(gemco_coherency(caps_of(GLK), GEMCO_LEVEL_NONE) == 0);
-    CHECK(gemco_coherency(caps_of(GLK), GEMCO_LEVEL_LLC) == 3);
+    /* On Jasper Lake only the display, and reads through MOCS 16 and 17, need a flush. */
+    unsigned page_table = 1u << GEMCO_PATH_GPU_PAGE_TABLE, bypass = 1u << GEMCO_PATH_GPU_BYPASS_LLC;
+    unsigned display = 1u << GEMCO_PATH_DISPLAY, fixed = 1u << GEMCO_PATH_CPU_FIXED;
+    CHECK(any(JSL, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_WB, page_table) == GEMCO_NOT_NEEDED);
+    CHECK(any(JSL, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_WB, page_table | bypass) == GEMCO_FLUSH);
+    CHECK(any(TGL, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_WB, page_table | bypass) == GEMCO_NOT_NEEDED);
+    CHECK(any(TGL, GEMCO_LEVEL_LLC, GEMCO_PATH_CPU_WB, page_table | display) == GEMCO_FLUSH);
+    CHECK(any(GLK, GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WC, page_table | fixed) == GEMCO_DRAIN);
+    CHECK(any(GLK, GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WC, fixed) == GEMCO_REFUSED);
+    FAILS(any(GLK, GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WC, 0), EINVAL, "readers is 0");
+    FAILS(any(GLK, GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WC, 1u << 9), EINVAL, "readers is 512");
+
+    CHECK(gemco_default_map_mode(of(GLK), GEMCO_LEVEL_NONE) == GEMCO_MAP_WC);
+    CHECK(gemco_default_map_mode(of(TGL), GEMCO_LEVEL_NONE) == GEMCO_MAP_WB);
+    CHECK(gemco_coherency(of(TGL), GEMCO_LEVEL_NONE) == 1);
+    CHECK(gemco_coherency(of(GLK), GEMCO_LEVEL_NONE) == 0);
+    CHECK(gemco_coherency(of(GLK), GEMCO_LEVEL_LLC) == 3);
+}
+
+/* Levels of new BOs, classes of MOCS entries, paths. */
+static void levels(void) {
+    gemco_platform edram = {.caps = GEMCO_CAP_LLC | GEMCO_CAP_WT};
+    CHECK(gemco_caching_level(of(GLK), GEMCO_CACHING_CACHED) == GEMCO_LEVEL_LLC);
+    CHECK(gemco_caching_level(&edram, GEMCO_CACHING_DISPLAY) == GEMCO_LEVEL_WT);
+    CHECK(gemco_caching_level(of(GLK), GEMCO_CACHING_DEFAULT) == GEMCO_LEVEL_NONE);
+    CHECK(gemco_caching_level(of(TGL), GEMCO_CACHING_DEFAULT) == GEMCO_LEVEL_LLC);
+    /* There is no LLC, and the kernel makes objects snooped all the same. */
+    CHECK(gemco_caching_level(of(MTL), GEMCO_CACHING_DEFAULT) == GEMCO_LEVEL_LLC);
+    CHECK(gemco_pat_level(of(MTL), 0) == GEMCO_LEVEL_WT && gemco_pat_level(of(MTL), 2) == GEMCO_LEVEL_NONE);
+    CHECK(gemco_pat_level(of(MTL), 3) == GEMCO_LEVEL_LLC);
+    FAILS(gemco_pat_level(of(MTL), 5), EINVAL, "index");
+    FAILS(gemco_pat_level(of(MTL), 256), EINVAL, "index is 256");
+    FAILS(gemco_pat_level(of(TGL), 0), ENODEV, "index");
+    CHECK(gemco_mocs_class(of(JSL), 16) == GEMCO_MOCS_BYPASS_LLC && gemco_mocs_class(of(TGL), 16) == GEMCO_MOCS_UNCACHED);
+    CHECK(gemco_mocs_class(of(JSL), 2) == GEMCO_MOCS_PAGE_TABLE);
+    FAILS(gemco_mocs_class(of(JSL), 256), EINVAL, "index is 256");
+    CHECK(gemco_map_path(GEMCO_MAP_GTT) == GEMCO_PATH_CPU_GTT && gemco_map_path(GEMCO_MAP_FIXED) == GEMCO_PATH_CPU_FIXED);
+    CHECK(gemco_mocs_path(GEMCO_MOCS_BYPASS_LLC) == GEMCO_PATH_GPU_BYPASS_LLC);
+    FAILS(gemco_map_path(GEMCO_MAP_DEFAULT), EINVAL, "mode is 5");
+    FAILS(gemco_mocs_path(3), EINVAL, "mocs is 3");
+    char byte = 0;
+    OK(gemco_drain(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_GTT, &byte));
+    OK(gemco_drain(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WB, &byte));
+    FAILS(gemco_drain(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_GPU_PAGE_TABLE, &byte), EINVAL, "writer is 5");
+    FAILS(gemco_drain(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_GTT, NULL), EINVAL, "mapped is NULL");
 }
 
 static void platforms(void) {
@@ -88,24 +133,29 @@ static void platforms(void) {
 
 /* Checks that every parameter refuses numbers outside of its enum. */
 static void numbers(void) {
-    unsigned caps = caps_of(GLK);
+    const gemco_platform *glk = of(GLK);
     for (unsigned level = 0; level < 6; level++)
         for (unsigned writer = 0; writer < 11; writer++)
             for (unsigned next = 0; next < 11; next++)
                 for (unsigned access = 0; access < 4; access++) {
                     int known = level <= GEMCO_LEVEL_WT && writer <= GEMCO_PATH_DISPLAY && next <= GEMCO_PATH_DISPLAY &&
                                 access <= GEMCO_WRITE;
+                    gemco_question question = {.level = level, .writer = writer, .next = next, .access = access};
                     gemco_decision decision = {77, 77};
-                    int flush = gemco_needs_flush(caps, level, writer, next, access, &decision);
+                    int flush = gemco_needs_flush(glk, &question, &decision);
                     CHECK((flush >= 0) == known && (decision.rule == 77) == !known);
-                    int invalidate = gemco_needs_invalidate(caps, level, writer, next, access, NULL);
+                    int invalidate = gemco_needs_invalidate(glk, &question, NULL);
                     CHECK((invalidate >= 0) == known && (known || invalidate == -EINVAL));
                 }
-    FAILS(gemco_needs_flush(1u << 31, 0, 0, 0, 0, NULL), EINVAL, "caps is 2147483648");
-    FAILS(gemco_needs_flush(caps, 4, 0, 0, 0, NULL), EINVAL, "gemco_needs_flush: level is 4");
-    FAILS(gemco_caching_level(caps, GEMCO_CACHING_DEFAULT), EINVAL, "caching");
-    FAILS(gemco_default_map_mode(caps, ~0u), EINVAL, "level");
-    FAILS(gemco_coherency(~0u, 0), EINVAL, "caps");
+    gemco_platform bad = {.caps = 1u << 31};
+    gemco_question first = {0}, level = {.level = 4};
+    FAILS(gemco_needs_flush(&bad, &first, NULL), EINVAL, "platform->caps is 2147483648");
+    FAILS(gemco_needs_flush(glk, &level, NULL), EINVAL, "gemco_needs_flush: question->level is 4");
+    FAILS(gemco_needs_flush(NULL, &first, NULL), EINVAL, "platform is NULL");
+    FAILS(gemco_needs_flush(glk, NULL, NULL), EINVAL, "question is NULL");
+    FAILS(gemco_caching_level(glk, 4), EINVAL, "caching is 4");
+    FAILS(gemco_default_map_mode(glk, ~0u), EINVAL, "level");
+    FAILS(gemco_coherency(&bad, 0), EINVAL, "caps");
     CHECK(gemco_rule_name(~0u) == NULL && gemco_rule_reason(10000) == NULL && gemco_rule_source(10000) == NULL);
     FAILS(gemco_platform_by_id(GLK, 0, 0, 0, NULL), EINVAL, "platform is NULL");
 }
@@ -155,12 +205,13 @@ int main(void) {
     int before = allocations;
     platforms();
     decisions();
+    levels();
     numbers();
     rules();
     cache();
     gemco_platform platform;
     OK(gemco_platform_by_name("Jasper Lake", 0, 0, 0, &platform));
-    CHECK(platform.caps == caps_of(JSL));
+    CHECK(platform.caps == of(JSL)->caps);
     FAILS(gemco_platform_by_name("potato lake", 0, 0, 0, &platform), ENODEV, "potato lake");
     FAILS(gemco_platform_by_name(NULL, 0, 0, 0, &platform), EINVAL, "name is NULL");
     CHECK(allocations == before);

@@ -111,6 +111,50 @@ pub const fn needs_flush(
     }
 }
 
+/// Returns the strongest decision of [`needs_flush`] for several possible readers, of which the caller does not
+/// know the next one: a flush, else a drain, else the first that needs nothing; a refusal only if none of
+/// `readers` exists on the hardware. `None` without readers.
+pub fn needs_flush_any(
+    caps: Caps,
+    level: CacheLevel,
+    writer: Path,
+    readers: impl IntoIterator<Item = Path>,
+    access: Access,
+) -> Option<Decision> {
+    let strength = |decision: &Decision| match decision.verdict {
+        Verdict::Refused => 0,
+        Verdict::NotNeeded => 1,
+        Verdict::Invalidate => 2,
+        Verdict::Drain => 3,
+        Verdict::Flush => 4,
+    };
+    let decisions = readers.into_iter().map(|next| needs_flush(caps, level, writer, next, access));
+    decisions.reduce(|first, later| if strength(&later) > strength(&first) { later } else { first })
+}
+
+/// The way to drain the stores of a CPU that bypass its caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drain {
+    /// None: such stores do not gather anywhere.
+    Nothing,
+    /// A fence on the core that stored.
+    Fence,
+    /// A fence, and a read through the mapping: an uncached read waits for earlier posted stores. The kernel
+    /// reads a register for that (`intel_gt_flush_ggtt_writes`), which userspace cannot access.
+    ReadBack,
+}
+
+impl Drain {
+    /// Returns the way to drain stores through mappings of this memory type.
+    pub const fn of(caps: Caps, memory: CpuMemory) -> Self {
+        match memory {
+            CpuMemory::Aperture if !caps.contains(Caps::COHERENT_GGTT) => Self::ReadBack,
+            CpuMemory::Aperture | CpuMemory::Combining => Self::Fence,
+            CpuMemory::Cached | CpuMemory::Uncached => Self::Nothing,
+        }
+    }
+}
+
 /// Returns what `next` must invalidate in its cache before it accesses memory that `writer` wrote.
 ///
 /// For a CPU write, this concerns only lines that are overwritten in part: a line that is overwritten whole

@@ -13,7 +13,7 @@ mod rules;
 
 pub use decision::{Decision, Verdict};
 pub use decisions::{DecisionTable, Decisions};
-pub use driver::{Path, needs_flush, needs_invalidate};
+pub use driver::{Path, needs_flush, needs_flush_any, needs_invalidate};
 pub use rules::Rule;
 
 use crate::platform::Caps;

@@ -1,0 +1,166 @@
+/* Compares every answer of gem_coherency_rules.h with the library's.
+ *
+ *   rules_header            compares, and prints the number of answers
+ *   rules_header --digest   prints a digest of the header's answers; built with WITHOUT_LIBRARY it does only that */
+
+#define GEM_COHERENCY_RULES_REASONS
+#include <gem_coherency_rules.h>
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct { unsigned major, minor; } kernels[] = {{5, 14}, {6, 4}, {6, 5}, {6, 11}, {6, 12}, {7, 3}, {0, 0}};
+enum { KERNELS = sizeof(kernels) / sizeof(kernels[0]), IDS = sizeof(gemcr_ids) / sizeof(gemcr_ids[0]) };
+
+static unsigned long long answers, differences;
+
+/* FNV-1a. */
+static uint64_t digest = 0xcbf29ce484222325;
+
+static void add(const void *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        digest = (digest ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3;
+}
+
+static void add_number(long number) {
+    unsigned char byte = (unsigned char)number;
+    add(&byte, 1);
+}
+
+#ifndef WITHOUT_LIBRARY
+#include <gem_coherency.h>
+
+static void compare(const char *what, const struct gemcr_platform *platform, long header, long library) {
+    answers++;
+    if (header != library && differences++ < 10)
+        printf("%s, %s: the header says %ld, the library %ld\n", platform->name, what, header, library);
+}
+
+static void compare_decision(const char *what, const struct gemcr_platform *platform, struct gemcr_question question,
+                             struct gemcr_decision header, int verdict, gemco_decision library) {
+    answers++;
+    if ((int)header.verdict == verdict && strcmp(gemcr_rule_name(header.rule), gemco_rule_name(library.rule)) == 0 &&
+        strcmp(gemcr_rule_reason(header.rule), gemco_rule_reason(library.rule)) == 0)
+        return;
+    if (differences++ < 10)
+        printf("%s, %s at level %d from %d to %d for %d: the header says %d by %s, the library %d by %s\n", platform->name, what,
+               question.level, question.writer, question.next, question.access, header.verdict, gemcr_rule_name(header.rule),
+               verdict, gemco_rule_name(library.rule));
+}
+
+static gemco_question asked(struct gemcr_question question) {
+    return (gemco_question){.level = (unsigned)question.level, .writer = (unsigned)question.writer,
+                            .next = (unsigned)question.next, .access = (unsigned)question.access};
+}
+
+/* Compares all answers about an ID under the newest kernel, and the first time that a row of the header comes up; otherwise
+ * name and capabilities, which determine the answers. */
+static void compare_with_library(unsigned id, const struct gemcr_platform *header, unsigned major, unsigned minor, int edram) {
+    gemco_platform library;
+    if (gemco_platform_by_id((uint16_t)id, (uint16_t)major, (uint16_t)minor, edram, &library) < 0) {
+        differences++;
+        printf("%04x: the library does not know it\n", id);
+        return;
+    }
+    answers++;
+    if (strcmp(header->name, library.name) != 0 && differences++ < 10)
+        printf("%04x: the header says %s, the library %s\n", id, header->name, library.name);
+    compare("capabilities", header, (long)header->caps, (long)library.caps);
+    static unsigned compared[sizeof(gemcr_platforms) / sizeof(gemcr_platforms[0])];
+    if (compared[header - gemcr_platforms]++ > 0 && major + minor > 0)
+        return;
+    for (unsigned entry = 0; entry < 256; entry++)
+        compare("class of a MOCS entry", header, gemcr_mocs_class_of(header, (uint8_t)entry), gemco_mocs_class(&library, entry));
+    for (unsigned mode = 0; mode < 4; mode++)
+        compare("level of a caching mode", header, gemcr_level_of_caching(header, (enum gemcr_caching)mode),
+                gemco_caching_level(&library, mode));
+    for (unsigned index = 0; index < 8; index++) {
+        enum gemcr_level level;
+        int known = gemcr_level_of_pat(header, index, &level) == 0, theirs = gemco_pat_level(&library, index);
+        compare("level of a PAT index", header, known ? (long)level : -1, theirs < 0 ? -1 : theirs);
+    }
+    for (unsigned line = 0; line < 4 * 9 * 9 * 2; line++) {
+        struct gemcr_question question = {(enum gemcr_level)(line / 162), (enum gemcr_path)(line / 18 % 9),
+                                          (enum gemcr_path)(line / 2 % 9), (enum gemcr_access)(line % 2)};
+        gemco_question theirs = asked(question);
+        gemco_decision decision;
+        int verdict = gemco_needs_flush(&library, &theirs, &decision);
+        compare_decision("flush", header, question, gemcr_needs_flush(header, question), verdict, decision);
+        verdict = gemco_needs_invalidate(&library, &theirs, &decision);
+        compare_decision("invalidate", header, question, gemcr_needs_invalidate(header, question), verdict, decision);
+    }
+    if (compared[header - gemcr_platforms] > 1)
+        return;
+    /* Each pair of readers: the strongest of more is the strongest of its pairs. */
+    for (unsigned line = 0; line < 4 * 9 * 2; line++)
+        for (unsigned one = 0; one < 9; one++)
+            for (unsigned other = one; other < 9; other++) {
+                struct gemcr_question question = {(enum gemcr_level)(line / 18), (enum gemcr_path)(line / 2 % 9),
+                                                  GEMCR_PATH_CPU_WB, (enum gemcr_access)(line % 2)};
+                unsigned readers = 1u << one | 1u << other;
+                gemco_question theirs = asked(question);
+                gemco_decision decision;
+                int verdict = gemco_needs_flush_any(&library, &theirs, readers, &decision);
+                compare_decision("flush for any", header, question, gemcr_needs_flush_any(header, question, readers), verdict,
+                                 decision);
+            }
+}
+#endif
+
+/* Adds the header's answers about a platform to the digest. */
+static void digest_of(const struct gemcr_platform *platform) {
+    add(platform->name, strlen(platform->name));
+    for (unsigned entry = 0; entry < 256; entry++)
+        add_number((long)gemcr_mocs_class_of(platform, (uint8_t)entry));
+    for (unsigned mode = 0; mode < 4; mode++)
+        add_number((long)gemcr_level_of_caching(platform, (enum gemcr_caching)mode));
+    for (unsigned line = 0; line < 5 * 10 * 10 * 3; line++) {
+        struct gemcr_question question = {(enum gemcr_level)(line / 300), (enum gemcr_path)(line / 30 % 10),
+                                          (enum gemcr_path)(line / 3 % 10), (enum gemcr_access)(line % 3)};
+        struct gemcr_decision flush = gemcr_needs_flush(platform, question), drop = gemcr_needs_invalidate(platform, question);
+        add_number((long)flush.verdict);
+        add_number((long)flush.rule);
+        add_number((long)drop.verdict);
+        add_number((long)drop.rule);
+        add_number((long)gemcr_drain_of(platform, question.level, question.writer));
+    }
+}
+
+int main(int count, char **arguments) {
+    int prints_digest = count == 2 && strcmp(arguments[1], "--digest") == 0;
+    if (gemcr_platform_by_id(1, 0, 0, 0) != NULL || gemcr_platform_by_id(0xffff, 0, 0, 0) != NULL) {
+        printf("an unknown ID has a platform\n");
+        return 1;
+    }
+    digest_of(gemcr_conservative());
+    for (unsigned i = 0; i < IDS; i++)
+        for (unsigned kernel = 0; kernel < KERNELS; kernel++)
+            for (int edram = 0; edram < 2; edram++) {
+                unsigned id = gemcr_ids[i].id;
+                const struct gemcr_platform *platform =
+                    gemcr_platform_by_id((uint16_t)id, kernels[kernel].major, kernels[kernel].minor, edram);
+                if (prints_digest)
+                    digest_of(platform);
+#ifndef WITHOUT_LIBRARY
+                else
+                    compare_with_library(id, platform, kernels[kernel].major, kernels[kernel].minor, edram);
+#endif
+            }
+    if (prints_digest) {
+        printf("%016llx\n", (unsigned long long)digest);
+        return 0;
+    }
+    /* An answer outside of the enums. */
+    struct gemcr_question bad = {(enum gemcr_level)4, GEMCR_PATH_CPU_WB, GEMCR_PATH_DISPLAY, GEMCR_ACCESS_READ};
+    struct gemcr_decision refused = gemcr_needs_flush(gemcr_conservative(), bad);
+    if (refused.verdict != GEMCR_VERDICT_BAD_QUESTION || gemcr_rule_name(refused.rule) != NULL) {
+        printf("level 4 has an answer\n");
+        return 1;
+    }
+    if (answers == 0 || differences > 0) {
+        printf("%llu of %llu answers differ\n", differences, answers);
+        return 1;
+    }
+    printf("%llu answers about %d IDs\n", answers, (int)IDS);
+    return 0;
+}

@@ -1,0 +1,164 @@
+/* Returns the name of a rule, "bypass-mocs-read"; NULL for another number. */
+static inline const char *gemcr_rule_name(enum gemcr_rule rule) {
+    return (unsigned)rule < (unsigned)GEMCR_RULE_NONE ? gemcr_rule_names[rule] : NULL;
+}
+
+#ifdef GEM_COHERENCY_RULES_REASONS
+/* Returns the reason of a rule, in a sentence; NULL for another number. */
+static inline const char *gemcr_rule_reason(enum gemcr_rule rule) {
+    return (unsigned)rule < (unsigned)GEMCR_RULE_NONE ? gemcr_rule_reasons[rule] : NULL;
+}
+#endif
+
+/* Returns platform `number` under a kernel. Every number has a row without eDRAM for the oldest kernel. */
+static inline const struct gemcr_platform *gemcr_platform_row(unsigned number, unsigned kernel, int edram) {
+    const struct gemcr_platform *found = NULL;
+    for (size_t i = 0; i < sizeof(gemcr_platforms) / sizeof(gemcr_platforms[0]); i++) {
+        const struct gemcr_platform *row = &gemcr_platforms[i];
+        int fits = row->number == number && row->kernel <= kernel && (edram || !row->edram);
+        if (fits && !found)
+            found = row;
+    }
+    return found;
+}
+
+/* Returns the number of a kernel version; 0, 0 stands for the newest kernel. */
+static inline unsigned gemcr_kernel(unsigned major, unsigned minor) {
+    if (major == 0 && minor == 0)
+        return ~0u;
+    return (major < 255 ? major : 255) << 8 | (minor < 255 ? minor : 255);
+}
+
+/* Returns the platform of a PCI ID, or NULL for an unknown one: refuse the device then, or use gemcr_conservative.
+ *
+ * kernel_major, kernel_minor: the kernel's version, or 0, 0 for the newest with known rules; it matters on Meteor Lake.
+ * edram: not 0 if eDRAM is fused on (I915_PARAM_HAS_WT); ignored where i915 does not look for it. */
+static inline const struct gemcr_platform *gemcr_platform_by_id(uint16_t pci_id, unsigned kernel_major,
+                                                                unsigned kernel_minor, int edram) {
+    size_t first = 0, end = sizeof(gemcr_ids) / sizeof(gemcr_ids[0]);
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (gemcr_ids[middle].id == pci_id)
+            return gemcr_platform_row(gemcr_ids[middle].platform, gemcr_kernel(kernel_major, kernel_minor), edram);
+        if (gemcr_ids[middle].id < pci_id)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return NULL;
+}
+
+/* Returns the platform for an unknown device: no agent is coherent with the CPU's caches, and any access may bypass them. */
+static inline const struct gemcr_platform *gemcr_conservative(void) {
+    return &gemcr_platforms[sizeof(gemcr_platforms) / sizeof(gemcr_platforms[0]) - 1];
+}
+
+/* Returns the level of an object with this caching mode. DISPLAY is WT where that exists, NONE elsewhere; DEFAULT is the
+ * level of an object whose mode and PAT index nobody set. An object that was shown has the level of DISPLAY. */
+static inline enum gemcr_level gemcr_level_of_caching(const struct gemcr_platform *platform, enum gemcr_caching caching) {
+    unsigned mode = (unsigned)caching < 4 ? (unsigned)caching : 0;
+    return (enum gemcr_level)platform->levels[mode];
+}
+
+/* Sets the level of an object that was created with a PAT index. Returns 0, or -1 if the kernel refuses the index: it
+ * accepts one only from graphics version 12.70 on, and Linux 6.5. */
+static inline int gemcr_level_of_pat(const struct gemcr_platform *platform, unsigned index, enum gemcr_level *level) {
+    if (index >= sizeof(platform->pat) || platform->pat[index] == 255)
+        return -1;
+    *level = (enum gemcr_level)platform->pat[index];
+    return 0;
+}
+
+/* Returns the class of a MOCS entry, as i915 programs it. */
+static inline enum gemcr_mocs_class gemcr_mocs_class_of(const struct gemcr_platform *platform, uint8_t entry) {
+    const uint8_t(*run)[2] = &gemcr_mocs_runs[platform->mocs];
+    while (run[1][0] != 0 && run[1][0] <= entry)
+        run++;
+    return (enum gemcr_mocs_class)run[0][1];
+}
+
+/* Returns the path of the CPU through a mapping of this mode. */
+static inline enum gemcr_path gemcr_path_of_map(enum gemcr_map_mode mode) {
+    return (enum gemcr_path)(GEMCR_PATH_CPU_WB + (int)mode);
+}
+
+/* Returns the path of the GPU with a MOCS entry of this class. */
+static inline enum gemcr_path gemcr_path_of_mocs(enum gemcr_mocs_class mocs) {
+    return (enum gemcr_path)(GEMCR_PATH_GPU_PAGE_TABLE + (int)mocs);
+}
+
+/* Looks up an answer: column 0 of gemcr_row_of for a flush, 1 for an invalidate. */
+static inline struct gemcr_decision gemcr_decide(const struct gemcr_platform *platform, struct gemcr_question question,
+                                                 int column) {
+    struct gemcr_decision decision = { GEMCR_VERDICT_BAD_QUESTION, GEMCR_RULE_NONE };
+    unsigned level = (unsigned)question.level, writer = (unsigned)question.writer;
+    unsigned next = (unsigned)question.next, access = (unsigned)question.access;
+    if (level < 4 && writer <= GEMCR_PATH_DISPLAY && next <= GEMCR_PATH_DISPLAY && access < 2) {
+        size_t line = ((size_t)platform->rows * 4 + level) * (GEMCR_PATH_DISPLAY + 1) + writer;
+        size_t answer = gemcr_rows[gemcr_row_of[line][column]][next * 2 + access];
+        decision.verdict = (enum gemcr_verdict)gemcr_decisions[answer].verdict;
+        decision.rule = (enum gemcr_rule)gemcr_decisions[answer].rule;
+    }
+    return decision;
+}
+
+/* Decides what must leave the writer's caches and buffers before the next access: FLUSH the lines that were written, or
+ * DRAIN the stores (gemcr_drain). Never INVALIDATE. */
+static inline struct gemcr_decision gemcr_needs_flush(const struct gemcr_platform *platform,
+                                                      struct gemcr_question question) {
+    return gemcr_decide(platform, question, 0);
+}
+
+/* Decides what the CPU must drop from its cache before the next access: INVALIDATE the lines to read, or the first and the
+ * last line of the bytes to overwrite, where these cover lines in part. */
+static inline struct gemcr_decision gemcr_needs_invalidate(const struct gemcr_platform *platform,
+                                                           struct gemcr_question question) {
+    return gemcr_decide(platform, question, 1);
+}
+
+/* Decides as gemcr_needs_flush if the next reader is not known: `readers` has a bit (1u << path) for each possible one;
+ * question.next is ignored. Returns a FLUSH if one of them needs it, then a DRAIN, then the first NOT_NEEDED; REFUSED only
+ * if none of them exists on the platform. */
+static inline struct gemcr_decision gemcr_needs_flush_any(const struct gemcr_platform *platform,
+                                                          struct gemcr_question question, unsigned readers) {
+    struct gemcr_decision strongest = { GEMCR_VERDICT_BAD_QUESTION, GEMCR_RULE_NONE };
+    /* From the weakest: BAD_QUESTION, REFUSED, NOT_NEEDED, INVALIDATE, DRAIN, FLUSH. */
+    static const uint8_t strength[] = { 2, 5, 3, 4, 1, 0 };
+    if (readers >= 1u << (GEMCR_PATH_DISPLAY + 1))
+        return strongest;
+    for (unsigned next = 0; next <= GEMCR_PATH_DISPLAY; next++) {
+        if (!(readers & 1u << next))
+            continue;
+        question.next = (enum gemcr_path)next;
+        struct gemcr_decision decision = gemcr_needs_flush(platform, question);
+        if (strength[decision.verdict] > strength[strongest.verdict])
+            strongest = decision;
+    }
+    return strongest;
+}
+
+/* Returns how stores through a mapping are drained. `level` matters on discrete devices. */
+static inline enum gemcr_drain gemcr_drain_of(const struct gemcr_platform *platform, enum gemcr_level level,
+                                              enum gemcr_path writer) {
+    struct gemcr_question question = { level, writer, GEMCR_PATH_GPU_PAGE_TABLE, GEMCR_ACCESS_READ };
+    if (gemcr_needs_flush(platform, question).verdict != GEMCR_VERDICT_DRAIN)
+        return GEMCR_DRAIN_NOTHING;
+    if (writer == GEMCR_PATH_CPU_GTT && !(platform->caps & GEMCR_CAP_COHERENT_GGTT))
+        return GEMCR_DRAIN_READ_BACK;
+    return GEMCR_DRAIN_FENCE;
+}
+
+#if defined(__i386__) || defined(__x86_64__)
+/* Drains the stores that this thread made through a mapping: GEMCR_VERDICT_DRAIN. `mapped` is a byte of that mapping. */
+static inline void gemcr_drain(const struct gemcr_platform *platform, enum gemcr_level level, enum gemcr_path writer,
+                               const volatile void *mapped) {
+    enum gemcr_drain drain = gemcr_drain_of(platform, level, writer);
+    if (drain == GEMCR_DRAIN_NOTHING)
+        return;
+    __asm__ volatile("mfence" ::: "memory");
+    if (drain == GEMCR_DRAIN_READ_BACK)
+        (void)*(const volatile uint8_t *)mapped;
+}
+#endif
+
+#endif /* GEM_COHERENCY_RULES_H */
