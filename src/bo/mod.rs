@@ -26,6 +26,7 @@
 
 mod caching;
 mod mapping;
+mod ranges;
 mod release;
 mod scanout;
 mod sharing;

@@ -11,7 +11,7 @@ use crate::fork::Confined;
 use crate::platform::{Call, Caps, mode_level};
 use crate::policy::kernel::{self, Creation, Event, Snapshot};
 use crate::shared::{
-    Key, New, Origin, SharedBo, SharedDevice, caching_call, created_level, level_of, pat_index,
+    Key, New, Origin, SharedBo, SharedDevice, WaitedBy, caching_call, created_level, level_of, pat_index,
 };
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CachingMode, Handle, MmapMode};
@@ -91,12 +91,12 @@ pub(super) fn alloc(device: &Arc<Confined<SharedDevice>>, request: AllocRequest)
         None => level_of(device, created.handle, creation),
     };
     let origin = Origin::Created(key.map(|key| key.at(level)));
-    let new = New { created, level, origin, keeps_level: pat.is_some() };
+    let new = New { created, level, origin, keeps_level: pat.is_some(), waited_by: WaitedBy::Library };
     let shared = device.registry.enter(created.handle, |number| {
         let shared = SharedBo::new(device, number, new)?;
         open.keep();
         if zeroes_stay(device, creation, changed) {
-            shared.mark_zeroes_dirty();
+            shared.mark_all_dirty();
         }
         Ok::<_, Error>(Arc::new(Confined::new(shared)))
     })?;
@@ -118,12 +118,18 @@ pub(super) fn alloc_dumb(device: &Arc<Confined<SharedDevice>>, width: u32, heigh
     let level = level_of(device, picture.handle, creation);
     let size_bytes = picture.bytes().next_multiple_of(PAGE_BYTES);
     let created = Created { handle: picture.handle, size_bytes };
-    let new = New { created, level, origin: Origin::Created(None), keeps_level: false };
+    let new = New {
+        created,
+        level,
+        origin: Origin::Created(None),
+        keeps_level: false,
+        waited_by: WaitedBy::Library,
+    };
     let shared = device.registry.enter(created.handle, |number| {
         let shared = SharedBo::new(device, number, new)?;
         open.keep();
         if zeroes_stay(device, creation, None) {
-            shared.mark_zeroes_dirty();
+            shared.mark_all_dirty();
         }
         Ok::<_, Error>(Arc::new(Confined::new(shared)))
     })?;
@@ -178,7 +184,7 @@ fn set_up_caching(
 
 /// Returns whether the zeroes of a new object's pages may stay dirty in the cache. `changed` is the caching
 /// mode that was set after its creation.
-fn zeroes_stay(device: &SharedDevice, creation: Creation, changed: Option<CachingMode>) -> bool {
+pub(super) fn zeroes_stay(device: &SharedDevice, creation: Creation, changed: Option<CachingMode>) -> bool {
     let (caps, rules) = (device.caps(), &device.rules);
     let Ok(mut fresh) = Snapshot::created(caps, rules, creation) else { return true };
     let step = changed.map(|mode| kernel::step(caps, rules, fresh, Event::SetCaching(mode)));
@@ -200,7 +206,7 @@ pub(super) fn import(device: &Arc<Confined<SharedDevice>>, dma_buf: BorrowedFd<'
         let level = level_of(device, created.handle, Creation::Import);
         // GET_CACHING fails only for an object whose PAT index was chosen at creation.
         let keeps_level = device.caps().contains(Caps::PAT_AT_CREATE) && drm.caching(created.handle).is_err();
-        let new = New { created, level, origin: Origin::Imported, keeps_level };
+        let new = New { created, level, origin: Origin::Imported, keeps_level, waited_by: WaitedBy::Library };
         let shared = SharedBo::new(device, number, new)?;
         // Do it before another thread can find the BO and submit it.
         if let Err(error) = shared.mark_imported_dirty() {

@@ -18,12 +18,15 @@
 //! ```
 
 mod about;
+mod adopt;
 mod alloc;
 mod spec;
 mod submit;
 
 pub use crate::shared::ReuseStats;
+pub use crate::shared::WaitedBy;
 pub use about::{MapModeInfo, Quirk};
+pub use adopt::{AdoptRequest, Contents};
 pub use alloc::AllocRequest;
 pub use spec::{DeviceSpec, OpenSoft, link_soft};
 pub use submit::{Prepared, Submission};
@@ -265,6 +268,21 @@ impl Device {
             true => self.shared.reuse.stats(),
             false => ReuseStats::default(),
         }
+    }
+
+    /// Tracks a buffer object that the caller created, maps and closes: dirty and stale lines, submissions, scanout.
+    ///
+    /// The object is any that has a handle in this device's file: of CREATE_EXT, USERPTR or an import. Release the BO
+    /// before the handle is closed and the mapping unmapped; lines that are dirty then are forgotten, so call
+    /// [`Bo::flush`] first if the object lives on. The library sees only what passes through the BO: report stores by
+    /// other mappings and APIs ([`Bo::mark_written`]), other writers of memory ([`Bo::mark_stale`]) and batches
+    /// ([`Bo::gpu_wrote`], [`Device::begin_submit`]). A level is changed with [`Bo::set_caching`].
+    ///
+    /// # Errors
+    /// [`crate::Error::BadSize`]: no whole pages, or another size than the mapping's;
+    /// [`crate::Error::HandleInUse`]: the handle has a BO already; [`crate::Error::NoMemory`].
+    pub fn adopt(&self, request: AdoptRequest) -> Result<Bo> {
+        adopt::adopt(&self.shared, request)
     }
 
     /// Opens the BO of a dma-buf; returns the same BO if it is open on this device already.

@@ -136,6 +136,12 @@ pub enum Error {
         handle: u32,
     },
 
+    /// A handle to be adopted that has a BO already.
+    HandleInUse {
+        /// The handle.
+        handle: u32,
+    },
+
     /// A BO that belongs to another device.
     OtherDevice {
         /// The object, on the other device.
@@ -210,6 +216,9 @@ impl fmt::Display for Error {
                 f,
                 "another thread is changing the caching mode of BO {handle}: try again when it is done"
             ),
+            Self::HandleInUse { handle } => {
+                write!(f, "handle {handle} has a BO already: clone that one, or release it first")
+            }
             Self::OtherDevice { handle } => {
                 write!(f, "BO {handle} was opened on another device: export it there and import it here")
             }
@@ -270,9 +279,11 @@ impl Error {
             Self::WriteThroughReadGuard { .. } => Errno::EACCES,
             Self::Closed { .. } => Errno::ENOENT,
             Self::Purged { .. } | Self::DontNeed { .. } => Errno::EFAULT,
-            Self::InUse { .. } | Self::Pinned { .. } | Self::LevelChanging { .. } | Self::OnScreen { .. } => {
-                Errno::EBUSY
-            }
+            Self::HandleInUse { .. }
+            | Self::InUse { .. }
+            | Self::Pinned { .. }
+            | Self::LevelChanging { .. }
+            | Self::OnScreen { .. } => Errno::EBUSY,
             Self::NoMemory { .. } => Errno::ENOMEM,
             Self::TooManyGuards { .. } => Errno::EOVERFLOW,
             Self::Timeout { .. } => Errno::ETIME,

@@ -13,6 +13,7 @@ use crate::engine;
 use crate::error::{Error, Result};
 use crate::fork::Confined;
 use crate::policy::Path;
+use crate::policy::driver::{CpuMemory, cpu_memory};
 use crate::tracking::{Mappings, Named, Number, Past, Tracked};
 use crate::vocabulary::{CacheLevel, Handle, MocsClass};
 
@@ -23,6 +24,17 @@ pub(crate) enum Origin {
     Created(Option<Key>),
     /// Imported from a dma-buf.
     Imported,
+    /// Created by the caller, who closes the handle.
+    Adopted(Past),
+}
+
+/// The component that waits for the GPU before the CPU accesses a BO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitedBy {
+    /// The library (GEM_WAIT on the handle).
+    Library,
+    /// The caller, before each access: GEM_WAIT covers no VM_BIND mappings.
+    Caller,
 }
 
 /// The state that the clones of a BO share, for one lifetime of its object.
@@ -43,6 +55,7 @@ pub(crate) struct Object {
     pub(crate) origin: Origin,
     /// The level is fixed, because userspace chose a PAT index.
     pub(crate) keeps_level: bool,
+    pub(crate) waited_by: WaitedBy,
     /// The registry's number of this owner of the handle.
     pub(crate) number: Number,
     pub(crate) maps: Mappings<Mapping>,
@@ -125,22 +138,25 @@ pub(crate) struct New {
     pub(crate) origin: Origin,
     /// The level is fixed, because userspace chose a PAT index.
     pub(crate) keeps_level: bool,
+    pub(crate) waited_by: WaitedBy,
 }
 
 impl SharedBo {
     /// Creates the BO of a new handle, with the registry's number `number`.
     pub(crate) fn new(device: &Arc<Confined<SharedDevice>>, number: Number, new: New) -> Result<Self> {
-        let New { created, level, origin, keeps_level } = new;
+        let New { created, level, origin, keeps_level, waited_by } = new;
         let object = Object {
             handle: created.handle,
             size: created.size_bytes,
             tracked: Tracked::new(created.size_bytes, level)?,
             origin,
             keeps_level,
+            waited_by,
             number,
             maps: Mappings::new(match origin {
                 Origin::Created(_) => Past::Known,
                 Origin::Imported => Past::Unknown,
+                Origin::Adopted(past) => past,
             }),
             never_reuse: AtomicBool::new(false),
         };
@@ -173,8 +189,17 @@ impl SharedBo {
         }
     }
 
-    /// Marks every line dirty if the kernel does not flush the zeroes of new pages.
-    pub(crate) fn mark_zeroes_dirty(&self) {
+    /// Uses a mapping of the caller's for accesses.
+    pub(crate) fn use_mapping(&self, mapping: Mapping) -> Result<()> {
+        let mode = mapping.mode();
+        let is_cached = |mode| cpu_memory(self.level(), mode) == CpuMemory::Cached;
+        self.maps.get_or_make(mode, self.tracked.stale(), is_cached, || Ok::<_, Error>(mapping))?;
+        self.maps.choose(mode);
+        Ok(())
+    }
+
+    /// Marks every line dirty: the zeroes of new pages if the kernel does not flush them, or unknown stores.
+    pub(crate) fn mark_all_dirty(&self) {
         self.tracked.dirty().mark_all();
     }
 }

@@ -2,8 +2,8 @@
 
 use std::slice;
 
-use super::SharedBo;
 use super::mapping::refusal_errno;
+use super::{SharedBo, WaitedBy};
 use crate::cacheops::{self, LineOp};
 use crate::drm::Mapping;
 use crate::engine::{self, FlushReport, Object, Pending, StaleLines, Step, Task};
@@ -47,7 +47,10 @@ impl Object for SharedBo {
     }
 
     fn wait_for_gpu(&self) -> Result<()> {
-        self.tracked.gpu_writes().wait_if_told(|| self.device.drm.wait(self.handle, -1))
+        self.tracked.gpu_writes().wait_if_told(|| match self.waited_by {
+            WaitedBy::Library => self.device.drm.wait(self.handle, -1),
+            WaitedBy::Caller => Ok(()),
+        })
     }
 
     /// Returns any mapping except the aperture's, whose addresses are not those of memory. Its memory type

@@ -20,7 +20,7 @@ pub enum Released {
     InUse,
     /// The device keeps the object for reuse.
     Kept,
-    /// The handle is closed.
+    /// The handle is closed, or left to the caller ([`crate::device::Device::adopt`]).
     Closed,
 }
 
@@ -32,9 +32,12 @@ impl Released {
     }
 }
 
-/// Closes the handle of `object`, unless it belongs to another BO by now.
+/// Closes the handle of `object`, unless it belongs to another BO by now, or to the caller.
 pub(crate) fn close(device: &SharedDevice, object: &Object) -> Result<()> {
-    let request = || device.drm.close(object.handle);
+    let request = || match object.origin {
+        Origin::Created(_) | Origin::Imported => device.drm.close(object.handle),
+        Origin::Adopted(_) => Ok(()),
+    };
     let given_back = device.registry.close(object.handle, object.number, request);
     tracing::debug!(handle = object.handle.get(), ?given_back, "close");
     match given_back? {
@@ -48,7 +51,7 @@ impl Object {
         match self.origin {
             // Relaxed: see `Bo::never_reuse`.
             Origin::Created(key) if !self.never_reuse.load(Ordering::Relaxed) => key,
-            Origin::Created(_) | Origin::Imported => None,
+            Origin::Created(_) | Origin::Imported | Origin::Adopted(_) => None,
         }
     }
 }

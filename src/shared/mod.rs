@@ -12,6 +12,7 @@ mod lifetime;
 mod mapping;
 mod reuse;
 
+pub use bo::WaitedBy;
 pub(crate) use bo::{New, Object, Origin, SharedBo};
 pub(crate) use caching::{caching_call, created_level, level_of, pat_index};
 pub(crate) use device::SharedDevice;

@@ -100,6 +100,22 @@ impl<B: Named> Registry<B> {
         }
     }
 
+    /// Registers the BO that `make` creates for a handle of the caller's. Returns `None` if a living BO has it.
+    ///
+    /// # Errors
+    /// Those of `make`; then nothing is registered.
+    pub fn adopt<E>(
+        &self,
+        handle: Handle,
+        make: impl FnOnce(Number) -> Result<B, E>,
+    ) -> Result<Option<B>, E> {
+        let mut names = self.lock();
+        match names.named.get(&handle).and_then(|name| B::living(&name.bo)) {
+            Some(_) => Ok(None),
+            None => names.enter(handle, make).map(Some),
+        }
+    }
+
     /// Registers the BO that `make` creates for an object whose BO, number `number`, was dropped without
     /// closing the handle. Returns `None` if another BO owns the handle now, or `make` returns `None`.
     pub fn revive(&self, handle: Handle, number: Number, make: impl FnOnce() -> Option<B>) -> Option<B> {

@@ -1,5 +1,6 @@
 //! Devices, buffer objects and guards on the software i915, as the library's user sees them.
 
+mod adopt;
 mod alloc;
 mod bad_input;
 mod batch;

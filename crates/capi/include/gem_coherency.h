@@ -17,6 +17,32 @@
 #define GEMCO_OPEN_CONSERVATIVE 1
 
 /**
+ * The object is new: no agent has accessed it. Without this flag every line counts as dirty and as stale.
+ */
+#define GEMCO_ADOPT_NEW 1
+
+/**
+ * The level is fixed, because the object was created with a PAT index (gemco_pat_level).
+ */
+#define GEMCO_ADOPT_FIXED_LEVEL 2
+
+/**
+ * The kernel is asked for the level (GET_CACHING); the field `level` is 0.
+ */
+#define GEMCO_ADOPT_ASK_LEVEL 4
+
+/**
+ * The caller waits for the GPU before each CPU access. Otherwise the library does (GEM_WAIT, which does not cover
+ * VM_BIND mappings).
+ */
+#define GEMCO_ADOPT_WAITED 8
+
+/**
+ * As a length: up to the end of the BO (VK_WHOLE_SIZE).
+ */
+#define GEMCO_WHOLE_SIZE 18446744073709551615ull
+
+/**
  * Kind of memory access.
  */
 typedef enum gemco_access_kind {
@@ -482,6 +508,41 @@ typedef struct gemco_report {
      */
     uint64_t bytes;
 } gemco_report;
+
+/**
+ * A buffer object of the caller's, for gemco_bo_adopt. Set all other fields to 0: use designated initialisers.
+ */
+typedef struct gemco_object {
+    /**
+     * The size in bytes, as the kernel rounded it: whole pages.
+     */
+    uint64_t size;
+    /**
+     * The caller's mapping of the whole object, which stays until the last reference is dropped; NULL if the library
+     * shall map it when it has to.
+     */
+    void *mapped;
+    /**
+     * The GEM handle, in the file of the device.
+     */
+    uint32_t handle;
+    /**
+     * The level: a gemco_level.
+     */
+    unsigned int level;
+    /**
+     * The mode of `mapped`: a gemco_map_mode; 0 without a mapping.
+     */
+    unsigned int map_mode;
+    /**
+     * GEMCO_ADOPT_*, ORed.
+     */
+    unsigned int flags;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
+} gemco_object;
 
 /**
  * The accesses of a batch to one BO.
@@ -983,6 +1044,50 @@ int gemco_bo_will_need(const struct gemco_bo *bo);
  * Returns 0; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_never_reuse(const struct gemco_bo *bo);
+
+/**
+ * Tracks a buffer object that the caller created, maps and closes: dirty and stale lines, submissions, scanout.
+ *
+ * The object is any that has a handle in the device's file (gemco_device_open_fd): of CREATE_EXT, USERPTR or an import.
+ * Drop the references before the handle is closed and the mapping unmapped: nothing is flushed then, so call
+ * gemco_bo_flush first if the object lives on. The library sees only what passes through it: report stores by other
+ * mappings and APIs (gemco_bo_mark_written), other writers of memory (gemco_bo_mark_stale) and batches
+ * (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
+ *
+ * object: copied. bo: the BO, with one reference.
+ *
+ * Returns 0; -EINVAL for a size that is not whole pages, a bad number, and a mapping on a software device; -EBUSY for a
+ * handle that has a BO already; -ENOMEM. Any thread.
+ */
+int gemco_bo_adopt(const struct gemco_device *device, const struct gemco_object *object, struct gemco_bo **bo);
+
+/**
+ * Makes the CPU's stores to `len` bytes at `offset` visible to `readers`: vkFlushMappedMemoryRanges in one call. The
+ * stores were made through the BO's mapping and need not have been reported.
+ *
+ * len: GEMCO_WHOLE_SIZE for all up to the end. Whole lines of 64 bytes are flushed (nonCoherentAtomSize is 64).
+ * readers: a bit (1u << path) for each possible gemco_path. If none of them requires a flush, it costs look-ups only, and
+ * the stores are not recorded for other readers.
+ * report: what was flushed, or the rule by which nothing was; may be NULL.
+ *
+ * Returns 0; -EINVAL for a range outside the BO, and for bad readers; -ENODEV if no reader exists on the platform;
+ * otherwise as gemco_submit_begin. The thread that stored.
+ */
+int gemco_bo_flush_range(const struct gemco_bo *bo,
+                         uint64_t offset,
+                         uint64_t len,
+                         unsigned int readers,
+                         struct gemco_report *report);
+
+/**
+ * Makes the GPU's writes to `len` bytes at `offset` visible to the CPU's loads through the BO's mapping:
+ * vkInvalidateMappedMemoryRanges in one call. The caller has waited for the writes, which need not have been reported.
+ *
+ * len, report: as gemco_bo_flush_range. If no invalidate is required, it costs a look-up only.
+ *
+ * Returns 0; -EINVAL for a range outside the BO; otherwise as gemco_bo_read. Any thread.
+ */
+int gemco_bo_invalidate_range(const struct gemco_bo *bo, uint64_t offset, uint64_t len, struct gemco_report *report);
 
 /**
  * Stores `len` bytes at `offset`; lines that are stale and overwritten in part are invalidated first. Nothing is

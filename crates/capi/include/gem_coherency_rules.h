@@ -78,7 +78,7 @@ enum gemcr_path {
 
 /* The required operation. BAD_QUESTION: a number of the question is not in its enum. */
 enum gemcr_verdict {
-    GEMCR_VERDICT_NONE = 0,
+    GEMCR_VERDICT_NOT_NEEDED = 0,
     GEMCR_VERDICT_FLUSH = 1,
     GEMCR_VERDICT_INVALIDATE = 2,
     GEMCR_VERDICT_DRAIN = 3,

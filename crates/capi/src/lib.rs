@@ -23,6 +23,7 @@
 #![allow(non_camel_case_types)]
 
 mod access;
+mod adopt;
 #[cfg(feature = "exercise")]
 mod batch;
 mod bo;
@@ -42,6 +43,7 @@ mod submit;
 mod types;
 
 pub use access::*;
+pub use adopt::*;
 #[cfg(feature = "exercise")]
 pub use batch::*;
 pub use bo::*;

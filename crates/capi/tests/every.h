@@ -36,6 +36,9 @@ enum kind {
 /* The result of a failed call that returns no errno. */
 enum { NONE = -9999 };
 
+/* An object of the caller's, whose handle exists on no device: it is adopted, and used by nothing. */
+static const gemco_object own_object = {.size = 4096, .handle = 4000, .flags = GEMCO_ADOPT_NEW};
+
 /* One object of each kind. */
 struct world {
     gemco_device *device;
@@ -74,7 +77,7 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_needs_flush, QUERIES, gemco_needs_flush(&(gemco_platform){0}, &(gemco_question){.next = GEMCO_PATH_DISPLAY}, &(gemco_decision){0})) \
     CALL(gemco_needs_flush_any, QUERIES, gemco_needs_flush_any(&(gemco_platform){0}, &(gemco_question){0}, 1, &(gemco_decision){0})) \
     CALL(gemco_needs_invalidate, QUERIES, gemco_needs_invalidate(&(gemco_platform){0}, &(gemco_question){.writer = GEMCO_PATH_GPU_PAGE_TABLE}, NULL)) \
-    CALL(gemco_drain, QUERIES, gemco_drain(&(gemco_platform){0}, 0, GEMCO_PATH_CPU_GTT, &gemco_drain)) \
+    CALL(gemco_drain, QUERIES, gemco_drain(&(gemco_platform){0}, 0, GEMCO_PATH_CPU_GTT, &own_object)) \
     CALL(gemco_caching_level, QUERIES, gemco_caching_level(&(gemco_platform){0}, GEMCO_CACHING_DEFAULT)) \
     CALL(gemco_pat_level, QUERIES, gemco_pat_level(&(gemco_platform){.caps = GEMCO_CAP_PAT_AT_CREATE}, 0)) \
     CALL(gemco_mocs_class, QUERIES, gemco_mocs_class(&(gemco_platform){0}, 0)) \
@@ -111,6 +114,9 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_device_reuse_stats, QUERIES | OBJECT, gemco_device_reuse_stats(w->device, &(gemco_reuse_stats){0}))     \
     CALL(gemco_bo_create, OBJECT, gemco_bo_create(w->device, 4096, GEMCO_CACHING_DEFAULT, &w->new_bo))                 \
     CALL(gemco_bo_import, OBJECT, gemco_bo_import(w->device, w->dma_buf, &w->new_bo))                                  \
+    CALL(gemco_bo_adopt, OBJECT, gemco_bo_adopt(w->device, &own_object, &w->new_bo))                                   \
+    CALL(gemco_bo_flush_range, BO, gemco_bo_flush_range(w->bo, 0, 64, 1u << GEMCO_PATH_GPU_PAGE_TABLE, NULL))          \
+    CALL(gemco_bo_invalidate_range, BO, gemco_bo_invalidate_range(w->bo, 0, GEMCO_WHOLE_SIZE, NULL))                   \
     CALL(gemco_bo_export, BO, (w->new_dma_buf = gemco_bo_export(w->bo)))                                               \
     CALL(gemco_bo_ref, QUERIES | ADDS, (w->more_of_bo++, text((char *)gemco_bo_ref(w->bo))))                           \
     CALL(gemco_bo_unref, VOID | RELEASES, NOTHING(gemco_bo_unref(w->bo)))                                              \

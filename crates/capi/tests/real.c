@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { AT = 4076, LEN = 100, SIZE = 16384 };
@@ -20,6 +21,83 @@ struct busy {
 static int busy(int fd, uint32_t handle) {
     struct busy request = {handle, 77};
     return ioctl(fd, _IOWR('d', 0x40 + 0x17, struct busy), &request) == 0 ? (int)request.busy : -errno;
+}
+
+/* I915_GEM_CREATE, I915_GEM_MMAP_OFFSET (WB, or FIXED on a discrete device) and GEM_CLOSE as the caller's own ioctls. */
+struct create {
+    uint64_t size;
+    uint32_t handle, pad;
+};
+
+struct mmap_offset {
+    uint32_t handle, pad;
+    uint64_t offset, flags, extensions;
+};
+
+struct close {
+    uint32_t handle, pad;
+};
+
+static uint32_t create(int fd, uint64_t size) {
+    struct create request = {.size = size};
+    OK(ioctl(fd, _IOWR('d', 0x40 + 0x1b, struct create), &request));
+    CHECK(request.size == size);
+    return request.handle;
+}
+
+static unsigned char *map(int fd, uint32_t handle, size_t size, unsigned mode) {
+    struct mmap_offset request = {.handle = handle, .flags = mode == GEMCO_MAP_FIXED ? 4 : 2};
+    OK(ioctl(fd, _IOWR('d', 0x40 + 0x24, struct mmap_offset), &request));
+    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)request.offset);
+    CHECK(mapped != MAP_FAILED);
+    return mapped;
+}
+
+/* A buffer that the caller creates, maps and closes: the library flushes it, and closes and unmaps nothing. */
+static void adopted(gemco_device *device, int fd, const unsigned char *bytes) {
+    gemco_platform platform;
+    OK(gemco_device_platform(device, &platform));
+    unsigned mode = platform.caps & GEMCO_CAP_DISCRETE ? GEMCO_MAP_FIXED : GEMCO_MAP_WB;
+    uint32_t handle = create(fd, SIZE);
+    unsigned char *mapped = map(fd, handle, SIZE, mode);
+    gemco_object object = {.size = SIZE, .mapped = mapped, .handle = handle, .map_mode = mode,
+                           .flags = GEMCO_ADOPT_ASK_LEVEL | GEMCO_ADOPT_NEW};
+    gemco_bo *bo = NULL, *again = NULL;
+    OK(gemco_bo_adopt(device, &object, &bo));
+    FAILS(gemco_bo_adopt(device, &object, &again), EBUSY, "has a BO already");
+    CHECK(gemco_bo_handle(bo) == handle && gemco_bo_size(bo) == SIZE);
+    CHECK(gemco_bo_level(bo) == gemco_caching_level(&platform, GEMCO_CACHING_DEFAULT));
+    void *pointer = NULL;
+    OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &pointer));
+    CHECK(pointer == mapped);
+
+    /* A store of the caller's, a batch that reads it, and bytes that the library reads through the caller's mapping. */
+    gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    gemco_question question = {.level = (unsigned)gemco_bo_level(bo), .writer = (unsigned)gemco_map_path(mode),
+                               .next = GEMCO_PATH_GPU_PAGE_TABLE, .access = GEMCO_READ};
+    gemco_report report;
+    OK(gemco_bo_flush(bo, NULL));
+    memcpy(mapped + AT, bytes, LEN);
+    OK(gemco_bo_mark_written(bo, AT, LEN));
+    int verdict = gemco_needs_flush(&platform, &question, NULL);
+    OK(gemco_submit(device, &submission, 1, &report));
+    CHECK((report.lines > 0) == (verdict == GEMCO_FLUSH) && (int)report.decision.verdict == verdict);
+    unsigned char seen[LEN];
+    OK(gemco_bo_read(bo, AT, seen, LEN, NULL));
+    CHECK(memcmp(seen, bytes, LEN) == 0);
+    OK(gemco_bo_flush_range(bo, AT, LEN, 1u << GEMCO_PATH_GPU_PAGE_TABLE, &report));
+    CHECK((report.lines > 0) == (verdict == GEMCO_FLUSH));
+    OK(gemco_bo_invalidate_range(bo, AT, GEMCO_WHOLE_SIZE, NULL));
+    OK(gemco_bo_wait(bo, -1));
+
+    /* Handle and mapping are the caller's. */
+    gemco_bo_unref(bo);
+    CHECK(busy(fd, handle) == 0);
+    CHECK(memcmp(mapped + AT, bytes, LEN) == 0);
+    OK(munmap(mapped, SIZE));
+    struct close request = {.handle = handle};
+    OK(ioctl(fd, _IOW('d', 0x09, struct close), &request));
+    CHECK(busy(fd, handle) == -ENOENT);
 }
 
 int main(int argc, char **argv) {
@@ -64,6 +142,8 @@ int main(int argc, char **argv) {
     CHECK(memcmp(seen, fresh, LEN) == 0);
     gemco_bo_unref(imported);
     gemco_device_unref(second);
+
+    adopted(device, mine, fresh);
 
     /* A released BO is reused. */
     OK(gemco_device_set_reuse_limit(device, 1 << 20));

@@ -5,10 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use gem_coherency_rules::platform::{self, Caps};
-use gem_coherency_rules::policy::driver::{needs_flush_of_zeroes, table};
+use gem_coherency_rules::platform::{self, Caps, by_name};
+use gem_coherency_rules::policy::driver::{
+    CpuMemory, Drain, needs_flush_of_import, needs_flush_of_zeroes, table,
+};
 use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
-use gem_coherency_rules::policy::{Path, Rule, Verdict, needs_flush, needs_invalidate};
+use gem_coherency_rules::policy::{Path, Rule, Verdict, needs_flush, needs_flush_any, needs_invalidate};
 use gem_coherency_rules::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 
 const COLUMNS: [(Path, Access); 13] = [
@@ -358,4 +360,62 @@ fn every_driver_rule_is_reached() {
     let driver_rules = Rule::ALL.iter().take_while(|rule| **rule != Rule::AcquireDirty);
     let missing: Vec<_> = driver_rules.filter(|rule| !reached.contains(rule)).collect();
     assert!(missing.is_empty(), "never reached: {missing:?}");
+}
+
+#[test]
+fn the_strongest_decision_of_several_readers_counts() {
+    let machine = by_name("jsl").unwrap().machine(KernelVersion::new(6, 12), false);
+    let any = |readers: &[Path]| {
+        let store = Path::Cpu(MmapMode::Wb);
+        needs_flush_any(machine.caps, CacheLevel::Llc, store, readers.iter().copied(), Access::Read)
+    };
+    let [table, bypass] = [MocsClass::PageTable, MocsClass::BypassLlc].map(Path::Gpu);
+    let fixed = Path::Cpu(MmapMode::Fixed);
+    let rule = |readers: &[Path]| any(readers).unwrap().rule;
+    assert_eq!(any(&[]), None);
+    assert_eq!(rule(&[table]), Rule::LlcCoherent);
+    assert_eq!(rule(&[table, bypass]), Rule::BypassMocsRead);
+    assert_eq!(rule(&[bypass, Path::Display]), Rule::BypassMocsRead, "the first of two flushes");
+    assert_eq!(rule(&[fixed, table]), Rule::LlcCoherent);
+    assert_eq!(any(&[fixed]).unwrap().verdict, Verdict::Refused);
+}
+
+#[test]
+fn the_aperture_is_drained_by_a_read_where_the_chipset_posts_its_stores() {
+    for (name, read_back) in
+        [("glk", true), ("vlv", true), ("jsl", true), ("tgl", true), ("hsw", false), ("i965g", false)]
+    {
+        let caps = by_name(name).unwrap().machine(KernelVersion::new(6, 12), false).caps;
+        let expected = if read_back { Drain::ReadBack } else { Drain::Fence };
+        assert_eq!(caps.contains(Caps::COHERENT_GGTT), !read_back, "{name}");
+        assert_eq!(Drain::of(caps, CpuMemory::Aperture), expected, "{name}");
+        assert_eq!(Drain::of(caps, CpuMemory::Combining), Drain::Fence, "{name}");
+        assert_eq!(Drain::of(caps, CpuMemory::Cached), Drain::Nothing, "{name}");
+        assert_eq!(Drain::of(caps, CpuMemory::Uncached), Drain::Nothing, "{name}");
+    }
+}
+
+#[test]
+fn the_pages_of_an_import_are_flushed_by_the_kernel_or_by_the_exporter() {
+    for (name, kernel, rule) in [
+        ("glk", (5, 15), Rule::ImportUntracked),
+        ("glk", (5, 16), Rule::ImportWbinvd),
+        ("jsl", (5, 15), Rule::ImportUntracked),
+        ("jsl", (6, 12), Rule::ImportWbinvd),
+        ("tgl", (5, 15), Rule::ImportCoherent),
+        ("tgl", (6, 12), Rule::ImportCoherent),
+        ("dg1", (5, 15), Rule::ImportCoherent),
+        ("dg1", (6, 12), Rule::ImportCoherent),
+        ("dg2", (6, 12), Rule::ImportWbinvd),
+    ] {
+        let kernel = KernelVersion::new(kernel.0, kernel.1);
+        let (machine, rules) =
+            (by_name(name).unwrap().machine(kernel, false), KernelRules::of(kernel).unwrap());
+        let decision = needs_flush_of_import(machine.caps, &rules);
+        assert_eq!(
+            (decision.rule, decision.is_needed()),
+            (rule, rule != Rule::ImportCoherent),
+            "{name} {kernel}"
+        );
+    }
 }

@@ -97,13 +97,21 @@ enum KernelPages {
     Offset(MmapRaw),
     /// By GEM_MMAP.
     Legacy(LegacyPages),
+    /// By the caller, who unmaps them.
+    Callers(NonNull<u8>),
 }
+
+// SAFETY: the address is the process's, not a thread's, and bytes are reached by copies only.
+unsafe impl Send for KernelPages {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for KernelPages {}
 
 impl KernelPages {
     fn first(&self) -> *mut u8 {
         match self {
             Self::Offset(pages) => pages.as_mut_ptr(),
             Self::Legacy(pages) => pages.first.as_ptr(),
+            Self::Callers(first) => first.as_ptr(),
         }
     }
 }
@@ -163,6 +171,17 @@ impl Mapping {
     pub fn from_legacy(handle: Handle, pages: LegacyPages, mode: MmapMode, counted: Counted) -> Self {
         let len = pages.len;
         Self { handle, memory: Memory::Kernel(KernelPages::Legacy(pages)), mode, len, _counted: counted }
+    }
+
+    /// Creates a mapping from `len` bytes at `first` that the caller mapped in `mode`, and unmaps itself
+    /// ([`crate::device::AdoptRequest::mapped`]).
+    ///
+    /// # Safety
+    /// They are all bytes of object `handle`, from a page's start, mapped for reading and writing in this mode, until
+    /// the `Mapping` is dropped. No reference to them exists.
+    pub unsafe fn of_caller(handle: Handle, first: NonNull<u8>, len: u64, mode: MmapMode) -> Self {
+        let counted = Counted::new(&Arc::default());
+        Self { handle, memory: Memory::Kernel(KernelPages::Callers(first)), mode, len, _counted: counted }
     }
 
     /// Creates a mapping of `len` bytes of a software device.

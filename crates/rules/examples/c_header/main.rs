@@ -59,7 +59,10 @@ fn print_enums(rules: &[Rule]) {
     print_enum("mocs_class", "The treatment of the LLC by a MOCS entry: gemcr_mocs_class_of.", mocs);
     let comment = "An agent and its path to memory: the CPU by map mode, the GPU by MOCS class, the display.";
     print_enum("path", comment, Path::ALL.iter().map(|&one| path(one)));
-    let verdict = Verdict::ALL.iter().map(|verdict| constant("VERDICT", verdict.name()));
+    let verdict = Verdict::ALL.iter().map(|verdict| match verdict {
+        Verdict::NotNeeded => "GEMCR_VERDICT_NOT_NEEDED".to_owned(),
+        needed => constant("VERDICT", needed.name()),
+    });
     let comment = "The required operation. BAD_QUESTION: a number of the question is not in its enum.";
     let verdicts = verdict.chain(["GEMCR_VERDICT_BAD_QUESTION".to_owned()]);
     print_enum("verdict", comment, verdicts);

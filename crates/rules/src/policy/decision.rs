@@ -42,4 +42,21 @@ impl Decision {
             Verdict::NotNeeded | Verdict::Refused => false,
         }
     }
+
+    /// Returns the one of two decisions that requires more, for a caller who does not know which of two accesses
+    /// comes next; `self` if both have one verdict. From the least: refused (the access does not exist), none,
+    /// invalidate, drain, flush.
+    #[must_use]
+    pub const fn stronger(self, other: Self) -> Self {
+        const fn strength(verdict: Verdict) -> u8 {
+            match verdict {
+                Verdict::Refused => 0,
+                Verdict::NotNeeded => 1,
+                Verdict::Invalidate => 2,
+                Verdict::Drain => 3,
+                Verdict::Flush => 4,
+            }
+        }
+        if strength(other.verdict) > strength(self.verdict) { other } else { self }
+    }
 }

@@ -112,8 +112,7 @@ pub const fn needs_flush(
 }
 
 /// Returns the strongest decision of [`needs_flush`] for several possible readers, of which the caller does not
-/// know the next one: a flush, else a drain, else the first that needs nothing; a refusal only if none of
-/// `readers` exists on the hardware. `None` without readers.
+/// know the next one ([`Decision::stronger`]); `None` without readers.
 pub fn needs_flush_any(
     caps: Caps,
     level: CacheLevel,
@@ -121,15 +120,8 @@ pub fn needs_flush_any(
     readers: impl IntoIterator<Item = Path>,
     access: Access,
 ) -> Option<Decision> {
-    let strength = |decision: &Decision| match decision.verdict {
-        Verdict::Refused => 0,
-        Verdict::NotNeeded => 1,
-        Verdict::Invalidate => 2,
-        Verdict::Drain => 3,
-        Verdict::Flush => 4,
-    };
     let decisions = readers.into_iter().map(|next| needs_flush(caps, level, writer, next, access));
-    decisions.reduce(|first, later| if strength(&later) > strength(&first) { later } else { first })
+    decisions.reduce(Decision::stronger)
 }
 
 /// The way to drain the stores of a CPU that bypass its caches.

@@ -1,0 +1,199 @@
+//! Buffer objects that a driver creates, maps and closes itself.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::ptr::NonNull;
+
+use super::bo::{gemco_bo, open_bo};
+use super::device::{gemco_device, open_device};
+use super::error::{Failure, run};
+use super::objects::{Out, borrow};
+use super::report::write_report;
+use super::types::{self, gemco_report};
+use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
+use gem_coherency::drm::Mapping;
+use gem_coherency::policy::Path;
+use gem_coherency::vocabulary::Handle;
+
+/// The object is new: no agent has accessed it. Without this flag every line counts as dirty and as stale.
+pub const GEMCO_ADOPT_NEW: c_uint = 1;
+
+/// The level is fixed, because the object was created with a PAT index (gemco_pat_level).
+pub const GEMCO_ADOPT_FIXED_LEVEL: c_uint = 2;
+
+/// The kernel is asked for the level (GET_CACHING); the field `level` is 0.
+pub const GEMCO_ADOPT_ASK_LEVEL: c_uint = 4;
+
+/// The caller waits for the GPU before each CPU access. Otherwise the library does (GEM_WAIT, which does not cover
+/// VM_BIND mappings).
+pub const GEMCO_ADOPT_WAITED: c_uint = 8;
+
+/// As a length: up to the end of the BO (VK_WHOLE_SIZE).
+pub const GEMCO_WHOLE_SIZE: u64 = 0xffff_ffff_ffff_ffff;
+
+/// A buffer object of the caller's, for gemco_bo_adopt. Set all other fields to 0: use designated initialisers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gemco_object {
+    /// The size in bytes, as the kernel rounded it: whole pages.
+    pub size: u64,
+    /// The caller's mapping of the whole object, which stays until the last reference is dropped; NULL if the library
+    /// shall map it when it has to.
+    pub mapped: *mut c_void,
+    /// The GEM handle, in the file of the device.
+    pub handle: u32,
+    /// The level: a gemco_level.
+    pub level: c_uint,
+    /// The mode of `mapped`: a gemco_map_mode; 0 without a mapping.
+    pub map_mode: c_uint,
+    /// GEMCO_ADOPT_*, ORed.
+    pub flags: c_uint,
+    /// 0.
+    pub reserved: [u64; 2],
+}
+
+/// Returns the request for an object of the caller's.
+///
+/// # Safety
+/// `mapped` is null, or the object's mapping as [`gemco_object`] says.
+unsafe fn request(object: &gemco_object) -> Result<AdoptRequest, Failure> {
+    let &gemco_object { size, mapped, handle, level, map_mode, flags, reserved } = object;
+    let all = GEMCO_ADOPT_NEW | GEMCO_ADOPT_FIXED_LEVEL | GEMCO_ADOPT_ASK_LEVEL | GEMCO_ADOPT_WAITED;
+    let asks = flags & GEMCO_ADOPT_ASK_LEVEL != 0;
+    let is_fixed = flags & GEMCO_ADOPT_FIXED_LEVEL != 0;
+    if flags & !all != 0 || (asks && is_fixed) {
+        return Err(Failure::Number { name: "object->flags", value: flags });
+    }
+    if reserved != [0; 2] {
+        return Err(Failure::argument("object->reserved", "is not 0"));
+    }
+    let handle = Handle::new(handle).ok_or(Failure::Number { name: "object->handle", value: handle })?;
+    let mut request = AdoptRequest::new(handle, size);
+    if asks && level != 0 {
+        return Err(Failure::Number { name: "object->level", value: level });
+    }
+    if !asks {
+        let level = types::level(level, "object->level")?;
+        request = if is_fixed { request.fixed_level(level) } else { request.level(level) };
+    }
+    if flags & GEMCO_ADOPT_NEW != 0 {
+        request = request.contents(Contents::New);
+    }
+    if flags & GEMCO_ADOPT_WAITED != 0 {
+        request = request.waited_by(WaitedBy::Caller);
+    }
+    match NonNull::new(mapped.cast::<u8>()) {
+        None if map_mode == 0 => Ok(request),
+        None => Err(Failure::argument("object->mapped", "is NULL, and there is a map mode")),
+        Some(first) => {
+            if first.as_ptr().addr() % 4096 != 0 {
+                return Err(Failure::argument("object->mapped", "is not the start of a page"));
+            }
+            let mode = types::map_mode(map_mode, "object->map_mode")?;
+            // SAFETY: the object's bytes, mapped in this mode until the BO ends: the caller's obligation.
+            Ok(request.mapped(unsafe { Mapping::of_caller(handle, first, size, mode) }))
+        }
+    }
+}
+
+/// Tracks a buffer object that the caller created, maps and closes: dirty and stale lines, submissions, scanout.
+///
+/// The object is any that has a handle in the device's file (gemco_device_open_fd): of CREATE_EXT, USERPTR or an import.
+/// Drop the references before the handle is closed and the mapping unmapped: nothing is flushed then, so call
+/// gemco_bo_flush first if the object lives on. The library sees only what passes through it: report stores by other
+/// mappings and APIs (gemco_bo_mark_written), other writers of memory (gemco_bo_mark_stale) and batches
+/// (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
+///
+/// object: copied. bo: the BO, with one reference.
+///
+/// Returns 0; -EINVAL for a size that is not whole pages, a bad number, and a mapping on a software device; -EBUSY for a
+/// handle that has a BO already; -ENOMEM. Any thread.
+///
+/// # Safety
+/// As the module says; `mapped` is the object's mapping, as [`gemco_object`] says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_adopt(
+    device: *const gemco_device,
+    object: *const gemco_object,
+    bo: *mut *mut gemco_bo,
+) -> c_int {
+    run("gemco_bo_adopt", || {
+        // SAFETY: a device, an object, and room for a pointer: the caller's obligations.
+        let (device, object, out) =
+            unsafe { (open_device(device)?, borrow(object, "object")?, Out::new(bo, "bo")?) };
+        if device.soft.is_some() && !object.mapped.is_null() {
+            return Err(Failure::argument("object->mapped", "is not NULL, on a software device"));
+        }
+        // SAFETY: the caller's obligation, passed on.
+        let request = unsafe { request(object) }?;
+        out.pass_reference(gemco_bo { bo: device.device.adopt(request)? });
+        Ok(0)
+    })
+}
+
+/// Makes the CPU's stores to `len` bytes at `offset` visible to `readers`: vkFlushMappedMemoryRanges in one call. The
+/// stores were made through the BO's mapping and need not have been reported.
+///
+/// len: GEMCO_WHOLE_SIZE for all up to the end. Whole lines of 64 bytes are flushed (nonCoherentAtomSize is 64).
+/// readers: a bit (1u << path) for each possible gemco_path. If none of them requires a flush, it costs look-ups only, and
+/// the stores are not recorded for other readers.
+/// report: what was flushed, or the rule by which nothing was; may be NULL.
+///
+/// Returns 0; -EINVAL for a range outside the BO, and for bad readers; -ENODEV if no reader exists on the platform;
+/// otherwise as gemco_submit_begin. The thread that stored.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_flush_range(
+    bo: *const gemco_bo,
+    offset: u64,
+    len: u64,
+    readers: c_uint,
+    report: *mut gemco_report,
+) -> c_int {
+    run("gemco_bo_flush_range", || {
+        // SAFETY: a BO, and room for a report or null: the caller's obligations.
+        let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(report, "report")?) };
+        if readers == 0 || readers >> Path::ALL.len() != 0 {
+            return Err(Failure::Number { name: "readers", value: readers });
+        }
+        let mut paths = [Path::Display; Path::ALL.len()];
+        let mut count = 0;
+        for &path in Path::ALL.iter().filter(|path| readers & (1 << path.index()) != 0) {
+            paths[count] = path;
+            count += 1;
+        }
+        let (possible, _) = paths.split_at(count);
+        write_report(bo.flush_range(offset, whole(bo.size(), offset, len), possible)?, out);
+        Ok(0)
+    })
+}
+
+/// Makes the GPU's writes to `len` bytes at `offset` visible to the CPU's loads through the BO's mapping:
+/// vkInvalidateMappedMemoryRanges in one call. The caller has waited for the writes, which need not have been reported.
+///
+/// len, report: as gemco_bo_flush_range. If no invalidate is required, it costs a look-up only.
+///
+/// Returns 0; -EINVAL for a range outside the BO; otherwise as gemco_bo_read. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_bo_invalidate_range(
+    bo: *const gemco_bo,
+    offset: u64,
+    len: u64,
+    report: *mut gemco_report,
+) -> c_int {
+    run("gemco_bo_invalidate_range", || {
+        // SAFETY: a BO, and room for a report or null: the caller's obligations.
+        let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(report, "report")?) };
+        write_report(bo.invalidate_range(offset, whole(bo.size(), offset, len))?, out);
+        Ok(0)
+    })
+}
+
+/// Returns a length in which [`GEMCO_WHOLE_SIZE`] stands for all up to the end.
+fn whole(size: u64, offset: u64, len: u64) -> u64 {
+    if len == GEMCO_WHOLE_SIZE { size.saturating_sub(offset) } else { len }
+}

@@ -1,0 +1,86 @@
+//! Flushes and invalidates of ranges at the caller's request: vkFlushMappedMemoryRanges and
+//! vkInvalidateMappedMemoryRanges.
+
+use super::Bo;
+use crate::engine::{FlushReport, Object as _, StaleLines, Step};
+use crate::error::{Error, Result};
+use crate::policy::{Decision, Path, Verdict};
+use crate::shared::{Begun, Need, settle};
+use crate::units::ByteRange;
+use crate::vocabulary::Access;
+
+impl Bo {
+    /// Makes the CPU's stores to `len` bytes at `offset` visible to `readers`, of which the caller does not know the
+    /// next one. The stores were made through the BO's mapping and need not have been reported.
+    ///
+    /// If no reader requires a flush, it costs look-ups only, and the stores are not recorded for other readers.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutOfBounds`]; [`Error::NotAvailable`] if none of `readers` exists on the platform, or there is
+    /// none; as [`crate::device::Device::submit_with`].
+    pub fn flush_range(&self, offset: u64, len: u64, readers: &[Path]) -> Result<FlushReport> {
+        let range = ByteRange::within(offset, len, self.size())?;
+        self.check_open()?;
+        let shared = self.shared();
+        let _begun = Begun::new(shared)?;
+        let mode = shared.mode();
+        let needs = readers.iter().map(|&next| Need {
+            object: shared,
+            lines: range.lines(),
+            next,
+            access: Access::Read,
+            stale: StaleLines::Leave,
+        });
+        let decide = |need: Need<'_>| {
+            let decisions = shared.decisions(need.next, need.access);
+            match decisions.refusal {
+                Some(rule) => Decision::new(Verdict::Refused, rule),
+                None => decisions.after_store(mode),
+            }
+        };
+        let strongest = needs.clone().map(decide).reduce(Decision::stronger);
+        let Some(decision) = strongest.filter(|decision| decision.verdict != Verdict::Refused) else {
+            return Err(match (readers.first(), strongest) {
+                (Some(&next), Some(Decision { rule, .. })) => shared.refused(next, rule),
+                _ => Error::BadSize { size: 0, why: "a flush has at least one reader" },
+            });
+        };
+        let mut report = FlushReport::new(Step::Export, decision, 0);
+        if decision.is_needed() {
+            shared.note_stored(mode, range.lines());
+            let exist = needs.filter(|need| decide(*need).verdict != Verdict::Refused);
+            let needs: Vec<_> = exist.collect();
+            settle(needs.into_iter(), Step::Export)?.into_iter().for_each(|one| report.add(one));
+        }
+        Ok(report)
+    }
+
+    /// Makes the GPU's writes to `len` bytes at `offset` visible to the CPU's loads through the BO's mapping. The
+    /// caller has waited for the writes, which need not have been reported.
+    ///
+    /// If no invalidate is required, it costs a look-up only.
+    ///
+    /// # Errors
+    /// [`Error::RangeOutOfBounds`]; as [`Bo::read`].
+    pub fn invalidate_range(&self, offset: u64, len: u64) -> Result<FlushReport> {
+        let range = ByteRange::within(offset, len, self.size())?;
+        self.check_open()?;
+        let shared = self.shared();
+        let _begun = Begun::new(shared)?;
+        let next = Path::Cpu(shared.mode());
+        let need = Need {
+            object: shared,
+            lines: range.lines(),
+            next,
+            access: Access::Read,
+            stale: StaleLines::Invalidate,
+        };
+        let decision = shared.decisions(next, Access::Read).invalidate_after_gpu_write;
+        let mut report = FlushReport::new(Step::Read, decision, 0);
+        if decision.is_needed() {
+            shared.note_uncached_write(range.lines());
+            settle([need].into_iter(), Step::Read)?.into_iter().for_each(|one| report.add(one));
+        }
+        Ok(report)
+    }
+}

@@ -1,0 +1,123 @@
+//! Tracking of buffer objects that the caller keeps.
+
+use std::sync::Arc;
+
+use super::alloc::zeroes_stay;
+use crate::bo::Bo;
+use crate::drm::{Created, Mapping};
+use crate::error::{Error, Result};
+use crate::fork::Confined;
+use crate::platform::level_mode;
+use crate::policy::kernel::Creation;
+use crate::shared::{New, Origin, SharedBo, SharedDevice, WaitedBy, level_of};
+use crate::tracking::Past;
+use crate::units::PAGE_BYTES;
+use crate::vocabulary::{CacheLevel, Handle};
+
+/// What is known about the contents of an object that is adopted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Contents {
+    /// The zeroes of a new object: no agent has accessed it.
+    New,
+    /// Any agent may have written it: every line counts as dirty and as stale.
+    Unknown,
+}
+
+/// A buffer object that the caller created, and that it maps and closes itself ([`super::Device::adopt`]).
+#[derive(Debug)]
+pub struct AdoptRequest {
+    handle: Handle,
+    size: u64,
+    level: Option<CacheLevel>,
+    keeps_level: bool,
+    mapping: Option<Mapping>,
+    contents: Contents,
+    waited_by: WaitedBy,
+}
+
+impl AdoptRequest {
+    /// Creates a request for the object of `size` bytes with this handle in the device's file. The kernel is asked for
+    /// its level, the library maps it if it has to, its contents are unknown, and the library waits for the GPU.
+    pub const fn new(handle: Handle, size: u64) -> Self {
+        Self {
+            handle,
+            size,
+            level: None,
+            keeps_level: false,
+            mapping: None,
+            contents: Contents::Unknown,
+            waited_by: WaitedBy::Library,
+        }
+    }
+
+    /// Sets the level, so that the kernel is not asked (GET_CACHING).
+    #[must_use]
+    pub fn level(mut self, level: CacheLevel) -> Self {
+        self.level = Some(level);
+        self
+    }
+
+    /// Sets the level of an object whose PAT index was chosen at creation; neither SET_CACHING nor the display
+    /// changes it.
+    #[must_use]
+    pub fn fixed_level(mut self, level: CacheLevel) -> Self {
+        self.keeps_level = true;
+        self.level(level)
+    }
+
+    /// Sets the mapping of the whole object that accesses and flushes use. It must exist as long as the BO.
+    #[must_use]
+    pub fn mapped(mut self, mapping: Mapping) -> Self {
+        self.mapping = Some(mapping);
+        self
+    }
+
+    /// Sets what is known about the contents.
+    #[must_use]
+    pub fn contents(mut self, contents: Contents) -> Self {
+        self.contents = contents;
+        self
+    }
+
+    /// Sets the component that waits for the GPU's writes before the CPU accesses the object.
+    #[must_use]
+    pub fn waited_by(mut self, waited_by: WaitedBy) -> Self {
+        self.waited_by = waited_by;
+        self
+    }
+}
+
+/// Creates the BO of an object of the caller's.
+pub(super) fn adopt(device: &Arc<Confined<SharedDevice>>, request: AdoptRequest) -> Result<Bo> {
+    device.check()?;
+    let AdoptRequest { handle, size, level, keeps_level, mapping, contents, waited_by } = request;
+    let _span = tracing::debug_span!("adopt", handle = handle.get(), bytes = size).entered();
+    if size == 0 || size % PAGE_BYTES != 0 {
+        return Err(Error::BadSize { size, why: "an object has whole pages, and at least one" });
+    }
+    if mapping.as_ref().is_some_and(|mapping| mapping.len() != size) {
+        return Err(Error::BadSize { size, why: "the mapping has another size" });
+    }
+    let level = level.unwrap_or_else(|| level_of(device, handle, Creation::User));
+    let past = match contents {
+        Contents::New => Past::Known,
+        Contents::Unknown => Past::Unknown,
+    };
+    let created = Created { handle, size_bytes: size };
+    let new = New { created, level, origin: Origin::Adopted(past), keeps_level, waited_by };
+    let adopted = device.registry.adopt(handle, |number| {
+        let shared = SharedBo::new(device, number, new)?;
+        if let Some(mapping) = mapping {
+            shared.use_mapping(mapping)?;
+        }
+        // With a PAT index the kernel may have been told to flush nothing.
+        let zeroes = keeps_level || zeroes_stay(device, Creation::User, Some(level_mode(level)));
+        if contents == Contents::Unknown || zeroes {
+            shared.mark_all_dirty();
+        }
+        Ok::<_, Error>(Arc::new(Confined::new(shared)))
+    })?;
+    let bo = Bo::from_shared(adopted.ok_or(Error::HandleInUse { handle: handle.get() })?);
+    tracing::debug!(handle = handle.get(), bytes = size, %level, ?contents, "adopt");
+    Ok(bo)
+}

@@ -1,0 +1,215 @@
+//! Buffer objects that the driver created, maps and closes itself.
+
+use gem_coherency::bo::Released;
+use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
+use gem_coherency::drm::mapping::Mapping;
+use gem_coherency::drm::{Created, Drm};
+use gem_coherency::policy::{Path, Rule, Verdict};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
+use gem_coherency::{Bo, Errno};
+
+use super::{NEW, Rig, gpu, nothing_left, prepared, read, refused, rig, write};
+
+/// The driver's object of two pages, and its own mapping.
+fn own(rig: &Rig, mode: MmapMode) -> (Created, Mapping) {
+    let created = rig.soft.create(8192).unwrap();
+    (created, rig.soft.map(created.handle, mode, 8192).unwrap())
+}
+
+/// A request for the driver's object, with a mapping of the same memory.
+fn request(rig: &Rig, created: Created, mode: MmapMode) -> AdoptRequest {
+    let mapping = rig.soft.map(created.handle, mode, created.size_bytes).unwrap();
+    AdoptRequest::new(created.handle, created.size_bytes).mapped(mapping).contents(Contents::New)
+}
+
+/// The driver's object, with tracking.
+fn adopted(rig: &Rig, mode: MmapMode) -> (Mapping, Bo) {
+    let (created, mapping) = own(rig, mode);
+    let bo = rig.device.adopt(request(rig, created, mode)).unwrap();
+    (mapping, bo)
+}
+
+/// Closes the driver's object.
+fn close(rig: &Rig, bo: Bo, mapping: Mapping) {
+    let handle = bo.handle();
+    assert_eq!(bo.release().unwrap(), Released::Closed);
+    drop(mapping);
+    assert_eq!(rig.counts().handles, 1, "the handle is the driver's");
+    rig.soft.close(handle).unwrap();
+    nothing_left(rig);
+}
+
+#[test]
+fn stores_through_the_drivers_mapping_are_flushed_for_a_batch() {
+    let rig = rig("sim:glk");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+    assert_eq!(bo.dirty_lines(), 0, "this kernel flushes the zeroes of new pages");
+    mapping.copy_in(0, &NEW).unwrap();
+    assert_ne!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "without a flush");
+    bo.mark_written(0, 8).unwrap();
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)), (Verdict::Flush, Rule::NonCoherentRead, 1));
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    close(&rig, bo, mapping);
+}
+
+#[test]
+fn zeroes_that_the_kernel_leaves_in_the_cache_are_dirty() {
+    let rig = rig("sim:jsl,kernel=5.14");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+    assert_eq!(bo.dirty_lines(), 128);
+    close(&rig, bo, mapping);
+}
+
+#[test]
+fn a_store_that_is_not_reported_stays_in_the_cache() {
+    let rig = rig("sim:glk");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+    bo.flush().unwrap();
+    mapping.copy_in(0, &NEW).unwrap();
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)).2, 0);
+    assert_ne!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+}
+
+#[test]
+fn a_batch_that_the_library_submits_is_read_back() {
+    for waited_by in [WaitedBy::Library, WaitedBy::Caller] {
+        let rig = rig("sim:glk");
+        let (created, mapping) = own(&rig, MmapMode::Wb);
+        let bo = rig.device.adopt(request(&rig, created, MmapMode::Wb).waited_by(waited_by)).unwrap();
+        let mut bytes = [0; 8];
+        mapping.copy_out(0, &mut bytes).unwrap();
+        let prepared = rig.device.begin_submit(&[gpu(&bo, Access::Write)]).unwrap();
+        rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+        prepared.end(None);
+        mapping.copy_out(0, &mut bytes).unwrap();
+        assert_eq!(bytes, [0; 8], "{waited_by:?}: without a guard");
+        assert_eq!(read(&bo, 0), NEW, "{waited_by:?}");
+        close(&rig, bo, mapping);
+    }
+}
+
+#[test]
+fn unknown_contents_are_flushed_and_invalidated_once() {
+    let rig = rig("sim:glk");
+    let (created, mapping) = own(&rig, MmapMode::Wb);
+    mapping.copy_in(0, &NEW).unwrap();
+    let bo = rig.device.adopt(request(&rig, created, MmapMode::Wb).contents(Contents::Unknown)).unwrap();
+    assert_eq!((bo.dirty_lines(), bo.stale_lines()), (128, 128));
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)).2, 128);
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    assert_eq!(bo.read(0, 64).unwrap().finish().lines, 1);
+    close(&rig, bo, mapping);
+}
+
+#[test]
+fn without_a_mapping_the_library_makes_one() {
+    let rig = rig("sim:glk");
+    let (created, mapping) = own(&rig, MmapMode::Wb);
+    let bo = rig.device.adopt(AdoptRequest::new(created.handle, 8192)).unwrap();
+    assert_eq!(bo.level(), CacheLevel::None, "GET_CACHING's");
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)).2, 128);
+    close(&rig, bo, mapping);
+}
+
+#[test]
+fn flush_range_is_one_call_for_stores_that_nothing_reported() {
+    let rig = rig("sim:glk");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+    bo.flush().unwrap();
+    let gpu = [Path::Gpu(MocsClass::PageTable)];
+    mapping.copy_in(100, &NEW).unwrap();
+    let report = bo.flush_range(100, 8, &gpu).unwrap();
+    assert_eq!((report.decision.rule, report.lines), (Rule::NonCoherentRead, 1));
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 100), NEW);
+    assert_eq!(bo.dirty_lines(), 0);
+    mapping.copy_in(4096, &NEW).unwrap();
+    assert_eq!(bo.flush_range(0, 8192, &gpu).unwrap().lines, 128, "the whole range counts as written");
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 4096), NEW);
+    assert_eq!(refused(bo.flush_range(8192, 1, &gpu)).errno(), Errno::EINVAL);
+    assert_eq!(refused(bo.flush_range(0, 1, &[])).errno(), Errno::EINVAL);
+    assert_eq!(refused(bo.flush_range(0, 1, &[Path::Cpu(MmapMode::Fixed)])).errno(), Errno::ENODEV);
+}
+
+#[test]
+fn flush_range_costs_look_ups_where_no_reader_needs_it() {
+    let rig = rig("sim:jsl");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+    bo.flush().unwrap();
+    let (table, bypass) = (Path::Gpu(MocsClass::PageTable), Path::Gpu(MocsClass::BypassLlc));
+    mapping.copy_in(0, &NEW).unwrap();
+    let report = bo.flush_range(0, 8, &[table]).unwrap();
+    assert_eq!(
+        (report.decision.verdict, report.decision.rule, report.lines),
+        (Verdict::NotNeeded, Rule::LlcCoherent, 0)
+    );
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    assert_ne!(rig.gpu(&bo, MocsClass::BypassLlc, 0), NEW, "a reader that was not named");
+    let report = bo.flush_range(0, 8, &[table, Path::Cpu(MmapMode::Fixed), bypass]).unwrap();
+    assert_eq!((report.decision.rule, report.lines), (Rule::BypassMocsRead, 1));
+    assert_eq!(rig.gpu(&bo, MocsClass::BypassLlc, 0), NEW);
+}
+
+#[test]
+fn flush_range_drains_what_is_stored_around_the_cache() {
+    let rig = rig("sim:glk");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wc);
+    bo.flush().unwrap();
+    mapping.copy_in(0, &NEW).unwrap();
+    assert_ne!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "in the write-combining buffers");
+    let report = bo.flush_range(0, 8, &[Path::Gpu(MocsClass::PageTable)]).unwrap();
+    assert_eq!((report.decision.verdict, report.lines), (Verdict::Drain, 0));
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+}
+
+#[test]
+fn invalidate_range_is_one_call_for_writes_that_nothing_reported() {
+    for (name, rule, lines) in [("sim:glk", Rule::StaleAfterGpuWrite, 1), ("sim:tgl", Rule::LlcCoherent, 0)] {
+        let rig = rig(name);
+        let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+        bo.flush().unwrap();
+        let mut bytes = [0; 8];
+        mapping.copy_out(0, &mut bytes).unwrap();
+        rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+        mapping.copy_out(0, &mut bytes).unwrap();
+        assert_eq!(bytes == NEW, lines == 0, "{name}: without an invalidate");
+        let report = bo.invalidate_range(0, 8).unwrap();
+        assert_eq!((report.decision.rule, report.lines), (rule, lines), "{name}");
+        mapping.copy_out(0, &mut bytes).unwrap();
+        assert_eq!(bytes, NEW, "{name}");
+        assert_eq!(refused(bo.invalidate_range(1, u64::MAX)).errno(), Errno::EINVAL);
+    }
+}
+
+#[test]
+fn a_handle_is_adopted_once_and_with_whole_pages() {
+    let rig = rig("sim:glk");
+    let (created, mapping) = own(&rig, MmapMode::Wb);
+    let bo = rig.device.adopt(request(&rig, created, MmapMode::Wb)).unwrap();
+    let error = refused(rig.device.adopt(AdoptRequest::new(created.handle, 8192)));
+    assert_eq!((error.errno(), error.to_string().contains("has a BO already")), (Errno::EBUSY, true));
+    for size in [0, 100, 4096] {
+        let mapped = rig.raw(&bo, MmapMode::Wb);
+        let error = refused(rig.device.adopt(AdoptRequest::new(created.handle, size).mapped(mapped)));
+        assert_eq!(error.errno(), Errno::EINVAL, "{size}");
+    }
+    close(&rig, bo, mapping);
+    let (created, mapping) = own(&rig, MmapMode::Wb);
+    let again = rig.device.adopt(request(&rig, created, MmapMode::Wb)).unwrap();
+    write(&again, 0, &NEW);
+    close(&rig, again, mapping);
+}
+
+#[test]
+fn the_level_is_changed_and_shown_as_that_of_any_bo() {
+    let rig = rig("sim:hsw,display=on");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+    assert_eq!(bo.level(), CacheLevel::Llc);
+    bo.set_caching(CachingMode::None).unwrap();
+    assert_eq!(rig.soft.caching(bo.handle()).unwrap(), CachingMode::None);
+    mapping.copy_in(0, &NEW).unwrap();
+    bo.mark_written(0, 8).unwrap();
+    let shown = bo.prepare_scanout().unwrap();
+    assert_eq!(rig.display(&bo, 0), NEW);
+    drop(shown);
+    close(&rig, bo, mapping);
+}
