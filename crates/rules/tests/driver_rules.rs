@@ -41,7 +41,7 @@ const ROWS: [Path; 8] = [
 ];
 
 fn caps(name: &str) -> Caps {
-    platform::by_name(name).unwrap().machine(KernelVersion::new(6, 12), name == "hsw").caps
+    by_name(name).unwrap().machine(KernelVersion::new(6, 12), name == "hsw").caps
 }
 
 fn cell(caps: Caps, level: CacheLevel, writer: Path, next: Path, access: Access) -> &'static str {

@@ -61,7 +61,9 @@ fn print_enums(rules: &[Rule]) {
     print_enum("path", comment, Path::ALL.iter().map(|&one| path(one)));
     let verdict = Verdict::ALL.iter().map(|verdict| match verdict {
         Verdict::NotNeeded => "GEMCR_VERDICT_NOT_NEEDED".to_owned(),
-        needed => constant("VERDICT", needed.name()),
+        Verdict::Flush | Verdict::Invalidate | Verdict::Drain | Verdict::Refused => {
+            constant("VERDICT", verdict.name())
+        }
     });
     let comment = "The required operation. BAD_QUESTION: a number of the question is not in its enum.";
     let verdicts = verdict.chain(["GEMCR_VERDICT_BAD_QUESTION".to_owned()]);
