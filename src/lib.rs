@@ -191,7 +191,7 @@ pub use access::{CpuAccess, Upload};
 #[doc(inline)]
 pub use bo::{Bo, Released, ScanoutGuard};
 #[doc(inline)]
-pub use device::{AllocRequest, Device, ReuseStats, Submission};
+pub use device::{AdoptRequest, AllocRequest, Device, ReuseStats, Submission};
 #[doc(inline)]
 pub use engine::FlushReport;
 #[doc(inline)]

@@ -200,6 +200,9 @@ pub trait Drm: Send + Sync + fmt::Debug {
     /// Returns the device's name: a path, or `sim:...`.
     fn name(&self) -> &str;
 
+    /// Returns the device's open file; `None` for a software device.
+    fn file(&self) -> Option<BorrowedFd<'_>>;
+
     /// Returns the kernel version whose rules the device follows.
     fn kernel(&self) -> KernelVersion;
 

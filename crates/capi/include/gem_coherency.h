@@ -12,6 +12,22 @@
 #include <stdint.h>
 
 /**
+ * The header's version, major.minor.patch: the major number. Until 1.0 a minor version may change the interface, and
+ * changes the soname with it.
+ */
+#define GEMCO_VERSION_MAJOR 0
+
+/**
+ * The minor number.
+ */
+#define GEMCO_VERSION_MINOR 1
+
+/**
+ * The patch number.
+ */
+#define GEMCO_VERSION_PATCH 0
+
+/**
  * Opens devices with an unknown PCI ID, too; nothing is treated as coherent then.
  */
 #define GEMCO_OPEN_CONSERVATIVE 1
@@ -573,6 +589,14 @@ extern "C" {
 #endif // __cplusplus
 
 /**
+ * Returns the version of the library that runs: major << 16 | minor << 8 | patch. Compare it with GEMCO_VERSION_MAJOR,
+ * _MINOR and _PATCH, which are those of the header that was compiled.
+ *
+ * Any thread; no allocation.
+ */
+unsigned int gemco_version(void);
+
+/**
  * Returns the reason of the thread's last failed call, as a sentence.
  *
  * Never NULL; "" if none failed yet. Successful calls do not change it. The text belongs to the thread and stays
@@ -817,6 +841,25 @@ int gemco_device_open_first(unsigned int flags, struct gemco_device **device);
  * As gemco_device_open; -EBADF if `fd` is not open.
  */
 int gemco_device_open_fd(int fd, unsigned int flags, struct gemco_device **device);
+
+/**
+ * Looks up the platform of the caller's open file: its PCI ID, the running kernel's version, and what the device reports
+ * about itself (HAS_LLC, HAS_WT, MMAP_GTT_COHERENT), which overrides the table.
+ *
+ * fd: an open i915 node; the caller keeps it.
+ *
+ * Returns 0; as gemco_device_open_fd. Any thread.
+ */
+int gemco_platform_by_fd(int fd,
+                         struct gemco_platform *platform);
+
+/**
+ * Returns the device's file, which belongs to the device: do not close it. GEM handles of the device's BOs are valid
+ * in it.
+ *
+ * Returns a file descriptor; -EOPNOTSUPP for a software device. Any thread.
+ */
+int gemco_device_fd(const struct gemco_device *device);
 
 /**
  * Adds a reference; returns `device`, or NULL for NULL.
@@ -1307,7 +1350,7 @@ void gemco_scanout_end(struct gemco_scanout *scanout);
  * callback: called at the end of each call that has lines, on that call's thread, once for each line; possibly by
  * several threads at once. The library holds none of its locks then. The callback must return (no longjmp, no
  * exception). It may call the functions that only query: those about platforms, rules, decisions, cache lines of its
- * own memory and the last error, gemco_explain, gemco_job_reports, gemco_device_platform, _mocs, _open_counts,
+ * own memory and the last error, gemco_explain, gemco_job_reports, gemco_device_platform, _fd, _mocs, _open_counts,
  * _reuse_stats and _ref, gemco_bo_handle, _size, _level, _map_mode, _lines, _busy and _ref. Every other function
  * returns -EDEADLK there and does nothing; one without a result does nothing either. Calls by a callback are not
  * logged. Once this function has returned, the previous callback is not running and is not called again. At most 1 MiB

@@ -1,7 +1,7 @@
 //! Devices.
 
 use std::ffi::{c_char, c_int, c_uint};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::Arc;
 
 use gem_coherency::Errno;
@@ -188,6 +188,50 @@ pub unsafe extern "C" fn gemco_device_open_fd(
     })
 }
 
+/// Looks up the platform of the caller's open file: its PCI ID, the running kernel's version, and what the device reports
+/// about itself (HAS_LLC, HAS_WT, MMAP_GTT_COHERENT), which overrides the table.
+///
+/// fd: an open i915 node; the caller keeps it.
+///
+/// Returns 0; as gemco_device_open_fd. Any thread.
+///
+/// # Safety
+/// As the module says; `fd` is not closed during the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_platform_by_fd(fd: c_int, platform: *mut gemco_platform) -> c_int {
+    run("gemco_platform_by_fd", || {
+        // SAFETY: room for a platform: the caller's obligation.
+        let out = unsafe { Out::new(platform, "platform") }?;
+        // SAFETY: as in gemco_device_open_fd.
+        let node = Node::from_fd(unsafe { descriptor(fd, "fd") }?)?;
+        out.set(platform_of(&wrap(Arc::new(node), None, 0)?)?);
+        Ok(0)
+    })
+}
+
+/// Returns the device's file, which belongs to the device: do not close it. GEM handles of the device's BOs are valid
+/// in it.
+///
+/// Returns a file descriptor; -EOPNOTSUPP for a software device. Any thread.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_device_fd(device: *const gemco_device) -> c_int {
+    query("gemco_device_fd", || {
+        // SAFETY: a device: the caller's obligation.
+        let device = unsafe { open_device(device) }?;
+        match device.device.drm().file() {
+            Some(file) => Ok(file.as_raw_fd()),
+            None => Err(Failure::Argument {
+                errno: Errno::EOPNOTSUPP,
+                name: "device",
+                why: "is a software device, which has no file",
+            }),
+        }
+    })
+}
+
 /// Borrows an open file of the caller; fails for a negative number.
 ///
 /// # Safety
@@ -247,10 +291,15 @@ pub unsafe extern "C" fn gemco_device_platform(
     query("gemco_device_platform", || {
         // SAFETY: a device, and room for a platform: the caller's obligations.
         let (device, out) = unsafe { (open_device(device)?, Out::new(platform, "platform")?) };
-        let id = device.device.drm().param(Param::ChipsetId)?;
-        out.set(described(device.device.machine(), u16::try_from(id).unwrap_or(0)));
+        out.set(platform_of(device)?);
         Ok(0)
     })
+}
+
+/// Describes the device's platform for C.
+fn platform_of(device: &gemco_device) -> Result<gemco_platform, Failure> {
+    let id = device.device.drm().param(Param::ChipsetId)?;
+    Ok(described(device.device.machine(), u16::try_from(id).unwrap_or(0)))
 }
 
 /// Returns what MOCS entry `index` means for coherency on this device.

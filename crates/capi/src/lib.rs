@@ -41,6 +41,7 @@ mod sim;
 mod software;
 mod submit;
 mod types;
+mod version;
 
 pub use access::*;
 pub use adopt::*;
@@ -59,3 +60,4 @@ pub use screen::*;
 pub use sim::*;
 pub use submit::*;
 pub use types::*;
+pub use version::*;

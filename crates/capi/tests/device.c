@@ -158,6 +158,11 @@ static void range_case(void) {
     CHECK(memcmp((char *)pointer + AT, fresh, LEN) == 0);
     FAILS(gemco_bo_invalidate_range(bo, 0, SIZE + 1, NULL), EINVAL, "do not fit");
 
+    FAILS(gemco_device_fd(device), EOPNOTSUPP, "software device");
+    gemco_platform platform;
+    FAILS(gemco_platform_by_fd(-1, &platform), EBADF, "fd");
+    FAILS(gemco_platform_by_fd(0, NULL), EINVAL, "platform is NULL");
+
     /* Objects of the caller's: crates/capi/tests/real.c has them on a real device. */
     gemco_bo *adopted = NULL;
     gemco_object object = {.size = 8192, .handle = gemco_bo_handle(bo)};

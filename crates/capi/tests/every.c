@@ -66,7 +66,7 @@ static void on_log(unsigned level, const char *line, void *user) {
     int result = call->run(attempt->w);
     alarm(0);
     attempt->made++;
-    int is_right = result >= 0;
+    int is_right = result >= 0 || ((call->kind & UNSURE) && result != -EDEADLK);
     if (!(call->kind & QUERIES)) {
         is_right = result == (call->kind & VOID ? 0 : -EDEADLK);
         is_right &= strstr(gemco_last_error(), call->name) != NULL && strstr(gemco_last_error(), "callback") != NULL;

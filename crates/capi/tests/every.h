@@ -73,6 +73,8 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
 #define EVERY(CALL)                                                                                                    \
     CALL(gemco_last_error, QUERIES, text(gemco_last_error()))                                                          \
     CALL(gemco_platform_by_id, QUERIES, gemco_platform_by_id(0x3185, 6, 12, 0, &(gemco_platform){0}))                  \
+    CALL(gemco_version, QUERIES | NUMBER, (int)gemco_version())                                                        \
+    CALL(gemco_platform_by_fd, UNSURE, gemco_platform_by_fd(0, &(gemco_platform){0}))                                  \
     CALL(gemco_platform_by_name, QUERIES, gemco_platform_by_name("glk", 6, 12, 0, &(gemco_platform){0}))               \
     CALL(gemco_needs_flush, QUERIES, gemco_needs_flush(&(gemco_platform){0}, &(gemco_question){.next = GEMCO_PATH_DISPLAY}, &(gemco_decision){0})) \
     CALL(gemco_needs_flush_any, QUERIES, gemco_needs_flush_any(&(gemco_platform){0}, &(gemco_question){0}, 1, &(gemco_decision){0})) \
@@ -104,6 +106,7 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_device_open_fd, UNSURE, gemco_device_open_fd(w->dma_buf, 0, &w->new_device))                            \
     CALL(gemco_device_ref, QUERIES | ADDS, (w->more_of_device++, text((char *)gemco_device_ref(w->device))))           \
     CALL(gemco_device_unref, VOID | RELEASES, NOTHING(gemco_device_unref(w->device)))                                  \
+    CALL(gemco_device_fd, QUERIES | OBJECT | UNSURE, gemco_device_fd(w->device))                                       \
     CALL(gemco_device_platform, QUERIES | OBJECT, gemco_device_platform(w->device, &(gemco_platform){0}))              \
     CALL(gemco_device_mocs, QUERIES | OBJECT, gemco_device_mocs(w->device, 2))                                         \
     CALL(gemco_device_open_counts, QUERIES | OBJECT,                                                                   \

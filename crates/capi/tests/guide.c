@@ -50,6 +50,32 @@ static gemco_bo *new_bo(gemco_device *device) {
     return bo;
 }
 
+/* c-api.md, "Tracking without owning": the vk calls on a BO of the library; adopting, as far as a software device has it. */
+static void tracking_case(void) {
+    gemco_device *device = NULL;
+    gemco_bo *adopted = NULL;
+    OK(gemco_device_open("sim:glk", 0, &device));
+    gemco_bo *bo = new_bo(device);
+    void *map = NULL;
+    OK(gemco_bo_map(bo, GEMCO_MAP_WB, &map));
+    memset((char *)map + AT, 7, LEN);
+    OK(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN));
+    CHECK(seen[0] != 7);
+    OK(flush_mapped(bo, AT, LEN));
+    OK(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN));
+    CHECK(seen[0] == 7 && seen[LEN - 1] == 7);
+    memset(seen, 8, LEN);
+    OK(gemco_sim_gpu_write(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN));
+    OK(invalidate_mapped(bo, AT, GEMCO_WHOLE_SIZE));
+    CHECK(((char *)map)[AT] == 8);
+    OK(track(device, 4000, SIZE, NULL, &adopted));
+    gemco_bo_unref(adopted);
+    CHECK(track(device, 4000, SIZE, map, &adopted) == -EINVAL);
+    CHECK(track(device, gemco_bo_handle(bo), SIZE, NULL, &adopted) == -EBUSY);
+    gemco_bo_unref(bo);
+    gemco_device_unref(device);
+}
+
 /* The GPU of step 4: reads one BO, and draws into the other. */
 struct batch {
     gemco_device *device;
@@ -163,6 +189,7 @@ int main(void) {
     memset(drawn, 0x3f, LEN);
     memset(fresh, 0xa5, LEN);
     rules_alone();
+    tracking_case();
     frame("sim:glk", 3, 3);
     frame("sim:jsl", 3, 0);
     frame("sim:tgl", 0, 0);

@@ -108,6 +108,9 @@ int main(int argc, char **argv) {
     int mine = open(argv[1], O_RDWR | O_CLOEXEC), other = open(argv[1], O_RDWR | O_CLOEXEC);
     CHECK(mine >= 0 && other >= 0);
 
+    gemco_platform by_fd, by_device;
+    OK(gemco_platform_by_fd(mine, &by_fd));
+
     /* A handle is valid for the caller's file and for the library, but not for another file. */
     gemco_device *device = NULL, *second = NULL;
     gemco_bo *bo = NULL, *imported = NULL;
@@ -115,6 +118,9 @@ int main(int argc, char **argv) {
     OK(gemco_bo_create(device, SIZE, GEMCO_CACHING_DEFAULT, &bo));
     uint32_t handle = gemco_bo_handle(bo);
     CHECK(busy(mine, handle) == 0);
+    CHECK(busy(gemco_device_fd(device), handle) == 0);
+    OK(gemco_device_platform(device, &by_device));
+    CHECK(by_fd.caps == by_device.caps && by_fd.pci_id == by_device.pci_id && strcmp(by_fd.name, by_device.name) == 0);
     CHECK(busy(other, handle) == -ENOENT);
     CHECK(close(other) == 0);
 

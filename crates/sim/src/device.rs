@@ -91,6 +91,10 @@ impl Drm for Soft {
         &self.name
     }
 
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
     fn kernel(&self) -> KernelVersion {
         self.system.machine.kernel
     }

@@ -114,6 +114,10 @@ impl Drm for Node {
         &self.name
     }
 
+    fn file(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
+    }
+
     fn kernel(&self) -> KernelVersion {
         self.kernel
     }
