@@ -12,17 +12,17 @@ pub const GEMCO_VERSION_MINOR: c_uint = 1;
 /// The patch number.
 pub const GEMCO_VERSION_PATCH: c_uint = 0;
 
-/// Returns whether `text`, of the package's version, is `number`.
-const fn is(text: &str, number: c_uint) -> bool {
-    match c_uint::from_str_radix(text, 10) {
-        Ok(parsed) => parsed == number,
-        Err(_) => false,
-    }
+macro_rules! is_the_packages {
+    ($($name:literal => $number:ident,)+) => {
+        $(const _: () = assert!(matches!(c_uint::from_str_radix(env!($name), 10), Ok($number)));)+
+    };
 }
 
-const _: () = assert!(is(env!("CARGO_PKG_VERSION_MAJOR"), GEMCO_VERSION_MAJOR));
-const _: () = assert!(is(env!("CARGO_PKG_VERSION_MINOR"), GEMCO_VERSION_MINOR));
-const _: () = assert!(is(env!("CARGO_PKG_VERSION_PATCH"), GEMCO_VERSION_PATCH));
+is_the_packages! {
+    "CARGO_PKG_VERSION_MAJOR" => GEMCO_VERSION_MAJOR,
+    "CARGO_PKG_VERSION_MINOR" => GEMCO_VERSION_MINOR,
+    "CARGO_PKG_VERSION_PATCH" => GEMCO_VERSION_PATCH,
+}
 
 /// Returns the version of the library that runs: major << 16 | minor << 8 | patch. Compare it with GEMCO_VERSION_MAJOR,
 /// _MINOR and _PATCH, which are those of the header that was compiled.
