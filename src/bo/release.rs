@@ -26,7 +26,7 @@ impl Bo {
         Ok(released)
     }
 
-    /// Closes the handle for every clone; clones return [`crate::Error::Closed`] from then on. The object is
+    /// Closes the handle for every clone (that of an adopted object is left to the caller); clones return [`crate::Error::Closed`] from then on. The object is
     /// never reused.
     ///
     /// Mappings, and pointers into them, stay valid until the last clone is dropped.

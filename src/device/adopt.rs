@@ -66,6 +66,8 @@ impl AdoptRequest {
     }
 
     /// Sets the mapping of the whole object that accesses and flushes use. It must exist as long as the BO.
+    ///
+    /// Without it, reported stores count as made through a write-back mapping (fixed on discrete devices).
     #[must_use]
     pub fn mapped(mut self, mapping: Mapping) -> Self {
         self.mapping = Some(mapping);

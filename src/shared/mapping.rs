@@ -2,7 +2,7 @@
 
 use gem_coherency_rules::Errno;
 
-use super::SharedBo;
+use super::{Origin, SharedBo};
 use crate::drm::Mapping;
 use crate::engine::{self, Object as _};
 use crate::error::{Error, Result};
@@ -49,8 +49,14 @@ impl SharedBo {
     }
 
     /// Returns the default map mode at the object's level.
+    ///
+    /// The caller of an adopted object may have a mapping that the library does not know: its stores count as cached
+    /// ones, whose flush includes the fence that others need.
     pub(crate) fn default_mode(&self) -> MmapMode {
-        self.device.decisions.default_mode(self.level())
+        match (self.device.decisions.default_mode(self.level()), self.origin) {
+            (MmapMode::Wc, Origin::Adopted(_)) => MmapMode::Wb,
+            (default, _) => default,
+        }
     }
 
     /// Returns the mapping in `mode`, after creating it if there is none.

@@ -108,6 +108,12 @@ fn without_a_mapping_the_library_makes_one() {
     let bo = rig.device.adopt(AdoptRequest::new(created.handle, 8192)).unwrap();
     assert_eq!(bo.level(), CacheLevel::None, "GET_CACHING's");
     assert_eq!(prepared(&rig, gpu(&bo, Access::Read)).2, 128);
+    // The driver's mapping is not known, so its stores count as cached.
+    mapping.copy_in(0, &NEW).unwrap();
+    bo.mark_written(0, 8).unwrap();
+    assert_eq!(bo.map_mode(), MmapMode::Wb);
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)).2, 1);
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
     close(&rig, bo, mapping);
 }
 

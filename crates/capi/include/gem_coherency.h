@@ -534,8 +534,8 @@ typedef struct gemco_object {
      */
     uint64_t size;
     /**
-     * The caller's mapping of the whole object, which stays until the last reference is dropped; NULL if the library
-     * shall map it when it has to.
+     * The caller's mapping of the whole object, which stays until the last reference is dropped. NULL if the library
+     * shall map it when it has to; reported stores then count as made through a write-back mapping.
      */
     void *mapped;
     /**

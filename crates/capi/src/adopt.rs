@@ -36,8 +36,8 @@ pub const GEMCO_WHOLE_SIZE: u64 = 0xffff_ffff_ffff_ffff;
 pub struct gemco_object {
     /// The size in bytes, as the kernel rounded it: whole pages.
     pub size: u64,
-    /// The caller's mapping of the whole object, which stays until the last reference is dropped; NULL if the library
-    /// shall map it when it has to.
+    /// The caller's mapping of the whole object, which stays until the last reference is dropped. NULL if the library
+    /// shall map it when it has to; reported stores then count as made through a write-back mapping.
     pub mapped: *mut c_void,
     /// The GEM handle, in the file of the device.
     pub handle: u32,
