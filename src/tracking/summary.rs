@@ -61,9 +61,10 @@ impl Summary {
 
     /// Returns whether no page may have marks.
     pub(super) fn is_empty(&self) -> bool {
-        // Relaxed suffices: a mark that happened before this call set its bit or found it set, and
-        // per-location coherence shows it unless a sweep cleared it, which found no marks.
-        self.top.load(Ordering::Relaxed) == 0
+        // A mark that happened before this call set its bit or found it set, and per-location coherence shows it
+        // unless a sweep cleared it, which found no marks. Acquire: a thread that finds the map swept sees what
+        // happened before the sweep, the flushes that took the marks included (`Tracked::may_be_stale`).
+        self.top.load(Ordering::Acquire) == 0
     }
 
     /// Notes that the words of `pages`, which must be in the map, got bits by a SeqCst store.
