@@ -58,10 +58,11 @@ impl Bo {
     /// Makes the GPU's writes to `len` bytes at `offset` visible to the CPU's loads through the BO's mapping. The
     /// caller has waited for the writes, which need not have been reported.
     ///
-    /// If no invalidate is required, it costs a look-up only.
+    /// If nothing is required, it costs a look-up only. Through a mapping that bypasses the CPU's cache, where the GPU's
+    /// writes may be in that cache, the whole object is written back.
     ///
     /// # Errors
-    /// [`Error::RangeOutOfBounds`]; as [`Bo::read`].
+    /// [`Error::RangeOutOfBounds`]; [`Error::NotAvailable`] if the mapping's mode cannot be used; as [`Bo::read`].
     pub fn invalidate_range(&self, offset: u64, len: u64) -> Result<FlushReport> {
         let range = ByteRange::within(offset, len, self.size())?;
         self.check_open()?;
@@ -75,10 +76,20 @@ impl Bo {
             access: Access::Read,
             stale: StaleLines::Invalidate,
         };
-        let decision = shared.decisions(next, Access::Read).invalidate_after_gpu_write;
-        let mut report = FlushReport::new(Step::Read, decision, 0);
-        if decision.is_needed() {
+        let decisions = shared.decisions(next, Access::Read);
+        if let Some(rule) = decisions.refusal {
+            return Err(shared.refused(next, rule));
+        }
+        // Through the CPU's cache, lines may be stale; around it, the GPU's writes may be in the cache.
+        let (stale, cached) = (decisions.invalidate_after_gpu_write, decisions.after_gpu_write);
+        let mut report = FlushReport::new(Step::Read, stale.stronger(cached), 0);
+        if stale.is_needed() {
             shared.note_uncached_write(range.lines());
+        }
+        if cached.is_needed() {
+            shared.tracked.word().note_gpu_write();
+        }
+        if report.decision.is_needed() {
             settle([need].into_iter(), Step::Read)?.into_iter().for_each(|one| report.add(one));
         }
         Ok(report)

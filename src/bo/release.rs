@@ -26,8 +26,8 @@ impl Bo {
         Ok(released)
     }
 
-    /// Closes the handle for every clone (that of an adopted object is left to the caller); clones return [`crate::Error::Closed`] from then on. The object is
-    /// never reused.
+    /// Closes the handle for every clone, or leaves that of an adopted object to the caller; clones return
+    /// [`crate::Error::Closed`] from then on. The object is never reused.
     ///
     /// Mappings, and pointers into them, stay valid until the last clone is dropped.
     ///

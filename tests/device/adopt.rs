@@ -187,6 +187,21 @@ fn invalidate_range_is_one_call_for_writes_that_nothing_reported() {
 }
 
 #[test]
+fn invalidate_range_writes_back_what_the_gpu_left_in_the_cache() {
+    let rig = rig("sim:glk");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wc);
+    bo.set_caching(CachingMode::Cached).unwrap();
+    rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+    let mut bytes = [0; 8];
+    mapping.copy_out(0, &mut bytes).unwrap();
+    assert_ne!(bytes, NEW, "in the CPU's cache, which the mapping bypasses");
+    let report = bo.invalidate_range(0, 8).unwrap();
+    assert_eq!((report.decision.rule, report.lines), (Rule::GpuWriteMayBeCached, 128));
+    mapping.copy_out(0, &mut bytes).unwrap();
+    assert_eq!(bytes, NEW);
+}
+
+#[test]
 fn a_handle_is_adopted_once_and_with_whole_pages() {
     let rig = rig("sim:glk");
     let (created, mapping) = own(&rig, MmapMode::Wb);

@@ -172,7 +172,8 @@ pub unsafe extern "C" fn gemco_bo_flush_range(
 /// Makes the GPU's writes to `len` bytes at `offset` visible to the CPU's loads through the BO's mapping:
 /// vkInvalidateMappedMemoryRanges in one call. The caller has waited for the writes, which need not have been reported.
 ///
-/// len, report: as gemco_bo_flush_range. If no invalidate is required, it costs a look-up only.
+/// len, report: as gemco_bo_flush_range. If nothing is required, it costs a look-up only. Through a mapping that bypasses
+/// the CPU's cache, where the GPU's writes may be in that cache, the whole BO is written back.
 ///
 /// Returns 0; -EINVAL for a range outside the BO; otherwise as gemco_bo_read. Any thread.
 ///
