@@ -26,21 +26,22 @@ impl<T: PartialEq> Distinct<T> {
     }
 }
 
-/// Returns numbers as the elements of an array in C, in lines of at most 110 columns.
-pub fn elements(numbers: impl Iterator<Item = usize>) -> String {
-    let mut text = String::new();
-    let mut width = 0;
-    for number in numbers {
-        let element = format!("{number},");
-        if width == 0 || width + 1 + element.len() > 110 {
-            text.push_str(if text.is_empty() { "    " } else { "\n    " });
-            width = 4;
-        } else {
-            text.push(' ');
-            width += 1;
+/// Returns the elements of an array in C, in indented lines of at most 110 columns.
+pub fn elements<T: ToString>(elements: impl Iterator<Item = T>) -> String {
+    let mut lines = vec![String::new()];
+    for element in elements {
+        let element = format!("{},", element.to_string());
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => *line = format!("    {element}"),
+            Some(line) if line.len() + 1 + element.len() <= 110 => *line += &format!(" {element}"),
+            _ => lines.push(format!("    {element}")),
         }
-        text.push_str(&element);
-        width += element.len();
     }
-    text
+    lines.join("\n")
+}
+
+/// Returns numbers as an array within a line.
+pub fn list(numbers: &[usize]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    format!("{{ {} }}", numbers.join(", "))
 }

@@ -4,7 +4,7 @@ use gem_coherency_rules::platform::{self, CONSERVATIVE, Caps, Machine, Platform,
 use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency_rules::vocabulary::{CachingMode, KernelVersion, MocsClass};
 
-use super::pack::{Distinct, elements};
+use super::pack::{Distinct, elements, list};
 
 /// Number of PAT indices that the kernel accepts at most.
 const PAT_INDICES: u8 = 5;
@@ -127,18 +127,17 @@ impl Platforms {
         for runs in self.mocs.values() {
             starts.push(start);
             start += runs.len();
-            let cells: Vec<String> =
-                runs.iter().map(|(entry, class)| format!("{{ {entry}, {} }}", *class as usize)).collect();
-            println!("    {},", cells.join(", "));
+            println!(
+                "{}",
+                elements(runs.iter().map(|&(entry, class)| list(&[entry.into(), class as usize])))
+            );
         }
         println!("    {{ 0, 0 }},\n}};\n");
         println!("/* By platform, the newest kernel first; with eDRAM before without. */");
         println!("static const struct gemcr_platform gemcr_platforms[] = {{");
         for Since { platform, kernel, edram, row } in &self.rows {
-            let list =
-                |numbers: &[usize]| elements(numbers.iter().copied()).trim().trim_end_matches(',').to_owned();
             println!(
-                "    {{ \"{}\", {:#x}, {}, {platform}, {}, {}, {}, {{ {} }}, {{ {} }} }},",
+                "    {{ \"{}\", {:#x}, {}, {platform}, {}, {}, {}, {}, {} }},",
                 row.name,
                 self.caps.values()[row.caps].bits(),
                 u32::from(kernel.major) << 8 | u32::from(kernel.minor),
@@ -152,11 +151,10 @@ impl Platforms {
         println!("}};\n");
         println!("/* PCI IDs in order, with the platform's number. */");
         println!("static const struct {{ uint16_t id; uint8_t platform; }} gemcr_ids[] = {{");
-        let cells: Vec<String> =
-            self.ids.iter().map(|(id, platform)| format!("{{ {id:#06x}, {platform} }},")).collect();
-        for line in cells.chunks(7) {
-            println!("    {}", line.join(" "));
-        }
+        println!(
+            "{}",
+            elements(self.ids.iter().map(|(id, platform)| format!("{{ {id:#06x}, {platform} }}")))
+        );
         println!("}};\n");
     }
 }

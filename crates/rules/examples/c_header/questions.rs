@@ -4,7 +4,7 @@ use gem_coherency_rules::platform::Caps;
 use gem_coherency_rules::policy::{Decision, Path, Rule, needs_flush, needs_invalidate};
 use gem_coherency_rules::vocabulary::{Access, CacheLevel};
 
-use super::pack::{Distinct, elements};
+use super::pack::{Distinct, elements, list};
 
 /// One of the two questions: flush or invalidate.
 type Question = fn(Caps, CacheLevel, Path, Path, Access) -> Decision;
@@ -78,7 +78,7 @@ impl Questions {
         println!("/* Indices of gemcr_decisions, by next path and access. */");
         println!("static const uint8_t gemcr_rows[][{columns}] = {{");
         for row in self.rows.values() {
-            println!("    {{ {} }},", elements(row.iter().copied()).trim().trim_end_matches(','));
+            println!("    {},", list(row));
         }
         println!("}};\n");
         println!(
@@ -86,9 +86,7 @@ impl Questions {
         );
         println!("static const uint8_t gemcr_row_of[][2] = {{");
         for rows in self.index.chunks(Path::ALL.len()) {
-            let cells: Vec<String> =
-                rows.iter().map(|[flush, inval]| format!("{{ {flush}, {inval} }}")).collect();
-            println!("    {},", cells.join(", "));
+            println!("{}", elements(rows.iter().map(|row| list(row))));
         }
         println!("}};\n");
     }
