@@ -48,9 +48,11 @@ impl Bo {
         let mut report = FlushReport::new(Step::Export, decision, 0);
         if decision.is_needed() {
             shared.note_stored(mode, range.lines());
-            let exist = needs.filter(|need| decide(*need).verdict != Verdict::Refused);
-            let needs: Vec<_> = exist.collect();
-            settle(needs.into_iter(), Step::Export)?.into_iter().for_each(|one| report.add(one));
+            // One by one: a CPU and a GPU among the readers need different fences. The first that needs a flush takes
+            // the lines.
+            for need in needs.filter(|need| decide(*need).verdict != Verdict::Refused) {
+                settle([need].into_iter(), Step::Export)?.into_iter().for_each(|one| report.add(one));
+            }
         }
         Ok(report)
     }

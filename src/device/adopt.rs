@@ -14,7 +14,7 @@ use crate::tracking::Past;
 use crate::units::PAGE_BYTES;
 use crate::vocabulary::{CacheLevel, Handle};
 
-/// What is known about the contents of an object that is adopted.
+/// The caller's knowledge about the contents of an object that is adopted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// The zeroes of a new object: no agent has accessed it.
@@ -74,7 +74,7 @@ impl AdoptRequest {
         self
     }
 
-    /// Sets what is known about the contents.
+    /// Sets the knowledge about the contents.
     #[must_use]
     pub fn contents(mut self, contents: Contents) -> Self {
         self.contents = contents;

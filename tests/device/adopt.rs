@@ -156,6 +156,22 @@ fn flush_range_costs_look_ups_where_no_reader_needs_it() {
 }
 
 #[test]
+fn flush_range_flushes_for_a_cpu_and_a_gpu_among_the_readers() {
+    let around = Path::Cpu(MmapMode::Wc);
+    let table = Path::Gpu(MocsClass::PageTable);
+    for readers in [[around, table], [table, around]] {
+        let rig = rig("sim:glk");
+        let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+        bo.flush().unwrap();
+        mapping.copy_in(0, &NEW).unwrap();
+        assert_ne!(rig.raw_load(&bo, MmapMode::Wc, 0), NEW);
+        assert_eq!(bo.flush_range(0, 8, &readers).unwrap().lines, 1);
+        assert_eq!(rig.raw_load(&bo, MmapMode::Wc, 0), NEW);
+        assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    }
+}
+
+#[test]
 fn flush_range_drains_what_is_stored_around_the_cache() {
     let rig = rig("sim:glk");
     let (mapping, bo) = adopted(&rig, MmapMode::Wc);
