@@ -160,7 +160,8 @@
 //! L0  fork -> units -> error   sync
 //! ```
 //!
-//! Below them is the crate `gem-coherency-rules`: vocabulary, platforms, policy.
+//! Below them are the crates `gem-coherency-cacheops`, the cache instructions, and `gem-coherency-rules`: vocabulary, platforms,
+//! policy.
 
 #![deny(unsafe_code)]
 

@@ -18,12 +18,7 @@ use crate::error::{Error, Result};
 
 /// Size of a page, the unit of mapping, in bytes.
 pub use crate::vocabulary::PAGE_BYTES;
-
-/// Size of a cache line, the unit of coherency, in bytes: `boot_cpu_data.x86_clflush_size` on every CPU that
-/// is combined with an i915 device.
-pub const LINE_BYTES: u64 = 64;
-/// Lines per page, and bits of a line map's word.
-pub const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
+pub use gem_coherency_cacheops::{LINE_BYTES, PAGE_LINES};
 
 /// A range of bytes that lies within an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -30,6 +30,9 @@ pub enum Error {
     /// A device that cannot be opened.
     Open(OpenError),
 
+    /// Cache instructions that cannot be used as requested.
+    CacheOps(gem_coherency_cacheops::Error),
+
     /// A feature that no device of the platform has.
     NotAvailable {
         /// The feature.
@@ -183,6 +186,7 @@ impl fmt::Display for Error {
         match self {
             Self::Unknown(error) => error.fmt(f),
             Self::Open(error) => error.fmt(f),
+            Self::CacheOps(error) => error.fmt(f),
             Self::NotAvailable { what, platform, why, errno } => {
                 write!(f, "{what} is not available on {platform}: {why} ({errno})")
             }
@@ -248,6 +252,12 @@ impl From<Unknown> for Error {
     }
 }
 
+impl From<gem_coherency_cacheops::Error> for Error {
+    fn from(error: gem_coherency_cacheops::Error) -> Self {
+        Self::CacheOps(error)
+    }
+}
+
 impl From<OpenError> for Error {
     fn from(error: OpenError) -> Self {
         Self::Open(error)
@@ -270,6 +280,7 @@ impl Error {
         match self {
             Self::Unknown(Unknown::DeviceId { .. } | Unknown::Platform { .. }) => Errno::ENODEV,
             Self::Open(error) => error.errno(),
+            Self::CacheOps(error) => error.errno(),
             Self::NotAvailable { errno, .. } | Self::Ioctl { errno, .. } => *errno,
             Self::Unknown(_)
             | Self::BadSize { .. }

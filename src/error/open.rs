@@ -56,28 +56,6 @@ pub enum OpenError {
         /// The driver's name.
         driver: String,
     },
-
-    /// A cache instruction that was asked for and that the CPU lacks.
-    NoCacheInstruction {
-        /// The environment variable that asks for it.
-        variable: &'static str,
-        /// The instruction.
-        instruction: &'static str,
-    },
-
-    /// Two cache instructions that were asked for and that do the same.
-    TwoCacheInstructions {
-        /// The environment variable that asks for them.
-        variable: &'static str,
-        /// The second one.
-        instruction: &'static str,
-    },
-
-    /// A CPU whose cache lines are of an unexpected size.
-    CacheLineSize {
-        /// The size, in bytes.
-        bytes: u64,
-    },
 }
 
 impl fmt::Display for OpenError {
@@ -101,16 +79,6 @@ impl fmt::Display for OpenError {
             Self::NotI915 { path, driver } => {
                 write!(f, "{} belongs to the driver '{driver}', not to i915", path.display())
             }
-            Self::NoCacheInstruction { variable, instruction } => {
-                write!(f, "{variable} requests {instruction}, which this CPU does not have")
-            }
-            Self::TwoCacheInstructions { variable, instruction } => write!(
-                f,
-                "{variable} names {instruction} and another instruction of the same kind: name one of each kind"
-            ),
-            Self::CacheLineSize { bytes } => {
-                write!(f, "this CPU's cache lines have {bytes} bytes; only lines of 64 bytes are supported")
-            }
         }
     }
 }
@@ -122,11 +90,10 @@ impl OpenError {
     pub fn errno(&self) -> Errno {
         match self {
             Self::CannotOpen { errno, .. } => *errno,
-            Self::BadDeviceSpec { .. } | Self::TwoCacheInstructions { .. } => Errno::EINVAL,
+            Self::BadDeviceSpec { .. } => Errno::EINVAL,
             Self::NoDevice { .. } | Self::NotADevice { .. } | Self::NotDrm { .. } | Self::NotI915 { .. } => {
                 Errno::ENODEV
             }
-            Self::NoCacheInstruction { .. } | Self::CacheLineSize { .. } => Errno::EOPNOTSUPP,
         }
     }
 }

@@ -53,7 +53,7 @@ unsafe fn unfenced(call: &'static str, start: *const c_void, size: usize, op: Li
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_has_cache_ops() -> c_int {
     query("gemco_has_cache_ops", || {
-        cacheops::support()?;
+        cacheops::support().map_err(gem_coherency::Error::from)?;
         Ok(0)
     })
 }

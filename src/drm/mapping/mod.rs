@@ -370,13 +370,13 @@ impl CacheLines for Mapping {
             // SAFETY: `range` lies within `self.len` bytes that `pages` keeps mapped.
             (Memory::Kernel(pages), Lines::Run(_)) => unsafe {
                 let first = pages.first().add(range.offset() as usize);
-                cacheops::chosen().lines(first, range.len() as usize, op);
+                cacheops::lines(first, range.len() as usize, op);
             },
             // SAFETY: the page's first byte, and all up to the last line, lie within `self.len` bytes that
             // `pages` keeps mapped, from the start of a page.
             (Memory::Kernel(pages), Lines::Page(page)) => unsafe {
                 let first = pages.first().add(range.offset() as usize);
-                cacheops::chosen().lines_of_page(first, page.mask(), op);
+                cacheops::lines_of_page(first, page.mask(), op);
             },
             (Memory::Soft(memory), Lines::Run(run)) => memory.lines(run, op)?,
             (Memory::Soft(memory), Lines::Page(page)) => {

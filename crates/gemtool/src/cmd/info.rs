@@ -1,5 +1,6 @@
 //! `gemtool info`: the properties of a device.
 
+use gem_coherency::Error;
 use gem_coherency::cacheops::{self, Support};
 use gem_coherency::device::{Device, MapModeInfo, Quirk};
 use gem_coherency::drm::{MemoryRegion, Param};
@@ -96,7 +97,7 @@ pub fn run(args: &args::Info) -> Result<InfoReport, Failure> {
         memory_regions_error: regions.as_ref().err().map(|error| error.to_string()),
         memory_regions: regions.ok(),
         quirks: device.quirks(),
-        cpu: cacheops::support()?,
+        cpu: cacheops::support().map_err(Error::from)?,
         params,
     })
 }

@@ -13,6 +13,7 @@ mod rounds;
 mod rows;
 mod stats;
 
+use gem_coherency::Error;
 use gem_coherency::cacheops::{self, Support};
 use gemtool::peers::Pmem;
 
@@ -55,7 +56,7 @@ impl Context {
 /// An unknown row; a CPU or a device that cannot be used.
 pub fn run(args: &args::Bench) -> Result<BenchReport, Failure> {
     let chosen = rows::chosen(&args.rows).map_err(|why| Failure::flag("NAME", why))?;
-    let support = cacheops::support()?;
+    let support = cacheops::support().map_err(Error::from)?;
     let context = Context {
         effort: Effort::new(args.quick),
         support,

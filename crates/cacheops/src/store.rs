@@ -9,19 +9,19 @@
 //! stores the destination may be accessed only after a fence, which each function requires of its caller.
 #![allow(unsafe_code)]
 
-use std::arch::asm;
+use core::arch::asm;
 #[cfg(target_arch = "x86")]
-use std::arch::x86::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _mm256_stream_si256};
+use core::arch::x86::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _mm256_stream_si256};
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _mm256_stream_si256};
+use core::arch::x86_64::{_mm_loadu_si128, _mm_stream_si128, _mm256_loadu_si256, _mm256_stream_si256};
 
+use gem_coherency_rules::vocabulary::LineOp;
 use static_assertions::const_assert;
 
+use super::chosen::{Chosen, chosen};
 use super::copy::{copy_in, fill};
 use super::span::{LINE, Pieces, pieces};
-use super::support::{StoreInstruction, Support, chosen};
-use crate::units::PAGE_LINES;
-use crate::vocabulary::LineOp;
+use super::{PAGE_LINES, StoreInstruction};
 
 /// Bytes copied through the cache before they are written back: few enough to be still in it.
 const THROUGH_BYTES: usize = 4096;
@@ -81,14 +81,14 @@ pub unsafe fn copy_through(to: *mut u8, from: &[u8]) {
     unsafe { copy_through_by(chosen(), to, from) }
 }
 
-/// [`copy_around`] with the instructions of `support`.
+/// [`copy_around`] with the instructions of `chosen`.
 ///
 /// # Safety
 /// As [`copy_around`]; the CPU has the instructions.
-pub(super) unsafe fn copy_around_by(support: &Support, to: *mut u8, from: &[u8]) {
-    if support.store_by == StoreInstruction::Mov {
+pub(super) unsafe fn copy_around_by(chosen: Chosen, to: *mut u8, from: &[u8]) {
+    if chosen.store_by == StoreInstruction::Mov {
         // SAFETY: the caller's obligations, passed on.
-        return unsafe { copy_through_by(support, to, from) };
+        return unsafe { copy_through_by(chosen, to, from) };
     }
     let Pieces { head, lines, tail: _ } = pieces(to.addr(), from.len());
     let (head, rest) = from.split_at(head);
@@ -98,43 +98,43 @@ pub(super) unsafe fn copy_around_by(support: &Support, to: *mut u8, from: &[u8])
     // - alignment: whole lines begin where one does, which `pieces` finds;
     // - the CPU has the instructions: the caller's obligation.
     unsafe {
-        copy_through_by(support, to, head);
+        copy_through_by(chosen, to, head);
         let to = to.add(head.len());
-        match support.store_by {
-            StoreInstruction::Mov => copy_through_by(support, to, whole),
+        match chosen.store_by {
+            StoreInstruction::Mov => copy_through_by(chosen, to, whole),
             StoreInstruction::Sse2 => copy_lines_sse2(to, whole.as_ptr(), lines),
             StoreInstruction::Avx => copy_lines_avx(to, whole.as_ptr(), lines),
             StoreInstruction::Avx512 => copy_lines_avx512(to, whole.as_ptr(), lines),
         }
-        copy_through_by(support, to.add(whole.len()), tail);
+        copy_through_by(chosen, to.add(whole.len()), tail);
     }
 }
 
-/// [`fill_around`] with the instructions of `support`.
+/// [`fill_around`] with the instructions of `chosen`.
 ///
 /// # Safety
 /// As [`fill_around`]; the CPU has the instructions.
-pub(super) unsafe fn fill_around_by(support: &Support, to: *mut u8, byte: u8, len: usize) {
+pub(super) unsafe fn fill_around_by(chosen: Chosen, to: *mut u8, byte: u8, len: usize) {
     let Pieces { head, lines, tail } = pieces(to.addr(), len);
     // SAFETY: as in `copy_around_by`.
     unsafe {
-        fill_through(support, to, byte, head);
+        fill_through(chosen, to, byte, head);
         let to = to.add(head);
-        match support.store_by {
-            StoreInstruction::Mov => fill_through(support, to, byte, lines * LINE),
+        match chosen.store_by {
+            StoreInstruction::Mov => fill_through(chosen, to, byte, lines * LINE),
             StoreInstruction::Sse2 => fill_lines_sse2(to, byte, lines),
             StoreInstruction::Avx => fill_lines_avx(to, byte, lines),
             StoreInstruction::Avx512 => fill_lines_avx512(to, byte, lines),
         }
-        fill_through(support, to.add(lines * LINE), byte, tail);
+        fill_through(chosen, to.add(lines * LINE), byte, tail);
     }
 }
 
-/// [`copy_through`] with the instructions of `support`.
+/// [`copy_through`] with the instructions of `chosen`.
 ///
 /// # Safety
 /// As [`copy_through`]; the CPU has the instructions.
-pub(super) unsafe fn copy_through_by(support: &Support, to: *mut u8, from: &[u8]) {
+pub(super) unsafe fn copy_through_by(chosen: Chosen, to: *mut u8, from: &[u8]) {
     for (index, block) in from.chunks(THROUGH_BYTES).enumerate() {
         // SAFETY:
         // - destination: the block's place within the caller's bytes;
@@ -142,7 +142,7 @@ pub(super) unsafe fn copy_through_by(support: &Support, to: *mut u8, from: &[u8]
         unsafe {
             let to = to.add(index * THROUGH_BYTES);
             copy_in(to, block);
-            support.lines(to, block.len(), LineOp::WriteBack);
+            chosen.lines(to, block.len(), LineOp::WriteBack);
         }
     }
 }
@@ -151,7 +151,7 @@ pub(super) unsafe fn copy_through_by(support: &Support, to: *mut u8, from: &[u8]
 ///
 /// # Safety
 /// As [`fill_around_by`].
-unsafe fn fill_through(support: &Support, to: *mut u8, byte: u8, len: usize) {
+unsafe fn fill_through(chosen: Chosen, to: *mut u8, byte: u8, len: usize) {
     for start in (0..len).step_by(THROUGH_BYTES) {
         let block = THROUGH_BYTES.min(len - start);
         // SAFETY:
@@ -160,7 +160,7 @@ unsafe fn fill_through(support: &Support, to: *mut u8, byte: u8, len: usize) {
         unsafe {
             let to = to.add(start);
             fill(to, byte, block);
-            support.lines(to, block, LineOp::WriteBack);
+            chosen.lines(to, block, LineOp::WriteBack);
         }
     }
 }

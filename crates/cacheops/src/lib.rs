@@ -8,19 +8,35 @@
 //! | copies | [`copy_in`], [`copy_out`], [`copy_across`] | none: ordinary stores and loads |
 //! | loads | [`load_around`] | none: [`fence`] before the first |
 //!
-//! The instructions are chosen once per process: the best that the CPU has within the limits of [`OVERRIDE`].
-//! [`support()`] returns the choice.
+//! The instructions are chosen once per process: the best that the CPU has within the limits of the environment
+//! variable [`OVERRIDE`]. [`support()`] returns the choice. Nothing here allocates, and only the C library's getenv(3)
+//! is called.
+//!
+//! ```
+//! use gem_coherency_cacheops as cacheops;
+//!
+//! let bytes = [7; 256];
+//! // SAFETY: the bytes are mapped.
+//! unsafe { cacheops::flush_range(bytes.as_ptr(), bytes.len()) };
+//! println!("flushed by {}", cacheops::support()?.flush_by);
+//! # Ok::<(), cacheops::Error>(())
+//! ```
 //!
 //! # Safety
 //! Each file states under this heading what its functions require, and why that suffices. The fences here
 //! require nothing.
+#![cfg_attr(not(test), no_std)]
 #![allow(unsafe_code)]
 
 #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
 compile_error!("gem-coherency is for x86 and x86-64: i915 drives GPUs beside no other CPU");
 
+mod chosen;
 mod copy;
 mod cpu;
+mod environment;
+mod error;
+mod instruction;
 mod line;
 mod load;
 mod span;
@@ -29,13 +45,14 @@ mod support;
 #[cfg(test)]
 mod tests;
 
-use std::arch::asm;
+use core::arch::asm;
 
-use crate::error::Result;
-use crate::units::Lines;
+use gem_coherency_rules::vocabulary::PAGE_BYTES;
 
-pub use crate::vocabulary::LineOp;
 pub use copy::{copy_across, copy_in, copy_out};
+pub use error::Error;
+pub use gem_coherency_rules::vocabulary::LineOp;
+pub use instruction::{Instruction, LoadInstruction, StoreInstruction};
 pub use line::{
     fence_around, fenced_ranges, flush_range, invalidate_range, line, lines, lines_of_page, lines_of_ranges,
     write_back_range,
@@ -43,21 +60,18 @@ pub use line::{
 pub use load::load_around;
 pub use span::{LineSpan, line_span};
 pub use store::{copy_around, copy_through, fill_around};
-pub(crate) use support::chosen;
-pub use support::{Instruction, LoadInstruction, OVERRIDE, StoreInstruction, Support, support};
+pub use support::{OVERRIDE, Support, support};
 
-/// Memory on whose cache lines operations can be performed.
-pub trait CacheLines {
-    /// Performs `op` on `lines`, without fences.
-    ///
-    /// # Errors
-    /// Those of accessing the lines.
-    fn perform(&self, op: LineOp, lines: Lines) -> Result<()>;
-}
+/// Size of a cache line, the unit of coherency, in bytes: `boot_cpu_data.x86_clflush_size` on every CPU that
+/// is combined with an i915 device.
+pub const LINE_BYTES: u64 = 64;
+/// Lines per page.
+pub const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
 
 /// Orders all earlier accesses before all later ones, as seen by every agent (MFENCE).
 ///
 /// Also drains the write-combining buffers of the core that executes it, but no other's.
+#[inline]
 pub fn fence() {
     // SAFETY: MFENCE has no operand and cannot fault.
     unsafe { asm!("mfence", options(nostack, preserves_flags)) }
@@ -67,6 +81,7 @@ pub fn fence() {
 /// ones (SFENCE).
 ///
 /// Loads may pass it, so it is not sufficient before a read; and it does not order CLFLUSH on every CPU.
+#[inline]
 pub fn store_fence() {
     // SAFETY: SFENCE has no operand and cannot fault.
     unsafe { asm!("sfence", options(nostack, preserves_flags)) }

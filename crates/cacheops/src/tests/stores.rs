@@ -11,23 +11,23 @@ use super::super::store::{copy_around_by, copy_through_by, fill_around_by};
 use super::*;
 
 /// A function under test.
-type Copy = unsafe fn(&Support, *mut u8, &[u8]);
+type Copy = unsafe fn(Chosen, *mut u8, &[u8]);
 
 const COPIES: [Copy; 3] = [copy_around_by, copy_through_by, plain];
 
-/// Wraps [`copy_in`], which needs no `Support`.
+/// Wraps [`copy_in`], which needs no `Chosen`.
 ///
 /// # Safety
 /// As [`copy_in`].
-unsafe fn plain(_: &Support, to: *mut u8, from: &[u8]) {
+unsafe fn plain(_: Chosen, to: *mut u8, from: &[u8]) {
     // SAFETY: the caller's obligations, passed on.
     unsafe { copy_in(to, from) }
 }
 
 /// Returns every kind of store with the best write-back, and one with CLFLUSH.
-fn all() -> Vec<Support> {
-    let stores = ways(StoreInstruction::ALL, Cpu::has_store, |support, one| support.store_by = one);
-    let plain = stores.iter().map(|&it| Support { write_back_by: Instruction::Clflush, ..it });
+fn all() -> Vec<Chosen> {
+    let stores = ways(StoreInstruction::ALL, Cpu::has_store, |chosen, one| chosen.store_by = one);
+    let plain = stores.iter().map(|&it| Chosen { write_back_by: Instruction::Clflush, ..it });
     stores.iter().copied().chain(plain.take(1)).collect()
 }
 
@@ -39,23 +39,23 @@ fn data(len: usize) -> Vec<u8> {
 /// Copies `data` to `at`, checks that it is there and that nothing beside it changed, and restores the
 /// memory.
 #[track_caller]
-fn case(memory: &Fenced, support: &Support, copy: Copy, at: usize, data: &[u8]) {
+fn case(memory: &Fenced, chosen: Chosen, copy: Copy, at: usize, data: &[u8]) {
     // SAFETY:
     // - destination: in the accessible pages, or `put` below would panic;
     // - the CPU has the instructions.
-    unsafe { copy(support, memory.byte(at), data) };
+    unsafe { copy(chosen, memory.byte(at), data) };
     store_fence();
-    assert_around(memory, at, data, support);
+    assert_around(memory, at, data, chosen);
 }
 
 /// Checks that `data` is at `at` between unchanged bytes, then restores these.
 #[track_caller]
-fn assert_around(memory: &Fenced, at: usize, data: &[u8], support: &Support) {
+fn assert_around(memory: &Fenced, at: usize, data: &[u8], chosen: Chosen) {
     let (start, end) = (at.saturating_sub(130), (at + data.len() + 130).min(memory.bytes()));
     let mut expected = pattern(start, end - start);
     let before = expected.clone();
     expected[at - start..][..data.len()].copy_from_slice(data);
-    assert!(memory.get(start, end - start) == expected, "{} bytes at {at}, {support:?}", data.len());
+    assert!(memory.get(start, end - start) == expected, "{} bytes at {at}, {chosen:?}", data.len());
     memory.put(start, &before);
 }
 
@@ -63,11 +63,11 @@ fn assert_around(memory: &Fenced, at: usize, data: &[u8], support: &Support) {
 fn every_alignment_of_the_destination_with_every_short_length() {
     let memory = Fenced::new();
     let data = data(200 + 64);
-    for support in all() {
+    for chosen in all() {
         for copy in COPIES {
             for at in 0..=66 {
                 for len in 0..=200 {
-                    case(&memory, &support, copy, PAGE - 100 + at, &data[at % 3..][..len]);
+                    case(&memory, chosen, copy, PAGE - 100 + at, &data[at % 3..][..len]);
                 }
             }
         }
@@ -79,13 +79,13 @@ fn every_alignment_of_the_destination_with_every_short_length() {
 fn every_alignment_of_the_source() {
     let memory = Fenced::new();
     let data = data(200 + 64);
-    for support in all() {
+    for chosen in all() {
         for copy in COPIES {
             for (at, from) in
                 [0, 1, 15, 16, 32, 63].into_iter().flat_map(|at| (0..=64).map(move |from| (at, from)))
             {
                 for len in [1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 192, 200] {
-                    case(&memory, &support, copy, PAGE + at, &data[from..][..len]);
+                    case(&memory, chosen, copy, PAGE + at, &data[from..][..len]);
                 }
             }
         }
@@ -97,18 +97,18 @@ fn every_alignment_of_the_source() {
 fn lengths_around_a_page_to_the_very_ends_of_memory() {
     let memory = Fenced::new();
     let source = Fenced::new();
-    for support in all() {
+    for chosen in all() {
         for copy in COPIES {
             for len in (PAGE - 66..=PAGE + 66).chain([BYTES - 1, BYTES]) {
                 let data = data(len);
                 for at in [0, BYTES - len] {
-                    case(&memory, &support, copy, at, &data);
+                    case(&memory, chosen, copy, at, &data);
                 }
                 // From the last readable bytes, and from the first.
                 for from in [0, BYTES - len] {
                     // SAFETY: within the accessible pages, which are not written meanwhile.
                     let data = unsafe { std::slice::from_raw_parts(source.byte(from), len) };
-                    case(&memory, &support, copy, 0, data);
+                    case(&memory, chosen, copy, 0, data);
                 }
             }
         }
@@ -125,9 +125,9 @@ fn copies_of_many_pages() {
     let lens = [4, 5, 8, 9].into_iter().flat_map(|pages| {
         [-64, -1, 0, 1, 64, 65].map(move |more: isize| (pages * PAGE).wrapping_add_signed(more))
     });
-    for (support, len) in all().iter().flat_map(|support| lens.clone().map(move |len| (support, len))) {
+    for (chosen, len) in all().into_iter().flat_map(|chosen| lens.clone().map(move |len| (chosen, len))) {
         for (at, from) in [(0, 0), (64, 1), (65, 0), (100, 33), (pages * PAGE - len, 7)] {
-            case(&memory, support, copy_around_by, at, &data[from..][..len]);
+            case(&memory, chosen, copy_around_by, at, &data[from..][..len]);
         }
     }
     memory.assert_untouched();
@@ -137,15 +137,15 @@ fn copies_of_many_pages() {
 fn a_fill_is_a_copy_of_one_byte() {
     let memory = Fenced::new();
     let lens = || (0..=200).chain(PAGE - 2..=PAGE + 2);
-    for support in all() {
+    for chosen in all() {
         for at in (0..=66).chain(BYTES - 66..=BYTES) {
             for len in lens().filter(|len| at + len <= BYTES) {
                 // SAFETY:
                 // - destination: within the accessible pages;
                 // - the CPU has the instructions.
-                unsafe { fill_around_by(&support, memory.byte(at), 0xa5, len) };
+                unsafe { fill_around_by(chosen, memory.byte(at), 0xa5, len) };
                 store_fence();
-                assert_around(&memory, at, &vec![0xa5; len], &support);
+                assert_around(&memory, at, &vec![0xa5; len], chosen);
             }
         }
     }
@@ -170,7 +170,7 @@ fn what_is_chosen_is_used() {
 
 #[test]
 fn a_copy_that_is_a_byte_too_long_faults() {
-    dies("cacheops::tests::stores::a_copy_that_is_a_byte_too_long_faults", || {
+    dies("tests::stores::a_copy_that_is_a_byte_too_long_faults", || {
         let memory = Fenced::new();
         // SAFETY: none: the last byte is in a page that faults, which ends this process.
         unsafe { copy_around(memory.byte(BYTES - 128), &data(129)) };

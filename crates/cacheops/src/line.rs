@@ -6,13 +6,13 @@
 //! extends into another page.
 #![allow(unsafe_code)]
 
-use std::arch::asm;
+use core::arch::asm;
 
 use super::span::{line_addresses, page_addresses};
-use super::support::{Support, chosen};
+use gem_coherency_rules::vocabulary::{LineOp, PAGE_BYTES};
+
+use super::chosen::{Chosen, chosen};
 use super::{Instruction, fence, store_fence};
-use crate::units::PAGE_BYTES;
-use crate::vocabulary::LineOp;
 
 /// Performs `op` on the line that contains `byte`, without a fence.
 ///
@@ -20,6 +20,7 @@ use crate::vocabulary::LineOp;
 ///
 /// # Safety
 /// The byte is mapped.
+#[inline]
 pub unsafe fn line(byte: *const u8, op: LineOp) {
     // SAFETY: the byte is mapped: the caller's obligation, passed on.
     unsafe { lines(byte, 1, op) }
@@ -28,11 +29,12 @@ pub unsafe fn line(byte: *const u8, op: LineOp) {
 /// Performs `op` on every line with a byte in `first..first + len`, without a fence.
 ///
 /// Fences: put a batch of calls between two calls of [`fence_around`]. The first orders earlier stores before
-/// the flushes, the second the flushes before later accesses. If [`super::support()`] returns an error,
+/// the flushes, the second the flushes before later accesses. If [`crate::support()`] returns an error,
 /// CLFLUSH is used.
 ///
 /// # Safety
 /// The bytes are mapped.
+#[inline]
 pub unsafe fn lines(first: *const u8, len: usize, op: LineOp) {
     // SAFETY:
     // - the bytes are mapped: the caller's obligation, passed on;
@@ -46,6 +48,7 @@ pub unsafe fn lines(first: *const u8, len: usize, op: LineOp) {
 ///
 /// # Safety
 /// The bytes are mapped.
+#[inline]
 pub unsafe fn lines_of_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
     // SAFETY:
     // - the bytes are mapped: the caller's obligation, passed on;
@@ -60,6 +63,7 @@ pub unsafe fn lines_of_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
 ///
 /// # Safety
 /// `page` is the first byte of a page that is mapped, unless `mask` is 0.
+#[inline]
 pub unsafe fn lines_of_page(page: *const u8, mask: u64, op: LineOp) {
     // SAFETY:
     // - the page is mapped: the caller's obligation, passed on;
@@ -108,13 +112,13 @@ pub unsafe fn invalidate_range(first: *const u8, len: usize) {
 /// The bytes are mapped.
 #[inline(always)]
 unsafe fn fenced_range(first: *const u8, len: usize, op: LineOp) {
-    let support = chosen();
-    let fence = Fence::around(op, support.by(op));
+    let chosen = chosen();
+    let fence = Fence::around(op, chosen.by(op));
     fence.issue();
     // SAFETY:
     // - the bytes are mapped: the caller's obligation;
     // - the CPU has the instructions: they were chosen so.
-    unsafe { support.lines(first, len, op) }
+    unsafe { chosen.lines(first, len, op) }
     fence.issue();
 }
 
@@ -126,13 +130,13 @@ unsafe fn fenced_range(first: *const u8, len: usize, op: LineOp) {
 /// # Safety
 /// The bytes are mapped.
 pub unsafe fn fenced_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
-    let support = chosen();
-    let fence = Fence::around(op, support.by(op));
+    let chosen = chosen();
+    let fence = Fence::around(op, chosen.by(op));
     fence.issue();
     // SAFETY:
     // - the bytes are mapped: the caller's obligation, passed on;
     // - the CPU has the instructions: they were chosen so.
-    unsafe { support.lines_of_ranges(ranges, op) }
+    unsafe { chosen.lines_of_ranges(ranges, op) }
     fence.issue();
 }
 
@@ -141,6 +145,7 @@ pub unsafe fn fenced_ranges(ranges: &[(*const u8, usize)], op: LineOp) {
 /// An observer that is notified of the batch by a later store of this thread (another thread, a device or the
 /// kernel) finds it complete. After an invalidate, so does a later load of this thread; after a flush or a
 /// write-back, which serve other agents, a load that bypasses the cache needs a [`fence`] of its own.
+#[inline]
 pub fn fence_around(op: LineOp) {
     Fence::around(op, chosen().by(op)).issue();
 }
@@ -160,6 +165,7 @@ impl Fence {
     /// SFENCE orders CLFLUSHOPT and CLWB, but loads may pass it, so an invalidate needs more. According to
     /// older manuals only MFENCE orders CLFLUSH.
     /// Source: Intel SDM vol. 2A, CLFLUSH, CLFLUSHOPT, CLWB.
+    #[inline]
     pub(super) fn around(op: LineOp, instruction: Instruction) -> Self {
         match (op, instruction) {
             (LineOp::Invalidate, _) | (_, Instruction::Clflush) => Self::All,
@@ -167,6 +173,7 @@ impl Fence {
         }
     }
 
+    #[inline]
     fn issue(self) {
         match self {
             Self::Stores => store_fence(),
@@ -175,13 +182,13 @@ impl Fence {
     }
 }
 
-impl Support {
+impl Chosen {
     /// [`lines()`] with these instructions.
     ///
     /// # Safety
     /// The bytes are mapped, and the CPU has the instructions.
     #[inline]
-    pub(crate) unsafe fn lines(&self, first: *const u8, len: usize, op: LineOp) {
+    pub(super) unsafe fn lines(self, first: *const u8, len: usize, op: LineOp) {
         let addresses = line_addresses(first.addr(), len, self.last_line(op));
         // SAFETY:
         // - each is in the page of one of the caller's bytes, which is mapped;
@@ -194,7 +201,7 @@ impl Support {
     /// # Safety
     /// The bytes are mapped, and the CPU has the instructions.
     #[inline]
-    pub(super) unsafe fn lines_of_ranges(&self, ranges: &[(*const u8, usize)], op: LineOp) {
+    pub(super) unsafe fn lines_of_ranges(self, ranges: &[(*const u8, usize)], op: LineOp) {
         let last_line = self.last_line(op);
         let pointers = ranges.iter().flat_map(|&(first, len)| {
             line_addresses(first.addr(), len, last_line).map(move |address| first.with_addr(address))
@@ -210,7 +217,7 @@ impl Support {
     /// # Safety
     /// As [`lines_of_page()`]; the CPU has the instructions.
     #[inline]
-    pub(crate) unsafe fn lines_of_page(&self, page: *const u8, mask: u64, op: LineOp) {
+    pub(super) unsafe fn lines_of_page(self, page: *const u8, mask: u64, op: LineOp) {
         // Rounded down to the page's start, whatever the caller passes, so that no line of another page is
         // touched.
         let page = page.map_addr(|address| address & !(PAGE_BYTES as usize - 1));

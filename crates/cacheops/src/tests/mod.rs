@@ -17,8 +17,8 @@ use std::ptr::NonNull;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 
+use super::chosen::Chosen;
 use super::cpu::Cpu;
-use super::support::Support;
 use super::*;
 
 const PAGE: usize = 4096;
@@ -102,15 +102,15 @@ fn pattern(at: usize, len: usize) -> Vec<u8> {
 fn ways<T: Copy + fmt::Display>(
     all: &[T],
     has: impl Fn(&Cpu, T) -> bool,
-    set: impl Fn(&mut Support, T),
-) -> Vec<Support> {
+    set: impl Fn(&mut Chosen, T),
+) -> Vec<Chosen> {
     let cpu = Cpu::detect();
     let mut ways = Vec::new();
     for &one in all {
         if has(&cpu, one) {
-            let mut support = support().unwrap();
-            set(&mut support, one);
-            ways.push(support);
+            let mut chosen = support().unwrap().chosen();
+            set(&mut chosen, one);
+            ways.push(chosen);
         } else {
             eprintln!("skipped: this CPU has no {one}");
         }

@@ -3,7 +3,9 @@
 //! The loops that touch lines use these iterators, so the tests here cover the addresses that are flushed.
 #![deny(unsafe_code)]
 
-use crate::units::{LINE_BYTES, PAGE_BYTES};
+use gem_coherency_rules::vocabulary::PAGE_BYTES;
+
+use super::LINE_BYTES;
 
 /// Bytes per line, as an address difference.
 pub(super) const LINE: usize = LINE_BYTES as usize;

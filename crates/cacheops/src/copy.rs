@@ -86,7 +86,7 @@ pub(super) unsafe fn fill(to: *mut u8, byte: u8, len: usize) {
 /// Byte accesses that replace the assembly.
 #[cfg(miri)]
 mod by_byte {
-    use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+    use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
     /// Loads a byte that others may write.
     ///
@@ -134,7 +134,7 @@ macro_rules! both_ends {
 #[cfg(not(miri))]
 #[inline]
 unsafe fn move_bytes(to: *mut u8, from: *const u8, len: usize) {
-    use std::arch::asm;
+    use core::arch::asm;
     // SAFETY:
     // - accesses of each block: within the `len` bytes at `from` and at `to`, which are the caller's;
     // - registers: what a block changes is named, and the direction flag is clear, as the ABI has it.

@@ -1,56 +1,22 @@
-//! The CPU's cache instructions, and the choice of those to use.
+//! The instructions that the CPU has, and the choice of those to use.
 #![deny(unsafe_code)]
 
-use std::ffi::{OsStr, OsString};
-use std::sync::OnceLock;
+use core::ffi::CStr;
 
-use super::LineOp;
-use super::cpu::Cpu;
-use super::span::LastLine;
-use crate::error::{OpenError, Result};
-use crate::units::LINE_BYTES;
-use crate::vocabulary::words;
 use gem_coherency_rules::Unknown;
+
+use super::chosen::Chosen;
+use super::cpu::Cpu;
+use super::environment;
+use super::error::Error;
+use super::{Instruction, LINE_BYTES, LoadInstruction, StoreInstruction};
 
 /// The environment variable that limits the instructions: at most one word each of [`Instruction`],
 /// [`StoreInstruction`] and [`LoadInstruction`], separated by commas: `clflushopt,movntdq`.
 pub const OVERRIDE: &str = "GEM_COHERENCY_CACHEOPS";
 
-words! {
-    /// A cache-line instruction, in ascending order of preference.
-    Instruction, "cache instruction in GEM_COHERENCY_CACHEOPS" {
-        /// Flushes a line, ordered with other CLFLUSHes; every x86_64 CPU has it.
-        Clflush = "clflush",
-        /// Flushes a line, unordered with other lines.
-        Clflushopt = "clflushopt",
-        /// Writes a line back; the line may stay cached.
-        Clwb = "clwb",
-    }
-}
-
-words! {
-    /// The instruction that stores whole lines around the cache, in ascending order of preference.
-    StoreInstruction, "store instruction in GEM_COHERENCY_CACHEOPS" {
-        /// None: ordinary stores, and every line is written back.
-        Mov = "mov-store",
-        /// Non-temporal stores of 16 bytes (SSE2).
-        Sse2 = "movntdq",
-        /// Non-temporal stores of 32 bytes (AVX).
-        Avx = "vmovntdq-ymm",
-        /// Non-temporal stores of a line (AVX-512F).
-        Avx512 = "vmovntdq-zmm",
-    }
-}
-
-words! {
-    /// The instruction that loads from write-combining memory, in ascending order of preference.
-    LoadInstruction, "load instruction in GEM_COHERENCY_CACHEOPS" {
-        /// Ordinary loads, each a separate memory read.
-        Mov = "mov-load",
-        /// Streaming loads, which read memory by lines (SSE4.1).
-        Movntdqa = "movntdqa",
-    }
-}
+/// [`OVERRIDE`] for C.
+const OVERRIDE_C: &CStr = c"GEM_COHERENCY_CACHEOPS";
 
 /// The instructions that the CPU has, and those that are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,8 +69,12 @@ const WORDS: &[&str] = &[
 
 impl Limits {
     /// Parses the variable's value.
-    fn parse(value: &OsStr, cpu: &Cpu) -> Result<Self> {
-        let value = value.to_string_lossy();
+    fn parse(value: &[u8], cpu: &Cpu) -> Result<Self, Error> {
+        let what = "instruction in GEM_COHERENCY_CACHEOPS";
+        let value = core::str::from_utf8(value).map_err(|error| {
+            let text = value.get(..error.valid_up_to()).and_then(|valid| core::str::from_utf8(valid).ok());
+            Unknown::word(what, text.unwrap_or(""), WORDS)
+        })?;
         let mut limits = Self::default();
         for word in value.split(',') {
             if let Ok(instruction) = word.parse() {
@@ -114,7 +84,6 @@ impl Limits {
             } else if let Ok(instruction) = word.parse() {
                 set(&mut limits.load, instruction, instruction.name(), cpu.has_load(instruction))?;
             } else {
-                let what = "instruction in GEM_COHERENCY_CACHEOPS";
                 return Err(Unknown::word(what, word, WORDS).into());
             }
         }
@@ -123,13 +92,13 @@ impl Limits {
 }
 
 /// Sets a limit to an instruction, which the CPU must have.
-fn set<T>(limit: &mut Option<T>, instruction: T, name: &'static str, has: bool) -> Result<()> {
+fn set<T>(limit: &mut Option<T>, instruction: T, name: &'static str, has: bool) -> Result<(), Error> {
     if !has {
-        return Err(OpenError::NoCacheInstruction { variable: OVERRIDE, instruction: name }.into());
+        return Err(Error::Absent { instruction: name });
     }
     match limit.replace(instruction) {
         None => Ok(()),
-        Some(_) => Err(OpenError::TwoCacheInstructions { variable: OVERRIDE, instruction: name }.into()),
+        Some(_) => Err(Error::Repeated { instruction: name }),
     }
 }
 
@@ -140,13 +109,14 @@ fn best<T: Copy + Ord>(candidates: &[T], limit: Option<T>, has: impl Fn(T) -> bo
 }
 
 /// Chooses the instructions for `cpu` with `value` in the environment.
-fn choose(cpu: &Cpu, value: Option<&OsStr>) -> Result<Support> {
+fn choose(cpu: &Cpu, value: Option<&[u8]>) -> Result<Support, Error> {
     let limits = value.map(|value| Limits::parse(value, cpu)).transpose()?.unwrap_or_default();
     if cpu.line_bytes != LINE_BYTES {
-        return Err(OpenError::CacheLineSize { bytes: cpu.line_bytes }.into());
+        return Err(Error::LineSize { bytes: cpu.line_bytes });
     }
     let flushes = &[Instruction::Clflush, Instruction::Clflushopt];
-    let line = |candidates| best(candidates, limits.line, |one| cpu.has(one)).unwrap_or(FALLBACK.flush_by);
+    let line =
+        |candidates| best(candidates, limits.line, |one| cpu.has(one)).unwrap_or(Chosen::FALLBACK.flush_by);
     let store = best(StoreInstruction::ALL, limits.store, |one| cpu.has_store(one));
     let load = best(LoadInstruction::ALL, limits.load, |one| cpu.has_load(one));
     Ok(Support {
@@ -158,69 +128,29 @@ fn choose(cpu: &Cpu, value: Option<&OsStr>) -> Result<Support> {
         write_back_by: line(Instruction::ALL),
         repeats_last_line: cpu.model.repeats_last_line(),
         store_overridden: limits.store,
-        store_by: store.unwrap_or(FALLBACK.store_by),
+        store_by: store.unwrap_or(Chosen::FALLBACK.store_by),
         load_overridden: limits.load,
-        load_by: load.unwrap_or(FALLBACK.load_by),
+        load_by: load.unwrap_or(Chosen::FALLBACK.load_by),
     })
 }
 
-/// The instructions that every CPU has.
-const FALLBACK: Support = Support {
-    line_bytes: LINE_BYTES,
-    clflushopt: false,
-    clwb: false,
-    overridden: None,
-    flush_by: Instruction::Clflush,
-    write_back_by: Instruction::Clflush,
-    repeats_last_line: true,
-    store_overridden: None,
-    store_by: StoreInstruction::Mov,
-    load_overridden: None,
-    load_by: LoadInstruction::Mov,
-};
-
-/// Returns the CPU's instructions and those that are used, decided at the first call.
+/// Returns the CPU's instructions and those that are used.
+///
+/// Reads [`OVERRIDE`] anew; operations read it once, at the process's first operation.
 ///
 /// # Errors
-/// [`Unknown::Word`] for a word in [`OVERRIDE`] that is not an instruction;
-/// [`OpenError::NoCacheInstruction`] for one that the CPU lacks; [`OpenError::TwoCacheInstructions`] for two of the
-/// same kind; [`OpenError::CacheLineSize`] if the CPU's lines do not have [`LINE_BYTES`] bytes.
-pub fn support() -> Result<Support> {
-    decided().clone()
-}
-
-fn decided() -> &'static Result<Support> {
-    static SUPPORT: OnceLock<Result<Support>> = OnceLock::new();
-    SUPPORT.get_or_init(|| {
-        let value: Option<OsString> = std::env::var_os(OVERRIDE);
-        let support = choose(&Cpu::detect(), value.as_deref());
-        tracing::debug!(?support, "cache instructions");
-        support
-    })
-}
-
-/// Returns the choice; if [`support`] returns an error, that of every CPU.
-#[inline]
-pub(crate) fn chosen() -> &'static Support {
-    decided().as_ref().unwrap_or(&FALLBACK)
+/// [`Error::Word`] for a word in [`OVERRIDE`] that is not an instruction, [`Error::Absent`] for one that the CPU
+/// lacks, [`Error::Repeated`] for two of the same kind; [`Error::LineSize`] if the CPU's lines do not have
+/// [`LINE_BYTES`] bytes.
+pub fn support() -> Result<Support, Error> {
+    environment::with_value(OVERRIDE_C, |value| choose(&Cpu::detect(), value))
 }
 
 impl Support {
-    /// Returns the instruction that performs `op`.
-    pub(super) fn by(&self, op: LineOp) -> Instruction {
-        match op {
-            LineOp::WriteBack => self.write_back_by,
-            LineOp::Flush | LineOp::Invalidate => self.flush_by,
-        }
-    }
-
-    /// Returns how many times `op` touches the last line of a range.
-    pub(super) fn last_line(&self, op: LineOp) -> LastLine {
-        match op {
-            LineOp::WriteBack | LineOp::Flush => LastLine::Once,
-            LineOp::Invalidate if self.repeats_last_line => LastLine::Twice,
-            LineOp::Invalidate => LastLine::Once,
-        }
+    /// Returns the instructions that are used.
+    pub(super) fn chosen(&self) -> Chosen {
+        let &Self { flush_by, write_back_by, store_by, load_by, repeats_last_line, .. } = self;
+        Chosen { flush_by, write_back_by, store_by, load_by, repeats_last_line }
     }
 }
 
@@ -246,7 +176,7 @@ mod tests {
         Cpu { clwb: true, avx512f: true, model: Model { model: 0x8c, ..ATOM.model }, ..SKYLAKE };
 
     fn chosen(cpu: Cpu, value: Option<&str>) -> Support {
-        choose(&cpu, value.map(OsStr::new)).unwrap()
+        choose(&cpu, value.map(str::as_bytes)).unwrap()
     }
 
     #[track_caller]
@@ -289,18 +219,14 @@ mod tests {
     }
 
     #[test]
-    fn only_an_invalidate_repeats_the_last_line_and_only_where_an_atom_may_be() {
-        for (cpu, invalidate) in [(ATOM, LastLine::Twice), (TIGERLAKE, LastLine::Once)] {
-            let support = chosen(cpu, None);
-            assert_eq!(support.last_line(LineOp::Invalidate), invalidate);
-            assert_eq!(support.last_line(LineOp::Flush), LastLine::Once);
-            assert_eq!(support.last_line(LineOp::WriteBack), LastLine::Once);
-        }
+    fn the_last_line_is_repeated_where_an_atom_may_be() {
+        assert!(chosen(ATOM, None).repeats_last_line);
+        assert!(!chosen(TIGERLAKE, None).repeats_last_line);
     }
 
     #[test]
     fn a_bad_override_is_an_error_that_names_it() {
-        let text = |cpu: Cpu, value| choose(&cpu, Some(OsStr::new(value))).unwrap_err().to_string();
+        let text = |cpu: Cpu, value: &str| choose(&cpu, Some(value.as_bytes())).unwrap_err().to_string();
         for (value, word) in [
             ("", ""),
             ("CLWB", "CLWB"),
@@ -330,8 +256,19 @@ mod tests {
     }
 
     #[test]
+    fn an_override_that_is_not_text_is_an_error() {
+        let text = choose(&TIGERLAKE, Some(b"clwb,\xff\xfe")).unwrap_err().to_string();
+        assert!(text.contains("'clwb,'") && text.contains(OVERRIDE), "{text}");
+    }
+
+    #[test]
+    fn both_names_of_the_variable_are_the_same() {
+        assert_eq!(OVERRIDE_C.to_str(), Ok(OVERRIDE));
+    }
+
+    #[test]
     fn another_line_size_is_an_error() {
         let error = choose(&Cpu { line_bytes: 32, ..ATOM }, None).unwrap_err();
-        assert_eq!(error, OpenError::CacheLineSize { bytes: 32 }.into());
+        assert_eq!(error, Error::LineSize { bytes: 32 });
     }
 }

@@ -9,13 +9,14 @@
 #![allow(unsafe_code)]
 
 #[cfg(target_arch = "x86")]
-use std::arch::x86::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
+use core::arch::x86::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
+use core::arch::x86_64::{__m128i, _mm_storeu_si128, _mm_stream_load_si128};
 
+use super::LoadInstruction;
+use super::chosen::{Chosen, chosen};
 use super::copy::copy_out;
 use super::span::LINE;
-use super::support::{LoadInstruction, Support, chosen};
 
 /// Bytes per streaming load.
 const UNIT: usize = size_of::<__m128i>();
@@ -37,12 +38,12 @@ pub unsafe fn load_around(to: &mut [u8], from: *const u8) {
     unsafe { load_around_by(chosen(), to, from) }
 }
 
-/// [`load_around`] with the instructions of `support`.
+/// [`load_around`] with the instructions of `chosen`.
 ///
 /// # Safety
 /// As [`load_around`]; the CPU has the instructions.
-pub(super) unsafe fn load_around_by(support: &Support, to: &mut [u8], from: *const u8) {
-    match support.load_by {
+pub(super) unsafe fn load_around_by(chosen: Chosen, to: &mut [u8], from: *const u8) {
+    match chosen.load_by {
         // SAFETY: the source: the caller's obligation, passed on.
         LoadInstruction::Mov => unsafe { copy_out(to, from) },
         // SAFETY:

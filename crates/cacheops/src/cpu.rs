@@ -1,12 +1,18 @@
 //! CPU features and models from CPUID.
 #![deny(unsafe_code)]
 
+use core::arch::asm;
 #[cfg(target_arch = "x86")]
-use std::arch::x86::{__cpuid, __cpuid_count};
+use core::arch::x86::{__cpuid, __cpuid_count};
 #[cfg(target_arch = "x86_64")]
-use std::arch::x86_64::{__cpuid, __cpuid_count};
+use core::arch::x86_64::{__cpuid, __cpuid_count};
 
 use super::{Instruction, LoadInstruction, StoreInstruction};
+
+/// The registers that the system must save for AVX: XMM and YMM (XCR0 bits 1 and 2).
+const AVX_STATE: u64 = 0b110;
+/// Those for AVX-512: also the mask registers and both parts of ZMM (bits 5 to 7).
+const AVX512_STATE: u64 = 0b1110_0110;
 
 /// The features of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,18 +82,32 @@ impl Model {
     }
 }
 
+/// Returns the registers that the system saves (XCR0).
+///
+/// # Safety
+/// The CPU has XGETBV, and the system enabled it.
+#[allow(unsafe_code)]
+unsafe fn saved_state() -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: the caller's obligation; it writes these registers only.
+    unsafe {
+        asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack, preserves_flags));
+    }
+    u64::from(high) << 32 | u64::from(low)
+}
+
 impl Cpu {
     /// Detects this CPU; features whose registers the system does not save count as absent.
     ///
     /// Source: Intel SDM vol. 2A, CPUID: leaf 0 (vendor), leaf 1 EAX (signature), EBX bits 15..8 (CLFLUSH line
-    /// size, in 8 bytes), ECX bit 31 (not used by CPUs: hypervisors set it), leaf 7 EBX bit 23 (CLFLUSHOPT)
-    /// and bit 24 (CLWB), EDX bit 15 (hybrid).
+    /// size, in 8 bytes), ECX bits 19 (SSE4.1), 20 (SSE4.2), 27 (OSXSAVE), 28 (AVX) and 31 (not used by CPUs:
+    /// hypervisors set it), leaf 7 EBX bits 16 (AVX-512F), 23 (CLFLUSHOPT) and 24 (CLWB), EDX bit 15 (hybrid).
     // In newer compilers CPUID is safe on x86-64.
     #[allow(unsafe_code, unused_unsafe)]
     pub(super) fn detect() -> Self {
         // SAFETY: CPUID exists: a CPU of a machine with an i915 GPU has SSE2.
         let (names, version) = unsafe { (__cpuid(0), __cpuid(1)) };
-        let vendor = [names.ebx, names.edx, names.ecx].map(u32::to_le_bytes).concat();
+        let vendor = [names.ebx, names.edx, names.ecx].map(u32::to_le_bytes);
         let (features, more) = match names.eax {
             7.. => {
                 // SAFETY: as above; according to leaf 0 there is a leaf 7.
@@ -97,20 +117,23 @@ impl Cpu {
             _ => (0, 0),
         };
         let (family, model) = Model::family_and_model(version.eax);
+        let bit = |register: u32, place: u32| register >> place & 1 != 0;
+        // SAFETY: with OSXSAVE there is XGETBV.
+        let saved = if bit(version.ecx, 27) { unsafe { saved_state() } } else { 0 };
         Self {
             line_bytes: u64::from((version.ebx >> 8) & 0xff) * 8,
-            clflushopt: features & (1 << 23) != 0,
-            clwb: features & (1 << 24) != 0,
-            sse4_1: is_x86_feature_detected!("sse4.1"),
-            sse4_2: is_x86_feature_detected!("sse4.2"),
-            avx: is_x86_feature_detected!("avx"),
-            avx512f: is_x86_feature_detected!("avx512f"),
+            clflushopt: bit(features, 23),
+            clwb: bit(features, 24),
+            sse4_1: bit(version.ecx, 19),
+            sse4_2: bit(version.ecx, 20),
+            avx: bit(version.ecx, 28) && saved & AVX_STATE == AVX_STATE,
+            avx512f: bit(features, 16) && saved & AVX512_STATE == AVX512_STATE,
             model: Model {
-                intel: vendor == b"GenuineIntel",
+                intel: vendor.as_flattened() == b"GenuineIntel",
                 family,
                 model,
-                hybrid: more & (1 << 15) != 0,
-                virtual_machine: version.ecx & (1 << 31) != 0,
+                hybrid: bit(more, 15),
+                virtual_machine: bit(version.ecx, 31),
             },
         }
     }
@@ -170,6 +193,15 @@ mod tests {
         assert!(Model { virtual_machine: true, ..TIGERLAKE }.repeats_last_line());
         assert!(Model { intel: false, ..TIGERLAKE }.repeats_last_line());
         assert!(Model { family: 15, ..TIGERLAKE }.repeats_last_line());
+    }
+
+    #[test]
+    fn the_features_are_those_that_the_standard_library_detects() {
+        let cpu = Cpu::detect();
+        assert_eq!(cpu.sse4_1, is_x86_feature_detected!("sse4.1"));
+        assert_eq!(cpu.sse4_2, is_x86_feature_detected!("sse4.2"));
+        assert_eq!(cpu.avx, is_x86_feature_detected!("avx"));
+        assert_eq!(cpu.avx512f, is_x86_feature_detected!("avx512f"));
     }
 
     #[test]

@@ -10,11 +10,11 @@ use super::*;
 const OPS: [LineOp; 3] = [LineOp::WriteBack, LineOp::Flush, LineOp::Invalidate];
 
 /// Returns every instruction for all operations, with the last line touched once and twice.
-fn all() -> Vec<Support> {
-    let lines = ways(Instruction::ALL, Cpu::has, |support, one| {
-        (support.flush_by, support.write_back_by) = (one, one);
+fn all() -> Vec<Chosen> {
+    let lines = ways(Instruction::ALL, Cpu::has, |chosen, one| {
+        (chosen.flush_by, chosen.write_back_by) = (one, one);
     });
-    let repeats = |repeats_last_line| lines.iter().map(move |&it| Support { repeats_last_line, ..it });
+    let repeats = |repeats_last_line| lines.iter().map(move |&it| Chosen { repeats_last_line, ..it });
     repeats(true).chain(repeats(false)).collect()
 }
 
@@ -32,13 +32,13 @@ fn edges() -> impl Iterator<Item = (usize, usize)> {
 #[test]
 fn no_range_reaches_into_another_page_or_changes_a_byte() {
     let memory = Fenced::new();
-    for support in all() {
+    for chosen in all() {
         for op in OPS {
             for (start, len) in edges() {
                 // SAFETY:
                 // - `start..start + len` lies in the accessible pages;
                 // - the CPU has the instruction.
-                unsafe { support.lines(memory.byte(start), len, op) };
+                unsafe { chosen.lines(memory.byte(start), len, op) };
             }
             fence();
             memory.assert_untouched();
@@ -50,13 +50,13 @@ fn no_range_reaches_into_another_page_or_changes_a_byte() {
 fn no_list_of_ranges_reaches_into_another_page_or_changes_a_byte() {
     let memory = Fenced::new();
     let ranges: Vec<_> = edges().map(|(start, len)| (memory.byte(start).cast_const(), len)).collect();
-    for support in all() {
+    for chosen in all() {
         for op in OPS {
             for list in [&ranges[..], &ranges[..1], &[]] {
                 // SAFETY:
                 // - the ranges lie in the accessible pages;
                 // - the CPU has the instruction.
-                unsafe { support.lines_of_ranges(list, op) };
+                unsafe { chosen.lines_of_ranges(list, op) };
             }
             fence();
             memory.assert_untouched();
@@ -70,13 +70,13 @@ fn no_page_word_reaches_into_another_page_or_changes_a_byte() {
     let single = (0..64).map(|bit| 1 << bit);
     let masks: Vec<u64> =
         [0, u64::MAX, 0x8000_0000_0000_0001, 0x00ff_00ff_00ff_00ff].into_iter().chain(single).collect();
-    for support in all() {
+    for chosen in all() {
         for op in OPS {
             for (page, &mask) in (0..PAGES).flat_map(|page| masks.iter().map(move |mask| (page, mask))) {
                 // SAFETY:
                 // - the page is accessible;
                 // - the CPU has the instruction.
-                unsafe { support.lines_of_page(memory.byte(page * PAGE), mask, op) };
+                unsafe { chosen.lines_of_page(memory.byte(page * PAGE), mask, op) };
             }
             fence();
             memory.assert_untouched();
@@ -134,7 +134,7 @@ fn only_an_invalidate_and_clflush_need_more_than_a_store_fence() {
 
 #[test]
 fn a_line_in_the_fenced_page_faults() {
-    dies("cacheops::tests::lines::a_line_in_the_fenced_page_faults", || {
+    dies("tests::lines::a_line_in_the_fenced_page_faults", || {
         let memory = Fenced::new();
         // SAFETY: none: the byte is in a page that faults, which ends this process.
         unsafe { lines(memory.byte(BYTES), 1, LineOp::Flush) };
@@ -143,7 +143,7 @@ fn a_line_in_the_fenced_page_faults() {
 
 #[test]
 fn a_bit_of_the_fenced_page_faults() {
-    dies("cacheops::tests::lines::a_bit_of_the_fenced_page_faults", || {
+    dies("tests::lines::a_bit_of_the_fenced_page_faults", || {
         let memory = Fenced::new();
         // SAFETY: none: as above.
         unsafe { lines_of_page(memory.byte(BYTES), 1 << 63, LineOp::WriteBack) };

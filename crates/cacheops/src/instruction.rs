@@ -1,0 +1,40 @@
+//! The CPU's cache instructions.
+#![deny(unsafe_code)]
+
+use gem_coherency_rules::words;
+
+words! {
+    /// A cache-line instruction, in ascending order of preference.
+    Instruction, "cache instruction in GEM_COHERENCY_CACHEOPS" {
+        /// Flushes a line, ordered with other CLFLUSHes; every x86_64 CPU has it.
+        Clflush = "clflush",
+        /// Flushes a line, unordered with other lines.
+        Clflushopt = "clflushopt",
+        /// Writes a line back; the line may stay cached.
+        Clwb = "clwb",
+    }
+}
+
+words! {
+    /// The instruction that stores whole lines around the cache, in ascending order of preference.
+    StoreInstruction, "store instruction in GEM_COHERENCY_CACHEOPS" {
+        /// None: ordinary stores, and every line is written back.
+        Mov = "mov-store",
+        /// Non-temporal stores of 16 bytes (SSE2).
+        Sse2 = "movntdq",
+        /// Non-temporal stores of 32 bytes (AVX).
+        Avx = "vmovntdq-ymm",
+        /// Non-temporal stores of a line (AVX-512F).
+        Avx512 = "vmovntdq-zmm",
+    }
+}
+
+words! {
+    /// The instruction that loads from write-combining memory, in ascending order of preference.
+    LoadInstruction, "load instruction in GEM_COHERENCY_CACHEOPS" {
+        /// Ordinary loads, each a separate memory read.
+        Mov = "mov-load",
+        /// Streaming loads, which read memory by lines (SSE4.1).
+        Movntdqa = "movntdqa",
+    }
+}
