@@ -7,7 +7,7 @@ use gem_coherency_rules::Errno;
 use super::Bo;
 use crate::engine::Object as _;
 use crate::error::{Error, Result};
-use crate::policy::driver::needs_flush_of_import;
+use crate::policy::needs_flush_of_import;
 use crate::policy::{Path, Rule};
 use crate::shared::Origin;
 use crate::vocabulary::{Access, MmapMode, MocsClass, words};

@@ -6,8 +6,8 @@ use crate::drm::{Drm, Param};
 use crate::error::Result;
 use crate::platform::{Call, Caps, Facts, Machine, Refusal};
 use crate::policy::Rule;
-use crate::policy::driver::needs_flush_of_import;
 use crate::policy::kernel::KernelRules;
+use crate::policy::needs_flush_of_import;
 use crate::vocabulary::MmapMode;
 
 /// A map mode, and whether the platform has it.

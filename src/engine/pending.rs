@@ -1,8 +1,9 @@
 //! The work that an access leaves pending.
 
 use crate::platform::Caps;
-use crate::policy::driver::{CpuMemory, needs_flush_of_zeroes};
+use crate::policy::driver::CpuMemory;
 use crate::policy::kernel::{KernelRules, Snapshot};
+use crate::policy::needs_flush_of_zeroes;
 use crate::policy::pending::PendingWork;
 use crate::policy::{Decision, Rule, Verdict};
 

@@ -2,7 +2,7 @@
  *
  * gem_coherency: cache coherency of GEM buffer objects on Intel GPUs.
  *
- * Made by cbindgen from crates/capi/src; ci/header --write makes it anew.
+ * Made by cbindgen from crates/capi and crates/capi-pure; ci/header --write makes it anew.
  * What the functions have in common (errors, threads, ownership) stands in docs/c-api.md. */
 
 #ifndef GEM_COHERENCY_H
@@ -740,8 +740,7 @@ int gemco_coherency(const struct gemco_platform *platform, unsigned int level);
  * Checks whether cache operations work: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
  *
  * Fails for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that requests an instruction that
- * the CPU lacks; the operations then use CLFLUSH. The first cache operation of a process, or this function, detects
- * the CPU's instructions and allocates once. Any thread.
+ * the CPU lacks; the operations then use CLFLUSH. Any thread; no allocation.
  */
 int gemco_has_cache_ops(void);
 

@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bo::{gemco_bo, open_bo};
 use super::error::{Failure, run};
-use super::objects::{Out, add_reference, borrow, bytes_mut, elements, take_back};
+use super::objects::{Pass as _, add_reference, take_back};
 use super::report::write_report;
-use super::types::{self, gemco_report};
+use super::steps::{self, gemco_report};
 use gem_coherency::access::CpuAccess;
 use gem_coherency::fork::Confined;
 use gem_coherency::vocabulary::Access;
+use gem_coherency_capi_pure::pointers::{Out, borrow, bytes_mut, elements};
+use gem_coherency_capi_pure::types;
 
 /// A CPU access to a range of a BO, in progress.
 ///
@@ -110,7 +112,7 @@ pub unsafe extern "C" fn gemco_bo_upload(
         let (bo, data, out) = unsafe {
             (open_bo(bo, "bo")?, elements(data.cast(), len, "data")?, Out::optional(report, "report")?)
         };
-        write_report(bo.upload(offset, data, types::upload_hint(hint, "hint")?)?, out);
+        write_report(bo.upload(offset, data, steps::upload_hint(hint, "hint")?)?, out);
         Ok(0)
     })
 }

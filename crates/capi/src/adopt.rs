@@ -6,13 +6,15 @@ use std::ptr::NonNull;
 use super::bo::{gemco_bo, open_bo};
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
-use super::objects::{Out, borrow};
+use super::objects::Pass as _;
 use super::report::write_report;
-use super::types::{self, gemco_report};
+use super::steps::gemco_report;
 use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
 use gem_coherency::drm::Mapping;
 use gem_coherency::policy::Path;
 use gem_coherency::vocabulary::Handle;
+use gem_coherency_capi_pure::pointers::{Out, borrow};
+use gem_coherency_capi_pure::types;
 
 /// The object is new: no agent has accessed it. Without this flag every line counts as dirty and as stale.
 pub const GEMCO_ADOPT_NEW: c_uint = 1;
@@ -61,15 +63,15 @@ unsafe fn request(object: &gemco_object) -> Result<AdoptRequest, Failure> {
     let asks = flags & GEMCO_ADOPT_ASK_LEVEL != 0;
     let is_fixed = flags & GEMCO_ADOPT_FIXED_LEVEL != 0;
     if flags & !all != 0 || (asks && is_fixed) {
-        return Err(Failure::Number { name: "object->flags", value: flags });
+        return Err(Failure::number("object->flags", flags));
     }
     if reserved != [0; 2] {
         return Err(Failure::argument("object->reserved", "is not 0"));
     }
-    let handle = Handle::new(handle).ok_or(Failure::Number { name: "object->handle", value: handle })?;
+    let handle = Handle::new(handle).ok_or(Failure::number("object->handle", handle))?;
     let mut request = AdoptRequest::new(handle, size);
     if asks && level != 0 {
-        return Err(Failure::Number { name: "object->level", value: level });
+        return Err(Failure::number("object->level", level));
     }
     if !asks {
         let level = types::level(level, "object->level")?;
@@ -155,7 +157,7 @@ pub unsafe extern "C" fn gemco_bo_flush_range(
         // SAFETY: a BO, and room for a report or null: the caller's obligations.
         let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(report, "report")?) };
         if readers == 0 || readers >> Path::ALL.len() != 0 {
-            return Err(Failure::Number { name: "readers", value: readers });
+            return Err(Failure::number("readers", readers));
         }
         let mut paths = [Path::Display; Path::ALL.len()];
         let mut count = 0;

@@ -7,10 +7,11 @@ use std::time::Duration;
 use super::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, query, run};
-use super::objects::{Out, borrow, take_back};
+use super::objects::{Pass as _, take_back};
+use super::steps::gemco_report;
 use super::submit::Outs;
-use super::types::gemco_report;
 use gem_coherency::fork::Confined;
+use gem_coherency_capi_pure::pointers::{Out, borrow};
 use gem_coherency_exercise::commands::Extent;
 use gem_coherency_exercise::{Batch, Region, Submitted};
 

@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use super::device::{descriptor, gemco_device, open_device};
 use super::error::{Failure, query, run};
-use super::objects::{Out, add_reference, borrow, take_reference};
+use super::objects::{Pass as _, add_reference, take_reference};
 use super::report::write_report;
-use super::types::{self, gemco_caching, gemco_map_mode, gemco_report};
+use super::steps::gemco_report;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::AllocRequest;
 use gem_coherency::drm::Retained;
+use gem_coherency_capi_pure::pointers::{Out, borrow};
+use gem_coherency_capi_pure::types;
+use gem_coherency_capi_pure::{gemco_caching, gemco_map_mode};
 
 /// A buffer object.
 ///

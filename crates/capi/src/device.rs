@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use gem_coherency::Errno;
 
-use super::decision::described;
 use super::error::{Failure, query, run};
-use super::objects::{Out, add_reference, borrow, string, take_reference};
+use super::objects::{Pass as _, add_reference, take_reference};
 use super::software::{self, Software};
-use super::types::gemco_platform;
 use gem_coherency::device::{Device, DeviceSpec, ReuseStats};
 use gem_coherency::drm::node::{self, Node};
 use gem_coherency::drm::{Drm, Param};
+use gem_coherency_capi_pure::gemco_platform;
+use gem_coherency_capi_pure::platform::described;
+use gem_coherency_capi_pure::pointers::{Out, borrow, string};
 
 /// An open device.
 ///
@@ -75,7 +76,7 @@ fn wrap(drm: Arc<dyn Drm>, soft: Option<Arc<Software>>, flags: c_uint) -> Result
     let device = match flags {
         0 => Device::from_drm(drm)?,
         GEMCO_OPEN_CONSERVATIVE => Device::with_conservative_platform(drm)?,
-        _ => return Err(Failure::Number { name: "flags", value: flags }),
+        _ => return Err(Failure::number("flags", flags)),
     };
     Ok(gemco_device { device, soft })
 }
@@ -223,11 +224,9 @@ pub unsafe extern "C" fn gemco_device_fd(device: *const gemco_device) -> c_int {
         let device = unsafe { open_device(device) }?;
         match device.device.drm().file() {
             Some(file) => Ok(file.as_raw_fd()),
-            None => Err(Failure::Argument {
-                errno: Errno::EOPNOTSUPP,
-                name: "device",
-                why: "is a software device, which has no file",
-            }),
+            None => {
+                Err(Failure::refused(Errno::EOPNOTSUPP, "device", "is a software device, which has no file"))
+            }
         }
     })
 }
@@ -238,7 +237,7 @@ pub unsafe extern "C" fn gemco_device_fd(device: *const gemco_device) -> c_int {
 /// It is not closed during `'a`.
 pub(super) unsafe fn descriptor<'a>(fd: c_int, name: &'static str) -> Result<BorrowedFd<'a>, Failure> {
     if fd < 0 {
-        return Err(Failure::Argument { errno: Errno::EBADF, name, why: "is negative" });
+        return Err(Failure::refused(Errno::EBADF, name, "is negative"));
     }
     // SAFETY: it is not negative. If it is not open, the first call that uses it fails.
     Ok(unsafe { BorrowedFd::borrow_raw(fd) })
@@ -313,7 +312,7 @@ pub unsafe extern "C" fn gemco_device_mocs(device: *const gemco_device, index: c
     query("gemco_device_mocs", || {
         // SAFETY: a device: the caller's obligation.
         let device = unsafe { open_device(device) }?;
-        let index = u8::try_from(index).map_err(|_| Failure::Number { name: "index", value: index })?;
+        let index = u8::try_from(index).map_err(|_| Failure::number("index", index))?;
         Ok(device.device.mocs_class(index) as c_int)
     })
 }

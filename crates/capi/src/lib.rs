@@ -27,8 +27,6 @@ mod adopt;
 #[cfg(feature = "exercise")]
 mod batch;
 mod bo;
-mod cache;
-mod decision;
 mod device;
 mod error;
 mod log;
@@ -39,25 +37,21 @@ mod screen;
 #[cfg(feature = "exercise")]
 mod sim;
 mod software;
+mod steps;
 mod submit;
-mod types;
-mod version;
 
 pub use access::*;
 pub use adopt::*;
 #[cfg(feature = "exercise")]
 pub use batch::*;
 pub use bo::*;
-pub use cache::*;
-pub use decision::*;
 pub use device::*;
-pub use error::gemco_last_error;
+pub use gem_coherency_capi_pure::*;
 pub use log::*;
 pub use report::*;
 #[cfg(feature = "exercise")]
 pub use screen::*;
 #[cfg(feature = "exercise")]
 pub use sim::*;
+pub use steps::*;
 pub use submit::*;
-pub use types::*;
-pub use version::*;

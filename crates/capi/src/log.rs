@@ -239,12 +239,12 @@ impl Visit for Line {
 pub unsafe extern "C" fn gemco_set_log(level: c_uint, callback: gemco_log_fn, user: *mut c_void) -> c_int {
     run("gemco_set_log", || {
         if filter(level).is_none() {
-            return Err(Failure::Number { name: "level", value: level });
+            return Err(Failure::number("level", level));
         }
         static IS_SET: OnceLock<bool> = OnceLock::new();
         if callback.is_some() && !*IS_SET.get_or_init(|| set_global_default(Log).is_ok()) {
             let why = "cannot be used: the program already has a tracing subscriber";
-            return Err(Failure::Argument { errno: Errno::EBUSY, name: "callback", why });
+            return Err(Failure::refused(Errno::EBUSY, "callback", why));
         }
         *SINK.get().write().unwrap_or_else(PoisonError::into_inner) =
             callback.map(|call| Sink { call, user });

@@ -6,10 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
-use super::objects::{Out, borrow, take_back};
+use super::objects::{Pass as _, take_back};
 use super::report::write_report;
-use super::types::gemco_report;
+use super::steps::gemco_report;
 use gem_coherency::fork::Confined;
+use gem_coherency_capi_pure::pointers::{Out, borrow};
 use gem_coherency_exercise::Screen;
 
 /// A connector and a CRTC of a device, and what they show. It holds a reference to the device, and to each BO that it

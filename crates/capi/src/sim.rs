@@ -7,10 +7,10 @@ use gem_coherency::Errno;
 use super::bo::{gemco_bo, open_bo};
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
-use super::objects::{bytes_mut, elements};
-use super::types;
 use gem_coherency::error::Error;
 use gem_coherency::vocabulary::Handle;
+use gem_coherency_capi_pure::pointers::{bytes_mut, elements};
+use gem_coherency_capi_pure::types;
 use gem_coherency_sim::Soft;
 
 /// Returns the software device behind `device`, and the handle of `bo` on it.
@@ -20,11 +20,11 @@ use gem_coherency_sim::Soft;
 unsafe fn soft<'a>(device: *const gemco_device, bo: *const gemco_bo) -> Result<(&'a Soft, Handle), Failure> {
     // SAFETY: the caller's obligations, passed on.
     let (device, bo) = unsafe { (open_device(device)?, open_bo(bo, "bo")?) };
-    let soft = device.soft.as_deref().ok_or(Failure::Argument {
-        errno: Errno::EOPNOTSUPP,
-        name: "device",
-        why: "is not a software device (sim:...)",
-    })?;
+    let soft = device.soft.as_deref().ok_or(Failure::refused(
+        Errno::EOPNOTSUPP,
+        "device",
+        "is not a software device (sim:...)",
+    ))?;
     // On another device, or after a close, the number may belong to another object.
     if !device.device.owns(bo) {
         return Err(Error::OtherDevice { handle: bo.handle().get() }.into());

@@ -8,14 +8,16 @@ use gem_coherency::Errno;
 use super::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
-use super::objects::{Out, borrow, elements, take_back};
+use super::objects::{Pass as _, take_back};
 use super::report::write_report;
-use super::types::{self, gemco_report};
+use super::steps::gemco_report;
 use gem_coherency::access::FlushReport;
 use gem_coherency::bo::ScanoutGuard;
 use gem_coherency::device::{Prepared, Submission};
 use gem_coherency::error::room;
 use gem_coherency::fork::Confined;
+use gem_coherency_capi_pure::pointers::{Out, borrow, elements};
+use gem_coherency_capi_pure::types;
 
 /// The accesses of a batch to one BO.
 #[repr(C)]

@@ -199,11 +199,10 @@ static void cache(void) {
 }
 
 int main(void) {
-    CHECK(strcmp(gemco_last_error(), "") == 0);
+    CHECK(strcmp(LAST_ERROR(""), "") == 0);
     CHECK(gemco_version() == (GEMCO_VERSION_MAJOR << 16 | GEMCO_VERSION_MINOR << 8 | GEMCO_VERSION_PATCH));
-    /* Detects the CPU's instructions, once. */
-    OK(gemco_has_cache_ops());
     int before = allocations;
+    OK(gemco_has_cache_ops());
     platforms();
     decisions();
     levels();

@@ -24,6 +24,7 @@ mod features;
 mod formats;
 mod gtt;
 mod ids;
+mod lookup;
 mod machine;
 mod mocs;
 mod modifiers;
@@ -37,6 +38,7 @@ pub use engines::{CommandParser, Engine, EngineClass};
 pub use formats::{Format, Layout, Plane};
 pub use gtt::Swizzle;
 pub use ids::DeviceId;
+pub use lookup::{by_id, by_name, row_by_id};
 pub(crate) use machine::PAT_INDEX;
 pub use machine::{CapFact, CapSource, Disagreement, Fact, Facts, Machine};
 pub use mocs::mocs_class;
@@ -47,8 +49,6 @@ pub use topology::Topology;
 use core::fmt;
 
 use bitflags::bitflags;
-
-use crate::vocabulary::{Excerpt, Unknown};
 
 bitflags! {
     /// The facts that determine coherency.
@@ -182,12 +182,6 @@ impl Platform {
     pub fn ids(&'static self) -> impl Iterator<Item = &'static DeviceId> {
         ids().iter().filter(move |row| row.platform == self)
     }
-
-    /// Returns whether the name, an alias or the title is `name`, which is in lower case without dashes.
-    fn is_called(&self, name: &str) -> bool {
-        let mut known = [self.name, self.title].into_iter().chain(self.aliases.iter().copied());
-        known.any(|known| letters(known).eq(letters(name)))
-    }
 }
 
 impl fmt::Display for Platform {
@@ -204,47 +198,4 @@ pub fn all() -> &'static [&'static Platform] {
 /// Returns every PCI ID that i915 claims, in the order in which i915 matches them.
 pub fn ids() -> &'static [DeviceId] {
     ids::ROWS
-}
-
-/// Returns the platform of a PCI ID.
-///
-/// # Errors
-/// [`Unknown::DeviceId`]. To use an unknown device, take [`CONSERVATIVE`].
-pub fn by_id(id: u16) -> Result<&'static Platform, Unknown> {
-    row_by_id(id).map(|row| row.platform)
-}
-
-/// Returns the row of a PCI ID: platform, GT, and the macro that lists it.
-///
-/// # Errors
-/// [`Unknown::DeviceId`].
-pub fn row_by_id(id: u16) -> Result<&'static DeviceId, Unknown> {
-    // A row for a single subsystem has the same coherency as the plain row that follows it.
-    ids().iter().find(|row| row.id == id && row.subsystem.is_none()).ok_or(Unknown::DeviceId { id })
-}
-
-/// Returns the platform with this name (`jsl`), alias (`apl`), title (`Jasper Lake`) or PCI ID (`0x4e61`,
-/// `4e61`, `8086:4e61`), in any case.
-///
-/// # Errors
-/// [`Unknown::Platform`].
-pub fn by_name(name: &str) -> Result<&'static Platform, Unknown> {
-    let by_word = all().iter().copied().find(|platform| platform.is_called(name));
-    by_word
-        .or_else(|| hex_id(name).and_then(|id| by_id(id).ok()))
-        .ok_or_else(|| Unknown::Platform { name: Excerpt::new(name) })
-}
-
-/// Returns the text in lower case, without blanks, dashes and underscores.
-fn letters(name: &str) -> impl Iterator<Item = char> {
-    name.chars().filter(|c| !matches!(c, ' ' | '-' | '_')).map(|c| c.to_ascii_lowercase())
-}
-
-/// Returns the PCI ID in `word`: four hexadecimal digits, with or without the prefixes `8086:` and `0x`.
-fn hex_id(word: &str) -> Option<u16> {
-    let word = word.trim();
-    let digits = word.strip_prefix("8086:").unwrap_or(word);
-    let digits = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")).unwrap_or(digits);
-    let four_digits = digits.len() == 4 && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    four_digits.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
 }

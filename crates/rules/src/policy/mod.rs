@@ -8,12 +8,14 @@ mod decision;
 mod decisions;
 pub mod driver;
 pub mod kernel;
+mod new_pages;
 pub mod pending;
 mod rules;
 
 pub use decision::{Decision, Verdict};
 pub use decisions::{DecisionTable, Decisions};
 pub use driver::{Path, needs_flush, needs_flush_any, needs_invalidate};
+pub use new_pages::{needs_flush_of_import, needs_flush_of_zeroes};
 pub use rules::Rule;
 
 use crate::platform::Caps;

@@ -5,8 +5,9 @@ use std::fmt;
 
 use gem_coherency::Result;
 use gem_coherency::platform::{Call, Caps, Machine};
-use gem_coherency::policy::driver::{cpu_memory, default_mode, needs_flush_of_zeroes, path_refusal, table};
+use gem_coherency::policy::driver::{cpu_memory, default_mode, path_refusal, table};
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Snapshot, Step, step};
+use gem_coherency::policy::needs_flush_of_zeroes;
 use gem_coherency::policy::pending::{
     cached_mode, cached_path, combining_path, flush_op, pending_after_gpu_write, pending_after_store,
     required_work,

@@ -2,8 +2,8 @@
 
 use gem_coherency::access::FlushReport;
 use gem_coherency::drm::ExecObject;
-use gem_coherency::policy::driver::needs_flush_of_zeroes;
 use gem_coherency::policy::kernel::{Creation, Event, Snapshot, step};
+use gem_coherency::policy::needs_flush_of_zeroes;
 use gem_coherency::policy::{Decision, Rule, Verdict};
 use gem_coherency::units::LINE_BYTES;
 use gem_coherency::vocabulary::Access;

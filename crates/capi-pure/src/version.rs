@@ -1,6 +1,6 @@
 //! The version of the interface.
 
-use std::ffi::c_uint;
+use core::ffi::c_uint;
 
 /// The header's version, major.minor.patch: the major number. Until 1.0 a minor version may change the interface, and
 /// changes the soname with it.

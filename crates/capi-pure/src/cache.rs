@@ -1,12 +1,12 @@
 //! Cache operations for a driver with its own mappings.
 //!
-//! They have the shape of drivers' existing functions, so that they can be replaced one by one. Nothing here
-//! allocates, except for the first call of a process, which detects the CPU's instructions.
+//! They have the shape of drivers' existing functions, so that they can be replaced one by one.
 
-use std::ffi::{c_int, c_void};
+use core::ffi::{c_int, c_void};
 
-use super::error::{Failure, query};
-use gem_coherency::cacheops::{self, LineOp};
+use gem_coherency_cacheops::{self as cacheops, LineOp};
+
+use super::failure::{Failure, answer};
 
 /// Returns the bytes at `start`, if such a range can exist.
 fn range(start: *const c_void, size: usize) -> Result<(*const u8, usize), Failure> {
@@ -24,7 +24,7 @@ fn range(start: *const c_void, size: usize) -> Result<(*const u8, usize), Failur
 /// # Safety
 /// The bytes are mapped.
 unsafe fn fenced(call: &'static str, start: *const c_void, size: usize, op: LineOp) -> c_int {
-    query(call, || {
+    answer(call, || {
         let range = range(start, size)?;
         // SAFETY: the bytes are mapped: the caller's obligation.
         unsafe { cacheops::fenced_ranges(&[range], op) };
@@ -37,7 +37,7 @@ unsafe fn fenced(call: &'static str, start: *const c_void, size: usize, op: Line
 /// # Safety
 /// The bytes are mapped.
 unsafe fn unfenced(call: &'static str, start: *const c_void, size: usize, op: LineOp) -> c_int {
-    query(call, || {
+    answer(call, || {
         let (first, len) = range(start, size)?;
         // SAFETY: the bytes are mapped: the caller's obligation.
         unsafe { cacheops::lines(first, len, op) };
@@ -48,12 +48,11 @@ unsafe fn unfenced(call: &'static str, start: *const c_void, size: usize, op: Li
 /// Checks whether cache operations work: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
 ///
 /// Fails for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that requests an instruction that
-/// the CPU lacks; the operations then use CLFLUSH. The first cache operation of a process, or this function, detects
-/// the CPU's instructions and allocates once. Any thread.
+/// the CPU lacks; the operations then use CLFLUSH. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_has_cache_ops() -> c_int {
-    query("gemco_has_cache_ops", || {
-        cacheops::support().map_err(gem_coherency::Error::from)?;
+    answer("gemco_has_cache_ops", || {
+        cacheops::support()?;
         Ok(0)
     })
 }

@@ -1,12 +1,12 @@
-//! The types of the C interface: enums as integers, structs with C layout.
+//! The types of the rules in C: enums as integers, structs with C layout.
 
-use std::ffi::{c_char, c_uint};
+use core::ffi::{c_char, c_uint};
 
-use super::error::Failure;
-use gem_coherency::access::{FlushReport, Step, Upload};
-use gem_coherency::platform::Caps;
-use gem_coherency::policy::{Decision, Path, Verdict};
-use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
+use gem_coherency_rules::platform::Caps;
+use gem_coherency_rules::policy::{Decision, Path, Verdict};
+use gem_coherency_rules::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
+
+use super::failure::Failure;
 
 /// Kind of memory access.
 #[repr(C)]
@@ -109,34 +109,6 @@ pub enum gemco_verdict {
     GEMCO_REFUSED = 4,
 }
 
-/// A step in a BO's lifetime that may require a flush.
-#[repr(C)]
-pub enum gemco_step {
-    /// The CPU writes.
-    GEMCO_STEP_WRITE = 0,
-    /// The BO is handed to the GPU.
-    GEMCO_STEP_SUBMIT = 1,
-    /// The BO is handed to the display engine.
-    GEMCO_STEP_SCANOUT = 2,
-    /// The CPU reads.
-    GEMCO_STEP_READ = 3,
-    /// The BO is handed to another process or device.
-    GEMCO_STEP_EXPORT = 4,
-    /// The BO is released.
-    GEMCO_STEP_RELEASE = 5,
-}
-
-/// The CPU's next use of the bytes that it uploads.
-#[repr(C)]
-pub enum gemco_upload_hint {
-    /// Nothing soon: they are stored non-temporally.
-    GEMCO_UPLOAD_ONCE = 0,
-    /// It reads or overwrites them: they are written back and stay in the cache.
-    GEMCO_UPLOAD_KEPT = 1,
-    /// Unknown: the size decides.
-    GEMCO_UPLOAD_AUTO = 2,
-}
-
 /// Capabilities of a platform that decide about coherency, as bits.
 #[repr(C)]
 pub enum gemco_caps {
@@ -187,22 +159,6 @@ pub struct gemco_decision {
     pub rule: c_uint,
 }
 
-/// The effect of one step on one BO's lines, or why it had none; gemco_explain formats it as a sentence.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct gemco_report {
-    /// The step: a gemco_step.
-    pub step: c_uint,
-    /// The required work, and the rule behind it.
-    pub decision: gemco_decision,
-    /// 0.
-    pub reserved: c_uint,
-    /// Lines that were flushed or invalidated.
-    pub lines: u64,
-    /// The same number in bytes.
-    pub bytes: u64,
-}
-
 /// A platform under a kernel.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -221,15 +177,30 @@ pub struct gemco_platform {
     pub graphics_minor: u8,
 }
 
+/// Returns the value of an enum by its place in `all`.
+///
+/// # Errors
+/// EINVAL for a number without a value.
+pub fn by_place<T: Copy>(all: &[T], value: c_uint, name: &'static str) -> Result<T, Failure> {
+    let known = usize::try_from(value).ok().and_then(|place| all.get(place));
+    known.copied().ok_or(Failure::Number { name, value })
+}
+
 /// Checks the values of enums that are passed by their index in `ALL`, and defines a parser for each.
+#[macro_export]
 macro_rules! by_place {
     ($($kind:ident: $parse:ident, $c:ident { $($value:ident = $c_value:ident),+ $(,)? })+) => {$(
         $(const _: () = assert!($kind::$value as isize == $c::$c_value as isize);)+
 
         /// Parses `value` of the parameter `name`.
-        pub(super) fn $parse(value: c_uint, name: &'static str) -> Result<$kind, Failure> {
-            let known = usize::try_from(value).ok().and_then(|place| $kind::ALL.get(place));
-            known.copied().ok_or(Failure::Number { name, value })
+        ///
+        /// # Errors
+        /// EINVAL for a number without a value.
+        pub fn $parse(
+            value: ::core::ffi::c_uint,
+            name: &'static str,
+        ) -> ::core::result::Result<$kind, $crate::failure::Failure> {
+            $crate::types::by_place($kind::ALL, value, name)
         }
     )+};
 }
@@ -252,19 +223,14 @@ by_place! {
         NotNeeded = GEMCO_NOT_NEEDED, Flush = GEMCO_FLUSH, Invalidate = GEMCO_INVALIDATE, Drain = GEMCO_DRAIN,
         Refused = GEMCO_REFUSED,
     }
-    Step: step, gemco_step {
-        Write = GEMCO_STEP_WRITE, Submit = GEMCO_STEP_SUBMIT, Scanout = GEMCO_STEP_SCANOUT, Read = GEMCO_STEP_READ,
-        Export = GEMCO_STEP_EXPORT, Release = GEMCO_STEP_RELEASE,
-    }
-    Upload: upload_hint, gemco_upload_hint {
-        Once = GEMCO_UPLOAD_ONCE, Kept = GEMCO_UPLOAD_KEPT, Auto = GEMCO_UPLOAD_AUTO,
-    }
 }
 
 /// Parses a path.
-pub(super) fn path(value: c_uint, name: &'static str) -> Result<Path, Failure> {
-    let known = usize::try_from(value).ok().and_then(|place| Path::ALL.get(place));
-    known.copied().ok_or(Failure::Number { name, value })
+///
+/// # Errors
+/// EINVAL for a number without a path.
+pub fn path(value: c_uint, name: &'static str) -> Result<Path, Failure> {
+    by_place(Path::ALL, value, name)
 }
 
 macro_rules! paths {
@@ -284,7 +250,10 @@ paths! {
 }
 
 /// Parses capabilities.
-pub(super) fn caps(bits: c_uint, name: &'static str) -> Result<Caps, Failure> {
+///
+/// # Errors
+/// EINVAL for an unknown bit.
+pub fn caps(bits: c_uint, name: &'static str) -> Result<Caps, Failure> {
     Caps::from_bits(bits).ok_or(Failure::Number { name, value: bits })
 }
 
@@ -311,12 +280,5 @@ caps_bits! {
 impl From<Decision> for gemco_decision {
     fn from(decision: Decision) -> Self {
         Self { verdict: decision.verdict as c_uint, rule: decision.rule as c_uint }
-    }
-}
-
-impl From<FlushReport> for gemco_report {
-    fn from(report: FlushReport) -> Self {
-        let FlushReport { step, decision, lines, bytes } = report;
-        Self { step: step as c_uint, decision: decision.into(), reserved: 0, lines, bytes }
     }
 }
