@@ -250,3 +250,24 @@ fn the_level_is_changed_and_shown_as_that_of_any_bo() {
     drop(shown);
     close(&rig, bo, mapping);
 }
+
+#[test]
+fn a_level_that_another_process_changes_by_a_flip_is_noticed_if_the_flip_was_announced() {
+    for announced in [false, true] {
+        let rig = rig("sim:mtl");
+        let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+        assert_eq!(bo.level(), CacheLevel::Llc);
+        let shown = announced.then(|| bo.prepare_scanout().unwrap());
+        // The other process.
+        rig.soft.set_framebuffer(bo.handle()).unwrap();
+        rig.soft.pin_display(bo.handle()).unwrap();
+        assert_eq!(bo.kernel_level(), CacheLevel::None);
+        let mut bytes = [0; 8];
+        mapping.copy_out(0, &mut bytes).unwrap();
+        rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+        bo.invalidate_range(0, 8).unwrap();
+        mapping.copy_out(0, &mut bytes).unwrap();
+        assert_eq!(bytes == NEW, announced);
+        drop(shown);
+    }
+}
