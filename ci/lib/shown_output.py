@@ -1,7 +1,9 @@
-"""Fails if a `console` block of a document does not show what gemtool prints; a line `...` stands for lines that are left out.
+"""Fails if a `console` block of a document does not show what a program prints; a line `...` stands for lines that are left out.
 
-    shown_output.py GEMTOOL DOCUMENT
+    shown_output.py PROGRAM DOCUMENT [COMMAND]
     shown_output.py --self-test
+
+COMMAND is how the document calls the program; `gemtool` by default.
 """
 
 import re
@@ -50,12 +52,12 @@ def matches(shown, printed):
     return len(printed) - len(last) >= at and printed[len(printed) - len(last):] == last
 
 
-def run(gemtool, command):
+def run(program, name, command):
     """The lines that a command prints. Status 1 is an answer: a counterexample, a wrong picture."""
-    name, *arguments = command.split()
-    if name != "gemtool":
-        sys.exit(f"$ {command}: not a gemtool command")
-    done = subprocess.run([gemtool, *arguments], capture_output=True, text=True)
+    words, named = command.split(), name.split()
+    if words[:len(named)] != named:
+        sys.exit(f"$ {command}: not a command of {name}")
+    done = subprocess.run([program, *words[len(named):]], capture_output=True, text=True)
     if done.returncode not in (0, 1):
         sys.exit(f"$ {command}: {done.stderr.strip()}")
     return [line.rstrip() for line in done.stdout.splitlines()]
@@ -81,11 +83,12 @@ def self_test():
 def main():
     if sys.argv[1:] == ["--self-test"]:
         return self_test()
-    gemtool, document = sys.argv[1:]
+    program, document, *name = sys.argv[1:]
+    name = name[0] if name else "gemtool"
     count = 0
     for command, shown in examples(Path(document).read_text(encoding="utf-8")):
-        if not matches(shown, run(gemtool, command)):
-            sys.exit(f"{document}: gemtool does not print what is shown below `$ {command}`")
+        if not matches(shown, run(program, name, command)):
+            sys.exit(f"{document}: {name} does not print what is shown below `$ {command}`")
         count += 1
     if count == 0:
         sys.exit(f"{document}: no command is shown")
