@@ -7,6 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt::{self, Write};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
@@ -81,7 +82,9 @@ struct Lines {
 
 thread_local! {
     static STAGE: Cell<Stage> = const { Cell::new(Stage::Outside) };
-    static LINES: RefCell<Lines> = const { RefCell::new(Lines { kept: Vec::new(), bytes: 0, left_out: 0 }) };
+    /// Empty between calls, so it needs no destructor; calls are logged until the thread has ended.
+    static LINES: RefCell<ManuallyDrop<Lines>> =
+        const { RefCell::new(ManuallyDrop::new(Lines { kept: Vec::new(), bytes: 0, left_out: 0 })) };
 }
 
 impl Lines {
@@ -120,7 +123,7 @@ pub(super) fn during<T>(call: impl FnOnce() -> T) -> T {
     }
     STAGE.set(Stage::InCall);
     let done = call();
-    let lines = LINES.try_with(|lines| lines.borrow_mut().take()).unwrap_or_default();
+    let lines = LINES.with_borrow_mut(|lines| lines.take());
     if !lines.is_empty() {
         let sink = SINK.get().read().unwrap_or_else(PoisonError::into_inner);
         STAGE.set(Stage::InCallback);
@@ -200,8 +203,7 @@ impl Subscriber for Log {
         event.record(&mut line);
         line.0.retain(|character| character != '\0');
         let Ok(text) = CString::new(line.0) else { return };
-        // If the thread's lines are gone, the thread is about to end.
-        let _ = LINES.try_with(|lines| lines.borrow_mut().add(*event.metadata().level(), text));
+        LINES.with_borrow_mut(|lines| lines.add(*event.metadata().level(), text));
     }
 }
 
