@@ -1,13 +1,15 @@
 /* Out of memory: an allocation whose size depends on the caller's numbers fails with -ENOMEM, in one call after
  * another, and never ends the process.
  *
- * The program's allocator refuses large requests from the n-th on; a child tries each n, until none is refused.
+ * The program's allocator refuses large requests from the n-th on; a child tries each n, until none is refused. With a
+ * limit of the address space (RLIMIT_AS), it is the kernel that refuses.
  *
  *   memory                   on a software device, whose own memory is not tried
  *   memory DEVICE [STEP]     on this one, with its submissions; STEP 4 tries every fourth n */
 
 #include "check.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,6 +130,53 @@ static void child(const char *name, int is_sim, long n) {
     CHECK((failures > 0) == (refused > 0));
 }
 
+/* Limits the address space to `more` bytes than there are. */
+static void limit(uint64_t more) {
+    unsigned long pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    CHECK(statm != NULL && fscanf(statm, "%lu", &pages) == 1);
+    fclose(statm);
+    struct rlimit to = {(rlim_t)(pages * (uint64_t)sysconf(_SC_PAGESIZE) + more), RLIM_INFINITY};
+    CHECK(setrlimit(RLIMIT_AS, &to) == 0);
+}
+
+/* With little address space, a BO whose tracked state does not fit is refused. Dirty lines of others stay dirty, and with
+ * more address space the same call succeeds. */
+static void limited_case(const char *name) {
+    struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+    gemco_device *device = NULL;
+    gemco_bo *bo = NULL, *large = NULL;
+    gemco_report report;
+    char seen[5];
+    uint64_t size = BIG;
+    int result = 0;
+    OK(gemco_device_open(name, 0, &device));
+    OK(gemco_bo_create(device, BO_SIZE, GEMCO_CACHING_NONE, &bo));
+    OK(gemco_bo_map(bo, GEMCO_MAP_WB, NULL));
+    OK(gemco_bo_flush(bo, NULL));
+    OK(gemco_bo_write(bo, BO_SIZE / 2, "dirty", 5, NULL));
+    limit(BIG);
+    for (; size < UINT64_C(1) << 50; size *= 2) {
+        result = gemco_bo_create(device, size, GEMCO_CACHING_NONE, &large);
+        if (result != 0)
+            break;
+        gemco_bo_unref(large);
+    }
+    CHECK(size > BIG);
+    CHECK(result == -ENOMEM);
+    CHECK(strstr(gemco_last_error(), "not enough memory") != NULL);
+    gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    OK(submit_nothing(device, &submission, 1, &report));
+    CHECK(report.lines == 1);
+    OK(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, BO_SIZE / 2, seen, 5));
+    CHECK(memcmp(seen, "dirty", 5) == 0);
+    CHECK(setrlimit(RLIMIT_AS, &none) == 0);
+    OK(gemco_bo_create(device, size, GEMCO_CACHING_NONE, &large));
+    gemco_bo_unref(large);
+    gemco_bo_unref(bo);
+    gemco_device_unref(device);
+}
+
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "sim:glk";
     long step = argc > 2 ? strtol(argv[2], NULL, 10) : 1;
@@ -159,6 +208,8 @@ int main(int argc, char **argv) {
     OK(gemco_device_open(name, 0, &device));
     FAILS(gemco_bo_create(device, UINT64_C(1) << 60, GEMCO_CACHING_NONE, &bo), ENOMEM, "not enough memory");
     gemco_device_unref(device);
+    if (strncmp(name, "sim:", 4) == 0)
+        limited_case(name);
     printf("%d claims\n", claims);
     return 0;
 }
