@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 use nix::fcntl::OFlag;
+use nix::libc::{dev_t, ino_t};
 use nix::sys::stat::fstat;
 use nix::unistd::pipe2;
 
@@ -37,7 +38,7 @@ impl Exported {
 }
 
 /// Identifies a pipe by device and inode. A pipe whose read end is open here keeps its inode.
-type Pipe = (u64, u64);
+type Pipe = (dev_t, ino_t);
 
 /// The dma-bufs of the process's software devices.
 #[derive(Debug, Default)]
