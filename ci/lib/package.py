@@ -12,7 +12,7 @@ import seeds
 NEEDED = ["Cargo.toml", "Cargo.lock", "LICENSE-APACHE", "LICENSE-MIT", "src/lib.rs"]
 MORE = {
     "gemtool": ["src/main.rs", "install"],
-    "gem-coherency-capi": ["install", "gem_coherency.pc.in", "include/gem_coherency.h",
+    "gem-coherency-capi": ["install", "man", "gem_coherency.pc.in", "include/gem_coherency.h",
                            "include/gem_coherency_exercise.h"],
 }
 LIBRARY = [
@@ -26,7 +26,7 @@ KINDS = {
     "src": {".rs", ".trace"},
     "examples": {".rs", ".c", ".gemco"}, "include": {".h"}, "docs": {".md", ".svg", ".py", ""},
 }
-TOP = {"install", "gem_coherency.pc.in", "Cargo.toml", "Cargo.toml.orig", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", ".cargo_vcs_info.json"}
+TOP = {"install", "man", "gem_coherency.pc.in", "Cargo.toml", "Cargo.toml.orig", "Cargo.lock", "README.md", "LICENSE-APACHE", "LICENSE-MIT", ".cargo_vcs_info.json"}
 LARGEST_BYTES = 1 << 20
 
 INCLUDED = re.compile(r"include(?:_str|_bytes)?!\(\s*\"([^\"]+)\"")
