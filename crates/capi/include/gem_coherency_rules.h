@@ -31,12 +31,13 @@ enum gemcr_access {
     GEMCR_ACCESS_WRITE = 1,
 };
 
-/* The cache level of a buffer object (enum i915_cache_level). */
+/* The cache level of a buffer object (enum i915_cache_level); UNKNOWN for other numbers. */
 enum gemcr_level {
     GEMCR_LEVEL_NONE = 0,
     GEMCR_LEVEL_LLC = 1,
     GEMCR_LEVEL_L3_LLC = 2,
     GEMCR_LEVEL_WT = 3,
+    GEMCR_LEVEL_UNKNOWN = 4,
 };
 
 /* The caching mode of a buffer object (I915_CACHING_*); DEFAULT if the driver sets none. */
@@ -63,7 +64,7 @@ enum gemcr_mocs_class {
     GEMCR_MOCS_BYPASS_LLC = 2,
 };
 
-/* An agent and its path to memory: the CPU by map mode, the GPU by MOCS class, the display. */
+/* An agent and its path to memory: the CPU by map mode, the GPU by MOCS class, the display; UNKNOWN for other numbers. */
 enum gemcr_path {
     GEMCR_PATH_CPU_WB = 0,
     GEMCR_PATH_CPU_WC = 1,
@@ -74,6 +75,7 @@ enum gemcr_path {
     GEMCR_PATH_GPU_UNCACHED = 6,
     GEMCR_PATH_GPU_BYPASS_LLC = 7,
     GEMCR_PATH_DISPLAY = 8,
+    GEMCR_PATH_UNKNOWN = 9,
 };
 
 /* The required operation. BAD_QUESTION: a number of the question is not in its enum. */
@@ -626,11 +628,11 @@ static inline const struct gemcr_platform *gemcr_conservative(void) {
     return &gemcr_platforms[sizeof(gemcr_platforms) / sizeof(gemcr_platforms[0]) - 1];
 }
 
-/* Returns the level of an object with this caching mode. DISPLAY is WT where that exists, NONE elsewhere; DEFAULT is the
- * level of an object whose mode and PAT index nobody set. An object that was shown has the level of DISPLAY. */
+/* Returns the level of an object with this caching mode; UNKNOWN for any other number. DISPLAY is WT where that exists, NONE
+ * elsewhere; DEFAULT is the level of an object whose mode and PAT index nobody set. An object that was shown has the level of
+ * DISPLAY. */
 static inline enum gemcr_level gemcr_level_of_caching(const struct gemcr_platform *platform, enum gemcr_caching caching) {
-    unsigned mode = (unsigned)caching < 4 ? (unsigned)caching : 0;
-    return (enum gemcr_level)platform->levels[mode];
+    return (unsigned)caching < 4 ? (enum gemcr_level)platform->levels[caching] : GEMCR_LEVEL_UNKNOWN;
 }
 
 /* Sets the level of an object that was created with a PAT index. Returns 0, or -1 if the kernel refuses the index: it
@@ -650,13 +652,15 @@ static inline enum gemcr_mocs_class gemcr_mocs_class_of(const struct gemcr_platf
     return (enum gemcr_mocs_class)run[0][1];
 }
 
-/* Returns the path of the CPU through a mapping of this mode. */
+/* Returns the path of the CPU through a mapping of this mode; UNKNOWN for any other number. */
 static inline enum gemcr_path gemcr_path_of_map(enum gemcr_map_mode mode) {
-    return (enum gemcr_path)(GEMCR_PATH_CPU_WB + (int)mode);
+    return (unsigned)mode <= GEMCR_MAP_FIXED ? (enum gemcr_path)(GEMCR_PATH_CPU_WB + (int)mode) : GEMCR_PATH_UNKNOWN;
 }
 
-/* Returns the path of the GPU with a MOCS entry of this class. */
+/* Returns the path of the GPU with a MOCS entry of this class; UNKNOWN for any other number. */
 static inline enum gemcr_path gemcr_path_of_mocs(enum gemcr_mocs_class mocs) {
+    if ((unsigned)mocs > GEMCR_MOCS_BYPASS_LLC)
+        return GEMCR_PATH_UNKNOWN;
     return (enum gemcr_path)(GEMCR_PATH_GPU_PAGE_TABLE + (int)mocs);
 }
 

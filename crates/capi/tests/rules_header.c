@@ -71,9 +71,20 @@ static void compare_with_library(unsigned id, const struct gemcr_platform *heade
         return;
     for (unsigned entry = 0; entry < 256; entry++)
         compare("class of a MOCS entry", header, gemcr_mocs_class_of(header, (uint8_t)entry), gemco_mocs_class(&library, entry));
-    for (unsigned mode = 0; mode < 4; mode++)
+    for (unsigned mode = 0; mode < 6; mode++) {
+        int level = gemco_caching_level(&library, mode);
         compare("level of a caching mode", header, gemcr_level_of_caching(header, (enum gemcr_caching)mode),
-                gemco_caching_level(&library, mode));
+                level < 0 ? GEMCR_LEVEL_UNKNOWN : level);
+    }
+    for (unsigned mode = 0; mode < 8; mode++) {
+        int path = gemco_map_path(mode);
+        compare("path of a map mode", header, gemcr_path_of_map((enum gemcr_map_mode)mode), path < 0 ? GEMCR_PATH_UNKNOWN : path);
+    }
+    for (unsigned mocs = 0; mocs < 4; mocs++) {
+        int path = gemco_mocs_path(mocs);
+        compare("path of a MOCS class", header, gemcr_path_of_mocs((enum gemcr_mocs_class)mocs),
+                path < 0 ? GEMCR_PATH_UNKNOWN : path);
+    }
     for (unsigned index = 0; index < 8; index++) {
         enum gemcr_level level;
         int known = gemcr_level_of_pat(header, index, &level) == 0, theirs = gemco_pat_level(&library, index);

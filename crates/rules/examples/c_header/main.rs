@@ -46,7 +46,8 @@ fn print_enums(rules: &[Rule]) {
     let access = Access::ALL.iter().map(|access| constant("ACCESS", access.name()));
     print_enum("access", "The kind of an access.", access);
     let level = CacheLevel::ALL.iter().map(|level| constant("LEVEL", level.name()));
-    print_enum("level", "The cache level of a buffer object (enum i915_cache_level).", level);
+    let comment = "The cache level of a buffer object (enum i915_cache_level); UNKNOWN for other numbers.";
+    print_enum("level", comment, level.chain(["GEMCR_LEVEL_UNKNOWN".to_owned()]));
     let caching = ["none", "cached", "display", "default"].map(|mode| constant("CACHING", mode));
     print_enum(
         "caching",
@@ -57,8 +58,12 @@ fn print_enums(rules: &[Rule]) {
     print_enum("map_mode", "The mode of a CPU mapping (I915_MMAP_OFFSET_*).", mode);
     let mocs = MocsClass::ALL.iter().map(|mocs| constant("MOCS", mocs.name()));
     print_enum("mocs_class", "The treatment of the LLC by a MOCS entry: gemcr_mocs_class_of.", mocs);
-    let comment = "An agent and its path to memory: the CPU by map mode, the GPU by MOCS class, the display.";
-    print_enum("path", comment, Path::ALL.iter().map(|&one| path(one)));
+    let comment = "An agent and its path to memory: the CPU by map mode, the GPU by MOCS class, the display; UNKNOWN for other numbers.";
+    print_enum(
+        "path",
+        comment,
+        Path::ALL.iter().map(|&one| path(one)).chain(["GEMCR_PATH_UNKNOWN".to_owned()]),
+    );
     let verdict = Verdict::ALL.iter().map(|verdict| match verdict {
         Verdict::NotNeeded => "GEMCR_VERDICT_NOT_NEEDED".to_owned(),
         Verdict::Flush | Verdict::Invalidate | Verdict::Drain | Verdict::Refused => {
