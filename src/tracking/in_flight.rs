@@ -13,106 +13,10 @@
 
 use std::sync::PoisonError;
 
-use super::gpu_writes::GpuWrites;
 use super::lines::LineMap;
-use super::state::State;
-use super::word::ObjectWord;
-use crate::error::Result;
-use crate::sync::{AtomicU64, Condvar, Mutex, MutexGuard, Ordering};
+use super::tracked::Tracked;
+use crate::sync::{Condvar, Mutex, MutexGuard, Ordering};
 use crate::units::{LineRange, PageLines};
-use crate::vocabulary::CacheLevel;
-
-/// The tracked state of one object.
-#[derive(Debug)]
-pub struct Tracked {
-    word: ObjectWord,
-    dirty: LineMap,
-    stale: LineMap,
-    gpu_writes: GpuWrites,
-    in_flight: InFlightFlushes,
-    /// Number of open flushes that may have taken stale lines.
-    invalidates: AtomicU64,
-}
-
-impl Tracked {
-    /// Creates the state of a new object of `size_bytes` bytes at `level`: no line is dirty or stale.
-    ///
-    /// # Errors
-    /// [`crate::Error::NoMemory`] if the maps cannot be allocated.
-    pub fn new(size_bytes: u64, level: CacheLevel) -> Result<Self> {
-        Ok(Self {
-            word: ObjectWord::new(level),
-            dirty: LineMap::new(size_bytes)?,
-            stale: LineMap::new(size_bytes)?,
-            gpu_writes: GpuWrites::default(),
-            in_flight: InFlightFlushes::default(),
-            invalidates: AtomicU64::new(0),
-        })
-    }
-
-    /// Returns the object word.
-    pub fn word(&self) -> &ObjectWord {
-        &self.word
-    }
-
-    /// Returns the lines whose newest data may be only in the CPU cache.
-    pub fn dirty(&self) -> &LineMap {
-        &self.dirty
-    }
-
-    /// Returns the lines whose newest data may be only in memory.
-    pub fn stale(&self) -> &LineMap {
-        &self.stale
-    }
-
-    /// Returns the GPU's writes.
-    pub fn gpu_writes(&self) -> &GpuWrites {
-        &self.gpu_writes
-    }
-
-    /// Returns whether nothing that `is_pending` checks, in the word or in the maps, is pending or being
-    /// flushed. If so, an access that requires nothing else needs no in-flight flush.
-    pub fn is_settled(&self, is_pending: impl Fn(State) -> bool) -> bool {
-        if is_pending(self.word.state()) {
-            return false;
-        }
-        // A thread takes pending work only while its flush is open, and a failed flush returns it before it
-        // ends. The second check therefore finds anything that was returned; it is made under the lock, so no
-        // thread can take it before.
-        let board = self.in_flight.lock();
-        board.open.is_empty() && !is_pending(self.word.state())
-    }
-
-    /// Returns whether a line of `lines` is stale, or any line may be about to be invalidated.
-    #[inline]
-    pub fn may_be_stale(&self, lines: LineRange) -> bool {
-        // If an invalidate took the mark of a line, the first check, which acquires, sees it taken; then the
-        // second one sees the invalidate counted, or, by Acquire, its lines invalidated or marked again.
-        self.stale.any(lines) || self.invalidates.load(Ordering::Acquire) != 0 || self.stale.any(lines)
-    }
-
-    /// Begins an in-flight flush or invalidate of lines in `range`.
-    ///
-    /// # Errors
-    /// [`crate::Error::RangeOutOfBounds`] if `range` exceeds the object.
-    #[inline]
-    pub fn begin_flush(&self, range: LineRange) -> Result<InFlightFlush<'_>> {
-        self.dirty.check(range)?;
-        let mut board = self.in_flight.lock();
-        let number = board.next;
-        board.next += 1;
-        board.open.push(number);
-        Ok(InFlightFlush {
-            object: self,
-            range,
-            number,
-            returns: board.returns,
-            took: Took::default(),
-            completed: false,
-            kept: false,
-        })
-    }
-}
 
 /// The in-flight flushes of one object.
 #[derive(Debug, Default)]
@@ -130,7 +34,7 @@ struct Board {
 
 /// The board, and the condition variable for its changes.
 #[derive(Debug, Default)]
-struct InFlightFlushes {
+pub(super) struct InFlightFlushes {
     board: Mutex<Board>,
     ended: Condvar,
 }
@@ -139,6 +43,12 @@ impl InFlightFlushes {
     fn lock(&self) -> MutexGuard<'_, Board> {
         // A panic elsewhere cannot leave the board half changed: every change is one statement.
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether no flush is open and `check` holds, which is called while none can begin.
+    pub(super) fn none_open_and(&self, check: impl FnOnce() -> bool) -> bool {
+        let board = self.lock();
+        board.open.is_empty() && check()
     }
 }
 
@@ -186,6 +96,17 @@ pub struct InFlightFlush<'a> {
 }
 
 impl<'a> InFlightFlush<'a> {
+    /// Begins a flush or invalidate of lines in `range`, which lies within the object.
+    #[inline]
+    pub(super) fn begin(object: &'a Tracked, range: LineRange) -> Self {
+        let mut board = object.in_flight.lock();
+        let number = board.next;
+        board.next += 1;
+        board.open.push(number);
+        let returns = board.returns;
+        Self { object, range, number, returns, took: Took::default(), completed: false, kept: false }
+    }
+
     /// Returns the object.
     pub fn object(&self) -> &'a Tracked {
         self.object

@@ -33,16 +33,18 @@ mod registry;
 mod reuse;
 mod state;
 mod summary;
+mod tracked;
 mod word;
 
 #[cfg(loom)]
 pub use crate::sync::set_peeks;
 pub use blocked::Blocked;
 pub use gpu_writes::GpuWrites;
-pub use in_flight::{Completion, InFlightFlush, Taken, Tracked, complete};
+pub use in_flight::{Completion, InFlightFlush, Taken, complete};
 pub use lines::LineMap;
 pub use mappings::{Mappings, Past};
 pub use registry::{Closed, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;
+pub use tracked::Tracked;
 pub use word::ObjectWord;
