@@ -19,6 +19,8 @@ words! {
         Export = "export",
         /// The BO is released.
         Release = "release",
+        /// The BO is flushed for readers that the library does not know.
+        Flush = "flush",
     }
 }
 

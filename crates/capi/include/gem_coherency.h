@@ -310,6 +310,10 @@ typedef enum gemco_step {
      * The BO is released.
      */
     GEMCO_STEP_RELEASE = 5,
+    /**
+     * The BO is flushed for readers that the library does not know: gemco_bo_flush, gemco_bo_flush_range.
+     */
+    GEMCO_STEP_FLUSH = 6,
 } gemco_step;
 
 /**
