@@ -37,6 +37,7 @@ const TYPES: &[&str] = &[
     "gemco_access_kind",
     "gemco_caching",
     "gemco_caps",
+    "gemco_drain_kind",
     "gemco_level",
     "gemco_log_level",
     "gemco_map_mode",

@@ -133,6 +133,40 @@ pub unsafe extern "C" fn gemco_needs_invalidate(
     })
 }
 
+/// Returns how stores through a mapping are drained, for a driver with its own fences and reads.
+///
+/// level: of the BO, a gemco_level. writer: the mapping's path, a gemco_path.
+///
+/// Returns a gemco_drain_kind; -EINVAL for NULL, a path that is not the CPU's, and a bad number. Any thread; no allocation.
+///
+/// # Safety
+/// As the module says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_drain_of(
+    platform: *const gemco_platform,
+    level: c_uint,
+    writer: c_uint,
+) -> c_int {
+    answer("gemco_drain_of", || {
+        // SAFETY: a platform: the caller's obligation.
+        Ok(unsafe { drain_of(platform, level, writer) }? as c_int)
+    })
+}
+
+/// Returns how stores are drained.
+///
+/// # Safety
+/// As the module says.
+unsafe fn drain_of(platform: *const gemco_platform, level: c_uint, writer: c_uint) -> Result<Drain, Failure> {
+    // SAFETY: a platform: the caller's obligation.
+    let caps = unsafe { caps(platform) }?;
+    let level = types::level(level, "level")?;
+    let Path::Cpu(mode) = types::path(writer, "writer")? else {
+        return Err(Failure::Number { name: "writer", value: writer });
+    };
+    Ok(Drain::of(caps, cpu_memory(level, mode)))
+}
+
 /// Drains the stores that this thread made through a mapping, where gemco_needs_flush returns GEMCO_DRAIN: a fence, and
 /// for the aperture of a platform without GEMCO_CAP_COHERENT_GGTT a read through it.
 ///
@@ -152,15 +186,10 @@ pub unsafe extern "C" fn gemco_drain(
 ) -> c_int {
     answer("gemco_drain", || {
         // SAFETY: a platform: the caller's obligation.
-        let caps = unsafe { caps(platform) }?;
-        let level = types::level(level, "level")?;
-        let Path::Cpu(mode) = types::path(writer, "writer")? else {
-            return Err(Failure::Number { name: "writer", value: writer });
-        };
+        let drain = unsafe { drain_of(platform, level, writer) }?;
         if mapped.is_null() {
             return Err(Failure::argument("mapped", "is NULL"));
         }
-        let drain = Drain::of(caps, cpu_memory(level, mode));
         if drain != Drain::Nothing {
             cacheops::fence();
         }

@@ -40,8 +40,8 @@ pub use level::*;
 pub use platform::{gemco_platform_by_id, gemco_platform_by_name};
 pub use rule::*;
 pub use types::{
-    gemco_access_kind, gemco_caching, gemco_caps, gemco_decision, gemco_level, gemco_map_mode, gemco_mocs,
-    gemco_path, gemco_platform, gemco_question, gemco_verdict,
+    gemco_access_kind, gemco_caching, gemco_caps, gemco_decision, gemco_drain_kind, gemco_level,
+    gemco_map_mode, gemco_mocs, gemco_path, gemco_platform, gemco_question, gemco_verdict,
 };
 pub use version::*;
 

@@ -3,6 +3,7 @@
 use core::ffi::{c_char, c_uint};
 
 use gem_coherency_rules::platform::Caps;
+use gem_coherency_rules::policy::driver::Drain;
 use gem_coherency_rules::policy::{Decision, Path, Verdict};
 use gem_coherency_rules::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
 
@@ -108,6 +109,23 @@ pub enum gemco_verdict {
     /// There is no such access: the platform or the kernel refuses it.
     GEMCO_REFUSED = 4,
 }
+
+/// The way to drain stores around the CPU's caches, where the verdict is GEMCO_DRAIN.
+#[repr(C)]
+pub enum gemco_drain_kind {
+    /// None: no stores through such a mapping gather anywhere.
+    GEMCO_DRAIN_NOTHING = 0,
+    /// A fence on the core that stored.
+    GEMCO_DRAIN_FENCE = 1,
+    /// A fence, and a read through the mapping.
+    GEMCO_DRAIN_READ_BACK = 2,
+}
+
+macro_rules! drains {
+    ($($value:ident = $c:ident,)+) => { $(const _: () = assert!(Drain::$value as isize == gemco_drain_kind::$c as isize);)+ };
+}
+
+drains! { Nothing = GEMCO_DRAIN_NOTHING, Fence = GEMCO_DRAIN_FENCE, ReadBack = GEMCO_DRAIN_READ_BACK, }
 
 /// Capabilities of a platform that decide about coherency, as bits.
 #[repr(C)]

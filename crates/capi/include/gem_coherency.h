@@ -141,6 +141,24 @@ typedef enum gemco_caps {
 } gemco_caps;
 
 /**
+ * The way to drain stores around the CPU's caches, where the verdict is GEMCO_DRAIN.
+ */
+typedef enum gemco_drain_kind {
+    /**
+     * None: no stores through such a mapping gather anywhere.
+     */
+    GEMCO_DRAIN_NOTHING = 0,
+    /**
+     * A fence on the core that stored.
+     */
+    GEMCO_DRAIN_FENCE = 1,
+    /**
+     * A fence, and a read through the mapping.
+     */
+    GEMCO_DRAIN_READ_BACK = 2,
+} gemco_drain_kind;
+
+/**
  * The cache level that the kernel keeps for a BO (enum i915_cache_level).
  */
 typedef enum gemco_level {
@@ -674,6 +692,17 @@ int gemco_needs_flush_any(const struct gemco_platform *platform,
 int gemco_needs_invalidate(const struct gemco_platform *platform,
                            const struct gemco_question *question,
                            struct gemco_decision *decision);
+
+/**
+ * Returns how stores through a mapping are drained, for a driver with its own fences and reads.
+ *
+ * level: of the BO, a gemco_level. writer: the mapping's path, a gemco_path.
+ *
+ * Returns a gemco_drain_kind; -EINVAL for NULL, a path that is not the CPU's, and a bad number. Any thread; no allocation.
+ */
+int gemco_drain_of(const struct gemco_platform *platform,
+                   unsigned int level,
+                   unsigned int writer);
 
 /**
  * Drains the stores that this thread made through a mapping, where gemco_needs_flush returns GEMCO_DRAIN: a fence, and

@@ -79,6 +79,7 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_needs_flush, QUERIES, gemco_needs_flush(&(gemco_platform){0}, &(gemco_question){.next = GEMCO_PATH_DISPLAY}, &(gemco_decision){0})) \
     CALL(gemco_needs_flush_any, QUERIES, gemco_needs_flush_any(&(gemco_platform){0}, &(gemco_question){0}, 1, &(gemco_decision){0})) \
     CALL(gemco_needs_invalidate, QUERIES, gemco_needs_invalidate(&(gemco_platform){0}, &(gemco_question){.writer = GEMCO_PATH_GPU_PAGE_TABLE}, NULL)) \
+    CALL(gemco_drain_of, QUERIES, gemco_drain_of(&(gemco_platform){0}, 0, GEMCO_PATH_CPU_GTT)) \
     CALL(gemco_drain, QUERIES, gemco_drain(&(gemco_platform){0}, 0, GEMCO_PATH_CPU_GTT, &own_object)) \
     CALL(gemco_caching_level, QUERIES, gemco_caching_level(&(gemco_platform){0}, GEMCO_CACHING_DEFAULT)) \
     CALL(gemco_pat_level, QUERIES, gemco_pat_level(&(gemco_platform){.caps = GEMCO_CAP_PAT_AT_CREATE}, 0)) \

@@ -111,6 +111,10 @@ static void levels(void) {
     FAILS(gemco_map_path(GEMCO_MAP_DEFAULT), EINVAL, "mode is 5");
     FAILS(gemco_mocs_path(3), EINVAL, "mocs is 3");
     char byte = 0;
+    CHECK(gemco_drain_of(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_GTT) == GEMCO_DRAIN_READ_BACK);
+    CHECK(gemco_drain_of(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WC) == GEMCO_DRAIN_FENCE);
+    CHECK(gemco_drain_of(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WB) == GEMCO_DRAIN_NOTHING);
+    FAILS(gemco_drain_of(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_DISPLAY), EINVAL, "writer is 8");
     OK(gemco_drain(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_GTT, &byte));
     OK(gemco_drain(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_CPU_WB, &byte));
     FAILS(gemco_drain(of(GLK), GEMCO_LEVEL_NONE, GEMCO_PATH_GPU_PAGE_TABLE, &byte), EINVAL, "writer is 5");

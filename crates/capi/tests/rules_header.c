@@ -90,6 +90,13 @@ static void compare_with_library(unsigned id, const struct gemcr_platform *heade
         int known = gemcr_level_of_pat(header, index, &level) == 0, theirs = gemco_pat_level(&library, index);
         compare("level of a PAT index", header, known ? (long)level : -1, theirs < 0 ? -1 : theirs);
     }
+    for (unsigned line = 0; line < 4 * 5; line++) {
+        struct gemcr_question question = {(enum gemcr_level)(line / 5), (enum gemcr_path)(line % 5), GEMCR_PATH_GPU_PAGE_TABLE,
+                                          GEMCR_ACCESS_READ};
+        if (gemcr_needs_flush(header, question).verdict != GEMCR_VERDICT_REFUSED)
+            compare("drain", header, gemcr_drain_of(header, question.level, question.writer),
+                    gemco_drain_of(&library, line / 5, line % 5));
+    }
     for (unsigned line = 0; line < 4 * 9 * 9 * 2; line++) {
         struct gemcr_question question = {(enum gemcr_level)(line / 162), (enum gemcr_path)(line / 18 % 9),
                                           (enum gemcr_path)(line / 2 % 9), (enum gemcr_access)(line % 2)};
