@@ -48,10 +48,11 @@ mod process;
 mod requests;
 
 pub use crc::Crc;
+pub use machine::area::Pages;
 pub use machine::faults::Fault;
 pub use machine::gpu::{GpuFault, GpuHang, HangCause, Remedy};
 pub use machine::log::KernelFlush;
-pub use machine::memory::Pages;
+pub use machine::memory::ProgramMemory;
 pub use machine::spec::PREFIX;
 pub use machine::store::PREVIOUS_OWNER;
 pub use process::Process;

@@ -2,7 +2,8 @@
 //!
 //! It is the caller's side of the uAPI: a test or a fuzzer passes numbers here where a program on a real
 //! device passes pointers. Requests go through the same dispatch, the same copies from and to the caller's
-//! memory and the same checks as in the kernel; a bad address fails with EFAULT.
+//! memory and the same checks as in the kernel; a bad address fails with EFAULT. A program that is not simulated
+//! can be the caller, too ([`Process::of_program`]): its pointers are the addresses.
 //!
 //! ```
 //! use gem_coherency_sim::{Minor, Pages, Process, Soft};
@@ -30,13 +31,17 @@ use nix::libc::{SEEK_HOLE, SEEK_SET};
 
 use super::requests::{self, Caller};
 use super::{Minor, Soft};
+use crate::machine::area::Pages;
 use crate::machine::dma_buf::DmaBuf;
 use crate::machine::files::{File, Files};
-use crate::machine::memory::{Memory, Pages};
+use crate::machine::memory::{Memory, ProgramMemory};
 use gem_coherency::units::PAGE_BYTES;
 
 /// Largest size of a dma-buf of ordinary memory, in bytes.
 const MOST_FOREIGN_BYTES: u64 = 1 << 30;
+
+/// The lowest descriptor of a program that is not simulated: above those that its kernel gives it.
+const FIRST_OF_PROGRAM: u32 = 1 << 30;
 
 /// A process: its mappings and its open files.
 #[derive(Debug, Default)]
@@ -46,11 +51,24 @@ pub struct Process {
 }
 
 impl Process {
+    /// Creates the process of a program that is not simulated: its own memory is `memory`.
+    ///
+    /// Mappings get addresses, and files get descriptors, that are none of the program's own. The GPU cannot use the
+    /// program's own pages: requests that pin them (USERPTR) fail with EFAULT.
+    pub fn of_program(memory: Box<dyn ProgramMemory>) -> Self {
+        Self { memory: Memory::of_program(memory), files: Files::from(FIRST_OF_PROGRAM) }
+    }
+
     /// Opens another file of `device`: open(2) of its primary or its render node.
     ///
     /// Returns the lowest free descriptor. The first file of a primary node becomes its master.
     pub fn open(&mut self, device: &Soft, minor: Minor) -> i32 {
-        self.files.install(File::Device(Arc::new(device.open_again(minor))))
+        self.share(Arc::new(device.open_again(minor)))
+    }
+
+    /// Installs an open file of a device, which the process then shares with its owner; returns its descriptor.
+    pub fn share(&mut self, device: Arc<Soft>) -> i32 {
+        self.files.install(File::Device(device))
     }
 
     /// Returns the device of a descriptor, for functions that are not requests; `None` for other files.

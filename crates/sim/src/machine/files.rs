@@ -32,11 +32,16 @@ pub(crate) struct Files {
 
 impl Default for Files {
     fn default() -> Self {
-        Self { open: BTreeMap::new(), free: Numbers::new(0..=i32::MAX as u32) }
+        Self::from(0)
     }
 }
 
 impl Files {
+    /// Creates a table whose lowest descriptor is `first`.
+    pub(crate) fn from(first: u32) -> Self {
+        Self { open: BTreeMap::new(), free: Numbers::new(first..=i32::MAX as u32) }
+    }
+
     /// Gives the file the lowest free descriptor.
     pub(crate) fn install(&mut self, file: File) -> i32 {
         let fd = self.free.take().map_or(i32::MAX, |fd| fd as i32);

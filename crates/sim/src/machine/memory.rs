@@ -1,63 +1,34 @@
 //! The process's address space: its own pages, and mappings of objects.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use gem_coherency::Errno;
 
 use crate::machine::adversary::Adversary;
-use crate::machine::store::{Store, Terms, Zeroing};
+use crate::machine::area::{Area, Backing, Pages};
+use crate::machine::store::Store;
 use crate::machine::window::Window;
 use gem_coherency::units::PAGE_BYTES;
-use gem_coherency_hierarchy::Route;
-
-/// Page protection (`PROT_*`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pages {
-    /// Loads and stores.
-    ReadWrite,
-    /// Loads only.
-    ReadOnly,
-    /// No access.
-    None,
-    /// Loads, stores and execution: PROT_EXEC.
-    Executable,
-}
-
-impl Pages {
-    fn loads(self) -> bool {
-        match self {
-            Self::ReadWrite | Self::ReadOnly | Self::Executable => true,
-            Self::None => false,
-        }
-    }
-
-    /// Returns whether stores are allowed.
-    pub(crate) fn stores(self) -> bool {
-        match self {
-            Self::ReadWrite | Self::Executable => true,
-            Self::ReadOnly | Self::None => false,
-        }
-    }
-}
 
 /// One past the last address of a process (`TASK_SIZE_MAX` with four page-table levels).
 pub(crate) const USER_END: u64 = (1 << 47) - PAGE_BYTES;
 /// The address where the downward search for room for a mapping starts (`mmap_base`).
 const MAP_BASE: u64 = 0x7fff_0000_0000;
+/// The same for a program that is not simulated: x86-64 has no pointers there, so a mapping hides none of its memory.
+const PROGRAM_MAP_BASE: u64 = 1 << 62;
 /// Limit of a process's own memory in bytes, so that a simulated process cannot exhaust the host.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The memory behind one mapping.
-#[derive(Debug)]
-enum Backing {
-    /// The process's own memory, by page; a page that was never written has no entry.
-    Anonymous(BTreeMap<u64, Box<[u8; PAGE_BYTES as usize]>>),
-    /// The process's own memory after a GPU got part of it: the CPU is now one of its agents.
-    Shared(Arc<Mutex<Store>>),
-    /// An object.
-    Window(Window),
+/// The memory of a program that is not simulated but makes requests to a software device.
+pub trait ProgramMemory: Debug + Send {
+    /// Copies from memory; returns the number of bytes before the first unreadable one.
+    fn read(&self, address: u64, data: &mut [u8]) -> usize;
+
+    /// Copies to memory; returns the number of bytes before the first unwritable one.
+    fn write(&self, address: u64, data: &[u8]) -> usize;
 }
 
 /// Memory that a GPU got.
@@ -69,16 +40,6 @@ pub(crate) struct Part {
     pub(crate) len: u64,
 }
 
-/// The result of one mapping call.
-#[derive(Debug)]
-struct Area {
-    /// A serial number, in order of creation.
-    serial: u64,
-    len: u64,
-    pages: Pages,
-    backing: Backing,
-}
-
 /// An address space.
 #[derive(Debug)]
 pub(crate) struct Memory {
@@ -88,6 +49,8 @@ pub(crate) struct Memory {
     own: u64,
     /// Number of areas created so far.
     made: u64,
+    /// What is outside of the areas, for a program that is not simulated.
+    program: Option<Box<dyn ProgramMemory>>,
 }
 
 /// Number of address spaces created so far.
@@ -96,11 +59,17 @@ static SPACES: AtomicU64 = AtomicU64::new(0);
 impl Default for Memory {
     fn default() -> Self {
         // Relaxed: a unique number; it publishes no other data.
-        Self { id: SPACES.fetch_add(1, Ordering::Relaxed), areas: BTreeMap::new(), own: 0, made: 0 }
+        let id = SPACES.fetch_add(1, Ordering::Relaxed);
+        Self { id, areas: BTreeMap::new(), own: 0, made: 0, program: None }
     }
 }
 
 impl Memory {
+    /// Creates the address space of a program: `memory`, and mappings of objects where a program has no memory.
+    pub(crate) fn of_program(memory: Box<dyn ProgramMemory>) -> Self {
+        Self { program: Some(memory), ..Self::default() }
+    }
+
     /// Maps zeroed memory at `address`.
     pub(crate) fn allocate(&mut self, address: u64, len: u64, pages: Pages) -> Result<(), Errno> {
         let end = address.checked_add(len).filter(|&end| end <= USER_END).ok_or(Errno::EINVAL)?;
@@ -138,8 +107,9 @@ impl Memory {
     /// # Errors
     /// ENOMEM.
     pub(crate) fn room(&self, len: u64) -> Result<u64, Errno> {
-        let mut end = MAP_BASE;
-        for (&start, area) in self.areas.range(..MAP_BASE).rev() {
+        let base = if self.program.is_some() { PROGRAM_MAP_BASE } else { MAP_BASE };
+        let mut end = base;
+        for (&start, area) in self.areas.range(..base).rev() {
             if end.checked_sub(start + area.len).is_some_and(|room| room >= len) {
                 break;
             }
@@ -220,27 +190,15 @@ impl Memory {
         let mut done = 0;
         while let Some(rest) = data.get_mut(done..).filter(|rest| !rest.is_empty()) {
             let Some(at) = address.checked_add(done as u64) else { break };
-            let Some((start, area)) = self.area(at).filter(|(_, area)| area.pages.loads()) else { break };
-            let offset = at - start;
-            let len = piece(offset, area.len, rest.len());
-            let Some(part) = rest.get_mut(..len) else { break };
-            match &area.backing {
-                Backing::Anonymous(own) => match own.get(&(offset / PAGE_BYTES)) {
-                    Some(page) => part.copy_from_slice(&page[in_page(offset, len)]),
-                    None => part.fill(0),
-                },
-                Backing::Shared(store) => {
-                    if lock(store).read(Terms::ORDINARY, Route::CpuCached, offset, part).is_err() {
-                        break;
-                    }
-                }
-                Backing::Window(window) => {
-                    if window.try_load(offset, part).is_err() {
-                        break;
-                    }
-                }
+            let (read, wanted) = match (self.area(at), &self.program) {
+                (Some((start, area)), _) => (area.read(at - start, rest), area.room(at - start, rest.len())),
+                (None, Some(program)) => (program.read(at, rest), rest.len()),
+                (None, None) => break,
+            };
+            done += read;
+            if read < wanted {
+                break;
             }
-            done += len;
         }
         done
     }
@@ -250,30 +208,17 @@ impl Memory {
         let mut done = 0;
         while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
             let Some(at) = address.checked_add(done as u64) else { break };
-            let Some((start, area)) = self.area_mut(at).filter(|(_, area)| area.pages.stores()) else {
+            let (written, wanted) = if let Some((start, area)) = self.area_mut(at) {
+                (area.write(at - start, rest), area.room(at - start, rest.len()))
+            } else if let Some(program) = &self.program {
+                (program.write(at, rest), rest.len())
+            } else {
                 break;
             };
-            let offset = at - start;
-            let len = piece(offset, area.len, rest.len());
-            let Some(part) = rest.get(..len) else { break };
-            match &mut area.backing {
-                Backing::Anonymous(own) => {
-                    let page =
-                        own.entry(offset / PAGE_BYTES).or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
-                    page[in_page(offset, len)].copy_from_slice(part);
-                }
-                Backing::Shared(store) => {
-                    if lock(store).write(Terms::ORDINARY, Route::CpuCached, offset, part).is_err() {
-                        break;
-                    }
-                }
-                Backing::Window(window) => {
-                    if window.try_store(offset, part).is_err() {
-                        break;
-                    }
-                }
+            done += written;
+            if written < wanted {
+                break;
             }
-            done += len;
         }
         done
     }
@@ -291,65 +236,6 @@ impl Memory {
     fn overlaps(&self, address: u64, end: u64) -> bool {
         self.areas.range(..end).next_back().is_some_and(|(&start, area)| start + area.len > address)
     }
-}
-
-impl Area {
-    /// Returns whether the kernel has struct pages for it (neither `VM_PFNMAP` nor `VM_IO`).
-    fn has_struct_pages(&self) -> bool {
-        match &self.backing {
-            Backing::Anonymous(_) | Backing::Shared(_) => true,
-            Backing::Window(window) => window.has_struct_pages(),
-        }
-    }
-
-    fn is_own(&self) -> bool {
-        match self.backing {
-            Backing::Anonymous(_) | Backing::Shared(_) => true,
-            Backing::Window(_) => false,
-        }
-    }
-
-    /// Makes the bytes shareable with a GPU; returns the store and the offset in it.
-    ///
-    /// # Errors
-    /// EFAULT for a device's memory; allocation errors of the simulating process.
-    fn share(
-        &mut self,
-        offset: u64,
-        adversary: &dyn Fn() -> Option<Adversary>,
-    ) -> Result<(Arc<Mutex<Store>>, u64), Errno> {
-        match &self.backing {
-            Backing::Window(window) => window.file(offset).ok_or(Errno::EFAULT),
-            Backing::Shared(store) => Ok((Arc::clone(store), offset)),
-            Backing::Anonymous(pages) => {
-                let mut store = Store::new(self.len, Zeroing::Cpu, adversary());
-                for (page, bytes) in pages {
-                    let at = page * PAGE_BYTES;
-                    let copied = store.write(Terms::ORDINARY, Route::CpuCached, at, bytes.as_slice());
-                    copied.map_err(|error| error.errno())?;
-                }
-                let store = Arc::new(Mutex::new(store));
-                self.backing = Backing::Shared(Arc::clone(&store));
-                Ok((store, offset))
-            }
-        }
-    }
-}
-
-fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
-    store.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Returns how many bytes of `len` at `offset` are in the same page.
-fn piece(offset: u64, area: u64, len: usize) -> usize {
-    let to_page_end = PAGE_BYTES - offset % PAGE_BYTES;
-    len.min(to_page_end.min(area - offset) as usize)
-}
-
-/// Returns those bytes as a range within the page.
-fn in_page(offset: u64, len: usize) -> std::ops::Range<usize> {
-    let first = (offset % PAGE_BYTES) as usize;
-    first..first + len
 }
 
 #[cfg(test)]
@@ -372,6 +258,35 @@ mod tests {
         assert_eq!(memory.read(AT + 3 * PAGE_BYTES - 4, &mut seen), 4);
         assert_eq!(memory.read(0, &mut seen), 0);
         assert_eq!(memory.read(u64::MAX - 3, &mut seen), 0);
+    }
+
+    /// A program with two bytes of memory, at 0 and 1.
+    #[derive(Debug, Default)]
+    struct TwoBytes(Mutex<[u8; 2]>);
+
+    impl ProgramMemory for TwoBytes {
+        fn read(&self, address: u64, data: &mut [u8]) -> usize {
+            let own = self.0.lock().unwrap();
+            let from = own.get(address as usize..).unwrap_or_default();
+            data.iter_mut().zip(from).map(|(to, from)| *to = *from).count()
+        }
+
+        fn write(&self, address: u64, data: &[u8]) -> usize {
+            let mut own = self.0.lock().unwrap();
+            let to = own.get_mut(address as usize..).unwrap_or_default();
+            to.iter_mut().zip(data).map(|(to, from)| *to = *from).count()
+        }
+    }
+
+    #[test]
+    fn a_program_has_its_own_memory_and_mappings_where_it_has_none() {
+        let mut memory = Memory::of_program(Box::<TwoBytes>::default());
+        assert_eq!(memory.write(0, &[7, 8, 9]), 2);
+        let mut seen = [1; 2];
+        assert_eq!((memory.read(1, &mut seen), seen), (1, [8, 1]));
+        assert_eq!(memory.read(2, &mut seen), 0);
+        assert_eq!(memory.room(PAGE_BYTES).unwrap(), PROGRAM_MAP_BASE - PAGE_BYTES);
+        assert!(!memory.is_memory(0, 1) && memory.pin(0, 1, false).is_none(), "no GPU gets it");
     }
 
     #[test]

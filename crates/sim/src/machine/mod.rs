@@ -4,6 +4,7 @@
 //! [`crate::display`] work on it.
 
 pub(crate) mod adversary;
+pub(crate) mod area;
 pub(crate) mod bytes;
 pub(crate) mod context;
 pub(crate) mod crtcs;

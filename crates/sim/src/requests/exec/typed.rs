@@ -5,9 +5,10 @@ use zerocopy::IntoBytes;
 
 use super::{Submission, execute, select_engine};
 use crate::Soft;
+use crate::machine::area::Pages;
 use crate::machine::faults::Needs;
 use crate::machine::files::Files;
-use crate::machine::memory::{Memory, Pages};
+use crate::machine::memory::Memory;
 use crate::requests::{Caller, context, refuse};
 use gem_coherency::drm::execbuffer::{Structs, entry};
 use gem_coherency::drm::{ExecObject, Run};

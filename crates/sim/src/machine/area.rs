@@ -1,0 +1,182 @@
+//! One mapping of an address space: its protection, and the bytes behind it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gem_coherency::Errno;
+
+use crate::machine::adversary::Adversary;
+use crate::machine::store::{Store, Terms, Zeroing};
+use crate::machine::window::Window;
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency_hierarchy::Route;
+
+/// Page protection (`PROT_*`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pages {
+    /// Loads and stores.
+    ReadWrite,
+    /// Loads only.
+    ReadOnly,
+    /// No access.
+    None,
+    /// Loads, stores and execution: PROT_EXEC.
+    Executable,
+}
+
+impl Pages {
+    /// Returns whether loads are allowed.
+    pub(crate) fn loads(self) -> bool {
+        match self {
+            Self::ReadWrite | Self::ReadOnly | Self::Executable => true,
+            Self::None => false,
+        }
+    }
+
+    /// Returns whether stores are allowed.
+    pub(crate) fn stores(self) -> bool {
+        match self {
+            Self::ReadWrite | Self::Executable => true,
+            Self::ReadOnly | Self::None => false,
+        }
+    }
+}
+
+/// The memory behind one mapping.
+#[derive(Debug)]
+pub(crate) enum Backing {
+    /// The process's own memory, by page; a page that was never written has no entry.
+    Anonymous(BTreeMap<u64, Box<[u8; PAGE_BYTES as usize]>>),
+    /// The process's own memory after a GPU got part of it: the CPU is now one of its agents.
+    Shared(Arc<Mutex<Store>>),
+    /// An object.
+    Window(Window),
+}
+
+/// The result of one mapping call.
+#[derive(Debug)]
+pub(crate) struct Area {
+    /// A serial number, in order of creation.
+    pub(crate) serial: u64,
+    pub(crate) len: u64,
+    pub(crate) pages: Pages,
+    pub(crate) backing: Backing,
+}
+
+impl Area {
+    /// Loads from `offset` on; returns the number of bytes before the first unreadable one, or before the area's end.
+    pub(crate) fn read(&self, offset: u64, data: &mut [u8]) -> usize {
+        let mut done = 0;
+        while let Some((at, of_data)) = self.piece(offset, done, data.len()) {
+            let len = of_data.len();
+            let Some(part) = data.get_mut(of_data).filter(|_| self.pages.loads()) else { break };
+            let read = match &self.backing {
+                Backing::Anonymous(own) => {
+                    match own.get(&(at / PAGE_BYTES)) {
+                        Some(page) => part.copy_from_slice(&page[in_page(at, len)]),
+                        None => part.fill(0),
+                    }
+                    Ok(())
+                }
+                Backing::Shared(store) => lock(store).read(Terms::ORDINARY, Route::CpuCached, at, part),
+                Backing::Window(window) => window.try_load(at, part),
+            };
+            if read.is_err() {
+                break;
+            }
+            done += len;
+        }
+        done
+    }
+
+    /// Stores from `offset` on; returns the number of bytes before the first unwritable one, or before the area's end.
+    pub(crate) fn write(&mut self, offset: u64, data: &[u8]) -> usize {
+        let mut done = 0;
+        while let Some((at, of_data)) = self.piece(offset, done, data.len()) {
+            let len = of_data.len();
+            let Some(part) = data.get(of_data).filter(|_| self.pages.stores()) else { break };
+            let written = match &mut self.backing {
+                Backing::Anonymous(own) => {
+                    let page =
+                        own.entry(at / PAGE_BYTES).or_insert_with(|| Box::new([0; PAGE_BYTES as usize]));
+                    page[in_page(at, len)].copy_from_slice(part);
+                    Ok(())
+                }
+                Backing::Shared(store) => lock(store).write(Terms::ORDINARY, Route::CpuCached, at, part),
+                Backing::Window(window) => window.try_store(at, part),
+            };
+            if written.is_err() {
+                break;
+            }
+            done += len;
+        }
+        done
+    }
+
+    /// Returns how many of `len` bytes at `offset` are in the area.
+    pub(crate) fn room(&self, offset: u64, len: usize) -> usize {
+        len.min(self.len.saturating_sub(offset) as usize)
+    }
+
+    /// Returns the next part of a copy of `len` bytes at `offset` that is in one page: its offset, and its range of the
+    /// data. `None` at the end of the copy or of the area.
+    fn piece(&self, offset: u64, done: usize, len: usize) -> Option<(u64, Range<usize>)> {
+        let at = offset + done as u64;
+        let to_page_end = (PAGE_BYTES - at % PAGE_BYTES) as usize;
+        let piece = self.room(at, to_page_end.min(len - done));
+        (piece > 0).then_some((at, done..done + piece))
+    }
+
+    /// Returns whether the kernel has struct pages for it (neither `VM_PFNMAP` nor `VM_IO`).
+    pub(crate) fn has_struct_pages(&self) -> bool {
+        match &self.backing {
+            Backing::Anonymous(_) | Backing::Shared(_) => true,
+            Backing::Window(window) => window.has_struct_pages(),
+        }
+    }
+
+    /// Returns whether it is the process's own memory.
+    pub(crate) fn is_own(&self) -> bool {
+        match self.backing {
+            Backing::Anonymous(_) | Backing::Shared(_) => true,
+            Backing::Window(_) => false,
+        }
+    }
+
+    /// Makes the bytes shareable with a GPU; returns the store and the offset in it.
+    ///
+    /// # Errors
+    /// EFAULT for a device's memory; allocation errors of the simulating process.
+    pub(crate) fn share(
+        &mut self,
+        offset: u64,
+        adversary: &dyn Fn() -> Option<Adversary>,
+    ) -> Result<(Arc<Mutex<Store>>, u64), Errno> {
+        match &self.backing {
+            Backing::Window(window) => window.file(offset).ok_or(Errno::EFAULT),
+            Backing::Shared(store) => Ok((Arc::clone(store), offset)),
+            Backing::Anonymous(pages) => {
+                let mut store = Store::new(self.len, Zeroing::Cpu, adversary());
+                for (page, bytes) in pages {
+                    let at = page * PAGE_BYTES;
+                    let copied = store.write(Terms::ORDINARY, Route::CpuCached, at, bytes.as_slice());
+                    copied.map_err(|error| error.errno())?;
+                }
+                let store = Arc::new(Mutex::new(store));
+                self.backing = Backing::Shared(Arc::clone(&store));
+                Ok((store, offset))
+            }
+        }
+    }
+}
+
+fn lock(store: &Mutex<Store>) -> MutexGuard<'_, Store> {
+    store.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the `len` bytes at `offset`, which are in one page, as a range within it.
+fn in_page(offset: u64, len: usize) -> Range<usize> {
+    let first = (offset % PAGE_BYTES) as usize;
+    first..first + len
+}
