@@ -253,6 +253,59 @@ int gemco_sim_gpu_write(const gemco_device *device,
  */
 int gemco_sim_display_read(const gemco_device *device, const gemco_bo *bo, uint64_t offset, void *data, size_t len);
 
+/**
+ * Makes a request to a software device: ioctl(2) on the device's file. GEM handles are valid for the library, too
+ * (gemco_bo_adopt).
+ *
+ * request: a DRM_IOCTL_* of the kernel's headers. argument: its struct, which is read and written in place, as is
+ * whatever it points to. Descriptors that a request returns are for other requests on `device`, which closes them with
+ * its last reference. The GPU cannot use the program's own memory: a request that pins it (USERPTR) is -EFAULT.
+ *
+ * Returns what ioctl(2) returns, or its negative errno: -EFAULT for a bad pointer; -EOPNOTSUPP on any other device. Any
+ * thread; requests of one device wait for each other.
+ */
+int gemco_sim_ioctl(const gemco_device *device, unsigned long request, void *argument);
+
+/**
+ * Maps a software device's file: mmap(2) with PROT_READ | PROT_WRITE and MAP_SHARED.
+ *
+ * offset: as MMAP_OFFSET returned it. address: of the mapping, for gemco_sim_load, gemco_sim_store and
+ * gemco_sim_munmap. It is not a pointer: the simulated CPU's cache is between the program and these bytes.
+ *
+ * Returns 0; -EINVAL for a length or an offset that is not possible, -EACCES for an offset that the device did not ask
+ * for, -ENOMEM; -EOPNOTSUPP on any other device. Any thread.
+ */
+int gemco_sim_mmap(const gemco_device *device, uint64_t len, uint64_t offset, uint64_t *address);
+
+/**
+ * Loads `len` bytes at `address`, as the program does through a mapping of gemco_sim_mmap: old bytes where an invalidate
+ * is missing.
+ *
+ * Returns 0; -EFAULT where a program gets SIGSEGV or SIGBUS; -EOPNOTSUPP on any other device. Any thread.
+ */
+int gemco_sim_load(const gemco_device *device,
+                   uint64_t address,
+                   void *data,
+                   size_t len);
+
+/**
+ * Stores `len` bytes at `address`, as the program does through a mapping of gemco_sim_mmap. Where a flush is missing, the
+ * GPU does not see them.
+ *
+ * As gemco_sim_load.
+ */
+int gemco_sim_store(const gemco_device *device,
+                    uint64_t address,
+                    const void *data,
+                    size_t len);
+
+/**
+ * Unmaps what gemco_sim_mmap mapped at `address`: munmap(2) of the whole mapping.
+ *
+ * Returns 0; -EINVAL if no mapping begins there; -EOPNOTSUPP on any other device. Any thread.
+ */
+int gemco_sim_munmap(const gemco_device *device, uint64_t address);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

@@ -18,6 +18,16 @@ pub(super) enum Failure {
     /// The failure of a batch or a screen.
     #[cfg(feature = "exercise")]
     Exercise(gem_coherency_exercise::Error),
+    /// A system call that a software device refused.
+    #[cfg(feature = "exercise")]
+    Call {
+        /// The errno.
+        errno: Errno,
+        /// The parameter that says what was asked.
+        name: &'static str,
+        /// Its value.
+        value: u64,
+    },
     /// An invalid argument, found before the library is called.
     Argument(pure::Failure),
     /// A function that does more than query was called in a log callback.
@@ -46,6 +56,8 @@ impl Failure {
             #[cfg(feature = "exercise")]
             Self::Exercise(error) => error.errno(),
             Self::Argument(failure) => failure.errno(),
+            #[cfg(feature = "exercise")]
+            Self::Call { errno, .. } => *errno,
             Self::InCallback => Errno::EDEADLK,
         }
     }
@@ -83,6 +95,8 @@ impl fmt::Display for Failure {
             #[cfg(feature = "exercise")]
             Self::Exercise(error) => error.fmt(f),
             Self::Argument(failure) => failure.fmt(f),
+            #[cfg(feature = "exercise")]
+            Self::Call { errno, name, value } => write!(f, "{name} {value:#x}: {errno}"),
             Self::InCallback => f.write_str(
                 "a log callback may only call functions that query; this call \
                 did nothing",

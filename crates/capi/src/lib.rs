@@ -36,6 +36,8 @@ mod report;
 mod screen;
 #[cfg(feature = "exercise")]
 mod sim;
+#[cfg(feature = "exercise")]
+mod sim_process;
 mod software;
 mod steps;
 mod submit;
@@ -53,5 +55,7 @@ pub use report::*;
 pub use screen::*;
 #[cfg(feature = "exercise")]
 pub use sim::*;
+#[cfg(feature = "exercise")]
+pub use sim_process::*;
 pub use steps::*;
 pub use submit::*;

@@ -7,11 +7,25 @@ use gem_coherency::Errno;
 use super::bo::{gemco_bo, open_bo};
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
+use super::software::Software;
 use gem_coherency::error::Error;
 use gem_coherency::vocabulary::Handle;
 use gem_coherency_capi_pure::pointers::{bytes_mut, elements};
 use gem_coherency_capi_pure::types;
 use gem_coherency_sim::Soft;
+
+/// Returns the software device behind `device`.
+///
+/// # Safety
+/// A device, or null.
+pub(super) unsafe fn software<'a>(device: *const gemco_device) -> Result<&'a Software, Failure> {
+    // SAFETY: the caller's obligation, passed on.
+    unsafe { open_device(device) }?.soft.as_ref().ok_or(Failure::refused(
+        Errno::EOPNOTSUPP,
+        "device",
+        "is not a software device (sim:...)",
+    ))
+}
 
 /// Returns the software device behind `device`, and the handle of `bo` on it.
 ///
@@ -19,17 +33,12 @@ use gem_coherency_sim::Soft;
 /// A device and a BO, or null.
 unsafe fn soft<'a>(device: *const gemco_device, bo: *const gemco_bo) -> Result<(&'a Soft, Handle), Failure> {
     // SAFETY: the caller's obligations, passed on.
-    let (device, bo) = unsafe { (open_device(device)?, open_bo(bo, "bo")?) };
-    let soft = device.soft.as_deref().ok_or(Failure::refused(
-        Errno::EOPNOTSUPP,
-        "device",
-        "is not a software device (sim:...)",
-    ))?;
+    let (device, bo, software) = unsafe { (open_device(device)?, open_bo(bo, "bo")?, software(device)?) };
     // On another device, or after a close, the number may belong to another object.
     if !device.device.owns(bo) {
         return Err(Error::OtherDevice { handle: bo.handle().get() }.into());
     }
-    Ok((soft, bo.handle()))
+    Ok((&software.soft, bo.handle()))
 }
 
 /// Reads as the GPU of a software device does: old bytes where a flush is missing.

@@ -7,14 +7,28 @@ use gem_coherency::error::Error;
 
 /// A software device.
 #[cfg(feature = "exercise")]
-pub(super) type Software = gem_coherency_sim::Soft;
+pub(super) struct Software {
+    /// Its file.
+    pub(super) soft: Arc<gem_coherency_sim::Soft>,
+    /// This program, as the device's kernel sees it.
+    pub(super) program: super::sim_process::Program,
+}
+
+#[cfg(feature = "exercise")]
+impl Software {
+    fn new(soft: gem_coherency_sim::Soft) -> Opened {
+        let soft = Arc::new(soft);
+        let program = super::sim_process::Program::new(Arc::clone(&soft));
+        (Arc::<gem_coherency_sim::Soft>::clone(&soft), Self { soft, program })
+    }
+}
 
 /// A software device; the feature is off, so there are no values.
 #[cfg(not(feature = "exercise"))]
 pub(super) enum Software {}
 
 /// An open file of a software device: as a device, and as a software device.
-type Opened = (Arc<dyn Drm>, Arc<Software>);
+type Opened = (Arc<dyn Drm>, Software);
 
 /// Opens the software device `name`.
 ///
@@ -22,8 +36,7 @@ type Opened = (Arc<dyn Drm>, Arc<Software>);
 /// [`gem_coherency::OpenError::BadDeviceSpec`].
 #[cfg(feature = "exercise")]
 pub(super) fn open(name: &str) -> Result<Opened, Error> {
-    let soft = Arc::new(Software::open(name)?);
-    Ok((Arc::<Software>::clone(&soft), soft))
+    Ok(Software::new(gem_coherency_sim::Soft::open(name)?))
 }
 
 /// Refuses: no software device is linked.
@@ -42,8 +55,7 @@ pub(super) fn open(name: &str) -> Result<Opened, Error> {
 /// Opens another file of a software device.
 #[cfg(feature = "exercise")]
 pub(super) fn open_again(soft: &Software) -> Opened {
-    let again = Arc::new(soft.open_again(gem_coherency_sim::Minor::Primary));
-    (Arc::<Software>::clone(&again), again)
+    Software::new(soft.soft.open_again(gem_coherency_sim::Minor::Primary))
 }
 
 /// Never called: there is no software device.

@@ -111,7 +111,8 @@ static void *busy_thread(void *unused) {
         if (gemco_bo_create(shared.device, 8192, GEMCO_CACHING_DEFAULT, &bo) != 0 ||
             gemco_bo_write(bo, 0, "bytes", 5, NULL) != 0 || gemco_bo_flush(bo, NULL) != 0 ||
             gemco_scanout_flush(shared.scanout, NULL) != 0 || gemco_access_written(shared.access, 0, 8) != 0 ||
-            gemco_batch_flush(shared.batch) != 0 || gemco_batch_begin(shared.device, &batch) != 0)
+            gemco_batch_flush(shared.batch) != 0 || gemco_batch_begin(shared.device, &batch) != 0 ||
+            (shared.address && gemco_sim_load(shared.device, shared.address, &(char){0}, 1) != 0))
             return NULL;
         gemco_batch_drop(batch);
         gemco_bo_unref(bo);

@@ -7,6 +7,7 @@
 #include "check.h"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* The properties of a function. */
@@ -39,6 +40,13 @@ enum { NONE = -9999 };
 /* An object of the caller's, whose handle exists on no device: it is adopted, and used by nothing. */
 static const gemco_object own_object = {.size = 4096, .handle = 4000, .flags = GEMCO_ADOPT_NEW};
 
+/* I915_GEM_MMAP_OFFSET, of a write-back mapping. */
+struct mmap_offset {
+    uint32_t handle, pad;
+    uint64_t offset, flags, extensions;
+};
+#define MMAP_OFFSET _IOWR('d', 0x40 + 0x24, struct mmap_offset)
+
 /* One object of each kind. */
 struct world {
     gemco_device *device;
@@ -50,6 +58,9 @@ struct world {
     gemco_job *job;
     gemco_screen *screen;
     int dma_buf;
+    /* A mapping of the software device's, of `other`. */
+    struct mmap_offset mmap_offset;
+    uint64_t address;
     /* Objects that the calls create. */
     gemco_device *new_device;
     gemco_bo *new_bo;
@@ -172,7 +183,12 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_set_log, 0, gemco_set_log(GEMCO_LOG_OFF, NULL, NULL))                                                   \
     CALL(gemco_sim_gpu_read, BO | SIM, gemco_sim_gpu_read(w->device, w->bo, 0, 0, w->memory, 64))                      \
     CALL(gemco_sim_gpu_write, BO | SIM, gemco_sim_gpu_write(w->device, w->bo, 0, 0, w->memory, 64))                    \
-    CALL(gemco_sim_display_read, BO | SIM, gemco_sim_display_read(w->device, w->bo, 0, w->memory, 64))
+    CALL(gemco_sim_display_read, BO | SIM, gemco_sim_display_read(w->device, w->bo, 0, w->memory, 64))                 \
+    CALL(gemco_sim_ioctl, OBJECT | SIM, gemco_sim_ioctl(w->device, MMAP_OFFSET, &w->mmap_offset))                      \
+    CALL(gemco_sim_mmap, OBJECT | SIM, gemco_sim_mmap(w->device, 4096, w->mmap_offset.offset, &(uint64_t){0}))         \
+    CALL(gemco_sim_load, OBJECT | SIM, gemco_sim_load(w->device, w->address, w->memory, 64))                           \
+    CALL(gemco_sim_store, OBJECT | SIM, gemco_sim_store(w->device, w->address, w->memory, 64))                         \
+    CALL(gemco_sim_munmap, OBJECT | SIM, gemco_sim_munmap(w->device, w->address))
 
 /* One call. */
 struct call {
@@ -221,6 +237,11 @@ static void begin_world(struct world *w, const char *device) {
     OK(gemco_job_wait(w->job, 1000000000));
     OK(gemco_batch_begin(w->device, &w->batch));
     OK(gemco_prepare_scanout(w->other, &w->scanout, NULL));
+    if (gemco_device_fd(w->device) == -EOPNOTSUPP) {
+        w->mmap_offset = (struct mmap_offset){.handle = gemco_bo_handle(w->other), .flags = 2};
+        OK(gemco_sim_ioctl(w->device, MMAP_OFFSET, &w->mmap_offset));
+        OK(gemco_sim_mmap(w->device, 4096, w->mmap_offset.offset, &w->address));
+    }
     w->dma_buf = gemco_bo_export(w->other);
     CHECK(w->dma_buf >= 0);
 }

@@ -164,8 +164,15 @@ int main(int argc, char **argv) {
     CHECK(stats.hits == 1 && stats.held == 1);
     OK(gemco_device_trim(device));
 
-    /* A real device has no access as the simulated GPU. */
+    /* A real device has no access as the simulated GPU, and its own system calls. */
     FAILS(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN), EOPNOTSUPP, "not a software device");
+    uint64_t address = 7;
+    FAILS(gemco_sim_ioctl(device, 0, NULL), EOPNOTSUPP, "not a software device");
+    FAILS(gemco_sim_mmap(device, SIZE, 0, &address), EOPNOTSUPP, "not a software device");
+    FAILS(gemco_sim_load(device, address, seen, LEN), EOPNOTSUPP, "not a software device");
+    FAILS(gemco_sim_store(device, address, seen, LEN), EOPNOTSUPP, "not a software device");
+    FAILS(gemco_sim_munmap(device, address), EOPNOTSUPP, "not a software device");
+    CHECK(address == 7);
 
     /* The caller's file can be closed first; nothing stays open in the end. */
     OK(gemco_bo_close(bo));
