@@ -60,8 +60,9 @@ impl Bo {
     /// Makes the GPU's writes to `len` bytes at `offset` visible to the CPU's loads through the BO's mapping. The
     /// caller has waited for the writes, which need not have been reported.
     ///
-    /// If nothing is required, it costs a look-up only. Through a mapping that bypasses the CPU's cache, where the GPU's
-    /// writes may be in that cache, the whole object is written back.
+    /// If nothing is required, it costs a look-up only; otherwise an object without a mapping is mapped first. Through a
+    /// mapping that bypasses the CPU's cache, where the GPU's writes may be in that cache, the whole object is written
+    /// back.
     ///
     /// # Errors
     /// [`Error::RangeOutOfBounds`]; [`Error::NotAvailable`] if the mapping's mode cannot be used; as [`Bo::read`].
@@ -86,6 +87,8 @@ impl Bo {
         let (stale, cached) = (decisions.invalidate_after_gpu_write, decisions.after_gpu_write);
         let mut report = FlushReport::new(Step::Read, stale.stronger(cached), 0);
         if stale.is_needed() {
+            // Stale lines are tracked from the first mapping on. A driver's own mapping may have some before.
+            shared.mapping()?;
             shared.note_uncached_write(range.lines());
         }
         if cached.is_needed() {

@@ -203,6 +203,26 @@ fn invalidate_range_is_one_call_for_writes_that_nothing_reported() {
 }
 
 #[test]
+fn invalidate_range_is_for_a_mapping_that_the_library_was_not_told_of() {
+    for contents in [Contents::New, Contents::Unknown] {
+        let rig = rig("sim:glk");
+        let (created, mapping) = own(&rig, MmapMode::Wb);
+        let unmapped = AdoptRequest::new(created.handle, 8192).contents(contents);
+        let bo = rig.device.adopt(unmapped.waited_by(WaitedBy::Caller)).unwrap();
+        let mut bytes = [0; 8];
+        mapping.copy_out(0, &mut bytes).unwrap();
+        rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+        mapping.copy_out(0, &mut bytes).unwrap();
+        assert_ne!(bytes, NEW, "without an invalidate");
+        let report = bo.invalidate_range(0, 8).unwrap();
+        assert_eq!((report.decision.verdict, report.lines), (Verdict::Invalidate, 1));
+        mapping.copy_out(0, &mut bytes).unwrap();
+        assert_eq!(bytes, NEW);
+        close(&rig, bo, mapping);
+    }
+}
+
+#[test]
 fn invalidate_range_writes_back_what_the_gpu_left_in_the_cache() {
     let rig = rig("sim:glk");
     let (mapping, bo) = adopted(&rig, MmapMode::Wc);
