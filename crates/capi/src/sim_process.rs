@@ -62,8 +62,9 @@ fn refused(name: &'static str, value: u64) -> impl FnOnce(Errno) -> Failure {
 /// (gemco_bo_adopt).
 ///
 /// request: a DRM_IOCTL_* of the kernel's headers. argument: its struct, which is read and written in place, as is
-/// whatever it points to. Descriptors that a request returns are for other requests on `device`, which closes them with
-/// its last reference. The GPU cannot use the program's own memory: a request that pins it (USERPTR) is -EFAULT.
+/// whatever it points to. A 32-bit program, too, passes the structs of 64 bits (GETPARAM, VERSION). Descriptors that a
+/// request returns are for other requests on `device`, which closes them with its last reference. The GPU cannot use
+/// the program's own memory: a request that pins it (USERPTR) is -EFAULT.
 ///
 /// Returns what ioctl(2) returns, or its negative errno: -EFAULT for a bad pointer; -EOPNOTSUPP on any other device. Any
 /// thread; requests of one device wait for each other.

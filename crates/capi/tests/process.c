@@ -22,9 +22,10 @@ struct legacy_mmap {
     uint32_t handle, pad;
     uint64_t offset, size, address, flags;
 };
+/* As a 64-bit program passes it. */
 struct getparam {
-    int32_t param;
-    int32_t *value;
+    int32_t param, pad;
+    uint64_t value;
 };
 struct transfer {
     uint32_t handle, pad;
@@ -83,7 +84,7 @@ static void bytes_of(unsigned char *bytes, unsigned seed) {
 /* Requests read and write this program's memory; a bad pointer is EFAULT. */
 static void requests(gemco_device *device) {
     int32_t id = 0;
-    struct getparam chipset = {4, &id};
+    struct getparam chipset = {4, 0, (uintptr_t)&id};
     gemco_platform platform;
     OK(gemco_sim_ioctl(device, GETPARAM, &chipset));
     OK(gemco_device_platform(device, &platform));
@@ -91,10 +92,10 @@ static void requests(gemco_device *device) {
 
     FAILS(gemco_sim_ioctl(device, GETPARAM, NULL), EFAULT, "gemco_sim_ioctl: request 0x");
     FAILS(gemco_sim_ioctl(device, GETPARAM, (void *)16), EFAULT, "EFAULT");
-    struct getparam nowhere = {4, NULL};
+    struct getparam nowhere = {4, 0, 0};
     FAILS(gemco_sim_ioctl(device, GETPARAM, &nowhere), EFAULT, "EFAULT");
     nowhere.param = -1;
-    nowhere.value = &id;
+    nowhere.value = (uintptr_t)&id;
     FAILS(gemco_sim_ioctl(device, GETPARAM, &nowhere), EINVAL, "EINVAL");
     FAILS(gemco_sim_ioctl(device, _IO('d', 0x9f), NULL), EINVAL, "request 0x649f");
     FAILS(gemco_sim_ioctl(device, _IO('e', 0x46), NULL), ENOTTY, "ENOTTY");
