@@ -65,7 +65,7 @@ static uint32_t *new_row(const struct surface *surface) {
 /* Draws with the copy engine, and has it fetch the vertices as a vertex shader would. */
 static int draw(gemco_device *device, gemco_bo *vertices, gemco_bo *fetched, const struct surface *to) {
     gemco_batch *batch;
-    int result = gemco_batch_begin(device, &batch);
+    int result = gemco_batch_create(device, &batch);
     if (result < 0)
         return result;
     const gemco_region all = {to->bo, 0, to->pitch, -1}, rectangle = {to->bo, at(to, LEFT, TOP), to->pitch, -1};
@@ -83,7 +83,7 @@ static int draw(gemco_device *device, gemco_bo *vertices, gemco_bo *fetched, con
     for (int i = 0; i < count && i < 4; i++)
         say(what[i], &reports[i]);
     must(gemco_job_wait(job, -1));
-    gemco_job_drop(job);
+    gemco_job_destroy(job);
     return 0;
 }
 
@@ -184,7 +184,7 @@ int main(int argc, char **argv) {
             say("show again", &report);
         }
         /* What was on the screen before is there again. */
-        must(gemco_screen_close(screen));
+        must(gemco_screen_destroy(screen));
     }
     gemco_bo_unref(fetched);
     gemco_bo_unref(vertices);

@@ -83,11 +83,11 @@ extern "C" {
 /**
  * Begins a batch for the copy engine; commands are executed in the order in which they are added.
  *
- * batch: gemco_batch_submit or gemco_batch_drop takes it.
+ * batch: gemco_batch_submit or gemco_batch_destroy takes it.
  *
  * Returns 0; -ENODEV before graphics version 6, which has no copy engine, and on an unknown device. Any thread.
  */
-int gemco_batch_begin(const gemco_device *device, struct gemco_batch **batch);
+int gemco_batch_create(const gemco_device *device, struct gemco_batch **batch);
 
 /**
  * Adds a store of four bytes, little-endian, through the page table (MI_STORE_DATA_IMM).
@@ -133,7 +133,7 @@ int gemco_batch_flush(const struct gemco_batch *batch);
  * Prepares every BO as gemco_submit_begin does, and submits the batch; does not wait. Frees the batch, also on
  * failure.
  *
- * job: gemco_job_drop takes it.
+ * job: gemco_job_destroy takes it.
  *
  * Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC if its address space is full; otherwise as
  * gemco_submit_begin. Any thread.
@@ -145,7 +145,7 @@ int gemco_batch_submit(struct gemco_batch *batch, struct gemco_job **job);
  *
  * Any thread.
  */
-void gemco_batch_drop(struct gemco_batch *batch);
+void gemco_batch_destroy(struct gemco_batch *batch);
 
 /**
  * Waits until the GPU is done with a batch, at most `timeout_ns` nanoseconds; without limit if that is negative.
@@ -170,7 +170,7 @@ int gemco_job_reports(const struct gemco_job *job, gemco_report *reports, size_t
  *
  * Any thread.
  */
-void gemco_job_drop(struct gemco_job *job);
+void gemco_job_destroy(struct gemco_job *job);
 
 /**
  * Opens the first connector with a screen, or else an HDMI connector. Nothing changes until a BO is shown.
@@ -178,7 +178,7 @@ void gemco_job_drop(struct gemco_job *job);
  * The device must be the display's primary node (/dev/dri/card0) and DRM master: no other process may have opened it
  * before.
  *
- * screen: gemco_screen_close takes it. picture: may be NULL.
+ * screen: gemco_screen_destroy takes it. picture: may be NULL.
  *
  * Returns 0; a negative errno without a display. Any thread.
  */
@@ -216,7 +216,7 @@ int gemco_screen_dirty(const struct gemco_screen *screen, gemco_report *report);
  *
  * Returns 0; the first error of the display's requests, after the others were still made. Any thread.
  */
-int gemco_screen_close(struct gemco_screen *screen);
+int gemco_screen_destroy(struct gemco_screen *screen);
 
 /**
  * Reads as the GPU of a software device does: old bytes where a flush is missing.

@@ -74,18 +74,18 @@ unsafe fn region<'a>(region: *const gemco_region, name: &'static str) -> Result<
 
 /// Begins a batch for the copy engine; commands are executed in the order in which they are added.
 ///
-/// batch: gemco_batch_submit or gemco_batch_drop takes it.
+/// batch: gemco_batch_submit or gemco_batch_destroy takes it.
 ///
 /// Returns 0; -ENODEV before graphics version 6, which has no copy engine, and on an unknown device. Any thread.
 ///
 /// # Safety
 /// As the module says.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_batch_begin(
+pub unsafe extern "C" fn gemco_batch_create(
     device: *const gemco_device,
     batch: *mut *mut gemco_batch,
 ) -> c_int {
-    run("gemco_batch_begin", || {
+    run("gemco_batch_create", || {
         // SAFETY: a device, and room for a pointer: the caller's obligations.
         let (device, to) = unsafe { (open_device(device)?, Out::new(batch, "batch")?) };
         to.pass_ownership(gemco_batch(Confined::new(Mutex::new(Batch::new(&device.device)?))));
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn gemco_batch_flush(batch: *const gemco_batch) -> c_int {
 /// Prepares every BO as gemco_submit_begin does, and submits the batch; does not wait. Frees the batch, also on
 /// failure.
 ///
-/// job: gemco_job_drop takes it.
+/// job: gemco_job_destroy takes it.
 ///
 /// Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC if its address space is full; otherwise as
 /// gemco_submit_begin. Any thread.
@@ -208,8 +208,8 @@ pub unsafe extern "C" fn gemco_batch_submit(batch: *mut gemco_batch, job: *mut *
 /// # Safety
 /// As the module says; `batch` is not used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_batch_drop(batch: *mut gemco_batch) {
-    run("gemco_batch_drop", || {
+pub unsafe extern "C" fn gemco_batch_destroy(batch: *mut gemco_batch) {
+    run("gemco_batch_destroy", || {
         // SAFETY: null, or a batch that C gives up: the caller's obligation.
         drop(unsafe { take_back(batch, "batch") }?);
         Ok(0)
@@ -268,8 +268,8 @@ pub unsafe extern "C" fn gemco_job_reports(
 /// # Safety
 /// As the module says; `job` is not used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_job_drop(job: *mut gemco_job) {
-    run("gemco_job_drop", || {
+pub unsafe extern "C" fn gemco_job_destroy(job: *mut gemco_job) {
+    run("gemco_job_destroy", || {
         // SAFETY: null, or a job that C gives up: the caller's obligation.
         drop(unsafe { take_back(job, "job") }?);
         Ok(0)

@@ -46,7 +46,7 @@ pub struct gemco_picture {
 /// The device must be the display's primary node (/dev/dri/card0) and DRM master: no other process may have opened it
 /// before.
 ///
-/// screen: gemco_screen_close takes it. picture: may be NULL.
+/// screen: gemco_screen_destroy takes it. picture: may be NULL.
 ///
 /// Returns 0; a negative errno without a display. Any thread.
 ///
@@ -143,8 +143,8 @@ pub unsafe extern "C" fn gemco_screen_dirty(screen: *const gemco_screen, report:
 /// # Safety
 /// As the module says; `screen` is not used again.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_screen_close(screen: *mut gemco_screen) -> c_int {
-    run("gemco_screen_close", || {
+pub unsafe extern "C" fn gemco_screen_destroy(screen: *mut gemco_screen) -> c_int {
+    run("gemco_screen_destroy", || {
         // SAFETY: null, or a screen that C gives up: the caller's obligation.
         if let Some(screen) = unsafe { take_back(screen, "screen") }? {
             screen.0.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).close()?;

@@ -19,7 +19,7 @@ static void finish(gemco_batch *batch) {
     gemco_job *job = NULL;
     OK(gemco_batch_submit(batch, &job));
     OK(gemco_job_wait(job, TIMEOUT_NS));
-    gemco_job_drop(job);
+    gemco_job_destroy(job);
 }
 
 /* Commands take effect, in order, and change nothing else. */
@@ -30,7 +30,7 @@ static void commands_case(gemco_device *device) {
     }
     gemco_bo *from = filled(device, source), *to = filled(device, target);
     gemco_batch *batch = NULL;
-    OK(gemco_batch_begin(device, &batch));
+    OK(gemco_batch_create(device, &batch));
     const gemco_region start = {to, 0, PITCH, -1}, rows = {to, 4096 + 4, PITCH, -1}, origin = {from, 72, 2 * PITCH, -1};
     OK(gemco_batch_fill(batch, &start, WIDTH, ROWS, 0x01020304));
     OK(gemco_batch_copy(batch, &rows, &origin, WIDTH, ROWS));
@@ -57,9 +57,9 @@ static void arguments_case(gemco_device *device, gemco_device *other) {
     gemco_bo *bo = filled(device, source), *foreign = filled(other, source);
     gemco_batch *batch = NULL;
     gemco_job *job = NULL;
-    FAILS(gemco_batch_begin(NULL, &batch), EINVAL, "device");
-    FAILS(gemco_batch_begin(device, NULL), EINVAL, "batch");
-    OK(gemco_batch_begin(device, &batch));
+    FAILS(gemco_batch_create(NULL, &batch), EINVAL, "device");
+    FAILS(gemco_batch_create(device, NULL), EINVAL, "batch");
+    OK(gemco_batch_create(device, &batch));
     gemco_region good = {bo, 0, PITCH, -1}, bad = good;
     FAILS(gemco_batch_store(batch, NULL, 0, 0), EINVAL, "bo");
     FAILS(gemco_batch_store(batch, bo, SIZE, 0), EINVAL, "16384");
@@ -89,14 +89,14 @@ static void arguments_case(gemco_device *device, gemco_device *other) {
     CHECK(seen[0] == 77);
 
     /* A dropped batch, a closed BO, and a missing pointer for the job. */
-    OK(gemco_batch_begin(device, &batch));
+    OK(gemco_batch_create(device, &batch));
     OK(gemco_batch_store(batch, bo, 4, 78));
-    gemco_batch_drop(batch);
-    gemco_batch_drop(NULL);
-    gemco_job_drop(NULL);
-    OK(gemco_batch_begin(device, &batch));
+    gemco_batch_destroy(batch);
+    gemco_batch_destroy(NULL);
+    gemco_job_destroy(NULL);
+    OK(gemco_batch_create(device, &batch));
     FAILS(gemco_batch_submit(batch, NULL), EINVAL, "job");
-    OK(gemco_batch_begin(device, &batch));
+    OK(gemco_batch_create(device, &batch));
     OK(gemco_batch_store(batch, bo, 4, 79));
     OK(gemco_bo_close(bo));
     FAILS(gemco_batch_submit(batch, &job), ENOENT, "is closed");
@@ -128,7 +128,7 @@ int main(int argc, char **argv) {
         gemco_device *device = NULL;
         gemco_batch *batch = NULL;
         OK(gemco_device_open("sim:ilk", 0, &device));
-        FAILS(gemco_batch_begin(device, &batch), ENODEV, "copy engine");
+        FAILS(gemco_batch_create(device, &batch), ENODEV, "copy engine");
         gemco_device_unref(device);
     }
     printf("%d claims\n", claims);

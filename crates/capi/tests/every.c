@@ -111,10 +111,10 @@ static void *busy_thread(void *unused) {
         if (gemco_bo_create(shared.device, 8192, GEMCO_CACHING_DEFAULT, &bo) != 0 ||
             gemco_bo_write(bo, 0, "bytes", 5, NULL) != 0 || gemco_bo_flush(bo, NULL) != 0 ||
             gemco_scanout_flush(shared.scanout, NULL) != 0 || gemco_access_written(shared.access, 0, 8) != 0 ||
-            gemco_batch_flush(shared.batch) != 0 || gemco_batch_begin(shared.device, &batch) != 0 ||
+            gemco_batch_flush(shared.batch) != 0 || gemco_batch_create(shared.device, &batch) != 0 ||
             (shared.address && gemco_sim_load(shared.device, shared.address, &(char){0}, 1) != 0))
             return NULL;
-        gemco_batch_drop(batch);
+        gemco_batch_destroy(batch);
         gemco_bo_unref(bo);
     }
     return &shared;
@@ -134,7 +134,7 @@ static int child(int is_sim) {
         for (int i = 0; i < CALLS; i++) {
             const struct call *call = &calls[i];
             /* gemco_batch_submit already takes the batch. */
-            if ((call->kind & RELEASES) != gives || !applies(w, call, is_sim) || strcmp(call->name, "gemco_batch_drop") == 0)
+            if ((call->kind & RELEASES) != gives || !applies(w, call, is_sim) || strcmp(call->name, "gemco_batch_destroy") == 0)
                 continue;
             int result = call->run(w), is_right = result >= 0 || (call->kind & UNSURE);
             if (call->kind & OBJECT)

@@ -90,15 +90,15 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_needs_flush, QUERIES, gemco_needs_flush(&(gemco_platform){0}, &(gemco_question){.next = GEMCO_PATH_DISPLAY}, &(gemco_decision){0})) \
     CALL(gemco_needs_flush_any, QUERIES, gemco_needs_flush_any(&(gemco_platform){0}, &(gemco_question){0}, 1, &(gemco_decision){0})) \
     CALL(gemco_needs_invalidate, QUERIES, gemco_needs_invalidate(&(gemco_platform){0}, &(gemco_question){.writer = GEMCO_PATH_GPU_PAGE_TABLE}, NULL)) \
-    CALL(gemco_drain_of, QUERIES, gemco_drain_of(&(gemco_platform){0}, 0, GEMCO_PATH_CPU_GTT)) \
-    CALL(gemco_drain, QUERIES, gemco_drain(&(gemco_platform){0}, 0, GEMCO_PATH_CPU_GTT, &own_object)) \
-    CALL(gemco_caching_level, QUERIES, gemco_caching_level(&(gemco_platform){0}, GEMCO_CACHING_DEFAULT)) \
-    CALL(gemco_pat_level, QUERIES, gemco_pat_level(&(gemco_platform){.caps = GEMCO_CAP_PAT_AT_CREATE}, 0)) \
-    CALL(gemco_mocs_class, QUERIES, gemco_mocs_class(&(gemco_platform){0}, 0)) \
-    CALL(gemco_map_path, QUERIES, gemco_map_path(0)) \
-    CALL(gemco_mocs_path, QUERIES, gemco_mocs_path(0)) \
-    CALL(gemco_default_map_mode, QUERIES, gemco_default_map_mode(&(gemco_platform){0}, 0)) \
-    CALL(gemco_coherency, QUERIES, gemco_coherency(&(gemco_platform){0}, 0)) \
+    CALL(gemco_drain_of, QUERIES, gemco_drain_of(&(gemco_platform){0}, 0, GEMCO_PATH_CPU_GTT))                         \
+    CALL(gemco_drain, QUERIES, gemco_drain(&(gemco_platform){0}, 0, GEMCO_PATH_CPU_GTT, &own_object))                  \
+    CALL(gemco_caching_level, QUERIES, gemco_caching_level(&(gemco_platform){0}, GEMCO_CACHING_DEFAULT))               \
+    CALL(gemco_pat_level, QUERIES, gemco_pat_level(&(gemco_platform){.caps = GEMCO_CAP_PAT_AT_CREATE}, 0))             \
+    CALL(gemco_mocs_class, QUERIES, gemco_mocs_class(&(gemco_platform){0}, 0))                                         \
+    CALL(gemco_map_path, QUERIES, gemco_map_path(0))                                                                   \
+    CALL(gemco_mocs_path, QUERIES, gemco_mocs_path(0))                                                                 \
+    CALL(gemco_default_map_mode, QUERIES, gemco_default_map_mode(&(gemco_platform){0}, 0))                             \
+    CALL(gemco_coherency, QUERIES, gemco_coherency(&(gemco_platform){0}, 0))                                           \
     CALL(gemco_has_cache_ops, QUERIES, gemco_has_cache_ops())                                                          \
     CALL(gemco_flush_range, QUERIES, gemco_flush_range(w->memory, 64))                                                 \
     CALL(gemco_write_back_range, QUERIES, gemco_write_back_range(w->memory, 64))                                       \
@@ -165,21 +165,21 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_prepare_scanout, BO, gemco_prepare_scanout(w->bo, &w->new_scanout, NULL))                               \
     CALL(gemco_scanout_flush, OBJECT, gemco_scanout_flush(w->scanout, NULL))                                           \
     CALL(gemco_scanout_end, VOID | RELEASES, NOTHING(gemco_scanout_end(w->scanout)))                                   \
-    CALL(gemco_batch_begin, OBJECT, gemco_batch_begin(w->device, &w->new_batch))                                       \
+    CALL(gemco_batch_create, OBJECT, gemco_batch_create(w->device, &w->new_batch))                                     \
     CALL(gemco_batch_store, BO, gemco_batch_store(w->batch, w->bo, 0, 7))                                              \
     CALL(gemco_batch_fill, BO, gemco_batch_fill(w->batch, REGION(w), 64, 2, 7))                                        \
     CALL(gemco_batch_copy, BO, gemco_batch_copy(w->batch, REGION(w), REGION(w), 64, 2))                                \
     CALL(gemco_batch_flush, OBJECT, gemco_batch_flush(w->batch))                                                       \
     CALL(gemco_batch_submit, OBJECT | RELEASES, gemco_batch_submit(w->batch, &w->new_job))                             \
-    CALL(gemco_batch_drop, VOID | RELEASES, NOTHING(gemco_batch_drop(w->batch)))                                       \
+    CALL(gemco_batch_destroy, VOID | RELEASES, NOTHING(gemco_batch_destroy(w->batch)))                                 \
     CALL(gemco_job_wait, OBJECT, gemco_job_wait(w->job, 1000000000))                                                   \
     CALL(gemco_job_reports, QUERIES | OBJECT, gemco_job_reports(w->job, NULL, 0))                                      \
-    CALL(gemco_job_drop, VOID | RELEASES, NOTHING(gemco_job_drop(w->job)))                                             \
+    CALL(gemco_job_destroy, VOID | RELEASES, NOTHING(gemco_job_destroy(w->job)))                                       \
     CALL(gemco_screen_open, OBJECT | SCREEN, gemco_screen_open(w->device, &w->new_screen, NULL))                       \
     CALL(gemco_screen_alloc, OBJECT | SCREEN, gemco_screen_alloc(w->screen, &w->new_bo))                               \
     CALL(gemco_screen_show, BO | SCREEN, gemco_screen_show(w->screen, w->bo, NULL))                                    \
     CALL(gemco_screen_dirty, OBJECT | SCREEN, gemco_screen_dirty(w->screen, NULL))                                     \
-    CALL(gemco_screen_close, OBJECT | RELEASES | SCREEN, gemco_screen_close(w->screen))                                \
+    CALL(gemco_screen_destroy, OBJECT | RELEASES | SCREEN, gemco_screen_destroy(w->screen))                            \
     CALL(gemco_set_log, 0, gemco_set_log(GEMCO_LOG_OFF, NULL, NULL))                                                   \
     CALL(gemco_sim_gpu_read, BO | SIM, gemco_sim_gpu_read(w->device, w->bo, 0, 0, w->memory, 64))                      \
     CALL(gemco_sim_gpu_write, BO | SIM, gemco_sim_gpu_write(w->device, w->bo, 0, 0, w->memory, 64))                    \
@@ -231,11 +231,11 @@ static void begin_world(struct world *w, const char *device) {
     OK(gemco_access_begin(w->other, GEMCO_WRITE, 0, 4096, &w->access, NULL));
     gemco_submission submission = {w->other, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
     OK(gemco_submit_begin(w->device, &submission, 1, NULL, &w->prepared));
-    OK(gemco_batch_begin(w->device, &w->batch));
+    OK(gemco_batch_create(w->device, &w->batch));
     OK(gemco_batch_store(w->batch, w->other, 0, 7));
     OK(gemco_batch_submit(w->batch, &w->job));
     OK(gemco_job_wait(w->job, 1000000000));
-    OK(gemco_batch_begin(w->device, &w->batch));
+    OK(gemco_batch_create(w->device, &w->batch));
     OK(gemco_prepare_scanout(w->other, &w->scanout, NULL));
     if (gemco_device_fd(w->device) == -EOPNOTSUPP) {
         w->mmap_offset = (struct mmap_offset){.handle = gemco_bo_handle(w->other), .flags = 2};
@@ -262,21 +262,21 @@ static void end_world(struct world *w, const struct call *given) {
     gemco_access_end(w->new_access, NULL);
     gemco_submit_end(w->new_prepared, 0);
     gemco_scanout_end(w->new_scanout);
-    gemco_batch_drop(w->new_batch);
-    gemco_job_drop(w->new_job);
-    gemco_screen_close(w->new_screen);
+    gemco_batch_destroy(w->new_batch);
+    gemco_job_destroy(w->new_job);
+    gemco_screen_destroy(w->new_screen);
     gemco_bo_unref(w->new_bo);
     gemco_device_unref(w->new_device);
     if (strcmp(name, "gemco_access_end") != 0)
         gemco_access_end(w->access, NULL);
-    if (strcmp(name, "gemco_screen_close") != 0)
-        gemco_screen_close(w->screen);
+    if (strcmp(name, "gemco_screen_destroy") != 0)
+        gemco_screen_destroy(w->screen);
     if (strcmp(name, "gemco_batch_submit") != 0)
-        GIVE_BACK(gemco_batch_drop, w->batch);
+        GIVE_BACK(gemco_batch_destroy, w->batch);
     if (strcmp(name, "gemco_submit_end") != 0)
         gemco_submit_end(w->prepared, 0);
     GIVE_BACK(gemco_scanout_end, w->scanout);
-    GIVE_BACK(gemco_job_drop, w->job);
+    GIVE_BACK(gemco_job_destroy, w->job);
     gemco_bo_unref(w->other);
     GIVE_BACK(gemco_bo_unref, w->bo);
     GIVE_BACK(gemco_device_unref, w->device);

@@ -105,19 +105,19 @@ static void child(const char *name, int is_sim, long n) {
             OK(gemco_bo_read(bos[i], 0, seen, sizeof seen, NULL));
         CHECK(memcmp(seen, bytes, sizeof bytes) == 0);
     }
-    OK(gemco_batch_begin(device, &batch));
+    OK(gemco_batch_create(device, &batch));
     for (int i = 0; i < STORES; i++)
         UNTIL_DONE(gemco_batch_store(batch, bos[i % BOS], 0, 7));
     gemco_job *job = NULL;
     if (is_sim) {
-        gemco_batch_drop(batch);
+        gemco_batch_destroy(batch);
     } else {
         UNTIL_DONE(gemco_submit(device, list, BOS, reports));
         if (DONE(gemco_batch_submit(batch, &job)))
             OK(gemco_job_wait(job, 1000000000));
     }
     answered = -1;
-    gemco_job_drop(job);
+    gemco_job_destroy(job);
     uint64_t handles = 0;
     OK(gemco_device_open_counts(device, &handles, NULL));
     CHECK(handles == BOS + 1);
