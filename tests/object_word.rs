@@ -18,6 +18,7 @@ const TRANSITIONS: &[(&str, Transition)] = &[
     ("begin_submit", State::begin_submit),
     ("change to none", |state| state.begin_level_change(CacheLevel::None)),
     ("change to llc", |state| state.begin_level_change(CacheLevel::Llc)),
+    ("unmap", State::begin_unmap),
     ("pin at none", |state| state.pin_screen(CacheLevel::None)),
     ("pin at llc", |state| state.pin_screen(CacheLevel::Llc)),
     ("set_dont_need", State::set_dont_need),
@@ -61,7 +62,7 @@ fn open_guards_and_submissions_block_close_level_and_dont_need() {
     ] {
         let in_use = Blocked::InUse { writers, readers, submits };
         let blocked =
-            ["change to none", "change to llc", "set_dont_need", "close"].map(|name| (name, in_use));
+            ["change to none", "change to llc", "unmap", "set_dont_need", "close"].map(|name| (name, in_use));
         case(state.unwrap(), &blocked);
     }
 }
@@ -122,6 +123,15 @@ fn a_level_change_blocks_everything_but_purge() {
 }
 
 #[test]
+fn a_change_of_the_mappings_blocks_everything_but_purge_and_leaves_the_level() {
+    for state in [llc(), llc().pin_screen(CacheLevel::None).unwrap().note_wc_store()] {
+        let unmapping = state.begin_unmap().unwrap();
+        every(Blocked::Changing, &["purge"], unmapping);
+        assert_eq!(unmapping.end_unmap(), state);
+    }
+}
+
+#[test]
 fn a_closed_object_blocks_everything() {
     every(Blocked::Closed, &[], llc().close().unwrap());
     every(Blocked::Closed, &[], llc().purge().unwrap().close().unwrap());
@@ -135,7 +145,7 @@ fn a_purged_object_can_only_be_closed() {
 #[test]
 fn contents_that_are_not_needed_are_not_accessed_until_they_are_needed_again() {
     let state = llc().set_dont_need().unwrap();
-    let accesses = ["begin_read", "begin_write", "begin_submit", "pin at none", "pin at llc"];
+    let accesses = ["begin_read", "begin_write", "begin_submit", "unmap", "pin at none", "pin at llc"];
     case(state, &accesses.map(|name| (name, Blocked::DontNeed)));
     assert_eq!(state.set_will_need(), Ok(llc()));
 }

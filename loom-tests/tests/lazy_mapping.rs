@@ -9,18 +9,32 @@
 
 use std::convert::Infallible;
 
-use gem_coherency::tracking::{Completion, Mappings, Past, complete};
+use gem_coherency::tracking::{Completion, Mappings, Past, Remap, complete};
 use gem_coherency::vocabulary::MmapMode;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 use loom_tests::{Object, check, race};
 
-/// An object, its mappings, and how often one was made. A mapping is a page table: a value that its
-/// maker stored without any ordering.
+/// A mapping: a page table, which is a value that its maker stored without any ordering.
+struct Table(AtomicU64);
+
+impl Table {
+    fn entry(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Remap for Table {
+    fn remap(&self, new: Self) {
+        self.0.store(new.entry(), Ordering::Relaxed);
+    }
+}
+
+/// An object, its mappings, and how often one was made.
 struct Bo {
     object: Object,
-    maps: Mappings<AtomicU64>,
+    maps: Mappings<Table>,
     made: AtomicU64,
 }
 
@@ -30,11 +44,11 @@ impl Bo {
     }
 
     /// The mapping through the cache.
-    fn map(&self) -> &AtomicU64 {
+    fn map(&self) -> &Table {
         let make = || {
             self.made.fetch_add(1, Ordering::Relaxed);
-            let mapping = AtomicU64::new(0);
-            mapping.store(1, Ordering::Relaxed);
+            let mapping = Table(AtomicU64::new(0));
+            mapping.0.store(1, Ordering::Relaxed);
             Ok::<_, Infallible>(mapping)
         };
         let mapping = self.maps.get_or_make(MmapMode::Wb, self.object.tracked.stale(), is_cached, make);
@@ -97,7 +111,7 @@ struct Words {
 
 #[test]
 fn a_store_around_the_cache_is_seen_whether_the_mapping_was_made_before_or_after() {
-    store_against_map(|bo, _| bo.note(), |bo, _| assert_eq!(bo.map().load(Ordering::Relaxed), 1));
+    store_against_map(|bo, _| bo.note(), |bo, _| assert_eq!(bo.map().entry(), 1));
 }
 
 #[test]
@@ -182,7 +196,7 @@ fn two_maps(map: fn(&Bo, &Words)) {
 
 #[test]
 fn a_thread_that_gets_the_mapping_of_another_finds_the_marks() {
-    two_maps(|bo, _| assert_eq!(bo.map().load(Ordering::Relaxed), 1, "half a mapping"));
+    two_maps(|bo, _| assert_eq!(bo.map().entry(), 1, "half a mapping"));
 }
 
 #[test]
@@ -197,21 +211,21 @@ fn a_mapping_that_is_found_before_its_marks_reads_stale_lines() {
 
 /// One thread maps and chooses a mode; another one, which finds none chosen, maps as accesses do, and makes
 /// its mode the choice by `default`.
-fn choice_against_default(default: fn(&Mappings<AtomicU64>)) {
+fn choice_against_default(default: fn(&Mappings<Table>)) {
     let choose = |bo: &Arc<Bo>| {
         bo.map();
         bo.maps.choose(MmapMode::Wb);
     };
     let access = move |bo: &Arc<Bo>| match bo.maps.current() {
-        Some(mapping) => assert_eq!(mapping.load(Ordering::Relaxed), 1, "half a mapping"),
+        Some(mapping) => assert_eq!(mapping.entry(), 1, "half a mapping"),
         None => {
-            let make = || Ok::<_, Infallible>(AtomicU64::new(2));
+            let make = || Ok::<_, Infallible>(Table(AtomicU64::new(2)));
             let Ok(_) = bo.maps.get_or_make(MmapMode::Wc, bo.object.tracked.stale(), is_cached, make);
             default(&bo.maps);
         }
     };
     race(None, Bo::new, choose, access, |bo| {
-        let chosen = bo.maps.current().map(|mapping| mapping.load(Ordering::Relaxed));
+        let chosen = bo.maps.current().map(Table::entry);
         assert_eq!(chosen, Some(1), "the choice was replaced");
     });
 }
@@ -225,6 +239,41 @@ fn a_choice_is_found_with_its_mapping_and_never_replaced_by_a_default() {
 #[should_panic(expected = "the choice was replaced")]
 fn a_default_that_does_not_look_replaces_a_choice() {
     choice_against_default(|maps| maps.choose(MmapMode::Wc));
+}
+
+/// An object whose mapping through the cache was forgotten.
+fn forgotten() -> Arc<Bo> {
+    let bo = Bo::new();
+    bo.map();
+    bo.maps.choose(MmapMode::Wb);
+    bo.maps.forget(|table| table.0.store(0, Ordering::Relaxed));
+    assert!(bo.maps.get(MmapMode::Wb).is_none() && bo.maps.current().is_none());
+    bo
+}
+
+#[test]
+fn a_mapping_that_is_made_again_is_found_whole() {
+    let map = |bo: &Arc<Bo>| assert_eq!(bo.map().entry(), 1, "half a mapping");
+    let find = |bo: &Arc<Bo>| {
+        if let Some(table) = bo.maps.get(MmapMode::Wb) {
+            assert_eq!(table.entry(), 1, "half a mapping");
+        }
+    };
+    race(None, forgotten, map, find, |bo| {
+        assert_eq!(bo.made.load(Ordering::Relaxed), 2, "made once each time")
+    });
+}
+
+#[test]
+fn a_store_around_the_cache_is_seen_also_if_it_was_made_while_the_mapping_was_forgotten() {
+    let write = |bo: &Arc<Bo>| {
+        bo.object.memory.gpu_store(0, 1);
+        bo.note();
+    };
+    let map = |bo: &Arc<Bo>| drop(bo.map().entry());
+    race(None, forgotten, write, map, |bo| {
+        assert_eq!(bo.load(), 1, "a store around the cache was forgotten")
+    });
 }
 
 #[test]

@@ -166,8 +166,8 @@ impl<'bo> CpuAccess<'bo> {
     }
 
     /// Returns the address at which the BO (not the range) is mapped, after invalidating all stale lines of
-    /// the range. The pointer is valid as long as the BO; accesses through it must be inside the guard's
-    /// range and lifetime.
+    /// the range. The pointer is valid as long as the BO, or until [`crate::Bo::unmap`]; accesses through it must
+    /// be inside the guard's range and lifetime.
     ///
     /// The whole range of a write guard counts as written through the pointer, unless
     /// [`CpuAccess::mark_written`] reports the stores and [`CpuAccess::finish`] confirms that these were all.

@@ -5,6 +5,7 @@ use std::ptr::NonNull;
 use gem_coherency_rules::Errno;
 
 use super::Bo;
+use crate::drm::Mapping;
 use crate::engine::Object as _;
 use crate::error::{Error, Result};
 use crate::policy::needs_flush_of_import;
@@ -57,8 +58,39 @@ impl Bo {
         self.shared().mode()
     }
 
+    /// Releases the BO's mappings: unmaps the library's, and no longer uses one of the caller's
+    /// ([`crate::device::AdoptRequest::mapped`]), which the caller may then unmap. Pointers into them ([`Bo::as_ptr`],
+    /// [`CpuAccess::as_ptr`]) are no longer valid from the start of the call on. The next access maps the BO again.
+    ///
+    /// Nothing is lost: stores around the cache are drained, and dirty lines of an adopted BO are flushed. Those of other
+    /// BOs stay marked, and a flush maps the BO again. Report stores ([`Bo::mark_written`]) before the call.
+    ///
+    /// [`CpuAccess::as_ptr`]: crate::access::CpuAccess::as_ptr
+    ///
+    /// # Errors
+    /// [`Error::InUse`] while guards or submissions are open; [`Error::Closed`], [`Error::Purged`],
+    /// [`Error::DontNeed`], [`Error::LevelChanging`]; those of flushing. Then the mappings stay.
+    pub fn unmap(&self) -> Result<()> {
+        self.shared().unmap(None)
+    }
+
+    /// As [`Bo::unmap`], then uses `mapping` for accesses and flushes, which must exist until the next such call or as
+    /// long as the BO. The BO is never reused.
+    ///
+    /// # Errors
+    /// [`Error::BadSize`] for a mapping that is not of the whole BO; as [`Bo::unmap`].
+    pub fn remap(&self, mapping: Mapping) -> Result<()> {
+        if mapping.len() != self.size() {
+            return Err(Error::BadSize {
+                size: mapping.len(),
+                why: "the mapping has another size than the BO",
+            });
+        }
+        self.shared().unmap(Some(mapping))
+    }
+
     /// Returns the address of the BO's mapping, after creating it if there is none. The address is valid as
-    /// long as a clone of the BO exists.
+    /// long as a clone of the BO exists, or until [`Bo::unmap`].
     ///
     /// The library does not see stores through this pointer: report each with [`Bo::mark_written`]. Loads,
     /// and stores to part of a line, may use stale data; to avoid that, hold a guard and use

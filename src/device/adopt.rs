@@ -65,7 +65,8 @@ impl AdoptRequest {
         self.level(level)
     }
 
-    /// Sets the mapping of the whole object that accesses and flushes use. It must exist as long as the BO.
+    /// Sets the mapping of the whole object that accesses and flushes use. It must exist as long as the BO, or until
+    /// [`Bo::unmap`].
     ///
     /// Without it, reported stores count as made through a write-back mapping (fixed on discrete devices).
     #[must_use]

@@ -157,14 +157,23 @@ pub trait LevelChange: Take {
 /// # Errors
 /// As [`carry_out`]; those of SET_DOMAIN.
 pub fn leave_level<F: LevelChange>(flush: &mut F, changes: bool) -> Result<(), F::Error> {
-    drain(flush, Note::WcStores)?;
-    drain(flush, Note::GttStores)?;
+    drain_stores(flush)?;
     if flush.take(Note::GpuWrite) {
         flush.mark_all_dirty();
     }
     if changes && flush.has_uncached_writes() {
         flush.enter_cpu_domain()?;
     }
+    Ok(())
+}
+
+/// Drains the stores that were made around the cache.
+///
+/// # Errors
+/// Those of a read through a mapping.
+pub fn drain_stores<T: Take>(flush: &mut T) -> Result<(), T::Error> {
+    drain(flush, Note::WcStores)?;
+    drain(flush, Note::GttStores)?;
     Ok(())
 }
 

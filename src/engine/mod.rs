@@ -26,11 +26,11 @@ mod store;
 mod tests;
 
 pub use flush::{
-    Flush, LevelChange, Overwrite, StaleLines, StoreMethod, Take, UploadTime, carry_out, leave_level,
-    overwrite, upload,
+    Flush, LevelChange, Overwrite, StaleLines, StoreMethod, Take, UploadTime, carry_out, drain_stores,
+    leave_level, overwrite, upload,
 };
 pub use object::Object;
 pub use pending::{Note, Pending, note, note_gpu_write, zeroes};
 pub use report::{FlushReport, Step};
-pub use settle::{Need, Task, leave_level_of, settle, upload_to};
+pub use settle::{Need, Task, drain_stores_of, leave_level_of, settle, upload_to};
 pub use store::{invalidate, prepare_store};

@@ -5,7 +5,7 @@
 //! same objects in different orders cannot deadlock.
 
 use super::batch::Batch;
-use super::flush::{Flush, LevelChange, StaleLines, Take, carry_out, leave_level, upload};
+use super::flush::{Flush, LevelChange, StaleLines, Take, carry_out, drain_stores, leave_level, upload};
 use super::object::Object;
 use super::pending::Note;
 use super::report::{FlushReport, Step};
@@ -204,6 +204,16 @@ pub fn upload_to<O: Object>(object: &O, lines: LineRange, store: impl Fn() -> Re
 pub fn leave_level_of<O: Object>(object: &O, changes: bool) -> Result<()> {
     object.wait_for_gpu()?;
     by_itself(object, object.tracked().dirty().all(), |flush| leave_level(flush, changes))
+}
+
+/// Drains the stores that were made around the cache, while their mappings can still be used. Dirty lines stay dirty.
+///
+/// No access may be open meanwhile.
+///
+/// # Errors
+/// Those of a read through such a mapping.
+pub fn drain_stores_of<O: Object>(object: &O) -> Result<()> {
+    by_itself(object, object.tracked().dirty().all(), |flush| drain_stores(flush))
 }
 
 /// Runs a flush of a single object that queues no lines.

@@ -169,6 +169,12 @@ impl SharedBo {
     pub(crate) fn make_current(&self, step: Step) -> Result<FlushReport> {
         self.device.check()?;
         let _begun = Begun::new(self)?;
+        self.flush_all(step)
+    }
+
+    /// Flushes every dirty line and drains every store. The caller prevents that the object is closed meanwhile, and has
+    /// confirmed the level.
+    pub(crate) fn flush_all(&self, step: Step) -> Result<FlushReport> {
         let refusal = self.decisions(Path::Display, Access::Read).refusal;
         if step != Step::Scanout && refusal == Some(Rule::DisplayNeedsLocal) {
             let report = FlushReport::nothing(step, Rule::DiscreteSnoops);

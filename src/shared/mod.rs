@@ -11,6 +11,7 @@ mod flush;
 mod lifetime;
 mod mapping;
 mod reuse;
+mod unmap;
 
 pub use bo::WaitedBy;
 pub(crate) use bo::{New, Object, Origin, SharedBo};

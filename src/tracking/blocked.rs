@@ -30,7 +30,7 @@ pub enum Blocked {
     },
     /// The display reads the object.
     Pinned,
-    /// Another thread is changing the level.
+    /// Another thread is changing the level or the mappings.
     Changing,
     /// A count is at its limit.
     TooManyGuards {

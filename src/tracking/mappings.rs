@@ -18,15 +18,23 @@ use crate::vocabulary::MmapMode;
 /// The bit for writes around the caches; below it there is one bit for each mode.
 const WRITTEN_AROUND: u64 = 1 << MmapMode::ALL.len();
 
-/// Returns the bit of a mode: its mapping exists or is being created.
+/// Returns the bit of a mode. In the account: its mapping exists, is being created, or existed.
 const fn bit(mode: MmapMode) -> u64 {
     1 << mode as u64
 }
 
-/// The mappings of an object: at most one for each mode, kept as long as the object.
+/// A mapping whose pages can be replaced in place, because threads may keep references to it.
+pub trait Remap {
+    /// Takes over the pages of `new`, if its own were released.
+    fn remap(&self, new: Self);
+}
+
+/// The mappings of an object: at most one for each mode, kept as long as the object or until [`Mappings::forget`].
 #[derive(Debug)]
 pub struct Mappings<T> {
     slots: [OnceLock<T>; MmapMode::ALL.len()],
+    /// The modes whose mappings exist, and can be used.
+    usable: AtomicU64,
     /// The word that both sides use: which mappings exist, and whether memory was written around the caches.
     account: AtomicU64,
     /// The mode that accesses use: its index in [`MmapMode::ALL`] plus one, or 0 for none yet.
@@ -44,7 +52,7 @@ pub enum Past {
     Unknown,
 }
 
-impl<T> Mappings<T> {
+impl<T: Remap> Mappings<T> {
     /// Creates the mappings of an object with that past; none exists yet.
     pub fn new(past: Past) -> Self {
         let account = match past {
@@ -53,6 +61,7 @@ impl<T> Mappings<T> {
         };
         Self {
             slots: Default::default(),
+            usable: AtomicU64::new(0),
             account: AtomicU64::new(account),
             current: AtomicU64::new(0),
             making: Mutex::new(()),
@@ -70,14 +79,15 @@ impl<T> Mappings<T> {
         }
     }
 
-    /// Returns the mapping of a mode, if it was created.
+    /// Returns the mapping of a mode, if there is one.
     pub fn get(&self, mode: MmapMode) -> Option<&T> {
-        self.slot(mode).get()
+        // Acquire pairs with the Release of `get_or_make`: a thread that finds the bit finds the pages.
+        if self.usable.load(Ordering::Acquire) & bit(mode) == 0 { None } else { self.slot(mode).get() }
     }
 
     /// Returns the mapping that accesses use.
     pub fn current(&self) -> Option<&T> {
-        // Relaxed: the slot publishes the mapping. A thread that sees the choice but not the mapping is
+        // Relaxed: `usable` publishes the mapping. A thread that sees the choice but not the mapping is
         // treated as if it came before the choice.
         let place = self.current.load(Ordering::Relaxed).checked_sub(1)?;
         self.get(*MmapMode::ALL.get(place as usize)?)
@@ -95,17 +105,17 @@ impl<T> Mappings<T> {
         let _ = self.current.compare_exchange(0, mode as u64 + 1, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Makes accesses use no mapping; the mappings stay. Call it only before an object is reused, while no
-    /// other thread has it.
+    /// Makes accesses use no mapping; the mappings stay. Call it only while no other thread accesses the object.
     pub fn forget_choice(&self) {
-        // Relaxed: another thread gets the object from this one only through a lock.
+        // Relaxed: another thread gets the object from this one only through a lock or the object word.
         self.current.store(0, Ordering::Relaxed);
     }
 
     /// Returns the mapping of this mode; if there is none yet, creates it by `make`.
     ///
     /// `is_cached` returns whether a mode's mapping goes through the CPU's caches. If this one does and
-    /// writes around the caches were not tracked before, every line of `stale` is marked.
+    /// writes around the caches were not tracked before, every line of `stale` is marked. They are tracked since the
+    /// first mapping of the mode, also while it is forgotten.
     ///
     /// # Errors
     /// Those of `make`; then no mapping is created.
@@ -129,11 +139,33 @@ impl<T> Mappings<T> {
         // marks here, so an invalidate that takes them finds it in memory. Release pairs with the Acquire
         // there: a write noted later marks its lines itself.
         let before = self.account.fetch_or(bit(mode), Ordering::AcqRel);
-        if before & WRITTEN_AROUND != 0 && is_cached(mode) {
+        if before & WRITTEN_AROUND != 0 && before & bit(mode) == 0 && is_cached(mode) {
             stale.mark_all();
         }
-        // Only now: a thread that gets the mapping reads through it, and must find the marks.
-        Ok(self.slot(mode).get_or_init(|| mapping))
+        let slot = self.slot(mode);
+        let mapping = match slot.get() {
+            Some(forgotten) => {
+                forgotten.remap(mapping);
+                forgotten
+            }
+            None => slot.get_or_init(|| mapping),
+        };
+        // Only now: a thread that gets the mapping reads through it, and must find the marks. Release pairs with the
+        // Acquire of `get`.
+        self.usable.fetch_or(bit(mode), Ordering::Release);
+        Ok(mapping)
+    }
+
+    /// Forgets every mapping, after `release` released its pages; accesses use none until one is created again.
+    ///
+    /// The account stays: lines that were cached through a mapping may still be in the cache.
+    pub fn forget(&self, mut release: impl FnMut(&T)) {
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        self.forget_choice();
+        // Relaxed: the caller excludes accesses, and orders them by the object word.
+        let usable = self.usable.swap(0, Ordering::Relaxed);
+        let modes = MmapMode::ALL.iter().filter(|&&mode| usable & bit(mode) != 0);
+        modes.filter_map(|&mode| self.slot(mode).get()).for_each(&mut release);
     }
 
     /// Notes that memory of `lines` was written around the CPU's caches: marks them in `stale` if there is a

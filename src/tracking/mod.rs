@@ -19,6 +19,8 @@
 //!   [`ObjectWord::note_gpu_write`]); the ioctl; then both again, because a reader may have taken the first
 //!   notes before the GPU had anything to write.
 //! - **Mapping, and writing around the cache**: [`Mappings`], which orders the two.
+//! - **Unmapping**: [`ObjectWord::begin_unmap`], which excludes accesses; the drain; [`Mappings::forget`];
+//!   [`ObjectWord::end_unmap`].
 //! - **Releasing an object for reuse**: everything above has ended; [`ObjectWord::set_dont_need`]; MADVISE;
 //!   then, as the last step, [`ReuseCache::put`]. **Reusing it**: [`ReuseCache::take`]; the GPU is idle;
 //!   MADVISE; [`ObjectWord::set_will_need`]. The word and the maps are kept unchanged.
@@ -42,7 +44,7 @@ pub use blocked::Blocked;
 pub use gpu_writes::GpuWrites;
 pub use in_flight::{Completion, InFlightFlush, Taken, complete};
 pub use lines::LineMap;
-pub use mappings::{Mappings, Past};
+pub use mappings::{Mappings, Past, Remap};
 pub use registry::{Closed, Named, Number, Registry};
 pub use reuse::{Claim, Put, ReuseCache};
 pub use state::State;

@@ -120,7 +120,7 @@ impl State {
         self.is(DONT_NEED)
     }
 
-    /// Returns whether the level is being changed.
+    /// Returns whether the level or the mappings are being changed.
     pub const fn is_changing(self) -> bool {
         self.is(CHANGING)
     }
@@ -239,6 +239,18 @@ impl State {
     /// Ends a level change after which the kernel did not report the object's level.
     pub fn end_level_change_unconfirmed(self) -> Self {
         self.clear(CHANGING).set(UNCONFIRMED)
+    }
+
+    /// Begins a change of the mappings: no other transition may begin until [`State::end_unmap`].
+    pub fn begin_unmap(self) -> Result<Self, Blocked> {
+        self.check_contents()?;
+        self.check_idle()?;
+        Ok(self.set(CHANGING))
+    }
+
+    /// Ends a change of the mappings.
+    pub fn end_unmap(self) -> Self {
+        self.clear(CHANGING)
     }
 
     /// Adds a screen pin; the display forces `level` on the object. Only the kernel knows whether it has done

@@ -139,6 +139,19 @@ impl ObjectWord {
         self.always(State::end_level_change_unconfirmed);
     }
 
+    /// Begins a change of the mappings: until [`ObjectWord::end_unmap`] no access can begin.
+    ///
+    /// # Errors
+    /// [`Blocked::InUse`], [`Blocked::Closed`], [`Blocked::Purged`], [`Blocked::DontNeed`], [`Blocked::Changing`].
+    pub fn begin_unmap(&self) -> Result<State, Blocked> {
+        self.attempt(State::begin_unmap)
+    }
+
+    /// Ends a change of the mappings.
+    pub fn end_unmap(&self) {
+        self.always(State::end_unmap);
+    }
+
     /// Records the level reported by the kernel, where the display may have forced `forced`; returns the
     /// resulting state.
     ///

@@ -23,14 +23,14 @@ fn request(rig: &Rig, created: Created, mode: MmapMode) -> AdoptRequest {
 }
 
 /// The driver's object, with tracking.
-fn adopted(rig: &Rig, mode: MmapMode) -> (Mapping, Bo) {
+pub(super) fn adopted(rig: &Rig, mode: MmapMode) -> (Mapping, Bo) {
     let (created, mapping) = own(rig, mode);
     let bo = rig.device.adopt(request(rig, created, mode)).unwrap();
     (mapping, bo)
 }
 
 /// Closes the driver's object.
-fn close(rig: &Rig, bo: Bo, mapping: Mapping) {
+pub(super) fn close(rig: &Rig, bo: Bo, mapping: Mapping) {
     let handle = bo.handle();
     assert_eq!(bo.release().unwrap(), Released::Closed);
     drop(mapping);

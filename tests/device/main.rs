@@ -21,6 +21,7 @@ mod sweep;
 mod threads;
 mod trace;
 mod unknown;
+mod unmap;
 mod upload;
 
 use std::sync::Arc;

@@ -556,7 +556,7 @@ typedef struct gemco_object {
      */
     uint64_t size;
     /**
-     * The caller's mapping of the whole object, which stays until the last reference is dropped. NULL if the library
+     * The caller's mapping of the whole object, which stays until gemco_bo_unmap or the last unref. NULL if the library
      * shall map it when it has to; reported stores then count as made through a write-back mapping.
      */
     void *mapped;
@@ -1051,25 +1051,6 @@ int gemco_bo_set_caching(const struct gemco_bo *bo,
                          unsigned int caching);
 
 /**
- * Maps the whole BO, and uses this mapping from now on; earlier mappings stay.
- *
- * mode: a gemco_map_mode. pointer: the BO's first byte, valid until the last reference is dropped; may be NULL. Stores
- * through it must be reported (gemco_bo_mark_written), and loads are right only between gemco_access_begin and
- * gemco_access_end.
- *
- * Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first access would raise SIGBUS;
- * -ENOENT for a closed BO. Any thread.
- */
-int gemco_bo_map(const struct gemco_bo *bo, unsigned int mode, void **pointer);
-
-/**
- * Returns the mode in which accesses map the BO, or will map it.
- *
- * Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
- */
-int gemco_bo_map_mode(const struct gemco_bo *bo);
-
-/**
  * Flushes every dirty line and drains every store, so that memory is current for every reader, also for one that the
  * library does not submit to.
  *
@@ -1121,11 +1102,56 @@ int gemco_bo_will_need(const struct gemco_bo *bo);
 int gemco_bo_never_reuse(const struct gemco_bo *bo);
 
 /**
+ * Maps the whole BO, and uses this mapping from now on; earlier mappings stay.
+ *
+ * mode: a gemco_map_mode. pointer: the BO's first byte, valid until gemco_bo_unmap or until the last
+ * reference is dropped; may be NULL. Stores
+ * through it must be reported (gemco_bo_mark_written), and loads are right only between gemco_access_begin and
+ * gemco_access_end.
+ *
+ * Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first access would raise SIGBUS;
+ * -ENOENT for a closed BO. Any thread.
+ */
+int gemco_bo_map(const struct gemco_bo *bo, unsigned int mode, void **pointer);
+
+/**
+ * Returns the mode in which accesses map the BO, or will map it.
+ *
+ * Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
+ */
+int gemco_bo_map_mode(const struct gemco_bo *bo);
+
+/**
+ * Releases the BO's mappings: unmaps the library's, and forgets the caller's, which the caller may then unmap. Pointers
+ * into them are not valid from the start of the call on, in any thread. The next access maps the BO again.
+ *
+ * Nothing that was reported is lost. Stores that bypass the cache are drained. Dirty lines of an adopted BO are flushed, as
+ * gemco_bo_flush does; those of other BOs stay dirty, and the library maps the BO again when it has to flush them.
+ *
+ * Returns 0, also without a mapping; -EBUSY while an access or a submission is open; -EFAULT for a BO without contents;
+ * -ENOENT for a closed BO; errors of the flush, after which the mappings stay. Any thread.
+ */
+int gemco_bo_unmap(const struct gemco_bo *bo);
+
+/**
+ * As gemco_bo_unmap, and then uses a new mapping of the caller's, as that of gemco_bo_adopt. The BO is never reused.
+ *
+ * mapped: the caller's mapping of the whole BO, which stays until gemco_bo_unmap, gemco_bo_remap or until the last
+ * reference is dropped. mode: its gemco_map_mode, but not GEMCO_MAP_DEFAULT.
+ *
+ * Returns as gemco_bo_unmap; -EINVAL for NULL, for an address that is not the start of a page, for a bad mode, and for a BO
+ * of a software device. Any thread.
+ */
+int gemco_bo_remap(const struct gemco_bo *bo,
+                   void *mapped,
+                   unsigned int mode);
+
+/**
  * Tracks a buffer object that the caller created, maps and closes: dirty and stale lines, submissions, scanout.
  *
  * The object is any that has a handle in the device's file (gemco_device_open_fd): of CREATE_EXT, USERPTR or an import.
- * Drop the references before the handle is closed and the mapping unmapped: nothing is flushed then, so call
- * gemco_bo_flush first if the object lives on. The library sees only what passes through it: report stores by other
+ * Drop the references before the handle is closed; nothing is flushed then, so call gemco_bo_flush first if the object
+ * lives on. Call gemco_bo_unmap before the mapping is unmapped, or drop the references. The library sees only what passes through it: report stores by other
  * mappings and APIs (gemco_bo_mark_written), other writers of memory (gemco_bo_mark_stale) and batches
  * (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
  *
@@ -1134,7 +1160,9 @@ int gemco_bo_never_reuse(const struct gemco_bo *bo);
  * Returns 0; -EINVAL for a size that is not whole pages, a bad number, and a mapping on a software device; -EBUSY for a
  * handle that has a BO already; -ENOMEM. Any thread.
  */
-int gemco_bo_adopt(const struct gemco_device *device, const struct gemco_object *object, struct gemco_bo **bo);
+int gemco_bo_adopt(const struct gemco_device *device,
+                   const struct gemco_object *object,
+                   struct gemco_bo **bo);
 
 /**
  * Makes the CPU's stores to `len` bytes at `offset` visible to `readers`: vkFlushMappedMemoryRanges in one call. The

@@ -12,7 +12,7 @@ use super::steps::gemco_report;
 use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
 use gem_coherency::drm::Mapping;
 use gem_coherency::policy::Path;
-use gem_coherency::vocabulary::Handle;
+use gem_coherency::vocabulary::{Handle, MmapMode};
 use gem_coherency_capi_pure::pointers::{Out, borrow};
 use gem_coherency_capi_pure::types;
 
@@ -38,7 +38,7 @@ pub const GEMCO_WHOLE_SIZE: u64 = 0xffff_ffff_ffff_ffff;
 pub struct gemco_object {
     /// The size in bytes, as the kernel rounded it: whole pages.
     pub size: u64,
-    /// The caller's mapping of the whole object, which stays until the last reference is dropped. NULL if the library
+    /// The caller's mapping of the whole object, which stays until gemco_bo_unmap or the last unref. NULL if the library
     /// shall map it when it has to; reported stores then count as made through a write-back mapping.
     pub mapped: *mut c_void,
     /// The GEM handle, in the file of the device.
@@ -83,25 +83,41 @@ unsafe fn request(object: &gemco_object) -> Result<AdoptRequest, Failure> {
     if flags & GEMCO_ADOPT_WAITED != 0 {
         request = request.waited_by(WaitedBy::Caller);
     }
-    match NonNull::new(mapped.cast::<u8>()) {
-        None if map_mode == 0 => Ok(request),
-        None => Err(Failure::argument("object->mapped", "is NULL, and there is a map mode")),
-        Some(first) => {
-            if first.as_ptr().addr() % 4096 != 0 {
-                return Err(Failure::argument("object->mapped", "is not the start of a page"));
-            }
-            let mode = types::map_mode(map_mode, "object->map_mode")?;
-            // SAFETY: the object's bytes, mapped in this mode until the BO ends: the caller's obligation.
-            Ok(request.mapped(unsafe { Mapping::of_caller(handle, first, size, mode) }))
-        }
+    if !mapped.is_null() {
+        let mode = types::map_mode(map_mode, "object->map_mode")?;
+        // SAFETY: the object's bytes, mapped in this mode until they are released: the caller's obligation.
+        return Ok(request.mapped(unsafe { callers_mapping(handle, mapped, "object->mapped", size, mode) }?));
     }
+    if map_mode != 0 {
+        return Err(Failure::argument("object->mapped", "is NULL, and there is a map mode"));
+    }
+    Ok(request)
+}
+
+/// Converts a mapping of the caller's.
+///
+/// # Safety
+/// `mapped` is null, misaligned, or the `size` bytes of the object, mapped in this mode until the mapping is released.
+pub(super) unsafe fn callers_mapping(
+    handle: Handle,
+    mapped: *mut c_void,
+    name: &'static str,
+    size: u64,
+    mode: MmapMode,
+) -> Result<Mapping, Failure> {
+    let first = NonNull::new(mapped.cast::<u8>()).ok_or(Failure::argument(name, "is NULL"))?;
+    if first.as_ptr().addr() % 4096 != 0 {
+        return Err(Failure::argument(name, "is not the start of a page"));
+    }
+    // SAFETY: the object's bytes, mapped in this mode until they are released: the caller's obligation.
+    Ok(unsafe { Mapping::of_caller(handle, first, size, mode) })
 }
 
 /// Tracks a buffer object that the caller created, maps and closes: dirty and stale lines, submissions, scanout.
 ///
 /// The object is any that has a handle in the device's file (gemco_device_open_fd): of CREATE_EXT, USERPTR or an import.
-/// Drop the references before the handle is closed and the mapping unmapped: nothing is flushed then, so call
-/// gemco_bo_flush first if the object lives on. The library sees only what passes through it: report stores by other
+/// Drop the references before the handle is closed; nothing is flushed then, so call gemco_bo_flush first if the object
+/// lives on. Call gemco_bo_unmap before the mapping is unmapped, or drop the references. The library sees only what passes through it: report stores by other
 /// mappings and APIs (gemco_bo_mark_written), other writers of memory (gemco_bo_mark_stale) and batches
 /// (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
 ///
@@ -127,7 +143,7 @@ pub unsafe extern "C" fn gemco_bo_adopt(
         }
         // SAFETY: the caller's obligation, passed on.
         let request = unsafe { request(object) }?;
-        out.pass_reference(gemco_bo { bo: device.device.adopt(request)? });
+        out.pass_reference(gemco_bo { bo: device.device.adopt(request)?, is_soft: device.soft.is_some() });
         Ok(0)
     })
 }

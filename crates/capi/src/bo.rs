@@ -1,6 +1,6 @@
 //! Buffer objects.
 
-use std::ffi::{c_int, c_uint, c_void};
+use std::ffi::{c_int, c_uint};
 use std::os::fd::IntoRawFd;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,9 +13,9 @@ use super::steps::gemco_report;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::AllocRequest;
 use gem_coherency::drm::Retained;
+use gem_coherency_capi_pure::gemco_caching;
 use gem_coherency_capi_pure::pointers::{Out, borrow};
 use gem_coherency_capi_pure::types;
-use gem_coherency_capi_pure::{gemco_caching, gemco_map_mode};
 
 /// A buffer object.
 ///
@@ -23,6 +23,8 @@ use gem_coherency_capi_pure::{gemco_caching, gemco_map_mode};
 /// drops one, and the last one closes the GEM handle or keeps the object for reuse. Threads may use it concurrently.
 pub struct gemco_bo {
     pub(super) bo: Bo,
+    /// The memory is that of a software device, where a mapping of the caller's cannot exist.
+    pub(super) is_soft: bool,
 }
 
 static_assertions::assert_impl_all!(gemco_bo: Send, Sync);
@@ -33,7 +35,7 @@ static_assertions::assert_impl_all!(gemco_bo: Send, Sync);
 /// It is null, misaligned, or points to a BO that lives during `'a`.
 pub(super) unsafe fn open_bo<'a>(pointer: *const gemco_bo, name: &'static str) -> Result<&'a Bo, Failure> {
     // SAFETY: the caller's obligation, passed on.
-    let gemco_bo { bo } = unsafe { borrow(pointer, name) }?;
+    let gemco_bo { bo, .. } = unsafe { borrow(pointer, name) }?;
     bo.check_open()?;
     Ok(bo)
 }
@@ -64,7 +66,7 @@ pub unsafe extern "C" fn gemco_bo_create(
             true => request,
             false => request.caching(types::caching(caching, "caching")?),
         };
-        out.pass_reference(gemco_bo { bo: device.device.alloc(request)? });
+        out.pass_reference(gemco_bo { bo: device.device.alloc(request)?, is_soft: device.soft.is_some() });
         Ok(0)
     })
 }
@@ -89,7 +91,7 @@ pub unsafe extern "C" fn gemco_bo_import(
         let (device, out) = unsafe { (open_device(device)?, Out::new(bo, "bo")?) };
         // SAFETY: not closed during the call: the caller's obligation.
         let dma_buf = unsafe { descriptor(dma_buf, "dma_buf") }?;
-        out.pass_reference(gemco_bo { bo: device.device.import(dma_buf)? });
+        out.pass_reference(gemco_bo { bo: device.device.import(dma_buf)?, is_soft: device.soft.is_some() });
         Ok(0)
     })
 }
@@ -230,49 +232,6 @@ pub unsafe extern "C" fn gemco_bo_set_caching(bo: *const gemco_bo, caching: c_ui
         let bo = unsafe { open_bo(bo, "bo") }?;
         bo.set_caching(types::caching(caching, "caching")?)?;
         Ok(0)
-    })
-}
-
-/// Maps the whole BO, and uses this mapping from now on; earlier mappings stay.
-///
-/// mode: a gemco_map_mode. pointer: the BO's first byte, valid until the last reference is dropped; may be NULL. Stores
-/// through it must be reported (gemco_bo_mark_written), and loads are right only between gemco_access_begin and
-/// gemco_access_end.
-///
-/// Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first access would raise SIGBUS;
-/// -ENOENT for a closed BO. Any thread.
-///
-/// # Safety
-/// As the module says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_bo_map(bo: *const gemco_bo, mode: c_uint, pointer: *mut *mut c_void) -> c_int {
-    run("gemco_bo_map", || {
-        // SAFETY: a BO, and room for a pointer or null: the caller's obligations.
-        let (bo, out) = unsafe { (open_bo(bo, "bo")?, Out::optional(pointer, "pointer")?) };
-        if mode == gemco_map_mode::GEMCO_MAP_DEFAULT as c_uint {
-            // Uses the mode of accesses, or the one that fits the level.
-            bo.map(bo.map_mode())?;
-        } else {
-            bo.map(types::map_mode(mode, "mode")?)?;
-        }
-        if let Some(out) = out {
-            out.set(bo.as_ptr()?.as_ptr().cast());
-        }
-        Ok(0)
-    })
-}
-
-/// Returns the mode in which accesses map the BO, or will map it.
-///
-/// Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
-///
-/// # Safety
-/// As the module says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn gemco_bo_map_mode(bo: *const gemco_bo) -> c_int {
-    query("gemco_bo_map_mode", || {
-        // SAFETY: a BO: the caller's obligation.
-        Ok(unsafe { open_bo(bo, "bo") }?.map_mode() as c_int)
     })
 }
 

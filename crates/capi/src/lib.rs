@@ -30,6 +30,7 @@ mod bo;
 mod device;
 mod error;
 mod log;
+mod mapping;
 mod objects;
 mod report;
 #[cfg(feature = "exercise")]
@@ -50,6 +51,7 @@ pub use bo::*;
 pub use device::*;
 pub use gem_coherency_capi_pure::*;
 pub use log::*;
+pub use mapping::*;
 pub use report::*;
 #[cfg(feature = "exercise")]
 pub use screen::*;

@@ -17,13 +17,16 @@ use gem_coherency_exercise::Screen;
 /// has shown.
 ///
 /// Any thread may use it.
-pub struct gemco_screen(Confined<Mutex<Screen>>);
+pub struct gemco_screen {
+    screen: Confined<Mutex<Screen>>,
+    is_soft: bool,
+}
 
 static_assertions::assert_impl_all!(gemco_screen: Send, Sync);
 
 impl gemco_screen {
     fn lock(&self) -> Result<MutexGuard<'_, Screen>, Failure> {
-        Ok(self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Ok(self.screen.get()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -73,7 +76,10 @@ pub unsafe extern "C" fn gemco_screen_open(
                 connected: screen.is_connected().into(),
             });
         }
-        to.pass_ownership(gemco_screen(Confined::new(Mutex::new(screen))));
+        to.pass_ownership(gemco_screen {
+            screen: Confined::new(Mutex::new(screen)),
+            is_soft: device.soft.is_some(),
+        });
         Ok(0)
     })
 }
@@ -91,7 +97,7 @@ pub unsafe extern "C" fn gemco_screen_alloc(screen: *const gemco_screen, bo: *mu
     run("gemco_screen_alloc", || {
         // SAFETY: a screen, and room for a pointer: the caller's obligations.
         let (screen, to) = unsafe { (borrow(screen, "screen")?, Out::new(bo, "bo")?) };
-        to.pass_reference(gemco_bo { bo: screen.lock()?.alloc_dumb()? });
+        to.pass_reference(gemco_bo { bo: screen.lock()?.alloc_dumb()?, is_soft: screen.is_soft });
         Ok(0)
     })
 }
@@ -147,7 +153,7 @@ pub unsafe extern "C" fn gemco_screen_destroy(screen: *mut gemco_screen) -> c_in
     run("gemco_screen_destroy", || {
         // SAFETY: null, or a screen that C gives up: the caller's obligation.
         if let Some(screen) = unsafe { take_back(screen, "screen") }? {
-            screen.0.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).close()?;
+            screen.screen.take()?.into_inner().unwrap_or_else(PoisonError::into_inner).close()?;
         }
         Ok(0)
     })

@@ -141,6 +141,8 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_bo_level, QUERIES | BO, gemco_bo_level(w->bo))                                                          \
     CALL(gemco_bo_set_caching, BO, gemco_bo_set_caching(w->bo, GEMCO_CACHING_NONE))                                    \
     CALL(gemco_bo_map, BO, gemco_bo_map(w->bo, GEMCO_MAP_DEFAULT, NULL))                                               \
+    CALL(gemco_bo_unmap, BO, gemco_bo_unmap(w->bo))                                                                    \
+    CALL(gemco_bo_remap, BO | UNSURE, gemco_bo_remap(w->bo, w->memory + 1, GEMCO_MAP_WB))                              \
     CALL(gemco_bo_map_mode, QUERIES | BO, gemco_bo_map_mode(w->bo))                                                    \
     CALL(gemco_bo_mark_written, BO, gemco_bo_mark_written(w->bo, 0, 64))                                               \
     CALL(gemco_bo_mark_stale, BO, gemco_bo_mark_stale(w->bo, 0, 64))                                                   \

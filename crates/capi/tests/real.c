@@ -90,6 +90,26 @@ static void adopted(gemco_device *device, int fd, const unsigned char *bytes) {
     OK(gemco_bo_invalidate_range(bo, AT, GEMCO_WHOLE_SIZE, NULL));
     OK(gemco_bo_wait(bo, -1));
 
+    /* The mapping moves: what was stored through the old one is flushed first. Then the library has none of the caller's. */
+    unsigned char *moved = map(fd, handle, SIZE, mode);
+    uint64_t dirty = 7;
+    memcpy(mapped + AT, bytes, LEN);
+    OK(gemco_bo_mark_written(bo, AT, LEN));
+    FAILS(gemco_bo_remap(bo, moved + 1, mode), EINVAL, "start of a page");
+    FAILS(gemco_bo_remap(bo, NULL, mode), EINVAL, "mapped is NULL");
+    FAILS(gemco_bo_remap(bo, moved, GEMCO_MAP_DEFAULT), EINVAL, "mode is 5");
+    OK(gemco_bo_remap(bo, moved, mode));
+    OK(munmap(mapped, SIZE));
+    OK(gemco_bo_lines(bo, &dirty, NULL));
+    CHECK(dirty == 0 || mode == GEMCO_MAP_FIXED);
+    OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &pointer));
+    CHECK(pointer == moved && memcmp(moved + AT, bytes, LEN) == 0);
+    OK(gemco_bo_unmap(bo));
+    OK(munmap(moved, SIZE));
+    OK(gemco_bo_read(bo, AT, seen, LEN, NULL));
+    CHECK(memcmp(seen, bytes, LEN) == 0);
+    mapped = map(fd, handle, SIZE, mode);
+
     /* Handle and mapping are the caller's. */
     gemco_bo_unref(bo);
     CHECK(busy(fd, handle) == 0);

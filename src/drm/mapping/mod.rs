@@ -4,124 +4,33 @@
 //! No reference to mapped memory is ever created, because the GPU, another thread or another process may
 //! write it at any time; bytes are accessed by copies that may race with each other ([`cacheops::copy_in`]).
 //! Every pointer is derived from a range that was checked against the mapping's length, and the memory stays
-//! mapped as long as the `Mapping` exists.
+//! mapped until the `Mapping` is dropped, or until `Mapping::unmap`, whose caller excludes accesses.
 #![allow(unsafe_code)]
 
 mod bytes;
+mod pages;
 
-use std::fmt;
-use std::ptr::NonNull;
-use std::sync::Arc;
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use gem_coherency_rules::Errno;
 use memmap2::MmapRaw;
-use nix::sys::mman::munmap;
 
 use crate::cacheops::{self, CacheLines, LineOp};
-use crate::error::Result;
-use crate::units::{ByteRange, LINE_BYTES, LineRange, Lines, PAGE_BYTES};
+use crate::error::{Error, Result};
+use crate::tracking::Remap;
+use crate::units::{ByteRange, LINE_BYTES, Lines, PAGE_BYTES};
 use crate::vocabulary::{Handle, MmapMode};
 pub use bytes::SharedBytes;
+pub use pages::{Counted, LegacyPages, SoftMemory};
+use pages::{KernelPages, Memory, Pages};
 
-/// Memory of a software device as one mapping mode shows it.
-///
-/// The caller has checked offsets against the object's size. An access fails where a page fault of a real
-/// device would raise SIGBUS, also if memory runs out; it may then be partially done.
-pub trait SoftMemory: Send + Sync + fmt::Debug {
-    /// Returns the address of the bytes, for callers that use raw pointers.
-    fn as_ptr(&self) -> *mut u8;
-    /// Stores `data` at `offset`, as the CPU does through this mapping.
-    ///
-    /// # Errors
-    /// Those of a page fault.
-    fn store(&self, offset: u64, data: &[u8]) -> Result<()>;
-    /// Stores `data` at `offset` around the CPU's caches, like [`cacheops::copy_around`]: the bytes may still
-    /// be in the write-combining buffers.
-    ///
-    /// # Errors
-    /// Those of a page fault.
-    fn store_around(&self, offset: u64, data: &[u8]) -> Result<()>;
-    /// Loads `data` from `offset`, as the CPU does through this mapping.
-    ///
-    /// # Errors
-    /// Those of a page fault.
-    fn load(&self, offset: u64, data: &mut [u8]) -> Result<()>;
-    /// Performs `op` on every line of `lines`.
-    ///
-    /// # Errors
-    /// Those of a page fault.
-    fn lines(&self, lines: LineRange, op: LineOp) -> Result<()>;
-    /// Drains the write-combining buffers of this mapping.
-    ///
-    /// # Errors
-    /// Those of a page fault.
-    fn drain(&self) -> Result<()>;
-}
-
-/// Pages that GEM_MMAP mapped at an address chosen by the kernel; unmapped when dropped.
-#[derive(Debug)]
-pub struct LegacyPages {
-    first: NonNull<u8>,
-    len: u64,
-}
-
-// SAFETY: the address is the process's, not a thread's, and bytes are reached by copies only.
-unsafe impl Send for LegacyPages {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for LegacyPages {}
-
-impl LegacyPages {
-    /// Takes ownership of the `len` bytes at `address`; `None` for address 0, where nothing is mapped.
-    ///
-    /// # Safety
-    /// The bytes are mapped for reading and writing, from a page's start, and no one else unmaps them.
-    pub unsafe fn new(address: u64, len: u64) -> Option<Self> {
-        let first = NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize))?;
-        Some(Self { first, len })
-    }
-}
-
-impl Drop for LegacyPages {
-    fn drop(&mut self) {
-        // SAFETY:
-        // - the range: mapped, and this value's alone, by the contract of `new`;
-        // - uses of it: they borrow the `Mapping` that holds this value.
-        // It cannot fail on a range that is mapped; if it did, the pages would stay until exit.
-        let _ = unsafe { munmap(self.first.cast(), self.len as usize) };
-    }
-}
-
-/// The kernel's pages, by how they were mapped.
-#[derive(Debug)]
-enum KernelPages {
-    /// By mmap(2) on the device file.
-    Offset(MmapRaw),
-    /// By GEM_MMAP.
-    Legacy(LegacyPages),
-    /// By the caller, who unmaps them.
-    Callers(NonNull<u8>),
-}
-
-// SAFETY: the address is the process's, not a thread's, and bytes are reached by copies only.
-unsafe impl Send for KernelPages {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for KernelPages {}
-
-impl KernelPages {
-    fn first(&self) -> *mut u8 {
-        match self {
-            Self::Offset(pages) => pages.as_mut_ptr(),
-            Self::Legacy(pages) => pages.first.as_ptr(),
-            Self::Callers(first) => first.as_ptr(),
-        }
-    }
-}
-
-/// The memory that a mapping keeps alive.
-#[derive(Debug)]
-enum Memory {
-    /// The kernel's pages.
-    Kernel(KernelPages),
-    /// Bytes of the software device.
+/// The bytes that an access uses.
+enum Bytes {
+    /// The first of the kernel's pages.
+    Kernel(*mut u8),
+    /// Those of the software device.
     Soft(Arc<dyn SoftMemory>),
 }
 
@@ -133,44 +42,25 @@ enum Memory {
 pub struct Mapping {
     /// The object, as traces name it.
     handle: Handle,
-    memory: Memory,
     mode: MmapMode,
     len: u64,
-    /// Counts the mapping while it exists, for finding leaks.
-    _counted: Counted,
-}
-
-/// Counts one mapping of a device while it exists.
-#[derive(Debug)]
-pub struct Counted(Arc<std::sync::atomic::AtomicU64>);
-
-impl Counted {
-    /// Adds one to `open` until dropped.
-    pub fn new(open: &Arc<std::sync::atomic::AtomicU64>) -> Self {
-        // Relaxed: a statistic; it publishes no other data.
-        open.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Self(Arc::clone(open))
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        // Relaxed: as in `new`.
-        self.0.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
-    }
+    /// The address of the kernel's pages, so that an access takes no lock; null if `pages` has none.
+    first: AtomicPtr<u8>,
+    /// `None` after [`Mapping::unmap`].
+    pages: Mutex<Option<Pages>>,
 }
 
 impl Mapping {
     /// Creates a mapping from pages that mmap(2) mapped.
     pub fn from_kernel(handle: Handle, pages: MmapRaw, mode: MmapMode, counted: Counted) -> Self {
         let len = pages.len() as u64;
-        Self { handle, memory: Memory::Kernel(KernelPages::Offset(pages)), mode, len, _counted: counted }
+        Self::new(handle, Memory::Kernel(KernelPages::Offset(pages)), mode, len, counted)
     }
 
     /// Creates a mapping from pages that GEM_MMAP mapped.
     pub fn from_legacy(handle: Handle, pages: LegacyPages, mode: MmapMode, counted: Counted) -> Self {
-        let len = pages.len;
-        Self { handle, memory: Memory::Kernel(KernelPages::Legacy(pages)), mode, len, _counted: counted }
+        let len = pages.len();
+        Self::new(handle, Memory::Kernel(KernelPages::Legacy(pages)), mode, len, counted)
     }
 
     /// Creates a mapping from `len` bytes at `first` that the caller mapped in `mode`, and unmaps itself
@@ -178,10 +68,10 @@ impl Mapping {
     ///
     /// # Safety
     /// They are all bytes of object `handle`, from a page's start, mapped for reading and writing in this mode, until
-    /// the `Mapping` is dropped. No reference to them exists.
+    /// the `Mapping` is dropped or unmapped. No reference to them exists.
     pub unsafe fn of_caller(handle: Handle, first: NonNull<u8>, len: u64, mode: MmapMode) -> Self {
         let counted = Counted::new(&Arc::default());
-        Self { handle, memory: Memory::Kernel(KernelPages::Callers(first)), mode, len, _counted: counted }
+        Self::new(handle, Memory::Kernel(KernelPages::Callers(first)), mode, len, counted)
     }
 
     /// Creates a mapping of `len` bytes of a software device.
@@ -192,7 +82,47 @@ impl Mapping {
         len: u64,
         counted: Counted,
     ) -> Self {
-        Self { handle, memory: Memory::Soft(memory), mode, len, _counted: counted }
+        Self::new(handle, Memory::Soft(memory), mode, len, counted)
+    }
+
+    fn new(handle: Handle, memory: Memory, mode: MmapMode, len: u64, counted: Counted) -> Self {
+        let first = AtomicPtr::new(match &memory {
+            Memory::Kernel(pages) => pages.first(),
+            Memory::Soft(_) => null_mut(),
+        });
+        Self { handle, mode, len, first, pages: Mutex::new(Some(Pages { memory, _counted: counted })) }
+    }
+
+    fn pages(&self) -> MutexGuard<'_, Option<Pages>> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the bytes; fails after [`Mapping::unmap`].
+    #[inline]
+    fn bytes(&self) -> Result<Bytes> {
+        // Relaxed: the slot of the mapping ([`crate::tracking::Mappings`]) publishes the pages.
+        let first = self.first.load(Ordering::Relaxed);
+        if first.is_null() { self.soft_bytes() } else { Ok(Bytes::Kernel(first)) }
+    }
+
+    fn soft_bytes(&self) -> Result<Bytes> {
+        match &*self.pages() {
+            Some(Pages { memory: Memory::Soft(memory), .. }) => Ok(Bytes::Soft(Arc::clone(memory))),
+            Some(Pages { memory: Memory::Kernel(_), .. }) | None => {
+                Err(Error::Ioctl { request: "page fault", errno: Errno::EFAULT })
+            }
+        }
+    }
+
+    /// Releases the pages: unmaps them, or leaves them to the caller who mapped them. Accesses fail until
+    /// [`Remap::remap`].
+    ///
+    /// # Safety
+    /// No function of this `Mapping` accesses the bytes during the call.
+    pub(crate) unsafe fn unmap(&self) {
+        // Relaxed: as in `bytes`.
+        self.first.store(null_mut(), Ordering::Relaxed);
+        *self.pages() = None;
     }
 
     /// Returns the mode of the mapping.
@@ -210,13 +140,14 @@ impl Mapping {
         self.len == 0
     }
 
-    /// Returns the address of the memory.
+    /// Returns the address of the memory; null after [`crate::bo::Bo::unmap`].
     ///
     /// Stores through the pointer are not tracked: mark them with [`crate::bo::Bo::mark_written`].
     pub fn as_ptr(&self) -> *mut u8 {
-        match &self.memory {
-            Memory::Kernel(pages) => pages.first(),
-            Memory::Soft(memory) => memory.as_ptr(),
+        match self.bytes() {
+            Ok(Bytes::Kernel(first)) => first,
+            Ok(Bytes::Soft(memory)) => memory.as_ptr(),
+            Err(_) => null_mut(),
         }
     }
 
@@ -229,14 +160,14 @@ impl Mapping {
     #[inline]
     pub fn copy_in(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
-        match &self.memory {
+        match self.bytes()? {
             // SAFETY:
-            // - destination: `range` lies within `self.len` bytes that `pages` keeps mapped writable;
+            // - destination: `range` lies within `self.len` bytes that stay mapped writable;
             // - no reference to mapped memory exists.
-            Memory::Kernel(pages) => unsafe {
-                cacheops::copy_in(pages.first().add(range.offset() as usize), data);
+            Bytes::Kernel(first) => unsafe {
+                cacheops::copy_in(first.add(range.offset() as usize), data);
             },
-            Memory::Soft(memory) => memory.store(range.offset(), data)?,
+            Bytes::Soft(memory) => memory.store(range.offset(), data)?,
         }
         Ok(())
     }
@@ -250,14 +181,14 @@ impl Mapping {
     /// partially done.
     pub fn copy_around(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
-        match &self.memory {
+        match self.bytes()? {
             // SAFETY:
-            // - destination: `range` lies within `self.len` bytes that `pages` keeps mapped writable;
+            // - destination: `range` lies within `self.len` bytes that stay mapped writable;
             // - no reference to mapped memory exists.
-            Memory::Kernel(pages) => unsafe {
-                cacheops::copy_around(pages.first().add(range.offset() as usize), data);
+            Bytes::Kernel(first) => unsafe {
+                cacheops::copy_around(first.add(range.offset() as usize), data);
             },
-            Memory::Soft(memory) => memory.store_around(range.offset(), data)?,
+            Bytes::Soft(memory) => memory.store_around(range.offset(), data)?,
         }
         Ok(())
     }
@@ -271,12 +202,12 @@ impl Mapping {
     /// partially done.
     pub fn copy_through(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
-        match &self.memory {
+        match self.bytes()? {
             // SAFETY: as in `copy_around`.
-            Memory::Kernel(pages) => unsafe {
-                cacheops::copy_through(pages.first().add(range.offset() as usize), data);
+            Bytes::Kernel(first) => unsafe {
+                cacheops::copy_through(first.add(range.offset() as usize), data);
             },
-            Memory::Soft(memory) => {
+            Bytes::Soft(memory) => {
                 memory.store(range.offset(), data)?;
                 memory.lines(range.lines(), LineOp::WriteBack)?;
             }
@@ -290,12 +221,12 @@ impl Mapping {
     /// # Errors
     /// As [`Mapping::drain`].
     pub fn publish(&self) -> Result<()> {
-        match &self.memory {
-            Memory::Kernel(_) => {
+        match self.bytes()? {
+            Bytes::Kernel(_) => {
                 cacheops::fence_around(LineOp::WriteBack);
                 Ok(())
             }
-            Memory::Soft(memory) => memory.drain(),
+            Bytes::Soft(memory) => memory.drain(),
         }
     }
 
@@ -324,16 +255,16 @@ impl Mapping {
     pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.len)?;
         self.fence_loads();
-        match &self.memory {
-            // SAFETY: the source: `range` lies within `self.len` bytes that `pages` keeps mapped readable.
-            Memory::Kernel(pages) if self.streams(data.len()) => unsafe {
-                cacheops::load_around(data, pages.first().add(range.offset() as usize));
+        match self.bytes()? {
+            // SAFETY: the source: `range` lies within `self.len` bytes that stay mapped readable.
+            Bytes::Kernel(first) if self.streams(data.len()) => unsafe {
+                cacheops::load_around(data, first.add(range.offset() as usize));
             },
             // SAFETY: as above.
-            Memory::Kernel(pages) => unsafe {
-                cacheops::copy_out(data, pages.first().add(range.offset() as usize));
+            Bytes::Kernel(first) => unsafe {
+                cacheops::copy_out(data, first.add(range.offset() as usize));
             },
-            Memory::Soft(memory) => memory.load(range.offset(), data)?,
+            Bytes::Soft(memory) => memory.load(range.offset(), data)?,
         }
         Ok(())
     }
@@ -343,12 +274,24 @@ impl Mapping {
     /// # Errors
     /// On a software device, out of memory for a store that leaves the CPU now.
     pub fn drain(&self) -> Result<()> {
-        match &self.memory {
-            Memory::Kernel(_) => {
+        match self.bytes()? {
+            Bytes::Kernel(_) => {
                 cacheops::fence();
                 Ok(())
             }
-            Memory::Soft(memory) => memory.drain(),
+            Bytes::Soft(memory) => memory.drain(),
+        }
+    }
+}
+
+impl Remap for Mapping {
+    /// Takes over the pages, unless it has some, which may be in use, or they are of another length.
+    fn remap(&self, new: Self) {
+        let mut pages = self.pages();
+        if pages.is_none() && new.len == self.len {
+            *pages = new.pages().take();
+            // Relaxed: as in `bytes`.
+            self.first.store(new.first.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 }
@@ -366,20 +309,20 @@ impl CacheLines for Mapping {
             Lines::Page(page) => (page.page().saturating_mul(PAGE_BYTES), page.end_bytes()),
         };
         let range = ByteRange::within(offset, len, self.len)?;
-        match (&self.memory, lines) {
-            // SAFETY: `range` lies within `self.len` bytes that `pages` keeps mapped.
-            (Memory::Kernel(pages), Lines::Run(_)) => unsafe {
-                let first = pages.first().add(range.offset() as usize);
+        match (self.bytes()?, lines) {
+            // SAFETY: `range` lies within `self.len` bytes that stay mapped.
+            (Bytes::Kernel(first), Lines::Run(_)) => unsafe {
+                let first = first.add(range.offset() as usize);
                 cacheops::lines(first, range.len() as usize, op);
             },
             // SAFETY: the page's first byte, and all up to the last line, lie within `self.len` bytes that
             // `pages` keeps mapped, from the start of a page.
-            (Memory::Kernel(pages), Lines::Page(page)) => unsafe {
-                let first = pages.first().add(range.offset() as usize);
+            (Bytes::Kernel(first), Lines::Page(page)) => unsafe {
+                let first = first.add(range.offset() as usize);
                 cacheops::lines_of_page(first, page.mask(), op);
             },
-            (Memory::Soft(memory), Lines::Run(run)) => memory.lines(run, op)?,
-            (Memory::Soft(memory), Lines::Page(page)) => {
+            (Bytes::Soft(memory), Lines::Run(run)) => memory.lines(run, op)?,
+            (Bytes::Soft(memory), Lines::Page(page)) => {
                 page.runs().try_for_each(|run| memory.lines(run, op))?;
             }
         }

@@ -1,0 +1,152 @@
+//! The memory behind a mapping, and who unmaps it.
+//!
+//! # Safety
+//! Pages that the library mapped are unmapped by their owner's drop. The `Mapping` that owns them drops them only while
+//! no access uses them.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use memmap2::MmapRaw;
+use nix::sys::mman::munmap;
+
+use crate::cacheops::LineOp;
+use crate::error::Result;
+use crate::units::LineRange;
+
+/// Memory of a software device as one mapping mode shows it.
+///
+/// The caller has checked offsets against the object's size. An access fails where a page fault of a real
+/// device would raise SIGBUS, also if memory runs out; it may then be partially done.
+pub trait SoftMemory: Send + Sync + fmt::Debug {
+    /// Returns the address of the bytes, for callers that use raw pointers.
+    fn as_ptr(&self) -> *mut u8;
+    /// Stores `data` at `offset`, as the CPU does through this mapping.
+    ///
+    /// # Errors
+    /// Those of a page fault.
+    fn store(&self, offset: u64, data: &[u8]) -> Result<()>;
+    /// Stores `data` at `offset` around the CPU's caches, like [`crate::cacheops::copy_around`]: the bytes may still
+    /// be in the write-combining buffers.
+    ///
+    /// # Errors
+    /// Those of a page fault.
+    fn store_around(&self, offset: u64, data: &[u8]) -> Result<()>;
+    /// Loads `data` from `offset`, as the CPU does through this mapping.
+    ///
+    /// # Errors
+    /// Those of a page fault.
+    fn load(&self, offset: u64, data: &mut [u8]) -> Result<()>;
+    /// Performs `op` on every line of `lines`.
+    ///
+    /// # Errors
+    /// Those of a page fault.
+    fn lines(&self, lines: LineRange, op: LineOp) -> Result<()>;
+    /// Drains the write-combining buffers of this mapping.
+    ///
+    /// # Errors
+    /// Those of a page fault.
+    fn drain(&self) -> Result<()>;
+}
+
+/// Pages that GEM_MMAP mapped at an address chosen by the kernel; unmapped when dropped.
+#[derive(Debug)]
+pub struct LegacyPages {
+    first: NonNull<u8>,
+    len: u64,
+}
+
+// SAFETY: the address is the process's, not a thread's, and bytes are reached by copies only.
+unsafe impl Send for LegacyPages {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for LegacyPages {}
+
+impl LegacyPages {
+    /// Takes ownership of the `len` bytes at `address`; `None` for address 0, where nothing is mapped.
+    ///
+    /// # Safety
+    /// The bytes are mapped for reading and writing, from a page's start, and no one else unmaps them.
+    pub unsafe fn new(address: u64, len: u64) -> Option<Self> {
+        let first = NonNull::new(std::ptr::with_exposed_provenance_mut(address as usize))?;
+        Some(Self { first, len })
+    }
+
+    /// Returns the size in bytes.
+    pub(super) fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl Drop for LegacyPages {
+    fn drop(&mut self) {
+        // SAFETY:
+        // - the range: mapped, and this value's alone, by the contract of `new`;
+        // - uses of it: they borrow the `Mapping` that holds this value.
+        // It cannot fail on a range that is mapped; if it did, the pages would stay until exit.
+        let _ = unsafe { munmap(self.first.cast(), self.len as usize) };
+    }
+}
+
+/// The kernel's pages, by how they were mapped.
+#[derive(Debug)]
+pub(super) enum KernelPages {
+    /// By mmap(2) on the device file.
+    Offset(MmapRaw),
+    /// By GEM_MMAP.
+    Legacy(LegacyPages),
+    /// By the caller, who unmaps them.
+    Callers(NonNull<u8>),
+}
+
+// SAFETY: the address is the process's, not a thread's, and bytes are reached by copies only.
+unsafe impl Send for KernelPages {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for KernelPages {}
+
+impl KernelPages {
+    pub(super) fn first(&self) -> *mut u8 {
+        match self {
+            Self::Offset(pages) => pages.as_mut_ptr(),
+            Self::Legacy(pages) => pages.first.as_ptr(),
+            Self::Callers(first) => first.as_ptr(),
+        }
+    }
+}
+
+/// The memory that a mapping keeps alive.
+#[derive(Debug)]
+pub(super) enum Memory {
+    /// The kernel's pages.
+    Kernel(KernelPages),
+    /// Bytes of the software device.
+    Soft(Arc<dyn SoftMemory>),
+}
+
+/// Counts one mapping of a device while it exists.
+#[derive(Debug)]
+pub struct Counted(Arc<std::sync::atomic::AtomicU64>);
+
+impl Counted {
+    /// Adds one to `open` until dropped.
+    pub fn new(open: &Arc<std::sync::atomic::AtomicU64>) -> Self {
+        // Relaxed: a statistic; it publishes no other data.
+        open.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        // Relaxed: as in `new`.
+        self.0.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+/// The memory of a mapping, and its place in the count of the device's mappings, for finding leaks.
+#[derive(Debug)]
+pub(super) struct Pages {
+    pub(super) memory: Memory,
+    pub(super) _counted: Counted,
+}

@@ -1,0 +1,150 @@
+//! The end of a BO's mappings before the end of the BO: nothing that was stored is lost, and the next access maps again.
+
+use gem_coherency::Errno;
+use gem_coherency::device::AllocRequest;
+use gem_coherency::policy::{Rule, Verdict};
+use gem_coherency::vocabulary::{Access, CachingMode, MmapMode, MocsClass};
+
+use super::adopt::{adopted, close};
+use super::{NEW, gpu, nothing_left, prepared, read, refused, rig, write};
+
+#[test]
+fn the_librarys_mapping_is_unmapped_and_made_again_by_the_next_access() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(CachingMode::None, MmapMode::Wb);
+    bo.flush().unwrap();
+    write(&bo, 0, &NEW);
+    assert_eq!(rig.counts().mappings, 1);
+    bo.unmap().unwrap();
+    assert_eq!(rig.counts().mappings, 0);
+    assert_eq!(bo.dirty_lines(), 1, "the mark stays");
+    assert_ne!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "without a flush");
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)), (Verdict::Flush, Rule::NonCoherentRead, 1));
+    assert_eq!(rig.counts().mappings, 1, "for the flush");
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    for _ in 0..3 {
+        bo.unmap().unwrap();
+        bo.unmap().unwrap();
+        assert_eq!(rig.counts().mappings, 0);
+        assert_eq!(read(&bo, 0), NEW);
+    }
+    drop(bo);
+    nothing_left(&rig);
+}
+
+#[test]
+fn stores_around_the_cache_are_drained_while_they_can_be() {
+    // On Gemini Lake a fence does not drain the aperture: a load through the mapping does.
+    for mode in [MmapMode::Wc, MmapMode::Gtt] {
+        let rig = rig("sim:glk");
+        let bo = rig.bo(CachingMode::None, mode);
+        write(&bo, 0, &NEW);
+        assert_ne!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "{mode}: without a drain");
+        bo.unmap().unwrap();
+        assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "{mode}");
+    }
+}
+
+#[test]
+fn writes_of_the_gpu_while_there_is_no_mapping_are_invalidated_for_the_next_one() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(CachingMode::None, MmapMode::Wb);
+    // The lines stay in the CPU's cache.
+    assert_eq!(read(&bo, 0), [0; 8]);
+    bo.unmap().unwrap();
+    rig.soft.gpu_write(bo.handle(), MocsClass::PageTable, 0, &NEW).unwrap();
+    bo.map(MmapMode::Wb).unwrap();
+    assert_ne!(read(&bo, 0), NEW, "without a report");
+    bo.unmap().unwrap();
+    bo.mark_stale(0, 8).unwrap();
+    bo.map(MmapMode::Wb).unwrap();
+    assert_eq!(bo.stale_lines(), 1, "of 128: the others were tracked, too");
+    assert_eq!(read(&bo, 0), NEW);
+}
+
+#[test]
+fn an_open_access_or_submission_keeps_the_mapping() {
+    let rig = rig("sim:glk");
+    let bo = rig.bo(CachingMode::None, MmapMode::Wb);
+    let busy = || {
+        let error = refused(bo.unmap());
+        assert_eq!(error.errno(), Errno::EBUSY, "{error}");
+        assert_eq!(rig.counts().mappings, 1);
+    };
+    let mut guard = bo.write(0, 8).unwrap();
+    busy();
+    guard.write_at(0, &NEW).unwrap();
+    guard.finish();
+    let submitted = rig.device.begin_submit(&[gpu(&bo, Access::Read)]).unwrap();
+    busy();
+    submitted.end(None);
+    bo.unmap().unwrap();
+    assert!(bo.dont_need().is_ok());
+    assert_eq!(refused(bo.unmap()).errno(), Errno::EFAULT);
+    assert!(bo.will_need().is_ok());
+    bo.close().unwrap();
+    assert_eq!(refused(bo.unmap()).errno(), Errno::ENOENT);
+}
+
+#[test]
+fn dirty_lines_of_the_drivers_mapping_are_flushed_before_it_is_forgotten() {
+    let rig = rig("sim:glk");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+    let before = rig.counts().mappings;
+    bo.flush().unwrap();
+    mapping.copy_in(0, &NEW).unwrap();
+    bo.mark_written(0, 8).unwrap();
+    assert_ne!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "without a flush");
+    bo.unmap().unwrap();
+    assert_eq!((bo.dirty_lines(), rig.counts().mappings), (0, before - 1));
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+
+    // A mapping at another place, in another mode.
+    let again = rig.raw(&bo, MmapMode::Wc);
+    bo.remap(rig.raw(&bo, MmapMode::Wc)).unwrap();
+    assert_eq!((bo.map_mode(), rig.counts().mappings), (MmapMode::Wc, before + 1));
+    again.copy_in(64, &NEW).unwrap();
+    bo.mark_written(64, 8).unwrap();
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)).0, Verdict::Drain);
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 64), NEW);
+    drop(again);
+    close(&rig, bo, mapping);
+}
+
+#[test]
+fn a_new_mapping_takes_the_place_of_the_old_one_in_one_call() {
+    let rig = rig("sim:glk");
+    let (mapping, bo) = adopted(&rig, MmapMode::Wb);
+    let before = rig.counts().mappings;
+    mapping.copy_in(0, &NEW).unwrap();
+    bo.mark_written(0, 8).unwrap();
+    bo.remap(rig.raw(&bo, MmapMode::Wb)).unwrap();
+    assert_eq!((bo.map_mode(), rig.counts().mappings), (MmapMode::Wb, before));
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    assert_eq!(read(&bo, 0), NEW);
+    let other = rig.device.alloc(AllocRequest::new(4096)).unwrap();
+    assert_eq!(refused(bo.remap(rig.raw(&other, MmapMode::Wb))).errno(), Errno::EINVAL, "another size");
+    drop(other);
+    close(&rig, bo, mapping);
+}
+
+#[test]
+fn an_object_with_a_mapping_of_the_drivers_is_not_reused() {
+    for is_remapped in [false, true] {
+        let rig = rig("sim:tgl");
+        rig.device.set_reuse_limit(1 << 20);
+        let bo = rig.bo(CachingMode::Cached, MmapMode::Wb);
+        write(&bo, 0, &NEW);
+        if is_remapped {
+            bo.remap(rig.raw(&bo, MmapMode::Wb)).unwrap();
+        } else {
+            bo.unmap().unwrap();
+        }
+        drop(bo);
+        assert_eq!(rig.device.reuse_stats().held, usize::from(!is_remapped));
+        let again = rig.bo(CachingMode::Cached, MmapMode::Wb);
+        assert_eq!(rig.device.reuse_stats().hits, u64::from(!is_remapped));
+        write(&again, 0, &NEW);
+        assert_eq!(read(&again, 0), NEW);
+    }
+}
