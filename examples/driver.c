@@ -50,8 +50,7 @@ int main(int argc, char **argv) {
     /* More of them through a pointer. The end of the access tells the library what was written: all of the range. */
     gemco_access *access;
     void *pointer;
-    must(gemco_access_begin(vertices, GEMCO_WRITE, 4096, 256, &access, NULL));
-    must(gemco_access_pointer(access, &pointer));
+    must(gemco_access_begin(vertices, GEMCO_WRITE, 4096, 256, &access, &pointer, NULL));
     memset((char *)pointer + 4096, 0x3f, 256);
     must(gemco_access_end(access, NULL));
 

@@ -381,8 +381,8 @@ typedef enum gemco_verdict {
 /**
  * A CPU access to a range of a BO, in progress.
  *
- * gemco_access_begin creates it; gemco_access_end frees it, whatever it returns. It holds a reference to its BO. Used
- * by one thread at a time, the one that stores.
+ * gemco_access_begin creates it; gemco_access_end frees it, whatever it returns. It holds a reference to its BO.
+ * Threads may use it concurrently until then.
  */
 typedef struct gemco_access gemco_access;
 
@@ -1237,9 +1237,13 @@ int gemco_bo_upload(const struct gemco_bo *bo,
 /**
  * Reports that this thread stored `len` bytes at `offset` through the mapping.
  *
- * Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO. The thread that stored.
+ * Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO; as gemco_bo_map, if the BO is not mapped. The
+ * thread that stored: a write-combining buffer is drained by its own core only. Another thread may call it for stores
+ * through a write-back mapping, or after the thread that stored called gemco_drain, if the stores happened before the call.
  */
-int gemco_bo_mark_written(const struct gemco_bo *bo, uint64_t offset, uint64_t len);
+int gemco_bo_mark_written(const struct gemco_bo *bo,
+                          uint64_t offset,
+                          uint64_t len);
 
 /**
  * Reports that another agent wrote `len` bytes at `offset` to memory: another process or device, or a batch that the
@@ -1253,9 +1257,9 @@ int gemco_bo_mark_stale(const struct gemco_bo *bo, uint64_t offset, uint64_t len
  * Begins an access to `len` bytes at `offset` through the BO's mapping, like DMA_BUF_IOCTL_SYNC with START, for a
  * range.
  *
- * kind: a gemco_access_kind. access: the access, which gemco_access_end takes. report: what was invalidated or flushed
- * for it so far; may be NULL. Waits for GPU writes that the library knows of. Until the end, the BO can neither be
- * closed nor change its caching mode.
+ * kind: a gemco_access_kind. access: the access, which gemco_access_end takes. pointer: as gemco_access_pointer gets it, in
+ * the same call; may be NULL. report: what was invalidated or flushed for it so far; may be NULL. Waits for GPU writes that
+ * the library knows of. Until the end, the BO can neither be closed or unmapped nor change its caching mode.
  *
  * Returns 0; as gemco_bo_write. Any thread.
  */
@@ -1264,15 +1268,16 @@ int gemco_access_begin(const struct gemco_bo *bo,
                        uint64_t offset,
                        uint64_t len,
                        struct gemco_access **access,
+                       void **pointer,
                        struct gemco_report *report);
 
 /**
  * Invalidates stale lines in the access's range, and gets the address of the BO's mapping.
  *
- * pointer: the BO's first byte, not the range's: add the offset. Accesses through it stay within the range, and end with
- * gemco_access_end.
+ * pointer: the BO's first byte, not the range's, as gemco_bo_map gets it: offsets of all functions count from there. Loads
+ * and stores through it stay within the range, and are made before gemco_access_end.
  *
- * Returns 0; errors of the invalidate. The access's thread.
+ * Returns 0; -EINVAL for NULL; as gemco_bo_write for errors of the invalidate. Any thread.
  */
 int gemco_access_pointer(struct gemco_access *access,
                          void **pointer);
@@ -1281,7 +1286,8 @@ int gemco_access_pointer(struct gemco_access *access,
  * Reports that `len` bytes at `offset` of the BO were stored. After such calls only the reported bytes count as
  * written; without one the whole range does at the end, if gemco_access_pointer was called.
  *
- * Returns 0; -EINVAL for bytes outside the range, -EACCES for a read access. The thread that stored.
+ * Returns 0; -EINVAL for bytes outside the range, -EACCES for a read access. The thread that stored, as for
+ * gemco_bo_mark_written.
  */
 int gemco_access_written(struct gemco_access *access, uint64_t offset, uint64_t len);
 
@@ -1290,9 +1296,11 @@ int gemco_access_written(struct gemco_access *access, uint64_t offset, uint64_t 
  *
  * report: what was invalidated or flushed for the whole access; may be NULL.
  *
- * Returns 0. The thread that stored.
+ * Returns 0; -EINVAL for a misaligned pointer. Any thread, if gemco_access_written reported the stores, or none was made;
+ * otherwise the thread that stored, as for gemco_bo_mark_written.
  */
-int gemco_access_end(struct gemco_access *access, struct gemco_report *report);
+int gemco_access_end(struct gemco_access *access,
+                     struct gemco_report *report);
 
 /**
  * Returns the name of a rule: "bypass-mocs-read".

@@ -16,8 +16,8 @@ use gem_coherency_capi_pure::types;
 
 /// A CPU access to a range of a BO, in progress.
 ///
-/// gemco_access_begin creates it; gemco_access_end frees it, whatever it returns. It holds a reference to its BO. Used
-/// by one thread at a time, the one that stores.
+/// gemco_access_begin creates it; gemco_access_end frees it, whatever it returns. It holds a reference to its BO.
+/// Threads may use it concurrently until then.
 pub struct gemco_access {
     /// Before `_bo`, which it borrows: fields are dropped in declaration order.
     guard: Confined<Mutex<CpuAccess<'static>>>,
@@ -119,7 +119,9 @@ pub unsafe extern "C" fn gemco_bo_upload(
 
 /// Reports that this thread stored `len` bytes at `offset` through the mapping.
 ///
-/// Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO. The thread that stored.
+/// Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO; as gemco_bo_map, if the BO is not mapped. The
+/// thread that stored: a write-combining buffer is drained by its own core only. Another thread may call it for stores
+/// through a write-back mapping, or after the thread that stored called gemco_drain, if the stores happened before the call.
 ///
 /// # Safety
 /// As the module says.
@@ -151,9 +153,9 @@ pub unsafe extern "C" fn gemco_bo_mark_stale(bo: *const gemco_bo, offset: u64, l
 /// Begins an access to `len` bytes at `offset` through the BO's mapping, like DMA_BUF_IOCTL_SYNC with START, for a
 /// range.
 ///
-/// kind: a gemco_access_kind. access: the access, which gemco_access_end takes. report: what was invalidated or flushed
-/// for it so far; may be NULL. Waits for GPU writes that the library knows of. Until the end, the BO can neither be
-/// closed nor change its caching mode.
+/// kind: a gemco_access_kind. access: the access, which gemco_access_end takes. pointer: as gemco_access_pointer gets it, in
+/// the same call; may be NULL. report: what was invalidated or flushed for it so far; may be NULL. Waits for GPU writes that
+/// the library knows of. Until the end, the BO can neither be closed or unmapped nor change its caching mode.
 ///
 /// Returns 0; as gemco_bo_write. Any thread.
 ///
@@ -166,20 +168,29 @@ pub unsafe extern "C" fn gemco_access_begin(
     offset: u64,
     len: u64,
     access: *mut *mut gemco_access,
+    pointer: *mut *mut c_void,
     report: *mut gemco_report,
 ) -> c_int {
     run("gemco_access_begin", || {
-        // SAFETY: a BO with a reference, room for a pointer, and for a report or null: the caller's obligations.
-        let (bo, to, out) = unsafe {
-            (add_reference(bo, "bo")?, Out::new(access, "access")?, Out::optional(report, "report")?)
+        // SAFETY: a BO with a reference, room for a pointer, and for another and a report or null: the caller's obligations.
+        let (bo, to, first, out) = unsafe {
+            (
+                add_reference(bo, "bo")?,
+                Out::new(access, "access")?,
+                Out::optional(pointer, "pointer")?,
+                Out::optional(report, "report")?,
+            )
         };
         // SAFETY: the reference that is stored with the guard keeps the BO at its address, and is dropped
         // after it.
         let borrowed: &'static gemco_bo = unsafe { &*Arc::as_ptr(&bo) };
-        let guard = match types::access(kind, "kind")? {
+        let mut guard = match types::access(kind, "kind")? {
             Access::Read => borrowed.bo.read(offset, len)?,
             Access::Write => borrowed.bo.write(offset, len)?,
         };
+        if let Some(first) = first {
+            first.set(guard.as_ptr()?.as_ptr().cast());
+        }
         write_report(guard.report(), out);
         to.pass_ownership(gemco_access { guard: Confined::new(Mutex::new(guard)), _bo: bo });
         Ok(0)
@@ -188,10 +199,10 @@ pub unsafe extern "C" fn gemco_access_begin(
 
 /// Invalidates stale lines in the access's range, and gets the address of the BO's mapping.
 ///
-/// pointer: the BO's first byte, not the range's: add the offset. Accesses through it stay within the range, and end with
-/// gemco_access_end.
+/// pointer: the BO's first byte, not the range's, as gemco_bo_map gets it: offsets of all functions count from there. Loads
+/// and stores through it stay within the range, and are made before gemco_access_end.
 ///
-/// Returns 0; errors of the invalidate. The access's thread.
+/// Returns 0; -EINVAL for NULL; as gemco_bo_write for errors of the invalidate. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -208,7 +219,8 @@ pub unsafe extern "C" fn gemco_access_pointer(access: *mut gemco_access, pointer
 /// Reports that `len` bytes at `offset` of the BO were stored. After such calls only the reported bytes count as
 /// written; without one the whole range does at the end, if gemco_access_pointer was called.
 ///
-/// Returns 0; -EINVAL for bytes outside the range, -EACCES for a read access. The thread that stored.
+/// Returns 0; -EINVAL for bytes outside the range, -EACCES for a read access. The thread that stored, as for
+/// gemco_bo_mark_written.
 ///
 /// # Safety
 /// As the module says.
@@ -226,7 +238,8 @@ pub unsafe extern "C" fn gemco_access_written(access: *mut gemco_access, offset:
 ///
 /// report: what was invalidated or flushed for the whole access; may be NULL.
 ///
-/// Returns 0. The thread that stored.
+/// Returns 0; -EINVAL for a misaligned pointer. Any thread, if gemco_access_written reported the stores, or none was made;
+/// otherwise the thread that stored, as for gemco_bo_mark_written.
 ///
 /// # Safety
 /// As the module says; the access is not used again.

@@ -111,14 +111,16 @@ static void accesses(gemco_bo *bo) {
     FAILS(gemco_bo_upload(NULL, 0, data, 8, 0, NULL), EINVAL, "bo is NULL");
     FAILS(gemco_bo_upload(bo, 0, NULL, 8, 0, NULL), EINVAL, "data is NULL");
     FAILS(gemco_bo_upload(bo, 0, data, 8, 3, NULL), EINVAL, "hint is 3");
-    FAILS(gemco_access_begin(NULL, 0, 0, 8, &access, NULL), EINVAL, "bo is NULL");
-    FAILS(gemco_access_begin(bo, 2, 0, 8, &access, NULL), EINVAL, "kind is 2");
-    FAILS(gemco_access_begin(bo, 0, 0, 8, NULL, NULL), EINVAL, "access is NULL");
-    FAILS(gemco_access_begin(bo, 0, 4096, 1, &access, &report), EINVAL, "do not fit in the object");
+    FAILS(gemco_access_begin(NULL, 0, 0, 8, &access, NULL, NULL), EINVAL, "bo is NULL");
+    FAILS(gemco_access_begin(bo, 2, 0, 8, &access, NULL, NULL), EINVAL, "kind is 2");
+    FAILS(gemco_access_begin(bo, 0, 0, 8, NULL, NULL, NULL), EINVAL, "access is NULL");
+    FAILS(gemco_access_begin(bo, 0, 4096, 1, &access, NULL, &report), EINVAL, "do not fit in the object");
+    FAILS(gemco_access_begin(bo, 0, 4096, 1, &access, &pointer, &report), EINVAL, "do not fit in the object");
+    FAILS(gemco_access_begin(bo, 0, 0, 8, &access, (void **)((char *)&pointer + 1), NULL), EINVAL, "pointer is not aligned");
     FAILS(gemco_access_pointer(NULL, &pointer), EINVAL, "access is NULL");
     FAILS(gemco_access_written(NULL, 0, 0), EINVAL, "access is NULL");
     CHECK(access == UNTOUCHED && pointer == UNTOUCHED && report.lines == 7);
-    OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8, &access, NULL));
+    OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8, &access, NULL, NULL));
     FAILS(gemco_access_pointer(access, NULL), EINVAL, "pointer is NULL");
     /* The access ends although the report is misaligned, and its stores are marked. */
     uint64_t dirty = 7;

@@ -97,10 +97,11 @@ static void pointer_case(const char *name) {
     /* The end of an access reports its whole range, unless earlier reports named parts of it. */
     for (int told = 0; told < 2; told++) {
         gemco_access *access = NULL;
-        OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8192, &access, NULL));
+        void *begun = NULL;
+        OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8192, &access, &begun, NULL));
         FAILS(gemco_bo_close(bo), EBUSY, "in use");
         OK(gemco_access_pointer(access, &again));
-        CHECK(again == pointer);
+        CHECK(again == pointer && begun == pointer);
         memset((char *)again + 64, told, 64);
         if (told)
             OK(gemco_access_written(access, 64, 64));
@@ -111,7 +112,7 @@ static void pointer_case(const char *name) {
         CHECK(report.lines == (told ? 1 : 128));
     }
     gemco_access *access = NULL;
-    OK(gemco_access_begin(bo, GEMCO_READ, AT, LEN, &access, NULL));
+    OK(gemco_access_begin(bo, GEMCO_READ, AT, LEN, &access, NULL, NULL));
     FAILS(gemco_access_written(access, AT, 1), EACCES, "read guard");
     OK(gemco_access_end(access, NULL));
     gemco_bo_unref(bo);
@@ -366,7 +367,7 @@ static void life_case(void) {
     gemco_device_unref(device);
     bo = new_bo(device, GEMCO_CACHING_CACHED, GEMCO_MAP_WB);
     gemco_device_unref(device);
-    OK(gemco_access_begin(bo, GEMCO_WRITE, AT, LEN, &access, NULL));
+    OK(gemco_access_begin(bo, GEMCO_WRITE, AT, LEN, &access, NULL, NULL));
     gemco_bo_unref(bo);
     void *pointer = NULL;
     OK(gemco_access_pointer(access, &pointer));

@@ -156,7 +156,7 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_bo_write, BO, gemco_bo_write(w->bo, 0, w->memory, 64, NULL))                                            \
     CALL(gemco_bo_read, BO, gemco_bo_read(w->bo, 0, w->memory, 64, NULL))                                              \
     CALL(gemco_bo_upload, BO, gemco_bo_upload(w->bo, 0, w->memory, 64, GEMCO_UPLOAD_AUTO, NULL))                       \
-    CALL(gemco_access_begin, BO, gemco_access_begin(w->bo, GEMCO_READ, 0, 64, &w->new_access, NULL))                   \
+    CALL(gemco_access_begin, BO, gemco_access_begin(w->bo, GEMCO_READ, 0, 64, &w->new_access, NULL, NULL))             \
     CALL(gemco_access_pointer, OBJECT, gemco_access_pointer(w->access, &(void *){NULL}))                               \
     CALL(gemco_access_written, OBJECT, gemco_access_written(w->access, 0, 64))                                         \
     CALL(gemco_access_end, OBJECT | RELEASES, gemco_access_end(w->access, NULL))                                       \
@@ -230,7 +230,7 @@ static void begin_world(struct world *w, const char *device) {
     OK(gemco_bo_create(w->device, size, GEMCO_CACHING_DEFAULT, &w->bo));
     OK(gemco_bo_create(w->device, 4096, GEMCO_CACHING_DEFAULT, &w->other));
     OK(gemco_bo_write(w->bo, 0, "before", 6, NULL));
-    OK(gemco_access_begin(w->other, GEMCO_WRITE, 0, 4096, &w->access, NULL));
+    OK(gemco_access_begin(w->other, GEMCO_WRITE, 0, 4096, &w->access, NULL, NULL));
     gemco_submission submission = {w->other, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
     OK(gemco_submit_begin(w->device, &submission, 1, NULL, &w->prepared));
     OK(gemco_batch_create(w->device, &w->batch));

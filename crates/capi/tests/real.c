@@ -152,8 +152,7 @@ int main(int argc, char **argv) {
     OK(gemco_submit(device, &submission, 1, NULL));
     OK(gemco_bo_wait(bo, -1));
     CHECK(gemco_bo_busy(bo) == 0);
-    OK(gemco_access_begin(bo, GEMCO_WRITE, AT, LEN, &access, NULL));
-    OK(gemco_access_pointer(access, &pointer));
+    OK(gemco_access_begin(bo, GEMCO_WRITE, AT, LEN, &access, &pointer, NULL));
     CHECK(memcmp((char *)pointer + AT, fresh, LEN) == 0);
     ((unsigned char *)pointer)[AT] = fresh[0] = 0x42;
     OK(gemco_access_end(access, NULL));

@@ -39,14 +39,11 @@ static int store(unsigned number, unsigned round, const unsigned char *bytes) {
     void *pointer = NULL;
     if (round % 2 == 0)
         return gemco_bo_write(all, number * RANGE, bytes, RANGE, NULL);
-    int result = gemco_access_begin(all, GEMCO_WRITE, number * RANGE, RANGE, &access, NULL);
+    int result = gemco_access_begin(all, GEMCO_WRITE, number * RANGE, RANGE, &access, &pointer, NULL);
     if (result < 0)
         return result;
-    result = gemco_access_pointer(access, &pointer);
-    if (result == 0)
-        memcpy((char *)pointer + number * RANGE, bytes, RANGE);
-    int ended = gemco_access_end(access, NULL);
-    return result < 0 ? result : ended;
+    memcpy((char *)pointer + number * RANGE, bytes, RANGE);
+    return gemco_access_end(access, NULL);
 }
 
 static void *thread(void *argument) {
