@@ -59,8 +59,8 @@ int main(int argc, char **argv) {
     int mocs = gemco_device_mocs(device, 16);
     must(mocs);
     const gemco_submission batch[] = {
-        {vertices, GEMCO_READ, (unsigned)mocs},
-        {target, GEMCO_WRITE, GEMCO_MOCS_PAGE_TABLE},
+        {.bo = vertices, .access = GEMCO_READ, .mocs = (unsigned)mocs},
+        {.bo = target, .access = GEMCO_WRITE, .mocs = GEMCO_MOCS_PAGE_TABLE},
     };
     gemco_report reports[2];
     must(gemco_submit(device, batch, 2, reports));

@@ -68,8 +68,9 @@ static int draw(gemco_device *device, gemco_bo *vertices, gemco_bo *fetched, con
     int result = gemco_batch_create(device, &batch);
     if (result < 0)
         return result;
-    const gemco_region all = {to->bo, 0, to->pitch, -1}, rectangle = {to->bo, at(to, LEFT, TOP), to->pitch, -1};
-    const gemco_region from = {vertices, 0, 4096, -1}, copy = {fetched, 0, 4096, -1};
+    const gemco_region all = {.bo = to->bo, .pitch = to->pitch, .mocs = -1};
+    const gemco_region rectangle = {.bo = to->bo, .offset = at(to, LEFT, TOP), .pitch = to->pitch, .mocs = -1};
+    const gemco_region from = {.bo = vertices, .pitch = 4096, .mocs = -1}, copy = {.bo = fetched, .pitch = 4096, .mocs = -1};
     must(gemco_batch_fill(batch, &all, 4 * to->width, to->height, BACKGROUND));
     must(gemco_batch_fill(batch, &rectangle, 4 * WIDTH, HEIGHT, RECTANGLE));
     must(gemco_batch_copy(batch, &copy, &from, 64, 1));

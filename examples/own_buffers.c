@@ -230,9 +230,9 @@ static void run(struct driver *driver, struct buffer *source, struct buffer *tar
                                 .flags = EXEC_BLT | EXEC_NO_RELOC};
     gemco_prepared *prepared = NULL;
     if (driver->with_library) {
-        const gemco_submission list[] = {{source->bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE},
-                                         {target->bo, GEMCO_WRITE, GEMCO_MOCS_PAGE_TABLE},
-                                         {batch->bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE}};
+        const gemco_submission list[] = {{.bo = source->bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE},
+                                         {.bo = target->bo, .access = GEMCO_WRITE, .mocs = GEMCO_MOCS_PAGE_TABLE},
+                                         {.bo = batch->bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE}};
         must(gemco_bo_mark_written(batch->bo, 0, len));
         must(gemco_submit_begin(driver->device, list, 3, NULL, &prepared));
     }

@@ -30,7 +30,8 @@ impl Question {
     unsafe fn new(platform: *const gemco_platform, question: *const gemco_question) -> Result<Self, Failure> {
         // SAFETY: a platform and a question: the caller's obligations.
         let (caps, question) = unsafe { (caps(platform)?, borrow(question, "question")?) };
-        let &gemco_question { level, writer, next, access } = question;
+        let &gemco_question { level, writer, next, access, reserved } = question;
+        types::reserved(reserved, "question->reserved")?;
         Ok(Self {
             caps,
             level: types::level(level, "question->level")?,
@@ -98,6 +99,7 @@ pub unsafe extern "C" fn gemco_needs_flush_any(
         // SAFETY: the caller's obligations.
         let (caps, asked, out) =
             unsafe { (caps(platform)?, borrow(question, "question")?, Out::optional(decision, "decision")?) };
+        types::reserved(asked.reserved, "question->reserved")?;
         let level = types::level(asked.level, "question->level")?;
         let writer = types::path(asked.writer, "question->writer")?;
         let access = types::access(asked.access, "question->access")?;

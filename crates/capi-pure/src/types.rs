@@ -152,8 +152,8 @@ pub enum gemco_caps {
     GEMCO_CAP_DG1 = 0x200,
 }
 
-/// A write to memory of a BO, and the next access to the same memory. Use designated initialisers:
-/// (gemco_question){.level = ..., .writer = ..., .next = ..., .access = ...}.
+/// A write to memory of a BO, and the next access to the same memory. Set all other fields to 0: use designated
+/// initialisers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_question {
@@ -165,6 +165,8 @@ pub struct gemco_question {
     pub next: c_uint,
     /// The kind of the next access: a gemco_access_kind. A batch that writes may read, too: ask about both.
     pub access: c_uint,
+    /// 0.
+    pub reserved: [u64; 2],
 }
 
 /// A verdict and the rule behind it; GEMCO_NOT_NEEDED has a rule, too.
@@ -241,6 +243,14 @@ by_place! {
         NotNeeded = GEMCO_NOT_NEEDED, Flush = GEMCO_FLUSH, Invalidate = GEMCO_INVALIDATE, Drain = GEMCO_DRAIN,
         Refused = GEMCO_REFUSED,
     }
+}
+
+/// Checks fields that have no meaning yet, so that a later version can give them one.
+///
+/// # Errors
+/// EINVAL for a value that is not 0.
+pub fn reserved<T: Default + PartialEq>(value: T, name: &'static str) -> Result<(), Failure> {
+    if value == T::default() { Ok(()) } else { Err(Failure::argument(name, "is not 0")) }
 }
 
 /// Parses a path.

@@ -447,8 +447,8 @@ typedef struct gemco_platform {
 } gemco_platform;
 
 /**
- * A write to memory of a BO, and the next access to the same memory. Use designated initialisers:
- * (gemco_question){.level = ..., .writer = ..., .next = ..., .access = ...}.
+ * A write to memory of a BO, and the next access to the same memory. Set all other fields to 0: use designated
+ * initialisers.
  */
 typedef struct gemco_question {
     /**
@@ -467,6 +467,10 @@ typedef struct gemco_question {
      * The kind of the next access: a gemco_access_kind. A batch that writes may read, too: ask about both.
      */
     unsigned int access;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
 } gemco_question;
 
 /**
@@ -583,7 +587,7 @@ typedef struct gemco_object {
 } gemco_object;
 
 /**
- * The accesses of a batch to one BO.
+ * The accesses of a batch to one BO. Set all other fields to 0: use designated initialisers.
  */
 typedef struct gemco_submission {
     /**
@@ -598,6 +602,10 @@ typedef struct gemco_submission {
      * The MOCS class of the accesses, a gemco_mocs.
      */
     unsigned int mocs;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
 } gemco_submission;
 
 /**

@@ -33,7 +33,7 @@ typedef struct gemco_job gemco_job;
 typedef struct gemco_screen gemco_screen;
 
 /**
- * Rows of bytes in a BO that a batch reads or writes.
+ * Rows of bytes in a BO that a batch reads or writes. Set all other fields to 0: use designated initialisers.
  */
 typedef struct gemco_region {
     /**
@@ -52,6 +52,10 @@ typedef struct gemco_region {
      * The MOCS entry of the access, or -1 for the page table's caching.
      */
     int mocs;
+    /**
+     * 0.
+     */
+    uint64_t reserved[2];
 } gemco_region;
 
 /**

@@ -65,9 +65,7 @@ unsafe fn request(object: &gemco_object) -> Result<AdoptRequest, Failure> {
     if flags & !all != 0 || (asks && is_fixed) {
         return Err(Failure::number("object->flags", flags));
     }
-    if reserved != [0; 2] {
-        return Err(Failure::argument("object->reserved", "is not 0"));
-    }
+    types::reserved(reserved, "object->reserved")?;
     let handle = Handle::new(handle).ok_or(Failure::number("object->handle", handle))?;
     let mut request = AdoptRequest::new(handle, size);
     if asks && level != 0 {

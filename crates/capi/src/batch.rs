@@ -12,10 +12,11 @@ use super::steps::gemco_report;
 use super::submit::Outs;
 use gem_coherency::fork::Confined;
 use gem_coherency_capi_pure::pointers::{Out, borrow};
+use gem_coherency_capi_pure::types;
 use gem_coherency_exercise::commands::Extent;
 use gem_coherency_exercise::{Batch, Region, Submitted};
 
-/// Rows of bytes in a BO that a batch reads or writes.
+/// Rows of bytes in a BO that a batch reads or writes. Set all other fields to 0: use designated initialisers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_region {
@@ -27,6 +28,8 @@ pub struct gemco_region {
     pub pitch: u32,
     /// The MOCS entry of the access, or -1 for the page table's caching.
     pub mocs: c_int,
+    /// 0.
+    pub reserved: [u64; 2],
 }
 
 /// A batch under construction. It holds a reference to its device, and to each BO that its commands name.
@@ -59,7 +62,8 @@ impl gemco_batch {
 /// It is null, or points to one that names a BO that lives during `'a`, or null.
 unsafe fn region<'a>(region: *const gemco_region, name: &'static str) -> Result<Region<'a>, Failure> {
     // SAFETY: a region, or null: the caller's obligation.
-    let &gemco_region { bo, offset, pitch, mocs } = unsafe { borrow(region, name) }?;
+    let &gemco_region { bo, offset, pitch, mocs, reserved } = unsafe { borrow(region, name) }?;
+    types::reserved(reserved, "region.reserved")?;
     // SAFETY: a BO, or null: the caller's obligation.
     let bo = unsafe { borrow(bo, "region.bo") }?;
     let plain = Region::new(&bo.bo, offset).pitch(pitch);

@@ -68,6 +68,7 @@ pub unsafe extern "C" fn gemco_explain(report: *const gemco_report, text: *mut c
             // SAFETY: a report: the caller's obligation.
             false => *unsafe { borrow(report, "report") }?,
         };
+        types::reserved(report.reserved, "report->reserved")?;
         let step = steps::step(report.step, "report->step")?;
         let verdict = types::verdict(report.decision.verdict, "report->decision.verdict")?;
         let place = usize::try_from(report.decision.rule).unwrap_or(usize::MAX);

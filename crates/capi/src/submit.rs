@@ -19,7 +19,7 @@ use gem_coherency::fork::Confined;
 use gem_coherency_capi_pure::pointers::{Out, borrow, elements};
 use gem_coherency_capi_pure::types;
 
-/// The accesses of a batch to one BO.
+/// The accesses of a batch to one BO. Set all other fields to 0: use designated initialisers.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gemco_submission {
@@ -29,6 +29,8 @@ pub struct gemco_submission {
     pub access: c_uint,
     /// The MOCS class of the accesses, a gemco_mocs.
     pub mocs: c_uint,
+    /// 0.
+    pub reserved: [u64; 2],
 }
 
 /// BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching mode.
@@ -81,6 +83,7 @@ impl Outs {
 unsafe fn submissions<'a>(list: &'a [gemco_submission]) -> Result<Vec<Submission<'a>>, Failure> {
     let mut submissions = room("submissions", list.len())?;
     for one in list {
+        types::reserved(one.reserved, "submissions[].reserved")?;
         submissions.push(Submission {
             // SAFETY: a BO, or null: the caller's obligation.
             bo: &unsafe { borrow(one.bo, "submissions[].bo") }?.bo,

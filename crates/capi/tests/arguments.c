@@ -175,7 +175,7 @@ static void submissions(gemco_device *device, gemco_bo *bo) {
     gemco_report report = {7, {7, 7}, 7, 7, 7};
     gemco_device *other = NULL;
     gemco_bo *foreign = NULL;
-    gemco_submission list[2] = {{bo, GEMCO_READ, 0}, {NULL, GEMCO_READ, 0}};
+    gemco_submission list[2] = {{.bo = bo}, {.bo = NULL}};
 
     FAILS(submit_nothing(NULL, list, 1, NULL), EINVAL, "device is NULL");
     FAILS(submit_nothing(device, NULL, 1, NULL), EINVAL, "submissions is NULL");
@@ -189,6 +189,12 @@ static void submissions(gemco_device *device, gemco_bo *bo) {
     list[0].mocs = 3;
     FAILS(gemco_submit(device, list, 1, &report), EINVAL, "submissions[].mocs is 3");
     list[0].mocs = 0;
+    for (int i = 0; i < 2; i++) {
+        list[0].reserved[i] = (uint64_t)1 << 63;
+        FAILS(submit_nothing(device, list, 1, &report), EINVAL, "gemco_submit_begin: submissions[].reserved is not 0");
+        FAILS(gemco_submit(device, list, 1, &report), EINVAL, "gemco_submit: submissions[].reserved is not 0");
+        list[0].reserved[i] = 0;
+    }
     FAILS(gemco_submit(NULL, list, 1, NULL), EINVAL, "device is NULL");
     FAILS(gemco_submit_begin(device, list, 1, NULL, NULL), EINVAL, "prepared is NULL");
     FAILS(gemco_submit_begin(device, list, 2, NULL, &prepared), EINVAL, "submissions[].bo is NULL");

@@ -31,7 +31,9 @@ static void commands_case(gemco_device *device) {
     gemco_bo *from = filled(device, source), *to = filled(device, target);
     gemco_batch *batch = NULL;
     OK(gemco_batch_create(device, &batch));
-    const gemco_region start = {to, 0, PITCH, -1}, rows = {to, 4096 + 4, PITCH, -1}, origin = {from, 72, 2 * PITCH, -1};
+    const gemco_region start = {.bo = to, .pitch = PITCH, .mocs = -1};
+    const gemco_region rows = {.bo = to, .offset = 4096 + 4, .pitch = PITCH, .mocs = -1};
+    const gemco_region origin = {.bo = from, .offset = 72, .pitch = 2 * PITCH, .mocs = -1};
     OK(gemco_batch_fill(batch, &start, WIDTH, ROWS, 0x01020304));
     OK(gemco_batch_copy(batch, &rows, &origin, WIDTH, ROWS));
     OK(gemco_batch_flush(batch));
@@ -60,7 +62,7 @@ static void arguments_case(gemco_device *device, gemco_device *other) {
     FAILS(gemco_batch_create(NULL, &batch), EINVAL, "device");
     FAILS(gemco_batch_create(device, NULL), EINVAL, "batch");
     OK(gemco_batch_create(device, &batch));
-    gemco_region good = {bo, 0, PITCH, -1}, bad = good;
+    gemco_region good = {.bo = bo, .pitch = PITCH, .mocs = -1}, bad = good;
     FAILS(gemco_batch_store(batch, NULL, 0, 0), EINVAL, "bo");
     FAILS(gemco_batch_store(batch, bo, SIZE, 0), EINVAL, "16384");
     FAILS(gemco_batch_store(batch, bo, 2, 0), EINVAL, "offset 2");
@@ -78,6 +80,11 @@ static void arguments_case(gemco_device *device, gemco_device *other) {
     bad = good;
     bad.bo = NULL;
     FAILS(gemco_batch_copy(batch, &bad, &good, 4, 1), EINVAL, "region.bo");
+    for (int i = 0; i < 2; i++) {
+        bad = good;
+        bad.reserved[i] = 1;
+        FAILS(gemco_batch_fill(batch, &bad, 4, 1, 0), EINVAL, "region.reserved is not 0");
+    }
     FAILS(gemco_batch_fill(batch, &good, 6, 1, 0), EINVAL, "width 6");
     FAILS(gemco_batch_fill(batch, &good, 4, 0, 0), EINVAL, "height 0");
     FAILS(gemco_batch_fill(batch, &good, 4, 65, 0), EINVAL, "16384");

@@ -12,7 +12,10 @@ int main() {
     OK(gemco_bo_create(device, 4096, GEMCO_CACHING_CACHED, &bo));
     const std::vector<std::uint8_t> fresh(100, 0xa5);
     OK(gemco_bo_write(bo, 60, fresh.data(), fresh.size(), nullptr));
-    const gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_BYPASS_LLC};
+    gemco_submission submission = {};
+    submission.bo = bo;
+    submission.access = GEMCO_READ;
+    submission.mocs = GEMCO_MOCS_BYPASS_LLC;
     gemco_report report = {};
     OK(submit_nothing(device, &submission, 1, &report));
     BY_RULE(report.decision, "bypass-mocs-read");

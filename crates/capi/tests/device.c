@@ -56,7 +56,7 @@ static void submit_case(const char *name, unsigned caching, unsigned mocs, const
     look(device, bo, mocs);
     CHECK(is_fresh() == (lines == 0));
 
-    gemco_submission submission = {bo, GEMCO_READ, mocs};
+    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = mocs};
     gemco_report report;
     OK(submit_nothing(device, &submission, 1, &report));
     CHECK(report.step == GEMCO_STEP_SUBMIT && report.lines == lines && report.bytes == lines * 64);
@@ -75,7 +75,7 @@ static void submit_case(const char *name, unsigned caching, unsigned mocs, const
 static void pointer_case(const char *name) {
     gemco_device *device = open_device(name);
     gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
-    gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
     gemco_report report;
     void *pointer = NULL, *again = NULL;
 
@@ -200,7 +200,7 @@ static void gpu_write_case(void) {
         gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
         gemco_report report;
         OK(gemco_bo_read(bo, AT, seen, LEN, NULL));
-        gemco_submission submission = {bo, GEMCO_WRITE, GEMCO_MOCS_PAGE_TABLE};
+        gemco_submission submission = {.bo = bo, .access = GEMCO_WRITE, .mocs = GEMCO_MOCS_PAGE_TABLE};
         gemco_prepared *prepared = NULL;
         if (told == 1) {
             OK(gemco_submit_begin(device, &submission, 1, &report, &prepared));
@@ -345,7 +345,7 @@ static void life_case(void) {
 
     OK(gemco_bo_close(bo));
     gemco_bo_unref(other);
-    gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
     FAILS(gemco_bo_close(bo), ENOENT, "is closed");
     FAILS(gemco_bo_write(bo, 0, fresh, 1, NULL), ENOENT, "is closed");
     FAILS(gemco_bo_read(bo, 0, seen, 1, NULL), ENOENT, "is closed");
@@ -432,7 +432,7 @@ static void explain_case(void) {
 
     gemco_bo *bo = new_bo(device, GEMCO_CACHING_CACHED, GEMCO_MAP_WB);
     OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
-    gemco_submission submission = {bo, GEMCO_READ, (unsigned)gemco_device_mocs(device, 16)};
+    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = (unsigned)gemco_device_mocs(device, 16)};
     gemco_report report;
     OK(submit_nothing(device, &submission, 1, &report));
     int len = gemco_explain(&report, text, sizeof text);
@@ -443,6 +443,9 @@ static void explain_case(void) {
     CHECK(strcmp(short_text, "submit: f") == 0);
     CHECK(gemco_explain(&report, NULL, 0) == len);
     CHECK(gemco_explain(&report, short_text, 1) == len && short_text[0] == 0);
+    report.reserved = 1;
+    FAILS(gemco_explain(&report, text, sizeof text), EINVAL, "report->reserved is not 0");
+    report.reserved = 0;
     report.step = 99;
     FAILS(gemco_explain(&report, text, sizeof text), EINVAL, "report->step is 99");
     gemco_bo_unref(bo);
@@ -502,7 +505,7 @@ static void *thread(void *argument) {
     int is_right = 1;
     for (unsigned round = 0; round < 50; round++) {
         char text[40];
-        gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+        gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
         is_right &= gemco_bo_write(bo, round, mine, LEN, NULL) == 0;
         is_right &= submit_nothing(shared, &submission, 1, NULL) == 0;
         is_right &= gemco_sim_gpu_read(shared, bo, GEMCO_MOCS_PAGE_TABLE, round, back, LEN) == 0;

@@ -78,8 +78,8 @@ struct world {
 static inline int number(uint64_t value) { return value != 0 ? 0 : NONE; }
 static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
 #define NOTHING(call) ((call), 0)
-#define ALL_OF(w) (&(gemco_submission){(w)->bo, GEMCO_WRITE, GEMCO_MOCS_PAGE_TABLE})
-#define REGION(w) (&(gemco_region){(w)->bo, 0, 256, -1})
+#define ALL_OF(w) (&(gemco_submission){.bo = (w)->bo, .access = GEMCO_WRITE, .mocs = GEMCO_MOCS_PAGE_TABLE})
+#define REGION(w) (&(gemco_region){.bo = (w)->bo, .pitch = 256, .mocs = -1})
 
 #define EVERY(CALL)                                                                                                    \
     CALL(gemco_last_error, QUERIES, text(gemco_last_error()))                                                          \
@@ -231,7 +231,7 @@ static void begin_world(struct world *w, const char *device) {
     OK(gemco_bo_create(w->device, 4096, GEMCO_CACHING_DEFAULT, &w->other));
     OK(gemco_bo_write(w->bo, 0, "before", 6, NULL));
     OK(gemco_access_begin(w->other, GEMCO_WRITE, 0, 4096, &w->access, NULL, NULL));
-    gemco_submission submission = {w->other, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    gemco_submission submission = {.bo = w->other, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
     OK(gemco_submit_begin(w->device, &submission, 1, NULL, &w->prepared));
     OK(gemco_batch_create(w->device, &w->batch));
     OK(gemco_batch_store(w->batch, w->other, 0, 7));

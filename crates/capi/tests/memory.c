@@ -84,7 +84,7 @@ static void child(const char *name, int is_sim, long n) {
         OK(gemco_bo_map(bos[i], GEMCO_MAP_WB, NULL));
         OK(gemco_bo_flush(bos[i], NULL));
         OK(gemco_bo_write(bos[i], 0, bytes, sizeof bytes, NULL));
-        list[i] = (gemco_submission){bos[i], GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+        list[i] = (gemco_submission){.bo = bos[i], .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
     }
     answered = n;
 #define UNTIL_DONE(call)                                                                                               \
@@ -165,7 +165,7 @@ static void limited_case(const char *name) {
     CHECK(size > BIG);
     CHECK(result == -ENOMEM);
     CHECK(strstr(gemco_last_error(), "not enough memory") != NULL);
-    gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
     OK(submit_nothing(device, &submission, 1, &report));
     CHECK(report.lines == 1);
     OK(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, BO_SIZE / 2, seen, 5));

@@ -155,6 +155,15 @@ static void numbers(void) {
     gemco_question first = {0}, level = {.level = 4};
     FAILS(gemco_needs_flush(&bad, &first, NULL), EINVAL, "platform->caps is 2147483648");
     FAILS(gemco_needs_flush(glk, &level, NULL), EINVAL, "gemco_needs_flush: question->level is 4");
+    for (int i = 0; i < 2; i++) {
+        gemco_question later = {.writer = i ? GEMCO_PATH_CPU_WB : GEMCO_PATH_GPU_PAGE_TABLE};
+        CHECK(gemco_needs_flush(glk, &later, NULL) >= 0 && gemco_needs_invalidate(glk, &later, NULL) >= 0);
+        CHECK(gemco_needs_flush_any(glk, &later, 1, NULL) >= 0);
+        later.reserved[i] = 1;
+        FAILS(gemco_needs_flush(glk, &later, NULL), EINVAL, "question->reserved is not 0");
+        FAILS(gemco_needs_flush_any(glk, &later, 1, NULL), EINVAL, "question->reserved is not 0");
+        FAILS(gemco_needs_invalidate(glk, &later, NULL), EINVAL, "question->reserved is not 0");
+    }
     FAILS(gemco_needs_flush(NULL, &first, NULL), EINVAL, "platform is NULL");
     FAILS(gemco_needs_flush(glk, NULL, NULL), EINVAL, "question is NULL");
     FAILS(gemco_caching_level(glk, 4), EINVAL, "caching is 4");

@@ -72,7 +72,7 @@ static void adopted(gemco_device *device, int fd, const unsigned char *bytes) {
     CHECK(pointer == mapped);
 
     /* A store of the caller's, a batch that reads it, and bytes that the library reads through the caller's mapping. */
-    gemco_submission submission = {bo, GEMCO_READ, GEMCO_MOCS_PAGE_TABLE};
+    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
     gemco_question question = {.level = (unsigned)gemco_bo_level(bo), .writer = (unsigned)gemco_map_path(mode),
                                .next = GEMCO_PATH_GPU_PAGE_TABLE, .access = GEMCO_READ};
     gemco_report report;
@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
     CHECK(close(other) == 0);
 
     /* Bytes written by one path are read by the others, also on another device file. */
-    gemco_submission submission = {bo, GEMCO_WRITE, GEMCO_MOCS_PAGE_TABLE};
+    gemco_submission submission = {.bo = bo, .access = GEMCO_WRITE, .mocs = GEMCO_MOCS_PAGE_TABLE};
     gemco_access *access = NULL;
     void *pointer = NULL;
     OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));

@@ -60,7 +60,7 @@ static void *thread(void *argument) {
     HOLDS(gemco_bo_map(own, MAP, NULL) == 0 && gemco_bo_flush(own, NULL) == 0);
     fill(bytes, job->number, job->wave);
     for (unsigned round = 0; round < ROUNDS; round++) {
-        gemco_submission list[2] = {{own, GEMCO_READ, TABLE}, {all, GEMCO_READ, TABLE}};
+        gemco_submission list[2] = {{.bo = own, .access = GEMCO_READ, .mocs = TABLE}, {.bo = all, .access = GEMCO_READ, .mocs = TABLE}};
         HOLDS(store(job->number, round, bytes) == 0);
         HOLDS(gemco_bo_write(own, job->number, bytes, RANGE, NULL) == 0);
         HOLDS(gemco_bo_write(own, OWN + job->number, bytes, 1, NULL) == -EINVAL);
@@ -113,7 +113,7 @@ int main(void) {
 
     /* A store that no call reports is lost, so the bytes above were flushed. */
     memset(pointer, 0xee, RANGE);
-    gemco_submission submission = {all, GEMCO_READ, TABLE};
+    gemco_submission submission = {.bo = all, .access = GEMCO_READ, .mocs = TABLE};
     OK(submit_nothing(device, &submission, 1, NULL));
     fill(bytes, 0, WAVES - 1);
     OK(gemco_sim_gpu_read(device, all, TABLE, 0, seen, RANGE));
