@@ -610,7 +610,7 @@ typedef struct gemco_submission {
 
 /**
  * Receives the library's events. level: a gemco_log_level. text: a line without a newline, valid only during the call.
- * user: the pointer given to gemco_set_log.
+ * user: the pointer that was given with the callback.
  */
 typedef void (*gemco_log_fn)(unsigned int level, const char *text, void *user);
 
@@ -1424,7 +1424,8 @@ int gemco_scanout_flush(const struct gemco_scanout *scanout, struct gemco_report
 void gemco_scanout_end(struct gemco_scanout *scanout);
 
 /**
- * Sends the library's events to `callback`, from now on, for the whole process; NULL ends logging.
+ * Sends the library's events to `callback`, from now on, for the whole process, except those of devices with a callback of
+ * their own (gemco_device_set_log); NULL ends that.
  *
  * level: a gemco_log_level; less severe events are not formatted.
  * callback: called at the end of each call that has lines, on that call's thread, once for each line; possibly by
@@ -1442,6 +1443,21 @@ void gemco_scanout_end(struct gemco_scanout *scanout);
 int gemco_set_log(unsigned int level,
                   gemco_log_fn callback,
                   void *user);
+
+/**
+ * Sends the events of calls about one device to `callback`, from now on, in place of the callback of gemco_set_log; NULL
+ * ends that. These are the calls whose first object is the device, or a BO or another object that was made on it.
+ *
+ * level, callback, user: as for gemco_set_log, with the same rules. With GEMCO_LOG_OFF and a callback nothing of the device
+ * is logged. Releasing the last reference to the device ends it, too: later calls about its BOs are logged by the callback
+ * of gemco_set_log. What gemco_device_open logs goes there as well.
+ *
+ * Returns as gemco_set_log; -EINVAL for NULL as the device. Any thread.
+ */
+int gemco_device_set_log(const struct gemco_device *device,
+                         unsigned int level,
+                         gemco_log_fn callback,
+                         void *user);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bo::{gemco_bo, open_bo};
 use super::error::{Failure, run};
-use super::objects::{Pass as _, add_reference, take_back};
+use super::objects::{Owned, Owner, Pass as _, add_reference, object, take_back};
 use super::report::write_report;
 use super::steps::{self, gemco_report};
 use gem_coherency::access::CpuAccess;
 use gem_coherency::fork::Confined;
 use gem_coherency::vocabulary::Access;
-use gem_coherency_capi_pure::pointers::{Out, borrow, bytes_mut, elements};
+use gem_coherency_capi_pure::pointers::{Out, bytes_mut, elements};
 use gem_coherency_capi_pure::types;
 
 /// A CPU access to a range of a BO, in progress.
@@ -25,6 +25,12 @@ pub struct gemco_access {
 }
 
 static_assertions::assert_impl_all!(gemco_access: Send, Sync);
+
+impl Owned for gemco_access {
+    fn owner(&self) -> &Arc<Owner> {
+        &self._bo.owner
+    }
+}
 
 impl gemco_access {
     fn lock(&self) -> Result<MutexGuard<'_, CpuAccess<'static>>, Failure> {
@@ -210,7 +216,7 @@ pub unsafe extern "C" fn gemco_access_begin(
 pub unsafe extern "C" fn gemco_access_pointer(access: *mut gemco_access, pointer: *mut *mut c_void) -> c_int {
     run("gemco_access_pointer", || {
         // SAFETY: an access, and room for a pointer: the caller's obligations.
-        let (access, out) = unsafe { (borrow(access, "access")?, Out::new(pointer, "pointer")?) };
+        let (access, out) = unsafe { (object(access, "access")?, Out::new(pointer, "pointer")?) };
         out.set(access.lock()?.as_ptr()?.as_ptr().cast());
         Ok(0)
     })
@@ -228,7 +234,7 @@ pub unsafe extern "C" fn gemco_access_pointer(access: *mut gemco_access, pointer
 pub unsafe extern "C" fn gemco_access_written(access: *mut gemco_access, offset: u64, len: u64) -> c_int {
     run("gemco_access_written", || {
         // SAFETY: an access: the caller's obligation.
-        let access = unsafe { borrow(access, "access") }?;
+        let access = unsafe { object(access, "access") }?;
         access.lock()?.mark_written(offset, len)?;
         Ok(0)
     })

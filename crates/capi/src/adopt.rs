@@ -141,7 +141,7 @@ pub unsafe extern "C" fn gemco_bo_adopt(
         }
         // SAFETY: the caller's obligation, passed on.
         let request = unsafe { request(object) }?;
-        out.pass_reference(gemco_bo { bo: device.device.adopt(request)?, is_soft: device.soft.is_some() });
+        out.pass_reference(device.wrap(device.device.adopt(request)?));
         Ok(0)
     })
 }

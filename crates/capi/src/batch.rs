@@ -1,13 +1,13 @@
 //! Batches for the copy engine.
 
 use std::ffi::{c_int, c_uint};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, query, run};
-use super::objects::{Pass as _, take_back};
+use super::objects::{Owned, Owner, Pass as _, object, take_back};
 use super::steps::gemco_report;
 use super::submit::Outs;
 use gem_coherency::fork::Confined;
@@ -35,14 +35,32 @@ pub struct gemco_region {
 /// A batch under construction. It holds a reference to its device, and to each BO that its commands name.
 ///
 /// Any thread may use it.
-pub struct gemco_batch(Confined<Mutex<Batch>>);
+pub struct gemco_batch {
+    batch: Confined<Mutex<Batch>>,
+    owner: Arc<Owner>,
+}
+
+impl Owned for gemco_batch {
+    fn owner(&self) -> &Arc<Owner> {
+        &self.owner
+    }
+}
 
 static_assertions::assert_impl_all!(gemco_batch: Send, Sync);
 
 /// A submitted batch.
 ///
 /// Any thread may use it.
-pub struct gemco_job(Confined<Submitted>);
+pub struct gemco_job {
+    job: Confined<Submitted>,
+    owner: Arc<Owner>,
+}
+
+impl Owned for gemco_job {
+    fn owner(&self) -> &Arc<Owner> {
+        &self.owner
+    }
+}
 
 static_assertions::assert_impl_all!(gemco_job: Send, Sync);
 
@@ -51,7 +69,7 @@ impl gemco_batch {
         &self,
         write: impl FnOnce(&mut Batch) -> gem_coherency_exercise::Result<T>,
     ) -> Result<c_int, Failure> {
-        write(&mut self.0.get()?.lock().unwrap_or_else(PoisonError::into_inner))?;
+        write(&mut self.batch.get()?.lock().unwrap_or_else(PoisonError::into_inner))?;
         Ok(0)
     }
 }
@@ -65,7 +83,7 @@ unsafe fn region<'a>(region: *const gemco_region, name: &'static str) -> Result<
     let &gemco_region { bo, offset, pitch, mocs, reserved } = unsafe { borrow(region, name) }?;
     types::reserved(reserved, "region.reserved")?;
     // SAFETY: a BO, or null: the caller's obligation.
-    let bo = unsafe { borrow(bo, "region.bo") }?;
+    let bo = unsafe { object(bo, "region.bo") }?;
     let plain = Region::new(&bo.bo, offset).pitch(pitch);
     match mocs {
         -1 => Ok(plain),
@@ -92,7 +110,10 @@ pub unsafe extern "C" fn gemco_batch_create(
     run("gemco_batch_create", || {
         // SAFETY: a device, and room for a pointer: the caller's obligations.
         let (device, to) = unsafe { (open_device(device)?, Out::new(batch, "batch")?) };
-        to.pass_ownership(gemco_batch(Confined::new(Mutex::new(Batch::new(&device.device)?))));
+        to.pass_ownership(gemco_batch {
+            batch: Confined::new(Mutex::new(Batch::new(&device.device)?)),
+            owner: Arc::clone(&device.owner),
+        });
         Ok(0)
     })
 }
@@ -114,7 +135,7 @@ pub unsafe extern "C" fn gemco_batch_store(
 ) -> c_int {
     run("gemco_batch_store", || {
         // SAFETY: a batch and a BO: the caller's obligations.
-        let (batch, bo) = unsafe { (borrow(batch, "batch")?, borrow(bo, "bo")?) };
+        let (batch, bo) = unsafe { (object(batch, "batch")?, object(bo, "bo")?) };
         batch.with(|batch| batch.store(&bo.bo, offset, value).map(drop))
     })
 }
@@ -137,7 +158,7 @@ pub unsafe extern "C" fn gemco_batch_fill(
 ) -> c_int {
     run("gemco_batch_fill", || {
         // SAFETY: a batch, and a region with a BO: the caller's obligations.
-        let (batch, to) = unsafe { (borrow(batch, "batch")?, region(to, "to")?) };
+        let (batch, to) = unsafe { (object(batch, "batch")?, region(to, "to")?) };
         batch.with(|batch| batch.fill(to, Extent { width, height }, value).map(drop))
     })
 }
@@ -159,7 +180,7 @@ pub unsafe extern "C" fn gemco_batch_copy(
     run("gemco_batch_copy", || {
         // SAFETY: a batch, and regions with BOs: the caller's obligations.
         let (batch, to, from) =
-            unsafe { (borrow(batch, "batch")?, region(to, "to")?, region(from, "from")?) };
+            unsafe { (object(batch, "batch")?, region(to, "to")?, region(from, "from")?) };
         batch.with(|batch| batch.copy(to, from, Extent { width, height }).map(drop))
     })
 }
@@ -174,7 +195,7 @@ pub unsafe extern "C" fn gemco_batch_copy(
 pub unsafe extern "C" fn gemco_batch_flush(batch: *const gemco_batch) -> c_int {
     run("gemco_batch_flush", || {
         // SAFETY: a batch: the caller's obligation.
-        unsafe { borrow(batch, "batch") }?.with(|batch| {
+        unsafe { object(batch, "batch") }?.with(|batch| {
             batch.flush();
             Ok(())
         })
@@ -199,8 +220,9 @@ pub unsafe extern "C" fn gemco_batch_submit(batch: *mut gemco_batch, job: *mut *
         // SAFETY: room for a pointer: the caller's obligation.
         let to = unsafe { Out::new(job, "job") }?;
         let batch = batch.ok_or(Failure::argument("batch", "is NULL"))?;
-        let batch = batch.0.take()?.into_inner().unwrap_or_else(PoisonError::into_inner);
-        to.pass_ownership(gemco_job(Confined::new(batch.submit()?)));
+        let gemco_batch { batch, owner } = *batch;
+        let batch = batch.take()?.into_inner().unwrap_or_else(PoisonError::into_inner);
+        to.pass_ownership(gemco_job { job: Confined::new(batch.submit()?), owner });
         Ok(0)
     })
 }
@@ -230,8 +252,8 @@ pub unsafe extern "C" fn gemco_batch_destroy(batch: *mut gemco_batch) {
 pub unsafe extern "C" fn gemco_job_wait(job: *const gemco_job, timeout_ns: i64) -> c_int {
     run("gemco_job_wait", || {
         // SAFETY: a job: the caller's obligation.
-        let job = unsafe { borrow(job, "job") }?;
-        job.0.get()?.wait(u64::try_from(timeout_ns).ok().map(Duration::from_nanos))?;
+        let job = unsafe { object(job, "job") }?;
+        job.job.get()?.wait(u64::try_from(timeout_ns).ok().map(Duration::from_nanos))?;
         Ok(0)
     })
 }
@@ -253,7 +275,7 @@ pub unsafe extern "C" fn gemco_job_reports(
 ) -> c_int {
     query("gemco_job_reports", || {
         // SAFETY: a job: the caller's obligation.
-        let job = unsafe { borrow(job, "job") }?.0.get()?;
+        let job = unsafe { object(job, "job") }?.job.get()?;
         let all = job.reports();
         let outs = Outs::new(reports)?;
         if room > 0 && reports.is_null() {

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use super::device::{descriptor, gemco_device, open_device};
 use super::error::{Failure, query, run};
-use super::objects::{Pass as _, add_reference, take_reference};
+use super::objects::{Owned, Owner, Pass as _, add_reference, object, take_reference};
 use super::report::write_report;
 use super::steps::gemco_report;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::AllocRequest;
 use gem_coherency::drm::Retained;
 use gem_coherency_capi_pure::gemco_caching;
-use gem_coherency_capi_pure::pointers::{Out, borrow};
+use gem_coherency_capi_pure::pointers::Out;
 use gem_coherency_capi_pure::types;
 
 /// A buffer object.
@@ -23,8 +23,20 @@ use gem_coherency_capi_pure::types;
 /// drops one, and the last one closes the GEM handle or keeps the object for reuse. Threads may use it concurrently.
 pub struct gemco_bo {
     pub(super) bo: Bo,
-    /// The memory is that of a software device, where a mapping of the caller's cannot exist.
-    pub(super) is_soft: bool,
+    pub(super) owner: Arc<Owner>,
+}
+
+impl Owned for gemco_bo {
+    fn owner(&self) -> &Arc<Owner> {
+        &self.owner
+    }
+}
+
+impl gemco_device {
+    /// Wraps a BO of this device.
+    pub(super) fn wrap(&self, bo: Bo) -> gemco_bo {
+        gemco_bo { bo, owner: Arc::clone(&self.owner) }
+    }
 }
 
 static_assertions::assert_impl_all!(gemco_bo: Send, Sync);
@@ -35,7 +47,7 @@ static_assertions::assert_impl_all!(gemco_bo: Send, Sync);
 /// It is null, misaligned, or points to a BO that lives during `'a`.
 pub(super) unsafe fn open_bo<'a>(pointer: *const gemco_bo, name: &'static str) -> Result<&'a Bo, Failure> {
     // SAFETY: the caller's obligation, passed on.
-    let gemco_bo { bo, .. } = unsafe { borrow(pointer, name) }?;
+    let gemco_bo { bo, .. } = unsafe { object(pointer, name) }?;
     bo.check_open()?;
     Ok(bo)
 }
@@ -66,7 +78,7 @@ pub unsafe extern "C" fn gemco_bo_create(
             true => request,
             false => request.caching(types::caching(caching, "caching")?),
         };
-        out.pass_reference(gemco_bo { bo: device.device.alloc(request)?, is_soft: device.soft.is_some() });
+        out.pass_reference(device.wrap(device.device.alloc(request)?));
         Ok(0)
     })
 }
@@ -91,7 +103,7 @@ pub unsafe extern "C" fn gemco_bo_import(
         let (device, out) = unsafe { (open_device(device)?, Out::new(bo, "bo")?) };
         // SAFETY: not closed during the call: the caller's obligation.
         let dma_buf = unsafe { descriptor(dma_buf, "dma_buf") }?;
-        out.pass_reference(gemco_bo { bo: device.device.import(dma_buf)?, is_soft: device.soft.is_some() });
+        out.pass_reference(device.wrap(device.device.import(dma_buf)?));
         Ok(0)
     })
 }

@@ -7,14 +7,16 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 
 use super::error::{Failure, query, run};
-use super::objects::{Pass as _, add_reference, take_reference};
+use super::objects::{Owned, Owner, Pass as _, add_reference, object, take_reference};
+use super::sink::Receiver;
 use super::software::{self, Software};
 use gem_coherency::device::{Device, DeviceSpec, ReuseStats};
 use gem_coherency::drm::node::{self, Node};
 use gem_coherency::drm::{Drm, Param};
+use gem_coherency::fork::Confined;
 use gem_coherency_capi_pure::gemco_platform;
 use gem_coherency_capi_pure::platform::described;
-use gem_coherency_capi_pure::pointers::{Out, borrow, string};
+use gem_coherency_capi_pure::pointers::{Out, string};
 
 /// An open device.
 ///
@@ -24,6 +26,22 @@ pub struct gemco_device {
     pub(super) device: Device,
     /// The software device behind it, if there is one.
     pub(super) soft: Option<Software>,
+    pub(super) owner: Arc<Owner>,
+}
+
+impl Owned for gemco_device {
+    fn owner(&self) -> &Arc<Owner> {
+        &self.owner
+    }
+}
+
+impl Drop for gemco_device {
+    /// Ends the device's log callback, because no pointer to it is left that could end it.
+    fn drop(&mut self) {
+        if let Ok(log) = self.owner.log.get() {
+            log.replace(None);
+        }
+    }
 }
 
 static_assertions::assert_impl_all!(gemco_device: Send, Sync);
@@ -66,7 +84,7 @@ impl From<ReuseStats> for gemco_reuse_stats {
 /// It is null, misaligned, or points to a device that lives during `'a`.
 pub(super) unsafe fn open_device<'a>(pointer: *const gemco_device) -> Result<&'a gemco_device, Failure> {
     // SAFETY: the caller's obligation, passed on.
-    let device = unsafe { borrow(pointer, "device") }?;
+    let device = unsafe { object(pointer, "device") }?;
     device.device.check_process()?;
     Ok(device)
 }
@@ -78,7 +96,8 @@ fn wrap(drm: Arc<dyn Drm>, soft: Option<Software>, flags: c_uint) -> Result<gemc
         GEMCO_OPEN_CONSERVATIVE => Device::with_conservative_platform(drm)?,
         _ => return Err(Failure::number("flags", flags)),
     };
-    Ok(gemco_device { device, soft })
+    let owner = Owner { is_soft: soft.is_some(), log: Confined::new(Receiver::default()) };
+    Ok(gemco_device { device, soft, owner: Arc::new(owner) })
 }
 
 /// Opens the device of a specification.

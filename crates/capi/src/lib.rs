@@ -39,6 +39,7 @@ mod screen;
 mod sim;
 #[cfg(feature = "exercise")]
 mod sim_process;
+mod sink;
 mod software;
 mod steps;
 mod submit;

@@ -2,14 +2,14 @@
 //!
 //! Events are created under the library's locks, so a callback must not run there. A call collects its lines,
 //! and passes them on after its work is done and its locks are released ([`during`]). So a callback can query
-//! the library.
+//! the library. They go to the callback of the device whose object the call was given first ([`concerns`]), if it has one,
+//! and otherwise to the process's.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::fmt::{self, Write};
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use gem_coherency::Errno;
 use tracing::field::{Field, Visit};
@@ -18,8 +18,10 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, set_global_default};
 use tracing::{Event, Level, Metadata, Subscriber};
 
+use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
-use gem_coherency::fork::PerProcess;
+use super::objects::Owner;
+use super::sink::{LEVELS, PROCESS, Receiver, Sink, highest};
 
 /// The level of logging: events of this level and of the more severe ones are logged.
 #[repr(C)]
@@ -39,24 +41,8 @@ pub enum gemco_log_level {
 }
 
 /// Receives the library's events. level: a gemco_log_level. text: a line without a newline, valid only during the call.
-/// user: the pointer given to gemco_set_log.
+/// user: the pointer that was given with the callback.
 pub type gemco_log_fn = Option<unsafe extern "C" fn(level: c_uint, text: *const c_char, user: *mut c_void)>;
-
-/// The receiver of events.
-#[derive(Clone, Copy)]
-struct Sink {
-    call: unsafe extern "C" fn(c_uint, *const c_char, *mut c_void),
-    user: *mut c_void,
-}
-
-// SAFETY: the pointer is only passed to the callback, which may run on any thread, as its documentation says.
-unsafe impl Send for Sink {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Sink {}
-
-/// Empty in a child process until it sets a callback.
-static SINK: PerProcess<RwLock<Option<Sink>>> = PerProcess::new();
-static LEVEL: AtomicU32 = AtomicU32::new(0);
 
 /// Largest number of bytes of a call's lines; further lines are only counted.
 const MOST_BYTES: usize = 1 << 20;
@@ -82,6 +68,10 @@ struct Lines {
 
 thread_local! {
     static STAGE: Cell<Stage> = const { Cell::new(Stage::Outside) };
+    /// The least severe level that the present call logs.
+    static WANTED: Cell<c_uint> = const { Cell::new(0) };
+    /// The device of the present call, if it has a callback of its own. Empty between calls, as `LINES`.
+    static OWNER: RefCell<ManuallyDrop<Option<Arc<Owner>>>> = const { RefCell::new(ManuallyDrop::new(None)) };
     /// Empty between calls, so it needs no destructor; calls are logged until the thread has ended.
     static LINES: RefCell<ManuallyDrop<Lines>> =
         const { RefCell::new(ManuallyDrop::new(Lines { kept: Vec::new(), bytes: 0, left_out: 0 })) };
@@ -115,6 +105,21 @@ pub(super) fn is_in_callback() -> bool {
     STAGE.get() == Stage::InCallback
 }
 
+/// Logs the rest of the present call to the callback of this device, if it has one. The first device of a call counts.
+pub(super) fn concerns(owner: &Arc<Owner>) {
+    if highest() == 0 || STAGE.get() != Stage::InCall {
+        return;
+    }
+    // In a child process, another thread of the parent may hold the lock of the callback forever.
+    let Some(level) = owner.log.get().ok().and_then(Receiver::level) else { return };
+    OWNER.with_borrow_mut(|kept| {
+        kept.get_or_insert_with(|| {
+            WANTED.set(level);
+            Arc::clone(owner)
+        });
+    });
+}
+
 /// Runs a call from C, then passes its lines to the callback.
 pub(super) fn during<T>(call: impl FnOnce() -> T) -> T {
     // Calls by a callback are not logged.
@@ -122,16 +127,16 @@ pub(super) fn during<T>(call: impl FnOnce() -> T) -> T {
         return call();
     }
     STAGE.set(Stage::InCall);
+    WANTED.set(if highest() == 0 { 0 } else { PROCESS.get().level().unwrap_or(0) });
     let done = call();
     let lines = LINES.with_borrow_mut(|lines| lines.take());
+    let owner = OWNER.with_borrow_mut(|owner| owner.take());
     if !lines.is_empty() {
-        let sink = SINK.get().read().unwrap_or_else(PoisonError::into_inner);
         STAGE.set(Stage::InCallback);
-        for (level, text) in lines {
-            let Some(Sink { call, user }) = *sink else { break };
-            // SAFETY: the function and its pointer are valid until they are replaced, which waits for this
-            // lock.
-            unsafe { call(number(level), text.as_ptr(), user) };
+        let lines = || lines.iter().map(|(level, text)| (number(*level), text.as_c_str()));
+        let own = owner.as_ref().and_then(|owner| owner.log.get().ok());
+        if !own.is_some_and(|own| own.pass(lines())) {
+            PROCESS.get().pass(lines());
         }
     }
     STAGE.set(Stage::Outside);
@@ -152,7 +157,7 @@ fn number(level: Level) -> c_uint {
 
 /// Returns the filter for the number of a level.
 fn filter(number: c_uint) -> Option<LevelFilter> {
-    let all = [
+    let all: [_; LEVELS] = [
         LevelFilter::OFF,
         LevelFilter::ERROR,
         LevelFilter::WARN,
@@ -173,14 +178,12 @@ impl Subscriber for Log {
     }
 
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        // Relaxed suffices: this is a filter, and publishes no other data.
-        filter(LEVEL.load(Ordering::Relaxed))
+        filter(highest())
     }
 
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // Relaxed suffices: as above.
         // `tracing::enabled!` checks for neither an event nor a span.
-        !metadata.is_span() && number(*metadata.level()) <= LEVEL.load(Ordering::Relaxed)
+        !metadata.is_span() && number(*metadata.level()) <= WANTED.get()
     }
 
     fn new_span(&self, _attributes: &Attributes<'_>) -> Id {
@@ -220,7 +223,8 @@ impl Visit for Line {
     }
 }
 
-/// Sends the library's events to `callback`, from now on, for the whole process; NULL ends logging.
+/// Sends the library's events to `callback`, from now on, for the whole process, except those of devices with a callback of
+/// their own (gemco_device_set_log); NULL ends that.
 ///
 /// level: a gemco_log_level; less severe events are not formatted.
 /// callback: called at the end of each call that has lines, on that call's thread, once for each line; possibly by
@@ -240,19 +244,46 @@ impl Visit for Line {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn gemco_set_log(level: c_uint, callback: gemco_log_fn, user: *mut c_void) -> c_int {
     run("gemco_set_log", || {
-        if filter(level).is_none() {
-            return Err(Failure::number("level", level));
-        }
-        static IS_SET: OnceLock<bool> = OnceLock::new();
-        if callback.is_some() && !*IS_SET.get_or_init(|| set_global_default(Log).is_ok()) {
-            let why = "cannot be used: the program already has a tracing subscriber";
-            return Err(Failure::refused(Errno::EBUSY, "callback", why));
-        }
-        *SINK.get().write().unwrap_or_else(PoisonError::into_inner) =
-            callback.map(|call| Sink { call, user });
-        // Relaxed suffices: this is a filter, and publishes no other data.
-        LEVEL.store(if callback.is_some() { level } else { 0 }, Ordering::Relaxed);
-        tracing::callsite::rebuild_interest_cache();
+        PROCESS.get().replace(sink(level, callback, user)?);
         Ok(0)
     })
+}
+
+/// Sends the events of calls about one device to `callback`, from now on, in place of the callback of gemco_set_log; NULL
+/// ends that. These are the calls whose first object is the device, or a BO or another object that was made on it.
+///
+/// level, callback, user: as for gemco_set_log, with the same rules. With GEMCO_LOG_OFF and a callback nothing of the device
+/// is logged. Releasing the last reference to the device ends it, too: later calls about its BOs are logged by the callback
+/// of gemco_set_log. What gemco_device_open logs goes there as well.
+///
+/// Returns as gemco_set_log; -EINVAL for NULL as the device. Any thread.
+///
+/// # Safety
+/// As the module says; `callback` is as described, and good with `user` until another takes its place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gemco_device_set_log(
+    device: *const gemco_device,
+    level: c_uint,
+    callback: gemco_log_fn,
+    user: *mut c_void,
+) -> c_int {
+    run("gemco_device_set_log", || {
+        // SAFETY: a device: the caller's obligation.
+        let device = unsafe { open_device(device) }?;
+        device.owner.log.get()?.replace(sink(level, callback, user)?);
+        Ok(0)
+    })
+}
+
+/// Checks a callback from C, and makes the library's events available to it.
+fn sink(level: c_uint, callback: gemco_log_fn, user: *mut c_void) -> Result<Option<Sink>, Failure> {
+    if filter(level).is_none() {
+        return Err(Failure::number("level", level));
+    }
+    static IS_SET: OnceLock<bool> = OnceLock::new();
+    if callback.is_some() && !*IS_SET.get_or_init(|| set_global_default(Log).is_ok()) {
+        let why = "cannot be used: the program already has a tracing subscriber";
+        return Err(Failure::refused(Errno::EBUSY, "callback", why));
+    }
+    Ok(callback.map(|call| Sink { call, user, level }))
 }

@@ -5,8 +5,9 @@ use std::ffi::{c_int, c_uint, c_void};
 use super::adopt::callers_mapping;
 use super::bo::{gemco_bo, open_bo};
 use super::error::{Failure, query, run};
+use super::objects::object;
 use gem_coherency_capi_pure::gemco_map_mode;
-use gem_coherency_capi_pure::pointers::{Out, borrow};
+use gem_coherency_capi_pure::pointers::Out;
 use gem_coherency_capi_pure::types;
 
 /// Maps the whole BO, and uses this mapping from now on; earlier mappings stay.
@@ -87,8 +88,8 @@ pub unsafe extern "C" fn gemco_bo_unmap(bo: *const gemco_bo) -> c_int {
 pub unsafe extern "C" fn gemco_bo_remap(bo: *const gemco_bo, mapped: *mut c_void, mode: c_uint) -> c_int {
     run("gemco_bo_remap", || {
         // SAFETY: a BO: the caller's obligation.
-        let (open, owner) = unsafe { (open_bo(bo, "bo")?, borrow(bo, "bo")?) };
-        if owner.is_soft {
+        let (open, tracked) = unsafe { (open_bo(bo, "bo")?, object(bo, "bo")?) };
+        if tracked.owner.is_soft {
             return Err(Failure::argument(
                 "bo",
                 "is on a software device, which has no mapping of the caller's",

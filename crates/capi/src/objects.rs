@@ -2,9 +2,26 @@
 
 use std::sync::Arc;
 
-use gem_coherency_capi_pure::pointers::{Out, check};
+use gem_coherency_capi_pure::pointers::{Out, borrow, check};
 
 use super::error::Failure;
+use super::log;
+use super::sink::Receiver;
+use gem_coherency::fork::Confined;
+
+/// What the objects of a device have in common.
+pub(super) struct Owner {
+    /// It is a software device, where a mapping of the caller's cannot exist.
+    pub(super) is_soft: bool,
+    /// The device's log callback.
+    pub(super) log: Confined<Receiver>,
+}
+
+/// An object that belongs to a device.
+pub(super) trait Owned {
+    /// Returns what it has in common with other objects of the device.
+    fn owner(&self) -> &Arc<Owner>;
+}
 
 /// Passes objects to C.
 pub(super) trait Pass<T> {
@@ -25,23 +42,39 @@ impl<T> Pass<T> for Out<*mut T> {
     }
 }
 
+/// Borrows the object at `pointer`; its device's callback logs the call.
+///
+/// # Safety
+/// As [`borrow`].
+pub(super) unsafe fn object<'a, T: Owned>(pointer: *const T, name: &'static str) -> Result<&'a T, Failure> {
+    // SAFETY: the caller's obligation, passed on.
+    let object = unsafe { borrow(pointer, name) }?;
+    log::concerns(object.owner());
+    Ok(object)
+}
+
 /// Adds a reference to an object that C holds.
 ///
 /// # Safety
 /// `pointer` is null, misaligned, or came from [`Pass::pass_reference`] and has a reference left.
-pub(super) unsafe fn add_reference<T>(pointer: *const T, name: &'static str) -> Result<Arc<T>, Failure> {
+pub(super) unsafe fn add_reference<T: Owned>(
+    pointer: *const T,
+    name: &'static str,
+) -> Result<Arc<T>, Failure> {
     check(pointer, name)?;
     // SAFETY: made by `Arc::into_raw`, with a reference left: the caller's obligation.
     unsafe { Arc::increment_strong_count(pointer) };
     // SAFETY: as above; the reference is the one that was just added.
-    Ok(unsafe { Arc::from_raw(pointer) })
+    let object = unsafe { Arc::from_raw(pointer) };
+    log::concerns(object.owner());
+    Ok(object)
 }
 
 /// Takes one reference back from C; `None` for null.
 ///
 /// # Safety
 /// `pointer` is null, misaligned, or came from [`Pass::pass_reference`] and has a reference left, which C gives up.
-pub(super) unsafe fn take_reference<T>(
+pub(super) unsafe fn take_reference<T: Owned>(
     pointer: *const T,
     name: &'static str,
 ) -> Result<Option<Arc<T>>, Failure> {
@@ -50,18 +83,25 @@ pub(super) unsafe fn take_reference<T>(
     }
     check(pointer, name)?;
     // SAFETY: made by `Arc::into_raw`, and C's reference becomes this one: the caller's obligation.
-    Ok(Some(unsafe { Arc::from_raw(pointer) }))
+    let object = unsafe { Arc::from_raw(pointer) };
+    log::concerns(object.owner());
+    Ok(Some(object))
 }
 
 /// Takes an object back from C; `None` for null.
 ///
 /// # Safety
 /// `pointer` is null, misaligned, or came from [`Pass::pass_ownership`], and C does not use it again.
-pub(super) unsafe fn take_back<T>(pointer: *mut T, name: &'static str) -> Result<Option<Box<T>>, Failure> {
+pub(super) unsafe fn take_back<T: Owned>(
+    pointer: *mut T,
+    name: &'static str,
+) -> Result<Option<Box<T>>, Failure> {
     if pointer.is_null() {
         return Ok(None);
     }
     check(pointer, name)?;
     // SAFETY: made by `Box::into_raw`, and C's only pointer: the caller's obligation.
-    Ok(Some(unsafe { Box::from_raw(pointer) }))
+    let object = unsafe { Box::from_raw(pointer) };
+    log::concerns(object.owner());
+    Ok(Some(object))
 }

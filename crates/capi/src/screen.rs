@@ -1,16 +1,16 @@
 //! A screen of a device.
 
 use std::ffi::c_int;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
-use super::objects::{Pass as _, take_back};
+use super::objects::{Owned, Owner, Pass as _, object, take_back};
 use super::report::write_report;
 use super::steps::gemco_report;
 use gem_coherency::fork::Confined;
-use gem_coherency_capi_pure::pointers::{Out, borrow};
+use gem_coherency_capi_pure::pointers::Out;
 use gem_coherency_exercise::Screen;
 
 /// A connector and a CRTC of a device, and what they show. It holds a reference to the device, and to each BO that it
@@ -19,7 +19,13 @@ use gem_coherency_exercise::Screen;
 /// Any thread may use it.
 pub struct gemco_screen {
     screen: Confined<Mutex<Screen>>,
-    is_soft: bool,
+    owner: Arc<Owner>,
+}
+
+impl Owned for gemco_screen {
+    fn owner(&self) -> &Arc<Owner> {
+        &self.owner
+    }
 }
 
 static_assertions::assert_impl_all!(gemco_screen: Send, Sync);
@@ -78,7 +84,7 @@ pub unsafe extern "C" fn gemco_screen_open(
         }
         to.pass_ownership(gemco_screen {
             screen: Confined::new(Mutex::new(screen)),
-            is_soft: device.soft.is_some(),
+            owner: Arc::clone(&device.owner),
         });
         Ok(0)
     })
@@ -96,8 +102,8 @@ pub unsafe extern "C" fn gemco_screen_open(
 pub unsafe extern "C" fn gemco_screen_alloc(screen: *const gemco_screen, bo: *mut *mut gemco_bo) -> c_int {
     run("gemco_screen_alloc", || {
         // SAFETY: a screen, and room for a pointer: the caller's obligations.
-        let (screen, to) = unsafe { (borrow(screen, "screen")?, Out::new(bo, "bo")?) };
-        to.pass_reference(gemco_bo { bo: screen.lock()?.alloc_dumb()?, is_soft: screen.is_soft });
+        let (screen, to) = unsafe { (object(screen, "screen")?, Out::new(bo, "bo")?) };
+        to.pass_reference(gemco_bo { bo: screen.lock()?.alloc_dumb()?, owner: Arc::clone(&screen.owner) });
         Ok(0)
     })
 }
@@ -120,7 +126,7 @@ pub unsafe extern "C" fn gemco_screen_show(
     run("gemco_screen_show", || {
         // SAFETY: a screen, a BO, and room for a report or null: the caller's obligations.
         let (screen, bo, out) =
-            unsafe { (borrow(screen, "screen")?, borrow(bo, "bo")?, Out::optional(report, "report")?) };
+            unsafe { (object(screen, "screen")?, object(bo, "bo")?, Out::optional(report, "report")?) };
         write_report(screen.lock()?.show(&bo.bo)?, out);
         Ok(0)
     })
@@ -136,7 +142,7 @@ pub unsafe extern "C" fn gemco_screen_show(
 pub unsafe extern "C" fn gemco_screen_dirty(screen: *const gemco_screen, report: *mut gemco_report) -> c_int {
     run("gemco_screen_dirty", || {
         // SAFETY: a screen, and room for a report or null: the caller's obligations.
-        let (screen, out) = unsafe { (borrow(screen, "screen")?, Out::optional(report, "report")?) };
+        let (screen, out) = unsafe { (object(screen, "screen")?, Out::optional(report, "report")?) };
         write_report(screen.lock()?.dirty()?, out);
         Ok(0)
     })

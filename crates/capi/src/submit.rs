@@ -1,14 +1,14 @@
 //! Submits BOs to the GPU and shows them on the display.
 
 use std::ffi::{c_int, c_uint};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use gem_coherency::Errno;
 
 use super::bo::gemco_bo;
 use super::device::{gemco_device, open_device};
 use super::error::{Failure, run};
-use super::objects::{Pass as _, take_back};
+use super::objects::{Owned, Owner, Pass as _, object, take_back};
 use super::report::write_report;
 use super::steps::gemco_report;
 use gem_coherency::access::FlushReport;
@@ -16,7 +16,7 @@ use gem_coherency::bo::ScanoutGuard;
 use gem_coherency::device::{Prepared, Submission};
 use gem_coherency::error::room;
 use gem_coherency::fork::Confined;
-use gem_coherency_capi_pure::pointers::{Out, borrow, elements};
+use gem_coherency_capi_pure::pointers::{Out, elements};
 use gem_coherency_capi_pure::types;
 
 /// The accesses of a batch to one BO. Set all other fields to 0: use designated initialisers.
@@ -36,14 +36,32 @@ pub struct gemco_submission {
 /// BOs that are ready for the GPU; until gemco_submit_end they can neither be closed nor change their caching mode.
 ///
 /// Any thread may end it.
-pub struct gemco_prepared(Confined<Prepared>);
+pub struct gemco_prepared {
+    prepared: Confined<Prepared>,
+    owner: Arc<Owner>,
+}
+
+impl Owned for gemco_prepared {
+    fn owner(&self) -> &Arc<Owner> {
+        &self.owner
+    }
+}
 
 static_assertions::assert_impl_all!(gemco_prepared: Send, Sync);
 
 /// A BO that is on screen, or about to be. It holds a reference to the BO.
 ///
 /// Any thread may use it.
-pub struct gemco_scanout(Confined<Mutex<ScanoutGuard>>);
+pub struct gemco_scanout {
+    guard: Confined<Mutex<ScanoutGuard>>,
+    owner: Arc<Owner>,
+}
+
+impl Owned for gemco_scanout {
+    fn owner(&self) -> &Arc<Owner> {
+        &self.owner
+    }
+}
 
 static_assertions::assert_impl_all!(gemco_scanout: Send, Sync);
 
@@ -86,7 +104,7 @@ unsafe fn submissions<'a>(list: &'a [gemco_submission]) -> Result<Vec<Submission
         types::reserved(one.reserved, "submissions[].reserved")?;
         submissions.push(Submission {
             // SAFETY: a BO, or null: the caller's obligation.
-            bo: &unsafe { borrow(one.bo, "submissions[].bo") }?.bo,
+            bo: &unsafe { object(one.bo, "submissions[].bo") }?.bo,
             access: types::access(one.access, "submissions[].access")?,
             mocs: types::mocs(one.mocs, "submissions[].mocs")?,
         });
@@ -130,7 +148,10 @@ pub unsafe extern "C" fn gemco_submit_begin(
         let begun = device.device.begin_submit(&unsafe { self::submissions(list) }?)?;
         // SAFETY: null, or room for as many as there are submissions: the caller's obligation.
         unsafe { outs.write_reports(begun.reports()) }?;
-        to.pass_ownership(gemco_prepared(Confined::new(begun)));
+        to.pass_ownership(gemco_prepared {
+            prepared: Confined::new(begun),
+            owner: Arc::clone(&device.owner),
+        });
         Ok(0)
     })
 }
@@ -151,7 +172,7 @@ pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared, result:
         // SAFETY: null, or a submission that C gives up: the caller's obligation.
         let Some(taken) = unsafe { take_back(prepared, "prepared") }? else { return Ok(result.min(0)) };
         let errno = (result < 0).then(|| Errno::new(result.saturating_neg()));
-        taken.0.take()?.end(errno);
+        taken.prepared.take()?.end(errno);
         match result {
             1.. => Err(Failure::argument("result", "is positive: it must be 0 or a negative errno")),
             _ => Ok(result),
@@ -197,7 +218,7 @@ pub unsafe extern "C" fn gemco_submit(
 pub unsafe extern "C" fn gemco_gpu_wrote(bo: *const gemco_bo, mocs: c_uint) -> c_int {
     run("gemco_gpu_wrote", || {
         // SAFETY: a BO: the caller's obligation.
-        unsafe { borrow(bo, "bo") }?.bo.gpu_wrote(types::mocs(mocs, "mocs")?)?;
+        unsafe { object(bo, "bo") }?.bo.gpu_wrote(types::mocs(mocs, "mocs")?)?;
         Ok(0)
     })
 }
@@ -221,10 +242,13 @@ pub unsafe extern "C" fn gemco_prepare_scanout(
     run("gemco_prepare_scanout", || {
         // SAFETY: a BO, room for a pointer, and for a report or null: the caller's obligations.
         let (bo, to, out) =
-            unsafe { (borrow(bo, "bo")?, Out::new(scanout, "scanout")?, Out::optional(report, "report")?) };
+            unsafe { (object(bo, "bo")?, Out::new(scanout, "scanout")?, Out::optional(report, "report")?) };
         let guard = bo.bo.prepare_scanout()?;
         write_report(guard.report(), out);
-        to.pass_ownership(gemco_scanout(Confined::new(Mutex::new(guard))));
+        to.pass_ownership(gemco_scanout {
+            guard: Confined::new(Mutex::new(guard)),
+            owner: Arc::clone(&bo.owner),
+        });
         Ok(0)
     })
 }
@@ -242,9 +266,9 @@ pub unsafe extern "C" fn gemco_scanout_flush(
 ) -> c_int {
     run("gemco_scanout_flush", || {
         // SAFETY: a scanout, and room for a report or null: the caller's obligations.
-        let (scanout, out) = unsafe { (borrow(scanout, "scanout")?, Out::optional(report, "report")?) };
+        let (scanout, out) = unsafe { (object(scanout, "scanout")?, Out::optional(report, "report")?) };
         // In a child process, a thread of the parent may hold the lock forever.
-        let guard = scanout.0.get()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let guard = scanout.guard.get()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         write_report(guard.flush()?, out);
         Ok(0)
     })

@@ -452,46 +452,6 @@ static void explain_case(void) {
     close_device(device);
 }
 
-/* The arguments of a callback. */
-struct log {
-    int lines;
-    char last[300];
-    gemco_device *device;
-};
-
-static void on_log(unsigned level, const char *text, void *user) {
-    struct log *log = user;
-    CHECK(level >= GEMCO_LOG_ERROR && level <= GEMCO_LOG_DEBUG && strchr(text, '\n') == NULL);
-    if (strstr(text, "rule=") != NULL) {
-        log->lines++;
-        snprintf(log->last, sizeof log->last, "%s", text);
-    }
-    /* A callback can query the library, but not change the log. */
-    gemco_platform platform;
-    OK(gemco_device_platform(log->device, &platform));
-    FAILS(gemco_set_log(GEMCO_LOG_OFF, NULL, NULL), EDEADLK, "callback");
-}
-
-static void log_case(void) {
-    gemco_device *device = open_device("sim:glk");
-    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
-    struct log log = {0, "", device};
-    OK(gemco_set_log(GEMCO_LOG_DEBUG, on_log, &log));
-    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
-    OK(gemco_bo_flush(bo, NULL));
-    CHECK(log.lines >= 2);
-    CHECK(strstr(log.last, "step=flush") && strstr(log.last, "verdict=flush") && strstr(log.last, "lines=3"));
-    int lines = log.lines;
-    OK(gemco_set_log(GEMCO_LOG_WARN, on_log, &log));
-    OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
-    OK(gemco_set_log(GEMCO_LOG_DEBUG, NULL, NULL));
-    OK(gemco_bo_flush(bo, NULL));
-    CHECK(log.lines == lines);
-    FAILS(gemco_set_log(6, on_log, NULL), EINVAL, "level is 6");
-    gemco_bo_unref(bo);
-    close_device(device);
-}
-
 /* Threads share a device; each has its own BO and its own error text. */
 static gemco_device *shared;
 
@@ -554,7 +514,6 @@ int main(void) {
     life_case();
     again_case("sim:glk");
     explain_case();
-    log_case();
     thread_case();
     printf("%d claims\n", claims);
     return 0;

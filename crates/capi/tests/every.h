@@ -183,6 +183,7 @@ static inline int text(const char *value) { return value != NULL ? 0 : NONE; }
     CALL(gemco_screen_dirty, OBJECT | SCREEN, gemco_screen_dirty(w->screen, NULL))                                     \
     CALL(gemco_screen_destroy, OBJECT | RELEASES | SCREEN, gemco_screen_destroy(w->screen))                            \
     CALL(gemco_set_log, 0, gemco_set_log(GEMCO_LOG_OFF, NULL, NULL))                                                   \
+    CALL(gemco_device_set_log, OBJECT, gemco_device_set_log(w->device, GEMCO_LOG_OFF, NULL, NULL))                     \
     CALL(gemco_sim_gpu_read, BO | SIM, gemco_sim_gpu_read(w->device, w->bo, 0, 0, w->memory, 64))                      \
     CALL(gemco_sim_gpu_write, BO | SIM, gemco_sim_gpu_write(w->device, w->bo, 0, 0, w->memory, 64))                    \
     CALL(gemco_sim_display_read, BO | SIM, gemco_sim_display_read(w->device, w->bo, 0, w->memory, 64))                 \
