@@ -45,10 +45,10 @@ unsafe fn unfenced(call: &'static str, start: *const c_void, size: usize, op: Li
     })
 }
 
-/// Checks whether cache operations work: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
+/// Checks whether cache operations work: 0, or -EOPNOTSUPP or -EINVAL with the reason in gemco_last_error.
 ///
 /// Fails for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that requests an instruction that
-/// the CPU lacks; the operations then use CLFLUSH. Any thread; no allocation.
+/// the CPU lacks, or two of a kind or an unknown one (-EINVAL); the operations then use CLFLUSH. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_has_cache_ops() -> c_int {
     answer("gemco_has_cache_ops", || {

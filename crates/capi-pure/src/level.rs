@@ -16,7 +16,7 @@ use super::types::{self, gemco_caching, gemco_platform};
 /// Returns the level of a BO of a caching mode: DISPLAY is WT where that exists, and NONE elsewhere; DEFAULT is the level
 /// of a BO whose mode and PAT index nobody set. Showing a BO gives it the level of DISPLAY.
 ///
-/// Returns a gemco_level; -EINVAL. Any thread; no allocation.
+/// Returns a gemco_level; -EINVAL for a bad number. Any thread; no allocation.
 ///
 /// # Safety
 /// As the module says.
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn gemco_mocs_class(platform: *const gemco_platform, index
 
 /// Returns the CPU's path through a mapping.
 ///
-/// mode: a gemco_map_mode, but not GEMCO_MAP_DEFAULT. Returns a gemco_path; -EINVAL. Any thread; no allocation.
+/// mode: a gemco_map_mode, but not GEMCO_MAP_DEFAULT. Returns a gemco_path; -EINVAL for a bad number. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_map_path(mode: c_uint) -> c_int {
     answer("gemco_map_path", || Ok(index(Path::Cpu(types::map_mode(mode, "mode")?))))
@@ -90,7 +90,7 @@ pub extern "C" fn gemco_map_path(mode: c_uint) -> c_int {
 
 /// Returns the GPU's path with a MOCS entry of a class.
 ///
-/// mocs: a gemco_mocs. Returns a gemco_path; -EINVAL. Any thread; no allocation.
+/// mocs: a gemco_mocs. Returns a gemco_path; -EINVAL for a bad number. Any thread; no allocation.
 #[unsafe(no_mangle)]
 pub extern "C" fn gemco_mocs_path(mocs: c_uint) -> c_int {
     answer("gemco_mocs_path", || Ok(index(Path::Gpu(types::mocs(mocs, "mocs")?))))
@@ -104,7 +104,7 @@ fn index(path: Path) -> c_int {
 /// Returns the best map mode for a BO of a level: write-back where the GPU sees the CPU's caches, write-combining
 /// elsewhere, fixed on discrete devices.
 ///
-/// Returns a gemco_map_mode; -EINVAL. Any thread; no allocation.
+/// Returns a gemco_map_mode; -EINVAL for a bad number. Any thread; no allocation.
 ///
 /// # Safety
 /// As the module says.
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn gemco_default_map_mode(platform: *const gemco_platform,
 /// Returns which CPU accesses through the cache are coherent with the GPU: bit 0 for reads, bit 1 for writes
 /// (I915_BO_CACHE_COHERENT_FOR_*).
 ///
-/// Returns the bits; -EINVAL. Any thread; no allocation.
+/// Returns the bits; -EINVAL for a bad number. Any thread; no allocation.
 ///
 /// # Safety
 /// As the module says.

@@ -65,9 +65,9 @@ pub unsafe extern "C" fn gemco_platform_by_id(
     })
 }
 
-/// As gemco_platform_by_id, by name ("jsl"), title ("Jasper Lake") or ID ("8086:4e61"); -ENODEV for others.
+/// As gemco_platform_by_id, by name ("jsl"), title ("Jasper Lake") or ID ("8086:4e61").
 ///
-/// Any thread; no allocation.
+/// Returns 0; -ENODEV for others; -EILSEQ for a name that is not UTF-8. Any thread; no allocation.
 ///
 /// # Safety
 /// As the module says.

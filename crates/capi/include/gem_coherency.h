@@ -651,9 +651,9 @@ int gemco_platform_by_id(uint16_t pci_id,
                          struct gemco_platform *platform);
 
 /**
- * As gemco_platform_by_id, by name ("jsl"), title ("Jasper Lake") or ID ("8086:4e61"); -ENODEV for others.
+ * As gemco_platform_by_id, by name ("jsl"), title ("Jasper Lake") or ID ("8086:4e61").
  *
- * Any thread; no allocation.
+ * Returns 0; -ENODEV for others; -EILSEQ for a name that is not UTF-8. Any thread; no allocation.
  */
 int gemco_platform_by_name(const char *name,
                            uint16_t kernel_major,
@@ -727,7 +727,7 @@ int gemco_drain(const struct gemco_platform *platform, unsigned int level, unsig
  * Returns the level of a BO of a caching mode: DISPLAY is WT where that exists, and NONE elsewhere; DEFAULT is the level
  * of a BO whose mode and PAT index nobody set. Showing a BO gives it the level of DISPLAY.
  *
- * Returns a gemco_level; -EINVAL. Any thread; no allocation.
+ * Returns a gemco_level; -EINVAL for a bad number. Any thread; no allocation.
  */
 int gemco_caching_level(const struct gemco_platform *platform,
                         unsigned int caching);
@@ -750,14 +750,14 @@ int gemco_mocs_class(const struct gemco_platform *platform, unsigned int index);
 /**
  * Returns the CPU's path through a mapping.
  *
- * mode: a gemco_map_mode, but not GEMCO_MAP_DEFAULT. Returns a gemco_path; -EINVAL. Any thread; no allocation.
+ * mode: a gemco_map_mode, but not GEMCO_MAP_DEFAULT. Returns a gemco_path; -EINVAL for a bad number. Any thread; no allocation.
  */
 int gemco_map_path(unsigned int mode);
 
 /**
  * Returns the GPU's path with a MOCS entry of a class.
  *
- * mocs: a gemco_mocs. Returns a gemco_path; -EINVAL. Any thread; no allocation.
+ * mocs: a gemco_mocs. Returns a gemco_path; -EINVAL for a bad number. Any thread; no allocation.
  */
 int gemco_mocs_path(unsigned int mocs);
 
@@ -765,7 +765,7 @@ int gemco_mocs_path(unsigned int mocs);
  * Returns the best map mode for a BO of a level: write-back where the GPU sees the CPU's caches, write-combining
  * elsewhere, fixed on discrete devices.
  *
- * Returns a gemco_map_mode; -EINVAL. Any thread; no allocation.
+ * Returns a gemco_map_mode; -EINVAL for a bad number. Any thread; no allocation.
  */
 int gemco_default_map_mode(const struct gemco_platform *platform, unsigned int level);
 
@@ -773,15 +773,15 @@ int gemco_default_map_mode(const struct gemco_platform *platform, unsigned int l
  * Returns which CPU accesses through the cache are coherent with the GPU: bit 0 for reads, bit 1 for writes
  * (I915_BO_CACHE_COHERENT_FOR_*).
  *
- * Returns the bits; -EINVAL. Any thread; no allocation.
+ * Returns the bits; -EINVAL for a bad number. Any thread; no allocation.
  */
 int gemco_coherency(const struct gemco_platform *platform, unsigned int level);
 
 /**
- * Checks whether cache operations work: 0, or -EOPNOTSUPP with the reason in gemco_last_error.
+ * Checks whether cache operations work: 0, or -EOPNOTSUPP or -EINVAL with the reason in gemco_last_error.
  *
  * Fails for a CPU whose lines do not have 64 bytes, and for a GEM_COHERENCY_CACHEOPS that requests an instruction that
- * the CPU lacks; the operations then use CLFLUSH. Any thread; no allocation.
+ * the CPU lacks, or two of a kind or an unknown one (-EINVAL); the operations then use CLFLUSH. Any thread; no allocation.
  */
 int gemco_has_cache_ops(void);
 
@@ -843,15 +843,19 @@ void gemco_post_flush_fence(void);
 void gemco_post_flush_inval_fence(void);
 
 /**
- * Opens the device `name`: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl").
+ * Opens the device `name`: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl", "sim:glk,kernel=6.1,display=on").
+ * docs/gemtool.md ("Devices") lists the options of software devices; the text of the error about a bad one does, too.
  *
  * flags: 0, or GEMCO_OPEN_CONSERVATIVE.
  * device: the new device, with one reference, which the caller drops with gemco_device_unref.
  *
- * Returns 0; -ENOENT, -EACCES and other errors of open(2); -ENODEV for a file that is not an i915 node, and for an
- * unknown PCI ID; -EINVAL for a bad name. Any thread.
+ * Returns 0; -ENOENT, -EACCES and other errnos of open(2); -ENODEV for a file that is not an i915 node, and for an
+ * unknown PCI ID; -EINVAL for a bad name, unknown flags, and a kernel that is too old; -EILSEQ for a name that is not
+ * UTF-8; the errno of GETPARAM. Any thread.
  */
-int gemco_device_open(const char *name, unsigned int flags, struct gemco_device **device);
+int gemco_device_open(const char *name,
+                      unsigned int flags,
+                      struct gemco_device **device);
 
 /**
  * Opens the device behind `device` again: another file, with its own handles for the same objects. Each file can
@@ -861,14 +865,14 @@ int gemco_device_open(const char *name, unsigned int flags, struct gemco_device 
  *
  * flags, again: as for gemco_device_open.
  *
- * Returns 0; as gemco_device_open. Any thread.
+ * Returns as gemco_device_open. Any thread.
  */
 int gemco_device_open_again(const struct gemco_device *device, unsigned int flags, struct gemco_device **again);
 
 /**
  * Opens the first i915 node in /dev/dri; never a software device.
  *
- * As gemco_device_open; -ENODEV if there is none.
+ * Returns 0; -ENODEV if there is none; otherwise as gemco_device_open. Any thread.
  */
 int gemco_device_open_first(unsigned int flags, struct gemco_device **device);
 
@@ -878,9 +882,11 @@ int gemco_device_open_first(unsigned int flags, struct gemco_device **device);
  *
  * fd: an open i915 node.
  *
- * As gemco_device_open; -EBADF if `fd` is not open.
+ * Returns 0; -EBADF if `fd` is not open, -EMFILE if it cannot be duplicated; otherwise as gemco_device_open. Any thread.
  */
-int gemco_device_open_fd(int fd, unsigned int flags, struct gemco_device **device);
+int gemco_device_open_fd(int fd,
+                         unsigned int flags,
+                         struct gemco_device **device);
 
 /**
  * Looks up the platform of the caller's open file: its PCI ID, the running kernel's version, and what the device reports
@@ -888,7 +894,7 @@ int gemco_device_open_fd(int fd, unsigned int flags, struct gemco_device **devic
  *
  * fd: an open i915 node; the caller keeps it.
  *
- * Returns 0; as gemco_device_open_fd. Any thread.
+ * Returns as gemco_device_open_fd. Any thread.
  */
 int gemco_platform_by_fd(int fd,
                          struct gemco_platform *platform);
@@ -918,14 +924,14 @@ void gemco_device_unref(struct gemco_device *device);
 /**
  * Gets the device's platform and capabilities; the device's own values override the table's.
  *
- * Returns 0; the errno of CHIPSET_ID. Any thread.
+ * Returns 0; -ENODEV if the device is unplugged, and other errnos of GETPARAM. Any thread.
  */
 int gemco_device_platform(const struct gemco_device *device, struct gemco_platform *platform);
 
 /**
  * Returns what MOCS entry `index` means for coherency on this device.
  *
- * Returns a gemco_mocs; -EINVAL. Any thread.
+ * Returns a gemco_mocs; -EINVAL for an index above 255. Any thread.
  */
 int gemco_device_mocs(const struct gemco_device *device, unsigned int index);
 
@@ -974,10 +980,13 @@ int gemco_device_reuse_stats(const struct gemco_device *device, struct gemco_reu
  * bo: the new BO, with one reference, which the caller drops with gemco_bo_unref. It reads as zeroes, unless it is
  * reused.
  *
- * Returns 0; -EINVAL for a size of 0 or one that is too large; -ENOMEM for more than the memory; the platform's errno
- * for a caching mode that it refuses; the errno of GEM_CREATE. Any thread.
+ * Returns 0; -EINVAL for a size of 0 or one that is too large; -ENOMEM for more than the memory; -ENODEV or -EOPNOTSUPP for
+ * a caching mode that the platform refuses; the errno of GEM_CREATE and SET_CACHING. Any thread.
  */
-int gemco_bo_create(const struct gemco_device *device, uint64_t size, unsigned int caching, struct gemco_bo **bo);
+int gemco_bo_create(const struct gemco_device *device,
+                    uint64_t size,
+                    unsigned int caching,
+                    struct gemco_bo **bo);
 
 /**
  * Opens the BO behind a dma-buf. If it is already open on this device, the result is the same BO under another
@@ -985,7 +994,8 @@ int gemco_bo_create(const struct gemco_device *device, uint64_t size, unsigned i
  *
  * dma_buf: the caller keeps it. bo: as for gemco_bo_create.
  *
- * Returns 0; -EBADF for a descriptor that is not open, -EINVAL for one that is not a dma-buf. Any thread.
+ * Returns 0; -EBADF for a descriptor that is not open, -EINVAL for one that is not a dma-buf; -ENOMEM; the errno of
+ * PRIME_FD_TO_HANDLE; as gemco_bo_map, except that a buffer that cannot be mapped (-ENODEV) is imported. Any thread.
  */
 int gemco_bo_import(const struct gemco_device *device, int dma_buf, struct gemco_bo **bo);
 
@@ -995,8 +1005,8 @@ int gemco_bo_import(const struct gemco_device *device, int dma_buf, struct gemco
  * Only gemco_bo_flush flushes later writes for the importer, and only after gemco_bo_mark_stale are the importer's
  * writes sure to be seen. The BO is never reused.
  *
- * Returns a file descriptor, which the caller closes; as gemco_bo_flush, and the errno of PRIME_HANDLE_TO_FD. Any
- * thread.
+ * Returns a file descriptor, which the caller closes; -EMFILE or another errno of PRIME_HANDLE_TO_FD; as gemco_bo_flush.
+ * Any thread.
  */
 int gemco_bo_export(const struct gemco_bo *bo);
 
@@ -1021,7 +1031,8 @@ void gemco_bo_unref(struct gemco_bo *bo);
  *
  * The pointer, and pointers into mappings, stay valid until the last reference is dropped.
  *
- * Returns 0; -EBUSY while an access or a submission is open or the BO is on screen; -ENOENT if it is closed. Any thread.
+ * Returns 0; -EBUSY while an access or a submission is open, the BO is on screen, or another thread changes its caching
+ * mode or mapping; -ENOENT if it is closed; the errno of GEM_CLOSE. Any thread.
  */
 int gemco_bo_close(const struct gemco_bo *bo);
 
@@ -1043,7 +1054,7 @@ uint64_t gemco_bo_size(const struct gemco_bo *bo);
 /**
  * The BO's cache level; scanout and gemco_bo_set_caching change it.
  *
- * Returns a gemco_level; -EINVAL; -ENOENT for a closed BO. Any thread.
+ * Returns a gemco_level; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_level(const struct gemco_bo *bo);
 
@@ -1052,8 +1063,9 @@ int gemco_bo_level(const struct gemco_bo *bo);
  *
  * caching: a gemco_caching, but not the default.
  *
- * Returns 0; -EBUSY while an access or a submission is open, and for a BO on screen whose level would change; the platform's
- * errno for a mode that it refuses. Any thread.
+ * Returns 0; -EBUSY while an access or a submission is open, while another thread changes the caching mode or the mapping,
+ * and for a BO on screen whose level would change; -ENODEV or -EOPNOTSUPP for a mode that the platform refuses; -ENOENT
+ * for a closed BO, -EFAULT for a purged one; the errno of GEM_WAIT, SET_DOMAIN and SET_CACHING. Any thread.
  */
 int gemco_bo_set_caching(const struct gemco_bo *bo,
                          unsigned int caching);
@@ -1062,7 +1074,7 @@ int gemco_bo_set_caching(const struct gemco_bo *bo,
  * Flushes every dirty line and drains every store, so that memory is current for every reader, also for one that the
  * library does not submit to.
  *
- * report: may be NULL. Returns 0; as gemco_submit_begin. Any thread.
+ * report: may be NULL. Returns as gemco_submit_begin. Any thread.
  */
 int gemco_bo_flush(const struct gemco_bo *bo, struct gemco_report *report);
 
@@ -1091,14 +1103,16 @@ int gemco_bo_wait(const struct gemco_bo *bo, int64_t timeout_ns);
  * Marks the contents as not needed, so that the kernel may purge them; until gemco_bo_will_need every access returns
  * -EFAULT.
  *
- * Returns 1 if they still exist, 0 if they were purged; -EBUSY while an access or a submission is open. Any thread.
+ * Returns 1 if they still exist, 0 if they were purged; -EFAULT if an earlier call returned that; -EBUSY as
+ * gemco_bo_close; -ENOENT for a closed BO; the errno of MADVISE. Any thread.
  */
 int gemco_bo_dont_need(const struct gemco_bo *bo);
 
 /**
  * Marks the contents as needed again.
  *
- * Returns 1 if they still exist, 0 if they were purged, which is final; -ENOENT for a closed BO. Any thread.
+ * Returns 1 if they still exist, 0 if they were purged, which is final; -EFAULT if an earlier call returned that; -EBUSY
+ * while another thread changes the caching mode or the mapping; -ENOENT for a closed BO; the errno of MADVISE. Any thread.
  */
 int gemco_bo_will_need(const struct gemco_bo *bo);
 
@@ -1117,15 +1131,18 @@ int gemco_bo_never_reuse(const struct gemco_bo *bo);
  * through it must be reported (gemco_bo_mark_written), and loads are right only between gemco_access_begin and
  * gemco_access_end.
  *
- * Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first access would raise SIGBUS;
- * -ENOENT for a closed BO. Any thread.
+ * Returns 0; -ENODEV for a mode that the platform does not have, and for an import of another device; -EFAULT where the
+ * first access would raise SIGBUS, and for a purged BO; -ENOENT for a closed BO; -ENOMEM and other errnos of MMAP_OFFSET and
+ * mmap(2). Any thread.
  */
-int gemco_bo_map(const struct gemco_bo *bo, unsigned int mode, void **pointer);
+int gemco_bo_map(const struct gemco_bo *bo,
+                 unsigned int mode,
+                 void **pointer);
 
 /**
  * Returns the mode in which accesses map the BO, or will map it.
  *
- * Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
+ * Returns a gemco_map_mode; -ENOENT for a closed BO. Any thread.
  */
 int gemco_bo_map_mode(const struct gemco_bo *bo);
 
@@ -1136,8 +1153,9 @@ int gemco_bo_map_mode(const struct gemco_bo *bo);
  * Nothing that was reported is lost. Stores that bypass the cache are drained. Dirty lines of an adopted BO are flushed, as
  * gemco_bo_flush does; those of other BOs stay dirty, and the library maps the BO again when it has to flush them.
  *
- * Returns 0, also without a mapping; -EBUSY while an access or a submission is open; -EFAULT for a BO without contents;
- * -ENOENT for a closed BO; errors of the flush, after which the mappings stay. Any thread.
+ * Returns 0, also without a mapping; -EBUSY while an access or a submission is open, or another thread changes the caching
+ * mode or the mapping; -EFAULT for a BO without contents; -ENOENT for a closed BO; as gemco_bo_flush. On an error the
+ * mappings stay. Any thread.
  */
 int gemco_bo_unmap(const struct gemco_bo *bo);
 
@@ -1159,9 +1177,9 @@ int gemco_bo_remap(const struct gemco_bo *bo,
  *
  * The object is any that has a handle in the device's file (gemco_device_open_fd): of CREATE_EXT, USERPTR or an import.
  * Drop the references before the handle is closed; nothing is flushed then, so call gemco_bo_flush first if the object
- * lives on. Call gemco_bo_unmap before the mapping is unmapped, or drop the references. The library sees only what passes through it: report stores by other
- * mappings and APIs (gemco_bo_mark_written), other writers of memory (gemco_bo_mark_stale) and batches
- * (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
+ * lives on. Call gemco_bo_unmap before the mapping is unmapped, or drop the references. The library sees only what passes
+ * through it: report stores by other mappings and APIs (gemco_bo_mark_written), other writers of memory
+ * (gemco_bo_mark_stale) and batches (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
  *
  * object: copied. bo: the BO, with one reference.
  *
@@ -1197,7 +1215,7 @@ int gemco_bo_flush_range(const struct gemco_bo *bo,
  * len, report: as gemco_bo_flush_range. If nothing is required, it costs a look-up only. Through a mapping that bypasses
  * the CPU's cache, where the GPU's writes may be in that cache, the whole BO is written back.
  *
- * Returns 0; -EINVAL for a range outside the BO; otherwise as gemco_bo_read. Any thread.
+ * Returns 0; -EINVAL for a range outside the BO; otherwise as gemco_bo_write. Any thread.
  */
 int gemco_bo_invalidate_range(const struct gemco_bo *bo,
                               uint64_t offset,
@@ -1211,8 +1229,9 @@ int gemco_bo_invalidate_range(const struct gemco_bo *bo,
  * data: not in a mapping of the BO. report: what was invalidated or flushed for it; may be NULL. Waits for GPU writes
  * that the library knows of.
  *
- * Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO, -EFAULT for one without contents; errors of
- * mapping and waiting. Any thread.
+ * Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO, -EFAULT for one without contents; -EBUSY while
+ * another thread changes the caching mode or the mapping; -EOVERFLOW for too many accesses at once; as gemco_bo_map, also
+ * if the mapping cannot be used at the BO's level; the errno of GEM_WAIT and GET_CACHING. Any thread.
  */
 int gemco_bo_write(const struct gemco_bo *bo,
                    uint64_t offset,
@@ -1269,7 +1288,7 @@ int gemco_bo_mark_stale(const struct gemco_bo *bo, uint64_t offset, uint64_t len
  * the same call; may be NULL. report: what was invalidated or flushed for it so far; may be NULL. Waits for GPU writes that
  * the library knows of. Until the end, the BO can neither be closed or unmapped nor change its caching mode.
  *
- * Returns 0; as gemco_bo_write. Any thread.
+ * Returns as gemco_bo_write. Any thread.
  */
 int gemco_access_begin(const struct gemco_bo *bo,
                        unsigned int kind,
@@ -1285,14 +1304,14 @@ int gemco_access_begin(const struct gemco_bo *bo,
  * pointer: the BO's first byte, not the range's, as gemco_bo_map gets it: offsets of all functions count from there. Loads
  * and stores through it stay within the range, and are made before gemco_access_end.
  *
- * Returns 0; -EINVAL for NULL; as gemco_bo_write for errors of the invalidate. Any thread.
+ * Returns as gemco_bo_map, and the errno of GEM_WAIT, for the invalidate. Any thread.
  */
 int gemco_access_pointer(struct gemco_access *access,
                          void **pointer);
 
 /**
  * Reports that `len` bytes at `offset` of the BO were stored. After such calls only the reported bytes count as
- * written; without one the whole range does at the end, if gemco_access_pointer was called.
+ * written; without one the whole range does at the end, if gemco_access_begin or gemco_access_pointer gave a pointer.
  *
  * Returns 0; -EINVAL for bytes outside the range, -EACCES for a read access. The thread that stored, as for
  * gemco_bo_mark_written.
@@ -1355,8 +1374,9 @@ int gemco_explain(const struct gemco_report *report, char *text, size_t size);
  * prepared: gemco_submit_end takes it.
  *
  * Returns 0; -EINVAL for a BO of another device or a bad number; -ENOENT, -EFAULT, -EBUSY for a BO that is closed,
- * without contents, or changing its caching mode; errors of mapping. On an error, lines that were not flushed stay
- * dirty. Any thread.
+ * without contents, or changing its caching mode or mapping; -EOVERFLOW for too many submissions at once; -ENOMEM; as
+ * gemco_bo_map, for a BO that has to be flushed; the errno of GEM_WAIT and GET_CACHING. On an error, lines that were not
+ * flushed stay dirty. Any thread.
  */
 int gemco_submit_begin(const struct gemco_device *device,
                        const struct gemco_submission *submissions,
@@ -1378,7 +1398,8 @@ int gemco_submit_end(struct gemco_prepared *prepared, int result);
 /**
  * Submits an empty batch over the BOs, between the work of gemco_submit_begin and gemco_submit_end.
  *
- * Returns as gemco_submit_begin, and EXECBUFFER2's errno: -EIO if the GPU is wedged.
+ * Returns as gemco_submit_begin, and EXECBUFFER2's errno: -EIO if the GPU is wedged, -ENOSPC if its address space is full.
+ * Any thread.
  */
 int gemco_submit(const struct gemco_device *device,
                  const struct gemco_submission *submissions,
@@ -1402,16 +1423,14 @@ int gemco_gpu_wrote(const struct gemco_bo *bo, unsigned int mocs);
  * queries it: the mode set or flip may fail, or never happen. scanout: gemco_scanout_end takes it, once the display
  * shows something else or the flip failed. report: may be NULL.
  *
- * Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
+ * Returns 0; -EINVAL for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
  */
-int gemco_prepare_scanout(const struct gemco_bo *bo,
-                          struct gemco_scanout **scanout,
-                          struct gemco_report *report);
+int gemco_prepare_scanout(const struct gemco_bo *bo, struct gemco_scanout **scanout, struct gemco_report *report);
 
 /**
  * Flushes later writes to a BO that is drawn to while it is shown.
  *
- * report: may be NULL. Returns 0; as gemco_prepare_scanout. Any thread.
+ * report: may be NULL. Returns as gemco_prepare_scanout. Any thread.
  */
 int gemco_scanout_flush(const struct gemco_scanout *scanout, struct gemco_report *report);
 
@@ -1452,7 +1471,7 @@ int gemco_set_log(unsigned int level,
  * is logged. Releasing the last reference to the device ends it, too: later calls about its BOs are logged by the callback
  * of gemco_set_log. What gemco_device_open logs goes there as well.
  *
- * Returns as gemco_set_log; -EINVAL for NULL as the device. Any thread.
+ * Returns as gemco_set_log. Any thread.
  */
 int gemco_device_set_log(const struct gemco_device *device,
                          unsigned int level,

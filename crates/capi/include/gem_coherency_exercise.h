@@ -98,7 +98,8 @@ int gemco_batch_create(const gemco_device *device, struct gemco_batch **batch);
  *
  * offset: a multiple of 4.
  *
- * Returns 0; -EINVAL for a range outside the BO, or a BO of another device. Any thread.
+ * Returns 0; -EINVAL for a range outside the BO, or a BO of another device; -ENOENT for a closed BO; -ENOMEM. Any
+ * thread.
  */
 int gemco_batch_store(const struct gemco_batch *batch, const gemco_bo *bo, uint64_t offset, uint32_t value);
 
@@ -107,7 +108,8 @@ int gemco_batch_store(const struct gemco_batch *batch, const gemco_bo *bo, uint6
  *
  * width: bytes of a row, a multiple of 4. height: rows.
  *
- * Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it. Any thread.
+ * Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it; otherwise as
+ * gemco_batch_store. Any thread.
  */
 int gemco_batch_fill(const struct gemco_batch *batch,
                      const struct gemco_region *to,
@@ -118,7 +120,7 @@ int gemco_batch_fill(const struct gemco_batch *batch,
 /**
  * Adds a copy of rows.
  *
- * As gemco_batch_fill, for both regions. A MOCS entry can be named from graphics version 12 on.
+ * A MOCS entry can be named from graphics version 12 on. Otherwise as gemco_batch_fill, for both regions.
  */
 int gemco_batch_copy(const struct gemco_batch *batch,
                      const struct gemco_region *to,
@@ -139,8 +141,8 @@ int gemco_batch_flush(const struct gemco_batch *batch);
  *
  * job: gemco_job_destroy takes it.
  *
- * Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC if its address space is full; otherwise as
- * gemco_submit_begin. Any thread.
+ * Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC if its address space is full, and other errnos of
+ * EXECBUFFER2; as gemco_bo_create, for the batch's own BO; otherwise as gemco_submit_begin. Any thread.
  */
 int gemco_batch_submit(struct gemco_batch *batch, struct gemco_job **job);
 
@@ -154,7 +156,8 @@ void gemco_batch_destroy(struct gemco_batch *batch);
 /**
  * Waits until the GPU is done with a batch, at most `timeout_ns` nanoseconds; without limit if that is negative.
  *
- * Returns 0; -ETIME; -EIO if a batch of the device, this or another, hung the GPU since this one was submitted. Any thread.
+ * Returns 0; -ETIME; -EIO if a batch of the device, this or another, hung the GPU since this one was submitted; the errno
+ * of GEM_WAIT and GET_RESET_STATS. Any thread.
  */
 int gemco_job_wait(const struct gemco_job *job,
                    int64_t timeout_ns);
@@ -165,7 +168,7 @@ int gemco_job_wait(const struct gemco_job *job,
  *
  * reports: room for `room` of them; may be NULL if that is 0.
  *
- * Returns the number of reports; the first `room` of them were written. Any thread.
+ * Returns the number of reports; the first `room` of them were written. -EINVAL for NULL with room. Any thread.
  */
 int gemco_job_reports(const struct gemco_job *job, gemco_report *reports, size_t room);
 
@@ -184,16 +187,19 @@ void gemco_job_destroy(struct gemco_job *job);
  *
  * screen: gemco_screen_destroy takes it. picture: may be NULL.
  *
- * Returns 0; a negative errno without a display. Any thread.
+ * Returns 0; -EOPNOTSUPP if the display is off, -ENXIO without a connector, -EACCES for a file that is not the primary node
+ * or not DRM master; the errno of GETRESOURCES and the requests after it. Any thread.
  */
-int gemco_screen_open(const gemco_device *device, struct gemco_screen **screen, struct gemco_picture *picture);
+int gemco_screen_open(const gemco_device *device,
+                      struct gemco_screen **screen,
+                      struct gemco_picture *picture);
 
 /**
  * Creates a BO for a picture of the screen (CREATE_DUMB); one from gemco_bo_create that is large enough can be shown as well.
  *
  * bo: with one reference, which gemco_bo_unref drops.
  *
- * Returns 0; the errno of CREATE_DUMB. Any thread.
+ * Returns 0; -ENOMEM and other errnos of CREATE_DUMB. Any thread.
  */
 int gemco_screen_alloc(const struct gemco_screen *screen,
                        gemco_bo **bo);
@@ -204,21 +210,23 @@ int gemco_screen_alloc(const struct gemco_screen *screen,
  *
  * The previous BO is off the screen when this returns, and may be written again. report: may be NULL.
  *
- * Returns 0; -EACCES for a device file that is not DRM master; otherwise as gemco_prepare_scanout. Any thread.
+ * Returns 0; -EACCES for a device file that is not DRM master; -EINVAL for a BO that is too small, and other errnos of
+ * ADDFB2, SETCRTC and PAGE_FLIP; otherwise as gemco_prepare_scanout. Any thread.
  */
 int gemco_screen_show(const struct gemco_screen *screen, const gemco_bo *bo, gemco_report *report);
 
 /**
  * Flushes what was written since the BO was shown, and notifies the kernel (DIRTYFB).
  *
- * report: may be NULL. Returns 0; as gemco_screen_show. Any thread.
+ * report: may be NULL. Returns as gemco_screen_show, and the errno of DIRTYFB. Any thread.
  */
 int gemco_screen_dirty(const struct gemco_screen *screen, gemco_report *report);
 
 /**
  * Restores what was shown before the screen was opened, and frees the screen. NULL is a no-op.
  *
- * Returns 0; the first error of the display's requests, after the others were still made. Any thread.
+ * Returns 0; the first errno of SETCRTC, RMFB and the other requests, after the rest were still made: -EACCES for a device
+ * file that is no longer DRM master. Any thread.
  */
 int gemco_screen_destroy(struct gemco_screen *screen);
 

@@ -44,8 +44,9 @@ impl gemco_access {
 /// data: not in a mapping of the BO. report: what was invalidated or flushed for it; may be NULL. Waits for GPU writes
 /// that the library knows of.
 ///
-/// Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO, -EFAULT for one without contents; errors of
-/// mapping and waiting. Any thread.
+/// Returns 0; -EINVAL for a range outside the BO; -ENOENT for a closed BO, -EFAULT for one without contents; -EBUSY while
+/// another thread changes the caching mode or the mapping; -EOVERFLOW for too many accesses at once; as gemco_bo_map, also
+/// if the mapping cannot be used at the BO's level; the errno of GEM_WAIT and GET_CACHING. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -163,7 +164,7 @@ pub unsafe extern "C" fn gemco_bo_mark_stale(bo: *const gemco_bo, offset: u64, l
 /// the same call; may be NULL. report: what was invalidated or flushed for it so far; may be NULL. Waits for GPU writes that
 /// the library knows of. Until the end, the BO can neither be closed or unmapped nor change its caching mode.
 ///
-/// Returns 0; as gemco_bo_write. Any thread.
+/// Returns as gemco_bo_write. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -208,7 +209,7 @@ pub unsafe extern "C" fn gemco_access_begin(
 /// pointer: the BO's first byte, not the range's, as gemco_bo_map gets it: offsets of all functions count from there. Loads
 /// and stores through it stay within the range, and are made before gemco_access_end.
 ///
-/// Returns 0; -EINVAL for NULL; as gemco_bo_write for errors of the invalidate. Any thread.
+/// Returns as gemco_bo_map, and the errno of GEM_WAIT, for the invalidate. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -223,7 +224,7 @@ pub unsafe extern "C" fn gemco_access_pointer(access: *mut gemco_access, pointer
 }
 
 /// Reports that `len` bytes at `offset` of the BO were stored. After such calls only the reported bytes count as
-/// written; without one the whole range does at the end, if gemco_access_pointer was called.
+/// written; without one the whole range does at the end, if gemco_access_begin or gemco_access_pointer gave a pointer.
 ///
 /// Returns 0; -EINVAL for bytes outside the range, -EACCES for a read access. The thread that stored, as for
 /// gemco_bo_mark_written.

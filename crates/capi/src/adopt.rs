@@ -115,9 +115,9 @@ pub(super) unsafe fn callers_mapping(
 ///
 /// The object is any that has a handle in the device's file (gemco_device_open_fd): of CREATE_EXT, USERPTR or an import.
 /// Drop the references before the handle is closed; nothing is flushed then, so call gemco_bo_flush first if the object
-/// lives on. Call gemco_bo_unmap before the mapping is unmapped, or drop the references. The library sees only what passes through it: report stores by other
-/// mappings and APIs (gemco_bo_mark_written), other writers of memory (gemco_bo_mark_stale) and batches
-/// (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
+/// lives on. Call gemco_bo_unmap before the mapping is unmapped, or drop the references. The library sees only what passes
+/// through it: report stores by other mappings and APIs (gemco_bo_mark_written), other writers of memory
+/// (gemco_bo_mark_stale) and batches (gemco_submit_begin, gemco_gpu_wrote). Levels are changed with gemco_bo_set_caching.
 ///
 /// object: copied. bo: the BO, with one reference.
 ///
@@ -191,7 +191,7 @@ pub unsafe extern "C" fn gemco_bo_flush_range(
 /// len, report: as gemco_bo_flush_range. If nothing is required, it costs a look-up only. Through a mapping that bypasses
 /// the CPU's cache, where the GPU's writes may be in that cache, the whole BO is written back.
 ///
-/// Returns 0; -EINVAL for a range outside the BO; otherwise as gemco_bo_read. Any thread.
+/// Returns 0; -EINVAL for a range outside the BO; otherwise as gemco_bo_write. Any thread.
 ///
 /// # Safety
 /// As the module says.

@@ -122,7 +122,8 @@ pub unsafe extern "C" fn gemco_batch_create(
 ///
 /// offset: a multiple of 4.
 ///
-/// Returns 0; -EINVAL for a range outside the BO, or a BO of another device. Any thread.
+/// Returns 0; -EINVAL for a range outside the BO, or a BO of another device; -ENOENT for a closed BO; -ENOMEM. Any
+/// thread.
 ///
 /// # Safety
 /// As the module says.
@@ -144,7 +145,8 @@ pub unsafe extern "C" fn gemco_batch_store(
 ///
 /// width: bytes of a row, a multiple of 4. height: rows.
 ///
-/// Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it. Any thread.
+/// Returns 0; -EINVAL for a value that the generation's command cannot encode: the text names it; otherwise as
+/// gemco_batch_store. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -165,7 +167,7 @@ pub unsafe extern "C" fn gemco_batch_fill(
 
 /// Adds a copy of rows.
 ///
-/// As gemco_batch_fill, for both regions. A MOCS entry can be named from graphics version 12 on.
+/// A MOCS entry can be named from graphics version 12 on. Otherwise as gemco_batch_fill, for both regions.
 ///
 /// # Safety
 /// As the module says.
@@ -207,8 +209,8 @@ pub unsafe extern "C" fn gemco_batch_flush(batch: *const gemco_batch) -> c_int {
 ///
 /// job: gemco_job_destroy takes it.
 ///
-/// Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC if its address space is full; otherwise as
-/// gemco_submit_begin. Any thread.
+/// Returns 0; -EIO if the GPU is wedged, or hung too often; -ENOSPC if its address space is full, and other errnos of
+/// EXECBUFFER2; as gemco_bo_create, for the batch's own BO; otherwise as gemco_submit_begin. Any thread.
 ///
 /// # Safety
 /// As the module says; `batch` is not used again.
@@ -244,7 +246,8 @@ pub unsafe extern "C" fn gemco_batch_destroy(batch: *mut gemco_batch) {
 
 /// Waits until the GPU is done with a batch, at most `timeout_ns` nanoseconds; without limit if that is negative.
 ///
-/// Returns 0; -ETIME; -EIO if a batch of the device, this or another, hung the GPU since this one was submitted. Any thread.
+/// Returns 0; -ETIME; -EIO if a batch of the device, this or another, hung the GPU since this one was submitted; the errno
+/// of GEM_WAIT and GET_RESET_STATS. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -263,7 +266,7 @@ pub unsafe extern "C" fn gemco_job_wait(job: *const gemco_job, timeout_ns: i64) 
 ///
 /// reports: room for `room` of them; may be NULL if that is 0.
 ///
-/// Returns the number of reports; the first `room` of them were written. Any thread.
+/// Returns the number of reports; the first `room` of them were written. -EINVAL for NULL with room. Any thread.
 ///
 /// # Safety
 /// As the module says.

@@ -58,8 +58,8 @@ pub(super) unsafe fn open_bo<'a>(pointer: *const gemco_bo, name: &'static str) -
 /// bo: the new BO, with one reference, which the caller drops with gemco_bo_unref. It reads as zeroes, unless it is
 /// reused.
 ///
-/// Returns 0; -EINVAL for a size of 0 or one that is too large; -ENOMEM for more than the memory; the platform's errno
-/// for a caching mode that it refuses; the errno of GEM_CREATE. Any thread.
+/// Returns 0; -EINVAL for a size of 0 or one that is too large; -ENOMEM for more than the memory; -ENODEV or -EOPNOTSUPP for
+/// a caching mode that the platform refuses; the errno of GEM_CREATE and SET_CACHING. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -88,7 +88,8 @@ pub unsafe extern "C" fn gemco_bo_create(
 ///
 /// dma_buf: the caller keeps it. bo: as for gemco_bo_create.
 ///
-/// Returns 0; -EBADF for a descriptor that is not open, -EINVAL for one that is not a dma-buf. Any thread.
+/// Returns 0; -EBADF for a descriptor that is not open, -EINVAL for one that is not a dma-buf; -ENOMEM; the errno of
+/// PRIME_FD_TO_HANDLE; as gemco_bo_map, except that a buffer that cannot be mapped (-ENODEV) is imported. Any thread.
 ///
 /// # Safety
 /// As the module says; `dma_buf` is not closed during the call.
@@ -113,8 +114,8 @@ pub unsafe extern "C" fn gemco_bo_import(
 /// Only gemco_bo_flush flushes later writes for the importer, and only after gemco_bo_mark_stale are the importer's
 /// writes sure to be seen. The BO is never reused.
 ///
-/// Returns a file descriptor, which the caller closes; as gemco_bo_flush, and the errno of PRIME_HANDLE_TO_FD. Any
-/// thread.
+/// Returns a file descriptor, which the caller closes; -EMFILE or another errno of PRIME_HANDLE_TO_FD; as gemco_bo_flush.
+/// Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -166,7 +167,8 @@ pub unsafe extern "C" fn gemco_bo_unref(bo: *mut gemco_bo) {
 ///
 /// The pointer, and pointers into mappings, stay valid until the last reference is dropped.
 ///
-/// Returns 0; -EBUSY while an access or a submission is open or the BO is on screen; -ENOENT if it is closed. Any thread.
+/// Returns 0; -EBUSY while an access or a submission is open, the BO is on screen, or another thread changes its caching
+/// mode or mapping; -ENOENT if it is closed; the errno of GEM_CLOSE. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -216,7 +218,7 @@ pub unsafe extern "C" fn gemco_bo_size(bo: *const gemco_bo) -> u64 {
 
 /// The BO's cache level; scanout and gemco_bo_set_caching change it.
 ///
-/// Returns a gemco_level; -EINVAL; -ENOENT for a closed BO. Any thread.
+/// Returns a gemco_level; -ENOENT for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -232,8 +234,9 @@ pub unsafe extern "C" fn gemco_bo_level(bo: *const gemco_bo) -> c_int {
 ///
 /// caching: a gemco_caching, but not the default.
 ///
-/// Returns 0; -EBUSY while an access or a submission is open, and for a BO on screen whose level would change; the platform's
-/// errno for a mode that it refuses. Any thread.
+/// Returns 0; -EBUSY while an access or a submission is open, while another thread changes the caching mode or the mapping,
+/// and for a BO on screen whose level would change; -ENODEV or -EOPNOTSUPP for a mode that the platform refuses; -ENOENT
+/// for a closed BO, -EFAULT for a purged one; the errno of GEM_WAIT, SET_DOMAIN and SET_CACHING. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -250,7 +253,7 @@ pub unsafe extern "C" fn gemco_bo_set_caching(bo: *const gemco_bo, caching: c_ui
 /// Flushes every dirty line and drains every store, so that memory is current for every reader, also for one that the
 /// library does not submit to.
 ///
-/// report: may be NULL. Returns 0; as gemco_submit_begin. Any thread.
+/// report: may be NULL. Returns as gemco_submit_begin. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -315,7 +318,8 @@ pub unsafe extern "C" fn gemco_bo_wait(bo: *const gemco_bo, timeout_ns: i64) -> 
 /// Marks the contents as not needed, so that the kernel may purge them; until gemco_bo_will_need every access returns
 /// -EFAULT.
 ///
-/// Returns 1 if they still exist, 0 if they were purged; -EBUSY while an access or a submission is open. Any thread.
+/// Returns 1 if they still exist, 0 if they were purged; -EFAULT if an earlier call returned that; -EBUSY as
+/// gemco_bo_close; -ENOENT for a closed BO; the errno of MADVISE. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -329,7 +333,8 @@ pub unsafe extern "C" fn gemco_bo_dont_need(bo: *const gemco_bo) -> c_int {
 
 /// Marks the contents as needed again.
 ///
-/// Returns 1 if they still exist, 0 if they were purged, which is final; -ENOENT for a closed BO. Any thread.
+/// Returns 1 if they still exist, 0 if they were purged, which is final; -EFAULT if an earlier call returned that; -EBUSY
+/// while another thread changes the caching mode or the mapping; -ENOENT for a closed BO; the errno of MADVISE. Any thread.
 ///
 /// # Safety
 /// As the module says.

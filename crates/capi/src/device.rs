@@ -111,13 +111,15 @@ fn open_spec(spec: &DeviceSpec, flags: c_uint) -> Result<gemco_device, Failure> 
     }
 }
 
-/// Opens the device `name`: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl").
+/// Opens the device `name`: a path ("/dev/dri/renderD128"), or a software device ("sim:jsl", "sim:glk,kernel=6.1,display=on").
+/// docs/gemtool.md ("Devices") lists the options of software devices; the text of the error about a bad one does, too.
 ///
 /// flags: 0, or GEMCO_OPEN_CONSERVATIVE.
 /// device: the new device, with one reference, which the caller drops with gemco_device_unref.
 ///
-/// Returns 0; -ENOENT, -EACCES and other errors of open(2); -ENODEV for a file that is not an i915 node, and for an
-/// unknown PCI ID; -EINVAL for a bad name. Any thread.
+/// Returns 0; -ENOENT, -EACCES and other errnos of open(2); -ENODEV for a file that is not an i915 node, and for an
+/// unknown PCI ID; -EINVAL for a bad name, unknown flags, and a kernel that is too old; -EILSEQ for a name that is not
+/// UTF-8; the errno of GETPARAM. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -142,7 +144,7 @@ pub unsafe extern "C" fn gemco_device_open(
 ///
 /// flags, again: as for gemco_device_open.
 ///
-/// Returns 0; as gemco_device_open. Any thread.
+/// Returns as gemco_device_open. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -168,7 +170,7 @@ pub unsafe extern "C" fn gemco_device_open_again(
 
 /// Opens the first i915 node in /dev/dri; never a software device.
 ///
-/// As gemco_device_open; -ENODEV if there is none.
+/// Returns 0; -ENODEV if there is none; otherwise as gemco_device_open. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -187,7 +189,7 @@ pub unsafe extern "C" fn gemco_device_open_first(flags: c_uint, device: *mut *mu
 ///
 /// fd: an open i915 node.
 ///
-/// As gemco_device_open; -EBADF if `fd` is not open.
+/// Returns 0; -EBADF if `fd` is not open, -EMFILE if it cannot be duplicated; otherwise as gemco_device_open. Any thread.
 ///
 /// # Safety
 /// As the module says; `fd` is not closed during the call.
@@ -213,7 +215,7 @@ pub unsafe extern "C" fn gemco_device_open_fd(
 ///
 /// fd: an open i915 node; the caller keeps it.
 ///
-/// Returns 0; as gemco_device_open_fd. Any thread.
+/// Returns as gemco_device_open_fd. Any thread.
 ///
 /// # Safety
 /// As the module says; `fd` is not closed during the call.
@@ -297,7 +299,7 @@ pub unsafe extern "C" fn gemco_device_unref(device: *mut gemco_device) {
 
 /// Gets the device's platform and capabilities; the device's own values override the table's.
 ///
-/// Returns 0; the errno of CHIPSET_ID. Any thread.
+/// Returns 0; -ENODEV if the device is unplugged, and other errnos of GETPARAM. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -322,7 +324,7 @@ fn platform_of(device: &gemco_device) -> Result<gemco_platform, Failure> {
 
 /// Returns what MOCS entry `index` means for coherency on this device.
 ///
-/// Returns a gemco_mocs; -EINVAL. Any thread.
+/// Returns a gemco_mocs; -EINVAL for an index above 255. Any thread.
 ///
 /// # Safety
 /// As the module says.

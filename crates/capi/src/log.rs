@@ -256,7 +256,7 @@ pub unsafe extern "C" fn gemco_set_log(level: c_uint, callback: gemco_log_fn, us
 /// is logged. Releasing the last reference to the device ends it, too: later calls about its BOs are logged by the callback
 /// of gemco_set_log. What gemco_device_open logs goes there as well.
 ///
-/// Returns as gemco_set_log; -EINVAL for NULL as the device. Any thread.
+/// Returns as gemco_set_log. Any thread.
 ///
 /// # Safety
 /// As the module says; `callback` is as described, and good with `user` until another takes its place.

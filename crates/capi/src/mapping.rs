@@ -17,8 +17,9 @@ use gem_coherency_capi_pure::types;
 /// through it must be reported (gemco_bo_mark_written), and loads are right only between gemco_access_begin and
 /// gemco_access_end.
 ///
-/// Returns 0; the platform's errno for a mode that it does not have, -EFAULT where the first access would raise SIGBUS;
-/// -ENOENT for a closed BO. Any thread.
+/// Returns 0; -ENODEV for a mode that the platform does not have, and for an import of another device; -EFAULT where the
+/// first access would raise SIGBUS, and for a purged BO; -ENOENT for a closed BO; -ENOMEM and other errnos of MMAP_OFFSET and
+/// mmap(2). Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -42,7 +43,7 @@ pub unsafe extern "C" fn gemco_bo_map(bo: *const gemco_bo, mode: c_uint, pointer
 
 /// Returns the mode in which accesses map the BO, or will map it.
 ///
-/// Returns a gemco_map_mode; -EINVAL; -ENOENT for a closed BO. Any thread.
+/// Returns a gemco_map_mode; -ENOENT for a closed BO. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -60,8 +61,9 @@ pub unsafe extern "C" fn gemco_bo_map_mode(bo: *const gemco_bo) -> c_int {
 /// Nothing that was reported is lost. Stores that bypass the cache are drained. Dirty lines of an adopted BO are flushed, as
 /// gemco_bo_flush does; those of other BOs stay dirty, and the library maps the BO again when it has to flush them.
 ///
-/// Returns 0, also without a mapping; -EBUSY while an access or a submission is open; -EFAULT for a BO without contents;
-/// -ENOENT for a closed BO; errors of the flush, after which the mappings stay. Any thread.
+/// Returns 0, also without a mapping; -EBUSY while an access or a submission is open, or another thread changes the caching
+/// mode or the mapping; -EFAULT for a BO without contents; -ENOENT for a closed BO; as gemco_bo_flush. On an error the
+/// mappings stay. Any thread.
 ///
 /// # Safety
 /// As the module says; no pointer into a mapping of the BO is used any longer.

@@ -57,7 +57,8 @@ pub struct gemco_picture {
 ///
 /// screen: gemco_screen_destroy takes it. picture: may be NULL.
 ///
-/// Returns 0; a negative errno without a display. Any thread.
+/// Returns 0; -EOPNOTSUPP if the display is off, -ENXIO without a connector, -EACCES for a file that is not the primary node
+/// or not DRM master; the errno of GETRESOURCES and the requests after it. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -94,7 +95,7 @@ pub unsafe extern "C" fn gemco_screen_open(
 ///
 /// bo: with one reference, which gemco_bo_unref drops.
 ///
-/// Returns 0; the errno of CREATE_DUMB. Any thread.
+/// Returns 0; -ENOMEM and other errnos of CREATE_DUMB. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -113,7 +114,8 @@ pub unsafe extern "C" fn gemco_screen_alloc(screen: *const gemco_screen, bo: *mu
 ///
 /// The previous BO is off the screen when this returns, and may be written again. report: may be NULL.
 ///
-/// Returns 0; -EACCES for a device file that is not DRM master; otherwise as gemco_prepare_scanout. Any thread.
+/// Returns 0; -EACCES for a device file that is not DRM master; -EINVAL for a BO that is too small, and other errnos of
+/// ADDFB2, SETCRTC and PAGE_FLIP; otherwise as gemco_prepare_scanout. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -134,7 +136,7 @@ pub unsafe extern "C" fn gemco_screen_show(
 
 /// Flushes what was written since the BO was shown, and notifies the kernel (DIRTYFB).
 ///
-/// report: may be NULL. Returns 0; as gemco_screen_show. Any thread.
+/// report: may be NULL. Returns as gemco_screen_show, and the errno of DIRTYFB. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -150,7 +152,8 @@ pub unsafe extern "C" fn gemco_screen_dirty(screen: *const gemco_screen, report:
 
 /// Restores what was shown before the screen was opened, and frees the screen. NULL is a no-op.
 ///
-/// Returns 0; the first error of the display's requests, after the others were still made. Any thread.
+/// Returns 0; the first errno of SETCRTC, RMFB and the other requests, after the rest were still made: -EACCES for a device
+/// file that is no longer DRM master. Any thread.
 ///
 /// # Safety
 /// As the module says; `screen` is not used again.

@@ -121,8 +121,9 @@ unsafe fn submissions<'a>(list: &'a [gemco_submission]) -> Result<Vec<Submission
 /// prepared: gemco_submit_end takes it.
 ///
 /// Returns 0; -EINVAL for a BO of another device or a bad number; -ENOENT, -EFAULT, -EBUSY for a BO that is closed,
-/// without contents, or changing its caching mode; errors of mapping. On an error, lines that were not flushed stay
-/// dirty. Any thread.
+/// without contents, or changing its caching mode or mapping; -EOVERFLOW for too many submissions at once; -ENOMEM; as
+/// gemco_bo_map, for a BO that has to be flushed; the errno of GEM_WAIT and GET_CACHING. On an error, lines that were not
+/// flushed stay dirty. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -182,7 +183,8 @@ pub unsafe extern "C" fn gemco_submit_end(prepared: *mut gemco_prepared, result:
 
 /// Submits an empty batch over the BOs, between the work of gemco_submit_begin and gemco_submit_end.
 ///
-/// Returns as gemco_submit_begin, and EXECBUFFER2's errno: -EIO if the GPU is wedged.
+/// Returns as gemco_submit_begin, and EXECBUFFER2's errno: -EIO if the GPU is wedged, -ENOSPC if its address space is full.
+/// Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -229,7 +231,7 @@ pub unsafe extern "C" fn gemco_gpu_wrote(bo: *const gemco_bo, mocs: c_uint) -> c
 /// queries it: the mode set or flip may fail, or never happen. scanout: gemco_scanout_end takes it, once the display
 /// shows something else or the flip failed. report: may be NULL.
 ///
-/// Returns 0; the platform's errno for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
+/// Returns 0; -EINVAL for the system memory of a discrete device; otherwise as gemco_submit_begin. Any thread.
 ///
 /// # Safety
 /// As the module says.
@@ -255,7 +257,7 @@ pub unsafe extern "C" fn gemco_prepare_scanout(
 
 /// Flushes later writes to a BO that is drawn to while it is shown.
 ///
-/// report: may be NULL. Returns 0; as gemco_prepare_scanout. Any thread.
+/// report: may be NULL. Returns as gemco_prepare_scanout. Any thread.
 ///
 /// # Safety
 /// As the module says.
