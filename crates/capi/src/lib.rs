@@ -33,6 +33,7 @@ mod log;
 mod mapping;
 mod objects;
 mod report;
+mod reuse;
 #[cfg(feature = "exercise")]
 mod screen;
 #[cfg(feature = "exercise")]
@@ -54,6 +55,7 @@ pub use gem_coherency_capi_pure::*;
 pub use log::*;
 pub use mapping::*;
 pub use report::*;
+pub use reuse::*;
 #[cfg(feature = "exercise")]
 pub use screen::*;
 #[cfg(feature = "exercise")]

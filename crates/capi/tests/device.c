@@ -1,51 +1,9 @@
 /* BOs on software devices: reads by the GPU and the display, with the library's flushes and without. */
 
-#include "check.h"
+#include "bos.h"
 
 #include <pthread.h>
 #include <unistd.h>
-
-/* A range that touches three lines, on two pages. */
-enum { AT = 4076, LEN = 100, LINES = 3, SIZE = 16384 };
-
-static unsigned char fresh[LEN], seen[LEN];
-
-static int is_fresh(void) { return memcmp(seen, fresh, LEN) == 0; }
-
-static gemco_device *open_device(const char *name) {
-    gemco_device *device = NULL;
-    OK(gemco_device_open(name, 0, &device));
-    CHECK(device != NULL);
-    return device;
-}
-
-/* Closes a device after its BOs; nothing may stay open. */
-static void close_device(gemco_device *device) {
-    uint64_t handles = 7, mappings = 7;
-    OK(gemco_device_open_counts(device, &handles, &mappings));
-    CHECK(handles == 0 && mappings == 0);
-    gemco_device_unref(device);
-}
-
-/* Creates a BO whose zeroes are in memory. */
-static gemco_bo *new_bo(gemco_device *device, unsigned caching, unsigned map) {
-    gemco_bo *bo = NULL;
-    OK(gemco_bo_create(device, SIZE - 1, caching, &bo));
-    CHECK(gemco_bo_size(bo) == SIZE && gemco_bo_handle(bo) != 0);
-    OK(gemco_bo_map(bo, map, NULL));
-    CHECK(gemco_bo_map_mode(bo) == (int)map);
-    OK(gemco_bo_flush(bo, NULL));
-    return bo;
-}
-
-/* Reads by the GPU, or by the display if `mocs` is no MOCS class. */
-static void look(gemco_device *device, gemco_bo *bo, unsigned mocs) {
-    memset(seen, 0xee, LEN);
-    if (mocs <= GEMCO_MOCS_BYPASS_LLC)
-        OK(gemco_sim_gpu_read(device, bo, mocs, AT, seen, LEN));
-    else
-        OK(gemco_sim_display_read(device, bo, AT, seen, LEN));
-}
 
 /* The GPU's reads of a CPU write: new bytes after a submission; before it, old bytes if lines must be flushed. */
 static void submit_case(const char *name, unsigned caching, unsigned mocs, const char *rule, uint64_t lines) {
@@ -67,128 +25,6 @@ static void submit_case(const char *name, unsigned caching, unsigned mocs, const
 
     OK(gemco_submit(device, &submission, 1, &report));
     CHECK(report.lines == 0);
-    gemco_bo_unref(bo);
-    close_device(device);
-}
-
-/* Stores through pointers: tracked if reported, by the end of the access or one by one; lost otherwise. */
-static void pointer_case(const char *name) {
-    gemco_device *device = open_device(name);
-    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
-    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
-    gemco_report report;
-    void *pointer = NULL, *again = NULL;
-
-    /* The store is not reported. */
-    OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &pointer));
-    memcpy((char *)pointer + AT, fresh, LEN);
-    OK(submit_nothing(device, &submission, 1, &report));
-    CHECK(report.lines == 0);
-    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
-    CHECK(!is_fresh());
-
-    /* Now it is. */
-    OK(gemco_bo_mark_written(bo, AT, LEN));
-    OK(submit_nothing(device, &submission, 1, &report));
-    CHECK(report.lines == LINES);
-    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
-    CHECK(is_fresh());
-
-    /* The end of an access reports its whole range, unless earlier reports named parts of it. */
-    for (int told = 0; told < 2; told++) {
-        gemco_access *access = NULL;
-        void *begun = NULL;
-        OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8192, &access, &begun, NULL));
-        FAILS(gemco_bo_close(bo), EBUSY, "in use");
-        OK(gemco_access_pointer(access, &again));
-        CHECK(again == pointer && begun == pointer);
-        memset((char *)again + 64, told, 64);
-        if (told)
-            OK(gemco_access_written(access, 64, 64));
-        FAILS(gemco_access_written(access, 8191, 2), EINVAL, "guarded range");
-        OK(gemco_access_end(access, &report));
-        CHECK(report.step == GEMCO_STEP_WRITE);
-        OK(submit_nothing(device, &submission, 1, &report));
-        CHECK(report.lines == (told ? 1 : 128));
-    }
-    gemco_access *access = NULL;
-    OK(gemco_access_begin(bo, GEMCO_READ, AT, LEN, &access, NULL, NULL));
-    FAILS(gemco_access_written(access, AT, 1), EACCES, "read guard");
-    OK(gemco_access_end(access, NULL));
-    gemco_bo_unref(bo);
-    close_device(device);
-}
-
-/* vkFlush and vkInvalidateMappedMemoryRanges: one call each, for stores and writes that nothing reported. */
-static void range_case(void) {
-    unsigned table = 1u << GEMCO_PATH_GPU_PAGE_TABLE, bypass = 1u << GEMCO_PATH_GPU_BYPASS_LLC;
-    gemco_device *device = open_device("sim:jsl");
-    gemco_bo *bo = new_bo(device, GEMCO_CACHING_CACHED, GEMCO_MAP_WB);
-    gemco_report report;
-    void *pointer = NULL;
-    OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &pointer));
-    memcpy((char *)pointer + AT, fresh, LEN);
-    OK(gemco_bo_flush_range(bo, AT, LEN, table, &report));
-    CHECK(report.lines == 0);
-    BY_RULE(report.decision, "llc-coherent");
-    look(device, bo, GEMCO_MOCS_BYPASS_LLC);
-    CHECK(!is_fresh());
-    OK(gemco_bo_flush_range(bo, AT, LEN, table | bypass, &report));
-    CHECK(report.lines == LINES);
-    BY_RULE(report.decision, "bypass-mocs-read");
-    look(device, bo, GEMCO_MOCS_BYPASS_LLC);
-    CHECK(is_fresh());
-    OK(gemco_bo_flush_range(bo, 4096, GEMCO_WHOLE_SIZE, bypass, &report));
-    CHECK(report.bytes == SIZE - 4096);
-    FAILS(gemco_bo_flush_range(bo, SIZE + 1, GEMCO_WHOLE_SIZE, bypass, NULL), EINVAL, "do not fit");
-    FAILS(gemco_bo_flush_range(bo, 0, 64, 0, NULL), EINVAL, "readers is 0");
-    FAILS(gemco_bo_flush_range(bo, 0, 64, 1u << 9, NULL), EINVAL, "readers is 512");
-    FAILS(gemco_bo_flush_range(bo, 0, 64, 1u << GEMCO_PATH_CPU_FIXED, NULL), ENODEV, "fixed");
-    gemco_bo_unref(bo);
-    close_device(device);
-
-    device = open_device("sim:glk");
-    bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
-    OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &pointer));
-    OK(gemco_bo_read(bo, AT, seen, LEN, NULL));
-    OK(gemco_sim_gpu_write(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, fresh, LEN));
-    CHECK(memcmp((char *)pointer + AT, fresh, LEN) != 0);
-    OK(gemco_bo_invalidate_range(bo, AT, LEN, &report));
-    CHECK(report.lines == LINES);
-    BY_RULE(report.decision, "stale-after-gpu-write");
-    CHECK(memcmp((char *)pointer + AT, fresh, LEN) == 0);
-    FAILS(gemco_bo_invalidate_range(bo, 0, SIZE + 1, NULL), EINVAL, "do not fit");
-
-    FAILS(gemco_device_fd(device), EOPNOTSUPP, "software device");
-    gemco_platform platform;
-    FAILS(gemco_platform_by_fd(-1, &platform), EBADF, "fd");
-    FAILS(gemco_platform_by_fd(0, NULL), EINVAL, "platform is NULL");
-
-    /* Objects of the caller's: crates/capi/tests/real.c has them on a real device. */
-    gemco_bo *adopted = NULL;
-    gemco_object object = {.size = 8192, .handle = gemco_bo_handle(bo)};
-    FAILS(gemco_bo_adopt(device, &object, &adopted), EBUSY, "has a BO already");
-    object.handle = 0;
-    FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "object->handle is 0");
-    object.handle = 4000;
-    object.size = 100;
-    FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "whole pages");
-    object.size = 8192;
-    object.level = 4;
-    FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "object->level is 4");
-    object.level = GEMCO_LEVEL_NONE;
-    object.flags = 16;
-    FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "object->flags is 16");
-    object.flags = 0;
-    object.reserved[1] = 1;
-    FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "object->reserved");
-    object.reserved[1] = 0;
-    object.map_mode = GEMCO_MAP_WC;
-    FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "there is a map mode");
-    object.mapped = pointer;
-    FAILS(gemco_bo_adopt(device, &object, &adopted), EINVAL, "software device");
-    FAILS(gemco_bo_adopt(device, NULL, &adopted), EINVAL, "object is NULL");
-    CHECK(adopted == NULL);
     gemco_bo_unref(bo);
     close_device(device);
 }
@@ -493,8 +329,7 @@ static void thread_case(void) {
 }
 
 int main(void) {
-    for (int i = 0; i < LEN; i++)
-        fresh[i] = (unsigned char)(0xa5 ^ i);
+    fill_fresh();
     submit_case("sim:jsl", GEMCO_CACHING_CACHED, GEMCO_MOCS_BYPASS_LLC, "bypass-mocs-read", LINES);
     submit_case("sim:jsl", GEMCO_CACHING_CACHED, GEMCO_MOCS_PAGE_TABLE, "llc-coherent", 0);
     submit_case("sim:jsl", GEMCO_CACHING_NONE, GEMCO_MOCS_UNCACHED, "llc-coherent", 0);
@@ -502,9 +337,7 @@ int main(void) {
     submit_case("sim:glk", GEMCO_CACHING_CACHED, GEMCO_MOCS_PAGE_TABLE, "snooped", 0);
     submit_case("sim:tgl", GEMCO_CACHING_DEFAULT, GEMCO_MOCS_PAGE_TABLE, "llc-coherent", 0);
     submit_case("sim:tgl", GEMCO_CACHING_CACHED, GEMCO_MOCS_BYPASS_LLC, "llc-coherent", 0);
-    pointer_case("sim:glk");
     gpu_write_case();
-    range_case();
     scanout_case("sim:tgl", GEMCO_CACHING_CACHED);
     scanout_case("sim:jsl", GEMCO_CACHING_CACHED);
     scanout_case("sim:glk", GEMCO_CACHING_NONE);

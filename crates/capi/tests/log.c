@@ -1,30 +1,14 @@
 /* Log callbacks: the process's, and those of single devices. */
 
-#include "check.h"
+#include "bos.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
-/* A range that touches three lines, on two pages. */
-enum { AT = 4076, LEN = 100, SIZE = 16384, ROUNDS = 200 };
-
-static const unsigned char fresh[LEN] = {0xa5};
-
-static gemco_device *open_device(void) {
-    gemco_device *device = NULL;
-    OK(gemco_device_open("sim:glk", 0, &device));
-    return device;
-}
-
-static gemco_bo *new_bo(gemco_device *device) {
-    gemco_bo *bo = NULL;
-    OK(gemco_bo_create(device, SIZE, GEMCO_CACHING_NONE, &bo));
-    OK(gemco_bo_map(bo, GEMCO_MAP_WB, NULL));
-    OK(gemco_bo_flush(bo, NULL));
-    return bo;
-}
+/* How often a callback is replaced. */
+enum { ROUNDS = 200 };
 
 /* The arguments of a callback. */
 struct log {
@@ -47,8 +31,8 @@ static void on_log(unsigned level, const char *text, void *user) {
 }
 
 static void log_case(void) {
-    gemco_device *device = open_device();
-    gemco_bo *bo = new_bo(device);
+    gemco_device *device = open_device("sim:glk");
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
     struct log log = {0, "", device};
     OK(gemco_set_log(GEMCO_LOG_DEBUG, on_log, &log));
     OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
@@ -85,7 +69,7 @@ static void calls(gemco_device *device, int lines[3], int by_process, int by_one
     gemco_scanout *scanout = NULL;
     gemco_batch *batch = NULL;
     gemco_job *job = NULL;
-    gemco_bo *bo = new_bo(device);
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
     gemco_submission submission = {.bo = bo, .access = GEMCO_READ};
     got(lines, by_process, by_one, by_two);
     OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
@@ -122,7 +106,7 @@ static void calls(gemco_device *device, int lines[3], int by_process, int by_one
 /* The events of a device go to its callback if it has one, and otherwise to the process's. */
 static void devices_case(void) {
     int lines[3] = {0, 0, 0};
-    gemco_device *one = open_device(), *two = open_device();
+    gemco_device *one = open_device("sim:glk"), *two = open_device("sim:glk");
     calls(one, lines, 0, 0, 0);
     OK(gemco_device_set_log(one, GEMCO_LOG_TRACE, count, &lines[1]));
     calls(one, lines, 0, 1, 0);
@@ -155,7 +139,7 @@ static void devices_case(void) {
 
     /* The last reference to a device ends its callback; its BOs are logged by the process's. */
     OK(gemco_set_log(GEMCO_LOG_TRACE, count, &lines[0]));
-    gemco_bo *bo = new_bo(one);
+    gemco_bo *bo = new_bo(one, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
     got(lines, 0, 1, 0);
     gemco_device_ref(one);
     gemco_device_unref(one);
@@ -187,16 +171,16 @@ static void try_to_set(unsigned level, const char *text, void *user) {
 }
 
 static void arguments_case(void) {
-    struct attempt attempt = {open_device(), open_device(), 0};
+    struct attempt attempt = {open_device("sim:glk"), open_device("sim:glk"), 0};
     int lines = 0;
     OK(gemco_device_set_log(attempt.own, GEMCO_LOG_DEBUG, try_to_set, &attempt));
     OK(gemco_device_set_log(attempt.other, GEMCO_LOG_DEBUG, count, &lines));
-    gemco_bo_unref(new_bo(attempt.own));
+    gemco_bo_unref(new_bo(attempt.own, GEMCO_CACHING_NONE, GEMCO_MAP_WB));
     CHECK(attempt.made > 0 && lines == 0);
     FAILS(gemco_device_set_log(NULL, GEMCO_LOG_DEBUG, count, NULL), EINVAL, "device is NULL");
     FAILS(gemco_device_set_log(attempt.own, 6, count, NULL), EINVAL, "level is 6");
     int made = attempt.made;
-    gemco_bo_unref(new_bo(attempt.own));
+    gemco_bo_unref(new_bo(attempt.own, GEMCO_CACHING_NONE, GEMCO_MAP_WB));
     CHECK(attempt.made > made);
     gemco_device_unref(attempt.own);
     gemco_device_unref(attempt.other);
@@ -233,8 +217,8 @@ static void *write_until_stopped(void *bo) {
 
 /* Once a callback was replaced, it neither runs nor is called again, whatever other threads do. */
 static void thread_case(void) {
-    gemco_device *device = open_device();
-    gemco_bo *bo = new_bo(device);
+    gemco_device *device = open_device("sim:glk");
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
     pthread_t thread;
     void *result = NULL;
     CHECK(pthread_create(&thread, NULL, write_until_stopped, bo) == 0);

@@ -1,31 +1,9 @@
 /* Mappings that end before their BO: nothing that was reported is lost, and the next access maps again. The pointers of
  * accesses, on one thread and on two. Mappings of the caller's exist on a real device only: crates/capi/tests/real.c. */
 
-#include "check.h"
+#include "bos.h"
 
 #include <pthread.h>
-
-/* A range that touches three lines, on two pages. */
-enum { AT = 4076, LEN = 100, LINES = 3, SIZE = 16384 };
-
-static unsigned char fresh[LEN], seen[LEN];
-
-static int is_fresh(void) { return memcmp(seen, fresh, LEN) == 0; }
-
-static gemco_device *open_device(const char *name) {
-    gemco_device *device = NULL;
-    OK(gemco_device_open(name, 0, &device));
-    return device;
-}
-
-/* Creates a BO whose zeroes are in memory. */
-static gemco_bo *new_bo(gemco_device *device, unsigned map) {
-    gemco_bo *bo = NULL;
-    OK(gemco_bo_create(device, SIZE, GEMCO_CACHING_NONE, &bo));
-    OK(gemco_bo_map(bo, map, NULL));
-    OK(gemco_bo_flush(bo, NULL));
-    return bo;
-}
 
 static uint64_t mappings(gemco_device *device) {
     uint64_t count = 77;
@@ -33,15 +11,10 @@ static uint64_t mappings(gemco_device *device) {
     return count;
 }
 
-static void gpu(gemco_device *device, gemco_bo *bo) {
-    memset(seen, 0xee, LEN);
-    OK(gemco_sim_gpu_read(device, bo, GEMCO_MOCS_PAGE_TABLE, AT, seen, LEN));
-}
-
 /* The library's mapping ends; a dirty line stays dirty, and is flushed through a new mapping. */
 static void dirty_case(void) {
     gemco_device *device = open_device("sim:glk");
-    gemco_bo *bo = new_bo(device, GEMCO_MAP_WB);
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
     gemco_submission submission = {.bo = bo, .access = GEMCO_READ};
     gemco_report report;
     uint64_t dirty = 0;
@@ -55,11 +28,11 @@ static void dirty_case(void) {
     CHECK(mappings(device) == 0);
     OK(gemco_bo_lines(bo, &dirty, NULL));
     CHECK(dirty == LINES);
-    gpu(device, bo);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
     CHECK(!is_fresh());
     OK(submit_nothing(device, &submission, 1, &report));
     CHECK(report.lines == LINES && mappings(device) == 1);
-    gpu(device, bo);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
     CHECK(is_fresh());
 
     /* Every access maps again. */
@@ -70,28 +43,75 @@ static void dirty_case(void) {
     OK(gemco_bo_map(bo, GEMCO_MAP_WC, &pointer));
     CHECK(memcmp((char *)pointer + AT, fresh, LEN) == 0 && gemco_bo_map_mode(bo) == GEMCO_MAP_WC);
     gemco_bo_unref(bo);
-    CHECK(mappings(device) == 0);
-    gemco_device_unref(device);
+    close_device(device);
 }
 
 /* Stores that bypass the cache are drained; without the end of the mapping the GPU misses them. */
 static void drain_case(unsigned map) {
     gemco_device *device = open_device("sim:glk");
-    gemco_bo *bo = new_bo(device, map);
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, map);
     OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
-    gpu(device, bo);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
     CHECK(!is_fresh());
     OK(gemco_bo_unmap(bo));
-    gpu(device, bo);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
     CHECK(is_fresh());
     gemco_bo_unref(bo);
-    gemco_device_unref(device);
+    close_device(device);
+}
+
+/* Stores through pointers: tracked if reported, by the end of the access or one by one; lost otherwise. */
+static void stores_case(void) {
+    gemco_device *device = open_device("sim:glk");
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
+    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
+    gemco_report report;
+    void *pointer = NULL, *again = NULL;
+
+    /* The store is not reported. */
+    OK(gemco_bo_map(bo, GEMCO_MAP_DEFAULT, &pointer));
+    memcpy((char *)pointer + AT, fresh, LEN);
+    OK(submit_nothing(device, &submission, 1, &report));
+    CHECK(report.lines == 0);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
+    CHECK(!is_fresh());
+
+    /* Now it is. */
+    OK(gemco_bo_mark_written(bo, AT, LEN));
+    OK(submit_nothing(device, &submission, 1, &report));
+    CHECK(report.lines == LINES);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
+    CHECK(is_fresh());
+
+    /* The end of an access reports its whole range, unless earlier reports named parts of it. */
+    for (int told = 0; told < 2; told++) {
+        gemco_access *access = NULL;
+        void *begun = NULL;
+        OK(gemco_access_begin(bo, GEMCO_WRITE, 0, 8192, &access, &begun, NULL));
+        FAILS(gemco_bo_close(bo), EBUSY, "in use");
+        OK(gemco_access_pointer(access, &again));
+        CHECK(again == pointer && begun == pointer);
+        memset((char *)again + 64, told, 64);
+        if (told)
+            OK(gemco_access_written(access, 64, 64));
+        FAILS(gemco_access_written(access, 8191, 2), EINVAL, "guarded range");
+        OK(gemco_access_end(access, &report));
+        CHECK(report.step == GEMCO_STEP_WRITE);
+        OK(submit_nothing(device, &submission, 1, &report));
+        CHECK(report.lines == (told ? 1 : 128));
+    }
+    gemco_access *access = NULL;
+    OK(gemco_access_begin(bo, GEMCO_READ, AT, LEN, &access, NULL, NULL));
+    FAILS(gemco_access_written(access, AT, 1), EACCES, "read guard");
+    OK(gemco_access_end(access, NULL));
+    gemco_bo_unref(bo);
+    close_device(device);
 }
 
 /* A pointer comes with its access, at the BO's first byte, after the range's stale lines were invalidated. */
 static void pointer_case(void) {
     gemco_device *device = open_device("sim:glk");
-    gemco_bo *bo = new_bo(device, GEMCO_MAP_WB);
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
     gemco_access *access = NULL;
     gemco_report report;
     void *pointer = NULL, *first = NULL;
@@ -110,7 +130,7 @@ static void pointer_case(void) {
         CHECK(report.lines == (is_asked ? LINES : 0));
     }
     gemco_bo_unref(bo);
-    gemco_device_unref(device);
+    close_device(device);
 }
 
 /* A store by another thread than the one that begins and ends the access. */
@@ -128,7 +148,7 @@ static void *store(void *arg) {
 /* An access that one thread begins, another one stores in, and the first ends. */
 static void thread_case(int is_stored) {
     gemco_device *device = open_device("sim:glk");
-    gemco_bo *bo = new_bo(device, GEMCO_MAP_WB);
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
     gemco_submission submission = {.bo = bo, .access = GEMCO_READ};
     gemco_report report;
     struct store work = {NULL, NULL};
@@ -142,16 +162,16 @@ static void thread_case(int is_stored) {
     OK(submit_nothing(device, &submission, 1, &report));
     /* Without a report the whole range counts as written. */
     CHECK(report.lines == (is_stored ? LINES : SIZE / 64));
-    gpu(device, bo);
+    look(device, bo, GEMCO_MOCS_PAGE_TABLE);
     CHECK(is_fresh() == is_stored);
     gemco_bo_unref(bo);
-    gemco_device_unref(device);
+    close_device(device);
 }
 
 /* A mapping stays while an access or a submission is open, and without contents. */
 static void busy_case(void) {
     gemco_device *device = open_device("sim:glk");
-    gemco_bo *bo = new_bo(device, GEMCO_MAP_WB);
+    gemco_bo *bo = new_bo(device, GEMCO_CACHING_NONE, GEMCO_MAP_WB);
     gemco_submission submission = {.bo = bo, .access = GEMCO_READ};
     gemco_access *access = NULL;
     gemco_prepared *prepared = NULL;
@@ -175,16 +195,16 @@ static void busy_case(void) {
     OK(gemco_bo_close(bo));
     FAILS(gemco_bo_unmap(bo), ENOENT, "is closed");
     gemco_bo_unref(bo);
-    gemco_device_unref(device);
+    close_device(device);
 }
 
 int main(void) {
-    for (int i = 0; i < LEN; i++)
-        fresh[i] = (unsigned char)(0xa5 ^ i);
+    fill_fresh();
     dirty_case();
     drain_case(GEMCO_MAP_WC);
     drain_case(GEMCO_MAP_GTT);
     busy_case();
+    stores_case();
     pointer_case();
     thread_case(1);
     thread_case(0);
