@@ -270,7 +270,9 @@ fn a_store_around_the_cache_is_seen_also_if_it_was_made_while_the_mapping_was_fo
         bo.object.memory.gpu_store(0, 1);
         bo.note();
     };
-    let map = |bo: &Arc<Bo>| drop(bo.map().entry());
+    let map = |bo: &Arc<Bo>| {
+        bo.map().entry();
+    };
     race(None, forgotten, write, map, |bo| {
         assert_eq!(bo.load(), 1, "a store around the cache was forgotten")
     });

@@ -23,7 +23,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use gem_coherency::Errno;
@@ -35,6 +35,7 @@ use crate::machine::area::Pages;
 use crate::machine::dma_buf::DmaBuf;
 use crate::machine::files::{File, Files};
 use crate::machine::memory::{Memory, ProgramMemory};
+use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
 
 /// Largest size of a dma-buf of ordinary memory, in bytes.
@@ -194,6 +195,30 @@ impl Process {
     /// EINVAL if no mapping starts at exactly that address.
     pub fn munmap(&mut self, address: u64) -> Result<(), Errno> {
         self.memory.unmap(address)
+    }
+
+    /// Returns a file of the bytes that the mapping at `address` shows, and the offset of the byte at `address` in it.
+    /// Another process maps the file in its place, and loads and stores there without further calls.
+    ///
+    /// Two mappings of an object are two views of it if the CPU's cache is between them: the file of a WB mapping
+    /// holds the cached bytes, that of a WC mapping the bytes in memory. Flushes are [`Self::maintain`].
+    ///
+    /// # Errors
+    /// EINVAL where no object is mapped; EFAULT where the process would get SIGBUS; EBUSY if this process has a pointer to
+    /// the bytes ([`gem_coherency::drm::Mapping::as_ptr`]); those of creating the file.
+    pub fn memory_file(&self, address: u64) -> Result<(OwnedFd, u64), Errno> {
+        let (window, offset) = self.memory.window(address).ok_or(Errno::EINVAL)?;
+        let (file, first) = window.memory_file().map_err(|error| error.errno())?;
+        Ok((file, first + offset))
+    }
+
+    /// Performs `op` on the lines with a byte in the `len` bytes at `address`, as CLFLUSH and CLWB do. The cache is not
+    /// modelled for memory that no GPU has.
+    ///
+    /// # Errors
+    /// EFAULT where the process would get SIGSEGV or SIGBUS.
+    pub fn maintain(&self, address: u64, len: u64, op: LineOp) -> Result<(), Errno> {
+        self.memory.maintain(address, len, op)
     }
 
     /// Loads from memory, as the process itself.

@@ -1,4 +1,4 @@
-//! Memory of this process as the bytes of a software device.
+//! Memory of this process, or of several, as the bytes of a software device.
 //!
 //! # Safety
 //! No reference to the bytes is ever created, because raw pointers may write them at any time. They are
@@ -6,8 +6,13 @@
 //! against the length; they stay mapped as long as the `SharedBytes` exists.
 #![allow(unsafe_code)]
 
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
 use gem_coherency_rules::Errno;
 use memmap2::{MmapOptions, MmapRaw};
+use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use nix::unistd::ftruncate;
 
 use crate::cacheops;
 use crate::error::{Error, Result};
@@ -17,7 +22,11 @@ use crate::units::ByteRange;
 ///
 /// Pages take no memory before they are written.
 #[derive(Debug)]
-pub struct SharedBytes(MmapRaw);
+pub struct SharedBytes {
+    pages: MmapRaw,
+    /// The file that holds them, if other processes can map them.
+    file: Option<OwnedFd>,
+}
 
 impl SharedBytes {
     /// Allocates `len` zeroed bytes.
@@ -36,12 +45,37 @@ impl SharedBytes {
         let pages = options
             .map_anon()
             .map_err(|error| refused(error.raw_os_error().map_or(Errno::ENOMEM, Errno::new)))?;
-        Ok(Self(pages.into()))
+        Ok(Self { pages: pages.into(), file: None })
+    }
+
+    /// Allocates `len` zeroed bytes in a memory file, which other processes can map and cannot shorten.
+    ///
+    /// # Errors
+    /// [`Error::Ioctl`] naming the system call.
+    pub fn in_file(len: u64) -> Result<Self> {
+        let refused = |request| move |errno| Error::Ioctl { request, errno: Errno::new(errno as i32) };
+        let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
+        let file = memfd_create(c"i915", flags).map_err(refused("memfd_create"))?;
+        let size =
+            i64::try_from(len).map_err(|_| Error::Ioctl { request: "ftruncate", errno: Errno::EFBIG })?;
+        ftruncate(&file, size).map_err(refused("ftruncate"))?;
+        let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
+        fcntl(&file, FcntlArg::F_ADD_SEALS(seals)).map_err(refused("fcntl"))?;
+        let pages = MmapOptions::new().map_raw(&file).map_err(|error| Error::Ioctl {
+            request: "mmap",
+            errno: error.raw_os_error().map_or(Errno::ENOMEM, Errno::new),
+        })?;
+        Ok(Self { pages, file: Some(file) })
+    }
+
+    /// Returns the file that holds the bytes, if they are in one.
+    pub fn file(&self) -> Option<BorrowedFd<'_>> {
+        self.file.as_ref().map(AsFd::as_fd)
     }
 
     /// Returns the address of the bytes.
     pub fn as_ptr(&self) -> *mut u8 {
-        self.0.as_mut_ptr()
+        self.pages.as_mut_ptr()
     }
 
     /// Copies `data` to `offset`.
@@ -50,8 +84,8 @@ impl SharedBytes {
     /// [`Error::RangeOutOfBounds`].
     pub fn copy_in(&self, offset: u64, data: &[u8]) -> Result<()> {
         let range = self.range(offset, data.len() as u64)?;
-        // SAFETY: `range` lies within the bytes that `self.0` keeps mapped writable, to which no reference exists.
-        unsafe { cacheops::copy_in(self.0.as_mut_ptr().add(range.offset() as usize), data) }
+        // SAFETY: `range` lies within the bytes that `self.pages` keeps mapped writable, to which no reference exists.
+        unsafe { cacheops::copy_in(self.pages.as_mut_ptr().add(range.offset() as usize), data) }
         Ok(())
     }
 
@@ -61,8 +95,8 @@ impl SharedBytes {
     /// [`Error::RangeOutOfBounds`].
     pub fn copy_out(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let range = self.range(offset, data.len() as u64)?;
-        // SAFETY: `range` lies within the bytes that `self.0` keeps mapped readable, to which no reference exists.
-        unsafe { cacheops::copy_out(data, self.0.as_ptr().add(range.offset() as usize)) }
+        // SAFETY: `range` lies within the bytes that `self.pages` keeps mapped readable, to which no reference exists.
+        unsafe { cacheops::copy_out(data, self.pages.as_ptr().add(range.offset() as usize)) }
         Ok(())
     }
 
@@ -78,12 +112,16 @@ impl SharedBytes {
         // - overlap: the same bytes, should `from` be `self`, and none otherwise.
         unsafe {
             let at = range.offset() as usize;
-            cacheops::copy_across(self.0.as_mut_ptr().add(at), from.0.as_ptr().add(at), range.len() as usize);
+            cacheops::copy_across(
+                self.pages.as_mut_ptr().add(at),
+                from.pages.as_ptr().add(at),
+                range.len() as usize,
+            );
         }
         Ok(())
     }
 
     fn range(&self, offset: u64, len: u64) -> Result<ByteRange> {
-        ByteRange::within(offset, len, self.0.len() as u64)
+        ByteRange::within(offset, len, self.pages.len() as u64)
     }
 }

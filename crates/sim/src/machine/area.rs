@@ -9,7 +9,8 @@ use gem_coherency::Errno;
 use crate::machine::adversary::Adversary;
 use crate::machine::store::{Store, Terms, Zeroing};
 use crate::machine::window::Window;
-use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::cacheops::LineOp;
+use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency_hierarchy::Route;
 
 /// Page protection (`PROT_*`).
@@ -112,6 +113,26 @@ impl Area {
             done += len;
         }
         done
+    }
+
+    /// Performs `op` on the lines with a byte in the `len` bytes at `offset`, which lie in the area.
+    ///
+    /// # Errors
+    /// EFAULT where a load would fault.
+    pub(crate) fn maintain(&self, offset: u64, len: u64, op: LineOp) -> Result<(), Errno> {
+        if !self.pages.loads() {
+            return Err(Errno::EFAULT);
+        }
+        let done = match &self.backing {
+            // No other agent sees them.
+            Backing::Anonymous(_) => Ok(()),
+            Backing::Shared(store) => {
+                let lines = LineRange::new(offset / LINE_BYTES, (offset + len).div_ceil(LINE_BYTES));
+                lock(store).maintain(Terms::ORDINARY, lines, op).map(drop)
+            }
+            Backing::Window(window) => window.maintain(offset, len, op),
+        };
+        done.map_err(|_| Errno::EFAULT)
     }
 
     /// Returns how many of `len` bytes at `offset` are in the area.

@@ -11,6 +11,7 @@ use crate::machine::adversary::Adversary;
 use crate::machine::area::{Area, Backing, Pages};
 use crate::machine::store::Store;
 use crate::machine::window::Window;
+use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
 
 /// One past the last address of a process (`TASK_SIZE_MAX` with four page-table levels).
@@ -226,6 +227,31 @@ impl Memory {
     fn area(&self, address: u64) -> Option<(u64, &Area)> {
         let (&start, area) = self.areas.range(..=address).next_back()?;
         (address - start < area.len).then_some((start, area))
+    }
+
+    /// Returns the mapping of an object at `address`, and the address's offset in it.
+    pub(crate) fn window(&self, address: u64) -> Option<(&Window, u64)> {
+        let (start, area) = self.area(address)?;
+        match &area.backing {
+            Backing::Window(window) => Some((window, address - start)),
+            Backing::Anonymous(_) | Backing::Shared(_) => None,
+        }
+    }
+
+    /// Performs `op` on the lines with a byte in the `len` bytes at `address`.
+    ///
+    /// # Errors
+    /// EFAULT where a load would fault.
+    pub(crate) fn maintain(&self, address: u64, len: u64, op: LineOp) -> Result<(), Errno> {
+        let end = address.checked_add(len).ok_or(Errno::EFAULT)?;
+        let mut at = address;
+        while at < end {
+            let (start, area) = self.area(at).ok_or(Errno::EFAULT)?;
+            let piece = (start + area.len).min(end) - at;
+            area.maintain(at - start, piece, op)?;
+            at += piece;
+        }
+        Ok(())
     }
 
     fn area_mut(&mut self, address: u64) -> Option<(u64, &mut Area)> {

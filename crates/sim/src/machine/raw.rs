@@ -1,16 +1,21 @@
-//! Loads and stores through raw pointers, which the simulation cannot intercept.
+//! Loads and stores through raw pointers, or by another process, which the simulation cannot intercept.
 //!
 //! Stores are detected by comparison: a clean cached line must equal the bytes it was filled with; if it does
 //! not, there was a store. Loads cannot be detected. While a raw pointer to the cached bytes exists, every
 //! line therefore counts as cached: other agents' writes to memory stay invisible until the line is
 //! invalidated.
 
+use std::os::fd::OwnedFd;
+
 use super::lines::{Lines, Run};
 use super::store::{Store, Terms};
-use gem_coherency::error::Result;
+use crate::machine::refuse::refuse;
+use gem_coherency::Errno;
+use gem_coherency::drm::mapping::SharedBytes;
+use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
-use gem_coherency_hierarchy::{Line, Route, Transfer};
+use gem_coherency_hierarchy::{Line, Place, Route, Transfer};
 
 /// The kinds of an object's bytes to which raw pointers were handed out.
 #[derive(Clone, Copy, Debug, Default)]
@@ -21,6 +26,8 @@ pub(crate) struct Raw {
     alias: bool,
     /// Memory.
     memory: bool,
+    /// The addresses of this process's bytes were handed out.
+    address: bool,
 }
 
 impl Raw {
@@ -38,6 +45,46 @@ impl Raw {
 impl Store {
     /// Returns the address of the bytes that a mapping on `route` shows.
     pub(crate) fn raw_pointer(&mut self, terms: Terms, route: Route) -> Result<*mut u8> {
+        self.raw.address = true;
+        Ok(match self.show(terms, route)? {
+            Place::Cache => self.cached()?.as_ptr(),
+            Place::Memory => self.memory()?.as_ptr(),
+        })
+    }
+
+    /// Returns a file of the bytes that a mapping on `route` shows, for another process.
+    ///
+    /// # Errors
+    /// EBUSY if a raw pointer of this process refers to bytes that are in no file; those of creating the file.
+    pub(crate) fn memory_file(&mut self, terms: Terms, route: Route) -> Result<OwnedFd> {
+        let shown = self.show(terms, route)?;
+        let slot = match shown {
+            Place::Cache => &mut self.cached,
+            Place::Memory => &mut self.memory,
+        };
+        let file = match slot.as_ref().and_then(SharedBytes::file) {
+            Some(file) => file.try_clone_to_owned(),
+            None if self.raw.address => return refuse("memory file", Errno::EBUSY),
+            None => {
+                let bytes = SharedBytes::in_file(self.size)?;
+                if let Some(old) = slot {
+                    bytes.copy_from(old, 0, self.size)?;
+                }
+                let bytes = slot.insert(bytes);
+                bytes
+                    .file()
+                    .map_or_else(|| Err(std::io::Error::other("no file")), |file| file.try_clone_to_owned())
+            }
+        };
+        file.map_err(|error| Error::Ioctl {
+            request: "dup",
+            errno: error.raw_os_error().map_or(Errno::EMFILE, Errno::new),
+        })
+    }
+
+    /// Makes the bytes that a mapping on `route` shows fit for loads and stores that cannot be intercepted; returns
+    /// which of the two stores they are.
+    fn show(&mut self, terms: Terms, route: Route) -> Result<Place> {
         let route = terms.route(route);
         self.find_raw_stores()?;
         let shares_cache = terms.hardware.caps.contains(Caps::LLC);
@@ -59,10 +106,7 @@ impl Store {
                 self.keep_fill(page)?;
             }
         }
-        if self.raw.memory && route != Route::CpuCached {
-            return Ok(self.memory()?.as_ptr());
-        }
-        Ok(self.cached()?.as_ptr())
+        Ok(if self.raw.memory && route != Route::CpuCached { Place::Memory } else { Place::Cache })
     }
 
     /// Gives the page memory of its own if a raw pointer refers to memory.

@@ -69,12 +69,12 @@ struct Combining {
 /// Both byte stores of an object.
 #[derive(Debug)]
 pub(crate) struct Store {
-    size: u64,
+    pub(super) size: u64,
     zeroing: Zeroing,
     /// The contents of cached lines; zeroes for fresh pages.
-    cached: Option<SharedBytes>,
+    pub(super) cached: Option<SharedBytes>,
     /// The contents of memory in pages that hold bytes of this object.
-    memory: Option<SharedBytes>,
+    pub(super) memory: Option<SharedBytes>,
     pub(crate) lines: Lines,
     pub(crate) raw: super::raw::Raw,
     combining: VecDeque<Combining>,

@@ -5,6 +5,7 @@
 //! dma-buf, maps the file behind the pages: i915 does not see its page faults, it holds only the bytes, and
 //! it shows fresh zeroes after a purge.
 
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -84,6 +85,25 @@ impl Window {
     pub(crate) fn try_load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
         let offset = self.first + offset;
         self.access(|store, terms, route| store.read(terms, route, offset, data))
+    }
+
+    /// Returns a file of the object's bytes as this mapping shows them, and the offset of the mapping's first byte.
+    ///
+    /// # Errors
+    /// As [`Self::try_load`]; EBUSY if a raw pointer refers to the bytes; those of creating the file.
+    pub(crate) fn memory_file(&self) -> Result<(OwnedFd, u64)> {
+        let file = self.access(|store, terms, route| store.memory_file(terms, route))?;
+        Ok((file, self.first))
+    }
+
+    /// Performs `op` on the lines with a byte in the `len` bytes at `offset`, as the CPU does through this mapping.
+    ///
+    /// # Errors
+    /// As [`Self::try_load`].
+    pub(crate) fn maintain(&self, offset: u64, len: u64, op: LineOp) -> Result<()> {
+        let first = self.first + offset;
+        let lines = LineRange::new(first / LINE_BYTES, (first + len).div_ceil(LINE_BYTES));
+        self.access(|store, terms, _| store.maintain(terms, lines, op)).map(drop)
     }
 
     /// Stores as the CPU does.

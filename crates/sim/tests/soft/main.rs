@@ -15,6 +15,7 @@ mod gpu;
 mod hangs;
 mod masters;
 mod memory;
+mod memory_files;
 mod objects;
 mod pictures;
 mod prime;
