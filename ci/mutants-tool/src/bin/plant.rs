@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use mutants_tool::plant::{Planted, SELECTOR, at_run_time, plant};
 
-/// The files without rules of their own: names and reasons, and versions of data types.
-const WITHOUT_RULES: &[&str] = &["decision.rs", "rules.rs"];
+/// The file without rules of its own: their names and reasons.
+const WITHOUT_RULES: &str = "rules.rs";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let tree = std::env::args().nth(1).ok_or("which tree?")?;
@@ -21,11 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     for name in rust_files(&policy, &policy)? {
         let path = policy.join(&name);
         let text = fs::read_to_string(&path)?;
-        let Planted { text, mutants } = if WITHOUT_RULES.contains(&name.as_str()) {
-            Planted::nothing(text)
-        } else {
-            plant(&name, &text, number)?
-        };
+        let Planted { text, mutants } =
+            if name == WITHOUT_RULES { Planted::nothing(text) } else { plant(&name, &text, number)? };
         for mutant in &mutants {
             println!("{number}\t{}\t{}", mutant.place, mutant.change);
             number += 1;

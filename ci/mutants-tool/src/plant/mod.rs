@@ -175,6 +175,13 @@ mod tests {
     }
 
     #[test]
+    fn a_function_inside_another_one_is_a_place_of_its_own() {
+        let planted = plant("x.rs", "fn f(a: bool) -> bool { fn g(b: bool) -> bool { !b } !a }", 1).unwrap();
+        let places: Vec<_> = planted.mutants.iter().map(|mutant| mutant.place.as_str()).collect();
+        assert_eq!(places, ["x.rs g", "x.rs f"]);
+    }
+
+    #[test]
     fn what_is_left_to_the_program_is_no_longer_constant() {
         assert_eq!(at_run_time("pub const fn f() {}"), "pub fn f() {}");
     }

@@ -52,6 +52,13 @@ impl<'a> Finder<'a> {
         lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
     }
 
+    /// A function, which may be inside another one.
+    fn function(&mut self, name: &syn::Ident, block: &syn::Block) {
+        let outer = std::mem::replace(&mut self.function, name.to_string());
+        visit::visit_block(self, block);
+        self.function = outer;
+    }
+
     /// One more mutant; returns its number.
     fn add(&mut self, change: String) -> u32 {
         let mutant = Mutant { place: format!("{} {}", self.file, self.function), change };
@@ -134,13 +141,11 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     }
 
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
-        self.function = item.sig.ident.to_string();
-        visit::visit_block(self, &item.block);
+        self.function(&item.sig.ident, &item.block);
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast ImplItemFn) {
-        self.function = item.sig.ident.to_string();
-        visit::visit_block(self, &item.block);
+        self.function(&item.sig.ident, &item.block);
     }
 
     // The compiler evaluates what stands outside of functions.
