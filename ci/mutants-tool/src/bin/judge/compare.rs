@@ -5,14 +5,14 @@ use std::fmt;
 
 use gem_coherency::Result;
 use gem_coherency::platform::{Call, Caps, Machine};
-use gem_coherency::policy::driver::{cpu_memory, default_mode, path_refusal, table};
+use gem_coherency::policy::driver::{CpuMemory, Drain, cpu_memory, default_mode, path_refusal, table};
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules, Refusal, Snapshot, Step, step};
-use gem_coherency::policy::needs_flush_of_zeroes;
 use gem_coherency::policy::pending::{
     cached_mode, cached_path, combining_path, flush_op, pending_after_gpu_write, pending_after_store,
     required_work,
 };
-use gem_coherency::policy::{Path, Rule, Verdict, coherency};
+use gem_coherency::policy::{Decision, Path, Rule, Verdict, coherency};
+use gem_coherency::policy::{needs_flush_any, needs_flush_of_import, needs_flush_of_zeroes};
 use gem_coherency::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 use gem_coherency_check::{CREATIONS, all_machines};
 use gem_coherency_check::{Transition, transitions};
@@ -196,12 +196,8 @@ impl Driver {
     fn new(caps: Caps, rules: &KernelRules, objects: &[Objects]) -> Self {
         let mut all = Self::default();
         for row in table(caps) {
-            for decision in [row.flush, row.invalidate] {
-                let refused = decision.verdict == Verdict::Refused;
-                let needed = decision.is_needed().then_some(decision.verdict);
-                all.refused.push(refused.then_some(decision.rule));
-                all.needs.push((needed, (!refused).then_some(decision.rule)));
-            }
+            all.decided(row.flush);
+            all.decided(row.invalidate);
         }
         for &level in CacheLevel::ALL {
             all.defaults.push(default_mode(caps, level));
@@ -221,11 +217,70 @@ impl Driver {
         // The objects that a driver allocates.
         let allocated =
             |creation| matches!(creation, Creation::User | Creation::UserWithPat(_) | Creation::Local);
-        for fresh in objects.iter().filter(|one| allocated(one.creation)).filter_map(|one| one.created.ok()) {
-            let zeroes = needs_flush_of_zeroes(caps, rules, fresh);
-            all.needs.push((zeroes.is_needed().then_some(zeroes.verdict), Some(zeroes.rule)));
+        let fresh = objects.iter().filter(|one| allocated(one.creation)).filter_map(|one| one.created.ok());
+        all.new_pages(caps, rules, fresh);
+        // It leaves pages that the compared kernels flush.
+        if let Ok(oldest) = KernelRules::of(KernelRules::OLDEST) {
+            all.new_pages(caps, &oldest, Snapshot::created(caps, &oldest, Creation::User));
         }
+        all.drains(caps);
+        all.strongest(caps);
         all
+    }
+
+    /// Adds a decision. `Decision::is_needed` has mutants, so that it is not asked here.
+    fn decided(&mut self, decision: Decision) {
+        let (refused, needed) = match decision.verdict {
+            Verdict::Flush | Verdict::Invalidate | Verdict::Drain => (false, Some(decision.verdict)),
+            Verdict::NotNeeded => (false, None),
+            Verdict::Refused => (true, None),
+        };
+        self.refused.push(refused.then_some(decision.rule));
+        self.needs.push((needed, (!refused).then_some(decision.rule)));
+    }
+
+    /// Adds what the pages of new objects and of imports require, and whether an import's exporter has to do it.
+    fn new_pages(&mut self, caps: Caps, rules: &KernelRules, fresh: impl IntoIterator<Item = Snapshot>) {
+        fresh.into_iter().for_each(|fresh| self.decided(needs_flush_of_zeroes(caps, rules, fresh)));
+        let import = needs_flush_of_import(caps, rules);
+        self.decided(import);
+        let by_exporter = import.rule == Rule::ImportUntracked;
+        self.needs.push((by_exporter.then_some(Verdict::Flush), None));
+    }
+
+    /// Adds the drain of stores through each kind of mapping. A read back includes a fence.
+    fn drains(&mut self, caps: Caps) {
+        for memory in [CpuMemory::Cached, CpuMemory::Combining, CpuMemory::Aperture, CpuMemory::Uncached] {
+            let drain = Drain::of(caps, memory);
+            for drains in [drain != Drain::Nothing, drain == Drain::ReadBack] {
+                self.needs.push((drains.then_some(Verdict::Drain), None));
+            }
+        }
+    }
+
+    /// Adds which verdicts need something, the stronger one of each two, and the strongest one of several readers.
+    fn strongest(&mut self, caps: Caps) {
+        for &verdict in Verdict::ALL {
+            let one = Decision::new(verdict, Rule::WcDrain);
+            self.needs.push((one.is_needed().then_some(verdict), None));
+            for &verdict in Verdict::ALL {
+                self.decided(one.stronger(Decision::new(verdict, Rule::GttDrain)));
+            }
+        }
+        for &level in CacheLevel::ALL {
+            for &writer in Path::ALL {
+                for &access in Access::ALL {
+                    let forward = needs_flush_any(caps, level, writer, Path::ALL.iter().copied(), access);
+                    let backward =
+                        needs_flush_any(caps, level, writer, Path::ALL.iter().rev().copied(), access);
+                    let none = needs_flush_any(caps, level, writer, [], access);
+                    for strongest in [forward, backward, none] {
+                        self.choices.push(strongest.is_some().into());
+                        strongest.into_iter().for_each(|one| self.decided(one));
+                    }
+                }
+            }
+        }
     }
 
     fn access(&mut self, caps: Caps, level: CacheLevel, path: Path, access: Access) {
