@@ -1,12 +1,12 @@
 """Compares the answers of each mutant of a list with those of the rules, runs the explorer on those that behave differently,
 and compares the survivors with those that are known.
 
-    mutants.py LIST JUDGE [--all TEST...]
+    mutants.py LIST JUDGE [--all TEST... | --only FILE,FILE... TEST...]
 
 LIST has a line for each mutant: number, place, change. JUDGE exits with 1 if the explorer finds a broken property; with
 --compare it says what each mutant changes. Each TEST is a test program with the mutants in it: of mutants that the explorer does not
 notice, scenarios on the software device are run, and of the kernel's rules among the others, crates/sim/tests/conformance compares what the
-software device does with what the real driver does.
+software device does with what the real driver does. --only leaves out the mutants of other files.
 """
 
 import concurrent.futures
@@ -85,17 +85,27 @@ def judge(command, number, *arguments):
     return broken[1] if run.returncode == 1 and broken else "the explorer fails"
 
 
-def compare(command, count):
+def ranges(numbers, count):
+    """Some numbers as `count` lists of like length, or as more without gaps: FIRST-LAST each."""
+    found, length = [], -(-len(numbers) // count)
+    for place, number in enumerate(sorted(numbers)):
+        if place % length and found[-1][-1] == number - 1:
+            found[-1].append(number)
+        else:
+            found.append([number])
+    return [f"{one[0]}-{one[-1]}" for one in found]
+
+
+def compare(command, numbers):
     """What each mutant changes: number -> (class, kernel); the class of one that no answer depends on is "unknown"."""
-    step = -(-count // os.cpu_count())
-    ranges = [f"{first}-{min(first + step - 1, count)}" for first in range(1, count + 1, step)]
-    runs = [subprocess.Popen([command, "--compare", numbers], stdout=subprocess.PIPE, text=True) for numbers in ranges]
+    commands = [[command, "--compare", some] for some in ranges(numbers, os.cpu_count())]
+    runs = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for command in commands]
     rows = [line.split("\t") for run in runs for line in run.communicate()[0].splitlines()]
     if any(run.returncode for run in runs):
         sys.exit("the comparison failed")
     changes = {int(number): (change if place == "reached" else "unknown", kernel) for number, change, kernel, place in rows}
-    if len(changes) != count or "behaviour" not in {change for change, _ in changes.values()}:
-        sys.exit("the comparison left mutants out, or found none that behaves differently")
+    if set(changes) != set(numbers):
+        sys.exit("the comparison left mutants out")
     return changes
 
 
@@ -183,6 +193,11 @@ def whole_function(mutant):
     return mutant.split(": ", 1)[0] + ": *"
 
 
+def file(mutant):
+    """The file that a mutant, or a place, is in."""
+    return mutant.split(" ", 1)[0]
+
+
 def differences(verdicts, known, classes, every):
     """What is wrong: `verdicts` has the property that each judged mutant broke, or None; `classes` what each mutant changes."""
     def listed(mutant):
@@ -220,12 +235,15 @@ def self_test():
     for what, verdicts, known, count in cases:
         if len(differences(verdicts, known, mutants, True)) != count:
             sys.exit(f"self-test: {what}")
+    for numbers, count, expected in [((1, 2, 3, 4, 5), 2, ["1-3", "4-5"]), ((2, 3, 7, 8), 1, ["2-3", "7-8"]), ((4,), 2, ["4-4"])]:
+        if ranges(numbers, count) != expected:
+            sys.exit(f"self-test: {numbers} as {ranges(numbers, count)}")
     print(f"self-test: {len(cases)} cases")
 
 
-def judge_named(command, numbers):
+def judge_named(command, numbers, named):
     """Fails unless each named mutant is killed for each caller that it is named for."""
-    for place, change, platform, kernel, callers in NAMED:
+    for place, change, platform, kernel, callers in named:
         mutant = f"{place}: {change}"
         if mutant not in numbers:
             sys.exit(f"no such mutant any more: {mutant}")
@@ -245,16 +263,26 @@ def main(list_file, command, *options):
     if len(numbers) != len(mutants) or not mutants:
         sys.exit("two mutants have one name, or there are none")
     known = read_survivors(SURVIVORS.read_text())
-    every = options[:1] == ("--all",)
+    every, named = bool(options), NAMED
+    if options[:1] == ("--only",):
+        files = options[1].split(",")
+        if gone := set(files) - set(map(file, numbers)):
+            sys.exit(f"--only: files without mutants: {' '.join(sorted(gone))}")
+        numbers = {mutant: number for mutant, number in numbers.items() if file(mutant) in files}
+        known = {mutant: reason for mutant, reason in known.items() if file(mutant) in files}
+        named = [row for row in NAMED if file(row[0]) in files]
+        options = options[1:]
     programs = {Path(program).name.split("-")[0]: program for program in options[1:]}
-    if options and (not every or set(programs) != {*SCENARIOS, "conformance"}):
-        sys.exit(f"--all and the tests {' '.join(SCENARIOS)} conformance: {' '.join(options)}")
-    judge_named(command, numbers)
+    if every and set(programs) != {*SCENARIOS, "conformance"}:
+        sys.exit(f"not the tests {' '.join(SCENARIOS)} conformance: {' '.join(options)}")
+    judge_named(command, numbers, named)
     sample = read_sample(SAMPLE.read_text())
-    if gone := [mutant for mutant in sample if mutant not in numbers]:
+    if gone := [mutant for mutant in sample if mutant not in mutants.values()]:
         sys.exit("\n".join([*gone, f"{SAMPLE}: there are no such mutants any more; take others of these functions"]))
-    changes = compare(command, len(mutants))
+    changes = compare(command, numbers.values())
     classes = {mutant: changes[number][0] for mutant, number in numbers.items()}
+    if len(numbers) == len(mutants) and "behaviour" not in classes.values():
+        sys.exit("the comparison found no mutant that behaves differently")
     verdicts = {mutant: None for mutant, change in classes.items() if change in ALIKE}
     chosen = [mutant for mutant in (numbers if every else sample) if mutant not in verdicts]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -282,9 +310,9 @@ def main(list_file, command, *options):
     )
     for verdict, count in counts.most_common():
         print(f"| {verdict} | {count} |")
-    named = sum(len(callers) for *_, callers in NAMED)
+    killed = sum(len(callers) for *_, callers in named)
     print(
-        f"{len(mutants)} mutants compared, {len(chosen)} of them searched, {named} named ones killed, "
+        f"{len(numbers)} mutants compared, {len(chosen)} of them searched, {killed} named ones killed, "
         f"{len(known)} survivors with a reason of their own"
     )
 
