@@ -301,7 +301,8 @@ def main(list_file, command, *options):
         # The driver is asked about those without a reason.
         left = [mutant for mutant in survivors if mutant not in failing and mutant not in known and whole_function(mutant) not in known]
         kernel = {mutant: numbers[mutant] for mutant in left if mutant.startswith(KERNEL)}
-        verdicts |= dict.fromkeys(judge_on_driver(programs["conformance"], kernel), "the driver differs")
+        if kernel:
+            verdicts |= dict.fromkeys(judge_on_driver(programs["conformance"], kernel), "the driver differs")
     if wrong := differences(verdicts, known, classes, every):
         sys.exit("\n".join([*wrong, f"{len(wrong)} mutants are not accounted for"]))
     counts = Counter(

@@ -9,7 +9,7 @@ use gem_coherency_rules::platform::{self, Caps, by_name};
 use gem_coherency_rules::policy::driver::{CpuMemory, Drain, table};
 use gem_coherency_rules::policy::kernel::{Creation, KernelRules, Snapshot};
 use gem_coherency_rules::policy::{
-    Path, Rule, Verdict, needs_flush, needs_flush_any, needs_flush_of_zeroes, needs_invalidate,
+    Decision, Path, Rule, Verdict, needs_flush, needs_flush_any, needs_flush_of_zeroes, needs_invalidate,
 };
 use gem_coherency_rules::vocabulary::{Access, CacheLevel, KernelVersion, MmapMode, MocsClass};
 
@@ -352,6 +352,18 @@ fn the_strongest_decision_of_several_readers_counts() {
     assert_eq!(rule(&[bypass, Path::Display]), Rule::BypassMocsRead, "the first of two flushes");
     assert_eq!(rule(&[fixed, table]), Rule::LlcCoherent);
     assert_eq!(any(&[fixed]).unwrap().verdict, Verdict::Refused);
+}
+
+#[test]
+fn the_stronger_of_two_decisions_requires_more_and_the_first_of_two_alike_counts() {
+    let order = [Verdict::Refused, Verdict::NotNeeded, Verdict::Invalidate, Verdict::Drain, Verdict::Flush];
+    for (first, &one) in order.iter().enumerate() {
+        for (second, &other) in order.iter().enumerate() {
+            let (one, other) = (Decision::new(one, Rule::WcDrain), Decision::new(other, Rule::GttDrain));
+            let expected = if second > first { other } else { one };
+            assert_eq!(one.stronger(other), expected);
+        }
+    }
 }
 
 #[test]
