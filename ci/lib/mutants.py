@@ -113,7 +113,8 @@ def judge_by_scenarios(programs, mutants):
     """Of mutants (name -> number), those for which a scenario on the software device fails: name -> the program."""
 
     def failing(number):
-        environment = os.environ | {"GEM_COHERENCY_MUTANT": str(number)}
+        # proptest keeps no seeds of the failures in the tree.
+        environment = os.environ | {"GEM_COHERENCY_MUTANT": str(number), "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "true"}
         for name in SCENARIOS:
             try:
                 run = subprocess.run([programs[name]], env=environment, capture_output=True, timeout=TIMEOUT_S)
