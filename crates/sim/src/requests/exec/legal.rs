@@ -1,42 +1,14 @@
-//! The kernel's command parser (`intel_engine_cmd_parser`) for copy engines. For any other engine a batch
-//! counts as legal and complete after its first command.
+//! The kernel's command parser (`intel_engine_cmd_parser`), with the tables in [`super::legal_table`].
 //!
 //! Register loads and stores are not checked against the whitelist: all are allowed.
 
 use std::collections::BTreeSet;
 
-use gem_coherency::platform::{Engine, EngineClass, Machine};
+use super::legal_table::{self, BATCH_BUFFER_START, Rule};
+use gem_coherency::platform::{Engine, Machine};
 
 /// MI_BATCH_BUFFER_END, which the parser accepts only with its lower bits clear.
 const END: u32 = 0x0a << 23;
-/// The client bits: MI is 0, the blitter 2.
-const CLIENT_SHIFT: u32 = 29;
-const BLITTER: u32 = 2;
-/// MI opcodes, bits 28:23.
-const NOOP: u32 = 0x00;
-const USER_INTERRUPT: u32 = 0x02;
-const WAIT_FOR_EVENT: u32 = 0x03;
-const FLUSH: u32 = 0x04;
-const ARB_CHECK: u32 = 0x05;
-const REPORT_HEAD: u32 = 0x07;
-const ARB_ON_OFF: u32 = 0x08;
-const SUSPEND_FLUSH: u32 = 0x0b;
-const LOAD_SCAN_LINES: u32 = 0x12;
-const LOAD_SCAN_LINES_EXCLUDING: u32 = 0x13;
-const DISPLAY_FLIP: u32 = 0x14;
-const SEMAPHORE_MBOX: u32 = 0x16;
-const STORE_DWORD_IMM: u32 = 0x20;
-const STORE_DWORD_INDEX: u32 = 0x21;
-const UPDATE_GTT: u32 = 0x23;
-const FLUSH_DW: u32 = 0x26;
-const BATCH_BUFFER_START: u32 = 0x31;
-/// MI_STORE_DWORD_IMM: the address is in the global GTT.
-const GLOBAL: u32 = 1 << 22;
-/// MI_FLUSH_DW: interrupt; status page index; post-sync operation; global GTT address (dword 1).
-const NOTIFY: u32 = 1 << 8;
-const INDEX: u32 = 1 << 21;
-const OPERATION: u32 = 3 << 14;
-const FLUSH_GLOBAL: u32 = 1 << 2;
 /// MI_BATCH_BUFFER_START of graphics 9: the lower bits of the only accepted form.
 const START: u32 = 1 << 8 | 1;
 const START_OPERANDS: u32 = (1 << 23) - 1;
@@ -66,16 +38,6 @@ pub(super) struct Checker {
     commands: BTreeSet<usize>,
 }
 
-/// The length of a command, and whether it is allowed.
-enum Rule {
-    Fixed,
-    /// The length is in the bits of this mask.
-    Long(u32),
-    Rejected,
-    /// Unknown, even its length.
-    Unknown,
-}
-
 impl Checker {
     /// Creates the check of a batch of `len` bytes at `start`.
     pub(super) fn new(machine: Machine, engine: Engine, start: u64, len: u64) -> Self {
@@ -94,16 +56,12 @@ impl Checker {
             if first == END {
                 return Some(Verdict::Legal);
             }
-            let rule = self.rule(first);
-            let len = match rule {
+            let len = match legal_table::rule(&self.machine, self.engine.class, first) {
                 Rule::Fixed => 1,
                 Rule::Long(mask) => (first & mask) as usize + 2,
                 Rule::Rejected => return Some(Verdict::Forbidden),
                 Rule::Unknown => return Some(Verdict::Invalid),
             };
-            if self.engine.class != EngineClass::Copy && first != NOOP {
-                return Some(Verdict::Legal);
-            }
             if self.len - self.at < len {
                 return Some(Verdict::Invalid);
             }
@@ -117,45 +75,16 @@ impl Checker {
         }
     }
 
-    /// Returns the command's table entry (`gen7_common_cmds`, `gen7_blt_cmds`, `hsw_blt_cmds`,
-    /// `gen9_blt_cmds`), or that of an unknown command (`get_cmd_length_mask`).
-    fn rule(&self, first: u32) -> Rule {
-        let new = self.machine.platform.graphics.major >= 9;
-        let haswell = self.machine.platform.name == "hsw";
-        match first >> CLIENT_SHIFT {
-            0 => {}
-            BLITTER => return Rule::Long(0xff),
-            _ if self.engine.class == EngineClass::Copy => return Rule::Unknown,
-            _ => return Rule::Fixed,
-        }
-        match first >> 23 {
-            NOOP | ARB_CHECK | REPORT_HEAD | SUSPEND_FLUSH => Rule::Fixed,
-            USER_INTERRUPT | WAIT_FOR_EVENT | FLUSH | ARB_ON_OFF if new => Rule::Fixed,
-            USER_INTERRUPT | WAIT_FOR_EVENT => Rule::Rejected,
-            DISPLAY_FLIP | SEMAPHORE_MBOX | STORE_DWORD_INDEX | UPDATE_GTT if !new => Rule::Rejected,
-            LOAD_SCAN_LINES | LOAD_SCAN_LINES_EXCLUDING if haswell => Rule::Rejected,
-            STORE_DWORD_IMM => Rule::Long(0x3ff),
-            UPDATE_GTT => Rule::Long(0x3ff),
-            FLUSH_DW => Rule::Long(0x3f),
-            BATCH_BUFFER_START => Rule::Long(0xff),
-            _ if new => Rule::Long(0xff),
-            _ => Rule::Long(0x3f),
-        }
-    }
-
     /// Checks a command's operands (`check_cmd`, `check_bbstart`); a jump ends the check.
     fn look_at(&self, first: u32, operands: &[u32]) -> Option<Verdict> {
         let new = self.machine.platform.graphics.major >= 9;
-        let writes = first & OPERATION != 0;
-        let global = operands.first().is_some_and(|address| address & FLUSH_GLOBAL != 0);
         match (first >> 23, new) {
-            (STORE_DWORD_IMM, false) if first & GLOBAL != 0 => Some(Verdict::Forbidden),
-            (FLUSH_DW, false) if first & NOTIFY != 0 || writes && (global || first & INDEX != 0) => {
-                Some(Verdict::Forbidden)
-            }
             (BATCH_BUFFER_START, false) => Some(Verdict::Forbidden),
             (BATCH_BUFFER_START, true) if first & START_OPERANDS != START => Some(Verdict::Forbidden),
             (BATCH_BUFFER_START, true) => Some(self.jump(operands)),
+            (_, false) if legal_table::is_forbidden(self.engine.class, first, operands) => {
+                Some(Verdict::Forbidden)
+            }
             _ => None,
         }
     }
@@ -177,7 +106,7 @@ impl Checker {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gem_coherency::platform::by_name;
+    use gem_coherency::platform::{EngineClass, by_name};
     use gem_coherency::vocabulary::KernelVersion;
 
     const AT: u64 = 0x10_0000;
@@ -203,7 +132,71 @@ mod tests {
         case("glk", Copy, &[0x1000_0002, AT as u32, 0, 7], Invalid);
         case("glk", Copy, &[0x1000_0002, AT as u32, 0], Invalid);
         case("glk", Copy, &[0x7a00_0004, 0, 0, 0, 0, 0, END], Invalid);
-        case("ivb", Render, &[0x7a00_0002, 0, 0, 0], Legal);
+        case("ivb", Render, &[0x7a00_0002, 0, 0, 0], Invalid);
+        case("ivb", Render, &[0x7a00_0002, 0, 0, 0, END], Legal);
+    }
+
+    #[test]
+    fn every_engine_has_its_own_lengths() {
+        use EngineClass::*;
+        use Verdict::*;
+        // A command of so many dwords, then an end; and one of a dword more, which swallows the end.
+        #[track_caller]
+        fn exactly(platform: &str, class: EngineClass, first: u32, len: usize) {
+            let mut words = vec![first];
+            words.resize(len, 0);
+            words.push(END);
+            case(platform, class, &words, Legal);
+            case(platform, class, &words[..len], Invalid);
+            words.remove(1);
+            case(platform, class, &words, Invalid);
+        }
+        for platform in ["ivb", "hsw"] {
+            exactly(platform, Render, 0x7917_0100, 0x102);
+            exactly(platform, Render, 0x7820_0106, 8);
+            exactly(platform, Render, 0x7100_0106, 0x108);
+            exactly(platform, Video, 0x7702_033d, 0x33f);
+            exactly(platform, Video, 0x7600_1000, 0x1002);
+            exactly(platform, Video, 0x7500_1002, 4);
+            for (class, first) in [(Render, 0x6904_0010), (Render, 0x680b_0001), (Video, 0x6800_0101)] {
+                case(platform, class, &[first, END], Legal);
+            }
+            for class in [Render, Video] {
+                case(platform, class, &[0x5430_0004, 0, 0, 0, 0, 0, END], Invalid);
+                case(platform, class, &[0xffff_ffff, END], Invalid);
+            }
+        }
+        exactly("hsw", VideoEnhance, 0x7400_0105, 0x107);
+        exactly("hsw", Render, 0x7843_0102, 0x104);
+        exactly("hsw", Render, 0x7839_0402, 0x404);
+        exactly("ivb", Render, 0x7843_0102, 4);
+        exactly("hsw", Render, 0x1500_0001, 3);
+    }
+
+    #[test]
+    fn generation_7_forbids_writes_that_are_the_kernels() {
+        use EngineClass::*;
+        use Verdict::*;
+        let control = |flags| [0x7a00_0003, flags, 0x2000, 7, 0, END];
+        case("hsw", Render, &control(1 << 14 | 1 << 20), Legal);
+        case("hsw", Render, &control(1 << 24), Legal);
+        for flags in [1 << 8, 1 << 23, 1 << 14 | 1 << 24, 3 << 14 | 1 << 21] {
+            case("hsw", Render, &control(flags), Forbidden);
+            case("hsw", Video, &control(flags), Legal);
+        }
+        for words in [
+            &[0x1040_0002, 0, 0x2000, 7, END][..],
+            &[0x1240_0001, 0x2358, 0x2000, END],
+            &[0x0400_0000, END],
+            &[0x1180_0001, 0, 0, END],
+        ] {
+            case("ivb", Render, words, Forbidden);
+            case("hsw", Video, words, Forbidden);
+        }
+        case("ivb", Render, &[0x7000_0006, 0, 0x18, 0, 0, 0, 0, 0, END], Forbidden);
+        case("ivb", Render, &[0x7000_0006, 0, 0x7, 0, 0, 0, 0, 0, END], Legal);
+        case("ivb", Render, &[0x1400_0001, 0x2000_0001, 0, END], Forbidden);
+        case("ivb", Video, &[0x1320_4002, 0x2000, 7, 0, END], Forbidden);
     }
 
     #[test]

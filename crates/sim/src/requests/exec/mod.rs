@@ -9,6 +9,7 @@ mod address;
 mod bind;
 mod fences;
 mod legal;
+mod legal_table;
 mod objects;
 mod parse;
 mod relocate;
