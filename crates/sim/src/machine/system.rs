@@ -30,6 +30,9 @@ use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{CacheLevel, MmapMode};
 use gem_coherency_hierarchy::Hardware;
 
+/// Ticks between two reads of the GPU's timestamp.
+const TICKS: u64 = 1000;
+
 /// The machine of a software device, and its kernel.
 #[derive(Debug)]
 pub(crate) struct System {
@@ -51,7 +54,7 @@ pub(crate) struct System {
     /// Number of resets of the whole GPU (`i915_reset_count`).
     pub(crate) resets: AtomicU64,
     /// The GPU's timestamp.
-    pub(crate) ticks: AtomicU64,
+    ticks: AtomicU64,
     /// Number of CPU accesses that would have raised SIGBUS on a real device.
     pub(crate) bus_errors: AtomicU64,
     /// Bytes of objects' pages, in total and in local memory.
@@ -108,6 +111,12 @@ impl System {
             offsets: Mutex::default(),
             owner: Owner::current(),
         }
+    }
+
+    /// Returns the GPU's timestamp, which advances with each read.
+    pub(crate) fn timestamp(&self) -> u64 {
+        // Relaxed: a counter; it publishes no other data.
+        self.ticks.fetch_add(TICKS, Ordering::Relaxed)
     }
 
     /// Counts a new open file.

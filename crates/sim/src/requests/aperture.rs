@@ -22,8 +22,6 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 const PINNED_BYTES: u64 = 1 << 20;
 /// The only readable register, RING_TIMESTAMP(RENDER_RING_BASE), and its size.
 const TIMESTAMP: (u64, u64) = (0x2358, 8);
-/// Ticks between two reads of the timestamp.
-const TICKS: u64 = 1000;
 
 /// `i915_gem_get_aperture_ioctl`.
 fn get_aperture(caller: &mut Caller<'_>, args: &mut drm_i915_gem_get_aperture) -> Result<()> {
@@ -45,7 +43,6 @@ fn reg_read(caller: &mut Caller<'_>, args: &mut drm_i915_reg_read) -> Result<()>
     if !known || flags & !I915_REG_READ_8B_WA != 0 {
         return refuse(request, Errno::EINVAL);
     }
-    // Relaxed: a counter; it publishes no other data.
-    args.val = system.ticks.fetch_add(TICKS, std::sync::atomic::Ordering::Relaxed);
+    args.val = system.timestamp();
     Ok(())
 }

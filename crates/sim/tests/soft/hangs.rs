@@ -20,6 +20,8 @@ fn store(offset: u32, value: u32) -> [u32; 4] {
 
 /// A command that no copy engine has: MI opcode 0x0f.
 const UNKNOWN: u32 = 0x0780_0000;
+/// A command that no other engine has, either: client 7.
+const INVALID: u32 = 0xe000_0000;
 
 #[track_caller]
 fn hang(name: &str, engine: EngineClass, words: &[u32], cause: HangCause, remedy: Remedy) {
@@ -45,11 +47,12 @@ fn what_a_gpu_cannot_execute_hangs_it() {
     reset("tgl", Render, &[0x5430_0005, 0x03f0_0040, 0, 0x1_0001, TARGET, 0, 7, END], Unknown);
     reset("dg2", Copy, &[0x5430_0005, 0x03f0_0040, 0, 0x1_0001, TARGET, 0, 7, END], Unknown);
     reset("tgl", Copy, &[0x5430_0805, 0x03f0_0040, 0, 0x1_0001, TARGET, 0, 7, END], Unsupported);
-    reset("tgl", Render, &[0x7a00_0004, 0, 0, 0, 0, 0, END], Unsupported);
+    reset("tgl", Copy, &[0x7a00_0004, 0, 0, 0, 0, 0, END], Unsupported);
+    reset("tgl", Render, &[INVALID, END], Unknown);
     // MI_STORE_DATA_IMM to the global space (bit 22).
     reset("tgl", Copy, &[0x1040_0002, TARGET, 0, 7, END], Privileged);
     reset("snb", Copy, &[0x1040_0002, 0, TARGET, 7, END], Privileged);
-    reset("i830", Render, &[0x1040_0001, TARGET, 7, END], Unsupported);
+    reset("tgl", Render, &[0x1040_0002, TARGET, 0, 7, END], Privileged);
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn the_third_hang_bans_the_context_from_the_engine_and_other_engines_follow_at_t
     assert_eq!(errno(gpu.run(&[END])), Some(Errno::EIO), "even a batch that would end");
     gpu.run_on(EngineClass::Render, &[END]).unwrap();
     gpu.device.execute(&[]).unwrap();
-    gpu.run_on(EngineClass::Render, &[UNKNOWN, END]).unwrap();
+    gpu.run_on(EngineClass::Render, &[INVALID, END]).unwrap();
     assert_eq!(errno(gpu.run_on(EngineClass::Render, &[END])), Some(Errno::EIO));
     assert_eq!(errno(gpu.device.execute(&[])), Some(Errno::EIO), "which goes to the same engine");
     assert_eq!(gpu.device.hangs().unwrap(), 4);
@@ -184,7 +187,7 @@ impl File {
     fn hang(&self) -> Result<(), Errno> {
         let device = self.process.device(self.fd).unwrap();
         let batch = device.create(4096).unwrap().handle;
-        device.pwrite(batch, 0, [UNKNOWN, END].as_bytes()).unwrap();
+        device.pwrite(batch, 0, [INVALID, END].as_bytes()).unwrap();
         let run = Run {
             objects: &[],
             batch,

@@ -10,12 +10,14 @@ use std::time::Instant;
 
 use super::bans::Owner;
 use super::blits::{Blit, From, Surface};
-use super::commands::{Arbitration, Command, Level, Privilege, Streamer};
+use super::commands::{Arbitration, Command, Ends, Level, Privilege, Streamer};
 use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
 use super::fault_log::{GpuHang, HangCause, Remedy};
 use super::memory::{Bindings, Fetched, View};
+use super::memory_commands::Comparison;
+use super::registers::{Registers, Transfer};
 use crate::machine::system::System;
-use gem_coherency::platform::Engine;
+use gem_coherency::platform::{Engine, EngineClass};
 use gem_coherency::vocabulary::{Access, MocsClass};
 
 /// Largest cost of a batch; a command costs 1, which takes the simulation about 100 ns.
@@ -81,6 +83,7 @@ impl Batch {
             line: None,
             returns: Vec::new(),
             arbitration: Arbitration::On,
+            registers: Registers::new(system.machine, self.engine.class),
             cost: 0,
         };
         let Err(stuck) = run.until_end() else { return };
@@ -125,6 +128,7 @@ struct Run<'a> {
     /// The return addresses of second-level batches.
     returns: Vec<u64>,
     arbitration: Arbitration,
+    registers: Registers,
     cost: u64,
 }
 
@@ -153,19 +157,22 @@ impl Run<'_> {
             return Ok(Step::On);
         }
         let here = self.at;
+        let dwords = self.streamer.dwords(first)?;
         let mut words = Vec::new();
-        for number in 0..self.streamer.dwords(first)? as u64 {
-            words.push(self.word(here.wrapping_add(4 * number))?);
+        for number in 0..self.streamer.reads(first, dwords) as u64 {
+            match self.word(here.wrapping_add(4 * number)) {
+                Ok(word) => words.push(word),
+                Err(cause) if self.streamer.engine == EngineClass::Copy => return Err(cause),
+                // A truncated command is completed by the zeroes of the scratch page.
+                Err(_) => words.push(NOTHING),
+            }
         }
-        let next = self.view.address(here.wrapping_add(4 * words.len() as u64));
+        let next = self.view.address(here.wrapping_add(4 * dwords as u64));
         self.at = next;
         match self.streamer.decode(&words)? {
             Command::Nothing => {}
             Command::Arbitrate(arbitration) => self.arbitration = arbitration,
-            Command::End => match self.returns.pop() {
-                Some(back) => self.jump(back)?,
-                None => return Ok(Step::Ended),
-            },
+            Command::End => return self.end(),
             Command::Start { target, level } => {
                 match level {
                     Level::Chained => {}
@@ -179,9 +186,76 @@ impl Run<'_> {
                 let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
                 self.view.write(MocsClass::PageTable, address, &bytes);
             }
+            Command::StoreTimestamp { address } => {
+                self.pay(ACCESS)?;
+                self.view.write(MocsClass::PageTable, address, &self.now().to_le_bytes());
+            }
+            Command::Copy { to, from } => {
+                self.pay(2 * ACCESS)?;
+                let value = self.load(from);
+                self.view.write(MocsClass::PageTable, to, &value.to_le_bytes());
+            }
+            Command::Registers(transfer) => self.transfer(&transfer)?,
+            // Batches run one after another, so nothing changes the memory meanwhile.
+            Command::Wait(comparison) if self.holds(comparison)? => {}
+            Command::Wait(_) => return Err(HangCause::Endless),
+            Command::EndUnless(comparison, _) if self.holds(comparison)? => {}
+            Command::EndUnless(_, Ends::Current) => return self.end(),
+            Command::EndUnless(_, Ends::All) => return Ok(Step::Ended),
             Command::Blit(blit) => self.blit(&blit)?,
         }
         Ok(Step::On)
+    }
+
+    /// Returns to the batch that started this one, if there is one.
+    fn end(&mut self) -> Result<Step, HangCause> {
+        let Some(back) = self.returns.pop() else { return Ok(Step::Ended) };
+        self.jump(back)?;
+        Ok(Step::On)
+    }
+
+    /// Returns a dword of memory.
+    fn load(&self, address: u64) -> u32 {
+        let mut bytes = [0; 4];
+        self.view.read(MocsClass::PageTable, address, &mut bytes);
+        u32::from_le_bytes(bytes)
+    }
+
+    /// Returns the timestamp.
+    fn now(&self) -> u64 {
+        self.view.system.timestamp()
+    }
+
+    /// Transfers registers. The hardware before graphics 8 ignores this in a batch of userspace that the
+    /// kernel's parser did not check ("batch buffer command parser" in `i915_cmd_parser.c`).
+    fn transfer(&mut self, transfer: &Transfer) -> Result<(), HangCause> {
+        let checked = self.batch.privilege == Privilege::Secure || self.batch.code != Code::InPlace;
+        if self.streamer.graphics() < 8 && !checked {
+            return Ok(());
+        }
+        self.pay(ACCESS)?;
+        match transfer {
+            Transfer::Load(pairs) => pairs.iter().for_each(|&(to, value)| self.registers.load(to, value)),
+            &Transfer::Fetch { register, address } => {
+                let value = self.load(address);
+                self.registers.load(register, value);
+            }
+            &Transfer::Copy { from, to } => self.registers.load(to, self.registers.value(from, self.now())),
+            &Transfer::Store { register, address } => {
+                let value = self.registers.value(register, self.now());
+                self.view.write(MocsClass::PageTable, address, &value.to_le_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a comparison holds.
+    fn holds(&mut self, comparison: Comparison) -> Result<bool, HangCause> {
+        self.pay(ACCESS)?;
+        let Comparison { address, value, relation, masked } = comparison;
+        let first = self.load(address);
+        let memory = if masked { first & self.load(address.wrapping_add(4)) } else { first };
+        Ok(relation.holds(memory, value))
     }
 
     /// Adds to the batch's cost; above the limit the batch counts as endless.

@@ -69,13 +69,9 @@ fn pitch(word: u32) -> i64 {
 /// # Errors
 /// The cause of the hang for a command that the engine cannot execute.
 pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit, HangCause> {
-    if on.engine != EngineClass::Copy {
-        return Err(if on.machine.platform.graphics.major < 6 {
-            // The render engine executes blits there.
-            HangCause::Unsupported
-        } else {
-            HangCause::Unknown
-        });
+    // Before graphics 6 the render engine executes blits.
+    if on.engine != EngineClass::Copy && on.graphics() >= 6 {
+        return Err(HangCause::Unknown);
     }
     let graphics = on.machine.platform.graphics;
     match first >> BLIT_OPCODE_SHIFT & 0x7f {

@@ -1,8 +1,15 @@
 //! Decodes the command streamer's commands; the blitter's are in [`super::blits`].
+//!
+//! A copy engine hangs at a command that is not simulated. Any other engine skips it: most commands of its
+//! batches set up the 3D, media and video pipelines, which are not simulated.
 
 use super::blits::{self, Blit};
 use super::encoding::*;
 use super::fault_log::HangCause;
+use super::lengths;
+use super::memory_commands::{self, Comparison};
+use super::post_sync;
+use super::registers::Transfer;
 use gem_coherency::platform::{EngineClass, Machine};
 
 /// The effect of a command.
@@ -18,6 +25,16 @@ pub(super) enum Command {
     Arbitrate(Arbitration),
     /// Writes dwords to memory.
     Store { address: u64, data: Vec<u32> },
+    /// Writes the timestamp to memory, as two dwords.
+    StoreTimestamp { address: u64 },
+    /// Copies a dword of memory.
+    Copy { to: u64, from: u64 },
+    /// Transfers registers.
+    Registers(Transfer),
+    /// Waits until the comparison holds.
+    Wait(Comparison),
+    /// Ends batches unless the comparison holds.
+    EndUnless(Comparison, Ends),
     /// Fills or copies.
     Blit(Blit),
 }
@@ -29,6 +46,15 @@ pub(super) enum Level {
     Chained,
     /// Returns to the current batch at its end.
     Second,
+}
+
+/// The batches that a conditional end ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ends {
+    /// The current one; it returns to the batch that started it.
+    Current,
+    /// All levels.
+    All,
 }
 
 /// The preemption of a batch: an engine may preempt it if arbitration is on.
@@ -61,7 +87,8 @@ pub(super) const fn wide(low: u32, high: u32) -> u64 {
 }
 
 impl Streamer {
-    fn graphics(&self) -> u8 {
+    /// Returns the major graphics version.
+    pub(super) fn graphics(&self) -> u8 {
         self.machine.platform.graphics.major
     }
 
@@ -75,6 +102,9 @@ impl Streamer {
     /// # Errors
     /// The cause of the hang for a command that the engine cannot execute.
     pub(super) fn dwords(&self, first: u32) -> Result<usize, HangCause> {
+        if self.engine != EngineClass::Copy {
+            return lengths::dwords(self, first);
+        }
         let long = |mask: u32| Ok((first & mask) as usize + 2);
         match first >> CLIENT_SHIFT {
             CLIENT_MI => match mi_opcode(first) {
@@ -89,14 +119,34 @@ impl Streamer {
         }
     }
 
-    /// Decodes a command from all its dwords.
+    /// Returns the number of dwords that [`Self::decode`] needs of a command of `dwords` dwords.
+    pub(super) fn reads(&self, first: u32, dwords: usize) -> usize {
+        match first >> CLIENT_SHIFT {
+            CLIENT_PIPELINES if first >> 16 == PIPE_CONTROL => dwords.min(post_sync::PIPE_CONTROL_READS),
+            CLIENT_PIPELINES => 1,
+            _ => dwords,
+        }
+    }
+
+    /// Decodes a command from its dwords, or as many as [`Self::reads`] returns.
     ///
     /// # Errors
     /// The cause of the hang for a command that the engine cannot execute.
     pub(super) fn decode(&self, words: &[u32]) -> Result<Command, HangCause> {
         let Some((&first, operands)) = words.split_first() else { return Err(HangCause::Unknown) };
-        if first >> CLIENT_SHIFT == CLIENT_BLITTER {
-            return blits::decode(self, first, operands).map(Command::Blit);
+        let skips = self.engine != EngineClass::Copy;
+        match first >> CLIENT_SHIFT {
+            CLIENT_BLITTER => {
+                return match blits::decode(self, first, operands) {
+                    Err(HangCause::Unsupported) if skips => Ok(Command::Nothing),
+                    decoded => decoded.map(Command::Blit),
+                };
+            }
+            CLIENT_PIPELINES if first >> 16 == PIPE_CONTROL && self.renders() => {
+                return post_sync::pipe_control(self, words);
+            }
+            CLIENT_PIPELINES => return Ok(Command::Nothing),
+            _ => {}
         }
         match mi_opcode(first) {
             MI_NOOP | MI_USER_INTERRUPT | MI_FLUSH | MI_ARB_CHECK | MI_REPORT_HEAD | MI_SUSPEND_FLUSH => {
@@ -107,11 +157,13 @@ impl Streamer {
             MI_BATCH_BUFFER_END => Ok(Command::End),
             MI_BATCH_BUFFER_START => self.start(first, operands),
             // Graphics 2 stores only to physical addresses.
+            MI_STORE_DATA_IMM if self.graphics() < 3 && skips => Ok(Command::Nothing),
             MI_STORE_DATA_IMM if self.graphics() < 3 => Err(HangCause::Unsupported),
             MI_STORE_DATA_IMM => self.store(first, operands),
             // MI_FLUSH_DW was introduced with the copy engine.
             MI_FLUSH_DW if self.graphics() < 6 => Err(HangCause::Unknown),
-            MI_FLUSH_DW => self.flush(first, operands),
+            MI_FLUSH_DW => post_sync::flush(self, first, operands),
+            _ if skips => memory_commands::decode(self, first, operands),
             ..MI_FIRST_LONG => Err(HangCause::Unknown),
             // Register, semaphore and predicate commands.
             _ => Err(HangCause::Unsupported),
@@ -128,7 +180,13 @@ impl Streamer {
         if first & START_PPGTT == 0 && self.graphics() >= 6 {
             self.global()?;
         }
-        let second = self.is_wide() && first & START_SECOND_LEVEL != 0;
+        let has_levels = match self.engine {
+            EngineClass::Copy => self.is_wide(),
+            EngineClass::Render | EngineClass::Video | EngineClass::VideoEnhance | EngineClass::Compute => {
+                lengths::generation(&self.machine) >= 75
+            }
+        };
+        let second = has_levels && first & START_SECOND_LEVEL != 0;
         Ok(Command::Start { target: target & !3, level: if second { Level::Second } else { Level::Chained } })
     }
 
@@ -153,44 +211,22 @@ impl Streamer {
         Ok(Command::Store { address: address & !(4 * unit as u64 - 1), data: data.to_vec() })
     }
 
-    /// Decodes MI_FLUSH_DW, with or without a post-sync store.
-    fn flush(&self, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
-        match first >> FLUSH_POST_SYNC_SHIFT & 3 {
-            POST_SYNC_NOTHING => return Ok(Command::Nothing),
-            POST_SYNC_DATA => {}
-            // A timestamp.
-            _ => return Err(HangCause::Unsupported),
-        }
-        let (address, data) = match operands {
-            [low, high, data @ ..] if self.is_wide() => (wide(*low, *high), data),
-            [low, data @ ..] if !self.is_wide() => ((*low).into(), data),
-            _ => return Err(HangCause::Unknown),
-        };
-        if first & FLUSH_INDEX != 0 {
-            // A store to the status page, which the kernel owns.
-            return Ok(Command::Nothing);
-        }
-        if address & u64::from(FLUSH_GLOBAL) != 0 {
-            self.global()?;
-        }
-        match data {
-            [_] | [_, _] => Ok(Command::Store { address: address & !7, data: data.to_vec() }),
-            _ => Err(HangCause::Unknown),
-        }
-    }
-
     /// Checks that the batch may use the global GTT.
-    fn global(&self) -> Result<(), HangCause> {
+    pub(super) fn global(&self) -> Result<(), HangCause> {
         match self.privilege {
             Privilege::User => Err(HangCause::Privileged),
             // A secure batch is bound at the same address in both spaces.
             Privilege::Secure => Ok(()),
         }
     }
-}
 
-fn mi_opcode(first: u32) -> u32 {
-    first >> MI_OPCODE_SHIFT & 0x3f
+    /// Returns whether the engine executes PIPE_CONTROL.
+    fn renders(&self) -> bool {
+        match self.engine {
+            EngineClass::Render | EngineClass::Compute => true,
+            EngineClass::Copy | EngineClass::Video | EngineClass::VideoEnhance => false,
+        }
+    }
 }
 
 #[cfg(test)]

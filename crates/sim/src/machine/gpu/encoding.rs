@@ -9,6 +9,8 @@ pub(super) const CLIENT_SHIFT: u32 = 29;
 pub(super) const CLIENT_MI: u32 = 0;
 /// The blitter.
 pub(super) const CLIENT_BLITTER: u32 = 2;
+/// The 3D, media and video pipelines.
+pub(super) const CLIENT_PIPELINES: u32 = 3;
 
 /// Bits 28:23: the opcode of an MI command.
 pub(super) const MI_OPCODE_SHIFT: u32 = 23;
@@ -35,8 +37,22 @@ pub(super) const MI_SUSPEND_FLUSH: u32 = 0x0b;
 pub(super) const MI_STORE_DATA_IMM: u32 = 0x20;
 /// MI_FLUSH_DW.
 pub(super) const MI_FLUSH_DW: u32 = 0x26;
+/// MI_SEMAPHORE_WAIT.
+pub(super) const MI_SEMAPHORE_WAIT: u32 = 0x1c;
+/// MI_LOAD_REGISTER_IMM.
+pub(super) const MI_LOAD_REGISTER_IMM: u32 = 0x22;
+/// MI_STORE_REGISTER_MEM.
+pub(super) const MI_STORE_REGISTER_MEM: u32 = 0x24;
+/// MI_LOAD_REGISTER_MEM.
+pub(super) const MI_LOAD_REGISTER_MEM: u32 = 0x29;
+/// MI_LOAD_REGISTER_REG.
+pub(super) const MI_LOAD_REGISTER_REG: u32 = 0x2a;
+/// MI_COPY_MEM_MEM.
+pub(super) const MI_COPY_MEM_MEM: u32 = 0x2e;
 /// MI_BATCH_BUFFER_START.
 pub(super) const MI_BATCH_BUFFER_START: u32 = 0x31;
+/// MI_CONDITIONAL_BATCH_BUFFER_END.
+pub(super) const MI_CONDITIONAL_BATCH_BUFFER_END: u32 = 0x36;
 
 /// MI_STORE_DATA_IMM: the address is in the global GTT. Before graphics 6, where the global GTT is the only
 /// space, the bit marks a virtual address; without it the address would be physical, but is treated as
@@ -46,18 +62,50 @@ pub(super) const STORE_GLOBAL: u32 = 1 << 22;
 pub(super) const STORE_QWORD: u32 = 1 << 21;
 /// MI_FLUSH_DW: the address is an offset in the engine's status page.
 pub(super) const FLUSH_INDEX: u32 = 1 << 21;
-/// MI_FLUSH_DW: bits 15:14 of the first dword select what is written after the flush.
-pub(super) const FLUSH_POST_SYNC_SHIFT: u32 = 14;
+/// MI_FLUSH_DW, PIPE_CONTROL: bits 15:14 of the dword with the flags select what is written after the flush.
+pub(super) const POST_SYNC_SHIFT: u32 = 14;
 /// Nothing is written.
 pub(super) const POST_SYNC_NOTHING: u32 = 0;
 /// The immediate data is written.
 pub(super) const POST_SYNC_DATA: u32 = 1;
+/// PIPE_CONTROL: the number of pixels that passed the depth test is written.
+pub(super) const POST_SYNC_DEPTH_COUNT: u32 = 2;
+/// The timestamp is written.
+pub(super) const POST_SYNC_TIMESTAMP: u32 = 3;
 /// MI_FLUSH_DW: the address is in the global GTT; a bit of the address's dword.
 pub(super) const FLUSH_GLOBAL: u32 = 1 << 2;
 /// MI_BATCH_BUFFER_START: the batch is in the context's own address space.
 pub(super) const START_PPGTT: u32 = 1 << 8;
-/// MI_BATCH_BUFFER_START: a second-level batch, whose end returns here (graphics 8 and later).
+/// MI_BATCH_BUFFER_START: a second-level batch, whose end returns here (Haswell, graphics 8 and
+/// later).
 pub(super) const START_SECOND_LEVEL: u32 = 1 << 22;
+
+/// PIPE_CONTROL: the upper half of its first dword.
+pub(super) const PIPE_CONTROL: u32 = 0x7a00;
+/// PIPE_CONTROL, from graphics 6 on: the address is an offset in the status page.
+pub(super) const PIPE_CONTROL_INDEX: u32 = 1 << 21;
+/// PIPE_CONTROL, from graphics 7 on: the data goes to a register, not to memory.
+pub(super) const PIPE_CONTROL_REGISTER: u32 = 1 << 23;
+/// PIPE_CONTROL, from graphics 7 on: the address is in the global GTT.
+pub(super) const PIPE_CONTROL_GLOBAL: u32 = 1 << 24;
+
+/// MI_STORE_REGISTER_MEM, MI_LOAD_REGISTER_MEM, MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END, and the
+/// source of MI_COPY_MEM_MEM: the address is in the global GTT.
+pub(super) const MEMORY_GLOBAL: u32 = 1 << 22;
+/// MI_COPY_MEM_MEM: the destination is in the global GTT.
+pub(super) const COPY_TO_GLOBAL: u32 = 1 << 21;
+/// The bits of a register's offset in a command.
+pub(super) const REGISTER: u32 = 0x7f_fffc;
+/// MI_SEMAPHORE_WAIT, MI_CONDITIONAL_BATCH_BUFFER_END: bits 14:12 select the comparison.
+pub(super) const COMPARE_SHIFT: u32 = 12;
+/// MI_SEMAPHORE_WAIT: a register is compared, not memory (graphics 12 and later).
+pub(super) const WAIT_REGISTER: u32 = 1 << 16;
+/// MI_CONDITIONAL_BATCH_BUFFER_END: it ends only the current level (graphics 9 and later).
+pub(super) const END_CURRENT: u32 = 1 << 18;
+/// MI_CONDITIONAL_BATCH_BUFFER_END: the value is masked (graphics 9 and later).
+pub(super) const END_MASKED: u32 = 1 << 19;
+/// MI_CONDITIONAL_BATCH_BUFFER_END: it compares.
+pub(super) const END_COMPARES: u32 = 1 << 21;
 
 /// Bits 28:22: the opcode of a blitter command.
 pub(super) const BLIT_OPCODE_SHIFT: u32 = 22;
@@ -111,3 +159,8 @@ pub(super) const BLOCK_ENCRYPTED: u32 = 1 << 21;
 pub(super) const BLOCK_COMPRESSED: u32 = 1 << 29;
 /// Tiling (bits 31:30).
 pub(super) const BLOCK_TILED: u32 = 3 << 30;
+
+/// Returns the opcode of an MI command.
+pub(super) const fn mi_opcode(first: u32) -> u32 {
+    first >> MI_OPCODE_SHIFT & 0x3f
+}

@@ -31,11 +31,13 @@ words! {
     HangCause, "hang cause" {
         /// A command that this engine generation does not have, or one with a wrong length.
         Unknown = "unknown-command",
-        /// A command, or a form of one (tiled, compressed), that hardware supports and this GPU does not.
+        /// A command of a copy engine, or a form of one (tiled, compressed), that hardware supports and this
+        /// GPU does not; on graphics 2 and 3 a command whose length is not simulated.
         Unsupported = "unsupported-command",
         /// A command that a userspace batch may not use: it has a global GTT address.
         Privileged = "privileged-command",
-        /// A loop, a batch without an end within the bound memory, or one that exceeds the cost limit.
+        /// A loop, a semaphore that is never signalled, a batch without an end within the bound memory, or one
+        /// that exceeds the cost limit.
         Endless = "endless",
     }
 }

@@ -8,7 +8,9 @@
 //!
 //! The GPU executes the command streamer's MI_NOOP, MI_BATCH_BUFFER_START and _END; from graphics 3 on,
 //! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW and, on copy engines, the blitter's fills and copies of
-//! linear surfaces. Any other command hangs, unless it has no visible effect.
+//! linear surfaces. Any other command hangs a copy engine, unless it has no visible effect. The other engines
+//! also execute the writes of PIPE_CONTROL ([`post_sync`]), and copy, compare and move dwords
+//! ([`memory_commands`], [`registers`]); they skip any other command by its length ([`lengths`]).
 
 mod bans;
 mod batch;
@@ -16,7 +18,11 @@ mod blits;
 mod commands;
 mod encoding;
 mod fault_log;
+mod lengths;
 mod memory;
+mod memory_commands;
+mod post_sync;
+mod registers;
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

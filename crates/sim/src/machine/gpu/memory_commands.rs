@@ -1,0 +1,128 @@
+//! Decodes the MI commands that compare and copy dwords of memory, or move them to and from registers.
+//!
+//! Copy engines do not execute them here.
+
+use super::commands::{Command, Ends, Streamer, wide};
+use super::encoding::*;
+use super::fault_log::HangCause;
+use super::registers::Transfer;
+
+/// A comparison of a dword in memory with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Comparison {
+    /// The address of the dword.
+    pub(super) address: u64,
+    pub(super) value: u32,
+    pub(super) relation: Relation,
+    /// The dword at the address is a mask of the one behind it, which is compared.
+    pub(super) masked: bool,
+}
+
+/// The relation of the dword in memory to the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    Equal,
+    Unequal,
+}
+
+impl Relation {
+    /// Decodes bits 14:12 of the first dword.
+    ///
+    /// # Errors
+    /// [`HangCause::Unknown`] for a reserved value.
+    fn new(first: u32) -> Result<Self, HangCause> {
+        Ok(match first >> COMPARE_SHIFT & 7 {
+            0 => Self::Greater,
+            1 => Self::GreaterOrEqual,
+            2 => Self::Less,
+            3 => Self::LessOrEqual,
+            4 => Self::Equal,
+            5 => Self::Unequal,
+            _ => return Err(HangCause::Unknown),
+        })
+    }
+
+    /// Returns whether the relation holds.
+    pub(super) fn holds(self, memory: u32, value: u32) -> bool {
+        match self {
+            Self::Greater => memory > value,
+            Self::GreaterOrEqual => memory >= value,
+            Self::Less => memory < value,
+            Self::LessOrEqual => memory <= value,
+            Self::Equal => memory == value,
+            Self::Unequal => memory != value,
+        }
+    }
+}
+
+/// Decodes an MI command of any other engine than the copy engines; commands without a simulated effect do
+/// nothing.
+///
+/// # Errors
+/// The cause of the hang for a wrong length, or an address in the global GTT.
+pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Command, HangCause> {
+    let transfer = |transfer| Ok(Command::Registers(transfer));
+    match mi_opcode(first) {
+        MI_LOAD_REGISTER_IMM => {
+            let (pairs, rest) = operands.as_chunks::<2>();
+            if !rest.is_empty() {
+                return Err(HangCause::Unknown);
+            }
+            transfer(Transfer::Load(pairs.iter().map(|&[at, value]| (at & REGISTER, value)).collect()))
+        }
+        MI_LOAD_REGISTER_REG => match operands {
+            &[from, to] => transfer(Transfer::Copy { from: from & REGISTER, to: to & REGISTER }),
+            _ => Err(HangCause::Unknown),
+        },
+        MI_LOAD_REGISTER_MEM => {
+            let (register, address) = dword_and_address(on, first, operands)?;
+            transfer(Transfer::Fetch { register: register & REGISTER, address: address & !3 })
+        }
+        MI_STORE_REGISTER_MEM => {
+            let (register, address) = dword_and_address(on, first, operands)?;
+            transfer(Transfer::Store { register: register & REGISTER, address: address & !3 })
+        }
+        MI_COPY_MEM_MEM => match operands {
+            &[low, high, from, from_high] => {
+                private(on, first, MEMORY_GLOBAL | COPY_TO_GLOBAL)?;
+                Ok(Command::Copy { to: wide(low, high) & !3, from: wide(from, from_high) & !3 })
+            }
+            _ => Err(HangCause::Unknown),
+        },
+        MI_SEMAPHORE_WAIT if first & WAIT_REGISTER == 0 => match operands {
+            // Graphics 12 has a dword more, with a token for the kernel.
+            &[value, low, high] | &[value, low, high, _] => {
+                private(on, first, MEMORY_GLOBAL)?;
+                let (address, relation) = (wide(low, high) & !3, Relation::new(first)?);
+                Ok(Command::Wait(Comparison { address, value, relation, masked: false }))
+            }
+            _ => Err(HangCause::Unknown),
+        },
+        MI_CONDITIONAL_BATCH_BUFFER_END if first & END_COMPARES != 0 => {
+            let (value, address) = dword_and_address(on, first, operands)?;
+            let (relation, masked) = (Relation::new(first)?, first & END_MASKED != 0);
+            let ends = if first & END_CURRENT != 0 { Ends::Current } else { Ends::All };
+            Ok(Command::EndUnless(Comparison { address: address & !7, value, relation, masked }, ends))
+        }
+        _ => Ok(Command::Nothing),
+    }
+}
+
+/// Decodes the operands of MI_LOAD_REGISTER_MEM, MI_STORE_REGISTER_MEM and MI_CONDITIONAL_BATCH_BUFFER_END.
+fn dword_and_address(on: &Streamer, first: u32, operands: &[u32]) -> Result<(u32, u64), HangCause> {
+    private(on, first, MEMORY_GLOBAL)?;
+    match *operands {
+        [dword, low] if !on.is_wide() => Ok((dword, low.into())),
+        [dword, low, high] if on.is_wide() => Ok((dword, wide(low, high))),
+        _ => Err(HangCause::Unknown),
+    }
+}
+
+/// Checks that no address is in the global GTT. Before graphics 6 there is no other space.
+fn private(on: &Streamer, first: u32, global: u32) -> Result<(), HangCause> {
+    if first & global != 0 && on.graphics() >= 6 { on.global() } else { Ok(()) }
+}

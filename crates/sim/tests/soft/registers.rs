@@ -1,0 +1,192 @@
+//! Commands that move, compare and copy dwords of memory and registers, on other engines than copy engines.
+
+use gem_coherency::platform::EngineClass::{self, Render, Video};
+use gem_coherency_sim::{HangCause, Remedy};
+
+use crate::gpu::{END, Gpu, SOURCE, TARGET};
+
+/// A general-purpose register of the render engine (`HSW_CS_GPR(0)`), and its upper half.
+const REGISTER: u32 = 0x2600;
+const UPPER: u32 = 0x2604;
+/// Its timestamp, and a counter of pixels, which never counts.
+const TIMESTAMP: u32 = 0x2358;
+const PIXELS: u32 = 0x2350;
+
+/// MI_LOAD_REGISTER_IMM.
+fn load(register: u32, value: u32) -> [u32; 3] {
+    [0x1100_0001, register, value]
+}
+
+/// MI_STORE_REGISTER_MEM and MI_LOAD_REGISTER_MEM of graphics 8 and later, and MI_LOAD_REGISTER_REG.
+fn store(register: u32, address: u32) -> [u32; 4] {
+    [0x1200_0002, register, address, 0]
+}
+fn fetch(register: u32, address: u32) -> [u32; 4] {
+    [0x1480_0002, register, address, 0]
+}
+fn copy(from: u32, to: u32) -> [u32; 3] {
+    [0x1500_0001, from, to]
+}
+
+/// MI_SEMAPHORE_WAIT on the target's first dword, with this comparison.
+fn wait(comparison: u32, value: u32) -> [u32; 4] {
+    [0x0e00_8002 | comparison << 12, value, TARGET, 0]
+}
+
+#[track_caller]
+fn runs(gpu: &Gpu, engine: EngineClass, parts: &[&[u32]]) {
+    run(gpu, engine, parts);
+    assert_eq!(gpu.device.take_gpu_hangs(), []);
+}
+
+#[track_caller]
+fn run(gpu: &Gpu, engine: EngineClass, parts: &[&[u32]]) {
+    let mut words = parts.concat();
+    words.push(END);
+    gpu.run_on(engine, &words).unwrap();
+}
+
+fn words(gpu: &Gpu) -> [u32; 3] {
+    [0, 4, 8].map(|offset| gpu.target.word(offset))
+}
+
+#[test]
+fn a_register_carries_values_to_and_from_memory() {
+    for name in ["bdw", "glk", "jsl", "tgl", "mtl"] {
+        let gpu = Gpu::new(name);
+        gpu.source.put(0, &[5, 6]);
+        runs(
+            &gpu,
+            Render,
+            &[
+                &load(REGISTER, 7),
+                &fetch(UPPER, SOURCE + 4),
+                &store(REGISTER, TARGET),
+                &store(UPPER, TARGET + 4),
+                &copy(UPPER, REGISTER),
+                &store(REGISTER, TARGET + 8),
+            ],
+        );
+        assert_eq!(words(&gpu), [7, 6, 6], "{name}");
+        // The next batch finds them at 0.
+        runs(&gpu, Render, &[&store(REGISTER, TARGET)]);
+        assert_eq!(words(&gpu), [0, 6, 6], "{name}");
+    }
+}
+
+#[test]
+fn other_registers_ignore_loads_and_the_timestamp_advances() {
+    let gpu = Gpu::new("tgl");
+    gpu.target.put(0, &[9; 3]);
+    runs(
+        &gpu,
+        Render,
+        &[
+            &load(PIXELS, 7),
+            &store(PIXELS, TARGET),
+            &store(TIMESTAMP, TARGET + 4),
+            &load(TIMESTAMP, 0),
+            &store(TIMESTAMP, TARGET + 8),
+        ],
+    );
+    let [pixels, first, second] = words(&gpu);
+    assert!(pixels == 0 && first > 0 && second > first, "{pixels} {first} {second}");
+    // The video engine has general-purpose registers of its own, and no others.
+    let gpu = Gpu::new("tgl");
+    let (own, predicate) = (0x1c_0600, 0x2400);
+    runs(
+        &gpu,
+        Video,
+        &[&load(own, 7), &store(own, TARGET), &load(predicate, 7), &store(predicate, TARGET + 4)],
+    );
+    assert_eq!(words(&gpu), [7, 0, 0]);
+}
+
+#[test]
+fn before_graphics_8_only_what_the_kernel_checked_uses_registers() {
+    let store = |address| [0x1200_0001, REGISTER, address];
+    // Haswell: checked; and in a batch with a jump, which the parser leaves to the hardware.
+    let gpu = Gpu::new("hsw");
+    runs(&gpu, Render, &[&load(REGISTER, 7), &store(TARGET)]);
+    assert_eq!(words(&gpu), [7, 0, 0]);
+    gpu.source.put(0, &[END]);
+    gpu.target.put(0, &[9]);
+    runs(&gpu, Render, &[&load(REGISTER, 7), &store(TARGET), &[0x1880_0100, SOURCE]]);
+    assert_eq!(words(&gpu), [9, 0, 0], "the hardware does not execute it");
+    // Sandybridge has no parser; Ivybridge no general-purpose registers.
+    for (name, expected) in [("snb", 9), ("ivb", 0)] {
+        let gpu = Gpu::new(name);
+        gpu.target.put(0, &[9]);
+        runs(&gpu, Render, &[&load(REGISTER, 7), &store(TARGET)]);
+        assert_eq!(words(&gpu), [expected, 0, 0], "{name}");
+    }
+}
+
+#[test]
+fn a_dword_is_copied() {
+    for engine in [Render, Video] {
+        let gpu = Gpu::new("glk");
+        gpu.source.put(0, &[5, 6, 7]);
+        runs(&gpu, engine, &[&[0x1700_0003, TARGET + 4, 0, SOURCE + 4, 0]]);
+        assert_eq!(words(&gpu), [0, 6, 0], "{engine:?}");
+    }
+    // An address in the global GTT.
+    for global in [1 << 22, 1 << 21] {
+        let gpu = Gpu::new("glk");
+        run(&gpu, Render, &[&[0x1700_0003 | global, TARGET, 0, SOURCE, 0]]);
+        assert_eq!(gpu.device.gpu_hangs()[0].cause, HangCause::Privileged);
+    }
+}
+
+#[test]
+fn a_semaphore_passes_when_its_comparison_holds_and_else_waits_for_ever() {
+    // Greater, greater or equal, less, less or equal, equal, unequal: of 5 to 4, 5 and 6.
+    let holds = [[4], [4], [6], [6], [5], [4]];
+    let also: [&[u32]; 6] = [&[], &[5], &[], &[5], &[], &[6]];
+    for (comparison, (holds, also)) in (0..).zip(holds.iter().zip(also)) {
+        for value in [4, 5, 6] {
+            let gpu = Gpu::new("tgl");
+            gpu.target.put(0, &[5]);
+            run(&gpu, Render, &[&wait(comparison, value), &[0x1000_0002, TARGET + 4, 0, 7]]);
+            let passes = holds.contains(&value) || also.contains(&value);
+            let expected = if passes { vec![] } else { vec![(HangCause::Endless, Remedy::Cancelled)] };
+            let hangs = gpu.device.gpu_hangs();
+            let told: Vec<_> = hangs.iter().map(|hang| (hang.cause, hang.remedy)).collect();
+            assert_eq!(told, expected, "{comparison} {value}");
+            assert_eq!(gpu.target.word(4), if passes { 7 } else { 0 }, "{comparison} {value}");
+        }
+    }
+    let gpu = Gpu::new("tgl");
+    run(&gpu, Render, &[&wait(6, 0)]);
+    assert_eq!(gpu.device.gpu_hangs()[0].cause, HangCause::Unknown, "there is no such comparison");
+}
+
+#[test]
+fn a_conditional_end_ends_the_batch_unless_memory_is_greater() {
+    let end = |flags: u32, value| [0x1b20_0002 | flags, value, TARGET, 0];
+    let after = [0x1000_0002, TARGET + 8, 0, 7];
+    for (flags, value, goes_on) in [
+        (0, 4, true),
+        (0, 5, false),
+        // Equal; of 5 and 3, masked; without a comparison.
+        (4 << 12, 5, true),
+        (1 << 19 | 4 << 12, 1, true),
+        (1 << 19 | 4 << 12, 5, false),
+    ] {
+        let gpu = Gpu::new("tgl");
+        gpu.target.put(0, &[5, 3]);
+        runs(&gpu, Video, &[&end(flags, value), &after]);
+        assert_eq!(gpu.target.word(8), if goes_on { 7 } else { 0 }, "{flags:x} {value}");
+    }
+    // Without bit 21 it does not compare.
+    let gpu = Gpu::new("tgl");
+    runs(&gpu, Video, &[&[0x1b00_0002, 5, TARGET, 0], &after]);
+    assert_eq!(gpu.target.word(8), 7);
+    // In a second level it ends the first one, too, or comes back (bit 18).
+    for (flags, expected) in [(0, 0), (1 << 18, 7)] {
+        let gpu = Gpu::new("tgl");
+        gpu.source.put(0, &end(flags, 5));
+        runs(&gpu, Render, &[&[0x18c0_0101, SOURCE, 0], &after]);
+        assert_eq!(gpu.target.word(8), expected, "{flags:x}");
+    }
+}
