@@ -15,6 +15,7 @@ mod foreign_objects;
 mod forks;
 mod hangs;
 mod objects;
+mod pipelines;
 mod platforms;
 mod reuse;
 mod screen;
@@ -94,6 +95,7 @@ fn main() -> ExitCode {
         reuse::TESTS,
         forks::TESTS,
         batches::TESTS,
+        pipelines::TESTS,
         hangs::TESTS,
         display::TESTS,
         screen::TESTS,

@@ -20,7 +20,8 @@ use crate::machine::system::System;
 use gem_coherency::platform::{Engine, EngineClass};
 use gem_coherency::vocabulary::{Access, MocsClass};
 
-/// Largest cost of a batch; a command costs 1, which takes the simulation about 100 ns.
+/// Largest cost of a batch; a command costs 1, which takes the simulation about 100 ns. On other engines than
+/// copy engines each dword of it that is read costs 1, and the rest at most as much as a store.
 const MOST: u64 = 1 << 21;
 /// The costs of a jump, and of a store or a row of a rectangle in addition to its bytes.
 const JUMP: u64 = 256;
@@ -158,8 +159,12 @@ impl Run<'_> {
         }
         let here = self.at;
         let dwords = self.streamer.dwords(first)?;
+        let reads = self.streamer.reads(first, dwords);
+        if self.streamer.engine != EngineClass::Copy {
+            self.pay(reads as u64 - 1 + ((dwords - reads) as u64).min(ACCESS))?;
+        }
         let mut words = Vec::new();
-        for number in 0..self.streamer.reads(first, dwords) as u64 {
+        for number in 0..reads as u64 {
             match self.word(here.wrapping_add(4 * number)) {
                 Ok(word) => words.push(word),
                 Err(cause) if self.streamer.engine == EngineClass::Copy => return Err(cause),
