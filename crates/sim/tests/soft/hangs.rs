@@ -87,6 +87,14 @@ fn what_would_take_for_ever_is_bounded() {
     let mut stores = store(0, 1).repeat(250);
     stores.extend([0x1880_0101, BATCH, 0, END]);
     hang("icl", EngineClass::Copy, &stores, HangCause::Endless, Remedy::Cancelled);
+    // The same state, and the same registers.
+    for first in [0x7820_000e, 0x1100_0801] {
+        let mut state = [0; 16];
+        state[0] = first;
+        let mut states = state.repeat(900);
+        states.extend([0x1880_0101, BATCH, 0, END]);
+        hang("icl", EngineClass::Render, &states, HangCause::Endless, Remedy::Cancelled);
+    }
     // A second level starts itself.
     let deeper = [0x18c0_0101, BATCH, 0, END];
     hang("tgl", EngineClass::Copy, &deeper, HangCause::Unknown, Remedy::Reset);
