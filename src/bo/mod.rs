@@ -214,7 +214,7 @@ impl Bo {
     /// # Errors
     /// As [`crate::device::Device::submit_with`].
     pub fn flush(&self) -> Result<FlushReport> {
-        self.shared.make_current(Step::Flush)
+        self.shared.make_current(Step::Sync)
     }
 
     /// Checks that this process opened the BO's device.

@@ -45,13 +45,13 @@ impl Bo {
                 _ => Error::BadSize { size: 0, why: "a flush has at least one reader" },
             });
         };
-        let mut report = FlushReport::new(Step::Flush, decision, 0);
+        let mut report = FlushReport::new(Step::Sync, decision, 0);
         if decision.is_needed() {
             shared.note_stored(mode, range.lines());
             // One by one: a CPU and a GPU among the readers need different fences. The first that needs a flush takes
             // the lines.
             for need in needs.filter(|need| decide(*need).verdict != Verdict::Refused) {
-                settle([need].into_iter(), Step::Flush)?.into_iter().for_each(|one| report.add(one));
+                settle([need].into_iter(), Step::Sync)?.into_iter().for_each(|one| report.add(one));
             }
         }
         Ok(report)

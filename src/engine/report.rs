@@ -19,8 +19,8 @@ words! {
         Export = "export",
         /// The BO is released.
         Release = "release",
-        /// The BO is flushed for readers that the library does not know.
-        Flush = "flush",
+        /// Memory is made current for readers that the library does not know.
+        Sync = "sync",
     }
 }
 

@@ -38,7 +38,7 @@ impl SharedBo {
         let _unmapping = Unmapping::begin(self)?;
         self.confirm_level()?;
         if matches!(self.origin, Origin::Adopted(_)) {
-            self.flush_all(Step::Flush)?.trace(self.handle);
+            self.flush_all(Step::Sync)?.trace(self.handle);
         }
         engine::drain_stores_of(self)?;
         self.maps.forget(|mapping| {

@@ -1,12 +1,17 @@
 //! Buffer objects that the driver created, maps and closes itself.
 
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+
 use gem_coherency::bo::Released;
 use gem_coherency::device::{AdoptRequest, Contents, WaitedBy};
 use gem_coherency::drm::mapping::Mapping;
 use gem_coherency::drm::{Created, Drm};
 use gem_coherency::policy::{Path, Rule, Verdict};
-use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MmapMode, MocsClass};
+use gem_coherency::uapi::i915::DRM_IOCTL_I915_GEM_USERPTR;
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, MmapMode, MocsClass};
 use gem_coherency::{Bo, Errno};
+use gem_coherency_sim::{Minor, Pages, Process};
 
 use super::{NEW, Rig, gpu, nothing_left, prepared, read, refused, rig, write};
 
@@ -290,4 +295,48 @@ fn a_level_that_another_process_changes_by_a_flip_is_noticed_if_the_flip_was_ann
         assert_eq!(bytes == NEW, announced);
         drop(shown);
     }
+}
+
+#[test]
+fn an_import_is_adopted_with_contents_that_others_wrote() {
+    let rig = rig("sim:glk");
+    let other = rig.soft.open_again(Minor::Render);
+    let theirs = other.create(8192).unwrap();
+    let dma_buf = other.export(theirs.handle).unwrap();
+    let imported = rig.soft.import(dma_buf.as_fd()).unwrap();
+    other.map(theirs.handle, MmapMode::Wb, 8192).unwrap().copy_in(0, &NEW).unwrap();
+
+    let bo = rig.device.adopt(AdoptRequest::new(imported.handle, imported.size_bytes)).unwrap();
+    assert_ne!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW, "not flushed");
+    assert_eq!(prepared(&rig, gpu(&bo, Access::Read)).2, 128);
+    assert_eq!(rig.gpu(&bo, MocsClass::PageTable, 0), NEW);
+    assert_eq!(bo.release().unwrap(), Released::Closed);
+    assert_eq!(rig.soft.close(imported.handle), Ok(()), "the handle is the driver's");
+}
+
+#[test]
+fn memory_of_the_process_is_adopted_and_needs_no_flush_because_it_is_snooped() {
+    let rig = rig("sim:glk");
+    let mut process = Process::default();
+    let fd = process.share(Arc::clone(&rig.soft));
+    let (memory, args) = (0x1_0000_u64, 0x2_0000);
+    process.allocate(memory, 8192, Pages::ReadWrite).unwrap();
+    process.allocate(args, 4096, Pages::ReadWrite).unwrap();
+    // drm_i915_gem_userptr: user_ptr, user_size, flags, handle.
+    process.store(args, &memory.to_le_bytes()).unwrap();
+    process.store(args + 8, &8192_u64.to_le_bytes()).unwrap();
+    process.ioctl(fd, DRM_IOCTL_I915_GEM_USERPTR.code, args).unwrap();
+    let mut handle = [0; 4];
+    process.load(args + 20, &mut handle).unwrap();
+    let handle = Handle::new(u32::from_le_bytes(handle)).unwrap();
+
+    let bo = rig.device.adopt(AdoptRequest::new(handle, 8192)).unwrap();
+    assert_eq!(bo.level(), CacheLevel::Llc, "GET_CACHING's");
+    process.store(memory, &NEW).unwrap();
+    let report = bo.flush_range(0, 8, &[Path::Gpu(MocsClass::PageTable)]).unwrap();
+    assert_eq!((report.lines, report.decision.rule), (0, Rule::Snooped));
+    // It has no file to map: a driver passes its pointer.
+    assert_eq!(refused(bo.flush_range(0, 8, &[Path::Display])).errno(), Errno::ENODEV);
+    assert_eq!(bo.release().unwrap(), Released::Closed);
+    assert_eq!(rig.soft.close(handle), Ok(()));
 }

@@ -329,9 +329,9 @@ typedef enum gemco_step {
      */
     GEMCO_STEP_RELEASE = 5,
     /**
-     * The BO is flushed for readers that the library does not know: gemco_bo_flush, gemco_bo_flush_range.
+     * Memory is made current for readers that the library does not know: gemco_bo_flush, gemco_bo_flush_range.
      */
-    GEMCO_STEP_FLUSH = 6,
+    GEMCO_STEP_SYNC = 6,
 } gemco_step;
 
 /**

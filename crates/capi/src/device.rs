@@ -25,7 +25,7 @@ use gem_coherency_capi_pure::pointers::{Out, string};
 pub struct gemco_device {
     pub(super) device: Device,
     /// The software device behind it, if there is one.
-    pub(super) soft: Option<Software>,
+    pub(super) soft: Option<Arc<Software>>,
     pub(super) owner: Arc<Owner>,
 }
 
@@ -61,7 +61,7 @@ pub(super) unsafe fn open_device<'a>(pointer: *const gemco_device) -> Result<&'a
 }
 
 /// Identifies an open device, and wraps it.
-fn wrap(drm: Arc<dyn Drm>, soft: Option<Software>, flags: c_uint) -> Result<gemco_device, Failure> {
+fn wrap(drm: Arc<dyn Drm>, soft: Option<Arc<Software>>, flags: c_uint) -> Result<gemco_device, Failure> {
     let device = match flags {
         0 => Device::from_drm(drm)?,
         GEMCO_OPEN_CONSERVATIVE => Device::with_conservative_platform(drm)?,

@@ -20,7 +20,7 @@ use gem_coherency_sim::Soft;
 /// A device, or null.
 pub(super) unsafe fn software<'a>(device: *const gemco_device) -> Result<&'a Software, Failure> {
     // SAFETY: the caller's obligation, passed on.
-    unsafe { open_device(device) }?.soft.as_ref().ok_or(Failure::refused(
+    unsafe { open_device(device) }?.soft.as_deref().ok_or(Failure::refused(
         Errno::EOPNOTSUPP,
         "device",
         "is not a software device (sim:...)",

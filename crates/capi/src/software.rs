@@ -19,7 +19,7 @@ impl Software {
     fn new(soft: gem_coherency_sim::Soft) -> Opened {
         let soft = Arc::new(soft);
         let program = super::sim_process::Program::new(Arc::clone(&soft));
-        (Arc::<gem_coherency_sim::Soft>::clone(&soft), Self { soft, program })
+        (Arc::<gem_coherency_sim::Soft>::clone(&soft), Arc::new(Self { soft, program }))
     }
 }
 
@@ -28,7 +28,7 @@ impl Software {
 pub(super) enum Software {}
 
 /// An open file of a software device: as a device, and as a software device.
-type Opened = (Arc<dyn Drm>, Software);
+type Opened = (Arc<dyn Drm>, Arc<Software>);
 
 /// Opens the software device `name`.
 ///

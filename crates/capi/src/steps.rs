@@ -20,8 +20,8 @@ pub enum gemco_step {
     GEMCO_STEP_EXPORT = 4,
     /// The BO is released.
     GEMCO_STEP_RELEASE = 5,
-    /// The BO is flushed for readers that the library does not know: gemco_bo_flush, gemco_bo_flush_range.
-    GEMCO_STEP_FLUSH = 6,
+    /// Memory is made current for readers that the library does not know: gemco_bo_flush, gemco_bo_flush_range.
+    GEMCO_STEP_SYNC = 6,
 }
 
 /// The CPU's next use of the bytes that it uploads.
@@ -55,7 +55,7 @@ by_place! {
     Step: step, gemco_step {
         Write = GEMCO_STEP_WRITE, Submit = GEMCO_STEP_SUBMIT, Scanout = GEMCO_STEP_SCANOUT, Read = GEMCO_STEP_READ,
         Export = GEMCO_STEP_EXPORT, Release = GEMCO_STEP_RELEASE,
-        Flush = GEMCO_STEP_FLUSH,
+        Sync = GEMCO_STEP_SYNC,
     }
     Upload: upload_hint, gemco_upload_hint {
         Once = GEMCO_UPLOAD_ONCE, Kept = GEMCO_UPLOAD_KEPT, Auto = GEMCO_UPLOAD_AUTO,

@@ -46,7 +46,7 @@ static void use(void) {
     char text[100];
     unsigned before = lines;
     HOLDS(gemco_bo_write(bo, 0, "bytes", 5, NULL) == 0 && gemco_bo_flush(bo, NULL) == 0);
-    HOLDS(gemco_explain(NULL, text, sizeof text) > 0 && strstr(text, "flush: ") == text);
+    HOLDS(gemco_explain(NULL, text, sizeof text) > 0 && strstr(text, "sync: ") == text);
     HOLDS(gemco_bo_write(bo, 99999, "bytes", 5, NULL) == -EINVAL);
     HOLDS(strstr(gemco_last_error(), "99999") != NULL);
     HOLDS(lines > before);

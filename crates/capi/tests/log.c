@@ -38,7 +38,7 @@ static void log_case(void) {
     OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));
     OK(gemco_bo_flush(bo, NULL));
     CHECK(log.lines >= 2);
-    CHECK(strstr(log.last, "step=flush") && strstr(log.last, "verdict=flush") && strstr(log.last, "lines=3"));
+    CHECK(strstr(log.last, "step=sync") && strstr(log.last, "verdict=flush") && strstr(log.last, "lines=3"));
     int lines = log.lines;
     OK(gemco_set_log(GEMCO_LOG_WARN, on_log, &log));
     OK(gemco_bo_write(bo, AT, fresh, LEN, NULL));

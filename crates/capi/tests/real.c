@@ -120,6 +120,39 @@ static void adopted(gemco_device *device, int fd, const unsigned char *bytes) {
     CHECK(busy(fd, handle) == -ENOENT);
 }
 
+/* A buffer of the caller's own memory (USERPTR), which the library cannot map: the GPU snoops it, on every platform. */
+static void own_memory(gemco_device *device, int fd, const unsigned char *bytes) {
+    struct {
+        uint64_t pointer, size;
+        uint32_t flags, handle;
+    } request = {.size = SIZE};
+    void *memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(memory != MAP_FAILED);
+    request.pointer = (uintptr_t)memory;
+    OK(ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'd', 0x40 + 0x33, sizeof request), &request));
+    gemco_platform platform;
+    OK(gemco_device_platform(device, &platform));
+    unsigned mode = platform.caps & GEMCO_CAP_DISCRETE ? GEMCO_MAP_FIXED : GEMCO_MAP_WB;
+    gemco_object object = {.size = SIZE, .mapped = memory, .handle = request.handle, .map_mode = mode,
+                           .level = GEMCO_LEVEL_LLC};
+    gemco_bo *bo = NULL;
+    OK(gemco_bo_adopt(device, &object, &bo));
+    gemco_submission submission = {.bo = bo, .access = GEMCO_READ, .mocs = GEMCO_MOCS_PAGE_TABLE};
+    gemco_report report;
+    memcpy((char *)memory + AT, bytes, LEN);
+    OK(gemco_bo_flush_range(bo, AT, LEN, 1u << GEMCO_PATH_GPU_PAGE_TABLE, &report));
+    CHECK(report.decision.verdict == GEMCO_NOT_NEEDED && report.lines == 0);
+    OK(gemco_submit(device, &submission, 1, &report));
+    CHECK(report.lines == 0);
+    unsigned char seen[LEN];
+    OK(gemco_bo_read(bo, AT, seen, LEN, NULL));
+    CHECK(memcmp(seen, bytes, LEN) == 0);
+    gemco_bo_unref(bo);
+    struct close request_close = {.handle = request.handle};
+    OK(ioctl(fd, _IOW('d', 0x09, struct close), &request_close));
+    OK(munmap(memory, SIZE));
+}
+
 int main(int argc, char **argv) {
     unsigned char fresh[LEN], seen[LEN];
     for (int i = 0; i < LEN; i++)
@@ -169,6 +202,7 @@ int main(int argc, char **argv) {
     gemco_device_unref(second);
 
     adopted(device, mine, fresh);
+    own_memory(device, mine, fresh);
 
     /* A released BO is reused. */
     OK(gemco_device_set_reuse_limit(device, 1 << 20));

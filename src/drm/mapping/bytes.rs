@@ -6,13 +6,13 @@
 //! against the length; they stay mapped as long as the `SharedBytes` exists.
 #![allow(unsafe_code)]
 
+use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use gem_coherency_rules::Errno;
 use memmap2::{MmapOptions, MmapRaw};
 use nix::fcntl::{FcntlArg, SealFlag, fcntl};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use nix::unistd::ftruncate;
 
 use crate::cacheops;
 use crate::error::{Error, Result};
@@ -53,19 +53,20 @@ impl SharedBytes {
     /// # Errors
     /// [`Error::Ioctl`] naming the system call.
     pub fn in_file(len: u64) -> Result<Self> {
-        let refused = |request| move |errno| Error::Ioctl { request, errno: Errno::new(errno as i32) };
+        let refused = |request| {
+            move |error: std::io::Error| {
+                let errno = error.raw_os_error().map_or(Errno::ENOMEM, Errno::new);
+                Error::Ioctl { request, errno }
+            }
+        };
         let flags = MFdFlags::MFD_CLOEXEC | MFdFlags::MFD_ALLOW_SEALING;
-        let file = memfd_create(c"i915", flags).map_err(refused("memfd_create"))?;
-        let size =
-            i64::try_from(len).map_err(|_| Error::Ioctl { request: "ftruncate", errno: Errno::EFBIG })?;
-        ftruncate(&file, size).map_err(refused("ftruncate"))?;
+        let file = memfd_create(c"i915", flags).map_err(|errno| refused("memfd_create")(errno.into()))?;
+        let file = File::from(file);
+        file.set_len(len).map_err(refused("ftruncate"))?;
         let seals = SealFlag::F_SEAL_SHRINK | SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_SEAL;
-        fcntl(&file, FcntlArg::F_ADD_SEALS(seals)).map_err(refused("fcntl"))?;
-        let pages = MmapOptions::new().map_raw(&file).map_err(|error| Error::Ioctl {
-            request: "mmap",
-            errno: error.raw_os_error().map_or(Errno::ENOMEM, Errno::new),
-        })?;
-        Ok(Self { pages, file: Some(file) })
+        fcntl(&file, FcntlArg::F_ADD_SEALS(seals)).map_err(|errno| refused("fcntl")(errno.into()))?;
+        let pages = MmapOptions::new().map_raw(&file).map_err(refused("mmap"))?;
+        Ok(Self { pages, file: Some(file.into()) })
     }
 
     /// Returns the file that holds the bytes, if they are in one.
