@@ -29,7 +29,7 @@ fn row(driver: &'static Driver, platform: &str) -> Result<Vec<String>> {
     let name = format!("sim:{platform}");
     let before = run(driver, &name, By::Driver)?;
     let after = run(driver, &name, By::Library)?;
-    let without = run(driver, &name, By::Nobody)?;
+    let without = run(driver, &name, By::Neither)?;
     let cells = |outcome: Outcome| {
         let (cost, wrong) = (outcome.cost, outcome.wrong);
         format!("{:>5} {:>6} {:>8} {:>5}", cost.own_lines, cost.kernel_lines, cost.requests, wrong)

@@ -27,7 +27,7 @@ pub enum By {
     /// The library.
     Library,
     /// None; PWRITE becomes stores through the mapping.
-    Nobody,
+    Neither,
 }
 
 /// The result of a run.
@@ -130,7 +130,7 @@ impl Session {
                 By::Library,
                 Calls::Ranges(_) | Calls::Lock(_) | Calls::Guards | Calls::Upload | Calls::Marks,
             ) => Some(self.adopt(handle, size, &handling)?),
-            (By::Library, Calls::None) | (By::Driver | By::Nobody, _) => None,
+            (By::Library, Calls::None) | (By::Driver | By::Neither, _) => None,
         };
         let shown = match (&bo, &buffer.calls) {
             (Some(bo), Calls::Lock(_)) if buffer.framebuffer => Some(bo.prepare_scanout()?),
@@ -233,7 +233,7 @@ impl Session {
                 }
                 self.act(object, object.handling.after_write, rows)
             }
-            (None, By::Library | By::Nobody) => store(),
+            (None, By::Library | By::Neither) => store(),
             (Some(bo), _) => match object.calls {
                 Calls::None => store(),
                 Calls::Ranges(readers) => {
@@ -275,7 +275,7 @@ impl Session {
                 load(&mut seen)?;
                 self.act(object, object.handling.after_read, rows)?;
             }
-            (None, By::Library | By::Nobody) => load(&mut seen)?,
+            (None, By::Library | By::Neither) => load(&mut seen)?,
             (Some(bo), _) => match object.calls {
                 Calls::None => load(&mut seen)?,
                 Calls::Ranges(_) => {

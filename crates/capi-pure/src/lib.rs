@@ -45,7 +45,7 @@ pub use types::{
 };
 pub use version::*;
 
-/// Ends the process: there is nobody to report to, and the linker removes it from a library that cannot panic.
+/// Ends the process. The linker removes this function from a library that cannot panic.
 #[cfg(not(feature = "std"))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifdef PURE
 #define LAST_ERROR(part) (part)
@@ -27,6 +28,15 @@ static int claims;
             exit(1);                                                                                                   \
         }                                                                                                              \
         claims++;                                                                                                      \
+    } while (0)
+
+/* Checks a condition in a thread or a child process, uncounted; a failure ends the process at once, without its handlers. */
+#define HOLDS(claim)                                                                                                   \
+    do {                                                                                                               \
+        if (!(claim)) {                                                                                                \
+            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #claim, LAST_ERROR("?"));      \
+            _exit(1);                                                                                                  \
+        }                                                                                                              \
     } while (0)
 
 /* Checks that a call succeeds. */

@@ -24,8 +24,8 @@ struct library {
     __typeof__(&gemco_last_error) last_error;
 };
 
-/* As CHECK, which would need the library. */
-#define HOLDS(claim)                                                                                                   \
+/* As CHECK, which would need the library linked. */
+#define COUNTS(claim)                                                                                                   \
     do {                                                                                                               \
         if (!(claim)) {                                                                                                \
             fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #claim);                                        \
@@ -44,7 +44,7 @@ static unsigned wiped_kib(void) {
     char line[512];
     unsigned size = 0, sum = 0;
     FILE *maps = fopen("/proc/self/smaps", "r");
-    HOLDS(maps != NULL);
+    COUNTS(maps != NULL);
     while (fgets(line, sizeof line, maps) != NULL) {
         if (sscanf(line, "Size: %u kB", &size) != 1 && strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " wf") != NULL)
             sum += size;
@@ -59,7 +59,7 @@ static const char *use(void *handle) {
     gemco_device *device = NULL;
     gemco_bo *bo = NULL;
     unsigned lines = 0;
-#define LOAD(name) HOLDS((*(void **)&l.name = dlsym(handle, "gemco_" #name)) != NULL)
+#define LOAD(name) COUNTS((*(void **)&l.name = dlsym(handle, "gemco_" #name)) != NULL)
     LOAD(device_open);
     LOAD(device_unref);
     LOAD(bo_create);
@@ -69,12 +69,12 @@ static const char *use(void *handle) {
     LOAD(set_log);
     LOAD(rule_name);
     LOAD(last_error);
-    HOLDS(l.set_log(GEMCO_LOG_DEBUG, on_log, &lines) == 0);
-    HOLDS(l.device_open("sim:glk", 0, &device) == 0);
-    HOLDS(l.bo_create(device, 4096, GEMCO_CACHING_NONE, &bo) == 0);
-    HOLDS(l.bo_write(bo, 0, "bytes", 5, NULL) == 0 && l.bo_flush(bo, NULL) == 0);
-    HOLDS(l.bo_write(bo, 99999, "bytes", 5, NULL) == -EINVAL && strstr(l.last_error(), "99999") != NULL);
-    HOLDS(l.set_log(GEMCO_LOG_OFF, NULL, NULL) == 0 && lines > 0);
+    COUNTS(l.set_log(GEMCO_LOG_DEBUG, on_log, &lines) == 0);
+    COUNTS(l.device_open("sim:glk", 0, &device) == 0);
+    COUNTS(l.bo_create(device, 4096, GEMCO_CACHING_NONE, &bo) == 0);
+    COUNTS(l.bo_write(bo, 0, "bytes", 5, NULL) == 0 && l.bo_flush(bo, NULL) == 0);
+    COUNTS(l.bo_write(bo, 99999, "bytes", 5, NULL) == -EINVAL && strstr(l.last_error(), "99999") != NULL);
+    COUNTS(l.set_log(GEMCO_LOG_OFF, NULL, NULL) == 0 && lines > 0);
     l.bo_unref(bo);
     l.device_unref(device);
     return l.rule_name(0);
@@ -85,32 +85,32 @@ static void *use_on_thread(void *handle) { return (void *)use(handle); }
 int main(int argc, char **argv) {
     const char *first = NULL;
     char kept[64];
-    HOLDS(argc == 2);
-    HOLDS(wiped_kib() == 0);
+    COUNTS(argc == 2);
+    COUNTS(wiped_kib() == 0);
     for (int round = 0; round < ROUNDS; round++) {
         const char *name = NULL;
         void *text = NULL, *handle = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
-        HOLDS(handle != NULL);
+        COUNTS(handle != NULL);
         if (round % 2 == 0) {
             name = use(handle);
         } else {
             pthread_t thread;
-            HOLDS(pthread_create(&thread, NULL, use_on_thread, handle) == 0);
-            HOLDS(pthread_join(thread, &text) == 0);
+            COUNTS(pthread_create(&thread, NULL, use_on_thread, handle) == 0);
+            COUNTS(pthread_join(thread, &text) == 0);
             name = text;
         }
         if (first == NULL) {
             first = name;
             snprintf(kept, sizeof kept, "%s", name);
         }
-        HOLDS(name == first);
-        HOLDS(dlclose(handle) == 0);
+        COUNTS(name == first);
+        COUNTS(dlclose(handle) == 0);
 
         void *still = dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD);
-        HOLDS(still != NULL);
-        HOLDS(dlclose(still) == 0);
-        HOLDS(strcmp(first, kept) == 0 && kept[0] != 0);
-        HOLDS(wiped_kib() == 4);
+        COUNTS(still != NULL);
+        COUNTS(dlclose(still) == 0);
+        COUNTS(strcmp(first, kept) == 0 && kept[0] != 0);
+        COUNTS(wiped_kib() == 4);
     }
     printf("%d claims\n", claims);
     return 0;

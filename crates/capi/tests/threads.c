@@ -14,15 +14,6 @@ static gemco_device *device;
 static gemco_bo *all;
 static pthread_barrier_t together;
 
-/* Checks a condition in a thread; the first failure ends the process. */
-#define HOLDS(claim)                                                                                                   \
-    do {                                                                                                               \
-        if (!(claim)) {                                                                                                \
-            fprintf(stderr, "%s:%d: not so: %s (last error: %s)\n", __FILE__, __LINE__, #claim, gemco_last_error());   \
-            _exit(1);                                                                                                  \
-        }                                                                                                              \
-    } while (0)
-
 struct job {
     unsigned number, wave;
 };

@@ -15,7 +15,7 @@ use syn::visit::Visit;
 pub struct Mutant {
     /// File and function: `kernel/power.rs resume`.
     pub place: String,
-    /// What is changed, in one line.
+    /// The change, in one line.
     pub change: String,
 }
 
@@ -46,7 +46,7 @@ static ALIVE: LazyLock<AtomicU32> = LazyLock::new(|| {
     AtomicU32::new(chosen.unwrap_or(0))
 });
 
-/// Whether the place of the mutant that is alive was reached since it was chosen.
+/// The place of the mutant that is alive was reached since it was chosen.
 static REACHED: AtomicBool = AtomicBool::new(false);
 
 /// Chooses another mutant; 0: none.
@@ -55,12 +55,12 @@ pub fn choose(number: u32) {
     REACHED.store(false, Relaxed);
 }
 
-/// Whether the place of the mutant was reached since it was chosen.
+/// Returns whether the place of the mutant was reached since it was chosen.
 pub fn was_reached() -> bool {
     REACHED.load(Relaxed)
 }
 
-/// Whether mutant `number` is alive.
+/// Returns whether mutant `number` is alive.
 pub(crate) fn is(number: u32) -> bool {
     let alive = ALIVE.load(Relaxed) == number;
     if alive {
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(arms, ["arm `true` gives `!b`", "arm `false` gives `b`", "`!b` is the opposite"]);
         let guard = changes("match a { _ if b => a, _ => b }");
         assert_eq!(guard[..2], ["`b` is true", "`b` is false"]);
-        // What a neighbour binds is not used.
+        // A neighbour's bindings are not used.
         assert_eq!(changes("match a { x => x, _ => b }"), ["arm `x` gives `b`"]);
     }
 

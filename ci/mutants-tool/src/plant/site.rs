@@ -13,7 +13,7 @@ use syn::{Arm, BinOp, Expr, ImplItemFn, ItemFn, ItemImpl, ItemMod, Pat, Stmt, Un
 use super::Mutant;
 use super::edits::Edits;
 
-/// What is not a rule: it looks decisions up that were made already, and keeps effects.
+/// Types that decide nothing: they look up decisions that were made already, or keep effects.
 const NO_RULES: &[&str] = &["DecisionTable", "Effects"];
 /// Calls that only name a reason.
 const NAMES_A_REASON: &[&str] = &["skip"];

@@ -20,7 +20,7 @@ use gem_coherency_check::{Transition, transitions};
 /// The kernel's own objects, which the explorer does not search.
 const OWN: [Creation; 3] = [Creation::Internal, Creation::Stolen, Creation::Phys];
 
-/// What a mutant changes; each class counts for more than those before it.
+/// The kind of result that a mutant changes; each class counts for more than those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// No answer differs.
@@ -76,7 +76,7 @@ struct Objects {
 #[derive(Default)]
 struct Driver {
     refused: Vec<Option<Rule>>,
-    /// What is needed or noted, as far as it is, with the rule that says so.
+    /// The required or noted work, if any, with its rule.
     needs: Vec<(Option<Verdict>, Option<Rule>)>,
     /// Choices that are neither more nor less.
     choices: Vec<u32>,
@@ -117,7 +117,7 @@ impl Baseline {
         Ok(Self(all))
     }
 
-    /// What is another answer by now.
+    /// An answer that differs now.
     pub fn change(&self) -> Change {
         largest(self.0.iter().map(Answers::change))
     }

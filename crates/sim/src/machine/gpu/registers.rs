@@ -33,7 +33,7 @@ const PAGE: u32 = 0xfff;
 const RENDER: &[std::ops::RangeInclusive<u32>] = &[
     // The predicate's sources, and its data and result.
     0x2400..=0x241c,
-    // What indirect drawing and dispatching uses (GEN7_3DPRIM_*, GEN7_GPGPU_DISPATCHDIM*).
+    // The counts of indirect drawing and dispatching (GEN7_3DPRIM_*, GEN7_GPGPU_DISPATCHDIM*).
     0x2420..=0x2440,
     0x2500..=0x2508,
     // The offsets of stream output (GEN7_SO_WRITE_OFFSET).
