@@ -33,6 +33,8 @@ const LATE: &[(&str, &str)] = &[
     ("DRM_SYNCOBJ_WAIT_FLAGS_WAIT_DEADLINE", "6.6"),
     ("drm_syncobj_eventfd", "6.6"),
     ("DRM_IOCTL_SYNCOBJ_EVENTFD", "6.6"),
+    ("sync_set_deadline", "6.6"),
+    ("SYNC_IOC_SET_DEADLINE", "6.6"),
     ("I915_PARAM_PXP_STATUS", "6.5"),
     ("I915_PARAM_HAS_CONTEXT_FREQ_HINT", "6.10"),
     ("I915_CONTEXT_PARAM_LOW_LATENCY", "6.10"),

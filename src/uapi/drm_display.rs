@@ -1,8 +1,9 @@
 //! `<drm/drm_mode.h>`: what is shown, and the buffers that can be.
 //!
-//! Requests whose structs are not needed here have the structs' sizes: enough to know the requests.
+//! The structs of planes, properties and events are in [`super::drm_modeset`]. Requests for leases have the structs' sizes.
 #![allow(non_upper_case_globals)]
 
+use super::drm_modeset::*;
 use super::{requests, structs, values};
 
 structs! {
@@ -298,11 +299,11 @@ values! {
 
 requests! {
     /// Waits for a vertical blank, or asks for an event at one.
-    DRM_IOCTL_WAIT_VBLANK = IOWR(b'd', 0x3a, [u8; 24]) == 0xc018_643a;
+    DRM_IOCTL_WAIT_VBLANK = IOWR(b'd', 0x3a, drm_wait_vblank_reply) == 0xc018_643a;
     /// Asks which frame a CRTC shows.
-    DRM_IOCTL_CRTC_GET_SEQUENCE = IOWR(b'd', 0x3b, [u8; 24]) == 0xc018_643b;
+    DRM_IOCTL_CRTC_GET_SEQUENCE = IOWR(b'd', 0x3b, drm_crtc_get_sequence) == 0xc018_643b;
     /// Asks for an event at a frame.
-    DRM_IOCTL_CRTC_QUEUE_SEQUENCE = IOWR(b'd', 0x3c, [u8; 24]) == 0xc018_643c;
+    DRM_IOCTL_CRTC_QUEUE_SEQUENCE = IOWR(b'd', 0x3c, drm_crtc_queue_sequence) == 0xc018_643c;
     /// Asks what a display has.
     DRM_IOCTL_MODE_GETRESOURCES = IOWR(b'd', 0xa0, drm_mode_card_res) == 0xc040_64a0;
     /// Asks what a CRTC shows.
@@ -312,19 +313,19 @@ requests! {
     /// Sets a CRTC's cursor.
     DRM_IOCTL_MODE_CURSOR = IOWR(b'd', 0xa3, drm_mode_cursor) == 0xc01c_64a3;
     /// Asks for a gamma table.
-    DRM_IOCTL_MODE_GETGAMMA = IOWR(b'd', 0xa4, [u8; 32]) == 0xc020_64a4;
+    DRM_IOCTL_MODE_GETGAMMA = IOWR(b'd', 0xa4, drm_mode_crtc_lut) == 0xc020_64a4;
     /// Sets a gamma table.
-    DRM_IOCTL_MODE_SETGAMMA = IOWR(b'd', 0xa5, [u8; 32]) == 0xc020_64a5;
+    DRM_IOCTL_MODE_SETGAMMA = IOWR(b'd', 0xa5, drm_mode_crtc_lut) == 0xc020_64a5;
     /// Asks what an encoder is.
     DRM_IOCTL_MODE_GETENCODER = IOWR(b'd', 0xa6, drm_mode_get_encoder) == 0xc014_64a6;
     /// Asks what a connector is.
     DRM_IOCTL_MODE_GETCONNECTOR = IOWR(b'd', 0xa7, drm_mode_get_connector) == 0xc050_64a7;
     /// Asks what a property is.
-    DRM_IOCTL_MODE_GETPROPERTY = IOWR(b'd', 0xaa, [u8; 64]) == 0xc040_64aa;
+    DRM_IOCTL_MODE_GETPROPERTY = IOWR(b'd', 0xaa, drm_mode_get_property) == 0xc040_64aa;
     /// Sets a connector's property.
-    DRM_IOCTL_MODE_SETPROPERTY = IOWR(b'd', 0xab, [u8; 16]) == 0xc010_64ab;
+    DRM_IOCTL_MODE_SETPROPERTY = IOWR(b'd', 0xab, drm_mode_connector_set_property) == 0xc010_64ab;
     /// Asks for a property's bytes.
-    DRM_IOCTL_MODE_GETPROPBLOB = IOWR(b'd', 0xac, [u8; 16]) == 0xc010_64ac;
+    DRM_IOCTL_MODE_GETPROPBLOB = IOWR(b'd', 0xac, drm_mode_get_blob) == 0xc010_64ac;
     /// Asks what a framebuffer is.
     DRM_IOCTL_MODE_GETFB = IOWR(b'd', 0xad, drm_mode_fb_cmd) == 0xc01c_64ad;
     /// Makes a framebuffer of one plane, by depth and bits per pixel.
@@ -342,25 +343,25 @@ requests! {
     /// Closes a dumb buffer.
     DRM_IOCTL_MODE_DESTROY_DUMB = IOWR(b'd', 0xb4, drm_mode_destroy_dumb) == 0xc004_64b4;
     /// Asks which planes there are.
-    DRM_IOCTL_MODE_GETPLANERESOURCES = IOWR(b'd', 0xb5, [u8; 16]) == 0xc010_64b5;
+    DRM_IOCTL_MODE_GETPLANERESOURCES = IOWR(b'd', 0xb5, drm_mode_get_plane_res) == 0xc010_64b5;
     /// Asks what a plane is.
-    DRM_IOCTL_MODE_GETPLANE = IOWR(b'd', 0xb6, [u8; 32]) == 0xc020_64b6;
+    DRM_IOCTL_MODE_GETPLANE = IOWR(b'd', 0xb6, drm_mode_get_plane) == 0xc020_64b6;
     /// Sets what a plane shows.
-    DRM_IOCTL_MODE_SETPLANE = IOWR(b'd', 0xb7, [u8; 48]) == 0xc030_64b7;
+    DRM_IOCTL_MODE_SETPLANE = IOWR(b'd', 0xb7, drm_mode_set_plane) == 0xc030_64b7;
     /// Makes a framebuffer.
     DRM_IOCTL_MODE_ADDFB2 = IOWR(b'd', 0xb8, drm_mode_fb_cmd2) == 0xc068_64b8;
     /// Asks for an object's properties.
-    DRM_IOCTL_MODE_OBJ_GETPROPERTIES = IOWR(b'd', 0xb9, [u8; 32]) == 0xc020_64b9;
+    DRM_IOCTL_MODE_OBJ_GETPROPERTIES = IOWR(b'd', 0xb9, drm_mode_obj_get_properties) == 0xc020_64b9;
     /// Sets an object's property.
-    DRM_IOCTL_MODE_OBJ_SETPROPERTY = IOWR(b'd', 0xba, [u8; 24]) == 0xc018_64ba;
+    DRM_IOCTL_MODE_OBJ_SETPROPERTY = IOWR(b'd', 0xba, drm_mode_obj_set_property) == 0xc018_64ba;
     /// Sets a CRTC's cursor and where it points.
-    DRM_IOCTL_MODE_CURSOR2 = IOWR(b'd', 0xbb, [u8; 36]) == 0xc024_64bb;
+    DRM_IOCTL_MODE_CURSOR2 = IOWR(b'd', 0xbb, drm_mode_cursor2) == 0xc024_64bb;
     /// Sets many properties at once.
-    DRM_IOCTL_MODE_ATOMIC = IOWR(b'd', 0xbc, [u8; 56]) == 0xc038_64bc;
+    DRM_IOCTL_MODE_ATOMIC = IOWR(b'd', 0xbc, drm_mode_atomic) == 0xc038_64bc;
     /// Makes bytes for a property.
-    DRM_IOCTL_MODE_CREATEPROPBLOB = IOWR(b'd', 0xbd, [u8; 16]) == 0xc010_64bd;
+    DRM_IOCTL_MODE_CREATEPROPBLOB = IOWR(b'd', 0xbd, drm_mode_create_blob) == 0xc010_64bd;
     /// Removes them.
-    DRM_IOCTL_MODE_DESTROYPROPBLOB = IOWR(b'd', 0xbe, [u8; 4]) == 0xc004_64be;
+    DRM_IOCTL_MODE_DESTROYPROPBLOB = IOWR(b'd', 0xbe, drm_mode_destroy_blob) == 0xc004_64be;
     /// Leases objects of the display to another file.
     DRM_IOCTL_MODE_CREATE_LEASE = IOWR(b'd', 0xc6, [u8; 24]) == 0xc018_64c6;
     /// Lists the leases.

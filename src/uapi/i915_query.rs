@@ -3,7 +3,7 @@
 //! The request itself, and the memory regions, are in [`super::i915_exec`].
 
 use super::i915_context::i915_engine_class_instance;
-use super::{structs, values};
+use super::{requests, structs, values};
 
 structs! {
     /// An engine.
@@ -68,6 +68,16 @@ structs! {
         /// Padding, in which the flexible array `data` begins.
         __pad0 @ 44: u32,
     }
+
+    /// The argument of PERF_OPEN: a stream of samples.
+    drm_i915_perf_open_param: 16 {
+        /// `I915_PERF_FLAG_*`.
+        flags @ 0: u32,
+        /// The number of properties.
+        num_properties @ 4: u32,
+        /// Address of the properties: number and value of each.
+        properties_ptr @ 8: u64,
+    }
 }
 
 values! {
@@ -95,7 +105,18 @@ values! {
     DRM_I915_QUERY_GEOMETRY_SUBSLICES: u64 = 6;
     /// The question for the version of the GuC's interface.
     DRM_I915_QUERY_GUC_SUBMISSION_VERSION: u64 = 7;
+    /// The stream's descriptor is closed by execve(2).
+    I915_PERF_FLAG_FD_CLOEXEC: u32 = 1 << 0;
+    /// Reads of the stream do not block.
+    I915_PERF_FLAG_FD_NONBLOCK: u32 = 1 << 1;
+    /// The stream begins disabled.
+    I915_PERF_FLAG_DISABLED: u32 = 1 << 2;
 }
 
-/// QUERY itself is declared in [`super::i915_exec`].
-pub const IOCTLS: &[(&str, u32)] = &[];
+// QUERY itself is declared in [`super::i915_exec`].
+requests! {
+    /// Opens a stream of samples.
+    DRM_IOCTL_I915_PERF_OPEN = IOW(b'd', 0x76, drm_i915_perf_open_param) == 0x4010_6476;
+    /// Removes a configuration of counters.
+    DRM_IOCTL_I915_PERF_REMOVE_CONFIG = IOW(b'd', 0x78, u64) == 0x4008_6478;
+}

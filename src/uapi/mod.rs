@@ -12,12 +12,14 @@
 pub mod dma_buf;
 pub mod drm;
 pub mod drm_display;
+pub mod drm_modeset;
 pub mod drm_syncobj;
 pub mod i915;
 pub mod i915_context;
 pub mod i915_exec;
 pub mod i915_facts;
 pub mod i915_query;
+pub mod sync_file;
 
 use std::marker::PhantomData;
 
@@ -167,6 +169,12 @@ pub const HEADERS: &[Header] = &[
     },
     Header {
         name: "drm/drm.h",
+        layouts: drm_modeset::LAYOUTS,
+        ioctls: &[],
+        constants: drm_modeset::CONSTANTS,
+    },
+    Header {
+        name: "drm/drm.h",
         layouts: drm_syncobj::LAYOUTS,
         ioctls: drm_syncobj::IOCTLS,
         constants: drm_syncobj::CONSTANTS,
@@ -207,6 +215,12 @@ pub const HEADERS: &[Header] = &[
         layouts: dma_buf::LAYOUTS,
         ioctls: dma_buf::IOCTLS,
         constants: dma_buf::CONSTANTS,
+    },
+    Header {
+        name: "linux/sync_file.h",
+        layouts: sync_file::LAYOUTS,
+        ioctls: sync_file::IOCTLS,
+        constants: &[],
     },
 ];
 

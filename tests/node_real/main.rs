@@ -21,6 +21,7 @@ mod reuse;
 mod screen;
 #[path = "../shown/mod.rs"]
 mod shown;
+mod spinners;
 mod tracers;
 
 use std::env;
@@ -97,6 +98,7 @@ fn main() -> ExitCode {
         batches::TESTS,
         pipelines::TESTS,
         hangs::TESTS,
+        spinners::TESTS,
         display::TESTS,
         screen::TESTS,
         device::TESTS,

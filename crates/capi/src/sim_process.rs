@@ -25,7 +25,7 @@ pub(super) struct Program {
 impl Program {
     /// Creates the process, which shares the file `device`.
     pub(super) fn new(device: Arc<Soft>) -> Self {
-        let mut process = Process::of_program(Box::new(OwnMemory));
+        let mut process = Process::of_program(Arc::new(OwnMemory));
         let fd = process.share(device);
         Self { process: Confined::new(Mutex::new(process)), fd }
     }

@@ -7,7 +7,8 @@ use gem_coherency::Errno;
 
 use super::Soft;
 use crate::machine::faults::{Fault, Needs};
-use crate::machine::gpu::{GpuFault, GpuHang};
+use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes};
+use crate::machine::incoherent::{DirtyAtSubmission, Incoherent};
 use crate::machine::log::KernelFlush;
 use crate::machine::object::Object;
 use crate::machine::refuse::refuse;
@@ -48,7 +49,7 @@ impl Soft {
         let object = self.lookup("GPU write", handle)?;
         let mut state = object.state();
         object.happen(&mut state, "GPU write", Event::Acquire)?;
-        let terms = object.system().terms(state.snapshot.level);
+        let terms = object.terms(&state);
         object.write(terms, Route::Gpu(mocs), offset, data)
     }
 
@@ -71,7 +72,7 @@ impl Soft {
         let object = self.lookup(call, handle)?;
         let mut state = object.state();
         object.happen(&mut state, call, Event::Acquire)?;
-        let terms = object.system().terms(state.snapshot.level);
+        let terms = object.terms(&state);
         object.read(terms, route, offset, data)
     }
 
@@ -207,6 +208,11 @@ impl Soft {
         self.system.gpu.stall(stalled, &self.system);
     }
 
+    /// Sets the times after which the kernel ends batches that poll memory (`gpu=timed`).
+    pub fn set_gpu_times(&self, times: GpuTimes) {
+        self.system.gpu.set_times(times);
+    }
+
     /// Returns the batches' accesses to unbound addresses, oldest first; at most the last 65,536.
     pub fn gpu_faults(&self) -> Vec<GpuFault> {
         self.system.gpu.fault_log.faults().iter().copied().collect()
@@ -241,6 +247,29 @@ impl Soft {
     /// Returns and clears the list of the kernel's flushes, oldest first.
     pub fn take_kernel_flushes(&self) -> Vec<KernelFlush> {
         self.system.log.take()
+    }
+
+    /// Switches the log of incoherent accesses on or off. It is off at first, because it compares bytes at every access.
+    pub fn watch(&self, on: bool) {
+        self.system.incoherent.switch(on);
+    }
+
+    /// Returns and clears the incoherent accesses while the device was watched, oldest first. Accesses by programs to
+    /// [`Views`](crate::Views), and through raw pointers, are not among them.
+    pub fn incoherent(&self) -> Vec<Incoherent> {
+        self.system.incoherent.take_accesses()
+    }
+
+    /// Returns and clears the objects that had dirty lines when a batch began to run while the device was watched, after
+    /// the kernel's flushes; without objects whose dirty lines the GPU sees.
+    pub fn dirty_at_submission(&self) -> Vec<DirtyAtSubmission> {
+        self.system.incoherent.take_submissions()
+    }
+
+    /// Returns and clears the number of ranges of lines that [`Self::incoherent`] and [`Self::dirty_at_submission`] had
+    /// no room for: each has room for 65,536.
+    pub fn incoherent_dropped(&self) -> u64 {
+        self.system.incoherent.take_dropped()
     }
 
     /// Returns how many CPU accesses would have raised SIGBUS on a real device; here they return errors.

@@ -11,6 +11,7 @@ use super::{Maps, Soft};
 use crate::machine::faults::Needs;
 use crate::machine::limits::SYSTEM_BYTES;
 use crate::machine::object::Object;
+use crate::machine::progress::Patience;
 use crate::machine::refuse::refuse;
 use crate::machine::window::Window;
 use crate::machine::{prime, transfer};
@@ -78,10 +79,18 @@ impl Soft {
         }
     }
 
-    /// Applies an event to an object for a request, once the GPU is done with the object.
-    pub(super) fn event(&self, request: &'static str, handle: u32, event: Event) -> Result<()> {
+    /// Applies an event to an object for a request; a change of its level waits until the GPU is done with the object.
+    pub(super) fn event(
+        &self,
+        request: &'static str,
+        handle: u32,
+        event: Event,
+        patience: &Patience,
+    ) -> Result<()> {
         let object = self.find(request, handle)?;
-        object.wait_idle();
+        if object.changes_level(event) {
+            object.wait_for(request, Access::Write, patience)?;
+        }
         object.happen(&mut object.state(), request, event).map(drop)
     }
 }
@@ -131,7 +140,7 @@ impl Drm for Soft {
     }
 
     fn set_caching(&self, handle: Handle, mode: CachingMode) -> Result<()> {
-        self.set_caching_ioctl(handle.get(), requests::caching_number(mode))
+        self.set_caching_ioctl(handle.get(), requests::caching_number(mode), &Patience::Blocks)
     }
 
     fn caching(&self, handle: Handle) -> Result<CachingMode> {
@@ -163,7 +172,7 @@ impl Drm for Soft {
     }
 
     fn set_domain(&self, handle: Handle, read: Domains, write: Domains) -> Result<()> {
-        self.set_domain_ioctl(None, handle.get(), read.bits(), write.bits())
+        self.set_domain_ioctl(None, handle.get(), read.bits(), write.bits(), &Patience::Blocks)
     }
 
     fn sw_finish(&self, handle: Handle) -> Result<()> {
@@ -174,7 +183,7 @@ impl Drm for Soft {
         let request = DRM_IOCTL_I915_GEM_PREAD.name;
         match self.transfer_ioctl(request, handle.get(), offset, data.len() as u64, None)? {
             None => Ok(()),
-            Some((object, range)) => transfer::pread(&object, range, &mut data),
+            Some((object, range)) => transfer::pread(&object, range, &mut data, &Patience::Blocks),
         }
     }
 
@@ -182,7 +191,7 @@ impl Drm for Soft {
         let request = DRM_IOCTL_I915_GEM_PWRITE.name;
         match self.transfer_ioctl(request, handle.get(), offset, data.len() as u64, None)? {
             None => Ok(()),
-            Some((object, range)) => transfer::pwrite(&object, range, &mut data),
+            Some((object, range)) => transfer::pwrite(&object, range, &mut data, &Patience::Blocks),
         }
     }
 
@@ -191,7 +200,8 @@ impl Drm for Soft {
     }
 
     fn wait(&self, handle: Handle, timeout_ns: i64) -> Result<()> {
-        self.wait_ioctl(&mut drm_i915_gem_wait { bo_handle: handle.get(), flags: 0, timeout_ns })
+        let args = &mut drm_i915_gem_wait { bo_handle: handle.get(), flags: 0, timeout_ns };
+        self.wait_ioctl(args, &Patience::Blocks)
     }
 
     fn madvise(&self, handle: Handle, advice: Advice) -> Result<Retained> {
@@ -213,7 +223,8 @@ impl Drm for Soft {
             Access::Read => DMA_BUF_SYNC_READ,
             Access::Write => DMA_BUF_SYNC_RW,
         };
-        prime::find(dma_buf, DMA_BUF_IOCTL_SYNC.name, Errno::ENOTTY)?.sync(DMA_BUF_SYNC_START | direction)
+        let found = prime::find(dma_buf, DMA_BUF_IOCTL_SYNC.name, Errno::ENOTTY)?;
+        found.sync(DMA_BUF_SYNC_START | direction, &Patience::Blocks)
     }
 
     fn end_dma_buf_access(&self, dma_buf: BorrowedFd<'_>, access: Access) -> Result<()> {
@@ -221,7 +232,8 @@ impl Drm for Soft {
             Access::Read => DMA_BUF_SYNC_READ,
             Access::Write => DMA_BUF_SYNC_RW,
         };
-        prime::find(dma_buf, DMA_BUF_IOCTL_SYNC.name, Errno::ENOTTY)?.sync(DMA_BUF_SYNC_END | direction)
+        let found = prime::find(dma_buf, DMA_BUF_IOCTL_SYNC.name, Errno::ENOTTY)?;
+        found.sync(DMA_BUF_SYNC_END | direction, &Patience::Blocks)
     }
 
     fn execute(&self, objects: &[ExecObject]) -> Result<()> {

@@ -6,6 +6,9 @@
 //! flushed. [`gem_coherency::policy::kernel`] determines the state that the kernel keeps for an object and
 //! the flushes it does; this crate executes them and logs them in [`Soft::kernel_flushes`].
 //!
+//! The display has CRTCs, planes and a screen, by the typed requests of [`gem_coherency::drm::display`] and by number.
+//! [`Soft::display_crc`] tells what it reads from memory; [`Soft::events`] and [`Process::read`] return its events.
+//!
 //! Stores of up to ten lines stay in the write-combining buffers until a drain, a fence in the kernel, or a
 //! load on the same route. Not simulated: instruction reordering, several CPUs, and the GPU's own caches
 //! between batches. Where a real device raises SIGBUS, the access returns an error that names the page fault,
@@ -31,7 +34,7 @@
 //! Imports point down only, and within a layer along the arrows (`ci/layers` checks both):
 //!
 //! ```text
-//! L3  process: a program's calls, by descriptor and address
+//! L3  attempt -> process: a program's calls, by descriptor and address
 //! L2  device -> requests   display -> requests: typed requests, and those with numbers
 //! L1  agents: loads, stores and reads by the CPU, the GPU and the display
 //! L0  machine   crc: objects, memory, GPU, display hardware, the kernel's state
@@ -40,6 +43,7 @@
 #![deny(unsafe_code)]
 
 mod agents;
+mod attempt;
 mod crc;
 mod device;
 mod display;
@@ -47,12 +51,17 @@ mod machine;
 mod process;
 mod requests;
 
+pub use attempt::{Attempt, Waits};
 pub use crc::Crc;
+pub use gem_coherency_hierarchy::{Place, Route};
 pub use machine::area::Pages;
 pub use machine::faults::Fault;
-pub use machine::gpu::{GpuFault, GpuHang, HangCause, Remedy};
+pub use machine::files::{FileKind, OpenFile, ProgramFiles};
+pub use machine::gpu::{GpuFault, GpuHang, GpuTimes, HangCause, Remedy};
+pub use machine::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind};
 pub use machine::log::KernelFlush;
-pub use machine::memory::ProgramMemory;
+pub use machine::program::ProgramMemory;
+pub use machine::shared::Views;
 pub use machine::spec::PREFIX;
 pub use machine::store::PREVIOUS_OWNER;
 pub use process::Process;
@@ -115,6 +124,8 @@ enum Maps {
 /// The state of an open file.
 #[derive(Debug)]
 struct Own {
+    /// Its number among the device's files.
+    number: u64,
     handles: Mutex<Handles>,
     client: Mutex<Client>,
     contexts: Mutex<Contexts>,
@@ -141,6 +152,8 @@ impl Soft {
     /// - `adversary=on|off`, `seed=N`: spontaneous cache activity; off by default.
     /// - `memory=cached|coherent`: `coherent` makes every agent see every byte at once, as under emulation;
     ///   `cached` by default.
+    /// - `gpu=instant|timed`: `timed` lets batches take time: engines run beside each other, and a batch that polls
+    ///   memory runs until a program ends it, or the kernel does ([`Soft::set_gpu_times`]); `instant` by default.
     /// - `display=on|off`: whether the display is present or fused off; off by default where a fuse exists.
     /// - `without=RULE`: a kernel that lacks a rule.
     /// - `id=HEX`: another of the platform's PCI IDs.
@@ -152,6 +165,7 @@ impl Soft {
         let spec = Spec::parse(name)?;
         tracing::debug!(name, kernel = %spec.machine.kernel, "open");
         let system = Arc::new(System::new(&spec));
+        machine::progress::register(&system);
         Ok(Self::on(system, name, Minor::Primary, Client::default()))
     }
 
@@ -167,8 +181,9 @@ impl Soft {
     }
 
     fn on(system: Arc<System>, name: &str, minor: Minor, client: Client) -> Self {
-        system.open();
+        let number = system.open();
         let own = Own {
+            number,
             handles: Mutex::default(),
             client: Mutex::new(client),
             contexts: Mutex::new(Contexts::new(first_space(system.machine))),
@@ -201,6 +216,16 @@ impl Soft {
     pub fn mapping_ordinary_memory(mut self) -> Self {
         self.maps = Maps::OrdinaryMemory;
         self
+    }
+
+    /// Returns the node by which the file was opened.
+    pub fn minor(&self) -> Minor {
+        self.minor
+    }
+
+    /// Returns whether both are files of one device.
+    pub fn is_same_device(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.system, &other.system)
     }
 
     /// Returns the machine that the device simulates.
@@ -250,8 +275,10 @@ impl Drop for Soft {
             // drm_fb_release ignores errors.
             let _ = self.system.remove_framebuffer(id);
         }
+        self.release_display();
         let client = self.own.client.get_mut().unwrap_or_else(PoisonError::into_inner);
         self.system.masters().release(client);
+        self.close_contexts();
         self.system.close();
     }
 }

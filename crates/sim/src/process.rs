@@ -23,8 +23,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
+use std::time::Instant;
 
 use gem_coherency::Errno;
 use nix::libc::{SEEK_HOLE, SEEK_SET};
@@ -33,8 +34,11 @@ use super::requests::{self, Caller};
 use super::{Minor, Soft};
 use crate::machine::area::Pages;
 use crate::machine::dma_buf::DmaBuf;
-use crate::machine::files::{File, Files};
-use crate::machine::memory::{Memory, ProgramMemory};
+use crate::machine::files::{File, Files, OpenFile, ProgramFiles};
+use crate::machine::memory::Memory;
+use crate::machine::program::ProgramMemory;
+use crate::machine::progress::Patience;
+use crate::machine::shared::Views;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
 
@@ -48,7 +52,7 @@ const FIRST_OF_PROGRAM: u32 = 1 << 30;
 #[derive(Debug, Default)]
 pub struct Process {
     memory: Memory,
-    files: Files,
+    pub(crate) files: Files,
 }
 
 impl Process {
@@ -56,8 +60,45 @@ impl Process {
     ///
     /// Mappings get addresses, and files get descriptors, that are none of the program's own. The GPU cannot use the
     /// program's own pages: requests that pin them (USERPTR) fail with EFAULT.
-    pub fn of_program(memory: Box<dyn ProgramMemory>) -> Self {
+    pub fn of_program(memory: Arc<dyn ProgramMemory>) -> Self {
         Self { memory: Memory::of_program(memory), files: Files::from(FIRST_OF_PROGRAM) }
+    }
+
+    /// Creates the process of a program that is not simulated and whose own kernel gives files their descriptors.
+    pub fn of_program_with_files(memory: Arc<dyn ProgramMemory>, files: Arc<dyn ProgramFiles>) -> Self {
+        Self { memory: Memory::of_program(memory), files: Files::Program(files) }
+    }
+
+    /// Creates the process of a child of such a program: it has the same mappings.
+    ///
+    /// # Errors
+    /// EINVAL for a process that is simulated.
+    pub fn fork(&self, memory: Arc<dyn ProgramMemory>, files: Arc<dyn ProgramFiles>) -> Result<Self, Errno> {
+        Ok(Self { memory: self.memory.fork(memory)?, files: Files::Program(files) })
+    }
+
+    /// Unmaps the pages of `len` bytes at `address`, which may be parts of mappings: munmap(2).
+    ///
+    /// # Errors
+    /// EINVAL if part of it is the own memory of a simulated process.
+    pub fn unmap_pages(&mut self, address: u64, len: u64) -> Result<(), Errno> {
+        self.memory.cut(address, len)
+    }
+
+    /// Moves pages of a mapping, as mremap(2) does.
+    ///
+    /// # Errors
+    /// EFAULT if no one mapping has the pages.
+    pub fn move_pages(&mut self, from: u64, len: u64, to: u64, new_len: u64) -> Result<(), Errno> {
+        self.memory.shift(from, len, to, new_len)
+    }
+
+    /// Changes the protection of the pages of mappings among the `len` bytes at `address`: mprotect(2).
+    ///
+    /// # Errors
+    /// EINVAL if part of it is the own memory of a simulated process.
+    pub fn protect_pages(&mut self, address: u64, len: u64, pages: Pages) -> Result<(), Errno> {
+        self.memory.protect(address, len, pages)
     }
 
     /// Opens another file of `device`: open(2) of its primary or its render node.
@@ -69,15 +110,14 @@ impl Process {
 
     /// Installs an open file of a device, which the process then shares with its owner; returns its descriptor.
     pub fn share(&mut self, device: Arc<Soft>) -> i32 {
-        self.files.install(File::Device(device))
+        // A table of 2^31 descriptors does not fill up.
+        self.files.install(File::Device(device), true).unwrap_or(-1)
     }
 
-    /// Returns the device of a descriptor, for functions that are not requests; `None` for other files.
+    /// Returns the device of a descriptor, for functions that are not requests; `None` for other files, and for those
+    /// of a program that is not simulated.
     pub fn device(&self, fd: i32) -> Option<&Soft> {
-        match self.files.get(fd).ok()? {
-            File::Device(device) => Some(device),
-            File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => None,
-        }
+        self.files.device(fd)
     }
 
     /// close(2).
@@ -88,22 +128,77 @@ impl Process {
         self.files.remove(fd).map(drop)
     }
 
-    /// ioctl(2) with the address of its argument.
+    /// ioctl(2) with the address of its argument, by a process with one thread, which blocks while the request waits.
     ///
     /// # Errors
     /// EBADF; ENOTTY for a file that does not take such a request; otherwise the request's own.
     pub fn ioctl(&mut self, fd: i32, code: u32, argument: u64) -> Result<i32, Errno> {
-        match self.files.get(fd)?.clone() {
+        let file = OpenFile(self.files.get(fd)?);
+        self.ioctl_on(&file, code, argument)
+    }
+
+    /// ioctl(2) on an open file, whatever its descriptor is.
+    ///
+    /// # Errors
+    /// As [`Self::ioctl`].
+    pub fn ioctl_on(&mut self, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
+        self.request(file, code, argument, &Patience::Blocks)
+    }
+
+    /// Makes a request that waits with `patience`.
+    pub(crate) fn request(
+        &mut self,
+        file: &OpenFile,
+        code: u32,
+        argument: u64,
+        patience: &Patience,
+    ) -> Result<i32, Errno> {
+        let (memory, files) = (&mut self.memory, &mut self.files);
+        match &file.0 {
             File::Device(device) => {
-                let mut caller = Caller { device: &device, memory: &mut self.memory, files: &mut self.files };
+                let mut caller = Caller { device, memory, files, patience };
                 requests::ioctl(&mut caller, code, argument)
             }
             File::DmaBuf(dma_buf) => {
-                requests::dma_buf_ioctl(&dma_buf, &mut self.memory, &mut self.files, code, argument)?;
+                requests::dma_buf_ioctl(dma_buf, memory, files, patience, code, argument)?;
                 Ok(0)
             }
-            File::Fence(_) | File::Syncobj(_) => Err(Errno::ENOTTY),
+            File::Fence(fence) => {
+                requests::sync_file_ioctl(fence, memory, files, code, argument)?;
+                Ok(0)
+            }
+            File::Syncobj(_) => Err(Errno::ENOTTY),
         }
+    }
+
+    /// read(2) of at most `len` bytes, without waiting: the DRM events of a device's file that are due and fit. One
+    /// that does not fit stays for the next call.
+    ///
+    /// # Errors
+    /// EBADF; EAGAIN if no event is due; EINVAL for other files.
+    pub fn read(&self, fd: i32, len: usize) -> Result<Vec<u8>, Errno> {
+        match self.files.get(fd)? {
+            File::Device(device) => {
+                let now = Instant::now();
+                if !device.has_event(now) {
+                    return Err(Errno::EAGAIN);
+                }
+                Ok(device.take_events(now, len).0.concat())
+            }
+            File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => Err(Errno::EINVAL),
+        }
+    }
+
+    /// poll(2) without waiting: returns whether POLLIN is set.
+    ///
+    /// # Errors
+    /// EBADF.
+    pub fn poll(&self, fd: i32) -> Result<bool, Errno> {
+        Ok(match self.files.get(fd)? {
+            File::Device(device) => device.has_event(Instant::now()),
+            File::Fence(fence) => fence.is_signalled(),
+            File::DmaBuf(_) | File::Syncobj(_) => true,
+        })
     }
 
     /// mmap(2), shared, of `len` bytes of a file; returns the address.
@@ -114,24 +209,32 @@ impl Process {
         if !offset.is_multiple_of(PAGE_BYTES) {
             return Err(Errno::EINVAL);
         }
-        let file = self.files.get(fd)?.clone();
-        if len == 0 {
+        let file = OpenFile(self.files.get(fd)?);
+        self.mmap_of(len, pages, &file, offset)
+    }
+
+    /// mmap(2) of an open file, whatever its descriptor is.
+    ///
+    /// # Errors
+    /// As [`Self::mmap`].
+    pub fn mmap_of(&mut self, len: u64, pages: Pages, file: &OpenFile, offset: u64) -> Result<u64, Errno> {
+        if len == 0 || !offset.is_multiple_of(PAGE_BYTES) {
             return Err(Errno::EINVAL);
         }
         let len = len.checked_next_multiple_of(PAGE_BYTES).ok_or(Errno::ENOMEM)?;
         self.memory.room(len)?;
         // A device's file includes the last page, too (FMODE_UNSIGNED_OFFSET).
-        let last = match file {
+        let last = match &file.0 {
             File::Device(_) => u128::from(u64::MAX) + 1,
             File::DmaBuf(_) | File::Fence(_) | File::Syncobj(_) => u128::from(u64::MAX),
         };
         if u128::from(offset) + u128::from(len) > last {
             return Err(Errno::EOVERFLOW);
         }
-        let window = match file {
-            File::Device(device) => requests::mmap(&device, len, offset)?,
+        let window = match &file.0 {
+            File::Device(device) => requests::mmap(device, len, offset)?,
             File::DmaBuf(dma_buf) if pages.stores() && !dma_buf.writable => return Err(Errno::EACCES),
-            File::DmaBuf(dma_buf) => requests::mmap_dma_buf(&dma_buf, len, offset)?,
+            File::DmaBuf(dma_buf) => requests::mmap_dma_buf(dma_buf, len, offset)?,
             File::Fence(_) | File::Syncobj(_) if pages.stores() => return Err(Errno::EACCES),
             File::Fence(_) | File::Syncobj(_) => return Err(Errno::ENODEV),
         };
@@ -145,7 +248,7 @@ impl Process {
     pub fn receive(&mut self, dma_buf: BorrowedFd<'_>) -> Result<i32, Errno> {
         let dma_buf =
             crate::machine::prime::find(dma_buf, "receive", Errno::EINVAL).map_err(|error| error.errno())?;
-        Ok(self.files.install(File::DmaBuf(dma_buf)))
+        self.files.install(File::DmaBuf(dma_buf), true)
     }
 
     /// lseek(2); a dma-buf returns its size.
@@ -153,16 +256,7 @@ impl Process {
     /// # Errors
     /// EBADF; EINVAL; ESPIPE for files without a position.
     pub fn lseek(&self, fd: i32, offset: i64, whence: i32) -> Result<u64, Errno> {
-        let file = self.files.get(fd)?;
-        if !(SEEK_SET..=SEEK_HOLE).contains(&whence) {
-            return Err(Errno::EINVAL);
-        }
-        match file {
-            // noop_llseek.
-            File::Device(_) => Ok(0),
-            File::DmaBuf(dma_buf) => requests::lseek_dma_buf(dma_buf, offset, whence),
-            File::Fence(_) | File::Syncobj(_) => Err(Errno::ESPIPE),
-        }
+        OpenFile(self.files.get(fd)?).lseek(offset, whence)
     }
 
     /// Opens a dma-buf of `size` bytes of ordinary memory, as another driver (vgem) exports it; returns the
@@ -177,7 +271,7 @@ impl Process {
         if size > MOST_FOREIGN_BYTES {
             return Err(Errno::ENOMEM);
         }
-        Ok(self.files.install(File::DmaBuf(Arc::new(DmaBuf::of_memory(size, writable)))))
+        self.files.install(File::DmaBuf(Arc::new(DmaBuf::of_memory(size, writable))), true)
     }
 
     /// Maps zeroed anonymous memory at `address`, as mmap(2) does with MAP_FIXED_NOREPLACE.
@@ -197,19 +291,18 @@ impl Process {
         self.memory.unmap(address)
     }
 
-    /// Returns a file of the bytes that the mapping at `address` shows, and the offset of the byte at `address` in it.
-    /// Another process maps the file in its place, and loads and stores there without further calls.
+    /// Returns files of the object's bytes behind the mapping at `address`. Another process maps the one that
+    /// [`Views::shows`] names in the mapping's place, and loads and stores there without further calls; it flushes lines by
+    /// [`Self::maintain`], or itself, as [`Views`] describes.
     ///
-    /// Two mappings of an object are two views of it if the CPU's cache is between them: the file of a WB mapping
-    /// holds the cached bytes, that of a WC mapping the bytes in memory. Flushes are [`Self::maintain`].
+    /// Every mapping of an object gets the same three files.
     ///
     /// # Errors
     /// EINVAL where no object is mapped; EFAULT where the process would get SIGBUS; EBUSY if this process has a pointer to
-    /// the bytes ([`gem_coherency::drm::Mapping::as_ptr`]); those of creating the file.
-    pub fn memory_file(&self, address: u64) -> Result<(OwnedFd, u64), Errno> {
+    /// the bytes ([`gem_coherency::drm::Mapping::as_ptr`]); those of creating the files.
+    pub fn views(&self, address: u64) -> Result<Views, Errno> {
         let (window, offset) = self.memory.window(address).ok_or(Errno::EINVAL)?;
-        let (file, first) = window.memory_file().map_err(|error| error.errno())?;
-        Ok((file, first + offset))
+        window.views(offset).map_err(|error| error.errno())
     }
 
     /// Performs `op` on the lines with a byte in the `len` bytes at `address`, as CLFLUSH and CLWB do. The cache is not
@@ -235,5 +328,23 @@ impl Process {
     /// As [`Self::load`].
     pub fn store(&mut self, address: u64, data: &[u8]) -> Result<(), Errno> {
         if self.memory.write(address, data) == data.len() { Ok(()) } else { Err(Errno::EFAULT) }
+    }
+}
+
+impl OpenFile {
+    /// lseek(2); a dma-buf returns its size.
+    ///
+    /// # Errors
+    /// EINVAL; ESPIPE for files without a position.
+    pub fn lseek(&self, offset: i64, whence: i32) -> Result<u64, Errno> {
+        if !(SEEK_SET..=SEEK_HOLE).contains(&whence) {
+            return Err(Errno::EINVAL);
+        }
+        match &self.0 {
+            // noop_llseek.
+            File::Device(_) => Ok(0),
+            File::DmaBuf(dma_buf) => requests::lseek_dma_buf(dma_buf, offset, whence),
+            File::Fence(_) | File::Syncobj(_) => Err(Errno::ESPIPE),
+        }
     }
 }

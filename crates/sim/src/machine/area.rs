@@ -55,6 +55,19 @@ pub(crate) enum Backing {
     Window(Window),
 }
 
+impl Backing {
+    /// Returns the same bytes from `offset` on, for another mapping of them.
+    ///
+    /// # Errors
+    /// EINVAL for memory that is the process's own.
+    pub(crate) fn part(&self, offset: u64) -> Result<Self, Errno> {
+        match self {
+            Self::Window(window) => Ok(Self::Window(window.part(offset))),
+            Self::Anonymous(_) | Self::Shared(_) => Err(Errno::EINVAL),
+        }
+    }
+}
+
 /// The result of one mapping call.
 #[derive(Debug)]
 pub(crate) struct Area {

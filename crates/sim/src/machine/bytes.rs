@@ -16,12 +16,16 @@ impl Object {
     ///
     /// # Errors
     /// [`gem_coherency::Error::RangeOutOfBounds`]; EFAULT if the pages were never brought in.
-    pub(crate) fn read(&self, terms: Terms, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
+    pub(crate) fn read(&self, terms: Terms<'_>, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
         match &self.origin {
             Origin::Own | Origin::Attached(_) => self.store().read(terms, route, offset, data),
             Origin::User(user) => {
+                if let Some((program, address)) = user.program(offset) {
+                    return complete(program.read(address, data), data.len());
+                }
                 for piece in self.pieces(user, offset, data.len())? {
                     let into = data.get_mut(piece.of_range.clone()).unwrap_or_default();
+                    let terms = terms.of_part(piece.range.offset(), offset + piece.of_range.start as u64);
                     piece.store().read(terms, route, piece.range.offset(), into)?;
                 }
                 Ok(())
@@ -33,12 +37,16 @@ impl Object {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub(crate) fn write(&self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn write(&self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         match &self.origin {
             Origin::Own | Origin::Attached(_) => self.store().write(terms, route, offset, data),
             Origin::User(user) => {
+                if let Some((program, address)) = user.program(offset) {
+                    return complete(program.write(address, data), data.len());
+                }
                 for piece in self.pieces(user, offset, data.len())? {
                     let from = data.get(piece.of_range.clone()).unwrap_or_default();
+                    let terms = terms.of_part(piece.range.offset(), offset + piece.of_range.start as u64);
                     piece.store().write(terms, route, piece.range.offset(), from)?;
                 }
                 Ok(())
@@ -47,7 +55,7 @@ impl Object {
     }
 
     /// Flushes every line; returns how many were written back.
-    pub(crate) fn flush_all(&self, terms: Terms) -> Result<u64> {
+    pub(crate) fn flush_all(&self, terms: Terms<'_>) -> Result<u64> {
         match &self.origin {
             Origin::Own | Origin::Attached(_) => self.store().flush_all(terms),
             Origin::User(user) => {
@@ -63,7 +71,7 @@ impl Object {
     }
 
     /// Drains the write-combining buffers, as a fence does.
-    pub(crate) fn drain(&self, terms: Terms) -> Result<()> {
+    pub(crate) fn drain(&self, terms: Terms<'_>) -> Result<()> {
         match &self.origin {
             Origin::Own | Origin::Attached(_) => self.store().drain(terms),
             Origin::User(user) => {
@@ -82,4 +90,9 @@ impl Object {
         let pieces = user.pieces(range)?;
         if pieces.is_empty() && len != 0 { refuse("userptr", Errno::EFAULT) } else { Ok(pieces) }
     }
+}
+
+/// Returns the result of a copy from or to a program's pages.
+fn complete(done: usize, len: usize) -> Result<()> {
+    if done == len { Ok(()) } else { refuse("userptr", Errno::EFAULT) }
 }

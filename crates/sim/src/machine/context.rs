@@ -23,6 +23,8 @@ pub(crate) struct Context {
     pub(crate) bannable: bool,
     /// The context continues after a hang (`I915_CONTEXT_PARAM_RECOVERABLE`).
     pub(crate) recoverable: bool,
+    /// The context's queues are one timeline.
+    pub(crate) single_timeline: bool,
     /// The context's hangs and bans.
     pub(crate) standing: Arc<Standing>,
     /// The address space where its objects are bound.
@@ -95,6 +97,8 @@ pub(crate) struct Kept {
     pub(crate) persistent: bool,
     pub(crate) protected: bool,
     pub(crate) priority: i64,
+    /// The context's queues are one timeline (`I915_CONTEXT_CREATE_FLAGS_SINGLE_TIMELINE`).
+    pub(crate) single_timeline: bool,
     /// The context's hangs and bans.
     pub(crate) standing: Arc<Standing>,
 }
@@ -112,12 +116,20 @@ impl Default for Kept {
             persistent: true,
             protected: false,
             priority: 0,
+            single_timeline: false,
             standing: Arc::default(),
         }
     }
 }
 
 impl Kept {
+    /// Cancels the batches of a context that is closed, unless they may outlive it (`context_close`).
+    pub(crate) fn close(&self) {
+        if !self.persistent {
+            self.standing.revoke();
+        }
+    }
+
     /// Checks the engines (`user_engines`, `execlists_create_virtual`).
     fn check(&self) -> Result<(), Errno> {
         let invalid = |slot: &Slot| matches!(slot, Slot::Balanced { valid: false, .. });
@@ -174,6 +186,11 @@ impl Contexts {
         if id == 0 { None } else { self.contexts.remove(&id) }
     }
 
+    /// Closes every context.
+    fn close(&mut self) {
+        std::mem::take(&mut self.contexts).values().for_each(Kept::close);
+    }
+
     /// Adds an address space; returns the lowest free id.
     pub(crate) fn add_space(&mut self, space: Arc<Mutex<Space>>) -> u32 {
         let zero = self.zero_is_free && !self.spaces.contains_key(&0);
@@ -216,6 +233,12 @@ impl Soft {
         self.own.contexts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Closes the file's contexts.
+    pub(crate) fn close_contexts(&self) {
+        self.contexts().close();
+        self.system.gpu.look(&self.system);
+    }
+
     /// Returns the context with this id, finalizing it if it was a proposal (`i915_gem_context_lookup`).
     ///
     /// # Errors
@@ -245,6 +268,7 @@ impl Soft {
             engines: slots.map(|slots| slots.iter().map(|slot| slot.engine()).collect()),
             bannable: context.bannable,
             recoverable: context.recoverable,
+            single_timeline: context.single_timeline,
             standing: Arc::clone(&context.standing),
             space: self.space_of(context),
         })

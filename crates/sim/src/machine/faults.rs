@@ -45,7 +45,7 @@ struct Waiting {
     after: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct State {
     waiting: Vec<Waiting>,
     wedged: bool,
@@ -121,6 +121,16 @@ impl Faults {
             Some(errno) => Err(Error::Ioctl { request, errno }),
             None => Ok(entry),
         }
+    }
+
+    /// Returns the faults, to be restored by [`Self::restore`].
+    pub(crate) fn saved(&self) -> Faults {
+        Self(Mutex::new(self.state().clone()))
+    }
+
+    /// Restores the faults from before a request that will be made again, which then counts once.
+    pub(crate) fn restore(&self, saved: Faults) {
+        *self.state() = saved.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {

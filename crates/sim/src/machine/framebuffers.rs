@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::numbers::Numbers;
 use super::object::Object;
 use super::system::System;
+use super::vblanks;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Format;
 use gem_coherency::policy::kernel::Event;
@@ -17,6 +18,8 @@ use gem_coherency::vocabulary::KernelVersion;
 
 /// The lowest id; lower ones are those of CRTCs, connectors and other display objects.
 const FIRST_ID: u32 = 128;
+/// The highest id; higher ones are those of property blobs.
+const LAST_ID: u32 = 0x3fff_ffff;
 /// The first kernel where a framebuffer counts as a handle of its object
 /// (`drm_gem_object_handle_get_if_exists_unlocked`; in 6.12's stable series, not in 6.1).
 const NAMES: KernelVersion = KernelVersion::new(6, 12);
@@ -45,7 +48,7 @@ pub(crate) struct Framebuffers {
 
 impl Default for Framebuffers {
     fn default() -> Self {
-        Self { by_id: BTreeMap::new(), ids: Numbers::new(FIRST_ID..=i32::MAX as u32) }
+        Self { by_id: BTreeMap::new(), ids: Numbers::new(FIRST_ID..=LAST_ID) }
     }
 }
 
@@ -106,7 +109,7 @@ impl System {
     /// # Errors
     /// Never fails on a real kernel.
     pub(crate) fn remove_framebuffer(&self, id: u32) -> Result<()> {
-        let taken = self.crtcs().take_off(id);
+        let taken = self.crtcs().take_off(id, vblanks::now());
         for plane in taken {
             self.hide(DRM_IOCTL_MODE_RMFB.name, Some(plane))?;
         }

@@ -7,7 +7,7 @@ use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency_hierarchy::Line;
 
 /// The lines of one page; bit n is line n.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     /// Lines present in the CPU's caches.
     present: u64,
@@ -15,17 +15,14 @@ pub(crate) struct Page {
     dirty: u64,
     /// Memory holds this object's bytes, not the previous owner's.
     pub(crate) owned: bool,
-    /// The bytes the cache was filled with, kept where memory alone cannot tell whether a raw pointer was
-    /// used to store.
-    pub(crate) fill: Option<Box<[u8; PAGE_BYTES as usize]>>,
 }
 
 impl Page {
     /// A page that the kernel has just zeroed through the CPU's caches.
-    const ZEROED: Self = Self { present: !0, dirty: !0, owned: false, fill: None };
+    const ZEROED: Self = Self { present: !0, dirty: !0, owned: false };
 
     /// A page that was cleared in memory, bypassing the CPU's caches.
-    const CLEARED: Self = Self { present: 0, dirty: 0, owned: true, fill: None };
+    const CLEARED: Self = Self { present: 0, dirty: 0, owned: true };
 
     fn line(&self, index: u64) -> Line {
         let bit = 1 << index;
@@ -80,9 +77,9 @@ impl Run {
         self.end - self.first
     }
 
-    /// The lines, within the page.
-    pub(crate) fn in_page(self) -> Range<u64> {
-        self.first..self.end
+    /// Returns the first `lines` lines of the run, with their state.
+    pub(crate) fn leading(self, lines: u64, line: Line) -> Self {
+        Self { end: self.end.min(self.first + lines), line, ..self }
     }
 
     /// The first byte's offset in the object.
@@ -96,7 +93,7 @@ impl Run {
     }
 
     /// The lines, within the object.
-    fn of_object(self) -> LineRange {
+    pub(crate) fn of_object(self) -> LineRange {
         LineRange::new(self.page * PAGE_LINES + self.first, self.page * PAGE_LINES + self.end)
     }
 }
@@ -132,12 +129,34 @@ impl Lines {
 
     /// Returns the page at `index` and marks it as touched.
     pub(crate) fn touch(&mut self, index: u64) -> &mut Page {
-        self.touched.entry(index).or_insert_with(|| self.untouched.clone())
+        self.touched.entry(index).or_insert(self.untouched)
     }
 
-    /// The touched pages' indices.
-    pub(crate) fn touched(&self) -> Vec<u64> {
-        self.touched.keys().copied().collect()
+    /// Returns the lines of the first touched page with a line in `range`, as far as they are in it.
+    pub(crate) fn touched(&self, range: LineRange) -> Option<LineRange> {
+        let pages = range.first() / PAGE_LINES..range.end().div_ceil(PAGE_LINES);
+        let (&page, _) = self.touched.range(pages).next()?;
+        let first = range.first().max(page * PAGE_LINES);
+        Some(LineRange::new(first, range.end().min((page + 1) * PAGE_LINES)))
+    }
+
+    /// Returns whether memory holds this object's bytes in page `page`, not the previous owner's.
+    pub(crate) fn is_owned(&self, page: u64) -> bool {
+        self.page(page).owned
+    }
+
+    /// Returns whether untouched pages are zeroes in the cache that were never flushed.
+    pub(crate) fn untouched_are_fresh(&self) -> bool {
+        self.untouched.dirty != 0
+    }
+
+    fn page(&self, page: u64) -> &Page {
+        self.touched.get(&page).unwrap_or(&self.untouched)
+    }
+
+    /// All lines.
+    pub(crate) fn all(&self) -> LineRange {
+        LineRange::new(0, self.pages * PAGE_LINES)
     }
 
     /// Returns the leading lines of `range` that are in one state and in one page; `None` if it is empty.
@@ -148,7 +167,7 @@ impl Lines {
         let page = range.first() / PAGE_LINES;
         let first = range.first() % PAGE_LINES;
         let limit = (first + range.count()).min(PAGE_LINES);
-        let lines = self.touched.get(&page).unwrap_or(&self.untouched);
+        let lines = self.page(page);
         let line = lines.line(first);
         let end = (first..limit).find(|&index| lines.line(index) != line).unwrap_or(limit);
         Some(Run { page, first, end, line })
@@ -161,7 +180,7 @@ impl Lines {
 
     /// Sets the state of a run's lines.
     pub(crate) fn set(&mut self, run: Run, state: Line) {
-        self.touch(run.page).set(run.in_page(), state);
+        self.touch(run.page).set(run.first..run.end, state);
     }
 
     /// Writes back and drops the lines of every untouched page, so that memory holds their zeroes; returns
@@ -175,11 +194,6 @@ impl Lines {
         self.untouched.present = 0;
         self.untouched.dirty = 0;
         dirty * pages
-    }
-
-    /// Returns whether line `line` of page `index` is cached and clean.
-    pub(crate) fn is_clean(&self, index: u64, line: u64) -> bool {
-        self.touched.get(&index).unwrap_or(&self.untouched).line(line) == Line::Clean
     }
 }
 
@@ -210,5 +224,19 @@ mod tests {
         assert_eq!(lines.flush_untouched(), 0);
         assert!(lines.touch(0).owned);
         assert!(!lines.touch(1).owned);
+    }
+
+    #[test]
+    fn touched_pages_are_found_in_order_and_cut_to_the_range() {
+        let mut lines = Lines::cleared(8);
+        lines.touch(2);
+        lines.touch(5);
+        let touched =
+            |first, end| lines.touched(LineRange::new(first, end)).map(|lines| (lines.first(), lines.end()));
+        assert_eq!(touched(0, 512), Some((128, 192)));
+        assert_eq!(touched(130, 140), Some((130, 140)));
+        assert_eq!(touched(192, 512), Some((320, 384)));
+        assert_eq!(touched(384, 512), None);
+        assert_eq!(touched(64, 64), None);
     }
 }

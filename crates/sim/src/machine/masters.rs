@@ -13,6 +13,10 @@ use gem_coherency::Errno;
 pub(crate) struct Client {
     /// The file enabled atomic commits.
     pub(crate) atomic: bool,
+    /// The file sees primary and cursor planes.
+    pub(crate) all_planes: bool,
+    /// The file knows modes with an aspect ratio.
+    pub(crate) aspect_ratios: bool,
     /// The master that the file belongs to; `None` for render-node files.
     master: Option<u64>,
     /// The file created that master.

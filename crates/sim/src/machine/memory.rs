@@ -1,7 +1,6 @@
 //! The process's address space: its own pages, and mappings of objects.
 
 use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -9,6 +8,7 @@ use gem_coherency::Errno;
 
 use crate::machine::adversary::Adversary;
 use crate::machine::area::{Area, Backing, Pages};
+use crate::machine::program::ProgramMemory;
 use crate::machine::store::Store;
 use crate::machine::window::Window;
 use gem_coherency::cacheops::LineOp;
@@ -23,15 +23,6 @@ const PROGRAM_MAP_BASE: u64 = 1 << 62;
 /// Limit of a process's own memory in bytes, so that a simulated process cannot exhaust the host.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The memory of a program that is not simulated but makes requests to a software device.
-pub trait ProgramMemory: Debug + Send {
-    /// Copies from memory; returns the number of bytes before the first unreadable one.
-    fn read(&self, address: u64, data: &mut [u8]) -> usize;
-
-    /// Copies to memory; returns the number of bytes before the first unwritable one.
-    fn write(&self, address: u64, data: &[u8]) -> usize;
-}
-
 /// Memory that a GPU got.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
@@ -45,13 +36,13 @@ pub(crate) struct Part {
 #[derive(Debug)]
 pub(crate) struct Memory {
     id: u64,
-    areas: BTreeMap<u64, Area>,
+    pub(super) areas: BTreeMap<u64, Area>,
     /// Bytes of the process's own memory.
     own: u64,
     /// Number of areas created so far.
     made: u64,
     /// What is outside of the areas, for a program that is not simulated.
-    program: Option<Box<dyn ProgramMemory>>,
+    pub(super) program: Option<Arc<dyn ProgramMemory>>,
 }
 
 /// Number of address spaces created so far.
@@ -67,7 +58,7 @@ impl Default for Memory {
 
 impl Memory {
     /// Creates the address space of a program: `memory`, and mappings of objects where a program has no memory.
-    pub(crate) fn of_program(memory: Box<dyn ProgramMemory>) -> Self {
+    pub(crate) fn of_program(memory: Arc<dyn ProgramMemory>) -> Self {
         Self { program: Some(memory), ..Self::default() }
     }
 
@@ -93,12 +84,22 @@ impl Memory {
     /// # Errors
     /// ENOMEM.
     pub(crate) fn map(&mut self, window: Window, len: u64, pages: Pages) -> Result<u64, Errno> {
-        let address = self.room(len)?;
+        let chosen = match &self.program {
+            Some(program) => program.map(window.views(0).map_err(|error| error.errno())?, len, pages)?,
+            None => None,
+        };
+        let address = match chosen {
+            Some(address) => {
+                self.cut(address, len)?;
+                address
+            }
+            None => self.room(len)?,
+        };
         self.insert(address, len, pages, Backing::Window(window));
         Ok(address)
     }
 
-    fn insert(&mut self, address: u64, len: u64, pages: Pages, backing: Backing) {
+    pub(super) fn insert(&mut self, address: u64, len: u64, pages: Pages, backing: Backing) {
         self.made += 1;
         self.areas.insert(address, Area { serial: self.made, len, pages, backing });
     }
@@ -136,12 +137,18 @@ impl Memory {
     /// Returns whether the range is memory without holes, whatever its protection, and contains no device
     /// memory (`probe_range`).
     pub(crate) fn is_memory(&self, address: u64, len: u64) -> bool {
+        if self.program_holds(address, len) {
+            return true;
+        }
         self.areas_of(address, len).is_some_and(|areas| areas.iter().all(|area| area.has_struct_pages()))
     }
 
     /// Returns the serial numbers, which are never reused, of the areas that a range consists of; `None` if
     /// the GPU cannot load from part of it, or store to it if `stores` is set (`pin_user_pages_fast`).
     pub(crate) fn pin(&self, address: u64, len: u64, stores: bool) -> Option<Vec<u64>> {
+        if self.program_holds(address, len) {
+            return Some(Vec::new());
+        }
         let areas = self.areas_of(address, len)?;
         let fits = |area: &&Area| {
             area.has_struct_pages() && if stores { area.pages.stores() } else { area.pages.loads() }
@@ -162,6 +169,9 @@ impl Memory {
     ) -> Result<Vec<Part>, Errno> {
         let end = address.checked_add(len).ok_or(Errno::EFAULT)?;
         let mut parts = Vec::new();
+        if self.program_holds(address, len) {
+            return Ok(parts);
+        }
         let mut at = address;
         while at < end {
             let (start, area) = self.area_mut(at).ok_or(Errno::EFAULT)?;
@@ -224,7 +234,7 @@ impl Memory {
         done
     }
 
-    fn area(&self, address: u64) -> Option<(u64, &Area)> {
+    pub(super) fn area(&self, address: u64) -> Option<(u64, &Area)> {
         let (&start, area) = self.areas.range(..=address).next_back()?;
         (address - start < area.len).then_some((start, area))
     }
@@ -259,7 +269,7 @@ impl Memory {
         (address - start < area.len).then_some((start, area))
     }
 
-    fn overlaps(&self, address: u64, end: u64) -> bool {
+    pub(super) fn overlaps(&self, address: u64, end: u64) -> bool {
         self.areas.range(..end).next_back().is_some_and(|(&start, area)| start + area.len > address)
     }
 }
@@ -306,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_program_has_its_own_memory_and_mappings_where_it_has_none() {
-        let mut memory = Memory::of_program(Box::<TwoBytes>::default());
+        let mut memory = Memory::of_program(Arc::<TwoBytes>::default());
         assert_eq!(memory.write(0, &[7, 8, 9]), 2);
         let mut seen = [1; 2];
         assert_eq!((memory.read(1, &mut seen), seen), (1, [8, 1]));

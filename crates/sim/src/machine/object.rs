@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use gem_coherency::Errno;
 
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
-use super::gpu::Use;
+use super::gpu::Uses;
 use super::log::KernelFlush;
 use super::store::{Store, Terms, Zeroing};
 use super::system::System;
@@ -51,7 +51,8 @@ pub(crate) struct State {
     pub(crate) snapshot: Snapshot,
     pub(crate) advice: Advice,
     pub(crate) purged: bool,
-    pub(crate) used: Option<Use>,
+    /// The GPU's uses of it.
+    pub(crate) used: Uses,
     /// The first handle, for the log.
     pub(crate) name: Option<Handle>,
     /// The object is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
@@ -141,7 +142,7 @@ impl Object {
             snapshot,
             advice: Advice::WillNeed,
             purged: false,
-            used: None,
+            used: Uses::default(),
             name: None,
             bound: false,
             attached: 0,
@@ -191,6 +192,12 @@ impl Object {
         &self.system
     }
 
+    /// Returns the terms of accesses to the object.
+    pub(crate) fn terms(&self, state: &State) -> Terms<'_> {
+        let watch = self.system.incoherent.watch(|| self.about(state.name));
+        Terms { watch, ..self.system.terms(state.snapshot.level) }
+    }
+
     /// The store, for users that outlive the object.
     pub(crate) fn shared_store(&self) -> &Arc<Mutex<Store>> {
         &self.store
@@ -214,10 +221,11 @@ impl Object {
         self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the GPU is done with the object.
-    pub(crate) fn wait_idle(&self) {
-        let used = self.state().used;
-        self.system.gpu.wait(used, None);
+    /// Returns whether an event would change the object's level, or be refused.
+    pub(crate) fn changes_level(&self, event: Event) -> bool {
+        let before = self.state().snapshot;
+        let step = kernel::step(self.system.machine.caps, &self.system.rules, before, event);
+        step.map_or(true, |step| step.next.level != before.level)
     }
 
     /// Applies `event`, caused by `call`, and issues the kernel's flushes.
@@ -277,13 +285,13 @@ impl Object {
         effect: Effect,
         range: ByteRange,
     ) -> Result<()> {
-        let terms = self.system.terms(state.snapshot.level);
+        let terms = self.terms(state);
         let lines_written = self.store().maintain(terms, range.lines(), LineOp::Flush)?;
         self.log_flush(state, call, effect, range.len(), lines_written);
         Ok(())
     }
 
-    fn flush(&self, state: &State, call: &'static str, terms: Terms, effect: Effect) -> Result<()> {
+    fn flush(&self, state: &State, call: &'static str, terms: Terms<'_>, effect: Effect) -> Result<()> {
         let lines_written = self.flush_all(terms)?;
         self.log_flush(state, call, effect, self.size, lines_written);
         Ok(())

@@ -17,7 +17,7 @@ impl Object {
 
     /// Returns whether the pages are in use: on screen, attached, or in a busy batch.
     fn is_held(&self, state: &State) -> bool {
-        state.snapshot.pinned || state.attached != 0 || self.system().gpu.busy(state.used) != 0
+        state.snapshot.pinned || state.attached != 0 || state.used.busy() != 0
     }
 
     /// Swaps the pages out if the shrinker may take them; the next access brings them back.
@@ -26,7 +26,7 @@ impl Object {
         if state.snapshot.backing != Backing::Shmem || !state.snapshot.pages || self.is_held(&state) {
             return Ok(());
         }
-        let terms = self.system().terms(state.snapshot.level);
+        let terms = self.terms(&state);
         self.happen(&mut state, "shrinker", Event::Release)?;
         self.store().swap(terms)
     }

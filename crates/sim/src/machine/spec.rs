@@ -12,7 +12,7 @@ pub const PREFIX: &str = "sim:";
 
 /// The syntax of names, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
-                       [,memory=cached|coherent][,display=on|off][,without=RULE][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request";
+                       [,memory=cached|coherent][,gpu=instant|timed][,display=on|off][,without=RULE][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request";
 
 /// The kernel version if the name does not give one.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -26,6 +26,8 @@ pub(crate) struct Spec {
     pub(crate) adversary: bool,
     /// Every agent sees every byte at once, as under emulation.
     pub(crate) coherent: bool,
+    /// Batches take time, and engines run beside each other.
+    pub(crate) timed: bool,
     /// The device has a display.
     pub(crate) display: bool,
     /// The PCI id.
@@ -42,6 +44,7 @@ struct Settings {
     edram: Option<bool>,
     adversary: Option<bool>,
     coherent: Option<bool>,
+    timed: Option<bool>,
     display: Option<bool>,
     without: Option<Rule>,
     id: Option<u16>,
@@ -92,6 +95,7 @@ impl Settings {
             "edram" => once(key, &mut self.edram, switch(key, value, ["0", "1"])?),
             "adversary" => once(key, &mut self.adversary, switch(key, value, ["off", "on"])?),
             "memory" => once(key, &mut self.coherent, switch(key, value, ["cached", "coherent"])?),
+            "gpu" => once(key, &mut self.timed, switch(key, value, ["instant", "timed"])?),
             "display" => once(key, &mut self.display, switch(key, value, ["off", "on"])?),
             "without" => {
                 once(key, &mut self.without, value.parse().map_err(|error: Unknown| error.to_string())?)
@@ -126,6 +130,7 @@ impl Settings {
             rules: KernelRules { without: self.without, ..rules },
             id,
             coherent: self.coherent.unwrap_or(false),
+            timed: self.timed.unwrap_or(false),
             // Off where a fuse can disable it; requests that need a display are refused in either case.
             display: self.display.unwrap_or(!platform.has_display_fuse()),
             seed: self.seed.unwrap_or(0),
@@ -173,7 +178,8 @@ mod tests {
         assert_eq!(spec.machine.platform.name, "jsl");
         assert_eq!(spec.machine.kernel, KernelVersion::new(6, 1));
         assert_eq!((spec.seed, spec.adversary), (7, true));
-        assert!(!spec.coherent && spec.rules.without.is_none());
+        assert!(!spec.coherent && !spec.timed && spec.rules.without.is_none());
+        assert!(Spec::parse("sim:jsl,gpu=timed").unwrap().timed);
         assert_eq!(spec.faults, [(Fault::NoMemory, 2), (Fault::Wedged, 0)]);
     }
 
@@ -218,6 +224,7 @@ mod tests {
         bad("sim:i965gm,edram=1", "eDRAM");
         bad("sim:jsl,adversary=1", "neither off nor on");
         bad("sim:jsl,memory=magic", "neither cached nor coherent");
+        bad("sim:jsl,gpu=slow", "neither instant nor timed");
         bad("sim:jsl,display=dim", "neither off nor on");
         bad("sim:jsl,without=luck", "luck");
         bad("sim:jsl,id=9a49", "9a49");

@@ -2,40 +2,59 @@
 //! that move bytes between them.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::adversary::Adversary;
+use super::combining::Combining;
+use super::incoherent::Watch;
 use super::lines::{Lines, Run};
+use super::shared::Shared;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Caps;
-use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
-use gem_coherency::vocabulary::{Access, CacheLevel};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
+use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
 use gem_coherency_hierarchy::{self as hierarchy, CacheMove, Hardware, Line, Place, Route, Transfer};
 
 /// The previous owner's data, repeated, which memory holds until the object's own bytes reach it.
 pub const PREVIOUS_OWNER: [u8; 16] = *b"another's secret";
 
-/// Number of write-combining buffers: a Skylake has ten fill buffers.
-const COMBINING_BUFFERS: usize = 10;
-
 /// The hardware and the level that determine how an object is accessed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct Terms<'a> {
     pub(crate) hardware: Hardware,
     pub(crate) level: CacheLevel,
     /// Every agent sees every byte at once, so that all of them use the cached bytes.
     pub(crate) coherent: bool,
+    /// The log of incoherent accesses, if the device is watched.
+    pub(crate) watch: Option<Watch<'a>>,
 }
 
-impl Terms {
+impl Terms<'_> {
     /// The terms of CPU accesses to memory that belongs to no device.
-    pub(crate) const ORDINARY: Self =
-        Self { hardware: Hardware::new(Caps::empty()), level: CacheLevel::None, coherent: false };
+    pub(crate) const ORDINARY: Self = Self {
+        hardware: Hardware::new(Caps::empty()),
+        level: CacheLevel::None,
+        coherent: false,
+        watch: None,
+    };
 
     /// Returns the route that an access on `route` actually takes.
     pub(crate) fn route(self, route: Route) -> Route {
         if self.coherent { Route::CpuCached } else { route }
+    }
+
+    /// Returns the terms for a store whose byte at `offset` is the object's at `of_object`.
+    pub(crate) fn of_part(self, offset: u64, of_object: u64) -> Self {
+        Self { watch: self.watch.map(|watch| watch.of_part(offset, of_object)), ..self }
+    }
+
+    /// Returns whether the GPU reads dirty lines of the CPU's cache.
+    pub(crate) fn gpu_reads_cache(self) -> bool {
+        let route = self.route(Route::Gpu(MocsClass::PageTable));
+        hierarchy::effect(self.hardware, self.level, route, Access::Read, Line::Dirty)
+            .is_some_and(|effect| effect.at == Place::Cache || effect.before == Transfer::WriteBack)
     }
 }
 
@@ -57,27 +76,23 @@ impl Zeroing {
     }
 }
 
-/// A write-combining buffer: stores to one line that have not left the CPU.
-#[derive(Debug)]
-struct Combining {
-    route: Route,
-    line: u64,
-    /// The stores' offsets and bytes, in program order.
-    stores: Vec<(u64, Vec<u8>)>,
-}
+/// The number of the next store; objects' numbers are below 1 << 63.
+static NUMBERS: AtomicU64 = AtomicU64::new(1 << 63);
 
 /// Both byte stores of an object.
 #[derive(Debug)]
 pub(crate) struct Store {
     pub(super) size: u64,
+    number: u64,
     zeroing: Zeroing,
     /// The contents of cached lines; zeroes for fresh pages.
     pub(super) cached: Option<SharedBytes>,
     /// The contents of memory in pages that hold bytes of this object.
     pub(super) memory: Option<SharedBytes>,
     pub(crate) lines: Lines,
-    pub(crate) raw: super::raw::Raw,
-    combining: VecDeque<Combining>,
+    /// The third store, if the bytes change undetected.
+    pub(super) shared: Option<Shared>,
+    pub(super) combining: VecDeque<Combining>,
     adversary: Option<Adversary>,
 }
 
@@ -86,14 +101,26 @@ impl Store {
     pub(crate) fn new(size: u64, zeroing: Zeroing, adversary: Option<Adversary>) -> Self {
         Self {
             size,
+            // Relaxed: a unique number; it publishes no other data.
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             zeroing,
             cached: None,
             memory: None,
             lines: zeroing.lines(size / PAGE_BYTES),
-            raw: super::raw::Raw::default(),
+            shared: None,
             combining: VecDeque::new(),
             adversary,
         }
+    }
+
+    /// Size in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// A number of these bytes that is unique in this process and never reused.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     /// The bytes that the CPU sees through its caches.
@@ -107,17 +134,24 @@ impl Store {
     }
 
     /// Reads on `route`.
-    pub(crate) fn read(&mut self, terms: Terms, route: Route, offset: u64, data: &mut [u8]) -> Result<()> {
+    pub(crate) fn read(
+        &mut self,
+        terms: Terms<'_>,
+        route: Route,
+        offset: u64,
+        data: &mut [u8],
+    ) -> Result<()> {
         let route = terms.route(route);
         let range = self.begin(terms, offset, data.len() as u64)?;
         self.drain_route(terms, route)?;
         let mut lines = range.lines();
-        while let Some(run) = self.lines.run(lines) {
+        while let Some(run) = self.run(lines)? {
             let part = overlap(run, range);
             let into = data.get_mut((part.start - offset) as usize..(part.end - offset) as usize);
             if let (Some(effect), Some(into)) =
                 (hierarchy::effect(terms.hardware, terms.level, route, Access::Read, run.line), into)
             {
+                self.watch(terms, route, effect, run, &part, None)?;
                 self.transfer(run, effect.before)?;
                 match effect.at {
                     Place::Cache => self.cached()?.copy_out(part.start, into)?,
@@ -126,139 +160,69 @@ impl Store {
                         self.memory()?.copy_out(part.start, into)?;
                     }
                 }
-                self.lines.set(run, effect.next);
+                self.set(run, effect.next)?;
             }
             lines = Lines::behind(lines, run);
         }
-        self.end()
+        Ok(())
     }
 
     /// Writes on `route`, without write combining.
-    pub(crate) fn write(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         let route = terms.route(route);
         self.begin(terms, offset, data.len() as u64)?;
         self.drain_route(terms, route)?;
         self.put(terms, route, offset, data)?;
-        self.end()
-    }
-
-    /// Writes on `route` through the write-combining buffers, where the last lines stay.
-    pub(crate) fn combine(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
-        if terms.coherent {
-            return self.write(terms, route, offset, data);
-        }
-        self.begin(terms, offset, data.len() as u64)?;
-        let most = COMBINING_BUFFERS * LINE_BYTES as usize;
-        let (through, rest) = data.split_at(data.len().saturating_sub(most));
-        if !through.is_empty() {
-            self.drain(terms)?;
-            self.put(terms, route, offset, through)?;
-        }
-        let mut offset = offset + through.len() as u64;
-        let mut rest = rest;
-        while !rest.is_empty() {
-            let to_line_end = (LINE_BYTES - offset % LINE_BYTES) as usize;
-            let (piece, behind) = rest.split_at(to_line_end.min(rest.len()));
-            self.buffer(terms, route, offset, piece)?;
-            offset += piece.len() as u64;
-            rest = behind;
-        }
-        self.end()
-    }
-
-    /// Adds a store within one line to the buffer of its line and route.
-    fn buffer(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
-        let line = offset / LINE_BYTES;
-        let store = (offset, data.to_vec());
-        match self.combining.iter_mut().find(|buffer| buffer.route == route && buffer.line == line) {
-            Some(buffer) => buffer.stores.push(store),
-            None => {
-                if self.combining.len() >= COMBINING_BUFFERS
-                    && let Some(oldest) = self.combining.pop_front()
-                {
-                    self.empty(terms, oldest)?;
-                }
-                self.combining.push_back(Combining { route, line, stores: vec![store] });
-            }
-        }
         Ok(())
-    }
-
-    /// Drains the write-combining buffers, as a fence does; newest first, because buffers have no guaranteed
-    /// order.
-    pub(crate) fn drain(&mut self, terms: Terms) -> Result<()> {
-        while let Some(newest) = self.combining.pop_back() {
-            self.empty(terms, newest)?;
-        }
-        Ok(())
-    }
-
-    /// Drains the buffers of `route`, as an uncached access on it does, and a load from write-combining
-    /// memory. Bytes written through the aperture may still be held in the chipset.
-    pub(crate) fn drain_route(&mut self, terms: Terms, route: Route) -> Result<()> {
-        let (same, others) = self.combining.drain(..).partition(|buffer| buffer.route == route);
-        self.combining = others;
-        let same: VecDeque<_> = same;
-        same.into_iter().try_for_each(|buffer| self.empty(terms, buffer))
-    }
-
-    fn empty(&mut self, terms: Terms, buffer: Combining) -> Result<()> {
-        buffer.stores.iter().try_for_each(|(offset, data)| self.put(terms, buffer.route, *offset, data))
     }
 
     /// Performs `op` on `lines`; returns how many were written back.
-    pub(crate) fn maintain(&mut self, terms: Terms, lines: LineRange, op: LineOp) -> Result<u64> {
+    pub(crate) fn maintain(&mut self, terms: Terms<'_>, lines: LineRange, op: LineOp) -> Result<u64> {
         self.begin(terms, lines.first() * LINE_BYTES, lines.bytes())?;
-        let written = self.maintain_lines(lines, op)?;
-        self.end()?;
-        Ok(written)
+        if self.shared.is_some() { self.maintain_data(lines, op) } else { self.maintain_lines(lines, op) }
     }
 
     /// Flushes every line, like `drm_clflush_sg` with its fences; returns how many were written back.
-    pub(crate) fn flush_all(&mut self, terms: Terms) -> Result<u64> {
+    pub(crate) fn flush_all(&mut self, terms: Terms<'_>) -> Result<u64> {
         self.begin(terms, 0, 0)?;
         self.drain(terms)?;
-        let mut written = self.lines.flush_untouched();
-        for page in self.lines.touched() {
-            let lines = LineRange::new(page * PAGE_LINES, (page + 1) * PAGE_LINES);
-            written += self.maintain_lines(lines, LineOp::Flush)?;
-        }
-        self.end()?;
-        Ok(written)
+        Ok(self.lines.flush_untouched() + self.maintain_data(self.lines.all(), LineOp::Flush)?)
     }
 
     /// Moves the bytes to other pages, as swapping out and in does where the CPU compresses what it reads:
     /// cached copies are saved, clean or dirty, and no cache holds a line of the new pages.
-    pub(crate) fn swap(&mut self, terms: Terms) -> Result<()> {
+    pub(crate) fn swap(&mut self, terms: Terms<'_>) -> Result<()> {
         self.begin(terms, 0, 0)?;
-        for page in self.lines.touched() {
-            let mut left = LineRange::new(page * PAGE_LINES, (page + 1) * PAGE_LINES);
-            while let Some(run) = self.lines.run(left) {
+        let mut left = self.lines.all();
+        while let Some(part) = self.next_data(left)? {
+            let mut lines = part;
+            while let Some(run) = self.run(lines)? {
                 if run.line != Line::Absent {
                     self.transfer(run, Transfer::WriteBack)?;
-                    self.lines.set(run, Line::Absent);
+                    self.set(run, Line::Absent)?;
                 }
-                left = Lines::behind(left, run);
+                lines = Lines::behind(lines, run);
             }
+            left = LineRange::new(part.end(), left.end());
         }
-        self.end()
+        Ok(())
     }
 
-    /// Discards the contents.
+    /// Discards the contents. Shared bytes stay mapped, as zeroes in the cache and in memory.
     pub(crate) fn discard(&mut self) {
-        self.lines = self.zeroing.lines(self.lines.pages());
         self.combining.clear();
-        // Pages that a raw pointer refers to stay mapped as long as the object exists.
-        if !self.raw.is_out() {
+        if self.shared.is_none() {
+            self.lines = self.zeroing.lines(self.lines.pages());
             self.cached = None;
             self.memory = None;
+        } else if let Err(error) = self.clear_shared() {
+            tracing::error!(%error, "discard");
         }
     }
 
-    /// Begins an access: finds stores through raw pointers and lets the adversary act.
-    fn begin(&mut self, terms: Terms, offset: u64, len: u64) -> Result<ByteRange> {
+    /// Begins an access: checks the range and lets the adversary act.
+    pub(super) fn begin(&mut self, terms: Terms<'_>, offset: u64, len: u64) -> Result<ByteRange> {
         let range = ByteRange::within(offset, len, self.size)?;
-        self.find_raw_stores()?;
         if let Some(mut adversary) = self.adversary.take() {
             let acted = self.act(terms, &mut adversary);
             self.adversary = Some(adversary);
@@ -267,82 +231,61 @@ impl Store {
         Ok(range)
     }
 
-    /// Ends an access.
-    fn end(&mut self) -> Result<()> {
-        self.refill_for_raw_loads()
-    }
-
-    fn put(&mut self, terms: Terms, route: Route, offset: u64, data: &[u8]) -> Result<()> {
+    /// Writes on `route`, with no other effect.
+    pub(super) fn put(&mut self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
         let range = ByteRange::within(offset, data.len() as u64, self.size)?;
         let mut lines = range.lines();
-        while let Some(run) = self.lines.run(lines) {
+        while let Some(run) = self.run(lines)? {
             let part = overlap(run, range);
             let from = data.get((part.start - offset) as usize..(part.end - offset) as usize);
             if let (Some(effect), Some(from)) =
                 (hierarchy::effect(terms.hardware, terms.level, route, Access::Write, run.line), from)
             {
+                self.watch(terms, route, effect, run, &part, Some(from))?;
                 self.transfer(run, effect.before)?;
                 match effect.at {
                     Place::Cache => self.cached()?.copy_in(part.start, from)?,
                     Place::Memory => {
                         self.own(run.page)?;
-                        if effect.next == Line::Clean {
-                            self.keep_fill(run.page)?;
-                        }
                         self.memory()?.copy_in(part.start, from)?;
                     }
                 }
-                self.lines.set(run, effect.next);
+                self.set(run, effect.next)?;
             }
             lines = Lines::behind(lines, run);
         }
         Ok(())
     }
 
+    /// Performs `op` on the lines of `range` that are not in untouched pages.
+    fn maintain_data(&mut self, range: LineRange, op: LineOp) -> Result<u64> {
+        let mut written = 0;
+        let mut left = range;
+        while let Some(part) = self.next_data(left)? {
+            written += self.maintain_lines(part, op)?;
+            left = LineRange::new(part.end(), left.end());
+        }
+        Ok(written)
+    }
+
     fn maintain_lines(&mut self, lines: LineRange, op: LineOp) -> Result<u64> {
         let mut written = 0;
         let mut left = lines;
-        while let Some(run) = self.lines.run(left) {
+        while let Some(run) = self.run(left)? {
             let done = hierarchy::maintain(op, run.line);
             if done.transfer == Transfer::WriteBack {
                 written += run.lines();
             }
             self.transfer(run, done.transfer)?;
-            self.lines.set(run, done.next);
+            self.set(run, done.next)?;
             left = Lines::behind(left, run);
         }
         Ok(written)
     }
 
-    /// Transfers whole lines between the two stores.
-    pub(crate) fn transfer(&mut self, run: Run, transfer: Transfer) -> Result<()> {
-        match transfer {
-            Transfer::Nothing => return Ok(()),
-            // Zeroes need no memory of their own.
-            Transfer::Fill | Transfer::WriteBack if self.lines.holds_zeroes(run.page) => return Ok(()),
-            Transfer::Fill => {
-                self.own(run.page)?;
-                self.memory()?;
-                self.cached()?;
-                if let (Some(cached), Some(memory)) = (&self.cached, &self.memory) {
-                    cached.copy_from(memory, run.offset(), run.bytes())?;
-                }
-            }
-            Transfer::WriteBack => {
-                self.own(run.page)?;
-                self.memory()?;
-                self.cached()?;
-                if let (Some(cached), Some(memory)) = (&self.cached, &self.memory) {
-                    memory.copy_from(cached, run.offset(), run.bytes())?;
-                }
-            }
-        }
-        self.refresh_fill(run)
-    }
-
     /// Makes the page's memory hold this object's bytes; until now it held the previous owner's.
     pub(crate) fn own(&mut self, page: u64) -> Result<()> {
-        if self.lines.touch(page).owned {
+        if self.lines.is_owned(page) {
             return Ok(());
         }
         let secret = PREVIOUS_OWNER.repeat(PAGE_BYTES as usize / PREVIOUS_OWNER.len());
@@ -352,10 +295,10 @@ impl Store {
     }
 
     /// Lets the adversary make its spontaneous transfers.
-    fn act(&mut self, terms: Terms, adversary: &mut Adversary) -> Result<()> {
+    fn act(&mut self, terms: Terms<'_>, adversary: &mut Adversary) -> Result<()> {
         for attempt in adversary.attempts(self.lines.pages()) {
             let mut left = attempt.lines;
-            while let Some(run) = self.lines.run(left) {
+            while let Some(run) = self.run(left)? {
                 if let Some(done) = attempt.cache_move.on(terms.hardware, run.line) {
                     tracing::trace!(
                         cache_move = CacheMove::name(attempt.cache_move),
@@ -363,7 +306,7 @@ impl Store {
                         lines = run.lines()
                     );
                     self.transfer(run, done.transfer)?;
-                    self.lines.set(run, done.next);
+                    self.set(run, done.next)?;
                 }
                 left = Lines::behind(left, run);
             }

@@ -1,39 +1,10 @@
-//! Fences, and syncobjs that hold them.
+//! Syncobjs, which hold fences.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use super::gpu::Use;
-use super::system::System;
-
-/// A fence (`struct dma_fence`): signalled when the GPUs are done with these submissions.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Fence(Vec<(Arc<System>, Use)>);
-
-impl Fence {
-    /// Creates the fence of a submission.
-    pub(crate) fn of(system: &Arc<System>, used: Use) -> Self {
-        Self(vec![(Arc::clone(system), used)])
-    }
-
-    /// Returns whether the fence is signalled.
-    pub(crate) fn is_signalled(&self) -> bool {
-        self.0.iter().all(|(system, used)| system.gpu.busy(Some(*used)) == 0)
-    }
-
-    /// Waits for the first unfinished submission.
-    pub(crate) fn wait(&self, timeout: Duration) {
-        if let Some((system, used)) = self.0.iter().find(|(system, used)| system.gpu.busy(Some(*used)) != 0) {
-            system.gpu.wait(Some(*used), Some(timeout));
-        }
-    }
-
-    /// Makes the fence wait for the other one, too.
-    fn merge(&mut self, other: &Self) {
-        self.0.extend(other.0.iter().cloned());
-    }
-}
+use super::fence::Fence;
+use super::progress;
 
 /// The contents of a syncobj.
 #[derive(Debug)]
@@ -88,7 +59,7 @@ impl Timeline {
 pub(crate) struct Syncobj(Mutex<Option<Held>>);
 
 impl Syncobj {
-    /// Locks the contents; of other locks, only the GPU's is taken under it.
+    /// Locks the contents; no other lock is taken under it.
     fn held(&self) -> MutexGuard<'_, Option<Held>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,6 +67,7 @@ impl Syncobj {
     /// Replaces the contents (`drm_syncobj_replace_fence`).
     pub(crate) fn replace(&self, fence: Option<Fence>) {
         *self.held() = fence.map(Held::Fence);
+        progress::happened();
     }
 
     /// Adds a point to the timeline (`drm_syncobj_add_point`); one before the last point takes the last
@@ -111,6 +83,8 @@ impl Syncobj {
         timeline.pending.push_back((timeline.last, fence));
         timeline.pass();
         *held = Some(Held::Timeline(timeline));
+        drop(held);
+        progress::happened();
     }
 
     /// Returns the fence of a point, or of everything for 0 (`drm_syncobj_find_fence`); `None` if there is

@@ -10,7 +10,8 @@ use super::adversary::Adversary;
 use super::crtcs::Crtcs;
 use super::faults::{Entry, Faults, Needs};
 use super::framebuffers::Framebuffers;
-use super::gpu::Gpu;
+use super::gpu::{Gpu, Pace};
+use super::incoherent::IncoherentLog;
 use super::limits::{self, SYSTEM_BYTES};
 use super::log::{KernelFlush, Log};
 use super::masters::Masters;
@@ -20,6 +21,7 @@ use super::offsets::{Node, Offsets};
 use super::prime;
 use super::space::Space;
 use super::store::Terms;
+use super::vblanks;
 use crate::machine::spec::Spec;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Owner;
@@ -41,6 +43,7 @@ pub(crate) struct System {
     pub(crate) faults: Faults,
     pub(crate) gpu: Gpu,
     pub(crate) log: Log,
+    pub(crate) incoherent: IncoherentLog,
     /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
     /// The machine has a display (`DRIVER_MODESET`).
@@ -51,6 +54,8 @@ pub(crate) struct System {
     crtcs: Mutex<Crtcs>,
     /// Number of open files.
     files: AtomicU64,
+    /// Number of files that were ever opened.
+    opened: AtomicU64,
     /// Number of resets of the whole GPU (`i915_reset_count`).
     pub(crate) resets: AtomicU64,
     /// The GPU's timestamp.
@@ -89,8 +94,9 @@ impl System {
             machine: spec.machine,
             rules: spec.rules,
             faults,
-            gpu: Gpu::default(),
+            gpu: Gpu::new(if spec.timed { Pace::Timed } else { Pace::Instant }),
             log: Log::default(),
+            incoherent: IncoherentLog::default(),
             awake: AtomicBool::new(true),
             display: spec.display,
             masters: Mutex::default(),
@@ -98,6 +104,7 @@ impl System {
             framebuffers: Mutex::default(),
             crtcs: Mutex::new(Crtcs::new(spec.machine)),
             files: AtomicU64::new(0),
+            opened: AtomicU64::new(0),
             resets: AtomicU64::new(0),
             ticks: AtomicU64::new(1),
             bus_errors: AtomicU64::new(0),
@@ -119,13 +126,14 @@ impl System {
         self.ticks.fetch_add(TICKS, Ordering::Relaxed)
     }
 
-    /// Counts a new open file.
-    pub(crate) fn open(&self) {
-        // Relaxed: a count; the state that the last file leaves is behind a lock.
+    /// Counts a new open file; returns its number.
+    pub(crate) fn open(&self) -> u64 {
+        // Relaxed: counts; the state that the last file leaves is behind a lock.
         self.files.fetch_add(1, Ordering::Relaxed);
+        self.opened.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Counts a closed file; with the last one, cancels the batches of a stalled GPU.
+    /// Counts a closed file; with the last one, cancels the batches that are not done.
     pub(crate) fn close(&self) {
         // Relaxed: see `open`.
         if self.files.fetch_sub(1, Ordering::Relaxed) == 1 {
@@ -133,9 +141,9 @@ impl System {
         }
     }
 
-    /// Returns the terms of accesses to an object of this level.
-    pub(crate) fn terms(&self, level: CacheLevel) -> Terms {
-        Terms { hardware: Hardware::new(self.machine.caps), level, coherent: self.coherent }
+    /// Returns the terms of accesses to an object of this level, which are not logged.
+    pub(crate) fn terms(&self, level: CacheLevel) -> Terms<'_> {
+        Terms { hardware: Hardware::new(self.machine.caps), level, coherent: self.coherent, watch: None }
     }
 
     /// Returns whether caches are simulated without an adversary.
@@ -292,9 +300,13 @@ impl System {
         self.framebuffers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Locks the CRTCs; framebuffers and objects are locked under it.
+    /// Locks the CRTCs, and completes the flips whose vertical blank passed; framebuffers and objects are locked
+    /// under it.
     pub(crate) fn crtcs(&self) -> MutexGuard<'_, Crtcs> {
-        self.crtcs.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut crtcs = self.crtcs.lock().unwrap_or_else(PoisonError::into_inner);
+        // Hiding a plane never fails on a real kernel.
+        let _ = self.complete_flips(&mut crtcs, vblanks::now());
+        crtcs
     }
 
     fn objects(&self) -> MutexGuard<'_, Objects> {

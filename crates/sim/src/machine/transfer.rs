@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use gem_coherency::Errno;
 
 use super::object::Object;
+use super::progress::Patience;
 use super::store::Terms;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::Advice;
@@ -70,7 +71,7 @@ impl Flushes {
     }
 
     /// Flushes `range` if a rule requires it.
-    fn flush(&mut self, object: &Object, terms: Terms, range: ByteRange) -> Result<()> {
+    fn flush(&mut self, object: &Object, terms: Terms<'_>, range: ByteRange) -> Result<()> {
         if self.effect.is_some() {
             let mut store = object.store();
             // drm_clflush_virt_range begins with a CPU fence, which does not reach the chipset.
@@ -90,9 +91,14 @@ impl Flushes {
 }
 
 /// Copies out of an object.
-pub(crate) fn pread<S: Sink>(object: &Object, range: ByteRange, sink: &mut S) -> Result<()> {
+pub(crate) fn pread<S: Sink>(
+    object: &Object,
+    range: ByteRange,
+    sink: &mut S,
+    patience: &Patience,
+) -> Result<()> {
     let call = DRM_IOCTL_I915_GEM_PREAD.name;
-    object.wait_idle();
+    object.wait_for(call, Access::Read, patience)?;
     let (around, struct_pages) = {
         let mut state = object.state();
         let around = object.happen(&mut state, call, Event::Pread)?;
@@ -125,7 +131,7 @@ fn copy_out<S: Sink>(
     route: Route,
     before: Option<Rule>,
 ) -> Result<()> {
-    let terms = object.system().terms(object.state().snapshot.level);
+    let terms = object.terms(&object.state());
     let mut flushes = Flushes::new(Action::FlushBefore, before);
     let mut done = Ok(());
     for piece in pieces(range, S::AT_ONCE) {
@@ -142,7 +148,12 @@ fn copy_out<S: Sink>(
 }
 
 /// Copies into an object.
-pub(crate) fn pwrite<S: Source>(object: &Object, range: ByteRange, source: &mut S) -> Result<()> {
+pub(crate) fn pwrite<S: Source>(
+    object: &Object,
+    range: ByteRange,
+    source: &mut S,
+    patience: &Patience,
+) -> Result<()> {
     let call = DRM_IOCTL_I915_GEM_PWRITE.name;
     // Relaxed: a setting; it publishes no other data.
     let awake = object.system().awake.load(Ordering::Relaxed);
@@ -161,7 +172,7 @@ pub(crate) fn pwrite<S: Source>(object: &Object, range: ByteRange, source: &mut 
     if page_cache {
         return copy_in(object, call, range, source, Way::PageCache);
     }
-    object.wait_idle();
+    object.wait_for(call, Access::Write, patience)?;
     let (around, through_aperture, struct_pages) = {
         let mut state = object.state();
         let around = object.happen(&mut state, call, Event::Pwrite { partial, awake })?;
@@ -223,7 +234,7 @@ fn copy_in<S: Source>(
     source: &mut S,
     way: Way,
 ) -> Result<()> {
-    let terms = object.system().terms(object.state().snapshot.level);
+    let terms = object.terms(&object.state());
     let (route, before, after) = match way {
         Way::PageCache => (Route::CpuCached, None, None),
         Way::Aperture => (Route::Aperture, None, None),

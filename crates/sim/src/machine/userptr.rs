@@ -2,7 +2,7 @@
 //!
 //! A userptr object has no bytes of its own. The GPU, and the kernel for relocations, access the process's
 //! pages as of the last request that used the object. A request from another process, through a shared file,
-//! fails with EFAULT.
+//! fails with EFAULT. The pages of a program that is not simulated are read and written at its addresses.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +12,7 @@ use gem_coherency::Errno;
 use super::object::{Object, Origin};
 use super::store::Store;
 use crate::machine::memory::{Memory, Part};
+use crate::machine::program::ProgramMemory;
 use crate::machine::refuse::refuse;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;
@@ -28,6 +29,8 @@ pub(crate) struct UserMemory {
     process: u64,
     /// The address of the first page.
     address: u64,
+    /// The memory of a program that is not simulated. Every agent accesses it through the program's caches.
+    program: Option<Arc<dyn ProgramMemory>>,
     /// The GPU has read-only access.
     read_only: bool,
     /// The pinned pages.
@@ -62,7 +65,13 @@ impl Piece {
 impl UserMemory {
     /// Creates a range of `memory` that starts at `address`.
     pub(crate) fn new(memory: &Memory, address: u64, read_only: bool) -> Self {
-        Self { process: memory.id(), address, read_only, pinned: Mutex::default() }
+        let (process, program) = (memory.id(), memory.program());
+        Self { process, address, program, read_only, pinned: Mutex::default() }
+    }
+
+    /// Returns the program that has the pages, and the address of the byte at `offset`.
+    pub(crate) fn program(&self, offset: u64) -> Option<(&dyn ProgramMemory, u64)> {
+        self.program.as_deref().map(|program| (program, self.address + offset))
     }
 
     /// Returns the parts of `range`; none if the pages were never brought in.

@@ -5,13 +5,14 @@
 //! dma-buf, maps the file behind the pages: i915 does not see its page faults, it holds only the bytes, and
 //! it shows fresh zeroes after a purge.
 
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::Errno;
 
+use super::incoherent::About;
 use super::object::{Object, State};
+use super::shared::Views;
 use super::store::{Store, Terms};
 use super::system::System;
 use gem_coherency::cacheops::LineOp;
@@ -40,8 +41,8 @@ pub(crate) struct Window {
 enum Memory {
     /// An object, through the device's file.
     Object(Arc<Object>),
-    /// The file behind an object, and its machine; or memory of no device.
-    File(Arc<Mutex<Store>>, Option<Arc<System>>),
+    /// The file behind an object, its machine and what the log says about it; or memory of no device.
+    File(Arc<Mutex<Store>>, Option<(Arc<System>, About)>),
 }
 
 impl Window {
@@ -52,7 +53,9 @@ impl Window {
 
     /// Maps the file behind an object, starting at byte `first`.
     pub(crate) fn of_file(object: &Object, mode: MmapMode, first: u64) -> Self {
-        let memory = Memory::File(Arc::clone(object.shared_store()), Some(Arc::clone(object.system())));
+        let about = object.about(object.state().name);
+        let system = Some((Arc::clone(object.system()), about));
+        let memory = Memory::File(Arc::clone(object.shared_store()), system);
         Self { memory, mode, first, touched: AtomicBool::new(false) }
     }
 
@@ -60,6 +63,17 @@ impl Window {
     pub(crate) fn of_memory(store: Arc<Mutex<Store>>, first: u64) -> Self {
         let memory = Memory::File(store, None);
         Self { memory, mode: MmapMode::Wc, first, touched: AtomicBool::new(false) }
+    }
+
+    /// Maps the same bytes again, from `offset` on.
+    pub(crate) fn part(&self, offset: u64) -> Self {
+        let memory = match &self.memory {
+            Memory::Object(object) => Memory::Object(Arc::clone(object)),
+            Memory::File(store, system) => Memory::File(Arc::clone(store), system.clone()),
+        };
+        // Relaxed: under the object's lock, as in `fault`.
+        let touched = AtomicBool::new(self.touched.load(Ordering::Relaxed));
+        Self { memory, mode: self.mode, first: self.first + offset, touched }
     }
 
     /// Returns whether the pages have struct pages, so that the GPU can use them (no `VM_PFNMAP`).
@@ -87,13 +101,22 @@ impl Window {
         self.access(|store, terms, route| store.read(terms, route, offset, data))
     }
 
-    /// Returns a file of the object's bytes as this mapping shows them, and the offset of the mapping's first byte.
+    /// Returns files of the object's bytes, for a mapping that shows what this one does from `offset` on.
     ///
     /// # Errors
-    /// As [`Self::try_load`]; EBUSY if a raw pointer refers to the bytes; those of creating the file.
-    pub(crate) fn memory_file(&self) -> Result<(OwnedFd, u64)> {
-        let file = self.access(|store, terms, route| store.memory_file(terms, route))?;
-        Ok((file, self.first))
+    /// As [`Self::try_load`]; EBUSY if a raw pointer refers to the bytes; those of creating the files.
+    pub(crate) fn views(&self, offset: u64) -> Result<Views> {
+        self.access(|store, terms, route| {
+            let ([cached, memory, filled], shows) = store.views(terms, route)?;
+            let object = match &self.memory {
+                Memory::Object(object) => object.id(),
+                Memory::File(_, Some((_, about))) => about.object,
+                Memory::File(_, None) => store.number(),
+            };
+            let offset = self.first + offset;
+            let (size, coherent) = (store.size(), terms.gpu_reads_cache());
+            Ok(Views { cached, memory, filled, offset, size, shows, object, coherent })
+        })
     }
 
     /// Performs `op` on the lines with a byte in the `len` bytes at `offset`, as the CPU does through this mapping.
@@ -177,18 +200,21 @@ impl Window {
     }
 
     /// Runs `access` on the bytes, after the page fault of a first touch.
-    fn access<T>(&self, access: impl FnOnce(&mut Store, Terms, Route) -> Result<T>) -> Result<T> {
+    fn access<T>(&self, access: impl FnOnce(&mut Store, Terms<'_>, Route) -> Result<T>) -> Result<T> {
         match &self.memory {
             Memory::Object(object) => {
                 let mut state = object.state();
                 self.fault(object, &mut state)?;
                 let level = state.snapshot.level;
-                access(&mut object.store(), object.system().terms(level), self.route(level))
+                access(&mut object.store(), object.terms(&state), self.route(level))
             }
             Memory::File(store, system) => {
                 // The level does not affect the CPU's own accesses.
                 let level = CacheLevel::None;
-                let terms = system.as_ref().map_or(Terms::ORDINARY, |system| system.terms(level));
+                let terms = system.as_ref().map_or(Terms::ORDINARY, |(system, about)| Terms {
+                    watch: system.incoherent.watch(|| *about),
+                    ..system.terms(level)
+                });
                 access(&mut lock(store), terms, self.route(level))
             }
         }
@@ -264,7 +290,7 @@ impl SoftMemory for Window {
         self.faulted(match &self.memory {
             // A fence touches no page.
             Memory::Object(object) => {
-                let terms = object.system().terms(object.state().snapshot.level);
+                let terms = object.terms(&object.state());
                 object.store().drain(terms)
             }
             Memory::File(..) => self.access(|store, terms, _| store.drain(terms)),

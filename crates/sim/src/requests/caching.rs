@@ -6,6 +6,7 @@ use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
 use crate::machine::faults::Needs;
+use crate::machine::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;
@@ -22,7 +23,7 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 
 /// `i915_gem_set_caching_ioctl`.
 pub(super) fn set_caching(caller: &mut Caller<'_>, args: &mut drm_i915_gem_caching) -> Result<()> {
-    caller.device.set_caching_ioctl(args.handle, args.caching)
+    caller.device.set_caching_ioctl(args.handle, args.caching, caller.patience)
 }
 
 /// `i915_gem_get_caching_ioctl`.
@@ -42,7 +43,7 @@ pub(crate) fn number(mode: CachingMode) -> u32 {
 
 impl Soft {
     /// Sets an object's cache level.
-    pub(crate) fn set_caching_ioctl(&self, handle: u32, caching: u32) -> Result<()> {
+    pub(crate) fn set_caching_ioctl(&self, handle: u32, caching: u32, patience: &Patience) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_SET_CACHING.name;
         self.system.enter(request, Needs::Nothing)?;
         self.check(request, Call::SetCaching)?;
@@ -52,7 +53,7 @@ impl Soft {
         if mode == CachingMode::Cached {
             self.check(request, Call::SetCachingCached)?;
         }
-        self.event(request, handle, Event::SetCaching(mode))
+        self.event(request, handle, Event::SetCaching(mode), patience)
     }
 
     /// Returns the mode as which an object's level reads back.

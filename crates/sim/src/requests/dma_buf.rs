@@ -10,39 +10,47 @@ use super::map::has_file;
 use super::refuse;
 use crate::machine::dma_buf::{DmaBuf, Exporter};
 use crate::machine::faults::Needs;
+use crate::machine::fence::Fence;
 use crate::machine::files::{File, Files};
 use crate::machine::memory::Memory;
-use crate::machine::syncobj::Fence;
+use crate::machine::progress::Patience;
 use crate::machine::window::Window;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::uapi::dma_buf::{
     DMA_BUF_IOCTL_EXPORT_SYNC_FILE, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, DMA_BUF_IOCTL_SYNC, DMA_BUF_NAME_LEN,
-    DMA_BUF_SET_NAME_A, DMA_BUF_SET_NAME_B, DMA_BUF_SYNC_END, DMA_BUF_SYNC_RW, DMA_BUF_SYNC_WRITE,
-    dma_buf_export_sync_file, dma_buf_import_sync_file, dma_buf_sync,
+    DMA_BUF_SET_NAME_A, DMA_BUF_SET_NAME_B, DMA_BUF_SYNC_END, DMA_BUF_SYNC_READ, DMA_BUF_SYNC_RW,
+    DMA_BUF_SYNC_WRITE, dma_buf_export_sync_file, dma_buf_import_sync_file, dma_buf_sync,
 };
 use gem_coherency::units::PAGE_BYTES;
-use gem_coherency::vocabulary::{Access, MmapMode};
+use gem_coherency::vocabulary::{Access, KernelVersion, MmapMode};
+
+/// The first kernel with EXPORT_SYNC_FILE and IMPORT_SYNC_FILE.
+const FENCE_FILES: KernelVersion = KernelVersion::new(6, 0);
 
 /// DMA_BUF_IOCTL_* (`dma_buf_ioctl`).
 pub(crate) fn ioctl(
     dma_buf: &DmaBuf,
     memory: &mut Memory,
     files: &mut Files,
+    patience: &Patience,
     code: u32,
     argument: u64,
 ) -> Result<(), Errno> {
     if code == DMA_BUF_IOCTL_SYNC.code {
         let sync: dma_buf_sync = read(memory, argument)?;
-        return dma_buf.sync(sync.flags).map_err(|error| error.errno());
+        return dma_buf.sync(sync.flags, patience).map_err(|error| error.errno());
     }
     if code == DMA_BUF_SET_NAME_A.code || code == DMA_BUF_SET_NAME_B.code {
         return check_name(memory, argument);
     }
+    if !dma_buf.has_fence_files() {
+        return Err(Errno::ENOTTY);
+    }
     if code == DMA_BUF_IOCTL_EXPORT_SYNC_FILE.code {
         let mut args: dma_buf_export_sync_file = read(memory, argument)?;
-        check_direction(args.flags)?;
-        args.fd = files.install(File::Fence(dma_buf.fence()));
+        let access = direction(args.flags)?;
+        args.fd = files.install(File::Fence(dma_buf.fence(access)), true)?;
         if memory.write(argument, args.as_bytes()) < size_of_val(&args) {
             files.remove(args.fd)?;
             return Err(Errno::EFAULT);
@@ -51,10 +59,12 @@ pub(crate) fn ioctl(
     }
     if code == DMA_BUF_IOCTL_IMPORT_SYNC_FILE.code {
         let args: dma_buf_import_sync_file = read(memory, argument)?;
-        check_direction(args.flags)?;
-        // The GPU works in order, so the fence delays nothing.
+        let access = direction(args.flags)?;
         return match files.get(args.fd) {
-            Ok(File::Fence(_)) => Ok(()),
+            Ok(File::Fence(fence)) => {
+                dma_buf.add(&fence, access);
+                Ok(())
+            }
             Ok(File::Device(_) | File::DmaBuf(_) | File::Syncobj(_)) | Err(_) => Err(Errno::EINVAL),
         };
     }
@@ -68,10 +78,13 @@ fn read<T: FromBytes + IntoBytes>(memory: &Memory, address: u64) -> Result<T, Er
     if memory.read(address, args.as_mut_bytes()) < len { Err(Errno::EFAULT) } else { Ok(args) }
 }
 
-/// Checks that the flags are a direction and nothing else.
-fn check_direction(flags: u32) -> Result<(), Errno> {
-    let flags = u64::from(flags);
-    if flags & !DMA_BUF_SYNC_RW == 0 && flags & DMA_BUF_SYNC_RW != 0 { Ok(()) } else { Err(Errno::EINVAL) }
+/// Returns the access that the flags stand for, which must be a direction and nothing else.
+fn direction(flags: u32) -> Result<Access, Errno> {
+    match u64::from(flags) {
+        DMA_BUF_SYNC_READ => Ok(Access::Read),
+        DMA_BUF_SYNC_WRITE | DMA_BUF_SYNC_RW => Ok(Access::Write),
+        _ => Err(Errno::EINVAL),
+    }
 }
 
 /// Checks the name at an address, which is then discarded (`strndup_user`).
@@ -86,14 +99,35 @@ fn check_name(memory: &Memory, address: u64) -> Result<(), Errno> {
 }
 
 impl DmaBuf {
-    /// Returns the fence of the GPU's use of the object.
-    fn fence(&self) -> Fence {
+    /// Returns whether the kernel has files of a dma-buf's fences.
+    fn has_fence_files(&self) -> bool {
         match &self.exporter {
-            Exporter::Object(object) => {
-                let used = object.state().used;
-                used.map_or_else(Fence::default, |used| Fence::of(object.system(), used))
-            }
+            Exporter::Object(object) => object.system().machine.kernel >= FENCE_FILES,
+            Exporter::Memory(_) => true,
+        }
+    }
+
+    /// Returns the fence of the GPU's uses of the object that an access has to wait for.
+    fn fence(&self, access: Access) -> Fence {
+        match &self.exporter {
+            Exporter::Object(object) => object.state().used.fence(access),
             Exporter::Memory(_) => Fence::default(),
+        }
+    }
+
+    /// Makes later users of the object wait for a fence, as for an access. No GPU uses ordinary memory.
+    fn add(&self, fence: &Fence, access: Access) {
+        if let Exporter::Object(object) = &self.exporter {
+            let mut state = object.state();
+            fence.parts().iter().for_each(|part| state.used.add(part, access));
+        }
+    }
+
+    /// Returns whether an access need not wait for the GPU.
+    pub(crate) fn is_idle(&self, access: Access) -> bool {
+        match &self.exporter {
+            Exporter::Object(object) => object.is_idle(access),
+            Exporter::Memory(_) => true,
         }
     }
 
@@ -101,7 +135,7 @@ impl DmaBuf {
     ///
     /// # Errors
     /// EINVAL for unknown or missing flags; the errors of bringing pages in.
-    pub(crate) fn sync(&self, flags: u64) -> Result<()> {
+    pub(crate) fn sync(&self, flags: u64, patience: &Patience) -> Result<()> {
         let request = DMA_BUF_IOCTL_SYNC.name;
         if let Exporter::Object(object) = &self.exporter {
             object.system().enter(request, Needs::Memory)?;
@@ -109,15 +143,15 @@ impl DmaBuf {
         if flags & !(DMA_BUF_SYNC_RW | DMA_BUF_SYNC_END) != 0 || flags & DMA_BUF_SYNC_RW == 0 {
             return refuse(request, Errno::EINVAL);
         }
-        let event = match (flags & DMA_BUF_SYNC_END != 0, flags & DMA_BUF_SYNC_WRITE != 0) {
-            (true, _) => Event::DmaBufEnd,
-            (false, true) => Event::DmaBufBegin(Access::Write),
-            (false, false) => Event::DmaBufBegin(Access::Read),
+        let (event, access) = match (flags & DMA_BUF_SYNC_END != 0, flags & DMA_BUF_SYNC_WRITE != 0) {
+            (true, _) => (Event::DmaBufEnd, Access::Read),
+            (false, true) => (Event::DmaBufBegin(Access::Write), Access::Write),
+            (false, false) => (Event::DmaBufBegin(Access::Read), Access::Read),
         };
         match &self.exporter {
             Exporter::Memory(_) => Ok(()),
             Exporter::Object(object) => {
-                object.wait_idle();
+                object.wait_for(request, access, patience)?;
                 object.happen(&mut object.state(), request, event).map(drop)
             }
         }

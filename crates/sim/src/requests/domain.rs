@@ -7,6 +7,7 @@ use super::{Caller, refuse};
 use crate::Soft;
 use crate::machine::faults::Needs;
 use crate::machine::memory::Memory;
+use crate::machine::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;
@@ -24,7 +25,7 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 /// `i915_gem_set_domain_ioctl`.
 pub(super) fn set_domain(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_domain) -> Result<()> {
     let memory = Some(&mut *caller.memory);
-    caller.device.set_domain_ioctl(memory, args.handle, args.read_domains, args.write_domain)
+    caller.device.set_domain_ioctl(memory, args.handle, args.read_domains, args.write_domain, caller.patience)
 }
 
 /// `i915_gem_sw_finish_ioctl`.
@@ -42,6 +43,7 @@ impl Soft {
         handle: u32,
         read: u32,
         write: u32,
+        patience: &Patience,
     ) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_SET_DOMAIN.name;
         self.system.enter(request, Needs::Memory)?;
@@ -62,7 +64,7 @@ impl Soft {
             Event::SetDomainCpu(access)
         };
         let object = self.find(request, handle)?;
-        object.wait_idle();
+        object.wait_for(request, access, patience)?;
         object.validate_user_pages(request, memory)?;
         object.happen(&mut object.state(), request, event).map(drop)
     }

@@ -21,8 +21,10 @@ mod map;
 mod modes;
 mod names;
 mod param;
+mod perf;
 mod prime;
 mod query;
+mod sync_file;
 mod syncobj;
 mod table;
 mod tiling;
@@ -38,12 +40,15 @@ use super::Soft;
 use crate::machine::files::Files;
 use crate::machine::masters::permit;
 use crate::machine::memory::Memory;
+use crate::machine::progress::{Patience, RESTART};
 use crate::machine::refuse::refuse;
 pub(super) use caching::number as caching_number;
 pub(super) use dma_buf::{ioctl as dma_buf_ioctl, lseek as lseek_dma_buf, mmap as mmap_dma_buf};
 use gem_coherency::error::Result;
 pub(super) use madvise::number as madvise_number;
 pub(super) use map::{mmap, number as mmap_number};
+pub(super) use modes::{CrtcChange, Cursor, Flip, modes_of};
+pub(super) use sync_file::ioctl as sync_file_ioctl;
 
 /// The caller of a request: the device's file, and the process's memory and files.
 #[derive(Debug)]
@@ -51,6 +56,7 @@ pub(super) struct Caller<'a> {
     pub(super) device: &'a Soft,
     pub(super) memory: &'a mut Memory,
     pub(super) files: &'a mut Files,
+    pub(super) patience: &'a Patience,
 }
 
 impl Caller<'_> {
@@ -88,7 +94,7 @@ const IOC_OUT: u32 = 2 << 30;
 ///
 /// # Errors
 /// ENOTTY for another type of request; EINVAL for an unknown number; EFAULT for a bad address; EACCES without
-/// permission; otherwise the request's own.
+/// permission; otherwise the request's own. [`RESTART`] if the request waits; then it changed nothing.
 pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result<i32, Errno> {
     if (code >> 8) & 0xff != u32::from(b'd') {
         return Err(Errno::ENOTTY);
@@ -101,8 +107,15 @@ pub(super) fn ioctl(caller: &mut Caller<'_>, code: u32, argument: u64) -> Result
     if caller.memory.read(argument, &mut args[..len_in]) < len_in {
         return Err(Errno::EFAULT);
     }
+    let system = &caller.device.system;
+    system.gpu.look(system);
+    let faults = system.faults.saved();
     let done = permit(caller.device, entry.allowed)
         .and_then(|()| (entry.run)(caller, &mut args).map_err(|error| error.errno()));
+    if done == Err(RESTART) {
+        caller.device.system.faults.restore(faults);
+        return Err(RESTART);
+    }
     if caller.memory.write(argument, &args[..len_out]) < len_out {
         return Err(Errno::EFAULT);
     }

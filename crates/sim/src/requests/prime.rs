@@ -27,7 +27,8 @@ pub(super) static ENTRIES: &[Entry] = entries! {
 /// `drm_prime_handle_to_fd_ioctl`.
 pub(super) fn handle_to_fd(caller: &mut Caller<'_>, args: &mut drm_prime_handle) -> Result<()> {
     let dma_buf = caller.device.handle_to_dma_buf_ioctl(args.handle, args.flags)?;
-    args.fd = caller.files.install(File::DmaBuf(dma_buf));
+    let installed = caller.files.install(File::DmaBuf(dma_buf), args.flags & DRM_CLOEXEC != 0);
+    args.fd = installed.or_else(|errno| refuse(DRM_IOCTL_PRIME_HANDLE_TO_FD.name, errno))?;
     Ok(())
 }
 

@@ -1,21 +1,22 @@
 //! SYNCOBJ_*: synchronization objects, by handle and as files.
 //!
-//! A simulated process has one thread, so no submission can arrive while a request waits. A wait for a fence
-//! that does not exist therefore fails at once with the kernel's timeout error.
+//! A wait for a fence that does not exist ends when another request submits it. A request that blocks its thread
+//! ([`Patience::Blocks`]) belongs to a process with one thread, which can submit nothing meanwhile: it fails at once
+//! with the kernel's timeout error.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
-use nix::sys::time::TimeValLike;
-use nix::time::{ClockId, clock_gettime};
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
 use crate::machine::faults::Needs;
+use crate::machine::fence::{Fence, now_ns};
 use crate::machine::files::File;
-use crate::machine::syncobj::{Fence, Syncobj};
+use crate::machine::progress::Patience;
+use crate::machine::syncobj::Syncobj;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::drm_syncobj::*;
 use gem_coherency::vocabulary::KernelVersion;
@@ -46,8 +47,8 @@ const CHECKS_FLAGS: KernelVersion = KernelVersion::new(6, 12);
 /// Largest numbers of handles, and of syncobjs or points, that the kernel allocates (`KMALLOC_MAX_SIZE`).
 const MOST_HANDLES: u32 = 1 << 20;
 const MOST_OBJECTS: u32 = 1 << 19;
-/// The time for which a wait blocks on one fence before it checks all of them.
-const GLANCE: Duration = Duration::from_millis(1);
+/// The time for which TRANSFER waits for a fence (`DRM_SYNCOBJ_WAIT_FOR_SUBMIT_TIMEOUT`).
+const TRANSFER_WAIT: Duration = Duration::from_secs(5);
 
 /// Flags of a wait.
 const ALL: u32 = DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL;
@@ -89,7 +90,8 @@ fn handle_to_fd(caller: &mut Caller<'_>, args: &mut drm_syncobj_handle) -> Resul
         }
         (_, _) => Err(Errno::EINVAL),
     };
-    args.fd = caller.files.install(file.or_else(|errno| refuse(request, errno))?);
+    let installed = file.and_then(|file| caller.files.install(file, true));
+    args.fd = installed.or_else(|errno| refuse(request, errno))?;
     Ok(())
 }
 
@@ -99,12 +101,12 @@ fn fd_to_handle(caller: &mut Caller<'_>, args: &mut drm_syncobj_handle) -> Resul
     caller.device.system.enter(request, Needs::Memory)?;
     match (args.pad, args.flags, caller.files.get(args.fd)) {
         (0, 0, Ok(File::Syncobj(syncobj))) => {
-            args.handle = caller.device.syncobjs().insert(Arc::clone(syncobj));
+            args.handle = caller.device.syncobjs().insert(syncobj);
             Ok(())
         }
         (0, DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE, Ok(File::Fence(fence))) => {
             let syncobj = caller.device.syncobj(args.handle).or_else(|errno| refuse(request, errno))?;
-            syncobj.replace(Some(fence.clone()));
+            syncobj.replace(Some(fence));
             Ok(())
         }
         (_, _, _) => refuse(request, Errno::EINVAL),
@@ -166,6 +168,10 @@ fn transfer(caller: &mut Caller<'_>, args: &mut drm_syncobj_transfer) -> Result<
     if args.flags & !FOR_SUBMIT != 0 && device.system.machine.kernel >= CHECKS_FLAGS {
         return refuse(request, Errno::EINVAL);
     }
+    if args.flags & FOR_SUBMIT != 0 && matches!(caller.patience, Patience::Restarts { .. }) {
+        let until = caller.patience.since().checked_add(TRANSFER_WAIT);
+        caller.patience.wait(request, until, || from.find(args.src_point).is_some())?;
+    }
     let Some(fence) = from.find(args.src_point) else {
         let errno = if args.flags & FOR_SUBMIT == 0 { Errno::EINVAL } else { Errno::ETIME };
         return refuse(request, errno);
@@ -186,8 +192,8 @@ fn wait(caller: &mut Caller<'_>, args: &mut drm_syncobj_wait) -> Result<()> {
     }
     let syncobjs = caller.syncobjs(request, args.handles, count, 0)?;
     let points = vec![0; syncobjs.len()];
-    let first = first_signalled(&syncobjs, &points, flags, args.timeout_nsec);
-    args.first_signaled = first.or_else(|errno| refuse(request, errno))?;
+    let awaited = Awaited { syncobjs: &syncobjs, points: &points, flags };
+    args.first_signaled = awaited.first(request, args.timeout_nsec, caller.patience)?;
     Ok(())
 }
 
@@ -200,8 +206,8 @@ fn timeline_wait(caller: &mut Caller<'_>, args: &mut drm_syncobj_timeline_wait) 
     }
     let syncobjs = caller.syncobjs(request, args.handles, count, 0)?;
     let points = caller.points(request, args.points, syncobjs.len())?;
-    let first = first_signalled(&syncobjs, &points, flags, args.timeout_nsec);
-    args.first_signaled = first.or_else(|errno| refuse(request, errno))?;
+    let awaited = Awaited { syncobjs: &syncobjs, points: &points, flags };
+    args.first_signaled = awaited.first(request, args.timeout_nsec, caller.patience)?;
     Ok(())
 }
 
@@ -216,43 +222,66 @@ fn eventfd(caller: &mut Caller<'_>, args: &mut drm_syncobj_eventfd) -> Result<()
     refuse(request, caller.files.get(args.fd).err().unwrap_or(Errno::EINVAL))
 }
 
-/// Waits until all of the points, or one, are signalled (`drm_syncobj_array_wait_timeout`); returns the index
-/// of the first signalled one.
-fn first_signalled(
-    syncobjs: &[Arc<Syncobj>],
-    points: &[u64],
+/// The points that a request waits for: all of them, or one.
+struct Awaited<'a> {
+    syncobjs: &'a [Arc<Syncobj>],
+    points: &'a [u64],
     flags: u32,
-    until_ns: i64,
-) -> Result<u32, Errno> {
-    let is_ready = |fence: &Fence| flags & AVAILABLE != 0 || fence.is_signalled();
-    loop {
-        let fences: Vec<_> =
-            syncobjs.iter().zip(points).map(|(syncobj, &point)| syncobj.find(point)).collect();
-        let is_missing = fences.iter().any(Option::is_none);
-        if is_missing && flags & (FOR_SUBMIT | AVAILABLE) == 0 {
-            return Err(Errno::EINVAL);
-        }
-        let ready: Vec<_> = fences.iter().map(|fence| fence.as_ref().is_some_and(is_ready)).collect();
-        let first = ready.iter().position(|&ready| ready);
-        if let Some(first) = first
-            && (flags & ALL == 0 || ready.iter().all(|&ready| ready))
-        {
-            return Ok(first as u32);
-        }
-        let left = until_ns.saturating_sub(now_ns());
-        let pending = fences.iter().flatten().find(|fence| !is_ready(fence));
-        match pending {
-            Some(fence) if left > 0 && !(is_missing && flags & ALL != 0) => {
-                fence.wait(GLANCE.min(Duration::from_nanos(left.unsigned_abs())));
-            }
-            _ => return Err(Errno::ETIME),
-        }
-    }
 }
 
-/// Returns the time of the monotonic clock.
-fn now_ns() -> i64 {
-    clock_gettime(ClockId::CLOCK_MONOTONIC).map_or(i64::MAX, |now| now.num_nanoseconds())
+/// The state of a wait.
+enum Found {
+    /// It is over: the index of the first signalled point.
+    First(u32),
+    /// Points without a fence are waited for, or not all are signalled.
+    Pending {
+        /// A submission by another request is needed.
+        submission: bool,
+    },
+}
+
+impl Awaited<'_> {
+    /// Returns the state of the wait.
+    ///
+    /// # Errors
+    /// EINVAL if a point has no fence and the flags do not say to wait for it.
+    fn look(&self) -> Result<Found, Errno> {
+        let (all, available) = (self.flags & ALL != 0, self.flags & AVAILABLE != 0);
+        let fences: Vec<_> =
+            self.syncobjs.iter().zip(self.points).map(|(syncobj, &point)| syncobj.find(point)).collect();
+        let is_missing = fences.iter().any(Option::is_none);
+        if is_missing && self.flags & (FOR_SUBMIT | AVAILABLE) == 0 {
+            return Err(Errno::EINVAL);
+        }
+        let is_ready =
+            |fence: &Option<Fence>| fence.as_ref().is_some_and(|fence| available || fence.is_signalled());
+        let ready: Vec<_> = fences.iter().map(is_ready).collect();
+        match ready.iter().position(|&ready| ready) {
+            Some(first) if !all || ready.iter().all(|&ready| ready) => Ok(Found::First(first as u32)),
+            Some(_) | None => {
+                let has_fence = fences.iter().any(Option::is_some);
+                Ok(Found::Pending { submission: is_missing && (all || !has_fence) })
+            }
+        }
+    }
+
+    /// Waits until a time of the monotonic clock (`drm_syncobj_array_wait_timeout`); returns the index of the first
+    /// signalled point.
+    fn first(&self, request: &'static str, until_ns: i64, patience: &Patience) -> Result<u32> {
+        let is_over = || match (self.look(), patience) {
+            (Ok(Found::First(_)) | Err(_), _) => true,
+            (Ok(Found::Pending { submission }), Patience::Blocks) => submission,
+            (Ok(Found::Pending { .. }), Patience::Restarts { .. }) => false,
+        };
+        let left = u64::try_from(until_ns.saturating_sub(now_ns())).unwrap_or(0);
+        let until = Instant::now().checked_add(Duration::from_nanos(left));
+        patience.wait(request, until, is_over)?;
+        match self.look() {
+            Ok(Found::First(first)) => Ok(first),
+            Ok(Found::Pending { .. }) => refuse(request, Errno::ETIME),
+            Err(errno) => refuse(request, errno),
+        }
+    }
 }
 
 impl Soft {

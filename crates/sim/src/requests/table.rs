@@ -4,7 +4,7 @@
 
 use super::{
     Caller, aperture, auth, caching, context, create, domain, dumb, exec, framebuffer, legacy, madvise, map,
-    modes, names, param, prime, query, syncobj, tiling, transfer, userptr, version, wait,
+    modes, names, param, perf, prime, query, syncobj, tiling, transfer, userptr, version, wait,
 };
 use crate::machine::masters::Allowed;
 use gem_coherency::error::Result;
@@ -50,6 +50,8 @@ static GROUPS: &[&[Entry]] = &[
     modes::ENTRIES,
     names::ENTRIES,
     param::ENTRIES,
+    perf::ENTRIES,
+    perf::ADD,
     prime::ENTRIES,
     query::ENTRIES,
     syncobj::ENTRIES,

@@ -32,7 +32,7 @@ pub(super) fn pread(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pread) -> R
         None => Ok(()),
         Some((object, range)) => {
             let mut user = User { memory: caller.memory, first: args.data_ptr };
-            transfer::pread(&object, range, &mut user)
+            transfer::pread(&object, range, &mut user, caller.patience)
         }
     }
 }
@@ -45,7 +45,7 @@ pub(super) fn pwrite(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pwrite) ->
         None => Ok(()),
         Some((object, range)) => {
             let mut user = User { memory: caller.memory, first: args.data_ptr };
-            transfer::pwrite(&object, range, &mut user)
+            transfer::pwrite(&object, range, &mut user, caller.patience)
         }
     }
 }

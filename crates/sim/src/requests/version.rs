@@ -80,8 +80,16 @@ fn set_client_cap(caller: &mut Caller<'_>, args: &mut drm_set_client_cap) -> Res
     if args.value > most {
         return refuse(request, Errno::EINVAL);
     }
-    if args.capability == DRM_CLIENT_CAP_ATOMIC {
-        device.client().atomic = args.value > 0;
+    let mut client = device.client();
+    let said = args.value > 0;
+    match args.capability {
+        DRM_CLIENT_CAP_ATOMIC => {
+            (client.atomic, client.all_planes, client.aspect_ratios) = (said, said, said);
+        }
+        DRM_CLIENT_CAP_UNIVERSAL_PLANES => client.all_planes = said,
+        DRM_CLIENT_CAP_ASPECT_RATIO => client.aspect_ratios = said,
+        // No mode of the simulated screens has two images, and no connector writes to memory.
+        _ => {}
     }
     Ok(())
 }

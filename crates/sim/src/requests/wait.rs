@@ -1,6 +1,6 @@
 //! BUSY, WAIT and THROTTLE.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gem_coherency::Errno;
 
@@ -8,17 +8,22 @@ use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
 use crate::machine::faults::Needs;
+use crate::machine::progress::Patience;
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915::{
     DRM_IOCTL_I915_GEM_BUSY, DRM_IOCTL_I915_GEM_WAIT, drm_i915_gem_busy, drm_i915_gem_wait,
 };
 use gem_coherency::uapi::i915_exec::DRM_IOCTL_I915_GEM_THROTTLE;
+use gem_coherency::vocabulary::Access;
 
 pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_GEM_BUSY, Everyone => busy;
     DRM_IOCTL_I915_GEM_WAIT, Everyone => wait;
     DRM_IOCTL_I915_GEM_THROTTLE, Everyone => throttle;
 };
+
+/// The time by which a file may be ahead of the GPU (`DRM_I915_THROTTLE_JIFFIES`).
+const THROTTLE: Duration = Duration::from_millis(20);
 
 /// `i915_gem_busy_ioctl`.
 fn busy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_busy) -> Result<()> {
@@ -28,15 +33,20 @@ fn busy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_busy) -> Result<()> {
 
 /// `i915_gem_wait_ioctl`.
 fn wait(caller: &mut Caller<'_>, args: &mut drm_i915_gem_wait) -> Result<()> {
-    caller.device.wait_ioctl(args)
+    caller.device.wait_ioctl(args, caller.patience)
 }
 
-/// `i915_gem_throttle_ioctl`: the simulated GPU never lags behind, so there is nothing to wait for.
+/// `i915_gem_throttle_ioctl`: waits for the file's submissions that are older than 20 ms.
 fn throttle(caller: &mut Caller<'_>, (): &mut ()) -> Result<()> {
     let request = DRM_IOCTL_I915_GEM_THROTTLE.name;
-    let system = &caller.device.system;
+    let Caller { device, patience, .. } = caller;
+    let system = &device.system;
     system.enter(request, Needs::Nothing)?;
-    if system.faults.is_wedged() { refuse(request, Errno::EIO) } else { Ok(()) }
+    if system.faults.is_wedged() {
+        return refuse(request, Errno::EIO);
+    }
+    let Some(time) = patience.since().checked_sub(THROTTLE) else { return Ok(()) };
+    patience.wait(request, None, || !system.gpu.has_older(&device.hangs, time)).map(drop)
 }
 
 impl Soft {
@@ -44,29 +54,32 @@ impl Soft {
     pub(crate) fn busy_ioctl(&self, handle: u32) -> Result<u32> {
         let request = DRM_IOCTL_I915_GEM_BUSY.name;
         self.system.enter(request, Needs::Nothing)?;
-        let used = self.find(request, handle)?.state().used;
-        Ok(self.system.gpu.busy(used))
+        let object = self.find(request, handle)?;
+        self.system.gpu.look(&self.system);
+        Ok(object.state().used.busy())
     }
 
-    /// Waits for the object. Writes back the remaining time, also after a timeout; without a wait it stays
-    /// unchanged.
-    pub(crate) fn wait_ioctl(&self, args: &mut drm_i915_gem_wait) -> Result<()> {
+    /// Waits for the object. Writes back the remaining time, also after a timeout; a request that
+    /// need not block leaves it unchanged.
+    pub(crate) fn wait_ioctl(&self, args: &mut drm_i915_gem_wait, patience: &Patience) -> Result<()> {
         let request = DRM_IOCTL_I915_GEM_WAIT.name;
         self.system.enter(request, Needs::Nothing)?;
         if args.flags != 0 {
             return refuse(request, Errno::EINVAL);
         }
-        let used = self.find(request, args.bo_handle)?.state().used;
-        if self.system.gpu.busy(used) == 0 {
+        let object = self.find(request, args.bo_handle)?;
+        self.system.gpu.look(&self.system);
+        let since = patience.since();
+        if matches!(patience, Patience::Blocks) && object.is_idle(Access::Write) {
             return Ok(());
         }
         let timeout = u64::try_from(args.timeout_ns).ok().map(Duration::from_nanos);
-        let start = Instant::now();
-        let idle = self.system.gpu.wait(used, timeout);
+        let until = timeout.and_then(|timeout| since.checked_add(timeout));
+        let is_idle = patience.wait(request, until, || object.is_idle(Access::Write))?;
         if args.timeout_ns > 0 {
-            let waited = i64::try_from(start.elapsed().as_nanos()).unwrap_or(i64::MAX);
-            args.timeout_ns = if idle { (args.timeout_ns - waited).max(0) } else { 0 };
+            let waited = i64::try_from(since.elapsed().as_nanos()).unwrap_or(i64::MAX);
+            args.timeout_ns = if is_idle { (args.timeout_ns - waited).max(0) } else { 0 };
         }
-        if idle { Ok(()) } else { refuse(request, Errno::ETIME) }
+        if is_idle { Ok(()) } else { refuse(request, Errno::ETIME) }
     }
 }

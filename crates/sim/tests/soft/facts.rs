@@ -3,6 +3,8 @@
 use gem_coherency::Errno;
 use gem_coherency::uapi::drm::{DRM_IOCTL_VERSION, drm_version};
 use gem_coherency::uapi::i915_facts::*;
+use gem_coherency::uapi::i915_query::*;
+use zerocopy::IntoBytes;
 
 use super::caller::{ARGS, Caller, LIST, READ_ONLY};
 
@@ -72,4 +74,25 @@ fn requests_that_are_gone_do_nothing_or_refuse() {
     case("tgl", 2, code(3, 0x26), Err(Errno::EINVAL));
     case("tgl,kernel=6.1", 2, code(3, 0x26), Err(Errno::EACCES));
     case("tgl", 0, code(1, 0x50), Err(Errno::EINVAL));
+}
+
+#[test]
+fn performance_counters_are_refused_as_without_permission() {
+    let mut caller = Caller::new("tgl");
+    let open = |caller: &mut Caller, properties: &[u64], flags| {
+        caller.process.store(LIST, properties.as_bytes()).unwrap();
+        let properties_ptr = LIST;
+        let num_properties = properties.len() as u32 / 2;
+        let args = drm_i915_perf_open_param { flags, num_properties, properties_ptr };
+        caller.on(2, DRM_IOCTL_I915_PERF_OPEN, args).0
+    };
+    assert_eq!(open(&mut caller, &[2, 1, 3, 1], I915_PERF_FLAG_FD_CLOEXEC), Some(Errno::EACCES));
+    assert_eq!(open(&mut caller, &[2, 1], 8), Some(Errno::EINVAL));
+    assert_eq!(open(&mut caller, &[], 0), Some(Errno::EINVAL));
+    assert_eq!(open(&mut caller, &[11, 1], 0), Some(Errno::EINVAL));
+    assert_eq!(caller.on(2, DRM_IOCTL_I915_PERF_REMOVE_CONFIG, u64::MAX).0, Some(Errno::EACCES));
+    assert_eq!(caller.process.ioctl(caller.fds[2], 0x4048_6477, LIST), Err(Errno::EACCES));
+    let mut caller = Caller::new("snb");
+    assert_eq!(open(&mut caller, &[2, 1], 0), Some(Errno::new(524)), "there are none");
+    assert_eq!(caller.on(2, DRM_IOCTL_I915_PERF_REMOVE_CONFIG, u64::MAX).0, Some(Errno::new(524)));
 }

@@ -240,6 +240,7 @@ fn resources_list_the_files_own_framebuffers_newest_first() {
     let mut listed = [0u32; 3];
     setup.process.load(CLIPS, listed.as_mut_bytes()).unwrap();
     assert_eq!(listed, [ids[2], ids[1], 0]);
+    args = drm_mode_card_res { fb_id_ptr: CLIPS, count_fbs: 2, ..Default::default() };
     assert_eq!(setup.ask(1, DRM_IOCTL_MODE_GETRESOURCES, &mut args), None);
     assert_eq!(args.count_fbs, 0);
     args = drm_mode_card_res { fb_id_ptr: 8, count_fbs: 1, ..Default::default() };

@@ -45,7 +45,7 @@ fn what_a_gpu_cannot_execute_hangs_it() {
     let reset = |name, engine, words: &[u32], cause| hang(name, engine, words, cause, Remedy::Reset);
     reset("tgl", Copy, &[UNKNOWN, END], Unknown);
     reset("tgl", Render, &[0x5430_0005, 0x03f0_0040, 0, 0x1_0001, TARGET, 0, 7, END], Unknown);
-    reset("dg2", Copy, &[0x5430_0005, 0x03f0_0040, 0, 0x1_0001, TARGET, 0, 7, END], Unknown);
+    reset("mtl", Copy, &[0x5430_0005, 0x03f0_0040, 0, 0x1_0001, TARGET, 0, 7, END], Unknown);
     reset("tgl", Copy, &[0x5430_0805, 0x03f0_0040, 0, 0x1_0001, TARGET, 0, 7, END], Unsupported);
     reset("tgl", Copy, &[0x7a00_0004, 0, 0, 0, 0, 0, END], Unsupported);
     reset("tgl", Render, &[INVALID, END], Unknown);

@@ -1,80 +1,21 @@
 //! Mappings that another process has: files of an object's bytes, of which the CPU's cache and memory have one each.
 
-use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::{Command, Stdio};
 
 use gem_coherency::Errno;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::uapi::i915::*;
-use gem_coherency::vocabulary::{Handle, MocsClass};
-use gem_coherency_sim::Pages;
+use gem_coherency::vocabulary::MocsClass;
+use gem_coherency_sim::{PREVIOUS_OWNER, Place, Process, Soft};
 
-use super::caller::{ARGS, Caller, HOLE};
-
-/// A process with an object of two pages, and its mapping's address.
-struct Mapped {
-    caller: Caller,
-    handle: Handle,
-    address: u64,
-}
-
-impl Mapped {
-    #[track_caller]
-    fn new(platform: &str, mode: u64) -> Self {
-        let mut caller = Caller::new(platform);
-        let create = drm_i915_gem_create { size: 8192, ..Default::default() };
-        let handle = caller.on(0, DRM_IOCTL_I915_GEM_CREATE, create).1.handle;
-        let mut mapped = Self { caller, handle: Handle::new(handle).unwrap(), address: 0 };
-        mapped.address = mapped.map(mode);
-        mapped.maintain(LineOp::Flush);
-        mapped
-    }
-
-    /// Maps the object once more.
-    #[track_caller]
-    fn map(&mut self, mode: u64) -> u64 {
-        let request =
-            drm_i915_gem_mmap_offset { handle: self.handle.get(), flags: mode, ..Default::default() };
-        let (errno, answer) = self.caller.on(0, DRM_IOCTL_I915_GEM_MMAP_OFFSET, request);
-        assert_eq!(errno, None);
-        self.caller.process.mmap(8192, Pages::ReadWrite, self.caller.fds[0], answer.offset).unwrap()
-    }
-
-    /// Another process's view of the mapping at `address`.
-    #[track_caller]
-    fn file(&self, address: u64) -> (File, u64) {
-        let (file, offset) = self.caller.process.memory_file(address).unwrap();
-        (file.into(), offset)
-    }
-
-    fn maintain(&self, op: LineOp) {
-        self.caller.process.maintain(self.address, 8192, op).unwrap();
-    }
-
-    fn gpu_reads(&self, mocs: MocsClass, offset: u64) -> [u8; 4] {
-        let mut bytes = [0; 4];
-        let device = self.caller.process.device(self.caller.fds[0]).unwrap();
-        device.gpu_read(self.handle, mocs, offset, &mut bytes).unwrap();
-        bytes
-    }
-
-    fn gpu_writes(&self, offset: u64, bytes: &[u8]) {
-        let device = self.caller.process.device(self.caller.fds[0]).unwrap();
-        device.gpu_write(self.handle, MocsClass::PageTable, offset, bytes).unwrap();
-    }
-}
-
-fn load(file: &File, offset: u64) -> [u8; 4] {
-    let mut bytes = [0; 4];
-    file.read_exact_at(&mut bytes, offset).unwrap();
-    bytes
-}
+use super::caller::{ARGS, HOLE};
+use super::client::{Client, Mapped, load};
 
 #[test]
 fn a_store_by_another_process_is_in_the_cache_until_it_is_flushed() {
-    let mapped = Mapped::new("glk", I915_MMAP_OFFSET_WB);
-    let (file, offset) = mapped.file(mapped.address);
+    let mapped = Mapped::flushed("glk", I915_MMAP_OFFSET_WB);
+    let (file, offset) = mapped.shown(mapped.address);
     let shell = Command::new("printf").arg("new!").stdout(Stdio::from(file.try_clone().unwrap())).status();
     assert!(shell.unwrap().success());
     assert_eq!(load(&file, offset), *b"new!");
@@ -87,8 +28,8 @@ fn a_store_by_another_process_is_in_the_cache_until_it_is_flushed() {
 #[test]
 fn a_store_is_coherent_with_an_llc_except_for_reads_around_it() {
     for (platform, around) in [("tgl", *b"new!"), ("jsl", [0; 4])] {
-        let mapped = Mapped::new(platform, I915_MMAP_OFFSET_WB);
-        let (file, offset) = mapped.file(mapped.address + 4096);
+        let mapped = Mapped::flushed(platform, I915_MMAP_OFFSET_WB);
+        let (file, offset) = mapped.shown(mapped.address + 4096);
         assert_eq!(offset, 4096);
         file.write_all_at(b"new!", offset).unwrap();
         assert_eq!(mapped.gpu_reads(MocsClass::PageTable, 4096), *b"new!", "{platform}");
@@ -100,8 +41,8 @@ fn a_store_is_coherent_with_an_llc_except_for_reads_around_it() {
 
 #[test]
 fn a_load_by_another_process_is_old_until_the_line_is_invalidated() {
-    let mapped = Mapped::new("glk", I915_MMAP_OFFSET_WB);
-    let (file, offset) = mapped.file(mapped.address);
+    let mapped = Mapped::flushed("glk", I915_MMAP_OFFSET_WB);
+    let (file, offset) = mapped.shown(mapped.address);
     assert_eq!(load(&file, offset), [0; 4]);
     mapped.gpu_writes(0, b"gpu!");
     assert_eq!(load(&file, offset), [0; 4], "not invalidated");
@@ -112,9 +53,9 @@ fn a_load_by_another_process_is_old_until_the_line_is_invalidated() {
 #[test]
 fn write_back_and_write_combining_mappings_are_two_views_without_an_llc_and_one_with_it() {
     for (platform, shared) in [("glk", false), ("tgl", true)] {
-        let mut mapped = Mapped::new(platform, I915_MMAP_OFFSET_WB);
+        let mut mapped = Mapped::flushed(platform, I915_MMAP_OFFSET_WB);
         let around = mapped.map(I915_MMAP_OFFSET_WC);
-        let ((cached, at), (memory, _)) = (mapped.file(mapped.address), mapped.file(around));
+        let ((cached, at), (memory, _)) = (mapped.shown(mapped.address), mapped.shown(around));
         cached.write_all_at(b"new!", at).unwrap();
         assert_eq!(load(&memory, at) == *b"new!", shared, "{platform}");
         mapped.maintain(LineOp::Flush);
@@ -124,9 +65,9 @@ fn write_back_and_write_combining_mappings_are_two_views_without_an_llc_and_one_
 
 #[test]
 fn bytes_from_before_the_file_are_in_it() {
-    let mut mapped = Mapped::new("glk", I915_MMAP_OFFSET_WB);
+    let mut mapped = Mapped::flushed("glk", I915_MMAP_OFFSET_WB);
     mapped.caller.process.store(mapped.address + 100, b"old").unwrap();
-    let (file, offset) = mapped.file(mapped.address);
+    let (file, offset) = mapped.shown(mapped.address);
     assert_eq!(load(&file, offset + 100), *b"old\0");
     let mut back = [0; 4];
     file.write_all_at(b"now", offset + 100).unwrap();
@@ -136,14 +77,152 @@ fn bytes_from_before_the_file_are_in_it() {
 
 #[test]
 fn a_file_cannot_be_shortened_and_others_have_none() {
-    let mapped = Mapped::new("glk", I915_MMAP_OFFSET_WB);
-    let (file, _) = mapped.file(mapped.address);
+    let mapped = Mapped::flushed("glk", I915_MMAP_OFFSET_WB);
+    let (file, _) = mapped.shown(mapped.address);
     assert!(file.set_len(4096).is_err(), "the device would get SIGBUS");
     assert_eq!(file.metadata().unwrap().len(), 8192);
     let process = &mapped.caller.process;
-    assert_eq!(process.memory_file(ARGS).unwrap_err(), Errno::EINVAL, "the process's own memory");
-    assert_eq!(process.memory_file(HOLE).unwrap_err(), Errno::EINVAL);
+    assert_eq!(process.views(ARGS).unwrap_err(), Errno::EINVAL, "the process's own memory");
+    assert_eq!(process.views(HOLE).unwrap_err(), Errno::EINVAL);
     assert_eq!(process.maintain(HOLE, 1, LineOp::Flush), Err(Errno::EFAULT));
     assert_eq!(process.maintain(u64::MAX, 2, LineOp::Flush), Err(Errno::EFAULT));
     assert_eq!(process.maintain(ARGS, 64, LineOp::Flush), Ok(()));
+}
+
+#[test]
+fn every_mapping_of_an_object_has_the_same_files_and_shows_one_of_them() {
+    for ((platform, around, coherent), mode) in
+        [("glk", Place::Memory, false), ("tgl", Place::Cache, true)].into_iter().flat_map(|platform| {
+            [I915_MMAP_OFFSET_WC, I915_MMAP_OFFSET_UC, I915_MMAP_OFFSET_GTT].map(|mode| (platform, mode))
+        })
+    {
+        let mut mapped = Mapped::flushed(platform, I915_MMAP_OFFSET_WB);
+        let wc = mapped.map(mode);
+        let other = mapped.object(4096);
+        let views = |address| mapped.caller.process.views(address).unwrap();
+        let (first, second) = (views(mapped.address), views(wc + 4096));
+        assert_eq!((first.shows, second.shows), (Place::Cache, around), "{platform}");
+        assert_eq!((first.offset, second.offset), (0, 4096));
+        assert_eq!((first.size, first.coherent), (8192, coherent), "{platform}");
+        assert_eq!(first.object, second.object);
+        assert_eq!(first.object, mapped.soft().kernel_flushes().first().map_or(1, |flush| flush.object));
+        assert_eq!(Client::inodes(first), Client::inodes(second), "{platform}");
+        let third = views(other);
+        assert_ne!(third.object, mapped.caller.process.views(mapped.address).unwrap().object);
+        assert_eq!(third.size, 4096);
+    }
+}
+
+#[test]
+fn memory_of_no_device_has_views_and_a_number_of_its_own() {
+    let mut process = Process::default();
+    let mut views = || {
+        let fd = process.foreign_dma_buf(4096, true).unwrap();
+        let address = process.mmap(4096, gem_coherency_sim::Pages::ReadWrite, fd, 0).unwrap();
+        process.views(address).unwrap()
+    };
+    let (one, other) = (views(), views());
+    assert!(one.object >= 1 << 63 && one.object != other.object);
+    assert_eq!((one.shows, one.coherent), (Place::Memory, false));
+}
+
+#[test]
+fn a_coherent_machine_shows_the_cache_through_every_mapping() {
+    let mut mapped = Mapped::flushed("glk,memory=coherent", I915_MMAP_OFFSET_WB);
+    let wc = mapped.map(I915_MMAP_OFFSET_WC);
+    let views = mapped.caller.process.views(wc).unwrap();
+    assert_eq!((views.shows, views.coherent), (Place::Cache, true));
+}
+
+#[test]
+fn the_state_of_each_line_is_in_the_files_when_sharing_begins() {
+    let mut mapped = Mapped::new("glk", I915_MMAP_OFFSET_WB, 3 * 4096);
+    let process = &mut mapped.caller.process;
+    let (address, secret) = (mapped.address, &PREVIOUS_OWNER[..4]);
+    // Page 0: a clean line 0 that is stale, a dirty line 1, an absent line 2 that was cached before. Page 1: the same bytes, dirty. Page 2: untouched.
+    process.maintain(address, 2 * 4096, LineOp::Flush).unwrap();
+    process.load(address, &mut [0; 4]).unwrap();
+    process.load(address + 128, &mut [0; 4]).unwrap();
+    mapped.gpu_writes(0, b"gpu!");
+    mapped.gpu_writes(128, b"gone");
+    let process = &mut mapped.caller.process;
+    process.maintain(address + 128, 1, LineOp::Invalidate).unwrap();
+    process.store(address + 64, b"new!").unwrap();
+    process.store(address + 4096, &[0; 4]).unwrap();
+    let client = Client::new(process.views(address).unwrap());
+    let bytes = |offset| [&client.cached, &client.memory, &client.filled].map(|file| load(file, offset));
+    assert_eq!(bytes(0), [[0; 4], *b"gpu!", [0; 4]], "stale");
+    assert_eq!(bytes(64), [*b"new!", [0; 4], [0; 4]], "dirty");
+    assert_eq!(bytes(128), [*b"gone"; 3], "absent");
+    assert_eq!(bytes(4096), [[0; 4]; 3], "a silent store");
+    // The kernel flushed the whole object before the GPU's write; on an LLC part it does not.
+    assert_eq!(bytes(8192), [[0; 4]; 3], "flushed");
+    let mapped = Mapped::new("tgl", I915_MMAP_OFFSET_WB, 4096);
+    let client = Client::new(mapped.caller.process.views(mapped.address).unwrap());
+    assert_eq!(load(&client.cached, 0), [0; 4]);
+    assert_eq!(load(&client.memory, 0), secret, "fresh");
+    assert_eq!(load(&client.filled, 0), secret, "so that it is dirty");
+    client.maintain(0..1, LineOp::WriteBack);
+    assert_eq!(load(&client.memory, 0), [0; 4]);
+    assert_eq!(load(&client.memory, 64), secret, "the next line");
+}
+
+#[test]
+fn a_wc_store_with_an_llc_is_in_memory_unless_a_wb_mapping_shows_the_same_bytes() {
+    for (wb_too, display) in [(false, *b"new!"), (true, [0; 4])] {
+        let mut mapped = Mapped::flushed("tgl", I915_MMAP_OFFSET_WC);
+        let (file, at) = mapped.shown(mapped.address);
+        file.write_all_at(b"one!", at + 64).unwrap();
+        if wb_too {
+            let wb = mapped.map(I915_MMAP_OFFSET_WB);
+            mapped.shown(wb);
+        }
+        file.write_all_at(b"new!", at).unwrap();
+        assert_eq!(mapped.display_reads(0), display);
+        assert_eq!(mapped.display_reads(64), *b"one!", "before the WB mapping");
+    }
+}
+
+#[test]
+fn discarded_bytes_are_zeroes_in_every_file() {
+    let mapped = Mapped::flushed("glk", I915_MMAP_OFFSET_WB);
+    let client = Client::new(mapped.caller.process.views(mapped.address).unwrap());
+    client.cached.write_all_at(b"new!", 4096).unwrap();
+    let device: &Soft = mapped.soft();
+    let purge = |advice| gem_coherency::drm::Drm::madvise(device, mapped.handle, advice).unwrap();
+    device.shrink();
+    assert_eq!(load(&client.cached, 4096), *b"new!", "it is needed");
+    purge(gem_coherency::drm::Advice::DontNeed);
+    device.shrink();
+    assert_eq!([&client.cached, &client.memory, &client.filled].map(|file| load(file, 4096)), [[0; 4]; 3]);
+}
+
+#[test]
+fn swapping_saves_the_bytes_of_the_cache() {
+    let mapped = Mapped::flushed("glk", I915_MMAP_OFFSET_WB);
+    let client = Client::new(mapped.caller.process.views(mapped.address).unwrap());
+    mapped.gpu_writes(0, b"gpu!");
+    client.cached.write_all_at(b"new!", 64).unwrap();
+    mapped.soft().swap_out(mapped.handle).unwrap();
+    let bytes = |offset| [&client.cached, &client.memory, &client.filled].map(|file| load(file, offset));
+    assert_eq!(bytes(64), [*b"new!"; 3]);
+    assert_eq!(bytes(0), [[0; 4]; 3], "stale: the CPU saves what it sees");
+}
+
+#[test]
+fn what_an_agent_of_the_device_dirtied_stays_in_the_cache_where_only_wc_mappings_are_shared() {
+    for flush in [false, true] {
+        let mut mapped = Mapped::flushed("tgl", I915_MMAP_OFFSET_WB);
+        mapped.caller.process.store(mapped.address, b"old!").unwrap();
+        let wc = mapped.map(I915_MMAP_OFFSET_WC);
+        let client = Client::new(mapped.caller.process.views(wc).unwrap());
+        mapped.gpu_writes(64, b"gpu!");
+        client.cached.write_all_at(b"wc!!", 128).unwrap();
+        if flush {
+            client.maintain(0..2, LineOp::Flush);
+        }
+        let seen = [0, 64, 128].map(|at| mapped.display_reads(at));
+        let expected = if flush { [*b"old!", *b"gpu!", *b"wc!!"] } else { [[0; 4], [0; 4], *b"wc!!"] };
+        assert_eq!(seen, expected);
+    }
 }

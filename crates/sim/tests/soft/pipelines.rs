@@ -313,6 +313,10 @@ fn a_copy_engine_still_hangs_at_what_is_not_simulated() {
         gpu.run_on(Copy, words).unwrap();
         assert_eq!(causes(&gpu), [HangCause::Unsupported], "{words:x?}");
     }
+    // Comparisons before graphics 8.
+    let gpu = Gpu::new("hsw");
+    gpu.run_on(Copy, &[0x1b20_0001, 7, SOURCE, END]).unwrap();
+    assert_eq!(causes(&gpu), [HangCause::Unsupported]);
 }
 
 #[test]
@@ -324,6 +328,16 @@ fn the_renderer_blits_before_there_is_a_copy_engine() {
         let tiled = [0x5430_0804, 0x03f0_0040, 0, 0x1_0001, TARGET + 8, 7];
         gpu.run_on(Render, &batch(&[], &[&fill, &tiled])).unwrap();
         assert_eq!((causes(&gpu), gpu.target.word(0), gpu.target.word(8)), (vec![], 7, 0), "{name}");
+    }
+}
+
+#[test]
+fn a_dg2_has_the_older_fills_and_a_meteor_lake_does_not() {
+    let fill = [0x5430_0005, 0x03f0_0040, 0, 0x1_0001, TARGET, 0, 7, END];
+    for (name, expected) in [("dg2", (vec![], 7)), ("mtl", (vec![HangCause::Unknown], 0))] {
+        let gpu = Gpu::new(name);
+        gpu.run_on(Copy, &fill).unwrap();
+        assert_eq!((causes(&gpu), gpu.target.word(0)), expected, "{name}");
     }
 }
 

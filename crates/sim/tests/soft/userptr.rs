@@ -188,3 +188,25 @@ fn a_read_around_the_llc_sees_what_was_stored_before_the_pages_were_brought_in_a
     assert_eq!(&gpu_reads(&caller, handle, MocsClass::BypassLlc, 0), b"then", "nobody flushes it again");
     assert_eq!(&gpu_reads(&caller, handle, MocsClass::PageTable, 0), b"now ");
 }
+
+#[test]
+fn the_log_of_incoherent_accesses_counts_the_objects_lines() {
+    for (name, log) in [("jsl", 1), ("tgl", 0)] {
+        let mut caller = program(name);
+        let handle = userptr(&mut caller, USER + 0x1000, 0x3000);
+        assert_eq!(submit(&mut caller, handle, 0), None);
+        caller.process.store(BEHIND + 64, b"new!").unwrap();
+        caller.process.device(caller.fds[2]).unwrap().watch(true);
+        gpu_reads(&caller, handle, MocsClass::BypassLlc, 0x2000 + 64);
+        let found = caller.process.device(caller.fds[2]).unwrap().incoherent();
+        assert_eq!(found.len(), log, "{name}");
+        for access in found {
+            assert_eq!((access.handle, access.size), (Handle::new(handle), 0x3000));
+            assert_eq!(
+                access.lines.first().map(|lines| lines.first()),
+                Some(129),
+                "of the object, not of the mapping"
+            );
+        }
+    }
+}

@@ -4,7 +4,8 @@
 //! recoverable, after its first hang; one that is not bannable, never. On a banned engine EXECBUFFER2 fails
 //! with EIO. A file's hangs and bans add to its score; above a limit it cannot create contexts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,14 @@ struct Hangs {
     /// The times of the last two hangs, older first.
     last: [Option<Instant>; 2],
     banned: BTreeSet<Lane>,
+    /// The context was closed, and its batches do not outlive it.
+    revoked: bool,
+    /// The timeline of each queue, or of all: its number, and that of the last submission.
+    timelines: BTreeMap<Option<Lane>, (u64, u64)>,
 }
+
+/// Number of timelines of all contexts.
+static TIMELINES: AtomicU64 = AtomicU64::new(0);
 
 /// A file's hang score (`struct drm_i915_file_private`).
 #[derive(Debug)]
@@ -81,6 +89,11 @@ impl Standing {
         lock(&self.0).banned.contains(&lane)
     }
 
+    /// Cancels the context's batches, because it is closed and not persistent (`kill_context`).
+    pub(crate) fn revoke(&self) {
+        lock(&self.0).revoked = true;
+    }
+
     /// Returns how many batches hung (`batch_active` of GET_RESET_STATS).
     pub(crate) fn guilty_count(&self) -> u32 {
         lock(&self.0).guilty
@@ -95,9 +108,34 @@ pub(crate) struct Owner {
     pub(crate) lane: Lane,
     pub(crate) bannable: bool,
     pub(crate) recoverable: bool,
+    /// The context has one timeline for all of its queues (`I915_CONTEXT_CREATE_FLAGS_SINGLE_TIMELINE`).
+    pub(crate) single_timeline: bool,
 }
 
 impl Owner {
+    /// Returns the timeline of its submissions; `None` before the first one.
+    pub(super) fn timeline(&self) -> Option<u64> {
+        let lane = (!self.single_timeline).then_some(self.lane);
+        lock(&self.context.0).timelines.get(&lane).map(|&(timeline, _)| timeline)
+    }
+
+    /// Returns the timeline of the next submission, and its place there.
+    pub(super) fn next_on_timeline(&self) -> (u64, u64) {
+        let mut hangs = lock(&self.context.0);
+        let lane = (!self.single_timeline).then_some(self.lane);
+        // Relaxed: a unique number; it publishes no other data.
+        let made = || (TIMELINES.fetch_add(1, Ordering::Relaxed) + 1, 0);
+        let timeline = hangs.timelines.entry(lane).or_insert_with(made);
+        timeline.1 += 1;
+        *timeline
+    }
+
+    /// Returns whether batches that have not ended are cancelled.
+    pub(super) fn is_cancelled(&self) -> bool {
+        let hangs = lock(&self.context.0);
+        hangs.revoked || hangs.banned.contains(&self.lane)
+    }
+
     /// Returns whether the queue is banned, in which case its batches are cancelled.
     pub(crate) fn is_banned(&self) -> bool {
         self.context.is_banned(self.lane)
@@ -135,7 +173,7 @@ mod tests {
 
     fn owner(lane: Lane) -> Owner {
         let (context, file) = (Arc::default(), Arc::default());
-        Owner { context, file, lane, bannable: true, recoverable: true }
+        Owner { context, file, lane, bannable: true, recoverable: true, single_timeline: false }
     }
 
     #[test]

@@ -1,39 +1,26 @@
-//! Executes batches, command by command.
+//! Batches: their start, their continuation and their end.
 //!
 //! The command streamer reads as the blitter does: through the hierarchy, at the object's own level. A batch
-//! whose stores are still in the CPU's caches therefore runs as the stale bytes in memory. A batch's cost is
-//! limited; one above the limit is [`HangCause::Endless`].
+//! whose stores are still in the CPU's caches therefore runs as the stale bytes in memory.
 
-use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use super::bans::Owner;
-use super::blits::{Blit, From, Surface};
-use super::commands::{Arbitration, Command, Ends, Level, Privilege, Streamer};
-use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
-use super::fault_log::{GpuHang, HangCause, Remedy};
-use super::memory::{Bindings, Fetched, View};
-use super::memory_commands::Comparison;
-use super::registers::{Registers, Transfer};
-use crate::machine::system::System;
-use gem_coherency::platform::{Engine, EngineClass};
-use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency::Errno;
 
-/// Largest cost of a batch; a command costs 1, which takes the simulation about 100 ns. On other engines than
-/// copy engines each dword of it that is read costs 1, and the rest at most as much as a store.
-const MOST: u64 = 1 << 21;
-/// The costs of a jump, and of a store or a row of a rectangle in addition to its bytes.
-const JUMP: u64 = 256;
-const ACCESS: u64 = 16;
-/// Number of bytes that cost 1.
-const BYTES: u64 = 256;
-/// Largest nesting depth of second-level batches.
-const MOST_LEVELS: usize = 2;
-/// Bytes that fills and copies transfer at once.
-const PIECE_BYTES: u64 = 16 << 10;
-/// The value that reads of the scratch page return: MI_NOOP, a no-op.
-const NOTHING: u32 = 0;
+use super::bans::Owner;
+use super::commands::{Arbitration, Privilege, Streamer};
+use super::execution::{End, Position, Run};
+use super::fault_log::{GpuHang, HangCause, Remedy};
+use super::memory::{Bindings, View};
+use super::queue::Pace;
+use crate::machine::system::System;
+use gem_coherency::platform::Engine;
+
+/// The error of a submission whose batch was reset.
+const RESET: Errno = Errno::EIO;
+/// The error of a submission whose batch was cancelled after a timeout (`intel_gt_watchdog_work`).
+pub(super) const CANCELLED: Errno = Errno::EINTR;
 
 /// A submitted batch.
 #[derive(Debug)]
@@ -59,36 +46,77 @@ pub(crate) enum Code {
 
 /// The place where a batch stopped, and the cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stuck {
-    cause: HangCause,
-    at: u64,
-    command: u32,
-    arbitration: Arbitration,
+pub(super) struct Stuck {
+    pub(super) cause: HangCause,
+    pub(super) at: u64,
+    pub(super) command: u32,
+    pub(super) arbitration: Arbitration,
+}
+
+/// A batch that has started and waits for memory to change.
+#[derive(Debug)]
+pub(super) struct Suspended(Position);
+
+impl Suspended {
+    pub(super) fn arbitration(&self) -> Arbitration {
+        self.0.arbitration
+    }
+}
+
+/// The state of a batch after it ran.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// It ended, or it was ended for this reason.
+    Over(Option<Errno>),
+    /// It goes on when memory has changed.
+    Waits(Suspended),
 }
 
 impl Batch {
-    /// Runs the batch, or cancels it if the GPU is dead or its owner is banned.
-    pub(super) fn run(&self, system: &System) {
-        if system.faults.is_dead() || self.owner.is_banned() {
+    /// Starts the batch, or continues it, until it ends or waits for memory. Cancels it if the GPU is dead or its
+    /// owner is banned or closed.
+    ///
+    /// With [`Pace::Instant`], a batch that waits for memory is stuck, because nothing else runs meanwhile.
+    pub(super) fn go_on(
+        &self,
+        system: &System,
+        submission: u64,
+        before: Option<Suspended>,
+        pace: Pace,
+    ) -> Outcome {
+        if system.faults.is_dead() || self.owner.is_cancelled() {
             tracing::debug!(start = self.start, "cancelled");
-            return;
+            return Outcome::Over(Some(RESET));
         }
         let streamer =
             Streamer { machine: system.machine, engine: self.engine.class, privilege: self.privilege };
         let view = View { system, bindings: &self.bindings, engine: self.engine.class };
-        let mut run = Run {
-            view,
-            streamer,
-            batch: self,
-            at: self.start,
-            line: None,
-            returns: Vec::new(),
-            arbitration: Arbitration::On,
-            registers: Registers::new(system.machine, self.engine.class),
-            cost: 0,
+        let position = match before {
+            None => {
+                self.bindings.watch(submission);
+                Position::new(system.machine, self.engine.class, self.start)
+            }
+            Some(Suspended(position)) => {
+                // Write-combining buffers are evicted within the time that a batch waits.
+                self.bindings.drain();
+                position
+            }
         };
-        let Err(stuck) = run.until_end() else { return };
-        let remedy = remedy(system, stuck);
+        match Run::new(view, streamer, self, position, pace).until_end() {
+            Ok(End::Ended) => Outcome::Over(None),
+            Ok(End::Waits(position)) => Outcome::Waits(Suspended(position)),
+            Err(stuck) => self.hang(system, stuck, remedy(system, stuck)),
+        }
+    }
+
+    /// Ends a batch that waits for too long.
+    pub(super) fn give_up(&self, system: &System, suspended: &Suspended, remedy: Remedy) -> Outcome {
+        let Suspended(Position { at, command, arbitration, .. }) = *suspended;
+        self.hang(system, Stuck { cause: HangCause::Endless, at, command, arbitration }, remedy)
+    }
+
+    /// Logs a hang, and applies the kernel's remedy.
+    fn hang(&self, system: &System, stuck: Stuck, remedy: Remedy) -> Outcome {
         system.gpu.fault_log.hang(GpuHang {
             cause: stuck.cause,
             address: stuck.at,
@@ -96,12 +124,16 @@ impl Batch {
             engine: self.engine.class,
             remedy,
         });
-        if remedy == Remedy::Reset {
-            if !system.machine.has_reset_engine() {
-                // Relaxed: a statistic.
-                system.resets.fetch_add(1, Ordering::Relaxed);
+        match remedy {
+            Remedy::Cancelled => Outcome::Over(Some(CANCELLED)),
+            Remedy::Reset => {
+                if !system.machine.has_reset_engine() {
+                    // Relaxed: a statistic.
+                    system.resets.fetch_add(1, Ordering::Relaxed);
+                }
+                self.owner.guilty(Instant::now());
+                Outcome::Over(Some(RESET))
             }
-            self.owner.guilty(Instant::now());
         }
     }
 }
@@ -116,241 +148,4 @@ fn remedy(system: &System, stuck: Stuck) -> Remedy {
             Remedy::Reset
         }
     }
-}
-
-/// The execution of a batch.
-struct Run<'a> {
-    view: View<'a>,
-    streamer: Streamer,
-    batch: &'a Batch,
-    at: u64,
-    /// Prefetched commands: up to the end of their line, the minimum that hardware prefetches.
-    line: Option<(Range<u64>, Vec<u32>)>,
-    /// The return addresses of second-level batches.
-    returns: Vec<u64>,
-    arbitration: Arbitration,
-    registers: Registers,
-    cost: u64,
-}
-
-impl Run<'_> {
-    fn until_end(&mut self) -> Result<(), Stuck> {
-        loop {
-            let at = self.at;
-            let first = self.word(at).map_err(|cause| self.stuck(cause, at, NOTHING))?;
-            match self.step(first) {
-                Ok(Step::On) => {}
-                Ok(Step::Ended) => return Ok(()),
-                Err(cause) => return Err(self.stuck(cause, at, first)),
-            }
-        }
-    }
-
-    fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
-        Stuck { cause, at, command, arbitration: self.arbitration }
-    }
-
-    /// Executes the current command.
-    fn step(&mut self, first: u32) -> Result<Step, HangCause> {
-        self.pay(1)?;
-        if first == NOTHING {
-            self.at = self.view.address(self.at.wrapping_add(4));
-            return Ok(Step::On);
-        }
-        let here = self.at;
-        let dwords = self.streamer.dwords(first)?;
-        let reads = self.streamer.reads(first, dwords);
-        if self.streamer.engine != EngineClass::Copy {
-            self.pay(reads as u64 - 1 + ((dwords - reads) as u64).min(ACCESS))?;
-        }
-        let mut words = Vec::new();
-        for number in 0..reads as u64 {
-            match self.word(here.wrapping_add(4 * number)) {
-                Ok(word) => words.push(word),
-                Err(cause) if self.streamer.engine == EngineClass::Copy => return Err(cause),
-                // A truncated command is completed by the zeroes of the scratch page.
-                Err(_) => words.push(NOTHING),
-            }
-        }
-        let next = self.view.address(here.wrapping_add(4 * dwords as u64));
-        self.at = next;
-        match self.streamer.decode(&words)? {
-            Command::Nothing => {}
-            Command::Arbitrate(arbitration) => self.arbitration = arbitration,
-            Command::End => return self.end(),
-            Command::Start { target, level } => {
-                match level {
-                    Level::Chained => {}
-                    Level::Second if self.returns.len() < MOST_LEVELS => self.returns.push(next),
-                    Level::Second => return Err(HangCause::Unknown),
-                }
-                self.jump(self.view.address(target))?;
-            }
-            Command::Store { address, data } => {
-                self.pay(ACCESS)?;
-                let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
-                self.view.write(MocsClass::PageTable, address, &bytes);
-            }
-            Command::StoreTimestamp { address } => {
-                self.pay(ACCESS)?;
-                self.view.write(MocsClass::PageTable, address, &self.now().to_le_bytes());
-            }
-            Command::Copy { to, from } => {
-                self.pay(2 * ACCESS)?;
-                let value = self.load(from);
-                self.view.write(MocsClass::PageTable, to, &value.to_le_bytes());
-            }
-            Command::Registers(transfer) => self.transfer(&transfer)?,
-            // Batches run one after another, so nothing changes the memory meanwhile.
-            Command::Wait(comparison) if self.holds(comparison)? => {}
-            Command::Wait(_) => return Err(HangCause::Endless),
-            Command::EndUnless(comparison, _) if self.holds(comparison)? => {}
-            Command::EndUnless(_, Ends::Current) => return self.end(),
-            Command::EndUnless(_, Ends::All) => return Ok(Step::Ended),
-            Command::Blit(blit) => self.blit(&blit)?,
-        }
-        Ok(Step::On)
-    }
-
-    /// Returns to the batch that started this one, if there is one.
-    fn end(&mut self) -> Result<Step, HangCause> {
-        let Some(back) = self.returns.pop() else { return Ok(Step::Ended) };
-        self.jump(back)?;
-        Ok(Step::On)
-    }
-
-    /// Returns a dword of memory.
-    fn load(&self, address: u64) -> u32 {
-        let mut bytes = [0; 4];
-        self.view.read(MocsClass::PageTable, address, &mut bytes);
-        u32::from_le_bytes(bytes)
-    }
-
-    /// Returns the timestamp.
-    fn now(&self) -> u64 {
-        self.view.system.timestamp()
-    }
-
-    /// Transfers registers. The hardware before graphics 8 ignores this in a batch of userspace that the
-    /// kernel's parser did not check ("batch buffer command parser" in `i915_cmd_parser.c`).
-    fn transfer(&mut self, transfer: &Transfer) -> Result<(), HangCause> {
-        let checked = self.batch.privilege == Privilege::Secure || self.batch.code != Code::InPlace;
-        if self.streamer.graphics() < 8 && !checked {
-            return Ok(());
-        }
-        self.pay(ACCESS)?;
-        match transfer {
-            Transfer::Load(pairs) => pairs.iter().for_each(|&(to, value)| self.registers.load(to, value)),
-            &Transfer::Fetch { register, address } => {
-                let value = self.load(address);
-                self.registers.load(register, value);
-            }
-            &Transfer::Copy { from, to } => self.registers.load(to, self.registers.value(from, self.now())),
-            &Transfer::Store { register, address } => {
-                let value = self.registers.value(register, self.now());
-                self.view.write(MocsClass::PageTable, address, &value.to_le_bytes());
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns whether a comparison holds.
-    fn holds(&mut self, comparison: Comparison) -> Result<bool, HangCause> {
-        self.pay(ACCESS)?;
-        let Comparison { address, value, relation, masked } = comparison;
-        let first = self.load(address);
-        let memory = if masked { first & self.load(address.wrapping_add(4)) } else { first };
-        Ok(relation.holds(memory, value))
-    }
-
-    /// Adds to the batch's cost; above the limit the batch counts as endless.
-    fn pay(&mut self, cost: u64) -> Result<(), HangCause> {
-        self.cost = self.cost.saturating_add(cost);
-        if self.cost > MOST { Err(HangCause::Endless) } else { Ok(()) }
-    }
-
-    fn jump(&mut self, target: u64) -> Result<(), HangCause> {
-        self.pay(JUMP)?;
-        self.at = target;
-        self.line = None;
-        Ok(())
-    }
-
-    /// Returns a dword of the batch. An unbound range reads as no-ops up to the next binding, and costs one
-    /// per command.
-    fn word(&mut self, at: u64) -> Result<u32, HangCause> {
-        let at = self.view.address(at);
-        if let Some(word) = self.copied(at) {
-            return Ok(word);
-        }
-        if let Some((range, words)) = &self.line
-            && range.contains(&at)
-        {
-            return Ok(words.get(((at - range.start) / 4) as usize).copied().unwrap_or(NOTHING));
-        }
-        match self.view.fetch(at) {
-            Fetched::Words(words) => {
-                let word = words.first().copied().unwrap_or(NOTHING);
-                self.line = Some((at..at + 4 * words.len() as u64, words));
-                Ok(word)
-            }
-            Fetched::NothingUntil(next) => {
-                self.view.fault(at, Access::Read);
-                let until = next.ok_or(HangCause::Endless)?;
-                if until - at > 4 * MOST {
-                    return Err(HangCause::Endless);
-                }
-                // The rest reads as no-ops without another lookup.
-                self.line = Some((at..until, Vec::new()));
-                Ok(NOTHING)
-            }
-        }
-    }
-
-    /// Returns a dword of the kernel's copy, followed by the end command that the kernel appends.
-    fn copied(&self, at: u64) -> Option<u32> {
-        let Code::Copied(bytes) = &self.batch.code else { return None };
-        let offset = usize::try_from(at.checked_sub(self.batch.start)?).ok()?;
-        if offset == bytes.len() {
-            return Some(MI_BATCH_BUFFER_END << MI_OPCODE_SHIFT);
-        }
-        let word = bytes.get(offset..)?.first_chunk()?;
-        Some(u32::from_le_bytes(*word))
-    }
-
-    /// Fills or copies, row by row and from left to right.
-    fn blit(&mut self, blit: &Blit) -> Result<(), HangCause> {
-        let row_bytes = blit.width * blit.target.bytes_per_pixel;
-        self.pay((ACCESS + row_bytes / BYTES).saturating_mul(blit.rows))?;
-        // Whole pixels at a time; the largest pixel has 16 bytes.
-        let piece = PIECE_BYTES - PIECE_BYTES % blit.target.bytes_per_pixel.max(1);
-        let mut buffer = vec![0; piece.min(row_bytes) as usize];
-        if let From::Colour(pixel) = &blit.from {
-            for (byte, colour) in buffer.iter_mut().zip(pixel.iter().cycle()) {
-                *byte = *colour;
-            }
-        }
-        for row in 0..blit.rows {
-            for done in (0..row_bytes).step_by(piece as usize) {
-                let bytes = buffer.get_mut(..piece.min(row_bytes - done) as usize).unwrap_or_default();
-                if let From::Surface(source) = &blit.from {
-                    self.view.read(source.mocs, place(source, row, done), bytes);
-                }
-                self.view.write(blit.target.mocs, place(&blit.target, row, done), bytes);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The state of a batch after a command.
-enum Step {
-    On,
-    Ended,
-}
-
-/// Returns the address of a byte of a row.
-fn place(surface: &Surface, row: u64, offset: u64) -> u64 {
-    let rows = (row as i64).wrapping_mul(surface.pitch);
-    surface.start.wrapping_add_signed(rows).wrapping_add(offset)
 }

@@ -6,8 +6,11 @@ use super::fault_log::HangCause;
 use gem_coherency::platform::{EngineClass, GraphicsVersion, mocs_class};
 use gem_coherency::vocabulary::MocsClass;
 
-/// The first version without XY_COLOR_BLT and XY_SRC_COPY_BLT, and with XY_FAST_COLOR_BLT.
+/// The first version with XY_FAST_COLOR_BLT.
 const XE_HP: GraphicsVersion = GraphicsVersion::new(12, 50);
+/// The first version without XY_COLOR_BLT and XY_SRC_COPY_BLT (`intel_cmds_info.c` of IGT: DG2 has them, Meteor
+/// Lake does not).
+const XE_LPG: GraphicsVersion = GraphicsVersion::new(12, 70);
 
 /// A fill or a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,8 +78,8 @@ pub(super) fn decode(on: &Streamer, first: u32, operands: &[u32]) -> Result<Blit
     }
     let graphics = on.machine.platform.graphics;
     match first >> BLIT_OPCODE_SHIFT & 0x7f {
-        XY_COLOR if graphics < XE_HP => colour(on, first, operands),
-        XY_SRC_COPY if graphics < XE_HP => copy(on, first, operands),
+        XY_COLOR if graphics < XE_LPG => colour(on, first, operands),
+        XY_SRC_COPY if graphics < XE_LPG => copy(on, first, operands),
         XY_FAST_COPY if graphics.major >= 9 => fast_copy(first, operands),
         XY_BLOCK_COPY if graphics.major >= 12 => block_copy(on, first, operands),
         XY_FAST_COLOR if graphics >= XE_HP => fast_colour(on, first, operands),
@@ -278,7 +281,8 @@ mod tests {
         assert!(decoded("snb", &colour).is_ok());
         assert_eq!(decoded("bdw", &colour), Err(Unknown));
         assert!(decoded("dg1", &colour_wide).is_ok());
-        assert_eq!(decoded("dg2", &colour_wide), Err(Unknown));
+        assert_eq!(decoded("mtl", &colour_wide), Err(Unknown));
+        assert!(decoded("dg2", &colour_wide).is_ok());
         assert_eq!(decoded("bdw", &fast_copy), Err(Unknown));
         assert!(decoded("mtl", &fast_copy).is_ok());
         assert_eq!(decoded("icl", &block), Err(Unknown));

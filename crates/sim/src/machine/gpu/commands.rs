@@ -39,6 +39,25 @@ pub(super) enum Command {
     Blit(Blit),
 }
 
+impl Command {
+    /// Returns whether it can change what later commands do, apart from the place where they are.
+    pub(super) fn has_effect(&self) -> bool {
+        match self {
+            Self::Nothing
+            | Self::End
+            | Self::Start { .. }
+            | Self::Arbitrate(_)
+            | Self::Wait(_)
+            | Self::EndUnless(..) => false,
+            Self::Store { .. }
+            | Self::StoreTimestamp { .. }
+            | Self::Copy { .. }
+            | Self::Registers(_)
+            | Self::Blit(_) => true,
+        }
+    }
+}
+
 /// The return behaviour of a started batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
@@ -164,8 +183,11 @@ impl Streamer {
             MI_FLUSH_DW if self.graphics() < 6 => Err(HangCause::Unknown),
             MI_FLUSH_DW => post_sync::flush(self, first, operands),
             _ if skips => memory_commands::decode(self, first, operands),
+            MI_SEMAPHORE_WAIT | MI_COPY_MEM_MEM | MI_CONDITIONAL_BATCH_BUFFER_END if self.is_wide() => {
+                memory_commands::decode(self, first, operands)
+            }
             ..MI_FIRST_LONG => Err(HangCause::Unknown),
-            // Register, semaphore and predicate commands.
+            // Register and predicate commands; before graphics 8, comparisons, too.
             _ => Err(HangCause::Unsupported),
         }
     }

@@ -27,6 +27,22 @@ impl Bindings {
         Self { own: own.collect(), space: Arc::clone(space) }
     }
 
+    /// Logs the dirty lines of the submission's objects.
+    pub(super) fn watch(&self, submission: u64) {
+        self.own.values().for_each(|object| object.watch_submission(submission));
+    }
+
+    /// Drains the write-combining buffers of the submission's objects.
+    pub(super) fn drain(&self) {
+        for object in self.own.values() {
+            let state = object.state();
+            let terms = object.terms(&state);
+            if let Err(error) = object.drain(terms) {
+                tracing::debug!(%error, "drain");
+            }
+        }
+    }
+
     /// Returns the object at `address` and the offset in it.
     fn at(&self, address: u64) -> Option<(Arc<Object>, u64)> {
         let own = self.own.range(..=address).next_back().map(|(&start, object)| (object, address - start));
@@ -99,7 +115,7 @@ impl View<'_> {
             let read = match piece {
                 Piece::Bound { object, offset, .. } => {
                     let state = object.state();
-                    let terms = object.system().terms(state.snapshot.level);
+                    let terms = object.terms(&state);
                     object.read(terms, Route::Gpu(mocs), offset, into).is_ok()
                 }
                 Piece::Nothing { .. } => false,
@@ -124,7 +140,7 @@ impl View<'_> {
             let written = match piece {
                 Piece::Bound { object, offset, .. } => {
                     let state = object.state();
-                    let terms = object.system().terms(state.snapshot.level);
+                    let terms = object.terms(&state);
                     object.write(terms, Route::Gpu(mocs), offset, from).is_ok()
                 }
                 Piece::Nothing { .. } => false,

@@ -1,6 +1,6 @@
 //! Decodes the MI commands that compare and copy dwords of memory, or move them to and from registers.
 //!
-//! Copy engines do not execute them here.
+//! Copy engines execute the comparisons and the copies of dwords, from graphics 8 on.
 
 use super::commands::{Command, Ends, Streamer, wide};
 use super::encoding::*;
@@ -59,8 +59,8 @@ impl Relation {
     }
 }
 
-/// Decodes an MI command of any other engine than the copy engines; commands without a simulated effect do
-/// nothing.
+/// Decodes an MI command; commands without a simulated effect do nothing. Of a copy engine's, the caller passes
+/// only comparisons and copies of dwords.
 ///
 /// # Errors
 /// The cause of the hang for a wrong length, or an address in the global GTT.

@@ -51,7 +51,7 @@ fn create(caller: &mut Caller<'_>, args: &mut drm_i915_gem_context_create_ext) -
     if single_timeline && !machine.has_execlists() {
         return refuse(request, Errno::EINVAL);
     }
-    let mut context = Kept::default();
+    let mut context = Kept { single_timeline, ..Kept::default() };
     if args.flags & I915_CONTEXT_CREATE_FLAGS_USE_EXTENSIONS != 0 {
         let caller = &*caller;
         let walked = extensions::walk(caller.memory, args.extensions, |name, address| {
@@ -86,7 +86,11 @@ fn destroy(caller: &mut Caller<'_>, args: &mut drm_i915_gem_context_destroy) -> 
         return refuse(request, Errno::EINVAL);
     }
     match caller.device.contexts().remove(args.ctx_id) {
-        Some(_) => Ok(()),
+        Some(context) => {
+            context.close();
+            caller.device.system.gpu.look(&caller.device.system);
+            Ok(())
+        }
         None => refuse(request, Errno::ENOENT),
     }
 }

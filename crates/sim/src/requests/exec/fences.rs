@@ -6,9 +6,11 @@ use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
 use crate::Soft;
+use crate::machine::fence::Fence;
 use crate::machine::files::{File, Files};
+use crate::machine::gpu::Turn;
 use crate::machine::memory::{Memory, USER_END};
-use crate::machine::syncobj::{Fence, Syncobj};
+use crate::machine::syncobj::Syncobj;
 use crate::requests::extensions;
 use gem_coherency::uapi::i915_exec::*;
 
@@ -35,19 +37,44 @@ impl Signal {
     }
 }
 
-/// Returns the syncobjs to signal. Waits for none, because the GPU works in order.
+/// The fences that a submission waits for.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    fences: Vec<Fence>,
+    /// The fence whose start suffices.
+    start: Option<Fence>,
+}
+
+impl Waits {
+    /// Makes the submission wait (`await_fence_array`, `i915_request_await_execution`).
+    pub(super) fn apply(&self, turn: &mut Turn<'_>) {
+        self.fences.iter().for_each(|fence| turn.wait_for(fence, false));
+        self.start.iter().for_each(|fence| turn.wait_for(fence, true));
+    }
+}
+
+/// The syncobjs of a submission.
+#[derive(Debug, Default)]
+pub(super) struct Fences {
+    pub(super) signals: Vec<Signal>,
+    pub(super) waits: Waits,
+}
+
+/// Returns the fences to wait for, and the syncobjs to signal.
 ///
 /// # Errors
 /// The kernel's, in its order.
-pub(super) fn signals(
+pub(super) fn find(
     device: &Soft,
     memory: &Memory,
+    files: &Files,
     args: &drm_i915_gem_execbuffer2,
-) -> Result<Vec<Signal>, Errno> {
-    let mut signals = Vec::new();
-    extensions(device, memory, args, &mut signals)?;
-    array(device, memory, args, &mut signals)?;
-    Ok(signals)
+) -> Result<Fences, Errno> {
+    let mut fences = Fences::default();
+    extensions(device, memory, args, &mut fences)?;
+    array(device, memory, args, &mut fences)?;
+    file(files, args, &mut fences.waits)?;
+    Ok(fences)
 }
 
 /// Parses the extensions (`parse_execbuf2_extensions`), which share a field with the array.
@@ -55,7 +82,7 @@ fn extensions(
     device: &Soft,
     memory: &Memory,
     args: &drm_i915_gem_execbuffer2,
-    signals: &mut Vec<Signal>,
+    fences: &mut Fences,
 ) -> Result<(), Errno> {
     if args.flags & I915_EXEC_USE_EXTENSIONS == 0 {
         return Ok(());
@@ -64,13 +91,13 @@ fn extensions(
         return Err(Errno::EINVAL);
     }
     extensions::walk(memory, args.cliprects_ptr, |name, at| match name {
-        DRM_I915_GEM_EXECBUFFER_EXT_TIMELINE_FENCES => timeline(device, memory, at, signals),
+        DRM_I915_GEM_EXECBUFFER_EXT_TIMELINE_FENCES => timeline(device, memory, at, fences),
         _ => Err(Errno::EINVAL),
     })
 }
 
 /// `add_timeline_fence_array`.
-fn timeline(device: &Soft, memory: &Memory, at: u64, signals: &mut Vec<Signal>) -> Result<(), Errno> {
+fn timeline(device: &Soft, memory: &Memory, at: u64, fences: &mut Fences) -> Result<(), Errno> {
     let ext: drm_i915_gem_execbuffer_ext_timeline_fences = read(memory, at)?;
     if ext.fence_count == 0 {
         return Ok(());
@@ -90,14 +117,19 @@ fn timeline(device: &Soft, memory: &Memory, at: u64, signals: &mut Vec<Signal>) 
         let syncobj = device.syncobj(entry.handle)?;
         let signalled = entry.flags & I915_EXEC_FENCE_SIGNAL != 0;
         // An entry with neither flag may name a syncobj without a fence.
-        let is_missing = syncobj.find(point).is_none() && (entry.flags != 0 || syncobj.has_fence());
+        let before = syncobj.find(point);
+        let is_missing = before.is_none() && (entry.flags != 0 || syncobj.has_fence());
         // The same point may not be waited for and signalled.
         let is_both = point != 0 && entry.flags == KNOWN;
         if (is_missing && !signalled) || is_both {
             return Err(Errno::EINVAL);
         }
+        // Without a flag that says so, the fence is not waited for.
+        if entry.flags & I915_EXEC_FENCE_WAIT != 0 {
+            fences.waits.fences.extend(before);
+        }
         if signalled {
-            signals.push(Signal { syncobj, point });
+            fences.signals.push(Signal { syncobj, point });
         }
     }
     Ok(())
@@ -108,7 +140,7 @@ fn array(
     device: &Soft,
     memory: &Memory,
     args: &drm_i915_gem_execbuffer2,
-    signals: &mut Vec<Signal>,
+    fences: &mut Fences,
 ) -> Result<(), Errno> {
     if args.flags & I915_EXEC_FENCE_ARRAY == 0 || args.num_cliprects == 0 {
         return Ok(());
@@ -121,26 +153,29 @@ fn array(
     for number in 0..count {
         let entry = entry(memory, args.cliprects_ptr, number)?;
         let syncobj = device.syncobj(entry.handle)?;
-        if entry.flags & I915_EXEC_FENCE_WAIT != 0 && !syncobj.has_fence() {
-            return Err(Errno::EINVAL);
+        if entry.flags & I915_EXEC_FENCE_WAIT != 0 {
+            fences.waits.fences.push(syncobj.find(0).ok_or(Errno::EINVAL)?);
         }
         if entry.flags & I915_EXEC_FENCE_SIGNAL != 0 {
-            signals.push(Signal { syncobj, point: 0 });
+            fences.signals.push(Signal { syncobj, point: 0 });
         }
     }
     Ok(())
 }
 
-/// Checks the fence file to wait for; no wait is needed, because the GPU works in order.
-pub(super) fn wait(files: &Files, args: &drm_i915_gem_execbuffer2) -> Result<(), Errno> {
-    match args.flags & (I915_EXEC_FENCE_IN | I915_EXEC_FENCE_SUBMIT) {
-        0 => Ok(()),
-        I915_EXEC_FENCE_IN | I915_EXEC_FENCE_SUBMIT => match files.get(args.rsvd2 as u32 as i32) {
-            Ok(File::Fence(_)) => Ok(()),
-            Ok(_) | Err(_) => Err(Errno::EINVAL),
-        },
-        _ => Err(Errno::EINVAL),
+/// Adds the fence file to wait for.
+fn file(files: &Files, args: &drm_i915_gem_execbuffer2, waits: &mut Waits) -> Result<(), Errno> {
+    let kind = args.flags & (I915_EXEC_FENCE_IN | I915_EXEC_FENCE_SUBMIT);
+    if kind == 0 {
+        return Ok(());
     }
+    let Ok(File::Fence(fence)) = files.get(args.rsvd2 as u32 as i32) else { return Err(Errno::EINVAL) };
+    match kind {
+        I915_EXEC_FENCE_IN => waits.fences.push(fence.clone()),
+        I915_EXEC_FENCE_SUBMIT => waits.start = Some(fence.clone()),
+        _ => return Err(Errno::EINVAL),
+    }
+    Ok(())
 }
 
 /// Reads one entry of the array and checks its flags.

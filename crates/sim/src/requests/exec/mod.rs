@@ -2,7 +2,7 @@
 //!
 //! Parallel submission is not simulated: without a GuC, no platform's contexts offer it beyond one engine.
 //!
-//! The batch runs on the simulated GPU, which is done with it when the request returns, unless it is stalled.
+//! The batch runs on the simulated GPU, which is done with it when the request returns, unless it is stalled or timed.
 //! On some engines the kernel parses the batch first ([`parse`]).
 
 mod address;
@@ -14,6 +14,7 @@ mod objects;
 mod parse;
 mod relocate;
 mod typed;
+mod waits;
 
 use std::sync::{Arc, PoisonError};
 
@@ -25,11 +26,13 @@ use super::{Caller, refuse};
 use crate::Soft;
 use crate::machine::context::Context;
 use crate::machine::faults::Needs;
+use crate::machine::fence::Fence;
 use crate::machine::files::File;
 use crate::machine::gpu::{Batch, Bindings, Code, Lane, Owner, Privilege, Turn};
 use crate::machine::memory::Memory;
-use crate::machine::syncobj::Fence;
+use crate::machine::progress::Patience;
 use address::canonical;
+use fences::Waits;
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Caps, Engine, EngineClass, GraphicsVersion, Machine};
 use gem_coherency::policy::kernel::Event;
@@ -117,6 +120,7 @@ struct Submission<'a> {
     relocates: bool,
     /// The fence that signals completion; `None` before submission.
     fence: Option<Fence>,
+    patience: &'a Patience,
 }
 
 /// `i915_gem_do_execbuffer`, and the write-back of the offsets.
@@ -129,25 +133,24 @@ fn execute(
     if args.flags & I915_EXEC_SECURE != 0 {
         secure(device)?;
     }
-    let signals = fences::signals(device, caller.memory, args)?;
-    fences::wait(caller.files, args)?;
+    let fences = fences::find(device, caller.memory, caller.files, args)?;
     let context = device.context(args.rsvd1 as u32)?;
     let engine = select_engine(device, &context, args.flags).ok_or(Errno::EINVAL)?;
     if device.system.faults.is_wedged() {
         return Err(Errno::EIO);
     }
-    let mut submission = Submission::new(device, *args, context, engine);
+    let mut submission = Submission::new(device, *args, context, engine, caller.patience);
     submission.look_up(caller.memory, list)?;
     submission.place(caller.memory)?;
-    let done = submission.capture().and_then(|()| submission.submit());
+    let done = submission.capture().and_then(|()| submission.submit(&fences.waits));
     submission.write_back(caller.memory);
     // A submission that fails half-way has a fence, too.
     if let Some(fence) = &submission.fence {
-        signals.iter().for_each(|signal| signal.give(fence));
+        fences.signals.iter().for_each(|signal| signal.give(fence));
     }
     done?;
     if args.flags & I915_EXEC_FENCE_OUT != 0 {
-        let fd = caller.files.install(File::Fence(submission.fence.unwrap_or_default()));
+        let fd = caller.files.install(File::Fence(submission.fence.unwrap_or_default()), true)?;
         args.rsvd2 = args.rsvd2 & 0xffff_ffff | u64::from(fd as u32) << 32;
     }
     Ok(())
@@ -175,7 +178,13 @@ fn select_engine(device: &Soft, context: &Context, flags: u64) -> Option<Engine>
 }
 
 impl<'a> Submission<'a> {
-    fn new(device: &'a Soft, args: drm_i915_gem_execbuffer2, context: Context, engine: Engine) -> Self {
+    fn new(
+        device: &'a Soft,
+        args: drm_i915_gem_execbuffer2,
+        context: Context,
+        engine: Engine,
+        patience: &'a Patience,
+    ) -> Self {
         Self {
             device,
             args,
@@ -186,6 +195,7 @@ impl<'a> Submission<'a> {
             code: Code::InPlace,
             relocates: args.flags & I915_EXEC_NO_RELOC == 0,
             fence: None,
+            patience,
         }
     }
 
@@ -202,14 +212,17 @@ impl<'a> Submission<'a> {
             lane,
             bannable: self.context.bannable,
             recoverable: self.context.recoverable,
+            single_timeline: self.context.single_timeline,
         }
     }
 
     /// Binds and relocates the objects, and checks the batch (`eb_relocate_parse`).
     fn place(&mut self, memory: &mut Memory) -> Result<(), Errno> {
-        if self.owner().is_banned() {
+        let owner = self.owner();
+        if owner.is_banned() {
             return Err(Errno::EIO);
         }
+        self.wait_for_room(&owner)?;
         let space = Arc::clone(&self.context.space);
         let mut space = space.lock().unwrap_or_else(PoisonError::into_inner);
         self.bind(&mut space)?;
@@ -218,6 +231,7 @@ impl<'a> Submission<'a> {
                 slot.object.state().bound = true;
             }
         }
+        self.wait_for_objects(memory, &space)?;
         if self.relocates {
             self.relocate(memory, &space)?;
         }
@@ -238,23 +252,25 @@ impl<'a> Submission<'a> {
     /// Submits the objects, last first, and the batch (`eb_move_to_gpu`, `eb_request_submit`).
     ///
     /// After a failure half-way the kernel still submits, but without the batch.
-    fn submit(&mut self) -> Result<(), Errno> {
+    fn submit(&mut self, waits: &Waits) -> Result<(), Errno> {
         let system = &self.device.system;
-        let turn = system.gpu.begin();
-        self.fence = Some(Fence::of(system, turn.uses(None, self.engine.class, Access::Read)));
-        let done = self.hand_over(&turn);
+        let mut turn = system.gpu.begin(self.owner(), self.engine);
+        self.fence = Some(turn.fence());
+        waits.apply(&mut turn);
+        let done = self.hand_over(&mut turn);
         let batch = if done.is_ok() { self.take_batch() } else { None };
         turn.submit(batch, system);
         done
     }
 
-    fn hand_over(&self, turn: &Turn<'_>) -> Result<(), Errno> {
+    fn hand_over(&self, turn: &mut Turn<'_>) -> Result<(), Errno> {
         let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
         for slot in self.slots.iter().rev() {
             let access = if slot.flags & EXEC_OBJECT_WRITE != 0 { Access::Write } else { Access::Read };
             let mut state = slot.object.state();
             let done = slot.object.happen(&mut state, request, Event::Exec(access));
-            done.and_then(|_| slot.object.submitted(&mut state, turn, self.engine.class, access))
+            let asynchronous = slot.flags & EXEC_OBJECT_ASYNC != 0;
+            done.and_then(|_| slot.object.submitted(&mut state, turn, access, asynchronous))
                 .map_err(|error| error.errno())?;
         }
         let streams = self.device.system.machine.platform.graphics.major == 7

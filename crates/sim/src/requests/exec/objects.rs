@@ -10,7 +10,7 @@ use crate::machine::gpu::Turn;
 use crate::machine::memory::Memory;
 use crate::machine::object::{Object, State};
 use gem_coherency::error::Result as Outcome;
-use gem_coherency::platform::{Call, EngineClass, Machine};
+use gem_coherency::platform::{Call, Machine};
 use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{Access, MocsClass};
@@ -108,19 +108,19 @@ fn validated(
 }
 
 impl Object {
-    /// Records that the object is submitted to an engine of `class` in this turn.
+    /// Records that the object is submitted in this turn.
     pub(super) fn submitted(
         &self,
         state: &mut State,
-        turn: &Turn<'_>,
-        class: EngineClass,
+        turn: &mut Turn<'_>,
         access: Access,
+        asynchronous: bool,
     ) -> Outcome<()> {
-        state.used = Some(turn.uses(state.used, class, access));
+        turn.uses(&mut state.used, access, asynchronous);
         if !self.system().faults.take_stray() {
             return Ok(());
         }
-        let (terms, route) = (self.system().terms(state.snapshot.level), Route::Gpu(MocsClass::PageTable));
+        let (terms, route) = (self.terms(state), Route::Gpu(MocsClass::PageTable));
         let mut byte = [0];
         self.read(terms, route, 0, &mut byte)?;
         self.write(terms, route, 0, &[!byte[0]])

@@ -34,10 +34,8 @@ impl Submission<'_> {
         };
         let machine = self.device.system.machine;
         let parser = machine.command_parser(self.engine);
-        match parser {
-            CommandParser::Never => return Ok(Code::InPlace),
-            CommandParser::WithLength if self.args.batch_len == 0 => return Ok(Code::InPlace),
-            CommandParser::WithLength | CommandParser::Always => {}
+        if !self.is_parsed() {
+            return Ok(Code::InPlace);
         }
         let call = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
         let object = &slot.object;
@@ -49,7 +47,6 @@ impl Submission<'_> {
         if len > MOST_BYTES {
             return Err(Errno::ENOMEM);
         }
-        object.wait_idle();
         let mut state = object.state();
         let backing = state.snapshot.backing;
         if !backing.has_struct_pages() {
@@ -68,7 +65,7 @@ impl Submission<'_> {
                 object.happen(&mut state, call, Event::Pread).map_err(|error| error.errno())?
             }
         };
-        let terms = object.system().terms(state.snapshot.level);
+        let terms = object.terms(&state);
         let (mut at, end) = (start, start + len);
         let mut checker = Checker::new(machine, self.engine, canonical(slot.entry.offset + start), len);
         let (mut copy, mut verdict) = (Vec::new(), None);

@@ -178,9 +178,6 @@ impl Submission<'_> {
 /// Writes four bytes into an object (`relocate_entry`, `clflush_write32`).
 fn put(object: &Object, has_llc: bool, way: &mut Option<Way>, offset: u64, word: &[u8]) -> Result<(), Errno> {
     let call = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
-    if way.is_none() {
-        object.wait_idle();
-    }
     let mut state = object.state();
     let way = match way {
         Some(way) => way,
@@ -192,7 +189,7 @@ fn put(object: &Object, has_llc: bool, way: &mut Option<Way>, offset: u64, word:
         Way::Aperture => (Route::Aperture, AroundCopy::default()),
     };
     let flush = |action, rule| object.flush_range(&state, call, Effect { action, rule }, range);
-    let terms = object.system().terms(state.snapshot.level);
+    let terms = object.terms(&state);
     let done = around
         .before
         .map_or(Ok(()), |rule| flush(Action::FlushBefore, rule))

@@ -3,12 +3,14 @@
 use gem_coherency::Errno;
 use zerocopy::IntoBytes;
 
+use super::fences::Waits;
 use super::{Submission, execute, select_engine};
 use crate::Soft;
 use crate::machine::area::Pages;
 use crate::machine::faults::Needs;
 use crate::machine::files::Files;
 use crate::machine::memory::Memory;
+use crate::machine::progress::Patience;
 use crate::requests::{Caller, context, refuse};
 use gem_coherency::drm::execbuffer::{Structs, entry};
 use gem_coherency::drm::{ExecObject, Run};
@@ -36,11 +38,11 @@ impl Soft {
         if self.system.faults.is_wedged() {
             return Err(Errno::EIO);
         }
-        let mut submission = Submission::new(self, args, context, engine);
+        let mut submission = Submission::new(self, args, context, engine, &Patience::Blocks);
         let mut memory = Memory::default();
         submission.look_up(&mut memory, &list)?;
         submission.place(&mut memory)?;
-        submission.submit()
+        submission.submit(&Waits::default())
     }
 
     /// Runs a batch of the caller's.
@@ -63,7 +65,12 @@ impl Soft {
             }
         }
         super::check(&mut args)?;
-        let mut caller = Caller { device: self, memory: &mut memory, files: &mut Files::default() };
+        let mut caller = Caller {
+            device: self,
+            memory: &mut memory,
+            files: &mut Files::default(),
+            patience: &Patience::Blocks,
+        };
         execute(&mut caller, &mut args, &list)
     }
 
@@ -71,7 +78,12 @@ impl Soft {
     pub(crate) fn hangs_ioctl(&self) -> Result<u32> {
         let mut args = gem_coherency::uapi::i915_facts::drm_i915_reset_stats::default();
         let mut memory = Memory::default();
-        let mut caller = Caller { device: self, memory: &mut memory, files: &mut Files::default() };
+        let mut caller = Caller {
+            device: self,
+            memory: &mut memory,
+            files: &mut Files::default(),
+            patience: &Patience::Blocks,
+        };
         context::get_reset_stats(&mut caller, &mut args)?;
         Ok(args.batch_active)
     }

@@ -1,6 +1,4 @@
-//! Framebuffers: ADDFB, ADDFB2, RMFB, CLOSEFB, GETFB, GETFB2, DIRTYFB, and GETRESOURCES, which lists them.
-//!
-//! The raw requests cover no other display object: no CRTC, connector or encoder.
+//! Framebuffers: ADDFB, ADDFB2, RMFB, CLOSEFB, GETFB, GETFB2 and DIRTYFB.
 
 mod check;
 mod picture;
@@ -17,13 +15,12 @@ use gem_coherency::platform::Format;
 use gem_coherency::policy::kernel::{Backing, Event};
 use gem_coherency::uapi::drm_display::{
     DRM_IOCTL_MODE_ADDFB, DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_CLOSEFB, DRM_IOCTL_MODE_DIRTYFB,
-    DRM_IOCTL_MODE_GETFB, DRM_IOCTL_MODE_GETFB2, DRM_IOCTL_MODE_GETRESOURCES, DRM_IOCTL_MODE_RMFB,
-    DRM_MODE_FB_DIRTY_ANNOTATE_COPY, DRM_MODE_FB_DIRTY_MAX_CLIPS, DRM_MODE_FB_MODIFIERS, drm_mode_card_res,
-    drm_mode_closefb, drm_mode_fb_cmd, drm_mode_fb_cmd2, drm_mode_fb_dirty_cmd,
+    DRM_IOCTL_MODE_GETFB, DRM_IOCTL_MODE_GETFB2, DRM_IOCTL_MODE_RMFB, DRM_MODE_FB_DIRTY_ANNOTATE_COPY,
+    DRM_MODE_FB_DIRTY_MAX_CLIPS, DRM_MODE_FB_MODIFIERS, drm_mode_closefb, drm_mode_fb_cmd, drm_mode_fb_cmd2,
+    drm_mode_fb_dirty_cmd,
 };
 
 pub(super) static ENTRIES: &[Entry] = entries! {
-    DRM_IOCTL_MODE_GETRESOURCES, Primary => get_resources;
     DRM_IOCTL_MODE_GETFB, Primary => get;
     DRM_IOCTL_MODE_ADDFB, Primary => add_by_depth;
     DRM_IOCTL_MODE_RMFB, Primary => remove;
@@ -39,24 +36,6 @@ pub(super) static SINCE_6_8: &[Entry] = entries! {
 
 /// Size of a rectangle in bytes (`struct drm_clip_rect`).
 const CLIP_BYTES: usize = 8;
-
-/// `drm_mode_getresources`.
-fn get_resources(caller: &mut Caller<'_>, args: &mut drm_mode_card_res) -> Result<()> {
-    let request = DRM_IOCTL_MODE_GETRESOURCES.name;
-    let device = caller.device;
-    device.enter_display(request, Needs::Nothing)?;
-    let ids = device.own_framebuffers().clone();
-    for (index, id) in (0..args.count_fbs).zip(&ids) {
-        let address = args.fb_id_ptr.wrapping_add(u64::from(index) * 4);
-        caller.put(request, address, &id.to_le_bytes())?;
-    }
-    args.count_fbs = ids.len() as u32;
-    let most = device.system.machine.largest_framebuffer();
-    (args.min_width, args.max_width) = (0, most);
-    (args.min_height, args.max_height) = (0, most);
-    (args.count_crtcs, args.count_encoders, args.count_connectors) = (0, 0, 0);
-    Ok(())
-}
 
 /// `drm_mode_addfb2`.
 fn add(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd2) -> Result<()> {
@@ -149,7 +128,7 @@ fn get_planes(caller: &mut Caller<'_>, args: &mut drm_mode_fb_cmd2) -> Result<()
 fn dirty(caller: &mut Caller<'_>, args: &mut drm_mode_fb_dirty_cmd) -> Result<()> {
     let request = DRM_IOCTL_MODE_DIRTYFB.name;
     caller.device.enter_display(request, Needs::Nothing)?;
-    let object = caller.device.framebuffer(request, args.fb_id)?.object;
+    caller.device.framebuffer(request, args.fb_id)?;
     let unpaired = args.flags & DRM_MODE_FB_DIRTY_ANNOTATE_COPY != 0 && !args.num_clips.is_multiple_of(2);
     let said = (args.num_clips != 0, args.clips_ptr != 0);
     if said.0 != said.1 || unpaired || args.num_clips > DRM_MODE_FB_DIRTY_MAX_CLIPS {
@@ -159,7 +138,7 @@ fn dirty(caller: &mut Caller<'_>, args: &mut drm_mode_fb_dirty_cmd) -> Result<()
     if caller.memory.read(args.clips_ptr, &mut clips) < clips.len() {
         return refuse(request, Errno::EFAULT);
     }
-    object.happen(&mut object.state(), request, Event::DirtyFb).map(drop)
+    caller.device.dirty_ioctl(request, args.fb_id)
 }
 
 impl Soft {
@@ -211,6 +190,15 @@ impl Soft {
     pub(crate) fn framebuffer(&self, request: &'static str, id: u32) -> Result<Framebuffer> {
         let found = self.system.framebuffers().get(id);
         found.map_or_else(|| refuse(request, Errno::ENOENT), Ok)
+    }
+
+    /// Reports that a framebuffer was written (`intel_user_framebuffer_dirty`).
+    ///
+    /// # Errors
+    /// ENOENT.
+    pub(crate) fn dirty_ioctl(&self, request: &'static str, id: u32) -> Result<()> {
+        let object = self.framebuffer(request, id)?.object;
+        object.happen(&mut object.state(), request, Event::DirtyFb).map(drop)
     }
 
     /// Removes a framebuffer from the file that created it (`drm_mode_closefb`); if `off_screen` is set, also

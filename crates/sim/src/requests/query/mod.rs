@@ -23,6 +23,8 @@ use gem_coherency::uapi::i915_query::{
 };
 use gem_coherency::vocabulary::KernelVersion;
 
+pub(super) use perf::has_counters;
+
 pub(super) static ENTRIES: &[Entry] = entries! {
     DRM_IOCTL_I915_QUERY, Everyone => query;
 };

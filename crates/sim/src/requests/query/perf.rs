@@ -75,7 +75,7 @@ fn check_flags(memory: &Memory, item: &drm_i915_query_item) -> Result<(), Errno>
 }
 
 /// Returns whether the driver supports the platform's counters (`i915_perf_init`).
-fn has_counters(machine: Machine) -> bool {
+pub(in crate::requests) fn has_counters(machine: Machine) -> bool {
     let execlists = matches!(machine.platform.ppgtt, Ppgtt::Full { .. });
     let new = machine.platform.graphics >= GraphicsVersion::new(12, 55);
     machine.platform.name == "hsw" || (execlists && (!new || machine.kernel >= COUNTERS_12_55))

@@ -38,5 +38,5 @@ pub const SHAPES: &[Shape] = &[
     ioctl("MODE_ATOMIC", DRM_IOCTL_MODE_ATOMIC.code, 1, &[]),
 ];
 
-/// The calls that need pipes, which the software device lacks.
+/// The calls whose results depend on what a screen shows.
 pub const UNLIKE: &[Shape] = &[ioctl("WAIT_VBLANK", DRM_IOCTL_WAIT_VBLANK.code, 1, &[])];

@@ -365,9 +365,9 @@ pub const SHAPES: &[Shape] = &[
         &[
             f("fb_id_ptr", 0, 8, Of(&[0, 8])),
             f("count_fbs", 32, 4, Of(&[0, 1])),
-            out("count_crtcs", 36, 4, Of(&[0]), Out::Nothing("there are none on the software device")),
-            out("count_connectors", 40, 4, Of(&[0]), Out::Nothing("there are none on the software device")),
-            out("count_encoders", 44, 4, Of(&[0]), Out::Nothing("there are none on the software device")),
+            out("count_crtcs", 36, 4, Of(&[0]), Out::Nothing("screens differ")),
+            out("count_connectors", 40, 4, Of(&[0]), Out::Nothing("screens differ")),
+            out("count_encoders", 44, 4, Of(&[0]), Out::Nothing("screens differ")),
         ],
     ),
 ];

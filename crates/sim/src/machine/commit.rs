@@ -1,0 +1,124 @@
+//! Commits: the display shows a draft (`intel_atomic_commit`).
+
+use super::crtcs::{Crtcs, Flip, Plane, PlaneState};
+use super::draft::Draft;
+use super::events::{Event, Kind};
+use super::properties::{DPMS_OFF, DPMS_ON};
+use super::system::System;
+use super::vblanks::Vblank;
+use gem_coherency::error::Result;
+
+/// The pace of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// Only check the draft.
+    Test,
+    /// Show it at the next vertical blank, without waiting. EBUSY while a flip is pending.
+    Nonblocking,
+    /// Show it without waiting for a vertical blank. EBUSY while a flip is pending.
+    AtOnce,
+    /// Wait for a pending flip.
+    Blocking,
+    /// Neither wait for a pending flip nor refuse (`intel_legacy_cursor_update`).
+    Overtaking,
+}
+
+/// The event that a commit asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// The file's number.
+    pub(crate) file: u64,
+    pub(crate) user_data: u64,
+}
+
+impl System {
+    /// Commits a draft that was checked; returns when the last vertical blank passes that the commit waits for.
+    ///
+    /// The objects are pinned and flushed for the display now, as in the kernel. The display reads them from the
+    /// next vertical blank on if the commit is nonblocking and sets no mode, else from now on.
+    ///
+    /// # Errors
+    /// Those of [`System::show`].
+    pub(crate) fn commit(
+        &self,
+        request: &'static str,
+        crtcs: &mut Crtcs,
+        draft: &Draft,
+        pace: Pace,
+        wanted: Option<Wanted>,
+        now: u64,
+    ) -> Result<u64> {
+        let mut shown = self.prepare(request, draft)?;
+        let mut hidden = Vec::new();
+        let mut done = now;
+        let set: Vec<_> =
+            draft.pipes.keys().copied().filter(|&place| draft.sets_mode(crtcs, place)).collect();
+        for (&place, new) in &draft.pipes {
+            if set.contains(&place) {
+                hidden.extend(crtcs.stop(place, now));
+            }
+            let Some(pipe) = crtcs.pipes.get_mut(place) else { continue };
+            pipe.mode.clone_from(&new.mode);
+            pipe.gamma.clone_from(&new.gamma);
+            pipe.active = new.active;
+            if new.active {
+                pipe.clock.start(now);
+            }
+            let next = pipe.clock.next(now);
+            done = done.max(next.map_or(now, |next| next.ns));
+            if let (Pace::Nonblocking, Some(Vblank { ns: due, .. })) = (pace, next) {
+                pipe.flip = Some(Flip { due, before: Vec::new() });
+            }
+            let at = match (pace, next) {
+                (Pace::AtOnce, _) | (_, None) => pipe.clock.last(now),
+                (_, next) => next,
+            };
+            if let Some(Wanted { file, user_data }) = wanted {
+                let at = at.unwrap_or(Vblank { number: pipe.clock.number(), ns: now });
+                let crtc = Crtcs::id(place);
+                crtcs.events.push(Event { file, pipe: place, crtc, kind: Kind::Flip, at, user_data });
+            }
+        }
+        for (&socket, &driver) in &draft.sockets {
+            if let Some(socket) = crtcs.sockets.get_mut(socket) {
+                (socket.pipe, socket.dpms) = (driver, DPMS_OFF);
+            }
+        }
+        // drm_atomic_helper_update_legacy_modeset_state.
+        for socket in &mut crtcs.sockets {
+            let Some(new) = socket.pipe.and_then(|pipe| draft.pipes.get(&pipe)) else { continue };
+            socket.dpms = if new.active { DPMS_ON } else { DPMS_OFF };
+        }
+        for (&(place, slot), new) in &draft.planes {
+            let Some(pipe) = crtcs.pipes.get_mut(place) else { continue };
+            let Some(state) = pipe.planes.get_mut(slot) else { continue };
+            let plane = shown.iter().position(|(of, _)| *of == (place, slot));
+            let plane = plane.map(|index| shown.swap_remove(index).1);
+            let before = std::mem::replace(state, PlaneState { shown: plane, area: new.area });
+            match &mut pipe.flip {
+                Some(flip) if pace == Pace::Nonblocking && !set.contains(&place) => {
+                    flip.before.push((slot, before))
+                }
+                Some(_) | None => hidden.extend(before.shown),
+            }
+        }
+        hidden.into_iter().try_for_each(|plane| self.hide(request, Some(plane)))?;
+        Ok(done)
+    }
+
+    /// Pins the framebuffers of a draft (`drm_atomic_helper_prepare_planes`).
+    fn prepare(&self, request: &'static str, draft: &Draft) -> Result<Vec<((usize, usize), Plane)>> {
+        let mut shown = Vec::new();
+        for (&place, plane) in &draft.planes {
+            let Some(id) = plane.framebuffer else { continue };
+            match self.show(request, id) {
+                Ok(plane) => shown.push((place, plane)),
+                Err(error) => {
+                    shown.into_iter().try_for_each(|(_, plane)| self.hide(request, Some(plane)))?;
+                    return Err(error);
+                }
+            }
+        }
+        Ok(shown)
+    }
+}

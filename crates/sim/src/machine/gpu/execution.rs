@@ -1,0 +1,371 @@
+//! Executes batches, command by command.
+//!
+//! The cost of a batch that runs at once is limited; one above the limit is [`HangCause::Endless`]. A batch that
+//! may take its time stops where it waits for memory: at a comparison of MI_SEMAPHORE_WAIT that does not hold, and
+//! at a jump back after commands without effect. After a jump back, it also stops when it has cost too much at once.
+
+use std::ops::Range;
+
+use super::batch::{Batch, Code, Stuck};
+use super::blits::{Blit, From, Surface};
+use super::commands::{Arbitration, Command, Ends, Level, Privilege, Streamer};
+use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
+use super::fault_log::HangCause;
+use super::memory::{Fetched, View};
+use super::memory_commands::Comparison;
+use super::queue::Pace;
+use super::registers::{Registers, Transfer};
+use gem_coherency::platform::{EngineClass, Machine};
+use gem_coherency::vocabulary::{Access, MocsClass};
+
+/// Largest cost of a batch; a command costs 1, which takes the simulation about 100 ns. On other engines than
+/// copy engines each dword of it that is read costs 1, and the rest at most as much as a store.
+const MOST: u64 = 1 << 21;
+/// Largest cost of a batch at a time after a jump back, if it may take its time.
+const SLICE: u64 = 1 << 15;
+/// The costs of a jump, and of a store or a row of a rectangle in addition to its bytes.
+const JUMP: u64 = 256;
+const ACCESS: u64 = 16;
+/// Number of bytes that cost 1.
+const BYTES: u64 = 256;
+/// Largest nesting depth of second-level batches.
+const MOST_LEVELS: usize = 2;
+/// Bytes that fills and copies transfer at once.
+const PIECE_BYTES: u64 = 16 << 10;
+/// The value that reads of the scratch page return: MI_NOOP, a no-op.
+const NOTHING: u32 = 0;
+
+/// The execution of a batch.
+pub(super) struct Run<'a> {
+    view: View<'a>,
+    streamer: Streamer,
+    batch: &'a Batch,
+    pace: Pace,
+    at: u64,
+    /// Prefetched commands: up to the end of their line, the minimum that hardware prefetches.
+    line: Option<(Range<u64>, Vec<u32>)>,
+    /// The return addresses of second-level batches.
+    returns: Vec<u64>,
+    arbitration: Arbitration,
+    registers: Registers,
+    cost: u64,
+    /// The target of the last jump back, if no command had an effect since.
+    idle_loop: Option<u64>,
+    /// The batch has jumped back.
+    loops: bool,
+}
+
+/// The place where a batch goes on.
+#[derive(Debug)]
+pub(super) struct Position {
+    pub(super) at: u64,
+    /// The command at which it stopped.
+    pub(super) command: u32,
+    pub(super) arbitration: Arbitration,
+    returns: Vec<u64>,
+    registers: Registers,
+    idle_loop: Option<u64>,
+}
+
+impl Position {
+    /// Returns the start of a batch.
+    pub(super) fn new(machine: Machine, engine: EngineClass, at: u64) -> Self {
+        let registers = Registers::new(machine, engine);
+        Self {
+            at,
+            command: NOTHING,
+            arbitration: Arbitration::On,
+            returns: Vec::new(),
+            registers,
+            idle_loop: None,
+        }
+    }
+}
+
+/// The way in which an execution ended without a hang.
+#[derive(Debug)]
+pub(super) enum End {
+    /// The batch is done.
+    Ended,
+    /// It waits for memory.
+    Waits(Position),
+}
+
+impl<'a> Run<'a> {
+    /// Prepares to run `batch` from `position` on.
+    pub(super) fn new(
+        view: View<'a>,
+        streamer: Streamer,
+        batch: &'a Batch,
+        position: Position,
+        pace: Pace,
+    ) -> Self {
+        let Position { at, arbitration, returns, registers, idle_loop, .. } = position;
+        Self {
+            view,
+            streamer,
+            batch,
+            pace,
+            at,
+            line: None,
+            returns,
+            arbitration,
+            registers,
+            cost: 0,
+            idle_loop,
+            loops: idle_loop.is_some(),
+        }
+    }
+
+    /// Runs the batch until it ends or waits.
+    ///
+    /// # Errors
+    /// The place and the cause of a hang.
+    pub(super) fn until_end(mut self) -> Result<End, Stuck> {
+        loop {
+            let at = self.at;
+            let first = self.word(at).map_err(|cause| self.stuck(cause, at, NOTHING))?;
+            match self.step(first) {
+                Ok(Step::On) if self.pace == Pace::Timed && self.loops && self.cost > SLICE => {
+                    return Ok(End::Waits(self.position(first)));
+                }
+                Ok(Step::On) => {}
+                Ok(Step::Ended) => return Ok(End::Ended),
+                Ok(Step::Waits) => return Ok(End::Waits(self.position(first))),
+                Err(cause) => return Err(self.stuck(cause, at, first)),
+            }
+        }
+    }
+
+    /// Returns the place where the batch goes on.
+    fn position(self, command: u32) -> Position {
+        let Self { at, arbitration, returns, registers, idle_loop, .. } = self;
+        Position { at, command, arbitration, returns, registers, idle_loop }
+    }
+
+    fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
+        Stuck { cause, at, command, arbitration: self.arbitration }
+    }
+
+    /// Executes the current command.
+    fn step(&mut self, first: u32) -> Result<Step, HangCause> {
+        self.pay(1)?;
+        if first == NOTHING {
+            self.at = self.view.address(self.at.wrapping_add(4));
+            return Ok(Step::On);
+        }
+        let here = self.at;
+        let dwords = self.streamer.dwords(first)?;
+        let reads = self.streamer.reads(first, dwords);
+        if self.streamer.engine != EngineClass::Copy {
+            self.pay(reads as u64 - 1 + ((dwords - reads) as u64).min(ACCESS))?;
+        }
+        let mut words = Vec::new();
+        for number in 0..reads as u64 {
+            match self.word(here.wrapping_add(4 * number)) {
+                Ok(word) => words.push(word),
+                Err(cause) if self.streamer.engine == EngineClass::Copy => return Err(cause),
+                // A truncated command is completed by the zeroes of the scratch page.
+                Err(_) => words.push(NOTHING),
+            }
+        }
+        let next = self.view.address(here.wrapping_add(4 * dwords as u64));
+        self.at = next;
+        let command = self.streamer.decode(&words)?;
+        if command.has_effect() {
+            self.idle_loop = None;
+        }
+        match command {
+            Command::Nothing => {}
+            Command::Arbitrate(arbitration) => self.arbitration = arbitration,
+            Command::End => return self.end(),
+            Command::Start { target, level } => {
+                match level {
+                    Level::Chained => {}
+                    Level::Second if self.returns.len() < MOST_LEVELS => self.returns.push(next),
+                    Level::Second => return Err(HangCause::Unknown),
+                }
+                let target = self.view.address(target);
+                self.jump(target)?;
+                return Ok(if target <= here { self.jumped_back(target) } else { Step::On });
+            }
+            Command::Store { address, data } => {
+                self.pay(ACCESS)?;
+                let bytes: Vec<u8> = data.iter().flat_map(|word| word.to_le_bytes()).collect();
+                self.view.write(MocsClass::PageTable, address, &bytes);
+            }
+            Command::StoreTimestamp { address } => {
+                self.pay(ACCESS)?;
+                self.view.write(MocsClass::PageTable, address, &self.now().to_le_bytes());
+            }
+            Command::Copy { to, from } => {
+                self.pay(2 * ACCESS)?;
+                let value = self.load(from);
+                self.view.write(MocsClass::PageTable, to, &value.to_le_bytes());
+            }
+            Command::Registers(transfer) => self.transfer(&transfer)?,
+            Command::Wait(comparison) if self.holds(comparison)? => {}
+            // Batches run one after another, so nothing changes the memory meanwhile.
+            Command::Wait(_) if self.pace == Pace::Instant => return Err(HangCause::Endless),
+            Command::Wait(_) => {
+                self.at = here;
+                return Ok(Step::Waits);
+            }
+            Command::EndUnless(comparison, _) if self.holds(comparison)? => {}
+            Command::EndUnless(_, Ends::Current) => return self.end(),
+            Command::EndUnless(_, Ends::All) => return Ok(Step::Ended),
+            Command::Blit(blit) => self.blit(&blit)?,
+        }
+        Ok(Step::On)
+    }
+
+    /// Notes a jump back; a second one to the same target waits, because nothing can have changed since.
+    fn jumped_back(&mut self, target: u64) -> Step {
+        let again = self.idle_loop.replace(target) == Some(target);
+        self.loops = true;
+        if again && self.pace == Pace::Timed { Step::Waits } else { Step::On }
+    }
+
+    /// Returns to the batch that started this one, if there is one.
+    fn end(&mut self) -> Result<Step, HangCause> {
+        let Some(back) = self.returns.pop() else { return Ok(Step::Ended) };
+        self.jump(back)?;
+        Ok(Step::On)
+    }
+
+    /// Returns a dword of memory.
+    fn load(&self, address: u64) -> u32 {
+        let mut bytes = [0; 4];
+        self.view.read(MocsClass::PageTable, address, &mut bytes);
+        u32::from_le_bytes(bytes)
+    }
+
+    /// Returns the timestamp.
+    fn now(&self) -> u64 {
+        self.view.system.timestamp()
+    }
+
+    /// Transfers registers. The hardware before graphics 8 ignores this in a batch of userspace that the
+    /// kernel's parser did not check ("batch buffer command parser" in `i915_cmd_parser.c`).
+    fn transfer(&mut self, transfer: &Transfer) -> Result<(), HangCause> {
+        let checked = self.batch.privilege == Privilege::Secure || self.batch.code != Code::InPlace;
+        if self.streamer.graphics() < 8 && !checked {
+            return Ok(());
+        }
+        self.pay(ACCESS)?;
+        match transfer {
+            Transfer::Load(pairs) => pairs.iter().for_each(|&(to, value)| self.registers.load(to, value)),
+            &Transfer::Fetch { register, address } => {
+                let value = self.load(address);
+                self.registers.load(register, value);
+            }
+            &Transfer::Copy { from, to } => self.registers.load(to, self.registers.value(from, self.now())),
+            &Transfer::Store { register, address } => {
+                let value = self.registers.value(register, self.now());
+                self.view.write(MocsClass::PageTable, address, &value.to_le_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a comparison holds.
+    fn holds(&mut self, comparison: Comparison) -> Result<bool, HangCause> {
+        self.pay(ACCESS)?;
+        let Comparison { address, value, relation, masked } = comparison;
+        let first = self.load(address);
+        let memory = if masked { first & self.load(address.wrapping_add(4)) } else { first };
+        Ok(relation.holds(memory, value))
+    }
+
+    /// Adds to the batch's cost; above the limit the batch counts as endless.
+    fn pay(&mut self, cost: u64) -> Result<(), HangCause> {
+        self.cost = self.cost.saturating_add(cost);
+        if self.cost > MOST { Err(HangCause::Endless) } else { Ok(()) }
+    }
+
+    fn jump(&mut self, target: u64) -> Result<(), HangCause> {
+        self.pay(JUMP)?;
+        self.at = target;
+        self.line = None;
+        Ok(())
+    }
+
+    /// Returns a dword of the batch. An unbound range reads as no-ops up to the next binding, and costs one
+    /// per command.
+    fn word(&mut self, at: u64) -> Result<u32, HangCause> {
+        let at = self.view.address(at);
+        if let Some(word) = self.copied(at) {
+            return Ok(word);
+        }
+        if let Some((range, words)) = &self.line
+            && range.contains(&at)
+        {
+            return Ok(words.get(((at - range.start) / 4) as usize).copied().unwrap_or(NOTHING));
+        }
+        match self.view.fetch(at) {
+            Fetched::Words(words) => {
+                let word = words.first().copied().unwrap_or(NOTHING);
+                self.line = Some((at..at + 4 * words.len() as u64, words));
+                Ok(word)
+            }
+            Fetched::NothingUntil(next) => {
+                self.view.fault(at, Access::Read);
+                let until = next.ok_or(HangCause::Endless)?;
+                if until - at > 4 * MOST {
+                    return Err(HangCause::Endless);
+                }
+                // The rest reads as no-ops without another lookup.
+                self.line = Some((at..until, Vec::new()));
+                Ok(NOTHING)
+            }
+        }
+    }
+
+    /// Returns a dword of the kernel's copy, followed by the end command that the kernel appends.
+    fn copied(&self, at: u64) -> Option<u32> {
+        let Code::Copied(bytes) = &self.batch.code else { return None };
+        let offset = usize::try_from(at.checked_sub(self.batch.start)?).ok()?;
+        if offset == bytes.len() {
+            return Some(MI_BATCH_BUFFER_END << MI_OPCODE_SHIFT);
+        }
+        let word = bytes.get(offset..)?.first_chunk()?;
+        Some(u32::from_le_bytes(*word))
+    }
+
+    /// Fills or copies, row by row and from left to right.
+    fn blit(&mut self, blit: &Blit) -> Result<(), HangCause> {
+        let row_bytes = blit.width * blit.target.bytes_per_pixel;
+        self.pay((ACCESS + row_bytes / BYTES).saturating_mul(blit.rows))?;
+        // Whole pixels at a time; the largest pixel has 16 bytes.
+        let piece = PIECE_BYTES - PIECE_BYTES % blit.target.bytes_per_pixel.max(1);
+        let mut buffer = vec![0; piece.min(row_bytes) as usize];
+        if let From::Colour(pixel) = &blit.from {
+            for (byte, colour) in buffer.iter_mut().zip(pixel.iter().cycle()) {
+                *byte = *colour;
+            }
+        }
+        for row in 0..blit.rows {
+            for done in (0..row_bytes).step_by(piece as usize) {
+                let bytes = buffer.get_mut(..piece.min(row_bytes - done) as usize).unwrap_or_default();
+                if let From::Surface(source) = &blit.from {
+                    self.view.read(source.mocs, place(source, row, done), bytes);
+                }
+                self.view.write(blit.target.mocs, place(&blit.target, row, done), bytes);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The state of a batch after a command.
+enum Step {
+    On,
+    Ended,
+    Waits,
+}
+
+/// Returns the address of a byte of a row.
+fn place(surface: &Surface, row: u64, offset: u64) -> u64 {
+    let rows = (row as i64).wrapping_mul(surface.pitch);
+    surface.start.wrapping_add_signed(rows).wrapping_add(offset)
+}

@@ -1,0 +1,306 @@
+//! The log of accesses that miss another agent's newer bytes, or destroy them.
+//!
+//! It is computed from the simulated hardware alone: the effect of an access on a line, and the bytes in the cache and in
+//! memory. An access whose bytes are the same in both is not logged.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::lines::{Lines, Run};
+use super::object::{Object, Origin};
+use super::store::{Store, Terms};
+use gem_coherency::error::Result;
+use gem_coherency::units::{LINE_BYTES, LineRange};
+use gem_coherency::vocabulary::{CacheLevel, Handle};
+use gem_coherency_hierarchy::{Effect, Line, Place, Route, Transfer};
+
+/// Number of ranges of lines that each list keeps; later ones are dropped.
+const KEPT: usize = 1 << 16;
+
+/// An incoherent access, or several consecutive ones of the same kind on the same route.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Incoherent {
+    /// The object's number on the device, from 1 in order of creation.
+    pub object: u64,
+    /// The object's first handle; `None` without one.
+    pub handle: Option<Handle>,
+    /// The object's size in bytes.
+    pub size: u64,
+    /// The object's level at the time of the access; [`CacheLevel::None`] for the CPU's through a mapping of the
+    /// file behind the object (GEM_MMAP, a dma-buf).
+    pub level: CacheLevel,
+    /// What went wrong.
+    pub kind: IncoherentKind,
+    /// The route of the access.
+    pub route: Route,
+    /// The accessed lines whose bytes differ, in the order of the accesses.
+    pub lines: Vec<LineRange>,
+}
+
+/// A kind of incoherent access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum IncoherentKind {
+    /// An agent read memory, and the CPU's cache has newer bytes.
+    StaleRead,
+    /// An agent wrote memory under lines that are dirty in the CPU's cache: their write-back destroys what it wrote.
+    LostWrite,
+    /// The CPU, or an agent that looks its cache up, read clean cached bytes, and memory has newer ones.
+    StaleCpuRead,
+}
+
+/// An object of a submission that had dirty lines when its batch began to run, on a route by which the GPU does
+/// not see them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DirtyAtSubmission {
+    /// The submission's number on the device, from 1.
+    pub submission: u64,
+    /// As [`Incoherent::object`].
+    pub object: u64,
+    /// As [`Incoherent::handle`].
+    pub handle: Option<Handle>,
+    /// As [`Incoherent::size`].
+    pub size: u64,
+    /// The object's level.
+    pub level: CacheLevel,
+    /// The dirty lines whose bytes differ from memory's.
+    pub lines: Vec<LineRange>,
+}
+
+/// An object as the log describes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct About {
+    pub(crate) object: u64,
+    pub(crate) handle: Option<Handle>,
+    pub(crate) size: u64,
+}
+
+/// The log of a device that is watched, and the object that is accessed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Watch<'a> {
+    log: &'a IncoherentLog,
+    about: About,
+    /// Offset in the object of the store's first byte; it wraps around below 0.
+    first: u64,
+}
+
+/// The incoherent accesses of a device.
+#[derive(Debug, Default)]
+pub(crate) struct IncoherentLog {
+    on: AtomicBool,
+    found: Mutex<Found>,
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    accesses: List<Incoherent>,
+    submissions: List<DirtyAtSubmission>,
+}
+
+/// Entries with lines.
+#[derive(Debug)]
+struct List<T> {
+    entries: Vec<T>,
+    /// Number of ranges in all entries.
+    ranges: usize,
+    /// Number of ranges for which there was no room.
+    dropped: u64,
+}
+
+impl<T> Default for List<T> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), ranges: 0, dropped: 0 }
+    }
+}
+
+impl<T> List<T> {
+    /// Adds the range `lines` to the last entry if `same` accepts it, and otherwise in the entry that `make` creates.
+    fn add(
+        &mut self,
+        lines: LineRange,
+        same: impl FnOnce(&T) -> bool,
+        ranges: impl FnOnce(&mut T) -> &mut Vec<LineRange>,
+        make: impl FnOnce(Vec<LineRange>) -> T,
+    ) {
+        let mut last = self.entries.last_mut().filter(|last| same(last)).map(ranges);
+        if let Some(range) = last.as_mut().and_then(|ranges| ranges.last_mut())
+            && (range.first()..=range.end()).contains(&lines.first())
+        {
+            *range = LineRange::new(range.first(), range.end().max(lines.end()));
+            return;
+        }
+        if self.ranges == KEPT {
+            self.dropped += 1;
+            return;
+        }
+        self.ranges += 1;
+        match last {
+            Some(ranges) => ranges.push(lines),
+            None => self.entries.push(make(vec![lines])),
+        }
+    }
+
+    /// Returns and clears the entries.
+    fn take(&mut self) -> Vec<T> {
+        self.ranges = 0;
+        std::mem::take(&mut self.entries)
+    }
+}
+
+impl IncoherentLog {
+    /// Switches the log on or off.
+    pub(crate) fn switch(&self, on: bool) {
+        // Relaxed: a setting; it publishes no other data.
+        self.on.store(on, Ordering::Relaxed);
+    }
+
+    /// Returns the log for accesses to the object that `about` describes, if the device is watched.
+    pub(crate) fn watch(&self, about: impl FnOnce() -> About) -> Option<Watch<'_>> {
+        // Relaxed: see `switch`.
+        self.on.load(Ordering::Relaxed).then(|| Watch { log: self, about: about(), first: 0 })
+    }
+
+    /// Returns and clears the accesses.
+    pub(crate) fn take_accesses(&self) -> Vec<Incoherent> {
+        self.found().accesses.take()
+    }
+
+    /// Returns and clears the dirty objects of submissions.
+    pub(crate) fn take_submissions(&self) -> Vec<DirtyAtSubmission> {
+        self.found().submissions.take()
+    }
+
+    /// Returns and clears the number of ranges of lines for which there was no room.
+    pub(crate) fn take_dropped(&self) -> u64 {
+        let mut found = self.found();
+        std::mem::take(&mut found.accesses.dropped) + std::mem::take(&mut found.submissions.dropped)
+    }
+
+    fn found(&self) -> MutexGuard<'_, Found> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Watch<'_> {
+    /// Returns the log for accesses to a store whose byte at `offset` is the object's at `of_object`.
+    pub(crate) fn of_part(self, offset: u64, of_object: u64) -> Self {
+        Self { first: of_object.wrapping_sub(offset), ..self }
+    }
+
+    fn access(self, level: CacheLevel, kind: IncoherentKind, route: Route, lines: LineRange) {
+        let About { object, handle, size } = self.about;
+        tracing::debug!(?kind, ?route, object, first = lines.first(), end = lines.end(), "incoherent");
+        self.log.found().accesses.add(
+            lines,
+            |last| (last.object, last.level, last.kind, last.route) == (object, level, kind, route),
+            |last| &mut last.lines,
+            |lines| Incoherent { object, handle, size, level, kind, route, lines },
+        );
+    }
+
+    fn submission(self, submission: u64, level: CacheLevel, lines: LineRange) {
+        let About { object, handle, size } = self.about;
+        self.log.found().submissions.add(
+            lines,
+            |last| (last.submission, last.object) == (submission, object),
+            |last| &mut last.lines,
+            |lines| DirtyAtSubmission { submission, object, handle, size, level, lines },
+        );
+    }
+}
+
+impl Store {
+    /// Logs an access to the bytes `part` of a run, which has `effect`, if the device is watched and the bytes in the
+    /// cache and in memory differ. A write brings the bytes `new`.
+    pub(crate) fn watch(
+        &self,
+        terms: Terms<'_>,
+        route: Route,
+        effect: Effect,
+        run: Run,
+        part: &Range<u64>,
+        new: Option<&[u8]>,
+    ) -> Result<()> {
+        let Some(watch) = terms.watch else { return Ok(()) };
+        let kind = match (effect.at, run.line) {
+            (Place::Memory, Line::Dirty) if new.is_some() => IncoherentKind::LostWrite,
+            (Place::Memory, Line::Dirty) => IncoherentKind::StaleRead,
+            (Place::Cache, Line::Clean) if new.is_none() => IncoherentKind::StaleCpuRead,
+            (Place::Memory, Line::Clean | Line::Absent) | (Place::Cache, _) => return Ok(()),
+        };
+        if effect.before != Transfer::Nothing {
+            return Ok(());
+        }
+        let in_cache = self.peek(Place::Cache, run)?;
+        let in_memory = self.peek(Place::Memory, run)?;
+        for line in run.of_object().indices() {
+            let whole = line * LINE_BYTES..(line + 1) * LINE_BYTES;
+            let piece = whole.start.max(part.start)..whole.end.min(part.end);
+            let differ = match new {
+                None => slice(&in_cache, run.offset(), &piece) != slice(&in_memory, run.offset(), &piece),
+                Some(new) => {
+                    slice(&in_cache, run.offset(), &whole) != slice(&in_memory, run.offset(), &whole)
+                        && slice(&in_cache, run.offset(), &piece) != slice(new, part.start, &piece)
+                }
+            };
+            if differ {
+                let line = whole.start.wrapping_add(watch.first) / LINE_BYTES;
+                watch.access(terms.level, kind, route, LineRange::new(line, line + 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Logs the dirty lines whose bytes differ from memory's, for the submission with this number.
+    fn watch_submission(&mut self, terms: Terms<'_>, submission: u64) -> Result<()> {
+        let Some(watch) = terms.watch else { return Ok(()) };
+        let mut left = self.lines.all();
+        while let Some(part) = self.next_written(left)? {
+            let mut lines = part;
+            while let Some(run) = self.run(lines)? {
+                if run.line == Line::Dirty {
+                    let in_cache = self.peek(Place::Cache, run)?;
+                    let in_memory = self.peek(Place::Memory, run)?;
+                    for line in run.of_object().indices() {
+                        let whole = line * LINE_BYTES..(line + 1) * LINE_BYTES;
+                        if slice(&in_cache, run.offset(), &whole) != slice(&in_memory, run.offset(), &whole) {
+                            watch.submission(submission, terms.level, LineRange::new(line, line + 1));
+                        }
+                    }
+                }
+                lines = Lines::behind(lines, run);
+            }
+            left = LineRange::new(part.end(), left.end());
+        }
+        Ok(())
+    }
+}
+
+/// Returns the bytes of `range` of those that start at `first`.
+fn slice<'a>(bytes: &'a [u8], first: u64, range: &Range<u64>) -> &'a [u8] {
+    let at = |offset: u64| offset.saturating_sub(first) as usize;
+    bytes.get(at(range.start)..at(range.end)).unwrap_or_default()
+}
+
+impl Object {
+    /// Describes the object for the log.
+    pub(crate) fn about(&self, handle: Option<Handle>) -> About {
+        About { object: self.id(), handle, size: self.size() }
+    }
+
+    /// Logs the object's dirty lines if a batch of the submission with this number would not see them. A userptr object
+    /// has none: the GPU snoops the cache.
+    pub(crate) fn watch_submission(&self, submission: u64) {
+        let state = self.state();
+        let terms = self.terms(&state);
+        let done = match &self.origin {
+            Origin::Own | Origin::Attached(_) if !terms.gpu_reads_cache() => {
+                self.store().watch_submission(terms, submission)
+            }
+            Origin::Own | Origin::Attached(_) | Origin::User(_) => Ok(()),
+        };
+        if let Err(error) = done {
+            tracing::error!(%error, "watch");
+        }
+    }
+}

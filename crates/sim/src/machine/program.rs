@@ -1,0 +1,59 @@
+//! Programs that are not simulated: their own memory, and mappings of objects at their addresses.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use gem_coherency::Errno;
+
+use crate::machine::area::Pages;
+use crate::machine::memory::Memory;
+use crate::machine::shared::Views;
+
+/// The memory of a program that is not simulated but makes requests to a software device.
+pub trait ProgramMemory: Debug + Send + Sync {
+    /// Copies from memory; returns the number of bytes before the first unreadable one.
+    fn read(&self, address: u64, data: &mut [u8]) -> usize;
+
+    /// Copies to memory; returns the number of bytes before the first unwritable one.
+    fn write(&self, address: u64, data: &[u8]) -> usize;
+
+    /// Returns whether the range is memory without holes, which the GPU may then load from and store to.
+    fn holds(&self, _address: u64, _len: u64) -> bool {
+        false
+    }
+
+    /// Maps `len` bytes of an object in the program; returns the address, or `None` for an address that no program has.
+    ///
+    /// # Errors
+    /// ENOMEM, or another errno of the program's mmap(2).
+    fn map(&self, _views: Views, _len: u64, _pages: Pages) -> Result<Option<u64>, Errno> {
+        Ok(None)
+    }
+}
+
+impl Memory {
+    /// Creates the address space of a child process: the same mappings of objects, and its memory `program`.
+    ///
+    /// # Errors
+    /// EINVAL if there is memory other than the program's and its mappings.
+    pub(crate) fn fork(&self, program: Arc<dyn ProgramMemory>) -> Result<Self, Errno> {
+        let mut child = Self::of_program(program);
+        for (&start, area) in &self.areas {
+            child.insert(start, area.len, area.pages, area.backing.part(0)?);
+        }
+        Ok(child)
+    }
+
+    /// Returns whether the range is a program's own memory.
+    pub(super) fn program_holds(&self, address: u64, len: u64) -> bool {
+        let end = address.saturating_add(len);
+        self.program
+            .as_ref()
+            .is_some_and(|program| !self.overlaps(address, end) && program.holds(address, len))
+    }
+
+    /// Returns the memory of a program that is not simulated.
+    pub(crate) fn program(&self) -> Option<Arc<dyn ProgramMemory>> {
+        self.program.clone()
+    }
+}
