@@ -1,0 +1,24 @@
+//! The messages between a program on a software i915 and the server that has the device.
+//!
+//! A connection is a UNIX socket of type `SOCK_SEQPACKET`. The program sends a [`Request`]; the server may send
+//! [`Call`]s, each of which the program answers, and then sends the reply. A message is a [`Message`], a payload, and
+//! descriptors (`SCM_RIGHTS`).
+//!
+//! Each file of a device is a socket, too: the program has one end, the server the other. The program's kernel
+//! therefore keeps account of copies (dup(2), fork(2), `SCM_RIGHTS`) and tells the server when the last one is closed;
+//! poll(2) and read(2) of events need no server. The cookie of the program's end (`SO_COOKIE`) names the file.
+//!
+//! No function here allocates or calls a function of libc that a program may have replaced, so that they can be used
+//! in a signal handler and below a program's own calls.
+
+#![deny(unsafe_code)]
+
+mod message;
+mod names;
+mod sites;
+mod socket;
+
+pub use message::{Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request};
+pub use names::{ENVIRONMENT, FOLDER, SOCKET};
+pub use sites::{Frame, MOST_SITES, SITE_BYTES, SiteCounts, SiteRecord, frames};
+pub use socket::{Descriptors, MOST_DESCRIPTORS, MOST_PAYLOAD, close, cookie, receive, send};

@@ -1,0 +1,152 @@
+//! The messages.
+
+/// A message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Message {
+    /// The number of a [`Request`] or a [`Call`]; 0 in a reply and in an answer.
+    pub number: u32,
+    /// The errno of a reply or an answer; 0 without an error.
+    pub errno: i32,
+    /// The operands.
+    pub operands: [u64; 6],
+}
+
+/// Length of a message in bytes.
+pub const MESSAGE_BYTES: usize = size_of::<Message>();
+
+impl Message {
+    /// Creates a message of a number with its operands.
+    pub fn new<const N: usize>(number: u32, operands: [u64; N]) -> Self {
+        let mut all = [0; 6];
+        all.iter_mut().zip(operands).for_each(|(to, from)| *to = from);
+        Self { number, errno: 0, operands: all }
+    }
+
+    /// Creates the reply or the answer with these values.
+    pub fn done<const N: usize>(operands: [u64; N]) -> Self {
+        Self::new(0, operands)
+    }
+
+    /// Creates the reply or the answer with an errno.
+    pub fn failed(errno: i32) -> Self {
+        Self { number: 0, errno, operands: [0; 6] }
+    }
+
+    /// Returns the message as bytes.
+    pub(crate) fn to_bytes(self) -> [u8; MESSAGE_BYTES] {
+        let mut bytes = [0; MESSAGE_BYTES];
+        let (head, rest) = bytes.split_at_mut(8);
+        head[..4].copy_from_slice(&self.number.to_ne_bytes());
+        head[4..].copy_from_slice(&self.errno.to_ne_bytes());
+        for (to, from) in rest.chunks_exact_mut(8).zip(self.operands) {
+            to.copy_from_slice(&from.to_ne_bytes());
+        }
+        bytes
+    }
+
+    /// Returns the message in bytes.
+    pub(crate) fn from_bytes(bytes: &[u8; MESSAGE_BYTES]) -> Self {
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_ne_bytes(word)
+        };
+        let head = word(0).to_ne_bytes();
+        let [a, b, c, d, e, f, g, h] = head;
+        let mut operands = [0; 6];
+        operands.iter_mut().zip(1..).for_each(|(operand, n)| *operand = word(8 * n));
+        Self { number: u32::from_ne_bytes([a, b, c, d]), errno: i32::from_ne_bytes([e, f, g, h]), operands }
+    }
+}
+
+macro_rules! numbered {
+    ($(#[$doc:meta])* $name:ident { $($(#[$of:meta])* $variant:ident = $number:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        pub enum $name { $($(#[$of])* $variant = $number,)* }
+
+        impl $name {
+            /// Returns the one with a number; `None` if there is none.
+            pub fn from_number(number: u32) -> Option<Self> {
+                match number { $($number => Some(Self::$variant),)* _ => None }
+            }
+
+            /// Creates its message.
+            pub fn with<const N: usize>(self, operands: [u64; N]) -> Message {
+                Message::new(self as u32, operands)
+            }
+        }
+    };
+}
+
+/// The errno of a request on a socket that is no file of a device; no request of a device fails with it.
+pub const NOT_A_FILE: i32 = libc::ESTALE;
+
+numbered! {
+    /// A program's request to the server.
+    Request {
+        /// The first of a connection: the number of the process as the server named it, 0 for a new one, and the
+        /// process's id. The reply has the number, and 1 if the server collects findings.
+        Hello = 1,
+        /// Opens the node with a minor number. The reply has the descriptor.
+        Open = 2,
+        /// Opens the file with a cookie again, as open(2) of `/proc/self/fd/N` does. The reply has the descriptor.
+        Reopen = 3,
+        /// Describes the file with a cookie. The reply has its kind (1 device, 2 dma-buf, 3 fence, 4 syncobj), and the
+        /// minor number of a device or the size of a dma-buf.
+        Describe = 4,
+        /// ioctl(2): cookie, code, argument. The reply has the result.
+        Ioctl = 5,
+        /// mmap(2): cookie, length, protection, offset. The server calls [`Call::Map`]; the reply has the address.
+        Map = 6,
+        /// Unmapped pages: address, length.
+        Unmapped = 7,
+        /// Moved pages (mremap(2)): address, length, new address, new length.
+        Moved = 8,
+        /// lseek(2): cookie, offset, whence. The reply has the position.
+        Seek = 9,
+        /// A child process is about to be created. The reply has the descriptor of its connection.
+        Fork = 10,
+        /// The first of a child's connection: the process's id.
+        Child = 11,
+        /// Gives the server the file of [`SiteRecord`](crate::SiteRecord)s.
+        Sites = 12,
+        /// mprotect(2) of pages: address, length, protection.
+        Protected = 13,
+    }
+}
+
+numbered! {
+    /// A server's call to the program during a request.
+    Call {
+        /// Asks for the cookie of a descriptor. The answer has it; EBADF; EINVAL for a file of another driver.
+        Cookie = 101,
+        /// Gives a descriptor: whether to close it on execve(2). The answer has its number.
+        Install = 102,
+        /// Maps pages of three files, the cached bytes, memory's, and those that the lines were filled with: length,
+        /// protection (1 loads, 2 stores), offset in the files, the file that the mapping shows (0 cached, 1 memory),
+        /// number of the object, and whether the GPU snoops. The answer has the address.
+        Map = 103,
+        /// Asks where the program stored first to a page since its last submission: number of the object, offset of a
+        /// byte. The answer's payload has the call stack, as [`Frame`](crate::Frame)s; none if that is not known.
+        FirstStore = 104,
+        /// Asks for the call stack of the request, as [`Self::FirstStore`] does.
+        Stack = 105,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_is_its_bytes() {
+        let message = Message { number: 7, errno: -3, operands: [1, 2, 3, 4, 5, u64::MAX] };
+        assert_eq!(Message::from_bytes(&message.to_bytes()), message);
+        assert_eq!(Request::from_number(Request::Seek as u32), Some(Request::Seek));
+        assert_eq!(Request::from_number(0), None, "a reply");
+        assert_eq!(Call::from_number(Request::Hello as u32), None, "a request");
+    }
+}

@@ -1,0 +1,231 @@
+//! Sending and receiving.
+//!
+//! # Safety
+//!
+//! System calls get pointers to values on the stack that live until the call returns, with their sizes.
+
+#![allow(unsafe_code)]
+
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+use crate::message::{MESSAGE_BYTES, Message};
+
+/// Most bytes of a payload.
+pub const MOST_PAYLOAD: usize = 4096;
+
+/// Most descriptors of a message.
+pub const MOST_DESCRIPTORS: usize = 3;
+
+/// Bytes of a control message with the most descriptors, aligned as the kernel wants it.
+const CONTROL_WORDS: usize = 2 + MOST_DESCRIPTORS.div_ceil(2);
+
+/// Received descriptors, which the receiver owns.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Descriptors {
+    numbers: [RawFd; MOST_DESCRIPTORS],
+    count: usize,
+}
+
+impl Descriptors {
+    /// Returns the descriptors.
+    pub fn as_slice(&self) -> &[RawFd] {
+        self.numbers.get(..self.count).unwrap_or_default()
+    }
+
+    /// Returns the first one, and closes the others.
+    pub fn into_first(self) -> Option<OwnedFd> {
+        let (&first, others) = self.as_slice().split_first()?;
+        others.iter().for_each(|&fd| close(fd));
+        // SAFETY: the kernel installed it for this receiver, and nothing else closes it.
+        Some(unsafe { OwnedFd::from_raw_fd(first) })
+    }
+
+    /// Closes all of them.
+    pub fn close(self) {
+        self.as_slice().iter().for_each(|&fd| close(fd));
+    }
+}
+
+/// Closes a descriptor, by the system call.
+pub fn close(fd: RawFd) {
+    // SAFETY: close(2) accesses no memory of the program.
+    unsafe { libc::syscall(libc::SYS_close, fd) };
+}
+
+/// Returns the errno of the last system call of this thread.
+fn errno() -> i32 {
+    // SAFETY: the address of this thread's errno.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Repeats a system call while signals interrupt it.
+fn uninterrupted(mut call: impl FnMut() -> libc::c_long) -> Result<usize, i32> {
+    loop {
+        match usize::try_from(call()) {
+            Ok(done) => return Ok(done),
+            Err(_) if errno() == libc::EINTR => {}
+            Err(_) => return Err(errno()),
+        }
+    }
+}
+
+/// Returns the cookie of a socket.
+///
+/// # Errors
+/// EBADF; ENOTSOCK for another kind of file.
+pub fn cookie(fd: RawFd) -> Result<u64, i32> {
+    let mut cookie = 0_u64;
+    let mut len = size_of::<u64>() as libc::socklen_t;
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_COOKIE);
+    // SAFETY: `cookie` has the `len` bytes that the kernel writes.
+    uninterrupted(|| unsafe {
+        libc::syscall(libc::SYS_getsockopt, fd, level, name, &raw mut cookie, &raw mut len)
+    })?;
+    Ok(cookie)
+}
+
+/// Sends a message with its payload and descriptors.
+///
+/// # Errors
+/// EPIPE if the other end is closed; EMSGSIZE for more than a message can have; those of sendmsg(2).
+pub fn send(socket: RawFd, message: &Message, payload: &[u8], descriptors: &[RawFd]) -> Result<(), i32> {
+    if payload.len() > MOST_PAYLOAD || descriptors.len() > MOST_DESCRIPTORS {
+        return Err(libc::EMSGSIZE);
+    }
+    let mut bytes = message.to_bytes();
+    let mut parts = [
+        libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() },
+        libc::iovec { iov_base: payload.as_ptr().cast_mut().cast(), iov_len: payload.len() },
+    ];
+    let mut control = [0_u64; CONTROL_WORDS];
+    let rights = size_of_val(descriptors) as libc::c_uint;
+    // SAFETY: all zeroes is a header of nothing.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = parts.as_mut_ptr();
+    header.msg_iovlen = parts.len();
+    if !descriptors.is_empty() {
+        header.msg_control = control.as_mut_ptr().cast();
+        // SAFETY: arithmetic.
+        header.msg_controllen = unsafe { libc::CMSG_SPACE(rights) } as usize;
+        // SAFETY: the control buffer is aligned and has room for a header and the most descriptors.
+        unsafe {
+            let first = libc::CMSG_FIRSTHDR(&raw const header);
+            (*first).cmsg_level = libc::SOL_SOCKET;
+            (*first).cmsg_type = libc::SCM_RIGHTS;
+            (*first).cmsg_len = libc::CMSG_LEN(rights) as usize;
+            let data = libc::CMSG_DATA(first).cast::<RawFd>();
+            std::ptr::copy_nonoverlapping(descriptors.as_ptr(), data, descriptors.len());
+        }
+    }
+    let flags = libc::MSG_NOSIGNAL;
+    // SAFETY: the header names buffers that live until the call returns.
+    uninterrupted(|| unsafe { libc::syscall(libc::SYS_sendmsg, socket, &raw const header, flags) }).map(drop)
+}
+
+/// Receives a message; returns it with the length of its payload and its descriptors, which close on execve(2).
+///
+/// # Errors
+/// ECONNRESET if the other end is closed; EPROTO for bytes that are not a message; those of recvmsg(2).
+pub fn receive(
+    socket: RawFd,
+    payload: &mut [u8; MOST_PAYLOAD],
+) -> Result<(Message, usize, Descriptors), i32> {
+    let mut bytes = [0; MESSAGE_BYTES];
+    let mut parts = [
+        libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() },
+        libc::iovec { iov_base: payload.as_mut_ptr().cast(), iov_len: payload.len() },
+    ];
+    let mut control = [0_u64; CONTROL_WORDS];
+    // SAFETY: all zeroes is a header of nothing.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = parts.as_mut_ptr();
+    header.msg_iovlen = parts.len();
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control);
+    let flags = libc::MSG_CMSG_CLOEXEC;
+    // SAFETY: the header names buffers that live until the call returns.
+    let len = uninterrupted(|| unsafe { libc::syscall(libc::SYS_recvmsg, socket, &raw mut header, flags) })?;
+    let descriptors = received(&header);
+    if len == 0 {
+        return Err(libc::ECONNRESET);
+    }
+    match len.checked_sub(MESSAGE_BYTES) {
+        Some(payload) => Ok((Message::from_bytes(&bytes), payload, descriptors)),
+        None => {
+            descriptors.close();
+            Err(libc::EPROTO)
+        }
+    }
+}
+
+/// Returns the descriptors that came with a message.
+fn received(header: &libc::msghdr) -> Descriptors {
+    let mut descriptors = Descriptors::default();
+    // SAFETY: the kernel filled in the header and the control messages.
+    unsafe {
+        let mut control = libc::CMSG_FIRSTHDR(header);
+        while !control.is_null() {
+            if (*control).cmsg_level == libc::SOL_SOCKET && (*control).cmsg_type == libc::SCM_RIGHTS {
+                let bytes = (*control).cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
+                let data = libc::CMSG_DATA(control).cast::<RawFd>();
+                for n in 0..bytes / size_of::<RawFd>() {
+                    if let Some(slot) = descriptors.numbers.get_mut(descriptors.count) {
+                        *slot = data.add(n).read_unaligned();
+                        descriptors.count += 1;
+                    }
+                }
+            }
+            control = libc::CMSG_NXTHDR(header, control);
+        }
+    }
+    descriptors
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixDatagram;
+
+    use super::*;
+
+    #[test]
+    fn descriptors_and_payload_arrive() {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        let (mut reader, mut writer) = std::io::pipe().unwrap();
+        let message = Message::new(5, [1, 2, 3]);
+        send(near.as_raw_fd(), &message, b"name", &[writer.as_raw_fd()]).unwrap();
+        let mut payload = [0; MOST_PAYLOAD];
+        let (got, len, descriptors) = receive(far.as_raw_fd(), &mut payload).unwrap();
+        assert_eq!((got, &payload[..len]), (message, &b"name"[..]));
+        assert_eq!(descriptors.as_slice().len(), 1);
+        writer.write_all(b"x").unwrap();
+        drop(writer);
+        descriptors.close();
+        let mut all = Vec::new();
+        reader.read_to_end(&mut all).unwrap();
+        assert_eq!(all, b"x", "no writer is left");
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused() {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        near.send(b"short").unwrap();
+        let mut payload = [0; MOST_PAYLOAD];
+        assert_eq!(receive(far.as_raw_fd(), &mut payload).unwrap_err(), libc::EPROTO);
+        assert_eq!(send(near.as_raw_fd(), &Message::default(), &[0; 5000], &[]), Err(libc::EMSGSIZE));
+        assert_eq!(send(near.as_raw_fd(), &Message::default(), &[], &[0; 4]), Err(libc::EMSGSIZE));
+        drop(far);
+        assert!(send(near.as_raw_fd(), &Message::default(), &[], &[]).is_err());
+    }
+
+    #[test]
+    fn a_cookie_names_a_socket_and_its_copies() {
+        let (near, far) = UnixDatagram::pair().unwrap();
+        let own = cookie(near.as_raw_fd()).unwrap();
+        assert_eq!(cookie(near.try_clone().unwrap().as_raw_fd()), Ok(own));
+        assert_ne!(cookie(far.as_raw_fd()), Ok(own));
+        assert_eq!(cookie(-1), Err(libc::EBADF));
+        assert_eq!(cookie(std::io::pipe().unwrap().0.as_raw_fd()), Err(libc::ENOTSOCK));
+    }
+}
