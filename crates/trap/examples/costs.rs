@@ -1,0 +1,109 @@
+//! Measures the cost of a trapped flush, of a first store to a watched page, and the speed of the search.
+//!
+//! ```console
+//! $ cargo run --release -p gem-coherency-trap --example costs [-- LIBRARY]
+//! ```
+//! The library is loaded and searched; without one, the program's own libraries are.
+#![cfg_attr(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")), allow(unused))]
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+fn main() -> Result<(), gem_coherency_trap::Error> {
+    measured::run()
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
+fn main() {}
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+mod measured {
+    use std::arch::x86_64::_mm_clflush;
+    use std::ffi::CString;
+    use std::hint::black_box;
+    use std::os::unix::ffi::OsStringExt;
+    use std::time::Instant;
+
+    use gem_coherency_trap::scan::Search;
+    use gem_coherency_trap::{Error, Event, Options, Outcome, install, remove, watch};
+
+    const TURNS: u32 = 200_000;
+    const PAGES: usize = 4096;
+    const PAGE_BYTES: usize = 4096;
+
+    /// Returns at once.
+    fn nothing(_: &Event<'_>) -> Outcome {
+        Outcome::Done
+    }
+
+    /// Finds the call stack first.
+    fn stack(event: &Event<'_>) -> Outcome {
+        let mut frames = [0; 16];
+        black_box(event.callers(&mut frames));
+        Outcome::Done
+    }
+
+    /// Nanoseconds of one flush.
+    #[inline(never)]
+    fn flush(line: &[u8; 64]) -> f64 {
+        let start = Instant::now();
+        for _ in 0..TURNS {
+            // SAFETY: the line is mapped.
+            unsafe { _mm_clflush(black_box(line.as_ptr())) };
+        }
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(TURNS)
+    }
+
+    pub fn run() -> Result<(), Error> {
+        if let Some(library) = std::env::args_os().nth(1) {
+            let path = CString::new(library.into_vec()).unwrap_or_default();
+            // SAFETY: loading runs the library's constructors; the user chose it.
+            let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY) };
+            if handle.is_null() {
+                eprintln!("{path:?} cannot be loaded; the program's own libraries are searched");
+            }
+        }
+        let line = [0; 64];
+        println!("a flush, bare:               {:8.0} ns", flush(&line));
+        // The program itself is searched: its own flushes are the subject. Address 0 is in no object.
+        let start = Instant::now();
+        let report = install(nothing, Options { own: 0, search: Search::FlushesAndStores })?;
+        let seconds = start.elapsed().as_secs_f64();
+        let megabytes = report.bytes as f64 / 1e6;
+        println!(
+            "the search: {megabytes:.1} MB of code in {:.1} ms ({:.0} MB/s), {} trapped, {} doubtful",
+            seconds * 1e3,
+            megabytes / seconds,
+            report.trapped,
+            report.doubtful
+        );
+        println!("a flush, trapped:            {:8.0} ns", flush(&line));
+        install(stack, Options { own: 0, search: Search::FlushesAndStores })?;
+        println!("a flush, with its callers:   {:8.0} ns", flush(&line));
+        remove()?;
+        println!("a flush, put back:           {:8.0} ns", flush(&line));
+
+        let mut memory = vec![0_u8; (PAGES + 1) * PAGE_BYTES];
+        memory.fill(1);
+        let offset = memory.as_ptr().align_offset(PAGE_BYTES);
+        let pages = memory.get_mut(offset..offset + PAGES * PAGE_BYTES).unwrap_or_default();
+        let (at, length) = (pages.as_mut_ptr().expose_provenance(), pages.len());
+        // SAFETY: the pages are mapped until the end, writable, and SIGSEGV is not blocked.
+        unsafe { watch::protect(at, length)? };
+        let start = Instant::now();
+        for page in pages.chunks_exact_mut(PAGE_BYTES) {
+            if let Some(first) = page.first_mut() {
+                *black_box(first) = 2;
+            }
+        }
+        println!(
+            "a first store, with callers: {:8.0} ns",
+            start.elapsed().as_secs_f64() * 1e9 / PAGES as f64
+        );
+        let start = Instant::now();
+        // SAFETY: as above.
+        unsafe { watch::protect(at, length)? };
+        println!("protecting {} MiB again:     {:8.0} ns", length >> 20, start.elapsed().as_secs_f64() * 1e9);
+        watch::release(at, length)?;
+        watch::forget(at);
+        Ok(())
+    }
+}

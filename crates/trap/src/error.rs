@@ -1,0 +1,84 @@
+//! Errors, with their operands.
+
+use std::fmt;
+
+/// Reason why a trap or a watch cannot be set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Error {
+    /// rt_sigaction(2) refused the handler.
+    Action {
+        /// The signal.
+        signal: i32,
+        /// The errno of the call.
+        errno: i32,
+    },
+    /// mprotect(2) refused the protection of pages.
+    Protect {
+        /// First byte of the pages.
+        address: usize,
+        /// Length in bytes.
+        length: usize,
+        /// The errno of the call.
+        errno: i32,
+    },
+    /// mmap(2) refused the memory for records.
+    Memory {
+        /// Length in bytes.
+        length: usize,
+        /// The errno of the call.
+        errno: i32,
+    },
+    /// A range to watch does not begin at a page, is empty, or ends behind the address space.
+    Range {
+        /// First byte of the range.
+        address: usize,
+        /// Length in bytes.
+        length: usize,
+    },
+    /// A range to watch overlaps one that is watched, without lying inside it.
+    Overlap {
+        /// First byte of the range.
+        address: usize,
+        /// Length in bytes.
+        length: usize,
+    },
+    /// All places for ranges are taken.
+    TooManyRanges {
+        /// Number of places.
+        limit: usize,
+    },
+    /// [`crate::install`] was not called yet.
+    NotInstalled,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Error::Action { signal, errno } => {
+                write!(f, "cannot handle signal {signal}: errno {errno}")
+            }
+            Error::Protect { address, length, errno } => {
+                write!(f, "cannot change the protection of {length} bytes at {address:#x}: errno {errno}")
+            }
+            Error::Memory { length, errno } => {
+                write!(f, "cannot map {length} bytes for records of stores: errno {errno}")
+            }
+            Error::Range { address, length } => {
+                write!(f, "cannot watch {length} bytes at {address:#x}: not whole pages")
+            }
+            Error::Overlap { address, length } => {
+                write!(
+                    f,
+                    "cannot watch {length} bytes at {address:#x}: part of them is watched as another range"
+                )
+            }
+            Error::TooManyRanges { limit } => {
+                write!(f, "cannot watch more than {limit} ranges; forget one first")
+            }
+            Error::NotInstalled => f.write_str("the trap handler is not installed; install it first"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,294 @@
+//! The traps of this process: which objects were searched, and which instructions are trapped.
+//!
+//! # Safety
+//! Instructions are replaced only where `scan` has found them, and under the loader's lock, so that their object stays
+//! mapped.
+#![allow(unsafe_code)]
+
+pub(super) mod callers;
+mod objects;
+mod patch;
+mod perform;
+mod registers;
+pub(super) mod signals;
+mod stack;
+mod system;
+mod table;
+pub(super) mod trap;
+pub mod watch;
+
+use std::ffi::OsStr;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::Error;
+use crate::scan::{Instruction, Kind, Search, scan};
+use objects::{Generation, Object, each_object};
+use patch::Protections;
+use table::{Module, Table};
+
+/// Settings of [`install`].
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// An address inside the object that is left alone: the preloaded library, which flushes for itself.
+    pub own: usize,
+    /// Kinds of instructions to trap.
+    pub search: Search,
+}
+
+/// Result of a [`rescan`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Objects that were searched now.
+    pub objects: usize,
+    /// Bytes of code that were searched now.
+    pub bytes: u64,
+    /// Instructions that are trapped since now.
+    pub trapped: usize,
+    /// Places that were found now and decode as a flush, but are not confirmed: they are left alone. Most are data in
+    /// executable segments; `examples/flushes.rs` lists them.
+    pub doubtful: usize,
+    /// Objects that could not be changed; their instructions are left alone. The last error is `error`.
+    pub failed: usize,
+    /// Reason of the last failure.
+    pub error: Option<Error>,
+    /// Objects that were unloaded.
+    pub unloaded: usize,
+}
+
+/// A trapped instruction, for reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteInfo {
+    /// File of its object.
+    pub module: PathBuf,
+    /// Address in the file: what objdump and DWARF call it.
+    pub link_address: u64,
+    /// Address in this process.
+    pub address: usize,
+    /// Its kind.
+    pub kind: Kind,
+}
+
+/// An object that was searched.
+struct Known {
+    name: Vec<u8>,
+    base: u64,
+    extent: Range<usize>,
+    module: Module,
+    sites: Vec<Instruction>,
+    /// First bytes of the sites, before they became INT3.
+    originals: Vec<u8>,
+    is_trapped: bool,
+}
+
+impl Known {
+    /// True if this is the loaded object. A library that was unloaded and loaded again at its place has no traps.
+    fn is(&self, object: &Object<'_>) -> bool {
+        let is_expected = |(site, &original): (&Instruction, &u8)| {
+            object.contains(site.address as usize) && {
+                // SAFETY: the byte is in a segment of a loaded object.
+                let byte = unsafe { patch::load(site.address as usize) };
+                byte == if self.is_trapped { patch::INT3 } else { original }
+            }
+        };
+        self.base == object.base
+            && self.name == object.name.to_bytes()
+            && self.extent == object.extent()
+            && self.sites.iter().zip(&self.originals).all(is_expected)
+    }
+}
+
+struct State {
+    options: Options,
+    generation: Generation,
+    objects: Vec<Known>,
+    is_removed: bool,
+}
+
+static STATE: Mutex<Option<State>> = Mutex::new(None);
+
+/// Locks the state. Signals are blocked, because a handler of the program may call a hook that needs it.
+fn lock() -> (MutexGuard<'static, Option<State>>, signals::Blocked) {
+    let blocked = signals::Blocked::all();
+    (STATE.lock().unwrap_or_else(PoisonError::into_inner), blocked)
+}
+
+/// Handles SIGTRAP, and traps the instructions of all loaded objects. If traps are installed, sets the function.
+///
+/// Errors: [`Error::Action`].
+pub fn install(handler: trap::Handler, options: Options) -> Result<Report, Error> {
+    {
+        let (mut state, _blocked) = lock();
+        trap::start(handler)?;
+        let new =
+            || State { options, generation: Generation::default(), objects: Vec::new(), is_removed: false };
+        let state = state.get_or_insert_with(new);
+        if state.is_removed {
+            (state.is_removed, state.generation) = (false, Generation::default());
+        }
+    }
+    rescan()
+}
+
+/// Traps the instructions of objects that were loaded since the last call, and forgets objects that were unloaded.
+///
+/// Cheap if there are none: it compares two numbers. For hooks to call behind dlopen and dlclose. Thread-safe. Not for
+/// functions that dl_iterate_phdr calls back.
+///
+/// Errors: [`Error::NotInstalled`].
+pub fn rescan() -> Result<Report, Error> {
+    let (mut state, _blocked) = lock();
+    let state = state.as_mut().ok_or(Error::NotInstalled)?;
+    let mut report = Report::default();
+    let now = objects::generation();
+    if now == state.generation || state.is_removed {
+        return Ok(report);
+    }
+    let mut former = std::mem::take(&mut state.objects);
+    let options = state.options;
+    each_object(|object| {
+        let index = former.iter().position(|known| known.is(object));
+        let known = index.map(|index| former.swap_remove(index));
+        state.objects.push(known.unwrap_or_else(|| search(object, options, &mut report)));
+        state.generation = object.generation;
+        true
+    });
+    report.unloaded = former.len();
+    state.publish();
+    // A trap needs its entry in the table; and an object could have been unloaded since it was searched.
+    let protections = Protections::read();
+    each_object(|object| {
+        let new = state.objects.iter_mut().find(|known| !known.is_trapped && known.is(object));
+        if let Some(known) = new {
+            let traps: Vec<_> = known.sites.iter().map(|site| (site.address as usize, patch::INT3)).collect();
+            // SAFETY: the object is loaded, and each address is the first byte of an instruction that the table has.
+            match unsafe { patch::store(&traps, &protections) } {
+                Ok(()) => {
+                    known.is_trapped = true;
+                    report.trapped += traps.len();
+                }
+                Err(error) => {
+                    report.failed += 1;
+                    report.error = Some(error);
+                }
+            }
+        }
+        true
+    });
+    Ok(report)
+}
+
+impl State {
+    fn publish(&self) {
+        let mut table = Table::default();
+        for known in &self.objects {
+            table.sites.extend(&known.sites);
+            table.modules.push(known.module.clone());
+        }
+        table.sites.sort_unstable_by_key(|site| site.address);
+        table.modules.sort_unstable_by_key(|module| module.extent.start);
+        table::publish(table);
+    }
+}
+
+/// Searches an object.
+fn search(object: &Object<'_>, options: Options, report: &mut Report) -> Known {
+    let segments = object.image.segments.iter();
+    let module = Module {
+        extent: object.extent(),
+        segments: segments
+            .map(|segment| (segment.address as usize, segment.bytes.len(), segment.executable))
+            .collect(),
+        eh_frame_hdr: object.image.eh_frame_hdr.map(|address| address as usize),
+    };
+    let mut known = Known {
+        name: object.name.to_bytes().to_vec(),
+        base: object.base,
+        extent: object.extent(),
+        module,
+        sites: Vec::new(),
+        originals: Vec::new(),
+        is_trapped: false,
+    };
+    if object.is_vdso() || object.contains(options.own) {
+        return known;
+    }
+    let kinds = if object.is_libc() { Search::Flushes } else { options.search };
+    let found = scan(&object.image, kinds);
+    report.objects += 1;
+    report.bytes += found.bytes;
+    report.doubtful += found.doubtful.len();
+    known.originals = found
+        .instructions
+        .iter()
+        .filter_map(|site| object.image.from(site.address).and_then(|bytes| bytes.first().copied()))
+        .collect();
+    known.sites = found.instructions;
+    known
+}
+
+/// Puts the instructions back, until the next [`install`]. The handler of SIGTRAP stays.
+///
+/// Errors: [`Error::Protect`]; instructions of other objects are put back.
+pub fn remove() -> Result<(), Error> {
+    let (mut state, _blocked) = lock();
+    let Some(state) = state.as_mut() else { return Ok(()) };
+    let protections = Protections::read();
+    state.is_removed = true;
+    let mut result = Ok(());
+    each_object(|object| {
+        if let Some(known) = state.objects.iter_mut().find(|known| known.is_trapped && known.is(object)) {
+            let bytes: Vec<_> = known
+                .sites
+                .iter()
+                .zip(&known.originals)
+                .map(|(site, &byte)| (site.address as usize, byte))
+                .collect();
+            // SAFETY: the object is loaded, and these are its own bytes.
+            match unsafe { patch::store(&bytes, &protections) } {
+                Ok(()) => known.is_trapped = false,
+                Err(error) => result = Err(error),
+            }
+        }
+        true
+    });
+    result
+}
+
+/// True if a SIGTRAP whose INT3 is at `address` is the crate's. Async-signal-safe.
+#[must_use]
+pub fn is_ours(address: usize) -> bool {
+    table::current().is_some_and(|table| table.site(address).is_some())
+}
+
+/// Returns the file of the loaded object that contains `address`, and the address in that file: what `symbols` resolves.
+/// `None` for other memory, and for objects that were loaded since the last [`rescan`]. Not async-signal-safe.
+#[must_use]
+pub fn locate(address: usize) -> Option<(PathBuf, u64)> {
+    let (state, _blocked) = lock();
+    let mut objects = state.iter().flat_map(|state| &state.objects);
+    let known = objects.find(|known| known.extent.contains(&address))?;
+    Some((path(&known.name), (address as u64).wrapping_sub(known.base)))
+}
+
+/// Lists the trapped instructions.
+#[must_use]
+pub fn sites() -> Vec<SiteInfo> {
+    let (state, _blocked) = lock();
+    let objects = state.iter().flat_map(|state| &state.objects).filter(|known| known.is_trapped);
+    let info = |known: &Known, site: &Instruction| SiteInfo {
+        module: path(&known.name),
+        link_address: site.address.wrapping_sub(known.base),
+        address: site.address as usize,
+        kind: site.operation.kind(),
+    };
+    objects.flat_map(|known| known.sites.iter().map(move |site| info(known, site))).collect()
+}
+
+/// Returns the path of an object. The loader has no name for the program itself.
+fn path(name: &[u8]) -> PathBuf {
+    let program = if name.is_empty() { system::read_link(c"/proc/self/exe") } else { None };
+    PathBuf::from(OsStr::from_bytes(program.as_deref().unwrap_or(name)))
+}

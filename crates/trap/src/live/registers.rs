@@ -1,0 +1,201 @@
+//! Registers of an interrupted thread, in the frame that the kernel made for the handler.
+//!
+//! # Safety
+//! The frame is the kernel's, and stays valid while the handler runs. Its extended state is an XSAVE area in the standard
+//! format (Intel SDM, volume 1, 13.4), whose size the kernel states in the software bytes (`struct _fpx_sw_bytes`).
+#![allow(unsafe_code)]
+
+use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::system;
+use crate::scan::{Operand, SegmentBase, Source};
+
+/// Largest number of bytes that one instruction stores.
+pub(super) const MOST_BYTES: usize = 64;
+
+/// Places of RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8 to R15 in the kernel's frame.
+const GENERAL: [i32; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
+
+/// Offsets in the XSAVE area: MMX registers, XMM registers, software bytes, header.
+const MMX_AT: usize = 32;
+const XMM_AT: usize = 160;
+const SOFTWARE_AT: usize = 464;
+const HEADER_AT: usize = 512;
+/// `FP_XSTATE_MAGIC1`: the area is larger than the 512 bytes of FXSAVE.
+const EXTENDED: u32 = 0x4650_5853;
+
+/// A component of the XSAVE area, by its bit in XCR0.
+struct Component {
+    bit: u32,
+    at: AtomicUsize,
+}
+
+/// Upper halves of YMM0 to YMM15, upper halves of ZMM0 to ZMM15, and ZMM16 to ZMM31.
+static YMM_UPPER: Component = Component { bit: 2, at: AtomicUsize::new(0) };
+static ZMM_UPPER: Component = Component { bit: 6, at: AtomicUsize::new(0) };
+static ZMM_HIGH: Component = Component { bit: 7, at: AtomicUsize::new(0) };
+
+/// Reads the layout of the XSAVE area (CPUID leaf 0xD). CPUID is slow in virtual machines, so that handlers do not.
+// In newer compilers CPUID is safe.
+#[allow(unused_unsafe)]
+pub(super) fn learn_layout() {
+    // SAFETY: each x86-64 CPU has CPUID and leaf 0, which names the last leaf.
+    let last = unsafe { __cpuid(0) }.eax;
+    for component in [&YMM_UPPER, &ZMM_UPPER, &ZMM_HIGH].into_iter().filter(|_| last >= 0xd) {
+        // SAFETY: the CPU has the leaf.
+        let at = unsafe { __cpuid_count(0xd, component.bit) }.ebx;
+        component.at.store(at as usize, Relaxed);
+    }
+}
+
+/// The registers of a frame.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Registers(*mut libc::ucontext_t);
+
+impl Registers {
+    /// # Safety
+    /// The frame is the third argument of a handler that runs as long as the value is used.
+    pub unsafe fn new(frame: *mut libc::c_void) -> Self {
+        Registers(frame.cast())
+    }
+
+    /// Returns the frame.
+    pub fn frame(self) -> *mut libc::ucontext_t {
+        self.0
+    }
+
+    /// Returns a register of the frame's list, such as `REG_RIP`.
+    pub fn get(self, place: i32) -> u64 {
+        // SAFETY: the frame is valid.
+        let list = unsafe { (*self.0).uc_mcontext.gregs };
+        list.get(place as usize).map_or(0, |value| *value as u64)
+    }
+
+    /// Sets RIP: the thread goes on there.
+    pub fn resume_at(self, address: usize) {
+        // SAFETY: the frame is valid, and only this thread uses it.
+        let list = unsafe { &mut (*self.0).uc_mcontext.gregs };
+        if let Some(rip) = list.get_mut(libc::REG_RIP as usize) {
+            *rip = address as i64;
+        }
+    }
+
+    /// Returns a general register by the number that instructions use.
+    pub fn general(self, number: u8) -> u64 {
+        GENERAL.get(usize::from(number)).map_or(0, |&place| self.get(place))
+    }
+
+    /// Returns the linear address of a memory operand.
+    pub fn linear(self, operand: &Operand) -> usize {
+        let base = operand.base.map_or(0, |number| self.general(number));
+        let index = operand.index.map_or(0, |number| self.general(number));
+        let sum = base.wrapping_add(index << operand.shift).wrapping_add(operand.displacement);
+        let offset = if operand.narrow { sum & u64::from(u32::MAX) } else { sum };
+        let segment = match operand.segment {
+            SegmentBase::Flat => 0,
+            SegmentBase::Fs => system::segment_base(ARCH_GET_FS),
+            SegmentBase::Gs => system::segment_base(ARCH_GET_GS),
+        };
+        segment.wrapping_add(offset) as usize
+    }
+
+    /// Returns the low bytes of the register that a store takes them from. Upper parts that the frame lacks are zero.
+    pub fn bytes(self, source: Source) -> [u8; MOST_BYTES] {
+        let mut bytes = [0; MOST_BYTES];
+        // SAFETY: the frame is valid; without floating-point state the pointer is null.
+        let area: *const u8 = unsafe { (*self.0).uc_mcontext.fpregs }.cast_const().cast();
+        let (general, mmx) = match source {
+            Source::General(number) => (Some(self.general(number)), None),
+            Source::Mmx(number) => (None, Some(number)),
+            Source::Vector(number) => {
+                // SAFETY: the frame is valid.
+                unsafe { vector(area, usize::from(number), &mut bytes) };
+                return bytes;
+            }
+        };
+        if let (Some(value), Some(low)) = (general, bytes.first_chunk_mut()) {
+            *low = value.to_le_bytes();
+        }
+        if let (Some(number @ 0..=7), Some(low)) = (mmx, bytes.get_mut(..8)) {
+            // SAFETY: each of the eight registers has 16 bytes; the first 8 are the MMX register.
+            unsafe { copy(area, MMX_AT + 16 * usize::from(number), low) };
+        }
+        bytes
+    }
+}
+
+/// `ARCH_GET_FS` and `ARCH_GET_GS` of the kernel's asm/prctl.h.
+const ARCH_GET_FS: i32 = 0x1003;
+const ARCH_GET_GS: i32 = 0x1004;
+
+/// Reads a vector register.
+///
+/// # Safety
+/// The area is the kernel's, or null.
+unsafe fn vector(area: *const u8, number: usize, bytes: &mut [u8; MOST_BYTES]) {
+    let (low, upper) = bytes.split_at_mut(32);
+    let (xmm, ymm) = low.split_at_mut(16);
+    // SAFETY: the area's legacy part has 16 XMM registers, the components 16 registers each.
+    unsafe {
+        if number < 16 {
+            copy(area, XMM_AT + 16 * number, xmm);
+            copy_component(area, &YMM_UPPER, 16 * number, ymm);
+            copy_component(area, &ZMM_UPPER, 32 * number, upper);
+        } else if number < 32 {
+            copy_component(area, &ZMM_HIGH, 64 * (number - 16), bytes);
+        }
+    }
+}
+
+/// Copies from a component. It stays zero if the component is in its initial state, or not in the area.
+///
+/// # Safety
+/// The area is the kernel's, or null.
+unsafe fn copy_component(area: *const u8, component: &Component, offset: usize, bytes: &mut [u8]) {
+    let at = component.at.load(Relaxed);
+    let (mut magic, mut size, mut used) = ([0; 4], [0; 4], [0; 8]);
+    // SAFETY: the legacy part is always there. The header is there if the area is extended, and the component if it
+    // ends inside the size that the kernel states.
+    unsafe {
+        copy(area, SOFTWARE_AT, &mut magic);
+        // `xstate_size`: behind `magic1`, `extended_size` and `xfeatures`.
+        copy(area, SOFTWARE_AT + 16, &mut size);
+        if u32::from_le_bytes(magic) != EXTENDED || at == 0 {
+            return;
+        }
+        copy(area, HEADER_AT, &mut used);
+        let is_used = u64::from_le_bytes(used) >> component.bit & 1 == 1;
+        if is_used && at + offset + bytes.len() <= u32::from_le_bytes(size) as usize {
+            copy(area, at + offset, bytes);
+        }
+    }
+}
+
+/// Copies from the area.
+///
+/// # Safety
+/// The area is null, or has the bytes.
+unsafe fn copy(area: *const u8, at: usize, bytes: &mut [u8]) {
+    if !area.is_null() {
+        // SAFETY: the caller's obligation.
+        unsafe { area.add(at).copy_to_nonoverlapping(bytes.as_mut_ptr(), bytes.len()) };
+    }
+}

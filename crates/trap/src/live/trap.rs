@@ -1,0 +1,118 @@
+//! The handler of SIGTRAP: serves the instruction whose first byte is INT3, and resumes behind it.
+//!
+//! # Safety
+//! The handler reads the frame that the kernel passes, and a table that is never changed or freed. It takes no locks and
+//! does not allocate; the function that it calls must not either, if the program could be interrupted under such a lock.
+#![allow(unsafe_code)]
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use super::registers::Registers;
+use super::{callers, patch, perform, signals, table};
+use crate::scan::{Instruction, Kind, Operation};
+
+/// A trapped instruction that a thread is about to execute.
+#[derive(Debug)]
+pub struct Event<'a> {
+    /// Address of the instruction: [`crate::SiteInfo::address`].
+    pub site: usize,
+    /// Its kind.
+    pub kind: Kind,
+    /// Linear address of its operand.
+    pub address: usize,
+    /// Bytes that it stores. Empty for flushes.
+    pub bytes: &'a [u8],
+    registers: Registers,
+    // The frame belongs to one thread, and ends with the handler.
+    _frame: PhantomData<*mut ()>,
+}
+
+impl Event<'_> {
+    /// Writes the call stack to `frames`, and returns its depth, at most `frames.len()`. The first is [`Event::site`], the
+    /// others are return addresses, as [`crate::callers`] finds them. Async-signal-safe.
+    #[must_use]
+    pub fn callers(&self, frames: &mut [usize]) -> usize {
+        callers::walk(self.registers, frames)
+    }
+}
+
+/// Result of a [`Handler`]: the trap's next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing: the handler has carried the instruction out.
+    Done,
+    /// The trap executes the flush, or stores the bytes by plain stores. It faults as the instruction would have.
+    Perform,
+}
+
+/// Function that is called in place of an instruction, in a handler of a signal: it must be async-signal-safe, and must
+/// not panic. errno is restored after it.
+pub type Handler = fn(&Event<'_>) -> Outcome;
+
+/// The [`Handler`], as an address.
+static HANDLER: AtomicUsize = AtomicUsize::new(0);
+
+/// Sets the function, and handles SIGTRAP.
+pub(super) fn start(handler: Handler) -> Result<(), crate::Error> {
+    super::registers::learn_layout();
+    HANDLER.store(handler as usize, SeqCst);
+    signals::own(libc::SIGTRAP, on_trap)
+}
+
+/// Returns the function, or `None` before [`start`].
+pub(super) fn handler() -> Option<Handler> {
+    let address = HANDLER.load(SeqCst);
+    // SAFETY: an address other than 0 is that of such a function.
+    (address != 0).then(|| unsafe { std::mem::transmute::<usize, Handler>(address) })
+}
+
+unsafe extern "C" fn on_trap(signal: i32, info: *mut libc::siginfo_t, frame: *mut libc::c_void) {
+    // SAFETY: the kernel's arguments, valid while this function runs.
+    let (registers, code) = unsafe { (Registers::new(frame), (*info).si_code) };
+    // INT3 leaves RIP behind itself, and SI_KERNEL as the code (arch/x86/kernel/traps.c, do_int3_user).
+    let at = (registers.get(libc::REG_RIP) as usize).wrapping_sub(1);
+    let site = table::current().filter(|_| code == libc::SI_KERNEL).and_then(|table| table.site(at));
+    match (site, handler()) {
+        (Some(site), Some(handler)) => {
+            registers.resume_at(at);
+            // SAFETY: this thread has just executed the byte. If another thread has removed the trap since, the
+            // instruction itself is executed now.
+            if unsafe { patch::load(at) } == patch::INT3 {
+                // SAFETY: errno is this thread's.
+                let errno = unsafe { *libc::__errno_location() };
+                serve(site, handler, registers);
+                registers.resume_at(at + usize::from(site.length));
+                // SAFETY: as above.
+                unsafe { *libc::__errno_location() = errno };
+            }
+        }
+        // SAFETY: the kernel's arguments.
+        (None, _) | (_, None) => unsafe { signals::give_to_program(signal, info, frame) },
+    }
+}
+
+/// Calls the function, and performs the instruction if it asks for that.
+fn serve(site: &Instruction, handler: Handler, registers: Registers) {
+    let address = registers.linear(&site.operand);
+    let mut stored = [0; super::registers::MOST_BYTES];
+    let mut count = 0;
+    if let Operation::Store { source, bytes } = site.operation {
+        stored = registers.bytes(source);
+        count = usize::from(bytes);
+    }
+    let bytes = stored.get(..count).unwrap_or_default();
+    let kind = site.operation.kind();
+    let event = Event { site: site.address as usize, kind, address, bytes, registers, _frame: PhantomData };
+    match handler(&event) {
+        Outcome::Done => {}
+        Outcome::Perform => match kind {
+            // SAFETY: the program was about to execute this instruction, with these operands.
+            Kind::Flush | Kind::FlushOpt | Kind::WriteBack => unsafe {
+                perform::flush(kind, address, registers);
+            },
+            // SAFETY: as above.
+            Kind::Store => unsafe { perform::store(address, bytes, registers) },
+        },
+    }
+}
