@@ -1,0 +1,80 @@
+//! The process of a program: one for all its threads and connections.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gem_coherency::Errno;
+use gem_coherency_sim::Process;
+use gem_coherency_wire::{Frame, Message};
+use nix::unistd::Pid;
+
+use crate::remote::Remote;
+use crate::shared::Shared;
+
+/// A program's process.
+#[derive(Debug)]
+pub(crate) struct Client {
+    number: u64,
+    shared: Arc<Shared>,
+    remote: Arc<Remote>,
+    process: Mutex<Process>,
+}
+
+impl Client {
+    /// Creates the process of a program that has just connected.
+    pub(crate) fn new(shared: &Arc<Shared>, pid: Pid) -> Arc<Self> {
+        let remote = Arc::new(Remote::new(Arc::clone(shared), pid));
+        let process = Process::of_program_with_files(remote.clone(), remote.clone());
+        Self::register(shared, remote, process)
+    }
+
+    /// Creates the process of a child, which has the same mappings.
+    ///
+    /// # Errors
+    /// Never for a program's process.
+    pub(crate) fn fork(&self) -> Result<Arc<Self>, Errno> {
+        // The child tells its id when it exists.
+        let remote = Arc::new(Remote::new(Arc::clone(&self.shared), Pid::from_raw(0)));
+        let process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = process.fork(remote.clone(), remote.clone())?;
+        Ok(Self::register(&self.shared, remote, process))
+    }
+
+    fn register(shared: &Arc<Shared>, remote: Arc<Remote>, process: Process) -> Arc<Self> {
+        let number = shared.name();
+        let client =
+            Arc::new(Self { number, shared: Arc::clone(shared), remote, process: Mutex::new(process) });
+        shared.add(&client);
+        client
+    }
+
+    /// Returns the number that names the process to the program.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Sets the process id of a child.
+    pub(crate) fn set_pid(&self, pid: Pid) {
+        self.remote.set_pid(pid);
+    }
+
+    /// Asks the program for a call stack during its request; empty if it does not know, or is gone.
+    pub(crate) fn ask(&self, connection: &Arc<OwnedFd>, call: &Message) -> Vec<Frame> {
+        self.with(connection, |_| self.remote.ask(call))
+    }
+
+    /// Runs `request` on the process, which calls the program on `connection`.
+    pub(crate) fn with<T>(&self, connection: &Arc<OwnedFd>, request: impl FnOnce(&mut Process) -> T) -> T {
+        let mut process = self.process.lock().unwrap_or_else(PoisonError::into_inner);
+        self.remote.on(Some(connection));
+        let done = request(&mut process);
+        self.remote.on(None);
+        done
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.shared.forget(self.number);
+    }
+}

@@ -1,0 +1,241 @@
+//! A connection: the requests of one thread of a program at a time.
+
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use gem_coherency::Errno;
+use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Soft};
+use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::unistd::Pid;
+
+use crate::client::Client;
+use crate::connections::Live;
+use crate::files::pair;
+use crate::judge;
+use crate::node::Node;
+use crate::shared::Shared;
+
+/// The time after which a waiting request looks whether its program still exists.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A reply: the values, and a descriptor.
+type Reply = Result<(Message, Option<OwnedFd>), Errno>;
+
+/// A program's connection.
+pub(crate) struct Connection {
+    shared: Arc<Shared>,
+    socket: Arc<OwnedFd>,
+    client: Option<Arc<Client>>,
+    /// The last field, so that the client is gone when the connection is.
+    live: Live,
+}
+
+impl Connection {
+    /// Creates the connection of a process; without one, the program has yet to say which it is.
+    ///
+    /// # Errors
+    /// ENOMEM, ENOSPC.
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        socket: OwnedFd,
+        client: Option<Arc<Client>>,
+    ) -> Result<Self, Errno> {
+        let live = shared.connections.add(socket.as_fd())?;
+        Ok(Self { shared, socket: Arc::new(socket), client, live })
+    }
+
+    /// Starts the connection's thread.
+    ///
+    /// # Errors
+    /// EAGAIN.
+    pub(crate) fn start(self, name: &str) -> Result<(), Errno> {
+        let thread = std::thread::Builder::new().name(name.to_owned());
+        thread.spawn(move || self.serve()).map(drop).map_err(|_| Errno::EAGAIN)
+    }
+
+    /// Carries out requests until the program closes its end.
+    fn serve(mut self) {
+        let mut payload = [0; MOST_PAYLOAD];
+        loop {
+            let fd = self.socket.as_raw_fd();
+            let Ok((message, _, descriptors)) = gem_coherency_wire::receive(fd, &mut payload) else {
+                return;
+            };
+            let given = descriptors.into_first();
+            self.live.settle();
+            self.shared.files.reap();
+            let reply = match Request::from_number(message.number) {
+                Some(request) => self.request(request, &message.operands, given),
+                None => Err(Errno::ENOSYS),
+            };
+            let sent = match &reply {
+                Ok((message, Some(end))) => gem_coherency_wire::send(fd, message, &[], &[end.as_raw_fd()]),
+                Ok((message, None)) => gem_coherency_wire::send(fd, message, &[], &[]),
+                Err(errno) => gem_coherency_wire::send(fd, &Message::failed(errno.get()), &[], &[]),
+            };
+            if sent.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn request(&mut self, request: Request, operands: &[u64; 6], given: Option<OwnedFd>) -> Reply {
+        let &[a, b, c, d, ..] = operands;
+        match request {
+            Request::Hello => self.hello(a, pid(b)?),
+            Request::Child => {
+                let client = self.client()?;
+                client.set_pid(pid(a)?);
+                Ok((Message::done([client.number()]), None))
+            }
+            Request::Open => self.open(self.shared.node(a).ok_or(Errno::ENODEV)?),
+            Request::Reopen => {
+                let file = self.file(a)?;
+                let device = file.device().ok_or(Errno::ENXIO)?;
+                self.open(self.node_of(device).ok_or(Errno::ENXIO)?)
+            }
+            Request::Describe => self.describe(a),
+            Request::Ioctl => {
+                let file = self.file(a)?;
+                let code = b as u32;
+                let client = self.client()?;
+                let done = self.ioctl(client, &file, code, c);
+                self.shared.requests.count(code, done);
+                self.shared.clock.changed();
+                tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
+                if let (Some(findings), Some(device)) = (&self.shared.findings, file.device()) {
+                    if done.is_ok() {
+                        judge::show(device, code);
+                    }
+                    judge::collect(findings, device, client, &self.socket);
+                }
+                done.map(|value| (Message::done([value as u64]), None))
+            }
+            Request::Map => {
+                let file = self.file(a)?;
+                let client = self.client()?;
+                let done = client.with(&self.socket, |process| process.mmap_of(b, pages(c), &file, d));
+                done.map(|address| (Message::done([address]), None))
+            }
+            Request::Unmapped => {
+                self.client()?.with(&self.socket, |process| process.unmap_pages(a, b))?;
+                Ok((Message::default(), None))
+            }
+            Request::Moved => {
+                self.client()?.with(&self.socket, |process| process.move_pages(a, b, c, d))?;
+                Ok((Message::default(), None))
+            }
+            Request::Protected => {
+                self.client()?.with(&self.socket, |process| process.protect_pages(a, b, pages(c)))?;
+                Ok((Message::default(), None))
+            }
+            Request::Seek => {
+                let file = self.file(a)?;
+                let whence = c as u32 as i32;
+                let position = file.lseek(b as i64, whence)?;
+                Ok((Message::done([position]), None))
+            }
+            Request::Fork => self.fork(),
+            Request::Sites => {
+                let file = given.ok_or(Errno::EBADF)?;
+                if let Some(findings) = &self.shared.findings {
+                    findings.add_records(file.into());
+                }
+                Ok((Message::default(), None))
+            }
+        }
+    }
+
+    /// Makes a request; other threads of the program make theirs while it waits.
+    fn ioctl(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
+        let since = Instant::now();
+        loop {
+            let attempt =
+                client.with(&self.socket, |process| process.attempt_on(file, code, argument, since));
+            match attempt? {
+                Attempt::Done(result) => return Ok(result),
+                Attempt::Waits(waits) => waits.sleep(LOOK),
+            }
+            // The program may have ended meanwhile.
+            if is_closed(&self.socket) {
+                return Err(Errno::EINTR);
+            }
+        }
+    }
+
+    /// Names the process, or joins the process with a number.
+    fn hello(&mut self, number: u64, pid: Pid) -> Reply {
+        let known = if number == 0 { None } else { self.shared.client(number) };
+        let client = known.unwrap_or_else(|| Client::new(&self.shared, pid));
+        let number = client.number();
+        self.client = Some(client);
+        Ok((Message::done([number, u64::from(self.shared.findings.is_some())]), None))
+    }
+
+    /// Opens a node.
+    fn open(&self, node: Node) -> Reply {
+        let device = self.shared.devices.get(node.device).ok_or(Errno::ENXIO)?;
+        let file = OpenFile::of_device(Arc::new(device.open_again(node.minor)));
+        Ok((Message::default(), Some(self.shared.files.add(file)?)))
+    }
+
+    fn describe(&self, cookie: u64) -> Reply {
+        let file = self.file(cookie)?;
+        let (kind, value) = match file.kind() {
+            FileKind::Device(_) => {
+                let node = file.device().and_then(|device| self.node_of(device));
+                (1, u64::from(node.ok_or(Errno::ENXIO)?.number()))
+            }
+            FileKind::DmaBuf(size) => (2, size),
+            FileKind::Fence => (3, 0),
+            FileKind::Syncobj => (4, 0),
+        };
+        Ok((Message::done([kind, value]), None))
+    }
+
+    /// Prepares a child process; returns its connection.
+    fn fork(&self) -> Reply {
+        let (theirs, ours) = pair()?;
+        let client = Some(self.client()?.fork()?);
+        Self::new(Arc::clone(&self.shared), ours, client)?.start("child")?;
+        Ok((Message::default(), Some(theirs)))
+    }
+
+    /// Returns the node by which a device's file was opened.
+    fn node_of(&self, device: &Soft) -> Option<Node> {
+        let index = self.shared.devices.iter().position(|other| other.is_same_device(device))?;
+        let minor = device.minor();
+        Some(Node { device: index, minor })
+    }
+
+    fn file(&self, cookie: u64) -> Result<OpenFile, Errno> {
+        self.shared.files.get(cookie).ok_or(Errno::new(NOT_A_FILE))
+    }
+
+    fn client(&self) -> Result<&Arc<Client>, Errno> {
+        self.client.as_ref().ok_or(Errno::EPROTO)
+    }
+}
+
+/// Returns whether the program closed its end.
+fn is_closed(socket: &OwnedFd) -> bool {
+    let mut ends = [PollFd::new(socket.as_fd(), PollFlags::empty())];
+    poll(&mut ends, PollTimeout::ZERO).is_ok_and(|count| count > 0)
+}
+
+/// Returns the process id in an operand.
+fn pid(operand: u64) -> Result<Pid, Errno> {
+    i32::try_from(operand).map(Pid::from_raw).map_err(|_| Errno::EPROTO)
+}
+
+/// Returns the protection of pages in an operand, as mmap(2) has it.
+fn pages(operand: u64) -> Pages {
+    match operand & 7 {
+        0 => Pages::None,
+        protection if protection & 4 != 0 => Pages::Executable,
+        protection if protection & 2 != 0 => Pages::ReadWrite,
+        _ => Pages::ReadOnly,
+    }
+}

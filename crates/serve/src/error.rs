@@ -1,0 +1,53 @@
+//! Errors of starting a server.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// The reason why a server does not start.
+#[derive(Debug)]
+pub enum ServeError {
+    /// A device cannot be opened.
+    Device {
+        /// Its description.
+        spec: String,
+        /// The reason.
+        error: gem_coherency::Error,
+    },
+    /// There are more devices than minor numbers.
+    TooManyDevices {
+        /// The number of devices.
+        devices: usize,
+        /// The largest number.
+        most: usize,
+    },
+    /// A file or a socket cannot be created.
+    File {
+        /// Its path.
+        path: PathBuf,
+        /// The reason.
+        error: io::Error,
+    },
+}
+
+impl fmt::Display for ServeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Device { spec, error } => write!(f, "{spec}: {error}"),
+            Self::TooManyDevices { devices, most } => {
+                write!(f, "{devices} devices: a server can have {most} at most")
+            }
+            Self::File { path, error } => write!(f, "{}: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for ServeError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Device { error, .. } => Some(error),
+            Self::TooManyDevices { .. } => None,
+            Self::File { error, .. } => Some(error),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What programs did wrong: accesses that miss newer bytes, by the place in the program that stored them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gem_coherency::units::LineRange;
+use gem_coherency::vocabulary::{CacheLevel, Handle};
+use gem_coherency_hierarchy::Route;
+use gem_coherency_sim::IncoherentKind;
+use gem_coherency_wire::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
+
+/// Frames of a call stack that must be equal for two findings to be one.
+const SAME_FRAMES: usize = 4;
+
+/// The kind of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FindingKind {
+    /// An agent read memory, and the CPU's cache had newer bytes.
+    StaleRead,
+    /// An agent wrote memory under lines that were dirty in the CPU's cache.
+    LostWrite,
+    /// The CPU read clean cached bytes, and memory had newer ones.
+    StaleCpuRead,
+    /// An object of a batch had dirty lines that the GPU did not see; whether it read them is not known.
+    DirtyAtSubmission,
+}
+
+/// Something that a program did wrong, once or several times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Its kind.
+    pub kind: FindingKind,
+    /// The device, as the server opened it.
+    pub device: String,
+    /// The object's number on the device, its first handle, and its size in bytes, at the first time.
+    pub object: u64,
+    /// See [`Self::object`].
+    pub handle: Option<Handle>,
+    /// See [`Self::object`].
+    pub size: u64,
+    /// The object's level.
+    pub level: CacheLevel,
+    /// The route of the access; `None` for [`FindingKind::DirtyAtSubmission`].
+    pub route: Option<Route>,
+    /// The lines at the first time.
+    pub lines: Vec<LineRange>,
+    /// The call stack of the first store to the first line's page; empty if it is not known.
+    pub store: Vec<Frame>,
+    /// The call stack of the request that showed it.
+    pub request: Vec<Frame>,
+    /// How often it happened.
+    pub times: u64,
+}
+
+/// The flushes of one instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FlushSite {
+    /// The instruction.
+    pub frame: Frame,
+    /// Lines that were dirty, and that other agents did not see.
+    pub dirty: u64,
+    /// Lines that were dirty, and that the GPU saw in the cache.
+    pub coherent: u64,
+    /// Clean lines for which memory had newer bytes.
+    pub stale: u64,
+    /// Clean lines for which memory had the same bytes.
+    pub clean: u64,
+    /// Lines of no object.
+    pub elsewhere: u64,
+}
+
+/// A file of the counts of a program's flushes.
+pub(crate) type Records = Arc<File>;
+
+/// The findings of a server, and the counts of the flushes.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    found: Mutex<Vec<Finding>>,
+    /// The files of programs, also of those that have ended.
+    records: Mutex<Vec<Records>>,
+}
+
+impl Findings {
+    /// Adds a finding, to an equal one if there is one.
+    pub(crate) fn add(&self, finding: Finding) {
+        let mut found = lock(&self.found);
+        match found.iter_mut().find(|other| is_same(other, &finding)) {
+            Some(other) => other.times += finding.times,
+            None => found.push(finding),
+        }
+    }
+
+    /// Returns the findings, in the order of their first times.
+    pub(crate) fn all(&self) -> Vec<Finding> {
+        lock(&self.found).clone()
+    }
+
+    /// Adds a program's counts, which are read at the end.
+    pub(crate) fn add_records(&self, file: File) {
+        lock(&self.records).push(Arc::new(file));
+    }
+
+    /// Returns the flushes of all programs by instruction.
+    pub(crate) fn sites(&self) -> Vec<FlushSite> {
+        let mut sites: BTreeMap<Frame, [u64; 5]> = BTreeMap::new();
+        for file in lock(&self.records).iter() {
+            for counts in (0..MOST_SITES).filter_map(|number| record(file, number)) {
+                let sums = sites.entry(counts.frame).or_default();
+                sums.iter_mut().zip(counts.lines).for_each(|(sum, lines)| *sum += lines);
+            }
+        }
+        let site = |(frame, lines): (Frame, [u64; 5])| {
+            let [dirty, coherent, stale, clean, elsewhere] = lines;
+            FlushSite { frame, dirty, coherent, stale, clean, elsewhere }
+        };
+        sites.into_iter().map(site).collect()
+    }
+}
+
+/// Reads a record; `None` if it is free, or the program made the file shorter.
+fn record(file: &File, number: usize) -> Option<SiteCounts> {
+    let mut bytes = [0; SITE_BYTES];
+    file.read_exact_at(&mut bytes, (number * SITE_BYTES) as u64).ok()?;
+    SiteCounts::from_bytes(&bytes)
+}
+
+/// Returns whether two findings are the same mistake: of one kind, by one place of the program.
+///
+/// Without a place, it is the object that must be the same.
+fn is_same(one: &Finding, other: &Finding) -> bool {
+    let top = |frames: &[Frame]| frames.iter().take(SAME_FRAMES).cloned().collect::<Vec<_>>();
+    (one.kind, &one.device, one.level, one.route) == (other.kind, &other.device, other.level, other.route)
+        && top(&one.store) == top(&other.store)
+        && (!one.store.is_empty() || one.object == other.object)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl From<IncoherentKind> for FindingKind {
+    fn from(kind: IncoherentKind) -> Self {
+        match kind {
+            IncoherentKind::StaleRead => Self::StaleRead,
+            IncoherentKind::LostWrite => Self::LostWrite,
+            IncoherentKind::StaleCpuRead => Self::StaleCpuRead,
+        }
+    }
+}

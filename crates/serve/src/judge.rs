@@ -1,0 +1,185 @@
+//! Collects what a device logged during a request, and asks the program for the places.
+
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use gem_coherency::drm::Drm;
+use gem_coherency::uapi::drm_display::{
+    DRM_IOCTL_MODE_ATOMIC, DRM_IOCTL_MODE_CURSOR, DRM_IOCTL_MODE_CURSOR2, DRM_IOCTL_MODE_DIRTYFB,
+    DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
+};
+use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
+use gem_coherency_sim::Soft;
+use gem_coherency_wire::{Call, Frame};
+
+use crate::client::Client;
+use crate::findings::{Finding, FindingKind, Findings};
+
+/// The requests after which a screen shows what the program drew.
+const SHOWS: [u32; 7] = [
+    DRM_IOCTL_MODE_SETCRTC.code,
+    DRM_IOCTL_MODE_PAGE_FLIP.code,
+    DRM_IOCTL_MODE_DIRTYFB.code,
+    DRM_IOCTL_MODE_ATOMIC.code,
+    DRM_IOCTL_MODE_SETPLANE.code,
+    DRM_IOCTL_MODE_CURSOR.code,
+    DRM_IOCTL_MODE_CURSOR2.code,
+];
+
+/// Lines of a page.
+const PAGE_LINES: u64 = PAGE_BYTES / LINE_BYTES;
+
+/// Most pages of a finding for which the program is asked where it stored.
+const MOST_PAGES: usize = 1024;
+
+/// Lets the display engine read the screens after a request that shows something.
+///
+/// It reads all the time, but between these requests a program may be about to flush.
+pub(crate) fn show(device: &Soft, code: u32) {
+    if SHOWS.contains(&code)
+        && let Err(error) = device.read_screens()
+    {
+        tracing::debug!(%error, "the screens cannot be read");
+    }
+}
+
+/// Adds what `device` logged since the last time to the findings. `client` made the request.
+pub(crate) fn collect(findings: &Findings, device: &Soft, client: &Client, connection: &Arc<OwnedFd>) {
+    let mut found = Vec::new();
+    for access in device.incoherent() {
+        found.push(Finding {
+            kind: access.kind.into(),
+            device: device.name().to_owned(),
+            object: access.object,
+            handle: access.handle,
+            size: access.size,
+            level: access.level,
+            route: Some(access.route),
+            lines: access.lines,
+            store: Vec::new(),
+            request: Vec::new(),
+            times: 1,
+        });
+    }
+    for submitted in device.dirty_at_submission() {
+        // The lines that an agent read are known exactly.
+        let is_read = found
+            .iter()
+            .any(|finding| finding.object == submitted.object && covers(&finding.lines, &submitted.lines));
+        if is_read {
+            continue;
+        }
+        found.push(Finding {
+            kind: FindingKind::DirtyAtSubmission,
+            device: device.name().to_owned(),
+            object: submitted.object,
+            handle: submitted.handle,
+            size: submitted.size,
+            level: submitted.level,
+            route: None,
+            lines: submitted.lines,
+            store: Vec::new(),
+            request: Vec::new(),
+            times: 1,
+        });
+    }
+    if found.is_empty() {
+        return;
+    }
+    let stack = client.ask(connection, &Call::Stack.with([]));
+    for mut finding in found {
+        finding.request.clone_from(&stack);
+        for (store, lines) in by_store(&finding.lines, |line| {
+            client.ask(connection, &Call::FirstStore.with([finding.object, line * LINE_BYTES]))
+        }) {
+            findings.add(Finding { store, lines, ..finding.clone() });
+        }
+    }
+}
+
+/// Groups lines by the first store to their page, which `ask` finds for a line; lines that follow the last page that is
+/// asked for have that page's.
+fn by_store(
+    lines: &[LineRange],
+    mut ask: impl FnMut(u64) -> Vec<Frame>,
+) -> Vec<(Vec<Frame>, Vec<LineRange>)> {
+    let mut groups: Vec<(Vec<Frame>, Vec<LineRange>)> = Vec::new();
+    // The last page, and the place of its group.
+    let mut last: Option<(u64, usize)> = None;
+    let mut asked = 0;
+    for range in lines {
+        let mut first = range.first();
+        while first < range.end() {
+            let page = first / PAGE_LINES;
+            let end = range.end().min((page + 1) * PAGE_LINES);
+            let at = match last {
+                Some((known, at)) if known == page || asked == MOST_PAGES => at,
+                Some(_) | None => {
+                    asked += 1;
+                    let store = ask(first);
+                    let known = groups.iter().position(|(other, _)| *other == store);
+                    known.unwrap_or_else(|| {
+                        groups.push((store, Vec::new()));
+                        groups.len() - 1
+                    })
+                }
+            };
+            last = Some((page, at));
+            if let Some((_, lines)) = groups.get_mut(at) {
+                add(lines, LineRange::new(first, end));
+            }
+            first = end;
+        }
+    }
+    groups
+}
+
+/// Adds a range to the last one if it continues that.
+fn add(lines: &mut Vec<LineRange>, range: LineRange) {
+    match lines.last_mut() {
+        Some(last) if last.end() == range.first() => *last = LineRange::new(last.first(), range.end()),
+        Some(_) | None => lines.push(range),
+    }
+}
+
+/// Returns whether every one of `lines` is one of `known`.
+fn covers(known: &[LineRange], lines: &[LineRange]) -> bool {
+    lines.iter().all(|range| {
+        (range.first()..range.end())
+            .all(|line| known.iter().any(|known| (known.first()..known.end()).contains(&line)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stored_by(name: &str) -> Vec<Frame> {
+        vec![Frame { module: name.to_owned(), address: 1 }]
+    }
+
+    #[test]
+    fn lines_of_two_stores_are_two_groups() {
+        let lines = [LineRange::new(60, 70), LineRange::new(100, 130), LineRange::new(190, 191)];
+        let mut pages = Vec::new();
+        let groups = by_store(&lines, |line| {
+            pages.push(line / PAGE_LINES);
+            stored_by(if line / PAGE_LINES == 1 { "one" } else { "other" })
+        });
+        assert_eq!(pages, [0, 1, 2], "each page once");
+        let other = vec![LineRange::new(60, 64), LineRange::new(128, 130), LineRange::new(190, 191)];
+        let one = vec![LineRange::new(64, 70), LineRange::new(100, 128)];
+        assert_eq!(groups, [(stored_by("other"), other), (stored_by("one"), one)]);
+    }
+
+    #[test]
+    fn a_store_to_all_pages_is_one_group() {
+        let lines = [LineRange::new(0, 3 * MOST_PAGES as u64 * PAGE_LINES)];
+        let mut asked = 0;
+        let groups = by_store(&lines, |_| {
+            asked += 1;
+            stored_by("one")
+        });
+        assert_eq!((asked, groups), (MOST_PAGES, vec![(stored_by("one"), lines.to_vec())]));
+    }
+}

@@ -1,0 +1,49 @@
+//! A server that lets unmodified programs use software i915 devices.
+//!
+//! The server owns the devices. Each program that has the library `libgem_coherency_preload.so` loaded connects to it;
+//! the library forwards system calls on `/dev/dri` as messages ([`gem_coherency_wire`]). The server carries them out as
+//! system calls of the program: it copies from and to the program's memory, and gives it descriptors and mappings.
+//!
+//! ```no_run
+//! let server = gem_coherency_serve::Server::start(&["sim:jsl"], &Default::default())?;
+//! let (name, value) = server.environment();
+//! let status = std::process::Command::new("vulkaninfo")
+//!     .env("LD_PRELOAD", "/usr/lib/libgem_coherency_preload.so")
+//!     .env(name, value)
+//!     .status();
+//! # Ok::<(), gem_coherency_serve::ServeError>(())
+//! ```
+//!
+//! # Layers
+//!
+//! ```text
+//! L3  server: starts and stops
+//! L2  connection -> judge: a program's requests, what they did wrong
+//! L1  client -> remote -> shared   shared -> client   tree: processes, the state of all, the folder of nodes and sysfs
+//! L0  connections -> files   error   node   requests   findings   clock   write_only: what is open, names, counts, events; pages
+//! ```
+
+#![deny(unsafe_code)]
+
+mod client;
+mod clock;
+mod connection;
+mod connections;
+mod error;
+mod files;
+mod findings;
+mod judge;
+mod node;
+mod remote;
+mod requests;
+mod server;
+mod shared;
+mod tree;
+mod write_only;
+
+pub use error::ServeError;
+pub use findings::{Finding, FindingKind, FlushSite};
+pub use requests::RequestCount;
+pub use server::{Server, Settings};
+
+pub use gem_coherency_wire::Frame;

@@ -1,0 +1,195 @@
+//! The memory and the descriptors of a program.
+
+use std::io::{IoSlice, IoSliceMut};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gem_coherency::Errno;
+use gem_coherency::units::PAGE_BYTES;
+use gem_coherency_hierarchy::Place;
+use gem_coherency_sim::{OpenFile, Pages, ProgramFiles, ProgramMemory, Views};
+use gem_coherency_wire::{Call, Frame, MOST_PAYLOAD, Message, frames};
+use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
+use nix::unistd::Pid;
+
+use crate::shared::Shared;
+use crate::write_only;
+
+/// Number of pages that are looked at by one system call (`UIO_MAXIOV`).
+const PAGES_AT_ONCE: usize = 1024;
+
+/// A program, as the process of a software device sees it.
+#[derive(Debug)]
+pub(crate) struct Remote {
+    shared: Arc<Shared>,
+    pid: AtomicI32,
+    /// The connection whose request is being carried out.
+    connection: Mutex<Option<Arc<OwnedFd>>>,
+}
+
+impl Remote {
+    /// Creates the program with a process id.
+    pub(crate) fn new(shared: Arc<Shared>, pid: Pid) -> Self {
+        Self { shared, pid: AtomicI32::new(pid.as_raw()), connection: Mutex::new(None) }
+    }
+
+    /// Sets the process id, once a child knows its own.
+    pub(crate) fn set_pid(&self, pid: Pid) {
+        // Relaxed: a number; requests follow it on the same connection.
+        self.pid.store(pid.as_raw(), Ordering::Relaxed);
+    }
+
+    /// Sets the connection on which the program is called.
+    pub(crate) fn on(&self, connection: Option<&Arc<OwnedFd>>) {
+        *self.connection.lock().unwrap_or_else(PoisonError::into_inner) = connection.cloned();
+    }
+
+    fn pid(&self) -> Pid {
+        // Relaxed: see `set_pid`.
+        Pid::from_raw(self.pid.load(Ordering::Relaxed))
+    }
+
+    /// Asks the program for a call stack; empty if it does not know, or is gone.
+    pub(crate) fn ask(&self, call: &Message) -> Vec<Frame> {
+        let mut payload = [0; MOST_PAYLOAD];
+        let answer = self.exchange(call, &[], &mut payload);
+        answer.ok().and_then(|(_, len)| payload.get(..len).map(frames)).unwrap_or_default()
+    }
+
+    /// Calls the program; returns its answer.
+    ///
+    /// # Errors
+    /// The answer's errno; EFAULT if the program is gone.
+    fn call(&self, message: &Message, descriptors: &[RawFd]) -> Result<Message, Errno> {
+        self.exchange(message, descriptors, &mut [0; MOST_PAYLOAD]).map(|(answer, _)| answer)
+    }
+
+    /// Calls the program; returns its answer, and the length of the payload.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    fn exchange(
+        &self,
+        message: &Message,
+        descriptors: &[RawFd],
+        payload: &mut [u8; MOST_PAYLOAD],
+    ) -> Result<(Message, usize), Errno> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let connection = connection.ok_or(Errno::EFAULT)?;
+        let fd = connection.as_raw_fd();
+        gem_coherency_wire::send(fd, message, &[], descriptors).map_err(|_| Errno::EFAULT)?;
+        let (answer, len, sent) = gem_coherency_wire::receive(fd, payload).map_err(|_| Errno::EFAULT)?;
+        sent.close();
+        if answer.errno == 0 { Ok((answer, len)) } else { Err(Errno::new(answer.errno)) }
+    }
+}
+
+/// Splits the bytes at `address` into pieces that are in one page each: the kernel copies such a piece whole or not.
+fn pieces(address: u64, len: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = usize::try_from(address.checked_add(done as u64)?).ok()?;
+        let room = (PAGE_BYTES - at as u64 % PAGE_BYTES) as usize;
+        let piece = done..len.min(done + room);
+        done = piece.end;
+        (!piece.is_empty()).then_some((at, piece))
+    })
+}
+
+impl ProgramMemory for Remote {
+    fn read(&self, address: u64, data: &mut [u8]) -> usize {
+        let Ok(base) = usize::try_from(address) else { return 0 };
+        let whole = [RemoteIoVec { base, len: data.len() }];
+        if process_vm_readv(self.pid(), &mut [IoSliceMut::new(data)], &whole) == Ok(data.len()) {
+            return data.len();
+        }
+        for (base, piece) in pieces(address, data.len()) {
+            let (at, len) = (piece.start, piece.len());
+            let Some(part) = data.get_mut(piece) else { return at };
+            let remote = [RemoteIoVec { base, len }];
+            if process_vm_readv(self.pid(), &mut [IoSliceMut::new(part)], &remote) != Ok(len)
+                && !write_only::read(self.pid(), base, part)
+            {
+                return at;
+            }
+        }
+        data.len()
+    }
+
+    fn write(&self, address: u64, data: &[u8]) -> usize {
+        for (base, piece) in pieces(address, data.len()) {
+            let (at, len) = (piece.start, piece.len());
+            let Some(part) = data.get(piece) else { return at };
+            let remote = [RemoteIoVec { base, len }];
+            if process_vm_writev(self.pid(), &[IoSlice::new(part)], &remote) != Ok(len) {
+                return at;
+            }
+        }
+        data.len()
+    }
+
+    fn holds(&self, address: u64, len: u64) -> bool {
+        let mut bytes = [0; PAGES_AT_ONCE];
+        let mut at = address;
+        let end = address.saturating_add(len);
+        while at < end {
+            let pages = (at..end).step_by(PAGE_BYTES as usize).take(PAGES_AT_ONCE);
+            let remote: Option<Vec<_>> = pages
+                .map(|page| usize::try_from(page).ok().map(|base| RemoteIoVec { base, len: 1 }))
+                .collect();
+            let Some(remote) = remote else { return false };
+            let Some(into) = bytes.get_mut(..remote.len()) else { return false };
+            let count = into.len();
+            if process_vm_readv(self.pid(), &mut [IoSliceMut::new(into)], &remote) != Ok(count) {
+                return false;
+            }
+            at = at.saturating_add(PAGES_AT_ONCE as u64 * PAGE_BYTES);
+        }
+        true
+    }
+
+    fn map(&self, views: Views, len: u64, pages: Pages) -> Result<Option<u64>, Errno> {
+        let protection = match pages {
+            Pages::ReadWrite => 3,
+            Pages::ReadOnly => 1,
+            Pages::Executable => 7,
+            Pages::None => 0,
+        };
+        let shows = match views.shows {
+            Place::Cache => 0,
+            Place::Memory => 1,
+        };
+        let coherent = u64::from(views.coherent);
+        let message = Call::Map.with([len, protection, views.offset, shows, views.object, coherent]);
+        let descriptors = [views.cached.as_raw_fd(), views.memory.as_raw_fd(), views.filled.as_raw_fd()];
+        self.call(&message, &descriptors).map(|answer| Some(answer.operands[0]))
+    }
+}
+
+impl ProgramFiles for Remote {
+    fn file(&self, fd: i32) -> Result<OpenFile, Errno> {
+        let number = u64::from(fd as u32);
+        let cookie = self.call(&Call::Cookie.with([number]), &[])?.operands[0];
+        self.shared.files.get(cookie).ok_or(Errno::EINVAL)
+    }
+
+    fn install(&self, file: OpenFile, close_on_exec: bool) -> Result<i32, Errno> {
+        let end = self.shared.files.add(file)?;
+        let answer = self.call(&Call::Install.with([u64::from(close_on_exec)]), &[end.as_raw_fd()])?;
+        Ok(answer.operands[0] as u32 as i32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_end_at_pages() {
+        let all: Vec<_> = pieces(PAGE_BYTES - 4, 4104).collect();
+        assert_eq!(all, [(4092, 0..4), (4096, 4..4100), (8192, 4100..4104)]);
+        assert_eq!(pieces(0, 0).count(), 0);
+        assert_eq!(pieces(u64::MAX - 1, 8).count(), 1, "ends with the address space");
+    }
+}

@@ -1,0 +1,195 @@
+//! Starting and stopping a server.
+
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use gem_coherency_sim::Soft;
+use gem_coherency_wire::{ENVIRONMENT, FOLDER, SOCKET};
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, Backlog, Shutdown, SockFlag, SockType, UnixAddr, bind, connect, listen, shutdown, socket,
+};
+use tempfile::TempDir;
+
+use crate::connection::Connection;
+use crate::error::ServeError;
+use crate::findings::{Finding, Findings, FlushSite};
+use crate::node::MOST_DEVICES;
+use crate::requests::RequestCount;
+use crate::shared::Shared;
+use crate::tree;
+
+/// The settings of a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The folder of the server, which is created if it is missing; without it, a temporary one.
+    pub folder: Option<PathBuf>,
+    /// Collect what programs do wrong.
+    pub findings: bool,
+}
+
+/// A running server.
+#[derive(Debug)]
+pub struct Server {
+    shared: Arc<Shared>,
+    folder: PathBuf,
+    /// The folder, if it is removed with the server.
+    temporary: Option<TempDir>,
+    listener: Arc<UnixListener>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Starts a server of the devices `specs`, each as [`Soft::open`] takes it.
+    ///
+    /// # Errors
+    /// For a device that cannot be opened, and a folder or a socket that cannot be created, as if a server has it.
+    pub fn start<S: AsRef<str>>(specs: &[S], settings: &Settings) -> Result<Self, ServeError> {
+        let failed = |path: PathBuf| move |error: io::Error| ServeError::File { path, error };
+        let (folder, temporary) = match &settings.folder {
+            Some(folder) => {
+                std::fs::create_dir_all(folder).map_err(failed(folder.clone()))?;
+                (folder.clone(), None)
+            }
+            None => {
+                let temporary = tempfile::Builder::new().prefix("gem-coherency-").tempdir();
+                let temporary = temporary.map_err(failed(std::env::temp_dir()))?;
+                (temporary.path().to_path_buf(), Some(temporary))
+            }
+        };
+        if specs.len() > MOST_DEVICES {
+            return Err(ServeError::TooManyDevices { devices: specs.len(), most: MOST_DEVICES });
+        }
+        let devices = specs.iter().map(|spec| {
+            let spec = spec.as_ref();
+            Soft::open(spec).map_err(|error| ServeError::Device { spec: spec.to_owned(), error })
+        });
+        let devices = devices.collect::<Result<Vec<_>, _>>()?;
+        let findings = settings.findings.then(Findings::default);
+        devices.iter().for_each(|device| device.watch(settings.findings));
+        let socket = folder.join(SOCKET);
+        let listener = listen_at(&socket).map_err(failed(socket.clone()))?;
+        tree::make(&folder.join(FOLDER), &devices)?;
+        let shared = Shared::new(devices, findings)
+            .map_err(|errno| failed(folder.clone())(io::Error::from_raw_os_error(errno.get())))?;
+        let shared = Arc::new(shared);
+        let listener = Arc::new(listener);
+        let accepting = {
+            let (shared, listener) = (Arc::clone(&shared), Arc::clone(&listener));
+            let thread = std::thread::Builder::new().name("accept".to_owned());
+            thread.spawn(move || accept(&shared, &listener)).map_err(failed(folder.clone()))?
+        };
+        let delivering = {
+            let shared = Arc::clone(&shared);
+            let thread = std::thread::Builder::new().name("events".to_owned());
+            thread.spawn(move || deliver(&shared)).map_err(failed(folder.clone()))?
+        };
+        Ok(Self { shared, folder, temporary, listener, threads: vec![accepting, delivering] })
+    }
+
+    /// Returns the server's folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the environment variable by which a program finds the server.
+    pub fn environment(&self) -> (&'static str, &Path) {
+        (ENVIRONMENT, &self.folder)
+    }
+
+    /// Returns the requests of all programs so far, by code.
+    pub fn requests(&self) -> Vec<RequestCount> {
+        self.shared.requests.all()
+    }
+
+    /// Returns what programs did wrong so far, if that is collected.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.shared.findings.as_ref().map(Findings::all).unwrap_or_default()
+    }
+
+    /// Returns the flushes of programs so far by instruction, if they are collected.
+    pub fn flush_sites(&self) -> Vec<FlushSite> {
+        self.shared.findings.as_ref().map(Findings::sites).unwrap_or_default()
+    }
+
+    /// Returns the number of programs that are connected.
+    pub fn programs(&self) -> usize {
+        self.shared.clients_count()
+    }
+
+    /// Returns the number of files that programs have open.
+    pub fn open_files(&self) -> usize {
+        self.shared.files.reap();
+        self.shared.files.count()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Ends accept(2); the connections end with their programs.
+        let _ = shutdown(self.listener.as_raw_fd(), Shutdown::Both);
+        self.shared.clock.stop();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+        if self.temporary.is_none() {
+            let _ = std::fs::remove_file(self.folder.join(SOCKET));
+            let _ = std::fs::remove_dir_all(self.folder.join(FOLDER));
+        }
+    }
+}
+
+/// Listens at a path; a socket that no server has is replaced.
+fn listen_at(path: &Path) -> io::Result<UnixListener> {
+    let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None)?;
+    let address = UnixAddr::new(path)?;
+    match bind(fd.as_raw_fd(), &address) {
+        Err(Errno::EADDRINUSE) if is_served(&address) => {
+            return Err(io::Error::new(io::ErrorKind::AddrInUse, "a server is running here"));
+        }
+        Err(Errno::EADDRINUSE) => {
+            std::fs::remove_file(path)?;
+            bind(fd.as_raw_fd(), &address)?;
+        }
+        bound => bound?,
+    }
+    listen(&fd, Backlog::MAXCONN)?;
+    Ok(fd.into())
+}
+
+/// Returns whether a server accepts connections at an address.
+fn is_served(address: &UnixAddr) -> bool {
+    let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None);
+    fd.is_ok_and(|fd| connect(fd.as_raw_fd(), address).is_ok())
+}
+
+/// Delivers events until the clock is stopped.
+fn deliver(shared: &Shared) {
+    while shared.clock.wait(shared.files.deliver(Instant::now())) {}
+}
+
+/// Accepts connections until the socket is shut down.
+fn accept(shared: &Arc<Shared>, listener: &UnixListener) {
+    loop {
+        match listener.accept() {
+            Ok((socket, _)) => {
+                let started = Connection::new(Arc::clone(shared), socket.into(), None)
+                    .and_then(|connection| connection.start("program"));
+                if let Err(error) = started {
+                    tracing::error!(%error, "a connection is closed");
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => return,
+            Err(error) => {
+                tracing::error!(%error, "accept");
+                // Out of descriptors: some are closed soon.
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+    }
+}

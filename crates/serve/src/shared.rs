@@ -1,0 +1,85 @@
+//! The state that all connections of a server share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use gem_coherency::Errno;
+use gem_coherency_sim::Soft;
+
+use crate::client::Client;
+use crate::clock::Clock;
+use crate::connections::Connections;
+use crate::files::Files;
+use crate::findings::Findings;
+use crate::node::Node;
+use crate::requests::Requests;
+
+/// The state of a server.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) devices: Vec<Soft>,
+    pub(crate) files: Files,
+    pub(crate) connections: Arc<Connections>,
+    pub(crate) clock: Clock,
+    pub(crate) requests: Requests,
+    /// The findings, if they are collected.
+    pub(crate) findings: Option<Findings>,
+    clients: Mutex<BTreeMap<u64, Weak<Client>>>,
+    /// Number of clients so far.
+    named: AtomicU64,
+}
+
+impl Shared {
+    /// Creates the state of a server with these devices.
+    ///
+    /// # Errors
+    /// EMFILE, ENFILE, ENOMEM.
+    pub(crate) fn new(devices: Vec<Soft>, findings: Option<Findings>) -> Result<Self, Errno> {
+        Ok(Self {
+            devices,
+            files: Files::new()?,
+            connections: Arc::new(Connections::new()?),
+            clock: Clock::default(),
+            requests: Requests::default(),
+            findings,
+            clients: Mutex::default(),
+            named: AtomicU64::new(0),
+        })
+    }
+
+    /// Returns the node with a minor number.
+    pub(crate) fn node(&self, number: u64) -> Option<Node> {
+        Node::all(self.devices.len()).find(|node| u64::from(node.number()) == number)
+    }
+
+    /// Gives a client its number.
+    pub(crate) fn name(&self) -> u64 {
+        // Relaxed: a unique number; it publishes no other data.
+        self.named.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Adds a client, which lives as long as one of its connections.
+    pub(crate) fn add(&self, client: &Arc<Client>) {
+        self.clients().insert(client.number(), Arc::downgrade(client));
+    }
+
+    /// Returns the client with a number.
+    pub(crate) fn client(&self, number: u64) -> Option<Arc<Client>> {
+        self.clients().get(&number).and_then(Weak::upgrade)
+    }
+
+    /// Forgets a client.
+    pub(crate) fn forget(&self, number: u64) {
+        self.clients().remove(&number);
+    }
+
+    /// Returns the number of clients.
+    pub(crate) fn clients_count(&self) -> usize {
+        self.clients().len()
+    }
+
+    fn clients(&self) -> MutexGuard<'_, BTreeMap<u64, Weak<Client>>> {
+        self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,78 @@
+//! A server counts programs, open files and requests, and frees what a program had when its sockets close.
+
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use gem_coherency_serve::{Server, Settings};
+use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request, SOCKET, cookie, receive, send};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
+
+/// A program's end of a connection.
+struct Program(OwnedFd);
+
+impl Program {
+    fn start(server: &Server) -> Self {
+        let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None).unwrap();
+        connect(fd.as_raw_fd(), &UnixAddr::new(&server.folder().join(SOCKET)).unwrap()).unwrap();
+        let program = Self(fd);
+        let pid = u64::from(std::process::id());
+        assert_ne!(program.request(Request::Hello, [0, pid]).0.operands[0], 0, "a number");
+        program
+    }
+
+    /// Makes a request; returns the reply and its descriptor.
+    fn request<const N: usize>(&self, request: Request, operands: [u64; N]) -> (Message, Option<OwnedFd>) {
+        send(self.0.as_raw_fd(), &request.with(operands), &[], &[]).unwrap();
+        let (reply, _, descriptors) = receive(self.0.as_raw_fd(), &mut [0; MOST_PAYLOAD]).unwrap();
+        // SAFETY: the descriptor was received, and nobody else has it.
+        let fd = descriptors.as_slice().first().map(|&fd| unsafe { OwnedFd::from_raw_fd(fd) });
+        (reply, fd)
+    }
+}
+
+/// Waits until the server has seen that a socket closed.
+fn becomes(number: impl Fn() -> usize, wanted: usize) {
+    let start = Instant::now();
+    while number() != wanted {
+        assert!(start.elapsed() < Duration::from_secs(10), "{} stays, not {wanted}", number());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn what_a_program_had_is_freed_when_its_sockets_close() {
+    let server = Server::start(&["sim:jsl"], &Settings::default()).unwrap();
+    assert_eq!((server.programs(), server.open_files()), (0, 0));
+    let (one, other) = (Program::start(&server), Program::start(&server));
+    assert_eq!(server.programs(), 2);
+    let file = one.request(Request::Open, [128]).1.unwrap();
+    let copy = file.try_clone().unwrap();
+    assert_eq!(server.open_files(), 1);
+    let cookie = cookie(file.as_raw_fd()).unwrap();
+    drop(file);
+    assert_eq!(server.open_files(), 1, "a copy is open");
+    assert_eq!(other.request(Request::Describe, [cookie]).0.operands[..2], [1, 128]);
+    drop(copy);
+    assert_eq!(server.open_files(), 0, "at once");
+    assert_eq!(other.request(Request::Describe, [cookie]).0.errno, NOT_A_FILE);
+    drop(one);
+    becomes(|| server.programs(), 1);
+    drop(other);
+    becomes(|| server.programs(), 0);
+}
+
+#[test]
+fn what_is_no_request_is_refused() {
+    let server = Server::start(&["sim:jsl"], &Settings::default()).unwrap();
+    let program = Program::start(&server);
+    assert_eq!(program.request(Request::Open, [7]).0.errno, 19, "ENODEV: no such node");
+    assert_eq!(program.request(Request::Ioctl, [1, 0, 0]).0.errno, NOT_A_FILE);
+    let file = program.request(Request::Open, [0]).1.unwrap();
+    let cookie = cookie(file.as_raw_fd()).unwrap();
+    assert_eq!(program.request(Request::Ioctl, [cookie, 0x0000_64ff, 0]).0.errno, 22, "EINVAL");
+    let [count] = &server.requests()[..] else { panic!("one request was counted") };
+    assert_eq!((count.code, count.count), (0x64ff, 1));
+    send(program.0.as_raw_fd(), &Message::new(77, []), &[], &[]).unwrap();
+    let reply = receive(program.0.as_raw_fd(), &mut [0; MOST_PAYLOAD]).unwrap().0;
+    assert_eq!(reply.errno, 38, "ENOSYS");
+}
