@@ -1,0 +1,44 @@
+//! The library that makes an unmodified program use software i915 devices.
+//!
+//! It is loaded with `LD_PRELOAD` and replaces functions of libc. Where they are about `/dev/dri`, the device's place
+//! in sysfs, or one of a device's files, it forwards them to the server that `GEM_COHERENCY_SERVER` names
+//! ([`gem_coherency_wire`]); all others go to libc. Without the variable it changes nothing.
+//!
+//! The program's own kernel keeps account of descriptors and mappings: a device's file is a socket, and a mapping is
+//! one of a shared memory file. So copies, children, `SCM_RIGHTS`, poll(2) and the end of the program need no code here.
+//!
+//! Functions here run inside of a program that may be in a signal handler, between fork(2) and execve(2), or have no
+//! memory left: they use system calls, allocate nothing, and hold locks only while signals are blocked.
+//!
+//! # Layers
+//!
+//! ```text
+//! L4  hooks: the functions that replace libc's
+//! L3  paths: what stands for a path
+//! L2  talk -> start   start -> talk: requests to the server; what happens when the library is loaded
+//! L1  traps -> sites -> line -> mappings   pool: flushes, their places and counts, mapped objects; connections
+//! L0  lock -> sys   real -> sys: system calls, libc's own functions
+//! ```
+
+//!
+//! # Safety
+//!
+//! A function that replaces one of libc's relies on what that function requires of its caller. Bytes of objects are
+//! accessed only while the table of mappings has them, by atomic words. System calls get values that live until they
+//! return.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+#![allow(unsafe_code)]
+
+mod hooks;
+mod line;
+mod lock;
+mod mappings;
+mod paths;
+mod pool;
+mod real;
+mod sites;
+mod start;
+mod sys;
+mod talk;
+mod traps;

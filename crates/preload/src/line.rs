@@ -1,0 +1,144 @@
+//! Flushes of cache lines, by the program's own instructions.
+//!
+//! An object's bytes are in three files ([`Views`]): what the CPU sees through its caches, what memory holds, and what
+//! each cached line had when it was last filled or written back. A line is dirty if the first and the last differ. The
+//! order of the copies is the one that the device's crate describes (`gem_coherency_sim::Views`): the device may
+//! access the same line meanwhile, and the program's other threads may store to it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::mappings::{self, Mapping, Views};
+
+/// Bytes of a cache line, and its words.
+const LINE_BYTES: usize = 64;
+const WORDS: usize = LINE_BYTES / size_of::<u64>();
+
+/// The effect of a flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flushed {
+    /// The address is in no mapping of an object.
+    Elsewhere,
+    /// The line was dirty, and was written back.
+    Dirty,
+    /// The same, although the GPU sees dirty lines.
+    Coherent,
+    /// The line was clean; memory had other bytes.
+    Stale,
+    /// Cache and memory had the same bytes.
+    Clean,
+}
+
+/// Flushes the line with an address; with `keep`, as CLWB, which leaves it in the cache.
+pub(crate) fn flush(address: usize, keep: bool) -> Flushed {
+    let flushed = mappings::at(address, |mapping| match Line::at(mapping, address).flush(keep) {
+        Flushed::Dirty if mapping.coherent => Flushed::Coherent,
+        // The program does not read the line through the cache.
+        Flushed::Stale if !mapping.shows_cache => Flushed::Clean,
+        flushed @ (Flushed::Elsewhere
+        | Flushed::Dirty
+        | Flushed::Coherent
+        | Flushed::Stale
+        | Flushed::Clean) => flushed,
+    });
+    flushed.unwrap_or(Flushed::Elsewhere)
+}
+
+/// Stores bytes past the cache, as a non-temporal store to a WB mapping; returns whether the address is in one.
+///
+/// The line leaves the cache, dirty bytes first, and memory gets the bytes.
+pub(crate) fn store_around(address: usize, bytes: &[u8]) -> bool {
+    let mut done = 0;
+    while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
+        let at = address + done;
+        let room = LINE_BYTES - at % LINE_BYTES;
+        let part = rest.get(..room).unwrap_or(rest);
+        let stored = mappings::at(at, |mapping| {
+            mapping.shows_cache && {
+                let line = Line::at(mapping, at);
+                line.flush(false);
+                line.put(at % LINE_BYTES, part);
+                true
+            }
+        });
+        if stored != Some(true) {
+            return false;
+        }
+        done += part.len();
+    }
+    !bytes.is_empty()
+}
+
+/// Returns whether one of the lines in `len` bytes of a mapping, at `address`, is dirty.
+pub(crate) fn is_dirty(mapping: &Mapping, address: usize, len: usize) -> bool {
+    (address..address + len).step_by(LINE_BYTES).any(|at| {
+        let line = Line::at(mapping, at);
+        load(line.cached) != load(line.filled)
+    })
+}
+
+/// A line's words in the three files.
+struct Line<'a> {
+    cached: &'a [AtomicU64; WORDS],
+    memory: &'a [AtomicU64; WORDS],
+    filled: &'a [AtomicU64; WORDS],
+}
+
+impl<'a> Line<'a> {
+    /// Finds the line of an address in a mapping.
+    fn at(mapping: &'a Mapping, address: usize) -> Self {
+        let offset = (address - mapping.start) / LINE_BYTES * LINE_BYTES;
+        let Views { cached, memory, filled } = mapping.views;
+        // SAFETY: the views are mapped as long as the mapping is in the table, begin at a page, and have its length,
+        // which is a whole number of pages. Every access to the words is atomic here; other processes and the
+        // program itself access them without a promise, as on hardware.
+        unsafe {
+            Self {
+                cached: &*cached.add(offset).cast(),
+                memory: &*memory.add(offset).cast(),
+                filled: &*filled.add(offset).cast(),
+            }
+        }
+    }
+
+    /// Stores bytes to all three files: to memory, and to what the next load fills the line with.
+    fn put(&self, offset: usize, bytes: &[u8]) {
+        for file in [self.memory, self.cached, self.filled] {
+            let first: *mut u8 = file.as_ptr().cast_mut().cast();
+            for (n, &byte) in bytes.iter().enumerate() {
+                // SAFETY: `offset` and the bytes are in the line; the files are shared memory, as in `at`.
+                unsafe { first.add(offset + n).write_volatile(byte) };
+            }
+        }
+    }
+
+    fn flush(&self, keep: bool) -> Flushed {
+        let [cached, memory, filled] = [self.cached, self.memory, self.filled].map(load);
+        if cached != filled {
+            store(self.memory, &cached);
+            store(self.filled, &cached);
+            return Flushed::Dirty;
+        }
+        if filled == memory {
+            return Flushed::Clean;
+        }
+        if !keep {
+            let words = self.cached.iter().zip(&memory).zip(&filled);
+            for ((word, &new), &old) in words {
+                if new != old {
+                    word.store(new, Ordering::Relaxed);
+                }
+            }
+            store(self.filled, &memory);
+        }
+        Flushed::Stale
+    }
+}
+
+// Relaxed in both: x86 performs loads and stores in order, and the flushed program orders them with its own fences.
+fn load(words: &[AtomicU64; WORDS]) -> [u64; WORDS] {
+    std::array::from_fn(|n| words[n].load(Ordering::Relaxed))
+}
+
+fn store(words: &[AtomicU64; WORDS], values: &[u64; WORDS]) {
+    words.iter().zip(values).for_each(|(word, &value)| word.store(value, Ordering::Relaxed));
+}

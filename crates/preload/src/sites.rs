@@ -1,0 +1,224 @@
+//! Where the program is: its call stacks, and the counts of its flush instructions for the server.
+
+use std::ffi::{CStr, c_void};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+
+use gem_coherency_trap::{callers, sites, watch};
+use gem_coherency_wire::{MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord};
+
+use crate::line::{self, Flushed};
+use crate::mappings;
+use crate::sys;
+
+/// Bytes of a page.
+const PAGE_BYTES: usize = 4096;
+
+/// Most frames of a call stack.
+const MOST_FRAMES: usize = 16;
+
+/// The records, in a memory file that the server reads, too.
+static RECORDS: AtomicPtr<SiteRecord> = AtomicPtr::new(std::ptr::null_mut());
+
+/// The server collects findings.
+static COLLECTING: AtomicBool = AtomicBool::new(false);
+
+/// Returns whether the server collects findings.
+pub(crate) fn is_collecting() -> bool {
+    // Relaxed: set before the program runs.
+    COLLECTING.load(Ordering::Relaxed)
+}
+
+/// Begins to count; returns the file of the records.
+///
+/// # Errors
+/// ENOMEM, EMFILE.
+pub(crate) fn collect() -> Result<i32, i32> {
+    let len = MOST_SITES * SITE_BYTES;
+    let fd = sys::memory_file(c"flush sites", len)?;
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping; nothing is replaced.
+    let room = unsafe { sys::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, fd, 0) };
+    let room = room.inspect_err(|_| sys::close(fd))?;
+    RECORDS.store(room.cast(), Ordering::Release);
+    COLLECTING.store(true, Ordering::Relaxed);
+    describe_all();
+    Ok(fd)
+}
+
+/// Returns the records; none before [`collect`].
+fn records() -> &'static [SiteRecord] {
+    let room = RECORDS.load(Ordering::Acquire);
+    if room.is_null() {
+        return &[];
+    }
+    // SAFETY: the file was mapped with this size and stays mapped; a record is made of atomics, for which all bytes are
+    // valid.
+    unsafe { std::slice::from_raw_parts(room, MOST_SITES) }
+}
+
+/// Returns the record of a site, or the free one that it would have.
+fn record(site: u64) -> Option<&'static SiteRecord> {
+    let records = records();
+    let first = (site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
+    (0..records.len()).find_map(|n| {
+        let record = records.get((first + n) % records.len())?;
+        [0, site].contains(&record.site.load(Ordering::Acquire)).then_some(record)
+    })
+}
+
+/// Describes the sites that were found since the last time.
+pub(crate) fn describe_all() {
+    if !is_collecting() {
+        return;
+    }
+    for site in sites() {
+        if let Some(record) = record(site.address as u64)
+            && record.site.load(Ordering::Relaxed) == 0
+        {
+            let path = site.module.as_os_str().as_encoded_bytes();
+            record.describe(site.address as u64, site.link_address, path);
+        }
+    }
+}
+
+/// Counts a flush by a site.
+pub(crate) fn count(site: usize, flushed: Flushed) {
+    let Some(record) = record(site as u64) else { return };
+    let count: &AtomicU64 = match flushed {
+        Flushed::Dirty => &record.dirty,
+        Flushed::Coherent => &record.coherent,
+        Flushed::Stale => &record.stale,
+        Flushed::Clean => &record.clean,
+        Flushed::Elsewhere => &record.elsewhere,
+    };
+    // Relaxed: a statistic.
+    count.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Lines of text in a payload.
+pub(crate) struct Lines {
+    bytes: [u8; MOST_PAYLOAD],
+    len: usize,
+}
+
+impl Lines {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+}
+
+impl Write for Lines {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let end = self.len + text.len();
+        let room = self.bytes.get_mut(self.len..end).ok_or(std::fmt::Error)?;
+        room.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}
+
+/// Writes a call stack, without the frames of this library.
+fn lines(frames: &[usize]) -> Lines {
+    let mut lines = Lines { bytes: [0; MOST_PAYLOAD], len: 0 };
+    for &frame in frames {
+        let mut info: libc::Dl_info = unsafe_zeroed();
+        let mut map: *mut c_void = std::ptr::null_mut();
+        // SAFETY: both have room; the address is only looked up.
+        let known = unsafe { dladdr1(frame as *const c_void, &raw mut info, &raw mut map, LINK_MAP) };
+        if known == 0 || map.is_null() || info.dli_fbase == own() {
+            continue;
+        }
+        // SAFETY: a link map begins with the difference of addresses in the process and in the file; the name is a C
+        // string.
+        let (base, name) = unsafe { (*map.cast::<usize>(), CStr::from_ptr(info.dli_fname)) };
+        let Ok(name) = name.to_str() else { continue };
+        let before = lines.len;
+        if writeln!(lines, "{:x} {name}", frame - base).is_err() {
+            lines.len = before;
+            break;
+        }
+    }
+    lines
+}
+
+/// `RTLD_DL_LINKMAP` of dlfcn.h.
+const LINK_MAP: i32 = 2;
+
+unsafe extern "C" {
+    fn dladdr1(address: *const c_void, info: *mut libc::Dl_info, extra: *mut *mut c_void, flags: i32) -> i32;
+}
+
+/// Returns information about nothing.
+fn unsafe_zeroed() -> libc::Dl_info {
+    // SAFETY: null pointers.
+    unsafe { std::mem::zeroed() }
+}
+
+/// Returns where this library begins.
+fn own() -> *mut c_void {
+    let mut info = unsafe_zeroed();
+    // SAFETY: `info` has room.
+    unsafe { libc::dladdr(own as *const c_void, &raw mut info) };
+    info.dli_fbase
+}
+
+/// Returns the call stack of this request.
+pub(crate) fn stack() -> Lines {
+    let mut frames = [0; MOST_FRAMES];
+    // SAFETY: all zeroes is a context.
+    let mut context: libc::ucontext_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the context has room, and describes this function, which does not return before `callers`.
+    let depth = unsafe {
+        libc::getcontext(&raw mut context);
+        callers((&raw mut context).cast(), &mut frames)
+    };
+    lines(frames.get(..depth).unwrap_or_default())
+}
+
+/// Returns the call stack of the first store, since the last submission, to the page of an object's byte.
+pub(crate) fn first_store(object: u64, offset: u64) -> Lines {
+    let address = mappings::of_object(object, offset);
+    let store = address.and_then(watch::first_store);
+    lines(store.as_ref().map_or(&[], |store| &store.callers))
+}
+
+/// Watches the pages of a new mapping of cached bytes.
+pub(crate) fn watch(start: usize, len: usize) {
+    if is_collecting() {
+        // SAFETY: the pages were mapped readable and writable; they are forgotten when they are unmapped.
+        let _ = unsafe { watch::protect(start, len) };
+    }
+}
+
+/// Watches the pages anew that were stored to and have no dirty line any more. The first store to another page is still
+/// the one that its dirty lines are owed to.
+pub(crate) fn watch_again() {
+    if is_collecting() {
+        mappings::each_cached(|mapping| {
+            for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
+                if watch::first_store(page).is_some() && !line::is_dirty(mapping, page, PAGE_BYTES) {
+                    watch(page, PAGE_BYTES);
+                }
+            }
+        });
+    }
+}
+
+/// Ends the watch of pages that are unmapped.
+pub(crate) fn forget(start: usize, len: usize) {
+    if is_collecting() {
+        // Fails for no whole pages, and where a page cannot be made writable.
+        let _ = watch::forget_pages(start, len);
+    }
+}
+
+/// Makes the bytes of a buffer writable for a system call that failed because they are watched; returns whether any
+/// were. The call's store is not recorded.
+pub(crate) fn release(start: usize, len: usize) -> bool {
+    const PAGE: usize = 4096;
+    let first = start & !(PAGE - 1);
+    is_collecting()
+        && mappings::overlap(start, len)
+        && watch::release(first, (start - first).saturating_add(len)).is_ok()
+}

@@ -1,0 +1,276 @@
+//! The start: the server's folder, and the process's number there.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+
+use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET};
+
+use crate::lock::Lock;
+use crate::sys::{self, Blocked};
+use crate::{pool, sites, talk, traps};
+
+/// Most bytes of a path.
+pub(crate) const PATH_BYTES: usize = libc::PATH_MAX as usize;
+
+/// A path in a buffer.
+#[derive(Clone, Copy)]
+pub(crate) struct Path {
+    bytes: [u8; PATH_BYTES],
+    len: usize,
+}
+
+impl Path {
+    pub(crate) const EMPTY: Self = Self { bytes: [0; PATH_BYTES], len: 0 };
+
+    /// Adds bytes; returns whether there was room for them and the final zero.
+    pub(crate) fn push(&mut self, more: &[u8]) -> bool {
+        let end = self.len + more.len();
+        match self.bytes.get_mut(self.len..end) {
+            Some(room) if end < PATH_BYTES => {
+                room.copy_from_slice(more);
+                self.len = end;
+                true
+            }
+            Some(_) | None => false,
+        }
+    }
+
+    /// Removes the last name.
+    pub(crate) fn pop(&mut self) {
+        let slash = self.as_bytes().iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+        if let Some(rest) = self.bytes.get_mut(slash..self.len) {
+            rest.fill(0);
+        }
+        self.len = slash;
+    }
+
+    /// Returns the path, without the final zero.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        self.bytes.get(..self.len).unwrap_or_default()
+    }
+
+    /// Returns the path as a C string.
+    pub(crate) fn as_ptr(&self) -> *const std::ffi::c_char {
+        self.bytes.as_ptr().cast()
+    }
+}
+
+/// What is known of the server.
+pub(crate) struct Server {
+    socket: Path,
+    pub(crate) root: Path,
+}
+
+/// The server, or that there is none.
+static SERVER: OnceLock<Option<Server>> = OnceLock::new();
+
+/// The server's number of this process; 0 before the first connection. The process's id at that time.
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+static PID: AtomicI32 = AtomicI32::new(0);
+/// Held while the first connection is made.
+static CONNECTING: Lock<()> = Lock::new(());
+
+thread_local! {
+    /// The connection of the child that this thread is creating.
+    static CHILD: Cell<c_int> = const { Cell::new(-1) };
+}
+
+/// The lowest descriptor of a connection: programs expect theirs to be low numbers.
+const FIRST_DESCRIPTOR: c_int = 500;
+
+/// Returns the server; `None` if the program is not to be intercepted.
+pub(crate) fn server() -> Option<&'static Server> {
+    let found = match SERVER.get() {
+        Some(found) => found,
+        None => {
+            let _signals = Blocked::new();
+            SERVER.get_or_init(|| {
+                let server = find()?;
+                // SAFETY: the functions live as long as the library, which is never unloaded.
+                unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(in_child)) };
+                traps::start();
+                Some(server)
+            })
+        }
+    };
+    found.as_ref()
+}
+
+/// Looks for the server that the environment names.
+fn find() -> Option<Server> {
+    let name = ENVIRONMENT.as_bytes();
+    // SAFETY: the library is being loaded, so no other thread changes the environment.
+    let folder = unsafe { variable(name) }.filter(|folder| !folder.is_empty())?;
+    let path = |last: &str| {
+        let mut path = Path::EMPTY;
+        if !(path.push(folder) && path.push(b"/") && path.push(last.as_bytes())) {
+            sys::give_up(&[name, b"=", folder, b": the path is too long"]);
+        }
+        path
+    };
+    let socket = path(SOCKET);
+    // Otherwise a program would find no devices, and not say why.
+    if sys::stat(libc::AT_FDCWD, socket.as_ptr(), 0).is_err() {
+        sys::give_up(&[socket.as_bytes(), b": no server listens there"]);
+    }
+    Some(Server { socket, root: path(FOLDER) })
+}
+
+/// Returns a variable of the environment.
+///
+/// # Safety
+/// No other thread changes the environment.
+unsafe fn variable(name: &[u8]) -> Option<&'static [u8]> {
+    unsafe extern "C" {
+        static environ: *const *const std::ffi::c_char;
+    }
+    // SAFETY: an array of C strings that ends with null.
+    unsafe {
+        let mut entry = environ;
+        while !entry.is_null() && !(*entry).is_null() {
+            let text = sys::bytes(*entry);
+            if let Some(value) = text.strip_prefix(name).and_then(|rest| rest.strip_prefix(b"=")) {
+                return Some(value);
+            }
+            entry = entry.add(1);
+        }
+    }
+    None
+}
+
+/// Returns an idle connection to the server, or a new one.
+///
+/// # Errors
+/// ENODEV if the server is gone.
+pub(crate) fn connection(server: &Server) -> Result<c_int, c_int> {
+    // A child that was created without fork(3) is a process of its own.
+    if PID.load(Ordering::Relaxed) != sys::getpid() {
+        adopt(0);
+    }
+    match pool::take() {
+        Some(fd) => Ok(fd),
+        None => connect(server),
+    }
+}
+
+/// Begins as another process, which the server knows by `number`, or not yet.
+fn adopt(number: u64) {
+    pool::abandon();
+    NUMBER.store(number, Ordering::Relaxed);
+    PID.store(sys::getpid(), Ordering::Relaxed);
+}
+
+/// Connects, and says which process this is.
+fn connect(server: &Server) -> Result<c_int, c_int> {
+    let _alone = CONNECTING.hold();
+    let low = sys::connect(server.socket.as_bytes()).map_err(|errno| gone(server, errno))?;
+    let fd = match sys::fcntl(low, libc::F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR) {
+        Ok(high) => {
+            sys::close(low);
+            high
+        }
+        // So few descriptors are allowed.
+        Err(_) => low,
+    };
+    let hello = Request::Hello.with([NUMBER.load(Ordering::Relaxed), sys::getpid() as u64]);
+    match talk::exchange(fd, &hello) {
+        Ok(reply) => {
+            NUMBER.store(reply.operands[0], Ordering::Relaxed);
+            if reply.operands[1] != 0 && !sites::is_collecting() {
+                give_sites(fd);
+            }
+            pool::keep(fd);
+            Ok(fd)
+        }
+        Err(errno) => {
+            sys::close(fd);
+            Err(gone(server, errno))
+        }
+    }
+}
+
+/// Gives the server the counts of this process's flushes.
+fn give_sites(fd: c_int) {
+    let Ok(records) = sites::collect() else { return };
+    // A server that does not take them has no counts.
+    let _ = talk::exchange_with(fd, &Request::Sites.with([]), &[records]);
+    sys::close(records);
+}
+
+/// Says that the server cannot be reached; at the start, ends the process.
+fn gone(server: &Server, errno: c_int) -> c_int {
+    if NUMBER.load(Ordering::Relaxed) == 0 {
+        let reason: &[u8] = match errno {
+            libc::ENOENT | libc::ECONNREFUSED | libc::ECONNRESET => b"no server listens there",
+            libc::EACCES | libc::EPERM => b"the server belongs to another user",
+            libc::EMFILE | libc::ENFILE => b"no descriptor is left",
+            _ => b"the server cannot be reached",
+        };
+        sys::give_up(&[server.socket.as_bytes(), b": ", reason]);
+    }
+    libc::ENODEV
+}
+
+/// Asks the server for a child's connection.
+extern "C" fn before_fork() {
+    traps::pause();
+    let Some(server) = server() else { return };
+    // A program that made no request yet has nothing that a child inherits.
+    if NUMBER.load(Ordering::Relaxed) == 0 || PID.load(Ordering::Relaxed) != sys::getpid() {
+        return;
+    }
+    let _signals = Blocked::new();
+    let child = talk::request(server, &Request::Fork.with([])).map(|(_, descriptors)| descriptors);
+    let fd = child.ok().and_then(|descriptors| descriptors.as_slice().first().copied());
+    CHILD.set(fd.unwrap_or(-1));
+}
+
+/// Closes the parent's copy of the child's connection.
+extern "C" fn after_fork() {
+    traps::resume();
+    let fd = CHILD.replace(-1);
+    if fd >= 0 {
+        sys::close(fd);
+    }
+}
+
+/// Makes the child a process of its own.
+extern "C" fn in_child() {
+    traps::resume();
+    // SAFETY: this is the only thread of a new process, and it holds no lock.
+    unsafe {
+        CONNECTING.reset();
+        crate::mappings::reset();
+    }
+    let fd = CHILD.replace(-1);
+    adopt(0);
+    if fd < 0 {
+        return;
+    }
+    let _signals = Blocked::new();
+    let child = Request::Child.with([sys::getpid() as u64]);
+    match talk::exchange(fd, &child) {
+        Ok(reply) => {
+            NUMBER.store(reply.operands[0], Ordering::Relaxed);
+            let high = sys::fcntl(fd, libc::F_DUPFD_CLOEXEC, FIRST_DESCRIPTOR);
+            if high.is_ok() {
+                sys::close(fd);
+            }
+            let fd = high.unwrap_or(fd);
+            pool::keep(fd);
+            pool::give(fd);
+        }
+        Err(_) => sys::close(fd),
+    }
+}
+
+/// Finds the server when the library is loaded, before the program starts threads.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = at_load;
+
+extern "C" fn at_load() {
+    server();
+}

@@ -1,0 +1,193 @@
+//! System calls, by their numbers: libc's functions may be the ones of this library.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+/// Returns the errno of this thread.
+pub(crate) fn errno() -> c_int {
+    // SAFETY: the address of this thread's errno.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets the errno of this thread; returns -1, as libc's functions do.
+pub(crate) fn fail(errno: c_int) -> c_int {
+    // SAFETY: the address of this thread's errno.
+    unsafe { *libc::__errno_location() = errno };
+    -1
+}
+
+/// Keeps the errno that the program had, while it lives.
+pub(crate) struct KeepErrno(c_int);
+
+impl KeepErrno {
+    pub(crate) fn new() -> Self {
+        Self(errno())
+    }
+}
+
+impl Drop for KeepErrno {
+    fn drop(&mut self) {
+        fail(self.0);
+    }
+}
+
+/// Converts the result of a system call.
+fn result(done: libc::c_long) -> Result<usize, c_int> {
+    usize::try_from(done).map_err(|_| errno())
+}
+
+/// Returns the process id.
+pub(crate) fn getpid() -> c_int {
+    // SAFETY: getpid(2) has no operands.
+    unsafe { libc::syscall(libc::SYS_getpid) as c_int }
+}
+
+/// Lets other threads run.
+pub(crate) fn give_way() {
+    // SAFETY: sched_yield(2) has no operands.
+    unsafe { libc::syscall(libc::SYS_sched_yield) };
+}
+
+/// Closes a descriptor.
+pub(crate) fn close(fd: c_int) {
+    gem_coherency_wire::close(fd);
+}
+
+/// fcntl(2) with a number.
+///
+/// # Errors
+/// Its errno.
+pub(crate) fn fcntl(fd: c_int, command: c_int, argument: c_int) -> Result<c_int, c_int> {
+    // SAFETY: the commands that are used here take a number.
+    result(unsafe { libc::syscall(libc::SYS_fcntl, fd, command, argument) }).map(|done| done as c_int)
+}
+
+/// fstatat(2).
+///
+/// # Errors
+/// Its errno; EFAULT for a bad pointer.
+pub(crate) fn stat(folder: c_int, path: *const c_char, flags: c_int) -> Result<libc::stat, c_int> {
+    // SAFETY: all zeroes is a stat.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel checks `path`, and `stat` has room.
+    result(unsafe { libc::syscall(libc::SYS_newfstatat, folder, path, &raw mut stat, flags) })?;
+    Ok(stat)
+}
+
+/// Opens a connection to a UNIX socket.
+///
+/// # Errors
+/// Those of socket(2) and connect(2); ENAMETOOLONG.
+pub(crate) fn connect(path: &[u8]) -> Result<c_int, c_int> {
+    // SAFETY: all zeroes is an address.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    // The last byte ends the name.
+    if path.len() >= address.sun_path.len() {
+        return Err(libc::ENAMETOOLONG);
+    }
+    address.sun_path.iter_mut().zip(path).for_each(|(to, &from)| *to = from as c_char);
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: numbers.
+    let fd = result(unsafe { libc::syscall(libc::SYS_socket, libc::AF_UNIX, kind, 0) })? as c_int;
+    let len = size_of_val(&address);
+    // SAFETY: `address` has `len` bytes.
+    let connected = result(unsafe { libc::syscall(libc::SYS_connect, fd, &raw const address, len) });
+    connected.map(|_| fd).inspect_err(|_| close(fd))
+}
+
+/// Creates a memory file of `len` bytes.
+///
+/// # Errors
+/// Those of memfd_create(2) and ftruncate(2).
+pub(crate) fn memory_file(name: &CStr, len: usize) -> Result<c_int, c_int> {
+    // SAFETY: the name is a C string.
+    let fd = result(unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) })?;
+    let fd = fd as c_int;
+    // SAFETY: numbers.
+    result(unsafe { libc::syscall(libc::SYS_ftruncate, fd, len) }).map(|_| fd).inspect_err(|_| close(fd))
+}
+
+/// mmap(2).
+///
+/// # Errors
+/// Its errno.
+///
+/// # Safety
+/// With MAP_FIXED, what was mapped there is not used any more.
+pub(crate) unsafe fn mmap(
+    address: *mut c_void,
+    len: usize,
+    protection: c_int,
+    flags: c_int,
+    fd: c_int,
+    offset: u64,
+) -> Result<*mut c_void, c_int> {
+    // SAFETY: the caller's obligation.
+    let done = unsafe { libc::syscall(libc::SYS_mmap, address, len, protection, flags, fd, offset) };
+    if done == -1 { Err(errno()) } else { Ok(done as *mut c_void) }
+}
+
+/// munmap(2).
+///
+/// # Errors
+/// Its errno.
+///
+/// # Safety
+/// The pages are not used any more.
+pub(crate) unsafe fn munmap(address: *mut c_void, len: usize) -> Result<(), c_int> {
+    // SAFETY: the caller's obligation.
+    result(unsafe { libc::syscall(libc::SYS_munmap, address, len) }).map(drop)
+}
+
+/// The signals that the thread had blocked; the others are blocked, too, while this lives.
+///
+/// Those that an instruction raises stay: the kernel kills a thread that blocks them.
+pub(crate) struct Blocked(u64);
+
+impl Blocked {
+    pub(crate) fn new() -> Self {
+        let raised = [libc::SIGSEGV, libc::SIGBUS, libc::SIGTRAP, libc::SIGFPE, libc::SIGILL, libc::SIGSYS];
+        let mask = !raised.iter().fold(0_u64, |mask, signal| mask | 1 << (signal - 1));
+        let mut before = 0_u64;
+        mask_signals(libc::SIG_BLOCK, mask, &mut before);
+        Self(before)
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        mask_signals(libc::SIG_SETMASK, self.0, &mut 0);
+    }
+}
+
+/// rt_sigprocmask(2) with the kernel's set of 64 signals.
+fn mask_signals(how: c_int, mask: u64, before: &mut u64) {
+    let size = size_of::<u64>();
+    // SAFETY: both sets have the 8 bytes of a kernel's set.
+    unsafe { libc::syscall(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut *before, size) };
+}
+
+/// Writes pieces of a message to standard error.
+pub(crate) fn say(pieces: &[&[u8]]) {
+    let prefix = b"gem-coherency: ".as_slice();
+    for piece in std::iter::once(&prefix).chain(pieces).chain([&b"\n".as_slice()]) {
+        // SAFETY: the piece has these bytes.
+        unsafe { libc::syscall(libc::SYS_write, 2, piece.as_ptr(), piece.len()) };
+    }
+}
+
+/// Ends the process with a message, because it could not be intercepted.
+pub(crate) fn give_up(pieces: &[&[u8]]) -> ! {
+    say(pieces);
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(2) }
+}
+
+/// Returns the bytes of a C string; empty for null.
+///
+/// # Safety
+/// `string` is null, or a C string that lives as long as the result.
+pub(crate) unsafe fn bytes<'a>(string: *const c_char) -> &'a [u8] {
+    // SAFETY: the caller's obligation.
+    if string.is_null() { b"" } else { unsafe { CStr::from_ptr(string) }.to_bytes() }
+}

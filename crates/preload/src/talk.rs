@@ -1,0 +1,166 @@
+//! Requests to the server, and its calls.
+
+use std::ffi::{c_int, c_void};
+use std::os::fd::RawFd;
+
+use gem_coherency_wire::{Call, Descriptors, MOST_PAYLOAD, Message, cookie, receive, send};
+
+use crate::mappings::{self, Mapping, Views};
+use crate::start::{self, Server};
+use crate::sys::{self, Blocked};
+use crate::{pool, sites};
+
+/// How a mapping that the server asks for is wanted: as the program's mmap(2) said.
+#[derive(Clone, Copy)]
+pub(crate) struct Wish {
+    pub(crate) address: *mut c_void,
+    pub(crate) flags: c_int,
+}
+
+impl Wish {
+    /// A mapping that a request makes (GEM_MMAP).
+    pub(crate) const ANYWHERE: Self = Self { address: std::ptr::null_mut(), flags: libc::MAP_SHARED };
+}
+
+/// Makes a request; returns the reply and its descriptors.
+///
+/// # Errors
+/// The reply's errno; ENODEV if the server is gone.
+pub(crate) fn request(server: &Server, message: &Message) -> Result<(Message, Descriptors), c_int> {
+    request_with(server, message, Wish::ANYWHERE)
+}
+
+/// Makes a request that maps memory as `wish` says.
+///
+/// # Errors
+/// As [`request`].
+pub(crate) fn request_with(
+    server: &Server,
+    message: &Message,
+    wish: Wish,
+) -> Result<(Message, Descriptors), c_int> {
+    let _signals = Blocked::new();
+    let fd = start::connection(server)?;
+    match converse(fd, message, &[], wish) {
+        Ok((reply, descriptors)) => {
+            pool::give(fd);
+            match reply.errno {
+                0 => Ok((reply, descriptors)),
+                errno => Err(errno),
+            }
+        }
+        Err(_) => {
+            pool::drop(fd);
+            Err(libc::ENODEV)
+        }
+    }
+}
+
+/// Makes a request without calls on a connection; returns the reply.
+///
+/// # Errors
+/// The reply's errno; those of the connection.
+pub(crate) fn exchange(fd: c_int, message: &Message) -> Result<Message, c_int> {
+    exchange_with(fd, message, &[])
+}
+
+/// As [`exchange`], with descriptors for the server.
+///
+/// # Errors
+/// As [`exchange`].
+pub(crate) fn exchange_with(fd: c_int, message: &Message, given: &[RawFd]) -> Result<Message, c_int> {
+    let (reply, descriptors) = converse(fd, message, given, Wish::ANYWHERE)?;
+    descriptors.close();
+    if reply.errno == 0 { Ok(reply) } else { Err(reply.errno) }
+}
+
+/// Sends a request, answers the server's calls, and returns the reply.
+fn converse(
+    fd: c_int,
+    message: &Message,
+    given: &[RawFd],
+    wish: Wish,
+) -> Result<(Message, Descriptors), c_int> {
+    send(fd, message, &[], given)?;
+    let mut payload = [0; MOST_PAYLOAD];
+    loop {
+        let (message, _, descriptors) = receive(fd, &mut payload)?;
+        let mut lines = None;
+        let answer = match Call::from_number(message.number) {
+            None => return Ok((message, descriptors)),
+            Some(call @ (Call::FirstStore | Call::Stack)) => {
+                descriptors.close();
+                let [object, offset, ..] = message.operands;
+                lines = Some(if call == Call::Stack {
+                    sites::stack()
+                } else {
+                    sites::first_store(object, offset)
+                });
+                Message::default()
+            }
+            Some(Call::Cookie) => {
+                descriptors.close();
+                match cookie(message.operands[0] as c_int) {
+                    Ok(cookie) => Message::done([cookie]),
+                    Err(libc::ENOTSOCK) => Message::failed(libc::EINVAL),
+                    Err(errno) => Message::failed(errno),
+                }
+            }
+            Some(Call::Install) => install(&message, descriptors),
+            Some(Call::Map) => {
+                let mapped = map(&message, descriptors.as_slice(), wish);
+                descriptors.close();
+                mapped.map_or_else(Message::failed, |address| Message::done([address.addr() as u64]))
+            }
+        };
+        send(fd, &answer, lines.as_ref().map_or(&[], sites::Lines::as_bytes), &[])?;
+    }
+}
+
+/// Leaves the descriptor of a call in the program's table.
+fn install(message: &Message, descriptors: Descriptors) -> Message {
+    let &[fd] = descriptors.as_slice() else {
+        descriptors.close();
+        return Message::failed(libc::EMFILE);
+    };
+    if message.operands[0] == 0 {
+        // Cannot fail: the descriptor is open.
+        let _ = sys::fcntl(fd, libc::F_SETFD, 0);
+    }
+    Message::done([fd as u64])
+}
+
+/// Maps an object's bytes where the program wants them, and all three files where it does not see them.
+fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_int> {
+    let &[cached, memory, filled] = files else { return Err(libc::EMFILE) };
+    let [len, protection, offset, shows, object, coherent] = message.operands;
+    let len = usize::try_from(len).map_err(|_| libc::ENOMEM)?;
+    let shown = if shows == 0 { cached } else { memory };
+    let views = Views::map(len, [cached, memory, filled], offset)?;
+    let flags = (wish.flags & !libc::MAP_PRIVATE) | libc::MAP_SHARED;
+    // SAFETY: with MAP_FIXED, the program gives up what it had there.
+    let mapped = unsafe { sys::mmap(wish.address, len, protection as c_int, flags, shown, offset) };
+    let address = match mapped {
+        Ok(address) => address,
+        Err(errno) => {
+            views.unmap(len);
+            return Err(errno);
+        }
+    };
+    let mapping = Mapping {
+        start: address.addr(),
+        len,
+        views,
+        object,
+        offset,
+        shows_cache: shows == 0,
+        coherent: coherent != 0,
+    };
+    mappings::add(mapping);
+    // With MAP_FIXED, there may have been watched pages.
+    sites::forget(address.addr(), len);
+    if shows == 0 && protection & 2 != 0 {
+        sites::watch(address.addr(), len);
+    }
+    Ok(address)
+}

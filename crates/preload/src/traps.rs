@@ -1,0 +1,59 @@
+//! The program's flush instructions, which act on the views instead of the CPU's caches.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use gem_coherency_trap::scan::Search;
+use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan};
+
+use crate::line;
+use crate::sites;
+use crate::sys::{self, KeepErrno};
+
+/// Traps the flushes and the non-temporal stores of the program and the libraries that it has loaded.
+pub(crate) fn start() {
+    let own = start as *const c_void as usize;
+    if install(on_trap, Options { own, search: Search::FlushesAndStores }).is_err() {
+        sys::give_up(&[b"the signal of trapped flushes cannot be handled"]);
+    }
+}
+
+/// Does the same with libraries that were loaded since.
+pub(crate) fn look_again() {
+    // Another thread looks, or is being forked: the next request looks again.
+    if LOOKING.swap(true, Ordering::Acquire) {
+        return;
+    }
+    let _errno = KeepErrno::new();
+    // Fails only where `start` was not called.
+    if rescan().is_ok_and(|report| report.trapped > 0) {
+        sites::describe_all();
+    }
+    resume();
+}
+
+/// A thread looks for libraries, or forks: a child of a thread that does not look would inherit a lock for ever.
+static LOOKING: AtomicBool = AtomicBool::new(false);
+
+/// Waits until no thread looks for libraries, and keeps them from it until [`resume`].
+pub(crate) fn pause() {
+    while LOOKING.swap(true, Ordering::Acquire) {
+        sys::give_way();
+    }
+}
+
+/// Lets threads look for libraries again.
+pub(crate) fn resume() {
+    LOOKING.store(false, Ordering::Release);
+}
+
+/// Carries a trapped instruction out.
+fn on_trap(event: &Event<'_>) -> Outcome {
+    match event.kind {
+        Kind::Flush | Kind::FlushOpt => sites::count(event.site, line::flush(event.address, false)),
+        Kind::WriteBack => sites::count(event.site, line::flush(event.address, true)),
+        Kind::Store if line::store_around(event.address, event.bytes) => {}
+        Kind::Store => return Outcome::Perform,
+    }
+    Outcome::Done
+}

@@ -1,0 +1,59 @@
+/* A program without a window: a context by EGL_MESA_platform_surfaceless, which clears a texture; prints the renderer's name. */
+
+#include <EGL/egl.h>
+#include <EGL/eglext.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* From GLES2/gl2.h, which is in another package. */
+enum { COLOR_BUFFER = 0x4000, RENDERER = 0x1f01, TEXTURE = 0x0de1, RGBA = 0x1908, BYTES = 0x1401, FRAMEBUFFER = 0x8d40 };
+enum { COLOR = 0x8ce0, COMPLETE = 0x8cd5, SIZE = 64 };
+
+#define CHECK(claim)                                                                                                   \
+    do {                                                                                                               \
+        if (!(claim)) {                                                                                                \
+            fprintf(stderr, "%s:%d: not so: %s (EGL error %#x)\n", __FILE__, __LINE__, #claim, eglGetError());         \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+/* Declares a function of GL and finds it. */
+#define GL(result, name, ...) result (*name)(__VA_ARGS__) = (result (*)(__VA_ARGS__))(void *)eglGetProcAddress(#name)
+
+int main(void) {
+    EGLDisplay display = eglGetPlatformDisplay(EGL_PLATFORM_SURFACELESS_MESA, EGL_DEFAULT_DISPLAY, NULL);
+    CHECK(display != EGL_NO_DISPLAY);
+    CHECK(eglInitialize(display, NULL, NULL));
+    CHECK(eglBindAPI(EGL_OPENGL_ES_API));
+    const EGLint attributes[] = {EGL_CONTEXT_CLIENT_VERSION, 2, EGL_NONE};
+    EGLContext context = eglCreateContext(display, EGL_NO_CONFIG_KHR, EGL_NO_CONTEXT, attributes);
+    CHECK(context != EGL_NO_CONTEXT);
+    CHECK(eglMakeCurrent(display, EGL_NO_SURFACE, EGL_NO_SURFACE, context));
+    GL(const unsigned char *, glGetString, unsigned);
+    GL(void, glGenTextures, int, unsigned *);
+    GL(void, glBindTexture, unsigned, unsigned);
+    GL(void, glTexImage2D, unsigned, int, int, int, int, int, unsigned, unsigned, const void *);
+    GL(void, glGenFramebuffers, int, unsigned *);
+    GL(void, glBindFramebuffer, unsigned, unsigned);
+    GL(void, glFramebufferTexture2D, unsigned, unsigned, unsigned, unsigned, int);
+    GL(unsigned, glCheckFramebufferStatus, unsigned);
+    GL(void, glClearColor, float, float, float, float);
+    GL(void, glClear, unsigned);
+    GL(void, glFinish, void);
+    GL(unsigned, glGetError, void);
+    unsigned texture, framebuffer;
+    glGenTextures(1, &texture);
+    glBindTexture(TEXTURE, texture);
+    glTexImage2D(TEXTURE, 0, RGBA, SIZE, SIZE, 0, RGBA, BYTES, NULL);
+    glGenFramebuffers(1, &framebuffer);
+    glBindFramebuffer(FRAMEBUFFER, framebuffer);
+    glFramebufferTexture2D(FRAMEBUFFER, COLOR, TEXTURE, texture, 0);
+    CHECK(glCheckFramebufferStatus(FRAMEBUFFER) == COMPLETE);
+    glClearColor(0, 1, 0, 1);
+    glClear(COLOR_BUFFER);
+    glFinish();
+    CHECK(glGetError() == 0);
+    printf("%s\n", (const char *)glGetString(RENDERER));
+    CHECK(eglTerminate(display));
+    return 0;
+}

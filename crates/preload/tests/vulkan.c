@@ -1,0 +1,114 @@
+// A Vulkan program: stores to memory that is not coherent, flushes it with vkFlushMappedMemoryRanges, and copies it with
+// the GPU. `forget` leaves the flush out; `coherent` takes coherent memory, which needs none.
+//
+//     cc -g -o vulkan vulkan.c -lvulkan
+//     gemtool sanitize chv -- ./vulkan forget
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <vulkan/vulkan.h>
+
+enum { SIZE = 16384, FIRST = 1000, END = 1300 };
+
+#define CHECK(call)                                                                     \
+    do {                                                                                \
+        VkResult result_ = (call);                                                      \
+        if (result_ != VK_SUCCESS) {                                                    \
+            fprintf(stderr, "%s:%d: %s = %d\n", __FILE__, __LINE__, #call, result_);    \
+            exit(1);                                                                    \
+        }                                                                               \
+    } while (0)
+
+static VkPhysicalDevice gpu;
+static VkDevice device;
+
+// Returns a type of memory that the CPU can map, and that is coherent or is not; -1 if there is none.
+static int memory_type(int coherent)
+{
+    VkPhysicalDeviceMemoryProperties memory;
+    vkGetPhysicalDeviceMemoryProperties(gpu, &memory);
+    for (uint32_t n = 0; n < memory.memoryTypeCount; n++) {
+        VkMemoryPropertyFlags flags = memory.memoryTypes[n].propertyFlags;
+        int is_coherent = (flags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
+        if ((flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && is_coherent == coherent)
+            return (int)n;
+    }
+    return -1;
+}
+
+static VkBuffer buffer(VkBufferUsageFlags usage, int type, VkDeviceMemory *memory)
+{
+    VkBuffer buffer;
+    CHECK(vkCreateBuffer(device, &(VkBufferCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = SIZE, .usage = usage,
+    }, NULL, &buffer));
+    CHECK(vkAllocateMemory(device, &(VkMemoryAllocateInfo){
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = SIZE, .memoryTypeIndex = (uint32_t)type,
+    }, NULL, memory));
+    CHECK(vkBindBufferMemory(device, buffer, *memory, 0));
+    return buffer;
+}
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "flush";
+    VkInstance instance;
+    CHECK(vkCreateInstance(&(VkInstanceCreateInfo){ .sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO }, NULL, &instance));
+    uint32_t count = 1;
+    vkEnumeratePhysicalDevices(instance, &count, &gpu);
+    float priority = 1;
+    VkDeviceQueueCreateInfo queue_info = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO, .queueCount = 1, .pQueuePriorities = &priority,
+    };
+    CHECK(vkCreateDevice(gpu, &(VkDeviceCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO, .queueCreateInfoCount = 1, .pQueueCreateInfos = &queue_info,
+    }, NULL, &device));
+    VkQueue queue;
+    vkGetDeviceQueue(device, 0, 0, &queue);
+
+    int type = memory_type(strcmp(mode, "coherent") == 0);
+    if (type < 0) {
+        printf("no such type of memory\n");
+        return 77;
+    }
+    VkDeviceMemory memory[2];
+    VkBuffer from = buffer(VK_BUFFER_USAGE_TRANSFER_SRC_BIT, type, &memory[0]);
+    VkBuffer to = buffer(VK_BUFFER_USAGE_TRANSFER_DST_BIT, type, &memory[1]);
+    char *bytes;
+    CHECK(vkMapMemory(device, memory[0], 0, SIZE, 0, (void **)&bytes));
+
+    VkCommandPool pool;
+    CHECK(vkCreateCommandPool(device, &(VkCommandPoolCreateInfo){
+        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+    }, NULL, &pool));
+    VkCommandBuffer commands;
+    CHECK(vkAllocateCommandBuffers(device, &(VkCommandBufferAllocateInfo){
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO, .commandPool = pool, .commandBufferCount = 1,
+    }, &commands));
+    CHECK(vkBeginCommandBuffer(commands, &(VkCommandBufferBeginInfo){
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+    }));
+    vkCmdCopyBuffer(commands, from, to, 1, &(VkBufferCopy){ .size = SIZE });
+    CHECK(vkEndCommandBuffer(commands));
+
+    for (int frame = 1; frame <= 2; frame++) {
+        for (int byte = FIRST; byte < END; byte++)
+            bytes[byte] = (char)frame;
+        if (strcmp(mode, "flush") == 0)
+            CHECK(vkFlushMappedMemoryRanges(device, 1, &(VkMappedMemoryRange){
+                .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = memory[0], .size = VK_WHOLE_SIZE,
+            }));
+        CHECK(vkQueueSubmit(queue, 1, &(VkSubmitInfo){
+            .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &commands,
+        }, VK_NULL_HANDLE));
+        CHECK(vkQueueWaitIdle(queue));
+    }
+    vkDestroyCommandPool(device, pool, NULL);
+    vkDestroyBuffer(device, from, NULL);
+    vkDestroyBuffer(device, to, NULL);
+    vkFreeMemory(device, memory[0], NULL);
+    vkFreeMemory(device, memory[1], NULL);
+    vkDestroyDevice(device, NULL);
+    vkDestroyInstance(instance, NULL);
+    return 0;
+}
