@@ -6,7 +6,9 @@ mod check;
 mod manual;
 mod object;
 mod run;
+mod sanitize;
 mod scanout;
+mod sim;
 mod trace;
 mod verify;
 
@@ -23,7 +25,9 @@ pub use gemtool::script::Pattern;
 pub use manual::{Completions, Man};
 pub use object::{History, Object};
 pub use run::Run;
+pub use sanitize::Sanitize;
 pub use scanout::{Buffer, Frame, Scanout};
+pub use sim::{Serve, Sim};
 pub use trace::Trace;
 pub use verify::{Forget, Verify, Via};
 
@@ -33,8 +37,9 @@ Devices:
   /dev/dri/renderD128   a device file
   sim:PLATFORM          the software i915, with optional settings:
                         [,kernel=6.12][,seed=N][,edram=0|1][,adversary=on|off]
-                        [,memory=cached|coherent][,display=on|off]
-                        [,without=RULE][,id=HEX][,fault=FAULT[@N]]
+                        [,memory=cached|coherent][,gpu=instant|timed]
+                        [,display=on|off][,without=RULE][,id=HEX]
+                        [,fault=FAULT[@N]]
   Without --device gemtool uses the first i915 node, never a software device.
 
 Exit status:
@@ -58,6 +63,7 @@ Examples:
   gemtool check --platform jsl --kernel 5.14
   gemtool run examples/scripts/forgotten-flush.gemco --device sim:glk
   gemtool scanout --device sim:hsw,display=on
+  gemtool sim jsl -- vulkaninfo --summary
   gemtool trace -- gemtool alloc --caching=none
   gemtool verify --quick --device sim:glk";
 
@@ -109,6 +115,15 @@ pub enum Command {
     /// Show frames on a screen, and list the library's and the kernel's flushes for each
     #[command(after_help = scanout::SCANOUT_EXAMPLES)]
     Scanout(Scanout),
+    /// Run a program on software devices, unchanged
+    #[command(after_help = sim::SIM_EXAMPLES)]
+    Sim(Sim),
+    /// Run a program on software devices, and report its missing and useless flushes
+    #[command(after_help = sanitize::SANITIZE_EXAMPLES)]
+    Sanitize(Sanitize),
+    /// Keep software devices for programs, until Ctrl-C
+    #[command(after_help = sim::SERVE_EXAMPLES)]
+    Serve(Serve),
     /// Trace the kernel's flushes and compare them with the rules' predictions; needs root
     #[command(after_help = trace::TRACE_EXAMPLES)]
     Trace(Trace),

@@ -136,4 +136,6 @@ pub enum Outcome {
     Held,
     /// A rule or an expectation failed.
     Violated,
+    /// A program ended with this status.
+    Status(u8),
 }

@@ -10,6 +10,7 @@ mod log;
 mod render;
 mod stdout;
 
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
     match write_result(&args) {
         Ok(Outcome::Held) => ExitCode::SUCCESS,
         Ok(Outcome::Violated) => ExitCode::from(1),
+        Ok(Outcome::Status(status)) => ExitCode::from(status),
         Err(failure) if failure.is_broken_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             let text = failure.to_string();
@@ -99,6 +101,21 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
                 None => Ok(if report.held { Outcome::Held } else { Outcome::Violated }),
             };
         }
+        Command::Sim(sim) => {
+            let ran = cmd::sim::run(sim)?;
+            if sim.requests {
+                // Standard output is the program's.
+                Page::of_stdout(&mut io::stderr()).report(&ran.requests, form)?;
+            }
+            return Ok(Outcome::Status(ran.status));
+        }
+        Command::Sanitize(sanitize) => return run_sanitize(sanitize, form),
+        Command::Serve(serve) => {
+            let session = cmd::sim::Session::start(serve)?;
+            page.report(&session.served(), form)?;
+            page.flush()?;
+            session.wait()?;
+        }
         Command::Trace(trace) => {
             let report = cmd::trace::run(trace, args.json)?;
             page.report(&report, form)?;
@@ -127,6 +144,30 @@ fn run_alloc(
         return Err(failure);
     }
     Ok(if report.held { Outcome::Held } else { Outcome::Violated })
+}
+
+/// Runs a program, and writes what it did wrong: standard output is the program's.
+fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
+    let report = cmd::sim::sanitize(args)?;
+    let mut out: Box<dyn Write> = match &args.output {
+        Some(path) => {
+            let created = File::create(path);
+            Box::new(
+                created.map_err(|error| Failure::flag("--output", format!("{}: {error}", path.display())))?,
+            )
+        }
+        None => Box::new(io::stderr()),
+    };
+    let mut page = Page::of_stdout(&mut out);
+    if args.sarif {
+        page.report(&render::sarif::of(&report), Form::Json)?;
+    } else {
+        page.report(&report, form)?;
+    }
+    Ok(Outcome::Status(match args.error_exitcode {
+        Some(status) if !report.is_clean() => status,
+        Some(_) | None => report.status,
+    }))
 }
 
 /// Searches the model and writes the results; draws a violation if requested.

@@ -15,5 +15,6 @@ pub mod platforms;
 pub mod rules;
 pub mod run;
 pub mod scanout;
+pub mod sim;
 pub mod trace;
 pub mod verify;

@@ -15,6 +15,7 @@ mod platforms;
 mod proof;
 mod run;
 mod scanout;
+mod sim;
 mod trace;
 mod unwritable;
 mod verify;

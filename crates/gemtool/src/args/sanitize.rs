@@ -1,0 +1,60 @@
+//! The arguments of `gemtool sanitize`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+
+use super::sim::Devices;
+
+/// Shown under `gemtool sanitize --help`.
+pub const SANITIZE_EXAMPLES: &str = "\
+Runs the program as `gemtool sim` does, and reports what it did wrong about cache coherency, by the line \
+of code that stored:
+  stale read             an agent read memory; newer bytes were in the CPU's
+                         cache: a flush was missing
+  lost write             an agent wrote memory under dirty lines: their
+                         write-back destroys what it wrote
+  stale CPU read         the CPU read cached bytes; memory had newer ones:
+                         an invalidate was missing
+  dirty at submission    a batch names an object with lines that the GPU
+                         does not see; whether it reads them is not known
+  useless flush          an instruction that flushed only lines for which
+                         cache and memory had the same bytes, or that the
+                         GPU sees in the cache
+
+A store of the bytes that are there already cannot be seen. Large copies by libc are kept from \
+non-temporal stores (GLIBC_TUNABLES).
+
+The report goes to standard error. Exit status: the program's; with --error-exitcode, that number if \
+anything was found.
+
+Examples:
+  gemtool sanitize chv -- ./app
+  gemtool sanitize jsl --error-exitcode 9 --output report.txt -- vkcube --c 10
+  gemtool sanitize glk --sarif --output report.sarif -- ./app
+  gemtool sanitize tgl --json -- ./app 2>report.json";
+
+/// `gemtool sanitize`.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct Sanitize {
+    /// The devices: a platform's name, or several, with settings
+    #[arg(value_name = "DEVICES")]
+    pub devices: Devices,
+
+    /// Write the report to this file
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+
+    /// Exit with this status if anything was found
+    #[arg(long, value_name = "N")]
+    pub error_exitcode: Option<u8>,
+
+    /// Write the report as SARIF 2.1.0, for code hosts and editors
+    #[arg(long, conflicts_with = "json")]
+    pub sarif: bool,
+
+    /// The program and its arguments
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub program: Vec<OsString>,
+}

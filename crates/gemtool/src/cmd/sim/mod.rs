@@ -1,0 +1,28 @@
+//! `gemtool sim` and `gemtool serve`: programs on software devices.
+
+mod executable;
+mod preload;
+mod run;
+mod sanitize;
+mod serve;
+
+pub use run::{Requests, run};
+pub use sanitize::{FindingRow, PlaceRow, Sanitized, sanitize};
+pub use serve::{Served, Session};
+
+use nix::sys::signal::{SigSet, Signal};
+
+use crate::failure::Failure;
+
+/// Signals that end gemtool.
+const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGQUIT];
+
+/// Returns a set of signals.
+fn set_of(signals: impl IntoIterator<Item = Signal>) -> SigSet {
+    signals.into_iter().collect()
+}
+
+/// Returns the failure of waiting for signals.
+fn cannot_wait(errno: nix::errno::Errno) -> Failure {
+    Failure::Environment(format!("cannot wait for signals: {errno}"))
+}

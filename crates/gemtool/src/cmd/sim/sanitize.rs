@@ -1,0 +1,267 @@
+//! Runs a program, and reports what it did wrong.
+
+use std::path::Path as FilePath;
+
+use gem_coherency::platform::{self, Machine};
+use gem_coherency::policy::driver::{Path, needs_flush, needs_invalidate};
+use gem_coherency::policy::kernel::{Creation, KernelRules, Snapshot};
+use gem_coherency::policy::{Decision, Rule, Verdict};
+use gem_coherency::units::{LINE_BYTES, LineRange};
+use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+use gem_coherency_hierarchy::Route;
+use gem_coherency_serve::{Finding, FindingKind, FlushSite, Frame, Server, Settings};
+use gem_coherency_sim::Soft;
+use gem_coherency_trap::symbols::{Place, Symbols};
+use serde::Serialize;
+
+use super::run::on_server;
+use crate::args;
+use crate::failure::Failure;
+
+/// What a program did wrong.
+#[derive(Clone, Debug, Serialize)]
+pub struct Sanitized {
+    /// The devices.
+    pub devices: Vec<String>,
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// The program's exit status, as a shell has it.
+    pub status: u8,
+    /// The findings, in the order of their first times.
+    pub findings: Vec<FindingRow>,
+    /// The instructions that flushed lines of objects.
+    pub flushes: Vec<FlushRow>,
+}
+
+/// A finding.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingRow {
+    /// Its kind: `stale read`.
+    pub kind: &'static str,
+    /// The device.
+    pub device: String,
+    /// The agent and its path: `gpu`.
+    pub agent: Option<String>,
+    /// The object's handle, at the first time.
+    pub handle: Option<u32>,
+    /// The object's size in bytes.
+    pub size: u64,
+    /// The object's level.
+    pub level: CacheLevel,
+    /// The lines at the first time: `0-15, 37`.
+    pub lines: String,
+    /// Number of these lines.
+    pub line_count: u64,
+    /// The first byte of these lines, and the one behind the last.
+    pub bytes: [u64; 2],
+    /// How often it happened.
+    pub times: u64,
+    /// The rule that wants a flush or an invalidate; `None` if none does.
+    pub rule: Option<Rule>,
+    /// Other platforms on which the same accesses want one, of objects as GEM_CREATE makes them.
+    pub platforms: Vec<&'static str>,
+    /// The call stack of the first store; empty if it is not known.
+    pub store: Vec<PlaceRow>,
+    /// The call stack of the request that showed it.
+    pub request: Vec<PlaceRow>,
+}
+
+/// The flushes by one instruction.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlushRow {
+    /// The instruction: the function that it was inlined from, and those around it.
+    pub place: Vec<PlaceRow>,
+    /// Lines that needed it.
+    pub needed: u64,
+    /// Lines that the GPU would have seen without it.
+    pub coherent: u64,
+    /// Lines for which cache and memory had the same bytes.
+    pub clean: u64,
+    /// Every one of them was useless.
+    pub useless: bool,
+}
+
+/// A place in a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PlaceRow {
+    /// The function.
+    pub function: Option<String>,
+    /// The source file.
+    pub file: Option<String>,
+    /// The line in it.
+    pub line: Option<u32>,
+    /// The program or library.
+    pub module: String,
+    /// The address in it.
+    pub address: u64,
+}
+
+impl Sanitized {
+    /// Returns whether anything was found, other than flushes that are merely useless.
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+/// Runs the program and collects the findings.
+///
+/// # Errors
+/// As [`on_server`].
+pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
+    let settings = Settings { folder: None, findings: true };
+    let (status, server) = on_server(&args.devices.0, &args.program, &settings)?;
+    let mut places = Places(Symbols::new());
+    let findings = server.findings().iter().map(|finding| places.finding(finding)).collect();
+    let bypass = args.devices.0.iter().any(|device| can_bypass(device));
+    let flushes = places.flushes(&server, bypass);
+    Ok(Sanitized {
+        devices: args.devices.0.clone(),
+        program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        status,
+        findings,
+        flushes,
+    })
+}
+
+/// Returns whether the GPU of a device can read around the cache that it shares with the CPU.
+fn can_bypass(device: &str) -> bool {
+    machine_of(device).is_some_and(|machine| machine.caps.contains(platform::Caps::LLC_BYPASS_MOCS))
+}
+
+/// Returns the machine of a device.
+fn machine_of(device: &str) -> Option<Machine> {
+    Soft::open(device).ok().map(|soft| soft.machine())
+}
+
+/// Finds the functions and lines of addresses.
+struct Places(Symbols);
+
+impl Places {
+    /// Returns the function that a frame is in, after those that were inlined there.
+    fn place(&mut self, frame: &Frame, is_call: bool) -> Vec<PlaceRow> {
+        // A return address is behind its call.
+        let address = if is_call { frame.address.saturating_sub(1) } else { frame.address };
+        let row = |found: Place| PlaceRow {
+            function: found.function,
+            file: found.file,
+            line: found.line,
+            module: frame.module.clone(),
+            address: frame.address,
+        };
+        self.0.resolve_inlined(FilePath::new(&frame.module), address).into_iter().map(row).collect()
+    }
+
+    fn stack(&mut self, frames: &[Frame], first_is_call: bool) -> Vec<PlaceRow> {
+        let frames = frames.iter().enumerate();
+        frames.flat_map(|(n, frame)| self.place(frame, n > 0 || first_is_call)).collect()
+    }
+
+    fn finding(&mut self, finding: &Finding) -> FindingRow {
+        let lines: u64 = finding.lines.iter().map(|lines| lines.end() - lines.first()).sum();
+        let first = finding.lines.first().map_or(0, |lines| lines.first());
+        let end = finding.lines.iter().map(|lines| lines.end()).max().unwrap_or(0);
+        let machine = machine_of(&finding.device);
+        FindingRow {
+            kind: kind_name(finding.kind),
+            device: finding.device.clone(),
+            agent: finding.route.map(|route| route_name(route).to_owned()),
+            handle: finding.handle.map(|handle| handle.get()),
+            size: finding.size,
+            level: finding.level,
+            lines: ranges(&finding.lines),
+            line_count: lines,
+            bytes: [first * LINE_BYTES, end * LINE_BYTES],
+            times: finding.times,
+            rule: machine
+                .and_then(|machine| wanted(machine, finding.level, finding))
+                .map(|decision| decision.rule),
+            platforms: machine.map_or_else(Vec::new, |machine| others(machine, finding)),
+            store: self.stack(&finding.store, false),
+            request: self.stack(&finding.request, true),
+        }
+    }
+
+    /// Returns the instructions that flushed lines of objects.
+    fn flushes(&mut self, server: &Server, bypass: bool) -> Vec<FlushRow> {
+        let sites = server.flush_sites();
+        let flushes = sites.iter().filter(|site| lines_of_objects(site) > 0).map(|site| {
+            // Where the GPU can bypass the shared cache, dirty lines may need their flush.
+            let (needed, coherent) =
+                if bypass { (site.dirty + site.coherent, 0) } else { (site.dirty, site.coherent) };
+            let needed = needed + site.stale;
+            FlushRow {
+                place: self.place(&site.frame, false),
+                needed,
+                coherent,
+                clean: site.clean,
+                useless: needed == 0,
+            }
+        });
+        flushes.collect()
+    }
+}
+
+fn lines_of_objects(site: &FlushSite) -> u64 {
+    site.dirty + site.coherent + site.stale + site.clean
+}
+
+fn kind_name(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::StaleRead => "stale read",
+        FindingKind::LostWrite => "lost write",
+        FindingKind::StaleCpuRead => "stale CPU read",
+        FindingKind::DirtyAtSubmission => "dirty at submission",
+    }
+}
+
+fn route_name(route: Route) -> &'static str {
+    match route {
+        Route::CpuCached => "CPU through its caches",
+        Route::CpuNonTemporal => "CPU by non-temporal stores",
+        Route::CpuUncached => "CPU around its caches",
+        Route::Aperture => "CPU through the aperture",
+        Route::Gpu(MocsClass::PageTable) => "GPU",
+        Route::Gpu(MocsClass::Uncached) => "GPU (uncached)",
+        Route::Gpu(MocsClass::BypassLlc) => "GPU (bypassing the LLC)",
+        Route::Display => "display engine",
+    }
+}
+
+/// Returns the decision that wants a flush or an invalidate for the accesses of a finding, for objects of a level.
+fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Decision> {
+    let agent = match finding.route {
+        Some(Route::Display) => Path::Display,
+        Some(Route::Gpu(mocs)) => Path::Gpu(mocs),
+        _ => Path::Gpu(MocsClass::PageTable),
+    };
+    let (caps, cpu) = (machine.caps, Path::Cpu(MmapMode::Wb));
+    let decision = match finding.kind {
+        FindingKind::StaleRead | FindingKind::DirtyAtSubmission => {
+            needs_flush(caps, level, cpu, agent, Access::Read)
+        }
+        FindingKind::LostWrite => needs_flush(caps, level, cpu, agent, Access::Write),
+        FindingKind::StaleCpuRead => needs_invalidate(caps, level, agent, cpu, Access::Read),
+    };
+    [Verdict::Flush, Verdict::Invalidate].contains(&decision.verdict).then_some(decision)
+}
+
+/// Returns the other platforms that want the same, for objects as GEM_CREATE makes them there.
+fn others(machine: Machine, finding: &Finding) -> Vec<&'static str> {
+    let Ok(rules) = KernelRules::of(machine.kernel) else { return Vec::new() };
+    let wants = |platform: &&&'static platform::Platform| {
+        let other = platform.machine(machine.kernel, false);
+        Snapshot::created(other.caps, &rules, Creation::User)
+            .is_ok_and(|created| wanted(other, created.level, finding).is_some())
+    };
+    let others = platform::all().iter().filter(|platform| platform.name != machine.platform.name);
+    others.filter(wants).map(|platform| platform.name).collect()
+}
+
+/// Returns line numbers as text: `0-15, 37`.
+fn ranges(lines: &[LineRange]) -> String {
+    let one = |lines: &LineRange| match lines.end() - lines.first() {
+        1 => lines.first().to_string(),
+        _ => format!("{}-{}", lines.first(), lines.end() - 1),
+    };
+    lines.iter().map(one).collect::<Vec<_>>().join(", ")
+}

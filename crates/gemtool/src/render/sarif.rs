@@ -1,0 +1,90 @@
+//! The report of `gemtool sanitize` as SARIF 2.1.0, the form in which code hosts and editors take findings (OASIS).
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Page, Report};
+use crate::cmd::sim::{FindingRow, PlaceRow, Sanitized};
+
+/// A document.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub struct Sarif(Value);
+
+impl Report for Sarif {
+    fn text(&self, page: &mut Page<'_>) -> std::io::Result<()> {
+        page.line(&self.0.to_string())
+    }
+}
+
+/// Returns the document of a report.
+pub fn of(report: &Sanitized) -> Sarif {
+    let results: Vec<Value> = report.findings.iter().map(finding).collect();
+    Sarif(json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "gemtool sanitize",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules(report),
+            } },
+            "results": results,
+        }],
+    }))
+}
+
+/// Returns the kinds of the findings, as SARIF's rules.
+fn rules(report: &Sanitized) -> Vec<Value> {
+    let mut kinds: Vec<&str> = report.findings.iter().map(|finding| finding.kind).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds.into_iter().map(|kind| json!({ "id": id(kind), "shortDescription": { "text": kind } })).collect()
+}
+
+fn id(kind: &str) -> String {
+    kind.to_lowercase().replace(' ', "-")
+}
+
+fn finding(finding: &FindingRow) -> Value {
+    let agent = finding.agent.as_ref().map_or_else(String::new, |agent| format!(" by the {agent}"));
+    let handle = finding.handle.map_or_else(|| "an object".to_owned(), |handle| format!("BO {handle}"));
+    let rule = finding.rule.map_or_else(String::new, |rule| format!(": {}", rule.reason()));
+    let text = format!(
+        "{}{agent}: lines {} of {handle} ({} bytes){rule}",
+        finding.kind, finding.lines, finding.size
+    );
+    let locations: Vec<Value> = finding.store.iter().chain(&finding.request).take(1).map(location).collect();
+    let level = if finding.kind == "dirty at submission" { "warning" } else { "error" };
+    let frames = |stack: &[PlaceRow]| {
+        stack.iter().map(|place| json!({ "location": location(place) })).collect::<Vec<_>>()
+    };
+    json!({
+        "ruleId": id(finding.kind),
+        "level": level,
+        "message": { "text": text },
+        "locations": locations,
+        "stacks": [
+            { "message": { "text": "stored" }, "frames": frames(&finding.store) },
+            { "message": { "text": "seen in" }, "frames": frames(&finding.request) },
+        ],
+        "occurrenceCount": finding.times,
+    })
+}
+
+fn location(place: &PlaceRow) -> Value {
+    let logical = json!([{ "fullyQualifiedName": place.function.as_deref().unwrap_or("?") }]);
+    match (&place.file, place.line) {
+        (Some(file), Some(line)) => json!({
+            "physicalLocation": { "artifactLocation": { "uri": file }, "region": { "startLine": line } },
+            "logicalLocations": logical,
+        }),
+        _ => json!({
+            "physicalLocation": {
+                "artifactLocation": { "uri": place.module },
+                "address": { "absoluteAddress": place.address },
+            },
+            "logicalLocations": logical,
+        }),
+    }
+}
