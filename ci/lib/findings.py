@@ -1,0 +1,131 @@
+"""Compares reports of `gemtool sanitize` with what crates/preload/tests/findings/expected plants.
+
+    findings.py report PLATFORM PROGRAM MODE STATUS REPORT   one report, as JSON
+    findings.py sarif REPORT KIND|-                          the fields that SARIF 2.1.0 requires
+    findings.py --self-test
+"""
+import json
+import re
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parents[2] / "crates/preload/tests/findings"
+COLUMNS = ("kind", "lines", "found", "refused", "old", "unflushed")
+
+
+def table():
+    rows = (line.split() for line in (FOLDER / "expected").read_text().splitlines() if not line.startswith("#"))
+    return {row[0]: dict(zip(COLUMNS, row[1:], strict=True)) for row in rows}
+
+
+def marked(program, mark):
+    """Returns the numbers of the source's lines with a comment that begins with `mark`, and the comments."""
+    lines = (FOLDER / f"{program}.c").read_text().splitlines()
+    found = ((number, re.search(rf"/\* ({mark}\b.*?) \*/", line)) for number, line in enumerate(lines, 1))
+    return {number: match[1] for number, match in found if match}
+
+
+def own_lines(program, places):
+    return [place["line"] for place in places if (place["file"] or "").endswith(f"/{program}.c")]
+
+
+def problems(platform, program, mode, status, report):
+    """Returns what is wrong with a report."""
+    row, found = table()[program], report["findings"]
+    if platform in row["refused"].split(","):
+        return [] if (status, found) == (77, []) else [f"not refused: status {status}, {len(found)} findings"]
+    if status != 0:
+        return [f"status {status}"]
+    planted = []
+    if mode == "wrong" and platform in row["found"].split(","):
+        # Each finding has its place in the source.
+        planted = list(zip([lines.strip() for lines in row["lines"].split(";")], sorted(marked(program, "wrong")), strict=True))
+    wrong = []
+    seen = [(finding["kind"].replace(" ", "-"), finding["lines"]) for finding in found]
+    if seen != [(row["kind"], lines) for lines, _ in planted]:
+        wrong.append(f"findings {seen}, planted {planted} {row['kind']}")
+    for finding, (_, line) in zip(found, planted):
+        # Bytes that the GPU or a system call wrote have no call stack of a store.
+        stack = finding["store"] or finding["request"]
+        if not finding["store"] and program not in ("stale_cpu_read", "read_into"):
+            wrong.append("the store has no call stack")
+        if line not in own_lines(program, stack):
+            wrong.append(f"line {line} is not in the call stack {own_lines(program, stack)}")
+        if "main" not in [place["function"] for place in finding["request"]]:
+            wrong.append("the request has no call stack")
+    useless = [flush for flush in report["flushes"] if flush["useless"]]
+    if platform in ("glk", "jsl"):
+        expected = {
+            line for line, text in marked(program, "useless").items()
+            if mode == "wrong" and not (platform == "jsl" and "bypass" in text)
+        }
+        lines = {line for flush in useless for line in own_lines(program, flush["place"])}
+        # A flush in a loop of main() has more than one line.
+        if not expected <= lines or bool(lines) != bool(expected):
+            wrong.append(f"useless flushes at {sorted(lines)}, planted {sorted(expected)}")
+    elif len(useless) != len(report["flushes"]) and program != "scanout":
+        wrong.append("a flush is called needed, and the GPU looks into the CPU's cache")
+    return wrong
+
+
+def sarif_problems(document, kind):
+    """Returns which fields of SARIF 2.1.0 are missing (sections 3.13, 3.14, 3.18, 3.27, 3.28, 3.44)."""
+    wrong = []
+
+    def need(condition, what):
+        if not condition:
+            wrong.append(what)
+
+    need(document.get("version") == "2.1.0", "version")
+    need(len(document.get("runs", [])) == 1, "runs")
+    for run in document.get("runs", []):
+        driver = run.get("tool", {}).get("driver", {})
+        need(isinstance(driver.get("name"), str), "tool.driver.name")
+        rules = [rule.get("id") for rule in driver.get("rules", [])]
+        need(len(set(rules)) == len(rules) and all(rules), "rules: unique ids")
+        results = run.get("results")
+        need(isinstance(results, list), "results")
+        need([result.get("ruleId") for result in results or []] == ([] if kind == "-" else [kind.lower()]), "results")
+        for result in results or []:
+            need(isinstance(result.get("message", {}).get("text"), str), "message.text")
+            need(result.get("ruleId") in rules, "ruleId is no rule")
+            need(result.get("level") in ("none", "note", "warning", "error"), "level")
+            need(result.get("locations"), "locations")
+            for stack in result.get("stacks", []):
+                need(isinstance(stack.get("frames"), list), "stack.frames")
+    return wrong
+
+
+def self_test():
+    place = {"file": f"/x/left_out.c", "line": min(marked("left_out", "wrong")), "function": "main"}
+    flush = {"place": [place], "useless": False}
+    finding = {"kind": "stale read", "lines": "37", "store": [place], "request": [place]}
+    good = {"findings": [finding], "flushes": [flush]}
+    assert not problems("glk", "left_out", "wrong", 0, good)
+    for platform, mode, status, report in [
+        ("glk", "wrong", 1, good),
+        ("glk", "right", 0, good),
+        ("tgl", "wrong", 0, good),
+        ("glk", "wrong", 0, {**good, "findings": []}),
+        ("glk", "wrong", 0, {**good, "findings": [{**finding, "lines": "36"}]}),
+        ("glk", "wrong", 0, {**good, "findings": [{**finding, "kind": "lost write"}]}),
+        ("glk", "wrong", 0, {**good, "findings": [{**finding, "store": [{**place, "line": 1}]}]}),
+        ("glk", "wrong", 0, {**good, "flushes": [{**flush, "useless": True}]}),
+    ]:
+        assert problems(platform, "left_out", mode, status, report), (platform, mode, status, report)
+    assert sarif_problems({"version": "2.1.0", "runs": [{"results": []}]}, "-")
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["--self-test"]:
+            self_test()
+            found = []
+        case ["report", platform, program, mode, status, path]:
+            found = problems(platform, program, mode, int(status), json.loads(Path(path).read_text()))
+        case ["sarif", path, kind]:
+            found = sarif_problems(json.loads(Path(path).read_text()), kind)
+        case _:
+            sys.exit(__doc__)
+    if found:
+        sys.exit("\n".join(found))
