@@ -218,12 +218,7 @@ pub(crate) fn open(
     request: &gem_coherency_wire::Message,
     flags: c_int,
 ) -> Result<c_int, c_int> {
-    let (_, descriptors) = talk::request(server, request)?;
-    let &[fd] = descriptors.as_slice() else { return Err(libc::EMFILE) };
-    if flags & libc::O_CLOEXEC == 0 {
-        // Cannot fail: the descriptor is open.
-        let _ = sys::fcntl(fd, libc::F_SETFD, 0);
-    }
+    let fd = talk::request(server, request)?.0.operands[0] as c_int;
     if flags & libc::O_NONBLOCK != 0 {
         let _ = sys::fcntl(fd, libc::F_SETFL, libc::O_RDWR | libc::O_NONBLOCK);
     }

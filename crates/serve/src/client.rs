@@ -4,7 +4,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gem_coherency::Errno;
-use gem_coherency_sim::Process;
+use gem_coherency_sim::{OpenFile, Process, ProgramFiles as _};
 use gem_coherency_wire::{Frame, Message};
 use nix::unistd::Pid;
 
@@ -61,6 +61,19 @@ impl Client {
     /// Asks the program for a call stack during its request; empty if it does not know, or is gone.
     pub(crate) fn ask(&self, connection: &Arc<OwnedFd>, call: &Message) -> Vec<Frame> {
         self.with(connection, |_| self.remote.ask(call))
+    }
+
+    /// Leaves the descriptor of a file in the program's table, during its request; returns its number.
+    ///
+    /// # Errors
+    /// EMFILE, ENFILE, ENOMEM; EFAULT if the program is gone.
+    pub(crate) fn install(
+        &self,
+        connection: &Arc<OwnedFd>,
+        file: OpenFile,
+        close_on_exec: bool,
+    ) -> Result<i32, Errno> {
+        self.with(connection, |_| self.remote.install(file, close_on_exec))
     }
 
     /// Runs `request` on the process, which calls the program on `connection`.

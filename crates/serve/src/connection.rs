@@ -90,11 +90,11 @@ impl Connection {
                 client.set_pid(pid(a)?);
                 Ok((Message::done([client.number()]), None))
             }
-            Request::Open => self.open(self.shared.node(a).ok_or(Errno::ENODEV)?),
+            Request::Open => self.open(self.shared.node(a).ok_or(Errno::ENODEV)?, b != 0),
             Request::Reopen => {
                 let file = self.file(a)?;
                 let device = file.device().ok_or(Errno::ENXIO)?;
-                self.open(self.node_of(device).ok_or(Errno::ENXIO)?)
+                self.open(self.node_of(device).ok_or(Errno::ENXIO)?, b != 0)
             }
             Request::Describe => self.describe(a),
             Request::Ioctl => {
@@ -175,10 +175,13 @@ impl Connection {
     }
 
     /// Opens a node.
-    fn open(&self, node: Node) -> Reply {
+    ///
+    /// The program has the only descriptor when the reply reaches it: a close(2) right after it closes the file.
+    fn open(&self, node: Node, close_on_exec: bool) -> Reply {
         let device = self.shared.devices.get(node.device).ok_or(Errno::ENXIO)?;
         let file = OpenFile::of_device(Arc::new(device.open_again(node.minor)));
-        Ok((Message::default(), Some(self.shared.files.add(file)?)))
+        let fd = self.client()?.install(&self.socket, file, close_on_exec)?;
+        Ok((Message::done([fd as u64]), None))
     }
 
     fn describe(&self, cookie: u64) -> Reply {

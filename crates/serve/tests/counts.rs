@@ -1,10 +1,10 @@
 //! A server counts programs, open files and requests, and frees what a program had when its sockets close.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use gem_coherency_serve::{Server, Settings};
-use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request, SOCKET, cookie, receive, send};
+use gem_coherency_wire::{Call, MOST_PAYLOAD, Message, NOT_A_FILE, Request, SOCKET, cookie, receive, send};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 
 /// A program's end of a connection.
@@ -20,13 +20,20 @@ impl Program {
         program
     }
 
-    /// Makes a request; returns the reply and its descriptor.
+    /// Makes a request; returns the reply, and the descriptor that the server installed.
     fn request<const N: usize>(&self, request: Request, operands: [u64; N]) -> (Message, Option<OwnedFd>) {
-        send(self.0.as_raw_fd(), &request.with(operands), &[], &[]).unwrap();
-        let (reply, _, descriptors) = receive(self.0.as_raw_fd(), &mut [0; MOST_PAYLOAD]).unwrap();
-        // SAFETY: the descriptor was received, and nobody else has it.
-        let fd = descriptors.as_slice().first().map(|&fd| unsafe { OwnedFd::from_raw_fd(fd) });
-        (reply, fd)
+        let socket = self.0.as_raw_fd();
+        send(socket, &request.with(operands), &[], &[]).unwrap();
+        let mut installed = None;
+        loop {
+            let (message, _, descriptors) = receive(socket, &mut [0; MOST_PAYLOAD]).unwrap();
+            if Call::from_number(message.number) != Some(Call::Install) {
+                return (message, installed);
+            }
+            installed = descriptors.into_first();
+            let number = installed.as_ref().unwrap().as_raw_fd() as u64;
+            send(socket, &Message::done([number]), &[], &[]).unwrap();
+        }
     }
 }
 

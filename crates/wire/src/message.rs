@@ -90,9 +90,11 @@ numbered! {
         /// The first of a connection: the number of the process as the server named it, 0 for a new one, and the
         /// process's id. The reply has the number, and 1 if the server collects findings.
         Hello = 1,
-        /// Opens the node with a minor number. The reply has the descriptor.
+        /// Opens the node with a minor number: the number, and whether to close the descriptor on execve(2). The server
+        /// calls [`Call::Install`]; the reply has the descriptor's number.
         Open = 2,
-        /// Opens the file with a cookie again, as open(2) of `/proc/self/fd/N` does. The reply has the descriptor.
+        /// Opens the file with a cookie again, as open(2) of `/proc/self/fd/N` does: the cookie; the rest as
+        /// [`Self::Open`].
         Reopen = 3,
         /// Describes the file with a cookie. The reply has its kind (1 device, 2 dma-buf, 3 fence, 4 syncobj), and the
         /// minor number of a device or the size of a dma-buf.

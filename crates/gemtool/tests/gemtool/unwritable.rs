@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::{Ran, command, gemtool, manual, ran};
 
-/// Returns a short run of every command, but for `sim`, whose output is the program's.
+/// Returns a short run of every command, but for `sim` and `sanitize`, whose output is the program's.
 fn lines() -> Vec<String> {
     let line = |command: String| {
         let arguments = match command.as_str() {
@@ -24,7 +24,8 @@ fn lines() -> Vec<String> {
         };
         format!("{command} {arguments}")
     };
-    manual::commands().into_iter().filter(|command| command != "sim").map(line).collect()
+    let runs_a_program = |command: &String| command == "sim" || command == "sanitize";
+    manual::commands().into_iter().filter(|command| !runs_a_program(command)).map(line).collect()
 }
 
 /// Returns the arguments that only print text: help, for every command, and the version.

@@ -30,9 +30,10 @@ unsafe fn open_path(
     let Ok(stat) = sys::stat(folder, redirected.as_ptr(), 0) else { return sys::fail(libc::ENXIO) };
     // SAFETY: the caller's obligation.
     let text = unsafe { sys::bytes(path) };
+    let close_on_exec = u64::from(flags & libc::O_CLOEXEC != 0);
     let request = match (paths::minor(server, &stat), paths::of_descriptor(text)) {
-        (Some(minor), _) => Request::Open.with([u64::from(minor)]),
-        (None, Some(cookie)) => Request::Reopen.with([cookie]),
+        (Some(minor), _) => Request::Open.with([u64::from(minor), close_on_exec]),
+        (None, Some(cookie)) => Request::Reopen.with([cookie, close_on_exec]),
         (None, None) => return sys::fail(libc::ENXIO),
     };
     paths::open(server, &request, flags).unwrap_or_else(sys::fail)

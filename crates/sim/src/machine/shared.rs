@@ -50,7 +50,7 @@ use gem_coherency::error::{Error, Result};
 use gem_coherency::platform::Caps;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency_hierarchy::{Line, Place, Route, Transfer};
-use nix::unistd::{Whence, lseek};
+use nix::unistd::{Whence, lseek64};
 
 /// A page of zeroes.
 static ZEROES: [u8; PAGE_BYTES as usize] = [0; PAGE_BYTES as usize];
@@ -327,7 +327,7 @@ impl Store {
         for bytes in [cached, memory, &shared.filled] {
             // Bytes without a file have no holes that can be found.
             let Some(file) = bytes.file() else { return Ok(some(range)) };
-            let seek = |from: u64, whence| match lseek(file.as_fd(), from as i64, whence) {
+            let seek = |from: u64, whence| match lseek64(file.as_fd(), from as i64, whence) {
                 Ok(at) => Ok(Some(at as u64)),
                 Err(nix::Error::ENXIO) => Ok(None),
                 Err(errno) => Err(Error::Ioctl { request: "lseek", errno: Errno::new(errno as i32) }),
