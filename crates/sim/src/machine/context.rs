@@ -12,7 +12,7 @@ use super::gpu::Standing;
 use super::limits;
 use super::space::Space;
 use crate::Soft;
-use gem_coherency::platform::{self, Engine, EngineClass, Topology};
+use gem_coherency::platform::{Engine, EngineClass, Topology};
 
 /// The state of a context that a submission uses.
 #[derive(Clone, Debug)]
@@ -281,7 +281,7 @@ impl Soft {
 
     /// Returns the device's engines.
     pub(crate) fn engines(&self) -> Vec<Engine> {
-        self.system.machine.engines(self.gt()).collect()
+        self.system.machine.engines(self.system.gt).collect()
     }
 
     /// Returns the engine with these uAPI numbers, of which only the low eight bits count
@@ -290,10 +290,5 @@ impl Soft {
         let named =
             |engine: &Engine| engine.class.number() == class & 0xff && engine.instance == instance & 0xff;
         self.engines().into_iter().find(named)
-    }
-
-    /// Returns the GT variant, which follows from the PCI ID.
-    pub(crate) fn gt(&self) -> &'static str {
-        platform::row_by_id(self.system.id).map_or("", |row| row.gt)
     }
 }

@@ -25,7 +25,7 @@ use super::vblanks;
 use crate::machine::spec::Spec;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Owner;
-use gem_coherency::platform::Machine;
+use gem_coherency::platform::{self, Machine};
 use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::{Action, Backing, KernelRules};
 use gem_coherency::units::PAGE_BYTES;
@@ -70,6 +70,8 @@ pub(crate) struct System {
     coherent: bool,
     /// The PCI id.
     pub(crate) id: u16,
+    /// The GT variant, which follows from the PCI ID; empty if there is one only.
+    pub(crate) gt: &'static str,
     /// The address space of contexts without their own.
     pub(crate) global_space: Arc<Mutex<Space>>,
     objects: Mutex<Objects>,
@@ -112,6 +114,7 @@ impl System {
             local_in_use: AtomicU64::new(0),
             coherent: spec.coherent,
             id: spec.id,
+            gt: platform::row_by_id(spec.id).map_or("", |row| row.gt),
             global_space: limits::address_space(spec.machine),
             seed: spec.adversary.then_some(spec.seed),
             objects: Mutex::default(),

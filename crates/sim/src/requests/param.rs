@@ -56,7 +56,7 @@ impl Soft {
     fn param(&self, param: i32) -> Result<i32, Errno> {
         let machine = self.system.machine;
         let engines = self.engines();
-        let topology = machine.topology(self.gt());
+        let topology = machine.topology(self.system.gt);
         let has = |cap| i32::from(machine.caps.contains(cap));
         Ok(match param {
             I915_PARAM_IRQ_ACTIVE

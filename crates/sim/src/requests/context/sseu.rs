@@ -126,7 +126,7 @@ fn requested(
 }
 
 fn topology(caller: &Caller<'_>) -> Option<Topology> {
-    caller.device.system.machine.topology(caller.device.gt())
+    caller.device.system.machine.topology(caller.device.system.gt)
 }
 
 /// Stores the requested share if the GPU supports it, and writes back the parameter's length.

@@ -172,7 +172,7 @@ fn select_engine(device: &Soft, context: &Context, flags: u64) -> Option<Engine>
         Some(engines) => *engines.get(ring as usize)?,
         None => {
             let bsd = (flags & I915_EXEC_BSD_MASK) / (I915_EXEC_BSD_MASK & I915_EXEC_BSD_MASK.wrapping_neg());
-            device.system.machine.legacy_ring(device.gt(), ring, bsd as u32)
+            device.system.machine.legacy_ring(device.system.gt, ring, bsd as u32)
         }
     }
 }

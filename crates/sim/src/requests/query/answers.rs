@@ -124,7 +124,7 @@ pub(super) fn geometry(device: &Soft, memory: &mut Memory, item: &drm_i915_query
 
 /// `fill_topology_info`.
 fn fill_topology(device: &Soft, memory: &mut Memory, item: &drm_i915_query_item) -> Result<i32, Errno> {
-    let Some(topology) = device.system.machine.topology(device.gt()) else { return Err(Errno::ENODEV) };
+    let Some(topology) = device.system.machine.topology(device.system.gt) else { return Err(Errno::ENODEV) };
     let Topology { max_slices, max_subslices, max_eus, .. } = topology;
     let (stride, eu_stride) = (max_subslices.div_ceil(8), max_eus.div_ceil(8));
     let masks = masks(topology);
