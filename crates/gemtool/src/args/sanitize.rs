@@ -27,11 +27,14 @@ A store of the bytes that are there already cannot be seen. Large copies by libc
 non-temporal stores (GLIBC_TUNABLES).
 
 The report goes to standard error. Exit status: the program's; with --error-exitcode, that number if \
-anything was found.
+anything was found that is not suppressed. A suppression is a line such as
+  dirty-at-submission  anv_*  the GPU does not read these identifiers
+with a kind (or *), a pattern of a function, a file or a module, and a reason.
 
 Examples:
   gemtool sanitize chv -- ./app
   gemtool sanitize jsl --error-exitcode 9 --output report.txt -- vkcube --c 10
+  gemtool sanitize glk --suppressions known.txt -- ./app
   gemtool sanitize glk --sarif --output report.sarif -- ./app
   gemtool sanitize tgl --json -- ./app 2>report.json";
 
@@ -49,6 +52,10 @@ pub struct Sanitize {
     /// Exit with this status if anything was found
     #[arg(long, value_name = "N")]
     pub error_exitcode: Option<u8>,
+
+    /// Accept what this file lists: a kind, a pattern of a function, a file or a module, and a reason a line
+    #[arg(long, value_name = "FILE")]
+    pub suppressions: Option<PathBuf>,
 
     /// Write the report as SARIF 2.1.0, for code hosts and editors
     #[arg(long, conflicts_with = "json")]

@@ -10,11 +10,10 @@ const FRAMES: usize = 6;
 
 impl Report for Sanitized {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
-        for finding in &self.findings {
+        for finding in self.findings.iter().filter(|finding| finding.suppressed.is_none()) {
             finding.text(page)?;
             page.gap()?;
         }
-        let useless = self.flushes.iter().filter(|flush| flush.useless).count();
         if self.flushes.is_empty() {
             page.line("No instruction flushed a line of an object.")?;
         } else {
@@ -30,7 +29,11 @@ impl Report for Sanitized {
             for row in &self.flushes {
                 let counts = [row.needed, row.coherent, row.clean].map(|count| count.to_string());
                 let [needed, coherent, clean] = &counts;
-                let verdict = if row.useless { "useless" } else { "" };
+                let verdict = match (row.useless, &row.suppressed) {
+                    (true, None) => "useless",
+                    (true, Some(_)) => "accepted",
+                    (false, _) => "",
+                };
                 // The last one is the function itself.
                 let instruction = row.place.last().map(place).unwrap_or_default();
                 table.row([needed, coherent, clean, verdict, &instruction]);
@@ -38,8 +41,47 @@ impl Report for Sanitized {
             table.write(page)?;
         }
         page.gap()?;
-        let (found, times) = (self.findings.len(), self.findings.iter().map(|row| row.times).sum::<u64>());
-        page.line(&format!("{found} findings ({times} times), {useless} useless flush instructions"))
+        if !self.suppressions.is_empty() {
+            page.heading("Suppressions")?;
+            let heads = [
+                ("hid", Align::Right),
+                ("line", Align::Right),
+                ("kind", Align::Left),
+                ("pattern", Align::Left),
+                ("reason", Align::Left),
+            ];
+            let mut table = Table::new(2, &heads);
+            for row in &self.suppressions {
+                let (hid, line) = (row.hidden.to_string(), row.line.to_string());
+                table.row([
+                    hid.as_str(),
+                    line.as_str(),
+                    &row.kind,
+                    &visible(&row.pattern),
+                    &visible(&row.reason),
+                ]);
+            }
+            table.write(page)?;
+            page.gap()?;
+        }
+        page.line(&self.summary())
+    }
+}
+
+impl Sanitized {
+    /// Returns the last line: what was found, and what was suppressed.
+    fn summary(&self) -> String {
+        let found = || self.findings.iter().filter(|row| row.suppressed.is_none());
+        let useless = self.flushes.iter().filter(|row| row.useless && row.suppressed.is_none()).count();
+        let times: u64 = found().map(|row| row.times).sum();
+        let hidden: usize = self.suppressions.iter().map(|row| row.hidden).sum();
+        let unused = self.suppressions.iter().filter(|row| row.hidden == 0).count();
+        let mut text =
+            format!("{} findings ({times} times), {useless} useless flush instructions", found().count());
+        if !self.suppressions.is_empty() {
+            text += &format!(", {hidden} suppressed, {unused} unused suppressions");
+        }
+        text
     }
 }
 

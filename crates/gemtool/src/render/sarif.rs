@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Page, Report};
-use crate::cmd::sim::{FindingRow, PlaceRow, Sanitized};
+use crate::cmd::sim::{FindingRow, FlushRow, PlaceRow, Sanitized};
 
 /// A document.
 #[derive(Debug, Serialize)]
@@ -19,7 +19,8 @@ impl Report for Sarif {
 
 /// Returns the document of a report.
 pub fn of(report: &Sanitized) -> Sarif {
-    let results: Vec<Value> = report.findings.iter().map(finding).collect();
+    let results: Vec<Value> =
+        report.findings.iter().map(finding).chain(useless(report).map(useless_flush)).collect();
     Sarif(json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -37,9 +38,41 @@ pub fn of(report: &Sanitized) -> Sarif {
 /// Returns the kinds of the findings, as SARIF's rules.
 fn rules(report: &Sanitized) -> Vec<Value> {
     let mut kinds: Vec<&str> = report.findings.iter().map(|finding| finding.kind).collect();
+    kinds.extend(useless(report).map(|_| USELESS));
     kinds.sort_unstable();
     kinds.dedup();
     kinds.into_iter().map(|kind| json!({ "id": id(kind), "shortDescription": { "text": kind } })).collect()
+}
+
+/// The kind of a flush that was not needed.
+const USELESS: &str = "useless flush";
+
+fn useless(report: &Sanitized) -> impl Iterator<Item = &FlushRow> {
+    report.flushes.iter().filter(|flush| flush.useless)
+}
+
+/// Returns the suppressions of a result (3.27.23): none, or one of the user's file.
+fn suppressions(reason: Option<&String>) -> Value {
+    reason.iter().map(|reason| json!({ "kind": "external", "justification": reason })).collect()
+}
+
+fn frames(stack: &[PlaceRow]) -> Vec<Value> {
+    stack.iter().map(|place| json!({ "location": location(place) })).collect()
+}
+
+fn useless_flush(flush: &FlushRow) -> Value {
+    let text = format!(
+        "{USELESS}: {} lines that the GPU sees in the cache, and {} clean ones",
+        flush.coherent, flush.clean
+    );
+    json!({
+        "ruleId": id(USELESS),
+        "level": "note",
+        "message": { "text": text },
+        "locations": flush.place.last().map(location).into_iter().collect::<Vec<_>>(),
+        "stacks": [{ "message": { "text": "flushed" }, "frames": frames(&flush.place) }],
+        "suppressions": suppressions(flush.suppressed.as_ref()),
+    })
 }
 
 fn id(kind: &str) -> String {
@@ -56,9 +89,6 @@ fn finding(finding: &FindingRow) -> Value {
     );
     let locations: Vec<Value> = finding.store.iter().chain(&finding.request).take(1).map(location).collect();
     let level = if finding.kind == "dirty at submission" { "warning" } else { "error" };
-    let frames = |stack: &[PlaceRow]| {
-        stack.iter().map(|place| json!({ "location": location(place) })).collect::<Vec<_>>()
-    };
     json!({
         "ruleId": id(finding.kind),
         "level": level,
@@ -69,6 +99,7 @@ fn finding(finding: &FindingRow) -> Value {
             { "message": { "text": "seen in" }, "frames": frames(&finding.request) },
         ],
         "occurrenceCount": finding.times,
+        "suppressions": suppressions(finding.suppressed.as_ref()),
     })
 }
 

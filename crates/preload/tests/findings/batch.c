@@ -6,14 +6,13 @@ int main(int count, char **words) {
     const uint32_t handles[] = {create(4096), create(4096)};
     char *target = map_shared(handles[0], 4096);
     uint32_t *batch = map(handles[1], 4096, I915_MMAP_OFFSET_WB);
-    // MI_STORE_DATA_IMM to object 0, MI_BATCH_BUFFER_END.
-    const uint32_t commands[] = {0x20 << 23 | 2, FIRST_ADDRESS, 0, 1, 0x05000000, 0};
-    memcpy(batch, commands, sizeof commands);
+    uint32_t bytes = store_command(batch, FIRST_ADDRESS, 1);
+    bytes += end_command(batch + bytes / 4, bytes);
     flush_lines(batch, LINE);
-    run(I915_EXEC_RENDER, handles, 2, 0, sizeof commands);
+    run(I915_EXEC_RENDER, handles, 2, 0, bytes);
     ((volatile uint32_t *)batch)[3] = 2; /* wrong */
     if (!wrong) flush_lines(batch, LINE);
-    run(I915_EXEC_RENDER, handles, 2, 0, sizeof commands);
+    run(I915_EXEC_RENDER, handles, 2, 0, bytes);
     char expected[LINE] = {2};
     return compare(expected, target, LINE);
 }

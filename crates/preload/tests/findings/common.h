@@ -87,6 +87,20 @@ static inline uint32_t copy_batch(uint32_t *batch, uint32_t lines) {
     return sizeof words;
 }
 
+// Writes MI_STORE_DATA_IMM of a value; returns its length in bytes.
+static inline uint32_t store_command(uint32_t *batch, uint32_t address, uint32_t value) {
+    const uint32_t words[] = {0x20 << 23 | 2, address, 0, value};
+    memcpy(batch, words, sizeof words);
+    return sizeof words;
+}
+
+// Writes MI_BATCH_BUFFER_END; returns its length in bytes, a multiple of 8 with up to `bytes` before it.
+static inline uint32_t end_command(uint32_t *batch, uint32_t bytes) {
+    const uint32_t words[] = {0x05000000, 0};
+    memcpy(batch, words, sizeof words);
+    return bytes % 8 ? 4 : 8;
+}
+
 // Runs a batch, the last of the objects, on an engine; waits for it.
 static inline void run(uint64_t engine, const uint32_t *handles, int count, int written, uint32_t bytes) {
     struct drm_i915_gem_exec_object2 objects[8] = {{0}};
@@ -128,6 +142,14 @@ static inline struct copy copy_create(int mode) {
     copy.bytes = copy_batch(copy.batch, SIZE / LINE);
     copy_run(&copy);
     return copy;
+}
+
+// Prints how many of the first lines do not begin with a value.
+static inline int count_old(const char *lines, int count, uint32_t value) {
+    int old = 0;
+    for (int line = 0; line < count; line++) old += *(const volatile uint32_t *)(lines + line * LINE) != value;
+    printf("old: %d\n", old);
+    return 0;
 }
 
 // Prints how many lines differ.

@@ -5,9 +5,10 @@ mod preload;
 mod run;
 mod sanitize;
 mod serve;
+mod suppressions;
 
 pub use run::{Requests, run};
-pub use sanitize::{FindingRow, PlaceRow, Sanitized, sanitize};
+pub use sanitize::{FindingRow, FlushRow, PlaceRow, Sanitized, sanitize};
 pub use serve::{Served, Session};
 
 use nix::sys::signal::{SigSet, Signal};

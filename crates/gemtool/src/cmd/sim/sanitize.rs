@@ -15,6 +15,7 @@ use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
 
 use super::run::on_server;
+use super::suppressions::{self, Suppression};
 use crate::args;
 use crate::failure::Failure;
 
@@ -31,6 +32,8 @@ pub struct Sanitized {
     pub findings: Vec<FindingRow>,
     /// The instructions that flushed lines of objects.
     pub flushes: Vec<FlushRow>,
+    /// The suppressions, and what each of them hid.
+    pub suppressions: Vec<Suppression>,
 }
 
 /// A finding.
@@ -64,6 +67,8 @@ pub struct FindingRow {
     pub store: Vec<PlaceRow>,
     /// The call stack of the request that showed it.
     pub request: Vec<PlaceRow>,
+    /// Why it is accepted; `None` if it is not suppressed.
+    pub suppressed: Option<String>,
 }
 
 /// The flushes by one instruction.
@@ -79,6 +84,8 @@ pub struct FlushRow {
     pub clean: u64,
     /// Every one of them was useless.
     pub useless: bool,
+    /// Why that is accepted; `None` if it is not suppressed.
+    pub suppressed: Option<String>,
 }
 
 /// A place in a program.
@@ -97,29 +104,35 @@ pub struct PlaceRow {
 }
 
 impl Sanitized {
-    /// Returns whether anything was found, other than flushes that are merely useless.
+    /// Returns whether nothing was found, other than flushes that are merely useless, and what is suppressed.
     pub fn is_clean(&self) -> bool {
-        self.findings.is_empty()
+        self.findings.iter().all(|finding| finding.suppressed.is_some())
     }
 }
 
 /// Runs the program and collects the findings.
 ///
 /// # Errors
-/// As [`on_server`].
+/// As [`on_server`], and [`suppressions::read`].
 pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
+    let mut suppressions = match &args.suppressions {
+        Some(path) => suppressions::read(path)?,
+        None => Vec::new(),
+    };
     let settings = Settings { folder: None, findings: true };
     let (status, server) = on_server(&args.devices.0, &args.program, &settings)?;
     let mut places = Places(Symbols::new());
-    let findings = server.findings().iter().map(|finding| places.finding(finding)).collect();
+    let mut findings: Vec<_> = server.findings().iter().map(|finding| places.finding(finding)).collect();
     let bypass = args.devices.0.iter().any(|device| can_bypass(device));
-    let flushes = places.flushes(&server, bypass);
+    let mut flushes = places.flushes(&server, bypass);
+    suppressions::apply(&mut suppressions, &mut findings, &mut flushes);
     Ok(Sanitized {
         devices: args.devices.0.clone(),
         program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         status,
         findings,
         flushes,
+        suppressions,
     })
 }
 
@@ -178,27 +191,48 @@ impl Places {
             platforms: machine.map_or_else(Vec::new, |machine| others(machine, finding)),
             store: self.stack(&finding.store, false),
             request: self.stack(&finding.request, true),
+            suppressed: None,
         }
     }
 
-    /// Returns the instructions that flushed lines of objects.
+    /// Returns the instructions that flushed lines of objects; those of one line of the source are one row.
     fn flushes(&mut self, server: &Server, bypass: bool) -> Vec<FlushRow> {
         let sites = server.flush_sites();
-        let flushes = sites.iter().filter(|site| lines_of_objects(site) > 0).map(|site| {
+        let mut rows: Vec<FlushRow> = Vec::new();
+        for site in sites.iter().filter(|site| lines_of_objects(site) > 0) {
             // Where the GPU can bypass the shared cache, dirty lines may need their flush.
             let (needed, coherent) =
                 if bypass { (site.dirty + site.coherent, 0) } else { (site.dirty, site.coherent) };
             let needed = needed + site.stale;
-            FlushRow {
-                place: self.place(&site.frame, false),
-                needed,
-                coherent,
-                clean: site.clean,
-                useless: needed == 0,
+            let place = self.place(&site.frame, false);
+            // A compiler unrolls loops, and inlines a function several times in one line.
+            match rows.iter_mut().find(|row| is_same_line(&row.place, &place)) {
+                Some(row) => {
+                    row.needed += needed;
+                    row.coherent += coherent;
+                    row.clean += site.clean;
+                    row.useless = row.needed == 0;
+                }
+                None => rows.push(FlushRow {
+                    place,
+                    needed,
+                    coherent,
+                    clean: site.clean,
+                    useless: needed == 0,
+                    suppressed: None,
+                }),
             }
-        });
-        flushes.collect()
+        }
+        rows
     }
+}
+
+/// Returns whether two instructions are of the same lines of the source.
+fn is_same_line(one: &[PlaceRow], other: &[PlaceRow]) -> bool {
+    let lines = |places: &[PlaceRow]| -> Option<Vec<(String, u32)>> {
+        places.iter().map(|place| Some((place.file.clone()?, place.line?))).collect()
+    };
+    lines(one).is_some_and(|lines_of_one| Some(lines_of_one) == lines(other))
 }
 
 fn lines_of_objects(site: &FlushSite) -> u64 {

@@ -1,0 +1,139 @@
+//! Findings that are known and accepted, each with a reason.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+use wildmatch::WildMatch;
+
+use super::sanitize::{FindingRow, FlushRow, PlaceRow};
+use crate::failure::Failure;
+
+/// Longest file of suppressions in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The kinds that a suppression can name, as the report does but for the hyphens; `*` is every kind.
+const KINDS: [&str; 6] =
+    ["stale-read", "lost-write", "stale-CPU-read", "dirty-at-submission", "useless-flush", "*"];
+
+/// A line of a file of suppressions: a kind, a pattern, and a reason.
+#[derive(Clone, Debug, Serialize)]
+pub struct Suppression {
+    /// Its line in the file.
+    pub line: usize,
+    /// The kind.
+    pub kind: String,
+    /// The pattern of a function, a file or a module in a call stack: `*` is any text, `?` a character.
+    pub pattern: String,
+    /// Why what it hides is accepted.
+    pub reason: String,
+    /// Number of findings and useless flushes that it hid.
+    pub hidden: usize,
+}
+
+/// Reads a file of suppressions.
+///
+/// # Errors
+/// For a file that cannot be read, and a line without a known kind, a pattern and a reason.
+pub fn read(path: &Path) -> Result<Vec<Suppression>, Failure> {
+    let failed = |why: String| Failure::flag("--suppressions", format!("{}: {why}", path.display()));
+    let bytes = fs::metadata(path).map_err(|error| failed(error.to_string()))?.len();
+    if bytes > MOST_BYTES {
+        return Err(failed(format!("{bytes} bytes; at most {MOST_BYTES} are read")));
+    }
+    let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    parse(&text).map_err(failed)
+}
+
+fn parse(text: &str) -> Result<Vec<Suppression>, String> {
+    let lines = text.lines().enumerate().map(|(number, line)| (number + 1, line.trim()));
+    let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|(number, line)| one(number, line).map_err(|why| format!("line {number}: {why}"))).collect()
+}
+
+fn one(line: usize, text: &str) -> Result<Suppression, String> {
+    let (kind, rest) = split(text);
+    if !KINDS.contains(&kind) {
+        return Err(format!("'{kind}' is no kind ({})", KINDS.join(", ")));
+    }
+    let (pattern, reason) = split(rest);
+    if pattern.is_empty() {
+        return Err("the pattern of a function, a file or a module is missing".to_owned());
+    }
+    if reason.is_empty() {
+        return Err(format!("'{kind} {pattern}' has no reason: say behind it why it is accepted"));
+    }
+    let (kind, pattern, reason) = (kind.to_owned(), pattern.to_owned(), reason.to_owned());
+    Ok(Suppression { line, kind, pattern, reason, hidden: 0 })
+}
+
+/// Returns the first word, and the rest.
+fn split(text: &str) -> (&str, &str) {
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (word, rest.trim_start())
+}
+
+impl Suppression {
+    /// Returns whether it hides what is of a kind and has these places in its call stacks.
+    fn matches<'a>(&self, kind: &str, mut places: impl Iterator<Item = &'a PlaceRow>) -> bool {
+        let pattern = WildMatch::new(&self.pattern);
+        (self.kind == "*" || self.kind == kind.replace(' ', "-"))
+            && places.any(|place| {
+                let names = [place.function.as_deref(), place.file.as_deref(), Some(place.module.as_str())];
+                names.into_iter().flatten().any(|name| pattern.matches(name))
+            })
+    }
+}
+
+/// Sets the reasons of the findings and useless flushes that are hidden, and counts them.
+pub fn apply(suppressions: &mut [Suppression], findings: &mut [FindingRow], flushes: &mut [FlushRow]) {
+    for finding in findings {
+        let places = || finding.store.iter().chain(&finding.request);
+        finding.suppressed = reason(suppressions, |line| line.matches(finding.kind, places()));
+    }
+    for flush in flushes.iter_mut().filter(|flush| flush.useless) {
+        flush.suppressed = reason(suppressions, |line| line.matches("useless flush", flush.place.iter()));
+    }
+}
+
+/// Counts the first suppression that hides something, and returns its reason.
+fn reason(suppressions: &mut [Suppression], hides: impl Fn(&Suppression) -> bool) -> Option<String> {
+    let found = suppressions.iter_mut().find(|suppression| hides(suppression))?;
+    found.hidden += 1;
+    Some(found.reason.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(function: &str) -> PlaceRow {
+        let module = "/usr/lib/libvulkan_intel.so".to_owned();
+        PlaceRow { function: Some(function.to_owned()), file: None, line: None, module, address: 1 }
+    }
+
+    #[test]
+    fn a_line_is_a_kind_a_pattern_and_a_reason() {
+        let text = "# Mesa 22.3.6\n\n  stale-read anv_*   identifiers, which nobody reads\n* libc* theirs\n";
+        let lines = parse(text).unwrap();
+        let [first, second] = &lines[..] else { panic!("two") };
+        assert_eq!((first.line, first.reason.as_str()), (3, "identifiers, which nobody reads"));
+        assert!(first.matches("stale read", [place("main"), place("anv_init")].iter()));
+        assert!(!first.matches("lost write", [place("anv_init")].iter()));
+        assert!(!first.matches("stale read", [place("main")].iter()));
+        assert!(!second.matches("stale read", [place("main")].iter()));
+        assert!(parse("* *intel.so* theirs").unwrap()[0].matches("useless flush", [place("f")].iter()));
+    }
+
+    #[test]
+    fn a_line_that_lacks_something_is_named() {
+        for (text, why) in [
+            ("\nstale-reed f why", "line 2: 'stale-reed' is no kind (stale-read, "),
+            ("stale-read", "line 1: the pattern of a function"),
+            ("lost-write f", "line 1: 'lost-write f' has no reason"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.starts_with(why), "{error}");
+        }
+    }
+}
