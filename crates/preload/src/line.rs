@@ -16,8 +16,6 @@ const WORDS: usize = LINE_BYTES / size_of::<u64>();
 /// The effect of a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flushed {
-    /// The address is in no mapping of an object.
-    Elsewhere,
     /// The line was dirty, and was written back.
     Dirty,
     /// The same, although the GPU sees dirty lines.
@@ -28,19 +26,26 @@ pub(crate) enum Flushed {
     Clean,
 }
 
-/// Flushes the line with an address; with `keep`, as CLWB, which leaves it in the cache.
-pub(crate) fn flush(address: usize, keep: bool) -> Flushed {
-    let flushed = mappings::at(address, |mapping| match Line::at(mapping, address).flush(keep) {
-        Flushed::Dirty if mapping.coherent => Flushed::Coherent,
-        // The program does not read the line through the cache.
-        Flushed::Stale if !mapping.shows_cache => Flushed::Clean,
-        flushed @ (Flushed::Elsewhere
-        | Flushed::Dirty
-        | Flushed::Coherent
-        | Flushed::Stale
-        | Flushed::Clean) => flushed,
-    });
-    flushed.unwrap_or(Flushed::Elsewhere)
+/// A line of an object: the object's number, and the line's.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) object: u64,
+    pub(crate) line: u64,
+}
+
+/// Flushes the line with an address; with `keep`, as CLWB, which leaves it in the cache. Returns the effect and the line;
+/// `None` for an address in no mapping of an object.
+pub(crate) fn flush(address: usize, keep: bool) -> Option<(Flushed, Place)> {
+    mappings::at(address, |mapping| {
+        let flushed = match Line::at(mapping, address).flush(keep) {
+            Flushed::Dirty if mapping.coherent => Flushed::Coherent,
+            // The program does not read the line through the cache.
+            Flushed::Stale if !mapping.shows_cache => Flushed::Clean,
+            flushed @ (Flushed::Dirty | Flushed::Coherent | Flushed::Stale | Flushed::Clean) => flushed,
+        };
+        let offset = mapping.offset + (address - mapping.start) as u64;
+        (flushed, Place { object: mapping.object, line: offset / LINE_BYTES as u64 })
+    })
 }
 
 /// Stores bytes past the cache, as a non-temporal store to a WB mapping; returns whether the address is in one.

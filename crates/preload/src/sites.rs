@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use gem_coherency_trap::{callers, sites, watch};
 use gem_coherency_wire::{MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord};
 
-use crate::line::{self, Flushed};
+use crate::line::{self, Flushed, Place};
 use crate::mappings;
 use crate::sys;
 
@@ -82,15 +82,18 @@ pub(crate) fn describe_all() {
     }
 }
 
-/// Counts a flush by a site.
-pub(crate) fn count(site: usize, flushed: Flushed) {
+/// Counts a flush by a site; `None` is one of no object's line.
+pub(crate) fn count(site: usize, flushed: Option<(Flushed, Place)>) {
     let Some(record) = record(site as u64) else { return };
-    let count: &AtomicU64 = match flushed {
-        Flushed::Dirty => &record.dirty,
-        Flushed::Coherent => &record.coherent,
-        Flushed::Stale => &record.stale,
-        Flushed::Clean => &record.clean,
-        Flushed::Elsewhere => &record.elsewhere,
+    if let Some((_, place)) = flushed {
+        record.add_line(place.object, place.line);
+    }
+    let count: &AtomicU64 = match flushed.map(|(flushed, _)| flushed) {
+        Some(Flushed::Dirty) => &record.dirty,
+        Some(Flushed::Coherent) => &record.coherent,
+        Some(Flushed::Stale) => &record.stale,
+        Some(Flushed::Clean) => &record.clean,
+        None => &record.elsewhere,
     };
     // Relaxed: a statistic.
     count.fetch_add(1, Ordering::Relaxed);

@@ -50,8 +50,19 @@ pub struct Finding {
     pub store: Vec<Frame>,
     /// The call stack of the request that showed it.
     pub request: Vec<Frame>,
+    /// The last flushes of the object, at the first time.
+    pub flushes: Vec<RecentFlush>,
     /// How often it happened.
     pub times: u64,
+}
+
+/// Lines of an object that an instruction flushed lately.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecentFlush {
+    /// The instruction.
+    pub frame: Frame,
+    /// The lines.
+    pub lines: Vec<LineRange>,
 }
 
 /// The flushes of one instruction.
@@ -83,13 +94,36 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Adds a finding, to an equal one if there is one.
+    /// Adds a finding, to an equal one if there is one; to a new one, the last flushes of its object.
     pub(crate) fn add(&self, finding: Finding) {
         let mut found = lock(&self.found);
         match found.iter_mut().find(|other| is_same(other, &finding)) {
             Some(other) => other.times += finding.times,
-            None => found.push(finding),
+            None => found.push(Finding { flushes: self.flushes_of(finding.object), ..finding }),
         }
+    }
+
+    /// Returns the last flushes of an object, by instruction.
+    fn flushes_of(&self, object: u64) -> Vec<RecentFlush> {
+        let mut flushes = BTreeMap::<Frame, Vec<LineRange>>::new();
+        for site in self.records().into_iter().filter(|site| !site.runs.is_empty()) {
+            let runs = site.runs.iter().filter(|run| run.object == object && run.first < run.end);
+            let lines: Vec<_> = runs.map(|run| LineRange::new(run.first, run.end)).collect();
+            if !lines.is_empty() {
+                flushes.entry(site.frame).or_default().extend(lines);
+            }
+        }
+        let flush = |(frame, mut lines): (Frame, Vec<LineRange>)| {
+            lines.sort_unstable_by_key(|lines| (lines.first(), lines.end()));
+            lines.dedup();
+            RecentFlush { frame, lines }
+        };
+        flushes.into_iter().map(flush).collect()
+    }
+
+    /// Returns the records of all programs.
+    fn records(&self) -> Vec<SiteCounts> {
+        lock(&self.records).iter().flat_map(|file| records_in(file)).collect()
     }
 
     /// Returns the findings, in the order of their first times.
@@ -105,11 +139,9 @@ impl Findings {
     /// Returns the flushes of all programs by instruction.
     pub(crate) fn sites(&self) -> Vec<FlushSite> {
         let mut sites: BTreeMap<Frame, [u64; 5]> = BTreeMap::new();
-        for file in lock(&self.records).iter() {
-            for counts in (0..MOST_SITES).filter_map(|number| record(file, number)) {
-                let sums = sites.entry(counts.frame).or_default();
-                sums.iter_mut().zip(counts.lines).for_each(|(sum, lines)| *sum += lines);
-            }
+        for counts in self.records() {
+            let sums = sites.entry(counts.frame).or_default();
+            sums.iter_mut().zip(counts.lines).for_each(|(sum, lines)| *sum += lines);
         }
         let site = |(frame, lines): (Frame, [u64; 5])| {
             let [dirty, coherent, stale, clean, elsewhere] = lines;
@@ -119,11 +151,13 @@ impl Findings {
     }
 }
 
-/// Reads a record; `None` if it is free, or the program made the file shorter.
-fn record(file: &File, number: usize) -> Option<SiteCounts> {
-    let mut bytes = [0; SITE_BYTES];
-    file.read_exact_at(&mut bytes, (number * SITE_BYTES) as u64).ok()?;
-    SiteCounts::from_bytes(&bytes)
+/// Reads a program's records; none if it made the file shorter.
+fn records_in(file: &File) -> Vec<SiteCounts> {
+    let mut bytes = vec![0; MOST_SITES * SITE_BYTES];
+    if file.read_exact_at(&mut bytes, 0).is_err() {
+        return Vec::new();
+    }
+    bytes.as_chunks().0.iter().filter_map(SiteCounts::from_bytes).collect()
 }
 
 /// Returns whether two findings are the same mistake: of one kind, by one place of the program.

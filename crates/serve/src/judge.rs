@@ -58,6 +58,7 @@ pub(crate) fn collect(findings: &Findings, device: &Soft, client: &Client, conne
             lines: access.lines,
             store: Vec::new(),
             request: Vec::new(),
+            flushes: Vec::new(),
             times: 1,
         });
     }
@@ -80,6 +81,7 @@ pub(crate) fn collect(findings: &Findings, device: &Soft, client: &Client, conne
             lines: submitted.lines,
             store: Vec::new(),
             request: Vec::new(),
+            flushes: Vec::new(),
             times: 1,
         });
     }

@@ -42,7 +42,7 @@ mod tree;
 mod write_only;
 
 pub use error::ServeError;
-pub use findings::{Finding, FindingKind, FlushSite};
+pub use findings::{Finding, FindingKind, FlushSite, RecentFlush};
 pub use requests::RequestCount;
 pub use server::{Server, Settings};
 

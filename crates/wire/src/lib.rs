@@ -20,5 +20,5 @@ mod socket;
 
 pub use message::{Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request};
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};
-pub use sites::{Frame, MOST_SITES, SITE_BYTES, SiteCounts, SiteRecord, frames};
+pub use sites::{Frame, MOST_SITES, Run, SITE_BYTES, SiteCounts, SiteRecord, frames};
 pub use socket::{Descriptors, MOST_DESCRIPTORS, MOST_PAYLOAD, close, cookie, receive, send};

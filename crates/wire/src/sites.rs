@@ -22,15 +22,20 @@ pub fn frames(payload: &[u8]) -> Vec<Frame> {
     text.lines().filter_map(frame).collect()
 }
 
+/// Runs of lines that a site's record keeps.
+const RUNS: usize = 4;
+
 /// Most bytes of a module's path.
 const PATH_BYTES: usize = 184;
 /// Most sites of a program.
 pub const MOST_SITES: usize = 4096;
+/// The word of a record at which its runs begin.
+const RUNS_AT: usize = std::mem::offset_of!(SiteRecord, runs) / size_of::<u64>();
 /// Bytes of a site's record.
 pub const SITE_BYTES: usize = size_of::<SiteRecord>();
 
 /// A flush instruction of a program, and what its executions did, in memory that the server reads, too.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct SiteRecord {
     /// Its address in the process; 0 if the record is free.
@@ -50,6 +55,32 @@ pub struct SiteRecord {
     /// Length of the path.
     len: AtomicU64,
     path: [AtomicU64; PATH_BYTES / 8],
+    /// A thread changes the runs.
+    busy: AtomicU64,
+    /// Number of runs that were begun; the last one is at its remainder by [`RUNS`].
+    begun: AtomicU64,
+    runs: [RunRecord; RUNS],
+}
+
+/// Consecutive lines of an object that a site flushed one after the other: the object's number, the first line, and the
+/// one behind the last.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct RunRecord {
+    object: AtomicU64,
+    first: AtomicU64,
+    end: AtomicU64,
+}
+
+/// The values of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The object's number.
+    pub object: u64,
+    /// The first line.
+    pub first: u64,
+    /// The line behind the last.
+    pub end: u64,
 }
 
 /// The values of a record.
@@ -59,6 +90,8 @@ pub struct SiteCounts {
     pub frame: Frame,
     /// The counts, in the order of [`SiteRecord`]: dirty, coherent, stale, clean, elsewhere.
     pub lines: [u64; 5],
+    /// The last runs of lines, in the order of the record.
+    pub runs: Vec<Run>,
 }
 
 impl SiteRecord {
@@ -76,6 +109,31 @@ impl SiteRecord {
         // Release: a reader that sees the site sees the rest.
         self.site.store(site, Ordering::Release);
     }
+
+    /// Keeps the line of an object that was flushed: a line beside those of the last run extends it.
+    pub fn add_line(&self, object: u64, line: u64) {
+        // Another thread flushes at the same place: its line is kept.
+        if self.busy.swap(1, Ordering::Acquire) != 0 {
+            return;
+        }
+        // Relaxed: one thread at a time changes the runs; the server reads them while the program waits for a request.
+        let begun = self.begun.load(Ordering::Relaxed);
+        let run = |number: u64| self.runs.get(number as usize % RUNS);
+        let Some(last) = run(begun) else { return };
+        let [first, end] = [&last.first, &last.end].map(|at| at.load(Ordering::Relaxed));
+        if last.object.load(Ordering::Relaxed) != object || line > end || line + 1 < first {
+            if let Some(next) = run(begun + 1) {
+                next.object.store(object, Ordering::Relaxed);
+                next.first.store(line, Ordering::Relaxed);
+                next.end.store(line + 1, Ordering::Relaxed);
+            }
+            self.begun.store(begun + 1, Ordering::Relaxed);
+        } else {
+            last.first.store(first.min(line), Ordering::Relaxed);
+            last.end.store(end.max(line + 1), Ordering::Relaxed);
+        }
+        self.busy.store(0, Ordering::Release);
+    }
 }
 
 impl SiteCounts {
@@ -86,13 +144,51 @@ impl SiteCounts {
         let len = (word(7) as usize).min(PATH_BYTES);
         let path = bytes.get(64..64 + len).filter(|_| word(0) != 0)?;
         let frame = Frame { module: String::from_utf8_lossy(path).into_owned(), address: word(1) };
-        Some(Self { frame, lines: [word(2), word(3), word(4), word(5), word(6)] })
+        let runs = (0..RUNS).map(|n| RUNS_AT + 3 * n);
+        let runs = runs.map(|at| Run { object: word(at), first: word(at + 1), end: word(at + 2) });
+        let runs = runs.filter(|run| run.object != 0).collect();
+        Some(Self { frame, lines: [word(2), word(3), word(4), word(5), word(6)], runs })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Returns a record as the server reads it.
+    fn bytes_of(record: &SiteRecord) -> [u8; SITE_BYTES] {
+        let counts =
+            [&record.dirty, &record.coherent, &record.stale, &record.clean, &record.elsewhere, &record.len];
+        let words = [&record.site, &record.address].into_iter().chain(counts).chain(&record.path);
+        let runs = record.runs.iter().flat_map(|run| [&run.object, &run.first, &run.end]);
+        let words = words.chain([&record.busy, &record.begun]).chain(runs);
+        let bytes: Vec<u8> = words.flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()).collect();
+        bytes.try_into().unwrap()
+    }
+
+    #[test]
+    fn lines_beside_each_other_are_one_run() {
+        let record = SiteRecord::default();
+        record.describe(1, 2, b"/bin/c");
+        for line in [5, 6, 7, 6, 4, 9] {
+            record.add_line(3, line);
+        }
+        record.add_line(8, 9);
+        let counts = SiteCounts::from_bytes(&bytes_of(&record)).unwrap();
+        assert_eq!(counts.frame, Frame { module: "/bin/c".to_owned(), address: 2 });
+        let run = |object, first, end| Run { object, first, end };
+        // The first record is the one that the last run has left.
+        assert_eq!(counts.runs, [run(3, 4, 8), run(3, 9, 10), run(8, 9, 10)]);
+        for line in [20, 30] {
+            record.add_line(8, line);
+        }
+        let runs = SiteCounts::from_bytes(&bytes_of(&record)).unwrap().runs;
+        assert_eq!(
+            runs,
+            [run(8, 20, 21), run(8, 30, 31), run(3, 9, 10), run(8, 9, 10)],
+            "the oldest is gone"
+        );
+    }
 
     #[test]
     fn frames_are_lines_of_text() {

@@ -113,15 +113,31 @@ impl FindingRow {
             page.field("wrong on", &self.platforms.join(" "))?;
         }
         stack(page, "stored", &self.store)?;
-        stack(page, "seen in", &self.request)
+        stack(page, "seen in", &self.request)?;
+        if self.flushed.is_empty() {
+            return page.field("flushed", "no line of the object");
+        }
+        for (n, flush) in self.flushed.iter().take(FRAMES).enumerate() {
+            let instruction = flush.place.last().map(place).unwrap_or_default();
+            let text = format!("lines {} in {instruction}", flush.lines);
+            page.field(if n == 0 { "flushed" } else { "" }, &text)?;
+        }
+        Ok(())
     }
 }
 
 fn stack(page: &mut Page<'_>, title: &str, frames: &[PlaceRow]) -> io::Result<()> {
-    for (n, frame) in frames.iter().take(FRAMES).enumerate() {
+    let frames = frames.iter().filter(|frame| !is_start(frame)).take(FRAMES);
+    for (n, frame) in frames.enumerate() {
         page.field(if n == 0 { title } else { "" }, &place(frame))?;
     }
     Ok(())
+}
+
+/// Returns whether a frame is libc's start of a program, which is below every main().
+fn is_start(frame: &PlaceRow) -> bool {
+    let name = frame.function.as_deref().unwrap_or_default();
+    name == "_start" || name.starts_with("__libc_start_")
 }
 
 /// Returns a place as text: `upload (app.c:31)`, or the module and the address if no line is known.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Page, Report};
-use crate::cmd::sim::{FindingRow, FlushRow, PlaceRow, Sanitized};
+use crate::cmd::sim::{FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized};
 
 /// A document.
 #[derive(Debug, Serialize)]
@@ -98,9 +98,17 @@ fn finding(finding: &FindingRow) -> Value {
             { "message": { "text": "stored" }, "frames": frames(&finding.store) },
             { "message": { "text": "seen in" }, "frames": frames(&finding.request) },
         ],
+        "relatedLocations": finding.flushed.iter().filter_map(flushed).collect::<Vec<_>>(),
         "occurrenceCount": finding.times,
         "suppressions": suppressions(finding.suppressed.as_ref()),
     })
+}
+
+/// Returns the place of a flush, with its lines as a message; `None` without one.
+fn flushed(row: &FlushedRow) -> Option<Value> {
+    let mut at = location(row.place.last()?);
+    at["message"] = json!({ "text": format!("flushed lines {}", row.lines) });
+    Some(at)
 }
 
 fn location(place: &PlaceRow) -> Value {

@@ -8,7 +8,7 @@ mod serve;
 mod suppressions;
 
 pub use run::{Requests, run};
-pub use sanitize::{FindingRow, FlushRow, PlaceRow, Sanitized, sanitize};
+pub use sanitize::{FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, sanitize};
 pub use serve::{Served, Session};
 
 use nix::sys::signal::{SigSet, Signal};

@@ -9,7 +9,7 @@ use gem_coherency::policy::{Decision, Rule, Verdict};
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_hierarchy::Route;
-use gem_coherency_serve::{Finding, FindingKind, FlushSite, Frame, Server, Settings};
+use gem_coherency_serve::{Finding, FindingKind, FlushSite, Frame, RecentFlush, Server, Settings};
 use gem_coherency_sim::Soft;
 use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
@@ -67,8 +67,19 @@ pub struct FindingRow {
     pub store: Vec<PlaceRow>,
     /// The call stack of the request that showed it.
     pub request: Vec<PlaceRow>,
+    /// The last flushes of the object before that, by instruction.
+    pub flushed: Vec<FlushedRow>,
     /// Why it is accepted; `None` if it is not suppressed.
     pub suppressed: Option<String>,
+}
+
+/// Lines of an object that an instruction flushed.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlushedRow {
+    /// The instruction, as [`FlushRow::place`].
+    pub place: Vec<PlaceRow>,
+    /// The last lines that it flushed: `0-15, 37`.
+    pub lines: String,
 }
 
 /// The flushes by one instruction.
@@ -191,8 +202,13 @@ impl Places {
             platforms: machine.map_or_else(Vec::new, |machine| others(machine, finding)),
             store: self.stack(&finding.store, false),
             request: self.stack(&finding.request, true),
+            flushed: finding.flushes.iter().map(|flush| self.flushed(flush)).collect(),
             suppressed: None,
         }
+    }
+
+    fn flushed(&mut self, flush: &RecentFlush) -> FlushedRow {
+        FlushedRow { place: self.place(&flush.frame, false), lines: ranges(&flush.lines) }
     }
 
     /// Returns the instructions that flushed lines of objects; those of one line of the source are one row.
