@@ -24,6 +24,9 @@ use crate::requests::RequestCount;
 use crate::shared::Shared;
 use crate::tree;
 
+/// Objects of a device that have numbers of their own.
+const OBJECTS: u64 = 1 << 32;
+
 /// The settings of a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -71,7 +74,11 @@ impl Server {
         });
         let devices = devices.collect::<Result<Vec<_>, _>>()?;
         let findings = settings.findings.then(Findings::default);
-        devices.iter().for_each(|device| device.watch(settings.findings));
+        for (number, device) in (0..).zip(&devices) {
+            device.watch(settings.findings);
+            // Programs and findings name an object by its number alone.
+            device.number_objects_from(number * OBJECTS + 1);
+        }
         let socket = folder.join(SOCKET);
         let listener = listen_at(&socket).map_err(failed(socket.clone()))?;
         tree::make(&folder.join(FOLDER), &devices)?;

@@ -249,6 +249,12 @@ impl Soft {
         self.system.log.take()
     }
 
+    /// Numbers the objects that are created from now on from `first` on, so that those of several devices differ. Without
+    /// this, a device's first object is number 1. A number up to those that were given changes nothing.
+    pub fn number_objects_from(&self, first: u64) {
+        self.system.number_objects_from(first);
+    }
+
     /// Switches the log of incoherent accesses on or off. It is off at first, because it compares bytes at every access.
     pub fn watch(&self, on: bool) {
         self.system.incoherent.switch(on);

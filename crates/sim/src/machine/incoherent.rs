@@ -21,7 +21,8 @@ const KEPT: usize = 1 << 16;
 /// An incoherent access, or several consecutive ones of the same kind on the same route.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Incoherent {
-    /// The object's number on the device, from 1 in order of creation.
+    /// The object's number on the device, in order of creation, from 1 or as
+    /// [`Soft::number_objects_from`](crate::Soft::number_objects_from) said.
     pub object: u64,
     /// The object's first handle; `None` without one.
     pub handle: Option<Handle>,

@@ -172,6 +172,12 @@ impl System {
         Ok(())
     }
 
+    /// Gives the next object the number `first`, or a later one.
+    pub(crate) fn number_objects_from(&self, first: u64) {
+        let mut objects = self.objects();
+        objects.created = objects.created.max(first.saturating_sub(1));
+    }
+
     /// Registers the object that `make` creates from its number.
     pub(crate) fn register(&self, make: impl FnOnce(u64) -> Object) -> Arc<Object> {
         let mut objects = self.objects();

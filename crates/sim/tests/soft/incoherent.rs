@@ -34,6 +34,23 @@ fn runs(lines: &[LineRange]) -> Runs {
 }
 
 #[test]
+fn objects_are_numbered_from_a_number() {
+    let page = watched("glk");
+    page.device.number_objects_from(100);
+    page.device.number_objects_from(7);
+    let next = page.device.create(4096).unwrap().handle;
+    page.device.number_objects_from(100);
+    let last = page.device.create(4096).unwrap().handle;
+    let numbers = [page.handle(), next, last].map(|handle| {
+        let map = page.device.map(handle, MmapMode::Wb, 4096).unwrap();
+        map.copy_in(0, b"new").unwrap();
+        page.device.gpu_read(handle, MocsClass::PageTable, 0, &mut [0; 64]).unwrap();
+        page.device.incoherent().iter().map(|access| access.object).collect::<Vec<_>>()
+    });
+    assert_eq!(numbers, [[1], [100], [101]]);
+}
+
+#[test]
 fn a_read_of_memory_is_stale_if_the_cache_has_other_bytes() {
     let page = watched("glk");
     page.map.copy_in(60, b"new bytes").unwrap();
