@@ -57,7 +57,7 @@ impl Path {
     }
 }
 
-/// What is known of the server.
+/// The server: the path of its socket, and its folder of files.
 pub(crate) struct Server {
     socket: Path,
     pub(crate) root: Path,

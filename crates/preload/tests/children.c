@@ -75,7 +75,7 @@ static void by_shell(void) {
     SAME(WEXITSTATUS(ended), status);
 }
 
-/* What exec reports of programs that do not exist, and of too much. */
+/* The errors of exec for programs that do not exist, and of too much. */
 static void failures(void) {
     char *volatile none = NULL;
     setenv("PATH", folder, 1);

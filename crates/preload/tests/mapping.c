@@ -253,6 +253,23 @@ static void many(void) {
     OK(close_handle(fd, handle));
 }
 
+/* Many objects, each of which has files of its own in the server. */
+static void many_objects(void) {
+    enum { MANY = 400 };
+    uint32_t handles[MANY];
+    char *all[MANY];
+    for (int n = 0; n < MANY; n++) {
+        handles[n] = create(fd, PAGE);
+        all[n] = map(fd, handles[n], PAGE);
+        all[n][0] = (char)n;
+    }
+    for (int n = 0; n < MANY; n++) {
+        first_byte(fd, handles[n], (char)n);
+        OK(munmap(all[n], PAGE));
+        OK(close_handle(fd, handles[n]));
+    }
+}
+
 int main(void) {
     fd = open_card();
     parts();
@@ -264,6 +281,7 @@ int main(void) {
     pointers();
     into_itself();
     many();
+    many_objects();
     OK(close(fd));
     return done();
 }

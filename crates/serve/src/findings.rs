@@ -1,4 +1,4 @@
-//! What programs did wrong: accesses that miss newer bytes, by the place in the program that stored them.
+//! The mistakes of programs: accesses that miss newer bytes, by the place in the program that stored them.
 
 use std::collections::BTreeMap;
 use std::fs::File;

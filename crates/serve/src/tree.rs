@@ -201,7 +201,7 @@ fn uevent(id: u16, slot: &str) -> String {
     )
 }
 
-/// What the PCI bus tells of a device.
+/// The properties of a device on the PCI bus.
 #[derive(Clone, Copy)]
 struct Facts {
     id: u16,

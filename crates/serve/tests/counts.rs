@@ -47,7 +47,7 @@ fn becomes(number: impl Fn() -> usize, wanted: usize) {
 }
 
 #[test]
-fn what_a_program_had_is_freed_when_its_sockets_close() {
+fn the_files_of_a_program_are_freed_when_its_sockets_close() {
     let server = Server::start(&["sim:jsl"], &Settings::default()).unwrap();
     assert_eq!((server.programs(), server.open_files()), (0, 0));
     let (one, other) = (Program::start(&server), Program::start(&server));
@@ -69,7 +69,7 @@ fn what_a_program_had_is_freed_when_its_sockets_close() {
 }
 
 #[test]
-fn what_is_no_request_is_refused() {
+fn an_unknown_request_is_refused() {
     let server = Server::start(&["sim:jsl"], &Settings::default()).unwrap();
     let program = Program::start(&server);
     assert_eq!(program.request(Request::Open, [7]).0.errno, 19, "ENODEV: no such node");

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_is_refused() {
+    fn bytes_that_are_no_message_are_refused() {
         let (near, far) = UnixDatagram::pair().unwrap();
         near.send(b"short").unwrap();
         let mut payload = [0; MOST_PAYLOAD];

@@ -1,4 +1,4 @@
-//! Whether the dynamic linker would load this library into a program.
+//! The check that the dynamic linker would load this library into a program.
 
 use std::ffi::{CStr, c_int};
 

@@ -8,7 +8,7 @@ use super::replace;
 use crate::real::real;
 use crate::sys;
 
-/// What runs in place of a program that cannot be intercepted: it ends with status 2.
+/// The program that runs in place of one that cannot be intercepted: it ends with status 2.
 const SHELL: &CStr = c"/bin/sh";
 const REFUSED: [&CStr; 3] = [c"sh", c"-c", c"exit 2"];
 

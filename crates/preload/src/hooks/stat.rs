@@ -13,7 +13,7 @@ use crate::sys::KeepErrno;
 /// The major number of DRM.
 const MAJOR: c_uint = 226;
 
-/// What a program sees in place of a socket.
+/// The file that a program sees in place of a socket.
 struct Shown {
     mode: libc::mode_t,
     minor: Option<u32>,

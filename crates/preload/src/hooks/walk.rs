@@ -11,7 +11,7 @@ use crate::real::real;
 use crate::start;
 use crate::sys;
 
-/// What nftw(3) passes on with a path: the offset of its last name, and the depth.
+/// The values that nftw(3) passes with a path: the offset of its last name, and the depth.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Place {
@@ -25,7 +25,7 @@ type Visit = unsafe extern "C" fn(*const c_char, *mut libc::stat, c_int, *mut Pl
 /// The function that the program passed to ftw(3).
 type ShortVisit = unsafe extern "C" fn(*const c_char, *mut libc::stat, c_int) -> c_int;
 
-/// What is called with what this thread's walk finds.
+/// The function that this thread's walk calls.
 #[derive(Clone, Copy)]
 enum Visitor {
     None,

@@ -1,4 +1,4 @@
-// What the programs share: BOs, mappings, and batches of one copy or one store. Each program has the modes `right` and `wrong`, and prints the
+// The parts that the programs share: BOs, mappings, and batches of one copy or one store. Each program has the modes `right` and `wrong`, and prints the
 // number of lines for which the other agent has old bytes, e.g. "old: 3". It exits with 77 if the platform refuses a request that it needs.
 // With -DNO_FLUSH the program's flushes do nothing.
 #include <emmintrin.h>

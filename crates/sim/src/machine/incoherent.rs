@@ -31,7 +31,7 @@ pub struct Incoherent {
     /// The object's level at the time of the access; [`CacheLevel::None`] for the CPU's through a mapping of the
     /// file behind the object (GEM_MMAP, a dma-buf).
     pub level: CacheLevel,
-    /// What went wrong.
+    /// The mistake.
     pub kind: IncoherentKind,
     /// The route of the access.
     pub route: Route,

@@ -41,7 +41,7 @@ pub(crate) struct Memory {
     own: u64,
     /// Number of areas created so far.
     made: u64,
-    /// What is outside of the areas, for a program that is not simulated.
+    /// The memory outside of the areas, for a program that is not simulated.
     pub(super) program: Option<Arc<dyn ProgramMemory>>,
 }
 

@@ -69,7 +69,7 @@ pub static ADDRESS: AtomicUsize = AtomicUsize::new(0);
 pub static KIND: AtomicUsize = AtomicUsize::new(0);
 pub static BYTE_COUNT: AtomicUsize = AtomicUsize::new(0);
 pub static BYTES: [AtomicU8; 64] = [const { AtomicU8::new(0) }; 64];
-/// What the handler returns: `Perform`, or `Done`.
+/// The value that the handler returns: `Perform`, or `Done`.
 pub static PERFORM: AtomicBool = AtomicBool::new(false);
 /// Call stack of the newest event.
 pub static DEPTH: AtomicUsize = AtomicUsize::new(0);

@@ -1,4 +1,4 @@
-//! Whether a program can be intercepted: the dynamic linker loads the library into it.
+//! The check that a program can be intercepted: the dynamic linker loads the library into it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};

@@ -11,6 +11,7 @@ pub use run::{Requests, run};
 pub use sanitize::{FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, sanitize};
 pub use serve::{Served, Session};
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 
 use crate::failure::Failure;
@@ -21,6 +22,15 @@ const ENDING: [Signal; 4] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP, Si
 /// Returns a set of signals.
 fn set_of(signals: impl IntoIterator<Item = Signal>) -> SigSet {
     signals.into_iter().collect()
+}
+
+/// Raises the limit of open files to what the system allows: an object that a program maps has three in the server.
+fn raise_file_limit() {
+    let raised = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
+    if let Err(errno) = raised {
+        tracing::warn!(%errno, "the limit of open files stays");
+    }
 }
 
 /// Returns the failure of waiting for signals.

@@ -9,7 +9,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Serialize;
 
-use super::{ENDING, cannot_wait, executable, preload, set_of};
+use super::{ENDING, cannot_wait, executable, preload, raise_file_limit, set_of};
 use crate::args;
 use crate::failure::Failure;
 
@@ -94,6 +94,8 @@ pub fn on_server(
     let mut child = command
         .spawn()
         .map_err(|error| Failure::Environment(format!("cannot run '{}': {error}", name.to_string_lossy())))?;
+    // The program keeps the limit that it was given.
+    raise_file_limit();
     signals.thread_block().map_err(cannot_wait)?;
     loop {
         if let Some(status) = child.try_wait()? {

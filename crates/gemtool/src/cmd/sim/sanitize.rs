@@ -1,4 +1,4 @@
-//! Runs a program, and reports what it did wrong.
+//! Runs a program, and reports its mistakes.
 
 use std::path::Path as FilePath;
 
@@ -19,7 +19,7 @@ use super::suppressions::{self, Suppression};
 use crate::args;
 use crate::failure::Failure;
 
-/// What a program did wrong.
+/// The mistakes of a program.
 #[derive(Clone, Debug, Serialize)]
 pub struct Sanitized {
     /// The devices.

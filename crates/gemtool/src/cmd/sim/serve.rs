@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use gem_coherency_serve::{Server, Settings};
 use serde::Serialize;
 
-use super::{ENDING, cannot_wait, preload, set_of};
+use super::{ENDING, cannot_wait, preload, raise_file_limit, set_of};
 use crate::args;
 use crate::failure::Failure;
 
@@ -16,7 +16,7 @@ pub struct Session {
     devices: Vec<String>,
 }
 
-/// What a program needs to use the server.
+/// The environment that a program needs to use the server.
 #[derive(Clone, Debug, Serialize)]
 pub struct Served {
     /// The devices.
@@ -32,6 +32,7 @@ impl Session {
     /// For devices that do not exist, and a folder that cannot be used.
     pub fn start(args: &args::Serve) -> Result<Self, Failure> {
         let library = preload::find()?;
+        raise_file_limit();
         // Before the server's threads exist.
         set_of(ENDING).thread_block().map_err(cannot_wait)?;
         let settings = Settings { folder: args.folder.clone(), findings: false };
