@@ -216,12 +216,11 @@ pub(crate) fn forget(start: usize, len: usize) {
     }
 }
 
-/// Makes the bytes of a buffer writable for a system call that failed because they are watched; returns whether any
-/// were. The call's store is not recorded.
-pub(crate) fn release(start: usize, len: usize) -> bool {
-    const PAGE: usize = 4096;
-    let first = start & !(PAGE - 1);
-    is_collecting()
-        && mappings::overlap(start, len)
-        && watch::release(first, (start - first).saturating_add(len)).is_ok()
+/// Makes the bytes of a buffer writable for a system call that stores to them, and whose store is not recorded.
+pub(crate) fn release(start: usize, len: usize) {
+    let first = start & !(PAGE_BYTES - 1);
+    if is_collecting() && mappings::overlap(start, len) {
+        // Fails for pages that are not watched.
+        let _ = watch::release(first, (start - first).saturating_add(len));
+    }
 }

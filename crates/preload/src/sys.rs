@@ -41,6 +41,23 @@ pub(crate) fn getpid() -> c_int {
     unsafe { libc::syscall(libc::SYS_getpid) as c_int }
 }
 
+/// Reads a value of this process; `None` if its pages cannot be read.
+///
+/// # Safety
+/// Every sequence of bytes is a value of `T`.
+pub(crate) unsafe fn read_own<T: Copy>(from: *const T) -> Option<T> {
+    let mut value = std::mem::MaybeUninit::<T>::uninit();
+    let to = libc::iovec { iov_base: value.as_mut_ptr().cast(), iov_len: size_of::<T>() };
+    let from = libc::iovec { iov_base: from.cast_mut().cast(), iov_len: size_of::<T>() };
+    let _errno = KeepErrno::new();
+    // SAFETY: the kernel stores to `value` alone, and only reads at `from`, if it can.
+    let done = unsafe {
+        libc::syscall(libc::SYS_process_vm_readv, getpid(), &raw const to, 1, &raw const from, 1, 0)
+    };
+    // SAFETY: all bytes were stored, and are a value.
+    (done == size_of::<T>() as libc::c_long).then(|| unsafe { value.assume_init() })
+}
+
 /// Lets other threads run.
 pub(crate) fn give_way() {
     // SAFETY: sched_yield(2) has no operands.

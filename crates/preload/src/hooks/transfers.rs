@@ -1,72 +1,179 @@
 //! read(2), recv(2) and their relatives: the kernel cannot store to watched pages, which are write-protected.
+//!
+//! The pages are made writable before the call: a receive that fails loses its message, and a stream keeps an error.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_int, c_uint, c_void};
 
 use super::replace;
 use crate::real::real;
 use crate::{sites, sys};
 
-/// Returns whether a call that returned `done` is to be repeated, because `release` made watched pages writable.
-fn again(done: libc::ssize_t, release: impl FnOnce() -> bool) -> bool {
-    if done >= 0 || sys::errno() != libc::EFAULT {
-        return false;
-    }
-    let released = release();
-    sys::fail(libc::EFAULT);
-    released
-}
+/// Most buffers of a vector (`UIO_MAXIOV`); the kernel refuses more.
+const MOST_BUFFERS: usize = 1024;
 
-/// Makes the buffers of a vector writable; returns whether any was watched.
-///
-/// # Safety
-/// `count` vectors are at `buffers`: the kernel has read them, or failed with EFAULT for one of them.
-unsafe fn release_all(buffers: *const libc::iovec, count: usize) -> bool {
-    if buffers.is_null() {
-        return false;
+/// Makes the buffers of a vector writable; those of one that cannot be read are left, for the kernel to refuse.
+fn release_all(buffers: *const libc::iovec, count: usize) {
+    if !sites::is_collecting() {
+        return;
     }
-    // SAFETY: the caller's obligation.
-    let buffers = unsafe { std::slice::from_raw_parts(buffers, count) };
-    let released = |buffer: &libc::iovec| sites::release(buffer.iov_base.addr(), buffer.iov_len);
-    buffers.iter().filter(|buffer| released(buffer)).count() > 0
+    for n in 0..count.min(MOST_BUFFERS) {
+        // SAFETY: a buffer is a pointer and a length.
+        let Some(buffer) = (unsafe { sys::read_own(buffers.wrapping_add(n)) }) else { return };
+        sites::release(buffer.iov_base.addr(), buffer.iov_len);
+    }
 }
 
 replace! {
     /// Reads from a file.
     fn read(fd: c_int, to: *mut c_void, len: libc::size_t) -> libc::ssize_t {
-        let call = || real!(read: fn(
-            fd => c_int, to => *mut c_void, len => libc::size_t
-        ) -> libc::ssize_t);
-        let done = call();
-        if again(done, || sites::release(to.addr(), len)) { call() } else { done }
+        sites::release(to.addr(), len);
+        real!(read: fn(fd => c_int, to => *mut c_void, len => libc::size_t) -> libc::ssize_t)
+    }
+
+    /// Reads from a file, with the arguments checked (_FORTIFY_SOURCE).
+    fn __read_chk(fd: c_int, to: *mut c_void, len: libc::size_t, room: libc::size_t) -> libc::ssize_t {
+        sites::release(to.addr(), len);
+        real!(__read_chk: fn(
+            fd => c_int, to => *mut c_void, len => libc::size_t, room => libc::size_t
+        ) -> libc::ssize_t)
     }
 
     /// Reads from a place of a file.
     fn pread | pread64 (
         fd: c_int, to: *mut c_void, len: libc::size_t, offset: libc::off64_t
     ) -> libc::ssize_t {
-        let call = || real!(pread64: fn(
+        sites::release(to.addr(), len);
+        real!(pread64: fn(
             fd => c_int, to => *mut c_void, len => libc::size_t, offset => libc::off64_t
-        ) -> libc::ssize_t);
-        let done = call();
-        if again(done, || sites::release(to.addr(), len)) { call() } else { done }
+        ) -> libc::ssize_t)
+    }
+
+    /// Reads from a place of a file, with the arguments checked (_FORTIFY_SOURCE).
+    fn __pread_chk | __pread64_chk (
+        fd: c_int, to: *mut c_void, len: libc::size_t, offset: libc::off64_t, room: libc::size_t
+    ) -> libc::ssize_t {
+        sites::release(to.addr(), len);
+        real!(__pread64_chk: fn(
+            fd => c_int, to => *mut c_void, len => libc::size_t, offset => libc::off64_t, room => libc::size_t
+        ) -> libc::ssize_t)
     }
 
     /// Reads from a file to several buffers.
     fn readv(fd: c_int, buffers: *const libc::iovec, count: c_int) -> libc::ssize_t {
-        let call = || real!(readv: fn(
-            fd => c_int, buffers => *const libc::iovec, count => c_int
-        ) -> libc::ssize_t);
-        let done = call();
-        let release = || release_all(buffers, usize::try_from(count).unwrap_or(0));
-        if again(done, release) { call() } else { done }
+        release_all(buffers, usize::try_from(count).unwrap_or(0));
+        real!(readv: fn(fd => c_int, buffers => *const libc::iovec, count => c_int) -> libc::ssize_t)
+    }
+
+    /// Reads from a place of a file to several buffers.
+    fn preadv | preadv64 (
+        fd: c_int, buffers: *const libc::iovec, count: c_int, offset: libc::off64_t
+    ) -> libc::ssize_t {
+        release_all(buffers, usize::try_from(count).unwrap_or(0));
+        real!(preadv64: fn(
+            fd => c_int, buffers => *const libc::iovec, count => c_int, offset => libc::off64_t
+        ) -> libc::ssize_t)
+    }
+
+    /// Reads from a place of a file to several buffers, with flags.
+    fn preadv2 | preadv64v2 (
+        fd: c_int, buffers: *const libc::iovec, count: c_int, offset: libc::off64_t, flags: c_int
+    ) -> libc::ssize_t {
+        release_all(buffers, usize::try_from(count).unwrap_or(0));
+        real!(preadv64v2: fn(
+            fd => c_int, buffers => *const libc::iovec, count => c_int, offset => libc::off64_t, flags => c_int
+        ) -> libc::ssize_t)
     }
 
     /// Receives from a socket.
     fn recv(fd: c_int, to: *mut c_void, len: libc::size_t, flags: c_int) -> libc::ssize_t {
-        let call = || real!(recv: fn(
-            fd => c_int, to => *mut c_void, len => libc::size_t, flags => c_int
-        ) -> libc::ssize_t);
-        let done = call();
-        if again(done, || sites::release(to.addr(), len)) { call() } else { done }
+        sites::release(to.addr(), len);
+        real!(recv: fn(fd => c_int, to => *mut c_void, len => libc::size_t, flags => c_int) -> libc::ssize_t)
+    }
+
+    /// Receives from a socket, with the arguments checked (_FORTIFY_SOURCE).
+    fn __recv_chk(
+        fd: c_int, to: *mut c_void, len: libc::size_t, room: libc::size_t, flags: c_int
+    ) -> libc::ssize_t {
+        sites::release(to.addr(), len);
+        real!(__recv_chk: fn(
+            fd => c_int, to => *mut c_void, len => libc::size_t, room => libc::size_t, flags => c_int
+        ) -> libc::ssize_t)
+    }
+
+    /// Receives from a socket, and tells the sender.
+    fn recvfrom(
+        fd: c_int, to: *mut c_void, len: libc::size_t, flags: c_int, from: *mut libc::sockaddr, from_len: *mut libc::socklen_t
+    ) -> libc::ssize_t {
+        sites::release(to.addr(), len);
+        real!(recvfrom: fn(
+            fd => c_int, to => *mut c_void, len => libc::size_t, flags => c_int, from => *mut libc::sockaddr, from_len => *mut libc::socklen_t
+        ) -> libc::ssize_t)
+    }
+
+    /// Receives from a socket, and tells the sender, with the arguments checked (_FORTIFY_SOURCE).
+    fn __recvfrom_chk(
+        fd: c_int, to: *mut c_void, len: libc::size_t, room: libc::size_t, flags: c_int, from: *mut libc::sockaddr, from_len: *mut libc::socklen_t
+    ) -> libc::ssize_t {
+        sites::release(to.addr(), len);
+        real!(__recvfrom_chk: fn(
+            fd => c_int, to => *mut c_void, len => libc::size_t, room => libc::size_t, flags => c_int, from => *mut libc::sockaddr, from_len => *mut libc::socklen_t
+        ) -> libc::ssize_t)
+    }
+
+    /// Receives a message.
+    fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> libc::ssize_t {
+        // A header is made of pointers and numbers.
+        if sites::is_collecting()
+            && let Some(message) = sys::read_own(message.cast_const())
+        {
+            release_all(message.msg_iov, message.msg_iovlen);
+        }
+        real!(recvmsg: fn(fd => c_int, message => *mut libc::msghdr, flags => c_int) -> libc::ssize_t)
+    }
+
+    /// Reads random bytes.
+    fn getrandom(to: *mut c_void, len: libc::size_t, flags: c_uint) -> libc::ssize_t {
+        sites::release(to.addr(), len);
+        real!(getrandom: fn(to => *mut c_void, len => libc::size_t, flags => c_uint) -> libc::ssize_t)
+    }
+
+    /// Reads from a stream.
+    fn fread(
+        to: *mut c_void, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
+    ) -> libc::size_t {
+        sites::release(to.addr(), size.saturating_mul(count));
+        real!(fread: fn(
+            to => *mut c_void, size => libc::size_t, count => libc::size_t, stream => *mut libc::FILE
+        ) -> libc::size_t)
+    }
+
+    /// Reads from a stream that this thread has locked.
+    fn fread_unlocked(
+        to: *mut c_void, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
+    ) -> libc::size_t {
+        sites::release(to.addr(), size.saturating_mul(count));
+        real!(fread_unlocked: fn(
+            to => *mut c_void, size => libc::size_t, count => libc::size_t, stream => *mut libc::FILE
+        ) -> libc::size_t)
+    }
+
+    /// Reads from a stream, with the arguments checked (_FORTIFY_SOURCE).
+    fn __fread_chk(
+        to: *mut c_void, room: libc::size_t, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
+    ) -> libc::size_t {
+        sites::release(to.addr(), size.saturating_mul(count));
+        real!(__fread_chk: fn(
+            to => *mut c_void, room => libc::size_t, size => libc::size_t, count => libc::size_t, stream => *mut libc::FILE
+        ) -> libc::size_t)
+    }
+
+    /// Reads from a stream that this thread has locked, with the arguments checked (_FORTIFY_SOURCE).
+    fn __fread_unlocked_chk(
+        to: *mut c_void, room: libc::size_t, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
+    ) -> libc::size_t {
+        sites::release(to.addr(), size.saturating_mul(count));
+        real!(__fread_unlocked_chk: fn(
+            to => *mut c_void, room => libc::size_t, size => libc::size_t, count => libc::size_t, stream => *mut libc::FILE
+        ) -> libc::size_t)
     }
 }
