@@ -23,71 +23,66 @@ fn release_all(buffers: *const libc::iovec, count: usize) {
     }
 }
 
-replace! {
+/// Replaces functions that store to memory. The block of each makes its buffers writable; a call of libc's function of the first
+/// name follows.
+macro_rules! transfers {
+    ($($(#[$doc:meta])* fn $name:ident $(| $alias:ident)* ($($argument:ident: $type:ty),*) -> $result:ty $before:block)*) => {
+        replace! {
+            $($(#[$doc])* fn $name $(| $alias)* ($($argument: $type),*) -> $result {
+                $before
+                real!($name: fn($($argument => $type),*) -> $result)
+            })*
+        }
+    };
+}
+
+transfers! {
     /// Reads from a file.
     fn read(fd: c_int, to: *mut c_void, len: libc::size_t) -> libc::ssize_t {
         sites::release(to.addr(), len);
-        real!(read: fn(fd => c_int, to => *mut c_void, len => libc::size_t) -> libc::ssize_t)
     }
 
     /// Reads from a file, with the arguments checked (_FORTIFY_SOURCE).
     fn __read_chk(fd: c_int, to: *mut c_void, len: libc::size_t, room: libc::size_t) -> libc::ssize_t {
         sites::release(to.addr(), len);
-        real!(__read_chk: fn(
-            fd => c_int, to => *mut c_void, len => libc::size_t, room => libc::size_t
-        ) -> libc::ssize_t)
     }
 
     /// Reads from a place of a file.
-    fn pread | pread64 (
+    fn pread64 | pread (
         fd: c_int, to: *mut c_void, len: libc::size_t, offset: libc::off64_t
     ) -> libc::ssize_t {
         sites::release(to.addr(), len);
-        real!(pread64: fn(
-            fd => c_int, to => *mut c_void, len => libc::size_t, offset => libc::off64_t
-        ) -> libc::ssize_t)
     }
 
     /// Reads from a place of a file, with the arguments checked (_FORTIFY_SOURCE).
-    fn __pread_chk | __pread64_chk (
+    fn __pread64_chk | __pread_chk (
         fd: c_int, to: *mut c_void, len: libc::size_t, offset: libc::off64_t, room: libc::size_t
     ) -> libc::ssize_t {
         sites::release(to.addr(), len);
-        real!(__pread64_chk: fn(
-            fd => c_int, to => *mut c_void, len => libc::size_t, offset => libc::off64_t, room => libc::size_t
-        ) -> libc::ssize_t)
     }
 
     /// Reads from a file to several buffers.
     fn readv(fd: c_int, buffers: *const libc::iovec, count: c_int) -> libc::ssize_t {
         release_all(buffers, usize::try_from(count).unwrap_or(0));
-        real!(readv: fn(fd => c_int, buffers => *const libc::iovec, count => c_int) -> libc::ssize_t)
     }
 
     /// Reads from a place of a file to several buffers.
-    fn preadv | preadv64 (
+    fn preadv64 | preadv (
         fd: c_int, buffers: *const libc::iovec, count: c_int, offset: libc::off64_t
     ) -> libc::ssize_t {
         release_all(buffers, usize::try_from(count).unwrap_or(0));
-        real!(preadv64: fn(
-            fd => c_int, buffers => *const libc::iovec, count => c_int, offset => libc::off64_t
-        ) -> libc::ssize_t)
     }
 
     /// Reads from a place of a file to several buffers, with flags.
-    fn preadv2 | preadv64v2 (
+    fn preadv64v2 | preadv2 (
         fd: c_int, buffers: *const libc::iovec, count: c_int, offset: libc::off64_t, flags: c_int
     ) -> libc::ssize_t {
         release_all(buffers, usize::try_from(count).unwrap_or(0));
-        real!(preadv64v2: fn(
-            fd => c_int, buffers => *const libc::iovec, count => c_int, offset => libc::off64_t, flags => c_int
-        ) -> libc::ssize_t)
     }
 
     /// Receives from a socket.
     fn recv(fd: c_int, to: *mut c_void, len: libc::size_t, flags: c_int) -> libc::ssize_t {
         sites::release(to.addr(), len);
-        real!(recv: fn(fd => c_int, to => *mut c_void, len => libc::size_t, flags => c_int) -> libc::ssize_t)
     }
 
     /// Receives from a socket, with the arguments checked (_FORTIFY_SOURCE).
@@ -95,9 +90,6 @@ replace! {
         fd: c_int, to: *mut c_void, len: libc::size_t, room: libc::size_t, flags: c_int
     ) -> libc::ssize_t {
         sites::release(to.addr(), len);
-        real!(__recv_chk: fn(
-            fd => c_int, to => *mut c_void, len => libc::size_t, room => libc::size_t, flags => c_int
-        ) -> libc::ssize_t)
     }
 
     /// Receives from a socket, and tells the sender.
@@ -105,9 +97,6 @@ replace! {
         fd: c_int, to: *mut c_void, len: libc::size_t, flags: c_int, from: *mut libc::sockaddr, from_len: *mut libc::socklen_t
     ) -> libc::ssize_t {
         sites::release(to.addr(), len);
-        real!(recvfrom: fn(
-            fd => c_int, to => *mut c_void, len => libc::size_t, flags => c_int, from => *mut libc::sockaddr, from_len => *mut libc::socklen_t
-        ) -> libc::ssize_t)
     }
 
     /// Receives from a socket, and tells the sender, with the arguments checked (_FORTIFY_SOURCE).
@@ -115,9 +104,6 @@ replace! {
         fd: c_int, to: *mut c_void, len: libc::size_t, room: libc::size_t, flags: c_int, from: *mut libc::sockaddr, from_len: *mut libc::socklen_t
     ) -> libc::ssize_t {
         sites::release(to.addr(), len);
-        real!(__recvfrom_chk: fn(
-            fd => c_int, to => *mut c_void, len => libc::size_t, room => libc::size_t, flags => c_int, from => *mut libc::sockaddr, from_len => *mut libc::socklen_t
-        ) -> libc::ssize_t)
     }
 
     /// Receives a message.
@@ -128,13 +114,11 @@ replace! {
         {
             release_all(message.msg_iov, message.msg_iovlen);
         }
-        real!(recvmsg: fn(fd => c_int, message => *mut libc::msghdr, flags => c_int) -> libc::ssize_t)
     }
 
     /// Reads random bytes.
     fn getrandom(to: *mut c_void, len: libc::size_t, flags: c_uint) -> libc::ssize_t {
         sites::release(to.addr(), len);
-        real!(getrandom: fn(to => *mut c_void, len => libc::size_t, flags => c_uint) -> libc::ssize_t)
     }
 
     /// Reads from a stream.
@@ -142,9 +126,6 @@ replace! {
         to: *mut c_void, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
     ) -> libc::size_t {
         sites::release(to.addr(), size.saturating_mul(count));
-        real!(fread: fn(
-            to => *mut c_void, size => libc::size_t, count => libc::size_t, stream => *mut libc::FILE
-        ) -> libc::size_t)
     }
 
     /// Reads from a stream that this thread has locked.
@@ -152,9 +133,6 @@ replace! {
         to: *mut c_void, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
     ) -> libc::size_t {
         sites::release(to.addr(), size.saturating_mul(count));
-        real!(fread_unlocked: fn(
-            to => *mut c_void, size => libc::size_t, count => libc::size_t, stream => *mut libc::FILE
-        ) -> libc::size_t)
     }
 
     /// Reads from a stream, with the arguments checked (_FORTIFY_SOURCE).
@@ -162,9 +140,6 @@ replace! {
         to: *mut c_void, room: libc::size_t, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
     ) -> libc::size_t {
         sites::release(to.addr(), size.saturating_mul(count));
-        real!(__fread_chk: fn(
-            to => *mut c_void, room => libc::size_t, size => libc::size_t, count => libc::size_t, stream => *mut libc::FILE
-        ) -> libc::size_t)
     }
 
     /// Reads from a stream that this thread has locked, with the arguments checked (_FORTIFY_SOURCE).
@@ -172,8 +147,5 @@ replace! {
         to: *mut c_void, room: libc::size_t, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
     ) -> libc::size_t {
         sites::release(to.addr(), size.saturating_mul(count));
-        real!(__fread_unlocked_chk: fn(
-            to => *mut c_void, room => libc::size_t, size => libc::size_t, count => libc::size_t, stream => *mut libc::FILE
-        ) -> libc::size_t)
     }
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// A server that runs.
 pub struct Session {
     server: Server,
-    library: PathBuf,
+    preloaded: PathBuf,
     devices: Vec<String>,
 }
 
@@ -31,20 +31,20 @@ impl Session {
     /// # Errors
     /// For devices that do not exist, and a folder that cannot be used.
     pub fn start(args: &args::Serve) -> Result<Self, Failure> {
-        let library = preload::find()?;
+        let preloaded = preload::find()?;
         raise_file_limit();
         // Before the server's threads exist.
         set_of(ENDING).thread_block().map_err(cannot_wait)?;
         let settings = Settings { folder: args.folder.clone(), findings: false };
         let server = Server::start(&args.devices.0, &settings);
         let server = server.map_err(|error| Failure::Environment(error.to_string()))?;
-        Ok(Self { server, library, devices: args.devices.0.clone() })
+        Ok(Self { server, preloaded, devices: args.devices.0.clone() })
     }
 
     /// Returns what programs need.
     pub fn served(&self) -> Served {
         let (name, folder) = self.server.environment();
-        let environment = [("LD_PRELOAD", self.library.as_path()), (name, folder)];
+        let environment = [("LD_PRELOAD", self.preloaded.as_path()), (name, folder)];
         let environment = environment.map(|(name, value)| (name.to_owned(), value.display().to_string()));
         Served { devices: self.devices.clone(), environment: environment.to_vec() }
     }
