@@ -50,9 +50,12 @@ pub(crate) unsafe fn read_own<T: Copy>(from: *const T) -> Option<T> {
     let to = libc::iovec { iov_base: value.as_mut_ptr().cast(), iov_len: size_of::<T>() };
     let from = libc::iovec { iov_base: from.cast_mut().cast(), iov_len: size_of::<T>() };
     let _errno = KeepErrno::new();
+    // The kernel takes all 64 bits: the upper ones of an i32 that is passed on the stack are undefined.
+    let (one, flags): (usize, usize) = (1, 0);
     // SAFETY: the kernel stores to `value` alone, and only reads at `from`, if it can.
     let done = unsafe {
-        libc::syscall(libc::SYS_process_vm_readv, getpid(), &raw const to, 1, &raw const from, 1, 0)
+        let (to, from) = (&raw const to, &raw const from);
+        libc::syscall(libc::SYS_process_vm_readv, getpid(), to, one, from, one, flags)
     };
     // SAFETY: all bytes were stored, and are a value.
     (done == size_of::<T>() as libc::c_long).then(|| unsafe { value.assume_init() })
