@@ -192,9 +192,19 @@ pub(crate) fn add(mapping: Mapping) {
 
 /// Returns whether an object is mapped in the `len` bytes at `start`.
 pub(crate) fn overlap(start: usize, len: usize) -> bool {
+    let mut found = false;
+    if_overlap(start, len, || found = true);
+    found
+}
+
+/// Calls `act` if an object is mapped in the `len` bytes at `start`; no mapping changes during the call, and
+/// [`each_cached`] waits.
+pub(crate) fn if_overlap(start: usize, len: usize, act: impl FnOnce()) {
     let table = TABLE.hold();
     let at = table.behind(start);
-    table.all().get(at).is_some_and(|mapping| mapping.start < start.saturating_add(len))
+    if table.all().get(at).is_some_and(|mapping| mapping.start < start.saturating_add(len)) {
+        act();
+    }
 }
 
 /// Forgets the `len` bytes at `start`, which are unmapped.

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_void};
 use std::fmt::Write;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use gem_coherency_trap::{callers, sites, watch};
 use gem_coherency_wire::{MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord};
@@ -194,13 +194,17 @@ pub(crate) fn watch(start: usize, len: usize) {
     }
 }
 
-/// Watches the pages anew that were stored to and have no dirty line any more. The first store to another page is still
-/// the one that its dirty lines are owed to.
+/// Watches the pages anew that are writable and have no dirty line any more. The first store to another page is still
+/// the one that its dirty lines are owed to. During a [`Transfer`] it does nothing.
 pub(crate) fn watch_again() {
     if is_collecting() {
         mappings::each_cached(|mapping| {
+            // Relaxed: changed under the lock that is held here.
+            if TRANSFERS.load(Ordering::Relaxed) > 0 {
+                return;
+            }
             for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
-                if watch::first_store(page).is_some() && !line::is_dirty(mapping, page, PAGE_BYTES) {
+                if watch::is_writable(page) && !line::is_dirty(mapping, page, PAGE_BYTES) {
                     watch(page, PAGE_BYTES);
                 }
             }
@@ -216,11 +220,55 @@ pub(crate) fn forget(start: usize, len: usize) {
     }
 }
 
-/// Makes the bytes of a buffer writable for a system call that stores to them, and whose store is not recorded.
-pub(crate) fn release(start: usize, len: usize) {
-    let first = start & !(PAGE_BYTES - 1);
-    if is_collecting() && mappings::overlap(start, len) {
-        // Fails for pages that are not watched.
-        let _ = watch::release(first, (start - first).saturating_add(len));
+/// Number of transfers to mappings that have not ended. Increased under the lock of the mappings.
+static TRANSFERS: AtomicUsize = AtomicUsize::new(0);
+
+/// A system call that stores to buffers of the program, whose pages stay writable until it ends. Its stores are not
+/// recorded.
+///
+/// A thread that is cancelled during the call, or leaves it by longjmp, does not end it: no page is watched again.
+#[derive(Default)]
+pub(crate) struct Transfer {
+    /// A buffer is in a mapping of an object.
+    counts: bool,
+}
+
+impl Transfer {
+    /// Begins a transfer to one buffer.
+    pub(crate) fn to(start: usize, len: usize) -> Self {
+        let mut transfer = Self::default();
+        transfer.add(start, len);
+        transfer
     }
+
+    /// Makes the pages of another buffer writable.
+    pub(crate) fn add(&mut self, start: usize, len: usize) {
+        if !is_collecting() {
+            return;
+        }
+        mappings::if_overlap(start, len, || {
+            if !self.counts {
+                self.counts = true;
+                // Relaxed: see `watch_again`.
+                TRANSFERS.fetch_add(1, Ordering::Relaxed);
+            }
+            let first = start & !(PAGE_BYTES - 1);
+            // Fails for pages that are not watched.
+            let _ = watch::release(first, (start - first).saturating_add(len));
+        });
+    }
+}
+
+impl Drop for Transfer {
+    fn drop(&mut self) {
+        if self.counts {
+            // Release: the transfer is over for whoever sees the number.
+            TRANSFERS.fetch_sub(1, Ordering::Release);
+        }
+    }
+}
+
+/// Forgets the transfers of other threads in a child process, which does not have these.
+pub(crate) fn reset() {
+    TRANSFERS.store(0, Ordering::Relaxed);
 }

@@ -244,6 +244,7 @@ extern "C" fn in_child() {
         CONNECTING.reset();
         crate::mappings::reset();
     }
+    sites::reset();
     let fd = CHILD.replace(-1);
     adopt(0);
     if fd < 0 {

@@ -79,9 +79,23 @@ fn the_first_store_to_each_page_is_recorded() {
         }
     };
     assert_eq!(read(at), -1);
+    assert!(!watch::is_writable(at));
     watch::release(at, PAGE).unwrap();
     assert_eq!(read(at), 8);
     assert_eq!(watch::first_store(at), None);
+    assert!(watch::is_writable(at) && !watch::is_writable(at + PAGE));
+    library.call("store", [at + PAGE, 1, 0]);
+    assert!(watch::is_writable(at + PAGE));
+
+    // A released page is watched again by the next protect.
+    // SAFETY: as above.
+    unsafe { watch::protect(at, PAGE).unwrap() };
+    assert!(!watch::is_writable(at));
+    library.call("other", [at, 1, 0]);
+    assert_eq!(name(watch::first_store(at).unwrap().callers[0]), "other");
+    // The record of a store outlives a release.
+    watch::release(at, PAGE).unwrap();
+    assert_eq!(name(watch::first_store(at).unwrap().callers[0]), "other");
 
     watch::release(at, 4 * PAGE).unwrap();
     assert!(watch::forget(at));

@@ -6,30 +6,32 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use super::replace;
 use crate::real::real;
-use crate::{sites, sys};
+use crate::sites::{self, Transfer};
+use crate::sys;
 
 /// Most buffers of a vector (`UIO_MAXIOV`); the kernel refuses more.
 const MOST_BUFFERS: usize = 1024;
 
-/// Makes the buffers of a vector writable; those of one that cannot be read are left, for the kernel to refuse.
-fn release_all(buffers: *const libc::iovec, count: usize) {
-    if !sites::is_collecting() {
-        return;
+/// Begins a transfer to the buffers of a vector; those of one that cannot be read are left, for the kernel to refuse.
+fn to_all(buffers: *const libc::iovec, count: usize) -> Transfer {
+    let mut transfer = Transfer::default();
+    if sites::is_collecting() {
+        for n in 0..count.min(MOST_BUFFERS) {
+            // SAFETY: a buffer is a pointer and a length.
+            let Some(buffer) = (unsafe { sys::read_own(buffers.wrapping_add(n)) }) else { break };
+            transfer.add(buffer.iov_base.addr(), buffer.iov_len);
+        }
     }
-    for n in 0..count.min(MOST_BUFFERS) {
-        // SAFETY: a buffer is a pointer and a length.
-        let Some(buffer) = (unsafe { sys::read_own(buffers.wrapping_add(n)) }) else { return };
-        sites::release(buffer.iov_base.addr(), buffer.iov_len);
-    }
+    transfer
 }
 
-/// Replaces functions that store to memory. The block of each makes its buffers writable; a call of libc's function of the first
+/// Replaces functions that store to memory. The block of each begins the transfer; a call of libc's function of the first
 /// name follows.
 macro_rules! transfers {
     ($($(#[$doc:meta])* fn $name:ident $(| $alias:ident)* ($($argument:ident: $type:ty),*) -> $result:ty $before:block)*) => {
         replace! {
             $($(#[$doc])* fn $name $(| $alias)* ($($argument: $type),*) -> $result {
-                $before
+                let _transfer: Transfer = $before;
                 real!($name: fn($($argument => $type),*) -> $result)
             })*
         }
@@ -39,113 +41,112 @@ macro_rules! transfers {
 transfers! {
     /// Reads from a file.
     fn read(fd: c_int, to: *mut c_void, len: libc::size_t) -> libc::ssize_t {
-        sites::release(to.addr(), len);
+        Transfer::to(to.addr(), len)
     }
 
     /// Reads from a file, with the arguments checked (_FORTIFY_SOURCE).
     fn __read_chk(fd: c_int, to: *mut c_void, len: libc::size_t, room: libc::size_t) -> libc::ssize_t {
-        sites::release(to.addr(), len);
+        Transfer::to(to.addr(), len)
     }
 
     /// Reads from a place of a file.
     fn pread64 | pread (
         fd: c_int, to: *mut c_void, len: libc::size_t, offset: libc::off64_t
     ) -> libc::ssize_t {
-        sites::release(to.addr(), len);
+        Transfer::to(to.addr(), len)
     }
 
     /// Reads from a place of a file, with the arguments checked (_FORTIFY_SOURCE).
     fn __pread64_chk | __pread_chk (
         fd: c_int, to: *mut c_void, len: libc::size_t, offset: libc::off64_t, room: libc::size_t
     ) -> libc::ssize_t {
-        sites::release(to.addr(), len);
+        Transfer::to(to.addr(), len)
     }
 
     /// Reads from a file to several buffers.
     fn readv(fd: c_int, buffers: *const libc::iovec, count: c_int) -> libc::ssize_t {
-        release_all(buffers, usize::try_from(count).unwrap_or(0));
+        to_all(buffers, usize::try_from(count).unwrap_or(0))
     }
 
     /// Reads from a place of a file to several buffers.
     fn preadv64 | preadv (
         fd: c_int, buffers: *const libc::iovec, count: c_int, offset: libc::off64_t
     ) -> libc::ssize_t {
-        release_all(buffers, usize::try_from(count).unwrap_or(0));
+        to_all(buffers, usize::try_from(count).unwrap_or(0))
     }
 
     /// Reads from a place of a file to several buffers, with flags.
     fn preadv64v2 | preadv2 (
         fd: c_int, buffers: *const libc::iovec, count: c_int, offset: libc::off64_t, flags: c_int
     ) -> libc::ssize_t {
-        release_all(buffers, usize::try_from(count).unwrap_or(0));
+        to_all(buffers, usize::try_from(count).unwrap_or(0))
     }
 
     /// Receives from a socket.
     fn recv(fd: c_int, to: *mut c_void, len: libc::size_t, flags: c_int) -> libc::ssize_t {
-        sites::release(to.addr(), len);
+        Transfer::to(to.addr(), len)
     }
 
     /// Receives from a socket, with the arguments checked (_FORTIFY_SOURCE).
     fn __recv_chk(
         fd: c_int, to: *mut c_void, len: libc::size_t, room: libc::size_t, flags: c_int
     ) -> libc::ssize_t {
-        sites::release(to.addr(), len);
+        Transfer::to(to.addr(), len)
     }
 
     /// Receives from a socket, and tells the sender.
     fn recvfrom(
         fd: c_int, to: *mut c_void, len: libc::size_t, flags: c_int, from: *mut libc::sockaddr, from_len: *mut libc::socklen_t
     ) -> libc::ssize_t {
-        sites::release(to.addr(), len);
+        Transfer::to(to.addr(), len)
     }
 
     /// Receives from a socket, and tells the sender, with the arguments checked (_FORTIFY_SOURCE).
     fn __recvfrom_chk(
         fd: c_int, to: *mut c_void, len: libc::size_t, room: libc::size_t, flags: c_int, from: *mut libc::sockaddr, from_len: *mut libc::socklen_t
     ) -> libc::ssize_t {
-        sites::release(to.addr(), len);
+        Transfer::to(to.addr(), len)
     }
 
     /// Receives a message.
     fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> libc::ssize_t {
         // A header is made of pointers and numbers.
-        if sites::is_collecting()
-            && let Some(message) = sys::read_own(message.cast_const())
-        {
-            release_all(message.msg_iov, message.msg_iovlen);
+        match sites::is_collecting().then(|| sys::read_own(message.cast_const())).flatten() {
+            Some(message) => to_all(message.msg_iov, message.msg_iovlen),
+            None => Transfer::default(),
         }
     }
 
     /// Reads random bytes.
     fn getrandom(to: *mut c_void, len: libc::size_t, flags: c_uint) -> libc::ssize_t {
-        sites::release(to.addr(), len);
+        Transfer::to(to.addr(), len)
     }
 
     /// Reads from a stream.
     fn fread(
         to: *mut c_void, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
     ) -> libc::size_t {
-        sites::release(to.addr(), size.saturating_mul(count));
+        Transfer::to(to.addr(), size.saturating_mul(count))
     }
 
     /// Reads from a stream that this thread has locked.
     fn fread_unlocked(
         to: *mut c_void, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
     ) -> libc::size_t {
-        sites::release(to.addr(), size.saturating_mul(count));
+        Transfer::to(to.addr(), size.saturating_mul(count))
     }
 
     /// Reads from a stream, with the arguments checked (_FORTIFY_SOURCE).
     fn __fread_chk(
         to: *mut c_void, room: libc::size_t, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
     ) -> libc::size_t {
-        sites::release(to.addr(), size.saturating_mul(count));
+        Transfer::to(to.addr(), size.saturating_mul(count))
     }
 
     /// Reads from a stream that this thread has locked, with the arguments checked (_FORTIFY_SOURCE).
     fn __fread_unlocked_chk(
         to: *mut c_void, room: libc::size_t, size: libc::size_t, count: libc::size_t, stream: *mut libc::FILE
     ) -> libc::size_t {
-        sites::release(to.addr(), size.saturating_mul(count));
+        Transfer::to(to.addr(), size.saturating_mul(count))
     }
 }

@@ -35,7 +35,7 @@ pub struct FirstStore {
 
 /// A record. Zeroes mean that there was no store.
 struct Record {
-    /// [`UNUSED`], [`BEING_WRITTEN`], or the number of callers + [`COMPLETE`].
+    /// [`UNUSED`], [`BEING_WRITTEN`], [`RELEASED`], or the number of callers + [`COMPLETE`].
     state: AtomicUsize,
     address: AtomicUsize,
     callers: [AtomicUsize; MOST_CALLERS],
@@ -43,7 +43,9 @@ struct Record {
 
 const UNUSED: usize = 0;
 const BEING_WRITTEN: usize = 1;
-const COMPLETE: usize = 2;
+/// The page was made writable without a store.
+const RELEASED: usize = 2;
+const COMPLETE: usize = 3;
 
 /// A watched range. Changed under the lock; read by handlers without it.
 struct Range {
@@ -160,6 +162,12 @@ pub fn release(start: usize, length: usize) -> Result<(), Error> {
         let behind = first + range.pages.load(SeqCst) * PAGE_BYTES;
         if first != 0 && first < end && start < behind {
             let (from, to) = (start.max(first), end.min(behind));
+            for page in (from..to).step_by(PAGE_BYTES) {
+                // SAFETY: the range contains the page, and keeps its records under the lock.
+                let state = unsafe { &range.record(page).state };
+                // The record of a store stays.
+                let _ = state.compare_exchange(UNUSED, RELEASED, SeqCst, SeqCst);
+            }
             // SAFETY: the pages were writable before they were watched.
             unsafe { system::protect(from, to - from, libc::PROT_READ | libc::PROT_WRITE)? };
         }
@@ -218,6 +226,16 @@ pub fn first_store(address: usize) -> Option<FirstStore> {
         address: record.address.load(SeqCst),
         callers: record.callers.iter().take(count).map(|caller| caller.load(SeqCst)).collect(),
     })
+}
+
+/// Returns whether the page that contains `address` is watched, and was made writable since it was protected: by the
+/// first store to it, or by [`release`].
+#[must_use]
+pub fn is_writable(address: usize) -> bool {
+    let (_lock, _blocked) = lock();
+    let range = ranges().find(|range| range.contains(address, address.saturating_add(1)));
+    // SAFETY: the range contains the address, and keeps its records under the lock.
+    range.is_some_and(|range| unsafe { range.record(address) }.state.load(SeqCst) != UNUSED)
 }
 
 /// Returns the end of a range of whole pages.
