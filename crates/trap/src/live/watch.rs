@@ -235,7 +235,7 @@ pub fn is_writable(address: usize) -> bool {
     let (_lock, _blocked) = lock();
     let range = ranges().find(|range| range.contains(address, address.saturating_add(1)));
     // SAFETY: the range contains the address, and keeps its records under the lock.
-    range.is_some_and(|range| unsafe { range.record(address) }.state.load(SeqCst) != UNUSED)
+    range.is_some_and(|range| unsafe { range.record(address) }.state.load(SeqCst) >= RELEASED)
 }
 
 /// Returns the end of a range of whole pages.
