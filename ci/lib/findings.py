@@ -50,7 +50,8 @@ def problems(platform, program, mode, status, report):
         # Bytes that the GPU or a system call wrote have no call stack of a store.
         stack = finding["store"] or finding["request"]
         if bool(finding["store"]) == (program in WITHOUT_STORE):
-            wrong.append(f"the call stack of the store: {finding['store']}")
+            wanted = "none" if program in WITHOUT_STORE else "one"
+            wrong.append(f"the store has the call stack {finding['store']}, {wanted} is wanted")
         if line not in own_lines(program, stack):
             wrong.append(f"line {line} is not in the call stack {own_lines(program, stack)}")
         if "main" not in [place["function"] for place in finding["request"]]:

@@ -199,8 +199,8 @@ pub(crate) fn watch(start: usize, len: usize) {
 pub(crate) fn watch_again() {
     if is_collecting() {
         mappings::each_cached(|mapping| {
-            // Relaxed: changed under the lock that is held here.
-            if TRANSFERS.load(Ordering::Relaxed) > 0 {
+            // Acquire: the transfers that are not counted any more have ended. None begins while the lock is held.
+            if TRANSFERS.load(Ordering::Acquire) > 0 {
                 return;
             }
             for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
@@ -249,7 +249,7 @@ impl Transfer {
         mappings::if_overlap(start, len, || {
             if !self.counts {
                 self.counts = true;
-                // Relaxed: see `watch_again`.
+                // Relaxed: under the lock, which `watch_again` takes.
                 TRANSFERS.fetch_add(1, Ordering::Relaxed);
             }
             let first = start & !(PAGE_BYTES - 1);
@@ -262,13 +262,16 @@ impl Transfer {
 impl Drop for Transfer {
     fn drop(&mut self) {
         if self.counts {
-            // Release: the transfer is over for whoever sees the number.
-            TRANSFERS.fetch_sub(1, Ordering::Release);
+            // Release: `watch_again` sees that the transfer has ended. After a fork in a signal handler, the child does not
+            // count it.
+            let fewer = |count: usize| count.checked_sub(1);
+            let _ = TRANSFERS.fetch_update(Ordering::Release, Ordering::Relaxed, fewer);
         }
     }
 }
 
-/// Forgets the transfers of other threads in a child process, which does not have these.
+/// Forgets the transfers of the parent's threads in a child process.
 pub(crate) fn reset() {
+    // Relaxed: the process has one thread.
     TRANSFERS.store(0, Ordering::Relaxed);
 }

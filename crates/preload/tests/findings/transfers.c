@@ -7,7 +7,8 @@
 
 #include "common.h"
 
-enum { PAGES = 4, FUNCTIONS = 16, BYTES = 3 * LINE };
+// Those from RECV on read from a socket; GETRANDOM stores bytes of its own.
+enum { PAGES = 4, GETRANDOM = 12, RECV = 13, FUNCTIONS = 16, BYTES = 3 * LINE };
 
 ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
@@ -38,8 +39,8 @@ static ssize_t store(int function, char *to) {
     case 9: return fread_unlocked(to, 1, BYTES, file);
     case 10: return __fread_chk(to, BYTES, 1, BYTES, file);
     case 11: return __fread_unlocked_chk(to, BYTES, 1, BYTES, file);
-    case 12: return getrandom(to, BYTES, 0);
-    case 13: return recv(ends[0], to, BYTES, 0);
+    case GETRANDOM: return getrandom(to, BYTES, 0);
+    case RECV: return recv(ends[0], to, BYTES, 0);
     case 14: return __recv_chk(ends[0], to, BYTES, BYTES, 0);
     default: return __recvfrom_chk(ends[0], to, BYTES, BYTES, 0, NULL, NULL);
     }
@@ -55,8 +56,8 @@ int main(int count, char **words) {
         char bytes[BYTES], *to = copy.source + function % PAGES * 4096;
         memset(bytes, function + 1, BYTES);
         rewind(file);
-        if (pwrite(fileno(file), bytes, BYTES, 0) != BYTES || (function > 12 && write(ends[1], bytes, BYTES) != BYTES)) return 1;
-        if (store(function, to) != BYTES || (function != 12 && memcmp(to, bytes, BYTES))) {
+        if (pwrite(fileno(file), bytes, BYTES, 0) != BYTES || (function >= RECV && write(ends[1], bytes, BYTES) != BYTES)) return 1;
+        if (store(function, to) != BYTES || (function != GETRANDOM && memcmp(to, bytes, BYTES))) {
             fprintf(stderr, "function %d: %s\n", function, strerror(errno));
             return 1;
         }

@@ -33,7 +33,7 @@ pub struct FirstStore {
     pub callers: Vec<usize>,
 }
 
-/// A record. Zeroes mean that there was no store.
+/// A record. Zeroes mean that the page is protected.
 struct Record {
     /// [`UNUSED`], [`BEING_WRITTEN`], [`RELEASED`], or the number of callers + [`COMPLETE`].
     state: AtomicUsize,
