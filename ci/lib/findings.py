@@ -1,6 +1,7 @@
 """Compares reports of `gemtool sanitize` with what crates/preload/tests/findings/expected plants.
 
     findings.py report PLATFORM PROGRAM MODE STATUS REPORT   one report, as JSON
+    findings.py judged RUN PROGRAM MODE REPORT               a run that is judged by many platforms
     findings.py sarif REPORT KIND|-                          the fields that SARIF 2.1.0 requires
     findings.py --self-test
 """
@@ -71,6 +72,29 @@ def problems(platform, program, mode, status, report):
     return wrong
 
 
+# Programs that do something else on some platforms: a run on another one does not tell.
+DECIDES = {"measure": ["mtl", "dg2"]}
+
+
+def judged_problems(run, program, mode, report):
+    """Returns what is wrong with the report of a run on `run` that is judged by many platforms: each must find what the table
+    says, as if the program had run there. Platforms that would refuse the program are not compared."""
+    row, wrong = table()[program], []
+    decides = DECIDES.get(program, [])
+    judges = [name for verdict in report["platforms"] for name in verdict["platforms"]]
+    for platform in judges:
+        if platform in row["refused"].split(",") or run != platform and {run, platform} & set(decides):
+            continue
+        planted = []
+        if mode == "wrong" and platform in row["found"].split(","):
+            planted = [(row["kind"], lines.strip()) for lines in row["lines"].split(";")]
+        found = [(finding["kind"].replace(" ", "-"), finding["lines"])
+                 for finding in report["findings"] if platform in finding["platforms"]]
+        if found != planted:
+            wrong.append(f"{platform}: {found}, planted {planted}")
+    return wrong if judges else ["no platform was a judge"]
+
+
 def sarif_problems(document, kind):
     """Returns which fields of SARIF 2.1.0 are missing (sections 3.13, 3.14, 3.18, 3.27, 3.28, 3.44)."""
     wrong = []
@@ -129,6 +153,8 @@ if __name__ == "__main__":
             found = []
         case ["report", platform, program, mode, status, path]:
             found = problems(platform, program, mode, int(status), json.loads(Path(path).read_text()))
+        case ["judged", run, program, mode, path]:
+            found = judged_problems(run, program, mode, json.loads(Path(path).read_text()))
         case ["sarif", path, kind]:
             found = sarif_problems(json.loads(Path(path).read_text()), kind)
         case _:

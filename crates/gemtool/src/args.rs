@@ -3,6 +3,7 @@
 #[cfg(feature = "bench")]
 mod bench;
 mod check;
+mod judges;
 mod manual;
 mod object;
 mod run;

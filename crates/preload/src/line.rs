@@ -26,46 +26,58 @@ pub(crate) enum Flushed {
     Clean,
 }
 
-/// A line of an object: the object's number, and the line's.
+/// A line of an object: the object's number, the line's, and the bytes that the CPU sees there.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) object: u64,
     pub(crate) line: u64,
+    pub(crate) bytes: [u64; WORDS],
+}
+
+impl Place {
+    /// Returns the line of an address in a mapping.
+    fn of(mapping: &Mapping, address: usize) -> Self {
+        let offset = mapping.offset + (address - mapping.start) as u64;
+        let bytes = load(Line::at(mapping, address).cached);
+        Self { object: mapping.object, line: offset / LINE_BYTES as u64, bytes }
+    }
 }
 
 /// Flushes the line with an address; with `keep`, as CLWB, which leaves it in the cache. Returns the effect and the line;
 /// `None` for an address in no mapping of an object.
 pub(crate) fn flush(address: usize, keep: bool) -> Option<(Flushed, Place)> {
     mappings::at(address, |mapping| {
+        let place = Place::of(mapping, address);
         let flushed = match Line::at(mapping, address).flush(keep) {
             Flushed::Dirty if mapping.coherent => Flushed::Coherent,
             // The program does not read the line through the cache.
             Flushed::Stale if !mapping.shows_cache => Flushed::Clean,
             flushed @ (Flushed::Dirty | Flushed::Coherent | Flushed::Stale | Flushed::Clean) => flushed,
         };
-        let offset = mapping.offset + (address - mapping.start) as u64;
-        (flushed, Place { object: mapping.object, line: offset / LINE_BYTES as u64 })
+        (flushed, place)
     })
 }
 
-/// Stores bytes past the cache, as a non-temporal store to a WB mapping; returns whether the address is in one.
+/// Stores bytes past the cache, as a non-temporal store to a WB mapping; returns whether the address is in one. Calls
+/// `stored` with each line.
 ///
 /// The line leaves the cache, dirty bytes first, and memory gets the bytes.
-pub(crate) fn store_around(address: usize, bytes: &[u8]) -> bool {
+pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&Place)) -> bool {
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
         let at = address + done;
         let room = LINE_BYTES - at % LINE_BYTES;
         let part = rest.get(..room).unwrap_or(rest);
-        let stored = mappings::at(at, |mapping| {
+        let done_here = mappings::at(at, |mapping| {
             mapping.shows_cache && {
                 let line = Line::at(mapping, at);
                 line.flush(false);
                 line.put(at % LINE_BYTES, part);
+                stored(&Place::of(mapping, at));
                 true
             }
         });
-        if stored != Some(true) {
+        if done_here != Some(true) {
             return false;
         }
         done += part.len();

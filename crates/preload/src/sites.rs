@@ -5,7 +5,9 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use gem_coherency_trap::{callers, sites, watch};
-use gem_coherency_wire::{MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord};
+use gem_coherency_wire::{
+    self as wire, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
+};
 
 use crate::line::{self, Flushed, Place};
 use crate::mappings;
@@ -20,6 +22,9 @@ const MOST_FRAMES: usize = 16;
 /// The records, in a memory file that the server reads, too.
 static RECORDS: AtomicPtr<SiteRecord> = AtomicPtr::new(std::ptr::null_mut());
 
+/// The log of flushes behind the records, if the server wants one.
+static LOG: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
+
 /// The server collects findings.
 static COLLECTING: AtomicBool = AtomicBool::new(false);
 
@@ -29,18 +34,22 @@ pub(crate) fn is_collecting() -> bool {
     COLLECTING.load(Ordering::Relaxed)
 }
 
-/// Begins to count; returns the file of the records.
+/// Begins to count, and with `log` to log each flush; returns the file of the records.
 ///
 /// # Errors
 /// ENOMEM, EMFILE.
-pub(crate) fn collect() -> Result<i32, i32> {
-    let len = MOST_SITES * SITE_BYTES;
+pub(crate) fn collect(log: bool) -> Result<i32, i32> {
+    let records = MOST_SITES * SITE_BYTES;
+    let len = if log { records + LOG_BYTES } else { records };
     let fd = sys::memory_file(c"flush sites", len)?;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping; nothing is replaced.
     let room = unsafe { sys::mmap(std::ptr::null_mut(), len, protection, libc::MAP_SHARED, fd, 0) };
     let room = room.inspect_err(|_| sys::close(fd))?;
     RECORDS.store(room.cast(), Ordering::Release);
+    if log {
+        LOG.store(room.wrapping_byte_add(records).cast(), Ordering::Release);
+    }
     COLLECTING.store(true, Ordering::Relaxed);
     describe_all();
     Ok(fd)
@@ -57,13 +66,14 @@ fn records() -> &'static [SiteRecord] {
     unsafe { std::slice::from_raw_parts(room, MOST_SITES) }
 }
 
-/// Returns the record of a site, or the free one that it would have.
-fn record(site: u64) -> Option<&'static SiteRecord> {
+/// Returns the record of a site, or the free one that it would have, and its number.
+fn record(site: u64) -> Option<(usize, &'static SiteRecord)> {
     let records = records();
     let first = (site.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize;
     (0..records.len()).find_map(|n| {
-        let record = records.get((first + n) % records.len())?;
-        [0, site].contains(&record.site.load(Ordering::Acquire)).then_some(record)
+        let number = (first + n) % records.len();
+        let record = records.get(number)?;
+        [0, site].contains(&record.site.load(Ordering::Acquire)).then_some((number, record))
     })
 }
 
@@ -73,7 +83,7 @@ pub(crate) fn describe_all() {
         return;
     }
     for site in sites() {
-        if let Some(record) = record(site.address as u64)
+        if let Some((_, record)) = record(site.address as u64)
             && record.site.load(Ordering::Relaxed) == 0
         {
             let path = site.module.as_os_str().as_encoded_bytes();
@@ -82,9 +92,22 @@ pub(crate) fn describe_all() {
     }
 }
 
+/// Logs an instruction of a site for a line, if the server wants that.
+pub(crate) fn log(site: usize, place: &Place, effect: LineEffect) {
+    let log = LOG.load(Ordering::Acquire);
+    if log.is_null() {
+        return;
+    }
+    // SAFETY: the log was mapped with this size and stays mapped; words are atomics, for which all bytes are valid.
+    let words = unsafe { std::slice::from_raw_parts(log, LOG_BYTES / size_of::<u64>()) };
+    let site = record(site as u64).map_or(u32::MAX, |(number, _)| number as u32);
+    let Place { object, line, bytes } = *place;
+    wire::append(words, &wire::Flushed { object, line, site, effect, bytes });
+}
+
 /// Counts a flush by a site; `None` is one of no object's line.
 pub(crate) fn count(site: usize, flushed: Option<(Flushed, Place)>) {
-    let Some(record) = record(site as u64) else { return };
+    let Some((_, record)) = record(site as u64) else { return };
     if let Some((_, place)) = flushed {
         record.add_line(place.object, place.line);
     }

@@ -179,7 +179,7 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
         Ok(reply) => {
             NUMBER.store(reply.operands[0], Ordering::Relaxed);
             if reply.operands[1] != 0 && !sites::is_collecting() {
-                give_sites(fd);
+                give_sites(fd, reply.operands[1] > 1);
             }
             pool::keep(fd);
             Ok(fd)
@@ -191,9 +191,9 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
     }
 }
 
-/// Gives the server the counts of this process's flushes.
-fn give_sites(fd: c_int) {
-    let Ok(records) = sites::collect() else { return };
+/// Gives the server the counts of this process's flushes, and their log.
+fn give_sites(fd: c_int, log: bool) {
+    let Ok(records) = sites::collect(log) else { return };
     // A server that does not take them has no counts.
     let _ = talk::exchange_with(fd, &Request::Sites.with([]), &[records]);
     sys::close(records);

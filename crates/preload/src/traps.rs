@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use gem_coherency_trap::scan::Search;
 use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan};
+use gem_coherency_wire::LineEffect;
 
-use crate::line;
+use crate::line::{self, Place};
 use crate::sites;
 use crate::sys::{self, KeepErrno};
 
@@ -50,10 +51,23 @@ pub(crate) fn resume() {
 /// Carries a trapped instruction out.
 fn on_trap(event: &Event<'_>) -> Outcome {
     match event.kind {
-        Kind::Flush | Kind::FlushOpt => sites::count(event.site, line::flush(event.address, false)),
-        Kind::WriteBack => sites::count(event.site, line::flush(event.address, true)),
-        Kind::Store if line::store_around(event.address, event.bytes) => {}
-        Kind::Store => return Outcome::Perform,
+        Kind::Flush | Kind::FlushOpt => flush(event, LineEffect::Flush),
+        Kind::WriteBack => flush(event, LineEffect::WriteBack),
+        Kind::Store => {
+            let log = |place: &Place| sites::log(event.site, place, LineEffect::NonTemporal);
+            if !line::store_around(event.address, event.bytes, log) {
+                return Outcome::Perform;
+            }
+        }
     }
     Outcome::Done
+}
+
+/// Flushes a line, and counts and logs that.
+fn flush(event: &Event<'_>, effect: LineEffect) {
+    let flushed = line::flush(event.address, effect == LineEffect::WriteBack);
+    if let Some((_, place)) = &flushed {
+        sites::log(event.site, place, effect);
+    }
+    sites::count(event.site, flushed);
 }

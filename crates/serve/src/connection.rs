@@ -101,6 +101,9 @@ impl Connection {
                 let file = self.file(a)?;
                 let code = b as u32;
                 let client = self.client()?;
+                if let Some(across) = &self.shared.across {
+                    across.hear_flushes(&self.shared.devices);
+                }
                 let done = self.ioctl(client, &file, code, c);
                 self.shared.requests.count(code, done);
                 self.shared.clock.changed();
@@ -109,7 +112,10 @@ impl Connection {
                     if done.is_ok() {
                         judge::show(device, code);
                     }
-                    judge::collect(findings, device, client, &self.socket);
+                    let number = self.node_of(device).map(|node| node.device);
+                    let across = self.shared.across.as_ref().zip(number);
+                    let verdicts = across.map(|(across, number)| across.verdicts(number, device));
+                    judge::collect(findings, device, verdicts, client, &self.socket);
                 }
                 done.map(|value| (Message::done([value as u64]), None))
             }
@@ -140,8 +146,12 @@ impl Connection {
             Request::Fork => self.fork(),
             Request::Sites => {
                 let file = given.ok_or(Errno::EBADF)?;
+                let file = Arc::new(file.into());
+                if let Some(across) = &self.shared.across {
+                    across.add_log(Arc::clone(&file));
+                }
                 if let Some(findings) = &self.shared.findings {
-                    findings.add_records(file.into());
+                    findings.add_records(file);
                 }
                 Ok((Message::default(), None))
             }
@@ -171,7 +181,12 @@ impl Connection {
         let client = known.unwrap_or_else(|| Client::new(&self.shared, pid));
         let number = client.number();
         self.client = Some(client);
-        Ok((Message::done([number, u64::from(self.shared.findings.is_some())]), None))
+        let collects = match (&self.shared.findings, &self.shared.across) {
+            (None, _) => 0,
+            (Some(_), None) => 1,
+            (Some(_), Some(_)) => 2,
+        };
+        Ok((Message::done([number, collects]), None))
     }
 
     /// Opens a node.

@@ -54,6 +54,8 @@ pub struct Finding {
     pub flushes: Vec<RecentFlush>,
     /// How often it happened.
     pub times: u64,
+    /// The platforms on which it is a mistake, if the run is judged by several; otherwise empty.
+    pub platforms: Vec<&'static str>,
 }
 
 /// Lines of an object that an instruction flushed lately.
@@ -80,6 +82,9 @@ pub struct FlushSite {
     pub clean: u64,
     /// Lines of no object.
     pub elsewhere: u64,
+    /// The platforms on which a line needed it, if the run is judged by several; otherwise empty. The counts
+    /// above are those of a device whose agents see every byte at once, then.
+    pub needed_on: Vec<&'static str>,
 }
 
 /// A file of the counts of a program's flushes.
@@ -132,8 +137,8 @@ impl Findings {
     }
 
     /// Adds a program's counts, which are read at the end.
-    pub(crate) fn add_records(&self, file: File) {
-        lock(&self.records).push(Arc::new(file));
+    pub(crate) fn add_records(&self, file: Records) {
+        lock(&self.records).push(file);
     }
 
     /// Returns the flushes of all programs by instruction.
@@ -145,7 +150,7 @@ impl Findings {
         }
         let site = |(frame, lines): (Frame, [u64; 5])| {
             let [dirty, coherent, stale, clean, elsewhere] = lines;
-            FlushSite { frame, dirty, coherent, stale, clean, elsewhere }
+            FlushSite { frame, dirty, coherent, stale, clean, elsewhere, needed_on: Vec::new() }
         };
         sites.into_iter().map(site).collect()
     }
@@ -166,6 +171,7 @@ fn records_in(file: &File) -> Vec<SiteCounts> {
 fn is_same(one: &Finding, other: &Finding) -> bool {
     let top = |frames: &[Frame]| frames.iter().take(SAME_FRAMES).cloned().collect::<Vec<_>>();
     (one.kind, &one.device, one.level, one.route) == (other.kind, &other.device, other.level, other.route)
+        && one.platforms == other.platforms
         && top(&one.store) == top(&other.store)
         && (!one.store.is_empty() || one.object == other.object)
 }

@@ -14,6 +14,7 @@ use gem_coherency_wire::{Call, Frame};
 
 use crate::client::Client;
 use crate::findings::{Finding, FindingKind, Findings};
+use crate::platforms::Verdict;
 
 /// The requests after which a screen shows what the program drew.
 const SHOWS: [u32; 7] = [
@@ -43,8 +44,35 @@ pub(crate) fn show(device: &Soft, code: u32) {
     }
 }
 
-/// Adds what `device` logged since the last time to the findings. `client` made the request.
-pub(crate) fn collect(findings: &Findings, device: &Soft, client: &Client, connection: &Arc<OwnedFd>) {
+/// Adds what was found on `device` since the last time to the findings. `client` made the request. A traced
+/// run is judged by many platforms.
+pub(crate) fn collect(
+    findings: &Findings,
+    device: &Soft,
+    verdicts: Option<Vec<Verdict>>,
+    client: &Client,
+    connection: &Arc<OwnedFd>,
+) {
+    let found = match verdicts {
+        None => logged(device),
+        Some(verdicts) => judged(device, verdicts),
+    };
+    if found.is_empty() {
+        return;
+    }
+    let stack = client.ask(connection, &Call::Stack.with([]));
+    for mut finding in found {
+        finding.request.clone_from(&stack);
+        for (store, lines) in by_store(&finding.lines, |line| {
+            client.ask(connection, &Call::FirstStore.with([finding.object, line * LINE_BYTES]))
+        }) {
+            findings.add(Finding { store, lines, ..finding.clone() });
+        }
+    }
+}
+
+/// Returns the mistakes that a device logged.
+fn logged(device: &Soft) -> Vec<Finding> {
     let mut found = Vec::new();
     for access in device.incoherent() {
         found.push(Finding {
@@ -60,6 +88,7 @@ pub(crate) fn collect(findings: &Findings, device: &Soft, client: &Client, conne
             request: Vec::new(),
             flushes: Vec::new(),
             times: 1,
+            platforms: Vec::new(),
         });
     }
     for submitted in device.dirty_at_submission() {
@@ -83,20 +112,44 @@ pub(crate) fn collect(findings: &Findings, device: &Soft, client: &Client, conne
             request: Vec::new(),
             flushes: Vec::new(),
             times: 1,
+            platforms: Vec::new(),
         });
     }
-    if found.is_empty() {
-        return;
-    }
-    let stack = client.ask(connection, &Call::Stack.with([]));
-    for mut finding in found {
-        finding.request.clone_from(&stack);
-        for (store, lines) in by_store(&finding.lines, |line| {
-            client.ask(connection, &Call::FirstStore.with([finding.object, line * LINE_BYTES]))
-        }) {
-            findings.add(Finding { store, lines, ..finding.clone() });
+    found
+}
+
+/// Returns the verdicts on a run as findings.
+fn judged(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    for verdict in verdicts {
+        let platforms: Vec<_> = verdict.platforms.iter().map(|platform| platform.name).collect();
+        // The lines that an agent read are known exactly.
+        let is_read = verdict.kind == FindingKind::DirtyAtSubmission
+            && found.iter().any(|finding| {
+                finding.object == verdict.object
+                    && platforms.iter().all(|name| finding.platforms.contains(name))
+                    && covers(&finding.lines, &verdict.lines)
+            });
+        if is_read {
+            continue;
         }
+        found.push(Finding {
+            kind: verdict.kind,
+            device: device.name().to_owned(),
+            object: verdict.object,
+            handle: verdict.handle,
+            size: verdict.size,
+            level: verdict.level,
+            route: verdict.route,
+            lines: verdict.lines,
+            store: Vec::new(),
+            request: Vec::new(),
+            flushes: Vec::new(),
+            times: 1,
+            platforms,
+        });
     }
+    found
 }
 
 /// Groups lines by the first store to their page, which `ask` finds for a line; lines that follow the last page that is

@@ -19,12 +19,13 @@
 //! ```text
 //! L3  server: starts and stops
 //! L2  connection -> judge: a program's requests, what they did wrong
-//! L1  client -> remote -> shared   shared -> client   tree: processes, the state of all, the folder of nodes and sysfs
-//! L0  connections -> files   error   node   requests   findings   clock   write_only: what is open, names, counts, events; pages
+//! L1  client -> remote -> shared -> across   shared -> client   tree: processes, the state of all, the folder of nodes and sysfs
+//! L0  connections -> files   platforms -> findings   error   node   requests   clock   write_only: what is open and found, names, events
 //! ```
 
 #![deny(unsafe_code)]
 
+mod across;
 mod client;
 mod clock;
 mod connection;
@@ -34,6 +35,7 @@ mod files;
 mod findings;
 mod judge;
 mod node;
+mod platforms;
 mod remote;
 mod requests;
 mod server;

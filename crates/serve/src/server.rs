@@ -1,5 +1,6 @@
 //! Starting and stopping a server.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixListener;
@@ -8,6 +9,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use gem_coherency::platform::Platform;
 use gem_coherency_sim::Soft;
 use gem_coherency_wire::{ENVIRONMENT, FOLDER, SOCKET};
 use nix::errno::Errno;
@@ -16,6 +18,7 @@ use nix::sys::socket::{
 };
 use tempfile::TempDir;
 
+use crate::across::Across;
 use crate::connection::Connection;
 use crate::error::ServeError;
 use crate::findings::{Finding, Findings, FlushSite};
@@ -34,6 +37,9 @@ pub struct Settings {
     pub folder: Option<PathBuf>,
     /// Collect what programs do wrong.
     pub findings: bool,
+    /// Judge what programs do by these platforms in place of the devices' own; empty for the devices' own. The devices
+    /// then tell every program the newest bytes.
+    pub platforms: Vec<&'static Platform>,
 }
 
 /// A running server.
@@ -74,15 +80,17 @@ impl Server {
         });
         let devices = devices.collect::<Result<Vec<_>, _>>()?;
         let findings = settings.findings.then(Findings::default);
+        let judged = findings.is_some() && !settings.platforms.is_empty();
+        let across = judged.then(|| Across::new(&devices, &settings.platforms));
         for (number, device) in (0..).zip(&devices) {
-            device.watch(settings.findings);
+            device.watch(findings.is_some() && !judged);
             // Programs and findings name an object by its number alone.
             device.number_objects_from(number * OBJECTS + 1);
         }
         let socket = folder.join(SOCKET);
         let listener = listen_at(&socket).map_err(failed(socket.clone()))?;
         tree::make(&folder.join(FOLDER), &devices)?;
-        let shared = Shared::new(devices, findings)
+        let shared = Shared::new(devices, findings, across)
             .map_err(|errno| failed(folder.clone())(io::Error::from_raw_os_error(errno.get())))?;
         let shared = Arc::new(shared);
         let listener = Arc::new(listener);
@@ -121,7 +129,31 @@ impl Server {
 
     /// Returns the flushes of programs so far by instruction, if they are collected.
     pub fn flush_sites(&self) -> Vec<FlushSite> {
-        self.shared.findings.as_ref().map(Findings::sites).unwrap_or_default()
+        let mut sites = self.shared.findings.as_ref().map(Findings::sites).unwrap_or_default();
+        if let Some(across) = &self.shared.across {
+            across.hear_flushes(&self.shared.devices);
+            for (number, device) in self.shared.devices.iter().enumerate() {
+                // Flushes alone are no mistakes.
+                across.verdicts(number, device);
+            }
+            for site in &mut sites {
+                site.needed_on =
+                    across.needed_on(&site.frame).into_iter().map(|platform| platform.name).collect();
+            }
+        }
+        sites
+    }
+
+    /// Returns the platforms that refuse requests which programs made, by name, with the kernel's reasons; empty
+    /// unless runs are judged by [`Settings::platforms`].
+    pub fn refusals(&self) -> BTreeMap<&'static str, Vec<&'static str>> {
+        self.shared.across.as_ref().map(Across::refusals).unwrap_or_default()
+    }
+
+    /// Returns the number of flushes and accesses that were lost, so that judgements by
+    /// [`Settings::platforms`] may be wrong: programs made too many between two requests.
+    pub fn lost(&self) -> u64 {
+        self.shared.across.as_ref().map_or(0, Across::lost)
     }
 
     /// Returns the number of programs that are connected.

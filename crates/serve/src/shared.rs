@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use gem_coherency::Errno;
 use gem_coherency_sim::Soft;
 
+use crate::across::Across;
 use crate::client::Client;
 use crate::clock::Clock;
 use crate::connections::Connections;
@@ -25,6 +26,8 @@ pub(crate) struct Shared {
     pub(crate) requests: Requests,
     /// The findings, if they are collected.
     pub(crate) findings: Option<Findings>,
+    /// The judges of many platforms, if findings are theirs.
+    pub(crate) across: Option<Across>,
     clients: Mutex<BTreeMap<u64, Weak<Client>>>,
     /// Number of clients so far.
     named: AtomicU64,
@@ -35,7 +38,11 @@ impl Shared {
     ///
     /// # Errors
     /// EMFILE, ENFILE, ENOMEM.
-    pub(crate) fn new(devices: Vec<Soft>, findings: Option<Findings>) -> Result<Self, Errno> {
+    pub(crate) fn new(
+        devices: Vec<Soft>,
+        findings: Option<Findings>,
+        across: Option<Across>,
+    ) -> Result<Self, Errno> {
         Ok(Self {
             devices,
             files: Files::new()?,
@@ -43,6 +50,7 @@ impl Shared {
             clock: Clock::default(),
             requests: Requests::default(),
             findings,
+            across,
             clients: Mutex::default(),
             named: AtomicU64::new(0),
         })

@@ -64,6 +64,7 @@ pub use machine::program::ProgramMemory;
 pub use machine::shared::Views;
 pub use machine::spec::PREFIX;
 pub use machine::store::PREVIOUS_OWNER;
+pub use machine::trace::{Deed, Fact, Upkeep};
 pub use process::Process;
 
 use std::sync::atomic::AtomicU64;
@@ -74,6 +75,7 @@ use gem_coherency::drm::Param;
 use gem_coherency::error::Result;
 use gem_coherency::fork::Confined;
 use gem_coherency::platform::Machine;
+use gem_coherency::policy::kernel::KernelRules;
 use machine::context::Contexts;
 use machine::handles::Handles;
 use machine::masters::Client;
@@ -231,6 +233,11 @@ impl Soft {
     /// Returns the machine that the device simulates.
     pub fn machine(&self) -> Machine {
         self.system.machine
+    }
+
+    /// Returns the rules of its kernel.
+    pub fn rules(&self) -> KernelRules {
+        self.system.rules
     }
 
     /// Returns whether the file is the device's master.

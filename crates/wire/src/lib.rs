@@ -13,11 +13,15 @@
 
 #![deny(unsafe_code)]
 
+mod flushes;
 mod message;
 mod names;
 mod sites;
 mod socket;
 
+pub use flushes::{
+    ENTRY_BYTES, Entry, Flushed, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LineEffect, append, entry_at,
+};
 pub use message::{Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request};
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};
 pub use sites::{Frame, MOST_SITES, Run, SITE_BYTES, SiteCounts, SiteRecord, frames};

@@ -88,7 +88,7 @@ numbered! {
     /// A program's request to the server.
     Request {
         /// The first of a connection: the number of the process as the server named it, 0 for a new one, and the
-        /// process's id. The reply has the number, and 1 if the server collects findings.
+        /// process's id. The reply has the number, and 1 if the server collects findings, 2 if it wants each flush, too.
         Hello = 1,
         /// Opens the node with a minor number: the number, and whether to close the descriptor on execve(2). The server
         /// calls [`Call::Install`]; the reply has the descriptor's number.
@@ -113,7 +113,8 @@ numbered! {
         Fork = 10,
         /// The first of a child's connection: the process's id.
         Child = 11,
-        /// Gives the server the file of [`SiteRecord`](crate::SiteRecord)s.
+        /// Gives the server the file of [`SiteRecord`](crate::SiteRecord)s, behind which is the log of flushes if the
+        /// server wants it.
         Sites = 12,
         /// mprotect(2) of pages: address, length, protection.
         Protected = 13,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
+use super::judges::Judges;
 use super::sim::Devices;
 
 /// Shown under `gemtool sanitize --help`.
@@ -23,6 +24,9 @@ of code that stored:
                          cache and memory had the same bytes, or that the
                          GPU sees in the cache
 
+With --platforms every program gets the newest bytes, and each platform's rules are applied to what it did. \
+A driver that asks which platform it runs on may do something else on another one: run it there, too.
+
 A store of the bytes that are there already cannot be seen. Large copies by libc are kept from \
 non-temporal stores (GLIBC_TUNABLES).
 
@@ -35,6 +39,7 @@ Examples:
   gemtool sanitize chv -- ./app
   gemtool sanitize jsl --error-exitcode 9 --output report.txt -- vkcube --c 10
   gemtool sanitize glk --suppressions known.txt -- ./app
+  gemtool sanitize glk --platforms all -- ./app
   gemtool sanitize glk --sarif --output report.sarif -- ./app
   gemtool sanitize tgl --json -- ./app 2>report.json";
 
@@ -44,6 +49,10 @@ pub struct Sanitize {
     /// The devices: a platform's name, or several, with settings
     #[arg(value_name = "DEVICES")]
     pub devices: Devices,
+
+    /// Judge the run by these platforms, in place of the devices' own: `all`, or names
+    #[arg(long, value_name = "all|NAMES")]
+    pub platforms: Option<Judges>,
 
     /// Write the report to this file
     #[arg(long, value_name = "FILE")]

@@ -10,12 +10,26 @@ const FRAMES: usize = 6;
 
 impl Report for Sanitized {
     fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
-        for finding in self.findings.iter().filter(|finding| finding.suppressed.is_none()) {
-            finding.text(page)?;
+        let judged = !self.platforms.is_empty();
+        for (number, finding) in (1..).zip(&self.findings).filter(|(_, row)| row.suppressed.is_none()) {
+            finding.text(judged.then_some(number), page)?;
             page.gap()?;
         }
         if self.flushes.is_empty() {
             page.line("No instruction flushed a line of an object.")?;
+        } else if judged {
+            page.heading("Flushes")?;
+            let heads = [("lines", Align::Right), ("instruction", Align::Left), ("needed on", Align::Left)];
+            let mut table = Table::new(2, &heads);
+            for row in &self.flushes {
+                let lines = (row.needed + row.coherent + row.clean).to_string();
+                let instruction = row.place.last().map(place).unwrap_or_default();
+                let names = row.needed_on.as_deref().unwrap_or_default().join(" ");
+                let needed_on =
+                    if row.needed_on.as_ref().is_some_and(Vec::is_empty) { "none" } else { &names };
+                table.row([lines.as_str(), &instruction, needed_on]);
+            }
+            table.write(page)?;
         } else {
             page.heading("Flushes, in lines")?;
             let heads = [
@@ -41,6 +55,32 @@ impl Report for Sanitized {
             table.write(page)?;
         }
         page.gap()?;
+        if judged {
+            page.heading("Platforms")?;
+            let heads = [("findings", Align::Left), ("platforms", Align::Left)];
+            let mut table = Table::new(2, &heads);
+            for row in &self.platforms {
+                let numbers: Vec<_> = row.findings.iter().map(ToString::to_string).collect();
+                let numbers = if numbers.is_empty() { "none".to_owned() } else { numbers.join(", ") };
+                table.row([numbers.as_str(), &row.platforms.join(" ")]);
+            }
+            table.write(page)?;
+            for row in self.platforms.iter().filter(|row| !row.refused.is_empty()) {
+                page.line(&format!(
+                    "{} refuse requests of this run: {}.",
+                    row.platforms.join(" "),
+                    row.refused.join("; ")
+                ))?;
+            }
+            page.gap()?;
+        }
+        if self.lost > 0 {
+            page.line(&format!(
+                "{} flushes and accesses were lost: more than the logs hold between two requests. Verdicts may be wrong.",
+                self.lost
+            ))?;
+            page.gap()?;
+        }
         if !self.suppressions.is_empty() {
             page.heading("Suppressions")?;
             let heads = [
@@ -86,10 +126,11 @@ impl Sanitized {
 }
 
 impl FindingRow {
-    fn text(&self, page: &mut Page<'_>) -> io::Result<()> {
+    fn text(&self, number: Option<usize>, page: &mut Page<'_>) -> io::Result<()> {
+        let number = number.map_or_else(String::new, |number| format!("{number}. "));
         let times = if self.times == 1 { String::new() } else { format!(", {} times", self.times) };
         let agent = self.agent.as_ref().map_or_else(String::new, |agent| format!(" by the {agent}"));
-        page.heading(&format!("{}{agent}{times}", self.kind))?;
+        page.heading(&format!("{number}{}{agent}{times}", self.kind))?;
         let handle =
             self.handle.map_or_else(|| "without a handle".to_owned(), |handle| format!("BO {handle}"));
         page.field(

@@ -117,7 +117,9 @@ static inline void run(uint64_t engine, const uint32_t *handles, int count, int 
 }
 
 // Maps an object so that the CPU sees what the GPU writes, and the GPU what the CPU stores: WC, but WB where the GPU uses the CPU's cache.
+// With ALWAYS_WC in the environment it is WC where the platform has it, so that the program does the same on each.
 static inline void *map_shared(uint32_t handle, uint64_t size) {
+    if (getenv("ALWAYS_WC")) return map(handle, size, I915_MMAP_OFFSET_WC);
     struct drm_i915_gem_caching caching = {.handle = handle};
     // Newer platforms refuse the request, and snoop every object in system memory.
     int is_cached = ioctl(fd, DRM_IOCTL_I915_GEM_GET_CACHING, &caching) || caching.caching == I915_CACHING_CACHED;

@@ -10,6 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::lines::{Lines, Run};
 use super::object::{Object, Origin};
 use super::store::{Store, Terms};
+use super::trace::Deed;
 use gem_coherency::error::Result;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
@@ -294,6 +295,7 @@ impl Object {
     pub(crate) fn watch_submission(&self, submission: u64) {
         let state = self.state();
         let terms = self.terms(&state);
+        self.system().trace.add(self.id(), Deed::Submitted { handle: state.name });
         let done = match &self.origin {
             Origin::Own | Origin::Attached(_) if !terms.gpu_reads_cache() => {
                 self.store().watch_submission(terms, submission)

@@ -47,6 +47,7 @@ pub(crate) mod store;
 pub(crate) mod syncobj;
 pub(crate) mod system;
 pub(crate) mod tiling;
+pub(crate) mod trace;
 pub(crate) mod transfer;
 pub(crate) mod userptr;
 pub(crate) mod vblanks;

@@ -9,6 +9,7 @@ use super::gpu::Uses;
 use super::log::KernelFlush;
 use super::store::{Store, Terms, Zeroing};
 use super::system::System;
+use super::trace::Deed;
 use super::userptr::UserMemory;
 use crate::machine::tiling::Tiling;
 use gem_coherency::cacheops::LineOp;
@@ -195,7 +196,8 @@ impl Object {
     /// Returns the terms of accesses to the object.
     pub(crate) fn terms(&self, state: &State) -> Terms<'_> {
         let watch = self.system.incoherent.watch(|| self.about(state.name));
-        Terms { watch, ..self.system.terms(state.snapshot.level) }
+        let trace = self.system.trace.of(self.id, state.name);
+        Terms { watch, trace, ..self.system.terms(state.snapshot.level) }
     }
 
     /// The store, for users that outlive the object.
@@ -257,6 +259,7 @@ impl Object {
         let step = kernel::step(caps, &self.system.rules, before, event)
             .map_err(|refusal| self.refused(state, call, event, refusal))?;
         self.account(state, call, &step)?;
+        self.trace_event(state.name, event)?;
         state.snapshot = step.next;
         // An object without pages cannot be bound, and a change of level applies when it is bound again.
         state.bound &= step.next.pages && step.next.level == before.level;
@@ -378,5 +381,6 @@ impl Drop for Object {
         }
         self.links.gone(self.id);
         self.system.unregister(self.id);
+        self.system.trace.add(self.id, Deed::Freed);
     }
 }

@@ -153,6 +153,7 @@ impl Store {
             shared.write_back |= write_back;
             shared.shows_cache |= shows_cache;
         }
+        self.trace_mapping(terms, route)?;
         Ok(if shows_cache { Place::Cache } else { Place::Memory })
     }
 

@@ -1,6 +1,7 @@
 //! The kernel's shrinker: under memory pressure it purges an object or swaps its pages out.
 
 use super::object::{Object, State};
+use super::trace::Deed;
 use gem_coherency::drm::Advice;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Backing, Event};
@@ -42,6 +43,7 @@ impl Object {
             return;
         }
         state.purged = true;
+        self.system().trace.add(self.id(), Deed::Discarded);
         self.store().discard();
         tracing::debug!(handle = state.name.map(Handle::get), "purged");
     }

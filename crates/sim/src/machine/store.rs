@@ -9,6 +9,7 @@ use super::combining::Combining;
 use super::incoherent::Watch;
 use super::lines::{Lines, Run};
 use super::shared::Shared;
+use super::trace::Tracing;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::Result;
@@ -29,6 +30,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) coherent: bool,
     /// The log of incoherent accesses, if the device is watched.
     pub(crate) watch: Option<Watch<'a>>,
+    /// The trace, if the device is traced.
+    pub(crate) trace: Option<Tracing<'a>>,
 }
 
 impl Terms<'_> {
@@ -38,6 +41,7 @@ impl Terms<'_> {
         level: CacheLevel::None,
         coherent: false,
         watch: None,
+        trace: None,
     };
 
     /// Returns the route that an access on `route` actually takes.
@@ -45,9 +49,9 @@ impl Terms<'_> {
         if self.coherent { Route::CpuCached } else { route }
     }
 
-    /// Returns the terms for a store whose byte at `offset` is the object's at `of_object`.
+    /// Returns the terms for a store whose byte at `offset` is the object's at `of_object`; its accesses are not traced.
     pub(crate) fn of_part(self, offset: u64, of_object: u64) -> Self {
-        Self { watch: self.watch.map(|watch| watch.of_part(offset, of_object)), ..self }
+        Self { watch: self.watch.map(|watch| watch.of_part(offset, of_object)), trace: None, ..self }
     }
 
     /// Returns whether the GPU reads dirty lines of the CPU's cache.
@@ -92,6 +96,8 @@ pub(crate) struct Store {
     pub(crate) lines: Lines,
     /// The third store, if the bytes change undetected.
     pub(super) shared: Option<Shared>,
+    /// The bytes that were last seen, if the device is traced and the bytes change undetected.
+    pub(super) seen: Option<SharedBytes>,
     pub(super) combining: VecDeque<Combining>,
     adversary: Option<Adversary>,
 }
@@ -108,6 +114,7 @@ impl Store {
             memory: None,
             lines: zeroing.lines(size / PAGE_BYTES),
             shared: None,
+            seen: None,
             combining: VecDeque::new(),
             adversary,
         }
@@ -141,8 +148,9 @@ impl Store {
         offset: u64,
         data: &mut [u8],
     ) -> Result<()> {
-        let route = terms.route(route);
         let range = self.begin(terms, offset, data.len() as u64)?;
+        self.trace_read(terms, route, range)?;
+        let route = terms.route(route);
         self.drain_route(terms, route)?;
         let mut lines = range.lines();
         while let Some(run) = self.run(lines)? {
@@ -169,11 +177,12 @@ impl Store {
 
     /// Writes on `route`, without write combining.
     pub(crate) fn write(&mut self, terms: Terms<'_>, route: Route, offset: u64, data: &[u8]) -> Result<()> {
-        let route = terms.route(route);
         self.begin(terms, offset, data.len() as u64)?;
+        self.trace_write(terms, route, offset, data)?;
+        let route = terms.route(route);
         self.drain_route(terms, route)?;
         self.put(terms, route, offset, data)?;
-        Ok(())
+        self.saw(offset, data)
     }
 
     /// Performs `op` on `lines`; returns how many were written back.
@@ -211,6 +220,7 @@ impl Store {
     /// Discards the contents. Shared bytes stay mapped, as zeroes in the cache and in memory.
     pub(crate) fn discard(&mut self) {
         self.combining.clear();
+        self.forget_seen();
         if self.shared.is_none() {
             self.lines = self.zeroing.lines(self.lines.pages());
             self.cached = None;

@@ -21,6 +21,7 @@ use super::offsets::{Node, Offsets};
 use super::prime;
 use super::space::Space;
 use super::store::Terms;
+use super::trace::Trace;
 use super::vblanks;
 use crate::machine::spec::Spec;
 use gem_coherency::error::Result;
@@ -44,6 +45,7 @@ pub(crate) struct System {
     pub(crate) gpu: Gpu,
     pub(crate) log: Log,
     pub(crate) incoherent: IncoherentLog,
+    pub(crate) trace: Trace,
     /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
     /// The machine has a display (`DRIVER_MODESET`).
@@ -99,6 +101,7 @@ impl System {
             gpu: Gpu::new(if spec.timed { Pace::Timed } else { Pace::Instant }),
             log: Log::default(),
             incoherent: IncoherentLog::default(),
+            trace: Trace::default(),
             awake: AtomicBool::new(true),
             display: spec.display,
             masters: Mutex::default(),
@@ -144,9 +147,10 @@ impl System {
         }
     }
 
-    /// Returns the terms of accesses to an object of this level, which are not logged.
+    /// Returns the terms of accesses to an object of this level, which are neither logged nor traced.
     pub(crate) fn terms(&self, level: CacheLevel) -> Terms<'_> {
-        Terms { hardware: Hardware::new(self.machine.caps), level, coherent: self.coherent, watch: None }
+        let coherent = self.coherent || self.trace.is_on();
+        Terms { hardware: Hardware::new(self.machine.caps), level, coherent, watch: None, trace: None }
     }
 
     /// Returns whether caches are simulated without an adversary.
@@ -215,6 +219,11 @@ impl System {
 
     fn offsets(&self) -> MutexGuard<'_, Offsets> {
         self.offsets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the object with a number, if it still exists.
+    pub(crate) fn object(&self, id: u64) -> Option<Arc<Object>> {
+        self.objects().alive.get(&id).and_then(Weak::upgrade)
     }
 
     /// Returns every object, oldest first.

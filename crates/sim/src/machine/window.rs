@@ -213,6 +213,7 @@ impl Window {
                 let level = CacheLevel::None;
                 let terms = system.as_ref().map_or(Terms::ORDINARY, |(system, about)| Terms {
                     watch: system.incoherent.watch(|| *about),
+                    trace: system.trace.of(about.object, about.handle),
                     ..system.terms(level)
                 });
                 access(&mut lock(store), terms, self.route(level))

@@ -8,6 +8,7 @@ use crate::Soft;
 use crate::machine::faults::Needs;
 use crate::machine::limits;
 use crate::machine::object::Object;
+use crate::machine::trace::Deed;
 use gem_coherency::drm::{Created, Placement};
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Caps};
@@ -205,6 +206,8 @@ impl Soft {
         if let Some(errno) = limits::too_big(self.system.machine, size) {
             return refuse(request, errno);
         }
-        self.named(request, Object::new(&self.system, size, snapshot))
+        let object = Object::new(&self.system, size, snapshot);
+        self.system.trace.add(object.id(), Deed::Created { size, creation });
+        self.named(request, object)
     }
 }

@@ -1,5 +1,6 @@
 //! `gemtool sim` and `gemtool serve`: programs on software devices.
 
+mod across;
 mod executable;
 mod preload;
 mod run;

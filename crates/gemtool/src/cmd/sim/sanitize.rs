@@ -14,6 +14,7 @@ use gem_coherency_sim::Soft;
 use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
 
+use super::across::{self, PlatformsRow};
 use super::run::on_server;
 use super::suppressions::{self, Suppression};
 use crate::args;
@@ -34,6 +35,10 @@ pub struct Sanitized {
     pub flushes: Vec<FlushRow>,
     /// The suppressions, and what each of them hid.
     pub suppressions: Vec<Suppression>,
+    /// The verdicts of the platforms, if there are several judges.
+    pub platforms: Vec<PlatformsRow>,
+    /// Number of flushes and accesses that the judges did not see: more than the logs have room for between two requests.
+    pub lost: u64,
 }
 
 /// A finding.
@@ -61,7 +66,8 @@ pub struct FindingRow {
     pub times: u64,
     /// The rule that wants a flush or an invalidate; `None` if none does.
     pub rule: Option<Rule>,
-    /// Other platforms on which the same accesses want one, of objects as GEM_CREATE makes them.
+    /// Platforms on which it is a mistake, with several judges; otherwise other platforms on which the same accesses
+    /// want a flush or an invalidate, of objects as GEM_CREATE makes them.
     pub platforms: Vec<&'static str>,
     /// The call stack of the first store; empty if it is not known.
     pub store: Vec<PlaceRow>,
@@ -93,6 +99,8 @@ pub struct FlushRow {
     pub coherent: u64,
     /// Lines for which cache and memory had the same bytes.
     pub clean: u64,
+    /// The platforms on which a line needed it, with several judges; `None` otherwise.
+    pub needed_on: Option<Vec<&'static str>>,
     /// Every one of them was useless.
     pub useless: bool,
     /// Why that is accepted; `None` if it is not suppressed.
@@ -130,13 +138,15 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         Some(path) => suppressions::read(path)?,
         None => Vec::new(),
     };
-    let settings = Settings { folder: None, findings: true };
+    let judges = args.platforms.as_ref().map_or(&[][..], |judges| &judges.0);
+    let settings = Settings { folder: None, findings: true, platforms: judges.to_vec() };
     let (status, server) = on_server(&args.devices.0, &args.program, &settings)?;
     let mut places = Places(Symbols::new());
     let mut findings: Vec<_> = server.findings().iter().map(|finding| places.finding(finding)).collect();
     let bypass = args.devices.0.iter().any(|device| can_bypass(device));
-    let mut flushes = places.flushes(&server, bypass);
+    let mut flushes = places.flushes(&server, bypass, !judges.is_empty());
     suppressions::apply(&mut suppressions, &mut findings, &mut flushes);
+    let platforms = across::verdicts(judges, &server, &findings);
     Ok(Sanitized {
         devices: args.devices.0.clone(),
         program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
@@ -144,6 +154,8 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         findings,
         flushes,
         suppressions,
+        platforms,
+        lost: server.lost(),
     })
 }
 
@@ -182,9 +194,15 @@ impl Places {
 
     fn finding(&mut self, finding: &Finding) -> FindingRow {
         let lines: u64 = finding.lines.iter().map(|lines| lines.end() - lines.first()).sum();
-        let first = finding.lines.first().map_or(0, |lines| lines.first());
+        let start = finding.lines.first().map_or(0, |lines| lines.first());
         let end = finding.lines.iter().map(|lines| lines.end()).max().unwrap_or(0);
-        let machine = machine_of(&finding.device);
+        let own = machine_of(&finding.device);
+        let first = finding.platforms.first().and_then(|name| platform::by_name(name).ok());
+        let machine = own.map(|own| first.map_or(own, |first| first.machine(own.kernel, false)));
+        let platforms = match (machine, first) {
+            (Some(machine), None) => others(machine, finding),
+            (_, Some(_)) | (None, None) => finding.platforms.clone(),
+        };
         FindingRow {
             kind: kind_name(finding.kind),
             device: finding.device.clone(),
@@ -194,12 +212,12 @@ impl Places {
             level: finding.level,
             lines: ranges(&finding.lines),
             line_count: lines,
-            bytes: [first * LINE_BYTES, end * LINE_BYTES],
+            bytes: [start * LINE_BYTES, end * LINE_BYTES],
             times: finding.times,
             rule: machine
                 .and_then(|machine| wanted(machine, finding.level, finding))
                 .map(|decision| decision.rule),
-            platforms: machine.map_or_else(Vec::new, |machine| others(machine, finding)),
+            platforms,
             store: self.stack(&finding.store, false),
             request: self.stack(&finding.request, true),
             flushed: finding.flushes.iter().map(|flush| self.flushed(flush)).collect(),
@@ -212,7 +230,7 @@ impl Places {
     }
 
     /// Returns the instructions that flushed lines of objects; those of one line of the source are one row.
-    fn flushes(&mut self, server: &Server, bypass: bool) -> Vec<FlushRow> {
+    fn flushes(&mut self, server: &Server, bypass: bool, judged: bool) -> Vec<FlushRow> {
         let sites = server.flush_sites();
         let mut rows: Vec<FlushRow> = Vec::new();
         for site in sites.iter().filter(|site| lines_of_objects(site) > 0) {
@@ -220,6 +238,8 @@ impl Places {
             let (needed, coherent) =
                 if bypass { (site.dirty + site.coherent, 0) } else { (site.dirty, site.coherent) };
             let needed = needed + site.stale;
+            let needed_on = judged.then(|| site.needed_on.clone());
+            let useless = needed_on.as_ref().map_or(needed == 0, Vec::is_empty);
             let place = self.place(&site.frame, false);
             // A compiler unrolls loops, and inlines a function several times in one line.
             match rows.iter_mut().find(|row| is_same_line(&row.place, &place)) {
@@ -227,14 +247,19 @@ impl Places {
                     row.needed += needed;
                     row.coherent += coherent;
                     row.clean += site.clean;
-                    row.useless = row.needed == 0;
+                    row.useless &= useless;
+                    if let (Some(all), Some(more)) = (&mut row.needed_on, needed_on) {
+                        let new: Vec<_> = more.into_iter().filter(|name| !all.contains(name)).collect();
+                        all.extend(new);
+                    }
                 }
                 None => rows.push(FlushRow {
                     place,
                     needed,
                     coherent,
                     clean: site.clean,
-                    useless: needed == 0,
+                    needed_on,
+                    useless,
                     suppressed: None,
                 }),
             }

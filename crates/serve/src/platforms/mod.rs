@@ -1,0 +1,230 @@
+//! Judges one run by the rules of many platforms.
+//!
+//! The device of the run is traced ([`Soft::trace`](gem_coherency_sim::Soft::trace)): its agents see every byte at once,
+//! and it says who did what. Each platform's kernel and hardware are applied to that: [`step`] to the object's state,
+//! [`effect`] to its lines. So the answer is that of a program that does on each platform what it did in the run. A
+//! driver that asks for the platform may do something else there.
+//!
+//! [`step`]: gem_coherency::policy::kernel::step
+//! [`effect`]: gem_coherency_hierarchy::effect
+
+mod classes;
+mod line;
+mod object;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gem_coherency::platform::{Call, Caps, Machine, Platform};
+use gem_coherency::policy::kernel::{Creation, Event, KernelRules};
+use gem_coherency::units::LineRange;
+use gem_coherency::vocabulary::{CacheLevel, CachingMode, Handle, KernelVersion};
+use gem_coherency_hierarchy::Route;
+use gem_coherency_sim::{Deed, Fact};
+
+use crate::findings::FindingKind;
+use classes::{Classes, Mask};
+use object::{Mistake, Object};
+
+/// A mistake of a run, on some platforms.
+#[derive(Clone, Debug)]
+pub(crate) struct Verdict {
+    pub(crate) kind: FindingKind,
+    pub(crate) object: u64,
+    pub(crate) handle: Option<Handle>,
+    pub(crate) size: u64,
+    /// The level on the first platform.
+    pub(crate) level: CacheLevel,
+    pub(crate) route: Option<Route>,
+    pub(crate) lines: Vec<LineRange>,
+    pub(crate) platforms: Vec<&'static Platform>,
+}
+
+/// The judge of one device's run.
+#[derive(Debug)]
+pub(crate) struct Judge {
+    kernel: KernelVersion,
+    classes: Classes,
+    platforms: Vec<&'static Platform>,
+    objects: BTreeMap<u64, Object>,
+    /// The requests that were made and that some platforms refuse.
+    calls: BTreeSet<usize>,
+    /// Objects that are not in local memory were shown.
+    shows_system_memory: bool,
+    /// The classes on which a line needed the instruction with a number.
+    needed: BTreeMap<u64, Mask>,
+    dropped: u64,
+}
+
+impl Judge {
+    /// Creates the judge of a run on `machine`, whose kernel has `rules`, by `platforms`.
+    pub(crate) fn new(machine: Machine, rules: KernelRules, platforms: &[&'static Platform]) -> Self {
+        Self {
+            kernel: machine.kernel,
+            classes: Classes::new(machine.kernel, rules, platforms),
+            platforms: platforms.to_vec(),
+            objects: BTreeMap::new(),
+            calls: BTreeSet::new(),
+            shows_system_memory: false,
+            needed: BTreeMap::new(),
+            dropped: 0,
+        }
+    }
+
+    /// Applies a part of the trace; returns the mistakes in it.
+    pub(crate) fn hear(&mut self, (facts, dropped): (Vec<Fact>, u64)) -> Vec<Verdict> {
+        self.dropped += dropped;
+        let mut accesses = Vec::new();
+        let mut submissions = Vec::new();
+        for Fact { object: number, deed } in facts {
+            self.calls.extend(call(deed).and_then(place));
+            self.shows_system_memory |= deed == Deed::Event(Event::AddFramebuffer);
+            if let Deed::Created { size, creation } = deed {
+                self.objects.insert(number, Object::new(&self.classes, size, creation));
+                continue;
+            }
+            let Some(object) = self.objects.get_mut(&number) else { continue };
+            let classes = &self.classes;
+            match deed {
+                Deed::Created { .. } => {}
+                Deed::Mapped(route) => object.map(classes, route),
+                Deed::Event(event) => {
+                    let flushed = object.happen(classes, event);
+                    if flushed != 0 {
+                        self.objects.values_mut().for_each(|object| object.flush(&self.classes, flushed));
+                    }
+                }
+                Deed::Stored(lines) => object.store(classes, lines),
+                Deed::Maintained { line, upkeep, site } => {
+                    *self.needed.entry(site).or_default() |= object.maintain(classes, line, upkeep);
+                }
+                Deed::Accessed { route, access, lines, handle } => {
+                    let found = object.access(classes, route, access, lines);
+                    let about = (number, handle, Some(route));
+                    accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
+                }
+                Deed::Rewritten { route, lines } => object.rewrite(classes, route, lines),
+                Deed::Submitted { handle } => {
+                    let found = object.submit(classes);
+                    let about = (number, handle, None);
+                    submissions.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
+                }
+                Deed::Discarded => object.discard(classes),
+                Deed::Freed => drop(self.objects.remove(&number)),
+            }
+        }
+        merge(&mut accesses);
+        accesses.into_iter().chain(submissions).collect()
+    }
+
+    /// Returns the platforms on which a line needed the instruction with this number.
+    pub(crate) fn needed_on(&self, site: u64) -> Vec<&'static Platform> {
+        self.classes.platforms(self.needed.get(&site).copied().unwrap_or(0))
+    }
+
+    /// Returns the platforms that refuse requests of the run, with the kernel's reasons.
+    pub(crate) fn refusals(&self) -> Vec<(&'static Platform, Vec<&'static str>)> {
+        let calls = || self.calls.iter().filter_map(|&call| Call::ALL.get(call));
+        let of = |platform: &'static Platform| {
+            let machine = platform.machine(self.kernel, false);
+            let mut why: Vec<_> =
+                calls().filter_map(|&call| machine.refusal(call)).map(|refusal| refusal.why).collect();
+            why.dedup();
+            if self.shows_system_memory && machine.caps.contains(Caps::DISCRETE) {
+                why.push("a discrete device shows only objects in local memory");
+            }
+            (platform, why)
+        };
+        self.platforms.iter().map(|platform| of(platform)).filter(|(_, why)| !why.is_empty()).collect()
+    }
+
+    /// Returns the number of facts that were lost.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
+    }
+}
+
+fn verdict(
+    classes: &Classes,
+    object: &Object,
+    (number, handle, route): (u64, Option<Handle>, Option<Route>),
+    Mistake { kind, on, lines }: Mistake,
+) -> Verdict {
+    Verdict {
+        kind,
+        object: number,
+        handle,
+        size: object.size,
+        level: object.level(on).unwrap_or(CacheLevel::None),
+        route,
+        lines,
+        platforms: classes.platforms(on),
+    }
+}
+
+/// Makes one verdict of those that differ in their lines alone.
+fn merge(verdicts: &mut Vec<Verdict>) {
+    let mut merged: Vec<Verdict> = Vec::new();
+    for verdict in verdicts.drain(..) {
+        let same = |other: &&mut Verdict| {
+            (other.kind, other.object, other.route) == (verdict.kind, verdict.object, verdict.route)
+                && other.platforms == verdict.platforms
+        };
+        match merged.iter_mut().rev().find(same) {
+            Some(other) => {
+                for lines in verdict.lines {
+                    match other.lines.last_mut() {
+                        Some(last) if last.end() == lines.first() => {
+                            *last = LineRange::new(last.first(), lines.end());
+                        }
+                        Some(_) | None => other.lines.push(lines),
+                    }
+                }
+            }
+            None => merged.push(verdict),
+        }
+    }
+    *verdicts = merged;
+}
+
+/// Returns the request behind a deed, if some platforms refuse it.
+fn call(deed: Deed) -> Option<Call> {
+    let event = match deed {
+        Deed::Created { creation: Creation::UserWithPat(_), .. } => return Some(Call::CreateWithPat),
+        Deed::Event(event) => event,
+        Deed::Created { .. }
+        | Deed::Mapped(_)
+        | Deed::Stored(_)
+        | Deed::Maintained { .. }
+        | Deed::Accessed { .. }
+        | Deed::Rewritten { .. }
+        | Deed::Submitted { .. }
+        | Deed::Discarded
+        | Deed::Freed => return None,
+    };
+    match event {
+        Event::SetCaching(CachingMode::Cached) => Some(Call::SetCachingCached),
+        Event::SetCaching(CachingMode::None | CachingMode::Display) => Some(Call::SetCaching),
+        Event::SetDomainCpu(_) | Event::SetDomainGtt(_) | Event::SetDomainWc(_) => Some(Call::SetDomain),
+        Event::Pread | Event::Pwrite { .. } => Some(Call::PreadPwrite),
+        Event::Acquire
+        | Event::Release
+        | Event::Fault
+        | Event::Exec(_)
+        | Event::AddFramebuffer
+        | Event::RemoveFramebuffer
+        | Event::PinDisplay
+        | Event::UnpinDisplay
+        | Event::SwFinish
+        | Event::DirtyFb
+        | Event::DmaBufBegin(_)
+        | Event::DmaBufEnd
+        | Event::Suspend
+        | Event::Hibernate
+        | Event::Resume { .. } => None,
+    }
+}
+
+/// Returns the place of a call in the list of all.
+fn place(call: Call) -> Option<usize> {
+    Call::ALL.iter().position(|&other| other == call)
+}

@@ -1,0 +1,312 @@
+//! An object of a traced run on every class: the kernel's state, and the lines.
+
+use std::collections::BTreeMap;
+
+use gem_coherency::platform::Caps;
+use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot, step};
+use gem_coherency::units::{LineRange, PAGE_LINES};
+use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
+use gem_coherency_hierarchy::Route;
+use gem_coherency_sim::Upkeep;
+
+use super::classes::{Classes, Mask};
+use super::line::{Effects, States};
+use crate::findings::FindingKind;
+
+type Page = [States; PAGE_LINES as usize];
+
+/// A mistake on a set of classes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Mistake {
+    pub(super) kind: FindingKind,
+    pub(super) on: Mask,
+    pub(super) lines: Vec<LineRange>,
+}
+
+/// An object.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub(super) size: u64,
+    /// The kernel's state on each class; `None` where the object cannot be what it is in the run.
+    snapshots: Vec<Option<Snapshot>>,
+    /// A program maps it write-back.
+    write_back: bool,
+    /// The route of its other mappings.
+    other_route: Option<Route>,
+    /// The classes on which the kernel flushes before and after the copy of the request under way.
+    before_copy: Mask,
+    after_copy: Mask,
+    /// The lines of pages that differ from the untouched ones.
+    pages: BTreeMap<u64, Box<Page>>,
+    untouched: States,
+}
+
+impl Object {
+    /// Creates an object as each class does.
+    pub(super) fn new(classes: &Classes, size: u64, creation: Creation) -> Self {
+        let snapshots: Vec<_> =
+            classes.all.iter().map(|class| created(classes, class.machine.caps, creation)).collect();
+        let mut object = Self {
+            size,
+            snapshots,
+            write_back: false,
+            other_route: None,
+            before_copy: 0,
+            after_copy: 0,
+            pages: BTreeMap::new(),
+            untouched: States::default(),
+        };
+        object.discard(classes);
+        object
+    }
+
+    /// Makes the contents zeroes that nobody has flushed.
+    pub(super) fn discard(&mut self, classes: &Classes) {
+        self.pages.clear();
+        let by_cpu = |snapshot: &Option<Snapshot>| snapshot.is_some_and(|it| it.backing != Backing::Local);
+        let bits = classes.with_bits().zip(&self.snapshots).filter(|(_, snapshot)| by_cpu(snapshot));
+        self.untouched = States::zeroed(bits.fold(0, |set, ((bit, _), _)| set | bit));
+    }
+
+    /// Takes note of a mapping.
+    pub(super) fn map(&mut self, classes: &Classes, route: Route) {
+        match route {
+            Route::CpuCached | Route::CpuNonTemporal => self.write_back = true,
+            Route::CpuUncached | Route::Aperture | Route::Gpu(_) | Route::Display => {
+                self.other_route = Some(route);
+            }
+        }
+        // From now on loads fill lines.
+        let mapped = self.mapped(classes);
+        self.each(|line| line.flush(0, mapped));
+    }
+
+    /// Returns the classes on which a mapping shows the cached bytes.
+    fn mapped(&self, classes: &Classes) -> Mask {
+        match (self.write_back, self.other_route) {
+            (true, _) => !0,
+            (false, Some(_)) => classes.set(|class| class.machine.caps.contains(Caps::LLC)),
+            (false, None) => 0,
+        }
+    }
+
+    /// Applies an event; returns the classes on which the kernel flushes the caches of the whole machine.
+    ///
+    /// Where a kernel refuses the request nothing happens.
+    pub(super) fn happen(&mut self, classes: &Classes, event: Event) -> Mask {
+        let (mut flushed, mut machine_flushed) = (0, 0);
+        (self.before_copy, self.after_copy) = (0, 0);
+        for ((bit, class), snapshot) in classes.with_bits().zip(&mut self.snapshots) {
+            let Some(state) = snapshot else { continue };
+            if event == Event::AddFramebuffer && cannot_be_shown(class.machine.caps, state) {
+                *snapshot = None;
+                continue;
+            }
+            let Ok(done) = step(class.machine.caps, &classes.rules, *state, event) else { continue };
+            *state = done.next;
+            for action in done.effects.actions() {
+                match action {
+                    Action::FlushSync | Action::FlushAsync => flushed |= bit,
+                    Action::FlushBefore => self.before_copy |= bit,
+                    Action::FlushAfter => self.after_copy |= bit,
+                    Action::Wbinvd => machine_flushed |= bit,
+                    Action::Barrier | Action::WriteBarrier | Action::FlushGgtt | Action::FlushChipset => {}
+                }
+            }
+        }
+        self.flush(classes, flushed);
+        machine_flushed
+    }
+
+    /// Flushes every line on these classes.
+    pub(super) fn flush(&mut self, classes: &Classes, on: Mask) {
+        if on != 0 {
+            let mapped = self.mapped(classes);
+            self.each(|line| line.flush(on, mapped));
+        }
+    }
+
+    /// Applies the program's stores to lines.
+    pub(super) fn store(&mut self, classes: &Classes, lines: LineRange) {
+        let route =
+            if self.write_back { Route::CpuCached } else { self.other_route.unwrap_or(Route::CpuCached) };
+        let effects = Effects::new(classes, &self.levels(), route, Access::Write);
+        let mapped = self.mapped(classes);
+        self.lines(lines, |_, line| {
+            line.access(&effects, mapped);
+        });
+    }
+
+    /// Applies an instruction for a line; returns the classes on which the line needed it.
+    pub(super) fn maintain(&mut self, classes: &Classes, line: u64, upkeep: Upkeep) -> Mask {
+        let levels = self.levels();
+        let gpu = Effects::new(classes, &levels, Route::Gpu(MocsClass::PageTable), Access::Read);
+        let around = Effects::new(classes, &levels, Route::CpuNonTemporal, Access::Write);
+        let bypass = classes.set(|class| class.machine.caps.contains(Caps::LLC_BYPASS_MOCS));
+        let (mapped, mut needed) = (self.mapped(classes), 0);
+        self.lines(LineRange::new(line, line + 1), |_, line| {
+            let missed = line.dirty & (gpu.miss_dirty() | bypass);
+            match upkeep {
+                Upkeep::Flush => {
+                    needed = missed | line.old;
+                    line.flush(!0, mapped);
+                }
+                Upkeep::WriteBack => {
+                    needed = missed;
+                    line.write_back(mapped);
+                }
+                Upkeep::NonTemporal => {
+                    line.access(&around, mapped);
+                }
+            }
+        });
+        needed
+    }
+
+    /// Applies an access; returns its mistakes.
+    pub(super) fn access(
+        &mut self,
+        classes: &Classes,
+        route: Route,
+        access: Access,
+        lines: LineRange,
+    ) -> Vec<Mistake> {
+        let effects = Effects::new(classes, &self.levels(), route, access);
+        let (mapped, copied) = (self.mapped(classes), route == Route::CpuCached);
+        let before = if copied { self.before_copy } else { 0 };
+        let after = if copied { self.after_copy } else { 0 };
+        let mut found = Vec::new();
+        self.lines(lines, |number, line| {
+            if before != 0 {
+                line.flush(before, mapped);
+            }
+            let mistakes = line.access(&effects, mapped);
+            if after != 0 {
+                line.flush(after, mapped);
+            }
+            let kinds = [
+                (FindingKind::StaleRead, mistakes.stale_read),
+                (FindingKind::LostWrite, mistakes.lost_write),
+                (FindingKind::StaleCpuRead, mistakes.stale_cpu_read),
+            ];
+            for (kind, on) in kinds {
+                add(&mut found, kind, on, number);
+            }
+        });
+        found
+    }
+
+    /// Applies the flushes around a copy that changes no byte.
+    pub(super) fn rewrite(&mut self, classes: &Classes, route: Route, lines: LineRange) {
+        let flushed = self.before_copy | self.after_copy;
+        if route == Route::CpuCached && flushed != 0 {
+            let mapped = self.mapped(classes);
+            self.lines(lines, |_, line| line.flush(flushed, mapped));
+        }
+    }
+
+    /// Returns the dirty lines that a batch would not see.
+    pub(super) fn submit(&mut self, classes: &Classes) -> Vec<Mistake> {
+        let gpu = Effects::new(classes, &self.levels(), Route::Gpu(MocsClass::PageTable), Access::Read);
+        let unseen = gpu.miss_dirty();
+        let mut found = Vec::new();
+        let mut add = |number, on| add(&mut found, FindingKind::DirtyAtSubmission, on, number);
+        if self.untouched.dirty & unseen != 0 {
+            for line in 0..self.size / LINE_BYTES {
+                let states = self.line(line);
+                add(line, states.dirty & unseen);
+            }
+            return found;
+        }
+        for (page, lines) in &self.pages {
+            for (line, states) in (page * PAGE_LINES..).zip(lines.iter()) {
+                add(line, states.dirty & unseen);
+            }
+        }
+        found
+    }
+
+    /// Returns the object's level on the first class of a set.
+    pub(super) fn level(&self, on: Mask) -> Option<CacheLevel> {
+        let first = self.snapshots.get(on.trailing_zeros() as usize)?;
+        first.map(|snapshot| snapshot.level)
+    }
+
+    fn levels(&self) -> Vec<Option<CacheLevel>> {
+        self.snapshots.iter().map(|snapshot| snapshot.map(|it| it.level)).collect()
+    }
+
+    fn line(&self, line: u64) -> States {
+        let page = self.pages.get(&(line / PAGE_LINES));
+        page.and_then(|page| page.get((line % PAGE_LINES) as usize)).copied().unwrap_or(self.untouched)
+    }
+
+    /// Changes every line.
+    fn each(&mut self, mut change: impl FnMut(&mut States)) {
+        change(&mut self.untouched);
+        self.pages.values_mut().flat_map(|page| page.iter_mut()).for_each(change);
+    }
+
+    /// Changes lines of a range, in their order.
+    fn lines(&mut self, range: LineRange, mut change: impl FnMut(u64, &mut States)) {
+        let end = range.end().min(self.size / LINE_BYTES);
+        let mut line = range.first();
+        while line < end {
+            let page = line / PAGE_LINES;
+            let behind = end.min((page + 1) * PAGE_LINES);
+            match self.pages.get_mut(&page) {
+                Some(states) => {
+                    for (number, state) in
+                        (line..behind).zip(states.iter_mut().skip((line % PAGE_LINES) as usize))
+                    {
+                        change(number, state);
+                    }
+                }
+                None => {
+                    let mut states = Box::new([self.untouched; PAGE_LINES as usize]);
+                    for (number, state) in
+                        (line..behind).zip(states.iter_mut().skip((line % PAGE_LINES) as usize))
+                    {
+                        change(number, state);
+                    }
+                    if states.iter().any(|state| *state != self.untouched) {
+                        self.pages.insert(page, states);
+                    }
+                }
+            }
+            line = behind;
+        }
+    }
+}
+
+/// Returns an object's first state on hardware `caps`; `None` if there are none.
+fn created(classes: &Classes, caps: Caps, creation: Creation) -> Option<Snapshot> {
+    let rules = &classes.rules;
+    let as_asked = Snapshot::created(caps, rules, creation);
+    // Where there is no local memory and no PAT index, a driver asks for an ordinary object.
+    as_asked.or_else(|_| Snapshot::created(caps, rules, Creation::User)).ok()
+}
+
+/// Returns whether the display cannot show an object: on discrete devices, one that is not in local memory
+/// (`intel_fb_bo_framebuffer_init`). What a driver does there instead, the run does not tell.
+pub(super) fn cannot_be_shown(caps: Caps, state: &Snapshot) -> bool {
+    caps.contains(Caps::DISCRETE) && state.backing != Backing::Local
+}
+
+/// Adds a line to the mistakes; lines that follow each other with the same classes are one range.
+fn add(found: &mut Vec<Mistake>, kind: FindingKind, on: Mask, line: u64) {
+    if on == 0 {
+        return;
+    }
+    let lines = LineRange::new(line, line + 1);
+    match found.iter_mut().find(|mistake| (mistake.kind, mistake.on) == (kind, on)) {
+        None => found.push(Mistake { kind, on, lines: vec![lines] }),
+        Some(mistake) => match mistake.lines.last_mut() {
+            Some(last) if last.end() == line => *last = LineRange::new(last.first(), line + 1),
+            Some(_) | None => mistake.lines.push(lines),
+        },
+    }
+}
+
+/// Bytes of a line.
+const LINE_BYTES: u64 = gem_coherency::units::LINE_BYTES;

@@ -1,0 +1,384 @@
+//! The trace of a device: what a program and the device did with objects, whatever the platform makes of it.
+//!
+//! While a device is traced, every agent sees every byte at once, so that no mistake changes what the program does
+//! next. The trace has the program's stores and flushes, the requests as the events of objects, and the accesses of the
+//! kernel, the GPU and the display with their routes. Whoever reads it can tell which of them are mistakes, on any platform.
+//!
+//! Stores of programs in other processes are found by comparison with the bytes that were last seen ([`Store::observe`]): before
+//! an access to the same lines, before an event of the object, and at a flush, which tells the bytes that it found.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::object::Object;
+use super::store::{Store, Terms};
+use gem_coherency::drm::mapping::SharedBytes;
+use gem_coherency::error::Result;
+use gem_coherency::policy::kernel::{Creation, Event};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
+use gem_coherency::vocabulary::{Access, Handle};
+use gem_coherency_hierarchy::Route;
+
+/// Number of facts that a trace keeps; later ones are dropped.
+const KEPT: usize = 1 << 20;
+
+const LINE: usize = LINE_BYTES as usize;
+
+/// A fact about an object, with the number that [`Incoherent::object`](crate::Incoherent::object) has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// The object's number on the device.
+    pub object: u64,
+    /// What happened to it.
+    pub deed: Deed,
+}
+
+/// What happened to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// It was created. Imported and USERPTR objects are not traced.
+    Created {
+        /// Size in bytes.
+        size: u64,
+        /// The way.
+        creation: Creation,
+    },
+    /// A program maps it; the route of its accesses.
+    Mapped(Route),
+    /// An event of the kernel's rules.
+    Event(Event),
+    /// The program stored to these lines, in a mapping.
+    Stored(LineRange),
+    /// The program executed an instruction for this line.
+    Maintained {
+        /// The line.
+        line: u64,
+        /// The instruction's effect.
+        upkeep: Upkeep,
+        /// The number that the caller of [`Soft::maintained`](crate::Soft::maintained) gave it.
+        site: u64,
+    },
+    /// The kernel, the GPU or the display engine accessed lines.
+    Accessed {
+        /// The route.
+        route: Route,
+        /// The access.
+        access: Access,
+        /// The lines.
+        lines: LineRange,
+        /// The object's first handle.
+        handle: Option<Handle>,
+    },
+    /// The kernel or the GPU wrote to lines the bytes that they had already.
+    Rewritten {
+        /// The route.
+        route: Route,
+        /// The lines.
+        lines: LineRange,
+    },
+    /// A batch that names it begins to run.
+    Submitted {
+        /// The object's first handle.
+        handle: Option<Handle>,
+    },
+    /// Its contents were discarded.
+    Discarded,
+    /// It is gone.
+    Freed,
+}
+
+/// The effect of a program's instruction on a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Upkeep {
+    /// CLFLUSH and CLFLUSHOPT.
+    Flush,
+    /// CLWB.
+    WriteBack,
+    /// A non-temporal store.
+    NonTemporal,
+}
+
+/// The trace of a device.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    on: AtomicBool,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    facts: Vec<Fact>,
+    dropped: u64,
+}
+
+impl Trace {
+    /// Switches the trace on.
+    pub(crate) fn start(&self) {
+        // Relaxed: a setting, made before the device has objects.
+        self.on.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether the device is traced.
+    pub(crate) fn is_on(&self) -> bool {
+        // Relaxed: see `start`.
+        self.on.load(Ordering::Relaxed)
+    }
+
+    /// Returns the trace of an object; `None` if the device is not traced.
+    pub(crate) fn of(&self, object: u64, handle: Option<Handle>) -> Option<Tracing<'_>> {
+        self.is_on().then_some(Tracing { trace: self, object, handle })
+    }
+
+    /// Adds a fact; lines that follow those of the last one extend it.
+    pub(crate) fn add(&self, object: u64, deed: Deed) {
+        if !self.is_on() {
+            return;
+        }
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = kept.facts.last_mut().filter(|last| last.object == object)
+            && let Some(longer) = extended(last.deed, deed)
+        {
+            last.deed = longer;
+        } else if kept.facts.len() == KEPT {
+            kept.dropped += 1;
+        } else {
+            kept.facts.push(Fact { object, deed });
+        }
+    }
+
+    /// Returns and clears the facts, oldest first, and the number of those for which there was no room.
+    pub(crate) fn take(&self) -> (Vec<Fact>, u64) {
+        let kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+        (kept.facts, kept.dropped)
+    }
+}
+
+/// Returns the one deed that two successive ones are; `None` if they stay two.
+fn extended(last: Deed, next: Deed) -> Option<Deed> {
+    match (last, next) {
+        (Deed::Stored(before), Deed::Stored(lines)) => follow(before, lines).map(Deed::Stored),
+        (
+            Deed::Accessed { route, access, lines: before, handle },
+            Deed::Accessed { route: other_route, access: other_access, lines, .. },
+        ) if (route, access) == (other_route, other_access) => {
+            Some(Deed::Accessed { route, access, lines: follow(before, lines)?, handle })
+        }
+        (Deed::Rewritten { route, lines: before }, Deed::Rewritten { route: other, lines })
+            if route == other =>
+        {
+            Some(Deed::Rewritten { route, lines: follow(before, lines)? })
+        }
+        _ => None,
+    }
+}
+
+/// Returns the union of a range and one that begins in it or directly behind it.
+fn follow(before: LineRange, lines: LineRange) -> Option<LineRange> {
+    let follows = (before.first()..=before.end()).contains(&lines.first());
+    follows.then(|| LineRange::new(before.first(), before.end().max(lines.end())))
+}
+
+/// The trace, and the object that is accessed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tracing<'a> {
+    trace: &'a Trace,
+    object: u64,
+    handle: Option<Handle>,
+}
+
+impl Tracing<'_> {
+    fn add(self, deed: Deed) {
+        self.trace.add(self.object, deed);
+    }
+}
+
+impl Store {
+    /// Traces a read of the bytes of `range`, after the stores that came before it.
+    pub(super) fn trace_read(&mut self, terms: Terms<'_>, route: Route, range: ByteRange) -> Result<()> {
+        let Some(tracing) = terms.trace else { return Ok(()) };
+        let lines = range.lines();
+        if !lines.is_empty() {
+            self.observe_lines(tracing, lines)?;
+            tracing.add(Deed::Accessed { route, access: Access::Read, lines, handle: tracing.handle });
+        }
+        Ok(())
+    }
+
+    /// Traces a write of `data`, before it is made and after the stores that came before it.
+    pub(super) fn trace_write(
+        &mut self,
+        terms: Terms<'_>,
+        route: Route,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<()> {
+        let Some(tracing) = terms.trace else { return Ok(()) };
+        let handle = tracing.handle;
+        let mut done = 0;
+        while let Some(rest) = data.get(done..).filter(|rest| !rest.is_empty()) {
+            let at = offset + done as u64;
+            let new = rest.get(..LINE - at as usize % LINE).unwrap_or(rest);
+            let lines = ByteRange::within(at, new.len() as u64, self.size)?.lines();
+            self.observe_lines(tracing, lines)?;
+            let mut before = [0; LINE];
+            let before = before.get_mut(..new.len()).unwrap_or_default();
+            self.cached()?.copy_out(at, before)?;
+            tracing.add(match before == new {
+                true => Deed::Rewritten { route, lines },
+                false => Deed::Accessed { route, access: Access::Write, lines, handle },
+            });
+            done += new.len();
+        }
+        Ok(())
+    }
+
+    /// Traces a mapping, whose stores are not detected from now on.
+    pub(super) fn trace_mapping(&mut self, terms: Terms<'_>, route: Route) -> Result<()> {
+        let Some(tracing) = terms.trace else { return Ok(()) };
+        tracing.add(Deed::Mapped(route));
+        if self.seen.is_some() {
+            return Ok(());
+        }
+        let seen = SharedBytes::zeroed(self.size)?;
+        let mut left = self.lines.all();
+        while let Some(part) = self.next_data(left)? {
+            if let Some(cached) = &self.cached {
+                seen.copy_from(cached, part.first() * LINE_BYTES, part.bytes())?;
+            }
+            left = LineRange::new(part.end(), left.end());
+        }
+        self.seen = Some(seen);
+        Ok(())
+    }
+
+    /// Takes note of bytes that the device itself wrote.
+    pub(super) fn saw(&self, offset: u64, data: &[u8]) -> Result<()> {
+        self.seen.as_ref().map_or(Ok(()), |seen| seen.copy_in(offset, data))
+    }
+
+    /// Takes note that all bytes were discarded, and are zeroes.
+    pub(super) fn forget_seen(&mut self) {
+        if self.seen.is_some() {
+            // Without room, the stores of programs stay undetected.
+            self.seen =
+                SharedBytes::zeroed(self.size).inspect_err(|error| tracing::error!(%error, "trace")).ok();
+        }
+    }
+
+    /// Traces the stores of programs since the bytes were last seen.
+    fn observe(&mut self, tracing: Tracing<'_>) -> Result<()> {
+        if self.seen.is_none() {
+            return Ok(());
+        }
+        let mut left = self.lines.all();
+        while let Some(part) = self.next_data(left)? {
+            self.observe_lines(tracing, part)?;
+            left = LineRange::new(part.end(), left.end());
+        }
+        Ok(())
+    }
+
+    fn observe_lines(&mut self, tracing: Tracing<'_>, lines: LineRange) -> Result<()> {
+        let (Some(seen), Some(cached)) = (&self.seen, &self.cached) else { return Ok(()) };
+        let (mut now, mut before) = ([0; PAGE_BYTES as usize], [0; PAGE_BYTES as usize]);
+        let end = lines.end() * LINE_BYTES;
+        let mut at = lines.first() * LINE_BYTES;
+        while at < end {
+            let len = (PAGE_BYTES - at % PAGE_BYTES).min(end - at) as usize;
+            let (Some(now), Some(before)) = (now.get_mut(..len), before.get_mut(..len)) else { break };
+            cached.copy_out(at, now)?;
+            seen.copy_out(at, before)?;
+            if now != before {
+                let pairs = now.chunks(LINE).zip(before.chunks(LINE));
+                for (line, (now, before)) in (at / LINE_BYTES..).zip(pairs) {
+                    if now != before {
+                        tracing.add(Deed::Stored(LineRange::new(line, line + 1)));
+                        seen.copy_in(line * LINE_BYTES, now)?;
+                    }
+                }
+            }
+            at += len as u64;
+        }
+        Ok(())
+    }
+
+    /// Traces an instruction that found, or left, the line with these bytes.
+    fn maintained(
+        &mut self,
+        tracing: Tracing<'_>,
+        line: u64,
+        (upkeep, site): (Upkeep, u64),
+        bytes: &[u8; LINE],
+    ) -> Result<()> {
+        let Some(seen) = &self.seen else { return Ok(()) };
+        let mut before = [0; LINE];
+        seen.copy_out(line * LINE_BYTES, &mut before)?;
+        if before != *bytes {
+            if upkeep != Upkeep::NonTemporal {
+                tracing.add(Deed::Stored(LineRange::new(line, line + 1)));
+            }
+            seen.copy_in(line * LINE_BYTES, bytes)?;
+        }
+        tracing.add(Deed::Maintained { line, upkeep, site });
+        Ok(())
+    }
+}
+
+impl Object {
+    /// Traces the stores of programs before `event`, and the event.
+    pub(super) fn trace_event(&self, handle: Option<Handle>, event: Event) -> Result<()> {
+        let trace = &self.system().trace;
+        let Some(tracing) = trace.of(self.id(), handle) else { return Ok(()) };
+        self.store().observe(tracing)?;
+        tracing.add(Deed::Event(event));
+        Ok(())
+    }
+
+    /// Traces an instruction of a program; see [`Store::maintained`].
+    pub(crate) fn trace_maintained(
+        &self,
+        line: u64,
+        upkeep: (Upkeep, u64),
+        bytes: &[u8; LINE],
+    ) -> Result<()> {
+        let trace = &self.system().trace;
+        let Some(tracing) = trace.of(self.id(), None) else { return Ok(()) };
+        self.store().maintained(tracing, line, upkeep, bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gem_coherency::vocabulary::MocsClass;
+
+    #[test]
+    fn lines_that_follow_are_one_fact() {
+        let trace = Trace::default();
+        trace.add(1, Deed::Freed);
+        assert_eq!(trace.take(), (vec![], 0), "off");
+        trace.start();
+        let stored = |first, end| Deed::Stored(LineRange::new(first, end));
+        for (object, first) in [(1, 0), (1, 1), (1, 3), (2, 4)] {
+            trace.add(object, stored(first, first + 1));
+        }
+        let read = |route, first| Deed::Accessed {
+            route,
+            access: Access::Read,
+            lines: LineRange::new(first, first + 1),
+            handle: None,
+        };
+        let gpu = Route::Gpu(MocsClass::PageTable);
+        trace.add(2, read(gpu, 0));
+        trace.add(2, read(gpu, 1));
+        trace.add(2, read(Route::Display, 2));
+        let (facts, dropped) = trace.take();
+        let deeds: Vec<_> = facts.iter().map(|fact| (fact.object, fact.deed)).collect();
+        let Deed::Accessed { lines, .. } = deeds[3].1 else { panic!("{deeds:?}") };
+        assert_eq!(
+            (&deeds[..3], dropped),
+            (&[(1, stored(0, 2)), (1, stored(3, 4)), (2, stored(4, 5))][..], 0)
+        );
+        assert_eq!((lines, deeds.len()), (LineRange::new(0, 2), 5));
+    }
+}
