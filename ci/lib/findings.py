@@ -143,6 +143,16 @@ def self_test():
         ("glk", "wrong", 0, {**good, "flushes": [{**flush, "useless": True}]}),
     ]:
         assert problems(platform, "left_out", mode, status, report), (platform, mode, status, report)
+    judged = {"findings": [{**finding, "platforms": ["glk"]}], "platforms": [{"platforms": ["glk", "tgl"]}]}
+    assert not judged_problems("glk", "left_out", "wrong", judged)
+    for program, mode, report in [
+        ("left_out", "right", judged),
+        ("left_out", "wrong", {**judged, "findings": []}),
+        ("left_out", "wrong", {**judged, "findings": [{**finding, "platforms": ["glk", "tgl"]}]}),
+        ("left_out", "wrong", {**judged, "findings": [{**finding, "platforms": ["glk"], "lines": "36"}]}),
+        ("left_out", "wrong", {**judged, "platforms": []}),
+    ]:
+        assert judged_problems("glk", program, mode, report), (program, mode, report)
     assert sarif_problems({"version": "2.1.0", "runs": [{"results": []}]}, "-")
 
 

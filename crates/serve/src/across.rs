@@ -6,6 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::platform::Platform;
+use gem_coherency::units::LINE_BYTES;
 use gem_coherency_sim::{Soft, Upkeep};
 use gem_coherency_wire::{
     ENTRY_BYTES, Entry, Flushed, Frame, LOG_ENTRIES, LineEffect, MOST_SITES, SITE_BYTES, SiteCounts, entry_at,
@@ -70,7 +71,7 @@ impl Across {
                     LineEffect::WriteBack => Upkeep::WriteBack,
                     LineEffect::NonTemporal => Upkeep::NonTemporal,
                 };
-                let mut bytes = [0; 64];
+                let mut bytes = [0; LINE_BYTES as usize];
                 bytes.as_chunks_mut().0.iter_mut().zip(flushed.bytes).for_each(|(to, word)| {
                     *to = word.to_ne_bytes();
                 });
@@ -118,7 +119,7 @@ impl Across {
 
     /// Returns the number of flushes and other facts that were lost.
     pub(crate) fn lost(&self) -> u64 {
-        lock(&self.logs).lost + self.judges.iter().map(|judge| lock(judge).dropped()).sum::<u64>()
+        self.judges.iter().fold(lock(&self.logs).lost, |sum, judge| sum.saturating_add(lock(judge).dropped()))
     }
 }
 
@@ -130,15 +131,16 @@ impl Log {
             return;
         };
         let oldest = begun.saturating_sub(LOG_ENTRIES);
-        *lost += oldest.saturating_sub(self.next);
-        let earlier = std::mem::take(&mut self.unfinished);
+        *lost = lost.saturating_add(oldest.saturating_sub(self.next));
+        let mut earlier = std::mem::take(&mut self.unfinished);
+        earlier.retain(|&number| number >= oldest);
         let numbers = earlier.into_iter().chain(oldest.max(self.next)..begun);
         self.next = begun;
         for number in numbers {
             match self.entry(number) {
                 Entry::Complete(flushed) => take(self, flushed),
                 Entry::Unfinished => self.unfinished.push(number),
-                Entry::Lost => *lost += 1,
+                Entry::Lost => *lost = lost.saturating_add(1),
             }
         }
     }

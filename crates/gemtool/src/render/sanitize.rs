@@ -67,7 +67,7 @@ impl Report for Sanitized {
             table.write(page)?;
             for row in self.platforms.iter().filter(|row| !row.refused.is_empty()) {
                 page.line(&format!(
-                    "{} refuse requests of this run: {}.",
+                    "Requests refused on {}: {}.",
                     row.platforms.join(" "),
                     row.refused.join("; ")
                 ))?;

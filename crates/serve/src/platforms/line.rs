@@ -5,8 +5,8 @@ use gem_coherency_hierarchy::{Line, Place, Route, Transfer, effect};
 
 use super::classes::{Classes, Mask};
 
-/// A line's state on each class. Nobody is told wrong bytes in a traced run, so a line's newest bytes are in the cache
-/// where it is dirty, and otherwise in memory.
+/// A line's state on each class. In a traced run every agent gets the newest bytes. So they are in the cache where the line is
+/// dirty, and in memory elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct States {
     /// Dirty: memory is older.

@@ -1,7 +1,7 @@
 //! Judges one run by the rules of many platforms.
 //!
 //! The device of the run is traced ([`Soft::trace`](gem_coherency_sim::Soft::trace)): its agents see every byte at once,
-//! and it says who did what. Each platform's kernel and hardware are applied to that: [`step`] to the object's state,
+//! and it reports stores, flushes, requests and accesses. Each platform's kernel and hardware are applied to that: [`step`] to the object's state,
 //! [`effect`] to its lines. So the answer is that of a program that does on each platform what it did in the run. A
 //! driver that asks for the platform may do something else there.
 //!

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot, step};
-use gem_coherency::units::{LineRange, PAGE_LINES};
+use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
 use gem_coherency_hierarchy::Route;
 use gem_coherency_sim::Upkeep;
@@ -60,7 +60,7 @@ impl Object {
         object
     }
 
-    /// Makes the contents zeroes that nobody has flushed.
+    /// Makes the contents zeroes that were not flushed yet.
     pub(super) fn discard(&mut self, classes: &Classes) {
         self.pages.clear();
         let by_cpu = |snapshot: &Option<Snapshot>| snapshot.is_some_and(|it| it.backing != Backing::Local);
@@ -307,6 +307,3 @@ fn add(found: &mut Vec<Mistake>, kind: FindingKind, on: Mask, line: u64) {
         },
     }
 }
-
-/// Bytes of a line.
-const LINE_BYTES: u64 = gem_coherency::units::LINE_BYTES;

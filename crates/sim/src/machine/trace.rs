@@ -1,8 +1,7 @@
 //! The trace of a device: what a program and the device did with objects, whatever the platform makes of it.
 //!
 //! While a device is traced, every agent sees every byte at once, so that no mistake changes what the program does
-//! next. The trace has the program's stores and flushes, the requests as the events of objects, and the accesses of the
-//! kernel, the GPU and the display with their routes. Whoever reads it can tell which of them are mistakes, on any platform.
+//! next. A reader of the trace can tell which accesses are mistakes, on any platform.
 //!
 //! Stores of programs in other processes are found by comparison with the bytes that were last seen ([`Store::observe`]): before
 //! an access to the same lines, before an event of the object, and at a flush, which tells the bytes that it found.
@@ -23,7 +22,6 @@ use gem_coherency_hierarchy::Route;
 const KEPT: usize = 1 << 20;
 
 const LINE: usize = LINE_BYTES as usize;
-
 /// A fact about an object, with the number that [`Incoherent::object`](crate::Incoherent::object) has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fact {
@@ -311,13 +309,15 @@ impl Store {
         bytes: &[u8; LINE],
     ) -> Result<()> {
         let Some(seen) = &self.seen else { return Ok(()) };
+        // The program can write any number into its log.
+        let at = ByteRange::within(line.saturating_mul(LINE_BYTES), LINE_BYTES, self.size)?.offset();
         let mut before = [0; LINE];
-        seen.copy_out(line * LINE_BYTES, &mut before)?;
+        seen.copy_out(at, &mut before)?;
         if before != *bytes {
             if upkeep != Upkeep::NonTemporal {
                 tracing.add(Deed::Stored(LineRange::new(line, line + 1)));
             }
-            seen.copy_in(line * LINE_BYTES, bytes)?;
+            seen.copy_in(at, bytes)?;
         }
         tracing.add(Deed::Maintained { line, upkeep, site });
         Ok(())
@@ -350,6 +350,7 @@ impl Object {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::store::Zeroing;
     use gem_coherency::vocabulary::MocsClass;
 
     #[test]
@@ -380,5 +381,20 @@ mod tests {
             (&[(1, stored(0, 2)), (1, stored(3, 4)), (2, stored(4, 5))][..], 0)
         );
         assert_eq!((lines, deeds.len()), (LineRange::new(0, 2), 5));
+    }
+
+    #[test]
+    fn a_line_behind_the_end_is_refused() {
+        let trace = Trace::default();
+        trace.start();
+        let tracing = trace.of(1, None).unwrap();
+        let mut store = Store::new(PAGE_BYTES, Zeroing::Gpu, None);
+        store.seen = SharedBytes::zeroed(PAGE_BYTES).ok();
+        for line in [PAGE_BYTES / LINE_BYTES, u64::MAX / LINE_BYTES, u64::MAX] {
+            assert!(store.maintained(tracing, line, (Upkeep::Flush, 0), &[1; LINE]).is_err(), "{line}");
+        }
+        assert_eq!(trace.take().0, []);
+        store.maintained(tracing, PAGE_BYTES / LINE_BYTES - 1, (Upkeep::Flush, 0), &[1; LINE]).unwrap();
+        assert_eq!(trace.take().0.len(), 2, "the store, and the flush");
     }
 }
