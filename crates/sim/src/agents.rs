@@ -6,8 +6,10 @@
 use gem_coherency::Errno;
 
 use super::Soft;
+use crate::machine::domain_calls::DomainCall;
 use crate::machine::faults::{Fault, Needs};
 use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes};
+use crate::machine::history::Recorded;
 use crate::machine::incoherent::{DirtyAtSubmission, Incoherent};
 use crate::machine::log::KernelFlush;
 use crate::machine::object::Object;
@@ -308,6 +310,24 @@ impl Soft {
     /// no room for: each has room for 65,536.
     pub fn incoherent_dropped(&self) -> u64 {
         self.system.incoherent.take_dropped()
+    }
+
+    /// Switches the recording of what happens to the lines of objects of up to 16 MiB on or off. It is off at first,
+    /// because it compares the bytes of whole objects; the device must be watched, too.
+    pub fn record(&self, on: bool) {
+        self.system.incoherent.history.switch(on);
+    }
+
+    /// Returns and clears what happened while the device recorded it, oldest first; at most 16,384 events. Accesses to an
+    /// object on one route are one event until this call.
+    pub fn recorded(&self) -> Vec<Recorded> {
+        self.system.incoherent.history.take()
+    }
+
+    /// Returns and clears the calls of programs that move objects between domains while the device was watched, and the
+    /// judgements of earlier ones; at most 65,536.
+    pub fn domain_calls(&self) -> Vec<DomainCall> {
+        self.system.domain_calls.take()
     }
 
     /// Returns how many CPU accesses would have raised SIGBUS on a real device; here they return errors.

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::history::{Accessed, History};
 use super::lines::{Lines, Run};
 use super::object::{Object, Origin};
 use super::store::{Store, Terms};
@@ -91,6 +92,8 @@ pub(crate) struct Watch<'a> {
 pub(crate) struct IncoherentLog {
     on: AtomicBool,
     found: Mutex<Found>,
+    /// The history of the objects.
+    pub(crate) history: History,
 }
 
 #[derive(Debug, Default)]
@@ -156,10 +159,15 @@ impl IncoherentLog {
         self.on.store(on, Ordering::Relaxed);
     }
 
+    /// Returns whether the device is watched.
+    pub(crate) fn is_on(&self) -> bool {
+        // Relaxed: see `switch`.
+        self.on.load(Ordering::Relaxed)
+    }
+
     /// Returns the log for accesses to the object that `about` describes, if the device is watched.
     pub(crate) fn watch(&self, about: impl FnOnce() -> About) -> Option<Watch<'_>> {
-        // Relaxed: see `switch`.
-        self.on.load(Ordering::Relaxed).then(|| Watch { log: self, about: about(), first: 0 })
+        self.is_on().then(|| Watch { log: self, about: about(), first: 0 })
     }
 
     /// Returns and clears the accesses.
@@ -224,6 +232,9 @@ impl Store {
         new: Option<&[u8]>,
     ) -> Result<()> {
         let Some(watch) = terms.watch else { return Ok(()) };
+        let About { object, size, .. } = watch.about;
+        let accessed = Accessed { object, size, first: watch.first, route, effect, run, part, new };
+        watch.log.history.access(self, accessed)?;
         let kind = match (effect.at, run.line) {
             (Place::Memory, Line::Dirty) if new.is_some() => IncoherentKind::LostWrite,
             (Place::Memory, Line::Dirty) => IncoherentKind::StaleRead,
@@ -279,7 +290,7 @@ impl Store {
 }
 
 /// Returns the bytes of `range` of those that start at `first`.
-fn slice<'a>(bytes: &'a [u8], first: u64, range: &Range<u64>) -> &'a [u8] {
+pub(super) fn slice<'a>(bytes: &'a [u8], first: u64, range: &Range<u64>) -> &'a [u8] {
     let at = |offset: u64| offset.saturating_sub(first) as usize;
     bytes.get(at(range.start)..at(range.end)).unwrap_or_default()
 }

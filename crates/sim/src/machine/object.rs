@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use gem_coherency::Errno;
 
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
+use super::domain_calls::{FlushResult, Judged};
 use super::gpu::Uses;
 use super::log::KernelFlush;
 use super::store::{Store, Terms, Zeroing};
@@ -54,6 +55,8 @@ pub(crate) struct State {
     pub(crate) purged: bool,
     /// The GPU's uses of it.
     pub(crate) used: Uses,
+    /// The calls of programs that move it between domains, as far as they are not judged.
+    pub(crate) judged: Judged,
     /// The first handle, for the log.
     pub(crate) name: Option<Handle>,
     /// The object is bound in the GGTT: shown, accessed through the aperture, or used by a context without an
@@ -144,6 +147,7 @@ impl Object {
             advice: Advice::WillNeed,
             purged: false,
             used: Uses::default(),
+            judged: Judged::default(),
             name: None,
             bound: false,
             attached: 0,
@@ -260,15 +264,20 @@ impl Object {
             .map_err(|refusal| self.refused(state, call, event, refusal))?;
         self.account(state, call, &step)?;
         self.trace_event(state.name, event)?;
+        self.record_event(call, event, &step);
         state.snapshot = step.next;
         // An object without pages cannot be bound, and a change of level applies when it is bound again.
         state.bound &= step.next.pages && step.next.level == before.level;
         tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
         let terms = self.system.terms(before.level);
         let mut around = AroundCopy::default();
+        let mut flushed = FlushResult::default();
         for effect in step.effects.iter() {
             match effect.action {
-                Action::FlushSync | Action::FlushAsync => self.flush(state, call, terms, effect)?,
+                Action::FlushSync | Action::FlushAsync => {
+                    flushed.dropped_stale |= state.judged.is_pending() && self.has_stale_lines();
+                    flushed.written += self.flush(state, call, terms, effect)?;
+                }
                 Action::FlushBefore => around.before = Some(effect.rule),
                 Action::FlushAfter => around.after = Some(effect.rule),
                 Action::Wbinvd => *wbinvd = Some(effect.rule),
@@ -277,6 +286,7 @@ impl Object {
                 }
             }
         }
+        self.judge(state, call, event, before, &step, flushed);
         Ok(around)
     }
 
@@ -291,13 +301,15 @@ impl Object {
         let terms = self.terms(state);
         let lines_written = self.store().maintain(terms, range.lines(), LineOp::Flush)?;
         self.log_flush(state, call, effect, range.len(), lines_written);
+        self.record_flush(call, range.lines());
         Ok(())
     }
 
-    fn flush(&self, state: &State, call: &'static str, terms: Terms<'_>, effect: Effect) -> Result<()> {
+    /// Flushes every line; returns how many were written back.
+    fn flush(&self, state: &State, call: &'static str, terms: Terms<'_>, effect: Effect) -> Result<u64> {
         let lines_written = self.flush_all(terms)?;
         self.log_flush(state, call, effect, self.size, lines_written);
-        Ok(())
+        Ok(lines_written)
     }
 
     /// Logs a flush of `bytes` bytes and of its dirty lines.

@@ -87,11 +87,22 @@ pub struct Views {
 /// The third store of an object whose bytes change undetected.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    filled: SharedBytes,
+    pub(super) filled: SharedBytes,
     /// A WB mapping shows the cached bytes; otherwise only WC, UC and GTT mappings may, on LLC parts.
-    write_back: bool,
+    pub(super) write_back: bool,
     /// A mapping shows the cached bytes.
     shows_cache: bool,
+}
+
+impl Shared {
+    /// Returns the state of a line that is not dirty.
+    pub(super) fn clean(&self, line: Line) -> Line {
+        match line {
+            // No mapping shows the cached bytes, so only the device's own accesses fill lines.
+            Line::Absent if !self.shows_cache => Line::Absent,
+            Line::Absent | Line::Clean | Line::Dirty => Line::Clean,
+        }
+    }
 }
 
 impl Store {
@@ -213,12 +224,7 @@ impl Store {
             self.transfer(run, Transfer::WriteBack)?;
             return Ok(Some(run));
         }
-        let line = match run.line {
-            _ if dirty => Line::Dirty,
-            // No mapping shows the cached bytes, so only the device's own accesses fill lines.
-            Line::Absent if !shared.shows_cache => Line::Absent,
-            Line::Absent | Line::Clean | Line::Dirty => Line::Clean,
-        };
+        let line = if dirty { Line::Dirty } else { shared.clean(run.line) };
         Ok(Some(run.leading(lines, line)))
     }
 

@@ -8,6 +8,7 @@ use gem_coherency::Errno;
 
 use super::adversary::Adversary;
 use super::crtcs::Crtcs;
+use super::domain_calls::DomainCalls;
 use super::faults::{Entry, Faults, Needs};
 use super::framebuffers::Framebuffers;
 use super::gpu::{Gpu, Pace};
@@ -45,6 +46,7 @@ pub(crate) struct System {
     pub(crate) gpu: Gpu,
     pub(crate) log: Log,
     pub(crate) incoherent: IncoherentLog,
+    pub(crate) domain_calls: DomainCalls,
     pub(crate) trace: Trace,
     /// The device is runtime-awake, which copies through the aperture require.
     pub(crate) awake: AtomicBool,
@@ -101,6 +103,7 @@ impl System {
             gpu: Gpu::new(if spec.timed { Pace::Timed } else { Pace::Instant }),
             log: Log::default(),
             incoherent: IncoherentLog::default(),
+            domain_calls: DomainCalls::default(),
             trace: Trace::default(),
             awake: AtomicBool::new(true),
             display: spec.display,

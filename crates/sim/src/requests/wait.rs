@@ -71,6 +71,7 @@ impl Soft {
         self.system.gpu.look(&self.system);
         let since = patience.since();
         if matches!(patience, Patience::Blocks) && object.is_idle(Access::Write) {
+            object.state().judged.waited(Access::Write);
             return Ok(());
         }
         let timeout = u64::try_from(args.timeout_ns).ok().map(Duration::from_nanos);
@@ -80,6 +81,10 @@ impl Soft {
             let waited = i64::try_from(since.elapsed().as_nanos()).unwrap_or(i64::MAX);
             args.timeout_ns = if is_idle { (args.timeout_ns - waited).max(0) } else { 0 };
         }
-        if is_idle { Ok(()) } else { refuse(request, Errno::ETIME) }
+        if !is_idle {
+            return refuse(request, Errno::ETIME);
+        }
+        object.state().judged.waited(Access::Write);
+        Ok(())
     }
 }
