@@ -3,11 +3,13 @@
     findings.py report PLATFORM PROGRAM MODE STATUS REPORT   one report, as JSON
     findings.py judged RUN PROGRAM MODE REPORT               a run that is judged by many platforms
     findings.py sarif REPORT KIND|-                          the fields that SARIF 2.1.0 requires
+    findings.py svg PROGRAM PICTURE                          the picture of a finding on glk
     findings.py --self-test
 """
 import json
 import re
 import sys
+import xml.etree.ElementTree as xml
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "crates/preload/tests/findings"
@@ -30,6 +32,12 @@ def marked(program, mark):
 
 def own_lines(program, places):
     return [place["line"] for place in places if (place["file"] or "").endswith(f"/{program}.c")]
+
+
+def is_planted(text, platform, mode):
+    """Returns whether a domain change with this comment is useless: on the platforms that it names, or else in the mode `wrong`."""
+    named = re.search(r"useless on ([a-z0-9,]+)", text)
+    return platform in named[1].split(",") if named else mode == "wrong"
 
 
 def problems(platform, program, mode, status, report):
@@ -69,6 +77,11 @@ def problems(platform, program, mode, status, report):
             wrong.append(f"useless flushes at {sorted(lines)}, planted {sorted(expected)}")
     elif len(useless) != len(report["flushes"]) and program != "scanout":
         wrong.append("a flush is called needed, and the GPU looks into the CPU's cache")
+    planted_domains = {line for line, text in marked(program, "domain").items() if is_planted(text, platform, mode)}
+    # The line of main(), which is the outermost one.
+    domains = {own_lines(program, change["place"])[-1] for change in report["domain_changes"] if change["useless"]}
+    if domains != planted_domains:
+        wrong.append(f"useless domain changes at {sorted(domains)}, planted {sorted(planted_domains)}")
     return wrong
 
 
@@ -114,7 +127,7 @@ def sarif_problems(document, kind):
         need(isinstance(results, list), "results")
         kinds = [result.get("ruleId") for result in results or []]
         # The notes follow the findings.
-        findings = [found for found in kinds if found != "useless-flush"]
+        findings = [found for found in kinds if found not in ("useless-flush", "useless-set_domain")]
         need(findings == ([] if kind == "-" else [kind.lower()]) and kinds[:len(findings)] == findings, "results")
         for result in results or []:
             need(isinstance(result.get("message", {}).get("text"), str), "message.text")
@@ -126,11 +139,56 @@ def sarif_problems(document, kind):
     return wrong
 
 
+# The histories of objects that the pictures of some programs show on glk: for each row, the cells from left to right.
+BEGIN = ["dirty", "written back", "clean", "clean, read"]
+PICTURES = {
+    "left_out": {
+        "lines 0-36": [*BEGIN, "dirty, stored", "written back, flushed", "clean", "clean", "clean, read"],
+        "line 37": [*BEGIN, "dirty, stored", "dirty", "dirty", "dirty", "dirty, read, wrong"],
+        "lines 38-255": [*BEGIN, "dirty, stored", "dirty", "written back, flushed", "clean", "clean, read"],
+    },
+    "lost_write": {
+        "lines 0-11": ["dirty", "written back", "clean", "clean, written", "clean", "clean", "memory newer, written"],
+        "lines 12-15": ["dirty", "written back", "clean", "clean, written", "dirty, stored", "dirty", "dirty, written, wrong"],
+        "lines 16-255": ["dirty", "written back", "clean", "clean, written", "clean", "clean", "memory newer, written"],
+    },
+}
+
+
+def svg_problems(program, text):
+    """Returns what is wrong with a picture."""
+    try:
+        root = xml.fromstring(text)
+    except xml.ParseError as error:
+        return [f"no XML: {error}"]
+    svg = "{http://www.w3.org/2000/svg}"
+    wrong = []
+    if root.tag != f"{svg}svg":
+        wrong.append(f"the root is {root.tag}")
+    active = [node.tag for node in root.iter() if node.tag == f"{svg}script" or any(name.startswith("on") for name in node.attrib)]
+    if active or "href" in text:
+        wrong.append(f"the picture is not passive: {active}")
+    cells = {}
+    for node in root.iter(f"{svg}title"):
+        if match := re.fullmatch(r"(lines? [0-9-]+), event (\d+): (.*)", node.text):
+            cells.setdefault(match[1], []).append(match[3])
+            if int(match[2]) != len(cells[match[1]]) - 1:
+                wrong.append(f"the cells of {match[1]} are not in order")
+    if cells != PICTURES[program]:
+        wrong.append(f"the rows are {cells}")
+    words = " ".join(node.text or "" for node in root.iter(f"{svg}text"))
+    for line in marked(program, "wrong"):
+        if f"main ({program}.c:{line})" not in words:
+            wrong.append(f"the place {program}.c:{line} is not named")
+    return wrong
+
+
 def self_test():
     place = {"file": f"/x/left_out.c", "line": min(marked("left_out", "wrong")), "function": "main"}
     flush = {"place": [place], "useless": False}
     finding = {"kind": "stale read", "lines": "37", "store": [place], "request": [place]}
-    good = {"findings": [finding], "flushes": [flush]}
+    change = {"place": [place], "useless": False}
+    good = {"findings": [finding], "flushes": [flush], "domain_changes": [change]}
     assert not problems("glk", "left_out", "wrong", 0, good)
     for platform, mode, status, report in [
         ("glk", "wrong", 1, good),
@@ -141,6 +199,7 @@ def self_test():
         ("glk", "wrong", 0, {**good, "findings": [{**finding, "kind": "lost write"}]}),
         ("glk", "wrong", 0, {**good, "findings": [{**finding, "store": [{**place, "line": 1}]}]}),
         ("glk", "wrong", 0, {**good, "flushes": [{**flush, "useless": True}]}),
+        ("glk", "wrong", 0, {**good, "domain_changes": [{**change, "useless": True}]}),
     ]:
         assert problems(platform, "left_out", mode, status, report), (platform, mode, status, report)
     judged = {"findings": [{**finding, "platforms": ["glk"]}], "platforms": [{"platforms": ["glk", "tgl"]}]}
@@ -153,6 +212,13 @@ def self_test():
         ("left_out", "wrong", {**judged, "platforms": []}),
     ]:
         assert judged_problems("glk", program, mode, report), (program, mode, report)
+    line = min(marked("left_out", "wrong"))
+    texts = [f"{row}, event {number}: {cell}" for row, cells in PICTURES["left_out"].items() for number, cell in enumerate(cells)]
+    drawn = "".join(f"<g><title>{text}</title></g>" for text in texts)
+    picture = f'<svg xmlns="http://www.w3.org/2000/svg">{drawn}<text>main (left_out.c:{line})</text></svg>'
+    assert not svg_problems("left_out", picture)
+    for old, new in [("wrong", "right"), ("event 3", "event 4"), ("<text>", "<script/><text>"), (f":{line})", ":1)"), ("</svg>", "")]:
+        assert svg_problems("left_out", picture.replace(old, new)), new
     assert sarif_problems({"version": "2.1.0", "runs": [{"results": []}]}, "-")
 
 
@@ -167,6 +233,8 @@ if __name__ == "__main__":
             found = judged_problems(run, program, mode, json.loads(Path(path).read_text()))
         case ["sarif", path, kind]:
             found = sarif_problems(json.loads(Path(path).read_text()), kind)
+        case ["svg", program, path]:
+            found = svg_problems(program, Path(path).read_text())
         case _:
             sys.exit(__doc__)
     if found:

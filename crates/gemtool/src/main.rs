@@ -148,7 +148,14 @@ fn run_alloc(
 
 /// Runs a program, and writes what it did wrong: standard output is the program's.
 fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
-    let report = cmd::sim::sanitize(args)?;
+    let mut report = cmd::sim::sanitize(args)?;
+    let mut drawn = Ok(());
+    if let Some(picture) = &mut report.picture
+        && let Some(view) = &picture.view
+    {
+        drawn = std::fs::write(&picture.path, render::history::picture(view));
+        picture.written = drawn.is_ok();
+    }
     let mut out: Box<dyn Write> = match &args.output {
         Some(path) => {
             let created = File::create(path);
@@ -164,6 +171,11 @@ fn run_sanitize(args: &args::Sanitize, form: Form) -> Result<Outcome, Failure> {
     } else {
         page.report(&report, form)?;
     }
+    // The report comes first: it matters more than the picture.
+    drawn.map_err(|error| {
+        let path = args.svg.clone().unwrap_or_default();
+        Failure::flag("--svg", format!("cannot write '{}': {error}", path.display()))
+    })?;
     Ok(Outcome::Status(match args.error_exitcode {
         Some(status) if !report.is_clean() => status,
         Some(_) | None => report.status,

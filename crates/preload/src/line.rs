@@ -59,10 +59,10 @@ pub(crate) fn flush(address: usize, keep: bool) -> Option<(Flushed, Place)> {
 }
 
 /// Stores bytes past the cache, as a non-temporal store to a WB mapping; returns whether the address is in one. Calls
-/// `stored` with each line.
+/// `stored` with each line, and with the effect of its flush.
 ///
 /// The line leaves the cache, dirty bytes first, and memory gets the bytes.
-pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&Place)) -> bool {
+pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&(Flushed, Place))) -> bool {
     let mut done = 0;
     while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
         let at = address + done;
@@ -71,9 +71,9 @@ pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&Place)
         let done_here = mappings::at(at, |mapping| {
             mapping.shows_cache && {
                 let line = Line::at(mapping, at);
-                line.flush(false);
+                let flushed = line.flush(false);
                 line.put(at % LINE_BYTES, part);
-                stored(&Place::of(mapping, at));
+                stored(&(flushed, Place::of(mapping, at)));
                 true
             }
         });

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 
 use gem_coherency_trap::{callers, sites, watch};
 use gem_coherency_wire::{
-    self as wire, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
+    self as wire, Found, LOG_BYTES, LineEffect, MOST_PAYLOAD, MOST_SITES, SITE_BYTES, SiteRecord,
 };
 
 use crate::line::{self, Flushed, Place};
@@ -92,8 +92,8 @@ pub(crate) fn describe_all() {
     }
 }
 
-/// Logs an instruction of a site for a line, if the server wants that.
-pub(crate) fn log(site: usize, place: &Place, effect: LineEffect) {
+/// Logs an instruction of a site for a line, which it found in some state, if the server wants that.
+pub(crate) fn log(site: usize, (flushed, place): &(Flushed, Place), effect: LineEffect) {
     let log = LOG.load(Ordering::Acquire);
     if log.is_null() {
         return;
@@ -102,7 +102,12 @@ pub(crate) fn log(site: usize, place: &Place, effect: LineEffect) {
     let words = unsafe { std::slice::from_raw_parts(log, LOG_BYTES / size_of::<u64>()) };
     let site = record(site as u64).map_or(u32::MAX, |(number, _)| number as u32);
     let Place { object, line, bytes } = *place;
-    wire::append(words, &wire::Flushed { object, line, site, effect, bytes });
+    let found = match flushed {
+        Flushed::Dirty | Flushed::Coherent => Found::Dirty,
+        Flushed::Stale => Found::Stale,
+        Flushed::Clean => Found::Clean,
+    };
+    wire::append(words, &wire::Flushed { object, line, site, effect, found, bytes });
 }
 
 /// Counts a flush by a site; `None` is one of no object's line.

@@ -7,7 +7,7 @@ use gem_coherency_trap::scan::Search;
 use gem_coherency_trap::{Event, Kind, Options, Outcome, install, rescan};
 use gem_coherency_wire::LineEffect;
 
-use crate::line::{self, Place};
+use crate::line::{self, Flushed, Place};
 use crate::sites;
 use crate::sys::{self, KeepErrno};
 
@@ -54,7 +54,7 @@ fn on_trap(event: &Event<'_>) -> Outcome {
         Kind::Flush | Kind::FlushOpt => flush(event, LineEffect::Flush),
         Kind::WriteBack => flush(event, LineEffect::WriteBack),
         Kind::Store => {
-            let log = |place: &Place| sites::log(event.site, place, LineEffect::NonTemporal);
+            let log = |stored: &(Flushed, Place)| sites::log(event.site, stored, LineEffect::NonTemporal);
             if !line::store_around(event.address, event.bytes, log) {
                 return Outcome::Perform;
             }
@@ -66,8 +66,8 @@ fn on_trap(event: &Event<'_>) -> Outcome {
 /// Flushes a line, and counts and logs that.
 fn flush(event: &Event<'_>, effect: LineEffect) {
     let flushed = line::flush(event.address, effect == LineEffect::WriteBack);
-    if let Some((_, place)) = &flushed {
-        sites::log(event.site, place, effect);
+    if let Some(flushed) = &flushed {
+        sites::log(event.site, flushed, effect);
     }
     sites::count(event.site, flushed);
 }

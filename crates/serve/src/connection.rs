@@ -104,6 +104,9 @@ impl Connection {
                 if let Some(across) = &self.shared.across {
                     across.hear_flushes(&self.shared.devices);
                 }
+                if let Some(findings) = &self.shared.findings {
+                    judge::hear_flushes(findings, client, &self.socket);
+                }
                 let done = self.ioctl(client, &file, code, c);
                 self.shared.requests.count(code, done);
                 self.shared.clock.changed();
@@ -181,11 +184,9 @@ impl Connection {
         let client = known.unwrap_or_else(|| Client::new(&self.shared, pid));
         let number = client.number();
         self.client = Some(client);
-        let collects = match (&self.shared.findings, &self.shared.across) {
-            (None, _) => 0,
-            (Some(_), None) => 1,
-            (Some(_), Some(_)) => 2,
-        };
+        let is_logged = self.shared.across.is_some()
+            || self.shared.findings.as_ref().is_some_and(|findings| findings.histories.is_some());
+        let collects = u64::from(self.shared.findings.is_some()) + u64::from(is_logged);
         Ok((Message::done([number, collects]), None))
     }
 

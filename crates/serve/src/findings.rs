@@ -11,6 +11,9 @@ use gem_coherency_hierarchy::Route;
 use gem_coherency_sim::IncoherentKind;
 use gem_coherency_wire::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
 
+use crate::domain_calls::DomainSites;
+use crate::history::{Histories, History};
+
 /// Frames of a call stack that must be equal for two findings to be one.
 const SAME_FRAMES: usize = 4;
 
@@ -90,22 +93,47 @@ pub struct FlushSite {
 /// A file of the counts of a program's flushes.
 pub(crate) type Records = Arc<File>;
 
-/// The findings of a server, and the counts of the flushes.
+/// Findings whose objects' histories are kept: the first ones.
+const MOST_HISTORIES: usize = 64;
+
+/// The findings of a server, and the counts of the flushes and of the domain changes.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     found: Mutex<Vec<Finding>>,
+    /// The histories of the first findings' objects, in the order of the findings.
+    told: Mutex<Vec<Option<History>>>,
+    /// The histories of all objects, if they are recorded.
+    pub(crate) histories: Option<Histories>,
+    /// The domain changes.
+    pub(crate) domains: DomainSites,
     /// The files of programs, also of those that have ended.
     records: Mutex<Vec<Records>>,
 }
 
 impl Findings {
+    /// Creates the findings of a server; with `history`, the histories of objects are recorded.
+    pub(crate) fn new(history: bool) -> Self {
+        Self { histories: history.then(Histories::default), ..Self::default() }
+    }
+
     /// Adds a finding, to an equal one if there is one; to a new one, the last flushes of its object.
     pub(crate) fn add(&self, finding: Finding) {
         let mut found = lock(&self.found);
         match found.iter_mut().find(|other| is_same(other, &finding)) {
             Some(other) => other.times += finding.times,
-            None => found.push(Finding { flushes: self.flushes_of(finding.object), ..finding }),
+            None => {
+                let mut told = lock(&self.told);
+                if told.len() < MOST_HISTORIES {
+                    told.push(self.histories.as_ref().and_then(|histories| histories.of(finding.object)));
+                }
+                found.push(Finding { flushes: self.flushes_of(finding.object), ..finding });
+            }
         }
+    }
+
+    /// Returns the history of a finding's object before its first time, if it is kept.
+    pub(crate) fn history(&self, finding: usize) -> Option<History> {
+        lock(&self.told).get(finding).cloned().flatten()
     }
 
     /// Returns the last flushes of an object, by instruction.
@@ -138,6 +166,9 @@ impl Findings {
 
     /// Adds a program's counts, which are read at the end.
     pub(crate) fn add_records(&self, file: Records) {
+        if let Some(histories) = &self.histories {
+            histories.add_log(Arc::clone(&file));
+        }
         lock(&self.records).push(file);
     }
 

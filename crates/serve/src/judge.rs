@@ -14,6 +14,7 @@ use gem_coherency_wire::{Call, Frame};
 
 use crate::client::Client;
 use crate::findings::{Finding, FindingKind, Findings};
+use crate::history::Stored;
 use crate::platforms::Verdict;
 
 /// The requests after which a screen shows what the program drew.
@@ -53,6 +54,11 @@ pub(crate) fn collect(
     client: &Client,
     connection: &Arc<OwnedFd>,
 ) {
+    let stack = || client.ask(connection, &Call::Stack.with([]));
+    findings.domains.collect(device, stack);
+    if let Some(histories) = &findings.histories {
+        histories.collect(device, stack, |object, lines| first_stores(client, connection, object, lines));
+    }
     let found = match verdicts {
         None => logged(device),
         Some(verdicts) => judged(device, verdicts),
@@ -60,12 +66,10 @@ pub(crate) fn collect(
     if found.is_empty() {
         return;
     }
-    let stack = client.ask(connection, &Call::Stack.with([]));
+    let stack = stack();
     for mut finding in found {
         finding.request.clone_from(&stack);
-        for (store, lines) in by_store(&finding.lines, |line| {
-            client.ask(connection, &Call::FirstStore.with([finding.object, line * LINE_BYTES]))
-        }) {
+        for (store, lines) in first_stores(client, connection, finding.object, &finding.lines) {
             findings.add(Finding { store, lines, ..finding.clone() });
         }
     }
@@ -150,6 +154,18 @@ fn judged(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
         });
     }
     found
+}
+
+/// Adds the flushes of programs to the histories, if they are recorded. `client` is about to make a request.
+pub(crate) fn hear_flushes(findings: &Findings, client: &Client, connection: &Arc<OwnedFd>) {
+    if let Some(histories) = &findings.histories {
+        histories.hear_flushes(|object, lines| first_stores(client, connection, object, lines));
+    }
+}
+
+/// Asks the program for the first stores to the pages of an object's lines.
+fn first_stores(client: &Client, connection: &Arc<OwnedFd>, object: u64, lines: &[LineRange]) -> Vec<Stored> {
+    by_store(lines, |line| client.ask(connection, &Call::FirstStore.with([object, line * LINE_BYTES])))
 }
 
 /// Groups lines by the first store to their page, which `ask` finds for a line; lines that follow the last page that is

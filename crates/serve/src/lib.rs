@@ -20,7 +20,7 @@
 //! L3  server: starts and stops
 //! L2  connection -> judge: a program's requests, what they did wrong
 //! L1  client -> remote -> shared -> across   shared -> client   tree: processes, the state of all, the folder of nodes and sysfs
-//! L0  connections -> files   platforms -> findings   error   node   requests   clock   write_only: what is open and found, names, events
+//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   error   node   requests   clock   write_only: what is open and found, names, events
 //! ```
 
 #![deny(unsafe_code)]
@@ -30,9 +30,12 @@ mod client;
 mod clock;
 mod connection;
 mod connections;
+mod domain_calls;
 mod error;
 mod files;
 mod findings;
+mod flush_logs;
+mod history;
 mod judge;
 mod node;
 mod platforms;
@@ -43,8 +46,10 @@ mod shared;
 mod tree;
 mod write_only;
 
+pub use domain_calls::DomainSite;
 pub use error::ServeError;
 pub use findings::{Finding, FindingKind, FlushSite, RecentFlush};
+pub use history::{History, Step, What};
 pub use requests::RequestCount;
 pub use server::{Server, Settings};
 

@@ -20,8 +20,10 @@ use tempfile::TempDir;
 
 use crate::across::Across;
 use crate::connection::Connection;
+use crate::domain_calls::DomainSite;
 use crate::error::ServeError;
 use crate::findings::{Finding, Findings, FlushSite};
+use crate::history::History;
 use crate::node::MOST_DEVICES;
 use crate::requests::RequestCount;
 use crate::shared::Shared;
@@ -40,6 +42,8 @@ pub struct Settings {
     /// Judge what programs do by these platforms in place of the devices' own; empty for the devices' own. The devices
     /// then tell every program the newest bytes.
     pub platforms: Vec<&'static Platform>,
+    /// Record the histories of objects, too, for findings by the devices' own rules.
+    pub history: bool,
 }
 
 /// A running server.
@@ -79,11 +83,12 @@ impl Server {
             Soft::open(spec).map_err(|error| ServeError::Device { spec: spec.to_owned(), error })
         });
         let devices = devices.collect::<Result<Vec<_>, _>>()?;
-        let findings = settings.findings.then(Findings::default);
-        let judged = findings.is_some() && !settings.platforms.is_empty();
+        let judged = settings.findings && !settings.platforms.is_empty();
+        let findings = settings.findings.then(|| Findings::new(settings.history && !judged));
         let across = judged.then(|| Across::new(&devices, &settings.platforms));
         for (number, device) in (0..).zip(&devices) {
-            device.watch(findings.is_some() && !judged);
+            device.watch(settings.findings && !judged);
+            device.record(findings.as_ref().is_some_and(|findings| findings.histories.is_some()));
             // Programs and findings name an object by its number alone.
             device.number_objects_from(number * OBJECTS + 1);
         }
@@ -154,6 +159,17 @@ impl Server {
     /// [`Settings::platforms`] may be wrong: programs made too many between two requests.
     pub fn lost(&self) -> u64 {
         self.shared.across.as_ref().map_or(0, Across::lost)
+    }
+
+    /// Returns the domain changes of programs so far by place, if they are collected.
+    pub fn domain_sites(&self) -> Vec<DomainSite> {
+        self.shared.findings.as_ref().map(|findings| findings.domains.all()).unwrap_or_default()
+    }
+
+    /// Returns what happened to a finding's object before its first time, if that is recorded; `finding` is the place in
+    /// [`Self::findings`]. The first 64 findings have histories, of objects of up to 16 MiB.
+    pub fn history(&self, finding: usize) -> Option<History> {
+        self.shared.findings.as_ref()?.history(finding)
     }
 
     /// Returns the number of programs that are connected.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const LOG_ENTRIES: u64 = 1 << 20;
 /// Words of a line.
 pub const LINE_WORDS: usize = 8;
-/// Words of an entry: its number, object, line, site and effect, and the line's bytes.
+/// Words of an entry: its number, object, line, one of site, effect and what was found, and the line's bytes.
 const ENTRY_WORDS: usize = 4 + LINE_WORDS;
 /// Bytes of an entry.
 pub const ENTRY_BYTES: usize = ENTRY_WORDS * size_of::<u64>();
@@ -18,8 +18,9 @@ pub const ENTRIES_AT: usize = 64;
 /// Bytes of a log. Pages take no memory before they are written.
 pub const LOG_BYTES: usize = ENTRIES_AT + LOG_ENTRIES as usize * ENTRY_BYTES;
 
-/// Bits of the word of the site below those of the effect.
-const SITE_BITS: u32 = 32;
+/// The first bits of the effect and of what was found, in the word of the site.
+const EFFECT_AT: u32 = 32;
+const FOUND_AT: u32 = 40;
 
 /// The effect of an instruction on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,18 @@ pub enum LineEffect {
     NonTemporal = 3,
 }
 
+/// The state in which an instruction found a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Found {
+    /// Cache and memory had the same bytes.
+    Clean = 1,
+    /// The cache had newer bytes.
+    Dirty = 2,
+    /// Memory had newer bytes.
+    Stale = 3,
+}
+
 /// An instruction that was executed for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flushed {
@@ -44,6 +57,8 @@ pub struct Flushed {
     pub site: u32,
     /// The effect.
     pub effect: LineEffect,
+    /// The line's state before.
+    pub found: Found,
     /// The line's bytes, before a flush and after a store.
     pub bytes: [u64; LINE_WORDS],
 }
@@ -56,7 +71,8 @@ pub fn append(words: &[AtomicU64], flushed: &Flushed) {
     let at = ENTRIES_AT / size_of::<u64>() + (number % LOG_ENTRIES) as usize * ENTRY_WORDS;
     let Some([own, rest @ ..]) = words.get(at..at + ENTRY_WORDS) else { return };
     own.store(0, Ordering::Relaxed);
-    let site = u64::from(flushed.site) | (flushed.effect as u64) << SITE_BITS;
+    let kinds = (flushed.effect as u64) << EFFECT_AT | (flushed.found as u64) << FOUND_AT;
+    let site = u64::from(flushed.site) | kinds;
     let values = [flushed.object, flushed.line, site].into_iter().chain(flushed.bytes);
     // Release: a reader that sees one of them sees that the entry is being written.
     rest.iter().zip(values).for_each(|(word, value)| word.store(value, Ordering::Release));
@@ -83,16 +99,22 @@ impl Entry {
         if own < number + 1 {
             return Self::Unfinished;
         }
-        let effect = match site >> SITE_BITS {
+        let effect = match site >> EFFECT_AT & 0xff {
             1 => LineEffect::Flush,
             2 => LineEffect::WriteBack,
             3 => LineEffect::NonTemporal,
             _ => return Self::Lost,
         };
+        let found = match site >> FOUND_AT {
+            1 => Found::Clean,
+            2 => Found::Dirty,
+            3 => Found::Stale,
+            _ => return Self::Lost,
+        };
         if own > number + 1 {
             return Self::Lost;
         }
-        Self::Complete(Flushed { object, line, site: site as u32, effect, bytes })
+        Self::Complete(Flushed { object, line, site: site as u32, effect, found, bytes })
     }
 }
 
@@ -106,7 +128,8 @@ mod tests {
     use super::*;
 
     fn flushed(line: u64) -> Flushed {
-        Flushed { object: 7, line, site: 3, effect: LineEffect::WriteBack, bytes: [line; LINE_WORDS] }
+        let bytes = [line; LINE_WORDS];
+        Flushed { object: 7, line, site: 3, effect: LineEffect::WriteBack, found: Found::Stale, bytes }
     }
 
     /// Returns entry `number` of a log as the server reads it.

@@ -20,7 +20,7 @@ mod sites;
 mod socket;
 
 pub use flushes::{
-    ENTRY_BYTES, Entry, Flushed, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LineEffect, append, entry_at,
+    ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LineEffect, append, entry_at,
 };
 pub use message::{Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request};
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};

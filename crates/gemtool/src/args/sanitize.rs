@@ -1,6 +1,7 @@
 //! The arguments of `gemtool sanitize`.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
@@ -20,6 +21,8 @@ of code that stored:
                          an invalidate was missing
   dirty at submission    a batch names an object with lines that the GPU
                          does not see; whether it reads them is not known
+  useless SET_DOMAIN     a request without which the kernel would have flushed
+                         the same, and that had nothing to wait for
   useless flush          an instruction that flushed only lines for which
                          cache and memory had the same bytes, or that the
                          GPU sees in the cache
@@ -40,6 +43,7 @@ Examples:
   gemtool sanitize jsl --error-exitcode 9 --output report.txt -- vkcube --c 10
   gemtool sanitize glk --suppressions known.txt -- ./app
   gemtool sanitize glk --platforms all -- ./app
+  gemtool sanitize glk --svg finding.svg -- ./app
   gemtool sanitize glk --sarif --output report.sarif -- ./app
   gemtool sanitize tgl --json -- ./app 2>report.json";
 
@@ -65,6 +69,14 @@ pub struct Sanitize {
     /// Accept what this file lists: a kind, a pattern of a function, a file or a module, and a reason a line
     #[arg(long, value_name = "FILE")]
     pub suppressions: Option<PathBuf>,
+
+    /// Draw what happened to the object of a finding into this SVG file
+    #[arg(long, value_name = "FILE", conflicts_with = "platforms")]
+    pub svg: Option<PathBuf>,
+
+    /// Draw this finding of the report, instead of the first one
+    #[arg(long, value_name = "N", requires = "svg")]
+    pub finding: Option<NonZeroUsize>,
 
     /// Write the report as SARIF 2.1.0, for code hosts and editors
     #[arg(long, conflicts_with = "json")]

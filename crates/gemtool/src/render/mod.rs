@@ -5,6 +5,7 @@ mod alloc;
 mod bench;
 pub mod check;
 pub mod explain;
+pub mod history;
 mod info;
 mod manual;
 pub mod platforms;

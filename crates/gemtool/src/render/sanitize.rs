@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::history::callers;
 use super::{Align, Page, Report, Table, bytes, visible};
 use crate::cmd::sim::{FindingRow, PlaceRow, Sanitized};
 
@@ -43,11 +44,7 @@ impl Report for Sanitized {
             for row in &self.flushes {
                 let counts = [row.needed, row.coherent, row.clean].map(|count| count.to_string());
                 let [needed, coherent, clean] = &counts;
-                let verdict = match (row.useless, &row.suppressed) {
-                    (true, None) => "useless",
-                    (true, Some(_)) => "accepted",
-                    (false, _) => "",
-                };
+                let verdict = verdict(row.useless, row.suppressed.as_ref());
                 // The last one is the function itself.
                 let instruction = row.place.last().map(place).unwrap_or_default();
                 table.row([needed, coherent, clean, verdict, &instruction]);
@@ -55,6 +52,7 @@ impl Report for Sanitized {
             table.write(page)?;
         }
         page.gap()?;
+        self.domain_changes(page)?;
         if judged {
             page.heading("Platforms")?;
             let heads = [("findings", Align::Left), ("platforms", Align::Left)];
@@ -104,11 +102,52 @@ impl Report for Sanitized {
             table.write(page)?;
             page.gap()?;
         }
+        if let Some(picture) = &self.picture {
+            let path = picture.path.display().to_string();
+            page.field(
+                "picture",
+                if picture.written {
+                    &path
+                } else {
+                    "none: there is no such finding, or no history of its object"
+                },
+            )?;
+            page.gap()?;
+        }
         page.line(&self.summary())
     }
 }
 
 impl Sanitized {
+    /// Writes the table of the requests that moved objects between domains, if there were any.
+    fn domain_changes(&self, page: &mut Page<'_>) -> io::Result<()> {
+        if self.domain_changes.is_empty() {
+            return Ok(());
+        }
+        page.heading("Domain changes, in requests")?;
+        let heads = [
+            ("needed", Align::Right),
+            ("not needed", Align::Right),
+            ("verdict", Align::Left),
+            ("request", Align::Left),
+            ("made in", Align::Left),
+        ];
+        let mut table = Table::new(2, &heads);
+        for row in &self.domain_changes {
+            let [needed, unneeded] = [row.needed, row.unneeded].map(|count| count.to_string());
+            let made_in = callers(&row.place);
+            table.row([
+                &needed,
+                &unneeded,
+                verdict(row.useless, row.suppressed.as_ref()),
+                row.call,
+                &made_in,
+            ]);
+        }
+        table.write(page)?;
+        page.gap()
+    }
+
     /// Returns the last line: what was found, and what was suppressed.
     fn summary(&self) -> String {
         let found = || self.findings.iter().filter(|row| row.suppressed.is_none());
@@ -118,6 +157,11 @@ impl Sanitized {
         let unused = self.suppressions.iter().filter(|row| row.hidden == 0).count();
         let mut text =
             format!("{} findings ({times} times), {useless} useless flush instructions", found().count());
+        let useless =
+            self.domain_changes.iter().filter(|row| row.useless && row.suppressed.is_none()).count();
+        if useless > 0 {
+            text += &format!(", {useless} places with useless domain changes");
+        }
         if !self.suppressions.is_empty() {
             text += &format!(", {hidden} suppressed, {unused} unused suppressions");
         }
@@ -164,6 +208,15 @@ impl FindingRow {
             page.field(if n == 0 { "flushed" } else { "" }, &text)?;
         }
         Ok(())
+    }
+}
+
+/// Returns the verdict on a flush or a domain change.
+fn verdict(useless: bool, suppressed: Option<&String>) -> &'static str {
+    match (useless, suppressed) {
+        (true, None) => "useless",
+        (true, Some(_)) => "accepted",
+        (false, _) => "",
     }
 }
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Page, Report};
-use crate::cmd::sim::{FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized};
+use crate::cmd::sim::{DomainRow, FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, USELESS_SET_DOMAIN};
 
 /// A document.
 #[derive(Debug, Serialize)]
@@ -19,8 +19,8 @@ impl Report for Sarif {
 
 /// Returns the document of a report.
 pub fn of(report: &Sanitized) -> Sarif {
-    let results: Vec<Value> =
-        report.findings.iter().map(finding).chain(useless(report).map(useless_flush)).collect();
+    let notes = useless(report).map(useless_flush).chain(domain_changes(report).map(domain_change));
+    let results: Vec<Value> = report.findings.iter().map(finding).chain(notes).collect();
     Sarif(json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -39,6 +39,7 @@ pub fn of(report: &Sanitized) -> Sarif {
 fn rules(report: &Sanitized) -> Vec<Value> {
     let mut kinds: Vec<&str> = report.findings.iter().map(|finding| finding.kind).collect();
     kinds.extend(useless(report).map(|_| USELESS));
+    kinds.extend(domain_changes(report).map(|_| USELESS_SET_DOMAIN));
     kinds.sort_unstable();
     kinds.dedup();
     kinds.into_iter().map(|kind| json!({ "id": id(kind), "shortDescription": { "text": kind } })).collect()
@@ -49,6 +50,22 @@ const USELESS: &str = "useless flush";
 
 fn useless(report: &Sanitized) -> impl Iterator<Item = &FlushRow> {
     report.flushes.iter().filter(|flush| flush.useless)
+}
+
+fn domain_changes(report: &Sanitized) -> impl Iterator<Item = &DomainRow> {
+    report.domain_changes.iter().filter(|change| change.useless)
+}
+
+fn domain_change(change: &DomainRow) -> Value {
+    let text = format!("{USELESS_SET_DOMAIN}: {} of {} changed nothing", change.unneeded, change.call);
+    json!({
+        "ruleId": id(USELESS_SET_DOMAIN),
+        "level": "note",
+        "message": { "text": text },
+        "locations": change.place.first().map(location).into_iter().collect::<Vec<_>>(),
+        "stacks": [{ "message": { "text": "made in" }, "frames": frames(&change.place) }],
+        "suppressions": suppressions(change.suppressed.as_ref()),
+    })
 }
 
 /// Returns the suppressions of a result (3.27.23): none, or one of the user's file.

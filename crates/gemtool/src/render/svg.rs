@@ -147,14 +147,43 @@ impl Picture {
         ));
     }
 
+    /// Draws a filled disc.
+    pub fn disc(&mut self, (x, y): (f64, f64), radius: f64, fill: &str) {
+        self.add(format_args!(
+            r#"<circle cx="{x:.1}" cy="{y:.1}" r="{radius:.1}" fill="{}"/>"#,
+            Escaped(fill)
+        ));
+    }
+
+    /// Draws a group with a title, which viewers show beside the pointer.
+    pub fn titled(&mut self, title: &str, draw: impl FnOnce(&mut Self)) {
+        self.add(format_args!("<g><title>{}</title>", Escaped(title)));
+        draw(self);
+        self.add(format_args!("</g>"));
+    }
+
     /// Returns the document, `width` by `height` pixels; the title is for screen readers.
     pub fn finish(self, width: f64, height: f64, title: &str) -> String {
+        let ground = format!(r##"<rect width="{width:.0}" height="{height:.0}" fill="#ffffff"/>"##);
+        self.document(width, height, title, &ground)
+    }
+
+    /// As [`Self::finish`], on a white card with round corners, which reads the same on a light and on a dark page.
+    pub fn finish_card(self, width: f64, height: f64, title: &str) -> String {
+        let (right, bottom) = (width.round() - 1.0, height.round() - 1.0);
+        let ground = format!(
+            r##"<rect x="0.5" y="0.5" width="{right}" height="{bottom}" rx="12" fill="#ffffff" stroke="#c3cbd4"/>"##
+        );
+        self.document(width, height, title, &ground)
+    }
+
+    fn document(self, width: f64, height: f64, title: &str, ground: &str) -> String {
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
              <svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\" font-family=\"DejaVu Sans, Verdana, Arial, sans-serif\">\n\
              <title>{}</title>\n\
-             <rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"#ffffff\"/>\n{}</svg>\n",
+             {ground}\n{}</svg>\n",
             Escaped(title),
             self.body
         )

@@ -57,8 +57,8 @@ pub fn prove(args: &args::Check, progress: bool) -> Result<Option<ProofReport>, 
     report
 }
 
-/// Checks that the path names a file in an existing folder. A search takes too long to fail only at its end.
-fn has_folder(path: &Path) -> Result<(), Failure> {
+/// Checks that the path names a file in an existing folder. A search, or a run of a program, takes too long to fail only at its end.
+pub(super) fn has_folder(path: &Path) -> Result<(), Failure> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         Some(_) | None => Path::new("."),

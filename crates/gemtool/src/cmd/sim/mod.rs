@@ -1,13 +1,17 @@
 //! `gemtool sim` and `gemtool serve`: programs on software devices.
 
 mod across;
+mod domain_changes;
 mod executable;
+mod history;
 mod preload;
 mod run;
 mod sanitize;
 mod serve;
 mod suppressions;
 
+pub use domain_changes::{DomainRow, USELESS as USELESS_SET_DOMAIN};
+pub use history::{HistoryView, StepView};
 pub use run::{Requests, run};
 pub use sanitize::{FindingRow, FlushRow, FlushedRow, PlaceRow, Sanitized, sanitize};
 pub use serve::{Served, Session};

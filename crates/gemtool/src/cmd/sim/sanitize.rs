@@ -1,5 +1,6 @@
 //! Runs a program, and reports its mistakes.
 
+use std::num::NonZeroUsize;
 use std::path::Path as FilePath;
 
 use gem_coherency::platform::{self, Machine};
@@ -15,9 +16,12 @@ use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
 
 use super::across::{self, PlatformsRow};
+use super::domain_changes::{self, DomainRow};
+use super::history::{self, Picture};
 use super::run::on_server;
 use super::suppressions::{self, Suppression};
 use crate::args;
+use crate::cmd::check::has_folder;
 use crate::failure::Failure;
 
 /// The mistakes of a program.
@@ -33,6 +37,10 @@ pub struct Sanitized {
     pub findings: Vec<FindingRow>,
     /// The instructions that flushed lines of objects.
     pub flushes: Vec<FlushRow>,
+    /// The requests that moved objects between domains.
+    pub domain_changes: Vec<DomainRow>,
+    /// The picture, if one was asked for.
+    pub picture: Option<Picture>,
     /// The suppressions, and what each of them hid.
     pub suppressions: Vec<Suppression>,
     /// The verdicts of the platforms, if there are several judges.
@@ -138,21 +146,36 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         Some(path) => suppressions::read(path)?,
         None => Vec::new(),
     };
+    if let Some(path) = &args.svg {
+        has_folder(path)?;
+    }
     let judges = args.platforms.as_ref().map_or(&[][..], |judges| &judges.0);
-    let settings = Settings { folder: None, findings: true, platforms: judges.to_vec() };
+    let settings =
+        Settings { folder: None, findings: true, platforms: judges.to_vec(), history: args.svg.is_some() };
     let (status, server) = on_server(&args.devices.0, &args.program, &settings)?;
     let mut places = Places(Symbols::new());
-    let mut findings: Vec<_> = server.findings().iter().map(|finding| places.finding(finding)).collect();
+    let found = server.findings();
+    let mut findings: Vec<_> = found.iter().map(|finding| places.finding(finding)).collect();
     let bypass = args.devices.0.iter().any(|device| can_bypass(device));
     let mut flushes = places.flushes(&server, bypass, !judges.is_empty());
-    suppressions::apply(&mut suppressions, &mut findings, &mut flushes);
+    let mut domain_changes = domain_changes::rows(&mut places, &server.domain_sites());
+    suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
     let platforms = across::verdicts(judges, &server, &findings);
+    let picture = args.svg.clone().map(|path| {
+        let number = args.finding.map_or(1, NonZeroUsize::get);
+        let shown = findings.iter().enumerate().filter(|(_, row)| row.suppressed.is_none()).nth(number - 1);
+        let view =
+            shown.and_then(|(at, row)| history::view(&mut places, found.get(at)?, row, server.history(at)?));
+        Picture { path, finding: number, written: false, view }
+    });
     Ok(Sanitized {
         devices: args.devices.0.clone(),
         program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         status,
         findings,
         flushes,
+        domain_changes,
+        picture,
         suppressions,
         platforms,
         lost: server.lost(),
@@ -170,7 +193,7 @@ fn machine_of(device: &str) -> Option<Machine> {
 }
 
 /// Finds the functions and lines of addresses.
-struct Places(Symbols);
+pub(super) struct Places(Symbols);
 
 impl Places {
     /// Returns the function that a frame is in, after those that were inlined there.
@@ -187,7 +210,8 @@ impl Places {
         self.0.resolve_inlined(FilePath::new(&frame.module), address).into_iter().map(row).collect()
     }
 
-    fn stack(&mut self, frames: &[Frame], first_is_call: bool) -> Vec<PlaceRow> {
+    /// Returns the places of a call stack; the first frame is that of a call, or of an instruction.
+    pub(super) fn stack(&mut self, frames: &[Frame], first_is_call: bool) -> Vec<PlaceRow> {
         let frames = frames.iter().enumerate();
         frames.flat_map(|(n, frame)| self.place(frame, n > 0 || first_is_call)).collect()
     }

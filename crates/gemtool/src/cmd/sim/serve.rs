@@ -35,7 +35,8 @@ impl Session {
         raise_file_limit();
         // Before the server's threads exist.
         set_of(ENDING).thread_block().map_err(cannot_wait)?;
-        let settings = Settings { folder: args.folder.clone(), findings: false, platforms: Vec::new() };
+        let settings =
+            Settings { folder: args.folder.clone(), findings: false, platforms: Vec::new(), history: false };
         let server = Server::start(&args.devices.0, &settings);
         let server = server.map_err(|error| Failure::Environment(error.to_string()))?;
         Ok(Self { server, preloaded, devices: args.devices.0.clone() })

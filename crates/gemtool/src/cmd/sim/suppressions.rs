@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use wildmatch::WildMatch;
 
+use super::domain_changes::{DomainRow, USELESS};
 use super::sanitize::{FindingRow, FlushRow, PlaceRow};
 use crate::failure::Failure;
 
@@ -13,8 +14,15 @@ use crate::failure::Failure;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The kinds that a suppression can name, as the report does but for the hyphens; `*` is every kind.
-const KINDS: [&str; 6] =
-    ["stale-read", "lost-write", "stale-CPU-read", "dirty-at-submission", "useless-flush", "*"];
+const KINDS: [&str; 7] = [
+    "stale-read",
+    "lost-write",
+    "stale-CPU-read",
+    "dirty-at-submission",
+    "useless-flush",
+    "useless-SET_DOMAIN",
+    "*",
+];
 
 /// A line of a file of suppressions: a kind, a pattern, and a reason.
 #[derive(Clone, Debug, Serialize)]
@@ -27,7 +35,7 @@ pub struct Suppression {
     pub pattern: String,
     /// Why what it hides is accepted.
     pub reason: String,
-    /// Number of findings and useless flushes that it hid.
+    /// Number of findings, useless flushes and useless domain changes that it hid.
     pub hidden: usize,
 }
 
@@ -85,14 +93,22 @@ impl Suppression {
     }
 }
 
-/// Sets the reasons of the findings and useless flushes that are hidden, and counts them.
-pub fn apply(suppressions: &mut [Suppression], findings: &mut [FindingRow], flushes: &mut [FlushRow]) {
+/// Sets the reasons of the findings, useless flushes and useless domain changes that are hidden, and counts them.
+pub fn apply(
+    suppressions: &mut [Suppression],
+    findings: &mut [FindingRow],
+    flushes: &mut [FlushRow],
+    domain_changes: &mut [DomainRow],
+) {
     for finding in findings {
         let places = || finding.store.iter().chain(&finding.request);
         finding.suppressed = reason(suppressions, |line| line.matches(finding.kind, places()));
     }
     for flush in flushes.iter_mut().filter(|flush| flush.useless) {
         flush.suppressed = reason(suppressions, |line| line.matches("useless flush", flush.place.iter()));
+    }
+    for change in domain_changes.iter_mut().filter(|change| change.useless) {
+        change.suppressed = reason(suppressions, |line| line.matches(USELESS, change.place.iter()));
     }
 }
 

@@ -1,0 +1,206 @@
+//! The logs of programs' flushes, and the instructions in them.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gem_coherency_wire::{
+    ENTRY_BYTES, Entry, Flushed, Frame, LOG_ENTRIES, MOST_SITES, SITE_BYTES, SiteCounts, entry_at,
+};
+
+/// The offset of the log in the file of a program's records.
+const LOG_AT: u64 = (MOST_SITES * SITE_BYTES) as u64;
+
+/// The logs of all programs.
+#[derive(Debug, Default)]
+pub(crate) struct FlushLogs(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    open: Vec<Log>,
+    sites: Sites,
+    lost: u64,
+}
+
+/// The instructions that all programs share, by number.
+#[derive(Debug, Default)]
+struct Sites {
+    frames: Vec<Frame>,
+    numbers: BTreeMap<Frame, u64>,
+}
+
+/// A program's log of flushes.
+#[derive(Debug)]
+struct Log {
+    file: Arc<File>,
+    /// The number of the next entry.
+    next: u64,
+    /// Earlier ones that were being written.
+    unfinished: Vec<u64>,
+    /// The number of the instruction that each record describes.
+    sites: BTreeMap<u32, u64>,
+}
+
+impl FlushLogs {
+    /// Adds a program's log, which is behind its records in `file`.
+    pub(crate) fn add(&self, file: Arc<File>) {
+        let log = Log { file, next: 0, unfinished: Vec::new(), sites: BTreeMap::new() };
+        self.state().open.push(log);
+    }
+
+    /// Passes what programs flushed since the last time to `take`, with the number of the instruction; `u64::MAX` if it is
+    /// not known.
+    pub(crate) fn read(&self, mut take: impl FnMut(u64, &Flushed)) {
+        let mut state = self.state();
+        let State { open, sites, lost } = &mut *state;
+        for log in open {
+            log.read(lost, |log, flushed| take(log.site(sites, flushed.site), flushed));
+        }
+    }
+
+    /// Returns the number of an instruction that was executed.
+    pub(crate) fn number(&self, frame: &Frame) -> Option<u64> {
+        self.state().sites.numbers.get(frame).copied()
+    }
+
+    /// Returns the place of an instruction.
+    pub(crate) fn frame(&self, number: u64) -> Option<Frame> {
+        self.state().sites.frames.get(usize::try_from(number).ok()?).cloned()
+    }
+
+    /// Returns the number of flushes that were lost, because programs made too many between two requests.
+    pub(crate) fn lost(&self) -> u64 {
+        self.state().lost
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sites {
+    /// Returns the number of an instruction; a new one gets the next number.
+    fn number(&mut self, frame: Frame) -> u64 {
+        if let Some(&known) = self.numbers.get(&frame) {
+            return known;
+        }
+        let number = self.frames.len() as u64;
+        self.frames.push(frame.clone());
+        self.numbers.insert(frame, number);
+        number
+    }
+}
+
+impl Log {
+    /// Passes the entries that are complete to `take`; counts those that are lost.
+    fn read(&mut self, lost: &mut u64, mut take: impl FnMut(&mut Self, &Flushed)) {
+        let Some(begun) = self.begun().filter(|&begun| begun != self.next || !self.unfinished.is_empty())
+        else {
+            return;
+        };
+        let oldest = begun.saturating_sub(LOG_ENTRIES);
+        *lost = lost.saturating_add(oldest.saturating_sub(self.next));
+        let mut earlier = std::mem::take(&mut self.unfinished);
+        earlier.retain(|&number| number >= oldest);
+        let numbers = earlier.into_iter().chain(oldest.max(self.next)..begun);
+        self.next = begun;
+        for number in numbers {
+            match self.entry(number) {
+                Entry::Complete(flushed) => take(self, &flushed),
+                Entry::Unfinished => self.unfinished.push(number),
+                Entry::Lost => *lost = lost.saturating_add(1),
+            }
+        }
+    }
+
+    /// Returns the number of entries that were begun; `None` if the program made the file shorter.
+    fn begun(&self) -> Option<u64> {
+        let mut word = [0; 8];
+        self.file.read_exact_at(&mut word, LOG_AT).ok()?;
+        Some(u64::from_ne_bytes(word))
+    }
+
+    fn entry(&self, number: u64) -> Entry {
+        let mut bytes = [0; ENTRY_BYTES];
+        match self.file.read_exact_at(&mut bytes, LOG_AT + entry_at(number)) {
+            Ok(()) => Entry::from_bytes(number, &bytes),
+            Err(_) => Entry::Lost,
+        }
+    }
+
+    /// Returns the number of the instruction that a record describes.
+    fn site(&mut self, sites: &mut Sites, record: u32) -> u64 {
+        if let Some(&known) = self.sites.get(&record) {
+            return known;
+        }
+        let mut bytes = [0; SITE_BYTES];
+        let read = self.file.read_exact_at(&mut bytes, u64::from(record) * SITE_BYTES as u64);
+        let counts = read
+            .ok()
+            .filter(|()| (record as usize) < MOST_SITES)
+            .and_then(|()| SiteCounts::from_bytes(&bytes));
+        let Some(counts) = counts else { return u64::MAX };
+        let number = sites.number(counts.frame);
+        self.sites.insert(record, number);
+        number
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gem_coherency_wire::{Found, LineEffect, append};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Writes the head of a log with flushes of `lines` by the instruction of a record.
+    fn write(file: &File, words: &[AtomicU64], record: u32, lines: &[u64]) {
+        for &line in lines {
+            let (effect, found) = (LineEffect::Flush, Found::Clean);
+            append(words, &Flushed { object: 7, line, site: record, effect, found, bytes: [0; 8] });
+        }
+        let bytes: Vec<u8> =
+            words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()).collect();
+        file.write_all_at(&bytes, LOG_AT).unwrap();
+    }
+
+    fn read(logs: &FlushLogs) -> Vec<(u64, u64)> {
+        let mut read = Vec::new();
+        logs.read(|site, flushed| read.push((site, flushed.line)));
+        read
+    }
+
+    #[test]
+    fn each_flush_is_read_once_with_the_number_of_its_instruction() {
+        let logs = FlushLogs::default();
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        logs.add(Arc::clone(&file));
+        assert_eq!(read(&logs), [], "a file without a log");
+        // The record of an instruction: its address in the process, and in the file; the path's length is 0.
+        file.write_all_at(&[1_u64, 0x40].map(u64::to_ne_bytes).concat(), SITE_BYTES as u64).unwrap();
+        let words: Vec<AtomicU64> = (0..64).map(|_| AtomicU64::new(0)).collect();
+        write(&file, &words, 1, &[4, 5]);
+        assert_eq!(read(&logs), [(0, 4), (0, 5)]);
+        assert_eq!(read(&logs), []);
+        assert_eq!(logs.frame(0).map(|frame| frame.address), Some(0x40));
+        assert_eq!(logs.frame(0).and_then(|frame| logs.number(&frame)), Some(0));
+        write(&file, &words, u32::MAX, &[6]);
+        assert_eq!(read(&logs), [(u64::MAX, 6)], "an instruction without a record");
+        assert_eq!((logs.frame(u64::MAX), logs.lost()), (None, 0));
+    }
+
+    #[test]
+    fn flushes_for_which_there_was_no_room_are_counted() {
+        let logs = FlushLogs::default();
+        let file = Arc::new(tempfile::tempfile().unwrap());
+        logs.add(Arc::clone(&file));
+        file.write_all_at(&(LOG_ENTRIES + 3).to_ne_bytes(), LOG_AT).unwrap();
+        file.set_len(LOG_AT + 64).unwrap();
+        assert_eq!(read(&logs), []);
+        assert_eq!(
+            logs.lost(),
+            LOG_ENTRIES + 3,
+            "three were overwritten, and the file ends before the others"
+        );
+    }
+}
