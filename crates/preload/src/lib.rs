@@ -17,7 +17,7 @@
 //! L3  paths: what stands for a path
 //! L2  talk -> start   start -> talk: requests to the server; what happens when the library is loaded
 //! L1  traps -> sites -> line -> mappings   pool: flushes, their places and counts, mapped objects; connections
-//! L0  lock -> sys   real -> sys: system calls, libc's own functions
+//! L0  lock -> sys   real -> sys   identity -> sys: system calls, libc's own functions, which process this is
 //! ```
 
 //!
@@ -31,6 +31,7 @@
 #![allow(unsafe_code)]
 
 mod hooks;
+mod identity;
 mod line;
 mod lock;
 mod mappings;

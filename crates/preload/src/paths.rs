@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use gem_coherency_wire::{Request, cookie};
+use gem_coherency_wire::{Request, call, cookie};
 
 use crate::start::{self, Path, Server};
 use crate::{sys, talk};
@@ -89,11 +89,20 @@ fn folder_of(folder: c_int, path: &mut Path) -> bool {
     // SAFETY: the path ends with a zero, and `text` has these bytes.
     let len = unsafe {
         let (link, size) = (link.as_ptr(), text.len());
-        libc::syscall(libc::SYS_readlinkat, libc::AT_FDCWD, link, text.as_mut_ptr(), size)
+        call!(libc::SYS_readlinkat, libc::AT_FDCWD, link, text.as_mut_ptr(), size)
     };
-    let Ok(len) = usize::try_from(len) else { return false };
+    let Ok(len) = len else { return false };
     let text = text.get(..len).unwrap_or_default();
     text.starts_with(b"/") && path.push(if text == b"/" { b"" } else { text })
+}
+
+/// Returns the path of a descriptor as the program has it, if it is one of the server's folder.
+pub(crate) fn outside_of(fd: c_int) -> Option<Path> {
+    let root = start::server()?.root.as_bytes();
+    let (mut path, mut outside) = (Path::EMPTY, Path::EMPTY);
+    let is_known = folder_of(fd, &mut path);
+    let rest = path.as_bytes().strip_prefix(root).filter(|_| is_known)?;
+    outside.push(rest).then_some(outside)
 }
 
 /// A path as the program's kernel has it.
@@ -133,6 +142,12 @@ impl Redirected {
     /// Returns whether another path stands for the given one.
     pub(crate) fn is_ours(&self) -> bool {
         self.is_ours
+    }
+
+    /// Returns the path as the program has it, if another one stands for it.
+    pub(crate) fn outside(&self) -> Option<&[u8]> {
+        let root = start::server()?.root.as_bytes();
+        self.path.as_bytes().strip_prefix(root).filter(|_| self.is_ours)
     }
 
     /// Returns the path to use.

@@ -1,6 +1,6 @@
 //! libc's own functions, for those that this library replaces and that are no system calls.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A function of the next library that has it.
@@ -22,13 +22,32 @@ impl Real {
             return known;
         }
         // SAFETY: the name is a C string.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        let found = unsafe { find()(libc::RTLD_NEXT, self.name.as_ptr()) };
         if found.is_null() {
             crate::sys::give_up(&[b"libc has no function ", self.name.to_bytes()]);
         }
         self.address.store(found, Ordering::Relaxed);
         found
     }
+}
+
+/// dlsym(3).
+type Find = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+
+/// Returns libc's dlsym, which this library replaces.
+pub(crate) fn find() -> Find {
+    static FIND: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
+    let mut found = FIND.load(Ordering::Relaxed);
+    if found.is_null() {
+        // SAFETY: the names are C strings.
+        found = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), c"GLIBC_2.2.5".as_ptr()) };
+        if found.is_null() {
+            crate::sys::give_up(&[b"libc has no function dlsym"]);
+        }
+        FIND.store(found, Ordering::Relaxed);
+    }
+    // SAFETY: it is that function.
+    unsafe { std::mem::transmute::<*mut c_void, Find>(found) }
 }
 
 /// Calls libc's function of a name and type, which is unsafe.

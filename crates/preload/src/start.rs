@@ -3,10 +3,11 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET};
 
+use crate::identity::{self, Caller};
 use crate::lock::Lock;
 use crate::sys::{self, Blocked};
 use crate::{pool, sites, talk, traps};
@@ -66,9 +67,8 @@ pub(crate) struct Server {
 /// The server, or that there is none.
 static SERVER: OnceLock<Option<Server>> = OnceLock::new();
 
-/// The server's number of this process; 0 before the first connection. The process's id at that time.
+/// The server's number of this process; 0 before the first connection.
 static NUMBER: AtomicU64 = AtomicU64::new(0);
-static PID: AtomicI32 = AtomicI32::new(0);
 /// Held while the first connection is made.
 static CONNECTING: Lock<()> = Lock::new(());
 
@@ -88,6 +88,7 @@ pub(crate) fn server() -> Option<&'static Server> {
             let _signals = Blocked::new();
             SERVER.get_or_init(|| {
                 let server = find()?;
+                identity::adopt();
                 // SAFETY: the functions live as long as the library, which is never unloaded.
                 unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(in_child)) };
                 traps::start();
@@ -145,13 +146,20 @@ unsafe fn variable(name: &[u8]) -> Option<&'static [u8]> {
 /// # Errors
 /// ENODEV if the server is gone.
 pub(crate) fn connection(server: &Server) -> Result<c_int, c_int> {
-    // A child that was created without fork(3) is a process of its own.
-    if PID.load(Ordering::Relaxed) != sys::getpid() {
-        adopt(0);
-    }
-    match pool::take() {
-        Some(fd) => Ok(fd),
-        None => connect(server),
+    match identity::of_caller() {
+        Caller::Process => match pool::take() {
+            Some(fd) => Ok(fd),
+            None => connect(server).inspect(|&fd| pool::keep(fd)),
+        },
+        // Its descriptors are not the parent's, to whom the pool belongs: a connection for one request.
+        Caller::Sharer => connect(server),
+        Caller::Copy if NUMBER.load(Ordering::Relaxed) == 0 => {
+            adopt(0);
+            connect(server).inspect(|&fd| pool::keep(fd))
+        }
+        Caller::Copy => sys::give_up(&[
+            b"this process is a copy of one that used a device, made by a system call that could not be intercepted",
+        ]),
     }
 }
 
@@ -159,7 +167,7 @@ pub(crate) fn connection(server: &Server) -> Result<c_int, c_int> {
 fn adopt(number: u64) {
     pool::abandon();
     NUMBER.store(number, Ordering::Relaxed);
-    PID.store(sys::getpid(), Ordering::Relaxed);
+    identity::adopt();
 }
 
 /// Connects, and says which process this is.
@@ -174,14 +182,13 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
         // So few descriptors are allowed.
         Err(_) => low,
     };
-    let hello = Request::Hello.with([NUMBER.load(Ordering::Relaxed), sys::getpid() as u64]);
+    let hello = Request::Hello.with([NUMBER.load(Ordering::Relaxed), identity::pid() as u64]);
     match talk::exchange(fd, &hello) {
         Ok(reply) => {
             NUMBER.store(reply.operands[0], Ordering::Relaxed);
             if reply.operands[1] != 0 && !sites::is_collecting() {
                 give_sites(fd, reply.operands[1] > 1);
             }
-            pool::keep(fd);
             Ok(fd)
         }
         Err(errno) => {
@@ -214,11 +221,11 @@ fn gone(server: &Server, errno: c_int) -> c_int {
 }
 
 /// Asks the server for a child's connection.
-extern "C" fn before_fork() {
+pub(crate) extern "C" fn before_fork() {
     traps::pause();
     let Some(server) = server() else { return };
     // A program that made no request yet has nothing that a child inherits.
-    if NUMBER.load(Ordering::Relaxed) == 0 || PID.load(Ordering::Relaxed) != sys::getpid() {
+    if NUMBER.load(Ordering::Relaxed) == 0 {
         return;
     }
     let _signals = Blocked::new();
@@ -228,7 +235,7 @@ extern "C" fn before_fork() {
 }
 
 /// Closes the parent's copy of the child's connection.
-extern "C" fn after_fork() {
+pub(crate) extern "C" fn after_fork() {
     traps::resume();
     let fd = CHILD.replace(-1);
     if fd >= 0 {
@@ -237,7 +244,7 @@ extern "C" fn after_fork() {
 }
 
 /// Makes the child a process of its own.
-extern "C" fn in_child() {
+pub(crate) extern "C" fn in_child() {
     traps::resume();
     // SAFETY: this is the only thread of a new process, and it holds no lock.
     unsafe {
@@ -251,7 +258,7 @@ extern "C" fn in_child() {
         return;
     }
     let _signals = Blocked::new();
-    let child = Request::Child.with([sys::getpid() as u64]);
+    let child = Request::Child.with([identity::pid() as u64]);
     match talk::exchange(fd, &child) {
         Ok(reply) => {
             NUMBER.store(reply.operands[0], Ordering::Relaxed);

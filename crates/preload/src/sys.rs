@@ -2,6 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+use gem_coherency_wire::call;
+
 /// Returns the errno of this thread.
 pub(crate) fn errno() -> c_int {
     // SAFETY: the address of this thread's errno.
@@ -13,6 +15,11 @@ pub(crate) fn fail(errno: c_int) -> c_int {
     // SAFETY: the address of this thread's errno.
     unsafe { *libc::__errno_location() = errno };
     -1
+}
+
+/// Returns the result of a system call as libc's functions do.
+pub(crate) fn done(result: Result<usize, c_int>) -> c_int {
+    result.map_or_else(fail, |done| done as c_int)
 }
 
 /// Keeps the errno that the program had, while it lives.
@@ -30,15 +37,10 @@ impl Drop for KeepErrno {
     }
 }
 
-/// Converts the result of a system call.
-fn result(done: libc::c_long) -> Result<usize, c_int> {
-    usize::try_from(done).map_err(|_| errno())
-}
-
 /// Returns the process id.
 pub(crate) fn getpid() -> c_int {
     // SAFETY: getpid(2) has no operands.
-    unsafe { libc::syscall(libc::SYS_getpid) as c_int }
+    unsafe { call!(libc::SYS_getpid) }.map_or(0, |pid| pid as c_int)
 }
 
 /// Reads a value of this process; `None` if its pages cannot be read.
@@ -49,22 +51,67 @@ pub(crate) unsafe fn read_own<T: Copy>(from: *const T) -> Option<T> {
     let mut value = std::mem::MaybeUninit::<T>::uninit();
     let to = libc::iovec { iov_base: value.as_mut_ptr().cast(), iov_len: size_of::<T>() };
     let from = libc::iovec { iov_base: from.cast_mut().cast(), iov_len: size_of::<T>() };
-    let _errno = KeepErrno::new();
-    // The kernel takes all 64 bits: the upper ones of an i32 that is passed on the stack are undefined.
-    let (one, flags): (usize, usize) = (1, 0);
     // SAFETY: the kernel stores to `value` alone, and only reads at `from`, if it can.
     let done = unsafe {
         let (to, from) = (&raw const to, &raw const from);
-        libc::syscall(libc::SYS_process_vm_readv, getpid(), to, one, from, one, flags)
+        call!(libc::SYS_process_vm_readv, getpid(), to, 1, from, 1, 0)
     };
     // SAFETY: all bytes were stored, and are a value.
-    (done == size_of::<T>() as libc::c_long).then(|| unsafe { value.assume_init() })
+    (done == Ok(size_of::<T>())).then(|| unsafe { value.assume_init() })
+}
+
+/// Writes a value of this process; returns whether its pages can be written.
+///
+/// # Safety
+/// The program asked for the value there.
+pub(crate) unsafe fn write_own<T: Copy>(to: *mut T, value: &T) -> bool {
+    let from = libc::iovec { iov_base: (&raw const *value).cast_mut().cast(), iov_len: size_of::<T>() };
+    let to = libc::iovec { iov_base: to.cast(), iov_len: size_of::<T>() };
+    // SAFETY: the kernel only reads `value`, and stores where the caller may store.
+    let done = unsafe {
+        let (to, from) = (&raw const to, &raw const from);
+        call!(libc::SYS_process_vm_writev, getpid(), from, 1, to, 1, 0)
+    };
+    done == Ok(size_of::<T>())
+}
+
+/// Returns whether a C string that is short enough for a path can be read.
+pub(crate) fn is_string(start: *const c_char) -> bool {
+    const PIECE: usize = 64;
+    let mut at = start.addr();
+    let end = at.saturating_add(libc::PATH_MAX as usize);
+    while at != 0 && at < end {
+        // A piece lies in one page.
+        let first = at & !(PIECE - 1);
+        // SAFETY: any bytes are such an array.
+        let piece = unsafe { read_own(std::ptr::with_exposed_provenance::<[u8; PIECE]>(first)) };
+        let Some(bytes) = piece.as_ref().and_then(|piece| piece.get(at - first..)) else { return false };
+        if bytes.contains(&0) {
+            return true;
+        }
+        at = first + PIECE;
+    }
+    false
+}
+
+/// Returns a value of which all bytes are zero.
+///
+/// # Safety
+/// They are a value of `T`.
+pub(crate) unsafe fn zeroed<T>() -> T {
+    // SAFETY: the caller's obligation.
+    unsafe { std::mem::zeroed() }
+}
+
+/// Sets the signals that the thread has blocked.
+pub(crate) fn set_mask(mask: u64) {
+    mask_signals(libc::SIG_SETMASK, mask, &mut 0);
 }
 
 /// Lets other threads run.
 pub(crate) fn give_way() {
     // SAFETY: sched_yield(2) has no operands.
-    unsafe { libc::syscall(libc::SYS_sched_yield) };
+    let _ = unsafe { call!(libc::SYS_sched_yield) };
 }
 
 /// Closes a descriptor.
@@ -78,7 +125,7 @@ pub(crate) fn close(fd: c_int) {
 /// Its errno.
 pub(crate) fn fcntl(fd: c_int, command: c_int, argument: c_int) -> Result<c_int, c_int> {
     // SAFETY: the commands that are used here take a number.
-    result(unsafe { libc::syscall(libc::SYS_fcntl, fd, command, argument) }).map(|done| done as c_int)
+    unsafe { call!(libc::SYS_fcntl, fd, command, argument) }.map(|done| done as c_int)
 }
 
 /// fstatat(2).
@@ -89,7 +136,7 @@ pub(crate) fn stat(folder: c_int, path: *const c_char, flags: c_int) -> Result<l
     // SAFETY: all zeroes is a stat.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
     // SAFETY: the kernel checks `path`, and `stat` has room.
-    result(unsafe { libc::syscall(libc::SYS_newfstatat, folder, path, &raw mut stat, flags) })?;
+    unsafe { call!(libc::SYS_newfstatat, folder, path, &raw mut stat, flags) }?;
     Ok(stat)
 }
 
@@ -108,10 +155,10 @@ pub(crate) fn connect(path: &[u8]) -> Result<c_int, c_int> {
     address.sun_path.iter_mut().zip(path).for_each(|(to, &from)| *to = from as c_char);
     let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
     // SAFETY: numbers.
-    let fd = result(unsafe { libc::syscall(libc::SYS_socket, libc::AF_UNIX, kind, 0) })? as c_int;
+    let fd = unsafe { call!(libc::SYS_socket, libc::AF_UNIX, kind, 0) }? as c_int;
     let len = size_of_val(&address);
     // SAFETY: `address` has `len` bytes.
-    let connected = result(unsafe { libc::syscall(libc::SYS_connect, fd, &raw const address, len) });
+    let connected = unsafe { call!(libc::SYS_connect, fd, &raw const address, len) };
     connected.map(|_| fd).inspect_err(|_| close(fd))
 }
 
@@ -121,10 +168,10 @@ pub(crate) fn connect(path: &[u8]) -> Result<c_int, c_int> {
 /// Those of memfd_create(2) and ftruncate(2).
 pub(crate) fn memory_file(name: &CStr, len: usize) -> Result<c_int, c_int> {
     // SAFETY: the name is a C string.
-    let fd = result(unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) })?;
+    let fd = unsafe { call!(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) }?;
     let fd = fd as c_int;
     // SAFETY: numbers.
-    result(unsafe { libc::syscall(libc::SYS_ftruncate, fd, len) }).map(|_| fd).inspect_err(|_| close(fd))
+    unsafe { call!(libc::SYS_ftruncate, fd, len) }.map(|_| fd).inspect_err(|_| close(fd))
 }
 
 /// mmap(2).
@@ -143,8 +190,22 @@ pub(crate) unsafe fn mmap(
     offset: u64,
 ) -> Result<*mut c_void, c_int> {
     // SAFETY: the caller's obligation.
-    let done = unsafe { libc::syscall(libc::SYS_mmap, address, len, protection, flags, fd, offset) };
-    if done == -1 { Err(errno()) } else { Ok(done as *mut c_void) }
+    let done = unsafe { call!(libc::SYS_mmap, address, len, protection, flags, fd, offset) };
+    done.map(std::ptr::with_exposed_provenance_mut)
+}
+
+/// Maps a page of which a child of fork(2) gets zeroes.
+///
+/// # Errors
+/// Those of mmap(2) and madvise(2).
+pub(crate) fn page_that_is_wiped() -> Result<*mut c_void, c_int> {
+    let (len, protection) = (4096, libc::PROT_READ | libc::PROT_WRITE);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping; nothing is replaced.
+    unsafe {
+        let page = mmap(std::ptr::null_mut(), len, protection, flags, -1, 0)?;
+        call!(libc::SYS_madvise, page, len, libc::MADV_WIPEONFORK).map(|_| page)
+    }
 }
 
 /// munmap(2).
@@ -156,7 +217,7 @@ pub(crate) unsafe fn mmap(
 /// The pages are not used any more.
 pub(crate) unsafe fn munmap(address: *mut c_void, len: usize) -> Result<(), c_int> {
     // SAFETY: the caller's obligation.
-    result(unsafe { libc::syscall(libc::SYS_munmap, address, len) }).map(drop)
+    unsafe { call!(libc::SYS_munmap, address, len) }.map(drop)
 }
 
 /// The signals that the thread had blocked; the others are blocked, too, while this lives.
@@ -184,7 +245,7 @@ impl Drop for Blocked {
 fn mask_signals(how: c_int, mask: u64, before: &mut u64) {
     let size = size_of::<u64>();
     // SAFETY: both sets have the 8 bytes of a kernel's set.
-    unsafe { libc::syscall(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut *before, size) };
+    let _ = unsafe { call!(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut *before, size) };
 }
 
 /// Writes pieces of a message to standard error.
@@ -192,7 +253,7 @@ pub(crate) fn say(pieces: &[&[u8]]) {
     let prefix = b"gem-coherency: ".as_slice();
     for piece in std::iter::once(&prefix).chain(pieces).chain([&b"\n".as_slice()]) {
         // SAFETY: the piece has these bytes.
-        unsafe { libc::syscall(libc::SYS_write, 2, piece.as_ptr(), piece.len()) };
+        let _ = unsafe { call!(libc::SYS_write, 2, piece.as_ptr(), piece.len()) };
     }
 }
 

@@ -9,6 +9,9 @@
 //!    the function, and resumes behind the instruction.
 //! 3. [`rescan`] does the same with objects that were loaded since. Hooks of dlopen and dlclose call it.
 //!
+//! [`intercept_calls`] does the same with the SYSCALL instructions of all objects but glibc's: the function is called in place
+//! of a system call whose number concerns it.
+//!
 //! [`watch`] records the first store to each page, [`callers`] finds the call stack of a trap or a fault, and `symbols`
 //! (with the feature of that name) the function, file and line of an address.
 //!
@@ -35,7 +38,8 @@
 //! - Not trapped: MASKMOVDQU, MASKMOVQ, MOVDIRI, MOVDIR64B, CLZERO, generated code, and code without unwind tables
 //!   ([`Report::doubtful`] counts its flushes).
 //! - A library's constructors run before a hook of dlopen can call [`rescan`].
-//! - Masks that no hook of those functions sees: `pthread_attr_setsigmask_np`, and raw system calls.
+//! - Masks that no hook of those functions sees: `pthread_attr_setsigmask_np`, and system calls that the program makes itself, unless
+//!   the function of [`intercept_calls`] changes them.
 //! - A child that is forked while another thread is inside [`rescan`] must not call [`rescan`].
 //! - The handler of SIGTRAP runs on the interrupted stack, which must have room for it and for the function.
 //! - In glibc non-temporal stores are left alone: its memcpy uses them for large copies. Start the program with
@@ -53,6 +57,7 @@ pub mod symbols;
 
 pub use error::Error;
 pub use live::callers::callers;
+pub use live::calls::{CallHandler, SystemCall, intercept_calls};
 pub use live::signals::{keep_trap_unblocked, owns_signal, program_action, set_program_action};
 pub use live::trap::{Event, Handler, Outcome};
 pub use live::watch;

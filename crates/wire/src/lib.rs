@@ -13,12 +13,14 @@
 
 #![deny(unsafe_code)]
 
+mod call;
 mod flushes;
 mod message;
 mod names;
 mod sites;
 mod socket;
 
+pub use call::{Operand, call};
 pub use flushes::{
     ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LineEffect, append, entry_at,
 };

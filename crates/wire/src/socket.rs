@@ -8,6 +8,7 @@
 
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
+use crate::call;
 use crate::message::{MESSAGE_BYTES, Message};
 
 /// Most bytes of a payload.
@@ -49,22 +50,15 @@ impl Descriptors {
 /// Closes a descriptor, by the system call.
 pub fn close(fd: RawFd) {
     // SAFETY: close(2) accesses no memory of the program.
-    unsafe { libc::syscall(libc::SYS_close, fd) };
-}
-
-/// Returns the errno of the last system call of this thread.
-fn errno() -> i32 {
-    // SAFETY: the address of this thread's errno.
-    unsafe { *libc::__errno_location() }
+    let _ = unsafe { call!(libc::SYS_close, fd) };
 }
 
 /// Repeats a system call while signals interrupt it.
-fn uninterrupted(mut call: impl FnMut() -> libc::c_long) -> Result<usize, i32> {
+fn uninterrupted(mut call: impl FnMut() -> Result<usize, i32>) -> Result<usize, i32> {
     loop {
-        match usize::try_from(call()) {
-            Ok(done) => return Ok(done),
-            Err(_) if errno() == libc::EINTR => {}
-            Err(_) => return Err(errno()),
+        match call() {
+            Err(libc::EINTR) => {}
+            done => return done,
         }
     }
 }
@@ -78,9 +72,7 @@ pub fn cookie(fd: RawFd) -> Result<u64, i32> {
     let mut len = size_of::<u64>() as libc::socklen_t;
     let (level, name) = (libc::SOL_SOCKET, libc::SO_COOKIE);
     // SAFETY: `cookie` has the `len` bytes that the kernel writes.
-    uninterrupted(|| unsafe {
-        libc::syscall(libc::SYS_getsockopt, fd, level, name, &raw mut cookie, &raw mut len)
-    })?;
+    uninterrupted(|| unsafe { call!(libc::SYS_getsockopt, fd, level, name, &raw mut cookie, &raw mut len) })?;
     Ok(cookie)
 }
 
@@ -119,7 +111,7 @@ pub fn send(socket: RawFd, message: &Message, payload: &[u8], descriptors: &[Raw
     }
     let flags = libc::MSG_NOSIGNAL;
     // SAFETY: the header names buffers that live until the call returns.
-    uninterrupted(|| unsafe { libc::syscall(libc::SYS_sendmsg, socket, &raw const header, flags) }).map(drop)
+    uninterrupted(|| unsafe { call!(libc::SYS_sendmsg, socket, &raw const header, flags) }).map(drop)
 }
 
 /// Receives a message; returns it with the length of its payload and its descriptors, which close on execve(2).
@@ -144,7 +136,7 @@ pub fn receive(
     header.msg_controllen = size_of_val(&control);
     let flags = libc::MSG_CMSG_CLOEXEC;
     // SAFETY: the header names buffers that live until the call returns.
-    let len = uninterrupted(|| unsafe { libc::syscall(libc::SYS_recvmsg, socket, &raw mut header, flags) })?;
+    let len = uninterrupted(|| unsafe { call!(libc::SYS_recvmsg, socket, &raw mut header, flags) })?;
     let descriptors = received(&header);
     if len == 0 {
         return Err(libc::ECONNRESET);

@@ -2,6 +2,8 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
+use gem_coherency_wire::call;
+
 use super::environment::{Environment, Pointers, count, own};
 use super::executable;
 use super::replace;
@@ -50,7 +52,7 @@ unsafe fn execute(path: *const c_char, arguments: Strings, given: Strings) -> c_
             if is_refused(path, environment) {
                 libc::_exit(2);
             }
-            libc::syscall(libc::SYS_execve, path, arguments, environment.as_ptr()) as c_int
+            sys::done(call!(libc::SYS_execve, path, arguments, environment.as_ptr()))
         })
     }
 }
@@ -187,7 +189,7 @@ unsafe fn execute_at(
                 libc::_exit(2);
             }
             let environment = environment.as_ptr();
-            libc::syscall(libc::SYS_execveat, folder, path, arguments, environment, flags) as c_int
+            sys::done(call!(libc::SYS_execveat, folder, path, arguments, environment, flags))
         })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use gem_coherency_wire::close;
+use gem_coherency_wire::{call, close};
 
 use crate::start::Path;
 use crate::sys;
@@ -56,15 +56,15 @@ impl File {
     fn open(path: &Path) -> Option<Self> {
         let flags = libc::O_RDONLY | libc::O_CLOEXEC;
         // SAFETY: the path ends with a zero.
-        let fd = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
-        c_int::try_from(fd).ok().filter(|&fd| fd >= 0).map(Self)
+        let fd = unsafe { call!(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
+        fd.ok().map(|fd| Self(fd as c_int))
     }
 
     /// Reads bytes from a position on; returns those that there are.
     fn read<'a>(&self, bytes: &'a mut [u8], at: u64) -> &'a [u8] {
         // SAFETY: `bytes` has this length.
-        let count = unsafe { libc::syscall(libc::SYS_pread64, self.0, bytes.as_mut_ptr(), bytes.len(), at) };
-        usize::try_from(count).ok().and_then(|count| bytes.get(..count)).unwrap_or_default()
+        let count = unsafe { call!(libc::SYS_pread64, self.0, bytes.as_mut_ptr(), bytes.len(), at) };
+        count.ok().and_then(|count| bytes.get(..count)).unwrap_or_default()
     }
 
     fn obstacle(&self, head: &[u8]) -> Option<&'static [u8]> {
@@ -92,9 +92,9 @@ impl File {
     fn gains_privileges(&self) -> bool {
         let Ok(stat) = sys::stat(self.0, c"".as_ptr(), libc::AT_EMPTY_PATH) else { return false };
         // SAFETY: no operands.
-        let (user, group) = unsafe { (libc::syscall(libc::SYS_geteuid), libc::syscall(libc::SYS_getegid)) };
-        (stat.st_mode & libc::S_ISUID != 0 && i64::from(stat.st_uid) != user)
-            || (stat.st_mode & libc::S_ISGID != 0 && i64::from(stat.st_gid) != group)
+        let (user, group) = unsafe { (call!(libc::SYS_geteuid), call!(libc::SYS_getegid)) };
+        (stat.st_mode & libc::S_ISUID != 0 && user != Ok(stat.st_uid as usize))
+            || (stat.st_mode & libc::S_ISGID != 0 && group != Ok(stat.st_gid as usize))
     }
 }
 

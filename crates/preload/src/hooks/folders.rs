@@ -30,6 +30,11 @@ pub(super) unsafe fn of_file(path: *const c_char) -> Option<(usize, [u8; LINK_BY
     Some((folder.len() + name.len(), text))
 }
 
+/// Returns whether a socket with a name is a node.
+pub(super) fn is_node(name: &[u8]) -> bool {
+    name.starts_with(b"card") || name.starts_with(b"renderD")
+}
+
 /// Removes the server's folder from the front of a link's text in `text`; returns the new length.
 pub(super) fn without_root(text: &mut [u8]) -> usize {
     let len = text.len();
@@ -78,11 +83,12 @@ replace! {
     /// Reads an entry of a folder; nodes are character devices.
     fn readdir | readdir64 (folder: *mut libc::DIR) -> *mut libc::dirent64 {
         let entry = real!(readdir64: fn(folder => *mut libc::DIR) -> *mut libc::dirent64);
-        if !entry.is_null() && (*entry).d_type == libc::DT_SOCK && start::server().is_some() {
-            let name = sys::bytes((*entry).d_name.as_ptr());
-            if name.starts_with(b"card") || name.starts_with(b"renderD") {
-                (*entry).d_type = libc::DT_CHR;
-            }
+        if !entry.is_null()
+            && (*entry).d_type == libc::DT_SOCK
+            && start::server().is_some()
+            && is_node(sys::bytes((*entry).d_name.as_ptr()))
+        {
+            (*entry).d_type = libc::DT_CHR;
         }
         entry
     }

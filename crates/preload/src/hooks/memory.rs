@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use gem_coherency_wire::{NOT_A_FILE, Request, cookie};
+use gem_coherency_wire::{NOT_A_FILE, Request, call, cookie};
 
 use super::replace;
 use crate::sys::{self, KeepErrno};
@@ -93,11 +93,13 @@ replace! {
             sys::fail(libc::EFAULT);
             return libc::MAP_FAILED;
         }
-        let moved = libc::syscall(libc::SYS_mremap, address, len, new_len, flags, new_address);
-        let moved: *mut c_void = std::ptr::with_exposed_provenance_mut(moved as usize);
-        if moved == libc::MAP_FAILED {
-            return moved;
-        }
+        let moved: *mut c_void = match call!(libc::SYS_mremap, address, len, new_len, flags, new_address) {
+            Ok(moved) => std::ptr::with_exposed_provenance_mut(moved),
+            Err(errno) => {
+                sys::fail(errno);
+                return libc::MAP_FAILED;
+            }
+        };
         if ours {
             let _errno = KeepErrno::new();
             let (old_len, new_len) = (len.next_multiple_of(PAGE), new_len.next_multiple_of(PAGE));
@@ -114,7 +116,7 @@ replace! {
 
     /// Changes the protection of pages.
     fn mprotect(address: *mut c_void, len: libc::size_t, protection: c_int) -> c_int {
-        let done = libc::syscall(libc::SYS_mprotect, address, len, protection) as c_int;
+        let done = sys::done(call!(libc::SYS_mprotect, address, len, protection));
         if done == 0
             && mappings::overlap(address.addr(), len)
             && let Some(server) = start::server()
@@ -131,7 +133,7 @@ replace! {
     fn madvise(address: *mut c_void, len: libc::size_t, advice: c_int) -> c_int {
         match refusal(advice) {
             Some(errno) if mappings::overlap(address.addr(), len) => sys::fail(errno),
-            Some(_) | None => libc::syscall(libc::SYS_madvise, address, len, advice) as c_int,
+            Some(_) | None => sys::done(call!(libc::SYS_madvise, address, len, advice)),
         }
     }
 }

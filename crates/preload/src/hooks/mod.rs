@@ -1,11 +1,14 @@
 //! The functions that replace libc's.
 
 mod attributes;
+mod calls;
+mod children;
 mod descriptors;
 mod environment;
 mod exec;
 mod executable;
 mod folders;
+mod loaded;
 mod memory;
 mod open;
 mod requests;
@@ -14,6 +17,7 @@ mod signals;
 mod spawn;
 mod stat;
 mod transfers;
+mod volumes;
 mod walk;
 
 /// Defines functions that replace libc's, with all the names by which programs call them.

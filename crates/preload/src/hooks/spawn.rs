@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use super::environment::{self, Environment};
 use super::exec::{is_refused, search};
 use super::replace;
+use crate::paths::Redirected;
 use crate::real::real;
 use crate::sys;
 
@@ -50,7 +51,40 @@ unsafe fn start(
     }
 }
 
+/// Returns the path that a file action of a child uses: libc acts on it by itself.
+///
+/// # Safety
+/// `path` is a C string.
+unsafe fn for_child(path: *const c_char) -> Redirected {
+    // SAFETY: the caller's obligation.
+    let (redirected, text) = unsafe { (Redirected::new(path), sys::bytes(path)) };
+    let stat = sys::stat(libc::AT_FDCWD, redirected.as_ptr(), 0);
+    if redirected.is_ours() && stat.is_ok_and(|stat| stat.st_mode & libc::S_IFMT == libc::S_IFSOCK) {
+        sys::give_up(&[b"cannot intercept posix_spawn(3) that opens ", text, b" in the child"]);
+    }
+    redirected
+}
+
 replace! {
+    /// Lets a child open a file.
+    fn posix_spawn_file_actions_addopen(
+        actions: *mut c_void, fd: c_int, path: *const c_char, flags: c_int, mode: libc::mode_t
+    ) -> c_int {
+        let path = for_child(path);
+        real!(posix_spawn_file_actions_addopen: fn(
+            actions => *mut c_void, fd => c_int, path.as_ptr() => *const c_char, flags => c_int,
+            mode => libc::mode_t
+        ) -> c_int)
+    }
+
+    /// Lets a child change its current folder.
+    fn posix_spawn_file_actions_addchdir_np(actions: *mut c_void, path: *const c_char) -> c_int {
+        let path = for_child(path);
+        real!(posix_spawn_file_actions_addchdir_np: fn(
+            actions => *mut c_void, path.as_ptr() => *const c_char
+        ) -> c_int)
+    }
+
     /// Starts a program.
     fn posix_spawn(
         pid: *mut libc::pid_t, path: *const c_char, actions: *const c_void, attributes: *const c_void,

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 pub(super) mod callers;
+pub(super) mod calls;
 mod objects;
 mod patch;
 mod perform;
@@ -80,6 +81,8 @@ struct Known {
     sites: Vec<Instruction>,
     /// First bytes of the sites, before they became INT3.
     originals: Vec<u8>,
+    /// Its system calls, once it was searched for them.
+    calls: Option<calls::Calls>,
     is_trapped: bool,
 }
 
@@ -97,6 +100,7 @@ impl Known {
             && self.name == object.name.to_bytes()
             && self.extent == object.extent()
             && self.sites.iter().zip(&self.originals).all(is_expected)
+            && self.calls.iter().all(|calls| calls.are_in(object))
     }
 }
 
@@ -151,7 +155,14 @@ pub fn rescan() -> Result<Report, Error> {
     each_object(|object| {
         let index = former.iter().position(|known| known.is(object));
         let known = index.map(|index| former.swap_remove(index));
-        state.objects.push(known.unwrap_or_else(|| search(object, options, &mut report)));
+        let mut known = known.unwrap_or_else(|| search(object, options, &mut report));
+        if known.calls.is_none() && !object.is_vdso() && !object.contains(options.own) {
+            known.calls = calls::search(object).unwrap_or_else(|error| {
+                (report.failed, report.error) = (report.failed + 1, Some(error));
+                None
+            });
+        }
+        state.objects.push(known);
         state.generation = object.generation;
         true
     });
@@ -160,6 +171,12 @@ pub fn rescan() -> Result<Report, Error> {
     // A trap needs its entry in the table; and an object could have been unloaded since it was searched.
     let protections = Protections::read();
     each_object(|object| {
+        let mut objects = state.objects.iter_mut();
+        if let Some(calls) = objects.find(|known| known.is(object)).and_then(|known| known.calls.as_mut())
+            && let Err(error) = calls.trap(&protections)
+        {
+            (report.failed, report.error) = (report.failed + 1, Some(error));
+        }
         let new = state.objects.iter_mut().find(|known| !known.is_trapped && known.is(object));
         if let Some(known) = new {
             let traps: Vec<_> = known.sites.iter().map(|site| (site.address as usize, patch::INT3)).collect();
@@ -180,14 +197,26 @@ pub fn rescan() -> Result<Report, Error> {
     Ok(report)
 }
 
+/// Looks at all objects again: they were not searched for system calls.
+fn search_again() -> Result<Report, Error> {
+    {
+        let (mut state, _blocked) = lock();
+        let Some(state) = state.as_mut() else { return Ok(Report::default()) };
+        state.generation = Generation::default();
+    }
+    rescan()
+}
+
 impl State {
     fn publish(&self) {
         let mut table = Table::default();
         for known in &self.objects {
             table.sites.extend(&known.sites);
+            table.calls.extend(known.calls.iter().flat_map(calls::Calls::copies));
             table.modules.push(known.module.clone());
         }
         table.sites.sort_unstable_by_key(|site| site.address);
+        table.calls.sort_unstable_by_key(|call| call.site);
         table.modules.sort_unstable_by_key(|module| module.extent.start);
         table::publish(table);
     }
@@ -210,6 +239,7 @@ fn search(object: &Object<'_>, options: Options, report: &mut Report) -> Known {
         module,
         sites: Vec::new(),
         originals: Vec::new(),
+        calls: None,
         is_trapped: false,
     };
     if object.is_vdso() || object.contains(options.own) {
@@ -239,6 +269,12 @@ pub fn remove() -> Result<(), Error> {
     state.is_removed = true;
     let mut result = Ok(());
     each_object(|object| {
+        let mut objects = state.objects.iter_mut();
+        if let Some(calls) = objects.find(|known| known.is(object)).and_then(|known| known.calls.as_mut())
+            && let Err(error) = calls.put_back(&protections)
+        {
+            result = Err(error);
+        }
         if let Some(known) = state.objects.iter_mut().find(|known| known.is_trapped && known.is(object)) {
             let bytes: Vec<_> = known
                 .sites

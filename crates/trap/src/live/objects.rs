@@ -50,6 +50,15 @@ impl Object<'_> {
         header != 0 && self.contains(header as usize)
     }
 
+    /// True for the libraries of glibc, whose functions a preloaded library replaces.
+    pub fn is_of_glibc(&self) -> bool {
+        let name = self.name.to_bytes();
+        let file = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
+        // Before glibc 2.34 some functions were in libraries of their own.
+        let others = [&b"libpthread"[..], b"librt", b"libdl", b"libanl", b"libresolv", b"libnss_"];
+        self.is_libc() || others.iter().any(|start| file.starts_with(start))
+    }
+
     /// True for the C library and the loader.
     pub fn is_libc(&self) -> bool {
         let name = self.name.to_bytes();

@@ -91,11 +91,22 @@ impl Registers {
 
     /// Sets RIP: the thread goes on there.
     pub fn resume_at(self, address: usize) {
+        self.set(libc::REG_RIP, address as u64);
+    }
+
+    /// Sets a register of the frame's list.
+    pub fn set(self, place: i32, value: u64) {
         // SAFETY: the frame is valid, and only this thread uses it.
         let list = unsafe { &mut (*self.0).uc_mcontext.gregs };
-        if let Some(rip) = list.get_mut(libc::REG_RIP as usize) {
-            *rip = address as i64;
+        if let Some(register) = list.get_mut(place as usize) {
+            *register = value as i64;
         }
+    }
+
+    /// Returns the first word of the set of signals that are blocked when the handler returns.
+    pub fn mask(&mut self) -> &mut u64 {
+        // SAFETY: the frame is valid, and glibc's set is an array of such words.
+        unsafe { &mut *(&raw mut (*self.0).uc_sigmask).cast() }
     }
 
     /// Returns a general register by the number that instructions use.

@@ -140,6 +140,14 @@ pub(super) fn own(signal: i32, handler: Action) -> Result<(), Error> {
     Ok(())
 }
 
+/// Lets the handler of a signal run on the alternate stack, if the thread has one.
+pub(super) fn use_alternate_stack(signal: i32) -> Result<(), Error> {
+    let error = |errno| Error::Action { signal, errno };
+    let mut action = exchange_action(signal, None).map_err(error)?;
+    action.flags |= libc::SA_ONSTACK as u64;
+    exchange_action(signal, Some(&action)).map(drop).map_err(error)
+}
+
 /// True if the kernel's action for this signal is the crate's. Hooks of sigaction call [`set_program_action`] then,
 /// instead of the kernel.
 #[must_use]

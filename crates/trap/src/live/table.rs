@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::calls::Copy;
 use crate::scan::Instruction;
 
 /// A loaded object, for unwinding.
@@ -27,6 +28,8 @@ pub(super) struct Module {
 pub(super) struct Table {
     /// Instructions, by address.
     pub sites: Vec<Instruction>,
+    /// System calls, by address.
+    pub calls: Vec<Copy>,
     /// Modules, by address.
     pub modules: Vec<Module>,
 }
@@ -36,6 +39,12 @@ impl Table {
     pub fn site(&self, address: usize) -> Option<&Instruction> {
         let index = self.sites.binary_search_by_key(&(address as u64), |site| site.address).ok()?;
         self.sites.get(index)
+    }
+
+    /// Returns the copy of the system call at `address`.
+    pub fn copy(&self, address: usize) -> Option<&Copy> {
+        let index = self.calls.binary_search_by_key(&address, |copy| copy.site).ok()?;
+        self.calls.get(index)
     }
 
     /// Returns the module that contains `address`.

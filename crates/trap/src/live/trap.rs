@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use super::registers::Registers;
-use super::{callers, patch, perform, signals, table};
+use super::{callers, calls, patch, perform, signals, table};
 use crate::scan::{Instruction, Kind, Operation};
 
 /// A trapped instruction that a thread is about to execute.
@@ -72,6 +72,9 @@ unsafe extern "C" fn on_trap(signal: i32, info: *mut libc::siginfo_t, frame: *mu
     let (registers, code) = unsafe { (Registers::new(frame), (*info).si_code) };
     // INT3 leaves RIP behind itself, and SI_KERNEL as the code (arch/x86/kernel/traps.c, do_int3_user).
     let at = (registers.get(libc::REG_RIP) as usize).wrapping_sub(1);
+    if code == libc::SI_KERNEL && calls::serve(at, registers) {
+        return;
+    }
     let site = table::current().filter(|_| code == libc::SI_KERNEL).and_then(|table| table.site(at));
     match (site, handler()) {
         (Some(site), Some(handler)) => {

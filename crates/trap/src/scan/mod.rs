@@ -2,6 +2,7 @@
 //!
 //! The code comes as an [`Image`]: bytes with their addresses, of a loaded object or of a file.
 
+mod calls;
 mod candidates;
 #[cfg(feature = "symbols")]
 mod file;
@@ -9,6 +10,8 @@ mod functions;
 mod image;
 mod instruction;
 
+pub(crate) use calls::{CALL_BYTES, CALL_OPCODE};
+pub use calls::{SystemCallSite, system_calls};
 pub use functions::Functions;
 pub use image::{Image, Segment};
 pub use instruction::{Instruction, Kind, Operand, Operation, SegmentBase, Source};
