@@ -85,7 +85,7 @@ fn converse(
     let mut payload = [0; MOST_PAYLOAD];
     loop {
         let (message, _, descriptors) = receive(fd, &mut payload)?;
-        let mut lines = None;
+        let (mut lines, mut copied) = (None, None);
         let answer = match Call::from_number(message.number) {
             None => return Ok((message, descriptors)),
             Some(call @ (Call::FirstStore | Call::Stack)) => {
@@ -97,6 +97,17 @@ fn converse(
                     sites::first_store(object, offset)
                 });
                 Message::default()
+            }
+            Some(Call::Copy) => {
+                descriptors.close();
+                let wanted = message.operands[0] as c_int;
+                match sys::fcntl(wanted, libc::F_GETFD, 0) {
+                    Ok(_) => {
+                        copied = Some(wanted);
+                        Message::default()
+                    }
+                    Err(errno) => Message::failed(errno),
+                }
             }
             Some(Call::Cookie) => {
                 descriptors.close();
@@ -113,7 +124,7 @@ fn converse(
                 mapped.map_or_else(Message::failed, |address| Message::done([address.addr() as u64]))
             }
         };
-        send(fd, &answer, lines.as_ref().map_or(&[], sites::Lines::as_bytes), &[])?;
+        send(fd, &answer, lines.as_ref().map_or(&[], sites::Lines::as_bytes), copied.as_slice())?;
     }
 }
 

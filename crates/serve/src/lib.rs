@@ -20,7 +20,7 @@
 //! L3  server: starts and stops
 //! L2  connection -> judge: a program's requests, what they did wrong
 //! L1  client -> remote -> shared -> across   shared -> client   tree: processes, the state of all, the folder of nodes and sysfs
-//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   error   node   requests   clock   write_only: what is open and found, names, events
+//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   error   eventfd   node   requests   clock   write_only: what is open and found, names, events
 //! ```
 
 #![deny(unsafe_code)]
@@ -32,6 +32,7 @@ mod connection;
 mod connections;
 mod domain_calls;
 mod error;
+mod eventfd;
 mod files;
 mod findings;
 mod flush_logs;

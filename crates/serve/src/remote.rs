@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gem_coherency::Errno;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency_hierarchy::Place;
-use gem_coherency_sim::{OpenFile, Pages, ProgramFiles, ProgramMemory, Views};
+use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Views};
 use gem_coherency_wire::{Call, Frame, MOST_PAYLOAD, Message, frames};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
+use crate::eventfd::Eventfd;
 use crate::shared::Shared;
 use crate::write_only;
 
@@ -54,7 +55,7 @@ impl Remote {
     pub(crate) fn ask(&self, call: &Message) -> Vec<Frame> {
         let mut payload = [0; MOST_PAYLOAD];
         let answer = self.exchange(call, &[], &mut payload);
-        answer.ok().and_then(|(_, len)| payload.get(..len).map(frames)).unwrap_or_default()
+        answer.ok().and_then(|(_, len, _)| payload.get(..len).map(frames)).unwrap_or_default()
     }
 
     /// Calls the program; returns its answer.
@@ -62,10 +63,10 @@ impl Remote {
     /// # Errors
     /// The answer's errno; EFAULT if the program is gone.
     fn call(&self, message: &Message, descriptors: &[RawFd]) -> Result<Message, Errno> {
-        self.exchange(message, descriptors, &mut [0; MOST_PAYLOAD]).map(|(answer, _)| answer)
+        self.exchange(message, descriptors, &mut [0; MOST_PAYLOAD]).map(|(answer, ..)| answer)
     }
 
-    /// Calls the program; returns its answer, and the length of the payload.
+    /// Calls the program; returns its answer, the length of the payload, and the answer's descriptor.
     ///
     /// # Errors
     /// As [`Self::call`].
@@ -74,14 +75,14 @@ impl Remote {
         message: &Message,
         descriptors: &[RawFd],
         payload: &mut [u8; MOST_PAYLOAD],
-    ) -> Result<(Message, usize), Errno> {
+    ) -> Result<(Message, usize, Option<OwnedFd>), Errno> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let connection = connection.ok_or(Errno::EFAULT)?;
         let fd = connection.as_raw_fd();
         gem_coherency_wire::send(fd, message, &[], descriptors).map_err(|_| Errno::EFAULT)?;
         let (answer, len, sent) = gem_coherency_wire::receive(fd, payload).map_err(|_| Errno::EFAULT)?;
-        sent.close();
-        if answer.errno == 0 { Ok((answer, len)) } else { Err(Errno::new(answer.errno)) }
+        let copy = sent.into_first();
+        if answer.errno == 0 { Ok((answer, len, copy)) } else { Err(Errno::new(answer.errno)) }
     }
 }
 
@@ -178,6 +179,12 @@ impl ProgramFiles for Remote {
         let end = self.shared.files.add(file)?;
         let answer = self.call(&Call::Install.with([u64::from(close_on_exec)]), &[end.as_raw_fd()])?;
         Ok(answer.operands[0] as u32 as i32)
+    }
+
+    fn event(&self, fd: i32) -> Result<Arc<dyn EventFile>, Errno> {
+        let call = Call::Copy.with([u64::from(fd as u32)]);
+        let (_, _, copy) = self.exchange(&call, &[], &mut [0; MOST_PAYLOAD])?;
+        Ok(Arc::new(Eventfd::new(copy.ok_or(Errno::EBADF)?)?))
     }
 }
 

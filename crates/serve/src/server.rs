@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gem_coherency::platform::Platform;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::{Soft, deliver_events};
 use gem_coherency_wire::{ENVIRONMENT, FOLDER, SOCKET};
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -225,7 +225,13 @@ fn is_served(address: &UnixAddr) -> bool {
 
 /// Delivers events until the clock is stopped.
 fn deliver(shared: &Shared) {
-    while shared.clock.wait(shared.files.deliver(Instant::now())) {}
+    loop {
+        let now = Instant::now();
+        let next = [shared.files.deliver(now), deliver_events(now)].into_iter().flatten().min();
+        if !shared.clock.wait(next) {
+            return;
+        }
+    }
 }
 
 /// Accepts connections until the socket is shut down.

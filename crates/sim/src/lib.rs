@@ -56,6 +56,7 @@ pub use crc::Crc;
 pub use gem_coherency_hierarchy::{Place, Route};
 pub use machine::area::Pages;
 pub use machine::domain_calls::DomainCall;
+pub use machine::eventfd::{EventFile, deliver_events};
 pub use machine::faults::Fault;
 pub use machine::files::{FileKind, OpenFile, ProgramFiles};
 pub use machine::gpu::{GpuFault, GpuHang, GpuTimes, HangCause, Remedy};

@@ -137,6 +137,8 @@ numbered! {
         FirstStore = 104,
         /// Asks for the call stack of the request, as [`Self::FirstStore`] does.
         Stack = 105,
+        /// Asks for the file of a descriptor. The answer's descriptor is a copy of it; EBADF.
+        Copy = 106,
     }
 }
 

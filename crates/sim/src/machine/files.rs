@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 
 use crate::machine::dma_buf::DmaBuf;
+use crate::machine::eventfd::EventFile;
 use crate::machine::fence::Fence;
 use crate::machine::numbers::Numbers;
 use crate::machine::syncobj::Syncobj;
@@ -38,6 +39,12 @@ pub trait ProgramFiles: Debug + Send + Sync {
     /// # Errors
     /// EMFILE, or another errno of the program's kernel.
     fn install(&self, file: OpenFile, close_on_exec: bool) -> Result<i32, Errno>;
+
+    /// Returns the eventfd of a descriptor.
+    ///
+    /// # Errors
+    /// EBADF if it is not open; EINVAL for another kind of file (`eventfd_ctx_fdget`).
+    fn event(&self, fd: i32) -> Result<Arc<dyn EventFile>, Errno>;
 }
 
 /// An open file of a software device: a device, a dma-buf, a fence or a syncobj.
@@ -153,6 +160,17 @@ impl Files {
         match self.get(fd)? {
             File::DmaBuf(dma_buf) => Ok(dma_buf),
             File::Device(_) | File::Fence(_) | File::Syncobj(_) => Err(Errno::EINVAL),
+        }
+    }
+
+    /// Returns the eventfd of a descriptor; a table of this process has none.
+    ///
+    /// # Errors
+    /// EBADF; EINVAL for another kind of file.
+    pub(crate) fn event(&self, fd: i32) -> Result<Arc<dyn EventFile>, Errno> {
+        match self {
+            Self::Own { open, .. } => Err(if open.contains_key(&fd) { Errno::EINVAL } else { Errno::EBADF }),
+            Self::Program(files) => files.event(fd),
         }
     }
 

@@ -14,6 +14,7 @@ pub(crate) mod crtcs;
 pub(crate) mod dma_buf;
 pub(crate) mod domain_calls;
 pub(crate) mod draft;
+pub(crate) mod eventfd;
 pub(crate) mod events;
 pub(crate) mod facts;
 pub(crate) mod faults;

@@ -12,6 +12,7 @@ use gem_coherency::error::Result;
 use gem_coherency::fork::PerProcess;
 use gem_coherency::vocabulary::Access;
 
+use super::eventfd;
 use super::object::Object;
 use super::refuse::refuse;
 use super::system::System;
@@ -55,6 +56,7 @@ pub(crate) fn happened() {
     let progress = PROGRESS.get();
     progress.state().events += 1;
     progress.changed.notify_all();
+    eventfd::signal_done();
 }
 
 /// Lets every GPU continue; returns whether a batch is still running.

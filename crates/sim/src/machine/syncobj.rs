@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::eventfd::Waiter;
 use super::fence::Fence;
 use super::progress;
 
@@ -54,43 +55,18 @@ impl Timeline {
     }
 }
 
-/// A syncobj (`struct drm_syncobj`).
+/// The state of a syncobj.
 #[derive(Debug, Default)]
-pub(crate) struct Syncobj(Mutex<Option<Held>>);
+struct State {
+    held: Option<Held>,
+    /// The eventfds whose points have no fence.
+    waiters: Vec<Waiter>,
+}
 
-impl Syncobj {
-    /// Locks the contents; no other lock is taken under it.
-    fn held(&self) -> MutexGuard<'_, Option<Held>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Replaces the contents (`drm_syncobj_replace_fence`).
-    pub(crate) fn replace(&self, fence: Option<Fence>) {
-        *self.held() = fence.map(Held::Fence);
-        progress::happened();
-    }
-
-    /// Adds a point to the timeline (`drm_syncobj_add_point`); one before the last point takes the last
-    /// point's number.
-    pub(crate) fn add(&self, point: u64, fence: Fence) {
-        let mut held = self.held();
-        let mut timeline = match held.take() {
-            None => Timeline::default(),
-            Some(Held::Fence(before)) => Timeline { pending: [(0, before)].into(), ..Timeline::default() },
-            Some(Held::Timeline(timeline)) => timeline,
-        };
-        timeline.last = timeline.last.max(point);
-        timeline.pending.push_back((timeline.last, fence));
-        timeline.pass();
-        *held = Some(Held::Timeline(timeline));
-        drop(held);
-        progress::happened();
-    }
-
-    /// Returns the fence of a point, or of everything for 0 (`drm_syncobj_find_fence`); `None` if there is
-    /// none.
-    pub(crate) fn find(&self, point: u64) -> Option<Fence> {
-        match &mut *self.held() {
+impl State {
+    /// Returns the fence of a point, as [`Syncobj::find`].
+    fn find(&mut self, point: u64) -> Option<Fence> {
+        match &mut self.held {
             None => None,
             Some(Held::Fence(fence)) => (point == 0).then(|| fence.clone()),
             Some(Held::Timeline(timeline)) => {
@@ -100,14 +76,75 @@ impl Syncobj {
         }
     }
 
+    /// Lets the eventfds go on whose points have got fences.
+    fn serve(&mut self) {
+        for waiter in std::mem::take(&mut self.waiters) {
+            match self.find(waiter.point) {
+                Some(fence) => waiter.meet(fence),
+                None => self.waiters.push(waiter),
+            }
+        }
+    }
+}
+
+/// A syncobj (`struct drm_syncobj`).
+#[derive(Debug, Default)]
+pub(crate) struct Syncobj(Mutex<State>);
+
+impl Syncobj {
+    /// Locks the state; only the lock of eventfds is taken under it.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Signals an eventfd along with a point (`drm_syncobj_add_eventfd`).
+    pub(crate) fn notify(&self, waiter: Waiter) {
+        let mut state = self.state();
+        state.waiters.push(waiter);
+        state.serve();
+    }
+
+    /// Replaces the contents (`drm_syncobj_replace_fence`).
+    pub(crate) fn replace(&self, fence: Option<Fence>) {
+        let mut state = self.state();
+        state.held = fence.map(Held::Fence);
+        state.serve();
+        drop(state);
+        progress::happened();
+    }
+
+    /// Adds a point to the timeline (`drm_syncobj_add_point`); one before the last point takes the last
+    /// point's number.
+    pub(crate) fn add(&self, point: u64, fence: Fence) {
+        let mut state = self.state();
+        let mut timeline = match state.held.take() {
+            None => Timeline::default(),
+            Some(Held::Fence(before)) => Timeline { pending: [(0, before)].into(), ..Timeline::default() },
+            Some(Held::Timeline(timeline)) => timeline,
+        };
+        timeline.last = timeline.last.max(point);
+        timeline.pending.push_back((timeline.last, fence));
+        timeline.pass();
+        state.held = Some(Held::Timeline(timeline));
+        state.serve();
+        drop(state);
+        progress::happened();
+    }
+
+    /// Returns the fence of a point, or of everything for 0 (`drm_syncobj_find_fence`); `None` if there is
+    /// none.
+    pub(crate) fn find(&self, point: u64) -> Option<Fence> {
+        self.state().find(point)
+    }
+
     /// Returns whether it has a fence.
     pub(crate) fn has_fence(&self) -> bool {
-        self.held().is_some()
+        self.state().held.is_some()
     }
 
     /// Returns the last signalled point of the timeline and the last point; 0 without a timeline.
     pub(crate) fn points(&self) -> (u64, u64) {
-        match &mut *self.held() {
+        match &mut self.state().held {
             None | Some(Held::Fence(_)) => (0, 0),
             Some(Held::Timeline(timeline)) => {
                 timeline.pass();

@@ -12,6 +12,7 @@ use gem_coherency::Errno;
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
+use crate::machine::eventfd::Waiter;
 use crate::machine::faults::Needs;
 use crate::machine::fence::{Fence, now_ns};
 use crate::machine::files::File;
@@ -211,15 +212,17 @@ fn timeline_wait(caller: &mut Caller<'_>, args: &mut drm_syncobj_timeline_wait) 
     Ok(())
 }
 
-/// `drm_syncobj_eventfd_ioctl`; a simulated process has no eventfds.
+/// `drm_syncobj_eventfd_ioctl`.
 fn eventfd(caller: &mut Caller<'_>, args: &mut drm_syncobj_eventfd) -> Result<()> {
     let request = DRM_IOCTL_SYNCOBJ_EVENTFD.name;
     caller.device.system.enter(request, Needs::Memory)?;
     if args.flags & !AVAILABLE != 0 || args.pad != 0 {
         return refuse(request, Errno::EINVAL);
     }
-    caller.device.syncobj(args.handle).or_else(|errno| refuse(request, errno))?;
-    refuse(request, caller.files.get(args.fd).err().unwrap_or(Errno::EINVAL))
+    let syncobj = caller.device.syncobj(args.handle).or_else(|errno| refuse(request, errno))?;
+    let event = caller.files.event(args.fd).or_else(|errno| refuse(request, errno))?;
+    syncobj.notify(Waiter { point: args.point, for_submit: args.flags != 0, event });
+    Ok(())
 }
 
 /// The points that a request waits for: all of them, or one.
