@@ -26,6 +26,9 @@ pub enum FindingKind {
     LostWrite,
     /// The CPU read clean cached bytes, and memory had newer ones.
     StaleCpuRead,
+    /// A surface of a draw or a dispatch had dirty lines that the GPU did not see; whether a kernel accessed them is not
+    /// known.
+    DirtySurface,
     /// An object of a batch had dirty lines that the GPU did not see; whether it read them is not known.
     DirtyAtSubmission,
 }
@@ -217,6 +220,7 @@ impl From<IncoherentKind> for FindingKind {
             IncoherentKind::StaleRead => Self::StaleRead,
             IncoherentKind::LostWrite => Self::LostWrite,
             IncoherentKind::StaleCpuRead => Self::StaleCpuRead,
+            IncoherentKind::DirtySurface => Self::DirtySurface,
         }
     }
 }

@@ -9,7 +9,7 @@ use gem_coherency::uapi::drm_display::{
     DRM_IOCTL_MODE_PAGE_FLIP, DRM_IOCTL_MODE_SETCRTC, DRM_IOCTL_MODE_SETPLANE,
 };
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::{IncoherentKind, Soft};
 use gem_coherency_wire::{Call, Frame};
 
 use crate::client::Client;
@@ -77,8 +77,16 @@ pub(crate) fn collect(
 
 /// Returns the mistakes that a device logged.
 fn logged(device: &Soft) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for access in device.incoherent() {
+    let mut found: Vec<Finding> = Vec::new();
+    // The certain ones come first: a surface's lines that an agent read are known exactly.
+    let (surfaces, accesses): (Vec<_>, Vec<_>) =
+        device.incoherent().into_iter().partition(|access| access.kind == IncoherentKind::DirtySurface);
+    for access in accesses.into_iter().chain(surfaces) {
+        if access.kind == IncoherentKind::DirtySurface
+            && are_known(found.iter(), access.object, &access.lines)
+        {
+            continue;
+        }
         found.push(Finding {
             kind: access.kind.into(),
             device: device.name().to_owned(),
@@ -96,11 +104,7 @@ fn logged(device: &Soft) -> Vec<Finding> {
         });
     }
     for submitted in device.dirty_at_submission() {
-        // The lines that an agent read are known exactly.
-        let is_read = found
-            .iter()
-            .any(|finding| finding.object == submitted.object && covers(&finding.lines, &submitted.lines));
-        if is_read {
+        if are_known(found.iter(), submitted.object, &submitted.lines) {
             continue;
         }
         found.push(Finding {
@@ -127,14 +131,13 @@ fn judged(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for verdict in verdicts {
         let platforms: Vec<_> = verdict.platforms.iter().map(|platform| platform.name).collect();
-        // The lines that an agent read are known exactly.
-        let is_read = verdict.kind == FindingKind::DirtyAtSubmission
-            && found.iter().any(|finding| {
-                finding.object == verdict.object
-                    && platforms.iter().all(|name| finding.platforms.contains(name))
-                    && covers(&finding.lines, &verdict.lines)
-            });
-        if is_read {
+        // The certain ones come first.
+        let is_certain = !matches!(verdict.kind, FindingKind::DirtySurface | FindingKind::DirtyAtSubmission);
+        let are_known_on = |name| {
+            let there = found.iter().filter(move |finding| finding.platforms.contains(name));
+            are_known(there, verdict.object, &verdict.lines)
+        };
+        if !is_certain && platforms.iter().all(are_known_on) {
             continue;
         }
         found.push(Finding {
@@ -213,11 +216,12 @@ fn add(lines: &mut Vec<LineRange>, range: LineRange) {
     }
 }
 
-/// Returns whether every one of `lines` is one of `known`.
-fn covers(known: &[LineRange], lines: &[LineRange]) -> bool {
+/// Returns whether findings have every one of these lines of an object.
+fn are_known<'a>(found: impl Iterator<Item = &'a Finding> + Clone, object: u64, lines: &[LineRange]) -> bool {
+    let known = found.filter(|finding| finding.object == object).flat_map(|finding| &finding.lines);
     lines.iter().all(|range| {
         (range.first()..range.end())
-            .all(|line| known.iter().any(|known| (known.first()..known.end()).contains(&line)))
+            .all(|line| known.clone().any(|known| (known.first()..known.end()).contains(&line)))
     })
 }
 

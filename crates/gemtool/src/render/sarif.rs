@@ -105,7 +105,8 @@ fn finding(finding: &FindingRow) -> Value {
         finding.kind, finding.lines, finding.size
     );
     let locations: Vec<Value> = finding.store.iter().chain(&finding.request).take(1).map(location).collect();
-    let level = if finding.kind == "dirty at submission" { "warning" } else { "error" };
+    let is_certain = !matches!(finding.kind, "dirty surface" | "dirty at submission");
+    let level = if is_certain { "error" } else { "warning" };
     json!({
         "ruleId": id(finding.kind),
         "level": level,

@@ -50,6 +50,9 @@ pub enum IncoherentKind {
     LostWrite,
     /// The CPU, or an agent that looks its cache up, read clean cached bytes, and memory has newer ones.
     StaleCpuRead,
+    /// A draw or a dispatch had a surface with lines that are dirty in the CPU's cache, on a route by which the GPU does not
+    /// see them. Kernels are not executed: whether one read them, or wrote memory under them, is not known.
+    DirtySurface,
 }
 
 /// An object of a submission that had dirty lines when its batch began to run, on a route by which the GPU does
@@ -206,6 +209,11 @@ impl Watch<'_> {
             |last| &mut last.lines,
             |lines| Incoherent { object, handle, size, level, kind, route, lines },
         );
+    }
+
+    /// Logs dirty lines of a surface.
+    pub(super) fn surface(self, level: CacheLevel, route: Route, lines: LineRange) {
+        self.access(level, IncoherentKind::DirtySurface, route, lines);
     }
 
     fn submission(self, submission: u64, level: CacheLevel, lines: LineRange) {

@@ -6,6 +6,7 @@
 pub(crate) mod adversary;
 pub(crate) mod area;
 pub(crate) mod blobs;
+mod bound;
 pub(crate) mod bytes;
 pub(crate) mod combining;
 pub(crate) mod commit;

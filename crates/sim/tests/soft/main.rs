@@ -11,6 +11,7 @@ mod contexts;
 mod crtcs;
 mod display;
 mod domain_calls;
+mod draws;
 mod errors;
 mod events;
 mod execute;

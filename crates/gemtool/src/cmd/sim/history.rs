@@ -91,7 +91,7 @@ fn is_wrong(finding: &Finding, what: What) -> bool {
     let kind = match finding.kind {
         FindingKind::StaleRead | FindingKind::StaleCpuRead => Access::Read,
         FindingKind::LostWrite => Access::Write,
-        FindingKind::DirtyAtSubmission => {
+        FindingKind::DirtySurface | FindingKind::DirtyAtSubmission => {
             return matches!(what, What::Request { event: Event::Exec(_), .. });
         }
     };

@@ -309,6 +309,7 @@ fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::StaleRead => "stale read",
         FindingKind::LostWrite => "lost write",
         FindingKind::StaleCpuRead => "stale CPU read",
+        FindingKind::DirtySurface => "dirty surface",
         FindingKind::DirtyAtSubmission => "dirty at submission",
     }
 }
@@ -335,7 +336,7 @@ fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Deci
     };
     let (caps, cpu) = (machine.caps, Path::Cpu(MmapMode::Wb));
     let decision = match finding.kind {
-        FindingKind::StaleRead | FindingKind::DirtyAtSubmission => {
+        FindingKind::StaleRead | FindingKind::DirtySurface | FindingKind::DirtyAtSubmission => {
             needs_flush(caps, level, cpu, agent, Access::Read)
         }
         FindingKind::LostWrite => needs_flush(caps, level, cpu, agent, Access::Write),

@@ -14,10 +14,11 @@ use crate::failure::Failure;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The kinds that a suppression can name, as the report does but for the hyphens; `*` is every kind.
-const KINDS: [&str; 7] = [
+const KINDS: [&str; 8] = [
     "stale-read",
     "lost-write",
     "stale-CPU-read",
+    "dirty-surface",
     "dirty-at-submission",
     "useless-flush",
     "useless-SET_DOMAIN",

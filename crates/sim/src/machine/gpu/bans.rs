@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::pipeline::Images;
 use gem_coherency::platform::Engine;
 
 /// Three hangs within this time ban a context (`CONTEXT_FAST_HANG_JIFFIES`).
@@ -32,9 +33,13 @@ pub(crate) enum Lane {
     Slot(u32),
 }
 
-/// A context's hangs and bans.
+/// A context's hangs and bans, and what it keeps between batches.
 #[derive(Debug, Default)]
-pub(crate) struct Standing(Mutex<Hangs>);
+pub(crate) struct Standing {
+    hangs: Mutex<Hangs>,
+    /// The state of the pipelines.
+    pub(super) images: Images,
+}
 
 #[derive(Debug, Default)]
 struct Hangs {
@@ -86,17 +91,17 @@ impl Client {
 impl Standing {
     /// Returns whether the context is banned from this queue (`intel_context_is_banned`).
     pub(crate) fn is_banned(&self, lane: Lane) -> bool {
-        lock(&self.0).banned.contains(&lane)
+        lock(&self.hangs).banned.contains(&lane)
     }
 
     /// Cancels the context's batches, because it is closed and not persistent (`kill_context`).
     pub(crate) fn revoke(&self) {
-        lock(&self.0).revoked = true;
+        lock(&self.hangs).revoked = true;
     }
 
     /// Returns how many batches hung (`batch_active` of GET_RESET_STATS).
     pub(crate) fn guilty_count(&self) -> u32 {
-        lock(&self.0).guilty
+        lock(&self.hangs).guilty
     }
 }
 
@@ -116,12 +121,12 @@ impl Owner {
     /// Returns the timeline of its submissions; `None` before the first one.
     pub(super) fn timeline(&self) -> Option<u64> {
         let lane = (!self.single_timeline).then_some(self.lane);
-        lock(&self.context.0).timelines.get(&lane).map(|&(timeline, _)| timeline)
+        lock(&self.context.hangs).timelines.get(&lane).map(|&(timeline, _)| timeline)
     }
 
     /// Returns the timeline of the next submission, and its place there.
     pub(super) fn next_on_timeline(&self) -> (u64, u64) {
-        let mut hangs = lock(&self.context.0);
+        let mut hangs = lock(&self.context.hangs);
         let lane = (!self.single_timeline).then_some(self.lane);
         // Relaxed: a unique number; it publishes no other data.
         let made = || (TIMELINES.fetch_add(1, Ordering::Relaxed) + 1, 0);
@@ -132,7 +137,7 @@ impl Owner {
 
     /// Returns whether batches that have not ended are cancelled.
     pub(super) fn is_cancelled(&self) -> bool {
-        let hangs = lock(&self.context.0);
+        let hangs = lock(&self.context.hangs);
         hangs.revoked || hangs.banned.contains(&self.lane)
     }
 
@@ -143,7 +148,7 @@ impl Owner {
 
     /// Records a hang of the batch.
     pub(super) fn guilty(&self, now: Instant) {
-        let mut hangs = lock(&self.context.0);
+        let mut hangs = lock(&self.context.hangs);
         hangs.guilty = hangs.guilty.saturating_add(1);
         if !self.bannable {
             return;

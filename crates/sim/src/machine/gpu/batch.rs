@@ -94,7 +94,8 @@ impl Batch {
         let position = match before {
             None => {
                 self.bindings.watch(submission);
-                Position::new(system.machine, self.engine.class, self.start)
+                let state = self.owner.context.images.take(self.owner.lane);
+                Position::new(system.machine, self.engine.class, self.start, state)
             }
             Some(Suspended(position)) => {
                 // Write-combining buffers are evicted within the time that a batch waits.
@@ -103,7 +104,10 @@ impl Batch {
             }
         };
         match Run::new(view, streamer, self, position, pace).until_end() {
-            Ok(End::Ended) => Outcome::Over(None),
+            Ok(End::Ended(state)) => {
+                self.owner.context.images.keep(self.owner.lane, state);
+                Outcome::Over(None)
+            }
             Ok(End::Waits(position)) => Outcome::Waits(Suspended(position)),
             Err(stuck) => self.hang(system, stuck, remedy(system, stuck)),
         }

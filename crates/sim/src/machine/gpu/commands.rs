@@ -1,13 +1,14 @@
 //! Decodes the command streamer's commands; the blitter's are in [`super::blits`].
 //!
 //! A copy engine hangs at a command that is not simulated. Any other engine skips it: most commands of its
-//! batches set up the 3D, media and video pipelines, which are not simulated.
+//! batches set up the 3D, media and video pipelines, which are not simulated ([`super::pipeline`] follows what they read).
 
 use super::blits::{self, Blit};
 use super::encoding::*;
 use super::fault_log::HangCause;
 use super::lengths;
 use super::memory_commands::{self, Comparison};
+use super::pipeline;
 use super::post_sync;
 use super::registers::Transfer;
 use gem_coherency::platform::{EngineClass, Machine};
@@ -142,6 +143,7 @@ impl Streamer {
     pub(super) fn reads(&self, first: u32, dwords: usize) -> usize {
         match first >> CLIENT_SHIFT {
             CLIENT_PIPELINES if first >> 16 == PIPE_CONTROL => dwords.min(post_sync::PIPE_CONTROL_READS),
+            CLIENT_PIPELINES if self.renders() && pipeline::is_followed(first) => dwords,
             CLIENT_PIPELINES => 1,
             _ => dwords,
         }
@@ -242,8 +244,8 @@ impl Streamer {
         }
     }
 
-    /// Returns whether the engine executes PIPE_CONTROL.
-    fn renders(&self) -> bool {
+    /// Returns whether the engine has the 3D or the compute pipeline.
+    pub(super) fn renders(&self) -> bool {
         match self.engine {
             EngineClass::Render | EngineClass::Compute => true,
             EngineClass::Copy | EngineClass::Video | EngineClass::VideoEnhance => false,

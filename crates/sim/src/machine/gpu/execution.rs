@@ -13,6 +13,7 @@ use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
 use super::fault_log::HangCause;
 use super::memory::{Fetched, View};
 use super::memory_commands::Comparison;
+use super::pipeline::{self, Pipeline};
 use super::queue::Pace;
 use super::registers::{Registers, Transfer};
 use gem_coherency::platform::{EngineClass, Machine};
@@ -48,6 +49,7 @@ pub(super) struct Run<'a> {
     returns: Vec<u64>,
     arbitration: Arbitration,
     registers: Registers,
+    pipeline: Pipeline,
     cost: u64,
     /// The target of the last jump back, if no command had an effect since.
     idle_loop: Option<u64>,
@@ -64,12 +66,13 @@ pub(super) struct Position {
     pub(super) arbitration: Arbitration,
     returns: Vec<u64>,
     registers: Registers,
+    pipeline: Pipeline,
     idle_loop: Option<u64>,
 }
 
 impl Position {
-    /// Returns the start of a batch.
-    pub(super) fn new(machine: Machine, engine: EngineClass, at: u64) -> Self {
+    /// Returns the start of a batch, whose context has `state`.
+    pub(super) fn new(machine: Machine, engine: EngineClass, at: u64, state: pipeline::State) -> Self {
         let registers = Registers::new(machine, engine);
         Self {
             at,
@@ -77,6 +80,7 @@ impl Position {
             arbitration: Arbitration::On,
             returns: Vec::new(),
             registers,
+            pipeline: Pipeline::new(state),
             idle_loop: None,
         }
     }
@@ -85,8 +89,8 @@ impl Position {
 /// The way in which an execution ended without a hang.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The batch is done.
-    Ended,
+    /// The batch is done, and leaves this state to its context.
+    Ended(pipeline::State),
     /// It waits for memory.
     Waits(Position),
 }
@@ -100,7 +104,7 @@ impl<'a> Run<'a> {
         position: Position,
         pace: Pace,
     ) -> Self {
-        let Position { at, arbitration, returns, registers, idle_loop, .. } = position;
+        let Position { at, arbitration, returns, registers, pipeline, idle_loop, .. } = position;
         Self {
             view,
             streamer,
@@ -111,6 +115,7 @@ impl<'a> Run<'a> {
             returns,
             arbitration,
             registers,
+            pipeline,
             cost: 0,
             idle_loop,
             loops: idle_loop.is_some(),
@@ -130,7 +135,7 @@ impl<'a> Run<'a> {
                     return Ok(End::Waits(self.position(first)));
                 }
                 Ok(Step::On) => {}
-                Ok(Step::Ended) => return Ok(End::Ended),
+                Ok(Step::Ended) => return Ok(End::Ended(self.pipeline.into_state())),
                 Ok(Step::Waits) => return Ok(End::Waits(self.position(first))),
                 Err(cause) => return Err(self.stuck(cause, at, first)),
             }
@@ -139,8 +144,8 @@ impl<'a> Run<'a> {
 
     /// Returns the place where the batch goes on.
     fn position(self, command: u32) -> Position {
-        let Self { at, arbitration, returns, registers, idle_loop, .. } = self;
-        Position { at, command, arbitration, returns, registers, idle_loop }
+        let Self { at, arbitration, returns, registers, pipeline, idle_loop, .. } = self;
+        Position { at, command, arbitration, returns, registers, pipeline, idle_loop }
     }
 
     fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
@@ -172,6 +177,7 @@ impl<'a> Run<'a> {
         let next = self.view.address(here.wrapping_add(4 * dwords as u64));
         self.at = next;
         let command = self.streamer.decode(&words)?;
+        self.pipeline.follow(&self.view, &self.streamer, &words);
         if command.has_effect() {
             self.idle_loop = None;
         }

@@ -8,7 +8,7 @@ use crate::machine::object::Object;
 use crate::machine::space::Bound;
 use crate::machine::system::System;
 use gem_coherency::platform::EngineClass;
-use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::units::{ByteRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_hierarchy::Route;
 
@@ -106,6 +106,18 @@ impl View<'_> {
 
     /// Reads; unbound addresses return zeroes.
     pub(super) fn read(&self, mocs: MocsClass, address: u64, data: &mut [u8]) {
+        self.read_pieces(mocs, address, data, |address| self.fault(address, Access::Read));
+    }
+
+    /// Reads without faults; returns whether all addresses are bound.
+    pub(super) fn look(&self, mocs: MocsClass, address: u64, data: &mut [u8]) -> bool {
+        let mut is_bound = true;
+        self.read_pieces(mocs, address, data, |_| is_bound = false);
+        is_bound
+    }
+
+    /// Reads, and calls `unbound` with the start of each part that is not bound, which is zeroes.
+    fn read_pieces(&self, mocs: MocsClass, address: u64, data: &mut [u8], mut unbound: impl FnMut(u64)) {
         let (mut address, mut rest) = (address, data);
         while !rest.is_empty() {
             address = self.address(address);
@@ -122,9 +134,26 @@ impl View<'_> {
             };
             if !read {
                 into.fill(0);
-                self.fault(address, Access::Read);
+                unbound(address);
             }
             rest = behind;
+            address = address.wrapping_add(len);
+        }
+    }
+
+    /// Logs the dirty lines of a surface's bytes that the GPU would not see.
+    pub(super) fn watch_surface(&self, mocs: MocsClass, address: u64, len: u64) {
+        let (mut address, mut left) = (address, len);
+        while left > 0 {
+            address = self.address(address);
+            let piece = self.piece(address, left);
+            let (Piece::Bound { len, .. } | Piece::Nothing { len }) = piece;
+            if let Piece::Bound { object, offset, .. } = piece
+                && let Ok(range) = ByteRange::within(offset, len, object.size())
+            {
+                object.watch_surface(mocs, range);
+            }
+            left -= len;
             address = address.wrapping_add(len);
         }
     }

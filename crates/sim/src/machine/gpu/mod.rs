@@ -17,7 +17,8 @@
 //! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW and, on copy engines, the blitter's fills and copies of
 //! linear surfaces. Any other command hangs a copy engine, unless it has no visible effect. The other engines
 //! also execute the writes of PIPE_CONTROL ([`post_sync`]), and copy, compare and move dwords
-//! ([`memory_commands`], [`registers`]); they skip any other command by its length ([`lengths`]).
+//! ([`memory_commands`], [`registers`]); they skip any other command by its length ([`lengths`]). What the 3D and
+//! compute pipelines read is read on a device that is watched ([`pipeline`]).
 
 mod bans;
 mod batch;
@@ -29,6 +30,7 @@ mod fault_log;
 mod lengths;
 mod memory;
 mod memory_commands;
+mod pipeline;
 mod post_sync;
 mod queue;
 mod registers;

@@ -1,0 +1,60 @@
+//! The bytes that a draw or a dispatch binds, and that its kernels may read or write.
+
+use super::incoherent::slice;
+use super::lines::Lines;
+use super::object::{Object, Origin};
+use super::store::{Store, Terms};
+use gem_coherency::error::Result;
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
+use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency_hierarchy::{self as hierarchy, Line, Place, Route, Transfer};
+
+impl Store {
+    /// Logs the dirty lines of `range` that an access on `route` would not see, if their bytes there differ from
+    /// memory's. Accesses nothing.
+    fn watch_bound(&mut self, terms: Terms<'_>, route: Route, range: ByteRange) -> Result<()> {
+        let Some(watch) = terms.watch else { return Ok(()) };
+        let route = terms.route(route);
+        let is_missed = hierarchy::effect(terms.hardware, terms.level, route, Access::Read, Line::Dirty)
+            .is_some_and(|effect| effect.at == Place::Memory && effect.before == Transfer::Nothing);
+        if !is_missed {
+            return Ok(());
+        }
+        let mut left = range.lines();
+        while let Some(part) = self.next_written(left)? {
+            let mut lines = part;
+            while let Some(run) = self.run(lines)? {
+                if run.line == Line::Dirty {
+                    let in_cache = self.peek(Place::Cache, run)?;
+                    let in_memory = self.peek(Place::Memory, run)?;
+                    for line in run.of_object().indices() {
+                        let start = (line * LINE_BYTES).max(range.offset());
+                        let piece = start..((line + 1) * LINE_BYTES).min(range.end());
+                        if slice(&in_cache, run.offset(), &piece) != slice(&in_memory, run.offset(), &piece) {
+                            watch.surface(terms.level, route, LineRange::new(line, line + 1));
+                        }
+                    }
+                }
+                lines = Lines::behind(lines, run);
+            }
+            left = LineRange::new(part.end(), left.end());
+        }
+        Ok(())
+    }
+}
+
+impl Object {
+    /// Logs the dirty lines of a surface's bytes in this object that the GPU would not see with these MOCS. A userptr
+    /// object has none: the GPU snoops the cache.
+    pub(crate) fn watch_surface(&self, mocs: MocsClass, range: ByteRange) {
+        let state = self.state();
+        let terms = self.terms(&state);
+        let done = match &self.origin {
+            Origin::Own | Origin::Attached(_) => self.store().watch_bound(terms, Route::Gpu(mocs), range),
+            Origin::User(_) => Ok(()),
+        };
+        if let Err(error) = done {
+            tracing::error!(%error, "watch");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The generation of an encoding, and the fields that commands and structures share.
+
+use super::super::commands::{Streamer, wide};
+use super::super::lengths;
+use gem_coherency::platform::{Machine, mocs_class};
+use gem_coherency::vocabulary::MocsClass;
+
+/// The first generation whose commands are known here.
+const FIRST: u16 = 60;
+
+/// The encoding of a machine's commands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Encoding {
+    /// As Mesa numbers them: 75 for Haswell, 125 for graphics 12.5.
+    pub(super) generation: u16,
+    machine: Machine,
+}
+
+impl Encoding {
+    pub(super) fn new(on: &Streamer) -> Self {
+        Self { generation: lengths::generation(&on.machine), machine: on.machine }
+    }
+
+    pub(super) fn is_known(self) -> bool {
+        self.generation >= FIRST
+    }
+
+    /// Returns whether addresses have two dwords, and buffers a size instead of an end.
+    pub(super) fn is_wide(self) -> bool {
+        self.generation >= 80
+    }
+
+    /// Returns the class of a MOCS field. From graphics 9 on it is the number of an entry above a reserved bit; before,
+    /// it holds cache settings of the GPU, which leave the LLC to the page table.
+    pub(super) fn mocs(self, field: u32) -> MocsClass {
+        if self.generation >= 90 {
+            mocs_class(&self.machine, (field >> 1) as u8)
+        } else {
+            MocsClass::PageTable
+        }
+    }
+
+    /// Returns the address in the dword `at`, and in the next one where addresses have two.
+    pub(super) fn address(self, words: &[u32], at: usize) -> Option<u64> {
+        let low = *words.get(at)?;
+        if self.is_wide() { Some(wide(low, *words.get(at + 1)?)) } else { Some(low.into()) }
+    }
+}
+
+/// Returns the bits from `high` down to `low`.
+pub(super) const fn bits(word: u32, high: u32, low: u32) -> u32 {
+    word >> low & (u32::MAX >> (31 + low - high))
+}

@@ -1,0 +1,158 @@
+//! The state of the 3D and compute pipelines, as far as it says which bytes they read from memory.
+//!
+//! Nothing is drawn and no kernel is executed. On a device that is watched, the command streamer keeps the state of
+//! these commands while it walks a batch, and reads at a draw or a dispatch what the fixed functions read:
+//!
+//! - the vertex fetcher, vertices and indices ([`vertices`]): exactly the bytes that the vertex elements name;
+//! - the state cache, binding tables and surface states ([`tables`]); what it sees is decoded further.
+//!
+//! A surface's own bytes are read or written by kernels, which are not executed: its dirty lines are logged as
+//! [`IncoherentKind::DirtySurface`](crate::IncoherentKind::DirtySurface) ([`surface`]).
+//!
+//! An encoding that is not known, a draw that depends on a predicate or on registers, and state that may be stale are
+//! skipped: no byte is read here that the hardware might not read. No read faults, because the decoder knows less than
+//! the hardware.
+//!
+//! Source of every encoding: Mesa's `src/intel/genxml` (`gen6.xml` to `gen125.xml`); numbers of formats:
+//! `src/intel/isl/isl.h`. Each table names the structures there.
+
+mod encoding;
+mod formats;
+mod reader;
+mod surface;
+mod tables;
+mod topology;
+mod vertices;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use super::Lane;
+use super::commands::Streamer;
+use super::encoding::{
+    CLIENT_MI, CLIENT_PIPELINES, CLIENT_SHIFT, MI_BATCH_BUFFER_START, MI_LOAD_REGISTER_IMM, REGISTER,
+    mi_opcode,
+};
+use super::memory::View;
+use encoding::{Encoding, bits};
+use reader::{Judged, Reader};
+use tables::Tables;
+use vertices::Vertices;
+
+/// MI_SET_PREDICATE (graphics 7.5 and later): bits 3:0 select the predicate of the commands behind it.
+const MI_SET_PREDICATE: u32 = 0x01;
+/// MI_BATCH_BUFFER_START (graphics 7.5 and later): it jumps only if the predicate holds.
+const START_PREDICATED: u32 = 1 << 15;
+/// GT_MODE (graphics 11 and 12): bit 10 selects the larger binding table pointers, and bit 26 makes it valid.
+const GT_MODE: u32 = 0x7008;
+
+/// The state of a context's pipelines, which the hardware keeps in the context's image between batches.
+#[derive(Clone, Debug, Default)]
+pub(in crate::machine::gpu) struct State {
+    vertices: Vertices,
+    tables: Tables,
+}
+
+/// The states of a context's queues.
+#[derive(Debug, Default)]
+pub(in crate::machine::gpu) struct Images(Mutex<BTreeMap<Lane, State>>);
+
+impl Images {
+    /// Returns the state that the last batch of a queue left, and keeps none: a batch that hangs leaves none.
+    pub(in crate::machine::gpu) fn take(&self, lane: Lane) -> State {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&lane).unwrap_or_default()
+    }
+
+    /// Keeps the state that a batch leaves.
+    pub(in crate::machine::gpu) fn keep(&self, lane: Lane, state: State) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(lane, state);
+    }
+}
+
+/// The pipelines during a batch.
+#[derive(Debug)]
+pub(in crate::machine::gpu) struct Pipeline {
+    state: Box<State>,
+    judged: Judged,
+    /// Whether the next commands are executed depends on a predicate, which is not simulated.
+    predicated: bool,
+    /// The batch jumped by a predicate: the hardware may be elsewhere.
+    astray: bool,
+}
+
+impl Pipeline {
+    /// Creates the pipelines of a batch that starts with `state`.
+    pub(in crate::machine::gpu) fn new(state: State) -> Self {
+        Self { state: Box::new(state), judged: Judged::default(), predicated: false, astray: false }
+    }
+
+    /// Returns the state at the end of the batch.
+    pub(in crate::machine::gpu) fn into_state(self) -> State {
+        if self.predicated || self.astray { State::default() } else { *self.state }
+    }
+
+    /// Follows a command, of which `words` are all dwords.
+    pub(in crate::machine::gpu) fn follow(&mut self, view: &View<'_>, on: &Streamer, words: &[u32]) {
+        let Some(&first) = words.first() else { return };
+        let encoding = Encoding::new(on);
+        if self.astray || !view.system.incoherent.is_on() || !encoding.is_known() || !on.renders() {
+            return;
+        }
+        match first >> CLIENT_SHIFT {
+            CLIENT_MI => self.streamer_command(encoding, first, words),
+            CLIENT_PIPELINES if !self.predicated => self.pipeline_command(view, encoding, first, words),
+            _ => {}
+        }
+    }
+
+    fn streamer_command(&mut self, encoding: Encoding, first: u32, words: &[u32]) {
+        match mi_opcode(first) {
+            MI_SET_PREDICATE if encoding.generation >= 75 => {
+                self.predicated = bits(first, 3, 0) != 0;
+                if self.predicated {
+                    *self.state = State::default();
+                }
+            }
+            MI_BATCH_BUFFER_START if encoding.generation >= 75 && first & START_PREDICATED != 0 => {
+                self.astray = true;
+            }
+            MI_LOAD_REGISTER_IMM => {
+                for pair in words.get(1..).unwrap_or_default().as_chunks::<2>().0 {
+                    let [register, value] = *pair;
+                    if register & REGISTER == GT_MODE && bits(value, 26, 26) != 0 {
+                        self.state.tables.set_alignment(encoding, bits(value, 10, 10) != 0);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn pipeline_command(&mut self, view: &View<'_>, encoding: Encoding, first: u32, words: &[u32]) {
+        let State { vertices, tables } = &mut *self.state;
+        let mut reader = Reader::new(view, &mut self.judged);
+        let opcode = first >> 16;
+        match opcode {
+            vertices::PRIMITIVE => {
+                if let Some(draw) = vertices.draw(encoding, words) {
+                    vertices.fetch(&draw, &mut reader);
+                    tables.draw(encoding, &mut reader);
+                }
+            }
+            tables::GPGPU_WALKER | tables::COMPUTE_WALKER => tables.dispatch(encoding, words, &mut reader),
+            _ => {
+                vertices.set(encoding, opcode, words);
+                tables.set(encoding, opcode, words);
+            }
+        }
+    }
+}
+
+/// Returns whether [`Pipeline::follow`] needs all dwords of the pipelines' command that starts with `first`.
+pub(super) fn is_followed(first: u32) -> bool {
+    let opcode = first >> 16;
+    vertices::OPCODES.contains(&opcode) || tables::is_followed(opcode)
+}
+
+#[cfg(test)]
+mod tests;

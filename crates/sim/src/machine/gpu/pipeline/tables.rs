@@ -1,0 +1,262 @@
+//! Binding tables and surface states: what the state cache reads at a draw or a dispatch.
+//!
+//! A stage's kernel declares how many entries it uses, which the hardware fetches ahead with their surface states. Of a
+//! kernel that declares none, as all compute kernels of Mesa do from graphics 12.5 on, no entry is read here.
+
+use super::encoding::{Encoding, bits};
+use super::reader::Reader;
+use super::surface::{self, Surface};
+use gem_coherency::vocabulary::MocsClass;
+
+const STATE_BASE_ADDRESS: u32 = 0x6101;
+/// 3DSTATE_BINDING_TABLE_POINTERS of graphics 6.
+const POINTERS: u32 = 0x7801;
+/// 3DSTATE_BINDING_TABLE_POINTERS_VS, and behind it those of HS, DS, GS and PS (graphics 7 and later).
+const POINTERS_VS: u32 = 0x7826;
+const POINTERS_PS: u32 = 0x782a;
+/// 3DSTATE_BINDING_TABLE_POOL_ALLOC (graphics 7.5 and later).
+const POOL_ALLOC: u32 = 0x7919;
+/// 3DSTATE_PS_EXTRA (graphics 8 and later).
+const PS_EXTRA: u32 = 0x784f;
+const DESCRIPTOR_LOAD: u32 = 0x7002;
+/// Graphics 7 to 12.
+pub(super) const GPGPU_WALKER: u32 = 0x7105;
+/// Graphics 12.5.
+pub(super) const COMPUTE_WALKER: u32 = 0x7208;
+
+/// A stage of the 3D pipeline, in the order of the commands with the binding tables.
+const VS: usize = 0;
+const HS: usize = 1;
+const DS: usize = 2;
+const GS: usize = 3;
+const PS: usize = 4;
+const STAGES: usize = 5;
+
+/// The commands that set a stage: the command, the stage, the first and the last generation, the dword of the number of
+/// binding table entries (bits 25:18), and the dword and the bits that enable the stage.
+#[rustfmt::skip]
+const STAGE_COMMANDS: &[(u32, usize, u16, u16, usize, usize, u32)] = &[
+    (0x7810, VS, 60,       75, 2, 5, 1),       // 3DSTATE_VS
+    (0x7810, VS, 80, u16::MAX, 3, 7, 1),
+    (0x7811, GS, 60,       60, 2, 6, 1 << 15), // 3DSTATE_GS
+    (0x7811, GS, 70,       75, 2, 5, 1),
+    (0x7811, GS, 80, u16::MAX, 3, 7, 1),
+    (0x7814, PS, 60,       60, 2, 5, 1 << 19), // 3DSTATE_WM
+    (0x781b, HS, 70, u16::MAX, 1, 2, 1 << 31), // 3DSTATE_HS
+    (0x781d, DS, 70,       75, 2, 5, 1),       // 3DSTATE_DS
+    (0x781d, DS, 80, u16::MAX, 3, 7, 1),
+    (0x7820, PS, 70,       75, 2, 4, 7),       // 3DSTATE_PS: 8, 16 or 32 pixels at a time
+    (0x7820, PS, 80, u16::MAX, 3, 6, 7),
+];
+
+/// Bytes of an interface descriptor, and its dwords.
+const DESCRIPTOR_BYTES: u64 = 32;
+const DESCRIPTOR_DWORDS: usize = 8;
+/// COMPUTE_WALKER: the first dword of the descriptor in it.
+const DESCRIPTOR_IN_WALKER: usize = 18;
+
+/// An address that offsets are relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Base {
+    address: u64,
+    mocs: MocsClass,
+}
+
+/// The memory that binding tables are in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Pool {
+    /// They are relative to the surface states' base.
+    #[default]
+    None,
+    /// Their own.
+    Of(Base),
+    /// Tables that the hardware generates, up to graphics 10: their form is not known here.
+    Generated,
+}
+
+/// The number of binding table entries of a stage that is enabled.
+type Entries = Option<u32>;
+
+/// The state of binding tables.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables {
+    surfaces: Option<Base>,
+    dynamic: Option<Base>,
+    pool: Pool,
+    /// Pointers are in units of 256 bytes instead of 32 (graphics 11 and 12).
+    is_aligned: bool,
+    stages: [Entries; STAGES],
+    pointers: [Option<u64>; STAGES],
+    has_pixel_shader: bool,
+    /// Offset and length of the interface descriptors.
+    descriptors: Option<(u64, u64)>,
+}
+
+/// Returns whether this is one of the commands that set this state or start the pipelines.
+pub(super) fn is_followed(opcode: u32) -> bool {
+    matches!(
+        opcode,
+        STATE_BASE_ADDRESS | POINTERS | POINTERS_VS
+            ..=POINTERS_PS | POOL_ALLOC | PS_EXTRA | DESCRIPTOR_LOAD | GPGPU_WALKER | COMPUTE_WALKER
+    ) || STAGE_COMMANDS.iter().any(|row| row.0 == opcode)
+}
+
+impl Tables {
+    /// Sets the alignment of binding tables.
+    pub(super) fn set_alignment(&mut self, encoding: Encoding, is_aligned: bool) {
+        if (110..125).contains(&encoding.generation) && self.is_aligned != is_aligned {
+            self.is_aligned = is_aligned;
+            self.pointers = [None; STAGES];
+        }
+    }
+
+    /// Follows a command that sets state.
+    pub(super) fn set(&mut self, encoding: Encoding, opcode: u32, words: &[u32]) {
+        let generation = encoding.generation;
+        let word = |at: usize| words.get(at).copied().unwrap_or(0);
+        match opcode {
+            STATE_BASE_ADDRESS => {
+                let [surfaces, dynamic] = if encoding.is_wide() { [4, 6] } else { [2, 3] };
+                if let Some(base) = base(encoding, words, surfaces) {
+                    self.move_tables(|tables| tables.surfaces = Some(base));
+                }
+                if let Some(base) = base(encoding, words, dynamic) {
+                    self.dynamic = Some(base);
+                    self.descriptors = None;
+                }
+            }
+            POINTERS if generation < 70 => {
+                for (stage, bit, at) in [(VS, 8, 1), (GS, 9, 2), (PS, 12, 3)] {
+                    if bits(word(0), bit, bit) != 0
+                        && let Some(pointer) = self.pointers.get_mut(stage)
+                    {
+                        *pointer = Some((word(at) & !0x1f).into());
+                    }
+                }
+            }
+            POINTERS_VS..=POINTERS_PS if generation >= 70 => {
+                let pointer = self.pointer(encoding, word(1));
+                if let Some(of_stage) = self.pointers.get_mut((opcode - POINTERS_VS) as usize) {
+                    *of_stage = Some(pointer);
+                }
+            }
+            POOL_ALLOC if generation >= 75 => {
+                let enabled = generation >= 125 || bits(word(1), 11, 11) != 0;
+                let pool = match (enabled, generation) {
+                    (false, _) => Pool::None,
+                    (true, ..110) => Pool::Generated,
+                    (true, 110..) => {
+                        let mocs = encoding.mocs(bits(word(1), 6, 0));
+                        encoding
+                            .address(words, 1)
+                            .map_or(Pool::None, |address| Pool::Of(Base { address: address & !0xfff, mocs }))
+                    }
+                };
+                self.move_tables(|tables| tables.pool = pool);
+            }
+            PS_EXTRA if generation >= 80 => self.has_pixel_shader = bits(word(1), 31, 31) != 0,
+            DESCRIPTOR_LOAD if generation < 125 => {
+                self.descriptors = Some((word(3).into(), bits(word(2), 16, 0).into()));
+            }
+            _ => {
+                let row = STAGE_COMMANDS
+                    .iter()
+                    .find(|row| row.0 == opcode && (row.2..=row.3).contains(&generation));
+                if let Some(&(_, stage, _, _, entries, enable, mask)) = row
+                    && let Some(of_stage) = self.stages.get_mut(stage)
+                {
+                    let is_enabled = word(enable) & mask != 0;
+                    *of_stage = is_enabled.then_some(bits(word(entries), 25, 18));
+                }
+            }
+        }
+    }
+
+    /// Changes a base. Where that moves the tables, their pointers have to be set anew.
+    fn move_tables(&mut self, change: impl FnOnce(&mut Self)) {
+        let before = (self.surfaces, self.pool);
+        change(self);
+        if (self.surfaces, self.pool) != before {
+            self.pointers = [None; STAGES];
+        }
+    }
+
+    /// Decodes a pointer to a binding table.
+    fn pointer(&self, encoding: Encoding, word: u32) -> u64 {
+        let offset = if encoding.generation >= 125 { bits(word, 20, 5) } else { bits(word, 15, 5) };
+        u64::from(offset) << if self.is_aligned { 8 } else { 5 }
+    }
+
+    /// Reads the tables of a draw.
+    pub(super) fn draw(&self, encoding: Encoding, reader: &mut Reader<'_>) {
+        for (stage, (entries, pointer)) in self.stages.iter().zip(&self.pointers).enumerate() {
+            let has_shader = stage != PS || self.has_pixel_shader || encoding.generation < 80;
+            if let (Some(entries), Some(pointer), true) = (entries, pointer, has_shader) {
+                self.read(encoding, *pointer, *entries, reader);
+            }
+        }
+    }
+
+    /// Reads the table of a dispatch, unless that depends on registers or on a predicate.
+    pub(super) fn dispatch(&self, encoding: Encoding, words: &[u32], reader: &mut Reader<'_>) {
+        let word = |at: usize| words.get(at).copied().unwrap_or(0);
+        // The dwords of the first group, and of the one behind the last, in each dimension.
+        let groups = match encoding.generation {
+            125.. => [(10, 7), (11, 8), (12, 9)],
+            80.. => [(5, 7), (8, 10), (11, 12)],
+            _ => [(3, 4), (5, 6), (7, 8)],
+        };
+        let is_plain = bits(word(0), 8, 8) == 0 && bits(word(0), 10, 10) == 0;
+        if !is_plain || groups.iter().any(|&(first, end)| word(first) >= word(end)) {
+            return;
+        }
+        let descriptor = if encoding.generation >= 125 {
+            words.get(DESCRIPTOR_IN_WALKER..).map(<[u32]>::to_vec)
+        } else {
+            self.descriptor(bits(word(1), 5, 0).into(), reader)
+        };
+        let table = if encoding.is_wide() { 4 } else { 3 };
+        if let Some(&table) = descriptor.as_ref().and_then(|descriptor| descriptor.get(table)) {
+            // Mesa's Vulkan drivers declare an entry more than the kernel has (`BindingTableEntryCount`).
+            self.read(encoding, self.pointer(encoding, table), bits(table, 4, 0).saturating_sub(1), reader);
+        }
+    }
+
+    /// Reads an interface descriptor.
+    fn descriptor(&self, number: u64, reader: &mut Reader<'_>) -> Option<Vec<u32>> {
+        let (Base { address, mocs }, (start, len)) = (self.dynamic?, self.descriptors?);
+        let offset = number * DESCRIPTOR_BYTES;
+        (offset + DESCRIPTOR_BYTES <= len).then_some(())?;
+        reader.state(mocs, address.wrapping_add(start + offset), DESCRIPTOR_DWORDS)
+    }
+
+    /// Reads a table, the surface states that it names, and judges their surfaces.
+    fn read(&self, encoding: Encoding, pointer: u64, entries: u32, reader: &mut Reader<'_>) {
+        let Some(surfaces) = self.surfaces else { return };
+        let tables = match self.pool {
+            Pool::None => surfaces,
+            Pool::Of(base) => base,
+            Pool::Generated => return,
+        };
+        let Some(table) = reader.state(tables.mocs, tables.address.wrapping_add(pointer), entries as usize)
+        else {
+            return;
+        };
+        let unused = if encoding.is_wide() { 0x3f } else { 0x1f };
+        for entry in table.into_iter().filter(|&entry| entry != 0 && entry & unused == 0) {
+            let state = surfaces.address.wrapping_add(entry.into());
+            let words = reader.state(surfaces.mocs, state, surface::dwords(encoding));
+            if let Some(surface) = words.and_then(|words| Surface::new(encoding, &words)) {
+                surface.watch(reader);
+            }
+        }
+    }
+}
+
+/// Decodes a base of STATE_BASE_ADDRESS; `None` if the command leaves it as it is.
+fn base(encoding: Encoding, words: &[u32], at: usize) -> Option<Base> {
+    let low = *words.get(at)?;
+    let mocs = encoding.mocs(if encoding.is_wide() { bits(low, 10, 4) } else { bits(low, 11, 8) });
+    let address = encoding.address(words, at)? & !0xfff;
+    (bits(low, 0, 0) != 0).then_some(Base { address, mocs })
+}
