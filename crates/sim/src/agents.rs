@@ -6,6 +6,7 @@
 use gem_coherency::Errno;
 
 use super::Soft;
+use crate::machine::deeds::{Fact, Upkeep};
 use crate::machine::domain_calls::DomainCall;
 use crate::machine::faults::{Fault, Needs};
 use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes};
@@ -14,7 +15,6 @@ use crate::machine::incoherent::{DirtyAtSubmission, Incoherent};
 use crate::machine::log::KernelFlush;
 use crate::machine::object::Object;
 use crate::machine::refuse::refuse;
-use crate::machine::trace::{Fact, Upkeep};
 #[cfg(doc)]
 use gem_coherency::drm::Drm;
 use gem_coherency::drm::{Created, Placement};

@@ -55,6 +55,7 @@ pub use attempt::{Attempt, Waits};
 pub use crc::Crc;
 pub use gem_coherency_hierarchy::{Place, Route};
 pub use machine::area::Pages;
+pub use machine::deeds::{Deed, Fact, Upkeep};
 pub use machine::domain_calls::DomainCall;
 pub use machine::eventfd::{EventFile, deliver_events};
 pub use machine::faults::Fault;
@@ -67,7 +68,6 @@ pub use machine::program::ProgramMemory;
 pub use machine::shared::Views;
 pub use machine::spec::PREFIX;
 pub use machine::store::PREVIOUS_OWNER;
-pub use machine::trace::{Deed, Fact, Upkeep};
 pub use process::Process;
 
 use std::sync::atomic::AtomicU64;

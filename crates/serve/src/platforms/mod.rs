@@ -74,6 +74,7 @@ impl Judge {
     pub(crate) fn hear(&mut self, (facts, dropped): (Vec<Fact>, u64)) -> Vec<Verdict> {
         self.dropped += dropped;
         let mut accesses = Vec::new();
+        let mut surfaces = Vec::new();
         let mut submissions = Vec::new();
         for Fact { object: number, deed } in facts {
             self.calls.extend(call(deed).and_then(place));
@@ -103,6 +104,11 @@ impl Judge {
                     accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                 }
                 Deed::Rewritten { route, lines } => object.rewrite(classes, route, lines),
+                Deed::Bound { route, lines, handle } => {
+                    let found = object.bind(classes, route, lines);
+                    let about = (number, handle, Some(route));
+                    surfaces.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
+                }
                 Deed::Submitted { handle } => {
                     let found = object.submit(classes);
                     let about = (number, handle, None);
@@ -113,7 +119,8 @@ impl Judge {
             }
         }
         merge(&mut accesses);
-        accesses.into_iter().chain(submissions).collect()
+        merge(&mut surfaces);
+        accesses.into_iter().chain(surfaces).chain(submissions).collect()
     }
 
     /// Returns the platforms on which a line needed the instruction with this number.
@@ -170,20 +177,24 @@ fn merge(verdicts: &mut Vec<Verdict>) {
                 && other.platforms == verdict.platforms
         };
         match merged.iter_mut().rev().find(same) {
-            Some(other) => {
-                for lines in verdict.lines {
-                    match other.lines.last_mut() {
-                        Some(last) if last.end() == lines.first() => {
-                            *last = LineRange::new(last.first(), lines.end());
-                        }
-                        Some(_) | None => other.lines.push(lines),
-                    }
-                }
-            }
+            Some(other) => other.lines.extend(verdict.lines),
             None => merged.push(verdict),
         }
     }
+    merged.iter_mut().for_each(|verdict| unite(&mut verdict.lines));
     *verdicts = merged;
+}
+
+/// Sorts ranges, and makes one of those that overlap or adjoin.
+fn unite(ranges: &mut Vec<LineRange>) {
+    ranges.sort_unstable_by_key(|range| range.first());
+    ranges.dedup_by(|next, last| {
+        let adjoin = next.first() <= last.end();
+        if adjoin {
+            *last = LineRange::new(last.first(), last.end().max(next.end()));
+        }
+        adjoin
+    });
 }
 
 /// Returns the request behind a deed, if some platforms refuse it.
@@ -197,6 +208,7 @@ fn call(deed: Deed) -> Option<Call> {
         | Deed::Maintained { .. }
         | Deed::Accessed { .. }
         | Deed::Rewritten { .. }
+        | Deed::Bound { .. }
         | Deed::Submitted { .. }
         | Deed::Discarded
         | Deed::Freed => return None,
@@ -228,3 +240,6 @@ fn call(deed: Deed) -> Option<Call> {
 fn place(call: Call) -> Option<usize> {
     Call::ALL.iter().position(|&other| other == call)
 }
+
+#[cfg(test)]
+mod tests;

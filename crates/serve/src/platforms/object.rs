@@ -205,6 +205,16 @@ impl Object {
         }
     }
 
+    /// Returns the dirty lines of a surface that the GPU would not see on `route`.
+    pub(super) fn bind(&mut self, classes: &Classes, route: Route, lines: LineRange) -> Vec<Mistake> {
+        let unseen = Effects::new(classes, &self.levels(), route, Access::Read).miss_dirty();
+        let mut found = Vec::new();
+        self.lines(lines, |number, line| {
+            add(&mut found, FindingKind::DirtySurface, line.dirty & unseen, number);
+        });
+        found
+    }
+
     /// Returns the dirty lines that a batch would not see.
     pub(super) fn submit(&mut self, classes: &Classes) -> Vec<Mistake> {
         let gpu = Effects::new(classes, &self.levels(), Route::Gpu(MocsClass::PageTable), Access::Read);

@@ -1,5 +1,6 @@
 //! The bytes that a draw or a dispatch binds, and that its kernels may read or write.
 
+use super::deeds::Deed;
 use super::incoherent::slice;
 use super::lines::Lines;
 use super::object::{Object, Origin};
@@ -10,9 +11,14 @@ use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_hierarchy::{self as hierarchy, Line, Place, Route, Transfer};
 
 impl Store {
-    /// Logs the dirty lines of `range` that an access on `route` would not see, if their bytes there differ from
-    /// memory's. Accesses nothing.
+    /// Traces the lines of `range`, and logs the dirty ones that an access on `route` would not see, if their bytes there
+    /// differ from memory's. Accesses nothing.
     fn watch_bound(&mut self, terms: Terms<'_>, route: Route, range: ByteRange) -> Result<()> {
+        if let Some(tracing) = terms.trace.filter(|_| !range.is_empty()) {
+            let lines = range.lines();
+            self.observe_lines(tracing, lines)?;
+            tracing.add(Deed::Bound { route, lines, handle: tracing.handle });
+        }
         let Some(watch) = terms.watch else { return Ok(()) };
         let route = terms.route(route);
         let is_missed = hierarchy::effect(terms.hardware, terms.level, route, Access::Read, Line::Dirty)

@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::deeds::Deed;
 use super::history::{Accessed, History};
 use super::lines::{Lines, Run};
 use super::object::{Object, Origin};
 use super::store::{Store, Terms};
-use super::trace::Deed;
 use gem_coherency::error::Result;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, Handle};

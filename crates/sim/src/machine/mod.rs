@@ -12,6 +12,7 @@ pub(crate) mod combining;
 pub(crate) mod commit;
 pub(crate) mod context;
 pub(crate) mod crtcs;
+pub(crate) mod deeds;
 pub(crate) mod dma_buf;
 pub(crate) mod domain_calls;
 pub(crate) mod draft;

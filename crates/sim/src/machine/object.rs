@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use gem_coherency::Errno;
 
+use super::deeds::Deed;
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
 use super::domain_calls::{FlushResult, Judged};
 use super::gpu::Uses;
 use super::log::KernelFlush;
 use super::store::{Store, Terms, Zeroing};
 use super::system::System;
-use super::trace::Deed;
 use super::userptr::UserMemory;
 use crate::machine::tiling::Tiling;
 use gem_coherency::cacheops::LineOp;

@@ -1,7 +1,7 @@
 //! The kernel's shrinker: under memory pressure it purges an object or swaps its pages out.
 
+use super::deeds::Deed;
 use super::object::{Object, State};
-use super::trace::Deed;
 use gem_coherency::drm::Advice;
 use gem_coherency::error::Result;
 use gem_coherency::policy::kernel::{Backing, Event};

@@ -9,11 +9,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use super::deeds::{Deed, Fact, Upkeep};
 use super::object::Object;
 use super::store::{Store, Terms};
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::Result;
-use gem_coherency::policy::kernel::{Creation, Event};
+use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Handle};
 use gem_coherency_hierarchy::Route;
@@ -22,79 +23,6 @@ use gem_coherency_hierarchy::Route;
 const KEPT: usize = 1 << 20;
 
 const LINE: usize = LINE_BYTES as usize;
-/// A fact about an object, with the number that [`Incoherent::object`](crate::Incoherent::object) has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fact {
-    /// The object's number on the device.
-    pub object: u64,
-    /// What happened to it.
-    pub deed: Deed,
-}
-
-/// What happened to an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// It was created. Imported and USERPTR objects are not traced.
-    Created {
-        /// Size in bytes.
-        size: u64,
-        /// The way.
-        creation: Creation,
-    },
-    /// A program maps it; the route of its accesses.
-    Mapped(Route),
-    /// An event of the kernel's rules.
-    Event(Event),
-    /// The program stored to these lines, in a mapping.
-    Stored(LineRange),
-    /// The program executed an instruction for this line.
-    Maintained {
-        /// The line.
-        line: u64,
-        /// The instruction's effect.
-        upkeep: Upkeep,
-        /// The number that the caller of [`Soft::maintained`](crate::Soft::maintained) gave it.
-        site: u64,
-    },
-    /// The kernel, the GPU or the display engine accessed lines.
-    Accessed {
-        /// The route.
-        route: Route,
-        /// The access.
-        access: Access,
-        /// The lines.
-        lines: LineRange,
-        /// The object's first handle.
-        handle: Option<Handle>,
-    },
-    /// The kernel or the GPU wrote to lines the bytes that they had already.
-    Rewritten {
-        /// The route.
-        route: Route,
-        /// The lines.
-        lines: LineRange,
-    },
-    /// A batch that names it begins to run.
-    Submitted {
-        /// The object's first handle.
-        handle: Option<Handle>,
-    },
-    /// Its contents were discarded.
-    Discarded,
-    /// It is gone.
-    Freed,
-}
-
-/// The effect of a program's instruction on a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Upkeep {
-    /// CLFLUSH and CLFLUSHOPT.
-    Flush,
-    /// CLWB.
-    WriteBack,
-    /// A non-temporal store.
-    NonTemporal,
-}
 
 /// The trace of a device.
 #[derive(Debug, Default)]
@@ -166,6 +94,11 @@ fn extended(last: Deed, next: Deed) -> Option<Deed> {
         {
             Some(Deed::Rewritten { route, lines: follow(before, lines)? })
         }
+        (Deed::Bound { route, lines: before, handle }, Deed::Bound { route: other, lines, .. })
+            if route == other =>
+        {
+            Some(Deed::Bound { route, lines: follow(before, lines)?, handle })
+        }
         _ => None,
     }
 }
@@ -181,11 +114,11 @@ fn follow(before: LineRange, lines: LineRange) -> Option<LineRange> {
 pub(crate) struct Tracing<'a> {
     trace: &'a Trace,
     object: u64,
-    handle: Option<Handle>,
+    pub(super) handle: Option<Handle>,
 }
 
 impl Tracing<'_> {
-    fn add(self, deed: Deed) {
+    pub(super) fn add(self, deed: Deed) {
         self.trace.add(self.object, deed);
     }
 }
@@ -276,7 +209,8 @@ impl Store {
         Ok(())
     }
 
-    fn observe_lines(&mut self, tracing: Tracing<'_>, lines: LineRange) -> Result<()> {
+    /// Traces the stores of programs to lines since those were last seen.
+    pub(super) fn observe_lines(&mut self, tracing: Tracing<'_>, lines: LineRange) -> Result<()> {
         let (Some(seen), Some(cached)) = (&self.seen, &self.cached) else { return Ok(()) };
         let (mut now, mut before) = ([0; PAGE_BYTES as usize], [0; PAGE_BYTES as usize]);
         let end = lines.end() * LINE_BYTES;

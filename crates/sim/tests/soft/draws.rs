@@ -2,9 +2,9 @@
 
 use gem_coherency::platform::EngineClass::Render;
 use gem_coherency::units::LineRange;
-use gem_coherency::vocabulary::MocsClass;
+use gem_coherency::vocabulary::{Access, MocsClass};
 use gem_coherency_sim::IncoherentKind::{self, DirtySurface, StaleRead};
-use gem_coherency_sim::{HangCause, Route};
+use gem_coherency_sim::{Deed, HangCause, Route};
 
 use crate::gpu::{END, Gpu, SIZE, SOURCE};
 
@@ -139,4 +139,45 @@ fn nothing_is_followed_unless_the_device_is_watched() {
     run(&gpu, &[&vertex_state(2), &DRAW]);
     assert_eq!(found(&gpu).len(), 1);
     assert_eq!(gpu.device.gpu_faults(), []);
+}
+
+#[test]
+fn a_traced_draw_binds_its_surface_by_the_route_that_other_platforms_take() {
+    const BYPASS: Route = Route::Gpu(MocsClass::BypassLlc);
+    for (name, mocs, route) in [
+        ("tgl", 2, Route::Gpu(MocsClass::PageTable)),
+        ("tgl", 3, Route::Gpu(MocsClass::Uncached)),
+        ("tgl", 16, BYPASS),
+        ("glk", 17, BYPASS),
+    ] {
+        let gpu = Gpu::new(name);
+        gpu.device.trace();
+        let state = surface(&gpu, mocs);
+        let bound = |gpu: &Gpu| {
+            let (facts, _) = gpu.device.take_trace();
+            let of_deed = |deed| {
+                let Deed::Bound { route, lines, .. } = deed else { return None };
+                Some((route, lines))
+            };
+            facts.into_iter().filter_map(|fact| of_deed(fact.deed)).collect::<Vec<_>>()
+        };
+        run(&gpu, &[&state]);
+        assert_eq!(bound(&gpu), [], "{name}: not drawn");
+        run(&gpu, &[&DRAW]);
+        assert_eq!(bound(&gpu), [(route, LineRange::new(0, 20))], "{name} entry {mocs}");
+    }
+}
+
+#[test]
+fn a_traced_draw_reads_its_vertices() {
+    let gpu = Gpu::new("tgl");
+    gpu.device.trace();
+    run(&gpu, &[&vertex_state(2), &DRAW]);
+    let route = Route::Gpu(MocsClass::PageTable);
+    let (facts, _) = gpu.device.take_trace();
+    let read = facts.into_iter().any(|fact| {
+        matches!(fact.deed, Deed::Accessed { route: by, access: Access::Read, lines, .. }
+            if by == route && lines == LineRange::new(4, 16))
+    });
+    assert!(read);
 }

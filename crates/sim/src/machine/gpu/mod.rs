@@ -18,7 +18,7 @@
 //! linear surfaces. Any other command hangs a copy engine, unless it has no visible effect. The other engines
 //! also execute the writes of PIPE_CONTROL ([`post_sync`]), and copy, compare and move dwords
 //! ([`memory_commands`], [`registers`]); they skip any other command by its length ([`lengths`]). What the 3D and
-//! compute pipelines read is read on a device that is watched ([`pipeline`]).
+//! compute pipelines read is read on a device that is watched or traced ([`pipeline`]).
 
 mod bans;
 mod batch;

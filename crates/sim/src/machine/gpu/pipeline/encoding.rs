@@ -2,7 +2,7 @@
 
 use super::super::commands::{Streamer, wide};
 use super::super::lengths;
-use gem_coherency::platform::{Machine, mocs_class};
+use gem_coherency::platform::{CONSERVATIVE, Machine, mocs_class};
 use gem_coherency::vocabulary::MocsClass;
 
 /// The first generation whose commands are known here.
@@ -14,11 +14,13 @@ pub(super) struct Encoding {
     /// As Mesa numbers them: 75 for Haswell, 125 for graphics 12.5.
     pub(super) generation: u16,
     machine: Machine,
+    /// The device's run is judged by other platforms, too.
+    traced: bool,
 }
 
 impl Encoding {
-    pub(super) fn new(on: &Streamer) -> Self {
-        Self { generation: lengths::generation(&on.machine), machine: on.machine }
+    pub(super) fn new(on: &Streamer, traced: bool) -> Self {
+        Self { generation: lengths::generation(&on.machine), machine: on.machine, traced }
     }
 
     pub(super) fn is_known(self) -> bool {
@@ -31,12 +33,18 @@ impl Encoding {
     }
 
     /// Returns the class of a MOCS field. From graphics 9 on it is the number of an entry above a reserved bit; before,
-    /// it holds cache settings of the GPU, which leave the LLC to the page table.
+    /// it holds cache settings of the GPU, which leave the LLC to the page table. In a traced run, an entry that bypasses the
+    /// LLC on some platform does so: the hardware of the others ignores that.
     pub(super) fn mocs(self, field: u32) -> MocsClass {
-        if self.generation >= 90 {
-            mocs_class(&self.machine, (field >> 1) as u8)
-        } else {
-            MocsClass::PageTable
+        if self.generation < 90 {
+            return MocsClass::PageTable;
+        }
+        let entry = (field >> 1) as u8;
+        match mocs_class(&CONSERVATIVE.machine(self.machine.kernel, false), entry) {
+            MocsClass::BypassLlc if self.traced => MocsClass::BypassLlc,
+            MocsClass::PageTable | MocsClass::Uncached | MocsClass::BypassLlc => {
+                mocs_class(&self.machine, entry)
+            }
         }
     }
 

@@ -1,13 +1,14 @@
 //! The state of the 3D and compute pipelines, as far as it says which bytes they read from memory.
 //!
-//! Nothing is drawn and no kernel is executed. On a device that is watched, the command streamer keeps the state of
+//! Nothing is drawn and no kernel is executed. On a device that is watched or traced, the command streamer keeps the state of
 //! these commands while it walks a batch, and reads at a draw or a dispatch what the fixed functions read:
 //!
 //! - the vertex fetcher, vertices and indices ([`vertices`]): exactly the bytes that the vertex elements name;
 //! - the state cache, binding tables and surface states ([`tables`]); what it sees is decoded further.
 //!
 //! A surface's own bytes are read or written by kernels, which are not executed: its dirty lines are logged as
-//! [`IncoherentKind::DirtySurface`](crate::IncoherentKind::DirtySurface) ([`surface`]).
+//! [`IncoherentKind::DirtySurface`](crate::IncoherentKind::DirtySurface), and all of its lines are traced as
+//! [`Deed::Bound`](crate::Deed::Bound) ([`surface`]).
 //!
 //! An encoding that is not known, a draw that depends on a predicate or on registers, and state that may be stale are
 //! skipped: no byte is read here that the hardware might not read. No read faults, because the decoder knows less than
@@ -94,8 +95,9 @@ impl Pipeline {
     /// Follows a command, of which `words` are all dwords.
     pub(in crate::machine::gpu) fn follow(&mut self, view: &View<'_>, on: &Streamer, words: &[u32]) {
         let Some(&first) = words.first() else { return };
-        let encoding = Encoding::new(on);
-        if self.astray || !view.system.incoherent.is_on() || !encoding.is_known() || !on.renders() {
+        let (watched, traced) = (view.system.incoherent.is_on(), view.system.trace.is_on());
+        let encoding = Encoding::new(on, traced);
+        if self.astray || !(watched || traced) || !encoding.is_known() || !on.renders() {
             return;
         }
         match first >> CLIENT_SHIFT {
