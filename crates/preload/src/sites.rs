@@ -240,11 +240,20 @@ pub(crate) fn watch_again() {
     }
 }
 
-/// Ends the watch of pages that are unmapped.
+/// Ends the watch of pages that are unmapped, or whose protection the program has changed.
 pub(crate) fn forget(start: usize, len: usize) {
     if is_collecting() {
-        // Fails for no whole pages, and where a page cannot be made writable.
-        let _ = watch::forget_pages(start, len);
+        // Fails for no whole pages.
+        let _ = watch::forget(start, len);
+    }
+}
+
+/// Ends the watch of pages that are moved: they get the protection that the program has given them.
+pub(crate) fn unwatch(start: usize, len: usize) {
+    if is_collecting() {
+        // Fails for no whole pages.
+        let _ = watch::release(start, len);
+        forget(start, len);
     }
 }
 
@@ -298,8 +307,9 @@ impl Drop for Transfer {
     }
 }
 
-/// Forgets the transfers of the parent's threads in a child process.
+/// Forgets the transfers and the faults of the parent's threads in a child process.
 pub(crate) fn reset() {
     // Relaxed: the process has one thread.
     TRANSFERS.store(0, Ordering::Relaxed);
+    watch::forget_threads();
 }

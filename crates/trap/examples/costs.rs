@@ -103,7 +103,7 @@ mod measured {
         unsafe { watch::protect(at, length)? };
         println!("protecting {} MiB again:     {:8.0} ns", length >> 20, start.elapsed().as_secs_f64() * 1e9);
         watch::release(at, length)?;
-        watch::forget(at);
+        watch::forget(at, length)?;
         Ok(())
     }
 }

@@ -29,24 +29,12 @@ pub enum Error {
         /// The errno of the call.
         errno: i32,
     },
-    /// A range to watch does not begin at a page, is empty, or ends behind the address space.
+    /// A range to watch does not begin at a page, is empty, or ends behind the addresses of four-level page tables.
     Range {
         /// First byte of the range.
         address: usize,
         /// Length in bytes.
         length: usize,
-    },
-    /// A range to watch overlaps one that is watched, without lying inside it.
-    Overlap {
-        /// First byte of the range.
-        address: usize,
-        /// Length in bytes.
-        length: usize,
-    },
-    /// All places for ranges are taken.
-    TooManyRanges {
-        /// Number of places.
-        limit: usize,
     },
     /// [`crate::install`] was not called yet.
     NotInstalled,
@@ -62,19 +50,10 @@ impl fmt::Display for Error {
                 write!(f, "cannot change the protection of {length} bytes at {address:#x}: errno {errno}")
             }
             Error::Memory { length, errno } => {
-                write!(f, "cannot map {length} bytes for records of stores: errno {errno}")
+                write!(f, "cannot map {length} bytes for records of pages: errno {errno}")
             }
             Error::Range { address, length } => {
-                write!(f, "cannot watch {length} bytes at {address:#x}: not whole pages")
-            }
-            Error::Overlap { address, length } => {
-                write!(
-                    f,
-                    "cannot watch {length} bytes at {address:#x}: part of them is watched as another range"
-                )
-            }
-            Error::TooManyRanges { limit } => {
-                write!(f, "cannot watch more than {limit} ranges; forget one first")
+                write!(f, "cannot watch {length} bytes at {address:#x}: not whole pages below 2^47")
             }
             Error::NotInstalled => f.write_str("the trap handler is not installed; install it first"),
         }

@@ -12,8 +12,8 @@
 //! [`intercept_calls`] does the same with the SYSCALL instructions of all objects but glibc's: the function is called in place
 //! of a system call whose number concerns it.
 //!
-//! [`watch`] records the first store to each page, [`callers`] finds the call stack of a trap or a fault, and `symbols`
-//! (with the feature of that name) the function, file and line of an address.
+//! [`watch`] records the first store to each page and shows loads of hidden pages to a function, [`callers`] finds the call
+//! stack of a trap or a fault, and `symbols` (with the feature of that name) the function, file and line of an address.
 //!
 //! # Signals
 //! The crate owns the actions of SIGTRAP and, once [`watch`] is used, of SIGSEGV. Signals that are not its own go to the

@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use common::*;
 use gem_coherency_trap::{Error, keep_trap_unblocked, owns_signal, set_program_action, watch};
@@ -98,8 +98,8 @@ fn the_first_store_to_each_page_is_recorded() {
     assert_eq!(name(watch::first_store(at).unwrap().callers[0]), "other");
 
     watch::release(at, 4 * PAGE).unwrap();
-    assert!(watch::forget(at));
-    assert!(!watch::forget(at));
+    assert!(watch::first_store(at).is_some());
+    watch::forget(at, 4 * PAGE).unwrap();
     library.call("store", [at, 1, 0]);
     assert_eq!(watch::first_store(at), None);
 }
@@ -112,8 +112,8 @@ fn parts_of_ranges_are_forgotten() {
     let at = map(5);
     // SAFETY: the pages stay mapped until they are forgotten; they are never unmapped.
     unsafe { watch::protect(at, 5 * PAGE).unwrap() };
-    watch::forget_pages(at + PAGE, PAGE).unwrap();
-    watch::forget_pages(at + 4 * PAGE, 3 * PAGE).unwrap();
+    watch::forget(at + PAGE, PAGE).unwrap();
+    watch::forget(at + 4 * PAGE, 3 * PAGE).unwrap();
     for page in [0, 2, 3] {
         library.call("store", [at + page * PAGE, 1, 0]);
         assert!(watch::first_store(at + page * PAGE).is_some(), "page {page} is watched");
@@ -126,11 +126,11 @@ fn parts_of_ranges_are_forgotten() {
         library.call("store", [at + page * PAGE, 1, 0]);
         assert!(watch::first_store(at + page * PAGE).is_some());
     }
-    // The twin: two pages of different ranges are no range.
+    // Pages that were added one by one are protected at once, with others.
     // SAFETY: as above.
-    let across = unsafe { watch::protect(at, 2 * PAGE) };
-    assert_eq!(across, Err(Error::Overlap { address: at, length: 2 * PAGE }));
-    watch::forget_pages(at, 5 * PAGE).unwrap();
+    unsafe { watch::protect(at, 5 * PAGE).unwrap() };
+    assert_eq!((0..5).find_map(|page| watch::first_store(at + page * PAGE)), None);
+    watch::forget(at, 5 * PAGE).unwrap();
     assert_eq!(watch::first_store(at), None);
 }
 
@@ -150,7 +150,7 @@ fn a_trapped_store_to_a_protected_page_is_the_programs() {
     let first = watch::first_store(at).expect("a store was recorded");
     assert_eq!((first.callers[0], first.address), (SITE.load(SeqCst), at + 8));
     assert_eq!(name(first.callers[0]), "streams");
-    watch::forget(at);
+    watch::forget(at, PAGE).unwrap();
 }
 
 #[test]
@@ -164,13 +164,16 @@ fn wrong_ranges_are_errors() {
         assert_eq!(watch::protect(at + 1, PAGE), Err(Error::Range { address: at + 1, length: PAGE }));
         assert_eq!(watch::protect(at, 0), Err(Error::Range { address: at, length: 0 }));
         assert!(matches!(watch::protect(at, usize::MAX), Err(Error::Range { .. })));
-        watch::protect(at + PAGE, 2 * PAGE).unwrap();
-        assert!(matches!(watch::protect(at, 2 * PAGE), Err(Error::Overlap { .. })));
-        assert!(matches!(watch::protect(at, 4 * PAGE), Err(Error::Overlap { .. })));
+        // An address that four levels of page tables lack.
+        let far = 1 << 47;
+        assert_eq!(watch::protect(far, PAGE), Err(Error::Range { address: far, length: PAGE }));
         // 4097 bytes are two pages.
         watch::protect(at + PAGE, PAGE + 1).unwrap();
     }
-    assert!(watch::forget(at + PAGE));
+    watch::release(at, 4 * PAGE).unwrap();
+    let writable: Vec<_> = (0..4).map(|page| watch::is_writable(at + page * PAGE)).collect();
+    assert_eq!(writable, [false, true, true, false]);
+    watch::forget(at + PAGE, 2 * PAGE).unwrap();
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn a_fault_of_the_program_ends_it() {
     // SAFETY: as above.
     let streams: extern "C" fn(usize, usize) = unsafe { std::mem::transmute(library.symbol("streams")) };
     assert_eq!(child(|| streams(at + PAGE, 1)), libc::SIGSEGV);
-    watch::forget(at);
+    watch::forget(at, PAGE).unwrap();
 }
 
 static FAULTS: AtomicUsize = AtomicUsize::new(0);
@@ -242,7 +245,7 @@ fn other_faults_reach_the_program() {
     library.call("streams", [at + PAGE + 32, 0x77, 0]);
     assert_eq!((FAULTS.load(SeqCst), FAULT_AT.load(SeqCst)), (2, at + PAGE + 32));
     assert_eq!([byte(at), byte(at + PAGE + 17), byte(at + PAGE + 32)], [3, 4, 0x77]);
-    watch::forget(at);
+    watch::forget(at, PAGE).unwrap();
 }
 
 #[test]
@@ -268,5 +271,104 @@ fn many_threads_store_to_the_same_pages() {
             assert_eq!(name(first.callers[0]), "store");
         }
     }
-    watch::forget(at);
+    watch::forget(at, 64 * PAGE).unwrap();
+}
+
+#[test]
+fn many_mappings_are_watched() {
+    const MAPPINGS: usize = 20_000;
+    let _alone = alone();
+    let library = library("many");
+    install();
+    // Each second page is one: neighbours would be one area for the kernel.
+    let at = map(2 * MAPPINGS);
+    let pages = || (0..MAPPINGS).map(|mapping| at + 2 * mapping * PAGE);
+    for page in pages() {
+        // SAFETY: the pages stay mapped until they are forgotten.
+        unsafe { watch::protect(page, PAGE).unwrap() };
+    }
+    for page in pages() {
+        library.call(if page / PAGE % 3 == 0 { "other" } else { "store" }, [page + 8, 1, 0]);
+    }
+    for page in pages() {
+        let first = watch::first_store(page).expect("each mapping is watched");
+        assert_eq!(first.address, page + 8);
+        assert_eq!(name(first.callers[0]), if page / PAGE % 3 == 0 { "other" } else { "store" });
+        assert_eq!(watch::first_store(page + PAGE), None, "the twin: not the page behind");
+    }
+    watch::forget(at, 2 * MAPPINGS * PAGE).unwrap();
+    assert_eq!(pages().find_map(watch::first_store), None);
+    // SAFETY: the pages were mapped here, and nothing refers to them.
+    unsafe { libc::munmap(std::ptr::with_exposed_provenance_mut(at), 2 * MAPPINGS * PAGE) };
+}
+
+#[test]
+fn a_child_does_not_wait_for_faults_of_its_parents_threads() {
+    const PAGES: usize = 50_000;
+    let _alone = alone();
+    let library = &library("forks");
+    install();
+    let at = map(PAGES + 1);
+    let own = at + PAGES * PAGE;
+    // SAFETY: the pages stay mapped until they are forgotten.
+    unsafe { watch::protect(at, (PAGES + 1) * PAGE).unwrap() };
+    let is_over = &AtomicBool::new(false);
+    let stores = move || {
+        let stored = (0..PAGES).take_while(|_| !is_over.load(SeqCst));
+        stored.filter(|page| library.call("store", [at + page * PAGE, 1, 0]) == 1).count()
+    };
+    let (ended, count) = std::thread::scope(|scope| {
+        let stores = scope.spawn(stores);
+        let forked = (0..100).map(|_| {
+            child(|| {
+                let limit = libc::rlimit { rlim_cur: 2, rlim_max: 2 };
+                // SAFETY: ends a child that waits for ever, with SIGKILL.
+                assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_CPU, &raw const limit) }, 0);
+                watch::forget_threads();
+                watch::forget(own, PAGE).unwrap();
+            })
+        });
+        let ended = forked.take_while(|&status| status == 0).count();
+        is_over.store(true, SeqCst);
+        (ended, stores.join().unwrap())
+    });
+    assert_eq!(ended, 100, "beside {count} faults");
+    assert!(count > 0);
+    watch::forget(at, (PAGES + 1) * PAGE).unwrap();
+}
+
+#[test]
+fn stores_succeed_when_the_process_can_have_no_more_areas() {
+    // The kernel's limit, as its documentation says (vm.max_map_count).
+    let limit: usize = std::fs::read_to_string("/proc/sys/vm/max_map_count").unwrap().trim().parse().unwrap();
+    let _alone = alone();
+    let library = library("areas");
+    install();
+    if limit > 1 << 18 {
+        eprintln!("vm.max_map_count is {limit}: too large for this test");
+        return;
+    }
+    // SAFETY: the function takes an address and a byte.
+    let store: extern "C" fn(usize, usize) = unsafe { std::mem::transmute(library.symbol("store")) };
+    let ended = child(|| {
+        let (at, other) = (map(2000), map(2 * limit));
+        // SAFETY: the pages stay mapped.
+        unsafe { watch::protect(at, 2000 * PAGE).unwrap() };
+        // Each store divides an area.
+        let stored = || (0..2000).step_by(2).map(|page| at + page * PAGE);
+        stored().take(100).for_each(|page| store(page, 7));
+        // Then no area is left. SAFETY: nothing uses these pages.
+        let divided = (0..limit).take_while(|page| unsafe {
+            let page = std::ptr::with_exposed_provenance_mut(other + 2 * page * PAGE);
+            libc::mprotect(page, PAGE, libc::PROT_READ) == 0
+        });
+        let is_full = divided.count() < limit;
+        stored().skip(100).for_each(|page| store(page, 7));
+        let is_opened = stored().all(|page| byte(page) == 7 && watch::is_writable(page));
+        let known = stored().filter(|&page| watch::first_store(page).is_some()).count();
+        // Before the limit each store is recorded; behind it, the first one.
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(if is_full && is_opened && known == 101 { 42 } else { 43 }) };
+    });
+    assert_eq!(ended, 42);
 }

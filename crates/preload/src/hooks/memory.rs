@@ -93,6 +93,10 @@ replace! {
             sys::fail(libc::EFAULT);
             return libc::MAP_FAILED;
         }
+        if ours {
+            // The records are of the old addresses.
+            sites::unwatch(address.addr(), len);
+        }
         let moved: *mut c_void = match call!(libc::SYS_mremap, address, len, new_len, flags, new_address) {
             Ok(moved) => std::ptr::with_exposed_provenance_mut(moved),
             Err(errno) => {
@@ -123,6 +127,8 @@ replace! {
         {
             let _errno = KeepErrno::new();
             let len = len.next_multiple_of(PAGE);
+            // A store or a load that the program forbids is its own.
+            sites::forget(address.addr(), len);
             let operands = [address.addr() as u64, len as u64, protection as u64];
             let _ = talk::request(server, &Request::Protected.with(operands));
         }

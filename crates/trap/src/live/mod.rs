@@ -7,7 +7,9 @@
 
 pub(super) mod callers;
 pub(super) mod calls;
+mod loads;
 mod objects;
+mod pages;
 mod patch;
 mod perform;
 mod registers;

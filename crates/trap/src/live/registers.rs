@@ -109,6 +109,17 @@ impl Registers {
         unsafe { &mut *(&raw mut (*self.0).uc_sigmask).cast() }
     }
 
+    /// Sets or clears the trap flag, with which SIGTRAP follows the thread's next instruction. Returns whether it was set.
+    pub fn set_trap_flag(self, on: bool) -> bool {
+        const TRAP_FLAG: i64 = 1 << 8;
+        // SAFETY: the frame is valid, and only this thread uses it.
+        let list = unsafe { &mut (*self.0).uc_mcontext.gregs };
+        let Some(flags) = list.get_mut(libc::REG_EFL as usize) else { return false };
+        let was_on = *flags & TRAP_FLAG != 0;
+        *flags = if on { *flags | TRAP_FLAG } else { *flags & !TRAP_FLAG };
+        was_on
+    }
+
     /// Returns a general register by the number that instructions use.
     pub fn general(self, number: u8) -> u64 {
         GENERAL.get(usize::from(number)).map_or(0, |&place| self.get(place))

@@ -119,8 +119,9 @@ fn program(signal: i32) -> Option<&'static Program> {
 /// Makes the kernel call `handler`, and keeps the former action as the program's. Repeated calls are no-ops.
 ///
 /// The handler may be interrupted by its own signal. That of SIGSEGV runs on the alternate stack, if the thread has one:
-/// the program's handler may expect that, because the stack has overflown. That of SIGTRAP runs on the interrupted stack:
-/// it calls a function that needs more than small alternate stacks have.
+/// the program's handler may expect that, because the stack has overflown. Other signals wait until it is over, as a small
+/// stack has no room for them. That of SIGTRAP runs on the interrupted stack: it calls a function that needs more than small
+/// alternate stacks have.
 pub(super) fn own(signal: i32, handler: Action) -> Result<(), Error> {
     let Some(program) = program(signal) else {
         return Err(Error::Action { signal, errno: libc::EINVAL });
@@ -129,9 +130,9 @@ pub(super) fn own(signal: i32, handler: Action) -> Result<(), Error> {
         return Ok(());
     }
     stack::prepare()?;
-    let stack = if signal == libc::SIGSEGV { libc::SA_ONSTACK } else { 0 };
+    let (stack, mask) = if signal == libc::SIGSEGV { (libc::SA_ONSTACK, !unblocked()) } else { (0, 0) };
     let flags = (libc::SA_SIGINFO | libc::SA_NODEFER | stack) as u64 | SA_RESTORER;
-    let action = KernelAction { handler: handler as usize, flags, restorer: restorer(), mask: 0 };
+    let action = KernelAction { handler: handler as usize, flags, restorer: restorer(), mask };
     let former = exchange_action(signal, Some(&action)).map_err(|errno| Error::Action { signal, errno })?;
     program.write(former);
     program.is_owned.store(true, SeqCst);
@@ -220,7 +221,12 @@ pub(super) unsafe fn give_to_program(signal: i32, info: *mut libc::siginfo_t, co
     // Returning from the signal restores the mask. The crate's signals stay unblocked: the handler may execute a trapped
     // instruction, or store to a watched page.
     let kept = [libc::SIGTRAP, libc::SIGSEGV].into_iter().filter(|signal| owns_signal(*signal));
-    change_mask(libc::SIG_BLOCK, (action.mask | own) & !kept.map(bit).fold(0, |set, one| set | one));
+    // SAFETY: the frame that the kernel made, whose mask is that of the interrupted program.
+    let before = unsafe { first_word(&(*context.cast::<libc::ucontext_t>()).uc_sigmask) };
+    change_mask(
+        libc::SIG_SETMASK,
+        before | (action.mask | own) & !kept.map(bit).fold(0, |set, one| set | one),
+    );
     if flags & libc::SA_SIGINFO != 0 {
         // SAFETY: with SA_SIGINFO the program's function takes three arguments.
         let function: Action = unsafe { mem::transmute(action.handler) };
@@ -263,8 +269,7 @@ pub(super) struct Blocked(u64);
 impl Blocked {
     /// Blocks them.
     pub fn all() -> Self {
-        let kept = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
-        Blocked(change_mask(libc::SIG_BLOCK, !kept.into_iter().map(bit).fold(0, |set, one| set | one)))
+        Blocked(change_mask(libc::SIG_BLOCK, !unblocked()))
     }
 }
 
@@ -272,6 +277,12 @@ impl Drop for Blocked {
     fn drop(&mut self) {
         change_mask(libc::SIG_SETMASK, self.0);
     }
+}
+
+/// Returns the signals of faulty or trapped instructions, which the kernel does not let wait.
+fn unblocked() -> u64 {
+    let signals = [libc::SIGTRAP, libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE];
+    signals.into_iter().map(bit).fold(0, |set, one| set | one)
 }
 
 /// Returns the bit of a signal in the kernel's sets.

@@ -71,6 +71,12 @@ pub(super) fn is_readable(address: usize) -> bool {
     address != 0 && result != Err(libc::EFAULT)
 }
 
+/// Returns the number of this thread. Async-signal-safe.
+pub(super) fn thread() -> usize {
+    // SAFETY: gettid(2) takes nothing, and cannot fail.
+    unsafe { call(libc::SYS_gettid, [0; 6]) }.unwrap_or(0)
+}
+
 /// Returns the base of FS (`ARCH_GET_FS`) or GS (`ARCH_GET_GS`) of this thread.
 pub(super) fn segment_base(which: i32) -> u64 {
     let mut base = 0_u64;

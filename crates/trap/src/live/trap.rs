@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use super::registers::Registers;
-use super::{callers, calls, patch, perform, signals, table};
+use super::{callers, calls, loads, patch, perform, signals, table};
 use crate::scan::{Instruction, Kind, Operation};
 
 /// A trapped instruction that a thread is about to execute.
@@ -67,9 +67,15 @@ pub(super) fn handler() -> Option<Handler> {
     (address != 0).then(|| unsafe { std::mem::transmute::<usize, Handler>(address) })
 }
 
+/// `TRAP_TRACE` of the kernel's asm-generic/siginfo.h: an instruction was executed with the trap flag set.
+const SINGLE_STEP: i32 = 2;
+
 unsafe extern "C" fn on_trap(signal: i32, info: *mut libc::siginfo_t, frame: *mut libc::c_void) {
     // SAFETY: the kernel's arguments, valid while this function runs.
     let (registers, code) = unsafe { (Registers::new(frame), (*info).si_code) };
+    if code == SINGLE_STEP && loads::end(registers) {
+        return;
+    }
     // INT3 leaves RIP behind itself, and SI_KERNEL as the code (arch/x86/kernel/traps.c, do_int3_user).
     let at = (registers.get(libc::REG_RIP) as usize).wrapping_sub(1);
     if code == libc::SI_KERNEL && calls::serve(at, registers) {

@@ -1,26 +1,26 @@
-//! The first store to each page, by page protection.
+//! The first store to each page, and loads of pages, by page protection.
 //!
 //! [`protect`] makes pages read-only. The handler of SIGSEGV records the call stack of the first store to each page, makes
-//! the page writable and resumes. A system call that stores to a protected page fails with EFAULT instead: its caller
-//! makes the range writable by [`release`], and tries again.
+//! the page writable and resumes. [`hide`] makes watched pages unreadable: the handler calls a function for each load
+//! ([`on_load`]) until that function has seen enough, or the program stores to the page. A system call that accesses a protected
+//! page fails with EFAULT instead: its caller opens the range by [`release`], and tries again.
 //!
 //! # Safety
-//! Pages of a watched range belong to the caller, as the contract of [`protect`] says. Records are atomic words in memory
-//! that stays mapped while the handler uses it: `Range::users` counts the handlers.
+//! Pages that are watched belong to the caller, as the contract of [`protect`] says. Records are atomic words that are never
+//! unmapped (`pages.rs`).
 #![allow(unsafe_code)]
 
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::pages::{self, Record};
 use super::registers::Registers;
 use super::system::{self, PAGE_BYTES};
-use super::{callers, perform, signals};
+use super::{callers, loads, perform, signals};
 use crate::Error;
 
-/// Largest number of ranges at a time.
-pub const MOST_RANGES: usize = 4096;
-/// Largest depth of a recorded call stack.
-pub const MOST_CALLERS: usize = 14;
+pub use super::loads::{Load, LoadHandler, MOST_STEPS, Seen, forget_threads, on_load};
+pub use super::pages::MOST_CALLERS;
 
 /// The first store to a page since it was protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,82 +33,20 @@ pub struct FirstStore {
     pub callers: Vec<usize>,
 }
 
-/// A record. Zeroes mean that the page is protected.
-struct Record {
-    /// [`UNUSED`], [`BEING_WRITTEN`], [`RELEASED`], or the number of callers + [`COMPLETE`].
-    state: AtomicUsize,
-    address: AtomicUsize,
-    callers: [AtomicUsize; MOST_CALLERS],
-}
-
+// States of a record, beside the number of callers + COMPLETE.
 const UNUSED: usize = 0;
 const BEING_WRITTEN: usize = 1;
 /// The page was made writable without a store.
 const RELEASED: usize = 2;
 const COMPLETE: usize = 3;
+/// The program may not store to the page.
+const READ_ONLY: usize = usize::MAX;
 
-/// A watched range. Changed under the lock; read by handlers without it.
-struct Range {
-    /// First byte, or 0 if the place is free.
-    start: AtomicUsize,
-    pages: AtomicUsize,
-    /// Address of as many records.
-    records: AtomicUsize,
-    /// Handlers that use the range now.
-    users: AtomicUsize,
-}
-
-static RANGES: [Range; MOST_RANGES] = [const {
-    Range {
-        start: AtomicUsize::new(0),
-        pages: AtomicUsize::new(0),
-        records: AtomicUsize::new(0),
-        users: AtomicUsize::new(0),
-    }
-}; MOST_RANGES];
-
-/// Number of places that were ever used: handlers look no further.
-static USED: AtomicUsize = AtomicUsize::new(0);
 static LOCK: Mutex<()> = Mutex::new(());
 
 fn lock() -> (MutexGuard<'static, ()>, signals::Blocked) {
     let blocked = signals::Blocked::all();
     (LOCK.lock().unwrap_or_else(PoisonError::into_inner), blocked)
-}
-
-fn ranges() -> impl Iterator<Item = &'static Range> {
-    RANGES.iter().take(USED.load(SeqCst))
-}
-
-impl Range {
-    /// True if it contains all of `start..end`.
-    fn contains(&self, start: usize, end: usize) -> bool {
-        let first = self.start.load(SeqCst);
-        first != 0 && first <= start && end <= first + self.pages.load(SeqCst) * PAGE_BYTES
-    }
-
-    /// Frees the place, under the lock.
-    fn remove(&self) {
-        self.start.store(0, SeqCst);
-        // Handlers that found the range before are counted.
-        while self.users.load(SeqCst) != 0 {
-            std::hint::spin_loop();
-        }
-        let length = self.pages.swap(0, SeqCst) * size_of::<Record>();
-        // SAFETY: no handler uses the records, and later ones do not find the range.
-        unsafe { system::unmap(self.records.swap(0, SeqCst), length) };
-    }
-
-    /// Returns the record of the page that contains `address`.
-    ///
-    /// # Safety
-    /// The range contains the address, and its records stay mapped during `'a`.
-    unsafe fn record<'a>(&self, address: usize) -> &'a Record {
-        let page = (address - self.start.load(SeqCst)) / PAGE_BYTES;
-        let records = std::ptr::with_exposed_provenance::<Record>(self.records.load(SeqCst));
-        // SAFETY: there are as many records as pages.
-        unsafe { &*records.add(page) }
-    }
 }
 
 /// Handles SIGSEGV, as the first [`protect`] does. In a constructor, before threads start, it makes sure that no thread of
@@ -119,13 +57,12 @@ pub fn prepare() -> Result<(), Error> {
     signals::own(libc::SIGSEGV, on_fault)
 }
 
-/// Write-protects whole pages, and forgets what was recorded about them.
+/// Write-protects whole pages, and forgets what was recorded about stores to them. Pages that are hidden stay so.
 ///
-/// Handles SIGSEGV from the first call on, if [`prepare`] was not called. A range stays watched until [`forget`]; later
-/// calls may name a part of it. Records take 128 bytes per page, for pages that were stored to.
+/// Handles SIGSEGV from the first call on, if [`prepare`] was not called. Pages stay watched until [`forget`]. A record takes
+/// 152 bytes of memory.
 ///
-/// Errors: [`Error::Range`], [`Error::Overlap`], [`Error::TooManyRanges`], [`Error::Memory`], [`Error::Protect`],
-/// [`Error::Action`].
+/// Errors: [`Error::Range`], [`Error::Memory`], [`Error::Protect`], [`Error::Action`].
 ///
 /// # Safety
 /// The pages are mapped readable and writable, and stay so until [`forget`]: a store to them makes them writable again.
@@ -134,82 +71,102 @@ pub unsafe fn protect(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
     let (_lock, _blocked) = lock();
     prepare()?;
-    match ranges().find(|range| range.contains(start, end)) {
-        Some(range) => {
-            for page in (start..end).step_by(PAGE_BYTES) {
-                // SAFETY: the range contains the page, and keeps its records under the lock.
-                let record = unsafe { range.record(page) };
-                // A store into an unused record would take memory for it.
-                if record.state.load(SeqCst) != UNUSED {
-                    record.state.store(UNUSED, SeqCst);
-                }
-            }
+    pages::make(start, end)?;
+    let mut runs = Runs::new(libc::PROT_READ);
+    pages::each(start, end, |page, record| {
+        // A store into an unused record would take memory for it.
+        if record.state.load(SeqCst) != UNUSED {
+            record.state.store(UNUSED, SeqCst);
         }
-        None => add(start, end)?,
-    }
-    // SAFETY: the caller's obligation; the handler makes them writable when the program stores.
-    unsafe { system::protect(start, end - start, libc::PROT_READ) }
+        if record.hidden.load(SeqCst) == 0 {
+            runs.add(page);
+        }
+    });
+    runs.end()
 }
 
-/// Makes pages of watched ranges writable, without a record of a store. For pages that the kernel stores to.
+/// Watches pages that the program may not store to: they can be hidden.
+///
+/// Errors: as [`protect`].
+///
+/// # Safety
+/// The pages are mapped readable, and stay so until [`forget`]. No thread that loads from them blocks SIGSEGV.
+pub unsafe fn add_read_only(start: usize, length: usize) -> Result<(), Error> {
+    let end = whole_pages(start, length)?;
+    let (_lock, _blocked) = lock();
+    prepare()?;
+    pages::make(start, end)?;
+    pages::each(start, end, |_, record| record.state.store(READ_ONLY, SeqCst));
+    Ok(())
+}
+
+/// Makes watched pages unreadable; other pages are left alone. Loads of them call the function of [`on_load`].
+///
+/// Errors: [`Error::Range`], [`Error::Protect`].
+pub fn hide(start: usize, length: usize) -> Result<(), Error> {
+    let end = whole_pages(start, length)?;
+    let (_lock, _blocked) = lock();
+    let mut runs = Runs::new(libc::PROT_NONE);
+    pages::each(start, end, |page, record| {
+        loads::hide(record);
+        runs.add(page);
+    });
+    runs.end()
+}
+
+/// Returns whether one of the pages is hidden.
+#[must_use]
+pub fn is_hidden(start: usize, length: usize) -> bool {
+    let mut found = false;
+    if let Ok(end) = whole_pages(start & !(PAGE_BYTES - 1), length.saturating_add(start % PAGE_BYTES)) {
+        let (_lock, _blocked) = lock();
+        pages::each(start & !(PAGE_BYTES - 1), end, |_, record| found |= record.hidden.load(SeqCst) != 0);
+    }
+    found
+}
+
+/// Makes watched pages readable, and writable where the program may store to them, without a record of a store. For pages
+/// that the kernel accesses.
 ///
 /// Errors: [`Error::Range`], [`Error::Protect`]. Pages that are not watched are left alone.
 pub fn release(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
     let (_lock, _blocked) = lock();
-    for range in ranges() {
-        let first = range.start.load(SeqCst);
-        let behind = first + range.pages.load(SeqCst) * PAGE_BYTES;
-        if first != 0 && first < end && start < behind {
-            let (from, to) = (start.max(first), end.min(behind));
-            for page in (from..to).step_by(PAGE_BYTES) {
-                // SAFETY: the range contains the page, and keeps its records under the lock.
-                let state = unsafe { &range.record(page).state };
-                // The record of a store stays.
-                let _ = state.compare_exchange(UNUSED, RELEASED, SeqCst, SeqCst);
-            }
-            // SAFETY: the pages were writable before they were watched.
-            unsafe { system::protect(from, to - from, libc::PROT_READ | libc::PROT_WRITE)? };
-        }
-    }
-    Ok(())
+    let mut writable = Runs::new(libc::PROT_READ | libc::PROT_WRITE);
+    let mut readable = Runs::new(libc::PROT_READ);
+    pages::each(start, end, |page, record| {
+        record.hidden.store(0, SeqCst);
+        // The record of a store stays.
+        let _ = record.state.compare_exchange(UNUSED, RELEASED, SeqCst, SeqCst);
+        if record.state.load(SeqCst) == READ_ONLY { readable.add(page) } else { writable.add(page) }
+    });
+    writable.end().and(readable.end())
 }
 
-/// Stops watching the range that begins at `start`, and forgets its records. The protection of its pages stays: for ranges
-/// that are unmapped, or after [`release`]. Returns false if no range begins there.
-pub fn forget(start: usize) -> bool {
-    let (_lock, _blocked) = lock();
-    let Some(range) = ranges().find(|range| start != 0 && range.start.load(SeqCst) == start) else {
-        return false;
-    };
-    range.remove();
-    true
-}
-
-/// Stops watching pages that were unmapped, which may be parts of ranges or several ranges. The rest of a range stays
-/// watched; its records are forgotten. If there is no room to watch it, its pages are made writable.
+/// Makes hidden pages readable, so that stores to them are recorded as before. For pages that the kernel reads.
 ///
-/// Errors: [`Error::Range`], [`Error::Protect`].
-pub fn forget_pages(start: usize, length: usize) -> Result<(), Error> {
+/// Errors: as [`release`].
+pub fn reveal(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
     let (_lock, _blocked) = lock();
     let mut done = Ok(());
-    for range in ranges() {
-        let first = range.start.load(SeqCst);
-        let behind = first + range.pages.load(SeqCst) * PAGE_BYTES;
-        if first == 0 || end <= first || behind <= start {
-            continue;
+    pages::each(start, end, |page, record| {
+        if record.hidden.swap(0, SeqCst) != 0 {
+            done = done.and(open(page, record));
         }
-        for (from, to) in [(first, start.max(first)), (end.min(behind), behind)] {
-            // Added before the whole is removed: a handler finds one of them.
-            if from < to && add_overlapping(from, to).is_err() {
-                // SAFETY: the pages were writable before they were watched, and are not unmapped.
-                done = unsafe { system::protect(from, to - from, libc::PROT_READ | libc::PROT_WRITE) };
-            }
-        }
-        range.remove();
-    }
+    });
     done
+}
+
+/// Stops watching pages, and forgets their records. The protection of the pages stays: for pages that are unmapped or
+/// have just got another protection, or after [`release`].
+///
+/// Errors: [`Error::Range`].
+pub fn forget(start: usize, length: usize) -> Result<(), Error> {
+    let end = whole_pages(start, length)?;
+    let (_lock, _blocked) = lock();
+    pages::clear(start, end);
+    Ok(())
 }
 
 /// Returns the first store to the page that contains `address` since it was protected, or `None` if there was none or
@@ -217,25 +174,60 @@ pub fn forget_pages(start: usize, length: usize) -> Result<(), Error> {
 #[must_use]
 pub fn first_store(address: usize) -> Option<FirstStore> {
     let (_lock, _blocked) = lock();
-    let range = ranges().find(|range| range.contains(address, address.saturating_add(1)))?;
-    // SAFETY: the range contains the address, and keeps its records under the lock.
-    let record = unsafe { range.record(address) };
-    let count = record.state.load(SeqCst).checked_sub(COMPLETE)?;
-    Some(FirstStore {
-        page: address & !(PAGE_BYTES - 1),
-        address: record.address.load(SeqCst),
-        callers: record.callers.iter().take(count).map(|caller| caller.load(SeqCst)).collect(),
-    })
+    pages::with(address, |record| {
+        let state = record.state.load(SeqCst);
+        let count = state.checked_sub(COMPLETE).filter(|_| state != READ_ONLY)?;
+        Some(FirstStore {
+            page: address & !(PAGE_BYTES - 1),
+            address: record.address.load(SeqCst),
+            callers: record.callers.iter().take(count).map(|caller| caller.load(SeqCst)).collect(),
+        })
+    })?
 }
 
 /// Returns whether the page that contains `address` is watched, and was made writable since it was protected: by the
-/// first store to it, or by [`release`].
+/// first store to it, or by [`release`]. A page that is hidden since then is not writable.
 #[must_use]
 pub fn is_writable(address: usize) -> bool {
     let (_lock, _blocked) = lock();
-    let range = ranges().find(|range| range.contains(address, address.saturating_add(1)));
-    // SAFETY: the range contains the address, and keeps its records under the lock.
-    range.is_some_and(|range| unsafe { range.record(address) }.state.load(SeqCst) >= RELEASED)
+    pages::with(address, |record| rights(record) & libc::PROT_WRITE != 0).unwrap_or(false)
+}
+
+/// Pages that follow each other and get one protection.
+struct Runs {
+    protection: i32,
+    start: usize,
+    end: usize,
+    done: Result<(), Error>,
+}
+
+impl Runs {
+    fn new(protection: i32) -> Self {
+        Runs { protection, start: 0, end: 0, done: Ok(()) }
+    }
+
+    /// Adds a page behind the others.
+    fn add(&mut self, page: usize) {
+        if page != self.end {
+            self.protect();
+            self.start = page;
+        }
+        self.end = page + PAGE_BYTES;
+    }
+
+    fn protect(&mut self) {
+        if self.start < self.end {
+            // SAFETY: the pages are watched, so that the handler gives them back what the program needs.
+            let done = unsafe { system::protect(self.start, self.end - self.start, self.protection) };
+            self.done = self.done.and(done);
+        }
+    }
+
+    /// Protects the last pages.
+    fn end(mut self) -> Result<(), Error> {
+        self.protect();
+        self.done
+    }
 }
 
 /// Returns the end of a range of whole pages.
@@ -245,36 +237,77 @@ fn whole_pages(start: usize, length: usize) -> Result<usize, Error> {
     if start == 0 || start % PAGE_BYTES != 0 || length == 0 { Err(error) } else { Ok(end) }
 }
 
-/// Adds a range, under the lock.
-fn add(start: usize, end: usize) -> Result<(), Error> {
-    let overlaps = |range: &Range| {
-        let first = range.start.load(SeqCst);
-        first != 0 && first < end && start < first + range.pages.load(SeqCst) * PAGE_BYTES
-    };
-    if ranges().any(overlaps) {
-        return Err(Error::Overlap { address: start, length: end - start });
+/// Returns the protection that a page has by its record.
+fn rights(record: &Record) -> i32 {
+    if record.hidden.load(SeqCst) == 0 { rights_shown(record) } else { libc::PROT_NONE }
+}
+
+/// Returns the protection that a page has when it is not hidden.
+fn rights_shown(record: &Record) -> i32 {
+    match record.state.load(SeqCst) {
+        UNUSED | BEING_WRITTEN | READ_ONLY => libc::PROT_READ,
+        _ => libc::PROT_READ | libc::PROT_WRITE,
     }
-    add_overlapping(start, end)
 }
 
-/// Adds a range, under the lock, which may be a part of another one.
-fn add_overlapping(start: usize, end: usize) -> Result<(), Error> {
-    let free = RANGES.iter().position(|range| range.start.load(SeqCst) == 0);
-    let (Some(index), pages) = (free, (end - start) / PAGE_BYTES) else {
-        return Err(Error::TooManyRanges { limit: MOST_RANGES });
-    };
-    let Some(range) = RANGES.get(index) else {
-        return Err(Error::TooManyRanges { limit: MOST_RANGES });
-    };
-    range.records.store(system::map_zeroes(pages * size_of::<Record>())?, SeqCst);
-    range.pages.store(pages, SeqCst);
-    range.start.store(start, SeqCst);
-    USED.fetch_max(index + 1, SeqCst);
-    Ok(())
+/// Gives a page the protection that it has by its record.
+pub(super) fn open(page: usize, record: &Record) -> Result<(), Error> {
+    give(page, record, rights(record))
 }
 
-/// Bit of the error code of a page fault: the access was a store (arch/x86/include/asm/trap_pf.h, X86_PF_WRITE).
+/// Makes a page readable for a load, also if it is hidden behind that.
+pub(super) fn show(page: usize, record: &Record) -> Result<(), Error> {
+    let rights = rights_shown(record);
+    give(page, record, rights)?;
+    // Another thread may have made the page writable meanwhile.
+    let now = rights_shown(record);
+    if now == rights { Ok(()) } else { give(page, record, now) }
+}
+
+/// Gives a page a protection.
+///
+/// A process has a limited number of areas, and a page with a protection of its own is one (`vm.max_map_count`): if there are
+/// too many, the watched pages around it are opened, too, and their stores and loads are not recorded.
+fn give(page: usize, record: &Record, rights: i32) -> Result<(), Error> {
+    // SAFETY: the page was readable before it was watched, and writable unless its record says otherwise.
+    let done = unsafe { system::protect(page, PAGE_BYTES, rights) };
+    match done {
+        Err(Error::Protect { errno: libc::ENOMEM, .. }) => open_around(page, record),
+        done => done,
+    }
+}
+
+/// Opens the watched pages around a page, up to where they end: no area is divided then.
+fn open_around(page: usize, record: &Record) -> Result<(), Error> {
+    let is_read_only = |record: &Record| record.state.load(SeqCst) == READ_ONLY;
+    let of_kind = is_read_only(record);
+    let open = |page: usize| {
+        pages::with(page, |record| {
+            let is_same = is_read_only(record) == of_kind;
+            if is_same {
+                record.hidden.store(0, SeqCst);
+                let _ = record.state.compare_exchange(UNUSED, RELEASED, SeqCst, SeqCst);
+            }
+            is_same
+        })
+        .unwrap_or(false)
+    };
+    let (mut start, mut end) = (page, page + PAGE_BYTES);
+    while open(start - PAGE_BYTES) {
+        start -= PAGE_BYTES;
+    }
+    while open(end) {
+        end += PAGE_BYTES;
+    }
+    let rights = if of_kind { libc::PROT_READ } else { libc::PROT_READ | libc::PROT_WRITE };
+    // SAFETY: as in `open`.
+    unsafe { system::protect(start, end - start, rights) }
+}
+
+/// Bits of the error code of a page fault: the access was a store, or the fetch of an instruction
+/// (arch/x86/include/asm/trap_pf.h, X86_PF_WRITE, X86_PF_INSTR).
 const FAULT_WRITE: u64 = 2;
+const FAULT_FETCH: u64 = 16;
 /// `SEGV_ACCERR` of the kernel's asm-generic/siginfo.h: the page is mapped, and its protection forbids the access.
 const FORBIDDEN: i32 = 2;
 
@@ -284,8 +317,16 @@ unsafe extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, frame: *m
         unsafe { (Registers::new(frame), (*info).si_code, (*info).si_addr().expose_provenance()) };
     // A store that the handler of SIGTRAP performs is the trapped instruction's.
     let program = perform::trapped_frame(registers).unwrap_or(registers);
-    let is_store = code == FORBIDDEN && registers.get(libc::REG_ERR) & FAULT_WRITE != 0;
-    if !(is_store && record(address, program)) {
+    let error = registers.get(libc::REG_ERR);
+    let is_served = code == FORBIDDEN
+        && error & FAULT_FETCH == 0
+        && if error & FAULT_WRITE != 0 {
+            record(address, program)
+        } else {
+            // SAFETY: errno is this thread's.
+            unsafe { loads::serve(address, registers, program) }
+        };
+    if !is_served {
         // SAFETY: the kernel's arguments, or those of the trap.
         unsafe { signals::give_to_program(signal, info, program.frame().cast()) };
     }
@@ -293,33 +334,21 @@ unsafe extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, frame: *m
 
 /// Records a store, and makes its page writable. Returns false if the page is not watched, or not mapped any more.
 fn record(address: usize, registers: Registers) -> bool {
-    let Some(end) = address.checked_add(1) else { return false };
-    for range in ranges() {
-        if !range.contains(address, end) {
-            continue;
+    pages::with(address, |record| {
+        if record.state.load(SeqCst) == READ_ONLY {
+            return false;
         }
-        range.users.fetch_add(1, SeqCst);
-        // `forget` clears the start before it waits for users.
-        let is_watched = range.contains(address, end);
-        if is_watched {
-            // SAFETY: the range contains the address, and its records stay while it has users.
-            let record = unsafe { range.record(address) };
-            if record.state.compare_exchange(UNUSED, BEING_WRITTEN, SeqCst, SeqCst).is_ok() {
-                let mut frames = [0; MOST_CALLERS];
-                let depth = callers::walk(registers, &mut frames);
-                record.address.store(address, SeqCst);
-                for (place, frame) in record.callers.iter().zip(frames) {
-                    place.store(frame, SeqCst);
-                }
-                record.state.store(depth + COMPLETE, SeqCst);
+        record.hidden.store(0, SeqCst);
+        if record.state.compare_exchange(UNUSED, BEING_WRITTEN, SeqCst, SeqCst).is_ok() {
+            let mut frames = [0; MOST_CALLERS];
+            let depth = callers::walk(registers, &mut frames);
+            record.address.store(address, SeqCst);
+            for (place, frame) in record.callers.iter().zip(frames) {
+                place.store(frame, SeqCst);
             }
+            record.state.store(depth + COMPLETE, SeqCst);
         }
-        range.users.fetch_sub(1, SeqCst);
-        if is_watched {
-            let page = address & !(PAGE_BYTES - 1);
-            // SAFETY: the page was writable before it was watched.
-            return unsafe { system::protect(page, PAGE_BYTES, libc::PROT_READ | libc::PROT_WRITE) }.is_ok();
-        }
-    }
-    false
+        open(address & !(PAGE_BYTES - 1), record).is_ok()
+    })
+    .unwrap_or(false)
 }
