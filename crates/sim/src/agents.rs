@@ -11,7 +11,7 @@ use crate::machine::domain_calls::DomainCall;
 use crate::machine::faults::{Fault, Needs};
 use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes};
 use crate::machine::history::Recorded;
-use crate::machine::incoherent::{DirtyAtSubmission, Incoherent};
+use crate::machine::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 use crate::machine::log::KernelFlush;
 use crate::machine::object::Object;
 use crate::machine::refuse::refuse;
@@ -306,8 +306,14 @@ impl Soft {
         self.system.incoherent.take_submissions()
     }
 
-    /// Returns and clears the number of ranges of lines that [`Self::incoherent`] and [`Self::dirty_at_submission`] had
-    /// no room for: each has room for 65,536.
+    /// Returns and clears the lines that became stale while the device was watched, of objects whose cached bytes a mapping
+    /// shows, oldest first. A write that makes them stale is no mistake; a load before an invalidate is.
+    pub fn made_stale(&self) -> Vec<MadeStale> {
+        self.system.incoherent.take_stale()
+    }
+
+    /// Returns and clears the number of ranges of lines that [`Self::incoherent`], [`Self::dirty_at_submission`] and
+    /// [`Self::made_stale`] had no room for: each has room for 65,536.
     pub fn incoherent_dropped(&self) -> u64 {
         self.system.incoherent.take_dropped()
     }

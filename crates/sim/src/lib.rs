@@ -62,7 +62,7 @@ pub use machine::faults::Fault;
 pub use machine::files::{FileKind, OpenFile, ProgramFiles};
 pub use machine::gpu::{GpuFault, GpuHang, GpuTimes, HangCause, Remedy};
 pub use machine::history::{AccessedLines, LineStates, Recorded, RecordedEvent};
-pub use machine::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind};
+pub use machine::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind, MadeStale};
 pub use machine::log::KernelFlush;
 pub use machine::program::ProgramMemory;
 pub use machine::shared::Views;

@@ -73,6 +73,24 @@ pub struct DirtyAtSubmission {
     pub lines: Vec<LineRange>,
 }
 
+/// Lines that became stale: an agent wrote other bytes to memory, where the CPU's cache has clean lines of them. A CPU
+/// load of such a line misses what was written, until the line is invalidated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeStale {
+    /// As [`Incoherent::object`].
+    pub object: u64,
+    /// As [`Incoherent::handle`].
+    pub handle: Option<Handle>,
+    /// As [`Incoherent::size`].
+    pub size: u64,
+    /// The object's level.
+    pub level: CacheLevel,
+    /// The route of the write.
+    pub route: Route,
+    /// The lines.
+    pub lines: Vec<LineRange>,
+}
+
 /// An object as the log describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct About {
@@ -103,6 +121,7 @@ pub(crate) struct IncoherentLog {
 struct Found {
     accesses: List<Incoherent>,
     submissions: List<DirtyAtSubmission>,
+    stale: List<MadeStale>,
 }
 
 /// Entries with lines.
@@ -183,10 +202,18 @@ impl IncoherentLog {
         self.found().submissions.take()
     }
 
+    /// Returns and clears the lines that became stale.
+    pub(crate) fn take_stale(&self) -> Vec<MadeStale> {
+        self.found().stale.take()
+    }
+
     /// Returns and clears the number of ranges of lines for which there was no room.
     pub(crate) fn take_dropped(&self) -> u64 {
-        let mut found = self.found();
-        std::mem::take(&mut found.accesses.dropped) + std::mem::take(&mut found.submissions.dropped)
+        let Found { accesses, submissions, stale } = &mut *self.found();
+        [&mut accesses.dropped, &mut submissions.dropped, &mut stale.dropped]
+            .into_iter()
+            .map(std::mem::take)
+            .sum()
     }
 
     fn found(&self) -> MutexGuard<'_, Found> {
@@ -216,6 +243,16 @@ impl Watch<'_> {
         self.access(level, IncoherentKind::DirtySurface, route, lines);
     }
 
+    fn stale(self, level: CacheLevel, route: Route, lines: LineRange) {
+        let About { object, handle, size } = self.about;
+        self.log.found().stale.add(
+            lines,
+            |last| (last.object, last.level, last.route) == (object, level, route),
+            |last| &mut last.lines,
+            |lines| MadeStale { object, handle, size, level, route, lines },
+        );
+    }
+
     fn submission(self, submission: u64, level: CacheLevel, lines: LineRange) {
         let About { object, handle, size } = self.about;
         self.log.found().submissions.add(
@@ -243,6 +280,11 @@ impl Store {
         let About { object, size, .. } = watch.about;
         let accessed = Accessed { object, size, first: watch.first, route, effect, run, part, new };
         watch.log.history.access(self, accessed)?;
+        if let Some(new) = new
+            && (effect.at, run.line, effect.next) == (Place::Memory, Line::Clean, Line::Clean)
+        {
+            return self.watch_stale(watch, terms.level, route, run, part, new);
+        }
         let kind = match (effect.at, run.line) {
             (Place::Memory, Line::Dirty) if new.is_some() => IncoherentKind::LostWrite,
             (Place::Memory, Line::Dirty) => IncoherentKind::StaleRead,
@@ -267,6 +309,30 @@ impl Store {
             if differ {
                 let line = whole.start.wrapping_add(watch.first) / LINE_BYTES;
                 watch.access(terms.level, kind, route, LineRange::new(line, line + 1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Logs the clean lines of a run that a mapping shows, if the bytes `part` of memory become others.
+    fn watch_stale(
+        &self,
+        watch: Watch<'_>,
+        level: CacheLevel,
+        route: Route,
+        run: Run,
+        part: &Range<u64>,
+        new: &[u8],
+    ) -> Result<()> {
+        if !self.shared.as_ref().is_some_and(|shared| shared.shows_cache) {
+            return Ok(());
+        }
+        let in_cache = self.peek(Place::Cache, run)?;
+        for line in run.of_object().indices() {
+            let piece = (line * LINE_BYTES).max(part.start)..((line + 1) * LINE_BYTES).min(part.end);
+            if slice(&in_cache, run.offset(), &piece) != slice(new, part.start, &piece) {
+                let line = (line * LINE_BYTES).wrapping_add(watch.first) / LINE_BYTES;
+                watch.stale(level, route, LineRange::new(line, line + 1));
             }
         }
         Ok(())

@@ -91,7 +91,7 @@ pub(crate) struct Shared {
     /// A WB mapping shows the cached bytes; otherwise only WC, UC and GTT mappings may, on LLC parts.
     pub(super) write_back: bool,
     /// A mapping shows the cached bytes.
-    shows_cache: bool,
+    pub(super) shows_cache: bool,
 }
 
 impl Shared {

@@ -23,6 +23,7 @@ mod hangs;
 mod history;
 mod incoherent;
 mod kms;
+mod made_stale;
 mod masters;
 mod memory;
 mod memory_files;
