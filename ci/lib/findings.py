@@ -15,7 +15,8 @@ from pathlib import Path
 FOLDER = Path(__file__).parents[2] / "crates/preload/tests/findings"
 COLUMNS = ("kind", "lines", "found", "refused", "old", "unflushed")
 # Programs whose bytes the GPU or a system call writes, or that store where nothing is watched.
-WITHOUT_STORE = ("stale_cpu_read", "read_into", "received", "transfers", "blocked", "moved")
+WITHOUT_STORE = ("stale_cpu_read", "missing_invalidate", "written_out", "request_memory", "blocked_out", "read_into", "received",
+                 "transfers", "blocked", "moved")
 
 
 def table():
@@ -57,7 +58,9 @@ def problems(platform, program, mode, status, report):
         wrong.append(f"findings {seen}, planted {planted} {row['kind']}")
     for finding, (_, line) in zip(found, planted):
         # Such bytes have no call stack of a store.
-        stack = finding["store"] or finding["request"]
+        stack = finding["load"] or finding["store"] or finding["request"]
+        if bool(finding["load"]) != (finding["kind"] == "missing invalidate"):
+            wrong.append(f"a {finding['kind']} has the call stack of a load {finding['load']}")
         if bool(finding["store"]) == (program in WITHOUT_STORE):
             wanted = "none" if program in WITHOUT_STORE else "one"
             wrong.append(f"the store has the call stack {finding['store']}, {wanted} is wanted")
@@ -99,7 +102,8 @@ def judged_problems(run, program, mode, report):
         if platform in row["refused"].split(",") or run != platform and {run, platform} & set(decides):
             continue
         planted = []
-        if mode == "wrong" and platform in row["found"].split(","):
+        # Loads are not judged.
+        if mode == "wrong" and platform in row["found"].split(",") and row["kind"] != "missing-invalidate":
             planted = [(row["kind"], lines.strip()) for lines in row["lines"].split(";")]
         found = [(finding["kind"].replace(" ", "-"), finding["lines"])
                  for finding in report["findings"] if platform in finding["platforms"]]
@@ -186,7 +190,7 @@ def svg_problems(program, text):
 def self_test():
     place = {"file": f"/x/left_out.c", "line": min(marked("left_out", "wrong")), "function": "main"}
     flush = {"place": [place], "useless": False}
-    finding = {"kind": "stale read", "lines": "37", "store": [place], "request": [place]}
+    finding = {"kind": "stale read", "lines": "37", "store": [place], "load": [], "request": [place]}
     change = {"place": [place], "useless": False}
     good = {"findings": [finding], "flushes": [flush], "domain_changes": [change]}
     assert not problems("glk", "left_out", "wrong", 0, good)
@@ -198,13 +202,17 @@ def self_test():
         ("glk", "wrong", 0, {**good, "findings": [{**finding, "lines": "36"}]}),
         ("glk", "wrong", 0, {**good, "findings": [{**finding, "kind": "lost write"}]}),
         ("glk", "wrong", 0, {**good, "findings": [{**finding, "store": [{**place, "line": 1}]}]}),
+        ("glk", "wrong", 0, {**good, "findings": [{**finding, "load": [place]}]}),
         ("glk", "wrong", 0, {**good, "flushes": [{**flush, "useless": True}]}),
         ("glk", "wrong", 0, {**good, "domain_changes": [{**change, "useless": True}]}),
     ]:
         assert problems(platform, "left_out", mode, status, report), (platform, mode, status, report)
     judged = {"findings": [{**finding, "platforms": ["glk"]}], "platforms": [{"platforms": ["glk", "tgl"]}]}
     assert not judged_problems("glk", "left_out", "wrong", judged)
+    loaded = {**judged, "findings": []}
+    assert not judged_problems("glk", "missing_invalidate", "wrong", loaded)
     for program, mode, report in [
+        ("missing_invalidate", "wrong", {**judged, "findings": [{**finding, "kind": "missing invalidate", "platforms": ["glk"]}]}),
         ("left_out", "right", judged),
         ("left_out", "wrong", {**judged, "findings": []}),
         ("left_out", "wrong", {**judged, "findings": [{**finding, "platforms": ["glk", "tgl"]}]}),

@@ -15,7 +15,8 @@
 //! ```text
 //! L4  hooks: the functions that replace libc's
 //! L3  paths: what stands for a path
-//! L2  talk -> start   start -> talk: requests to the server; what happens when the library is loaded
+//! L2  talk -> start   start -> talk   loads -> talk   talk -> loads   loads -> start   start -> loads: requests to the
+//!     server; what happens when the library is loaded; loads of stale lines
 //! L1  traps -> sites -> line -> mappings   pool: flushes, their places and counts, mapped objects; connections
 //! L0  lock -> sys   real -> sys   identity -> sys: system calls, libc's own functions, which process this is
 //! ```
@@ -33,6 +34,7 @@
 mod hooks;
 mod identity;
 mod line;
+mod loads;
 mod lock;
 mod mappings;
 mod paths;

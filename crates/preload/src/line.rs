@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::mappings::{self, Mapping, Views};
 
 /// Bytes of a cache line, and its words.
-const LINE_BYTES: usize = 64;
+pub(crate) const LINE_BYTES: usize = 64;
 const WORDS: usize = LINE_BYTES / size_of::<u64>();
 
 /// The effect of a flush.
@@ -91,6 +91,25 @@ pub(crate) fn is_dirty(mapping: &Mapping, address: usize, len: usize) -> bool {
         let line = Line::at(mapping, at);
         load(line.cached) != load(line.filled)
     })
+}
+
+/// Returns whether the line with an address is stale: it is clean, and memory has other bytes.
+pub(crate) fn is_stale(mapping: &Mapping, address: usize) -> bool {
+    let line = Line::at(mapping, address);
+    let [cached, memory, filled] = [line.cached, line.memory, line.filled].map(load);
+    cached == filled && filled != memory
+}
+
+/// Returns whether a load of `len` bytes of one line, at `address`, gets bytes of a stale line that memory has others of.
+pub(crate) fn misses(mapping: &Mapping, address: usize, len: usize) -> bool {
+    let line = Line::at(mapping, address);
+    let [cached, memory, filled] = [line.cached, line.memory, line.filled].map(load);
+    let differs = |byte: usize| {
+        let bits = |words: [u64; WORDS]| words.get(byte / 8).map(|word| word.to_ne_bytes()[byte % 8]);
+        bits(cached) != bits(memory)
+    };
+    let first = address % LINE_BYTES;
+    cached == filled && (first..first + len).any(differs)
 }
 
 /// A line's words in the three files.

@@ -14,10 +14,10 @@ use crate::mappings;
 use crate::sys;
 
 /// Bytes of a page.
-const PAGE_BYTES: usize = 4096;
+pub(crate) const PAGE_BYTES: usize = 4096;
 
 /// Most frames of a call stack.
-const MOST_FRAMES: usize = 16;
+pub(crate) const MOST_FRAMES: usize = 16;
 
 /// The records, in a memory file that the server reads, too.
 static RECORDS: AtomicPtr<SiteRecord> = AtomicPtr::new(std::ptr::null_mut());
@@ -150,7 +150,7 @@ impl Write for Lines {
 }
 
 /// Writes a call stack, without the frames of this library.
-fn lines(frames: &[usize]) -> Lines {
+pub(crate) fn lines(frames: &[usize]) -> Lines {
     let mut lines = Lines { bytes: [0; MOST_PAYLOAD], len: 0 };
     for &frame in frames {
         let mut info: libc::Dl_info = unsafe_zeroed();
@@ -214,11 +214,19 @@ pub(crate) fn first_store(object: u64, offset: u64) -> Lines {
     lines(store.as_ref().map_or(&[], |store| &store.callers))
 }
 
-/// Watches the pages of a new mapping of cached bytes.
+/// Watches the pages of a new mapping of cached bytes, to which the program may store.
 pub(crate) fn watch(start: usize, len: usize) {
     if is_collecting() {
         // SAFETY: the pages were mapped readable and writable; they are forgotten when they are unmapped.
         let _ = unsafe { watch::protect(start, len) };
+    }
+}
+
+/// The same with one from which the program may only load.
+pub(crate) fn watch_loads(start: usize, len: usize) {
+    if is_collecting() {
+        // SAFETY: the pages were mapped readable; they are forgotten when they are unmapped.
+        let _ = unsafe { watch::add_read_only(start, len) };
     }
 }
 
@@ -227,8 +235,7 @@ pub(crate) fn watch(start: usize, len: usize) {
 pub(crate) fn watch_again() {
     if is_collecting() {
         mappings::each_cached(|mapping| {
-            // Acquire: the transfers that are not counted any more have ended. None begins while the lock is held.
-            if TRANSFERS.load(Ordering::Acquire) > 0 {
+            if is_transferring() {
                 return;
             }
             for page in (mapping.start..mapping.start + mapping.len).step_by(PAGE_BYTES) {
@@ -257,10 +264,16 @@ pub(crate) fn unwatch(start: usize, len: usize) {
     }
 }
 
-/// Number of transfers to mappings that have not ended. Increased under the lock of the mappings.
+/// Number of transfers to and from mappings that have not ended. Increased under the lock of the mappings.
 static TRANSFERS: AtomicUsize = AtomicUsize::new(0);
 
-/// A system call that stores to buffers of the program, whose pages stay writable until it ends. Its stores are not
+/// Returns whether a transfer has not ended. None begins while the lock of the mappings is held.
+pub(crate) fn is_transferring() -> bool {
+    // Acquire: the transfers that are not counted any more have ended.
+    TRANSFERS.load(Ordering::Acquire) > 0
+}
+
+/// A system call that accesses buffers of the program. No page is watched again or hidden until it ends. Its stores are not
 /// recorded.
 ///
 /// A thread that is cancelled during the call, or leaves it by longjmp, does not end it: no page is watched again.
@@ -278,17 +291,24 @@ impl Transfer {
         transfer
     }
 
+    /// Counts the transfer and calls `open` if a buffer is in a mapping of an object, under the lock of the mappings.
+    pub(crate) fn begin(&mut self, start: usize, len: usize, open: impl FnOnce()) {
+        mappings::if_overlap(start, len, || {
+            if !self.counts {
+                self.counts = true;
+                // Relaxed: under the lock, which those that look at it hold.
+                TRANSFERS.fetch_add(1, Ordering::Relaxed);
+            }
+            open();
+        });
+    }
+
     /// Makes the pages of another buffer writable.
     pub(crate) fn add(&mut self, start: usize, len: usize) {
         if !is_collecting() {
             return;
         }
-        mappings::if_overlap(start, len, || {
-            if !self.counts {
-                self.counts = true;
-                // Relaxed: under the lock, which `watch_again` takes.
-                TRANSFERS.fetch_add(1, Ordering::Relaxed);
-            }
+        self.begin(start, len, || {
             let first = start & !(PAGE_BYTES - 1);
             // Fails for pages that are not watched.
             let _ = watch::release(first, (start - first).saturating_add(len));

@@ -10,7 +10,7 @@ use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET};
 use crate::identity::{self, Caller};
 use crate::lock::Lock;
 use crate::sys::{self, Blocked};
-use crate::{pool, sites, talk, traps};
+use crate::{loads, pool, sites, talk, traps};
 
 /// Most bytes of a path.
 pub(crate) const PATH_BYTES: usize = libc::PATH_MAX as usize;
@@ -201,6 +201,7 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
 /// Gives the server the counts of this process's flushes, and their log.
 fn give_sites(fd: c_int, log: bool) {
     let Ok(records) = sites::collect(log) else { return };
+    loads::start();
     // A server that does not take them has no counts.
     let _ = talk::exchange_with(fd, &Request::Sites.with([]), &[records]);
     sys::close(records);

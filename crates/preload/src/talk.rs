@@ -8,7 +8,7 @@ use gem_coherency_wire::{Call, Descriptors, MOST_PAYLOAD, Message, cookie, recei
 use crate::mappings::{self, Mapping, Views};
 use crate::start::{self, Server};
 use crate::sys::{self, Blocked};
-use crate::{pool, sites};
+use crate::{loads, pool, sites};
 
 /// How a mapping that the server asks for is wanted: as the program's mmap(2) said.
 #[derive(Clone, Copy)]
@@ -41,7 +41,27 @@ pub(crate) fn request_with(
 ) -> Result<(Message, Descriptors), c_int> {
     let _signals = Blocked::new();
     let fd = start::connection(server)?;
-    match converse(fd, message, &[], wish) {
+    settle(fd, converse(fd, message, &[], &[], wish))
+}
+
+/// Makes a request that has a payload, and no values in its reply.
+///
+/// # Errors
+/// As [`request`].
+pub(crate) fn tell(server: &Server, message: &Message, payload: &[u8]) -> Result<(), c_int> {
+    let _signals = Blocked::new();
+    let fd = start::connection(server)?;
+    let (_, descriptors) = settle(fd, converse(fd, message, payload, &[], Wish::ANYWHERE))?;
+    descriptors.close();
+    Ok(())
+}
+
+/// Keeps the connection of a request for the next one, or closes it if it is broken; returns the reply.
+fn settle(
+    fd: RawFd,
+    replied: Result<(Message, Descriptors), c_int>,
+) -> Result<(Message, Descriptors), c_int> {
+    match replied {
         Ok((reply, descriptors)) => {
             pool::give(fd);
             match reply.errno {
@@ -69,7 +89,7 @@ pub(crate) fn exchange(fd: c_int, message: &Message) -> Result<Message, c_int> {
 /// # Errors
 /// As [`exchange`].
 pub(crate) fn exchange_with(fd: c_int, message: &Message, given: &[RawFd]) -> Result<Message, c_int> {
-    let (reply, descriptors) = converse(fd, message, given, Wish::ANYWHERE)?;
+    let (reply, descriptors) = converse(fd, message, &[], given, Wish::ANYWHERE)?;
     descriptors.close();
     if reply.errno == 0 { Ok(reply) } else { Err(reply.errno) }
 }
@@ -78,10 +98,11 @@ pub(crate) fn exchange_with(fd: c_int, message: &Message, given: &[RawFd]) -> Re
 fn converse(
     fd: c_int,
     message: &Message,
+    payload: &[u8],
     given: &[RawFd],
     wish: Wish,
 ) -> Result<(Message, Descriptors), c_int> {
-    send(fd, message, &[], given)?;
+    send(fd, message, payload, given)?;
     let mut payload = [0; MOST_PAYLOAD];
     loop {
         let (message, _, descriptors) = receive(fd, &mut payload)?;
@@ -116,6 +137,12 @@ fn converse(
                     Err(libc::ENOTSOCK) => Message::failed(libc::EINVAL),
                     Err(errno) => Message::failed(errno),
                 }
+            }
+            Some(Call::Stale) => {
+                descriptors.close();
+                let [object, first, end, ..] = message.operands;
+                loads::hide(object, first, end);
+                Message::default()
             }
             Some(Call::Install) => install(&message, descriptors),
             Some(Call::Map) => {
@@ -170,8 +197,11 @@ fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_
     mappings::add(mapping);
     // With MAP_FIXED, there may have been watched pages.
     sites::forget(address.addr(), len);
-    if shows == 0 && protection & 2 != 0 {
-        sites::watch(address.addr(), len);
+    match protection {
+        _ if shows != 0 => {}
+        1 => sites::watch_loads(address.addr(), len),
+        0 => {}
+        _ => sites::watch(address.addr(), len),
     }
     Ok(address)
 }

@@ -4,12 +4,14 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gem_coherency::Errno;
+use gem_coherency::units::LineRange;
 use gem_coherency_sim::{OpenFile, Process, ProgramFiles as _};
 use gem_coherency_wire::{Frame, Message};
 use nix::unistd::Pid;
 
 use crate::remote::Remote;
 use crate::shared::Shared;
+use crate::stale::StaleLines;
 
 /// A program's process.
 #[derive(Debug)]
@@ -61,6 +63,16 @@ impl Client {
     /// Asks the program for a call stack during its request; empty if it does not know, or is gone.
     pub(crate) fn ask(&self, connection: &Arc<OwnedFd>, call: &Message) -> Vec<Frame> {
         self.with(connection, |_| self.remote.ask(call))
+    }
+
+    /// Notes lines of an object that became stale, of which the program is told later.
+    pub(crate) fn note_stale(&self, object: u64, lines: &[LineRange]) {
+        self.remote.note_stale(object, lines);
+    }
+
+    /// Returns and forgets these lines.
+    pub(crate) fn take_stale(&self) -> StaleLines {
+        self.remote.take_stale()
     }
 
     /// Leaves the descriptor of a file in the program's table, during its request; returns its number.

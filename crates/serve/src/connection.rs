@@ -5,17 +5,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gem_coherency::Errno;
+use gem_coherency::units::LineRange;
 use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Soft};
-use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request};
+use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request, frames};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
 use crate::client::Client;
 use crate::connections::Live;
 use crate::files::pair;
-use crate::judge;
 use crate::node::Node;
 use crate::shared::Shared;
+use crate::{judge, loads};
 
 /// The time after which a waiting request looks whether its program still exists.
 const LOOK: Duration = Duration::from_millis(100);
@@ -60,13 +61,16 @@ impl Connection {
         let mut payload = [0; MOST_PAYLOAD];
         loop {
             let fd = self.socket.as_raw_fd();
-            let Ok((message, _, descriptors)) = gem_coherency_wire::receive(fd, &mut payload) else {
+            let Ok((message, len, descriptors)) = gem_coherency_wire::receive(fd, &mut payload) else {
                 return;
             };
             let given = descriptors.into_first();
             self.live.settle();
             self.shared.files.reap();
             let reply = match Request::from_number(message.number) {
+                Some(Request::Loaded) => {
+                    self.loaded(&message.operands, payload.get(..len).unwrap_or_default())
+                }
                 Some(request) => self.request(request, &message.operands, given),
                 None => Err(Errno::ENOSYS),
             };
@@ -119,6 +123,10 @@ impl Connection {
                     let across = self.shared.across.as_ref().zip(number);
                     let verdicts = across.map(|(across, number)| across.verdicts(number, device));
                     judge::collect(findings, device, verdicts, client, &self.socket);
+                    // Only the device's own lines are known to be loaded, not those of other platforms.
+                    if self.shared.across.is_none() {
+                        loads::tell(&self.shared, findings, device, client, &self.socket);
+                    }
                 }
                 done.map(|value| (Message::done([value as u64]), None))
             }
@@ -126,6 +134,7 @@ impl Connection {
                 let file = self.file(a)?;
                 let client = self.client()?;
                 let done = client.with(&self.socket, |process| process.mmap_of(b, pages(c), &file, d));
+                loads::tell_noted(client, &self.socket);
                 done.map(|address| (Message::done([address]), None))
             }
             Request::Unmapped => {
@@ -146,6 +155,8 @@ impl Connection {
                 let position = file.lseek(b as i64, whence)?;
                 Ok((Message::done([position]), None))
             }
+            // Has a payload: see `serve`.
+            Request::Loaded => Err(Errno::EPROTO),
             Request::Fork => self.fork(),
             Request::Sites => {
                 let file = given.ok_or(Errno::EBADF)?;
@@ -159,6 +170,16 @@ impl Connection {
                 Ok((Message::default(), None))
             }
         }
+    }
+
+    /// Adds the finding of a load.
+    fn loaded(&self, &[object, first, end, ..]: &[u64; 6], stack: &[u8]) -> Reply {
+        if let Some(findings) = &self.shared.findings
+            && first < end
+        {
+            loads::add(findings, object, LineRange::new(first, end), frames(stack));
+        }
+        Ok((Message::default(), None))
     }
 
     /// Makes a request; other threads of the program make theirs while it waits.

@@ -13,6 +13,7 @@ use gem_coherency_wire::{Frame, MOST_SITES, SITE_BYTES, SiteCounts};
 
 use crate::domain_calls::DomainSites;
 use crate::history::{Histories, History};
+use crate::stale::StaleObjects;
 
 /// Frames of a call stack that must be equal for two findings to be one.
 const SAME_FRAMES: usize = 4;
@@ -26,6 +27,8 @@ pub enum FindingKind {
     LostWrite,
     /// The CPU read clean cached bytes, and memory had newer ones.
     StaleCpuRead,
+    /// The program loaded old bytes of a stale line through its mapping: an invalidate was missing.
+    MissingInvalidate,
     /// A surface of a draw or a dispatch had dirty lines that the GPU did not see; whether a kernel accessed them is not
     /// known.
     DirtySurface,
@@ -54,7 +57,9 @@ pub struct Finding {
     pub lines: Vec<LineRange>,
     /// The call stack of the first store to the first line's page; empty if it is not known.
     pub store: Vec<Frame>,
-    /// The call stack of the request that showed it.
+    /// The call stack of the load of [`FindingKind::MissingInvalidate`]; empty otherwise.
+    pub load: Vec<Frame>,
+    /// The call stack of the request that showed it; for a load, of the one that showed the agent's write.
     pub request: Vec<Frame>,
     /// The last flushes of the object, at the first time.
     pub flushes: Vec<RecentFlush>,
@@ -111,6 +116,8 @@ pub(crate) struct Findings {
     pub(crate) domains: DomainSites,
     /// The files of programs, also of those that have ended.
     records: Mutex<Vec<Records>>,
+    /// The lines that programs must not load.
+    pub(crate) stale: StaleObjects,
 }
 
 impl Findings {
@@ -119,18 +126,30 @@ impl Findings {
         Self { histories: history.then(Histories::default), ..Self::default() }
     }
 
-    /// Adds a finding, to an equal one if there is one; to a new one, the last flushes of its object.
-    pub(crate) fn add(&self, finding: Finding) {
+    /// Adds a finding, to an equal one if there is one; to a new one, the last flushes of its object. Returns the index of a
+    /// new one.
+    pub(crate) fn add(&self, finding: Finding) -> Option<usize> {
         let mut found = lock(&self.found);
         match found.iter_mut().find(|other| is_same(other, &finding)) {
-            Some(other) => other.times += finding.times,
+            Some(other) => {
+                other.times += finding.times;
+                None
+            }
             None => {
                 let mut told = lock(&self.told);
                 if told.len() < MOST_HISTORIES {
                     told.push(self.histories.as_ref().and_then(|histories| histories.of(finding.object)));
                 }
                 found.push(Finding { flushes: self.flushes_of(finding.object), ..finding });
+                Some(found.len() - 1)
             }
+        }
+    }
+
+    /// Adds lines to the finding with an index.
+    pub(crate) fn extend(&self, index: usize, lines: LineRange) {
+        if let Some(finding) = lock(&self.found).get_mut(index) {
+            add_lines(&mut finding.lines, lines);
         }
     }
 
@@ -207,7 +226,16 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
     (one.kind, &one.device, one.level, one.route) == (other.kind, &other.device, other.level, other.route)
         && one.platforms == other.platforms
         && top(&one.store) == top(&other.store)
-        && (!one.store.is_empty() || one.object == other.object)
+        && top(&one.load) == top(&other.load)
+        && (!one.store.is_empty() || !one.load.is_empty() || one.object == other.object)
+}
+
+/// Adds a range to the last one if it continues that.
+pub(crate) fn add_lines(lines: &mut Vec<LineRange>, range: LineRange) {
+    match lines.last_mut() {
+        Some(last) if last.end() == range.first() => *last = LineRange::new(last.first(), range.end()),
+        Some(_) | None => lines.push(range),
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

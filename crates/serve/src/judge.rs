@@ -13,7 +13,7 @@ use gem_coherency_sim::{IncoherentKind, Soft};
 use gem_coherency_wire::{Call, Frame};
 
 use crate::client::Client;
-use crate::findings::{Finding, FindingKind, Findings};
+use crate::findings::{Finding, FindingKind, Findings, add_lines};
 use crate::history::Stored;
 use crate::platforms::Verdict;
 
@@ -97,6 +97,7 @@ fn logged(device: &Soft) -> Vec<Finding> {
             route: Some(access.route),
             lines: access.lines,
             store: Vec::new(),
+            load: Vec::new(),
             request: Vec::new(),
             flushes: Vec::new(),
             times: 1,
@@ -117,6 +118,7 @@ fn logged(device: &Soft) -> Vec<Finding> {
             route: None,
             lines: submitted.lines,
             store: Vec::new(),
+            load: Vec::new(),
             request: Vec::new(),
             flushes: Vec::new(),
             times: 1,
@@ -150,6 +152,7 @@ fn judged(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
             route: verdict.route,
             lines: verdict.lines,
             store: Vec::new(),
+            load: Vec::new(),
             request: Vec::new(),
             flushes: Vec::new(),
             times: 1,
@@ -200,20 +203,12 @@ fn by_store(
             };
             last = Some((page, at));
             if let Some((_, lines)) = groups.get_mut(at) {
-                add(lines, LineRange::new(first, end));
+                add_lines(lines, LineRange::new(first, end));
             }
             first = end;
         }
     }
     groups
-}
-
-/// Adds a range to the last one if it continues that.
-fn add(lines: &mut Vec<LineRange>, range: LineRange) {
-    match lines.last_mut() {
-        Some(last) if last.end() == range.first() => *last = LineRange::new(last.first(), range.end()),
-        Some(_) | None => lines.push(range),
-    }
 }
 
 /// Returns whether findings have every one of these lines of an object.

@@ -18,9 +18,10 @@
 //!
 //! ```text
 //! L3  server: starts and stops
-//! L2  connection -> judge: a program's requests, what they did wrong
+//! L2  connection -> judge   connection -> loads: a program's requests, what they did wrong, what its loads did
 //! L1  client -> remote -> shared -> across   shared -> client   tree: processes, the state of all, the folder of nodes and sysfs
-//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   error   eventfd   node   requests   clock   write_only: what is open and found, names, events
+//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   findings -> stale   error   eventfd   node   requests   clock   write_only:
+//!     what is open and found, names, events
 //! ```
 
 #![deny(unsafe_code)]
@@ -38,12 +39,14 @@ mod findings;
 mod flush_logs;
 mod history;
 mod judge;
+mod loads;
 mod node;
 mod platforms;
 mod remote;
 mod requests;
 mod server;
 mod shared;
+mod stale;
 mod tree;
 mod write_only;
 

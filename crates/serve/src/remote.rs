@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gem_coherency::Errno;
-use gem_coherency::units::PAGE_BYTES;
+use gem_coherency::units::{LineRange, PAGE_BYTES};
 use gem_coherency_hierarchy::Place;
 use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Views};
 use gem_coherency_wire::{Call, Frame, MOST_PAYLOAD, Message, frames};
@@ -15,6 +15,7 @@ use nix::unistd::Pid;
 
 use crate::eventfd::Eventfd;
 use crate::shared::Shared;
+use crate::stale::StaleLines;
 use crate::write_only;
 
 /// Number of pages that are looked at by one system call (`UIO_MAXIOV`).
@@ -27,12 +28,19 @@ pub(crate) struct Remote {
     pid: AtomicI32,
     /// The connection whose request is being carried out.
     connection: Mutex<Option<Arc<OwnedFd>>>,
+    /// Lines that became stale, of which the program is not told yet.
+    stale: Mutex<StaleLines>,
 }
 
 impl Remote {
     /// Creates the program with a process id.
     pub(crate) fn new(shared: Arc<Shared>, pid: Pid) -> Self {
-        Self { shared, pid: AtomicI32::new(pid.as_raw()), connection: Mutex::new(None) }
+        Self {
+            shared,
+            pid: AtomicI32::new(pid.as_raw()),
+            connection: Mutex::new(None),
+            stale: Mutex::default(),
+        }
     }
 
     /// Sets the process id, once a child knows its own.
@@ -44,6 +52,18 @@ impl Remote {
     /// Sets the connection on which the program is called.
     pub(crate) fn on(&self, connection: Option<&Arc<OwnedFd>>) {
         *self.connection.lock().unwrap_or_else(PoisonError::into_inner) = connection.cloned();
+    }
+
+    /// Notes lines of an object that became stale.
+    pub(crate) fn note_stale(&self, object: u64, lines: &[LineRange]) {
+        if !lines.is_empty() {
+            self.stale.lock().unwrap_or_else(PoisonError::into_inner).add(object, lines);
+        }
+    }
+
+    /// Returns and forgets these lines.
+    pub(crate) fn take_stale(&self) -> StaleLines {
+        std::mem::take(&mut *self.stale.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn pid(&self) -> Pid {
@@ -164,7 +184,11 @@ impl ProgramMemory for Remote {
         let coherent = u64::from(views.coherent);
         let message = Call::Map.with([len, protection, views.offset, shows, views.object, coherent]);
         let descriptors = [views.cached.as_raw_fd(), views.memory.as_raw_fd(), views.filled.as_raw_fd()];
-        self.call(&message, &descriptors).map(|answer| Some(answer.operands[0]))
+        let answer = self.call(&message, &descriptors)?;
+        if let Some(findings) = &self.shared.findings {
+            self.note_stale(views.object, &findings.stale.lines_of(views.object));
+        }
+        Ok(Some(answer.operands[0]))
     }
 }
 

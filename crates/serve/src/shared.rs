@@ -77,6 +77,13 @@ impl Shared {
         self.clients().get(&number).and_then(Weak::upgrade)
     }
 
+    /// Calls `see` with each client.
+    pub(crate) fn each_client(&self, see: impl Fn(&Client)) {
+        // Outside of the lock: the last one of a client forgets it.
+        let clients: Vec<_> = self.clients().values().filter_map(Weak::upgrade).collect();
+        clients.iter().for_each(|client| see(client));
+    }
+
     /// Forgets a client.
     pub(crate) fn forget(&self, number: u64) {
         self.clients().remove(&number);

@@ -118,6 +118,9 @@ numbered! {
         Sites = 12,
         /// mprotect(2) of pages: address, length, protection.
         Protected = 13,
+        /// A load got old bytes of lines that are stale: number of the object, the first line, the one behind the last. The
+        /// payload has the call stack, as [`Frame`](crate::Frame)s.
+        Loaded = 14,
     }
 }
 
@@ -139,6 +142,8 @@ numbered! {
         Stack = 105,
         /// Asks for the file of a descriptor. The answer's descriptor is a copy of it; EBADF.
         Copy = 106,
+        /// Lines may have become stale: number of the object, the first line, the one behind the last. The answer is empty.
+        Stale = 107,
     }
 }
 

@@ -19,6 +19,8 @@ of code that stored:
                          write-back destroys what it wrote
   stale CPU read         the CPU read cached bytes; memory had newer ones:
                          an invalidate was missing
+  missing invalidate     the program loaded cached bytes; memory had newer
+                         ones, and no invalidate or request came between
   dirty surface          a draw or a dispatch has a surface with lines that
                          the GPU does not see by its MOCS entry; whether
                          a kernel reads or overwrites them is not known

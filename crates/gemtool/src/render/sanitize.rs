@@ -198,7 +198,8 @@ impl FindingRow {
             page.field("wrong on", &self.platforms.join(" "))?;
         }
         stack(page, "stored", &self.store)?;
-        stack(page, "seen in", &self.request)?;
+        stack(page, "loaded", &self.load)?;
+        stack(page, if self.load.is_empty() { "seen in" } else { "written in" }, &self.request)?;
         if self.flushed.is_empty() {
             return page.field("flushed", "no line of the object");
         }

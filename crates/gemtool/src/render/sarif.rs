@@ -104,7 +104,8 @@ fn finding(finding: &FindingRow) -> Value {
         "{}{agent}: lines {} of {handle} ({} bytes){rule}",
         finding.kind, finding.lines, finding.size
     );
-    let locations: Vec<Value> = finding.store.iter().chain(&finding.request).take(1).map(location).collect();
+    let locations: Vec<Value> =
+        finding.store.iter().chain(&finding.load).chain(&finding.request).take(1).map(location).collect();
     let is_certain = !matches!(finding.kind, "dirty surface" | "dirty at submission");
     let level = if is_certain { "error" } else { "warning" };
     json!({
@@ -114,6 +115,7 @@ fn finding(finding: &FindingRow) -> Value {
         "locations": locations,
         "stacks": [
             { "message": { "text": "stored" }, "frames": frames(&finding.store) },
+            { "message": { "text": "loaded" }, "frames": frames(&finding.load) },
             { "message": { "text": "seen in" }, "frames": frames(&finding.request) },
         ],
         "relatedLocations": finding.flushed.iter().filter_map(flushed).collect::<Vec<_>>(),

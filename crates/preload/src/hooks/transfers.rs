@@ -10,7 +10,7 @@ use crate::sites::{self, Transfer};
 use crate::sys;
 
 /// Most buffers of a vector (`UIO_MAXIOV`); the kernel refuses more.
-const MOST_BUFFERS: usize = 1024;
+pub(super) const MOST_BUFFERS: usize = 1024;
 
 /// Begins a transfer to the buffers of a vector; those of one that cannot be read are left, for the kernel to refuse.
 fn to_all(buffers: *const libc::iovec, count: usize) -> Transfer {
@@ -25,8 +25,8 @@ fn to_all(buffers: *const libc::iovec, count: usize) -> Transfer {
     transfer
 }
 
-/// Replaces functions that store to memory. The block of each begins the transfer; a call of libc's function of the first
-/// name follows.
+/// Replaces functions that let the kernel access memory. The block of each begins the transfer; a call of libc's function of
+/// the first name follows.
 macro_rules! transfers {
     ($($(#[$doc:meta])* fn $name:ident $(| $alias:ident)* ($($argument:ident: $type:ty),*) -> $result:ty $before:block)*) => {
         replace! {
@@ -37,6 +37,7 @@ macro_rules! transfers {
         }
     };
 }
+pub(super) use transfers;
 
 transfers! {
     /// Reads from a file.

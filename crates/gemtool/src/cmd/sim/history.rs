@@ -91,6 +91,8 @@ fn is_wrong(finding: &Finding, what: What) -> bool {
     let kind = match finding.kind {
         FindingKind::StaleRead | FindingKind::StaleCpuRead => Access::Read,
         FindingKind::LostWrite => Access::Write,
+        // Loads of the program are not recorded.
+        FindingKind::MissingInvalidate => return false,
         FindingKind::DirtySurface | FindingKind::DirtyAtSubmission => {
             return matches!(what, What::Request { event: Event::Exec(_), .. });
         }

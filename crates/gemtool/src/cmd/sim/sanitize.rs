@@ -79,7 +79,9 @@ pub struct FindingRow {
     pub platforms: Vec<&'static str>,
     /// The call stack of the first store; empty if it is not known.
     pub store: Vec<PlaceRow>,
-    /// The call stack of the request that showed it.
+    /// The call stack of the load that missed an invalidate; empty otherwise.
+    pub load: Vec<PlaceRow>,
+    /// The call stack of the request that showed it; for a load, of the one that showed the agent's write.
     pub request: Vec<PlaceRow>,
     /// The last flushes of the object before that, by instruction.
     pub flushed: Vec<FlushedRow>,
@@ -243,6 +245,7 @@ impl Places {
                 .map(|decision| decision.rule),
             platforms,
             store: self.stack(&finding.store, false),
+            load: self.stack(&finding.load, false),
             request: self.stack(&finding.request, true),
             flushed: finding.flushes.iter().map(|flush| self.flushed(flush)).collect(),
             suppressed: None,
@@ -309,6 +312,7 @@ fn kind_name(kind: FindingKind) -> &'static str {
         FindingKind::StaleRead => "stale read",
         FindingKind::LostWrite => "lost write",
         FindingKind::StaleCpuRead => "stale CPU read",
+        FindingKind::MissingInvalidate => "missing invalidate",
         FindingKind::DirtySurface => "dirty surface",
         FindingKind::DirtyAtSubmission => "dirty at submission",
     }
@@ -340,7 +344,9 @@ fn wanted(machine: Machine, level: CacheLevel, finding: &Finding) -> Option<Deci
             needs_flush(caps, level, cpu, agent, Access::Read)
         }
         FindingKind::LostWrite => needs_flush(caps, level, cpu, agent, Access::Write),
-        FindingKind::StaleCpuRead => needs_invalidate(caps, level, agent, cpu, Access::Read),
+        FindingKind::StaleCpuRead | FindingKind::MissingInvalidate => {
+            needs_invalidate(caps, level, agent, cpu, Access::Read)
+        }
     };
     [Verdict::Flush, Verdict::Invalidate].contains(&decision.verdict).then_some(decision)
 }

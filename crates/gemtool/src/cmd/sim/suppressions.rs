@@ -14,10 +14,11 @@ use crate::failure::Failure;
 const MOST_BYTES: u64 = 1 << 20;
 
 /// The kinds that a suppression can name, as the report does but for the hyphens; `*` is every kind.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "stale-read",
     "lost-write",
     "stale-CPU-read",
+    "missing-invalidate",
     "dirty-surface",
     "dirty-at-submission",
     "useless-flush",
@@ -102,7 +103,7 @@ pub fn apply(
     domain_changes: &mut [DomainRow],
 ) {
     for finding in findings {
-        let places = || finding.store.iter().chain(&finding.request);
+        let places = || finding.store.iter().chain(&finding.load).chain(&finding.request);
         finding.suppressed = reason(suppressions, |line| line.matches(finding.kind, places()));
     }
     for flush in flushes.iter_mut().filter(|flush| flush.useless) {

@@ -59,6 +59,9 @@ pub(super) fn wrong(view: &HistoryView) -> String {
         FindingKind::StaleCpuRead => {
             format!("The kernel reads old bytes of {lines} from the CPU's cache: memory has newer ones.")
         }
+        FindingKind::MissingInvalidate => {
+            format!("The program loads old bytes of {lines} from the CPU's cache: memory has newer ones.")
+        }
         FindingKind::DirtySurface => format!(
             "A surface has {lines}. The newest bytes are in the CPU's cache, and the GPU does not see them. Whether a kernel accesses them is not known."
         ),

@@ -1,0 +1,136 @@
+//! Loads of stale lines: the CPU's cache has old bytes of them, and memory has newer ones that an agent wrote.
+//!
+//! The pages of such lines are hidden from the program. Each load of them is looked at, and reported to the server if it gets
+//! other bytes than memory has, once a line. A page is shown again when none of its lines is left to be reported, when the
+//! program stores to it, and when the kernel accesses it.
+
+use gem_coherency_trap::watch::{self, Load, Seen};
+use gem_coherency_wire::Request;
+
+use crate::line::{self, LINE_BYTES};
+use crate::mappings::{self, Mapping};
+use crate::sites::{self, Lines, PAGE_BYTES, Transfer};
+use crate::{start, talk};
+
+/// Most bytes that a system call loads (`MAX_RW_COUNT`).
+const MOST_BYTES: usize = 0x7fff_f000;
+
+/// Lines of a page, a bit each.
+type Set = usize;
+const _: () = assert!(PAGE_BYTES / LINE_BYTES == Set::BITS as usize);
+
+/// Begins to look at loads of hidden pages.
+pub(crate) fn start() {
+    watch::on_load(see);
+}
+
+/// Hides the pages of an object's lines, where they are stale and the program sees the cached bytes.
+pub(crate) fn hide(object: u64, first: u64, end: u64) {
+    if !sites::is_collecting() {
+        return;
+    }
+    mappings::each_cached(|mapping| {
+        // A system call would fail.
+        if sites::is_transferring() {
+            return;
+        }
+        let all = mapping.offset..mapping.offset + mapping.len as u64;
+        let (from, to) = (all.start.max(first * LINE_BYTES as u64), all.end.min(end * LINE_BYTES as u64));
+        if mapping.object != object || from >= to {
+            return;
+        }
+        let at = |offset: u64| mapping.start + (offset - mapping.offset) as usize;
+        for page in (at(from) & !(PAGE_BYTES - 1)..at(to)).step_by(PAGE_BYTES) {
+            if stale(mapping, page) != 0 {
+                // A page that cannot be hidden is not looked at.
+                let _ = watch::hide(page, PAGE_BYTES);
+            }
+        }
+    });
+}
+
+/// Returns the stale lines of a page.
+fn stale(mapping: &Mapping, page: usize) -> Set {
+    set(page, page, PAGE_BYTES, |line| line::is_stale(mapping, line))
+}
+
+/// Returns the lines of `len` bytes in a page, whose bytes a load of them misses.
+fn missed(mapping: &Mapping, page: usize, start: usize, len: usize) -> Set {
+    set(page, start, len, |line| {
+        let (from, to) = (line.max(start), (line + LINE_BYTES).min(start + len));
+        line::misses(mapping, from, to - from)
+    })
+}
+
+/// Returns the lines of `len` bytes in a page for which `is` holds, by their addresses.
+fn set(page: usize, start: usize, len: usize, is: impl Fn(usize) -> bool) -> Set {
+    let lines = (page..page + PAGE_BYTES).step_by(LINE_BYTES).enumerate();
+    let touched = lines.filter(|(_, line)| *line < start + len && start < line + LINE_BYTES);
+    touched.filter(|(_, line)| is(*line)).fold(0, |set, (n, _)| set | 1 << n)
+}
+
+/// Looks at a load. Its page's mark is the set of lines that were reported.
+fn see(load: &Load<'_>) -> Seen {
+    let page = load.address & !(PAGE_BYTES - 1);
+    let found = mappings::at(load.address, |mapping| {
+        let missed = missed(mapping, page, load.address, load.length) & !load.mark;
+        (place(mapping, page), missed, stale(mapping, page))
+    });
+    let Some((place, missed, stale)) = found else { return Seen::Enough };
+    if missed != 0 {
+        let mut frames = [0; sites::MOST_FRAMES];
+        let depth = load.callers(&mut frames);
+        report(place, missed, &sites::lines(frames.get(..depth).unwrap_or_default()));
+    }
+    let reported = load.mark | missed;
+    if stale & !reported == 0 { Seen::Enough } else { Seen::More(reported) }
+}
+
+/// Looks at a system call that loads `len` bytes, and shows it their pages, which are not hidden again until it ends.
+pub(crate) fn by_kernel(transfer: &mut Transfer, start: usize, len: usize) {
+    if !sites::is_collecting() {
+        return;
+    }
+    transfer.begin(start, len, || {});
+    let len = len.min(MOST_BYTES);
+    if !watch::is_hidden(start, len) {
+        return;
+    }
+    let end = start.saturating_add(len);
+    for page in (start & !(PAGE_BYTES - 1)..end).step_by(PAGE_BYTES).filter(|page| watch::is_hidden(*page, 1))
+    {
+        let found = mappings::at(page, |mapping| {
+            let (from, to) = (start.max(page), end.min(page + PAGE_BYTES));
+            (place(mapping, page), missed(mapping, page, from, to - from))
+        });
+        if let Some((place, missed @ 1..)) = found {
+            report(place, missed, &sites::stack());
+        }
+        // A page that cannot be shown is EFAULT.
+        let _ = watch::reveal(page, PAGE_BYTES);
+    }
+}
+
+/// A page of an object: the object's number, and the page's first line.
+type Place = (u64, u64);
+
+fn place(mapping: &Mapping, page: usize) -> Place {
+    (mapping.object, (mapping.offset + (page - mapping.start) as u64) / LINE_BYTES as u64)
+}
+
+/// Tells the server that a load with a call stack missed lines of a page.
+fn report((object, first): Place, lines: Set, stack: &Lines) {
+    let Some(server) = start::server() else { return };
+    let mut rest = lines;
+    let mut at = first;
+    while rest != 0 {
+        let clean = rest.trailing_zeros();
+        let count = (rest >> clean).trailing_ones();
+        at += u64::from(clean);
+        let request = Request::Loaded.with([object, at, at + u64::from(count)]);
+        // A server that is gone has no findings.
+        let _ = talk::tell(server, &request, stack.as_bytes());
+        at += u64::from(count);
+        rest = rest.checked_shr(clean + count).unwrap_or(0);
+    }
+}

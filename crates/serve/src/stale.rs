@@ -1,0 +1,91 @@
+//! Lines that agents made stale: by object, and by the last write.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use gem_coherency::drm::Drm as _;
+use gem_coherency::units::{LineRange, PAGE_LINES};
+use gem_coherency_sim::{MadeStale, Soft};
+use gem_coherency_wire::Frame;
+
+/// Lines of objects, by their numbers: whole pages, ascending.
+#[derive(Debug, Default)]
+pub(crate) struct StaleLines(pub(crate) BTreeMap<u64, Vec<LineRange>>);
+
+impl StaleLines {
+    /// Adds the pages of lines of an object.
+    pub(crate) fn add(&mut self, object: u64, lines: &[LineRange]) {
+        let known = self.0.entry(object).or_default();
+        known.extend(lines.iter().map(|lines| {
+            let end = lines.end().next_multiple_of(PAGE_LINES);
+            LineRange::new(lines.first() / PAGE_LINES * PAGE_LINES, end)
+        }));
+        known.sort_unstable_by_key(|lines| lines.first());
+        known.dedup_by(|next, last| {
+            let joins = next.first() <= last.end();
+            if joins {
+                *last = LineRange::new(last.first(), last.end().max(next.end()));
+            }
+            joins
+        });
+    }
+}
+
+/// The objects of which lines became stale.
+#[derive(Debug, Default)]
+pub(crate) struct StaleObjects {
+    objects: Mutex<BTreeMap<u64, Written>>,
+    lines: Mutex<StaleLines>,
+}
+
+/// The last write by which an object's lines became stale.
+#[derive(Debug)]
+pub(crate) struct Written {
+    pub(crate) device: String,
+    pub(crate) stale: MadeStale,
+    /// The call stack of the request that showed it.
+    pub(crate) request: Vec<Frame>,
+    /// The call stacks of loads since then, with their findings' indices if they were new.
+    pub(crate) found: Vec<(Vec<Frame>, Option<usize>)>,
+}
+
+impl StaleObjects {
+    /// Returns the lines of an object that became stale so far.
+    pub(crate) fn lines_of(&self, object: u64) -> Vec<LineRange> {
+        lock(&self.lines).0.get(&object).cloned().unwrap_or_default()
+    }
+
+    /// Notes a write by which lines became stale, and the call stack of the request that showed it.
+    pub(crate) fn wrote(&self, device: &Soft, stale: MadeStale, request: Vec<Frame>) {
+        lock(&self.lines).add(stale.object, &stale.lines);
+        let (object, device) = (stale.object, device.name().to_owned());
+        lock(&self.objects).insert(object, Written { device, stale, request, found: Vec::new() });
+    }
+
+    /// Calls `act` with the last write to an object, if there is one.
+    pub(crate) fn with_write(&self, object: u64, act: impl FnOnce(&mut Written)) {
+        if let Some(written) = lock(&self.objects).get_mut(&object) {
+            act(written);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stale_lines_are_whole_pages_and_joined() {
+        let mut stale = StaleLines::default();
+        stale.add(7, &[LineRange::new(130, 131), LineRange::new(3, 5)]);
+        stale.add(8, &[LineRange::new(63, 65)]);
+        assert_eq!(stale.0[&7], [LineRange::new(0, 64), LineRange::new(128, 192)]);
+        assert_eq!(stale.0[&8], [LineRange::new(0, 128)]);
+        stale.add(7, &[LineRange::new(64, 65), LineRange::new(140, 141)]);
+        assert_eq!(stale.0[&7], [LineRange::new(0, 192)]);
+    }
+}
