@@ -3,6 +3,8 @@
 //! These functions are for tests and demonstrations: a read by the GPU or the display returns what that agent
 //! would see.
 
+use std::sync::Arc;
+
 use gem_coherency::Errno;
 
 use super::Soft;
@@ -14,6 +16,7 @@ use crate::machine::history::Recorded;
 use crate::machine::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 use crate::machine::log::KernelFlush;
 use crate::machine::object::Object;
+use crate::machine::real_gpu::{Operand, RealGpu};
 use crate::machine::refuse::refuse;
 #[cfg(doc)]
 use gem_coherency::drm::Drm;
@@ -259,6 +262,21 @@ impl Soft {
         self.system.number_objects_from(first);
     }
 
+    /// Lets a real GPU run the batches from now on, besides the simulated one; its results count. A second one changes
+    /// nothing. The device has to run batches at once (`gpu=instant`).
+    pub fn set_real_gpu(&self, real_gpu: Arc<dyn RealGpu>) {
+        // Fails if there is one.
+        let _ = self.system.real_gpu.set(real_gpu);
+    }
+
+    /// Returns the object of a handle of this file, as a real GPU uses it.
+    ///
+    /// # Errors
+    /// ENOENT.
+    pub fn operand(&self, handle: Handle) -> Result<Operand> {
+        Ok(Operand { object: self.lookup("operand", handle)?, address: 0, flags: 0, pad_to: 0 })
+    }
+
     /// Switches the log of incoherent accesses on or off. It is off at first, because it compares bytes at every access.
     pub fn watch(&self, on: bool) {
         self.system.incoherent.switch(on);
@@ -363,7 +381,7 @@ impl Soft {
     }
 
     /// Finds the object of a request's handle number.
-    pub(super) fn find(&self, request: &'static str, handle: u32) -> Result<std::sync::Arc<Object>> {
+    pub(super) fn find(&self, request: &'static str, handle: u32) -> Result<Arc<Object>> {
         match Handle::new(handle) {
             Some(handle) => self.lookup(request, handle),
             None => refuse(request, Errno::ENOENT),
@@ -371,7 +389,7 @@ impl Soft {
     }
 
     /// Finds the object of a handle.
-    pub(super) fn lookup(&self, request: &'static str, handle: Handle) -> Result<std::sync::Arc<Object>> {
+    pub(super) fn lookup(&self, request: &'static str, handle: Handle) -> Result<Arc<Object>> {
         self.handles().get(handle).ok_or(Error::Ioctl { request, errno: Errno::ENOENT })
     }
 }

@@ -43,6 +43,7 @@ pub(crate) mod prime;
 pub(crate) mod program;
 pub(crate) mod progress;
 pub(crate) mod properties;
+pub(crate) mod real_gpu;
 pub(crate) mod refuse;
 pub(crate) mod shared;
 pub(crate) mod shrinker;

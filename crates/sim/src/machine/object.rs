@@ -9,6 +9,7 @@ use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
 use super::domain_calls::{FlushResult, Judged};
 use super::gpu::Uses;
 use super::log::KernelFlush;
+use super::real_gpu::Counterpart;
 use super::store::{Store, Terms, Zeroing};
 use super::system::System;
 use super::userptr::UserMemory;
@@ -34,6 +35,8 @@ pub(crate) struct Object {
     pub(crate) links: Links,
     /// The source of its pages.
     pub(crate) origin: Origin,
+    /// The object of a real GPU.
+    pub(crate) counterpart: Counterpart,
 }
 
 /// The source of an object's pages.
@@ -155,7 +158,8 @@ impl Object {
             framebuffers: 0,
             planes: 0,
         };
-        Self { id, size, system: Arc::clone(system), store, state: Mutex::new(state), links, origin }
+        let (system, state) = (Arc::clone(system), Mutex::new(state));
+        Self { id, size, system, store, state, links, origin, counterpart: Counterpart::default() }
     }
 
     /// Returns the object's dma-buf, creating it with these permissions if there is none.

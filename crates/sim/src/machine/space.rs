@@ -13,6 +13,7 @@ use gem_coherency::Errno;
 
 use super::holes::{Holes, Prefer};
 use super::object::Object;
+use super::real_gpu::Counterpart;
 use gem_coherency::units::PAGE_BYTES;
 
 /// The constraints on a binding (`PIN_*`).
@@ -48,7 +49,11 @@ struct Node {
 
 /// The bindings; no other lock is taken under this one.
 #[derive(Debug, Default)]
-pub(crate) struct Bound(Mutex<BTreeMap<u64, Node>>);
+pub(crate) struct Bound {
+    nodes: Mutex<BTreeMap<u64, Node>>,
+    /// The address space of a real GPU.
+    pub(crate) counterpart: Counterpart,
+}
 
 impl Bound {
     /// Returns the binding that contains `address`: its start and the object.
@@ -64,7 +69,7 @@ impl Bound {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Node>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.nodes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

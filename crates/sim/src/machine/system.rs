@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use gem_coherency::Errno;
 
@@ -20,6 +20,7 @@ use super::names::Names;
 use super::object::Object;
 use super::offsets::{Node, Offsets};
 use super::prime;
+use super::real_gpu::RealGpu;
 use super::space::Space;
 use super::store::Terms;
 use super::trace::Trace;
@@ -72,6 +73,8 @@ pub(crate) struct System {
     seed: Option<u64>,
     /// Every agent sees every byte at once.
     coherent: bool,
+    /// The real GPU that runs the batches.
+    pub(crate) real_gpu: OnceLock<Arc<dyn RealGpu>>,
     /// The PCI id.
     pub(crate) id: u16,
     /// The GT variant, which follows from the PCI ID; empty if there is one only.
@@ -119,6 +122,7 @@ impl System {
             in_use: AtomicU64::new(0),
             local_in_use: AtomicU64::new(0),
             coherent: spec.coherent,
+            real_gpu: OnceLock::new(),
             id: spec.id,
             gt: platform::row_by_id(spec.id).map_or("", |row| row.gt),
             global_space: limits::address_space(spec.machine),

@@ -36,6 +36,7 @@ mod prime;
 mod properties;
 mod protocol;
 mod raw;
+mod real_gpu;
 mod registers;
 mod rules;
 mod secrets;

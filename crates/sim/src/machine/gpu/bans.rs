@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::pipeline::Images;
+use crate::machine::real_gpu::Counterpart;
 use gem_coherency::platform::Engine;
 
 /// Three hangs within this time ban a context (`CONTEXT_FAST_HANG_JIFFIES`).
@@ -33,12 +34,26 @@ pub(crate) enum Lane {
     Slot(u32),
 }
 
+impl Lane {
+    /// Returns a number that no other queue of the context has.
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            Self::Default(Engine { class, instance }) => {
+                1 << 32 | u64::from(class.number()) << 16 | u64::from(instance)
+            }
+            Self::Slot(slot) => u64::from(slot),
+        }
+    }
+}
+
 /// A context's hangs and bans, and what it keeps between batches.
 #[derive(Debug, Default)]
 pub(crate) struct Standing {
     hangs: Mutex<Hangs>,
     /// The state of the pipelines.
     pub(super) images: Images,
+    /// The context of a real GPU.
+    pub(crate) counterpart: Counterpart,
 }
 
 #[derive(Debug, Default)]

@@ -14,6 +14,7 @@ use super::execution::{End, Position, Run};
 use super::fault_log::{GpuHang, HangCause, Remedy};
 use super::memory::{Bindings, View};
 use super::queue::Pace;
+use crate::machine::real_gpu::{Ended, OnRealGpu, Work, WriteLog};
 use crate::machine::system::System;
 use gem_coherency::platform::Engine;
 
@@ -32,6 +33,8 @@ pub(crate) struct Batch {
     pub(crate) code: Code,
     pub(crate) bindings: Bindings,
     pub(crate) owner: Owner,
+    /// The real GPU that runs it, too.
+    pub(crate) real_gpu: Option<OnRealGpu>,
 }
 
 /// The source of the commands.
@@ -88,9 +91,12 @@ impl Batch {
             tracing::debug!(start = self.start, "cancelled");
             return Outcome::Over(Some(RESET));
         }
-        let streamer =
-            Streamer { machine: system.machine, engine: self.engine.class, privilege: self.privilege };
-        let view = View { system, bindings: &self.bindings, engine: self.engine.class };
+        if let Some(real_gpu) = &self.real_gpu {
+            return self.run_on(real_gpu, system, submission);
+        }
+        let streamer = self.streamer(system);
+        let log = WriteLog::default();
+        let view = View { system, bindings: &self.bindings, engine: self.engine.class, log: &log };
         let position = match before {
             None => {
                 self.bindings.watch(submission);
@@ -111,6 +117,53 @@ impl Batch {
             Ok(End::Waits(position)) => Outcome::Waits(Suspended(position)),
             Err(stuck) => self.hang(system, stuck, remedy(system, stuck)),
         }
+    }
+
+    fn streamer(&self, system: &System) -> Streamer {
+        Streamer { machine: system.machine, engine: self.engine.class, privilege: self.privilege }
+    }
+
+    /// Runs the batch on a real GPU, and then on the simulated one. Where the simulated one stops early, the rest of the
+    /// batch's accesses is not judged.
+    fn run_on(&self, on: &OnRealGpu, system: &System, submission: u64) -> Outcome {
+        self.bindings.watch(submission);
+        let work = Work {
+            operands: &on.operands,
+            engine: self.engine,
+            queue: self.owner.lane.number(),
+            recoverable: self.owner.recoverable,
+            flags: on.flags,
+            start: on.start,
+            len: on.len,
+            context: &self.owner.context.counterpart,
+            space: self.bindings.counterpart(),
+        };
+        let ended = match on.gpu.run(&work) {
+            Ok(ended) => ended,
+            Err(errno) => {
+                // The first refusal is the only one.
+                let _ = on.refused.set(errno);
+                return Outcome::Over(Some(errno));
+            }
+        };
+        let log = WriteLog::on();
+        let view = View { system, bindings: &self.bindings, engine: self.engine.class, log: &log };
+        let state = self.owner.context.images.take(self.owner.lane);
+        let position = Position::new(system.machine, self.engine.class, self.start, state);
+        match Run::new(view, self.streamer(system), self, position, Pace::Instant).until_end() {
+            Ok(End::Ended(state)) => self.owner.context.images.keep(self.owner.lane, state),
+            Ok(End::Waits(_)) => tracing::debug!("the simulated GPU waits for memory, and stops here"),
+            Err(stuck) => tracing::debug!(?stuck, "the simulated GPU stops here"),
+        }
+        let written = on.gpu.write_results(&work, &log.take());
+        if let Err(errno) = written {
+            tracing::error!(%errno, "results of the GPU are lost");
+        }
+        if ended == Ended::Done && written.is_ok() {
+            return Outcome::Over(None);
+        }
+        self.owner.guilty(Instant::now());
+        Outcome::Over(Some(RESET))
     }
 
     /// Ends a batch that waits for too long.

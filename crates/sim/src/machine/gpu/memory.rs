@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::fault_log::GpuFault;
 use crate::machine::object::Object;
+use crate::machine::real_gpu::{Counterpart, WriteLog};
 use crate::machine::space::Bound;
 use crate::machine::system::System;
 use gem_coherency::platform::EngineClass;
@@ -25,6 +26,11 @@ impl Bindings {
     /// Creates the bindings of a batch in `space` whose objects are at these addresses.
     pub(crate) fn new(space: &Arc<Bound>, own: impl Iterator<Item = (u64, Arc<Object>)>) -> Self {
         Self { own: own.collect(), space: Arc::clone(space) }
+    }
+
+    /// The address space's counterpart on a real GPU.
+    pub(super) fn counterpart(&self) -> &Counterpart {
+        &self.space.counterpart
     }
 
     /// Logs the dirty lines of the submission's objects.
@@ -82,6 +88,8 @@ pub(super) struct View<'a> {
     pub(super) system: &'a System,
     pub(super) bindings: &'a Bindings,
     pub(super) engine: EngineClass,
+    /// What is written, if a real GPU runs the batch, too.
+    pub(super) log: &'a WriteLog,
 }
 
 /// Bytes that the command streamer fetches at a time.
@@ -170,6 +178,7 @@ impl View<'_> {
                 Piece::Bound { object, offset, .. } => {
                     let state = object.state();
                     let terms = object.terms(&state);
+                    self.log.add(object.id(), offset..offset + len);
                     object.write(terms, Route::Gpu(mocs), offset, from).is_ok()
                 }
                 Piece::Nothing { .. } => false,

@@ -31,6 +31,7 @@ use crate::machine::files::File;
 use crate::machine::gpu::{Batch, Bindings, Code, Lane, Owner, Privilege, Turn};
 use crate::machine::memory::Memory;
 use crate::machine::progress::Patience;
+use crate::machine::real_gpu::{OnRealGpu, Operand};
 use address::canonical;
 use fences::Waits;
 use gem_coherency::error::Result;
@@ -259,8 +260,13 @@ impl<'a> Submission<'a> {
         waits.apply(&mut turn);
         let done = self.hand_over(&mut turn);
         let batch = if done.is_ok() { self.take_batch() } else { None };
+        let refused =
+            batch.as_ref().and_then(|batch| batch.real_gpu.as_ref()).map(|on| Arc::clone(&on.refused));
         turn.submit(batch, system);
-        done
+        match refused.as_ref().and_then(|refused| refused.get()) {
+            Some(&errno) => Err(errno),
+            None => done,
+        }
     }
 
     fn hand_over(&self, turn: &mut Turn<'_>) -> Result<(), Errno> {
@@ -293,6 +299,25 @@ impl<'a> Submission<'a> {
             code: std::mem::take(&mut self.code),
             bindings: self.bindings(),
             owner: self.owner(),
+            real_gpu: self.on_real_gpu(),
+        })
+    }
+
+    /// Prepares the batch for the real GPU, if there is one.
+    fn on_real_gpu(&self) -> Option<OnRealGpu> {
+        let operand = |slot: &Slot| Operand {
+            object: Arc::clone(&slot.object),
+            address: canonical(slot.entry.offset),
+            flags: slot.flags,
+            pad_to: slot.entry.rsvd1,
+        };
+        Some(OnRealGpu {
+            gpu: Arc::clone(self.device.system.real_gpu.get()?),
+            operands: self.slots.iter().map(operand).collect(),
+            flags: self.args.flags,
+            start: self.args.batch_start_offset,
+            len: self.args.batch_len,
+            refused: Arc::default(),
         })
     }
 

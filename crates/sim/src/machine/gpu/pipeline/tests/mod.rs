@@ -10,6 +10,7 @@ use super::*;
 use crate::machine::gpu::commands::Privilege;
 use crate::machine::gpu::memory::Bindings;
 use crate::machine::object::Object;
+use crate::machine::real_gpu::WriteLog;
 use crate::machine::spec::Spec;
 use crate::machine::system::System;
 use gem_coherency::platform::EngineClass;
@@ -41,6 +42,7 @@ struct Bench {
     on: Streamer,
     generation: u16,
     pipeline: Pipeline,
+    log: WriteLog,
 }
 
 impl Bench {
@@ -53,11 +55,13 @@ impl Bench {
         let bindings = Bindings::new(&Arc::default(), [(HERE.into(), object)].into_iter());
         let on =
             Streamer { machine: system.machine, engine: EngineClass::Render, privilege: Privilege::User };
-        Self { system, bindings, on, generation, pipeline: Pipeline::new(State::default()) }
+        let pipeline = Pipeline::new(State::default());
+        Self { system, bindings, on, generation, pipeline, log: WriteLog::default() }
     }
 
     fn view(&self) -> View<'_> {
-        View { system: &self.system, bindings: &self.bindings, engine: EngineClass::Render }
+        let engine = EngineClass::Render;
+        View { system: &self.system, bindings: &self.bindings, engine, log: &self.log }
     }
 
     fn write(&self, offset: u32, words: &[u32]) {
@@ -67,7 +71,8 @@ impl Bench {
 
     /// Follows commands, and returns the reads for a purpose: the offset in the object, and the number of bytes.
     fn run(&mut self, purpose: Purpose, commands: &[Vec<u32>]) -> Vec<(u64, u64)> {
-        let view = View { system: &self.system, bindings: &self.bindings, engine: EngineClass::Render };
+        let engine = EngineClass::Render;
+        let view = View { system: &self.system, bindings: &self.bindings, engine, log: &self.log };
         for words in commands {
             self.pipeline.follow(&view, &self.on, words);
         }
