@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
-use gem_coherency_sim::{OpenFile, Process, ProgramFiles as _};
+use gem_coherency_sim::{OpenFile, Process, ProgramFiles as _, ProgramMemory};
 use gem_coherency_wire::{Frame, Message};
 use nix::unistd::Pid;
 
@@ -58,6 +58,11 @@ impl Client {
     /// Sets the process id of a child.
     pub(crate) fn set_pid(&self, pid: Pid) {
         self.remote.set_pid(pid);
+    }
+
+    /// Returns the program's memory.
+    pub(crate) fn memory(&self) -> &dyn ProgramMemory {
+        self.remote.as_ref()
     }
 
     /// Asks the program for a call stack during its request; empty if it does not know, or is gone.

@@ -14,6 +14,7 @@ use nix::unistd::Pid;
 use crate::client::Client;
 use crate::connections::Live;
 use crate::files::pair;
+use crate::mirror::{Forwarded, Mirror};
 use crate::node::Node;
 use crate::shared::Shared;
 use crate::{judge, loads};
@@ -111,7 +112,7 @@ impl Connection {
                 if let Some(findings) = &self.shared.findings {
                     judge::hear_flushes(findings, client, &self.socket);
                 }
-                let done = self.ioctl(client, &file, code, c);
+                let done = self.carry_out(client, &file, code, c);
                 self.shared.requests.count(code, done);
                 self.shared.clock.changed();
                 tracing::debug!(code = %format_args!("{code:#010x}"), ?done, "ioctl");
@@ -180,6 +181,19 @@ impl Connection {
             loads::add(findings, object, LineRange::new(first, end), frames(stack));
         }
         Ok((Message::default(), None))
+    }
+
+    /// Makes a request, also on the real device if there is one.
+    fn carry_out(&self, client: &Client, file: &OpenFile, code: u32, argument: u64) -> Result<i32, Errno> {
+        let real = file.device().and_then(|device| Some((device, self.shared.mirror(device)?)));
+        let Some((device, mirror)) = real else { return self.ioctl(client, file, code, argument) };
+        let request = Forwarded { device, memory: client.memory(), code, argument };
+        if let Some(answer) = mirror.fact(&request) {
+            return answer;
+        }
+        let passed = Mirror::passed(&request);
+        let software = self.ioctl(client, file, code, argument);
+        mirror.forward(&request, passed, software)
     }
 
     /// Makes a request; other threads of the program make theirs while it waits.

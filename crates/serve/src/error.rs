@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
+use gem_coherency_sim::PREFIX;
+
 /// The reason why a server does not start.
 #[derive(Debug)]
 pub enum ServeError {
@@ -21,6 +23,15 @@ pub enum ServeError {
         /// The largest number.
         most: usize,
     },
+    /// Programs cannot be judged on a real device.
+    Unfit {
+        /// Its path.
+        path: String,
+        /// Its platform.
+        platform: &'static str,
+        /// The reason.
+        why: &'static str,
+    },
     /// A file or a socket cannot be created.
     File {
         /// Its path.
@@ -33,9 +44,18 @@ pub enum ServeError {
 impl fmt::Display for ServeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // The error names the path.
+            Self::Device { error: error @ gem_coherency::Error::Open(_), spec }
+                if !spec.starts_with(PREFIX) =>
+            {
+                write!(f, "{error}")
+            }
             Self::Device { spec, error } => write!(f, "{spec}: {error}"),
             Self::TooManyDevices { devices, most } => {
                 write!(f, "{devices} devices: a server can have {most} at most")
+            }
+            Self::Unfit { path, platform, why } => {
+                write!(f, "{path}: programs cannot be judged on {platform}: {why}")
             }
             Self::File { path, error } => write!(f, "{}: {error}", path.display()),
         }
@@ -46,7 +66,7 @@ impl std::error::Error for ServeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Device { error, .. } => Some(error),
-            Self::TooManyDevices { .. } => None,
+            Self::TooManyDevices { .. } | Self::Unfit { .. } => None,
             Self::File { error, .. } => Some(error),
         }
     }

@@ -1,4 +1,4 @@
-//! A server that lets unmodified programs use software i915 devices.
+//! A server that lets unmodified programs use software i915 devices, also beside a real one that runs their batches.
 //!
 //! The server owns the devices. Each program that has the library `libgem_coherency_preload.so` loaded connects to it;
 //! the library forwards system calls on `/dev/dri` as messages ([`gem_coherency_wire`]). The server carries them out as
@@ -20,8 +20,8 @@
 //! L3  server: starts and stops
 //! L2  connection -> judge   connection -> loads: a program's requests, what they did wrong, what its loads did
 //! L1  client -> remote -> shared -> across   shared -> client   tree: processes, the state of all, the folder of nodes and sysfs
-//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   findings -> stale   error   eventfd   node   requests   clock   write_only:
-//!     what is open and found, names, events
+//! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   findings -> stale   mirror -> requests   mirror -> error   eventfd   node   clock   write_only:
+//!     what is open and found, real devices, names, events
 //! ```
 
 #![deny(unsafe_code)]
@@ -40,6 +40,7 @@ mod flush_logs;
 mod history;
 mod judge;
 mod loads;
+mod mirror;
 mod node;
 mod platforms;
 mod remote;
@@ -54,6 +55,7 @@ pub use domain_calls::DomainSite;
 pub use error::ServeError;
 pub use findings::{Finding, FindingKind, FlushSite, RecentFlush};
 pub use history::{History, Step, What};
+pub use mirror::Disagreement;
 pub use requests::RequestCount;
 pub use server::{Server, Settings};
 

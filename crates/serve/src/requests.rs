@@ -58,7 +58,7 @@ impl Requests {
 }
 
 /// Returns the name of a request; programs of older headers pass shorter structs.
-fn name(code: u32) -> Option<&'static str> {
+pub(crate) fn name(code: u32) -> Option<&'static str> {
     let exact = uapi::ioctls().find(|&(_, known)| known == code);
     let similar = || uapi::ioctls().find(|&(_, known)| (known ^ code) & IDENTITY == 0);
     exact.or_else(similar).map(|(name, _)| name)

@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use gem_coherency::drm::Drm;
 use gem_coherency::platform::Platform;
-use gem_coherency_sim::{Soft, deliver_events};
+use gem_coherency_sim::{PREFIX, Soft, deliver_events};
 use gem_coherency_wire::{ENVIRONMENT, FOLDER, SOCKET};
 use nix::errno::Errno;
 use nix::sys::socket::{
@@ -24,6 +25,7 @@ use crate::domain_calls::DomainSite;
 use crate::error::ServeError;
 use crate::findings::{Finding, Findings, FlushSite};
 use crate::history::History;
+use crate::mirror::{Disagreement, Mirror};
 use crate::node::MOST_DEVICES;
 use crate::requests::RequestCount;
 use crate::shared::Shared;
@@ -58,7 +60,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server of the devices `specs`, each as [`Soft::open`] takes it.
+    /// Starts a server of the devices `specs`, each as [`Soft::open`] takes it, or the path of a real one, which runs the
+    /// batches then and answers beside a software device of the same platform.
     ///
     /// # Errors
     /// For a device that cannot be opened, and a folder or a socket that cannot be created, as if a server has it.
@@ -78,11 +81,17 @@ impl Server {
         if specs.len() > MOST_DEVICES {
             return Err(ServeError::TooManyDevices { devices: specs.len(), most: MOST_DEVICES });
         }
-        let devices = specs.iter().map(|spec| {
-            let spec = spec.as_ref();
-            Soft::open(spec).map_err(|error| ServeError::Device { spec: spec.to_owned(), error })
-        });
-        let devices = devices.collect::<Result<Vec<_>, _>>()?;
+        let (mut devices, mut mirrors) = (Vec::new(), BTreeMap::new());
+        for (number, spec) in specs.iter().map(AsRef::as_ref).enumerate() {
+            if spec.starts_with(PREFIX) {
+                let failed = |error| ServeError::Device { spec: spec.to_owned(), error };
+                devices.push(Soft::open(spec).map_err(failed)?);
+            } else {
+                let (device, mirror) = Mirror::open(spec)?;
+                devices.push(device);
+                mirrors.insert(number, mirror);
+            }
+        }
         let judged = settings.findings && !settings.platforms.is_empty();
         let findings = settings.findings.then(|| Findings::new(settings.history && !judged));
         let across = judged.then(|| Across::new(&devices, &settings.platforms));
@@ -95,7 +104,7 @@ impl Server {
         let socket = folder.join(SOCKET);
         let listener = listen_at(&socket).map_err(failed(socket.clone()))?;
         tree::make(&folder.join(FOLDER), &devices)?;
-        let shared = Shared::new(devices, findings, across)
+        let shared = Shared::new(devices, mirrors, findings, across)
             .map_err(|errno| failed(folder.clone())(io::Error::from_raw_os_error(errno.get())))?;
         let shared = Arc::new(shared);
         let listener = Arc::new(listener);
@@ -125,6 +134,16 @@ impl Server {
     /// Returns the requests of all programs so far, by code.
     pub fn requests(&self) -> Vec<RequestCount> {
         self.shared.requests.all()
+    }
+
+    /// Returns the names of the devices; a real device has that of the software device beside it.
+    pub fn devices(&self) -> impl Iterator<Item = &str> {
+        self.shared.devices.iter().map(Drm::name)
+    }
+
+    /// Returns the requests so far that the kernel of a real device answered otherwise than the software device.
+    pub fn disagreements(&self) -> Vec<Disagreement> {
+        self.shared.mirrors.values().flat_map(|mirror| mirror.disagreements()).collect()
     }
 
     /// Returns what programs did wrong so far, if that is collected.

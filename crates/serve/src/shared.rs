@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::connections::Connections;
 use crate::files::Files;
 use crate::findings::Findings;
+use crate::mirror::Mirror;
 use crate::node::Node;
 use crate::requests::Requests;
 
@@ -20,6 +21,8 @@ use crate::requests::Requests;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) devices: Vec<Soft>,
+    /// The real devices, by the number of the software device beside it.
+    pub(crate) mirrors: BTreeMap<usize, Arc<Mirror>>,
     pub(crate) files: Files,
     pub(crate) connections: Arc<Connections>,
     pub(crate) clock: Clock,
@@ -40,11 +43,13 @@ impl Shared {
     /// EMFILE, ENFILE, ENOMEM.
     pub(crate) fn new(
         devices: Vec<Soft>,
+        mirrors: BTreeMap<usize, Arc<Mirror>>,
         findings: Option<Findings>,
         across: Option<Across>,
     ) -> Result<Self, Errno> {
         Ok(Self {
             devices,
+            mirrors,
             files: Files::new()?,
             connections: Arc::new(Connections::new()?),
             clock: Clock::default(),
@@ -54,6 +59,14 @@ impl Shared {
             clients: Mutex::default(),
             named: AtomicU64::new(0),
         })
+    }
+
+    /// Returns the real device beside a software device.
+    pub(crate) fn mirror(&self, device: &Soft) -> Option<&Mirror> {
+        let mut mirrors = self.mirrors.iter();
+        let is_beside =
+            |number: usize| self.devices.get(number).is_some_and(|other| other.is_same_device(device));
+        mirrors.find(|&(&number, _)| is_beside(number)).map(|(_, mirror)| mirror.as_ref())
     }
 
     /// Returns the node with a minor number.

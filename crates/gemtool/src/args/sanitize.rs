@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+use gem_coherency_sim::PREFIX;
 
 use super::judges::Judges;
 use super::sim::Devices;
@@ -43,8 +44,12 @@ anything was found that is not suppressed. A suppression is a line such as
   dirty-at-submission  anv_*  the GPU does not read these identifiers
 with a kind (or *), a pattern of a function, a file or a module, and a reason.
 
+With --device the GPU of this machine runs the program's batches, and its caches are judged as those of \
+its platform are; graphics 8 and later, and no discrete device.
+
 Examples:
   gemtool sanitize chv -- ./app
+  gemtool sanitize --device /dev/dri/renderD128 -- ./app
   gemtool sanitize jsl --error-exitcode 9 --output report.txt -- vkcube --c 10
   gemtool sanitize glk --suppressions known.txt -- ./app
   gemtool sanitize glk --platforms all -- ./app
@@ -56,11 +61,15 @@ Examples:
 #[derive(Clone, Debug, ClapArgs)]
 pub struct Sanitize {
     /// The devices: a platform's name, or several, with settings
-    #[arg(value_name = "DEVICES")]
-    pub devices: Devices,
+    #[arg(value_name = "DEVICES", required_unless_present = "device", conflicts_with = "device")]
+    pub devices: Option<Devices>,
+
+    /// A real device in place of the platform: its GPU runs the program's batches
+    #[arg(long, value_name = "PATH", value_parser = real_device)]
+    pub device: Option<String>,
 
     /// Judge the run by these platforms, in place of the devices' own: `all`, or names
-    #[arg(long, value_name = "all|NAMES")]
+    #[arg(long, value_name = "all|NAMES", conflicts_with = "device")]
     pub platforms: Option<Judges>,
 
     /// Write the report to this file
@@ -88,6 +97,26 @@ pub struct Sanitize {
     pub sarif: bool,
 
     /// The program and its arguments
-    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "PROGRAM", required = true, last = true, allow_hyphen_values = true)]
     pub program: Vec<OsString>,
+}
+
+impl Sanitize {
+    /// Returns the devices, as the server takes them.
+    pub fn specs(&self) -> Vec<String> {
+        match &self.device {
+            Some(path) => vec![path.clone()],
+            None => self.devices.clone().map(|devices| devices.0).unwrap_or_default(),
+        }
+    }
+}
+
+/// Parses the path of a device that is no software device.
+fn real_device(text: &str) -> Result<String, String> {
+    match text.strip_prefix(PREFIX) {
+        Some(name) => {
+            Err(format!("it is a software device: `gemtool sanitize {name} -- PROGRAM` runs on it"))
+        }
+        None => Ok(text.to_owned()),
+    }
 }

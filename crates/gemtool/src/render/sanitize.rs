@@ -102,6 +102,28 @@ impl Report for Sanitized {
             table.write(page)?;
             page.gap()?;
         }
+        if !self.disagreements.is_empty() {
+            page.heading("Requests that the kernel and the software device answered differently")?;
+            let heads = [
+                ("times", Align::Right),
+                ("kernel", Align::Left),
+                ("software device", Align::Left),
+                ("request", Align::Left),
+            ];
+            let mut table = Table::new(2, &heads);
+            for row in &self.disagreements {
+                let answer = |errno: &Option<String>| errno.clone().unwrap_or_else(|| "accepted".to_owned());
+                let name = row.name.unwrap_or(&row.code);
+                table.row([
+                    row.count.to_string().as_str(),
+                    &answer(&row.kernel),
+                    &answer(&row.software),
+                    name,
+                ]);
+            }
+            table.write(page)?;
+            page.gap()?;
+        }
         if let Some(picture) = &self.picture {
             let path = picture.path.display().to_string();
             page.field(

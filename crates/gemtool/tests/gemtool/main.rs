@@ -14,6 +14,7 @@ mod manual;
 mod platforms;
 mod proof;
 mod run;
+mod sanitize;
 mod scanout;
 mod sim;
 mod trace;

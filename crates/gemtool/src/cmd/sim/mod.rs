@@ -1,6 +1,7 @@
 //! `gemtool sim` and `gemtool serve`: programs on software devices.
 
 mod across;
+mod disagreements;
 mod domain_changes;
 mod executable;
 mod history;

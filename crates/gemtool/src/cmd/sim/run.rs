@@ -5,6 +5,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 
 use gem_coherency_serve::{Server, Settings};
+use gem_coherency_sim::PREFIX;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -84,7 +85,9 @@ pub fn on_server(
     signals.thread_block().map_err(cannot_wait)?;
     let server = Server::start(devices, settings);
     signals.thread_unblock().map_err(cannot_wait)?;
-    let server = server.map_err(|error| Failure::flag("DEVICES", error))?;
+    let is_real = devices.iter().any(|device| !device.starts_with(PREFIX));
+    let server =
+        server.map_err(|error| Failure::flag(if is_real { "--device" } else { "DEVICES" }, error))?;
     let mut command = Command::new(program);
     command.args(rest);
     preload::set(&mut command, &library, &server);

@@ -16,6 +16,7 @@ use gem_coherency_trap::symbols::{Place, Symbols};
 use serde::Serialize;
 
 use super::across::{self, PlatformsRow};
+use super::disagreements::DisagreementRow;
 use super::domain_changes::{self, DomainRow};
 use super::history::{self, Picture};
 use super::run::on_server;
@@ -47,6 +48,8 @@ pub struct Sanitized {
     pub platforms: Vec<PlatformsRow>,
     /// Number of flushes and accesses that the judges did not see: more than the logs have room for between two requests.
     pub lost: u64,
+    /// The requests that the kernel of a real device answered otherwise than the software device.
+    pub disagreements: Vec<DisagreementRow>,
 }
 
 /// A finding.
@@ -154,11 +157,12 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
     let judges = args.platforms.as_ref().map_or(&[][..], |judges| &judges.0);
     let settings =
         Settings { folder: None, findings: true, platforms: judges.to_vec(), history: args.svg.is_some() };
-    let (status, server) = on_server(&args.devices.0, &args.program, &settings)?;
+    let devices = args.specs();
+    let (status, server) = on_server(&devices, &args.program, &settings)?;
     let mut places = Places(Symbols::new());
     let found = server.findings();
     let mut findings: Vec<_> = found.iter().map(|finding| places.finding(finding)).collect();
-    let bypass = args.devices.0.iter().any(|device| can_bypass(device));
+    let bypass = server.devices().any(can_bypass);
     let mut flushes = places.flushes(&server, bypass, !judges.is_empty());
     let mut domain_changes = domain_changes::rows(&mut places, &server.domain_sites());
     suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
@@ -171,7 +175,7 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         Picture { path, finding: number, written: false, view }
     });
     Ok(Sanitized {
-        devices: args.devices.0.clone(),
+        devices,
         program: args.program.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         status,
         findings,
@@ -181,6 +185,7 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
         suppressions,
         platforms,
         lost: server.lost(),
+        disagreements: server.disagreements().iter().map(DisagreementRow::of).collect(),
     })
 }
 
