@@ -233,6 +233,7 @@ mod tests {
             rule: None,
             platforms: Vec::new(),
             store: Vec::new(),
+            load: Vec::new(),
             request: Vec::new(),
             flushed: Vec::new(),
             suppressed: None,
