@@ -35,27 +35,27 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Returns the line of an address in a mapping.
-    fn of(mapping: &Mapping, address: usize) -> Self {
+    /// Returns the line of an address in a mapping; `None` if the mapping shows nothing.
+    fn of(mapping: &Mapping, address: usize) -> Option<Self> {
         let offset = mapping.offset + (address - mapping.start) as u64;
-        let bytes = load(Line::at(mapping, address).cached);
-        Self { object: mapping.object, line: offset / LINE_BYTES as u64, bytes }
+        let bytes = load(Line::at(mapping, address)?.cached);
+        Some(Self { object: mapping.object, line: offset / LINE_BYTES as u64, bytes })
     }
 }
 
 /// Flushes the line with an address; with `keep`, as CLWB, which leaves it in the cache. Returns the effect and the line;
-/// `None` for an address in no mapping of an object.
+/// `None` for an address in no mapping of an object, or in one that shows nothing.
 pub(crate) fn flush(address: usize, keep: bool) -> Option<(Flushed, Place)> {
     mappings::at(address, |mapping| {
-        let place = Place::of(mapping, address);
-        let flushed = match Line::at(mapping, address).flush(keep) {
+        let place = Place::of(mapping, address)?;
+        let flushed = match Line::at(mapping, address)?.flush(keep) {
             Flushed::Dirty if mapping.coherent => Flushed::Coherent,
             // The program does not read the line through the cache.
             Flushed::Stale if !mapping.shows_cache => Flushed::Clean,
             flushed @ (Flushed::Dirty | Flushed::Coherent | Flushed::Stale | Flushed::Clean) => flushed,
         };
-        (flushed, place)
-    })
+        Some((flushed, place))
+    })?
 }
 
 /// Stores bytes past the cache, as a non-temporal store to a WB mapping; returns whether the address is in one. Calls
@@ -69,15 +69,13 @@ pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&(Flush
         let room = LINE_BYTES - at % LINE_BYTES;
         let part = rest.get(..room).unwrap_or(rest);
         let done_here = mappings::at(at, |mapping| {
-            mapping.shows_cache && {
-                let line = Line::at(mapping, at);
-                let flushed = line.flush(false);
-                line.put(at % LINE_BYTES, part);
-                stored(&(flushed, Place::of(mapping, at)));
-                true
-            }
+            let line = Line::at(mapping, at).filter(|_| mapping.shows_cache)?;
+            let flushed = line.flush(false);
+            line.put(at % LINE_BYTES, part);
+            stored(&(flushed, Place::of(mapping, at)?));
+            Some(())
         });
-        if done_here != Some(true) {
+        if done_here.flatten().is_none() {
             return false;
         }
         done += part.len();
@@ -87,22 +85,22 @@ pub(crate) fn store_around(address: usize, bytes: &[u8], stored: impl Fn(&(Flush
 
 /// Returns whether one of the lines in `len` bytes of a mapping, at `address`, is dirty.
 pub(crate) fn is_dirty(mapping: &Mapping, address: usize, len: usize) -> bool {
-    (address..address + len).step_by(LINE_BYTES).any(|at| {
-        let line = Line::at(mapping, at);
-        load(line.cached) != load(line.filled)
-    })
+    (address..address + len)
+        .step_by(LINE_BYTES)
+        .filter_map(|at| Line::at(mapping, at))
+        .any(|line| load(line.cached) != load(line.filled))
 }
 
 /// Returns whether the line with an address is stale: it is clean, and memory has other bytes.
 pub(crate) fn is_stale(mapping: &Mapping, address: usize) -> bool {
-    let line = Line::at(mapping, address);
+    let Some(line) = Line::at(mapping, address) else { return false };
     let [cached, memory, filled] = [line.cached, line.memory, line.filled].map(load);
     cached == filled && filled != memory
 }
 
 /// Returns whether a load of `len` bytes of one line, at `address`, gets bytes of a stale line that memory has others of.
 pub(crate) fn misses(mapping: &Mapping, address: usize, len: usize) -> bool {
-    let line = Line::at(mapping, address);
+    let Some(line) = Line::at(mapping, address) else { return false };
     let [cached, memory, filled] = [line.cached, line.memory, line.filled].map(load);
     let differs = |byte: usize| {
         let bits = |words: [u64; WORDS]| words.get(byte / 8).map(|word| word.to_ne_bytes()[byte % 8]);
@@ -120,19 +118,19 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Finds the line of an address in a mapping.
-    fn at(mapping: &'a Mapping, address: usize) -> Self {
+    /// Finds the line of an address in a mapping; `None` if the mapping shows nothing.
+    fn at(mapping: &'a Mapping, address: usize) -> Option<Self> {
         let offset = (address - mapping.start) / LINE_BYTES * LINE_BYTES;
-        let Views { cached, memory, filled } = mapping.views;
+        let Views { cached, memory, filled } = mapping.views?;
         // SAFETY: the views are mapped as long as the mapping is in the table, begin at a page, and have its length,
         // which is a whole number of pages. Every access to the words is atomic here; other processes and the
         // program itself access them without a promise, as on hardware.
         unsafe {
-            Self {
+            Some(Self {
                 cached: &*cached.add(offset).cast(),
                 memory: &*memory.add(offset).cast(),
                 filled: &*filled.add(offset).cast(),
-            }
+            })
         }
     }
 

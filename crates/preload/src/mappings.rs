@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::lock::Lock;
+use crate::lock::{Held, Lock};
 use crate::sys;
 
 /// Most mappings; the kernel allows 65530 areas in a process.
@@ -78,7 +78,8 @@ impl Views {
 pub(crate) struct Mapping {
     pub(crate) start: usize,
     pub(crate) len: usize,
-    pub(crate) views: Views,
+    /// `None` for a mapping that shows nothing.
+    pub(crate) views: Option<Views>,
     /// The server's number of the object, and the offset of the first byte in it.
     pub(crate) object: u64,
     pub(crate) offset: u64,
@@ -93,10 +94,17 @@ impl Mapping {
         self.start + self.len
     }
 
+    /// Unmaps the views.
+    fn drop_views(&self) {
+        if let Some(views) = self.views {
+            views.unmap(self.len);
+        }
+    }
+
     /// Returns the part from `start` to `end`, which lies in it.
     fn part(&self, start: usize, end: usize) -> Self {
         let skipped = start - self.start;
-        let (views, offset) = (self.views.from(skipped), self.offset + skipped as u64);
+        let (views, offset) = (self.views.map(|views| views.from(skipped)), self.offset + skipped as u64);
         Self { start, len: end - start, views, offset, ..*self }
     }
 }
@@ -182,12 +190,34 @@ impl Table {
 
 /// Adds a mapping in place of what was mapped there.
 pub(crate) fn add(mapping: Mapping) {
-    let mut table = TABLE.hold();
-    table.cut(mapping.start, mapping.end(), |old| old.views.unmap(old.len));
+    put(TABLE.hold(), mapping);
+}
+
+fn put(mut table: Held<'_, Table>, mapping: Mapping) {
+    table.cut(mapping.start, mapping.end(), |old| old.drop_views());
     if !table.insert(mapping) {
         drop(table);
         sys::give_up(&[b"more mappings of objects than a process can have"]);
     }
+}
+
+/// Replaces a mapping by one of the same object that `map` makes there, unless the program unmapped or moved part of it.
+///
+/// # Errors
+/// Those of `map`.
+pub(crate) fn replace(mapping: Mapping, map: impl FnOnce() -> Result<(), i32>) -> Result<(), i32> {
+    let table = TABLE.hold();
+    let old = table.all().get(table.behind(mapping.start));
+    let is_there = |old: &Mapping| {
+        old.object == mapping.object && old.start <= mapping.start && mapping.end() <= old.end()
+    };
+    if old.is_some_and(is_there) {
+        map()?;
+        put(table, mapping);
+    } else {
+        mapping.drop_views();
+    }
+    Ok(())
 }
 
 /// Returns whether an object is mapped in the `len` bytes at `start`.
@@ -209,7 +239,7 @@ pub(crate) fn if_overlap(start: usize, len: usize, act: impl FnOnce()) {
 
 /// Forgets the `len` bytes at `start`, which are unmapped.
 pub(crate) fn remove(start: usize, len: usize) {
-    TABLE.hold().cut(start, start.saturating_add(len), |old| old.views.unmap(old.len));
+    TABLE.hold().cut(start, start.saturating_add(len), |old| old.drop_views());
 }
 
 /// Notes that the `len` bytes at `from` are now the `new_len` bytes at `to`, of which there are not more.
@@ -220,14 +250,14 @@ pub(crate) fn shift(from: usize, len: usize, to: usize, new_len: usize) {
         if old.start == from && moved.is_none() {
             moved = Some(old);
         } else {
-            old.views.unmap(old.len);
+            old.drop_views();
         }
     });
-    table.cut(to, to + new_len, |old| old.views.unmap(old.len));
+    table.cut(to, to + new_len, |old| old.drop_views());
     if let Some(old) = moved {
         let kept = old.len.min(new_len);
         if kept < old.len {
-            old.views.from(kept).unmap(old.len - kept);
+            old.part(old.start + kept, old.end()).drop_views();
         }
         table.insert(Mapping { start: to, len: kept, ..old });
     }

@@ -3,7 +3,9 @@
 use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
 
-use gem_coherency_wire::{Call, Descriptors, MOST_PAYLOAD, Message, cookie, receive, send};
+use gem_coherency_wire::{
+    Call, Descriptors, MOST_PAYLOAD, Message, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED, cookie, receive, send,
+};
 
 use crate::mappings::{self, Mapping, Views};
 use crate::start::{self, Server};
@@ -168,37 +170,45 @@ fn install(message: &Message, descriptors: Descriptors) -> Message {
     Message::done([fd as u64])
 }
 
-/// Maps an object's bytes where the program wants them, and all three files where it does not see them.
+/// Maps an object's bytes where the program wants them, or in place of a mapping of the object, and all three files where
+/// the program does not see them.
 fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_int> {
-    let &[cached, memory, filled] = files else { return Err(libc::EMFILE) };
-    let [len, protection, offset, shows, object, coherent] = message.operands;
+    let [len, protection, offset, shows, object, replaced] = message.operands;
     let len = usize::try_from(len).map_err(|_| libc::ENOMEM)?;
-    let shown = if shows == 0 { cached } else { memory };
-    let views = Views::map(len, [cached, memory, filled], offset)?;
-    let flags = (wish.flags & !libc::MAP_PRIVATE) | libc::MAP_SHARED;
-    // SAFETY: with MAP_FIXED, the program gives up what it had there.
-    let mapped = unsafe { sys::mmap(wish.address, len, protection as c_int, flags, shown, offset) };
-    let address = match mapped {
-        Ok(address) => address,
-        Err(errno) => {
-            views.unmap(len);
-            return Err(errno);
+    let (shown, views) = match files {
+        &[cached, memory, filled] => {
+            let shown = if shows & SHOWS_MEMORY == 0 { cached } else { memory };
+            (shown, Some(Views::map(len, [cached, memory, filled], offset)?))
+        }
+        // A file without bytes: a touch raises SIGBUS.
+        [] if shows & SHOWS_NOTHING != 0 => (sys::memory_file(c"nothing", 0)?, None),
+        _ => return Err(libc::EMFILE),
+    };
+    let shows_cache = shows & (SHOWS_MEMORY | SHOWS_NOTHING) == 0;
+    let coherent = shows & SNOOPED != 0;
+    let mapping = |start| Mapping { start, len, views, object, offset, shows_cache, coherent };
+    let mmap = |address, flags| {
+        // SAFETY: with MAP_FIXED, the program gives up what it had there, or it is the mapping that is replaced.
+        unsafe { sys::mmap(address, len, protection as c_int, flags | libc::MAP_SHARED, shown, offset) }
+    };
+    let mapped = match replaced as usize {
+        0 => mmap(wish.address, wish.flags & !libc::MAP_PRIVATE)
+            .inspect(|address| mappings::add(mapping(address.addr()))),
+        start => {
+            let address = std::ptr::with_exposed_provenance_mut(start);
+            mappings::replace(mapping(start), || mmap(address, libc::MAP_FIXED).map(drop)).map(|()| address)
         }
     };
-    let mapping = Mapping {
-        start: address.addr(),
-        len,
-        views,
-        object,
-        offset,
-        shows_cache: shows == 0,
-        coherent: coherent != 0,
-    };
-    mappings::add(mapping);
+    match views {
+        None => sys::close(shown),
+        Some(views) if mapped.is_err() => views.unmap(len),
+        Some(_) => {}
+    }
+    let address = mapped?;
     // With MAP_FIXED, there may have been watched pages.
     sites::forget(address.addr(), len);
     match protection {
-        _ if shows != 0 => {}
+        _ if !shows_cache => {}
         1 => sites::watch_loads(address.addr(), len),
         0 => {}
         _ => sites::watch(address.addr(), len),

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use gem_coherency::Errno;
 use gem_coherency::units::{LineRange, PAGE_BYTES};
 use gem_coherency_hierarchy::Place;
-use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Views};
-use gem_coherency_wire::{Call, Frame, MOST_PAYLOAD, Message, frames};
+use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Shown};
+use gem_coherency_wire::{Call, Frame, MOST_PAYLOAD, Message, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED, frames};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
@@ -170,23 +170,37 @@ impl ProgramMemory for Remote {
         true
     }
 
-    fn map(&self, views: Views, len: u64, pages: Pages) -> Result<Option<u64>, Errno> {
+    fn map(&self, shown: Shown, len: u64, pages: Pages, at: Option<u64>) -> Result<Option<u64>, Errno> {
         let protection = match pages {
             Pages::ReadWrite => 3,
             Pages::ReadOnly => 1,
             Pages::Executable => 7,
             Pages::None => 0,
         };
-        let shows = match views.shows {
-            Place::Cache => 0,
-            Place::Memory => 1,
+        let at = at.unwrap_or(0);
+        let with_bytes = match &shown {
+            Shown::Bytes(views) => Some(views.object),
+            Shown::Nothing(_) => None,
         };
-        let coherent = u64::from(views.coherent);
-        let message = Call::Map.with([len, protection, views.offset, shows, views.object, coherent]);
-        let descriptors = [views.cached.as_raw_fd(), views.memory.as_raw_fd(), views.filled.as_raw_fd()];
-        let answer = self.call(&message, &descriptors)?;
-        if let Some(findings) = &self.shared.findings {
-            self.note_stale(views.object, &findings.stale.lines_of(views.object));
+        let answer = match shown {
+            Shown::Bytes(views) => {
+                let shows = match views.shows {
+                    Place::Cache => 0,
+                    Place::Memory => SHOWS_MEMORY,
+                };
+                let shows = if views.coherent { shows | SNOOPED } else { shows };
+                let message = Call::Map.with([len, protection, views.offset, shows, views.object, at]);
+                let files = [views.cached.as_raw_fd(), views.memory.as_raw_fd(), views.filled.as_raw_fd()];
+                self.call(&message, &files)
+            }
+            Shown::Nothing(object) => {
+                self.call(&Call::Map.with([len, protection, 0, SHOWS_NOTHING, object, at]), &[])
+            }
+        };
+        let answer = answer?;
+        // A program learns of the stale lines of what it maps, too.
+        if let (Some(object), Some(findings)) = (with_bytes, &self.shared.findings) {
+            self.note_stale(object, &findings.stale.lines_of(object));
         }
         Ok(Some(answer.operands[0]))
     }

@@ -154,21 +154,22 @@ impl Process {
         patience: &Patience,
     ) -> Result<i32, Errno> {
         let (memory, files) = (&mut self.memory, &mut self.files);
-        match &file.0 {
+        let done = match &file.0 {
             File::Device(device) => {
                 let mut caller = Caller { device, memory, files, patience };
                 requests::ioctl(&mut caller, code, argument)
             }
             File::DmaBuf(dma_buf) => {
-                requests::dma_buf_ioctl(dma_buf, memory, files, patience, code, argument)?;
-                Ok(0)
+                requests::dma_buf_ioctl(dma_buf, memory, files, patience, code, argument).map(|()| 0)
             }
-            File::Fence(fence) => {
-                requests::sync_file_ioctl(fence, memory, files, code, argument)?;
-                Ok(0)
-            }
+            File::Fence(fence) => requests::sync_file_ioctl(fence, memory, files, code, argument).map(|()| 0),
             File::Syncobj(_) => Err(Errno::ENOTTY),
+        };
+        if let File::Device(device) = &file.0 {
+            device.system.settle();
         }
+        self.memory.follow();
+        done
     }
 
     /// read(2) of at most `len` bytes, without waiting: the DRM events of a device's file that are due and fit. One

@@ -84,6 +84,13 @@ macro_rules! numbered {
 /// The errno of a request on a socket that is no file of a device; no request of a device fails with it.
 pub const NOT_A_FILE: i32 = libc::ESTALE;
 
+/// A mapping shows the bytes in memory: a flag of [`Call::Map`].
+pub const SHOWS_MEMORY: u64 = 1;
+/// A mapping shows nothing, and has no files: a touch raises SIGBUS.
+pub const SHOWS_NOTHING: u64 = 2;
+/// The GPU sees the cached bytes.
+pub const SNOOPED: u64 = 4;
+
 numbered! {
     /// A program's request to the server.
     Request {
@@ -132,8 +139,9 @@ numbered! {
         /// Gives a descriptor: whether to close it on execve(2). The answer has its number.
         Install = 102,
         /// Maps pages of three files, the cached bytes, memory's, and those that the lines were filled with: length,
-        /// protection (1 loads, 2 stores), offset in the files, the file that the mapping shows (0 cached, 1 memory),
-        /// number of the object, and whether the GPU snoops. The answer has the address.
+        /// protection (1 loads, 2 stores), offset in the files, what the mapping shows (0: the cached bytes;
+        /// [`SHOWS_MEMORY`], [`SHOWS_NOTHING`], [`SNOOPED`]), number of the object, and the address of the object's
+        /// mapping that this one replaces, or 0. The answer has the address.
         Map = 103,
         /// Asks where the program stored first to a page since its last submission: number of the object, offset of a
         /// byte. The answer's payload has the call stack, as [`Frame`](crate::Frame)s; none if that is not known.

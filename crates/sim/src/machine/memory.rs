@@ -9,6 +9,7 @@ use gem_coherency::Errno;
 use crate::machine::adversary::Adversary;
 use crate::machine::area::{Area, Backing, Pages};
 use crate::machine::program::ProgramMemory;
+use crate::machine::sight::Changes;
 use crate::machine::store::Store;
 use crate::machine::window::Window;
 use gem_coherency::cacheops::LineOp;
@@ -41,6 +42,8 @@ pub(crate) struct Memory {
     own: u64,
     /// Number of areas created so far.
     made: u64,
+    /// The changes that the program's mappings follow.
+    pub(super) followed: Changes,
     /// The memory outside of the areas, for a program that is not simulated.
     pub(super) program: Option<Arc<dyn ProgramMemory>>,
 }
@@ -52,7 +55,7 @@ impl Default for Memory {
     fn default() -> Self {
         // Relaxed: a unique number; it publishes no other data.
         let id = SPACES.fetch_add(1, Ordering::Relaxed);
-        Self { id, areas: BTreeMap::new(), own: 0, made: 0, program: None }
+        Self { id, areas: BTreeMap::new(), own: 0, made: 0, followed: Changes::default(), program: None }
     }
 }
 
@@ -83,9 +86,9 @@ impl Memory {
     ///
     /// # Errors
     /// ENOMEM.
-    pub(crate) fn map(&mut self, window: Window, len: u64, pages: Pages) -> Result<u64, Errno> {
+    pub(crate) fn map(&mut self, mut window: Window, len: u64, pages: Pages) -> Result<u64, Errno> {
         let chosen = match &self.program {
-            Some(program) => program.map(window.views(0).map_err(|error| error.errno())?, len, pages)?,
+            Some(program) => program.map(window.show().map_err(|error| error.errno())?, len, pages, None)?,
             None => None,
         };
         let address = match chosen {

@@ -47,6 +47,7 @@ pub(crate) mod real_gpu;
 pub(crate) mod refuse;
 pub(crate) mod shared;
 pub(crate) mod shrinker;
+pub(crate) mod sight;
 pub(crate) mod space;
 pub(crate) mod spec;
 pub(crate) mod store;

@@ -10,6 +10,7 @@ use super::domain_calls::{FlushResult, Judged};
 use super::gpu::Uses;
 use super::log::KernelFlush;
 use super::real_gpu::Counterpart;
+use super::sight::Untouched;
 use super::store::{Store, Terms, Zeroing};
 use super::system::System;
 use super::userptr::UserMemory;
@@ -18,8 +19,8 @@ use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::Advice;
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::Rule;
-use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot, Step};
-use gem_coherency::units::{ByteRange, PAGE_BYTES};
+use gem_coherency::policy::kernel::{self, Action, Backing, Effect, Event, Refusal, Snapshot};
+use gem_coherency::units::ByteRange;
 use gem_coherency::vocabulary::{Handle, MmapMode};
 
 /// A buffer object; it exists while a handle, a mapping or a dma-buf refers to it.
@@ -56,6 +57,8 @@ pub(crate) struct State {
     pub(crate) snapshot: Snapshot,
     pub(crate) advice: Advice,
     pub(crate) purged: bool,
+    /// The state to which the object returns if its mappings by programs turn out to be untouched.
+    pub(crate) untouched: Option<Untouched>,
     /// The GPU's uses of it.
     pub(crate) used: Uses,
     /// The calls of programs that move it between domains, as far as they are not judged.
@@ -149,6 +152,7 @@ impl Object {
             snapshot,
             advice: Advice::WillNeed,
             purged: false,
+            untouched: None,
             used: Uses::default(),
             judged: Judged::default(),
             name: None,
@@ -269,6 +273,7 @@ impl Object {
         self.account(state, call, &step)?;
         self.trace_event(state.name, event)?;
         self.record_event(call, event, &step);
+        self.note_step(state, event, step.next);
         state.snapshot = step.next;
         // An object without pages cannot be bound, and a change of level applies when it is bound again.
         state.bound &= step.next.pages && step.next.level == before.level;
@@ -345,25 +350,6 @@ impl Object {
             tracing::error!(%error, "wbinvd");
             0
         })
-    }
-
-    /// Accounts for the pages that a step brings in or releases.
-    fn account(&self, state: &State, call: &'static str, step: &Step) -> Result<()> {
-        let refuse = |errno| Err(Error::Ioctl { request: call, errno });
-        let backing = state.snapshot.backing;
-        match (state.snapshot.pages, step.next.pages) {
-            (false, true) if state.purged || state.advice == Advice::DontNeed => refuse(Errno::EFAULT),
-            (false, true) if self.size / PAGE_BYTES > u64::from(u32::MAX) => refuse(Errno::E2BIG),
-            (false, true) if !self.system.take_memory(self.size, backing) => {
-                self.system.shrink();
-                if self.system.take_memory(self.size, backing) { Ok(()) } else { refuse(Errno::ENOMEM) }
-            }
-            (true, false) => {
-                self.system.give_memory(self.size, backing);
-                Ok(())
-            }
-            (false, true) | (false, false) | (true, true) => Ok(()),
-        }
     }
 
     /// Converts a refusal to an error.

@@ -22,13 +22,23 @@ pub trait ProgramMemory: Debug + Send + Sync {
         false
     }
 
-    /// Maps `len` bytes of an object in the program; returns the address, or `None` for an address that no program has.
+    /// Maps `len` bytes of an object in the program, in place of its mapping at `at` if there is an address; returns the
+    /// address, or `None` for an address that no program has.
     ///
     /// # Errors
     /// ENOMEM, or another errno of the program's mmap(2).
-    fn map(&self, _views: Views, _len: u64, _pages: Pages) -> Result<Option<u64>, Errno> {
+    fn map(&self, _shown: Shown, _len: u64, _pages: Pages, _at: Option<u64>) -> Result<Option<u64>, Errno> {
         Ok(None)
     }
+}
+
+/// What a program's mapping of an object shows.
+#[derive(Debug)]
+pub enum Shown {
+    /// Bytes.
+    Bytes(Views),
+    /// Nothing of the object with this number: a touch raises SIGBUS.
+    Nothing(u64),
 }
 
 impl Memory {

@@ -92,6 +92,8 @@ pub(crate) struct Shared {
     pub(super) write_back: bool,
     /// A mapping shows the cached bytes.
     pub(super) shows_cache: bool,
+    /// A mapping shows the bytes in memory.
+    pub(super) shows_memory: bool,
 }
 
 impl Shared {
@@ -163,6 +165,7 @@ impl Store {
         if let Some(shared) = &mut self.shared {
             shared.write_back |= write_back;
             shared.shows_cache |= shows_cache;
+            shared.shows_memory |= !shows_cache;
         }
         self.trace_mapping(terms, route)?;
         Ok(if shows_cache { Place::Cache } else { Place::Memory })
@@ -199,7 +202,7 @@ impl Store {
         }
         self.lines = dirty;
         (self.cached, self.memory) = (Some(cached), Some(memory));
-        self.shared = Some(Shared { filled, write_back, shows_cache: write_back });
+        self.shared = Some(Shared { filled, write_back, shows_cache: write_back, shows_memory: false });
         Ok(())
     }
 

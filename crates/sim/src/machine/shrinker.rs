@@ -1,13 +1,36 @@
-//! The kernel's shrinker: under memory pressure it purges an object or swaps its pages out.
+//! Pages of objects: the memory that they take, and the kernel's shrinker, which under memory pressure purges an object or
+//! swaps its pages out.
 
 use super::deeds::Deed;
 use super::object::{Object, State};
+use super::sight::Changes;
+use gem_coherency::Errno;
 use gem_coherency::drm::Advice;
-use gem_coherency::error::Result;
-use gem_coherency::policy::kernel::{Backing, Event};
+use gem_coherency::error::{Error, Result};
+use gem_coherency::policy::kernel::{Backing, Event, Step};
+use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::Handle;
 
 impl Object {
+    /// Accounts for the pages that a step brings in or releases.
+    pub(super) fn account(&self, state: &State, call: &'static str, step: &Step) -> Result<()> {
+        let refuse = |errno| Err(Error::Ioctl { request: call, errno });
+        let backing = state.snapshot.backing;
+        match (state.snapshot.pages, step.next.pages) {
+            (false, true) if state.purged || state.advice == Advice::DontNeed => refuse(Errno::EFAULT),
+            (false, true) if self.size() / PAGE_BYTES > u64::from(u32::MAX) => refuse(Errno::E2BIG),
+            (false, true) if !self.system().take_memory(self.size(), backing) => {
+                self.system().shrink();
+                if self.system().take_memory(self.size(), backing) { Ok(()) } else { refuse(Errno::ENOMEM) }
+            }
+            (true, false) => {
+                self.system().give_memory(self.size(), backing);
+                Ok(())
+            }
+            (false, true) | (false, false) | (true, true) => Ok(()),
+        }
+    }
+
     /// Purges the object if its contents are marked as not needed and its pages are not in use.
     pub(crate) fn purge_if_allowed(&self) {
         let Some(mut state) = self.try_state() else { return };
@@ -44,6 +67,7 @@ impl Object {
         }
         state.purged = true;
         self.system().trace.add(self.id(), Deed::Discarded);
+        Changes::happened();
         self.store().discard();
         tracing::debug!(handle = state.name.map(Handle::get), "purged");
     }

@@ -83,6 +83,8 @@ pub(crate) struct System {
     pub(crate) global_space: Arc<Mutex<Space>>,
     objects: Mutex<Objects>,
     offsets: Mutex<Offsets>,
+    /// The objects whose mappings by programs have to be brought up to date after the request.
+    pub(super) settled: Mutex<Vec<Weak<Object>>>,
     /// The process that owns this memory: a forked child has a copy whose locks may be held for ever.
     pub(crate) owner: Owner,
 }
@@ -129,6 +131,7 @@ impl System {
             seed: spec.adversary.then_some(spec.seed),
             objects: Mutex::default(),
             offsets: Mutex::default(),
+            settled: Mutex::default(),
             owner: Owner::current(),
         }
     }

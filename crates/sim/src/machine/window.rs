@@ -13,6 +13,7 @@ use gem_coherency::Errno;
 use super::incoherent::About;
 use super::object::{Object, State};
 use super::shared::Views;
+use super::sight::Untouched;
 use super::store::{Store, Terms};
 use super::system::System;
 use gem_coherency::cacheops::LineOp;
@@ -34,6 +35,17 @@ pub(crate) struct Window {
     first: u64,
     /// The mapping was touched, so its page table entries exist.
     touched: AtomicBool,
+    /// What a program's mapping shows.
+    pub(super) sight: Sight,
+}
+
+/// What a program's mapping shows of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// The bytes.
+    Bytes,
+    /// Nothing: a touch raises SIGBUS.
+    Nothing,
 }
 
 /// The mapped memory.
@@ -48,21 +60,23 @@ enum Memory {
 impl Window {
     /// Maps the device's file, starting at the object's byte `first`.
     pub(crate) fn of_object(object: Arc<Object>, mode: MmapMode, first: u64) -> Self {
-        Self { memory: Memory::Object(object), mode, first, touched: AtomicBool::new(false) }
+        Self::new(Memory::Object(object), mode, first)
     }
 
     /// Maps the file behind an object, starting at byte `first`.
     pub(crate) fn of_file(object: &Object, mode: MmapMode, first: u64) -> Self {
         let about = object.about(object.state().name);
         let system = Some((Arc::clone(object.system()), about));
-        let memory = Memory::File(Arc::clone(object.shared_store()), system);
-        Self { memory, mode, first, touched: AtomicBool::new(false) }
+        Self::new(Memory::File(Arc::clone(object.shared_store()), system), mode, first)
     }
 
     /// Maps ordinary memory, starting at byte `first`; write-combining, as vgem does.
     pub(crate) fn of_memory(store: Arc<Mutex<Store>>, first: u64) -> Self {
-        let memory = Memory::File(store, None);
-        Self { memory, mode: MmapMode::Wc, first, touched: AtomicBool::new(false) }
+        Self::new(Memory::File(store, None), MmapMode::Wc, first)
+    }
+
+    fn new(memory: Memory, mode: MmapMode, first: u64) -> Self {
+        Self { memory, mode, first, touched: AtomicBool::new(false), sight: Sight::Bytes }
     }
 
     /// Maps the same bytes again, from `offset` on.
@@ -73,7 +87,7 @@ impl Window {
         };
         // Relaxed: under the object's lock, as in `fault`.
         let touched = AtomicBool::new(self.touched.load(Ordering::Relaxed));
-        Self { memory, mode: self.mode, first: self.first + offset, touched }
+        Self { memory, mode: self.mode, first: self.first + offset, touched, sight: self.sight }
     }
 
     /// Returns whether the pages have struct pages, so that the GPU can use them (no `VM_PFNMAP`).
@@ -106,17 +120,58 @@ impl Window {
     /// # Errors
     /// As [`Self::try_load`]; EBUSY if a raw pointer refers to the bytes; those of creating the files.
     pub(crate) fn views(&self, offset: u64) -> Result<Views> {
-        self.access(|store, terms, route| {
-            let ([cached, memory, filled], shows) = store.views(terms, route)?;
-            let object = match &self.memory {
-                Memory::Object(object) => object.id(),
-                Memory::File(_, Some((_, about))) => about.object,
-                Memory::File(_, None) => store.number(),
-            };
-            let offset = self.first + offset;
-            let (size, coherent) = (store.size(), terms.gpu_reads_cache());
-            Ok(Views { cached, memory, filled, offset, size, shows, object, coherent })
-        })
+        self.access(|store, terms, route| self.files(store, terms, route, offset))
+    }
+
+    fn files(&self, store: &mut Store, terms: Terms<'_>, route: Route, offset: u64) -> Result<Views> {
+        let ([cached, memory, filled], shows) = store.views(terms, route)?;
+        let object = self.number(store);
+        let offset = self.first + offset;
+        let (size, coherent) = (store.size(), terms.gpu_reads_cache());
+        Ok(Views { cached, memory, filled, offset, size, shows, object, coherent })
+    }
+
+    /// As [`Self::views`], for a mapping of a program that was not touched yet.
+    ///
+    /// # Errors
+    /// As [`Self::views`].
+    pub(super) fn views_untouched(&self) -> Result<Views> {
+        let Memory::Object(object) = &self.memory else { return self.views(0) };
+        let mut state = object.state();
+        let before = if object.system().trace.is_on() { None } else { Untouched::before(&state) };
+        self.fault(object, &mut state)?;
+        state.untouched = before.map(|before| before.bound_by(&state));
+        let (terms, route) = (object.terms(&state), self.route(state.snapshot.level));
+        self.files(&mut object.store(), terms, route, 0)
+    }
+
+    /// Returns what a program's mapping would show if it were made now.
+    pub(super) fn wanted(&self) -> Sight {
+        match &self.memory {
+            Memory::Object(object) => {
+                let state = object.state();
+                let caps = object.system().machine.caps;
+                let refused = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode)).is_some();
+                if state.purged || refused { Sight::Nothing } else { Sight::Bytes }
+            }
+            Memory::File(..) => Sight::Bytes,
+        }
+    }
+
+    /// Returns the number of the object, or of memory of no device.
+    pub(super) fn object(&self) -> u64 {
+        match &self.memory {
+            Memory::Object(object) => object.id(),
+            Memory::File(store, _) => self.number(&lock(store)),
+        }
+    }
+
+    fn number(&self, store: &Store) -> u64 {
+        match &self.memory {
+            Memory::Object(object) => object.id(),
+            Memory::File(_, Some((_, about))) => about.object,
+            Memory::File(_, None) => store.number(),
+        }
     }
 
     /// Performs `op` on the lines with a byte in the `len` bytes at `offset`, as the CPU does through this mapping.
@@ -255,7 +310,7 @@ impl Window {
 }
 
 /// The name that errors of a page fault give in place of a request.
-const PAGE_FAULT: &str = "page fault";
+pub(super) const PAGE_FAULT: &str = "page fault";
 
 /// The error of a fault that raises SIGBUS (`i915_error_to_vmf_fault`).
 const REFUSED: Error = Error::Ioctl { request: PAGE_FAULT, errno: Errno::EFAULT };

@@ -6,6 +6,7 @@ use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::Soft;
 use crate::machine::faults::Needs;
+use crate::machine::sight::Changes;
 use gem_coherency::drm::{Advice, Retained};
 use gem_coherency::error::Result;
 use gem_coherency::uapi::i915::{
@@ -44,9 +45,13 @@ impl Soft {
             _ => return refuse(request, Errno::EINVAL),
         };
         let object = self.find(request, handle)?;
+        object.settle();
         let mut state = object.state();
-        if !state.purged {
+        if !state.purged && state.advice != advice {
             state.advice = advice;
+            if advice == Advice::WillNeed {
+                Changes::happened();
+            }
         }
         if state.advice == Advice::DontNeed && !state.purged && !state.snapshot.pages {
             // Nothing is attached, so there is nothing to release first.

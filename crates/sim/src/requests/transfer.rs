@@ -44,6 +44,7 @@ pub(super) fn pwrite(caller: &mut Caller<'_>, args: &mut drm_i915_gem_pwrite) ->
     match caller.device.transfer_ioctl(request, args.handle, args.offset, args.size, memory)? {
         None => Ok(()),
         Some((object, range)) => {
+            object.settle();
             let mut user = User { memory: caller.memory, first: args.data_ptr };
             transfer::pwrite(&object, range, &mut user, caller.patience)
         }

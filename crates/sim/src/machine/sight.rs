@@ -1,0 +1,206 @@
+//! What programs' mappings show, and when that changes.
+//!
+//! A mapping of a program shows an object's bytes in files, so nothing sees the program's touches. What the first touch
+//! does, it brings pages in, is therefore done when the object is mapped ([`Window::show`]). MADVISE and PWRITE do
+//! something else if there are no pages, so they first look whether the files have a page by now. If they have none,
+//! nobody touched the mapping, and the object returns to its state without pages until the request is done
+//! ([`Object::settle`], [`System::settle`]). So an untouched object is purged at once if its contents are not needed. A
+//! touch of an object that has bytes already is not seen: it counts as touched.
+//!
+//! The mapping of a purged object, and one that the object's level refuses, shows nothing, and a touch raises SIGBUS. A
+//! program's mappings follow such a change at the end of each of its own requests ([`Memory::follow`]). Those of other
+//! programs follow at the end of their next ones.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+
+use crate::machine::area::Backing;
+use crate::machine::memory::Memory;
+use crate::machine::object::{Object, State};
+use crate::machine::program::Shown;
+use crate::machine::store::Store;
+use crate::machine::system::System;
+use crate::machine::window::{PAGE_FAULT, Sight, Window};
+use gem_coherency::Errno;
+use gem_coherency::drm::mapping::SharedBytes;
+use gem_coherency::error::Result;
+use gem_coherency::policy::kernel::{Event, Snapshot, step};
+use nix::unistd::{Whence, lseek64};
+
+/// Number of changes of what mappings show, on all devices.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// The changes up to some moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Changes(u64);
+
+impl Changes {
+    /// Returns those up to now.
+    pub(super) fn now() -> Self {
+        // Acquire: whoever sees the count sees what changed.
+        Self(CHANGES.load(Ordering::Acquire))
+    }
+
+    /// Counts one more.
+    pub(crate) fn happened() {
+        CHANGES.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// The state of an object before its pages were brought in for mappings of programs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Untouched {
+    snapshot: Snapshot,
+    bound: bool,
+    /// The mappings bind it.
+    binds: bool,
+    /// The state after the touch, while a request is under way.
+    after_touch: Option<(Snapshot, bool)>,
+}
+
+impl Untouched {
+    /// Returns the state before a mapping is made; `None` if the object has pages for another reason.
+    pub(super) fn before(state: &State) -> Option<Self> {
+        let bare = Self { snapshot: state.snapshot, bound: state.bound, binds: false, after_touch: None };
+        state.untouched.or((!state.snapshot.pages).then_some(bare))
+    }
+
+    /// Returns it after the mapping was made.
+    pub(super) fn bound_by(self, state: &State) -> Self {
+        Self { binds: state.bound, ..self }
+    }
+}
+
+impl Object {
+    /// Brings the state up to date before a request that depends on the pages.
+    pub(crate) fn settle(self: &Arc<Self>) {
+        let mut state = self.state();
+        let Some(before) = state.untouched.filter(|_| state.snapshot.pages) else { return };
+        if !self.store().is_untouched() {
+            state.untouched = None;
+            return;
+        }
+        self.system().give_memory(self.size(), state.snapshot.backing);
+        state.untouched = Some(Untouched { after_touch: Some((state.snapshot, state.bound)), ..before });
+        (state.snapshot, state.bound) = (before.snapshot, before.bound);
+        self.system().settled().push(Arc::downgrade(self));
+    }
+
+    /// Takes note of a step to `next`, before it is made: the object no longer counts as untouched if the event releases
+    /// pages, or would bring them in; a new level may change what mappings show.
+    pub(super) fn note_step(&self, state: &mut State, event: Event, next: Snapshot) {
+        let before = state.snapshot;
+        if state.untouched.is_some() {
+            let bare = Snapshot { pages: false, ..before };
+            let caps = self.system().machine.caps;
+            let acquires = step(caps, &self.system().rules, bare, event).is_ok_and(|step| step.next.pages);
+            if before.pages && !next.pages || acquires {
+                state.untouched = None;
+            }
+        }
+        if next.level != before.level {
+            Changes::happened();
+        }
+    }
+
+    /// Prepares for touches by programs after a request.
+    fn expect_touches(&self) {
+        let mut state = self.state();
+        let Some(before) = state.untouched.take().filter(|_| !state.snapshot.pages && !state.purged) else {
+            return;
+        };
+        let is_same = (state.snapshot, state.bound) == (before.snapshot, before.bound);
+        if let Some(after) = before.after_touch.filter(|_| is_same && self.store().is_untouched())
+            && self.system().take_memory(self.size(), after.0.backing)
+        {
+            // The kernel's flushes for the first touch were made.
+            (state.snapshot, state.bound) = after;
+            state.untouched = Some(before);
+            return;
+        }
+        let before = Untouched { snapshot: state.snapshot, bound: state.bound, after_touch: None, ..before };
+        // A touch that fails raises SIGBUS.
+        if self.happen(&mut state, PAGE_FAULT, Event::Fault).is_ok() {
+            state.bound |= before.binds;
+            state.untouched = Some(before);
+        }
+    }
+}
+
+impl Store {
+    /// Returns whether the files that mappings show have no page yet: a load brings one in, as a store does.
+    pub(crate) fn is_untouched(&self) -> bool {
+        let is_hole = |bytes: &Option<SharedBytes>| {
+            let file = bytes.as_ref().and_then(SharedBytes::file);
+            file.is_some_and(|file| lseek64(file.as_fd(), 0, Whence::SeekData) == Err(nix::Error::ENXIO))
+        };
+        self.shared.as_ref().is_some_and(|shared| {
+            (!shared.shows_cache || is_hole(&self.cached)) && (!shared.shows_memory || is_hole(&self.memory))
+        })
+    }
+}
+
+impl System {
+    /// Prepares for touches of the objects that a request brought up to date.
+    pub(crate) fn settle(&self) {
+        for object in std::mem::take(&mut *self.settled()) {
+            if let Some(object) = object.upgrade() {
+                object.expect_touches();
+            }
+        }
+    }
+
+    /// Locks the objects that the request brought up to date; no other lock is taken under it.
+    fn settled(&self) -> MutexGuard<'_, Vec<Weak<Object>>> {
+        self.settled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Window {
+    /// Returns what a program's mapping shows, as if it were touched now.
+    ///
+    /// # Errors
+    /// Those of creating the files; ENOMEM, and others of a page fault that do not raise SIGBUS.
+    pub(crate) fn show(&mut self) -> Result<Shown> {
+        let views = self.views_untouched();
+        self.sight = if views.is_ok() { self.wanted() } else { Sight::Nothing };
+        match views {
+            Ok(views) => Ok(Shown::Bytes(views)),
+            Err(error) if error.errno() == Errno::EFAULT => Ok(Shown::Nothing(self.object())),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl Memory {
+    /// Lets the program's mappings show what they would show if they were made now.
+    ///
+    /// The program is asked once for each mapping whose sight changed. A mapping for which it has no memory keeps what
+    /// it showed.
+    pub(crate) fn follow(&mut self) {
+        let Some(program) = &self.program else { return };
+        let now = Changes::now();
+        if std::mem::replace(&mut self.followed, now) == now {
+            return;
+        }
+        for (&start, area) in &mut self.areas {
+            let Backing::Window(window) = &mut area.backing else { continue };
+            if window.sight == window.wanted() {
+                continue;
+            }
+            let before = window.sight;
+            let shown = match window.show() {
+                Ok(Shown::Nothing(_)) if before == Sight::Nothing => continue,
+                Ok(shown) => shown,
+                Err(error) => {
+                    tracing::debug!(%error, "a mapping keeps what it showed");
+                    continue;
+                }
+            };
+            if let Err(errno) = program.map(shown, area.len, area.pages, Some(start)) {
+                tracing::debug!(%errno, "a mapping keeps what it showed");
+            }
+        }
+    }
+}
