@@ -174,9 +174,8 @@ pub fn rescan() -> Result<Report, Error> {
     let protections = Protections::read();
     each_object(|object| {
         let mut objects = state.objects.iter_mut();
-        if let Some(calls) = objects.find(|known| known.is(object)).and_then(|known| known.calls.as_mut())
-            && let Err(error) = calls.trap(&protections)
-        {
+        let calls = objects.find(|known| known.is(object)).and_then(|known| known.calls.as_mut());
+        if let Some(Err(error)) = calls.map(|calls| calls.trap(&protections)) {
             (report.failed, report.error) = (report.failed + 1, Some(error));
         }
         let new = state.objects.iter_mut().find(|known| !known.is_trapped && known.is(object));
@@ -272,9 +271,8 @@ pub fn remove() -> Result<(), Error> {
     let mut result = Ok(());
     each_object(|object| {
         let mut objects = state.objects.iter_mut();
-        if let Some(calls) = objects.find(|known| known.is(object)).and_then(|known| known.calls.as_mut())
-            && let Err(error) = calls.put_back(&protections)
-        {
+        let calls = objects.find(|known| known.is(object)).and_then(|known| known.calls.as_mut());
+        if let Some(Err(error)) = calls.map(|calls| calls.put_back(&protections)) {
             result = Err(error);
         }
         if let Some(known) = state.objects.iter_mut().find(|known| known.is_trapped && known.is(object)) {

@@ -120,11 +120,10 @@ pub(super) fn make(start: usize, end: usize) -> Result<(), Error> {
         let [first, second, third] = indices(page);
         let Some(tables) = TABLES.get(first) else { continue };
         let Some(records) = below(tables)?.get(second) else { continue };
-        if let Some(entry) = below(records)?.get(third)
-            && entry.load(SeqCst) == 0
-        {
-            entry.store(take()?, SeqCst);
-        }
+        let Some(entry) = below(records)?.get(third).filter(|entry| entry.load(SeqCst) == 0) else {
+            continue;
+        };
+        entry.store(take()?, SeqCst);
     }
     Ok(())
 }
