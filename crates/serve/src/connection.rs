@@ -59,6 +59,13 @@ impl Connection {
 
     /// Carries out requests until the program closes its end.
     fn serve(mut self) {
+        self.converse();
+        // The process's objects may be gone now.
+        self.client = None;
+        self.shared.update_debug_files();
+    }
+
+    fn converse(&mut self) {
         let mut payload = [0; MOST_PAYLOAD];
         loop {
             let fd = self.socket.as_raw_fd();
@@ -75,6 +82,7 @@ impl Connection {
                 Some(request) => self.request(request, &message.operands, given),
                 None => Err(Errno::ENOSYS),
             };
+            self.shared.update_debug_files();
             let sent = match &reply {
                 Ok((message, Some(end))) => gem_coherency_wire::send(fd, message, &[], &[end.as_raw_fd()]),
                 Ok((message, None)) => gem_coherency_wire::send(fd, message, &[], &[]),

@@ -21,6 +21,7 @@ use tempfile::TempDir;
 
 use crate::across::Across;
 use crate::connection::Connection;
+use crate::debug_files::DebugFiles;
 use crate::domain_calls::DomainSite;
 use crate::error::ServeError;
 use crate::findings::{Finding, Findings, FlushSite};
@@ -103,8 +104,10 @@ impl Server {
         }
         let socket = folder.join(SOCKET);
         let listener = listen_at(&socket).map_err(failed(socket.clone()))?;
-        tree::make(&folder.join(FOLDER), &devices)?;
-        let shared = Shared::new(devices, mirrors, findings, across)
+        let root = folder.join(FOLDER);
+        tree::make(&root, &devices)?;
+        let debug_files = DebugFiles::new(&root, devices.len())?;
+        let shared = Shared::new(devices, debug_files, mirrors, findings, across)
             .map_err(|errno| failed(folder.clone())(io::Error::from_raw_os_error(errno.get())))?;
         let shared = Arc::new(shared);
         let listener = Arc::new(listener);

@@ -11,6 +11,7 @@ use crate::across::Across;
 use crate::client::Client;
 use crate::clock::Clock;
 use crate::connections::Connections;
+use crate::debug_files::DebugFiles;
 use crate::files::Files;
 use crate::findings::Findings;
 use crate::mirror::Mirror;
@@ -21,6 +22,8 @@ use crate::requests::Requests;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) devices: Vec<Soft>,
+    /// The files of debugfs that the devices' state is in.
+    debug_files: DebugFiles,
     /// The real devices, by the number of the software device beside it.
     pub(crate) mirrors: BTreeMap<usize, Arc<Mirror>>,
     pub(crate) files: Files,
@@ -43,12 +46,14 @@ impl Shared {
     /// EMFILE, ENFILE, ENOMEM.
     pub(crate) fn new(
         devices: Vec<Soft>,
+        debug_files: DebugFiles,
         mirrors: BTreeMap<usize, Arc<Mirror>>,
         findings: Option<Findings>,
         across: Option<Across>,
     ) -> Result<Self, Errno> {
         Ok(Self {
             devices,
+            debug_files,
             mirrors,
             files: Files::new()?,
             connections: Arc::new(Connections::new()?),
@@ -59,6 +64,11 @@ impl Shared {
             clients: Mutex::default(),
             named: AtomicU64::new(0),
         })
+    }
+
+    /// Lets the files of debugfs show the devices' state.
+    pub(crate) fn update_debug_files(&self) {
+        self.debug_files.update(&self.devices);
     }
 
     /// Returns the real device beside a software device.

@@ -13,6 +13,7 @@ use gem_coherency::platform::{Caps, Machine};
 use gem_coherency_sim::Soft;
 use nix::sys::stat::{Mode, SFlag, mknod};
 
+use crate::debug_files;
 use crate::error::ServeError;
 use crate::node::Node;
 
@@ -140,7 +141,7 @@ impl Tree<'_> {
                 self.file(&format!("{place}/{file}"), format!("{megahertz}\n"))?;
             }
         }
-        let debug = format!("sys/kernel/debug/dri/{number}");
+        let debug = debug_files::folder(node);
         self.file(&format!("{debug}/name"), format!("i915 dev={slot} unique={slot}\n"))?;
         for (file, value) in DEBUG {
             self.file(&format!("{debug}/{file}"), format!("{value}\n"))?;

@@ -372,6 +372,12 @@ impl Soft {
         self.system.bytes_in_use()
     }
 
+    /// Returns how many objects have pages that the kernel can purge or swap out, and their bytes, as `i915_gem_objects` of
+    /// debugfs has them. The driver's own objects are not simulated.
+    pub fn shrinkable(&self) -> (u64, u64) {
+        self.system.shrinkable()
+    }
+
     /// Returns the object's caching state as the kernel tracks it.
     ///
     /// # Errors

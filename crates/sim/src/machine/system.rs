@@ -70,6 +70,9 @@ pub(crate) struct System {
     /// Bytes of objects' pages, in total and in local memory.
     in_use: AtomicU64,
     local_in_use: AtomicU64,
+    /// Objects with pages that the kernel can purge or swap out, and their bytes (`mm.shrink_count`, `mm.shrink_memory`).
+    shrinkable: AtomicU64,
+    shrinkable_bytes: AtomicU64,
     seed: Option<u64>,
     /// Every agent sees every byte at once.
     coherent: bool,
@@ -123,6 +126,8 @@ impl System {
             bus_errors: AtomicU64::new(0),
             in_use: AtomicU64::new(0),
             local_in_use: AtomicU64::new(0),
+            shrinkable: AtomicU64::new(0),
+            shrinkable_bytes: AtomicU64::new(0),
             coherent: spec.coherent,
             real_gpu: OnceLock::new(),
             id: spec.id,
@@ -254,6 +259,10 @@ impl System {
         if taken && backing == Backing::Local {
             self.local_in_use.fetch_add(bytes, Ordering::Relaxed);
         }
+        if taken && is_shrinkable(backing) {
+            self.shrinkable.fetch_add(1, Ordering::Relaxed);
+            self.shrinkable_bytes.fetch_add(bytes, Ordering::Relaxed);
+        }
         taken
     }
 
@@ -264,6 +273,16 @@ impl System {
         if backing == Backing::Local {
             self.local_in_use.fetch_sub(bytes, Ordering::Relaxed);
         }
+        if is_shrinkable(backing) {
+            self.shrinkable.fetch_sub(1, Ordering::Relaxed);
+            self.shrinkable_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns how many objects have pages that the kernel can purge or swap out, and their bytes.
+    pub(crate) fn shrinkable(&self) -> (u64, u64) {
+        // Relaxed: see `take_memory`.
+        (self.shrinkable.load(Ordering::Relaxed), self.shrinkable_bytes.load(Ordering::Relaxed))
     }
 
     /// Returns the bytes of local memory in use.
@@ -339,5 +358,13 @@ impl System {
 
     fn objects(&self) -> MutexGuard<'_, Objects> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Returns whether the kernel can purge pages, or swap them out (`I915_GEM_OBJECT_IS_SHRINKABLE`).
+fn is_shrinkable(backing: Backing) -> bool {
+    match backing {
+        Backing::Shmem | Backing::LocalSystem | Backing::Phys | Backing::Userptr | Backing::Internal => true,
+        Backing::Local | Backing::Stolen | Backing::Import => false,
     }
 }

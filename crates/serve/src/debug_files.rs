@@ -1,0 +1,73 @@
+//! The files of debugfs that change while programs run: `i915_gem_objects`.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use gem_coherency_sim::Soft;
+
+use crate::error::ServeError;
+use crate::node::Node;
+
+/// The files of all devices.
+#[derive(Debug)]
+pub(crate) struct DebugFiles(Vec<Mutex<Objects>>);
+
+/// A device's files of its objects with pages, one for each node.
+#[derive(Debug)]
+struct Objects {
+    files: Vec<File>,
+    /// The number of objects, and of bytes, that the files have.
+    shown: (u64, u64),
+}
+
+/// Returns the folder of a node, below the folder that stands for the root.
+pub(crate) fn folder(node: Node) -> String {
+    format!("sys/kernel/debug/dri/{}", node.number())
+}
+
+impl DebugFiles {
+    /// Creates the files of `count` devices, whose folders exist, below `root`.
+    ///
+    /// # Errors
+    /// If a file cannot be created.
+    pub(crate) fn new(root: &Path, count: usize) -> Result<Self, ServeError> {
+        let create = |node: Node| {
+            let path: PathBuf = root.join(folder(node)).join("i915_gem_objects");
+            File::create(&path).map_err(|error| ServeError::File { path, error })
+        };
+        let of_device = |device| {
+            let nodes = Node::all(count).filter(|node| node.device == device);
+            let mut objects = Objects { files: nodes.map(create).collect::<Result<_, _>>()?, shown: (0, 0) };
+            objects.show((0, 0));
+            Ok(Mutex::new(objects))
+        };
+        (0..count).map(of_device).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Writes what has changed since the last time.
+    pub(crate) fn update(&self, devices: &[Soft]) {
+        for (objects, device) in self.0.iter().zip(devices) {
+            let mut objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = device.shrinkable();
+            if objects.shown != now {
+                objects.show(now);
+            }
+        }
+    }
+}
+
+impl Objects {
+    /// Writes the numbers of objects and of bytes (`i915_gem_object_info`).
+    fn show(&mut self, (objects, bytes): (u64, u64)) {
+        self.shown = (objects, bytes);
+        let text = format!("{objects} shrinkable [0 free] objects, {bytes} bytes\n");
+        for file in &self.files {
+            let done = file.write_all_at(text.as_bytes(), 0).and_then(|()| file.set_len(text.len() as u64));
+            if let Err(error) = done {
+                tracing::warn!(%error, "i915_gem_objects");
+            }
+        }
+    }
+}
