@@ -272,6 +272,10 @@ impl Object {
 
     /// Records an event that a request causes, before its flushes, with the states of the lines.
     pub(crate) fn record_event(&self, call: &'static str, event: Event, step: &Step) {
+        let history = &self.system().incoherent.history;
+        if !history.records(self.size()) {
+            return;
+        }
         let flushes =
             step.effects.actions().any(|action| matches!(action, Action::FlushSync | Action::FlushAsync));
         let is_shown = flushes
@@ -289,8 +293,7 @@ impl Object {
             Origin::Own | Origin::Attached(_) => true,
             Origin::User(_) => false,
         };
-        let history = &self.system().incoherent.history;
-        if !is_shown || !is_here || !history.records(self.size()) {
+        if !is_shown || !is_here {
             return;
         }
         match self.store().states() {

@@ -13,6 +13,7 @@ use super::commands::{Arbitration, Privilege, Streamer};
 use super::execution::{End, Position, Run};
 use super::fault_log::{GpuHang, HangCause, Remedy};
 use super::memory::{Bindings, View};
+use super::pipeline::Pipeline;
 use super::queue::Pace;
 use crate::machine::real_gpu::{Ended, OnRealGpu, Work, WriteLog};
 use crate::machine::system::System;
@@ -100,8 +101,8 @@ impl Batch {
         let position = match before {
             None => {
                 self.bindings.watch(submission);
-                let state = self.owner.context.images.take(self.owner.lane);
-                Position::new(system.machine, self.engine.class, self.start, state)
+                let pipeline = self.pipeline(system, &streamer);
+                Position::new(system.machine, self.engine.class, self.start, pipeline)
             }
             Some(Suspended(position)) => {
                 // Write-combining buffers are evicted within the time that a batch waits.
@@ -110,13 +111,18 @@ impl Batch {
             }
         };
         match Run::new(view, streamer, self, position, pace).until_end() {
-            Ok(End::Ended(state)) => {
-                self.owner.context.images.keep(self.owner.lane, state);
+            Ok(End::Ended(pipeline)) => {
+                pipeline.end(&self.owner.context.images, self.owner.lane);
                 Outcome::Over(None)
             }
             Ok(End::Waits(position)) => Outcome::Waits(Suspended(position)),
             Err(stuck) => self.hang(system, stuck, remedy(system, stuck)),
         }
+    }
+
+    /// Returns the pipelines at the batch's begin.
+    fn pipeline(&self, system: &System, streamer: &Streamer) -> Pipeline {
+        Pipeline::begin(system, streamer, &self.owner.context.images, self.owner.lane)
     }
 
     fn streamer(&self, system: &System) -> Streamer {
@@ -148,10 +154,11 @@ impl Batch {
         };
         let log = WriteLog::on();
         let view = View { system, bindings: &self.bindings, engine: self.engine.class, log: &log };
-        let state = self.owner.context.images.take(self.owner.lane);
-        let position = Position::new(system.machine, self.engine.class, self.start, state);
-        match Run::new(view, self.streamer(system), self, position, Pace::Instant).until_end() {
-            Ok(End::Ended(state)) => self.owner.context.images.keep(self.owner.lane, state),
+        let streamer = self.streamer(system);
+        let pipeline = self.pipeline(system, &streamer);
+        let position = Position::new(system.machine, self.engine.class, self.start, pipeline);
+        match Run::new(view, streamer, self, position, Pace::Instant).until_end() {
+            Ok(End::Ended(pipeline)) => pipeline.end(&self.owner.context.images, self.owner.lane),
             Ok(End::Waits(_)) => tracing::debug!("the simulated GPU waits for memory, and stops here"),
             Err(stuck) => tracing::debug!(?stuck, "the simulated GPU stops here"),
         }

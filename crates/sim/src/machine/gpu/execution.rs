@@ -13,7 +13,7 @@ use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
 use super::fault_log::HangCause;
 use super::memory::{Fetched, View};
 use super::memory_commands::Comparison;
-use super::pipeline::{self, Pipeline};
+use super::pipeline::Pipeline;
 use super::queue::Pace;
 use super::registers::{Registers, Transfer};
 use gem_coherency::platform::{EngineClass, Machine};
@@ -71,8 +71,8 @@ pub(super) struct Position {
 }
 
 impl Position {
-    /// Returns the start of a batch, whose context has `state`.
-    pub(super) fn new(machine: Machine, engine: EngineClass, at: u64, state: pipeline::State) -> Self {
+    /// Returns the start of a batch.
+    pub(super) fn new(machine: Machine, engine: EngineClass, at: u64, pipeline: Pipeline) -> Self {
         let registers = Registers::new(machine, engine);
         Self {
             at,
@@ -80,7 +80,7 @@ impl Position {
             arbitration: Arbitration::On,
             returns: Vec::new(),
             registers,
-            pipeline: Pipeline::new(state),
+            pipeline,
             idle_loop: None,
         }
     }
@@ -89,8 +89,8 @@ impl Position {
 /// The way in which an execution ended without a hang.
 #[derive(Debug)]
 pub(super) enum End {
-    /// The batch is done, and leaves this state to its context.
-    Ended(pipeline::State),
+    /// The batch is done, and left the pipelines like this.
+    Ended(Pipeline),
     /// It waits for memory.
     Waits(Position),
 }
@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
                     return Ok(End::Waits(self.position(first)));
                 }
                 Ok(Step::On) => {}
-                Ok(Step::Ended) => return Ok(End::Ended(self.pipeline.into_state())),
+                Ok(Step::Ended) => return Ok(End::Ended(self.pipeline)),
                 Ok(Step::Waits) => return Ok(End::Waits(self.position(first))),
                 Err(cause) => return Err(self.stuck(cause, at, first)),
             }
@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
         let next = self.view.address(here.wrapping_add(4 * dwords as u64));
         self.at = next;
         let command = self.streamer.decode(&words)?;
-        self.pipeline.follow(&self.view, &self.streamer, &words);
+        self.pipeline.follow(&self.view, &words);
         if command.has_effect() {
             self.idle_loop = None;
         }

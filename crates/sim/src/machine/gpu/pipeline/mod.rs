@@ -26,7 +26,7 @@ mod topology;
 mod vertices;
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Lane;
 use super::commands::Streamer;
@@ -35,6 +35,7 @@ use super::encoding::{
     mi_opcode,
 };
 use super::memory::View;
+use crate::machine::system::System;
 use encoding::{Encoding, bits};
 use reader::{Judged, Reader};
 use tables::Tables;
@@ -49,7 +50,7 @@ const GT_MODE: u32 = 0x7008;
 
 /// The state of a context's pipelines, which the hardware keeps in the context's image between batches.
 #[derive(Clone, Debug, Default)]
-pub(in crate::machine::gpu) struct State {
+struct State {
     vertices: Vertices,
     tables: Tables,
 }
@@ -58,22 +59,15 @@ pub(in crate::machine::gpu) struct State {
 #[derive(Debug, Default)]
 pub(in crate::machine::gpu) struct Images(Mutex<BTreeMap<Lane, State>>);
 
-impl Images {
-    /// Returns the state that the last batch of a queue left, and keeps none: a batch that hangs leaves none.
-    pub(in crate::machine::gpu) fn take(&self, lane: Lane) -> State {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&lane).unwrap_or_default()
-    }
-
-    /// Keeps the state that a batch leaves.
-    pub(in crate::machine::gpu) fn keep(&self, lane: Lane, state: State) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(lane, state);
-    }
-}
-
-/// The pipelines during a batch.
+/// The pipelines during a batch; `None` on a device that is neither watched nor traced, and of a batch of other engines.
 #[derive(Debug)]
-pub(in crate::machine::gpu) struct Pipeline {
-    state: Box<State>,
+pub(in crate::machine::gpu) struct Pipeline(Option<Box<Followed>>);
+
+/// Pipelines whose state is kept.
+#[derive(Debug)]
+struct Followed {
+    encoding: Encoding,
+    state: State,
     judged: Judged,
     /// Whether the next commands are executed depends on a predicate, which is not simulated.
     predicated: bool,
@@ -82,37 +76,63 @@ pub(in crate::machine::gpu) struct Pipeline {
 }
 
 impl Pipeline {
-    /// Creates the pipelines of a batch that starts with `state`.
-    pub(in crate::machine::gpu) fn new(state: State) -> Self {
-        Self { state: Box::new(state), judged: Judged::default(), predicated: false, astray: false }
+    /// Begins a batch with the state that the last batch of its queue left, which is taken: a batch that hangs leaves none.
+    pub(in crate::machine::gpu) fn begin(
+        system: &System,
+        on: &Streamer,
+        images: &Images,
+        lane: Lane,
+    ) -> Self {
+        let (watched, traced) = (system.incoherent.is_on(), system.trace.is_on());
+        if !(watched || traced) || !on.renders() {
+            return Self(None);
+        }
+        let encoding = Encoding::new(on, traced);
+        let state = images.states().remove(&lane).unwrap_or_default();
+        let followed =
+            Followed { encoding, state, judged: Judged::default(), predicated: false, astray: false };
+        Self(encoding.is_known().then(|| Box::new(followed)))
     }
 
-    /// Returns the state at the end of the batch.
-    pub(in crate::machine::gpu) fn into_state(self) -> State {
-        if self.predicated || self.astray { State::default() } else { *self.state }
+    /// Ends the batch, and keeps the state for the next one.
+    pub(in crate::machine::gpu) fn end(self, images: &Images, lane: Lane) {
+        if let Some(followed) = self.0.filter(|followed| !followed.predicated && !followed.astray) {
+            images.states().insert(lane, followed.state);
+        }
     }
 
     /// Follows a command, of which `words` are all dwords.
-    pub(in crate::machine::gpu) fn follow(&mut self, view: &View<'_>, on: &Streamer, words: &[u32]) {
-        let Some(&first) = words.first() else { return };
-        let (watched, traced) = (view.system.incoherent.is_on(), view.system.trace.is_on());
-        let encoding = Encoding::new(on, traced);
-        if self.astray || !(watched || traced) || !encoding.is_known() || !on.renders() {
-            return;
+    pub(in crate::machine::gpu) fn follow(&mut self, view: &View<'_>, words: &[u32]) {
+        if let (Some(followed), Some(&first)) = (&mut self.0, words.first())
+            && !followed.astray
+        {
+            followed.follow(view, first, words);
         }
+    }
+}
+
+impl Images {
+    fn states(&self) -> MutexGuard<'_, BTreeMap<Lane, State>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Followed {
+    fn follow(&mut self, view: &View<'_>, first: u32, words: &[u32]) {
         match first >> CLIENT_SHIFT {
-            CLIENT_MI => self.streamer_command(encoding, first, words),
-            CLIENT_PIPELINES if !self.predicated => self.pipeline_command(view, encoding, first, words),
+            CLIENT_MI => self.streamer_command(first, words),
+            CLIENT_PIPELINES if !self.predicated => self.pipeline_command(view, first, words),
             _ => {}
         }
     }
 
-    fn streamer_command(&mut self, encoding: Encoding, first: u32, words: &[u32]) {
+    fn streamer_command(&mut self, first: u32, words: &[u32]) {
+        let encoding = self.encoding;
         match mi_opcode(first) {
             MI_SET_PREDICATE if encoding.generation >= 75 => {
                 self.predicated = bits(first, 3, 0) != 0;
                 if self.predicated {
-                    *self.state = State::default();
+                    self.state = State::default();
                 }
             }
             MI_BATCH_BUFFER_START if encoding.generation >= 75 && first & START_PREDICATED != 0 => {
@@ -130,8 +150,9 @@ impl Pipeline {
         }
     }
 
-    fn pipeline_command(&mut self, view: &View<'_>, encoding: Encoding, first: u32, words: &[u32]) {
-        let State { vertices, tables } = &mut *self.state;
+    fn pipeline_command(&mut self, view: &View<'_>, first: u32, words: &[u32]) {
+        let encoding = self.encoding;
+        let State { vertices, tables } = &mut self.state;
         let mut reader = Reader::new(view, &mut self.judged);
         let opcode = first >> 16;
         match opcode {

@@ -39,7 +39,6 @@ const TRILIST: u32 = 4;
 struct Bench {
     system: Arc<System>,
     bindings: Bindings,
-    on: Streamer,
     generation: u16,
     pipeline: Pipeline,
     log: WriteLog,
@@ -55,8 +54,8 @@ impl Bench {
         let bindings = Bindings::new(&Arc::default(), [(HERE.into(), object)].into_iter());
         let on =
             Streamer { machine: system.machine, engine: EngineClass::Render, privilege: Privilege::User };
-        let pipeline = Pipeline::new(State::default());
-        Self { system, bindings, on, generation, pipeline, log: WriteLog::default() }
+        let pipeline = Pipeline::begin(&system, &on, &Images::default(), Lane::Slot(0));
+        Self { system, bindings, generation, pipeline, log: WriteLog::default() }
     }
 
     fn view(&self) -> View<'_> {
@@ -74,11 +73,15 @@ impl Bench {
         let engine = EngineClass::Render;
         let view = View { system: &self.system, bindings: &self.bindings, engine, log: &self.log };
         for words in commands {
-            self.pipeline.follow(&view, &self.on, words);
+            self.pipeline.follow(&view, words);
         }
-        let seen = std::mem::take(&mut self.pipeline.judged.seen);
+        let seen = std::mem::take(&mut self.followed().judged.seen);
         let of_purpose = seen.into_iter().filter(|(known, ..)| *known == purpose);
         of_purpose.map(|(_, _, start, len)| (start.wrapping_sub(HERE.into()), len)).collect()
+    }
+
+    fn followed(&mut self) -> &mut Followed {
+        self.pipeline.0.as_mut().unwrap()
     }
 
     fn is_wide(&self) -> bool {
@@ -181,7 +184,7 @@ fn random_dwords_of_every_command_do_no_harm() {
             command.extend((0..len).map(|_| next()));
             bench.run(Vertices, &[command]);
             if next() % 64 == 0 {
-                bench.pipeline.judged = Judged::default();
+                bench.followed().judged = Judged::default();
             }
         }
     });
