@@ -35,8 +35,8 @@
 //! in between, which is not excluded: the line must be dirtied, written back and stored to again during one flush.
 //!
 //! Two things cannot be seen. A store of the bytes that the line already has (a silent store) leaves it clean; a
-//! later fill may then replace them. And where mappings of both kinds show the same bytes (WB and WC with an LLC), a WC
-//! store cannot be told from a WB store: the line counts as dirty. Without a WB mapping, it counts as a WC
+//! later fill may then replace them. And where mappings of both kinds show the same bytes (WB, and WC where such a store
+//! evicts the line), a WC store cannot be told from a WB store: the line counts as dirty. Without a WB mapping, it counts as a WC
 //! store.
 
 use std::os::fd::{AsFd, OwnedFd};
@@ -47,9 +47,9 @@ use crate::machine::refuse::refuse;
 use gem_coherency::Errno;
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::{Error, Result};
-use gem_coherency::platform::Caps;
 use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
-use gem_coherency_hierarchy::{Line, Place, Route, Transfer};
+use gem_coherency::vocabulary::Access;
+use gem_coherency_hierarchy::{Assumptions, Hardware, Line, Place, Route, Transfer, effect};
 use nix::unistd::{Whence, lseek64};
 
 /// A page of zeroes.
@@ -88,7 +88,8 @@ pub struct Views {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(super) filled: SharedBytes,
-    /// A WB mapping shows the cached bytes; otherwise only WC, UC and GTT mappings may, on LLC parts.
+    /// A WB mapping shows the cached bytes; otherwise only WC, UC and GTT mappings may, where their stores
+    /// evict the line.
     pub(super) write_back: bool,
     /// A mapping shows the cached bytes.
     pub(super) shows_cache: bool,
@@ -122,7 +123,9 @@ impl Store {
     /// # Errors
     /// EBUSY if a raw pointer of this process refers to bytes that are in no file; those of creating the files.
     pub(crate) fn views(&mut self, terms: Terms<'_>, route: Route) -> Result<([OwnedFd; 3], Place)> {
-        let shows = self.share(terms, route, SharedBytes::in_file)?;
+        // Programs may rely on what the kernel assumes.
+        let hardware = Hardware { held: Assumptions::ALL, ..terms.hardware };
+        let shows = self.share(Terms { hardware, ..terms }, route, SharedBytes::in_file)?;
         let file = |bytes: Option<&SharedBytes>| match bytes.and_then(SharedBytes::file) {
             None => refuse("views", Errno::EBUSY),
             Some(file) => file.try_clone_to_owned().map_err(|error| Error::Ioctl {
@@ -161,7 +164,10 @@ impl Store {
                 left = LineRange::new(part.end(), left.end());
             }
         }
-        let shows_cache = write_back || terms.hardware.caps.contains(Caps::LLC);
+        // A store that evicts the line counts as one to the cache, which the next access writes back.
+        let evicts = effect(terms.hardware, terms.level, terms.route(route), Access::Write, Line::Dirty)
+            .is_some_and(|effect| effect.before == Transfer::WriteBack);
+        let shows_cache = write_back || evicts;
         if let Some(shared) = &mut self.shared {
             shared.write_back |= write_back;
             shared.shows_cache |= shows_cache;
