@@ -66,9 +66,9 @@ pub use machine::incoherent::{DirtyAtSubmission, Incoherent, IncoherentKind, Mad
 pub use machine::log::KernelFlush;
 pub use machine::program::{ProgramMemory, Shown};
 pub use machine::real_gpu::{Counterpart, Ended, Operand, RealGpu, Work, Written};
-pub use machine::shared::Views;
 pub use machine::spec::PREFIX;
 pub use machine::store::PREVIOUS_OWNER;
+pub use machine::views::Views;
 pub use process::Process;
 
 use std::sync::atomic::AtomicU64;

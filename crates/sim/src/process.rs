@@ -38,7 +38,7 @@ use crate::machine::files::{File, Files, OpenFile, ProgramFiles};
 use crate::machine::memory::Memory;
 use crate::machine::program::ProgramMemory;
 use crate::machine::progress::Patience;
-use crate::machine::shared::Views;
+use crate::machine::views::Views;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::units::PAGE_BYTES;
 

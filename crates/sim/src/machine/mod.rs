@@ -58,4 +58,5 @@ pub(crate) mod trace;
 pub(crate) mod transfer;
 pub(crate) mod userptr;
 pub(crate) mod vblanks;
+pub(crate) mod views;
 pub(crate) mod window;

@@ -7,7 +7,7 @@ use gem_coherency::Errno;
 
 use crate::machine::area::Pages;
 use crate::machine::memory::Memory;
-use crate::machine::shared::Views;
+use crate::machine::views::Views;
 
 /// The memory of a program that is not simulated but makes requests to a software device.
 pub trait ProgramMemory: Debug + Send + Sync {

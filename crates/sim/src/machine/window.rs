@@ -12,10 +12,10 @@ use gem_coherency::Errno;
 
 use super::incoherent::About;
 use super::object::{Object, State};
-use super::shared::Views;
 use super::sight::Untouched;
 use super::store::{Store, Terms};
 use super::system::System;
+use super::views::Views;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::Advice;
 use gem_coherency::drm::mapping::SoftMemory;
