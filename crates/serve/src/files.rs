@@ -79,6 +79,8 @@ pub(crate) struct Files {
     open: Mutex<BTreeMap<u64, Entry>>,
     /// Reports the ends whose other end is closed.
     closed: Epoll,
+    /// Held while events are delivered to copies of the entries.
+    delivering: Mutex<()>,
 }
 
 impl Files {
@@ -88,7 +90,7 @@ impl Files {
     /// EMFILE, ENFILE, ENOMEM.
     pub(crate) fn new() -> Result<Self, Errno> {
         let closed = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(errno)?;
-        Ok(Self { open: Mutex::default(), closed })
+        Ok(Self { open: Mutex::default(), closed, delivering: Mutex::default() })
     }
 
     /// Adds a file; returns the program's end.
@@ -123,6 +125,10 @@ impl Files {
                 let mut table = self.table();
                 events.iter().take(count).filter_map(|event| table.remove(&event.data())).collect()
             };
+            if !gone.is_empty() {
+                // A delivery that began before may have a copy, which would keep the file open.
+                drop(self.delivery());
+            }
             // Closing a file may free objects and files; no lock is held.
             drop(gone);
             if count < BATCH {
@@ -133,6 +139,7 @@ impl Files {
 
     /// Sends the events that are due; returns the time of the next one.
     pub(crate) fn deliver(&self, now: Instant) -> Option<Instant> {
+        let _delivery = self.delivery();
         let entries: Vec<Entry> = self.table().values().cloned().collect();
         entries.iter().filter_map(|entry| entry.deliver(now)).min()
     }
@@ -140,6 +147,10 @@ impl Files {
     /// Returns the number of open files.
     pub(crate) fn count(&self) -> usize {
         self.table().len()
+    }
+
+    fn delivery(&self) -> MutexGuard<'_, ()> {
+        self.delivering.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn table(&self) -> MutexGuard<'_, BTreeMap<u64, Entry>> {
