@@ -372,8 +372,7 @@ impl Soft {
         self.system.bytes_in_use()
     }
 
-    /// Returns how many objects have pages that the kernel can purge or swap out, and their bytes, as `i915_gem_objects` of
-    /// debugfs has them. The driver's own objects are not simulated.
+    /// Returns how many objects have pages that the kernel can purge or swap out, and their bytes (`i915_gem_objects`).
     pub fn shrinkable(&self) -> (u64, u64) {
         self.system.shrinkable()
     }

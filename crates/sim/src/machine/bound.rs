@@ -1,4 +1,4 @@
-//! The bytes that a draw or a dispatch binds, and that its kernels may read or write.
+//! The bytes that a draw or a dispatch binds, and that its kernels may read or write; lines with newer bytes than memory.
 
 use super::deeds::Deed;
 use super::incoherent::slice;
@@ -26,6 +26,11 @@ impl Store {
         if !is_missed {
             return Ok(());
         }
+        self.each_newer_line(range, |lines| watch.surface(terms.level, route, lines))
+    }
+
+    /// Calls `see` with each dirty line of which bytes of `range` differ from memory's.
+    pub(super) fn each_newer_line(&mut self, range: ByteRange, see: impl Fn(LineRange)) -> Result<()> {
         let mut left = range.lines();
         while let Some(part) = self.next_written(left)? {
             let mut lines = part;
@@ -37,7 +42,7 @@ impl Store {
                         let start = (line * LINE_BYTES).max(range.offset());
                         let piece = start..((line + 1) * LINE_BYTES).min(range.end());
                         if slice(&in_cache, run.offset(), &piece) != slice(&in_memory, run.offset(), &piece) {
-                            watch.surface(terms.level, route, LineRange::new(line, line + 1));
+                            see(LineRange::new(line, line + 1));
                         }
                     }
                 }

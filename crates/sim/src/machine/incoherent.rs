@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::deeds::Deed;
 use super::history::{Accessed, History};
-use super::lines::{Lines, Run};
+use super::lines::Run;
 use super::object::{Object, Origin};
 use super::store::{Store, Terms};
 use gem_coherency::error::Result;
-use gem_coherency::units::{LINE_BYTES, LineRange};
+use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange};
 use gem_coherency::vocabulary::{CacheLevel, Handle};
 use gem_coherency_hierarchy::{Effect, Line, Place, Route, Transfer};
 
@@ -341,25 +341,8 @@ impl Store {
     /// Logs the dirty lines whose bytes differ from memory's, for the submission with this number.
     fn watch_submission(&mut self, terms: Terms<'_>, submission: u64) -> Result<()> {
         let Some(watch) = terms.watch else { return Ok(()) };
-        let mut left = self.lines.all();
-        while let Some(part) = self.next_written(left)? {
-            let mut lines = part;
-            while let Some(run) = self.run(lines)? {
-                if run.line == Line::Dirty {
-                    let in_cache = self.peek(Place::Cache, run)?;
-                    let in_memory = self.peek(Place::Memory, run)?;
-                    for line in run.of_object().indices() {
-                        let whole = line * LINE_BYTES..(line + 1) * LINE_BYTES;
-                        if slice(&in_cache, run.offset(), &whole) != slice(&in_memory, run.offset(), &whole) {
-                            watch.submission(submission, terms.level, LineRange::new(line, line + 1));
-                        }
-                    }
-                }
-                lines = Lines::behind(lines, run);
-            }
-            left = LineRange::new(part.end(), left.end());
-        }
-        Ok(())
+        let all = ByteRange::within(0, self.size, self.size)?;
+        self.each_newer_line(all, |lines| watch.submission(submission, terms.level, lines))
     }
 }
 
