@@ -103,11 +103,15 @@ impl Store {
             self.begin_to_share(write_back, make)?;
         }
         if write_back && self.shared.as_ref().is_some_and(|shared| !shared.write_back) {
-            // From now on WC stores look like WB stores: this sends the earlier ones to memory.
+            // From now on WC stores look like WB stores: this sends the earlier ones to memory. Lines count as cached, and
+            // those that were not are filled.
             let mut left = self.lines.all();
             while let Some(part) = self.next_data(left)? {
                 let mut lines = part;
                 while let Some(run) = self.run(lines)? {
+                    if run.line == Line::Absent {
+                        self.transfer(run, Transfer::Fill)?;
+                    }
                     lines = Lines::behind(lines, run);
                 }
                 left = LineRange::new(part.end(), left.end());
@@ -337,6 +341,22 @@ fn some(range: LineRange) -> Option<LineRange> {
 mod tests {
     use super::*;
     use crate::machine::store::Zeroing;
+
+    #[test]
+    fn the_first_mapping_of_the_cached_bytes_shows_what_is_in_memory_and_later_ones_what_is_in_the_cache() {
+        let load = |store: &mut Store| {
+            let mut byte = [0];
+            store.cached().unwrap().copy_out(8, &mut byte).unwrap();
+            byte[0]
+        };
+        let mut store = Store::new(PAGE_BYTES, Zeroing::Gpu, None);
+        store.share(Terms::ORDINARY, Route::CpuUncached, SharedBytes::in_file).unwrap();
+        for (stored, loaded) in [(7, 7), (8, 7)] {
+            store.memory().unwrap().copy_in(8, &[stored]).unwrap();
+            store.share(Terms::ORDINARY, Route::CpuCached, SharedBytes::in_file).unwrap();
+            assert_eq!(load(&mut store), loaded);
+        }
+    }
 
     #[test]
     fn a_fill_keeps_a_store_to_other_bytes_that_comes_after_the_comparison() {
