@@ -6,7 +6,8 @@
 //! 1. [`scan`] finds the instructions. Bytes that look like one are decoded from the start of their function, so that
 //!    neither data nor the immediate of another instruction is taken for one.
 //! 2. The first byte of each becomes INT3. The handler of SIGTRAP computes the address from the saved registers, calls
-//!    the function, and resumes behind the instruction.
+//!    the function, executes the instructions on registers that follow, and resumes at the first other one. If that is a
+//!    trapped one, it is served too, so that a loop of flushes takes one signal for up to 64 lines.
 //! 3. [`rescan`] does the same with objects that were loaded since. Hooks of dlopen and dlclose call it.
 //!
 //! [`intercept_calls`] does the same with the SYSCALL instructions of all objects but glibc's: the function is called in place

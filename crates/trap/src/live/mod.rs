@@ -5,6 +5,7 @@
 //! mapped.
 #![allow(unsafe_code)]
 
+mod ahead;
 pub(super) mod callers;
 pub(super) mod calls;
 mod loads;
@@ -27,7 +28,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Error;
-use crate::scan::{Instruction, Kind, Search, scan};
+use crate::scan::{Instruction, Kind, Search, Step, scan};
 use objects::{Generation, Object, each_object};
 use patch::Protections;
 use table::{Module, Table};
@@ -81,6 +82,7 @@ struct Known {
     extent: Range<usize>,
     module: Module,
     sites: Vec<Instruction>,
+    steps: Vec<Step>,
     /// First bytes of the sites, before they became INT3.
     originals: Vec<u8>,
     /// Its system calls, once it was searched for them.
@@ -213,10 +215,12 @@ impl State {
         let mut table = Table::default();
         for known in &self.objects {
             table.sites.extend(&known.sites);
+            table.steps.extend(&known.steps);
             table.calls.extend(known.calls.iter().flat_map(calls::Calls::copies));
             table.modules.push(known.module.clone());
         }
         table.sites.sort_unstable_by_key(|site| site.address);
+        table.steps.sort_unstable_by_key(|step| step.address);
         table.calls.sort_unstable_by_key(|call| call.site);
         table.modules.sort_unstable_by_key(|module| module.extent.start);
         table::publish(table);
@@ -239,6 +243,7 @@ fn search(object: &Object<'_>, options: Options, report: &mut Report) -> Known {
         extent: object.extent(),
         module,
         sites: Vec::new(),
+        steps: Vec::new(),
         originals: Vec::new(),
         calls: None,
         is_trapped: false,
@@ -257,6 +262,7 @@ fn search(object: &Object<'_>, options: Options, report: &mut Report) -> Known {
         .filter_map(|site| object.image.from(site.address).and_then(|bytes| bytes.first().copied()))
         .collect();
     known.sites = found.instructions;
+    known.steps = found.steps;
     known
 }
 

@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use super::system;
 use crate::scan::{Operand, SegmentBase, Source};
 
+/// TF of EFLAGS.
+const TRAP_FLAG: u64 = 1 << 8;
 /// Largest number of bytes that one instruction stores.
 pub(super) const MOST_BYTES: usize = 64;
 
@@ -33,6 +35,9 @@ const GENERAL: [i32; 16] = [
     libc::REG_R14,
     libc::REG_R15,
 ];
+
+/// CF, PF, AF, ZF, SF and OF of EFLAGS.
+pub(super) const STATUS_FLAGS: u64 = 0x8d5;
 
 /// Offsets in the XSAVE area: MMX registers, XMM registers, software bytes, header.
 const MMX_AT: usize = 32;
@@ -111,13 +116,26 @@ impl Registers {
 
     /// Sets or clears the trap flag, with which SIGTRAP follows the thread's next instruction. Returns whether it was set.
     pub fn set_trap_flag(self, on: bool) -> bool {
-        const TRAP_FLAG: i64 = 1 << 8;
-        // SAFETY: the frame is valid, and only this thread uses it.
-        let list = unsafe { &mut (*self.0).uc_mcontext.gregs };
-        let Some(flags) = list.get_mut(libc::REG_EFL as usize) else { return false };
-        let was_on = *flags & TRAP_FLAG != 0;
-        *flags = if on { *flags | TRAP_FLAG } else { *flags & !TRAP_FLAG };
+        let was_on = self.has_trap_flag();
+        self.set_flags(TRAP_FLAG, if on { TRAP_FLAG } else { 0 });
         was_on
+    }
+
+    /// Returns whether the trap flag is set.
+    pub fn has_trap_flag(self) -> bool {
+        self.get(libc::REG_EFL) & TRAP_FLAG != 0
+    }
+
+    /// Sets those flags that `mask` has as `flags` has them.
+    pub fn set_flags(self, mask: u64, flags: u64) {
+        self.set(libc::REG_EFL, self.get(libc::REG_EFL) & !mask | flags & mask);
+    }
+
+    /// Sets a general register by the number that instructions use.
+    pub fn set_general(self, number: u8, value: u64) {
+        if let Some(&place) = GENERAL.get(usize::from(number)) {
+            self.set(place, value);
+        }
     }
 
     /// Returns a general register by the number that instructions use.

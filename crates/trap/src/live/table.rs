@@ -10,7 +10,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::calls::Copy;
-use crate::scan::Instruction;
+use crate::scan::{Instruction, Step};
 
 /// A loaded object, for unwinding.
 #[derive(Clone, Debug)]
@@ -28,6 +28,8 @@ pub(super) struct Module {
 pub(super) struct Table {
     /// Instructions, by address.
     pub sites: Vec<Instruction>,
+    /// Instructions on registers that follow them, by address.
+    pub steps: Vec<Step>,
     /// System calls, by address.
     pub calls: Vec<Copy>,
     /// Modules, by address.
@@ -39,6 +41,12 @@ impl Table {
     pub fn site(&self, address: usize) -> Option<&Instruction> {
         let index = self.sites.binary_search_by_key(&(address as u64), |site| site.address).ok()?;
         self.sites.get(index)
+    }
+
+    /// Returns the step at `address`.
+    pub fn step(&self, address: u64) -> Option<&Step> {
+        let index = self.steps.binary_search_by_key(&address, |step| step.address).ok()?;
+        self.steps.get(index)
     }
 
     /// Returns the copy of the system call at `address`.

@@ -9,7 +9,8 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use super::registers::Registers;
-use super::{callers, calls, loads, patch, perform, signals, table};
+use super::table::Table;
+use super::{ahead, callers, calls, loads, patch, perform, signals, table};
 use crate::scan::{Instruction, Kind, Operation};
 
 /// A trapped instruction that a thread is about to execute.
@@ -81,23 +82,40 @@ unsafe extern "C" fn on_trap(signal: i32, info: *mut libc::siginfo_t, frame: *mu
     if code == libc::SI_KERNEL && calls::serve(at, registers) {
         return;
     }
-    let site = table::current().filter(|_| code == libc::SI_KERNEL).and_then(|table| table.site(at));
-    match (site, handler()) {
-        (Some(site), Some(handler)) => {
+    let table = table::current().filter(|table| code == libc::SI_KERNEL && table.site(at).is_some());
+    match (table, handler()) {
+        (Some(table), Some(handler)) => {
             registers.resume_at(at);
-            // SAFETY: this thread has just executed the byte. If another thread has removed the trap since, the
-            // instruction itself is executed now.
-            if unsafe { patch::load(at) } == patch::INT3 {
-                // SAFETY: errno is this thread's.
-                let errno = unsafe { *libc::__errno_location() };
-                serve(site, handler, registers);
-                registers.resume_at(at + usize::from(site.length));
-                // SAFETY: as above.
-                unsafe { *libc::__errno_location() = errno };
-            }
+            // SAFETY: errno is this thread's.
+            let errno = unsafe { *libc::__errno_location() };
+            serve_from(at, table, handler, registers);
+            // SAFETY: as above.
+            unsafe { *libc::__errno_location() = errno };
         }
         // SAFETY: the kernel's arguments.
         (None, _) | (_, None) => unsafe { signals::give_to_program(signal, info, frame) },
+    }
+}
+
+/// Trapped instructions that one signal serves at most: other signals wait meanwhile.
+const MOST_SERVED: usize = 64;
+
+/// Serves the instruction at `at`, where RIP is, and those that the thread reaches behind it by instructions on registers.
+fn serve_from(mut at: usize, table: &Table, handler: Handler, registers: Registers) {
+    for _ in 0..MOST_SERVED {
+        let Some(site) = table.site(at) else { return };
+        // SAFETY: this thread executes the byte now. If another thread has removed the trap since, the instruction itself
+        // is executed.
+        if unsafe { patch::load(at) } != patch::INT3 {
+            return;
+        }
+        serve(site, handler, registers);
+        registers.resume_at(at + usize::from(site.length));
+        // A thread that is executed step by step is seen to be.
+        if registers.has_trap_flag() {
+            return;
+        }
+        at = ahead::run(table, registers);
     }
 }
 

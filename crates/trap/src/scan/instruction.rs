@@ -85,6 +85,13 @@ pub struct Operand {
     pub narrow: bool,
 }
 
+impl Operand {
+    /// Returns the operand as LEA takes it: without the segment's base.
+    pub(super) fn flat(self) -> Self {
+        Operand { segment: SegmentBase::Flat, ..self }
+    }
+}
+
 /// An instruction that was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
@@ -101,34 +108,38 @@ pub struct Instruction {
 impl Instruction {
     /// Returns the reduced form of a decoded instruction, or `None` if it is not one to trap.
     pub(super) fn of(decoded: &iced_x86::Instruction) -> Option<Self> {
-        let operation = operation(decoded)?;
-        let (base, index) = (decoded.memory_base(), decoded.memory_index());
-        let is_relative = decoded.is_ip_rel_memory_operand();
-        let segment = decoded.segment_prefix();
         Some(Instruction {
             address: decoded.ip(),
             length: u8::try_from(decoded.len()).ok()?,
-            operation,
-            operand: Operand {
-                base: if is_relative { None } else { number(base) },
-                index: number(index),
-                shift: u8::try_from(decoded.memory_index_scale().checked_ilog2()?).ok()?,
-                displacement: if is_relative {
-                    decoded.ip_rel_memory_address()
-                } else {
-                    decoded.memory_displacement64()
-                },
-                segment: if segment == Register::FS {
-                    SegmentBase::Fs
-                } else if segment == Register::GS {
-                    SegmentBase::Gs
-                } else {
-                    SegmentBase::Flat
-                },
-                narrow: base.is_gpr32() || index.is_gpr32() || base == Register::EIP,
-            },
+            operation: operation(decoded)?,
+            operand: operand(decoded)?,
         })
     }
+}
+
+/// Returns the memory operand of a decoded instruction.
+pub(super) fn operand(decoded: &iced_x86::Instruction) -> Option<Operand> {
+    let (base, index) = (decoded.memory_base(), decoded.memory_index());
+    let is_relative = decoded.is_ip_rel_memory_operand();
+    let segment = decoded.segment_prefix();
+    Some(Operand {
+        base: if is_relative { None } else { number(base) },
+        index: number(index),
+        shift: u8::try_from(decoded.memory_index_scale().checked_ilog2()?).ok()?,
+        displacement: if is_relative {
+            decoded.ip_rel_memory_address()
+        } else {
+            decoded.memory_displacement64()
+        },
+        segment: if segment == Register::FS {
+            SegmentBase::Fs
+        } else if segment == Register::GS {
+            SegmentBase::Gs
+        } else {
+            SegmentBase::Flat
+        },
+        narrow: base.is_gpr32() || index.is_gpr32() || base == Register::EIP,
+    })
 }
 
 /// Mnemonics of flushes.
@@ -178,6 +189,6 @@ pub(super) fn operation(decoded: &iced_x86::Instruction) -> Option<Operation> {
 }
 
 /// Returns the number of a general register.
-fn number(register: Register) -> Option<u8> {
+pub(super) fn number(register: Register) -> Option<u8> {
     if register == Register::None { None } else { u8::try_from(register.number()).ok() }
 }

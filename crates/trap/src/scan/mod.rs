@@ -9,12 +9,14 @@ mod file;
 mod functions;
 mod image;
 mod instruction;
+mod step;
 
 pub(crate) use calls::{CALL_BYTES, CALL_OPCODE};
 pub use calls::{SystemCallSite, system_calls};
 pub use functions::Functions;
 pub use image::{Image, Segment};
 pub use instruction::{Instruction, Kind, Operand, Operation, SegmentBase, Source};
+pub use step::{Arithmetic, Effect, Step, Value};
 
 use candidates::candidates;
 use instruction::operation;
@@ -33,6 +35,8 @@ pub enum Search {
 pub struct Found {
     /// Instructions, by address. Each lies on an instruction boundary of its function.
     pub instructions: Vec<Instruction>,
+    /// The instructions on registers that follow them, by address.
+    pub steps: Vec<Step>,
     /// Addresses of bytes that decode as a flush, in no known function, or in a function that does not decode cleanly.
     pub doubtful: Vec<u64>,
     /// Bytes of code that were searched.
@@ -65,7 +69,10 @@ pub fn scan(image: &Image<'_>, search: Search) -> Found {
             let count = rest.partition_point(|&index| segment.address_of(index) < function.end);
             let (inside, behind) = rest.split_at(count.max(1));
             match decode(code, function.start, segment, inside) {
-                Decoded::Clean(instructions) => found.instructions.extend(instructions),
+                Decoded::Clean(instructions) => {
+                    found.steps.extend(step::steps(code, function.start, &instructions));
+                    found.instructions.extend(instructions);
+                }
                 Decoded::Unclean => {
                     found.doubtful.extend(inside.iter().filter_map(|&index| alone(segment, index)));
                 }
@@ -75,6 +82,8 @@ pub fn scan(image: &Image<'_>, search: Search) -> Found {
     }
     found.instructions.sort_unstable_by_key(|instruction| instruction.address);
     found.instructions.dedup_by_key(|instruction| instruction.address);
+    found.steps.sort_unstable_by_key(|step| step.address);
+    found.steps.dedup_by_key(|step| step.address);
     found
 }
 
