@@ -80,12 +80,15 @@ def problems(platform, program, mode, status, report):
             wrong.append(f"useless flushes at {sorted(lines)}, planted {sorted(expected)}")
     elif len(useless) != len(report["flushes"]) and program != "scanout":
         wrong.append("a flush is called needed, and the GPU looks into the CPU's cache")
-    planted_domains = {line for line, text in marked(program, "domain").items() if is_planted(text, platform, mode)}
+    return wrong + domain_problems(platform, program, mode, [change for change in report["domain_changes"] if change["useless"]])
+
+
+def domain_problems(platform, program, mode, useless):
+    """Returns what is wrong with the useless domain changes on a platform."""
+    planted = {line for line, text in marked(program, "domain").items() if is_planted(text, platform, mode)}
     # The line of main(), which is the outermost one.
-    domains = {own_lines(program, change["place"])[-1] for change in report["domain_changes"] if change["useless"]}
-    if domains != planted_domains:
-        wrong.append(f"useless domain changes at {sorted(domains)}, planted {sorted(planted_domains)}")
-    return wrong
+    found = {own_lines(program, change["place"])[-1] for change in useless}
+    return [] if found == planted else [f"{platform}: useless domain changes at {sorted(found)}, planted {sorted(planted)}"]
 
 
 # Programs that do something else on some platforms: a run on another one does not tell.
@@ -109,6 +112,8 @@ def judged_problems(run, program, mode, report):
                  for finding in report["findings"] if platform in finding["platforms"]]
         if found != planted:
             wrong.append(f"{platform}: {found}, planted {planted}")
+        useless = [change for change in report["domain_changes"] if platform not in change["needed_on"]]
+        wrong += domain_problems(platform, program, mode, useless)
     return wrong if judges else ["no platform was a judge"]
 
 
@@ -207,7 +212,8 @@ def self_test():
         ("glk", "wrong", 0, {**good, "domain_changes": [{**change, "useless": True}]}),
     ]:
         assert problems(platform, "left_out", mode, status, report), (platform, mode, status, report)
-    judged = {"findings": [{**finding, "platforms": ["glk"]}], "platforms": [{"platforms": ["glk", "tgl"]}]}
+    everywhere = [{**change, "needed_on": ["tgl", "glk"]}]
+    judged = {"findings": [{**finding, "platforms": ["glk"]}], "platforms": [{"platforms": ["glk", "tgl"]}], "domain_changes": everywhere}
     assert not judged_problems("glk", "left_out", "wrong", judged)
     loaded = {**judged, "findings": []}
     assert not judged_problems("glk", "missing_invalidate", "wrong", loaded)
@@ -218,6 +224,7 @@ def self_test():
         ("left_out", "wrong", {**judged, "findings": [{**finding, "platforms": ["glk", "tgl"]}]}),
         ("left_out", "wrong", {**judged, "findings": [{**finding, "platforms": ["glk"], "lines": "36"}]}),
         ("left_out", "wrong", {**judged, "platforms": []}),
+        ("left_out", "wrong", {**judged, "domain_changes": [{**change, "needed_on": ["glk"]}]}),
     ]:
         assert judged_problems("glk", program, mode, report), (program, mode, report)
     line = min(marked("left_out", "wrong"))

@@ -9,6 +9,7 @@ use gem_coherency::units::LINE_BYTES;
 use gem_coherency_sim::{Soft, Upkeep};
 use gem_coherency_wire::{Frame, LineEffect};
 
+use crate::domain_calls::DomainChange;
 use crate::flush_logs::FlushLogs;
 use crate::platforms::{Judge, Verdict};
 
@@ -17,6 +18,15 @@ use crate::platforms::{Judge, Verdict};
 pub(crate) struct Across {
     judges: Vec<Mutex<Judge>>,
     logs: FlushLogs,
+}
+
+/// Judgements by many platforms.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    /// The mistakes.
+    pub(crate) verdicts: Vec<Verdict>,
+    /// The calls that move objects between domains.
+    pub(crate) domain_changes: Vec<DomainChange>,
 }
 
 impl Across {
@@ -51,12 +61,13 @@ impl Across {
         });
     }
 
-    /// Returns the mistakes on a device since the last time.
-    pub(crate) fn verdicts(&self, number: usize, device: &Soft) -> Vec<Verdict> {
-        let Some(judge) = self.judges.get(number) else { return Vec::new() };
+    /// Judges what happened on a device since the last time.
+    pub(crate) fn judge(&self, number: usize, device: &Soft) -> Judged {
+        let Some(judge) = self.judges.get(number) else { return Judged::default() };
         // Held first, so that parts of a trace are judged in their order.
         let mut judge = lock(judge);
-        judge.hear(device.take_trace())
+        let verdicts = judge.hear(device.take_trace());
+        Judged { verdicts, domain_changes: judge.take_domain_changes() }
     }
 
     /// Returns the platforms on which a line needed the flush by an instruction.

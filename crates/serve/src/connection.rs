@@ -130,8 +130,8 @@ impl Connection {
                     }
                     let number = self.node_of(device).map(|node| node.device);
                     let across = self.shared.across.as_ref().zip(number);
-                    let verdicts = across.map(|(across, number)| across.verdicts(number, device));
-                    judge::collect(findings, device, verdicts, client, &self.socket);
+                    let judged = across.map(|(across, number)| across.judge(number, device));
+                    judge::collect(findings, device, judged, client, &self.socket);
                     // Only the device's own lines are known to be loaded, not those of other platforms.
                     if self.shared.across.is_none() {
                         loads::tell(&self.shared, findings, device, client, &self.socket);

@@ -1,10 +1,12 @@
-//! The calls by which programs move objects between domains, by the place in the program, with the number of useless ones.
+//! The calls by which programs move objects between domains, by the place in the program, with the number of useless ones and
+//! the platforms that needed one.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 
-use gem_coherency_sim::{DomainCall, Soft};
+use gem_coherency::platform::Platform;
+use gem_coherency_sim::Soft;
 use gem_coherency_wire::Frame;
 
 /// Frames of a call stack that must be equal for two calls to be of one place.
@@ -17,10 +19,27 @@ pub struct DomainSite {
     pub call: &'static str,
     /// The call stack.
     pub stack: Vec<Frame>,
-    /// Number of calls that made a difference, or for which that is not known.
+    /// Number of calls that made a difference on a platform, or for which that is not known.
     pub needed: u64,
-    /// Number of calls without which the kernel would have done the same.
+    /// Number of calls without which the kernel would have done the same on each platform.
     pub useless: u64,
+    /// The platforms on which a call made a difference, or for which that is not known: of those that judge the run.
+    pub needed_on: Vec<&'static str>,
+}
+
+/// A call, as far as it is judged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DomainChange {
+    /// The call's number, which no other call has.
+    pub(crate) number: u64,
+    /// The request, by its name in the uAPI header.
+    pub(crate) call: &'static str,
+    /// The thread that made the call.
+    pub(crate) thread: ThreadId,
+    /// The platforms on which it made a difference, or for which that is not known.
+    pub(crate) needed_on: Vec<&'static Platform>,
+    /// It is not known for one of them: a change with the same number follows.
+    pub(crate) is_open: bool,
 }
 
 /// The calls of all programs.
@@ -30,52 +49,94 @@ pub(crate) struct DomainSites(Mutex<State>);
 #[derive(Debug, Default)]
 struct State {
     sites: Vec<DomainSite>,
-    /// The sites of calls that are not judged yet, by the call's number.
-    open: BTreeMap<u64, usize>,
+    /// The calls that are not judged yet, by their numbers.
+    open: BTreeMap<u64, Open>,
     /// Calls of other threads, which ask for their places themselves.
-    others: Vec<DomainCall>,
+    others: Vec<DomainChange>,
+}
+
+#[derive(Debug)]
+struct Open {
+    site: usize,
+    needed_on: Vec<&'static Platform>,
+}
+
+/// Returns the calls that a watched device logged since the last time, judged by its own platform.
+pub(crate) fn logged(device: &Soft) -> Vec<DomainChange> {
+    let platform = device.machine().platform;
+    let calls = device.domain_calls().into_iter();
+    calls
+        .map(|call| DomainChange {
+            number: call.number,
+            call: call.call,
+            thread: call.thread,
+            needed_on: if call.useful == Some(false) { Vec::new() } else { vec![platform] },
+            is_open: call.useful.is_none(),
+        })
+        .collect()
 }
 
 impl DomainSites {
-    /// Adds the calls that a device logged, as far as this thread made them, and the judgements of all; `ask` finds the call
-    /// stack of this thread's request.
-    pub(crate) fn collect(&self, device: &Soft, ask: impl Fn() -> Vec<Frame>) {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        state.others.extend(device.domain_calls());
+    /// Adds calls, as far as this thread made them, and the judgements of all; `ask` finds the call stack of this
+    /// thread's request.
+    pub(crate) fn collect(&self, changes: Vec<DomainChange>, ask: impl Fn() -> Vec<Frame>) {
+        let mut state = self.state();
+        state.others.extend(changes);
         let mut stack = None;
-        for call in std::mem::take(&mut state.others) {
-            state.add(call, || stack.get_or_insert_with(&ask).clone());
+        for change in std::mem::take(&mut state.others) {
+            state.add(change, || stack.get_or_insert_with(&ask).clone());
         }
     }
 
     /// Returns the places, in the order of their first calls.
     pub(crate) fn all(&self) -> Vec<DomainSite> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).sites.clone()
+        let state = self.state();
+        let mut sites = state.sites.clone();
+        for open in state.open.values() {
+            if let Some(site) = sites.get_mut(open.site) {
+                site.add(&open.needed_on);
+            }
+        }
+        sites
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DomainSite {
+    /// Adds platforms on which a call is needed.
+    fn add(&mut self, platforms: &[&'static Platform]) {
+        for platform in platforms {
+            if !self.needed_on.contains(&platform.name) {
+                self.needed_on.push(platform.name);
+            }
+        }
     }
 }
 
 impl State {
     /// Adds a call, or its judgement. `ask` finds this thread's call stack.
-    fn add(&mut self, call: DomainCall, ask: impl FnOnce() -> Vec<Frame>) {
-        let known = self.open.remove(&call.number);
-        let at = match known {
-            Some(at) => at,
-            None if call.thread == thread::current().id() => self.site(call.call, ask()),
-            None => return self.others.push(call),
+    fn add(&mut self, change: DomainChange, ask: impl FnOnce() -> Vec<Frame>) {
+        let known = self.open.remove(&change.number);
+        let at = match &known {
+            Some(open) => open.site,
+            None if change.thread == thread::current().id() => self.site(change.call, ask()),
+            None => return self.others.push(change),
         };
         let Some(site) = self.sites.get_mut(at) else { return };
         // A call counts as needed until it is judged.
         site.needed += u64::from(known.is_none());
-        match call.useful {
-            Some(true) => {}
-            Some(false) => {
-                site.needed -= 1;
-                site.useless += 1;
-            }
-            None => {
-                self.open.insert(call.number, at);
-            }
+        if change.is_open {
+            self.open.insert(change.number, Open { site: at, needed_on: change.needed_on });
+            return;
         }
+        if change.needed_on.is_empty() {
+            site.needed -= 1;
+            site.useless += 1;
+        }
+        site.add(&change.needed_on);
     }
 
     /// Returns the number of the site of a call.
@@ -83,7 +144,7 @@ impl State {
         let top = |frames: &[Frame]| frames.iter().take(SAME_FRAMES).cloned().collect::<Vec<_>>();
         let is_same = |site: &DomainSite| site.call == call && top(&site.stack) == top(&stack);
         self.sites.iter().position(is_same).unwrap_or_else(|| {
-            self.sites.push(DomainSite { call, stack, needed: 0, useless: 0 });
+            self.sites.push(DomainSite { call, stack, needed: 0, useless: 0, needed_on: Vec::new() });
             self.sites.len() - 1
         })
     }
@@ -92,36 +153,48 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gem_coherency::platform::by_name;
 
-    fn call(number: u64, useful: Option<bool>) -> DomainCall {
-        DomainCall { number, call: "SET_DOMAIN", useful, thread: thread::current().id() }
+    fn change(number: u64, needed_on: &[&str], is_open: bool) -> DomainChange {
+        let needed_on = needed_on.iter().map(|name| by_name(name).unwrap()).collect();
+        DomainChange { number, call: "SET_DOMAIN", thread: thread::current().id(), needed_on, is_open }
     }
 
     fn at(address: u64) -> Vec<Frame> {
         vec![Frame { module: "/bin/c".to_owned(), address }]
     }
 
-    fn counts(state: &State) -> Vec<(u64, u64)> {
-        state.sites.iter().map(|site| (site.needed, site.useless)).collect()
+    fn counts(sites: &DomainSites) -> Vec<(u64, u64, Vec<&'static str>)> {
+        sites.all().into_iter().map(|site| (site.needed, site.useless, site.needed_on)).collect()
     }
 
     #[test]
     fn calls_are_counted_by_place_and_needed_until_they_are_judged() {
-        let mut state = State::default();
-        state.add(call(1, None), || at(1));
-        state.add(call(2, Some(true)), || at(2));
-        state.add(call(3, Some(false)), || at(1));
-        assert_eq!(counts(&state), [(1, 1), (1, 0)]);
-        state.add(call(1, Some(false)), || panic!("the place is known"));
-        assert_eq!(counts(&state), [(0, 2), (1, 0)]);
-        assert!(state.open.is_empty());
+        let sites = DomainSites::default();
+        sites.collect(vec![change(1, &["glk"], true)], || at(1));
+        sites.collect(vec![change(2, &["glk"], false)], || at(2));
+        sites.collect(vec![change(3, &[], false)], || at(1));
+        assert_eq!(counts(&sites), [(1, 1, vec!["glk"]), (1, 0, vec!["glk"])]);
+        sites.collect(vec![change(1, &[], false)], || panic!("the place is known"));
+        assert_eq!(counts(&sites), [(0, 2, vec![]), (1, 0, vec!["glk"])]);
+        assert!(sites.state().open.is_empty());
+    }
+
+    #[test]
+    fn a_place_has_the_platforms_of_all_its_calls() {
+        let sites = DomainSites::default();
+        sites.collect(vec![change(1, &["glk", "tgl"], true), change(2, &["jsl"], false)], || at(1));
+        assert_eq!(counts(&sites), [(2, 0, vec!["jsl", "glk", "tgl"])]);
+        sites.collect(vec![change(1, &["tgl"], false)], || panic!("the place is known"));
+        assert_eq!(counts(&sites), [(2, 0, vec!["jsl", "tgl"])]);
     }
 
     #[test]
     fn a_call_of_another_thread_waits_for_that_thread() {
         let other = thread::spawn(|| thread::current().id()).join().unwrap();
-        let mut state = State::default();
-        state.add(DomainCall { thread: other, ..call(1, Some(false)) }, || panic!("another thread's"));
-        assert_eq!((counts(&state).len(), state.others.len()), (0, 1));
+        let sites = DomainSites::default();
+        let of_other = DomainChange { thread: other, ..change(1, &[], false) };
+        sites.collect(vec![of_other], || panic!("another thread's"));
+        assert_eq!((counts(&sites).len(), sites.state().others.len()), (0, 1));
     }
 }

@@ -12,7 +12,9 @@ use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency_sim::{IncoherentKind, Soft};
 use gem_coherency_wire::{Call, Frame};
 
+use crate::across::Judged;
 use crate::client::Client;
+use crate::domain_calls;
 use crate::findings::{Finding, FindingKind, Findings, add_lines};
 use crate::history::Stored;
 use crate::platforms::Verdict;
@@ -50,18 +52,22 @@ pub(crate) fn show(device: &Soft, code: u32) {
 pub(crate) fn collect(
     findings: &Findings,
     device: &Soft,
-    verdicts: Option<Vec<Verdict>>,
+    judged: Option<Judged>,
     client: &Client,
     connection: &Arc<OwnedFd>,
 ) {
     let stack = || client.ask(connection, &Call::Stack.with([]));
-    findings.domains.collect(device, stack);
+    let (domain_changes, verdicts) = match judged {
+        None => (domain_calls::logged(device), None),
+        Some(judged) => (judged.domain_changes, Some(judged.verdicts)),
+    };
+    findings.domains.collect(domain_changes, stack);
     if let Some(histories) = &findings.histories {
         histories.collect(device, stack, |object, lines| first_stores(client, connection, object, lines));
     }
     let found = match verdicts {
         None => logged(device),
-        Some(verdicts) => judged(device, verdicts),
+        Some(verdicts) => findings_of(device, verdicts),
     };
     if found.is_empty() {
         return;
@@ -129,7 +135,7 @@ fn logged(device: &Soft) -> Vec<Finding> {
 }
 
 /// Returns the verdicts on a run as findings.
-fn judged(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
+fn findings_of(device: &Soft, verdicts: Vec<Verdict>) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     for verdict in verdicts {
         let platforms: Vec<_> = verdict.platforms.iter().map(|platform| platform.name).collect();

@@ -161,7 +161,7 @@ impl Server {
             across.hear_flushes(&self.shared.devices);
             for (number, device) in self.shared.devices.iter().enumerate() {
                 // Flushes alone are no mistakes.
-                across.verdicts(number, device);
+                across.judge(number, device);
             }
             for site in &mut sites {
                 site.needed_on =

@@ -25,10 +25,7 @@ impl Report for Sanitized {
             for row in &self.flushes {
                 let lines = (row.needed + row.coherent + row.clean).to_string();
                 let instruction = row.place.last().map(place).unwrap_or_default();
-                let names = row.needed_on.as_deref().unwrap_or_default().join(" ");
-                let needed_on =
-                    if row.needed_on.as_ref().is_some_and(Vec::is_empty) { "none" } else { &names };
-                table.row([lines.as_str(), &instruction, needed_on]);
+                table.row([lines.as_str(), &instruction, &needed_on(row.needed_on.as_deref())]);
             }
             table.write(page)?;
         } else {
@@ -52,7 +49,10 @@ impl Report for Sanitized {
             table.write(page)?;
         }
         page.gap()?;
-        self.domain_changes(page)?;
+        match judged {
+            true => self.judged_domain_changes(page)?,
+            false => self.domain_changes(page)?,
+        }
         if judged {
             page.heading("Platforms")?;
             let heads = [("findings", Align::Left), ("platforms", Align::Left)];
@@ -170,6 +170,28 @@ impl Sanitized {
         page.gap()
     }
 
+    /// Writes that table, with the platforms on which a request was needed.
+    fn judged_domain_changes(&self, page: &mut Page<'_>) -> io::Result<()> {
+        if self.domain_changes.is_empty() {
+            return Ok(());
+        }
+        page.heading("Domain changes")?;
+        let heads = [
+            ("requests", Align::Right),
+            ("request", Align::Left),
+            ("made in", Align::Left),
+            ("needed on", Align::Left),
+        ];
+        let mut table = Table::new(2, &heads);
+        for row in &self.domain_changes {
+            let requests = (row.needed + row.unneeded).to_string();
+            let made_in = callers(&row.place);
+            table.row([&requests, row.call, &made_in, &needed_on(row.needed_on.as_deref())]);
+        }
+        table.write(page)?;
+        page.gap()
+    }
+
     /// Returns the last line: what was found, and what was suppressed.
     fn summary(&self) -> String {
         let found = || self.findings.iter().filter(|row| row.suppressed.is_none());
@@ -231,6 +253,14 @@ impl FindingRow {
             page.field(if n == 0 { "flushed" } else { "" }, &text)?;
         }
         Ok(())
+    }
+}
+
+/// Returns the platforms on which a flush or a domain change was needed.
+fn needed_on(names: Option<&[&str]>) -> String {
+    match names {
+        Some([]) => "none".to_owned(),
+        names => names.unwrap_or_default().join(" "),
     }
 }
 

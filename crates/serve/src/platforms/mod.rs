@@ -9,6 +9,7 @@
 //! [`effect`]: gem_coherency_hierarchy::effect
 
 mod classes;
+mod domain_calls;
 mod line;
 mod object;
 
@@ -19,10 +20,12 @@ use gem_coherency::policy::kernel::{Creation, Event, KernelRules};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{CacheLevel, CachingMode, Handle, KernelVersion};
 use gem_coherency_hierarchy::Route;
-use gem_coherency_sim::{Deed, Fact};
+use gem_coherency_sim::{Deed, Fact, MadeCall};
 
+use crate::domain_calls::DomainChange;
 use crate::findings::FindingKind;
 use classes::{Classes, Mask};
+use domain_calls::OpenCalls;
 use object::{Mistake, Object};
 
 /// A mistake of a run, on some platforms.
@@ -52,6 +55,9 @@ pub(crate) struct Judge {
     shows_system_memory: bool,
     /// The classes on which a line needed the instruction with a number.
     needed: BTreeMap<u64, Mask>,
+    open_calls: OpenCalls,
+    /// What became known of domain changes since they were taken.
+    domain_changes: Vec<DomainChange>,
     dropped: u64,
 }
 
@@ -66,6 +72,8 @@ impl Judge {
             calls: BTreeSet::new(),
             shows_system_memory: false,
             needed: BTreeMap::new(),
+            open_calls: OpenCalls::default(),
+            domain_changes: Vec::new(),
             dropped: 0,
         }
     }
@@ -83,15 +91,23 @@ impl Judge {
                 self.objects.insert(number, Object::new(&self.classes, size, creation));
                 continue;
             }
-            let Some(object) = self.objects.get_mut(&number) else { continue };
+            let Some(object) = self.objects.get_mut(&number) else {
+                if let Deed::Called { made, .. } = deed {
+                    self.domain_changes.push(unjudged(&made, &self.platforms));
+                }
+                continue;
+            };
             let classes = &self.classes;
             match deed {
                 Deed::Created { .. } => {}
                 Deed::Mapped(route) => object.map(classes, route),
-                Deed::Event(event) => {
-                    let flushed = object.happen(classes, event);
+                Deed::Event(event) | Deed::Called { event, .. } => {
+                    let (flushed, judged) = object.happen(classes, event, made(&deed));
+                    self.domain_changes.extend(self.open_calls.add(classes, &judged));
                     if flushed != 0 {
-                        self.objects.values_mut().for_each(|object| object.flush(&self.classes, flushed));
+                        for object in self.objects.values_mut() {
+                            object.flush(&self.classes, flushed);
+                        }
                     }
                 }
                 Deed::Stored(lines) => object.store(classes, lines),
@@ -121,6 +137,11 @@ impl Judge {
         merge(&mut accesses);
         merge(&mut surfaces);
         accesses.into_iter().chain(surfaces).chain(submissions).collect()
+    }
+
+    /// Returns and clears what became known of domain changes. A call that every platform refuses is none.
+    pub(crate) fn take_domain_changes(&mut self) -> Vec<DomainChange> {
+        std::mem::take(&mut self.domain_changes)
     }
 
     /// Returns the platforms on which a line needed the instruction with this number.
@@ -197,11 +218,22 @@ fn unite(ranges: &mut Vec<LineRange>) {
     });
 }
 
+/// Returns the call that moves an object between domains.
+fn made(deed: &Deed) -> Option<&MadeCall> {
+    if let Deed::Called { made, .. } = deed { Some(made) } else { None }
+}
+
+/// Returns a call for an object that is not judged: it may be needed everywhere.
+fn unjudged(made: &MadeCall, platforms: &[&'static Platform]) -> DomainChange {
+    let &MadeCall { number, call, thread, .. } = made;
+    DomainChange { number, call, thread, needed_on: platforms.to_vec(), is_open: false }
+}
+
 /// Returns the request behind a deed, if some platforms refuse it.
 fn call(deed: Deed) -> Option<Call> {
     let event = match deed {
         Deed::Created { creation: Creation::UserWithPat(_), .. } => return Some(Call::CreateWithPat),
-        Deed::Event(event) => event,
+        Deed::Event(event) | Deed::Called { event, .. } => event,
         Deed::Created { .. }
         | Deed::Mapped(_)
         | Deed::Stored(_)

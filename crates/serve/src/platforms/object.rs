@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use gem_coherency::platform::Caps;
 use gem_coherency::policy::kernel::{Action, Backing, Creation, Event, Snapshot, step};
-use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_LINES};
+use gem_coherency::units::{LINE_BYTES, LineRange, PAGE_BYTES, PAGE_LINES};
 use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
 use gem_coherency_hierarchy::Route;
-use gem_coherency_sim::Upkeep;
+use gem_coherency_sim::{DomainCall, MadeCall, Upkeep};
 
 use super::classes::{Classes, Mask};
+use super::domain_calls::ObjectCalls;
 use super::line::{Effects, States};
 use crate::findings::FindingKind;
 
@@ -36,6 +37,7 @@ pub(super) struct Object {
     /// The classes on which the kernel flushes before and after the copy of the request under way.
     before_copy: Mask,
     after_copy: Mask,
+    calls: ObjectCalls,
     /// The lines of pages that differ from the untouched ones.
     pages: BTreeMap<u64, Box<Page>>,
     untouched: States,
@@ -53,6 +55,7 @@ impl Object {
             other_route: None,
             before_copy: 0,
             after_copy: 0,
+            calls: ObjectCalls::new(classes),
             pages: BTreeMap::new(),
             untouched: States::default(),
         };
@@ -90,20 +93,27 @@ impl Object {
         }
     }
 
-    /// Applies an event; returns the classes on which the kernel flushes the caches of the whole machine.
+    /// Applies an event, behind which is the call `made`; returns the classes on which the kernel flushes the caches of the
+    /// whole machine, and judgements of calls.
     ///
     /// Where a kernel refuses the request nothing happens.
-    pub(super) fn happen(&mut self, classes: &Classes, event: Event) -> Mask {
+    pub(super) fn happen(
+        &mut self,
+        classes: &Classes,
+        event: Event,
+        made: Option<&MadeCall>,
+    ) -> (Mask, Vec<(Mask, DomainCall)>) {
         let (mut flushed, mut machine_flushed) = (0, 0);
         (self.before_copy, self.after_copy) = (0, 0);
-        for ((bit, class), snapshot) in classes.with_bits().zip(&mut self.snapshots) {
+        let mut steps = Vec::new();
+        for (number, ((bit, class), snapshot)) in classes.with_bits().zip(&mut self.snapshots).enumerate() {
             let Some(state) = snapshot else { continue };
             if event == Event::AddFramebuffer && cannot_be_shown(class.machine.caps, state) {
                 *snapshot = None;
                 continue;
             }
             let Ok(done) = step(class.machine.caps, &classes.rules, *state, event) else { continue };
-            *state = done.next;
+            let before = std::mem::replace(state, done.next);
             for action in done.effects.actions() {
                 match action {
                     Action::FlushSync | Action::FlushAsync => flushed |= bit,
@@ -113,17 +123,30 @@ impl Object {
                     Action::Barrier | Action::WriteBarrier | Action::FlushGgtt | Action::FlushChipset => {}
                 }
             }
+            steps.push((number, before, done));
         }
-        self.flush(classes, flushed);
-        machine_flushed
+        let had_effect = self.flush(classes, flushed);
+        let judged = self.calls.judge(classes, event, made, &steps, had_effect);
+        (machine_flushed, judged)
     }
 
-    /// Flushes every line on these classes.
-    pub(super) fn flush(&mut self, classes: &Classes, on: Mask) {
-        if on != 0 {
-            let mapped = self.mapped(classes);
-            self.each(|line| line.flush(on, mapped));
+    /// Flushes every line on these classes; returns those on which a line was dirty or old.
+    pub(super) fn flush(&mut self, classes: &Classes, on: Mask) -> Mask {
+        if on == 0 {
+            return 0;
         }
+        let mapped = self.mapped(classes);
+        let mut had_effect = 0;
+        let flush = |line: &mut States| {
+            had_effect |= on & (line.dirty | line.old);
+            line.flush(on, mapped);
+        };
+        self.pages.values_mut().flat_map(|page| page.iter_mut()).for_each(flush);
+        if (self.pages.len() as u64) < self.size.div_ceil(PAGE_BYTES) {
+            had_effect |= on & (self.untouched.dirty | self.untouched.old);
+        }
+        self.untouched.flush(on, mapped);
+        had_effect
     }
 
     /// Applies the program's stores to lines.

@@ -7,12 +7,13 @@ use gem_coherency_sim::Upkeep;
 
 const BYPASS: Route = Route::Gpu(MocsClass::BypassLlc);
 const PLAIN: Route = Route::Gpu(MocsClass::PageTable);
+const ALL: &[&str] = &["glk", "tgl", "jsl", "ehl", "mtl"];
 const GLK: &[&str] = &["glk"];
 const JSL: &[&str] = &["jsl", "ehl"];
 
-/// Judges a run with an object of four pages that a program maps write-back; returns kinds, lines and platforms.
-fn judged(deeds: &[Deed]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
-    let platforms: Vec<_> = ["glk", "tgl", "jsl", "ehl", "mtl"].map(|name| by_name(name).unwrap()).to_vec();
+/// Judges a run with an object of four pages, number 1, that a program maps write-back; returns the judge, too.
+fn heard(deeds: impl IntoIterator<Item = Deed>, object: u64) -> (Judge, Vec<Verdict>) {
+    let platforms: Vec<_> = ALL.iter().map(|name| by_name(name).unwrap()).collect();
     let kernel = KernelVersion::new(6, 12);
     let machine = by_name("tgl").unwrap().machine(kernel, false);
     let mut judge = Judge::new(machine, KernelRules::of(kernel).unwrap(), &platforms);
@@ -21,11 +22,42 @@ fn judged(deeds: &[Deed]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>
         Deed::Mapped(Route::CpuCached),
         Deed::Stored(LineRange::new(0, 256)),
     ];
-    let flushes = (0..256).map(|line| Deed::Maintained { line, upkeep: Upkeep::Flush, site: 0 });
-    let all = start.into_iter().chain(flushes).chain(deeds.iter().copied());
-    let verdicts = judge.hear((all.map(|deed| Fact { object: 1, deed }).collect(), 0));
-    let names = |verdict: &Verdict| verdict.platforms.iter().map(|platform| platform.name).collect();
+    let flushes = (0..256).map(flushed);
+    let start = start.into_iter().chain(flushes).map(|deed| Fact { object: 1, deed });
+    let all = start.chain(deeds.into_iter().map(|deed| Fact { object, deed }));
+    let verdicts = judge.hear((all.collect(), 0));
+    (judge, verdicts)
+}
+
+/// Returns kinds, lines and platforms of the mistakes in such a run.
+fn judged(deeds: &[Deed]) -> Vec<(FindingKind, Vec<LineRange>, Vec<&'static str>)> {
+    let verdicts = heard(deeds.iter().copied(), 1).1;
+    let names = |verdict: &Verdict| names(&verdict.platforms);
     verdicts.into_iter().map(|verdict| (verdict.kind, verdict.lines.clone(), names(&verdict))).collect()
+}
+
+/// Returns what is last known of the domain changes among deeds of an object, by number: the platforms on which one is needed,
+/// and whether that can change.
+fn changes(deeds: &[Deed], object: u64) -> BTreeMap<u64, (Vec<&'static str>, bool)> {
+    let mut judge = heard(deeds.iter().copied(), object).0;
+    let known = judge.take_domain_changes().into_iter();
+    assert_eq!(judge.take_domain_changes(), [], "taken");
+    known.map(|change| (change.number, (names(&change.needed_on), change.is_open))).collect()
+}
+
+fn names(platforms: &[&'static Platform]) -> Vec<&'static str> {
+    platforms.iter().map(|platform| platform.name).collect()
+}
+
+fn flushed(line: u64) -> Deed {
+    Deed::Maintained { line, upkeep: Upkeep::Flush, site: 0 }
+}
+
+/// SET_DOMAIN for writes.
+fn called(number: u64, waited: bool) -> Deed {
+    let thread = std::thread::current().id();
+    let made = MadeCall { number, call: "SET_DOMAIN", thread, waited, attached: false };
+    Deed::Called { event: Event::SetDomainCpu(Access::Write), made }
 }
 
 fn stored(first: u64, end: u64) -> Deed {
@@ -72,4 +104,30 @@ fn lines_that_are_read_several_times_are_reported_once_and_in_order() {
     let apart = [stored(8, 12), read(PLAIN, 11, 12), read(PLAIN, 8, 9)];
     let lines = vec![LineRange::new(8, 9), LineRange::new(11, 12)];
     assert_eq!(judged(&apart), [(FindingKind::StaleRead, lines, GLK.to_vec())]);
+}
+
+const RUN: Deed = Deed::Event(Event::Exec(Access::Read));
+
+#[test]
+fn a_domain_change_is_needed_where_the_kernel_flushes_what_is_stored() {
+    let of = |deeds: &[Deed]| changes(&[&[RUN], deeds].concat(), 1);
+    let known = |on: &[&'static str]| BTreeMap::from([(1, (on.to_vec(), false))]);
+    assert_eq!(of(&[called(1, false), stored(8, 9), RUN]), known(GLK));
+    assert_eq!(of(&[called(1, false), RUN]), known(&[]), "no store");
+    assert_eq!(of(&[called(1, false), stored(8, 9), flushed(8), RUN]), known(&[]), "the program flushed");
+    let cached = Deed::Event(Event::SetCaching(CachingMode::Cached));
+    assert_eq!(of(&[cached, called(1, false), stored(8, 9), RUN]), known(&[]), "the GPU snoops");
+    assert_eq!(of(&[called(1, true), stored(8, 9), RUN]), known(ALL), "it may have waited");
+}
+
+#[test]
+fn a_domain_change_is_open_where_the_object_was_not_submitted_again() {
+    let of = changes(&[RUN, called(1, false), stored(8, 9)], 1);
+    assert_eq!(of, BTreeMap::from([(1, (ALL.to_vec(), true))]));
+}
+
+#[test]
+fn a_domain_change_of_an_object_that_is_not_judged_may_be_needed() {
+    let of = changes(&[called(1, false)], 2);
+    assert_eq!(of, BTreeMap::from([(1, (ALL.to_vec(), false))]));
 }

@@ -1,5 +1,6 @@
 //! The facts of a trace.
 
+use super::domain_calls::MadeCall;
 use gem_coherency::policy::kernel::{Creation, Event};
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::{Access, Handle};
@@ -28,6 +29,13 @@ pub enum Deed {
     Mapped(Route),
     /// An event of the kernel's rules.
     Event(Event),
+    /// Such an event, by a call that moves the object between domains.
+    Called {
+        /// The event.
+        event: Event,
+        /// The call.
+        made: MadeCall,
+    },
     /// The program stored to these lines, in a mapping.
     Stored(LineRange),
     /// The program executed an instruction for this line.

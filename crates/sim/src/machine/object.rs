@@ -6,9 +6,10 @@ use gem_coherency::Errno;
 
 use super::deeds::Deed;
 use super::dma_buf::{Attachment, DmaBuf, Exporter, Links};
-use super::domain_calls::{FlushResult, Judged};
+use super::domain_calls::Judged;
 use super::gpu::Uses;
 use super::log::KernelFlush;
+use super::pending_calls::Happened;
 use super::real_gpu::Counterpart;
 use super::sight::Untouched;
 use super::store::{Store, Terms, Zeroing};
@@ -271,7 +272,8 @@ impl Object {
         let step = kernel::step(caps, &self.system.rules, before, event)
             .map_err(|refusal| self.refused(state, call, event, refusal))?;
         self.account(state, call, &step)?;
-        self.trace_event(state.name, event)?;
+        let made = self.made_call(state, call, event);
+        self.trace_event(state.name, event, made)?;
         self.record_event(call, event, &step);
         self.note_step(state, event, step.next);
         state.snapshot = step.next;
@@ -280,12 +282,12 @@ impl Object {
         tracing::trace!(call, handle = state.name.map(Handle::get), %event, rule = %step.rule);
         let terms = self.system.terms(before.level);
         let mut around = AroundCopy::default();
-        let mut flushed = FlushResult::default();
+        let mut flushed = false;
         for effect in step.effects.iter() {
             match effect.action {
                 Action::FlushSync | Action::FlushAsync => {
-                    flushed.dropped_stale |= state.judged.is_pending() && self.has_stale_lines();
-                    flushed.written += self.flush(state, call, terms, effect)?;
+                    flushed |= state.judged.is_pending() && self.has_stale_lines();
+                    flushed |= self.flush(state, call, terms, effect)? > 0;
                 }
                 Action::FlushBefore => around.before = Some(effect.rule),
                 Action::FlushAfter => around.after = Some(effect.rule),
@@ -295,7 +297,7 @@ impl Object {
                 }
             }
         }
-        self.judge(state, call, event, before, &step, flushed);
+        self.judge(state, &Happened { event, before, step: &step, flushed }, made.as_ref());
         Ok(around)
     }
 

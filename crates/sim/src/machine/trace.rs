@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::deeds::{Deed, Fact, Upkeep};
+use super::domain_calls::MadeCall;
 use super::object::Object;
 use super::store::{Store, Terms};
 use gem_coherency::drm::mapping::SharedBytes;
@@ -259,12 +260,20 @@ impl Store {
 }
 
 impl Object {
-    /// Traces the stores of programs before `event`, and the event.
-    pub(super) fn trace_event(&self, handle: Option<Handle>, event: Event) -> Result<()> {
+    /// Traces the stores of programs before `event`, and the event, behind which is the call `made`.
+    pub(super) fn trace_event(
+        &self,
+        handle: Option<Handle>,
+        event: Event,
+        made: Option<MadeCall>,
+    ) -> Result<()> {
         let trace = &self.system().trace;
         let Some(tracing) = trace.of(self.id(), handle) else { return Ok(()) };
         self.store().observe(tracing)?;
-        tracing.add(Deed::Event(event));
+        tracing.add(match made {
+            None => Deed::Event(event),
+            Some(made) => Deed::Called { event, made },
+        });
         Ok(())
     }
 

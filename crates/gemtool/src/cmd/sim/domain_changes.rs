@@ -19,19 +19,22 @@ pub struct DomainRow {
     pub needed: u64,
     /// Number of requests without which the kernel would have done the same.
     pub unneeded: u64,
+    /// The platforms on which a request is among the needed ones, with several judges; `None` otherwise.
+    pub needed_on: Option<Vec<&'static str>>,
     /// Every one of them was useless.
     pub useless: bool,
     /// Why that is accepted; `None` if it is not suppressed.
     pub suppressed: Option<String>,
 }
 
-/// Returns the rows of places.
-pub(super) fn rows(places: &mut Places, sites: &[DomainSite]) -> Vec<DomainRow> {
+/// Returns the rows of places; `judged` by several platforms.
+pub(super) fn rows(places: &mut Places, sites: &[DomainSite], judged: bool) -> Vec<DomainRow> {
     let row = |site: &DomainSite| DomainRow {
         call: short(site.call),
         place: places.stack(&site.stack, true),
         needed: site.needed,
         unneeded: site.useless,
+        needed_on: judged.then(|| site.needed_on.clone()),
         useless: site.needed == 0,
         suppressed: None,
     };

@@ -164,7 +164,7 @@ pub fn sanitize(args: &args::Sanitize) -> Result<Sanitized, Failure> {
     let mut findings: Vec<_> = found.iter().map(|finding| places.finding(finding)).collect();
     let bypass = server.devices().any(can_bypass);
     let mut flushes = places.flushes(&server, bypass, !judges.is_empty());
-    let mut domain_changes = domain_changes::rows(&mut places, &server.domain_sites());
+    let mut domain_changes = domain_changes::rows(&mut places, &server.domain_sites(), !judges.is_empty());
     suppressions::apply(&mut suppressions, &mut findings, &mut flushes, &mut domain_changes);
     let platforms = across::verdicts(judges, &server, &findings);
     let picture = args.svg.clone().map(|path| {
