@@ -92,7 +92,7 @@ def domain_problems(platform, program, mode, useless):
 
 
 # Programs that do something else on some platforms: a run on another one does not tell.
-DECIDES = {"measure": ["mtl", "dg2"]}
+DECIDES = {"measure": ["mtl", "dg2"], "surface_bypass": ["mtl", "dg2"]}
 
 
 def judged_problems(run, program, mode, report):

@@ -53,6 +53,17 @@ static inline uint32_t create(uint64_t size) {
     return args.handle;
 }
 
+// Creates an object for map_shared(). With ALWAYS_WC in the environment it is in local memory where the platform has that, because a discrete
+// platform maps no other object WC.
+static inline uint32_t create_shared(uint64_t size) {
+    struct drm_i915_gem_memory_class_instance region = {.memory_class = I915_MEMORY_CLASS_DEVICE};
+    struct drm_i915_gem_create_ext_memory_regions regions = {
+        .base.name = I915_GEM_CREATE_EXT_MEMORY_REGIONS, .num_regions = 1, .regions = (uintptr_t)&region};
+    struct drm_i915_gem_create_ext args = {.size = size, .extensions = (uintptr_t)&regions};
+    if (getenv("ALWAYS_WC") && !ioctl(fd, DRM_IOCTL_I915_GEM_CREATE_EXT, &args)) return args.handle;
+    return create(size);
+}
+
 // Maps an object WB or WC; discrete platforms map it as its placement says, system memory WB.
 static inline void *map(uint32_t handle, uint64_t size, int mode) {
     struct drm_i915_gem_mmap_offset args = {.handle = handle, .flags = mode};
@@ -116,7 +127,7 @@ static inline void run(uint64_t engine, const uint32_t *handles, int count, int 
     request("GEM_WAIT", DRM_IOCTL_I915_GEM_WAIT, &wait);
 }
 
-// Maps an object so that the CPU sees what the GPU writes, and the GPU what the CPU stores: WC, but WB where the GPU uses the CPU's cache.
+// Maps an object of create_shared() so that the CPU sees what the GPU writes, and the GPU what the CPU stores: WC, but WB where the GPU uses the CPU's cache.
 // With ALWAYS_WC in the environment it is WC where the platform has it, so that the program does the same on each.
 static inline void *map_shared(uint32_t handle, uint64_t size) {
     if (getenv("ALWAYS_WC")) return map(handle, size, I915_MMAP_OFFSET_WC);
@@ -137,7 +148,8 @@ static inline void copy_run(const struct copy *copy) { run(I915_EXEC_BLT, copy->
 
 // Creates them, and submits once. The zeroes that the kernel fills pages with are its own to flush.
 static inline struct copy copy_create(int mode) {
-    struct copy copy = {.handles = {create(SIZE), create(SIZE), create(4096)}};
+    const uint32_t source = mode == I915_MMAP_OFFSET_WC ? create_shared(SIZE) : create(SIZE);
+    struct copy copy = {.handles = {source, create_shared(SIZE), create_shared(4096)}};
     copy.source = map(copy.handles[0], SIZE, mode);
     copy.destination = map_shared(copy.handles[1], SIZE);
     copy.batch = map_shared(copy.handles[2], 4096);

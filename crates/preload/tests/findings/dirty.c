@@ -3,7 +3,7 @@
 
 int main(int count, char **words) {
     start(count, words);
-    const uint32_t handles[] = {create(4096), create(SIZE), create(4096)};
+    const uint32_t handles[] = {create_shared(4096), create(SIZE), create_shared(4096)};
     char *target = map_shared(handles[0], 4096);
     char *other = map(handles[1], SIZE, I915_MMAP_OFFSET_WB);
     uint32_t *batch = map_shared(handles[2], 4096);

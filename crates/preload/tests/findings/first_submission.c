@@ -4,7 +4,7 @@
 
 int main(int count, char **words) {
     start(count, words);
-    struct copy copy = {.handles = {create(SIZE), create(SIZE), create(4096)}};
+    struct copy copy = {.handles = {create(SIZE), create_shared(SIZE), create_shared(4096)}};
     copy.source = map(copy.handles[0], SIZE, I915_MMAP_OFFSET_WB);
     copy.destination = map_shared(copy.handles[1], SIZE);
     copy.batch = map_shared(copy.handles[2], 4096);

@@ -3,7 +3,7 @@
 
 int main(int count, char **words) {
     start(count, words);
-    const uint32_t handles[] = {create(SIZE), create(SIZE), create(4096)};
+    const uint32_t handles[] = {create(SIZE), create(SIZE), create_shared(4096)};
     uint16_t *indices = map(handles[0], SIZE, I915_MMAP_OFFSET_WB);
     char *vertices = map(handles[1], SIZE, I915_MMAP_OFFSET_WB);
     struct commands batch = {.words = map_shared(handles[2], 4096)};

@@ -3,8 +3,12 @@
 
 int main(int count, char **words) {
     start(count, words);
-    struct copy copy = copy_create(I915_MMAP_OFFSET_WB);
-    char *under = map(copy.handles[1], SIZE, I915_MMAP_OFFSET_WB);
+    struct copy copy = {.handles = {create(SIZE), create(SIZE), create_shared(4096)}};
+    copy.source = map(copy.handles[0], SIZE, I915_MMAP_OFFSET_WB);
+    char *under = copy.destination = map(copy.handles[1], SIZE, I915_MMAP_OFFSET_WB);
+    copy.batch = map_shared(copy.handles[2], 4096);
+    copy.bytes = copy_batch(copy.batch, SIZE / LINE);
+    copy_run(&copy);
     memset(copy.source, 9, SIZE);
     flush_lines(copy.source, SIZE);
     memset(under + 12 * LINE, 1, 4 * LINE); /* wrong */

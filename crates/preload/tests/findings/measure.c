@@ -25,7 +25,7 @@ static uint32_t create_buffer(int snooped) {
 
 int main(int count, char **words) {
     start(count, words);
-    uint32_t handles[2] = {create_buffer(!wrong), create(4096)};
+    uint32_t handles[2] = {create_buffer(!wrong), create_shared(4096)};
     char *stamps = map(handles[0], SIZE, I915_MMAP_OFFSET_WB);
     uint32_t *batch = map_shared(handles[1], 4096), bytes = 0;
     for (int stamp = 0; stamp < STAMPS; stamp++) bytes += store_command(batch + bytes / 4, FIRST_ADDRESS + stamp * LINE, 77);

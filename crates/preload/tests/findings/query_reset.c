@@ -5,7 +5,7 @@ enum { QUERIES = 4 };
 
 int main(int count, char **words) {
     start(count, words);
-    uint32_t handles[2] = {create(SIZE), create(4096)};
+    uint32_t handles[2] = {create(SIZE), create_shared(4096)};
     char *queries = map(handles[0], SIZE, I915_MMAP_OFFSET_WB);
     uint32_t *batch = map_shared(handles[1], 4096), bytes = 0;
     for (uint32_t query = 0; query < QUERIES; query++) bytes += store_command(batch + bytes / 4, FIRST_ADDRESS + query * LINE, 1);

@@ -5,7 +5,7 @@ enum { STATE = 1 << 8, TABLE = 1 << 9, ROWS = 16 };
 
 int main(int count, char **words) {
     start(count, words);
-    const uint32_t handles[] = {create(SIZE), create(SIZE), create(4096)};
+    const uint32_t handles[] = {create_shared(SIZE), create(SIZE), create_shared(4096)};
     char *states = map_shared(handles[0], SIZE);
     char *image = map(handles[1], SIZE, I915_MMAP_OFFSET_WB);
     struct commands batch = {.words = map_shared(handles[2], 4096)};

@@ -6,7 +6,7 @@ enum { STATE = 1 << 8, TABLE = 1 << 9, ROWS = 16 };
 
 int main(int count, char **words) {
     start(count, words);
-    const uint32_t handles[] = {create(SIZE), create(SIZE), create(4096)};
+    const uint32_t handles[] = {create_shared(SIZE), create(SIZE), create_shared(4096)};
     // Where no LLC is shared; newer platforms refuse it, and snoop every object in system memory.
     struct drm_i915_gem_caching caching = {.handle = handles[1], .caching = I915_CACHING_CACHED};
     ioctl(fd, DRM_IOCTL_I915_GEM_SET_CACHING, &caching);

@@ -3,7 +3,7 @@
 
 int main(int count, char **words) {
     start(count, words);
-    const uint32_t handles[] = {create(SIZE), create(4096)};
+    const uint32_t handles[] = {create(SIZE), create_shared(4096)};
     char *vertices = map(handles[0], SIZE, I915_MMAP_OFFSET_WB);
     struct commands batch = {.words = map_shared(handles[1], 4096)};
     vertex_state(&batch, 2, FIRST_ADDRESS, SIZE, LINE);
