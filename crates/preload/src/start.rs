@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use gem_coherency_trap::watch;
 use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET};
 
 use crate::identity::{self, Caller};
@@ -221,22 +222,25 @@ fn gone(server: &Server, errno: c_int) -> c_int {
     libc::ENODEV
 }
 
-/// Asks the server for a child's connection.
+/// Keeps other threads from what a child would inherit half done, and asks the server for the child's connection.
 pub(crate) extern "C" fn before_fork() {
     traps::pause();
-    let Some(server) = server() else { return };
+    CHILD.set(child_connection().unwrap_or(-1));
+    watch::pause();
+}
+
+/// Asks the server for a child's connection.
+fn child_connection() -> Option<c_int> {
     // A program that made no request yet has nothing that a child inherits.
-    if NUMBER.load(Ordering::Relaxed) == 0 {
-        return;
-    }
+    let server = server().filter(|_| NUMBER.load(Ordering::Relaxed) != 0)?;
     let _signals = Blocked::new();
-    let child = talk::request(server, &Request::Fork.with([])).map(|(_, descriptors)| descriptors);
-    let fd = child.ok().and_then(|descriptors| descriptors.as_slice().first().copied());
-    CHILD.set(fd.unwrap_or(-1));
+    let (_, descriptors) = talk::request(server, &Request::Fork.with([])).ok()?;
+    descriptors.as_slice().first().copied()
 }
 
 /// Closes the parent's copy of the child's connection.
 pub(crate) extern "C" fn after_fork() {
+    watch::resume();
     traps::resume();
     let fd = CHILD.replace(-1);
     if fd >= 0 {
@@ -246,6 +250,7 @@ pub(crate) extern "C" fn after_fork() {
 
 /// Makes the child a process of its own.
 pub(crate) extern "C" fn in_child() {
+    watch::resume();
     traps::resume();
     // SAFETY: this is the only thread of a new process, and it holds no lock.
     unsafe {

@@ -41,7 +41,8 @@
 //! - A library's constructors run before a hook of dlopen can call [`rescan`].
 //! - Masks that no hook of those functions sees: `pthread_attr_setsigmask_np`, and system calls that the program makes itself, unless
 //!   the function of [`intercept_calls`] changes them.
-//! - A child that is forked while another thread is inside [`rescan`] must not call [`rescan`].
+//! - A child that is forked while another thread is inside [`rescan`] must not call [`rescan`]. One that is forked without
+//!   [`watch::pause`], while another thread changes what is watched, must not call functions of [`watch`].
 //! - The handler of SIGTRAP runs on the interrupted stack, which must have room for it and for the function.
 //! - In glibc non-temporal stores are left alone: its memcpy uses them for large copies. Start the program with
 //!   `GLIBC_TUNABLES=glibc.cpu.x86_non_temporal_threshold` set to a large value to keep them out.

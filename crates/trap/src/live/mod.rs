@@ -20,6 +20,7 @@ mod system;
 mod table;
 pub(super) mod trap;
 pub mod watch;
+mod watch_lock;
 
 use std::ffi::OsStr;
 use std::ops::Range;

@@ -71,6 +71,12 @@ pub(super) fn is_readable(address: usize) -> bool {
     address != 0 && result != Err(libc::EFAULT)
 }
 
+/// Lets other threads run.
+pub(super) fn give_way() {
+    // SAFETY: sched_yield(2) takes nothing.
+    let _ = unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+}
+
 /// Returns the number of this thread. Async-signal-safe.
 pub(super) fn thread() -> usize {
     // SAFETY: gettid(2) takes nothing, and cannot fail.

@@ -11,16 +11,17 @@
 #![allow(unsafe_code)]
 
 use std::sync::atomic::Ordering::SeqCst;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::pages::{self, Record};
 use super::registers::Registers;
 use super::system::{self, PAGE_BYTES};
+use super::watch_lock::hold;
 use super::{callers, loads, perform, signals};
 use crate::Error;
 
 pub use super::loads::{Load, LoadHandler, MOST_STEPS, Seen, forget_threads, on_load};
 pub use super::pages::MOST_CALLERS;
+pub use super::watch_lock::{pause, resume};
 
 /// The first store to a page since it was protected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,13 +43,6 @@ const COMPLETE: usize = 3;
 /// The program may not store to the page.
 const READ_ONLY: usize = usize::MAX;
 
-static LOCK: Mutex<()> = Mutex::new(());
-
-fn lock() -> (MutexGuard<'static, ()>, signals::Blocked) {
-    let blocked = signals::Blocked::all();
-    (LOCK.lock().unwrap_or_else(PoisonError::into_inner), blocked)
-}
-
 /// Handles SIGSEGV, as the first [`protect`] does. In a constructor, before threads start, it makes sure that no thread of
 /// the program ever blocks the signal ([`keep_trap_unblocked`](crate::keep_trap_unblocked)).
 ///
@@ -69,7 +63,7 @@ pub fn prepare() -> Result<(), Error> {
 /// No thread that stores to them blocks SIGSEGV ([`keep_trap_unblocked`](crate::keep_trap_unblocked)).
 pub unsafe fn protect(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
-    let (_lock, _blocked) = lock();
+    let _lock = hold();
     prepare()?;
     pages::make(start, end)?;
     let mut runs = Runs::new(libc::PROT_READ);
@@ -93,7 +87,7 @@ pub unsafe fn protect(start: usize, length: usize) -> Result<(), Error> {
 /// The pages are mapped readable, and stay so until [`forget`]. No thread that loads from them blocks SIGSEGV.
 pub unsafe fn add_read_only(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
-    let (_lock, _blocked) = lock();
+    let _lock = hold();
     prepare()?;
     pages::make(start, end)?;
     pages::each(start, end, |_, record| record.state.store(READ_ONLY, SeqCst));
@@ -105,7 +99,7 @@ pub unsafe fn add_read_only(start: usize, length: usize) -> Result<(), Error> {
 /// Errors: [`Error::Range`], [`Error::Protect`].
 pub fn hide(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
-    let (_lock, _blocked) = lock();
+    let _lock = hold();
     let mut runs = Runs::new(libc::PROT_NONE);
     pages::each(start, end, |page, record| {
         loads::hide(record);
@@ -119,7 +113,7 @@ pub fn hide(start: usize, length: usize) -> Result<(), Error> {
 pub fn is_hidden(start: usize, length: usize) -> bool {
     let mut found = false;
     if let Ok(end) = whole_pages(start & !(PAGE_BYTES - 1), length.saturating_add(start % PAGE_BYTES)) {
-        let (_lock, _blocked) = lock();
+        let _lock = hold();
         pages::each(start & !(PAGE_BYTES - 1), end, |_, record| found |= record.hidden.load(SeqCst) != 0);
     }
     found
@@ -131,7 +125,7 @@ pub fn is_hidden(start: usize, length: usize) -> bool {
 /// Errors: [`Error::Range`], [`Error::Protect`]. Pages that are not watched are left alone.
 pub fn release(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
-    let (_lock, _blocked) = lock();
+    let _lock = hold();
     let mut writable = Runs::new(libc::PROT_READ | libc::PROT_WRITE);
     let mut readable = Runs::new(libc::PROT_READ);
     pages::each(start, end, |page, record| {
@@ -148,7 +142,7 @@ pub fn release(start: usize, length: usize) -> Result<(), Error> {
 /// Errors: as [`release`].
 pub fn reveal(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
-    let (_lock, _blocked) = lock();
+    let _lock = hold();
     let mut done = Ok(());
     pages::each(start, end, |page, record| {
         if record.hidden.swap(0, SeqCst) != 0 {
@@ -164,7 +158,7 @@ pub fn reveal(start: usize, length: usize) -> Result<(), Error> {
 /// Errors: [`Error::Range`].
 pub fn forget(start: usize, length: usize) -> Result<(), Error> {
     let end = whole_pages(start, length)?;
-    let (_lock, _blocked) = lock();
+    let _lock = hold();
     pages::clear(start, end);
     Ok(())
 }
@@ -173,7 +167,7 @@ pub fn forget(start: usize, length: usize) -> Result<(), Error> {
 /// the page is not watched.
 #[must_use]
 pub fn first_store(address: usize) -> Option<FirstStore> {
-    let (_lock, _blocked) = lock();
+    let _lock = hold();
     pages::with(address, |record| {
         let state = record.state.load(SeqCst);
         let count = state.checked_sub(COMPLETE).filter(|_| state != READ_ONLY)?;
@@ -189,7 +183,7 @@ pub fn first_store(address: usize) -> Option<FirstStore> {
 /// first store to it, or by [`release`]. A page that is hidden since then is not writable.
 #[must_use]
 pub fn is_writable(address: usize) -> bool {
-    let (_lock, _blocked) = lock();
+    let _lock = hold();
     pages::with(address, |record| rights(record) & libc::PROT_WRITE != 0).unwrap_or(false)
 }
 
