@@ -65,14 +65,32 @@ pub(crate) unsafe fn read_own<T: Copy>(from: *const T) -> Option<T> {
 /// # Safety
 /// The program asked for the value there.
 pub(crate) unsafe fn write_own<T: Copy>(to: *mut T, value: &T) -> bool {
-    let from = libc::iovec { iov_base: (&raw const *value).cast_mut().cast(), iov_len: size_of::<T>() };
-    let to = libc::iovec { iov_base: to.cast(), iov_len: size_of::<T>() };
-    // SAFETY: the kernel only reads `value`, and stores where the caller may store.
+    // SAFETY: the caller's obligation.
+    unsafe { store((&raw const *value).cast(), size_of::<T>(), to.cast()) }
+}
+
+/// Writes bytes of this process; returns whether their pages can be written.
+///
+/// # Safety
+/// The program asked for the bytes there.
+pub(crate) unsafe fn write_own_bytes(to: *mut u8, bytes: &[u8]) -> bool {
+    // SAFETY: the caller's obligation.
+    unsafe { store(bytes.as_ptr().cast(), bytes.len(), to.cast()) }
+}
+
+/// Copies memory of this process; returns whether it can be written.
+///
+/// # Safety
+/// There are `len` bytes at `from`. The caller may store to `to`.
+unsafe fn store(from: *const c_void, len: usize, to: *mut c_void) -> bool {
+    let from = libc::iovec { iov_base: from.cast_mut(), iov_len: len };
+    let to = libc::iovec { iov_base: to, iov_len: len };
+    // SAFETY: the kernel only reads at `from`, and stores where the caller may store.
     let done = unsafe {
         let (to, from) = (&raw const to, &raw const from);
         call!(libc::SYS_process_vm_writev, getpid(), from, 1, to, 1, 0)
     };
-    done == Ok(size_of::<T>())
+    done == Ok(len)
 }
 
 /// Returns whether a C string that is short enough for a path can be read.

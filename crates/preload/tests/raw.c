@@ -122,6 +122,18 @@ static void looks(void) {
     CHECK(memcmp(text, node, (size_t)len) == 0);
     len = CALL(SYS_readlink, "/sys/class/drm/card0", text, sizeof text, 0, 0, 0);
     CHECK(len > 0 && memcmp(text, "../../devices", 13) == 0);
+    /* Buffers that cannot be written, one of which can be read, and sizes that are none. */
+    void *constant = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(constant != MAP_FAILED);
+    const char *links[] = {path, "/sys/class/drm/card0"};
+    for (unsigned n = 0; n < sizeof links / sizeof *links; n++) {
+        SAME(CALL(SYS_readlink, links[n], 8, sizeof text, 0, 0, 0), -EFAULT);
+        SAME(CALL(SYS_readlink, links[n], constant, sizeof text, 0, 0, 0), -EFAULT);
+        SAME(CALL(SYS_readlinkat, AT_FDCWD, links[n], constant, sizeof text, 0, 0), -EFAULT);
+        SAME(CALL(SYS_readlink, links[n], text, 0, 0, 0, 0), -EINVAL);
+        SAME(CALL(SYS_readlink, links[n], text, -1, 0, 0, 0), -EINVAL);
+    }
+    munmap(constant, 4096);
     struct statfs volume = {0};
     SAME(CALL(SYS_statfs, "/sys/class/drm", &volume, 0, 0, 0, 0), 0);
     SAME(volume.f_type, 0x62656572);

@@ -50,7 +50,7 @@ pub(super) fn without_root(text: &mut [u8]) -> usize {
 /// Reads a link with `read`, as the program would see it without the server.
 ///
 /// # Safety
-/// `path` is a C string, and `buffer` has `size` bytes.
+/// `path` is a C string. Nothing else uses the `size` bytes of `buffer`; the kernel checks that they can be written.
 unsafe fn link(
     folder: c_int,
     path: *const c_char,
@@ -61,9 +61,12 @@ unsafe fn link(
     // SAFETY: the caller's obligation.
     unsafe {
         if let Some((len, text)) = of_file(path) {
-            let len = len.min(size);
-            std::ptr::copy_nonoverlapping(text.as_ptr(), buffer.cast(), len);
-            return len as isize;
+            let text = text.get(..len.min(size)).unwrap_or_default();
+            return match text.is_empty() {
+                true => sys::fail(libc::EINVAL) as isize,
+                false if !sys::write_own_bytes(buffer.cast(), text) => sys::fail(libc::EFAULT) as isize,
+                false => text.len() as isize,
+            };
         }
         let len = read(Redirected::below(folder, path).as_ptr());
         match usize::try_from(len) {
