@@ -11,14 +11,14 @@ use crate::sites::{self, Transfer};
 use crate::{loads, sys};
 
 /// Begins a transfer from one buffer.
-fn from_one(start: usize, len: usize) -> Transfer {
+pub(super) fn from_one(start: usize, len: usize) -> Transfer {
     let mut transfer = Transfer::default();
     loads::by_kernel(&mut transfer, start, len);
     transfer
 }
 
 /// Begins a transfer from the buffers of a vector; those of one that cannot be read are left, for the kernel to refuse.
-fn from_all(buffers: *const libc::iovec, count: usize) -> Transfer {
+pub(super) fn from_all(buffers: *const libc::iovec, count: usize) -> Transfer {
     let mut transfer = Transfer::default();
     if sites::is_collecting() {
         for n in 0..count.min(MOST_BUFFERS) {
@@ -28,6 +28,15 @@ fn from_all(buffers: *const libc::iovec, count: usize) -> Transfer {
         }
     }
     transfer
+}
+
+/// Begins a transfer from the buffers of a message.
+pub(super) fn from_message(message: *const libc::msghdr) -> Transfer {
+    // SAFETY: a header is made of pointers and numbers.
+    match sites::is_collecting().then(|| unsafe { sys::read_own(message) }).flatten() {
+        Some(message) => from_all(message.msg_iov, message.msg_iovlen),
+        None => Transfer::default(),
+    }
 }
 
 transfers! {
@@ -76,11 +85,7 @@ transfers! {
 
     /// Sends a message.
     fn sendmsg(fd: c_int, message: *const libc::msghdr, flags: c_int) -> libc::ssize_t {
-        // A header is made of pointers and numbers.
-        match sites::is_collecting().then(|| sys::read_own(message)).flatten() {
-            Some(message) => from_all(message.msg_iov, message.msg_iovlen),
-            None => Transfer::default(),
-        }
+        from_message(message)
     }
 
     /// Writes to a stream.

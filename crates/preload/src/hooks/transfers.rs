@@ -13,7 +13,7 @@ use crate::sys;
 pub(super) const MOST_BUFFERS: usize = 1024;
 
 /// Begins a transfer to the buffers of a vector; those of one that cannot be read are left, for the kernel to refuse.
-fn to_all(buffers: *const libc::iovec, count: usize) -> Transfer {
+pub(super) fn to_all(buffers: *const libc::iovec, count: usize) -> Transfer {
     let mut transfer = Transfer::default();
     if sites::is_collecting() {
         for n in 0..count.min(MOST_BUFFERS) {
@@ -23,6 +23,15 @@ fn to_all(buffers: *const libc::iovec, count: usize) -> Transfer {
         }
     }
     transfer
+}
+
+/// Begins a transfer to the buffers of a message.
+pub(super) fn to_message(message: *const libc::msghdr) -> Transfer {
+    // SAFETY: a header is made of pointers and numbers.
+    match sites::is_collecting().then(|| unsafe { sys::read_own(message) }).flatten() {
+        Some(message) => to_all(message.msg_iov, message.msg_iovlen),
+        None => Transfer::default(),
+    }
 }
 
 /// Replaces functions that let the kernel access memory. The block of each begins the transfer; a call of libc's function of
@@ -111,11 +120,7 @@ transfers! {
 
     /// Receives a message.
     fn recvmsg(fd: c_int, message: *mut libc::msghdr, flags: c_int) -> libc::ssize_t {
-        // A header is made of pointers and numbers.
-        match sites::is_collecting().then(|| sys::read_own(message.cast_const())).flatten() {
-            Some(message) => to_all(message.msg_iov, message.msg_iovlen),
-            None => Transfer::default(),
-        }
+        to_message(message)
     }
 
     /// Reads random bytes.

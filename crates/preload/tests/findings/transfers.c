@@ -1,14 +1,15 @@
-// Functions of libc that let the kernel store to a mapping, also the checked forms that _FORTIFY_SOURCE calls, in rounds of four: each stores
-// to a page that was clean at the last submission.
+// Functions of libc that let the kernel store to a mapping, also the checked forms that _FORTIFY_SOURCE calls, and syscall(2), in rounds of four:
+// each stores to a page that was clean at the last submission.
 #define _GNU_SOURCE
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "common.h"
 
 // Those from RECV on read from a socket; GETRANDOM stores bytes of its own.
-enum { PAGES = 4, GETRANDOM = 12, RECV = 13, FUNCTIONS = 16, BYTES = 3 * LINE };
+enum { PAGES = 4, GETRANDOM = 15, RECV = 16, FUNCTIONS = 20, BYTES = 3 * LINE };
 
 ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
@@ -39,9 +40,13 @@ static ssize_t store(int function, char *to) {
     case 9: return fread_unlocked(to, 1, BYTES, file);
     case 10: return __fread_chk(to, BYTES, 1, BYTES, file);
     case 11: return __fread_unlocked_chk(to, BYTES, 1, BYTES, file);
+    case 12: return syscall(SYS_read, from, to, (size_t)BYTES);
+    case 13: return syscall(SYS_pread64, from, to, (size_t)BYTES, 0L);
+    case 14: return syscall(SYS_readv, from, parts, 2L);
     case GETRANDOM: return getrandom(to, BYTES, 0);
     case RECV: return recv(ends[0], to, BYTES, 0);
-    case 14: return __recv_chk(ends[0], to, BYTES, BYTES, 0);
+    case 17: return syscall(SYS_recvfrom, (long)ends[0], to, (size_t)BYTES, 0L, NULL, NULL);
+    case 18: return __recv_chk(ends[0], to, BYTES, BYTES, 0);
     default: return __recvfrom_chk(ends[0], to, BYTES, BYTES, 0, NULL, NULL);
     }
 }

@@ -4,6 +4,7 @@
 #include "common.h"
 
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 enum { BYTES = 10 * LINE };
@@ -33,6 +34,7 @@ static ssize_t out(int by, const void *from, size_t bytes) {
     case 6: return sendto(ends[0], from, bytes, 0, NULL, 0);
     case 7: return sendmsg(ends[0], &message, 0);
     case 8: return by_stream(from, bytes);
+    case 9: return syscall(SYS_write, (long)ends[0], from, bytes);
     default: return 0;
     }
 }
@@ -63,7 +65,7 @@ int main(int count, char **words) {
     file = memfd_create("out", 0);
     if (seen == MAP_FAILED || file < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, ends)) return 1;
     int old = 0;
-    for (int by = 0; by < 9; by++) {
+    for (int by = 0; by < 10; by++) {
         const char *from = seen + by % 4 * 4096;
         memset(copy.source, by + 1, SIZE);
         copy_run(&copy);

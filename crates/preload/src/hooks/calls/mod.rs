@@ -6,6 +6,7 @@
 mod forward;
 mod process;
 mod signals;
+mod transfers;
 
 use std::ffi::{CStr, c_int, c_long};
 
@@ -94,15 +95,18 @@ struct Step {
 
 /// Carries a call of syscall(2) out. `rest` are the operands that are on the stack: the sixth.
 unsafe extern "C" fn by_function(number: c_long, operands: *const [usize; 5], rest: *const usize) -> Step {
-    let mut done = None;
-    if concerns(number as usize) && start::server().is_some() {
-        let before = sys::errno();
-        // SAFETY: the assembly below passes them.
-        let ([first, second, third, fourth, fifth], sixth) = unsafe { (*operands, *rest) };
-        let operands = [first, second, third, fourth, fifth, sixth];
-        done = forward::carry_out(&mut Call { number, operands, state: None });
-        sys::fail(before);
-    }
+    let before = sys::errno();
+    // SAFETY: the assembly below passes them.
+    let ([first, second, third, fourth, fifth], sixth) = unsafe { (*operands, *rest) };
+    let mut call = Call { number, operands: [first, second, third, fourth, fifth, sixth], state: None };
+    let done = if !concerns(number as usize) {
+        transfers::carry_out(&call)
+    } else if start::server().is_some() {
+        forward::carry_out(&mut call)
+    } else {
+        None
+    };
+    sys::fail(before);
     match done {
         Some(error @ -4095..0) => Step { function: 0, result: sys::fail(-error as c_int) as isize },
         Some(result) => Step { function: 0, result },
