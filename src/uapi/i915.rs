@@ -284,6 +284,10 @@ values! {
     I915_TILING_LAST: u32 = I915_TILING_Y;
     /// Bit 6 of an address is what it says.
     I915_BIT_6_SWIZZLE_NONE: u32 = 0;
+    /// Bit 6 of an address is inverted if bit 9 is set.
+    I915_BIT_6_SWIZZLE_9: u32 = 1;
+    /// Bit 6 of an address is inverted if one of bits 9 and 10 is set.
+    I915_BIT_6_SWIZZLE_9_10: u32 = 2;
     /// Nobody knows what bit 6 of an address depends on.
     I915_BIT_6_SWIZZLE_UNKNOWN: u32 = 5;
 

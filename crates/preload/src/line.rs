@@ -35,7 +35,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Returns the line of an address in a mapping; `None` if the mapping shows nothing.
+    /// Returns the line of an address in a mapping; `None` if the mapping shows no line.
     fn of(mapping: &Mapping, address: usize) -> Option<Self> {
         let offset = mapping.offset + (address - mapping.start) as u64;
         let bytes = load(Line::at(mapping, address)?.cached);
@@ -44,7 +44,7 @@ impl Place {
 }
 
 /// Flushes the line with an address; with `keep`, as CLWB, which leaves it in the cache. Returns the effect and the line;
-/// `None` for an address in no mapping of an object, or in one that shows nothing.
+/// `None` for an address in no mapping of an object, or in one that shows no line.
 pub(crate) fn flush(address: usize, keep: bool) -> Option<(Flushed, Place)> {
     mappings::at(address, |mapping| {
         let place = Place::of(mapping, address)?;
@@ -118,7 +118,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Finds the line of an address in a mapping; `None` if the mapping shows nothing.
+    /// Finds the line of an address in a mapping; `None` if the mapping shows no line.
     fn at(mapping: &'a Mapping, address: usize) -> Option<Self> {
         let offset = (address - mapping.start) / LINE_BYTES * LINE_BYTES;
         let Views { cached, memory, filled } = mapping.views?;

@@ -78,7 +78,7 @@ impl Views {
 pub(crate) struct Mapping {
     pub(crate) start: usize,
     pub(crate) len: usize,
-    /// `None` for a mapping that shows nothing.
+    /// `None` for a mapping that shows nothing, or a tiled object in linear order: it shows no line.
     pub(crate) views: Option<Views>,
     /// The server's number of the object, and the offset of the first byte in it.
     pub(crate) object: u64,

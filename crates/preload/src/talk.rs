@@ -4,7 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::os::fd::RawFd;
 
 use gem_coherency_wire::{
-    Call, Descriptors, MOST_PAYLOAD, Message, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED, cookie, receive, send,
+    Call, Descriptors, MOST_PAYLOAD, Message, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED, cookie,
+    receive, send,
 };
 
 use crate::mappings::{self, Mapping, Views};
@@ -180,11 +181,12 @@ fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_
             let shown = if shows & SHOWS_MEMORY == 0 { cached } else { memory };
             (shown, Some(Views::map(len, [cached, memory, filled], offset)?))
         }
+        &[linear] if shows & SHOWS_LINEAR != 0 => (linear, None),
         // A file without bytes: a touch raises SIGBUS.
         [] if shows & SHOWS_NOTHING != 0 => (sys::memory_file(c"nothing", 0)?, None),
         _ => return Err(libc::EMFILE),
     };
-    let shows_cache = shows & (SHOWS_MEMORY | SHOWS_NOTHING) == 0;
+    let shows_cache = shows & (SHOWS_MEMORY | SHOWS_NOTHING | SHOWS_LINEAR) == 0;
     let coherent = shows & SNOOPED != 0;
     let mapping = |start| Mapping { start, len, views, object, offset, shows_cache, coherent };
     let mmap = |address, flags| {
@@ -200,9 +202,9 @@ fn map(message: &Message, files: &[RawFd], wish: Wish) -> Result<*mut c_void, c_
         }
     };
     match views {
-        None => sys::close(shown),
+        None if files.is_empty() => sys::close(shown),
         Some(views) if mapped.is_err() => views.unmap(len),
-        Some(_) => {}
+        Some(_) | None => {}
     }
     let address = mapped?;
     // With MAP_FIXED, there may have been watched pages.

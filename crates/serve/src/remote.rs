@@ -9,7 +9,9 @@ use gem_coherency::Errno;
 use gem_coherency::units::{LineRange, PAGE_BYTES};
 use gem_coherency_hierarchy::Place;
 use gem_coherency_sim::{EventFile, OpenFile, Pages, ProgramFiles, ProgramMemory, Shown};
-use gem_coherency_wire::{Call, Frame, MOST_PAYLOAD, Message, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED, frames};
+use gem_coherency_wire::{
+    Call, Frame, MOST_PAYLOAD, Message, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED, frames,
+};
 use nix::sys::uio::{RemoteIoVec, process_vm_readv, process_vm_writev};
 use nix::unistd::Pid;
 
@@ -180,7 +182,7 @@ impl ProgramMemory for Remote {
         let at = at.unwrap_or(0);
         let with_bytes = match &shown {
             Shown::Bytes(views) => Some(views.object),
-            Shown::Nothing(_) => None,
+            Shown::Linear { .. } | Shown::Nothing(_) => None,
         };
         let answer = match shown {
             Shown::Bytes(views) => {
@@ -192,6 +194,10 @@ impl ProgramMemory for Remote {
                 let message = Call::Map.with([len, protection, views.offset, shows, views.object, at]);
                 let files = [views.cached.as_raw_fd(), views.memory.as_raw_fd(), views.filled.as_raw_fd()];
                 self.call(&message, &files)
+            }
+            Shown::Linear { bytes, offset, object } => {
+                let message = Call::Map.with([len, protection, offset, SHOWS_LINEAR, object, at]);
+                self.call(&message, &[bytes.as_raw_fd()])
             }
             Shown::Nothing(object) => {
                 self.call(&Call::Map.with([len, protection, 0, SHOWS_NOTHING, object, at]), &[])

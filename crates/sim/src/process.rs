@@ -33,6 +33,7 @@ use nix::libc::{SEEK_HOLE, SEEK_SET};
 use super::requests::{self, Caller};
 use super::{Minor, Soft};
 use crate::machine::area::Pages;
+use crate::machine::detiled;
 use crate::machine::dma_buf::DmaBuf;
 use crate::machine::files::{File, Files, OpenFile, ProgramFiles};
 use crate::machine::memory::Memory;
@@ -82,7 +83,9 @@ impl Process {
     /// # Errors
     /// EINVAL if part of it is the own memory of a simulated process.
     pub fn unmap_pages(&mut self, address: u64, len: u64) -> Result<(), Errno> {
-        self.memory.cut(address, len)
+        let done = self.memory.cut(address, len);
+        detiled::settle();
+        done
     }
 
     /// Moves pages of a mapping, as mremap(2) does.
@@ -168,6 +171,7 @@ impl Process {
         if let File::Device(device) = &file.0 {
             device.system.settle();
         }
+        detiled::settle();
         self.memory.follow();
         done
     }
@@ -239,7 +243,9 @@ impl Process {
             File::Fence(_) | File::Syncobj(_) if pages.stores() => return Err(Errno::EACCES),
             File::Fence(_) | File::Syncobj(_) => return Err(Errno::ENODEV),
         };
-        self.memory.map(window, len, pages)
+        let mapped = self.memory.map(window, len, pages);
+        detiled::settle();
+        mapped
     }
 
     /// Installs a dma-buf that another device or process exported; returns its descriptor.
@@ -299,7 +305,7 @@ impl Process {
     /// Every mapping of an object gets the same three files.
     ///
     /// # Errors
-    /// EINVAL where no object is mapped; EFAULT where the process would get SIGBUS; EBUSY if this process has a pointer to
+    /// EINVAL where no object is mapped; EOPNOTSUPP for a tiled object in the aperture; EFAULT where the process would get SIGBUS; EBUSY if this process has a pointer to
     /// the bytes ([`gem_coherency::drm::Mapping::as_ptr`]); those of creating the files.
     pub fn views(&self, address: u64) -> Result<Views, Errno> {
         let (window, offset) = self.memory.window(address).ok_or(Errno::EINVAL)?;

@@ -24,7 +24,9 @@ pub use call::{Operand, call};
 pub use flushes::{
     ENTRY_BYTES, Entry, Flushed, Found, LINE_WORDS, LOG_BYTES, LOG_ENTRIES, LineEffect, append, entry_at,
 };
-pub use message::{Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED};
+pub use message::{
+    Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED,
+};
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};
 pub use sites::{Frame, MOST_SITES, Run, SITE_BYTES, SiteCounts, SiteRecord, frames};
 pub use socket::{Descriptors, MOST_DESCRIPTORS, MOST_PAYLOAD, close, cookie, receive, send};

@@ -90,6 +90,8 @@ pub const SHOWS_MEMORY: u64 = 1;
 pub const SHOWS_NOTHING: u64 = 2;
 /// The GPU sees the cached bytes.
 pub const SNOOPED: u64 = 4;
+/// A mapping shows a tiled object in linear order, and has one file, of these bytes.
+pub const SHOWS_LINEAR: u64 = 8;
 
 numbered! {
     /// A program's request to the server.
@@ -140,8 +142,8 @@ numbered! {
         Install = 102,
         /// Maps pages of three files, the cached bytes, memory's, and those that the lines were filled with: length,
         /// protection (1 loads, 2 stores), offset in the files, what the mapping shows (0: the cached bytes;
-        /// [`SHOWS_MEMORY`], [`SHOWS_NOTHING`], [`SNOOPED`]), number of the object, and the address of the object's
-        /// mapping that this one replaces, or 0. The answer has the address.
+        /// [`SHOWS_MEMORY`], [`SHOWS_NOTHING`], [`SHOWS_LINEAR`], [`SNOOPED`]), number of the object, and the address of
+        /// the object's mapping that this one replaces, or 0. The answer has the address.
         Map = 103,
         /// Asks where the program stored first to a page since its last submission: number of the object, offset of a
         /// byte. The answer's payload has the call stack, as [`Frame`](crate::Frame)s; none if that is not known.

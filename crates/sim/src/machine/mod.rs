@@ -13,6 +13,7 @@ pub(crate) mod commit;
 pub(crate) mod context;
 pub(crate) mod crtcs;
 pub(crate) mod deeds;
+pub(crate) mod detiled;
 pub(crate) mod dma_buf;
 pub(crate) mod domain_calls;
 pub(crate) mod draft;

@@ -1,6 +1,7 @@
 //! Programs that are not simulated: their own memory, and mappings of objects at their addresses.
 
 use std::fmt::Debug;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use gem_coherency::Errno;
@@ -37,6 +38,15 @@ pub trait ProgramMemory: Debug + Send + Sync {
 pub enum Shown {
     /// Bytes.
     Bytes(Views),
+    /// The bytes of a tiled object in linear order, as the aperture shows them. No line of the object is among them.
+    Linear {
+        /// A file of these bytes, which the device brings up to date at requests.
+        bytes: OwnedFd,
+        /// The offset, in the file, of the first byte.
+        offset: u64,
+        /// As [`Views::object`].
+        object: u64,
+    },
     /// Nothing of the object with this number: a touch raises SIGBUS.
     Nothing(u64),
 }

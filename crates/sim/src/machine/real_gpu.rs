@@ -12,13 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use gem_coherency::Errno;
 
 use super::object::{Object, Origin};
-use super::store::{Store, Terms};
-use crate::machine::lines::Lines;
+use super::store::Terms;
 use gem_coherency::error::Result;
 use gem_coherency::platform::Engine;
-use gem_coherency::units::{ByteRange, LINE_BYTES};
-use gem_coherency::vocabulary::{Access, CacheLevel, MocsClass};
-use gem_coherency_hierarchy::{self as hierarchy, Place, Route, Transfer};
+use gem_coherency::vocabulary::{CacheLevel, MocsClass};
+use gem_coherency_hierarchy::Route;
 
 /// The route of the real GPU's accesses.
 const GPU: Route = Route::Gpu(MocsClass::PageTable);
@@ -161,7 +159,11 @@ impl Operand {
         let state = self.object.state();
         let terms = Terms { watch: None, ..self.object.terms(&state) };
         match &self.object.origin {
-            Origin::Own | Origin::Attached(_) => self.object.store().look(terms, offset, data),
+            Origin::Own | Origin::Attached(_) => {
+                let mut store = self.object.store();
+                store.absorb()?;
+                store.look(terms, GPU, offset, data)
+            }
             Origin::User(_) => self.object.read(terms, GPU, offset, data),
         }
     }
@@ -174,35 +176,6 @@ impl Operand {
         let state = self.object.state();
         let terms = self.object.terms(&state);
         self.object.write(terms, GPU, offset, data)
-    }
-}
-
-impl Store {
-    /// Reads the bytes that the GPU would see, without an effect on the lines.
-    fn look(&mut self, terms: Terms<'_>, offset: u64, data: &mut [u8]) -> Result<()> {
-        let range = ByteRange::within(offset, data.len() as u64, self.size())?;
-        let route = terms.route(GPU);
-        let mut lines = range.lines();
-        while let Some(run) = self.run(lines)? {
-            let place =
-                hierarchy::effect(terms.hardware, terms.level, route, Access::Read, run.line).map(|effect| {
-                    match effect.before {
-                        Transfer::WriteBack => Place::Cache,
-                        Transfer::Fill => Place::Memory,
-                        Transfer::Nothing => effect.at,
-                    }
-                });
-            let bytes = self.peek(place.unwrap_or(Place::Memory), run)?;
-            let first = run.of_object().first() * LINE_BYTES;
-            let (start, end) = (first.max(offset), (first + run.bytes()).min(range.end()));
-            let from = bytes.get((start - first) as usize..(end - first) as usize);
-            let into = data.get_mut((start - offset) as usize..(end - offset) as usize);
-            if let (Some(from), Some(into)) = (from, into) {
-                into.copy_from_slice(from);
-            }
-            lines = Lines::behind(lines, run);
-        }
-        Ok(())
     }
 }
 

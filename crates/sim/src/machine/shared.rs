@@ -98,6 +98,7 @@ impl Store {
             Route::CpuCached | Route::CpuNonTemporal => true,
             Route::CpuUncached | Route::Aperture | Route::Gpu(_) | Route::Display => false,
         };
+        self.absorb()?;
         self.drain(terms)?;
         if self.shared.is_none() {
             self.begin_to_share(write_back, make)?;

@@ -7,8 +7,8 @@
 //! ([`Object::settle`], [`System::settle`]). So an untouched object is purged at once if its contents are not needed. A
 //! touch of an object that has bytes already is not seen: it counts as touched.
 //!
-//! The mapping of a purged object, and one that the object's level refuses, shows nothing, and a touch raises SIGBUS. A
-//! program's mappings follow such a change at the end of each of its own requests ([`Memory::follow`]). Those of other
+//! The mapping of a purged object, and one that the object's level refuses, shows nothing, and a touch raises SIGBUS. One of a
+//! tiled object in the aperture shows its linear view ([`Detiled`]). A program's mappings follow such a change at the end of each of its own requests ([`Memory::follow`]). Those of other
 //! programs follow at the end of their next ones.
 
 use std::os::fd::AsFd;
@@ -16,15 +16,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError, Weak};
 
 use crate::machine::area::Backing;
+use crate::machine::detiled::Detiled;
 use crate::machine::memory::Memory;
 use crate::machine::object::{Object, State};
 use crate::machine::program::Shown;
 use crate::machine::store::Store;
 use crate::machine::system::System;
-use crate::machine::window::{PAGE_FAULT, Sight, Window};
+use crate::machine::window::{Memory as Mapped, PAGE_FAULT, Window};
 use gem_coherency::Errno;
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::Result;
+use gem_coherency::policy::driver::{Path, path_refusal};
 use gem_coherency::policy::kernel::{Event, Snapshot, step};
 use nix::unistd::{Whence, lseek64};
 
@@ -46,6 +48,17 @@ impl Changes {
     pub(crate) fn happened() {
         CHANGES.fetch_add(1, Ordering::Release);
     }
+}
+
+/// What a program's mapping shows of an object.
+#[derive(Clone, Debug)]
+pub(super) enum Sight {
+    /// The bytes.
+    Bytes,
+    /// The bytes of a tiled object, in linear order.
+    Linear { _view: Arc<Detiled> },
+    /// Nothing: a touch raises SIGBUS.
+    Nothing,
 }
 
 /// The state of an object before its pages were brought in for mappings of programs.
@@ -77,7 +90,7 @@ impl Object {
     pub(crate) fn settle(self: &Arc<Self>) {
         let mut state = self.state();
         let Some(before) = state.untouched.filter(|_| state.snapshot.pages) else { return };
-        if !self.store().is_untouched() {
+        if !self.is_untouched() {
             state.untouched = None;
             return;
         }
@@ -104,6 +117,11 @@ impl Object {
         }
     }
 
+    /// Returns whether no mapping of a program was touched.
+    fn is_untouched(&self) -> bool {
+        self.store().is_untouched() && Detiled::is_untouched(self)
+    }
+
     /// Prepares for touches by programs after a request.
     fn expect_touches(&self) {
         let mut state = self.state();
@@ -111,7 +129,7 @@ impl Object {
             return;
         };
         let is_same = (state.snapshot, state.bound) == (before.snapshot, before.bound);
-        if let Some(after) = before.after_touch.filter(|_| is_same && self.store().is_untouched())
+        if let Some(after) = before.after_touch.filter(|_| is_same && self.is_untouched())
             && self.system().take_memory(self.size(), after.0.backing)
         {
             // The kernel's flushes for the first touch were made.
@@ -135,9 +153,13 @@ impl Store {
             let file = bytes.as_ref().and_then(SharedBytes::file);
             file.is_some_and(|file| lseek64(file.as_fd(), 0, Whence::SeekData) == Err(nix::Error::ENXIO))
         };
-        self.shared.as_ref().is_some_and(|shared| {
-            (!shared.shows_cache || is_hole(&self.cached)) && (!shared.shows_memory || is_hole(&self.memory))
-        })
+        match &self.shared {
+            Some(shared) => {
+                (!shared.shows_cache || is_hole(&self.cached))
+                    && (!shared.shows_memory || is_hole(&self.memory))
+            }
+            None => self.lines.touched(self.lines.all()).is_none(),
+        }
     }
 }
 
@@ -158,17 +180,55 @@ impl System {
 }
 
 impl Window {
+    /// Returns what a mapping of a program shows that was not touched yet.
+    ///
+    /// # Errors
+    /// As [`Self::views`]; those of creating a linear view.
+    fn show_untouched(&mut self) -> Result<Shown> {
+        let Mapped::Object(object) = &self.memory else { return self.views(0).map(Shown::Bytes) };
+        let mut state = object.state();
+        let before = if object.system().trace.is_on() { None } else { Untouched::before(&state) };
+        self.fault(object, &mut state)?;
+        state.untouched = before.map(|before| before.bound_by(&state));
+        if let Some(order) = self.order_of(object, &state) {
+            let view = Detiled::of(object, &state, order)?;
+            let shown = Shown::Linear { bytes: view.file()?, offset: self.first, object: object.id() };
+            drop(state);
+            self.sight = Sight::Linear { _view: view };
+            return Ok(shown);
+        }
+        let (terms, route) = (object.terms(&state), self.route(state.snapshot.level));
+        let views = self.files(&mut object.store(), terms, route, 0)?;
+        drop(state);
+        self.sight = Sight::Bytes;
+        Ok(Shown::Bytes(views))
+    }
+
+    /// Returns whether a program's mapping would show the same if it were made now.
+    fn is_current(&self) -> bool {
+        let Mapped::Object(object) = &self.memory else { return true };
+        let state = object.state();
+        let caps = object.system().machine.caps;
+        let refusal = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode));
+        let (shows, order) = (refusal.is_none() && !state.purged, self.order_of(object, &state));
+        match &self.sight {
+            Sight::Nothing => !shows,
+            Sight::Bytes => shows && order.is_none(),
+            Sight::Linear { .. } => shows && order.is_some(),
+        }
+    }
+
     /// Returns what a program's mapping shows, as if it were touched now.
     ///
     /// # Errors
     /// Those of creating the files; ENOMEM, and others of a page fault that do not raise SIGBUS.
     pub(crate) fn show(&mut self) -> Result<Shown> {
-        let views = self.views_untouched();
-        self.sight = if views.is_ok() { self.wanted() } else { Sight::Nothing };
-        match views {
-            Ok(views) => Ok(Shown::Bytes(views)),
-            Err(error) if error.errno() == Errno::EFAULT => Ok(Shown::Nothing(self.object())),
-            Err(error) => Err(error),
+        match self.show_untouched() {
+            Err(error) if error.errno() == Errno::EFAULT => {
+                self.sight = Sight::Nothing;
+                Ok(Shown::Nothing(self.object()))
+            }
+            shown => shown,
         }
     }
 }
@@ -186,12 +246,12 @@ impl Memory {
         }
         for (&start, area) in &mut self.areas {
             let Backing::Window(window) = &mut area.backing else { continue };
-            if window.sight == window.wanted() {
+            if window.is_current() {
                 continue;
             }
-            let before = window.sight;
+            let showed_nothing = matches!(window.sight, Sight::Nothing);
             let shown = match window.show() {
-                Ok(Shown::Nothing(_)) if before == Sight::Nothing => continue,
+                Ok(Shown::Nothing(_)) if showed_nothing => continue,
                 Ok(shown) => shown,
                 Err(error) => {
                     tracing::debug!(%error, "a mapping keeps what it showed");

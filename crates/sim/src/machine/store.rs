@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::adversary::Adversary;
 use super::combining::Combining;
+use super::detiled;
 use super::incoherent::Watch;
 use super::lines::{Lines, Run};
 use super::shared::Shared;
@@ -43,6 +44,12 @@ impl Terms<'_> {
         watch: None,
         trace: None,
     };
+
+    /// Returns the terms of accesses that are neither logged nor traced.
+    pub(crate) fn quiet(self) -> Terms<'static> {
+        let Self { hardware, level, coherent, .. } = self;
+        Terms { hardware, level, coherent, watch: None, trace: None }
+    }
 
     /// Returns the route that an access on `route` actually takes.
     pub(crate) fn route(self, route: Route) -> Route {
@@ -99,6 +106,7 @@ pub(crate) struct Store {
     /// The bytes that were last seen, if the device is traced and the bytes change undetected.
     pub(super) seen: Option<SharedBytes>,
     pub(super) combining: VecDeque<Combining>,
+    pub(super) detiled: detiled::Views,
     adversary: Option<Adversary>,
 }
 
@@ -116,6 +124,7 @@ impl Store {
             shared: None,
             seen: None,
             combining: VecDeque::new(),
+            detiled: detiled::Views::default(),
             adversary,
         }
     }
@@ -169,6 +178,47 @@ impl Store {
                     }
                 }
                 self.set(run, effect.next)?;
+            }
+            lines = Lines::behind(lines, run);
+        }
+        Ok(())
+    }
+
+    /// Reads the bytes that an access on `route` would get, without an effect on the lines.
+    pub(super) fn look(
+        &mut self,
+        terms: Terms<'_>,
+        route: Route,
+        offset: u64,
+        data: &mut [u8],
+    ) -> Result<()> {
+        let range = ByteRange::within(offset, data.len() as u64, self.size)?;
+        let place = |line| {
+            let effect =
+                hierarchy::effect(terms.hardware, terms.level, terms.route(route), Access::Read, line);
+            effect.map_or(Place::Memory, |effect| match effect.before {
+                Transfer::WriteBack => Place::Cache,
+                Transfer::Fill => Place::Memory,
+                Transfer::Nothing => effect.at,
+            })
+        };
+        if let (Some(shared), Some(cached), Some(memory)) = (&self.shared, &self.cached, &self.memory)
+            && [Line::Clean, Line::Absent].iter().all(|&line| place(shared.clean(line)) == place(Line::Dirty))
+        {
+            // The state of the lines, which takes a comparison of bytes, does not matter.
+            return match place(Line::Dirty) {
+                Place::Cache => cached.copy_out(offset, data),
+                Place::Memory => memory.copy_out(offset, data),
+            };
+        }
+        let mut lines = range.lines();
+        while let Some(run) = self.run(lines)? {
+            let bytes = self.peek(place(run.line), run)?;
+            let part = overlap(run, range);
+            let from = bytes.get((part.start - run.offset()) as usize..(part.end - run.offset()) as usize);
+            let into = data.get_mut((part.start - offset) as usize..(part.end - offset) as usize);
+            if let (Some(from), Some(into)) = (from, into) {
+                into.copy_from_slice(from);
             }
             lines = Lines::behind(lines, run);
         }
@@ -230,9 +280,10 @@ impl Store {
         }
     }
 
-    /// Begins an access: checks the range and lets the adversary act.
+    /// Begins an access: checks the range, gets what programs stored to linear views, and lets the adversary act.
     pub(super) fn begin(&mut self, terms: Terms<'_>, offset: u64, len: u64) -> Result<ByteRange> {
         let range = ByteRange::within(offset, len, self.size)?;
+        self.absorb()?;
         if let Some(mut adversary) = self.adversary.take() {
             let acted = self.act(terms, &mut adversary);
             self.adversary = Some(adversary);

@@ -5,6 +5,7 @@
 //! dma-buf, maps the file behind the pages: i915 does not see its page faults, it holds only the bytes, and
 //! it shows fresh zeroes after a purge.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,9 +13,11 @@ use gem_coherency::Errno;
 
 use super::incoherent::About;
 use super::object::{Object, State};
-use super::sight::Untouched;
+use super::refuse::refuse;
+use super::sight::Sight;
 use super::store::{Store, Terms};
 use super::system::System;
+use super::tiling::Order;
 use super::views::Views;
 use gem_coherency::cacheops::LineOp;
 use gem_coherency::drm::Advice;
@@ -29,28 +32,19 @@ use gem_coherency_hierarchy::Route;
 /// A mapping.
 #[derive(Debug)]
 pub(crate) struct Window {
-    memory: Memory,
-    mode: MmapMode,
+    pub(super) memory: Memory,
+    pub(super) mode: MmapMode,
     /// The object's byte at which the mapping begins.
-    first: u64,
+    pub(super) first: u64,
     /// The mapping was touched, so its page table entries exist.
     touched: AtomicBool,
     /// What a program's mapping shows.
     pub(super) sight: Sight,
 }
 
-/// What a program's mapping shows of an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sight {
-    /// The bytes.
-    Bytes,
-    /// Nothing: a touch raises SIGBUS.
-    Nothing,
-}
-
 /// The mapped memory.
 #[derive(Debug)]
-enum Memory {
+pub(super) enum Memory {
     /// An object, through the device's file.
     Object(Arc<Object>),
     /// The file behind an object, its machine and what the log says about it; or memory of no device.
@@ -87,7 +81,7 @@ impl Window {
         };
         // Relaxed: under the object's lock, as in `fault`.
         let touched = AtomicBool::new(self.touched.load(Ordering::Relaxed));
-        Self { memory, mode: self.mode, first: self.first + offset, touched, sight: self.sight }
+        Self { memory, mode: self.mode, first: self.first + offset, touched, sight: self.sight.clone() }
     }
 
     /// Returns whether the pages have struct pages, so that the GPU can use them (no `VM_PFNMAP`).
@@ -111,19 +105,31 @@ impl Window {
     /// # Errors
     /// If the access raises SIGBUS on a real device.
     pub(crate) fn try_load(&self, offset: u64, data: &mut [u8]) -> Result<()> {
-        let offset = self.first + offset;
-        self.access(|store, terms, route| store.read(terms, route, offset, data))
+        data.fill(0);
+        self.access_pieces(offset, data.len(), |store, terms, route, at, piece| {
+            store.read(terms, route, at, data.get_mut(piece).unwrap_or_default())
+        })
     }
 
     /// Returns files of the object's bytes, for a mapping that shows what this one does from `offset` on.
     ///
     /// # Errors
-    /// As [`Self::try_load`]; EBUSY if a raw pointer refers to the bytes; those of creating the files.
+    /// As [`Self::try_load`]; EBUSY if a raw pointer refers to the bytes; EOPNOTSUPP for a tiled object in the aperture, of
+    /// which no file has the bytes in that order; those of creating the files.
     pub(crate) fn views(&self, offset: u64) -> Result<Views> {
+        if self.order().is_some() {
+            return refuse("views", Errno::EOPNOTSUPP);
+        }
         self.access(|store, terms, route| self.files(store, terms, route, offset))
     }
 
-    fn files(&self, store: &mut Store, terms: Terms<'_>, route: Route, offset: u64) -> Result<Views> {
+    pub(super) fn files(
+        &self,
+        store: &mut Store,
+        terms: Terms<'_>,
+        route: Route,
+        offset: u64,
+    ) -> Result<Views> {
         let ([cached, memory, filled], shows) = store.views(terms, route)?;
         let object = self.number(store);
         let offset = self.first + offset;
@@ -131,30 +137,17 @@ impl Window {
         Ok(Views { cached, memory, filled, offset, size, shows, object, coherent })
     }
 
-    /// As [`Self::views`], for a mapping of a program that was not touched yet.
-    ///
-    /// # Errors
-    /// As [`Self::views`].
-    pub(super) fn views_untouched(&self) -> Result<Views> {
-        let Memory::Object(object) = &self.memory else { return self.views(0) };
-        let mut state = object.state();
-        let before = if object.system().trace.is_on() { None } else { Untouched::before(&state) };
-        self.fault(object, &mut state)?;
-        state.untouched = before.map(|before| before.bound_by(&state));
-        let (terms, route) = (object.terms(&state), self.route(state.snapshot.level));
-        self.files(&mut object.store(), terms, route, 0)
+    /// Returns the order in which the mapping shows the object's bytes; `None` if it shows them as they are.
+    pub(super) fn order_of(&self, object: &Object, state: &State) -> Option<Order> {
+        let is_fenced = self.mode == MmapMode::Gtt;
+        is_fenced.then(|| state.tiling.order(object.system().machine)).flatten()
     }
 
-    /// Returns what a program's mapping would show if it were made now.
-    pub(super) fn wanted(&self) -> Sight {
+    /// As [`Self::order_of`], for the mapping's object.
+    fn order(&self) -> Option<Order> {
         match &self.memory {
-            Memory::Object(object) => {
-                let state = object.state();
-                let caps = object.system().machine.caps;
-                let refused = path_refusal(caps, state.snapshot.level, Path::Cpu(self.mode)).is_some();
-                if state.purged || refused { Sight::Nothing } else { Sight::Bytes }
-            }
-            Memory::File(..) => Sight::Bytes,
+            Memory::Object(object) => self.order_of(object, &object.state()),
+            Memory::File(..) => None,
         }
     }
 
@@ -179,6 +172,10 @@ impl Window {
     /// # Errors
     /// As [`Self::try_load`].
     pub(crate) fn maintain(&self, offset: u64, len: u64, op: LineOp) -> Result<()> {
+        if self.order().is_some() {
+            // The object's lines are elsewhere, and no cache has those of the aperture.
+            return self.access(|_, _, _| Ok(()));
+        }
         let first = self.first + offset;
         let lines = LineRange::new(first / LINE_BYTES, (first + len).div_ceil(LINE_BYTES));
         self.access(|store, terms, _| store.maintain(terms, lines, op)).map(drop)
@@ -190,16 +187,18 @@ impl Window {
     /// As [`Self::try_load`].
     pub(crate) fn try_store(&self, offset: u64, data: &[u8]) -> Result<()> {
         let combines = self.combines();
-        let offset = self.first + offset;
-        self.access(|store, terms, route| match combines {
-            true => store.combine(terms, route, offset, data),
-            false => store.write(terms, route, offset, data),
+        self.access_pieces(offset, data.len(), |store, terms, route, at, piece| {
+            let part = data.get(piece).unwrap_or_default();
+            if combines { store.combine(terms, route, at, part) } else { store.write(terms, route, at, part) }
         })
     }
 
     /// Stores as the CPU does with `cacheops::copy_around`: whole lines by non-temporal stores, which gather
     /// in write-combining buffers; other bytes by stores that are flushed.
     fn try_store_around(&self, offset: u64, data: &[u8]) -> Result<()> {
+        if self.mode == MmapMode::Gtt {
+            return self.try_store(offset, data);
+        }
         let offset = self.first + offset;
         let head = data.len().min((offset.wrapping_neg() % LINE_BYTES) as usize);
         let (head, rest) = data.split_at(head);
@@ -222,7 +221,7 @@ impl Window {
     }
 
     /// Returns the route of the mapping's accesses.
-    fn route(&self, level: CacheLevel) -> Route {
+    pub(super) fn route(&self, level: CacheLevel) -> Route {
         match self.mode {
             MmapMode::Wb => Route::CpuCached,
             MmapMode::Wc | MmapMode::Uc => Route::CpuUncached,
@@ -254,6 +253,23 @@ impl Window {
         })
     }
 
+    /// Runs `access` on each piece of an access to `len` bytes at `offset` that is one piece of the object: where it is
+    /// there, and its range of the `len` bytes. The last row of tiles may reach behind the object, where nothing is.
+    fn access_pieces(
+        &self,
+        offset: u64,
+        len: usize,
+        mut access: impl FnMut(&mut Store, Terms<'_>, Route, u64, Range<usize>) -> Result<()>,
+    ) -> Result<()> {
+        let (offset, order) = (self.first + offset, self.order());
+        self.access(|store, terms, route| {
+            let Some(order) = order else { return access(store, terms, route, offset, 0..len) };
+            let within = |(at, piece): &(u64, Range<usize>)| at + piece.len() as u64 <= store.size();
+            let pieces: Vec<_> = order.pieces(offset, len).filter(within).collect();
+            pieces.into_iter().try_for_each(|(at, piece)| access(store, terms, route, at, piece))
+        })
+    }
+
     /// Runs `access` on the bytes, after the page fault of a first touch.
     fn access<T>(&self, access: impl FnOnce(&mut Store, Terms<'_>, Route) -> Result<T>) -> Result<T> {
         match &self.memory {
@@ -279,7 +295,7 @@ impl Window {
     /// Simulates i915's page fault (`vm_fault_cpu`, `vm_fault_gtt`, `vm_fault_ttm`).
     ///
     /// Existing page table entries cause no fault; releasing the pages removes them.
-    fn fault(&self, object: &Object, state: &mut State) -> Result<()> {
+    pub(super) fn fault(&self, object: &Object, state: &mut State) -> Result<()> {
         match state.snapshot.backing {
             // TTM's fault brings in memory that i915 does not track as pages.
             Backing::Local | Backing::LocalSystem => {
@@ -338,8 +354,7 @@ impl SoftMemory for Window {
     }
 
     fn lines(&self, lines: LineRange, op: LineOp) -> Result<()> {
-        let done = self.access(|store, terms, _| store.maintain(terms, lines, op));
-        self.faulted(done.map(drop))
+        self.faulted(self.maintain(lines.first() * LINE_BYTES, lines.bytes(), op))
     }
 
     fn drain(&self) -> Result<()> {

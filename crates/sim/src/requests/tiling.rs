@@ -1,21 +1,21 @@
 //! SET_TILING and GET_TILING.
 //!
 //! Tiling configures the aperture's fence registers; it changes neither an object's level nor its domains,
-//! and flushes nothing. The simulation does not detile: the aperture shows a tiled object's bytes unchanged.
+//! and flushes nothing. The aperture then shows the object's bytes in linear order, but raw pointers show them as they are.
 
 use gem_coherency::Errno;
 
 use super::table::{Entry, entries};
 use super::{Caller, refuse};
 use crate::machine::faults::Needs;
+use crate::machine::sight::Changes;
 use crate::machine::tiling::Tiling;
 use gem_coherency::error::Result;
 use gem_coherency::platform::{Call, Machine};
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::uapi::i915::{
-    DRM_IOCTL_I915_GEM_GET_TILING, DRM_IOCTL_I915_GEM_SET_TILING, I915_BIT_6_SWIZZLE_NONE,
-    I915_BIT_6_SWIZZLE_UNKNOWN, I915_TILING_LAST, I915_TILING_NONE, I915_TILING_X, I915_TILING_Y,
-    drm_i915_gem_get_tiling, drm_i915_gem_set_tiling,
+    DRM_IOCTL_I915_GEM_GET_TILING, DRM_IOCTL_I915_GEM_SET_TILING, I915_BIT_6_SWIZZLE_UNKNOWN,
+    I915_TILING_LAST, I915_TILING_NONE, I915_TILING_Y, drm_i915_gem_get_tiling, drm_i915_gem_set_tiling,
 };
 
 pub(super) static ENTRIES: &[Entry] = entries! {
@@ -46,12 +46,14 @@ fn set_tiling(caller: &mut Caller<'_>, args: &mut drm_i915_gem_set_tiling) -> Re
     if !fits(machine, args.tiling_mode, args.stride) {
         return refuse(request, Errno::EINVAL);
     }
-    args.swizzle_mode = swizzle(machine, args.tiling_mode);
     let stride = if args.tiling_mode == I915_TILING_NONE { 0 } else { args.stride };
     let tiling = Tiling { mode: args.tiling_mode, stride };
+    args.swizzle_mode = tiling.swizzle(machine);
     let busy = tiling != state.tiling && state.snapshot.framebuffer;
-    if !busy {
+    if !busy && tiling != state.tiling {
+        object.absorb_view()?;
         state.tiling = tiling;
+        Changes::happened();
     }
     (args.tiling_mode, args.stride) = (state.tiling.mode, state.tiling.stride);
     if busy { refuse(request, Errno::EBUSY) } else { Ok(()) }
@@ -64,20 +66,12 @@ fn get_tiling(caller: &mut Caller<'_>, args: &mut drm_i915_gem_get_tiling) -> Re
     let machine = device.system.machine;
     device.system.enter(request, Needs::Nothing)?;
     device.check(request, Call::Tiling)?;
-    args.tiling_mode = device.find(request, args.handle)?.state().tiling.mode;
-    args.swizzle_mode = swizzle(machine, args.tiling_mode);
+    let tiling = device.find(request, args.handle)?.state().tiling;
+    args.tiling_mode = tiling.mode;
+    args.swizzle_mode = tiling.swizzle(machine);
     args.phys_swizzle_mode =
         if machine.swizzle().unknown { I915_BIT_6_SWIZZLE_UNKNOWN } else { args.swizzle_mode };
     Ok(())
-}
-
-/// Returns how bit 6 of an address is swizzled with this tiling mode.
-fn swizzle(machine: Machine, mode: u32) -> u32 {
-    match mode {
-        I915_TILING_X => machine.swizzle().x,
-        I915_TILING_Y => machine.swizzle().y,
-        _ => I915_BIT_6_SWIZZLE_NONE,
-    }
 }
 
 /// Returns whether a fence register supports this mode and stride (`i915_tiling_ok`).

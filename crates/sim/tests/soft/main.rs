@@ -45,6 +45,7 @@ mod sparse;
 mod startup;
 mod syncobjs;
 mod threads;
+mod tiled;
 mod userptr;
 
 use gem_coherency::Errno;
