@@ -31,8 +31,8 @@
 //! the traps, too.
 //!
 //! # Costs
-//! `examples/costs.rs` measures them. On a virtual machine with an AMD EPYC a trapped flush took 2.4 to 2.9 us (0.1 us
-//! without the trap), 8 to 10 us with its call stack, a first store to a watched page 9 to 15 us, and the search of 152 MB
+//! `examples/costs.rs` measures them. On virtual machines a trapped flush took 2.4 to 3.7 us (0.1 us without the trap), one of
+//! a loop of flushes 0.1 us, 8 to 10 us with its call stack, a first store to a watched page 9 to 15 us, and the search of 152 MB
 //! of code 41 to 51 ms once the files were in the page cache.
 //!
 //! # Limits
