@@ -105,6 +105,9 @@ const LOOP: &str = "mov ecx, 200\n1:\nclflush [r14]\nadd r14, 64\ndec ecx\njne 1
 /// The same with a load in each turn, which the handler leaves to the CPU.
 const LOOP_WITH_LOAD: &str = "mov ecx, 200\n1:\nclflush [r14]\nadd r14, 64\nmov rax, [rsp]\ndec ecx\njne 1b";
 
+/// A flush and a store to memory that the stack gets between them, where the handler's own frame is.
+const STACK: &str = "clflush [r14]\nsub rsp, 4096\nmovnti [rsp], rax\nadd rsp, 4096\nxor ecx, ecx";
+
 const HEAD: &str = ".intel_syntax noprefix\n.text\n";
 const TAIL: &str = ".section .note.GNU-stack,\"\"\n";
 
@@ -197,6 +200,7 @@ fn a_loop_takes_one_signal_for_many_flushes() {
     let mut source = HEAD.to_owned();
     function(&mut source, "turns", LOOP);
     function(&mut source, "turns_with_load", LOOP_WITH_LOAD);
+    function(&mut source, "stack", STACK);
     source += TAIL;
     let library = Library::open(&compile("loops", "s", &source, &[]));
     install();
@@ -204,9 +208,9 @@ fn a_loop_takes_one_signal_for_many_flushes() {
     outputs(&library, "turns", 1);
     assert_eq!(COUNT.load(SeqCst) - before, 200);
     let count = |name| traps(|| assert_eq!(outputs(&library, name, 1)[1], 0));
-    match (count("turns"), count("turns_with_load")) {
+    match (count("turns"), count("turns_with_load"), count("stack")) {
         // At most 64 flushes by one signal, so that others wait less.
-        (Some(few), Some(many)) => assert_eq!((few, many), (4, 200)),
+        (Some(few), Some(many), Some(stack)) => assert_eq!((few, many, stack), (4, 200, 2)),
         _ => println!("1 test skipped: ptrace(2) is forbidden"),
     }
     gem_coherency_trap::remove().unwrap();

@@ -146,6 +146,10 @@ const BY_ONE: [(Mnemonic, Arithmetic); 2] =
 
 /// Returns the effect of an instruction whose first operand is a register.
 fn on_register(decoded: &iced_x86::Instruction) -> Option<Effect> {
+    // With another RSP, a trapped store behind it could overwrite the frame of the signal.
+    if decoded.op0_register().full_register() == Register::RSP {
+        return None;
+    }
     let left = number(decoded.op0_register())?;
     let mnemonic = decoded.mnemonic();
     if mnemonic == Mnemonic::Nop {
