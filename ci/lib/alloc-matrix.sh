@@ -13,7 +13,7 @@ for caching in '' --caching=none --caching=cached --caching=display; do
     for map in wb wc uc gtt fixed; do
         run $caching "--map=$map" --size=12KiB
     done
-    run $caching --gpu=write --mocs=bypass-llc
-    run $caching --scanout --export
-    run $caching --count=20
+    run $caching --gpu=write --mocs=bypass-llc --size=12KiB
+    run $caching --scanout --export --size=12KiB
+    run $caching --count=20 --size=4KiB
 done

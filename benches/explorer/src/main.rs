@@ -1,7 +1,8 @@
 //! The explorer of gem-coherency beside stateright: the same states, explored by both.
 //!
 //! `explorer-bench [ROUNDS]` runs every search by both engines in turn, fails unless they find the
-//! same, and prints what it cost each. It never fails for being slow.
+//! same, and prints what it cost each. It never fails for being slow. `explorer-bench --agree` runs
+//! every search once by each engine, and only compares.
 //!
 //! The engines share the model: its moves, and the packing of a state. Each makes the search by
 //! itself: which states are known, in what order they come, when it is over, and which way leads to
@@ -30,16 +31,17 @@ type Result<T> = std::result::Result<T, Error>;
 /// The default number of times that each engine makes each search.
 const ROUNDS: usize = 5;
 
-const USAGE: &str = "usage: explorer-bench [ROUNDS]";
+const USAGE: &str = "usage: explorer-bench [ROUNDS | --agree]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match arguments.as_slice() {
-        [] => compare(ROUNDS),
+        [] => cost(ROUNDS),
+        ["--agree"] => compare(),
         [run::RUN, engine, row] => run::here(engine, row),
         [rounds] => match rounds.parse() {
-            Ok(rounds) if rounds > 0 => compare(rounds),
+            Ok(rounds) if rounds > 0 => cost(rounds),
             Ok(_) | Err(_) => Err(USAGE.into()),
         },
         _ => Err(USAGE.into()),
@@ -53,28 +55,42 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs everything, and prints the table.
-fn compare(rounds: usize) -> Result<()> {
+/// Runs every search by both engines.
+fn compare() -> Result<()> {
+    for row in &ROWS {
+        same(row)?;
+        println!("{}: the same", row.name());
+    }
+    print_agreement();
+    Ok(())
+}
+
+/// Runs every search by every engine, and prints the table of what each run cost.
+fn cost(rounds: usize) -> Result<()> {
     println!("{}\n", machine::line(rounds));
     print!("{}", table::HEAD);
-    let (mut clean, mut violated) = (0, 0);
     for row in &ROWS {
         if row.violated {
-            same_violation(row)?;
-            violated += 1;
+            same(row)?;
         } else {
             let (found, costs) = measure(row, rounds)?;
             println!("{}", table::row(&row.name(), &found, &costs));
-            clean += 1;
         }
     }
     println!("\nTimes are of the processor, but for 2 threads, whose ratio is of the time that passes.");
     println!("Ratios are stateright's time by the explorer's: the median, the least and the greatest round.");
-    println!(
-        "{clean} searches, the same states, moves and depth in both engines; \
-         {violated} violations, the same property and length"
-    );
+    print_agreement();
     Ok(())
+}
+
+/// Prints what the engines agree on, when they do.
+fn print_agreement() {
+    let violated = ROWS.iter().filter(|row| row.violated).count();
+    println!(
+        "{} searches, the same states, moves and depth in both engines; \
+         {violated} violations, the same property and length",
+        ROWS.len() - violated
+    );
 }
 
 /// Explores a search to its fixed point by every engine in turn, round after round.
@@ -98,8 +114,8 @@ fn measure(row: &Row, rounds: usize) -> Result<(Found, Vec<Round>)> {
     Ok((first.ok_or("no round")?, costs))
 }
 
-/// Explores a search up to its violation by both engines.
-fn same_violation(row: &Row) -> Result<()> {
+/// Explores a search by both engines, to its fixed point or its violation.
+fn same(row: &Row) -> Result<()> {
     let (ours, _) = run::apart(Engine::Explorer, row)?;
     let engine = Engine::Stateright(1);
     let (theirs, _) = run::apart(engine, row)?;

@@ -193,9 +193,9 @@ impl Search {
     ///
     /// # Errors
     /// [`gem_coherency::Error::BadSize`] for more states than can be numbered.
-    pub fn run(&self, progress: impl FnMut(u64)) -> Result<Outcome> {
+    pub fn run(&self, mut progress: impl FnMut(u64)) -> Result<Outcome> {
         let system = System::new(self.setting)?;
-        let found = search(&system, progress)?;
+        let found = search(&system, &mut progress)?;
         let violation = found.violation.as_ref().map(|violation| Trace::new(&system, violation));
         Ok(Outcome { size: found.size, used: found.used, violation })
     }

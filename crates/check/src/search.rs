@@ -49,7 +49,7 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// [`Error::BadSize`] for more states than can be numbered.
-pub(super) fn search(system: &System, mut progress: impl FnMut(u64)) -> Result<Found> {
+pub(super) fn search(system: &System, progress: &mut dyn FnMut(u64)) -> Result<Found> {
     let start = Instant::now();
     let mut visited = Visited::new();
     let mut used = Used::default();
