@@ -105,8 +105,7 @@ def judged_problems(run, program, mode, report):
         if platform in row["refused"].split(",") or run != platform and {run, platform} & set(decides):
             continue
         planted = []
-        # Loads are not judged.
-        if mode == "wrong" and platform in row["found"].split(",") and row["kind"] != "missing-invalidate":
+        if mode == "wrong" and platform in row["found"].split(","):
             planted = [(row["kind"], lines.strip()) for lines in row["lines"].split(";")]
         found = [(finding["kind"].replace(" ", "-"), finding["lines"])
                  for finding in report["findings"] if platform in finding["platforms"]]
@@ -215,10 +214,11 @@ def self_test():
     everywhere = [{**change, "needed_on": ["tgl", "glk"]}]
     judged = {"findings": [{**finding, "platforms": ["glk"]}], "platforms": [{"platforms": ["glk", "tgl"]}], "domain_changes": everywhere}
     assert not judged_problems("glk", "left_out", "wrong", judged)
-    loaded = {**judged, "findings": []}
-    assert not judged_problems("glk", "missing_invalidate", "wrong", loaded)
+    loaded = [{**finding, "kind": "missing invalidate", "lines": "20-22", "platforms": ["glk"]}]
+    assert not judged_problems("glk", "missing_invalidate", "wrong", {**judged, "findings": loaded})
     for program, mode, report in [
-        ("missing_invalidate", "wrong", {**judged, "findings": [{**finding, "kind": "missing invalidate", "platforms": ["glk"]}]}),
+        ("missing_invalidate", "wrong", {**judged, "findings": []}),
+        ("missing_invalidate", "right", {**judged, "findings": loaded}),
         ("left_out", "right", judged),
         ("left_out", "wrong", {**judged, "findings": []}),
         ("left_out", "wrong", {**judged, "findings": [{**finding, "platforms": ["glk", "tgl"]}]}),

@@ -1,8 +1,11 @@
 //! Loads of stale lines: the CPU's cache has old bytes of them, and memory has newer ones that an agent wrote.
 //!
 //! The pages of such lines are hidden from the program. Each load of them is looked at, and reported to the server if it gets
-//! other bytes than memory has, once a line. A page is shown again when none of its lines is left to be reported, when the
+//! other bytes than memory has, once a line. In a run that many platforms judge, the server knows which lines are stale, and where: the first
+//! load of each line is reported, whatever it gets. A page is shown again when none of its lines is left to be reported, when the
 //! program stores to it, and when the kernel accesses it.
+
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 use gem_coherency_trap::watch::{self, Load, Seen};
 use gem_coherency_wire::Request;
@@ -19,13 +22,18 @@ const MOST_BYTES: usize = 0x7fff_f000;
 type Set = usize;
 const _: () = assert!(PAGE_BYTES / LINE_BYTES == Set::BITS as usize);
 
+/// Set if the server wants to know the first load of each line of a hidden page.
+static IS_EACH_REPORTED: AtomicBool = AtomicBool::new(false);
+
 /// Begins to look at loads of hidden pages.
 pub(crate) fn start() {
     watch::on_load(see);
 }
 
-/// Hides the pages of an object's lines, where they are stale and the program sees the cached bytes.
-pub(crate) fn hide(object: u64, first: u64, end: u64) {
+/// Hides the pages of an object's lines, where they are stale and the program sees the cached bytes. With `all`, lines count as
+/// stale until they are reported.
+pub(crate) fn hide(object: u64, first: u64, end: u64, all: bool) {
+    IS_EACH_REPORTED.store(all, SeqCst);
     if !sites::is_collecting() {
         return;
     }
@@ -51,14 +59,16 @@ pub(crate) fn hide(object: u64, first: u64, end: u64) {
 
 /// Returns the stale lines of a page.
 fn stale(mapping: &Mapping, page: usize) -> Set {
-    set(page, page, PAGE_BYTES, |line| line::is_stale(mapping, line))
+    let all = IS_EACH_REPORTED.load(SeqCst);
+    set(page, page, PAGE_BYTES, |line| all || line::is_stale(mapping, line))
 }
 
 /// Returns the lines of `len` bytes in a page, whose bytes a load of them misses.
 fn missed(mapping: &Mapping, page: usize, start: usize, len: usize) -> Set {
+    let all = IS_EACH_REPORTED.load(SeqCst);
     set(page, start, len, |line| {
         let (from, to) = (line.max(start), (line + LINE_BYTES).min(start + len));
-        line::misses(mapping, from, to - from)
+        all || line::misses(mapping, from, to - from)
     })
 }
 

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::platform::Platform;
-use gem_coherency::units::LINE_BYTES;
-use gem_coherency_sim::{Soft, Upkeep};
+use gem_coherency::units::{LINE_BYTES, LineRange};
+use gem_coherency_sim::{MadeStale, Soft, Upkeep};
 use gem_coherency_wire::{Frame, LineEffect};
 
 use crate::domain_calls::DomainChange;
@@ -27,6 +27,8 @@ pub(crate) struct Judged {
     pub(crate) verdicts: Vec<Verdict>,
     /// The calls that move objects between domains.
     pub(crate) domain_changes: Vec<DomainChange>,
+    /// The lines of which there are old copies on some platform.
+    pub(crate) made_stale: Vec<MadeStale>,
 }
 
 impl Across {
@@ -66,8 +68,24 @@ impl Across {
         let Some(judge) = self.judges.get(number) else { return Judged::default() };
         // Held first, so that parts of a trace are judged in their order.
         let mut judge = lock(judge);
-        let verdicts = judge.hear(device.take_trace());
-        Judged { verdicts, domain_changes: judge.take_domain_changes() }
+        judge.hear(device.take_trace());
+        Judged {
+            verdicts: judge.take_verdicts(),
+            domain_changes: judge.take_domain_changes(),
+            made_stale: judge.take_made_stale(),
+        }
+    }
+
+    /// Judges a program's load of an object's lines, behind what it stored and flushed so far.
+    pub(crate) fn load(&self, devices: &[Soft], object: u64, lines: LineRange) -> Vec<Verdict> {
+        self.hear_flushes(devices);
+        let of_device = |(judge, device): (&Mutex<Judge>, &Soft)| {
+            let mut judge = lock(judge);
+            device.trace_stores(object, lines);
+            judge.hear(device.take_trace());
+            judge.load(object, lines)
+        };
+        self.judges.iter().zip(devices).flat_map(of_device).collect()
     }
 
     /// Returns the platforms on which a line needed the flush by an instruction.

@@ -130,12 +130,11 @@ impl Connection {
                     }
                     let number = self.node_of(device).map(|node| node.device);
                     let across = self.shared.across.as_ref().zip(number);
-                    let judged = across.map(|(across, number)| across.judge(number, device));
+                    let mut judged = across.map(|(across, number)| across.judge(number, device));
+                    let made = judged.as_mut().map(|judged| std::mem::take(&mut judged.made_stale));
+                    let made = made.unwrap_or_else(|| device.made_stale());
                     judge::collect(findings, device, judged, client, &self.socket);
-                    // Only the device's own lines are known to be loaded, not those of other platforms.
-                    if self.shared.across.is_none() {
-                        loads::tell(&self.shared, findings, device, client, &self.socket);
-                    }
+                    loads::tell(&self.shared, findings, device, made, client, &self.socket);
                 }
                 done.map(|value| (Message::done([value as u64]), None))
             }
@@ -143,7 +142,7 @@ impl Connection {
                 let file = self.file(a)?;
                 let client = self.client()?;
                 let done = client.with(&self.socket, |process| process.mmap_of(b, pages(c), &file, d));
-                loads::tell_noted(client, &self.socket);
+                loads::tell_noted(&self.shared, client, &self.socket);
                 done.map(|address| (Message::done([address]), None))
             }
             Request::Unmapped => {
@@ -186,7 +185,10 @@ impl Connection {
         if let Some(findings) = &self.shared.findings
             && first < end
         {
-            loads::add(findings, object, LineRange::new(first, end), frames(stack));
+            let lines = LineRange::new(first, end);
+            let judged =
+                self.shared.across.as_ref().map(|across| across.load(&self.shared.devices, object, lines));
+            loads::add(findings, object, lines, judged, frames(stack));
         }
         Ok((Message::default(), None))
     }

@@ -1,31 +1,33 @@
 //! Tells programs which lines agents made stale, and adds the loads of such lines that programs report.
 //!
 //! A program learns of stale lines at its next request, or when it maps the object. It looks at the bytes itself: a line that is not
-//! stale any more is no mistake.
+//! stale any more is no mistake. In a run that many platforms judge it reports the first load of each line, and the judge decides.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use gem_coherency::units::LineRange;
+use gem_coherency::vocabulary::CacheLevel;
 use gem_coherency_hierarchy::Route;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::{MadeStale, Soft};
 use gem_coherency_wire::{Call, Frame};
 
 use crate::client::Client;
 use crate::findings::{Finding, FindingKind, Findings};
+use crate::platforms::Verdict;
 use crate::shared::Shared;
-use crate::stale::Written;
+use crate::stale::{FoundLoad, Written};
 
-/// Tells programs which lines of `device` have become stale: `client`, which made a request, at once, the others at their next
+/// Tells programs which lines of `device` were `made` stale: `client`, which made a request, at once, the others at their next
 /// one.
 pub(crate) fn tell(
     shared: &Shared,
     findings: &Findings,
     device: &Soft,
+    made: Vec<MadeStale>,
     client: &Client,
     connection: &Arc<OwnedFd>,
 ) {
-    let made = device.made_stale();
     if !made.is_empty() {
         let request = client.ask(connection, &Call::Stack.with([]));
         for stale in made {
@@ -33,47 +35,76 @@ pub(crate) fn tell(
             findings.stale.wrote(device, stale, request.clone());
         }
     }
-    tell_noted(client, connection);
+    tell_noted(shared, client, connection);
 }
 
 /// Tells a program which lines have become stale since its last request.
-pub(crate) fn tell_noted(client: &Client, connection: &Arc<OwnedFd>) {
+pub(crate) fn tell_noted(shared: &Shared, client: &Client, connection: &Arc<OwnedFd>) {
+    // Of a run that many platforms judge, the lines' bytes do not tell.
+    let all = u64::from(shared.across.is_some());
     for (object, lines) in client.take_stale().0 {
         for lines in lines {
-            client.ask(connection, &Call::Stale.with([object, lines.first(), lines.end()]));
+            client.ask(connection, &Call::Stale.with([object, lines.first(), lines.end(), all]));
         }
     }
 }
 
-/// Adds the finding of a load, with its call stack, that got old bytes of lines of an object. Loads by one place since the last
-/// write are one.
-pub(crate) fn add(findings: &Findings, object: u64, lines: LineRange, load: Vec<Frame>) {
-    findings.stale.with_write(object, |written| add_load(findings, written, lines, load));
+/// Adds the findings of a load, with its call stack, of lines of an object. The load got old bytes, or is `judged` by many
+/// platforms. Loads by one place since the last write are one.
+pub(crate) fn add(
+    findings: &Findings,
+    object: u64,
+    lines: LineRange,
+    judged: Option<Vec<Verdict>>,
+    load: Vec<Frame>,
+) {
+    findings.stale.with_write(object, |written| match judged {
+        None => {
+            let level = written.stale.level;
+            add_load(findings, written, Loaded { lines: vec![lines], level, platforms: Vec::new() }, load);
+        }
+        Some(verdicts) => {
+            for Verdict { lines, level, platforms, .. } in verdicts {
+                let platforms = platforms.into_iter().map(|platform| platform.name).collect();
+                add_load(findings, written, Loaded { lines, level, platforms }, load.clone());
+            }
+        }
+    });
 }
 
-fn add_load(findings: &Findings, written: &mut Written, lines: LineRange, load: Vec<Frame>) {
-    match written.found.iter().find(|(known, _)| *known == load) {
-        Some(&(_, Some(index))) => findings.extend(index, lines),
-        Some((_, None)) => {}
+/// Old copies that a load got.
+struct Loaded {
+    lines: Vec<LineRange>,
+    level: CacheLevel,
+    /// As [`Finding::platforms`].
+    platforms: Vec<&'static str>,
+}
+
+fn add_load(findings: &Findings, written: &mut Written, loaded: Loaded, load: Vec<Frame>) {
+    let Loaded { lines, level, platforms } = loaded;
+    let known = written.found.iter().find(|known| known.load == load && known.platforms == platforms);
+    match known.map(|known| known.finding) {
+        Some(Some(index)) => lines.into_iter().for_each(|lines| findings.extend(index, lines)),
+        Some(None) => {}
         None => {
             let Written { device, stale, request, .. } = &*written;
-            let index = findings.add(Finding {
+            let finding = findings.add(Finding {
                 kind: FindingKind::MissingInvalidate,
                 device: device.clone(),
                 object: stale.object,
                 handle: stale.handle,
                 size: stale.size,
-                level: stale.level,
+                level,
                 route: Some(Route::CpuCached),
-                lines: vec![lines],
+                lines,
                 store: Vec::new(),
                 load: load.clone(),
                 request: request.clone(),
                 flushes: Vec::new(),
                 times: 1,
-                platforms: Vec::new(),
+                platforms: platforms.clone(),
             });
-            written.found.push((load, index));
+            written.found.push(FoundLoad { load, platforms, finding });
         }
     }
 }

@@ -45,8 +45,19 @@ pub(crate) struct Written {
     pub(crate) stale: MadeStale,
     /// The call stack of the request that showed it.
     pub(crate) request: Vec<Frame>,
-    /// The call stacks of loads since then, with their findings' indices if they were new.
-    pub(crate) found: Vec<(Vec<Frame>, Option<usize>)>,
+    /// The loads since then.
+    pub(crate) found: Vec<FoundLoad>,
+}
+
+/// Loads of stale lines by one place.
+#[derive(Debug)]
+pub(crate) struct FoundLoad {
+    /// The call stack.
+    pub(crate) load: Vec<Frame>,
+    /// As [`Finding::platforms`](crate::findings::Finding::platforms).
+    pub(crate) platforms: Vec<&'static str>,
+    /// The finding's index if it was new.
+    pub(crate) finding: Option<usize>,
 }
 
 impl StaleObjects {

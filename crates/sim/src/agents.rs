@@ -8,7 +8,6 @@ use std::sync::Arc;
 use gem_coherency::Errno;
 
 use super::Soft;
-use crate::machine::deeds::{Fact, Upkeep};
 use crate::machine::domain_calls::DomainCall;
 use crate::machine::faults::{Fault, Needs};
 use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes};
@@ -24,7 +23,6 @@ use gem_coherency::drm::{Created, Placement};
 use gem_coherency::error::{Error, Result};
 use gem_coherency::policy::kernel::{Event, Snapshot};
 use gem_coherency::uapi::drm_display::{DRM_IOCTL_MODE_ADDFB2, DRM_IOCTL_MODE_DIRTYFB, DRM_IOCTL_MODE_RMFB};
-use gem_coherency::units::LINE_BYTES;
 use gem_coherency::vocabulary::{Handle, MocsClass};
 use gem_coherency_hierarchy::Route;
 
@@ -280,36 +278,6 @@ impl Soft {
     /// Switches the log of incoherent accesses on or off. It is off at first, because it compares bytes at every access.
     pub fn watch(&self, on: bool) {
         self.system.incoherent.switch(on);
-    }
-
-    /// Begins to trace the device, before it has objects. From now on every agent sees every byte at once, as with
-    /// `memory=coherent`; the trace is to be read at times ([`Self::take_trace`]).
-    pub fn trace(&self) {
-        self.system.trace.start();
-    }
-
-    /// Returns and clears the trace, oldest facts first, and the number of facts for which there was no room: it has room
-    /// for 1,048,576.
-    pub fn take_trace(&self) -> (Vec<Fact>, u64) {
-        self.system.trace.take()
-    }
-
-    /// Traces an instruction of a program for a line of its [`Views`](crate::Views): a flush that found the line with
-    /// `bytes`, or a non-temporal store that left these. `site` is the caller's number of the instruction. An object that
-    /// is gone, and a line behind its end, are ignored.
-    pub fn maintained(
-        &self,
-        object: u64,
-        line: u64,
-        upkeep: Upkeep,
-        site: u64,
-        bytes: &[u8; LINE_BYTES as usize],
-    ) {
-        if let Some(object) = self.system.object(object)
-            && let Err(error) = object.trace_maintained(line, (upkeep, site), bytes)
-        {
-            tracing::debug!(%error, line, "an instruction is not traced");
-        }
     }
 
     /// Returns and clears the incoherent accesses while the device was watched, oldest first. Accesses by programs to

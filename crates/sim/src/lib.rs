@@ -36,7 +36,7 @@
 //! ```text
 //! L3  attempt -> process: a program's calls, by descriptor and address
 //! L2  device -> requests   display -> requests: typed requests, and those with numbers
-//! L1  agents: loads, stores and reads by the CPU, the GPU and the display
+//! L1  agents   traced: loads, stores and reads by the CPU, the GPU and the display; the trace
 //! L0  machine   crc: objects, memory, GPU, display hardware, the kernel's state
 //! ```
 
@@ -50,6 +50,7 @@ mod display;
 mod machine;
 mod process;
 mod requests;
+mod traced;
 
 pub use attempt::{Attempt, Waits};
 pub use crc::Crc;

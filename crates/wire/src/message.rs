@@ -127,8 +127,8 @@ numbered! {
         Sites = 12,
         /// mprotect(2) of pages: address, length, protection.
         Protected = 13,
-        /// A load got old bytes of lines that are stale: number of the object, the first line, the one behind the last. The
-        /// payload has the call stack, as [`Frame`](crate::Frame)s.
+        /// A load got old bytes of lines that are stale, or is one that the server wants to know ([`Call::Stale`]): number of
+        /// the object, the first line, the one behind the last. The payload has the call stack, as [`Frame`](crate::Frame)s.
         Loaded = 14,
     }
 }
@@ -152,7 +152,8 @@ numbered! {
         Stack = 105,
         /// Asks for the file of a descriptor. The answer's descriptor is a copy of it; EBADF.
         Copy = 106,
-        /// Lines may have become stale: number of the object, the first line, the one behind the last. The answer is empty.
+        /// Lines may have become stale: number of the object, the first line, the one behind the last; 1 if the server wants to
+        /// know the first load of each, 0 if only those that get old bytes. The answer is empty.
         Stale = 107,
     }
 }

@@ -7,6 +7,7 @@ int main(int count, char **words) {
     char *seen = map(copy.handles[1], SIZE, I915_MMAP_OFFSET_WB);
     uint32_t other = create(SIZE);
     memset(copy.source, 9, SIZE);
+    memset(copy.source + 4 * LINE, 5, 4 * LINE);
     copy_run(&copy);
     // From lines 4 to 7 to the other object, and from there to a page that has not been stored to.
     flush_lines(seen + 4 * LINE, 4 * LINE);
@@ -15,6 +16,7 @@ int main(int count, char **words) {
     struct drm_i915_gem_pread to = {.handle = other, .size = 4 * LINE, .data_ptr = (uintptr_t)(seen + 64 * LINE)};
     request("GEM_PREAD", DRM_IOCTL_I915_GEM_PREAD, &to);
     if (memcmp(seen + 4 * LINE, seen + 64 * LINE, 4 * LINE)) return 1;
+    flush_lines(seen + 64 * LINE, 4 * LINE);
     copy_run(&copy);
     memset(copy.source, 8, SIZE);
     copy_run(&copy);

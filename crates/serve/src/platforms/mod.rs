@@ -18,9 +18,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use gem_coherency::platform::{Call, Caps, Machine, Platform};
 use gem_coherency::policy::kernel::{Creation, Event, KernelRules};
 use gem_coherency::units::LineRange;
-use gem_coherency::vocabulary::{CacheLevel, CachingMode, Handle, KernelVersion};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, KernelVersion};
 use gem_coherency_hierarchy::Route;
-use gem_coherency_sim::{Deed, Fact, MadeCall};
+use gem_coherency_sim::{Deed, Fact, MadeCall, MadeStale};
 
 use crate::domain_calls::DomainChange;
 use crate::findings::FindingKind;
@@ -56,8 +56,10 @@ pub(crate) struct Judge {
     /// The classes on which a line needed the instruction with a number.
     needed: BTreeMap<u64, Mask>,
     open_calls: OpenCalls,
-    /// What became known of domain changes since they were taken.
+    // What became known since it was taken.
+    verdicts: Vec<Verdict>,
     domain_changes: Vec<DomainChange>,
+    made_stale: Vec<MadeStale>,
     dropped: u64,
 }
 
@@ -73,13 +75,15 @@ impl Judge {
             shows_system_memory: false,
             needed: BTreeMap::new(),
             open_calls: OpenCalls::default(),
+            verdicts: Vec::new(),
             domain_changes: Vec::new(),
+            made_stale: Vec::new(),
             dropped: 0,
         }
     }
 
-    /// Applies a part of the trace; returns the mistakes in it.
-    pub(crate) fn hear(&mut self, (facts, dropped): (Vec<Fact>, u64)) -> Vec<Verdict> {
+    /// Applies a part of the trace.
+    pub(crate) fn hear(&mut self, (facts, dropped): (Vec<Fact>, u64)) {
         self.dropped += dropped;
         let mut accesses = Vec::new();
         let mut surfaces = Vec::new();
@@ -118,6 +122,16 @@ impl Judge {
                     let found = object.access(classes, route, access, lines);
                     let about = (number, handle, Some(route));
                     accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
+                    let old = if access == Access::Write { object.old(lines) } else { Vec::new() };
+                    match self.made_stale.last_mut() {
+                        _ if old.is_empty() => {}
+                        Some(last) if last.object == number => last.lines.extend(old),
+                        Some(_) | None => {
+                            let (size, level) = (object.size, object.level(1).unwrap_or(CacheLevel::None));
+                            let stale = MadeStale { object: number, handle, size, level, route, lines: old };
+                            self.made_stale.push(stale);
+                        }
+                    }
                 }
                 Deed::Rewritten { route, lines } => object.rewrite(classes, route, lines),
                 Deed::Bound { route, lines, handle } => {
@@ -136,7 +150,24 @@ impl Judge {
         }
         merge(&mut accesses);
         merge(&mut surfaces);
-        accesses.into_iter().chain(surfaces).chain(submissions).collect()
+        self.verdicts.extend(accesses.into_iter().chain(surfaces).chain(submissions));
+    }
+
+    /// Returns and clears the mistakes.
+    pub(crate) fn take_verdicts(&mut self) -> Vec<Verdict> {
+        std::mem::take(&mut self.verdicts)
+    }
+
+    /// Returns and clears the lines of which a write made old copies that a program can load.
+    pub(crate) fn take_made_stale(&mut self) -> Vec<MadeStale> {
+        std::mem::take(&mut self.made_stale)
+    }
+
+    /// Returns the mistakes of a program's load of an object's lines.
+    pub(crate) fn load(&self, number: u64, lines: LineRange) -> Vec<Verdict> {
+        let Some(object) = self.objects.get(&number) else { return Vec::new() };
+        let about = (number, None, Some(Route::CpuCached));
+        object.load(lines).into_iter().map(|found| verdict(&self.classes, object, about, found)).collect()
     }
 
     /// Returns and clears what became known of domain changes. A call that every platform refuses is none.

@@ -259,6 +259,21 @@ impl Object {
         found
     }
 
+    /// Returns the lines of a program's load that are old copies.
+    pub(super) fn load(&self, lines: LineRange) -> Vec<Mistake> {
+        let mut found = Vec::new();
+        for number in lines.first()..lines.end().min(self.size / LINE_BYTES) {
+            add(&mut found, FindingKind::MissingInvalidate, self.line(number).old, number);
+        }
+        found
+    }
+
+    /// Returns the lines that are old copies on some class, where a program can load them.
+    pub(super) fn old(&self, lines: LineRange) -> Vec<LineRange> {
+        let found = if self.write_back { self.load(lines) } else { Vec::new() };
+        found.into_iter().flat_map(|mistake| mistake.lines).collect()
+    }
+
     /// Returns the object's level on the first class of a set.
     pub(super) fn level(&self, on: Mask) -> Option<CacheLevel> {
         let first = self.snapshots.get(on.trailing_zeros() as usize)?;

@@ -25,7 +25,8 @@ fn heard(deeds: impl IntoIterator<Item = Deed>, object: u64) -> (Judge, Vec<Verd
     let flushes = (0..256).map(flushed);
     let start = start.into_iter().chain(flushes).map(|deed| Fact { object: 1, deed });
     let all = start.chain(deeds.into_iter().map(|deed| Fact { object, deed }));
-    let verdicts = judge.hear((all.collect(), 0));
+    judge.hear((all.collect(), 0));
+    let verdicts = judge.take_verdicts();
     (judge, verdicts)
 }
 
@@ -130,4 +131,23 @@ fn a_domain_change_is_open_where_the_object_was_not_submitted_again() {
 fn a_domain_change_of_an_object_that_is_not_judged_may_be_needed() {
     let of = changes(&[called(1, false)], 2);
     assert_eq!(of, BTreeMap::from([(1, (ALL.to_vec(), false))]));
+}
+
+#[test]
+fn a_load_of_an_old_copy_is_a_mistake_until_the_line_is_flushed() {
+    let written =
+        Deed::Accessed { route: PLAIN, access: Access::Write, lines: LineRange::new(3, 5), handle: None };
+    let (mut judge, _) = heard([written], 1);
+    let made: Vec<_> = judge.take_made_stale().into_iter().map(|stale| stale.lines).collect();
+    assert_eq!((made, judge.take_made_stale()), (vec![vec![LineRange::new(3, 5)]], Vec::new()));
+    let loads = |judge: &Judge, first, end| {
+        let verdicts = judge.load(1, LineRange::new(first, end)).into_iter();
+        verdicts.map(|it| (it.kind, it.lines, names(&it.platforms))).collect::<Vec<_>>()
+    };
+    let mistake =
+        |first, end| (FindingKind::MissingInvalidate, vec![LineRange::new(first, end)], GLK.to_vec());
+    assert_eq!(loads(&judge, 0, 9), [mistake(3, 5)]);
+    judge.hear((vec![Fact { object: 1, deed: flushed(3) }], 0));
+    assert_eq!(loads(&judge, 0, 9), [mistake(4, 5)]);
+    assert_eq!((loads(&judge, 0, 4), judge.load(2, LineRange::new(0, 9)).len()), (Vec::new(), 0));
 }

@@ -277,6 +277,19 @@ impl Object {
         Ok(())
     }
 
+    /// Traces the stores of programs to lines, as far as the object has them.
+    pub(crate) fn trace_stores(&self, lines: LineRange) -> Result<()> {
+        let trace = &self.system().trace;
+        let Some(tracing) = trace.of(self.id(), None) else { return Ok(()) };
+        let mut store = self.store();
+        let end = lines.end().min(store.lines.all().end());
+        if lines.first() < end {
+            store.observe_lines(tracing, LineRange::new(lines.first(), end))
+        } else {
+            Ok(())
+        }
+    }
+
     /// Traces an instruction of a program; see [`Store::maintained`].
     pub(crate) fn trace_maintained(
         &self,
