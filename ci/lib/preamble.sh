@@ -8,3 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 skip() { echo "$*"; exit 77; }
 # Ends the concern as failed; the last line is the reason.
 fail() { echo "$*" >&2; exit 1; }
+# Builds gemtool and the library for programs where the concerns of no other lane build; CARGO_TARGET_DIR names that folder then.
+build_gemtool_apart() {
+    export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/gemtool"
+    cargo build --locked --quiet --package gemtool --package gem-coherency-preload
+}

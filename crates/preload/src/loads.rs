@@ -1,8 +1,8 @@
 //! Loads of stale lines: the CPU's cache has old bytes of them, and memory has newer ones that an agent wrote.
 //!
 //! The pages of such lines are hidden from the program. Each load of them is looked at, and reported to the server if it gets
-//! other bytes than memory has, once a line. In a run that many platforms judge, the server knows which lines are stale, and where: the first
-//! load of each line is reported, whatever it gets. A page is shown again when none of its lines is left to be reported, when the
+//! other bytes than memory has, once a line. In a run that many platforms judge, the server knows
+//! which lines are stale on which platform: the first load of each line is reported, whatever it gets. A page is shown again when none of its lines is left to be reported, when the
 //! program stores to it, and when the kernel accesses it.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

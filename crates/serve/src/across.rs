@@ -27,8 +27,6 @@ pub(crate) struct Judged {
     pub(crate) verdicts: Vec<Verdict>,
     /// The calls that move objects between domains.
     pub(crate) domain_changes: Vec<DomainChange>,
-    /// The lines of which there are old copies on some platform.
-    pub(crate) made_stale: Vec<MadeStale>,
 }
 
 impl Across {
@@ -69,11 +67,12 @@ impl Across {
         // Held first, so that parts of a trace are judged in their order.
         let mut judge = lock(judge);
         judge.hear(device.take_trace());
-        Judged {
-            verdicts: judge.take_verdicts(),
-            domain_changes: judge.take_domain_changes(),
-            made_stale: judge.take_made_stale(),
-        }
+        Judged { verdicts: judge.take_verdicts(), domain_changes: judge.take_domain_changes() }
+    }
+
+    /// Returns and clears the lines of a device of which a write made old copies on some platform, as far as it is judged.
+    pub(crate) fn made_stale(&self, number: usize) -> Vec<MadeStale> {
+        self.judges.get(number).map(|judge| lock(judge).take_made_stale()).unwrap_or_default()
     }
 
     /// Judges a program's load of an object's lines, behind what it stored and flushed so far.

@@ -130,9 +130,11 @@ impl Connection {
                     }
                     let number = self.node_of(device).map(|node| node.device);
                     let across = self.shared.across.as_ref().zip(number);
-                    let mut judged = across.map(|(across, number)| across.judge(number, device));
-                    let made = judged.as_mut().map(|judged| std::mem::take(&mut judged.made_stale));
-                    let made = made.unwrap_or_else(|| device.made_stale());
+                    let judged = across.map(|(across, number)| across.judge(number, device));
+                    let made = match across {
+                        Some((across, number)) => across.made_stale(number),
+                        None => device.made_stale(),
+                    };
                     judge::collect(findings, device, judged, client, &self.socket);
                     loads::tell(&self.shared, findings, device, made, client, &self.socket);
                 }

@@ -123,14 +123,10 @@ impl Judge {
                     let about = (number, handle, Some(route));
                     accesses.extend(found.into_iter().map(|found| verdict(classes, object, about, found)));
                     let old = if access == Access::Write { object.old(lines) } else { Vec::new() };
-                    match self.made_stale.last_mut() {
-                        _ if old.is_empty() => {}
-                        Some(last) if last.object == number => last.lines.extend(old),
-                        Some(_) | None => {
-                            let (size, level) = (object.size, object.level(1).unwrap_or(CacheLevel::None));
-                            let stale = MadeStale { object: number, handle, size, level, route, lines: old };
-                            self.made_stale.push(stale);
-                        }
+                    if !old.is_empty() {
+                        let (size, level) = (object.size, object.level(1).unwrap_or(CacheLevel::None));
+                        let stale = MadeStale { object: number, handle, size, level, route, lines: old };
+                        add_stale(&mut self.made_stale, stale);
                     }
                 }
                 Deed::Rewritten { route, lines } => object.rewrite(classes, route, lines),
@@ -217,6 +213,14 @@ fn verdict(
         route,
         lines,
         platforms: classes.platforms(on),
+    }
+}
+
+/// Adds lines of which a write made old copies; those of one object that follow each other are one.
+fn add_stale(all: &mut Vec<MadeStale>, stale: MadeStale) {
+    match all.last_mut() {
+        Some(last) if last.object == stale.object => last.lines.extend(stale.lines),
+        Some(_) | None => all.push(stale),
     }
 }
 
