@@ -1,4 +1,5 @@
-//! Measures the cost of a trapped flush, alone and in a loop, of a first store to a watched page, and the speed of the search.
+//! Measures the cost of a trapped flush, alone and in a loop, beside that of a signal whose handler is empty; of a first
+//! store to a watched page; and the speed of the search.
 //!
 //! ```console
 //! $ cargo run --release -p gem-coherency-trap --example costs [-- LIBRARY]
@@ -64,6 +65,20 @@ mod measured {
         start.elapsed().as_secs_f64() * 1e9 / lines.len() as f64
     }
 
+    extern "C" fn empty(_: i32) {}
+
+    /// Nanoseconds of INT3 with an empty handler of SIGTRAP: the kernel's part of a trapped instruction.
+    fn signal() -> f64 {
+        // SAFETY: the handler does nothing, and the crate's own replaces it in `install`.
+        unsafe { libc::signal(libc::SIGTRAP, empty as *const () as usize) };
+        let start = Instant::now();
+        for _ in 0..TURNS {
+            // SAFETY: the signal that this instruction raises is handled.
+            unsafe { std::arch::asm!("int3") };
+        }
+        start.elapsed().as_secs_f64() * 1e9 / f64::from(TURNS)
+    }
+
     pub fn run() -> Result<(), Error> {
         if let Some(library) = std::env::args_os().nth(1) {
             let path = CString::new(library.into_vec()).unwrap_or_default();
@@ -77,6 +92,7 @@ mod measured {
         let lines = vec![[0; 64]; LINES];
         println!("a flush, bare:               {:8.0} ns", flush(&line));
         println!("a flush of a loop, bare:     {:8.0} ns", flush_all(&lines));
+        println!("a signal, empty handler:     {:8.0} ns", signal());
         // The program itself is searched: its own flushes are the subject. Address 0 is in no object.
         let start = Instant::now();
         let report = install(nothing, Options { own: 0, search: Search::FlushesAndStores })?;
