@@ -96,15 +96,21 @@ DECIDES = {"measure": ["mtl", "dg2"], "surface_bypass": ["mtl", "dg2"],
            # The object is in local memory, which no mapping shows write-back.
            "missing_invalidate": ["dg2"], "blocked_out": ["dg2"], "written_out": ["dg2"]}
 
+# Programs that continue without a request that a platform refuses.
+CONTINUES = ("measure", "surface_bypass", "useless")
+
 
 def judged_problems(run, program, mode, report):
     """Returns what is wrong with the report of a run on `run` that is judged by many platforms: each must find what the table
-    says, as if the program had run there. Platforms that would refuse the program are not compared."""
+    says, as if the program had run there. Of platforms that would refuse the program only that is compared."""
     row, wrong = table()[program], []
     decides = DECIDES.get(program, [])
-    judges = [name for verdict in report["platforms"] for name in verdict["platforms"]]
-    for platform in judges:
-        if platform in row["refused"].split(",") or run != platform and {run, platform} & set(decides):
+    reasons = {name: verdict["refused"] for verdict in report["platforms"] for name in verdict["platforms"]}
+    for platform, refused in reasons.items():
+        is_refused = platform in row["refused"].split(",")
+        if bool(refused) != is_refused and program not in CONTINUES:
+            wrong.append(f"{platform}: refused because {refused}, the table says {row['refused']}")
+        if is_refused or run != platform and {run, platform} & set(decides):
             continue
         planted = []
         if mode == "wrong" and platform in row["found"].split(","):
@@ -115,7 +121,7 @@ def judged_problems(run, program, mode, report):
             wrong.append(f"{platform}: {found}, planted {planted}")
         useless = [change for change in report["domain_changes"] if platform not in change["needed_on"]]
         wrong += domain_problems(platform, program, mode, useless)
-    return wrong if judges else ["no platform was a judge"]
+    return wrong if reasons else ["no platform was a judge"]
 
 
 def sarif_problems(document, kind):
@@ -214,11 +220,16 @@ def self_test():
     ]:
         assert problems(platform, "left_out", mode, status, report), (platform, mode, status, report)
     everywhere = [{**change, "needed_on": ["tgl", "glk"]}]
-    judged = {"findings": [{**finding, "platforms": ["glk"]}], "platforms": [{"platforms": ["glk", "tgl"]}], "domain_changes": everywhere}
+    verdict = {"platforms": ["glk", "tgl"], "refused": []}
+    refused = {"platforms": ["mtl"], "refused": ["no such request"]}
+    judged = {"findings": [{**finding, "platforms": ["glk"]}], "platforms": [verdict], "domain_changes": everywhere}
     assert not judged_problems("glk", "left_out", "wrong", judged)
     loaded = [{**finding, "kind": "missing invalidate", "lines": "20-22", "platforms": ["glk"]}]
     assert not judged_problems("glk", "missing_invalidate", "wrong", {**judged, "findings": loaded})
+    assert not judged_problems("glk", "relocation", "right", {**judged, "findings": [], "platforms": [verdict, refused]})
     for program, mode, report in [
+        ("relocation", "right", {**judged, "findings": [], "platforms": [verdict, {**refused, "refused": []}]}),
+        ("left_out", "wrong", {**judged, "platforms": [verdict, refused]}),
         ("missing_invalidate", "wrong", {**judged, "findings": []}),
         ("missing_invalidate", "right", {**judged, "findings": loaded}),
         ("left_out", "right", judged),

@@ -99,10 +99,12 @@ impl Across {
         platforms
     }
 
-    /// Returns the platforms that refuse requests of the run, with the reasons.
-    pub(crate) fn refusals(&self) -> BTreeMap<&'static str, Vec<&'static str>> {
+    /// Returns the platforms that refuse requests which `devices` accepted, with the reasons.
+    pub(crate) fn refusals(&self, devices: &[Soft]) -> BTreeMap<&'static str, Vec<&'static str>> {
         let mut all: BTreeMap<&'static str, Vec<&'static str>> = BTreeMap::new();
-        for (platform, reasons) in self.judges.iter().flat_map(|judge| lock(judge).refusals()) {
+        let of_device =
+            |(judge, device): (&Mutex<Judge>, &Soft)| lock(judge).refusals(&device.accepted_calls());
+        for (platform, reasons) in self.judges.iter().zip(devices).flat_map(of_device) {
             let known = all.entry(platform.name).or_default();
             for why in reasons {
                 if !known.contains(&why) {

@@ -174,7 +174,8 @@ impl Server {
     /// Returns the platforms that refuse requests which programs made, by name, with the kernel's reasons; empty
     /// unless runs are judged by [`Settings::platforms`].
     pub fn refusals(&self) -> BTreeMap<&'static str, Vec<&'static str>> {
-        self.shared.across.as_ref().map(Across::refusals).unwrap_or_default()
+        let across = self.shared.across.as_ref();
+        across.map(|across| across.refusals(&self.shared.devices)).unwrap_or_default()
     }
 
     /// Returns the number of flushes and accesses that were lost, so that judgements by

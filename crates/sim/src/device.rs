@@ -36,10 +36,13 @@ use gem_coherency::uapi::i915::{
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, Handle, KernelVersion, MmapMode};
 
 impl Soft {
-    /// Refuses a call that the platform refuses whatever its arguments are.
+    /// Refuses a call that the platform refuses whatever its arguments are; traces one that it accepts.
     pub(super) fn check(&self, request: &'static str, call: Call) -> Result<()> {
         match self.system.machine.refusal(call) {
-            None => Ok(()),
+            None => {
+                self.system.trace.add_call(call);
+                Ok(())
+            }
             Some(refusal) => {
                 tracing::debug!(request, errno = %refusal.errno, why = refusal.why, "refused");
                 refuse(request, refusal.errno)

@@ -1,5 +1,6 @@
 //! The trace of a device: what programs and agents do, and the instructions for lines that a program reports.
 
+use gem_coherency::platform::Call;
 use gem_coherency::units::{LINE_BYTES, LineRange};
 
 use super::Soft;
@@ -16,6 +17,13 @@ impl Soft {
     /// for 1,048,576.
     pub fn take_trace(&self) -> (Vec<Fact>, u64) {
         self.system.trace.take()
+    }
+
+    /// Returns the calls since the trace began that the device accepted and some platforms refuse
+    /// ([`Machine::refusal`](gem_coherency::platform::Machine::refusal)), each once. The mode of MMAP_OFFSET counts only for GTT:
+    /// discrete devices choose the others.
+    pub fn accepted_calls(&self) -> Vec<Call> {
+        self.system.trace.calls()
     }
 
     /// Traces an instruction of a program for a line of its [`Views`](crate::Views): a flush that found the line with

@@ -13,12 +13,12 @@ mod domain_calls;
 mod line;
 mod object;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use gem_coherency::platform::{Call, Caps, Machine, Platform};
-use gem_coherency::policy::kernel::{Creation, Event, KernelRules};
+use gem_coherency::policy::kernel::{Event, KernelRules};
 use gem_coherency::units::LineRange;
-use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, Handle, KernelVersion};
+use gem_coherency::vocabulary::{Access, CacheLevel, Handle, KernelVersion};
 use gem_coherency_hierarchy::Route;
 use gem_coherency_sim::{Deed, Fact, MadeCall, MadeStale};
 
@@ -49,8 +49,6 @@ pub(crate) struct Judge {
     classes: Classes,
     platforms: Vec<&'static Platform>,
     objects: BTreeMap<u64, Object>,
-    /// The requests that were made and that some platforms refuse.
-    calls: BTreeSet<usize>,
     /// Objects that are not in local memory were shown.
     shows_system_memory: bool,
     /// The classes on which a line needed the instruction with a number.
@@ -71,7 +69,6 @@ impl Judge {
             classes: Classes::new(machine.kernel, rules, platforms),
             platforms: platforms.to_vec(),
             objects: BTreeMap::new(),
-            calls: BTreeSet::new(),
             shows_system_memory: false,
             needed: BTreeMap::new(),
             open_calls: OpenCalls::default(),
@@ -89,7 +86,6 @@ impl Judge {
         let mut surfaces = Vec::new();
         let mut submissions = Vec::new();
         for Fact { object: number, deed } in facts {
-            self.calls.extend(call(deed).and_then(place));
             self.shows_system_memory |= deed == Deed::Event(Event::AddFramebuffer);
             if let Deed::Created { size, creation } = deed {
                 self.objects.insert(number, Object::new(&self.classes, size, creation));
@@ -176,14 +172,12 @@ impl Judge {
         self.classes.platforms(self.needed.get(&site).copied().unwrap_or(0))
     }
 
-    /// Returns the platforms that refuse requests of the run, with the kernel's reasons.
-    pub(crate) fn refusals(&self) -> Vec<(&'static Platform, Vec<&'static str>)> {
-        let calls = || self.calls.iter().filter_map(|&call| Call::ALL.get(call));
+    /// Returns the platforms that refuse `calls`, which the run's device accepted, with the kernel's reasons.
+    pub(crate) fn refusals(&self, calls: &[Call]) -> Vec<(&'static Platform, Vec<&'static str>)> {
         let of = |platform: &'static Platform| {
             let machine = platform.machine(self.kernel, false);
             let mut why: Vec<_> =
-                calls().filter_map(|&call| machine.refusal(call)).map(|refusal| refusal.why).collect();
-            why.dedup();
+                calls.iter().filter_map(|&call| machine.refusal(call)).map(|refusal| refusal.why).collect();
             if self.shows_system_memory && machine.caps.contains(Caps::DISCRETE) {
                 why.push("a discrete device shows only objects in local memory");
             }
@@ -262,50 +256,6 @@ fn made(deed: &Deed) -> Option<&MadeCall> {
 fn unjudged(made: &MadeCall, platforms: &[&'static Platform]) -> DomainChange {
     let &MadeCall { number, call, thread, .. } = made;
     DomainChange { number, call, thread, needed_on: platforms.to_vec(), is_open: false }
-}
-
-/// Returns the request behind a deed, if some platforms refuse it.
-fn call(deed: Deed) -> Option<Call> {
-    let event = match deed {
-        Deed::Created { creation: Creation::UserWithPat(_), .. } => return Some(Call::CreateWithPat),
-        Deed::Event(event) | Deed::Called { event, .. } => event,
-        Deed::Created { .. }
-        | Deed::Mapped(_)
-        | Deed::Stored(_)
-        | Deed::Maintained { .. }
-        | Deed::Accessed { .. }
-        | Deed::Rewritten { .. }
-        | Deed::Bound { .. }
-        | Deed::Submitted { .. }
-        | Deed::Discarded
-        | Deed::Freed => return None,
-    };
-    match event {
-        Event::SetCaching(CachingMode::Cached) => Some(Call::SetCachingCached),
-        Event::SetCaching(CachingMode::None | CachingMode::Display) => Some(Call::SetCaching),
-        Event::SetDomainCpu(_) | Event::SetDomainGtt(_) | Event::SetDomainWc(_) => Some(Call::SetDomain),
-        Event::Pread | Event::Pwrite { .. } => Some(Call::PreadPwrite),
-        Event::Acquire
-        | Event::Release
-        | Event::Fault
-        | Event::Exec(_)
-        | Event::AddFramebuffer
-        | Event::RemoveFramebuffer
-        | Event::PinDisplay
-        | Event::UnpinDisplay
-        | Event::SwFinish
-        | Event::DirtyFb
-        | Event::DmaBufBegin(_)
-        | Event::DmaBufEnd
-        | Event::Suspend
-        | Event::Hibernate
-        | Event::Resume { .. } => None,
-    }
-}
-
-/// Returns the place of a call in the list of all.
-fn place(call: Call) -> Option<usize> {
-    Call::ALL.iter().position(|&other| other == call)
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use super::*;
 use gem_coherency::platform::by_name;
-use gem_coherency::vocabulary::{Access, MocsClass};
+use gem_coherency::policy::kernel::Creation;
+use gem_coherency::vocabulary::{Access, CachingMode, MocsClass};
 use gem_coherency_sim::Upkeep;
 
 const BYPASS: Route = Route::Gpu(MocsClass::BypassLlc);
@@ -150,4 +151,17 @@ fn a_load_of_an_old_copy_is_a_mistake_until_the_line_is_flushed() {
     judge.hear((vec![Fact { object: 1, deed: flushed(3) }], 0));
     assert_eq!(loads(&judge, 0, 9), [mistake(4, 5)]);
     assert_eq!((loads(&judge, 0, 4), judge.load(2, LineRange::new(0, 9)).len()), (Vec::new(), 0));
+}
+
+#[test]
+fn platforms_refuse_the_calls_that_their_kernels_refuse() {
+    let judge = heard([], 1).0;
+    let refusing = |calls: &[Call]| {
+        let refusals = judge.refusals(calls).into_iter();
+        refusals.map(|(platform, why)| (platform.name, why.len())).collect::<Vec<_>>()
+    };
+    assert_eq!(refusing(&[]), []);
+    assert_eq!(refusing(&[Call::PreadPwrite]), [("mtl", 1)]);
+    assert_eq!(refusing(&[Call::PreadPwrite, Call::SetCaching]), [("mtl", 2)]);
+    assert_eq!(refusing(&[Call::SetDomain]), [], "dg2 is no judge");
 }

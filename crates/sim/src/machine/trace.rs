@@ -15,6 +15,7 @@ use super::object::Object;
 use super::store::{Store, Terms};
 use gem_coherency::drm::mapping::SharedBytes;
 use gem_coherency::error::Result;
+use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Event;
 use gem_coherency::units::{ByteRange, LINE_BYTES, LineRange, PAGE_BYTES};
 use gem_coherency::vocabulary::{Access, Handle};
@@ -30,6 +31,8 @@ const LINE: usize = LINE_BYTES as usize;
 pub(crate) struct Trace {
     on: AtomicBool,
     kept: Mutex<Kept>,
+    /// The calls that some platforms refuse, in the order of their first.
+    calls: Mutex<Vec<Call>>,
 }
 
 #[derive(Debug, Default)]
@@ -71,6 +74,21 @@ impl Trace {
         } else {
             kept.facts.push(Fact { object, deed });
         }
+    }
+
+    /// Adds a call that the device accepts and some platforms refuse.
+    pub(crate) fn add_call(&self, call: Call) {
+        if self.is_on() {
+            let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+            if !calls.contains(&call) {
+                calls.push(call);
+            }
+        }
+    }
+
+    /// Returns the calls so far.
+    pub(crate) fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns and clears the facts, oldest first, and the number of those for which there was no room.

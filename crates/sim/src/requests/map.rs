@@ -14,7 +14,7 @@ use crate::machine::object::Object;
 use crate::machine::window::Window;
 use gem_coherency::drm::Drm;
 use gem_coherency::error::Result;
-use gem_coherency::platform::{Call, Caps};
+use gem_coherency::platform::Call;
 use gem_coherency::policy::kernel::Backing;
 use gem_coherency::uapi::i915::{
     DRM_IOCTL_I915_GEM_MMAP, DRM_IOCTL_I915_GEM_MMAP_OFFSET, I915_MMAP_OFFSET_FIXED, I915_MMAP_OFFSET_GTT,
@@ -122,8 +122,8 @@ impl Soft {
 
     /// The same for a mode (`__assign_mmap_offset_handle`).
     pub(super) fn offset_of(&self, request: &'static str, handle: u32, mode: MmapMode) -> Result<u64> {
-        if mode == MmapMode::Gtt && !self.system.machine.caps.contains(Caps::APERTURE) {
-            return refuse(request, Errno::ENODEV);
+        if mode == MmapMode::Gtt {
+            self.check(request, Call::MmapOffset(mode))?;
         }
         let object = self.find(request, handle)?;
         if !can_map(&object, mode) {

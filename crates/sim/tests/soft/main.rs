@@ -1,5 +1,6 @@
 //! The software i915: what it answers, and that what goes stale in it is really stale.
 
+mod accepted_calls;
 mod access;
 mod atomic;
 mod batches;

@@ -159,11 +159,9 @@ fn execute(
 
 /// Checks whether a privileged batch is allowed; the process runs as root.
 fn secure(device: &Soft) -> Result<(), Errno> {
-    match device.system.machine.refusal(Call::ExecSecure) {
-        Some(refusal) => Err(refusal.errno),
-        None if !device.is_master() => Err(Errno::EPERM),
-        None => Ok(()),
-    }
+    let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+    device.check(request, Call::ExecSecure).map_err(|error| error.errno())?;
+    if device.is_master() { Ok(()) } else { Err(Errno::EPERM) }
 }
 
 /// `eb_select_engine`.

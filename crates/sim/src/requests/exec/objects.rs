@@ -6,11 +6,12 @@ use gem_coherency::Errno;
 
 use super::Submission;
 use super::address::{canonical, noncanonical};
+use crate::Soft;
 use crate::machine::gpu::Turn;
 use crate::machine::memory::Memory;
 use crate::machine::object::{Object, State};
 use gem_coherency::error::Result as Outcome;
-use gem_coherency::platform::{Call, Machine};
+use gem_coherency::platform::Call;
 use gem_coherency::uapi::i915_exec::*;
 use gem_coherency::units::PAGE_BYTES;
 use gem_coherency::vocabulary::{Access, MocsClass};
@@ -42,7 +43,6 @@ impl Submission<'_> {
         memory: &mut Memory,
         list: &[drm_i915_gem_exec_object2],
     ) -> Result<(), Errno> {
-        let machine = self.device.system.machine;
         let total = self.context.space.lock().unwrap_or_else(PoisonError::into_inner).total();
         // A typed submission has a buffer_count of 0: its batch is not in the list.
         let batch = match self.args.buffer_count {
@@ -56,7 +56,7 @@ impl Submission<'_> {
             if object.size() > total {
                 return Err(Errno::E2BIG);
             }
-            let entry = validated(machine, entry)?;
+            let entry = validated(self.device, entry)?;
             let is_batch = batch == Some(number);
             if is_batch {
                 self.check_batch(&object, &entry)?;
@@ -79,17 +79,13 @@ impl Submission<'_> {
 }
 
 /// Returns the entry in the form that the kernel continues with (`eb_validate_vma`).
-fn validated(
-    machine: Machine,
-    entry: &drm_i915_gem_exec_object2,
-) -> Result<drm_i915_gem_exec_object2, Errno> {
+fn validated(device: &Soft, entry: &drm_i915_gem_exec_object2) -> Result<drm_i915_gem_exec_object2, Errno> {
     let mut entry = *entry;
-    if entry.relocation_count != 0
-        && let Some(refusal) = machine.refusal(Call::Relocations)
-    {
-        return Err(refusal.errno);
+    if entry.relocation_count != 0 {
+        let request = DRM_IOCTL_I915_GEM_EXECBUFFER2.name;
+        device.check(request, Call::Relocations).map_err(|error| error.errno())?;
     }
-    let no_gtt = if machine.has_full_ppgtt() { EXEC_OBJECT_NEEDS_GTT } else { 0 };
+    let no_gtt = if device.system.machine.has_full_ppgtt() { EXEC_OBJECT_NEEDS_GTT } else { 0 };
     let aligned = entry.alignment == 0 || entry.alignment.is_power_of_two();
     if entry.flags & (!KNOWN | no_gtt) != 0 || !aligned {
         return Err(Errno::EINVAL);
