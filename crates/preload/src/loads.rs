@@ -1,11 +1,11 @@
 //! Loads of stale lines: the CPU's cache has old bytes of them, and memory has newer ones that an agent wrote.
 //!
 //! The pages of such lines are hidden from the program. Each load of them is looked at, and reported to the server if it gets
-//! other bytes than memory has, once a line. In a run that many platforms judge, the server knows
-//! which lines are stale on which platform: the first load of each line is reported, whatever it gets. A page is shown again when none of its lines is left to be reported, when the
-//! program stores to it, and when the kernel accesses it.
+//! other bytes than memory has, once a line. In a run that many platforms judge, the server knows which lines are stale on which
+//! platform: the first load of each line is reported, whatever it gets. A page is shown again when none of its lines is left to be
+//! reported, when the program stores to it, and when the kernel accesses it.
 
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use gem_coherency_trap::watch::{self, Load, Seen};
 use gem_coherency_wire::Request;
@@ -22,18 +22,18 @@ const MOST_BYTES: usize = 0x7fff_f000;
 type Set = usize;
 const _: () = assert!(PAGE_BYTES / LINE_BYTES == Set::BITS as usize);
 
-/// Set if the server wants to know the first load of each line of a hidden page.
-static IS_EACH_REPORTED: AtomicBool = AtomicBool::new(false);
+/// The server wants the first load of each line of a hidden page: lines count as stale until they are reported.
+static EACH: AtomicBool = AtomicBool::new(false);
 
-/// Begins to look at loads of hidden pages.
-pub(crate) fn start() {
+/// Begins to look at loads of hidden pages, with `each` at the first one of each line.
+pub(crate) fn start(each: bool) {
+    // Relaxed, here and below: set before the program runs.
+    EACH.store(each, Ordering::Relaxed);
     watch::on_load(see);
 }
 
-/// Hides the pages of an object's lines, where they are stale and the program sees the cached bytes. With `all`, lines count as
-/// stale until they are reported.
-pub(crate) fn hide(object: u64, first: u64, end: u64, all: bool) {
-    IS_EACH_REPORTED.store(all, SeqCst);
+/// Hides the pages of an object's lines, where they are stale and the program sees the cached bytes.
+pub(crate) fn hide(object: u64, first: u64, end: u64) {
     if !sites::is_collecting() {
         return;
     }
@@ -59,16 +59,16 @@ pub(crate) fn hide(object: u64, first: u64, end: u64, all: bool) {
 
 /// Returns the stale lines of a page.
 fn stale(mapping: &Mapping, page: usize) -> Set {
-    let all = IS_EACH_REPORTED.load(SeqCst);
-    set(page, page, PAGE_BYTES, |line| all || line::is_stale(mapping, line))
+    let each = EACH.load(Ordering::Relaxed);
+    set(page, page, PAGE_BYTES, |line| each || line::is_stale(mapping, line))
 }
 
 /// Returns the lines of `len` bytes in a page, whose bytes a load of them misses.
 fn missed(mapping: &Mapping, page: usize, start: usize, len: usize) -> Set {
-    let all = IS_EACH_REPORTED.load(SeqCst);
+    let each = EACH.load(Ordering::Relaxed);
     set(page, start, len, |line| {
         let (from, to) = (line.max(start), (line + LINE_BYTES).min(start + len));
-        all || line::misses(mapping, from, to - from)
+        each || line::misses(mapping, from, to - from)
     })
 }
 

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use gem_coherency_trap::watch;
-use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET};
+use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET, WANTS_FINDINGS, WANTS_FLUSHES, WANTS_LOADS};
 
 use crate::identity::{self, Caller};
 use crate::lock::Lock;
@@ -187,8 +187,9 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
     match talk::exchange(fd, &hello) {
         Ok(reply) => {
             NUMBER.store(reply.operands[0], Ordering::Relaxed);
-            if reply.operands[1] != 0 && !sites::is_collecting() {
-                give_sites(fd, reply.operands[1] > 1);
+            let wanted = reply.operands[1];
+            if wanted & WANTS_FINDINGS != 0 && !sites::is_collecting() {
+                collect(fd, wanted);
             }
             Ok(fd)
         }
@@ -199,10 +200,10 @@ fn connect(server: &Server) -> Result<c_int, c_int> {
     }
 }
 
-/// Gives the server the counts of this process's flushes, and their log.
-fn give_sites(fd: c_int, log: bool) {
-    let Ok(records) = sites::collect(log) else { return };
-    loads::start();
+/// Begins to collect what the server wants, and gives it the counts of this process's flushes, and their log.
+fn collect(fd: c_int, wanted: u64) {
+    let Ok(records) = sites::collect(wanted & WANTS_FLUSHES != 0) else { return };
+    loads::start(wanted & WANTS_LOADS != 0);
     // A server that does not take them has no counts.
     let _ = talk::exchange_with(fd, &Request::Sites.with([]), &[records]);
     sys::close(records);

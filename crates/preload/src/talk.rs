@@ -143,8 +143,8 @@ fn converse(
             }
             Some(Call::Stale) => {
                 descriptors.close();
-                let [object, first, end, all, ..] = message.operands;
-                loads::hide(object, first, end, all != 0);
+                let [object, first, end, ..] = message.operands;
+                loads::hide(object, first, end);
                 Message::default()
             }
             Some(Call::Install) => install(&message, descriptors),

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use gem_coherency::Errno;
 use gem_coherency::units::LineRange;
 use gem_coherency_sim::{Attempt, FileKind, OpenFile, Pages, Soft};
-use gem_coherency_wire::{MOST_PAYLOAD, Message, NOT_A_FILE, Request, frames};
+use gem_coherency_wire::{
+    MOST_PAYLOAD, Message, NOT_A_FILE, Request, WANTS_FINDINGS, WANTS_FLUSHES, WANTS_LOADS, frames,
+};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::unistd::Pid;
 
@@ -144,7 +146,7 @@ impl Connection {
                 let file = self.file(a)?;
                 let client = self.client()?;
                 let done = client.with(&self.socket, |process| process.mmap_of(b, pages(c), &file, d));
-                loads::tell_noted(&self.shared, client, &self.socket);
+                loads::tell_noted(client, &self.socket);
                 done.map(|address| (Message::done([address]), None))
             }
             Request::Unmapped => {
@@ -231,10 +233,14 @@ impl Connection {
         let client = known.unwrap_or_else(|| Client::new(&self.shared, pid));
         let number = client.number();
         self.client = Some(client);
-        let is_logged = self.shared.across.is_some()
-            || self.shared.findings.as_ref().is_some_and(|findings| findings.histories.is_some());
-        let collects = u64::from(self.shared.findings.is_some()) + u64::from(is_logged);
-        Ok((Message::done([number, collects]), None))
+        let Shared { findings, across, .. } = &*self.shared;
+        let has_histories = findings.as_ref().is_some_and(|findings| findings.histories.is_some());
+        let flag = |flag, is_wanted| if is_wanted { flag } else { 0 };
+        let wants = flag(WANTS_FINDINGS, findings.is_some())
+            | flag(WANTS_FLUSHES, across.is_some() || has_histories)
+            // Of a run that many platforms judge, a line's bytes do not tell whether it is stale.
+            | flag(WANTS_LOADS, across.is_some());
+        Ok((Message::done([number, wants]), None))
     }
 
     /// Opens a node.

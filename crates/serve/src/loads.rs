@@ -35,16 +35,14 @@ pub(crate) fn tell(
             findings.stale.wrote(device, stale, request.clone());
         }
     }
-    tell_noted(shared, client, connection);
+    tell_noted(client, connection);
 }
 
 /// Tells a program which lines have become stale since its last request.
-pub(crate) fn tell_noted(shared: &Shared, client: &Client, connection: &Arc<OwnedFd>) {
-    // Of a run that many platforms judge, the lines' bytes do not tell.
-    let all = u64::from(shared.across.is_some());
+pub(crate) fn tell_noted(client: &Client, connection: &Arc<OwnedFd>) {
     for (object, lines) in client.take_stale().0 {
         for lines in lines {
-            client.ask(connection, &Call::Stale.with([object, lines.first(), lines.end(), all]));
+            client.ask(connection, &Call::Stale.with([object, lines.first(), lines.end()]));
         }
     }
 }

@@ -26,6 +26,7 @@ pub use flushes::{
 };
 pub use message::{
     Call, MESSAGE_BYTES, Message, NOT_A_FILE, Request, SHOWS_LINEAR, SHOWS_MEMORY, SHOWS_NOTHING, SNOOPED,
+    WANTS_FINDINGS, WANTS_FLUSHES, WANTS_LOADS,
 };
 pub use names::{ENVIRONMENT, FOLDER, SOCKET};
 pub use sites::{Frame, MOST_SITES, Run, SITE_BYTES, SiteCounts, SiteRecord, frames};

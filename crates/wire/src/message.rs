@@ -93,11 +93,19 @@ pub const SNOOPED: u64 = 4;
 /// A mapping shows a tiled object in linear order, and has one file, of these bytes.
 pub const SHOWS_LINEAR: u64 = 8;
 
+/// The server collects findings: a flag of the reply to [`Request::Hello`].
+pub const WANTS_FINDINGS: u64 = 1;
+/// The server wants the log of flushes.
+pub const WANTS_FLUSHES: u64 = 2;
+/// The server wants the first load of each line of [`Call::Stale`]; otherwise only loads that get old bytes.
+pub const WANTS_LOADS: u64 = 4;
+
 numbered! {
     /// A program's request to the server.
     Request {
         /// The first of a connection: the number of the process as the server named it, 0 for a new one, and the
-        /// process's id. The reply has the number, and 1 if the server collects findings, 2 if it wants each flush, too.
+        /// process's id. The reply has the number, and what the server wants ([`WANTS_FINDINGS`],
+        /// [`WANTS_FLUSHES`], [`WANTS_LOADS`]).
         Hello = 1,
         /// Opens the node with a minor number: the number, and whether to close the descriptor on execve(2). The server
         /// calls [`Call::Install`]; the reply has the descriptor's number.
@@ -127,8 +135,8 @@ numbered! {
         Sites = 12,
         /// mprotect(2) of pages: address, length, protection.
         Protected = 13,
-        /// A load got old bytes of lines that are stale, or is one that the server wants to know ([`Call::Stale`]): number of
-        /// the object, the first line, the one behind the last. The payload has the call stack, as [`Frame`](crate::Frame)s.
+        /// A load of lines that are stale, which got old bytes or which the server wants ([`WANTS_LOADS`]): number of the object,
+        /// the first line, the one behind the last. The payload has the call stack, as [`Frame`](crate::Frame)s.
         Loaded = 14,
     }
 }
@@ -152,8 +160,7 @@ numbered! {
         Stack = 105,
         /// Asks for the file of a descriptor. The answer's descriptor is a copy of it; EBADF.
         Copy = 106,
-        /// Lines may have become stale: number of the object, the first line, the one behind the last; 1 if the server wants to
-        /// know the first load of each, 0 if only those that get old bytes. The answer is empty.
+        /// Lines may have become stale: number of the object, the first line, the one behind the last. The answer is empty.
         Stale = 107,
     }
 }
