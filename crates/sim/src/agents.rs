@@ -11,7 +11,7 @@ use super::Soft;
 use crate::machine::domain_calls::DomainCall;
 use crate::machine::faults::{Fault, Needs};
 use crate::machine::gpu::{GpuFault, GpuHang, GpuTimes};
-use crate::machine::history::Recorded;
+use crate::machine::history::{LineStates, Recorded};
 use crate::machine::incoherent::{DirtyAtSubmission, Incoherent, MadeStale};
 use crate::machine::log::KernelFlush;
 use crate::machine::object::Object;
@@ -314,6 +314,11 @@ impl Soft {
     /// object on one route are one event until this call.
     pub fn recorded(&self) -> Vec<Recorded> {
         self.system.incoherent.history.take()
+    }
+
+    /// Returns the states of an object's lines now; `None` if nothing is recorded of the object, or it is gone.
+    pub fn line_states(&self, object: u64) -> Option<LineStates> {
+        self.system.object(object)?.recorded_states()
     }
 
     /// Returns and clears the calls of programs that move objects between domains while the device was watched, and the

@@ -270,6 +270,14 @@ impl Object {
         }
     }
 
+    /// Returns the states of the lines; `None` if the object has no history.
+    pub(crate) fn recorded_states(&self) -> Option<LineStates> {
+        if !self.system().incoherent.history.records(self.size()) {
+            return None;
+        }
+        self.store().states().inspect_err(|error| tracing::error!(%error, "record")).ok()
+    }
+
     /// Records an event that a request causes, before its flushes, with the states of the lines.
     pub(crate) fn record_event(&self, call: &'static str, event: Event, step: &Step) {
         let history = &self.system().incoherent.history;

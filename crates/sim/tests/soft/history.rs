@@ -63,6 +63,21 @@ fn an_access_is_recorded_behind_the_states_of_the_lines() {
 }
 
 #[test]
+fn the_states_of_lines_are_known_between_events() {
+    let page = recorded("glk");
+    page.gpu_writes(b"old!");
+    page.load();
+    page.gpu_writes(b"gpu!");
+    let stale = LineStates { dirty: vec![], stale: line(0) };
+    assert_eq!(page.device.line_states(1), Some(stale));
+    page.flush();
+    assert_eq!(page.device.line_states(1), Some(LineStates::default()));
+    assert_eq!(page.device.line_states(u64::MAX), None, "no such object");
+    page.device.record(false);
+    assert_eq!(page.device.line_states(1), None, "nothing is recorded");
+}
+
+#[test]
 fn the_gpu_dirties_lines_of_a_shared_cache() {
     let page = recorded("tgl");
     page.gpu_writes(b"gpu!");
