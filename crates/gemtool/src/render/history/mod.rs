@@ -19,6 +19,8 @@ const LABEL: f64 = 122.0;
 const COLUMN: f64 = 132.0;
 const ROW: f64 = 30.0;
 const GAP: f64 = 3.0;
+/// Space on each side of a cell's text.
+const INSET: f64 = 4.0;
 const BADGE: f64 = 22.0;
 
 const INK: &str = "#1f2933";
@@ -115,7 +117,7 @@ fn draw(picture: &mut Picture, at: Rect, cell: Cell, title: &str) {
         let colour = if cell.is_wrong { RED } else { INK };
         let bold = cell.is_wrong || cell.touch != Touch::None;
         let font = Font { colour: if bold { colour } else { FAINT }, bold, ..IN_CELL };
-        let fits = text.chars().count() <= font.letters(at.width);
+        let fits = text.chars().count() <= font.letters(at.width - 2.0 * INSET);
         let font = if fits { font } else { Font { size: 10.0, ..font } };
         picture.text(at.middle(), at.y + 18.0, text, font);
     });
@@ -172,8 +174,8 @@ fn events(picture: &mut Picture, view: &HistoryView, table: &Table, y: f64) -> f
 
 /// Draws what is wrong, in a band, and returns its end.
 fn verdict(picture: &mut Picture, view: &HistoryView, y: f64) -> f64 {
-    const INSET: f64 = 16.0;
-    let width = WIDTH - 2.0 * (MARGIN + INSET);
+    const INDENT: f64 = 16.0;
+    let width = WIDTH - 2.0 * (MARGIN + INDENT);
     let font = Font { colour: RED, size: 14.0, ..BOLD };
     let wrong = fold(&words::wrong(view), width, font);
     let rule = view.finding.rule.map(|rule| format!("{rule}: {}", rule.reason()));
@@ -181,8 +183,8 @@ fn verdict(picture: &mut Picture, view: &HistoryView, y: f64) -> f64 {
     let text = wrong.len() as f64 * font.line_height() + rule.len() as f64 * TEXT.line_height();
     let band = Rect { x: MARGIN, y, width: WIDTH - 2.0 * MARGIN, height: text + 22.0 };
     picture.rect(band, "#fdecea", Some(Stroke { colour: RED, width: 1.5, dashed: false }));
-    let next = picture.lines(MARGIN + INSET, y + 25.0, &wrong, font);
-    picture.lines(MARGIN + INSET, next, &rule, TEXT);
+    let next = picture.lines(MARGIN + INDENT, y + 25.0, &wrong, font);
+    picture.lines(MARGIN + INDENT, next, &rule, TEXT);
     band.bottom()
 }
 
