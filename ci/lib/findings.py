@@ -157,6 +157,7 @@ def sarif_problems(document, kind):
 
 # The histories of objects that the pictures of some programs show on glk: for each row, the cells from left to right.
 BEGIN = ["dirty", "written back", "clean", "clean, read"]
+WRITTEN_TWICE = ["dirty", "written back", "clean", "clean, written", "clean", "memory newer, written"]
 PICTURES = {
     "left_out": {
         "lines 0-36": [*BEGIN, "dirty, stored", "written back, flushed", "clean", "clean", "clean, read"],
@@ -167,6 +168,11 @@ PICTURES = {
         "lines 0-11": ["dirty", "written back", "clean", "clean, written", "clean", "clean", "memory newer, written"],
         "lines 12-15": ["dirty", "written back", "clean", "clean, written", "dirty, stored", "dirty", "dirty, written, wrong"],
         "lines 16-255": ["dirty", "written back", "clean", "clean, written", "clean", "clean", "memory newer, written"],
+    },
+    "missing_invalidate": {
+        "lines 0-19": [*WRITTEN_TWICE, "clean, invalidated", "clean"],
+        "lines 20-22": [*WRITTEN_TWICE, "memory newer", "memory newer, read, wrong"],
+        "lines 23-255": [*WRITTEN_TWICE, "memory newer", "memory newer"],
     },
 }
 
@@ -194,7 +200,7 @@ def svg_problems(program, text):
         wrong.append(f"the rows are {cells}")
     words = " ".join(node.text or "" for node in root.iter(f"{svg}text"))
     for line in marked(program, "wrong"):
-        if f"main ({program}.c:{line})" not in words:
+        if f" ({program}.c:{line})" not in words:
             wrong.append(f"the place {program}.c:{line} is not named")
     return wrong
 

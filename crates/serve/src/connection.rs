@@ -190,9 +190,9 @@ impl Connection {
             && first < end
         {
             let lines = LineRange::new(first, end);
-            let judged =
-                self.shared.across.as_ref().map(|across| across.load(&self.shared.devices, object, lines));
-            loads::add(findings, object, lines, judged, frames(stack));
+            let devices = &self.shared.devices;
+            let judged = self.shared.across.as_ref().map(|across| across.load(devices, object, lines));
+            loads::add(findings, devices, object, lines, judged, frames(stack));
         }
         Ok((Message::default(), None))
     }

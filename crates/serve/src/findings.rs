@@ -126,9 +126,13 @@ impl Findings {
         Self { histories: history.then(Histories::default), ..Self::default() }
     }
 
-    /// Adds a finding, to an equal one if there is one; to a new one, the last flushes of its object. Returns the index of a
-    /// new one.
-    pub(crate) fn add(&self, finding: Finding) -> Option<usize> {
+    /// Adds a finding, to an equal one if there is one; to a new one, the last flushes of its object, and the history that
+    /// `history` finds. Returns the index of a new one.
+    pub(crate) fn add(
+        &self,
+        finding: Finding,
+        history: impl FnOnce(&Histories) -> Option<History>,
+    ) -> Option<usize> {
         let mut found = lock(&self.found);
         match found.iter_mut().find(|other| is_same(other, &finding)) {
             Some(other) => {
@@ -138,7 +142,7 @@ impl Findings {
             None => {
                 let mut told = lock(&self.told);
                 if told.len() < MOST_HISTORIES {
-                    told.push(self.histories.as_ref().and_then(|histories| histories.of(finding.object)));
+                    told.push(self.histories.as_ref().and_then(history));
                 }
                 found.push(Finding { flushes: self.flushes_of(finding.object), ..finding });
                 Some(found.len() - 1)
@@ -146,10 +150,15 @@ impl Findings {
         }
     }
 
-    /// Adds lines to the finding with an index.
+    /// Adds lines to the finding with an index, and to the wrong access of its history.
     pub(crate) fn extend(&self, index: usize, lines: LineRange) {
         if let Some(finding) = lock(&self.found).get_mut(index) {
             add_lines(&mut finding.lines, lines);
+        }
+        if let Some(Some(history)) = lock(&self.told).get_mut(index)
+            && let Some(wrong) = history.steps.last_mut()
+        {
+            add_lines(&mut wrong.lines, lines);
         }
     }
 

@@ -31,7 +31,7 @@ struct Sites {
 }
 
 /// A program's log of flushes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Log {
     file: Arc<File>,
     /// The number of the next entry.
@@ -56,6 +56,15 @@ impl FlushLogs {
         let State { open, sites, lost } = &mut *state;
         for log in open {
             log.read(lost, |log, flushed| take(log.site(sites, flushed.site), flushed));
+        }
+    }
+
+    /// Passes to `take` what [`Self::read`] will pass first.
+    pub(crate) fn peek(&self, mut take: impl FnMut(u64, &Flushed)) {
+        let mut state = self.state();
+        let State { open, sites, .. } = &mut *state;
+        for mut log in open.iter().cloned() {
+            log.read(&mut 0, |log, flushed| take(log.site(sites, flushed.site), flushed));
         }
     }
 
@@ -180,6 +189,11 @@ mod tests {
         file.write_all_at(&[1_u64, 0x40].map(u64::to_ne_bytes).concat(), SITE_BYTES as u64).unwrap();
         let words: Vec<AtomicU64> = (0..64).map(|_| AtomicU64::new(0)).collect();
         write(&file, &words, 1, &[4, 5]);
+        for _ in 0..2 {
+            let mut next = Vec::new();
+            logs.peek(|site, flushed| next.push((site, flushed.line)));
+            assert_eq!(next, [(0, 4), (0, 5)], "stays to be read");
+        }
         assert_eq!(read(&logs), [(0, 4), (0, 5)]);
         assert_eq!(read(&logs), []);
         assert_eq!(logs.frame(0).map(|frame| frame.address), Some(0x40));

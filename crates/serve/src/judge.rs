@@ -75,8 +75,10 @@ pub(crate) fn collect(
     let stack = stack();
     for mut finding in found {
         finding.request.clone_from(&stack);
-        for (store, lines) in first_stores(client, connection, finding.object, &finding.lines) {
-            findings.add(Finding { store, lines, ..finding.clone() });
+        let object = finding.object;
+        for (store, lines) in first_stores(client, connection, object, &finding.lines) {
+            let finding = Finding { store, lines, ..finding.clone() };
+            findings.add(finding, |histories| histories.of(object));
         }
     }
 }

@@ -14,6 +14,7 @@ use gem_coherency_wire::{Call, Frame};
 
 use crate::client::Client;
 use crate::findings::{Finding, FindingKind, Findings};
+use crate::history::Histories;
 use crate::platforms::Verdict;
 use crate::shared::Shared;
 use crate::stale::{FoundLoad, Written};
@@ -51,6 +52,7 @@ pub(crate) fn tell_noted(client: &Client, connection: &Arc<OwnedFd>) {
 /// platforms. Loads by one place since the last write are one.
 pub(crate) fn add(
     findings: &Findings,
+    devices: &[Soft],
     object: u64,
     lines: LineRange,
     judged: Option<Vec<Verdict>>,
@@ -59,12 +61,13 @@ pub(crate) fn add(
     findings.stale.with_write(object, |written| match judged {
         None => {
             let level = written.stale.level;
-            add_load(findings, written, Loaded { lines: vec![lines], level, platforms: Vec::new() }, load);
+            let loaded = Loaded { lines: vec![lines], level, platforms: Vec::new() };
+            add_load(findings, devices, written, loaded, load);
         }
         Some(verdicts) => {
             for Verdict { lines, level, platforms, .. } in verdicts {
                 let platforms = platforms.into_iter().map(|platform| platform.name).collect();
-                add_load(findings, written, Loaded { lines, level, platforms }, load.clone());
+                add_load(findings, devices, written, Loaded { lines, level, platforms }, load.clone());
             }
         }
     });
@@ -78,7 +81,7 @@ struct Loaded {
     platforms: Vec<&'static str>,
 }
 
-fn add_load(findings: &Findings, written: &mut Written, loaded: Loaded, load: Vec<Frame>) {
+fn add_load(findings: &Findings, devices: &[Soft], written: &mut Written, loaded: Loaded, load: Vec<Frame>) {
     let Loaded { lines, level, platforms } = loaded;
     let known = written.found.iter().find(|known| known.load == load && known.platforms == platforms);
     match known.map(|known| known.finding) {
@@ -86,7 +89,12 @@ fn add_load(findings: &Findings, written: &mut Written, loaded: Loaded, load: Ve
         Some(None) => {}
         None => {
             let Written { device, stale, request, .. } = &*written;
-            let finding = findings.add(Finding {
+            let history = |histories: &Histories| {
+                // One of the devices has the object.
+                let states = devices.iter().find_map(|device| device.line_states(stale.object))?;
+                histories.up_to_load(stale.object, &states, &lines, &load)
+            };
+            let finding = Finding {
                 kind: FindingKind::MissingInvalidate,
                 device: device.clone(),
                 object: stale.object,
@@ -94,14 +102,15 @@ fn add_load(findings: &Findings, written: &mut Written, loaded: Loaded, load: Ve
                 size: stale.size,
                 level,
                 route: Some(Route::CpuCached),
-                lines,
+                lines: lines.clone(),
                 store: Vec::new(),
                 load: load.clone(),
                 request: request.clone(),
                 flushes: Vec::new(),
                 times: 1,
                 platforms: platforms.clone(),
-            });
+            };
+            let finding = findings.add(finding, history);
             written.found.push(FoundLoad { load, platforms, finding });
         }
     }

@@ -8,12 +8,12 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use gem_coherency::units::LineRange;
-use gem_coherency_sim::Soft;
+use gem_coherency_sim::{LineStates, Soft};
 use gem_coherency_wire::{Flushed, Found, Frame, LineEffect};
 
 use crate::flush_logs::FlushLogs;
 pub(crate) use object::Stored;
-use object::{Flush, Tracked};
+use object::{Flush, Tracked, unknown};
 pub use object::{History, Step, What};
 
 /// Objects that have histories; those without an event for the longest time are dropped.
@@ -67,14 +67,21 @@ impl Histories {
         let mut runs: Vec<Run> = Vec::new();
         self.logs.read(|site, flushed| add_flush(&mut runs, site, flushed));
         for run in runs {
-            let Some(frame) = self.logs.frame(run.site) else { continue };
-            let stored = match run.found {
-                Found::Dirty => first_stores(run.object, &[run.lines]),
-                Found::Stale | Found::Clean => Vec::new(),
-            };
-            let flush = Flush { frame, lines: run.lines, found: run.found, stored };
-            state.object(run.object).flushed(flush);
+            if let Some(flush) = self.flush(run, |lines| first_stores(run.object, lines)) {
+                state.object(run.object).flushed(flush);
+            }
         }
+    }
+
+    /// Returns a run as a flush; `None` if its instruction is not known.
+    fn flush(&self, run: Run, first_stores: impl FnOnce(&[LineRange]) -> Vec<Stored>) -> Option<Flush> {
+        let Run { site, lines, found, .. } = run;
+        let frame = self.logs.frame(site)?;
+        let stored = match found {
+            Found::Dirty => first_stores(&[lines]),
+            Found::Stale | Found::Clean => Vec::new(),
+        };
+        Some(Flush { frame, lines, found, stored })
     }
 
     /// Adds what a device recorded since the last time; `stack` finds the call stack of the request.
@@ -94,6 +101,30 @@ impl Histories {
             let object = record.object;
             state.object(object).add(record.event, &stack, |lines| first_stores(object, lines));
         }
+    }
+
+    /// Returns the history of an object up to a load of old bytes of `lines`, when the lines have these states; `stack` is the
+    /// load's. What is recorded stays as it is.
+    ///
+    /// The first stores since the last request are not known: a program cannot be asked while it loads.
+    pub(crate) fn up_to_load(
+        &self,
+        object: u64,
+        states: &LineStates,
+        lines: &[LineRange],
+        stack: &[Frame],
+    ) -> Option<History> {
+        let state = self.state();
+        let mut tracked = state.objects.get(&object)?.clone();
+        let mut runs: Vec<Run> = Vec::new();
+        self.logs.peek(|site, flushed| {
+            if flushed.object == object {
+                add_flush(&mut runs, site, flushed);
+            }
+        });
+        runs.into_iter().filter_map(|run| self.flush(run, unknown)).for_each(|flush| tracked.flushed(flush));
+        tracked.load(states, lines, stack);
+        Some(tracked.history())
     }
 
     /// Returns the history of an object.
@@ -123,6 +154,22 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_history_up_to_a_load_changes_nothing_that_is_recorded() {
+        let histories = Histories::default();
+        let load = |object| {
+            let lines = [LineRange::new(2, 3)];
+            histories.up_to_load(object, &LineStates::default(), &lines, &[])
+        };
+        assert_eq!(load(7), None, "nothing is recorded");
+        histories.state().object(7);
+        for _ in 0..2 {
+            let kinds: Vec<_> = load(7).unwrap().steps.iter().map(|step| step.what).collect();
+            assert_eq!(kinds, [What::Loaded]);
+        }
+        assert_eq!(histories.of(7), Some(History::default()));
+    }
 
     #[test]
     fn neighbours_that_were_found_alike_are_one_run_and_repetitions_are_not() {

@@ -32,7 +32,7 @@ pub struct History {
 pub struct Step {
     /// What happened.
     pub what: What,
-    /// The place in the program: the first store, the flush instruction, or the request; empty if it is not known.
+    /// The place in the program: the first store, the load or flush instruction, or the request; empty if it is not known.
     pub stack: Vec<Frame>,
     /// The lines that were stored, flushed or accessed; all lines for a request.
     pub lines: Vec<LineRange>,
@@ -49,6 +49,8 @@ pub enum What {
     Stored,
     /// An instruction of the program flushed the lines.
     Flushed,
+    /// The program loaded old bytes of the lines through its mapping: the end of a history.
+    Loaded,
     /// Dirty lines left the cache without a flush instruction or the kernel's flush, as by a non-temporal store.
     LeftCache,
     /// A request changed the kernel's state of the object.
@@ -77,6 +79,11 @@ pub enum What {
 /// Lines, and the first store to their page.
 pub(crate) type Stored = (Vec<Frame>, Vec<LineRange>);
 
+/// Returns lines whose first stores are not known.
+pub(super) fn unknown(lines: &[LineRange]) -> Vec<Stored> {
+    vec![(Vec::new(), lines.to_vec())]
+}
+
 /// A flush by an instruction, before the next event of the object.
 #[derive(Clone, Debug)]
 pub(super) struct Flush {
@@ -88,7 +95,7 @@ pub(super) struct Flush {
 }
 
 /// An object that is tracked.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Tracked {
     before: LineStates,
     dropped: u64,
@@ -139,6 +146,12 @@ impl Tracked {
                 self.push(What::Access { route, access }, stack, &all, &written_back);
             }
         }
+    }
+
+    /// Adds a load of old bytes of `lines`, when the lines have these states; `stack` is the load's.
+    pub(super) fn load(&mut self, states: &LineStates, lines: &[LineRange], stack: &[Frame]) {
+        self.seen(states, unknown);
+        self.push(What::Loaded, stack, &LineSet::of(lines), &LineSet::default());
     }
 
     /// Adds the stores and the flushes since the last event, which led to these states of the lines.
@@ -322,6 +335,29 @@ mod tests {
     }
 
     #[test]
+    fn a_load_is_behind_the_flushes_and_stores_before_it() {
+        let mut tracked = clean();
+        let outdated = vec![lines(0, 256)];
+        let written = AccessedLines { all: outdated.clone(), outdated, ..AccessedLines::default() };
+        let route = Route::Gpu(MocsClass::PageTable);
+        tracked.add(RecordedEvent::Access { route, access: Access::Write, lines: written }, &[at(9)], stores);
+        tracked.flushed(flush(2, lines(0, 20), Found::Stale));
+        let states = LineStates { dirty: vec![lines(64, 65)], stale: vec![lines(20, 64), lines(65, 256)] };
+        tracked.load(&states, &[lines(20, 23)], &[at(5)]);
+        let steps = tracked.history().steps;
+        let last: Vec<_> =
+            steps.iter().skip(1).map(|step| (step.what, &step.lines[..], &step.stack[..])).collect();
+        let expected = [
+            // Drawn at the first moment that is possible.
+            (What::Stored, &[lines(64, 65)][..], &[][..]),
+            (What::Flushed, &[lines(0, 20)], &[at(2)]),
+            (What::Loaded, &[lines(20, 23)], &[at(5)]),
+        ];
+        assert_eq!(last, expected);
+        assert_eq!(steps.last().map(|step| &step.after), Some(&states));
+    }
+
+    #[test]
     fn a_line_that_is_dirty_behind_its_flush_was_stored_after_it() {
         let mut tracked = clean();
         tracked.flushed(flush(2, lines(4, 6), Found::Clean));
@@ -356,7 +392,6 @@ mod tests {
     fn zeroes_of_new_pages_are_no_stores() {
         let mut tracked = Tracked::default();
         let states = LineStates { dirty: vec![lines(0, 64)], stale: Vec::new() };
-        let unknown = |ranges: &[LineRange]| vec![(Vec::new(), ranges.to_vec())];
         tracked.add(RecordedEvent::Lines(states.clone()), &[], unknown);
         let request = RecordedEvent::Request { call: "test", event: Event::Acquire, flushes: true };
         tracked.add(request, &[], stores);

@@ -69,8 +69,8 @@ pub(super) fn view(
     let wrong = history.steps.iter().rposition(|step| is_wrong(finding, step.what))?;
     let steps = history.steps.into_iter().take(wrong + 1).map(|step| StepView {
         what: step.what,
-        // The address of a store or a flush is the instruction's; a request's is behind a call.
-        place: places.stack(&step.stack, !matches!(step.what, What::Stored | What::Flushed)),
+        // The address of a store, a load or a flush is the instruction's; a request's is behind a call.
+        place: places.stack(&step.stack, !matches!(step.what, What::Stored | What::Loaded | What::Flushed)),
         lines: step.lines,
         written_back: step.written_back,
         after: step.after,
@@ -91,8 +91,7 @@ fn is_wrong(finding: &Finding, what: What) -> bool {
     let kind = match finding.kind {
         FindingKind::StaleRead | FindingKind::StaleCpuRead => Access::Read,
         FindingKind::LostWrite => Access::Write,
-        // Loads of the program are not recorded.
-        FindingKind::MissingInvalidate => return false,
+        FindingKind::MissingInvalidate => return what == What::Loaded,
         FindingKind::DirtySurface | FindingKind::DirtyAtSubmission => {
             return matches!(what, What::Request { event: Event::Exec(_), .. });
         }

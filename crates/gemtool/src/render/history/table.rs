@@ -3,6 +3,7 @@
 use gem_coherency::units::LineRange;
 use gem_coherency::vocabulary::Access;
 use gem_coherency_serve::What;
+use gem_coherency_sim::LineStates;
 
 use super::{lines_text, words};
 use crate::cmd::sim::{HistoryView, StepView};
@@ -67,6 +68,8 @@ pub(super) enum Touch {
     None,
     Stored,
     Flushed,
+    /// A flush dropped the cache's old bytes.
+    Invalidated,
     Read,
     Written,
 }
@@ -87,11 +90,12 @@ impl Table {
         let mut rows: Vec<(LineRange, Vec<Cell>)> = Vec::new();
         for lines in segments(view, &shown) {
             let line = lines.first();
-            let before = state_in(&view.before.dirty, &view.before.stale, line);
-            let cells = [Cell { state: before, touch: Touch::None, is_wrong: false }].into_iter();
+            let first = state_in(&view.before, line);
+            let cells = [Cell { state: first, touch: Touch::None, is_wrong: false }].into_iter();
             let is_wrong = |index| index == last && holds(&view.wrong, line);
-            let cells: Vec<_> =
-                cells.chain(steps().map(|(index, step)| cell(step, line, is_wrong(index)))).collect();
+            let cells: Vec<_> = cells
+                .chain(steps().map(|(index, step)| cell(before(view, index), step, line, is_wrong(index))))
+                .collect();
             match rows.last_mut().filter(|(_, known)| *known == cells) {
                 Some((known, _)) => *known = LineRange::new(known.first(), lines.end()),
                 None => rows.push((lines, cells)),
@@ -156,15 +160,24 @@ fn segments(view: &HistoryView, shown: &[usize]) -> Vec<LineRange> {
     ends.windows(2).filter_map(|pair| Some(LineRange::new(*pair.first()?, *pair.last()?))).collect()
 }
 
-fn cell(step: &StepView, line: u64, is_wrong: bool) -> Cell {
-    let state = match state_in(&step.after.dirty, &step.after.stale, line) {
+/// Returns the states of the lines before a step.
+fn before(view: &HistoryView, step: usize) -> &LineStates {
+    let last = step.checked_sub(1).and_then(|last| view.steps.get(last));
+    last.map_or(&view.before, |last| &last.after)
+}
+
+fn cell(before: &LineStates, step: &StepView, line: u64, is_wrong: bool) -> Cell {
+    let was_stale = state_in(before, line) == State::Stale;
+    let state = match state_in(&step.after, line) {
         State::Clean if holds(&step.written_back, line) => State::WrittenBack,
         state @ (State::Clean | State::Dirty | State::WrittenBack | State::Stale) => state,
     };
     let touched = holds(&step.lines, line);
     let touch = match step.what {
+        What::Request { flushes: true, .. } if was_stale => Touch::Invalidated,
         What::Request { .. } => Touch::None,
         What::Stored
+        | What::Loaded
         | What::Flushed
         | What::LeftCache
         | What::FlushedForCopy { .. }
@@ -174,15 +187,16 @@ fn cell(step: &StepView, line: u64, is_wrong: bool) -> Cell {
             Touch::None
         }
         What::Stored => Touch::Stored,
+        What::Flushed | What::FlushedForCopy { .. } if was_stale => Touch::Invalidated,
         What::Flushed | What::LeftCache | What::FlushedForCopy { .. } => Touch::Flushed,
-        What::Access { access: Access::Read, .. } => Touch::Read,
+        What::Loaded | What::Access { access: Access::Read, .. } => Touch::Read,
         What::Access { access: Access::Write, .. } => Touch::Written,
     };
     Cell { state, touch, is_wrong }
 }
 
-fn state_in(dirty: &[LineRange], stale: &[LineRange], line: u64) -> State {
-    match (holds(dirty, line), holds(stale, line)) {
+fn state_in(states: &LineStates, line: u64) -> State {
+    match (holds(&states.dirty, line), holds(&states.stale, line)) {
         (true, _) => State::Dirty,
         (false, true) => State::Stale,
         (false, false) => State::Clean,
@@ -201,10 +215,10 @@ fn meet(one: LineRange, other: LineRange) -> bool {
 mod tests {
     use super::*;
     use crate::cmd::sim::FindingRow;
+    use gem_coherency::policy::kernel::Event;
     use gem_coherency::vocabulary::{CacheLevel, MocsClass};
     use gem_coherency_hierarchy::Route;
     use gem_coherency_serve::FindingKind;
-    use gem_coherency_sim::LineStates;
 
     const READ: What = What::Access { route: Route::Gpu(MocsClass::PageTable), access: Access::Read };
 
@@ -266,6 +280,32 @@ mod tests {
         ];
         assert_eq!(states, history);
         assert!(table.notes.is_empty());
+    }
+
+    #[test]
+    fn a_flush_of_lines_that_memory_has_newer_invalidates_them() {
+        let after = |mut step: StepView, first, end| {
+            step.after.stale = lines(first, end);
+            step
+        };
+        let flushed = after(step(What::Flushed, lines(0, 2), Vec::new()), 2, 4);
+        let loaded = after(step(What::Loaded, lines(2, 3), Vec::new()), 2, 4);
+        let request = What::Request { call: "test", event: Event::SetDomainCpu(Access::Read), flushes: true };
+        let flushed_by_kernel = step(request, Vec::new(), Vec::new());
+        let mut view = view(vec![flushed, loaded, flushed_by_kernel], Vec::new());
+        view.before.stale = lines(1, 4);
+        let rows = Table::of(&view).rows;
+        let touches: Vec<Vec<_>> =
+            rows.iter().map(|row| row.cells.iter().skip(1).map(|cell| cell.touch).collect()).collect();
+        let none = Touch::None;
+        let expected = [
+            vec![Touch::Flushed, none, none],
+            vec![Touch::Invalidated, none, none],
+            vec![none, Touch::Read, Touch::Invalidated],
+            vec![none, none, Touch::Invalidated],
+            vec![none, none, none],
+        ];
+        assert_eq!(touches, expected);
     }
 
     #[test]

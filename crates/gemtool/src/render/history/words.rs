@@ -76,6 +76,7 @@ pub(super) fn head(step: &StepView) -> String {
     match step.what {
         What::Stored => "program stores".to_owned(),
         What::Flushed => "program flushes".to_owned(),
+        What::Loaded => "program loads".to_owned(),
         What::LeftCache => "lines leave the cache".to_owned(),
         What::FlushedForCopy { .. } => "kernel flushes".to_owned(),
         What::Request { event, flushes: true, .. } => format!("{}, kernel flushes", request(event)),
@@ -93,6 +94,7 @@ pub(super) fn event(step: &StepView) -> String {
         }
         What::Stored => format!("The program stores to {lines}. The first store to the page is in:"),
         What::Flushed => format!("The program flushes {lines}."),
+        What::Loaded => format!("The program loads from {lines}."),
         What::LeftCache => {
             format!("Dirty {lines} left the cache without a flush: by an eviction, or a non-temporal store.")
         }
@@ -199,6 +201,7 @@ pub(super) fn in_cell(cell: Cell) -> &'static str {
         (Touch::Written, _) if cell.is_wrong => "lost write",
         (_, _) if cell.is_wrong => "dirty",
         (Touch::Stored, _) => "stored",
+        (Touch::Invalidated, _) => "invalidated",
         (Touch::Flushed, State::WrittenBack) | (Touch::None, State::WrittenBack) => "written back",
         (Touch::Flushed, State::Clean | State::Dirty | State::Stale) => "clean flush",
         (Touch::Read, _) => "reads",
@@ -221,6 +224,7 @@ pub(super) fn cell(label: &str, column: usize, cell: Cell) -> String {
         Touch::None => "",
         Touch::Stored => ", stored",
         Touch::Flushed => ", flushed",
+        Touch::Invalidated => ", invalidated",
         Touch::Read => ", read",
         Touch::Written => ", written",
     };
