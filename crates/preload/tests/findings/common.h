@@ -47,6 +47,14 @@ static inline void request(const char *name, unsigned long code, void *argument)
     exit(1);
 }
 
+// Makes a system call by an instruction of the program; returns what the kernel does.
+static inline long by_instruction(long number, long a, const void *b, long c, long d, long e) {
+    long done;
+    register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = 0;
+    __asm__ volatile("syscall" : "=a"(done) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9) : "rcx", "r11", "memory");
+    return done;
+}
+
 static inline uint32_t create(uint64_t size) {
     struct drm_i915_gem_create args = {.size = size};
     request("GEM_CREATE", DRM_IOCTL_I915_GEM_CREATE, &args);

@@ -1,5 +1,5 @@
-// Functions of libc that let the kernel store to a mapping, also the checked forms that _FORTIFY_SOURCE calls, and syscall(2), in rounds of four:
-// each stores to a page that was clean at the last submission.
+// Functions of libc that let the kernel store to a mapping, also the checked forms that _FORTIFY_SOURCE calls, syscall(2), and SYSCALL instructions of the
+// program, in rounds of four: each stores to a page that was clean at the last submission.
 #define _GNU_SOURCE
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include "common.h"
 
 // Those from RECV on read from a socket; GETRANDOM stores bytes of its own.
-enum { PAGES = 4, GETRANDOM = 15, RECV = 16, FUNCTIONS = 20, BYTES = 3 * LINE };
+enum { PAGES = 4, GETRANDOM = 19, RECV = 20, FUNCTIONS = 24, BYTES = 3 * LINE };
 
 ssize_t __read_chk(int, void *, size_t, size_t);
 ssize_t __pread_chk(int, void *, size_t, off_t, size_t);
@@ -43,10 +43,14 @@ static ssize_t store(int function, char *to) {
     case 12: return syscall(SYS_read, from, to, (size_t)BYTES);
     case 13: return syscall(SYS_pread64, from, to, (size_t)BYTES, 0L);
     case 14: return syscall(SYS_readv, from, parts, 2L);
+    case 15: return by_instruction(SYS_read, from, to, BYTES, 0, 0);
+    case 16: return by_instruction(SYS_pread64, from, to, BYTES, 0, 0);
+    case 17: return by_instruction(SYS_readv, from, parts, 2, 0, 0);
+    case 18: return by_instruction(SYS_preadv, from, parts, 2, 0, 0);
     case GETRANDOM: return getrandom(to, BYTES, 0);
     case RECV: return recv(ends[0], to, BYTES, 0);
-    case 17: return syscall(SYS_recvfrom, (long)ends[0], to, (size_t)BYTES, 0L, NULL, NULL);
-    case 18: return __recv_chk(ends[0], to, BYTES, BYTES, 0);
+    case 21: return syscall(SYS_recvfrom, (long)ends[0], to, (size_t)BYTES, 0L, NULL, NULL);
+    case 22: return __recv_chk(ends[0], to, BYTES, BYTES, 0);
     default: return __recvfrom_chk(ends[0], to, BYTES, BYTES, 0, NULL, NULL);
     }
 }

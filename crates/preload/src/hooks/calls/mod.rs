@@ -65,12 +65,19 @@ fn as_kernel(done: isize) -> isize {
 fn by_instruction(state: &mut SystemCall) -> Option<isize> {
     let (number, operands) = (state.number as c_long, state.operands);
     let _errno = KeepErrno::new();
-    forward::carry_out(&mut Call { number, operands, state: Some(state) })
+    let mut call = Call { number, operands, state: Some(state) };
+    if forward::concerns(number) {
+        forward::carry_out(&mut call)
+    } else {
+        transfers::open(&call);
+        None
+    }
 }
 
-/// Returns whether a call may have to be carried out here.
+/// Returns whether a call of an instruction is looked at.
 fn concerns(number: usize) -> bool {
-    forward::concerns(number as c_long)
+    let number = number as c_long;
+    forward::concerns(number) || transfers::concerns(number)
 }
 
 /// Begins to look at the calls of the program's instructions when the library is loaded.
@@ -99,7 +106,7 @@ unsafe extern "C" fn by_function(number: c_long, operands: *const [usize; 5], re
     // SAFETY: the assembly below passes them.
     let ([first, second, third, fourth, fifth], sixth) = unsafe { (*operands, *rest) };
     let mut call = Call { number, operands: [first, second, third, fourth, fifth, sixth], state: None };
-    let done = if !concerns(number as usize) {
+    let done = if !forward::concerns(number) {
         transfers::carry_out(&call)
     } else if start::server().is_some() {
         forward::carry_out(&mut call)
