@@ -177,16 +177,15 @@ pub fn program_action(signal: i32) -> Option<libc::sigaction> {
     program(signal).filter(|_| owns_signal(signal)).map(|program| to_libc(program.read()))
 }
 
-/// Removes SIGTRAP, and SIGSEGV if pages are watched, from a set of signals to block. Async-signal-safe.
+/// Removes SIGTRAP and SIGSEGV from a set of signals to block: the kernel kills a thread that traps, or stores to a watched page,
+/// while it has them blocked. Async-signal-safe.
 ///
 /// Hooks of sigprocmask and pthread_sigmask pass the new set through it, except for SIG_UNBLOCK; hooks of sigaction
 /// pass `sa_mask`, hooks of sigsuspend, ppoll, pselect and epoll_pwait their sets.
 pub fn keep_trap_unblocked(set: &mut libc::sigset_t) {
     for signal in [libc::SIGTRAP, libc::SIGSEGV] {
-        if signal == libc::SIGTRAP || owns_signal(signal) {
-            // SAFETY: the set is a valid one, and the number is a signal's.
-            unsafe { libc::sigdelset(set, signal) };
-        }
+        // SAFETY: the set is a valid one, and the number is a signal's.
+        unsafe { libc::sigdelset(set, signal) };
     }
 }
 
