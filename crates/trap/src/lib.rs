@@ -10,7 +10,7 @@
 //!    trapped one, it is served too, so that a loop of flushes takes one signal for up to 64 lines.
 //! 3. [`rescan`] does the same with objects that were loaded since. Hooks of dlopen and dlclose call it.
 //!
-//! [`intercept_calls`] does the same with the SYSCALL instructions of all objects but glibc's: the function is called in place
+//! [`intercept_calls`] does the same with the SYSCALL instructions of all objects but glibc's and libgcc: the function is called in place
 //! of a system call whose number concerns it.
 //!
 //! [`watch`] records the first store to each page and shows loads of hidden pages to a function, [`callers`] finds the call

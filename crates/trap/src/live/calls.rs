@@ -61,7 +61,7 @@ type Concerns = fn(usize) -> bool;
 static HANDLER: AtomicUsize = AtomicUsize::new(0);
 static CONCERNS: AtomicUsize = AtomicUsize::new(0);
 
-/// Traps the SYSCALL instructions of all objects but glibc's, now if traps are installed, and of those that are loaded
+/// Traps the SYSCALL instructions of all objects but glibc's and libgcc, now if traps are installed, and of those that are loaded
 /// later. The numbers that do not concern the handler are performed without it; instructions for which such a number is
 /// loaded right before them are left alone.
 ///
@@ -155,7 +155,9 @@ const COPY_BYTES: usize = 16;
 /// Errors: [`Error::Memory`], [`Error::Protect`], [`Error::Action`].
 pub(super) fn search(object: &Object<'_>) -> Result<Option<Calls>, Error> {
     let Some((_, concerns)) = functions() else { return Ok(None) };
-    let sites = if object.is_of_glibc() { Vec::new() } else { system_calls(&object.image) };
+    // The first decoding builds the decoder's tables. Small programs need none, and libgcc is in all of them.
+    let is_left_alone = object.is_of_glibc() || object.is_libgcc();
+    let sites = if is_left_alone { Vec::new() } else { system_calls(&object.image) };
     let sites: Vec<usize> = sites
         .into_iter()
         .filter(|site| site.number.is_none_or(|number| concerns(number as usize)))
@@ -213,4 +215,23 @@ pub(super) fn serve(at: usize, registers: Registers) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::objects::each_object;
+
+    #[test]
+    fn libgcc_has_no_instruction_to_trap_and_libc_has() {
+        let mut counts = [None; 2];
+        each_object(|object| {
+            if object.is_libgcc() || object.is_libc() {
+                let count = counts[usize::from(object.is_libc())].get_or_insert(0);
+                *count += system_calls(&object.image).len();
+            }
+            true
+        });
+        assert!(matches!(counts, [Some(0), Some(1..)]), "{counts:?}");
+    }
 }

@@ -174,7 +174,7 @@ pub fn rescan() -> Result<Report, Error> {
     report.unloaded = former.len();
     state.publish();
     // A trap needs its entry in the table; and an object could have been unloaded since it was searched.
-    let protections = Protections::read();
+    let protections = Protections::default();
     each_object(|object| {
         let mut objects = state.objects.iter_mut();
         let calls = objects.find(|known| known.is(object)).and_then(|known| known.calls.as_mut());
@@ -273,7 +273,7 @@ fn search(object: &Object<'_>, options: Options, report: &mut Report) -> Known {
 pub fn remove() -> Result<(), Error> {
     let (mut state, _blocked) = lock();
     let Some(state) = state.as_mut() else { return Ok(()) };
-    let protections = Protections::read();
+    let protections = Protections::default();
     state.is_removed = true;
     let mut result = Ok(());
     each_object(|object| {

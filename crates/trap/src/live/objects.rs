@@ -52,20 +52,26 @@ impl Object<'_> {
 
     /// True for the libraries of glibc, whose functions a preloaded library replaces.
     pub fn is_of_glibc(&self) -> bool {
-        let name = self.name.to_bytes();
-        let file = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
         // Before glibc 2.34 some functions were in libraries of their own.
         let others = [&b"libpthread"[..], b"librt", b"libdl", b"libanl", b"libresolv", b"libnss_"];
-        self.is_libc() || others.iter().any(|start| file.starts_with(start))
+        self.is_libc() || others.iter().any(|start| self.file().starts_with(start))
     }
 
     /// True for the C library and the loader.
     pub fn is_libc(&self) -> bool {
+        let starts = [&b"libc.so"[..], b"libc-2.", b"ld-linux", b"ld-2.", b"ld.so"];
+        starts.iter().any(|start| self.file().starts_with(start))
+    }
+
+    /// True for the library of GCC that finds callers. It makes no system calls, but has SYSCALL in a constant.
+    pub fn is_libgcc(&self) -> bool {
+        self.file().starts_with(b"libgcc_s.so")
+    }
+
+    /// Returns the last part of the path.
+    fn file(&self) -> &[u8] {
         let name = self.name.to_bytes();
-        let file = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
-        [&b"libc.so"[..], b"libc-2.", b"ld-linux", b"ld-2.", b"ld.so"]
-            .iter()
-            .any(|start| file.starts_with(start))
+        name.rsplit(|&byte| byte == b'/').next().unwrap_or(name)
     }
 }
 

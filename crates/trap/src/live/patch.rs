@@ -5,6 +5,7 @@
 //! loader's lock (`objects`): the page stays mapped. The page is writable and executable meanwhile.
 #![allow(unsafe_code)]
 
+use std::cell::OnceCell;
 use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 
 use super::system::{self, PAGE_BYTES};
@@ -13,19 +14,23 @@ use crate::Error;
 /// The instruction INT3: traps, and leaves RIP behind itself.
 pub(super) const INT3: u8 = 0xcc;
 
-/// Protections of the process's memory, as /proc/self/maps lists them.
-pub(super) struct Protections(Vec<(usize, usize, i32)>);
+/// Protections of the process's memory, as /proc/self/maps lists them when the first is asked for: most programs have no
+/// instruction to replace.
+#[derive(Default)]
+pub(super) struct Protections(OnceCell<Vec<(usize, usize, i32)>>);
 
 impl Protections {
-    /// Reads them. Without /proc the list is empty, and every page of code counts as readable and executable.
-    pub fn read() -> Self {
-        let text = system::read_file(c"/proc/self/maps").unwrap_or_default();
-        Protections(text.split(|&byte| byte == b'\n').filter_map(parse).collect())
+    /// Returns all. Without /proc the list is empty, and every page of code counts as readable and executable.
+    fn all(&self) -> &[(usize, usize, i32)] {
+        self.0.get_or_init(|| {
+            let text = system::read_file(c"/proc/self/maps").unwrap_or_default();
+            text.split(|&byte| byte == b'\n').filter_map(parse).collect()
+        })
     }
 
     /// Returns the protection of a page, as mprotect(2) takes it.
     fn of(&self, address: usize) -> i32 {
-        let found = self.0.iter().find(|(start, end, _)| (*start..*end).contains(&address));
+        let found = self.all().iter().find(|(start, end, _)| (*start..*end).contains(&address));
         found.map_or(libc::PROT_READ | libc::PROT_EXEC, |(_, _, protection)| *protection)
     }
 }
@@ -96,8 +101,8 @@ mod tests {
 
     #[test]
     fn own_code_is_executable_and_not_writable() {
-        let protections = Protections::read();
-        assert!(protections.0.len() > 5);
+        let protections = Protections::default();
+        assert!(protections.all().len() > 5);
         assert_eq!(protections.of(parse as *const () as usize), libc::PROT_READ | libc::PROT_EXEC);
     }
 }
