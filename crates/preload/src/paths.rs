@@ -131,10 +131,15 @@ impl Redirected {
         // SAFETY: the caller's obligation.
         let text = unsafe { sys::bytes(given) };
         let is_ours = start::server().is_some_and(|server| {
-            if is_ours(text) {
-                return path.push(server.root.as_bytes()) && path.push(text);
+            let found = if is_ours(text) {
+                path.push(server.root.as_bytes()) && path.push(text)
+            } else {
+                may_be_ours(text) && reaches(server, folder, text, &mut path)
+            };
+            if found {
+                server.make_root();
             }
-            may_be_ours(text) && reaches(server, folder, text, &mut path)
+            found
         });
         Self { path, given, is_ours }
     }

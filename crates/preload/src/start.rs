@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use gem_coherency_trap::watch;
 use gem_coherency_wire::{ENVIRONMENT, FOLDER, Request, SOCKET, WANTS_FINDINGS, WANTS_FLUSHES, WANTS_LOADS};
@@ -63,6 +63,49 @@ impl Path {
 pub(crate) struct Server {
     socket: Path,
     pub(crate) root: Path,
+    /// The folder is there.
+    has_root: AtomicBool,
+}
+
+impl Server {
+    /// Asks the server for its folder, which it makes when the first program looks at what is there.
+    pub(crate) fn make_root(&self) {
+        // Relaxed: the kernel orders what is in the folder.
+        if self.has_root.load(Ordering::Relaxed) {
+            return;
+        }
+        let made = match sys::stat(libc::AT_FDCWD, self.root.as_ptr(), 0) {
+            Ok(_) => Ok(()),
+            Err(_) => self.ask_for_root(),
+        };
+        match made {
+            Ok(()) => self.has_root.store(true, Ordering::Relaxed),
+            // The server has ended, or is hidden from this process: the path leads to nothing.
+            Err(
+                libc::ENOENT
+                | libc::ENODEV
+                | libc::ECONNREFUSED
+                | libc::ECONNRESET
+                | libc::EPIPE
+                | libc::EACCES
+                | libc::EPERM,
+            ) => {}
+            // Otherwise a program would find no devices, and not say why.
+            Err(libc::EMFILE | libc::ENFILE) => {
+                sys::give_up(&[self.root.as_bytes(), b": no descriptor is left to ask the server for it"])
+            }
+            Err(_) => sys::give_up(&[self.root.as_bytes(), b": the server cannot make this folder"]),
+        }
+    }
+
+    /// Asks on a connection of its own: the process may be none that the server knows.
+    fn ask_for_root(&self) -> Result<(), c_int> {
+        let _signals = Blocked::new();
+        let fd = sys::connect(self.socket.as_bytes())?;
+        let made = talk::exchange(fd, &Request::Folder.with([]));
+        sys::close(fd);
+        made.map(drop)
+    }
 }
 
 /// The server, or that there is none.
@@ -117,7 +160,7 @@ fn find() -> Option<Server> {
     if sys::stat(libc::AT_FDCWD, socket.as_ptr(), 0).is_err() {
         sys::give_up(&[socket.as_bytes(), b": no server listens there"]);
     }
-    Some(Server { socket, root: path(FOLDER) })
+    Some(Server { socket, root: path(FOLDER), has_root: AtomicBool::new(false) })
 }
 
 /// Returns a variable of the environment.

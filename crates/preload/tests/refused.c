@@ -6,6 +6,7 @@
 #include <linux/openat2.h>
 #include <sched.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 static int is_elsewhere;
@@ -92,6 +93,14 @@ static void spawned(void) {
     OK(posix_spawn_file_actions_addopen(&actions, 5, is_elsewhere ? "/dev/null" : "/dev/dri/card0", O_RDWR, 0));
 }
 
+/* The first path of a device, when no descriptor is left. */
+static void full(void) {
+    struct rlimit none = {0, 0};
+    struct stat node;
+    OK(setrlimit(RLIMIT_NOFILE, &none));
+    OK(stat(path(), &node));
+}
+
 int main(int count, char **arguments) {
     if (count < 2) return 3;
     is_elsewhere = count > 2;
@@ -104,6 +113,7 @@ int main(int count, char **arguments) {
     else if (strcmp(way, "remap") == 0) SAME(call(SYS_remap_file_pages, (long)pages(), PAGE, 0, 0, 0), 0);
     else if (strcmp(way, "copy") == 0) copy();
     else if (strcmp(way, "spawn") == 0) spawned();
+    else if (strcmp(way, "full") == 0) full();
     else return 3;
     return 0;
 }

@@ -64,7 +64,7 @@ impl Connection {
         self.converse();
         // The process's objects may be gone now.
         self.client = None;
-        self.shared.update_debug_files();
+        self.shared.update_folder();
     }
 
     fn converse(&mut self) {
@@ -84,7 +84,7 @@ impl Connection {
                 Some(request) => self.request(request, &message.operands, given),
                 None => Err(Errno::ENOSYS),
             };
-            self.shared.update_debug_files();
+            self.shared.update_folder();
             let sent = match &reply {
                 Ok((message, Some(end))) => gem_coherency_wire::send(fd, message, &[], &[end.as_raw_fd()]),
                 Ok((message, None)) => gem_coherency_wire::send(fd, message, &[], &[]),
@@ -170,6 +170,10 @@ impl Connection {
             // Has a payload: see `serve`.
             Request::Loaded => Err(Errno::EPROTO),
             Request::Fork => self.fork(),
+            Request::Folder => {
+                self.shared.folder.make(&self.shared.devices)?;
+                Ok((Message::default(), None))
+            }
             Request::Sites => {
                 let file = given.ok_or(Errno::EBADF)?;
                 let file = Arc::new(file.into());

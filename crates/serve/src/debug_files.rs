@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use gem_coherency_sim::Soft;
 
@@ -12,7 +11,7 @@ use crate::node::Node;
 
 /// The files of all devices.
 #[derive(Debug)]
-pub(crate) struct DebugFiles(Vec<Mutex<Objects>>);
+pub(crate) struct DebugFiles(Vec<Objects>);
 
 /// A device's files of its objects with pages, one for each node.
 #[derive(Debug)]
@@ -28,28 +27,27 @@ pub(crate) fn folder(node: Node) -> String {
 }
 
 impl DebugFiles {
-    /// Creates the files of `count` devices, whose folders exist, below `root`.
+    /// Creates the files of devices, whose folders exist, below `root`.
     ///
     /// # Errors
     /// If a file cannot be created.
-    pub(crate) fn new(root: &Path, count: usize) -> Result<Self, ServeError> {
+    pub(crate) fn new(root: &Path, devices: &[Soft]) -> Result<Self, ServeError> {
         let create = |node: Node| {
             let path: PathBuf = root.join(folder(node)).join("i915_gem_objects");
             File::create(&path).map_err(|error| ServeError::File { path, error })
         };
-        let of_device = |device| {
-            let nodes = Node::all(count).filter(|node| node.device == device);
+        let of_device = |(number, device): (usize, &Soft)| {
+            let nodes = Node::all(devices.len()).filter(|node| node.device == number);
             let mut objects = Objects { files: nodes.map(create).collect::<Result<_, _>>()?, shown: (0, 0) };
-            objects.show((0, 0));
-            Ok(Mutex::new(objects))
+            objects.show(device.shrinkable());
+            Ok(objects)
         };
-        (0..count).map(of_device).collect::<Result<_, _>>().map(Self)
+        devices.iter().enumerate().map(of_device).collect::<Result<_, _>>().map(Self)
     }
 
     /// Writes what has changed since the last time.
-    pub(crate) fn update(&self, devices: &[Soft]) {
-        for (objects, device) in self.0.iter().zip(devices) {
-            let mut objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(crate) fn update(&mut self, devices: &[Soft]) {
+        for (objects, device) in self.0.iter_mut().zip(devices) {
             let now = device.shrinkable();
             if objects.shown != now {
                 objects.show(now);

@@ -19,7 +19,7 @@
 //! ```text
 //! L3  server: starts and stops
 //! L2  connection -> judge   connection -> loads: a program's requests, what they did wrong, what its loads did
-//! L1  client -> remote -> shared -> across   shared -> client   tree: processes, the state of all, the folder of nodes and sysfs
+//! L1  client -> remote -> shared -> across   shared -> client   shared -> folder -> tree: processes, the state of all, the folder of nodes and sysfs
 //! L0  connections -> files   platforms -> findings -> history -> flush_logs   findings -> domain_calls   platforms -> domain_calls   findings -> stale   mirror -> requests   mirror -> error   eventfd   debug_files -> node   debug_files -> error   clock   write_only:
 //!     what is open and found, real devices, names, events
 //! ```
@@ -38,6 +38,7 @@ mod eventfd;
 mod files;
 mod findings;
 mod flush_logs;
+mod folder;
 mod history;
 mod judge;
 mod loads;

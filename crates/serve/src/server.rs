@@ -21,16 +21,15 @@ use tempfile::TempDir;
 
 use crate::across::Across;
 use crate::connection::Connection;
-use crate::debug_files::DebugFiles;
 use crate::domain_calls::DomainSite;
 use crate::error::ServeError;
 use crate::findings::{Finding, Findings, FlushSite};
+use crate::folder::Folder;
 use crate::history::History;
 use crate::mirror::{Disagreement, Mirror};
 use crate::node::MOST_DEVICES;
 use crate::requests::RequestCount;
 use crate::shared::Shared;
-use crate::tree;
 
 /// Objects of a device that have numbers of their own.
 const OBJECTS: u64 = 1 << 32;
@@ -104,10 +103,8 @@ impl Server {
         }
         let socket = folder.join(SOCKET);
         let listener = listen_at(&socket).map_err(failed(socket.clone()))?;
-        let root = folder.join(FOLDER);
-        tree::make(&root, &devices)?;
-        let debug_files = DebugFiles::new(&root, devices.len())?;
-        let shared = Shared::new(devices, debug_files, mirrors, findings, across)
+        let files = Folder::new(folder.join(FOLDER))?;
+        let shared = Shared::new(devices, files, mirrors, findings, across)
             .map_err(|errno| failed(folder.clone())(io::Error::from_raw_os_error(errno.get())))?;
         let shared = Arc::new(shared);
         let listener = Arc::new(listener);
@@ -215,9 +212,9 @@ impl Drop for Server {
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
+        self.shared.folder.remove();
         if self.temporary.is_none() {
             let _ = std::fs::remove_file(self.folder.join(SOCKET));
-            let _ = std::fs::remove_dir_all(self.folder.join(FOLDER));
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::across::Across;
 use crate::client::Client;
 use crate::clock::Clock;
 use crate::connections::Connections;
-use crate::debug_files::DebugFiles;
 use crate::files::Files;
 use crate::findings::Findings;
+use crate::folder::Folder;
 use crate::mirror::Mirror;
 use crate::node::Node;
 use crate::requests::Requests;
@@ -22,8 +22,8 @@ use crate::requests::Requests;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) devices: Vec<Soft>,
-    /// The files of debugfs that the devices' state is in.
-    debug_files: DebugFiles,
+    /// The files that programs look at.
+    pub(crate) folder: Folder,
     /// The real devices, by the number of the software device beside it.
     pub(crate) mirrors: BTreeMap<usize, Arc<Mirror>>,
     pub(crate) files: Files,
@@ -46,14 +46,14 @@ impl Shared {
     /// EMFILE, ENFILE, ENOMEM.
     pub(crate) fn new(
         devices: Vec<Soft>,
-        debug_files: DebugFiles,
+        folder: Folder,
         mirrors: BTreeMap<usize, Arc<Mirror>>,
         findings: Option<Findings>,
         across: Option<Across>,
     ) -> Result<Self, Errno> {
         Ok(Self {
             devices,
-            debug_files,
+            folder,
             mirrors,
             files: Files::new()?,
             connections: Arc::new(Connections::new()?),
@@ -66,9 +66,9 @@ impl Shared {
         })
     }
 
-    /// Lets the files of debugfs show the devices' state.
-    pub(crate) fn update_debug_files(&self) {
-        self.debug_files.update(&self.devices);
+    /// Lets the files that programs look at show the devices' state.
+    pub(crate) fn update_folder(&self) {
+        self.folder.update(&self.devices);
     }
 
     /// Returns the real device beside a software device.

@@ -3,7 +3,7 @@
 //! A node is a socket that nobody listens to: open(2) of it fails with ENXIO, by which the preloaded library knows
 //! that the server has to open it, however a program came to the path.
 
-use std::fs::{create_dir_all, write};
+use std::fs::{create_dir, create_dir_all, write};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -35,12 +35,15 @@ struct Tree<'a> {
 /// If a file cannot be created.
 pub(crate) fn make(root: &Path, devices: &[Soft]) -> Result<(), ServeError> {
     let tree = Tree { root };
+    // Not what it is in, which a server that has ended has removed.
+    create_dir(root).map_err(|error| ServeError::File { path: root.to_path_buf(), error })?;
     for folder in [
         "dev/dri/by-path",
         "sys/dev/char",
         "sys/class/drm",
         "sys/bus/pci/devices",
         "sys/bus/pci/drivers/i915",
+        "sys/module/i915/parameters",
     ] {
         tree.folder(folder)?;
     }
@@ -66,11 +69,10 @@ impl Tree<'_> {
         create_dir_all(&path).map_err(|error| ServeError::File { path, error })
     }
 
-    /// Writes a file, and creates its folder.
+    /// Writes a file in a folder that is there.
     fn file(&self, path: &str, contents: impl AsRef<[u8]>) -> Result<(), ServeError> {
         let path = self.path(path);
-        let written = path.parent().map_or(Ok(()), create_dir_all).and_then(|()| write(&path, contents));
-        written.map_err(|error| ServeError::File { path, error })
+        write(&path, contents).map_err(|error| ServeError::File { path, error })
     }
 
     fn link(&self, path: &str, target: &str) -> Result<(), ServeError> {
@@ -82,6 +84,7 @@ impl Tree<'_> {
     fn device(&self, index: usize, device: &Soft) -> Result<(), ServeError> {
         let slot = slot(index);
         let place = format!("sys/devices/pci0000:00/{slot}");
+        self.folder(&format!("{place}/drm"))?;
         let facts = Facts::of(device);
         let Facts { id, revision } = facts;
         let lines = [
@@ -103,7 +106,6 @@ impl Tree<'_> {
             self.file(&format!("{place}/{name}"), format!("{line}\n"))?;
         }
         self.file(&format!("{place}/config"), facts.header())?;
-        self.folder(&format!("{place}/drm"))?;
         self.link(&format!("{place}/subsystem"), "../../../bus/pci")?;
         self.link(&format!("{place}/driver"), "../../../bus/pci/drivers/i915")?;
         self.link(&format!("sys/bus/pci/devices/{slot}"), &format!("../../../devices/pci0000:00/{slot}"))?;
@@ -122,6 +124,7 @@ impl Tree<'_> {
         let kind = if name.starts_with("card") { "card" } else { "render" };
         self.link(&format!("dev/dri/by-path/pci-{slot}-{kind}"), &format!("../{name}"))?;
         let place = format!("sys/devices/pci0000:00/{slot}/drm/{name}");
+        self.folder(&place)?;
         self.file(&format!("{place}/dev"), format!("226:{number}\n"))?;
         let uevent = format!("MAJOR=226\nMINOR={number}\nDEVNAME=dri/{name}\nDEVTYPE=drm_minor\n");
         self.file(&format!("{place}/uevent"), uevent)?;
@@ -142,6 +145,7 @@ impl Tree<'_> {
             }
         }
         let debug = debug_files::folder(node);
+        self.folder(&debug)?;
         self.file(&format!("{debug}/name"), format!("i915 dev={slot} unique={slot}\n"))?;
         for (file, value) in DEBUG {
             self.file(&format!("{debug}/{file}"), format!("{value}\n"))?;

@@ -2,15 +2,70 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use gem_coherency_serve::{Server, Settings};
+use gem_coherency_serve::{ServeError, Server, Settings};
+use gem_coherency_wire::{FOLDER, MOST_PAYLOAD, Request, SOCKET, receive, send};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, UnixAddr, connect, socket};
 
-/// Starts a server of two devices; returns it with the folder of its files.
-fn server() -> (Server, PathBuf) {
-    let server = Server::start(&["sim:glk", "sim:tgl"], &Settings::default()).unwrap();
-    let root = server.folder().join("root");
+/// Starts a server of devices that a program has looked at; returns it with the folder of its files.
+fn server(devices: &[&str]) -> (Server, PathBuf) {
+    let server = Server::start(devices, &Settings::default()).unwrap();
+    let root = server.folder().join(FOLDER);
+    assert_eq!(ask(server.folder()), 0);
     (server, root)
+}
+
+/// Asks the server at `folder` for its files, as a program that it does not know; returns the errno.
+fn ask(folder: &Path) -> i32 {
+    let fd = socket(AddressFamily::Unix, SockType::SeqPacket, SockFlag::SOCK_CLOEXEC, None).unwrap();
+    connect(fd.as_raw_fd(), &UnixAddr::new(&folder.join(SOCKET)).unwrap()).unwrap();
+    send(fd.as_raw_fd(), &Request::Folder.with([]), &[], &[]).unwrap();
+    receive(fd.as_raw_fd(), &mut [0; MOST_PAYLOAD]).unwrap().0.errno
+}
+
+/// Returns the names in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn files_are_made_when_a_program_asks_and_end_with_the_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings { folder: Some(folder.path().to_path_buf()), ..Settings::default() };
+    let server = Server::start(&["sim:glk"], &settings).unwrap();
+    assert_eq!(names(folder.path()), [SOCKET]);
+    for time in 0..2 {
+        assert_eq!(ask(folder.path()), 0, "{time}");
+        assert_eq!(names(folder.path()), [FOLDER, SOCKET], "{time}");
+    }
+    assert_eq!(server.programs(), 0);
+    drop(server);
+    assert!(names(folder.path()).is_empty());
+}
+
+#[test]
+fn a_folder_of_another_is_refused_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings { folder: Some(folder.path().to_path_buf()), ..Settings::default() };
+    let other = folder.path().join(FOLDER);
+    fs::create_dir(&other).unwrap();
+    let refused = Server::start(&["sim:glk"], &settings);
+    assert!(matches!(refused, Err(ServeError::File { path, .. }) if path == other));
+    assert!(other.exists());
+    // It appears later.
+    fs::remove_dir(&other).unwrap();
+    let server = Server::start(&["sim:glk"], &settings).unwrap();
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join("file"), "").unwrap();
+    assert_eq!(ask(folder.path()), 5, "EIO");
+    drop(server);
+    assert_eq!(names(folder.path()), [FOLDER]);
+    assert_eq!(names(&other), ["file"]);
 }
 
 /// Opens a file as a test suite does, which creates none, and writes to it.
@@ -20,7 +75,7 @@ fn put(path: &Path, value: &str) -> std::io::Result<()> {
 
 #[test]
 fn a_node_links_to_its_function_by_the_address() {
-    let (_server, root) = server();
+    let (_server, root) = server(&["sim:glk", "sim:tgl"]);
     for (node, slot) in [("card0", "0000:00:02.0"), ("card1", "0000:00:03.0"), ("renderD128", "0000:00:02.0")]
     {
         let link = root.join("sys/class/drm").join(node).join("device");
@@ -33,7 +88,7 @@ fn a_node_links_to_its_function_by_the_address() {
 
 #[test]
 fn caches_can_be_dropped_by_debugfs() {
-    let (_server, root) = server();
+    let (_server, root) = server(&["sim:glk", "sim:tgl"]);
     for number in ["0", "1", "128", "129"] {
         let folder = root.join("sys/kernel/debug/dri").join(number);
         for (file, shown) in [("i915_gem_drop_caches", "0x000001ff\n"), ("i915_wedged", "0\n")] {
@@ -48,8 +103,8 @@ fn caches_can_be_dropped_by_debugfs() {
 
 #[test]
 fn the_bus_shows_the_size_of_the_aperture() {
-    let server = Server::start(&["sim:glk", "sim:dg2", "sim:i830"], &Settings::default()).unwrap();
-    let bus = server.folder().join("root/sys/bus/pci/devices");
+    let (_server, root) = server(&["sim:glk", "sim:dg2", "sim:i830"]);
+    let bus = root.join("sys/bus/pci/devices");
     for (slot, place, bytes) in [("0000:00:02.0", 2, 256 << 20), ("0000:00:04.0", 0, 128 << 20)] {
         let lines = fs::read_to_string(bus.join(slot).join("resource")).unwrap();
         let line: Vec<_> = lines.lines().nth(place).unwrap().split(' ').collect();

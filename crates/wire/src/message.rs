@@ -138,6 +138,9 @@ numbered! {
         /// A load of lines that are stale, which got old bytes or which the server wants ([`WANTS_LOADS`]): number of the object,
         /// the first line, the one behind the last. The payload has the call stack, as [`Frame`](crate::Frame)s.
         Loaded = 14,
+        /// Makes the folder of files ([`FOLDER`](crate::FOLDER)) if it is missing, for any process: needs no
+        /// [`Self::Hello`].
+        Folder = 15,
     }
 }
 

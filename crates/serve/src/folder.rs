@@ -1,0 +1,95 @@
+//! The folder of files that programs look at, which is made when the first of them does.
+
+use std::fs::{remove_dir_all, rename};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use gem_coherency::Errno;
+use gem_coherency_sim::Soft;
+
+use crate::debug_files::DebugFiles;
+use crate::error::ServeError;
+use crate::tree;
+
+/// A server's folder of files.
+#[derive(Debug)]
+pub(crate) struct Folder {
+    root: PathBuf,
+    state: Mutex<State>,
+}
+
+/// The life of a folder.
+#[derive(Debug)]
+enum State {
+    /// No program has looked at it.
+    Missing,
+    /// It is there, with files that change.
+    Made(DebugFiles),
+    /// The server has ended.
+    Removed,
+}
+
+impl Folder {
+    /// Creates the folder at `root` later, where nothing is now.
+    ///
+    /// # Errors
+    /// If something is there.
+    pub(crate) fn new(root: PathBuf) -> Result<Self, ServeError> {
+        match root.symlink_metadata() {
+            Ok(_) => Err(ServeError::File { path: root, error: nix::errno::Errno::EEXIST.into() }),
+            Err(_) => Ok(Self { root, state: Mutex::new(State::Missing) }),
+        }
+    }
+
+    /// Makes the folder for these devices, unless it is there.
+    ///
+    /// # Errors
+    /// EIO if a file cannot be created; ENODEV if the server has ended.
+    pub(crate) fn make(&self, devices: &[Soft]) -> Result<(), Errno> {
+        let mut state = self.state();
+        match *state {
+            State::Missing => {
+                let files = make_at(&self.root, devices).map_err(|error| {
+                    tracing::error!(%error, "the folder of devices");
+                    Errno::EIO
+                })?;
+                *state = State::Made(files);
+                Ok(())
+            }
+            State::Made(_) => Ok(()),
+            State::Removed => Err(Errno::ENODEV),
+        }
+    }
+
+    /// Writes what has changed in the files since the last time.
+    pub(crate) fn update(&self, devices: &[Soft]) {
+        if let State::Made(files) = &mut *self.state() {
+            files.update(devices);
+        }
+    }
+
+    /// Removes the folder for good.
+    pub(crate) fn remove(&self) {
+        if let State::Made(_) = std::mem::replace(&mut *self.state(), State::Removed) {
+            let _ = remove_dir_all(&self.root);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes the folder `root`. It gets its name when it is complete, because a program that sees it does not ask for it.
+fn make_at(root: &Path, devices: &[Soft]) -> Result<DebugFiles, ServeError> {
+    let partial = root.with_extension("new");
+    let made = tree::make(&partial, devices).and_then(|()| {
+        let files = DebugFiles::new(&partial, devices)?;
+        rename(&partial, root).map_err(|error| ServeError::File { path: root.to_path_buf(), error })?;
+        Ok(files)
+    });
+    if made.is_err() {
+        let _ = remove_dir_all(&partial);
+    }
+    made
+}
