@@ -31,6 +31,9 @@ use crate::node::MOST_DEVICES;
 use crate::requests::RequestCount;
 use crate::shared::Shared;
 
+/// The folder of files in memory (shm_overview(7)).
+const MEMORY: &str = "/dev/shm";
+
 /// Objects of a device that have numbers of their own.
 const OBJECTS: u64 = 1 << 32;
 
@@ -73,8 +76,7 @@ impl Server {
                 (folder.clone(), None)
             }
             None => {
-                let temporary = tempfile::Builder::new().prefix("gem-coherency-").tempdir();
-                let temporary = temporary.map_err(failed(std::env::temp_dir()))?;
+                let temporary = temporary_folder().map_err(failed(std::env::temp_dir()))?;
                 (temporary.path().to_path_buf(), Some(temporary))
             }
         };
@@ -217,6 +219,18 @@ impl Drop for Server {
             let _ = std::fs::remove_file(self.folder.join(SOCKET));
         }
     }
+}
+
+/// Creates a temporary folder: in memory, which is faster, unless the user named a place or there is none.
+fn temporary_folder() -> io::Result<TempDir> {
+    let mut folders = tempfile::Builder::new();
+    folders.prefix("gem-coherency-");
+    if std::env::var_os("TMPDIR").is_none()
+        && let Ok(folder) = folders.tempdir_in(MEMORY)
+    {
+        return Ok(folder);
+    }
+    folders.tempdir()
 }
 
 /// Listens at a path; a socket that no server has is replaced.
