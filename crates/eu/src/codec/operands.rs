@@ -1,0 +1,268 @@
+//! Destinations and sources of instructions with one or two sources.
+
+use super::{Codec, Direction};
+use crate::isa::Field;
+use crate::{Destination, Error, File, Instruction, Kind, Place, Region, Source};
+
+/// The code of immediates as a register file, before graphics 12.
+pub(super) const IMMEDIATE: u64 = 3;
+
+/// Distances of elements, by code.
+pub(super) const STRIDES: [Option<u8>; 4] = [Some(0), Some(1), Some(2), Some(4)];
+
+/// Distances of rows, by code; of the last, each row or element has an address of its own.
+const VERTICAL: [Option<Option<u8>>; 16] = {
+    let mut codes = [None; 16];
+    let (mut code, mut stride) = (1, 1);
+    codes[0] = Some(Some(0));
+    while code < 7 {
+        codes[code] = Some(Some(stride));
+        code += 1;
+        stride *= 2;
+    }
+    codes[15] = Some(None);
+    codes
+};
+
+/// The fields of a source.
+struct Slot {
+    file: Field,
+    immediate: Field,
+    kind: Field,
+    register: Field,
+    offset: Field,
+    offset16: Field,
+    indirect: Field,
+    address: Field,
+    distance: Field,
+    absolute: Field,
+    negate: Field,
+    vertical: Field,
+    width: Field,
+    horizontal: Field,
+    swizzle: Field,
+}
+
+static SLOTS: [Slot; 2] = [
+    Slot {
+        file: Field::Source0File,
+        immediate: Field::Source0Immediate,
+        kind: Field::Source0Type,
+        register: Field::Source0Register,
+        offset: Field::Source0Offset,
+        offset16: Field::Source0Offset16,
+        indirect: Field::Source0Indirect,
+        address: Field::Source0Address,
+        distance: Field::Source0Distance,
+        absolute: Field::Source0Absolute,
+        negate: Field::Source0Negate,
+        vertical: Field::Source0Vertical,
+        width: Field::Source0Width,
+        horizontal: Field::Source0Horizontal,
+        swizzle: Field::Source0Swizzle,
+    },
+    Slot {
+        file: Field::Source1File,
+        immediate: Field::Source1Immediate,
+        kind: Field::Source1Type,
+        register: Field::Source1Register,
+        offset: Field::Source1Offset,
+        offset16: Field::Source1Offset16,
+        indirect: Field::Source1Indirect,
+        address: Field::Source1Address,
+        distance: Field::Source1Distance,
+        absolute: Field::Source1Absolute,
+        negate: Field::Source1Negate,
+        vertical: Field::Source1Vertical,
+        width: Field::Source1Width,
+        horizontal: Field::Source1Horizontal,
+        swizzle: Field::Source1Swizzle,
+    },
+];
+
+impl Codec {
+    /// Walks over an instruction with so many sources, 1 or 2.
+    pub(super) fn basic(&mut self, i: &mut Instruction, sources: u8) -> Result<(), Error> {
+        self.result(i, Field::Flag)?;
+        self.destination(i)?;
+        let last = usize::from(sources) - 1;
+        for (number, slot) in SLOTS.iter().enumerate().take(last + 1) {
+            self.source(i, number, slot, number == last)?;
+        }
+        let has_long = matches!(i.sources[0], Some(Source::Immediate { kind, .. }) if kind.bytes() == 8);
+        // From graphics 12 on, an immediate of 64 bits has the condition's bits.
+        if has_long && self.platform.graphics() >= 120 { Ok(()) } else { self.condition(i) }
+    }
+
+    /// Walks over a file of registers, whose codes are 0 and 1.
+    pub(super) fn file(&mut self, field: Field, file: &mut File) -> Result<(), Error> {
+        self.coded(field, &[Some(File::Architecture), Some(File::General)], |_| 0, file)
+    }
+
+    /// Walks over the destination.
+    pub(super) fn destination(&mut self, i: &mut Instruction) -> Result<(), Error> {
+        let mut destination = self.operand(i, i.destination, "it lacks a destination")?;
+        let Destination { place, kind, stride, mask } = &mut destination;
+        let platform = self.platform;
+        self.kind(Field::DestinationType, |kind| kind.register_code(platform), kind)?;
+        self.coded(Field::DestinationStride, &STRIDES, i64::from, stride)?;
+        let fields = PlaceFields {
+            file: Field::DestinationFile,
+            register: Field::DestinationRegister,
+            offset: Field::DestinationOffset,
+            offset16: Field::DestinationOffset16,
+            indirect: Field::DestinationIndirect,
+            address: Field::DestinationAddress,
+            distance: Field::DestinationDistance,
+        };
+        self.place(i, &fields, place)?;
+        if i.align16 {
+            self.byte(Field::DestinationMask, 1, mask)?;
+        }
+        i.destination = Some(destination);
+        Ok(())
+    }
+
+    /// Returns an operand to walk over.
+    pub(super) fn operand<T: Default>(
+        &self,
+        i: &Instruction,
+        operand: Option<T>,
+        what: &'static str,
+    ) -> Result<T, Error> {
+        match (self.direction, operand) {
+            (Direction::Encode, None) => Err(Error::Operand { opcode: i.opcode, what }),
+            (_, operand) => Ok(operand.unwrap_or_default()),
+        }
+    }
+
+    /// Walks over a source; the last one can be an immediate.
+    fn source(
+        &mut self,
+        i: &mut Instruction,
+        number: usize,
+        slot: &Slot,
+        is_last: bool,
+    ) -> Result<(), Error> {
+        let mut source = self.operand(i, i.sources[number], "it lacks a source")?;
+        let mut is_immediate = matches!(source, Source::Immediate { .. });
+        if self.has(slot.immediate) {
+            self.bit(slot.immediate, &mut is_immediate)?;
+        } else if self.direction == Direction::Decode {
+            is_immediate = slot.file.get(self.platform, self.word) == IMMEDIATE;
+        }
+        if is_immediate {
+            if !is_last {
+                let what = "an immediate can be the last source only";
+                return Err(Error::Operand { opcode: i.opcode, what });
+            }
+            source = self.immediate(slot, source)?;
+        } else {
+            source = self.register(i, slot, source)?;
+        }
+        i.sources[number] = Some(source);
+        Ok(())
+    }
+
+    fn immediate(&mut self, slot: &Slot, source: Source) -> Result<Source, Error> {
+        let (mut kind, mut bits) = match source {
+            Source::Immediate { kind, bits } => (kind, bits),
+            Source::Register { .. } => (Kind::Ud, 0),
+        };
+        if !self.has(slot.immediate) {
+            let mut code = IMMEDIATE;
+            self.number(slot.file, &mut code)?;
+        }
+        let platform = self.platform;
+        self.kind(slot.kind, |kind| kind.immediate_code(platform), &mut kind)?;
+        let field = if kind.bytes() == 8 { Field::Immediate64 } else { Field::Immediate };
+        self.number(field, &mut bits)?;
+        Ok(Source::Immediate { kind, bits })
+    }
+
+    fn register(&mut self, i: &Instruction, slot: &Slot, source: Source) -> Result<Source, Error> {
+        let (mut place, mut kind, mut region, mut absolute, mut negate) = match source {
+            Source::Register { place, kind, region, absolute, negate } => {
+                (place, kind, region, absolute, negate)
+            }
+            Source::Immediate { .. } => (Place::NULL, Kind::Ud, Region::Payload, false, false),
+        };
+        let platform = self.platform;
+        self.kind(slot.kind, |kind| kind.register_code(platform), &mut kind)?;
+        self.bit(slot.absolute, &mut absolute)?;
+        self.bit(slot.negate, &mut negate)?;
+        let fields = PlaceFields {
+            file: slot.file,
+            register: slot.register,
+            offset: slot.offset,
+            offset16: slot.offset16,
+            indirect: slot.indirect,
+            address: slot.address,
+            distance: slot.distance,
+        };
+        self.place(i, &fields, &mut place)?;
+        let (mut vertical, mut width, mut horizontal, mut swizzle) = match region {
+            Region::Rows { vertical, width, horizontal } => (vertical, width, horizontal, 0),
+            Region::Groups { vertical, swizzle } => (vertical, 1, 0, swizzle),
+            Region::Payload => (Some(0), 1, 0, 0),
+        };
+        self.coded(slot.vertical, &VERTICAL, |stride| stride.map_or(-1, i64::from), &mut vertical)?;
+        region = if i.align16 {
+            self.byte(slot.swizzle, 1, &mut swizzle)?;
+            Region::Groups { vertical, swizzle }
+        } else {
+            self.coded(slot.width, &[1, 2, 4, 8, 16].map(Some), i64::from, &mut width)?;
+            self.coded(slot.horizontal, &STRIDES, i64::from, &mut horizontal)?;
+            Region::Rows { vertical, width, horizontal }
+        };
+        Ok(Source::Register { place, kind, region, absolute, negate })
+    }
+
+    /// Walks over a place.
+    pub(super) fn place(
+        &mut self,
+        i: &Instruction,
+        fields: &PlaceFields,
+        place: &mut Place,
+    ) -> Result<(), Error> {
+        let mut is_indirect = matches!(place, Place::Indirect { .. });
+        self.bit(fields.indirect, &mut is_indirect)?;
+        let (mut file, mut number, mut offset, mut address, mut distance) = match *place {
+            Place::Direct { file, number, offset } => (file, number, offset, 0, 0),
+            Place::Indirect { register, offset } => (File::General, 0, 0, register, i32::from(offset)),
+        };
+        self.file(fields.file, &mut file)?;
+        if is_indirect {
+            let error = |what| Err(Error::Operand { opcode: i.opcode, what });
+            if i.align16 {
+                return error("an indirect operand of Align16, which is not known here");
+            }
+            if file != File::General {
+                return error("an indirect operand in architecture registers");
+            }
+            self.byte(fields.address, 1, &mut address)?;
+            self.signed(fields.distance, &mut distance)?;
+            *place = Place::Indirect { register: address, offset: distance as i16 };
+        } else {
+            self.byte(fields.register, 1, &mut number)?;
+            if i.align16 {
+                self.byte(fields.offset16, 16, &mut offset)?;
+            } else {
+                self.byte(fields.offset, 1, &mut offset)?;
+            }
+            *place = Place::Direct { file, number, offset };
+        }
+        Ok(())
+    }
+}
+
+/// The fields of a place.
+pub(super) struct PlaceFields {
+    pub file: Field,
+    pub register: Field,
+    pub offset: Field,
+    pub offset16: Field,
+    pub indirect: Field,
+    pub address: Field,
+    pub distance: Field,
+}

@@ -1,0 +1,230 @@
+//! An instruction, decoded.
+
+use crate::{Condition, Kind, Opcode, Predicate};
+
+/// An instruction.
+///
+/// What an opcode lacks is `None`, zero or false: [`crate::encode`] refuses a value that the instruction has no place for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Instruction {
+    /// The operation.
+    pub opcode: Opcode,
+    /// Channels: 1, 2, 4, 8, 16 or 32.
+    pub execution_size: u8,
+    /// The first channel of the masks that is used: a multiple of 4.
+    pub channel_offset: u8,
+    /// All channels are executed, whatever the masks say (`W` in assembly).
+    pub no_mask: bool,
+    /// Channels whose bit in the flag register, combined with others, is clear are not executed.
+    pub predicate: Option<Predicate>,
+    /// The comparison that writes the flag register.
+    pub condition: Option<Condition>,
+    /// The function of `math`.
+    pub function: u8,
+    /// The flag register: 0 to 3 are f0.0, f0.1, f1.0 and f1.1.
+    pub flag: u8,
+    /// Results are clamped to the destination's range, those of floats to 0 to 1.
+    pub saturate: bool,
+    /// The result goes to the accumulator, too. Of branches from graphics 8 on: the branch control.
+    pub accumulator_write: bool,
+    /// Operands are addressed by groups of four elements (graphics 7 to 10).
+    pub align16: bool,
+    /// A breakpoint.
+    pub debug: bool,
+    /// Synchronisation with instructions before and behind.
+    pub order: Order,
+    /// The destination.
+    pub destination: Option<Destination>,
+    /// The sources.
+    pub sources: [Option<Source>; 3],
+    /// The distance to the end of the block (JIP), as the instruction has it: in bytes from graphics 8 on, in 8 bytes before.
+    pub jump: Option<i32>,
+    /// The distance to the end of the loop or of the program's branch (UIP).
+    pub update: Option<i32>,
+    /// The message of a send.
+    pub message: Option<Message>,
+    /// Bits that are set where this instruction has no field. They are kept, so that an encoding is the one that was decoded.
+    pub ignored: u128,
+}
+
+/// Synchronisation of an instruction with others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Order {
+    /// The destination's dependency is not cleared (before graphics 12).
+    pub no_clear: bool,
+    /// The destination's dependency is not checked (before graphics 12).
+    pub no_check: bool,
+    /// The thread control: 0 normal, 1 atomic, 2 switch (before graphics 12).
+    pub thread: u8,
+    /// The thread keeps the execution unit (from graphics 12 on).
+    pub atomic: bool,
+    /// The software scoreboard (from graphics 12 on).
+    pub scoreboard: u8,
+}
+
+/// A file of registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum File {
+    /// Architecture registers: null, addresses, accumulators, flags and others, by number.
+    Architecture,
+    /// General registers, of 32 bytes each.
+    General,
+}
+
+/// The place of an operand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A register.
+    Direct {
+        /// Its file.
+        file: File,
+        /// Its number.
+        number: u8,
+        /// The first byte in it.
+        offset: u8,
+    },
+    /// The general register whose byte address is in an address register.
+    Indirect {
+        /// The first word of the address register.
+        register: u8,
+        /// Is added to the address.
+        offset: i16,
+    },
+}
+
+impl Place {
+    /// The null register: writes to it are lost.
+    pub const NULL: Self = Self::Direct { file: File::Architecture, number: 0, offset: 0 };
+
+    /// Returns the general register of a number, from its first byte on.
+    #[must_use]
+    pub const fn general(number: u8) -> Self {
+        Self::Direct { file: File::General, number, offset: 0 }
+    }
+}
+
+/// A destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Destination {
+    /// Where it is.
+    pub place: Place,
+    /// Its type. That of a send from graphics 12 on, which has none, is UD.
+    pub kind: Kind,
+    /// The distance of elements, in elements: 1, 2 or 4; 0 is not allowed.
+    pub stride: u8,
+    /// The elements of a group of four that are written, one bit each (Align16).
+    pub mask: u8,
+}
+
+/// A source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// Elements of registers.
+    Register {
+        /// Where the first one is.
+        place: Place,
+        /// Their type.
+        kind: Kind,
+        /// Their distances.
+        region: Region,
+        /// Their absolute values are taken.
+        absolute: bool,
+        /// They are negated, behind that; of logic operations, inverted.
+        negate: bool,
+    },
+    /// A number in the instruction.
+    Immediate {
+        /// Its type.
+        kind: Kind,
+        /// Its bits. A type of 16 bits takes the lower half of 32, and has a copy in the upper one.
+        bits: u64,
+    },
+}
+
+/// The distances of a source's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// Rows of elements (`<vertical; width, horizontal>` in assembly).
+    Rows {
+        /// The distance of rows, in elements; `None` if each row has an address register of its own.
+        vertical: Option<u8>,
+        /// Elements of a row.
+        width: u8,
+        /// The distance of elements in a row.
+        horizontal: u8,
+    },
+    /// Groups of four elements (Align16).
+    Groups {
+        /// The distance of groups, in elements; of operations with three sources 4, or 0 for one element for all channels.
+        vertical: Option<u8>,
+        /// The element of the group that each of four channels takes, two bits each, the first channel lowest.
+        swizzle: u8,
+    },
+    /// A payload, or source of a message: whole registers.
+    Payload,
+}
+
+/// The message of a send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Message {
+    /// The shared function that gets it (SFID).
+    pub function: u8,
+    /// What it asks for.
+    pub descriptor: Descriptor,
+    /// More of that.
+    pub extended: Descriptor,
+    /// The thread ends with it.
+    pub end_of_thread: bool,
+}
+
+/// A descriptor of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Descriptor {
+    /// A number.
+    Immediate(u32),
+    /// The content of the address register, from this word on. That of the first descriptor is a0.0.
+    Register(u8),
+}
+
+impl Instruction {
+    /// Returns an instruction with an opcode, for one channel, and nothing else.
+    #[must_use]
+    pub const fn new(opcode: Opcode) -> Self {
+        Self {
+            opcode,
+            execution_size: 1,
+            channel_offset: 0,
+            no_mask: false,
+            predicate: None,
+            condition: None,
+            function: 0,
+            flag: 0,
+            saturate: false,
+            accumulator_write: false,
+            align16: false,
+            debug: false,
+            order: Order { no_clear: false, no_check: false, thread: 0, atomic: false, scoreboard: 0 },
+            destination: None,
+            sources: [None; 3],
+            jump: None,
+            update: None,
+            message: None,
+            ignored: 0,
+        }
+    }
+}
+
+impl Default for Destination {
+    /// Returns `null<1>:ud`.
+    fn default() -> Self {
+        Self { place: Place::NULL, kind: Kind::Ud, stride: 1, mask: 0 }
+    }
+}
+
+impl Default for Source {
+    /// Returns `null<0;1,0>:ud`.
+    fn default() -> Self {
+        let region = Region::Rows { vertical: Some(0), width: 1, horizontal: 0 };
+        Self::Register { place: Place::NULL, kind: Kind::Ud, region, absolute: false, negate: false }
+    }
+}

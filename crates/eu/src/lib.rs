@@ -1,0 +1,37 @@
+//! Instructions of the execution units (EUs) of Intel GPUs, graphics 7 to 12.5: Ivy Bridge to Meteor Lake.
+//!
+//! [`decode`] and [`encode`] are inverse: what they do not understand is an error, and bits without a meaning are kept
+//! ([`Instruction::ignored`]).
+//!
+//! ```
+//! use intel_eu::{Kind, Opcode, Place, Platform, decode, encode};
+//!
+//! // mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud
+//! let word = 0x00000000_008d0000_20400208_00600001;
+//! let mov = decode(Platform::Jsl, word)?;
+//! assert_eq!((mov.opcode, mov.execution_size), (Opcode::Mov, 8));
+//! let destination = mov.destination.expect("mov has one");
+//! assert_eq!((destination.place, destination.kind), (Place::general(2), Kind::Ud));
+//! assert_eq!(encode(Platform::Jsl, &mov)?, word);
+//! # Ok::<(), intel_eu::Error>(())
+//! ```
+//!
+//! ```text
+//! L2  codec: an instruction's fields, read or written
+//! L1  instruction   error: what an instruction has, and what cannot be coded
+//! L0  isa -> platform: the instruction set as tables
+//! ```
+
+#![deny(unsafe_code)]
+
+mod codec;
+mod error;
+mod instruction;
+mod isa;
+mod platform;
+
+pub use codec::{decode, encode};
+pub use error::Error;
+pub use instruction::{Descriptor, Destination, File, Instruction, Message, Order, Place, Region, Source};
+pub use isa::{Base, Condition, Field, Form, Kind, Opcode, Pattern, Predicate};
+pub use platform::Platform;
