@@ -17,6 +17,7 @@
 //! ```
 //!
 //! ```text
+//! L3  execute: kernels, a thread at a time
 //! L2  codec: an instruction's fields, read or written
 //! L1  instruction   error: what an instruction has, and what cannot be coded
 //! L0  isa -> platform: the instruction set as tables
@@ -26,6 +27,7 @@
 
 mod codec;
 mod error;
+pub mod execute;
 mod instruction;
 mod isa;
 mod platform;

@@ -2,56 +2,43 @@
 
 use std::fmt;
 
-/// A platform: a generation of execution units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the variants are the driver's names")]
-pub enum Platform {
-    Ivb,
-    Vlv,
-    Hsw,
-    Bdw,
-    Chv,
-    Skl,
-    Bxt,
-    Kbl,
-    Glk,
-    Cfl,
-    Icl,
-    Ehl,
-    Jsl,
-    Tgl,
-    Rkl,
-    Dg1,
-    Adls,
-    Adlp,
-    Dg2,
-    Mtl,
+macro_rules! platforms {
+    ($($variant:ident $name:literal $graphics:literal)*) => {
+        /// A platform: a generation of execution units.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        #[expect(missing_docs, reason = "the variants are the driver's names")]
+        pub enum Platform {
+            $($variant,)*
+        }
+
+        /// Each platform, in the order of the variants: its name, and its version of graphics, times ten.
+        static PLATFORMS: &[(Platform, &str, u8)] = &[$((Platform::$variant, $name, $graphics),)*];
+    };
 }
 
-/// Each platform, its name, and its version of graphics, times ten.
-static PLATFORMS: [(Platform, &str, u8); 20] = [
-    (Platform::Ivb, "ivb", 70),
-    (Platform::Vlv, "vlv", 70),
-    (Platform::Hsw, "hsw", 75),
-    (Platform::Bdw, "bdw", 80),
-    (Platform::Chv, "chv", 80),
-    (Platform::Skl, "skl", 90),
-    (Platform::Bxt, "bxt", 90),
-    (Platform::Kbl, "kbl", 90),
-    (Platform::Glk, "glk", 90),
-    (Platform::Cfl, "cfl", 90),
-    (Platform::Icl, "icl", 110),
-    (Platform::Ehl, "ehl", 110),
-    (Platform::Jsl, "jsl", 110),
-    (Platform::Tgl, "tgl", 120),
-    (Platform::Rkl, "rkl", 120),
-    (Platform::Dg1, "dg1", 120),
-    (Platform::Adls, "adls", 120),
-    (Platform::Adlp, "adlp", 120),
-    (Platform::Dg2, "dg2", 125),
-    (Platform::Mtl, "mtl", 125),
-];
+platforms! {
+    Ivb "ivb" 70
+    Vlv "vlv" 70
+    Hsw "hsw" 75
+    Bdw "bdw" 80
+    Chv "chv" 80
+    Skl "skl" 90
+    Bxt "bxt" 90
+    Kbl "kbl" 90
+    Glk "glk" 90
+    Cfl "cfl" 90
+    Icl "icl" 110
+    Ehl "ehl" 110
+    Jsl "jsl" 110
+    Tgl "tgl" 120
+    Rkl "rkl" 120
+    Dg1 "dg1" 120
+    Adls "adls" 120
+    Adlp "adlp" 120
+    Dg2 "dg2" 125
+    Mtl "mtl" 125
+}
 
 impl Platform {
     /// Returns all platforms, oldest first.
@@ -65,8 +52,8 @@ impl Platform {
         PLATFORMS.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    fn row(self) -> (Self, &'static str, u8) {
-        PLATFORMS.into_iter().find(|row| row.0 == self).unwrap_or(PLATFORMS[0])
+    fn row(self) -> &'static (Self, &'static str, u8) {
+        &PLATFORMS[self as usize]
     }
 
     /// Returns the name.

@@ -21,7 +21,7 @@ macro_rules! kinds {
             $(#[doc = $doc] $name,)*
         }
 
-        /// Each type: name, bytes, base, codes in registers, codes of immediates.
+        /// Each type, in the order of the variants: name, bytes, base, codes in registers, codes of immediates.
         static KINDS: &[(Kind, &str, u8, Base, Codes, Codes)] = &[
             $((Kind::$name, $text, $bytes, Base::$base, codes!($($register)*), codes!($($immediate)*)),)*
         ];
@@ -75,7 +75,7 @@ impl Kind {
     }
 
     fn row(self) -> &'static (Self, &'static str, u8, Base, Codes, Codes) {
-        KINDS.iter().find(|row| row.0 == self).unwrap_or(&KINDS[0])
+        &KINDS[self as usize]
     }
 
     /// Returns the name, as assembly has it.

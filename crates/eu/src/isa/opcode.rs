@@ -35,7 +35,7 @@ macro_rules! opcodes {
             $($name,)*
         }
 
-        /// Each opcode: name, number below graphics 12, number from there on, first and last graphics, form.
+        /// Each opcode, in the order of the variants: name, number below graphics 12, number from there on, first and last graphics, form.
         static OPCODES: &[(Opcode, &str, Option<u8>, Option<u8>, u8, u8, Form)] = &[
             $((Opcode::$name, $text, opcodes!(@ $before), opcodes!(@ $after), $from, $to, $form),)*
         ];
@@ -125,7 +125,7 @@ opcodes! {
 
 impl Opcode {
     fn row(self) -> &'static (Self, &'static str, Option<u8>, Option<u8>, u8, u8, Form) {
-        OPCODES.iter().find(|row| row.0 == self).unwrap_or(&OPCODES[0])
+        &OPCODES[self as usize]
     }
 
     /// Returns the opcodes that a platform has.

@@ -1,0 +1,276 @@
+//! An operation on all channels: masks, sources, results.
+
+use super::Thread;
+use super::error::Why;
+use super::operation::{holds, perform};
+use super::registers::NoRegister;
+use super::value::{Number, from_bits, of_vector, to_bits};
+use crate::{Base, Destination, Instruction, Kind, Opcode, Pattern, Place, Region, Source};
+
+/// The number of one channel, or nothing if it depends on undefined bytes.
+type Value = Option<Number>;
+
+/// The result of one channel: its bits, or nothing if they are undefined.
+type Result64 = Option<u64>;
+
+impl Thread {
+    /// Returns the channels of an instruction that are executed, one bit each. `sel` takes its predicate for the choice.
+    pub(super) fn enabled(&self, i: &Instruction) -> u32 {
+        let mut enabled = 0;
+        for channel in 0..u32::from(i.execution_size) {
+            let number = u32::from(i.channel_offset) + channel;
+            let is_dispatched = i.no_mask || self.dispatched >> (number % 32) & 1 != 0;
+            if is_dispatched && (i.opcode == Opcode::Sel || self.is_predicated(i, number)) {
+                enabled |= 1 << channel;
+            }
+        }
+        enabled
+    }
+
+    /// Returns whether the predicate of a channel is true.
+    fn is_predicated(&self, i: &Instruction, channel: u32) -> bool {
+        let Some(predicate) = i.predicate else { return true };
+        let flag = |channel| self.registers.flag(i.flag, channel);
+        let group = |count: u32| channel / count * count..channel / count * count + count;
+        let both = [i.flag & 1, i.flag & 1 | 2].map(|flag| self.registers.flag(flag, channel));
+        let value = match predicate.pattern {
+            Pattern::Normal => flag(channel),
+            Pattern::AnyV => both[0] || both[1],
+            Pattern::AllV => both[0] && both[1],
+            Pattern::Any2 => group(2).any(flag),
+            Pattern::All2 => group(2).all(flag),
+            Pattern::Any4 => group(4).any(flag),
+            Pattern::All4 => group(4).all(flag),
+            Pattern::Any8 => group(8).any(flag),
+            Pattern::All8 => group(8).all(flag),
+            Pattern::Any16 => group(16).any(flag),
+            Pattern::All16 => group(16).all(flag),
+            Pattern::Any32 => group(32).any(flag),
+            Pattern::All32 => group(32).all(flag),
+        };
+        value != predicate.inverse
+    }
+
+    /// Carries out an operation.
+    pub(super) fn operate(&mut self, i: &Instruction) -> Result<(), Why> {
+        let unknown = |what| Why::Unknown { opcode: i.opcode, what };
+        if i.align16 {
+            return Err(unknown("Align16"));
+        }
+        if i.accumulator_write {
+            return Err(unknown("the accumulator"));
+        }
+        let destination = i.destination.ok_or(unknown("an operation without a destination"))?;
+        let kind = execution_kind(i, &destination).ok_or(unknown("the execution type"))?;
+        let enabled = self.enabled(i);
+        let mut results = [None; 32];
+        // All sources are read before a result is written.
+        for channel in (0..usize::from(i.execution_size)).filter(|channel| enabled >> channel & 1 != 0) {
+            results[channel] = Some(self.result(i, &destination, kind, channel)?);
+        }
+        let mut flags = Vec::new();
+        for (channel, outcome) in results.into_iter().enumerate() {
+            let Some(outcome) = outcome else { continue };
+            self.put(i, &destination, kind, channel, outcome.bits)?;
+            if let Some(flag) = outcome.flag {
+                flags.push((channel, flag));
+            }
+        }
+        for (channel, flag) in flags {
+            self.registers.set_flag(i.flag, u32::from(i.channel_offset) + channel as u32, flag);
+        }
+        Ok(())
+    }
+
+    /// Returns the result of a channel.
+    fn result(&self, i: &Instruction, to: &Destination, kind: Kind, channel: usize) -> Result<Outcome, Why> {
+        let unknown = |what| Why::Unknown { opcode: i.opcode, what };
+        let undefined = |what| Why::Undefined { opcode: i.opcode, what };
+        let mut numbers = [Some(Number::Integer(0)); 3];
+        for (number, source) in numbers.iter_mut().zip(i.sources.iter().flatten()) {
+            *number = self.number(i, source, kind, channel)?;
+        }
+        if let (Opcode::Mov, Some(source)) = (i.opcode, &i.sources[0])
+            && is_raw(source, to.kind)
+            && !i.saturate
+            && i.condition.is_none()
+        {
+            return Ok(Outcome { bits: self.bits(i, source, channel)?, flag: None });
+        }
+        let defined = || match numbers {
+            [Some(a), Some(b), Some(c)] => Some([a, b, c]),
+            _ => None,
+        };
+        match (i.opcode, i.condition) {
+            (Opcode::Cmp, None) | (Opcode::Sel, None) if i.predicate.is_none() => {
+                Err(unknown("its meaning without a condition"))
+            }
+            (Opcode::Cmp, Some(condition)) => {
+                let [a, b, _] = defined().ok_or(undefined("the comparison"))?;
+                let is_true = holds(condition, a, b).ok_or(unknown("the condition"))?;
+                Ok(Outcome { bits: Some(if is_true { u64::MAX } else { 0 }), flag: Some(is_true) })
+            }
+            (Opcode::Sel, condition) => {
+                let takes_first = match (condition, numbers) {
+                    (Some(condition), [Some(a), Some(b), _]) => {
+                        // The minimum and the maximum with NaN are the other number.
+                        let is_nan = |number| matches!(number, Number::Float(float) if float.is_nan());
+                        is_nan(b) || !is_nan(a) && holds(condition, a, b).ok_or(unknown("the condition"))?
+                    }
+                    (Some(_), _) => return Err(undefined("the comparison")),
+                    (None, _) => self.is_predicated(i, u32::from(i.channel_offset) + channel as u32),
+                };
+                let chosen = numbers[usize::from(!takes_first)];
+                Ok(Outcome { bits: chosen.map(|number| to_bits(to.kind, number, i.saturate)), flag: None })
+            }
+            (opcode, condition) => {
+                let Some(sources) = defined() else {
+                    return match condition {
+                        None => Ok(Outcome { bits: None, flag: None }),
+                        Some(_) => Err(undefined("the comparison")),
+                    };
+                };
+                let number = perform(opcode, kind, sources).ok_or(unknown("the effect"))?;
+                // The unit computes in the execution type.
+                let rounded = match number {
+                    Number::Float(_) => from_bits(kind, to_bits(kind, number, false)),
+                    Number::Integer(_) => number,
+                };
+                let bits = to_bits(to.kind, rounded, i.saturate);
+                let flag = match condition {
+                    None => None,
+                    Some(condition) => {
+                        let result = from_bits(to.kind, bits);
+                        let is_true = holds(condition, result, Number::Integer(0));
+                        Some(is_true.ok_or(unknown("the condition"))?)
+                    }
+                };
+                Ok(Outcome { bits: Some(bits), flag })
+            }
+        }
+    }
+
+    /// Returns the number of a source for a channel.
+    fn number(&self, i: &Instruction, source: &Source, kind: Kind, channel: usize) -> Result<Value, Why> {
+        match *source {
+            Source::Immediate { kind, bits } => {
+                Ok(Some(of_vector(kind, bits, channel).unwrap_or(from_bits(kind, bits))))
+            }
+            Source::Register { kind: own, absolute, negate, .. } => {
+                let Some(bits) = self.bits(i, source, channel)? else { return Ok(None) };
+                let mut number = from_bits(own, bits);
+                if let (Number::Integer(integer), Base::Float) = (number, kind.base()) {
+                    // Rounded to the execution type first.
+                    number = from_bits(kind, to_bits(kind, Number::Integer(integer), false));
+                }
+                if absolute {
+                    number = match number {
+                        Number::Integer(integer) => Number::Integer(integer.abs()),
+                        Number::Float(float) => Number::Float(float.abs()),
+                    };
+                }
+                let is_logic = matches!(i.opcode, Opcode::Not | Opcode::And | Opcode::Or | Opcode::Xor);
+                Ok(Some(match number {
+                    number if !negate => number,
+                    Number::Integer(integer) if is_logic && self.platform.graphics() >= 80 => {
+                        Number::Integer(!integer)
+                    }
+                    Number::Integer(integer) => Number::Integer(-integer),
+                    Number::Float(float) => Number::Float(-float),
+                }))
+            }
+        }
+    }
+
+    /// Returns the bits of a source for a channel.
+    fn bits(&self, i: &Instruction, source: &Source, channel: usize) -> Result<Result64, Why> {
+        let (place, kind, region) = match *source {
+            Source::Immediate { bits, .. } => return Ok(Some(bits)),
+            Source::Register { place, kind, region, .. } => (place, kind, region),
+        };
+        let Region::Rows { vertical, width, horizontal } = region else {
+            return Err(Why::Unknown { opcode: i.opcode, what: "the region" });
+        };
+        let bytes = usize::from(kind.bytes());
+        let (row, column) = (channel / usize::from(width), channel % usize::from(width));
+        let (place, rows) = match (vertical, place) {
+            (Some(vertical), place) => (place, row * usize::from(vertical)),
+            // Each row has an address register of its own.
+            (None, Place::Indirect { register, offset }) => {
+                (Place::Indirect { register: register.saturating_add(row as u8), offset }, 0)
+            }
+            (None, Place::Direct { .. }) => {
+                return Err(Why::Unknown { opcode: i.opcode, what: "the region" });
+            }
+        };
+        let skip = (rows + column * usize::from(horizontal)) * bytes;
+        let got = self.registers.get(place, skip, bytes);
+        got.map_err(|NoRegister| Why::Register { opcode: i.opcode, operand: "a source" })
+    }
+
+    /// Writes the result of a channel. The rest of an element of the execution type is undefined behind a conversion to a
+    /// smaller type.
+    fn put(
+        &mut self,
+        i: &Instruction,
+        to: &Destination,
+        kind: Kind,
+        at: usize,
+        bits: Result64,
+    ) -> Result<(), Why> {
+        let error = |NoRegister| Why::Register { opcode: i.opcode, operand: "the destination" };
+        let bytes = usize::from(to.kind.bytes());
+        let (step, wide) = (usize::from(to.stride) * bytes, usize::from(kind.bytes()));
+        self.registers
+            .set(to.place, at * step, bytes, bits.map(|bits| bits & (u64::MAX >> (64 - 8 * bytes))))
+            .map_err(error)?;
+        let is_general = !matches!(to.place, Place::Direct { file: crate::File::Architecture, .. });
+        if is_general && wide > bytes && step >= wide && !matches!(i.opcode, Opcode::Cmp | Opcode::Sel) {
+            self.registers.set(to.place, at * step + bytes, wide - bytes, None).map_err(error)?;
+        }
+        Ok(())
+    }
+}
+
+/// What an operation has for a channel.
+#[derive(Clone, Copy, Debug)]
+struct Outcome {
+    bits: Result64,
+    flag: Option<bool>,
+}
+
+/// Returns whether a move of a source keeps its bits.
+fn is_raw(source: &Source, to: Kind) -> bool {
+    match *source {
+        Source::Register { kind, absolute, negate, .. } => {
+            let is_same = kind == to
+                || kind.bytes() == to.bytes() && kind.base() != Base::Float && to.base() != Base::Float;
+            is_same && !absolute && !negate
+        }
+        Source::Immediate { kind, .. } => kind == to,
+    }
+}
+
+/// Returns the type that an operation is executed in (Programmer's Reference Manual, "Execution Data Type").
+fn execution_kind(i: &Instruction, to: &Destination) -> Option<Kind> {
+    let promoted = |source: &Source| match *source {
+        Source::Register { kind, .. } | Source::Immediate { kind, .. } => match kind {
+            Kind::Ub | Kind::B | Kind::Uw | Kind::W | Kind::Uv | Kind::V => Kind::W,
+            Kind::Ud | Kind::D => Kind::D,
+            Kind::Uq | Kind::Q => Kind::Q,
+            Kind::Vf => Kind::F,
+            Kind::Hf | Kind::F | Kind::Df | Kind::Nf => kind,
+        },
+    };
+    let kinds: Vec<Kind> = i.sources.iter().flatten().map(promoted).collect();
+    let has = |kind| kinds.contains(&kind);
+    match kinds.as_slice() {
+        [] => None,
+        [Kind::Hf] => Some(to.kind),
+        [only] => Some(*only),
+        _ if has(Kind::Hf) && !has(Kind::F) && to.kind == Kind::F => Some(Kind::F),
+        _ => [Kind::Nf, Kind::Df, Kind::F, Kind::Hf, Kind::Q, Kind::D, Kind::W]
+            .into_iter()
+            .find(|kind| has(*kind)),
+    }
+}

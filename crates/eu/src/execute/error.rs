@@ -1,0 +1,72 @@
+//! Reasons why a thread cannot go on.
+
+use std::fmt;
+
+use crate::{Error, Opcode};
+
+/// A thread that cannot go on, and the instruction that it is at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stop {
+    /// The instruction: its first byte in the kernel.
+    pub at: u32,
+    /// The reason.
+    pub why: Why,
+}
+
+/// A reason why a thread cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// The kernel ends without the end of the thread.
+    End,
+    /// The instruction cannot be decoded.
+    Decode(Error),
+    /// The instruction is valid, and its effect is not known here.
+    Unknown {
+        /// The operation.
+        opcode: Opcode,
+        /// What is not known.
+        what: &'static str,
+    },
+    /// An operand is in a register that a thread lacks, or that is not known here.
+    Register {
+        /// The operation.
+        opcode: Opcode,
+        /// The operand.
+        operand: &'static str,
+    },
+    /// The message is not known here.
+    Message {
+        /// The shared function.
+        function: u8,
+        /// The descriptor.
+        descriptor: u32,
+    },
+    /// An address, a length, stored bytes, or a comparison depend on bytes of registers that nothing has written.
+    Undefined {
+        /// The operation.
+        opcode: Opcode,
+        /// What depends on them.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "instruction at {:#x}: ", self.at)?;
+        match self.why {
+            Why::End => f.write_str("the kernel ends without the end of the thread"),
+            Why::Decode(error) => error.fmt(f),
+            Why::Unknown { opcode, what } => write!(f, "{opcode}: {what} is not known"),
+            Why::Register { opcode, operand } => write!(f, "{opcode}: {operand} is in no known register"),
+            Why::Message { function, descriptor } => {
+                write!(f, "the message {descriptor:#x} to the shared function {function} is not known")
+            }
+            Why::Undefined { opcode, what } => {
+                write!(f, "{opcode}: {what} depends on a register that nothing has written")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Stop {}

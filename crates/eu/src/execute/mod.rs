@@ -1,0 +1,101 @@
+//! Executes kernels, one thread at a time, on surfaces that the caller has.
+//!
+//! What is not known is an error that names the instruction: branches, accumulators, Align16, approximated functions and most messages. Bytes of
+//! registers that nothing has written are undefined, and so is each result that depends on them; an undefined address, comparison
+//! or stored byte is an error, too.
+//!
+//! ```text
+//! L2  port: messages
+//! L1  channels: the operations of all channels
+//! L0  operation -> value   registers   message   error: numbers, registers, what a descriptor asks for
+//! ```
+
+mod channels;
+mod error;
+mod message;
+mod operation;
+mod port;
+mod registers;
+mod value;
+
+pub use error::{Stop, Why};
+
+use crate::{Form, Instruction, Opcode, Platform, decode};
+use registers::{REGISTER_BYTES, Registers};
+
+/// An access of a message to a surface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The instruction that sends the message: its first byte in the kernel.
+    pub at: u32,
+    /// The entry of the binding table.
+    pub surface: u8,
+    /// The first byte in the surface.
+    pub offset: u32,
+}
+
+/// The surfaces that threads access.
+pub trait Bus {
+    /// Reads bytes of a surface; those behind its end are zeroes.
+    fn read(&mut self, access: Access, bytes: &mut [u8]);
+    /// Writes bytes to a surface; those behind its end are dropped.
+    fn write(&mut self, access: Access, bytes: &[u8]);
+}
+
+/// A thread of a kernel.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    platform: Platform,
+    /// The channels that were dispatched, one bit each.
+    dispatched: u32,
+    registers: Registers,
+}
+
+/// Bytes of an instruction that is not compacted.
+const INSTRUCTION_BYTES: usize = 16;
+
+impl Thread {
+    /// Returns a thread whose channels are the bits of `dispatched`, and whose first registers are `payload`: group numbers, constants.
+    #[must_use]
+    pub fn new(platform: Platform, dispatched: u32, payload: &[[u8; REGISTER_BYTES]]) -> Self {
+        Self { platform, dispatched, registers: Registers::new(payload) }
+    }
+
+    /// Runs a kernel from its first instruction to the end of the thread.
+    ///
+    /// # Errors
+    /// The instruction that is not known here, or whose effect is undefined. Accesses before it have been made.
+    pub fn run(&mut self, kernel: &[u8], bus: &mut dyn Bus) -> Result<(), Stop> {
+        for (number, bytes) in kernel.chunks_exact(INSTRUCTION_BYTES).enumerate() {
+            let at = u32::try_from(number * INSTRUCTION_BYTES).unwrap_or(u32::MAX);
+            let word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte));
+            let stop = |why| Stop { at, why };
+            let instruction = decode(self.platform, word).map_err(Why::Decode).map_err(stop)?;
+            if self.step(&instruction, at, bus).map_err(stop)? == Flow::Ended {
+                return Ok(());
+            }
+        }
+        let at = u32::try_from(kernel.len() / INSTRUCTION_BYTES * INSTRUCTION_BYTES).unwrap_or(u32::MAX);
+        Err(Stop { at, why: Why::End })
+    }
+
+    fn step(&mut self, i: &Instruction, at: u32, bus: &mut dyn Bus) -> Result<Flow, Why> {
+        match (i.opcode, i.opcode.form(self.platform)) {
+            (Opcode::Nop | Opcode::Sync, _) => Ok(Flow::Next),
+            (_, Form::Send | Form::SplitSend) => self.send(i, at, bus),
+            (_, Form::Basic(_) | Form::Three) => self.operate(i).map(|()| Flow::Next),
+            (opcode, Form::Nothing | Form::Jump | Form::Jumps) => {
+                Err(Why::Unknown { opcode, what: "the effect" })
+            }
+        }
+    }
+}
+
+/// What comes behind an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Flow {
+    /// The next one.
+    Next,
+    /// Nothing: the thread has ended.
+    Ended,
+}

@@ -1,0 +1,205 @@
+//! Kernels that are executed on surfaces of bytes.
+
+mod kernels;
+
+use intel_eu::execute::{Access, Bus, Stop, Thread, Why};
+use intel_eu::{Kind, Opcode, Place, Platform, Region, Source, decode, encode};
+use kernels::{COPY, COPY_75, COPY_120, GUARDED, word};
+
+/// Surfaces of bytes, and the accesses to them.
+#[derive(Default)]
+struct Surfaces {
+    bytes: Vec<Vec<u8>>,
+    accesses: Vec<(Access, usize)>,
+}
+
+impl Bus for Surfaces {
+    fn read(&mut self, access: Access, bytes: &mut [u8]) {
+        self.accesses.push((access, bytes.len()));
+        let surface = &self.bytes[usize::from(access.surface)];
+        for (number, byte) in bytes.iter_mut().enumerate() {
+            *byte = surface.get(access.offset as usize + number).copied().unwrap_or(0);
+        }
+    }
+
+    fn write(&mut self, access: Access, bytes: &[u8]) {
+        self.accesses.push((access, bytes.len()));
+        let surface = &mut self.bytes[usize::from(access.surface)];
+        for (number, byte) in bytes.iter().enumerate() {
+            if let Some(place) = surface.get_mut(access.offset as usize + number) {
+                *place = *byte;
+            }
+        }
+    }
+}
+
+/// Returns surfaces of which the first has numbers, and the second nothing.
+fn surfaces(len: usize) -> Surfaces {
+    let bytes = vec![(0..len).map(|number| (number % 251) as u8 + 1).collect(), vec![0; len]];
+    Surfaces { bytes, accesses: Vec::new() }
+}
+
+fn bytes(kernel: &[[u32; 4]]) -> Vec<u8> {
+    kernel.iter().flatten().flat_map(|dword| dword.to_le_bytes()).collect()
+}
+
+/// Returns the first register of a group, and one with a number.
+fn payload(group: u32, number: u32) -> [[u8; 32]; 2] {
+    let mut registers = [[0; 32]; 2];
+    registers[0][4..8].copy_from_slice(&group.to_le_bytes());
+    registers[1][..4].copy_from_slice(&number.to_le_bytes());
+    registers
+}
+
+#[test]
+fn each_group_copies_its_128_bytes() {
+    for (platform, kernel) in [
+        (Platform::Hsw, COPY_75),
+        (Platform::Bdw, COPY),
+        (Platform::Glk, COPY),
+        (Platform::Jsl, COPY),
+        (Platform::Tgl, COPY_120),
+    ] {
+        let mut bus = surfaces(512);
+        for group in [2, 0] {
+            Thread::new(platform, 0xffff, &payload(group, 0)).run(&bytes(&kernel), &mut bus).unwrap();
+        }
+        let [from, to] = &bus.bytes[..] else { panic!() };
+        assert_eq!(to[..128], from[..128], "{platform}");
+        assert_eq!(to[256..384], from[256..384], "{platform}");
+        assert!(to[128..256].iter().chain(&to[384..]).all(|byte| *byte == 0), "{platform}");
+        let access = |at, surface, offset| (Access { at, surface, offset }, 128);
+        assert_eq!(bus.accesses[..2], [access(32, 0, 256), access(48, 1, 256)], "{platform}");
+    }
+}
+
+#[test]
+fn a_guarded_channel_copies_nothing() {
+    let mut kernel = GUARDED.to_vec();
+    kernel.extend(&COPY[4..]);
+    for platform in [Platform::Bdw, Platform::Icl] {
+        let mut bus = surfaces(256);
+        // The second group has the dwords 16 to 31, of which those below 20 are copied.
+        Thread::new(platform, 0xffff, &payload(1, 20)).run(&bytes(&kernel), &mut bus).unwrap();
+        let [from, to] = &bus.bytes[..] else { panic!() };
+        assert_eq!(to[64..80], from[64..80]);
+        assert!(to[..64].iter().chain(&to[80..]).all(|byte| *byte == 0));
+        assert_eq!(bus.accesses.len(), 8, "four channels read and write");
+    }
+}
+
+#[test]
+fn bytes_behind_a_surface_are_zeroes_and_dropped() {
+    let mut bus = surfaces(200);
+    Thread::new(Platform::Jsl, 0xffff, &payload(1, 0)).run(&bytes(&COPY), &mut bus).unwrap();
+    assert_eq!(bus.bytes[0][128..200], bus.bytes[1][128..200]);
+    assert_eq!(bus.bytes[1].len(), 200);
+}
+
+#[test]
+fn a_kernel_that_depends_on_undefined_registers_stops() {
+    // Without the group's number, the address is undefined; without the read, the stored bytes are.
+    let mut bus = surfaces(512);
+    let stop = Thread::new(Platform::Jsl, 0xffff, &[]).run(&bytes(&COPY), &mut bus);
+    assert_eq!(stop, Err(Stop { at: 32, why: Why::Undefined { opcode: Opcode::Send, what: "the address" } }));
+    let mut kernel = COPY.to_vec();
+    kernel.remove(2);
+    let stop = Thread::new(Platform::Jsl, 0xffff, &payload(0, 0)).run(&bytes(&kernel), &mut bus);
+    assert_eq!(
+        stop,
+        Err(Stop { at: 32, why: Why::Undefined { opcode: Opcode::Send, what: "a stored byte" } })
+    );
+    assert!(bus.accesses.is_empty());
+}
+
+#[test]
+fn what_is_not_known_names_the_instruction() {
+    let mut bus = surfaces(512);
+    let mut run = |kernel: &[[u32; 4]]| {
+        Thread::new(Platform::Jsl, 0xffff, &payload(0, 0)).run(&bytes(kernel), &mut bus)
+    };
+    assert_eq!(run(&COPY[..5]), Err(Stop { at: 80, why: Why::End }));
+    let while_loop = [0x0061_0027, 0x2000_0000, 0x0e00_0000, 0xffff_ffc0];
+    let effect = Why::Unknown { opcode: Opcode::While, what: "the effect" };
+    assert_eq!(run(&[COPY[0], while_loop]), Err(Stop { at: 16, why: effect }));
+    let sampler = [0x0280_0031, 0x2060_0248, 0x0600_0040, 0x0248_0400];
+    let message = Why::Message { function: 2, descriptor: 0x0248_0400 };
+    let stop = run(&[COPY[0], sampler]).unwrap_err();
+    assert_eq!(stop, Stop { at: 16, why: message });
+    assert_eq!(
+        stop.to_string(),
+        "instruction at 0x10: the message 0x2480400 to the shared function 2 is not known"
+    );
+    let compacted = [COPY[0][0] | 1 << 29, 0, 0, 0];
+    assert_eq!(run(&[compacted]), Err(Stop { at: 0, why: Why::Decode(intel_eu::Error::Compacted) }));
+}
+
+/// Runs one instruction behind `mov r2 r0` on the payload in r0, and stores r3 by the rest of the copying kernel.
+fn result(edit: impl FnOnce(&mut intel_eu::Instruction), payload: [[u8; 32]; 2]) -> Result<Vec<u8>, Stop> {
+    let platform = Platform::Skl;
+    let mut instruction = decode(platform, word(COPY[0])).unwrap();
+    instruction.destination.as_mut().unwrap().place = Place::general(3);
+    edit(&mut instruction);
+    let encoded = encode(platform, &instruction).unwrap();
+    let dwords = [0, 32, 64, 96].map(|shift| (encoded >> shift) as u32);
+    // One OWord of the four registers from r3 on.
+    let mut store = COPY[3];
+    store[3] = 0x040a_0001;
+    let header = [0x0060_0001, 0x2040_0208, 0x008d_0020, 0x0000_0000];
+    let mut kernel = vec![header, dwords];
+    kernel.extend([store, COPY[4], COPY[5]]);
+    let mut bus = surfaces(16);
+    bus.bytes[1] = vec![0xee; 16];
+    Thread::new(platform, 0xff, &payload).run(&bytes(&kernel), &mut bus)?;
+    Ok(bus.bytes.remove(1))
+}
+
+fn floats(numbers: [f32; 4]) -> [[u8; 32]; 2] {
+    let mut registers = [[0; 32]; 2];
+    for (place, number) in registers[0].chunks_exact_mut(4).zip(numbers) {
+        place.copy_from_slice(&number.to_le_bytes());
+    }
+    registers
+}
+
+#[test]
+fn a_conversion_leaves_the_rest_of_wide_elements_undefined() {
+    let convert = |kind: Kind, stride: u8| {
+        move |i: &mut intel_eu::Instruction| {
+            let to = i.destination.as_mut().unwrap();
+            (to.kind, to.stride) = (kind, stride);
+            let Some(Source::Register { kind, .. }) = &mut i.sources[0] else { panic!() };
+            *kind = Kind::F;
+        }
+    };
+    let stored = result(convert(Kind::D, 1), floats([1.9, -1.9, 3e9, 0.5])).unwrap();
+    let numbers: Vec<i32> =
+        stored.chunks_exact(4).map(|four| i32::from_le_bytes(four.try_into().unwrap())).collect();
+    assert_eq!(numbers, [1, -1, i32::MAX, 0]);
+    let why = Why::Undefined { opcode: Opcode::Send, what: "a stored byte" };
+    assert_eq!(result(convert(Kind::W, 2), floats([1.0; 4])), Err(Stop { at: 32, why }));
+}
+
+#[test]
+fn regions_take_elements_of_rows() {
+    let rows = |vertical: u8, width: u8, horizontal: u8| {
+        move |i: &mut intel_eu::Instruction| {
+            let Some(Source::Register { region, .. }) = &mut i.sources[0] else { panic!() };
+            *region = Region::Rows { vertical: Some(vertical), width, horizontal };
+        }
+    };
+    let mut registers = [[0; 32]; 2];
+    for (number, place) in registers[0].chunks_exact_mut(4).enumerate() {
+        place[0] = number as u8;
+    }
+    for (region, expected) in [
+        ((0, 1, 0), [0, 0, 0, 0]),
+        ((4, 2, 2), [0, 2, 4, 6]),
+        ((2, 2, 1), [0, 1, 2, 3]),
+        ((1, 2, 0), [0, 0, 1, 1]),
+    ] {
+        let stored = result(rows(region.0, region.1, region.2), registers).unwrap();
+        let numbers: Vec<u8> = stored.chunks_exact(4).map(|four| four[0]).collect();
+        assert_eq!(numbers, expected, "{region:?}");
+    }
+}

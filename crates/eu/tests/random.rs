@@ -1,0 +1,74 @@
+//! Words of random bits: what is decoded is encoded again, and what is executed does not panic.
+
+use intel_eu::execute::{Access, Bus, Thread};
+use intel_eu::{Opcode, Platform, decode, encode};
+
+/// A surface that reads as zeroes.
+struct Zeroes;
+
+impl Bus for Zeroes {
+    fn read(&mut self, _: Access, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+
+    fn write(&mut self, _: Access, _: &[u8]) {}
+}
+
+/// Numbers of xorshift128+.
+struct Random(u64, u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        let (mut a, b) = (self.0, self.1);
+        a ^= a << 23;
+        a ^= a >> 17 ^ b ^ b >> 26;
+        (self.0, self.1) = (b, a);
+        a.wrapping_add(b)
+    }
+
+    /// Returns a word with the number of one of the platform's opcodes, and few or many other bits.
+    fn word(&mut self, platform: Platform) -> u128 {
+        let opcodes: Vec<Opcode> = Opcode::of(platform).collect();
+        let opcode = opcodes[self.next() as usize % opcodes.len()].code(platform).unwrap_or(0);
+        let mut dense = || u128::from(self.next()) << 64 | u128::from(self.next());
+        let (one, other) = (dense(), dense());
+        let word = if one & 1 == 0 { one } else { one & other };
+        word & !(0x7f | 1 << 29) | u128::from(opcode)
+    }
+}
+
+#[test]
+fn what_is_decoded_is_encoded_again() {
+    let mut random = Random(1, 2);
+    for platform in Platform::all() {
+        let mut decoded = 0;
+        for _ in 0..5_000 {
+            let word = random.word(platform);
+            if let Ok(instruction) = decode(platform, word) {
+                assert_eq!(
+                    encode(platform, &instruction),
+                    Ok(word),
+                    "{platform} {word:#034x} {instruction:?}"
+                );
+                decoded += 1;
+            }
+        }
+        assert!(decoded > 250, "{platform}: {decoded}");
+    }
+}
+
+#[test]
+fn random_instructions_do_not_panic() {
+    let mut random = Random(3, 4);
+    let payload = [[0x3f; 32]; 128];
+    for platform in Platform::all() {
+        let mut done = 0;
+        for _ in 0..2_000 {
+            let word = random.word(platform);
+            let mut thread = Thread::new(platform, 0xffff_ffff, &payload);
+            let stop = thread.run(&word.to_le_bytes(), &mut Zeroes);
+            done += u32::from(stop.is_ok() || stop.is_err_and(|stop| stop.at == 16));
+        }
+        assert!(done > 40, "{platform}: {done} were executed");
+    }
+}
