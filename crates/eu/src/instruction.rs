@@ -19,7 +19,7 @@ pub struct Instruction {
     pub predicate: Option<Predicate>,
     /// The comparison that writes the flag register.
     pub condition: Option<Condition>,
-    /// The function of `math`.
+    /// The function of `math` and `sync`.
     pub function: u8,
     /// The flag register: 0 to 3 are f0.0, f0.1, f1.0 and f1.1.
     pub flag: u8,
@@ -211,6 +211,12 @@ impl Instruction {
             message: None,
             ignored: 0,
         }
+    }
+
+    /// Returns whether it is a function of one argument.
+    pub(crate) fn has_one_source(&self) -> bool {
+        const DIVISION: u8 = 9;
+        self.opcode == Opcode::Math && (1..DIVISION).contains(&self.function)
     }
 }
 

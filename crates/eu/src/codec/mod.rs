@@ -251,7 +251,7 @@ impl Codec {
     }
 
     fn condition(&mut self, i: &mut Instruction) -> Result<(), Error> {
-        if i.opcode == Opcode::Math {
+        if i.opcode.has_function() {
             return self.byte(Field::Condition, 1, &mut i.function);
         }
         let mut conditions = vec![Some(None)];
@@ -264,38 +264,41 @@ impl Codec {
 
     /// Walks over a branch.
     fn jump(&mut self, i: &mut Instruction, form: Form) -> Result<(), Error> {
-        const IN_REGISTER: &str = "its target is in a register";
         let opcode = i.opcode;
         self.bit(Field::AccumulatorWrite, &mut i.accumulator_write)?;
         self.byte(Field::Flag, 1, &mut i.flag)?;
         let graphics = self.platform.graphics();
-        if graphics < 120 || matches!(opcode, Opcode::Call | Opcode::Calla) {
+        let is_call = matches!(opcode, Opcode::Call | Opcode::Calla);
+        if graphics < 120 || is_call {
             self.destination(i)?;
         }
-        // The numbers are marked as immediates: from graphics 8 on as the source whose bits they have.
-        match (graphics, form) {
-            (120.., _) => {
-                self.fixed(Field::Source0Immediate, 1, opcode, IN_REGISTER)?;
-                self.fixed(Field::Source1Immediate, u64::from(form == Form::Jumps), opcode, IN_REGISTER)?;
-            }
-            (80.., Form::Jumps) => {
-                self.fixed(Field::Source0File, operands::IMMEDIATE, opcode, IN_REGISTER)?;
-                self.fixed(Field::Source0Type, 1, opcode, IN_REGISTER)?;
-            }
-            _ => {
-                self.fixed(Field::Source1File, operands::IMMEDIATE, opcode, IN_REGISTER)?;
-                let kind = if graphics < 80 { Kind::W } else { Kind::D };
-                let code = kind.immediate_code(self.platform).map_or(0, u64::from);
-                self.fixed(Field::Source1Type, code, opcode, IN_REGISTER)?;
-            }
-        }
+        self.mark(opcode, form)?;
         let mut walk = |field, distance: &mut Option<i32>| {
             let mut number = distance.unwrap_or(0);
             self.signed(field, &mut number)?;
             *distance = Some(number);
             Ok(())
         };
-        walk(Field::JumpEnd, &mut i.jump)?;
+        walk(if is_call { Field::Immediate } else { Field::JumpEnd }, &mut i.jump)?;
         if form == Form::Jumps { walk(Field::UpdateEnd, &mut i.update) } else { Ok(()) }
+    }
+    /// Walks over the marks of a branch's distances, which are immediates.
+    fn mark(&mut self, opcode: Opcode, form: Form) -> Result<(), Error> {
+        const IN_REGISTER: &str = "its target is in a register";
+        let graphics = self.platform.graphics();
+        let is_first = form == Form::Jumps || matches!(opcode, Opcode::Brd | Opcode::Else);
+        if graphics >= 120 {
+            self.fixed(Field::Source0Immediate, 1, opcode, IN_REGISTER)?;
+            return self.fixed(Field::Source1Immediate, u64::from(form == Form::Jumps), opcode, IN_REGISTER);
+        }
+        let (file, kind_field) = if is_first {
+            (Field::Source0File, Field::Source0Type)
+        } else {
+            (Field::Source1File, Field::Source1Type)
+        };
+        let kind = if is_first && graphics < 80 { Kind::W } else { Kind::D };
+        let code = kind.immediate_code(self.platform).map_or(0, u64::from);
+        self.fixed(file, operands::IMMEDIATE, opcode, IN_REGISTER)?;
+        self.fixed(kind_field, code, opcode, IN_REGISTER)
     }
 }

@@ -85,13 +85,17 @@ impl Codec {
     pub(super) fn basic(&mut self, i: &mut Instruction, sources: u8) -> Result<(), Error> {
         self.result(i, Field::Flag)?;
         self.destination(i)?;
-        let last = usize::from(sources) - 1;
+        if i.opcode.has_function() {
+            self.condition(i)?;
+        }
+        let last = if i.has_one_source() { 0 } else { usize::from(sources) - 1 };
         for (number, slot) in SLOTS.iter().enumerate().take(last + 1) {
             self.source(i, number, slot, number == last)?;
         }
         let has_long = matches!(i.sources[0], Some(Source::Immediate { kind, .. }) if kind.bytes() == 8);
         // From graphics 12 on, an immediate of 64 bits has the condition's bits.
-        if has_long && self.platform.graphics() >= 120 { Ok(()) } else { self.condition(i) }
+        let has_none = i.opcode.has_function() || (has_long && self.platform.graphics() >= 120);
+        if has_none { Ok(()) } else { self.condition(i) }
     }
 
     /// Walks over a file of registers, whose codes are 0 and 1.

@@ -67,7 +67,11 @@ impl Codec {
             (1, Field::SplitSource1File, Field::SplitSource1Register),
         ] {
             let (mut file, mut number, _) = direct(self.payload(i, at)?.0);
-            self.file(file_field, &mut file)?;
+            if self.has(file_field) {
+                self.file(file_field, &mut file)?;
+            } else {
+                file = File::General;
+            }
             self.byte(register, 1, &mut number)?;
             self.set_payload(i, at, (Place::Direct { file, number, offset: 0 }, Kind::Ud));
         }

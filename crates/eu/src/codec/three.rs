@@ -3,7 +3,7 @@
 use super::operands::STRIDES;
 use super::{Codec, Direction};
 use crate::isa::{Base, Field};
-use crate::{Destination, Error, File, Instruction, Kind, Place, Region, Source};
+use crate::{Destination, Error, File, Instruction, Kind, Place, Platform, Region, Source};
 
 /// The fields of a source in Align16.
 struct Slot16 {
@@ -156,11 +156,12 @@ impl Codec {
         let parts = all.map(|source| Parts::of(source).ok_or(only("its sources are direct registers", i)));
         let [mut first, mut second, mut third] = [parts[0]?, parts[1]?, parts[2]?];
         self.kind(Field::Three16SourceType, Kind::align16_code, &mut first.kind)?;
+        let is_mixed = self.platform == Platform::Chv || self.platform.graphics() >= 90;
         for (kind, half) in
             [(&mut second.kind, Field::Three16Source1Half), (&mut third.kind, Field::Three16Source2Half)]
         {
-            // Only floats are mixed.
-            if self.has(half) && matches!(first.kind, Kind::F | Kind::Hf) {
+            // Only floats are mixed, and not on Broadwell.
+            if is_mixed && matches!(first.kind, Kind::F | Kind::Hf) {
                 let mut is_half = *kind == Kind::Hf;
                 self.bit(half, &mut is_half)?;
                 *kind = if is_half { Kind::Hf } else { Kind::F };

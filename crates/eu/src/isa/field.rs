@@ -122,7 +122,7 @@ fields! {
     Source1Distance "address offset of source 1" [(105, 96)] [(121, 121), (104, 96)] [(107, 98)]
 
     Immediate "immediate" [(127, 96)] [(127, 96)] [(127, 96)]
-    Immediate64 "64-bit immediate" [] [(127, 64)] [(127, 64)]
+    Immediate64 "64-bit immediate" [] [(127, 64)] [(95, 64), (127, 96)]
 
     JumpEnd "jump to the end of the block" [(111, 96)] [(127, 96)] [(127, 96)]
     UpdateEnd "jump to the end of the loop" [(127, 112)] [(95, 64)] [(95, 64)]
@@ -135,7 +135,7 @@ fields! {
     IndirectExtended "extended descriptor in a register" [] [(61, 61)] [(49, 49)]
     ExtendedAddress "register of the extended descriptor" [] [(82, 80)] [(42, 40)]
     SplitDestinationFile "destination's file" [] [(35, 35)] [(50, 50)]
-    SplitSource0File "file of source 0" [] [(42, 41)] [(66, 66)]
+    SplitSource0File "file of source 0" [] [] [(66, 66)]
     SplitSource1File "file of source 1" [] [(36, 36)] [(98, 98)]
     SplitSource1Register "register of source 1" [] [(51, 44)] [(111, 104)]
 

@@ -150,9 +150,15 @@ impl Opcode {
     pub fn form(self, platform: Platform) -> Form {
         match (self, platform.graphics()) {
             (Self::Else, ..80) | (Self::Jmpi, 120..) => Jump,
+            (Self::Movi, 110..) => Basic(2),
             (Self::Send | Self::Sendc, 120..) => SplitSend,
             _ => self.row().6,
         }
+    }
+
+    /// Returns whether it has a function instead of a condition.
+    pub(crate) fn has_function(self) -> bool {
+        matches!(self, Self::Math | Self::Sync)
     }
 
     /// Returns the number in instructions; `None` if the platform lacks the opcode.
