@@ -18,7 +18,7 @@
 //!
 //! ```text
 //! L3  execute: kernels, a thread at a time
-//! L2  codec: an instruction's fields, read or written
+//! L2  codec   text: an instruction's fields, read or written, and its text
 //! L1  instruction   error: what an instruction has, and what cannot be coded
 //! L0  isa -> platform: the instruction set as tables
 //! ```
@@ -31,6 +31,7 @@ pub mod execute;
 mod instruction;
 mod isa;
 mod platform;
+pub mod text;
 
 pub use codec::{decode, encode};
 pub use error::Error;

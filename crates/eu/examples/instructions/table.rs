@@ -1,0 +1,94 @@
+//! Values to choose from, and what the assembler has no words for.
+
+use intel_eu::{Condition, Kind, Opcode, Pattern};
+
+/// Types of registers, which platforms have or not.
+pub const KINDS: [Kind; 11] =
+    [Kind::Ub, Kind::B, Kind::Uw, Kind::W, Kind::Ud, Kind::D, Kind::Uq, Kind::Q, Kind::Hf, Kind::F, Kind::Df];
+
+pub const VECTORS: [Kind; 3] = [Kind::Uv, Kind::V, Kind::Vf];
+
+pub const PATTERNS: [Pattern; 13] = [
+    Pattern::Normal,
+    Pattern::AnyV,
+    Pattern::AllV,
+    Pattern::Any2,
+    Pattern::All2,
+    Pattern::Any4,
+    Pattern::All4,
+    Pattern::Any8,
+    Pattern::All8,
+    Pattern::Any16,
+    Pattern::All16,
+    Pattern::Any32,
+    Pattern::All32,
+];
+
+pub const CONDITIONS: [Condition; 8] = [
+    Condition::Zero,
+    Condition::NotZero,
+    Condition::Greater,
+    Condition::GreaterOrEqual,
+    Condition::Less,
+    Condition::LessOrEqual,
+    Condition::Overflow,
+    Condition::Unordered,
+];
+
+// Opcodes that the assembler has no words for: of its tables, not of the hardware.
+
+pub const NO_CONDITION: [Opcode; 11] = [
+    Opcode::Math,
+    Opcode::Movi,
+    Opcode::Smov,
+    Opcode::Bfi1,
+    Opcode::Bfi2,
+    Opcode::Bfe,
+    Opcode::Bfrev,
+    Opcode::Cbit,
+    Opcode::Fbh,
+    Opcode::Fbl,
+    Opcode::Mach,
+];
+
+pub const NO_SATURATE: [Opcode; 20] = [
+    Opcode::Not,
+    Opcode::And,
+    Opcode::Or,
+    Opcode::Xor,
+    Opcode::Addc,
+    Opcode::Subb,
+    Opcode::Bfe,
+    Opcode::Bfi1,
+    Opcode::Bfi2,
+    Opcode::Bfrev,
+    Opcode::Cbit,
+    Opcode::Cmp,
+    Opcode::Cmpn,
+    Opcode::Fbh,
+    Opcode::Fbl,
+    Opcode::Frc,
+    Opcode::Mach,
+    Opcode::Rol,
+    Opcode::Ror,
+    Opcode::Smov,
+];
+
+pub const NO_MODIFIER: [Opcode; 14] = [
+    Opcode::Addc,
+    Opcode::Subb,
+    Opcode::Bfe,
+    Opcode::Bfi1,
+    Opcode::Bfi2,
+    Opcode::Bfrev,
+    Opcode::Cbit,
+    Opcode::Dp4a,
+    Opcode::Fbh,
+    Opcode::Fbl,
+    Opcode::Pln,
+    Opcode::Rol,
+    Opcode::Ror,
+    Opcode::Smov,
+];
+
+pub const NO_PREDICATE: [Opcode; 5] = [Opcode::Else, Opcode::Endif, Opcode::Wait, Opcode::Sync, Opcode::Csel];

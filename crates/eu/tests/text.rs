@@ -1,0 +1,47 @@
+//! Instructions as text; `ci/eu` compares many more with Intel's assembler.
+
+use intel_eu::{Instruction, Opcode, Platform, decode, text};
+
+/// Instructions: platform, encoding, text.
+const KNOWN: &[(Platform, u128, &str)] = &[
+    (Platform::Hsw, 0x03_00000004_20480c21_00000009, "shl (1|M0) r2.2<1>:ud r0.1<0;1,0>:ud 0x3:ud"),
+    (Platform::Jsl, 0x008d0000_20400208_00600001, "mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud"),
+    (Platform::Jsl, 0x76543210_00000000_21402648_00600001, "mov (8|M0) r10.0<1>:uw 0x76543210:uv"),
+    (
+        Platform::Bdw,
+        0x20_028d0180_20000200_05800010,
+        "cmp (16|M0) (lt)f0.0 null<1>:ud r12.0<8;8,1>:ud r1.0<0;1,0>:ud",
+    ),
+    (Platform::Bdw, 0x04205e00_060001c0_22000248_0c810031, "(f0.0) send (16|M0) r16:uw r14 0xC 0x04205E00"),
+    (Platform::Bdw, 0x82000010_06000e00_20000240_07800031, "send (16|M0) null:uw r112 0x27 0x02000010 {EOT}"),
+    (
+        Platform::Tgl,
+        0x02000000_a800020c_03240000_00049031,
+        "send.dc0 (16|M0) r3 r2 null 0x0 0x02480400 {@1,$0}",
+    ),
+    (Platform::Dg2, 0x03_02000024_02458220_00001969, "shl (1|M0) r2.2<1>:ud r0.1<0;1,0>:ud 0x3:ud {I@1}"),
+    (Platform::Skl, 0x20_ffffffe0_20000e00_00802022, "if (16|M16) 32 (-32)"),
+    (Platform::Skl, 0x10_0e001400_34000004_00000020, "(W) jmpi 32"),
+    (Platform::Tgl, 0x20_00000000_00004000_80000020, "(W) jmpi 32"),
+    (
+        Platform::Bdw,
+        0x0107_2006390021c8_011e0000_0060015b,
+        "mad (8|M0) r1.0<1>:f r2.0<2;1>:f r3.0<2;1>:f r4.0<1>:f",
+    ),
+];
+
+#[test]
+fn known_instructions_have_their_text() {
+    for (platform, word, expected) in KNOWN {
+        let instruction = decode(*platform, *word).unwrap_or_else(|error| panic!("{expected}: {error}"));
+        assert_eq!(text::print(*platform, &instruction), *expected);
+    }
+}
+
+#[test]
+fn an_instruction_without_operands_has_a_text() {
+    for opcode in Opcode::of(Platform::Dg2) {
+        let text = text::print(Platform::Dg2, &Instruction::new(opcode));
+        assert!(text.starts_with(opcode.name()), "{text}");
+    }
+}
