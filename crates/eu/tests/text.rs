@@ -1,6 +1,6 @@
 //! Instructions as text; `ci/eu` compares many more with Intel's assembler.
 
-use intel_eu::{Instruction, Opcode, Platform, decode, text};
+use intel_eu::{Instruction, Opcode, Platform, decode, encode, text};
 
 /// Instructions: platform, encoding, text.
 const KNOWN: &[(Platform, u128, &str)] = &[
@@ -25,7 +25,7 @@ const KNOWN: &[(Platform, u128, &str)] = &[
     (Platform::Tgl, 0x20_00000000_00004000_80000020, "(W) jmpi 32"),
     (
         Platform::Bdw,
-        0x0107_2006390021c8_011e0000_0060015b,
+        0x01072006_390021c8_011e0000_0060015b,
         "mad (8|M0) r1.0<1>:f r2.0<2;1>:f r3.0<2;1>:f r4.0<1>:f",
     ),
 ];
@@ -35,6 +35,8 @@ fn known_instructions_have_their_text() {
     for (platform, word, expected) in KNOWN {
         let instruction = decode(*platform, *word).unwrap_or_else(|error| panic!("{expected}: {error}"));
         assert_eq!(text::print(*platform, &instruction), *expected);
+        let parsed = text::parse(*platform, expected).unwrap_or_else(|error| panic!("{expected}: {error}"));
+        assert_eq!(encode(*platform, &parsed), Ok(*word), "{expected}");
     }
 }
 
@@ -44,4 +46,79 @@ fn an_instruction_without_operands_has_a_text() {
         let text = text::print(Platform::Dg2, &Instruction::new(opcode));
         assert!(text.starts_with(opcode.name()), "{text}");
     }
+}
+
+#[test]
+fn labels_are_distances() {
+    let program = "
+        // A loop.
+        again: add (8|M0) r2.0<1>:d r2.0<8;8,1>:d -1:d
+        (f0.0) if (8|M0) done done  // forwards
+        while (8|M0) again
+        done:
+        endif (8|M0) 16
+        calla (8|M0) r3.0 done";
+    let expected = [
+        "add (8|M0) r2.0<1>:d r2.0<8;8,1>:d -1:d",
+        "(f0.0) if (8|M0) 32 32",
+        "while (8|M0) -32",
+        "endif (8|M0) 16",
+        "calla (8|M0) r3.0 48",
+    ];
+    let parsed = text::parse_program(Platform::Skl, program).unwrap();
+    let printed: Vec<String> = parsed.iter().map(|one| text::print(Platform::Skl, one)).collect();
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn errors_name_the_line_the_column_and_the_word() {
+    for (program, expected) in [
+        ("nop\n  foo (8|M0)", "line 2, column 3: 'foo' is no opcode of the platform"),
+        ("sync.nop null", "line 1, column 1: 'sync' is no opcode of the platform"),
+        ("mov (8|M0) r2.0<1>:ud", "line 1, column 22: the end of the line is where a source has to be"),
+        ("mov (8|M0) r2.8<1>:ud r0.0<8;8,1>:ud", "line 1, column 12: 'r2' has no such element"),
+        ("mov (8|M0) r2.0<1>:ud r0.0<8;8;1>:ud", "line 1, column 31: ';' is where ',' has to be"),
+        (
+            "mov (8|M0) r2.0<1>:ud 0x100000000:ud",
+            "line 1, column 23: '0x100000000' is no number of this type",
+        ),
+        (
+            "mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud r1.0<8;8,1>:ud",
+            "line 1, column 38: 'r1' is more than the instruction has",
+        ),
+        (
+            "mov (8|M0) r2.0<1>:ud 0x1:ud {Sometimes}",
+            "line 1, column 31: 'Sometimes' is no option of the instruction",
+        ),
+        (
+            "(f0.0) cmp (8|M0) (lt)f1.0 null<1>:ud r0.0<8;8,1>:ud 0x1:ud",
+            "line 1, column 23: 'f1' is another flag register than that of the predicate",
+        ),
+        ("math.tan (8|M0) r2.0<1>:f r3.0<8;8,1>:f", "line 1, column 6: 'tan' is no function of the opcode"),
+        ("nop\nwhile (8|M0) nowhere", "line 2, column 14: 'nowhere' is no label"),
+        ("a: nop\na: nop", "line 2, column 1: 'a' is a label already"),
+    ] {
+        let error = text::parse_program(Platform::Skl, program).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[test]
+fn texts_with_a_wrong_character_do_not_panic() {
+    let mut understood = 0;
+    for (platform, _, known) in KNOWN {
+        for at in 0..known.len() {
+            for character in
+                ["", "0", "9", "-", ".", ":", ";", "(", "<", "x", "\u{e4}", "99999999999999999999"]
+            {
+                let text = format!("{}{character}{}", &known[..at], &known[at + 1..]);
+                if let Ok(instruction) = text::parse(*platform, &text) {
+                    let printed = text::print(*platform, &instruction);
+                    assert!(!printed.is_empty());
+                    understood += 1;
+                }
+            }
+        }
+    }
+    assert!(understood > 100, "{understood}");
 }

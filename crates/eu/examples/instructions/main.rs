@@ -1,6 +1,6 @@
 //! Prints instructions of a platform, made at random but the same ones each time: `PLATFORM COUNT`, and COUNT of each opcode.
 //!
-//! A line has the encoding, as 32 hexadecimal digits, and the text.
+//! A line has the encoding, as 32 hexadecimal digits, and the text. It fails if the text is parsed as another instruction.
 
 mod maker;
 mod random;
@@ -36,7 +36,13 @@ fn main() -> ExitCode {
                 break;
             }
             if let Ok(word) = encode(platform, &instruction) {
-                println!("{word:032x} {}", text::print(platform, &instruction));
+                let text = text::print(platform, &instruction);
+                let parsed = text::parse(platform, &text);
+                if parsed != Ok(instruction) {
+                    eprintln!("{platform}: {text}: {instruction:?} is parsed as {parsed:?}");
+                    return ExitCode::FAILURE;
+                }
+                println!("{word:032x} {text}");
                 made += 1;
             }
         }

@@ -64,3 +64,15 @@ pub(super) fn functions(platform: Platform, opcode: Opcode) -> Option<&'static [
         _ => None,
     }
 }
+
+/// Returns the number of an architecture register.
+pub(super) fn architecture_number(word: &str) -> Option<u8> {
+    ARCHITECTURE.iter().find_map(|&(first, name, is_numbered)| {
+        let rest = word.strip_prefix(name)?;
+        match (is_numbered, rest) {
+            (false, "") => Some(first),
+            (false, _) => None,
+            (true, _) => rest.parse::<u8>().ok().filter(|number| *number < 16).map(|number| first + number),
+        }
+    })
+}

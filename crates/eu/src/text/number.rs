@@ -31,3 +31,20 @@ fn float(value: f64, text: String) -> Option<String> {
 fn mask(kind: Kind) -> u64 {
     u64::MAX >> (64 - 8 * u32::from(kind.bytes()))
 }
+
+/// Returns the bits of an immediate's number: `None` if it is none, or does not fit. Half floats and vectors are hexadecimal.
+pub(super) fn parse(kind: Kind, text: &str) -> Option<u64> {
+    if let Some(digits) = text.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).ok().filter(|bits| bits & !mask(kind) == 0);
+    }
+    match (kind, kind.base()) {
+        (Kind::F, _) => text.parse::<f32>().ok().map(|value| u64::from(value.to_bits())),
+        (Kind::Df, _) => text.parse::<f64>().ok().map(f64::to_bits),
+        (_, Base::Float) => None,
+        _ => {
+            let value: i128 = text.parse().ok()?;
+            let lowest = -(i128::from(mask(kind)) >> 1) - 1;
+            (lowest..=i128::from(mask(kind))).contains(&value).then_some(value as u64 & mask(kind))
+        }
+    }
+}

@@ -1,15 +1,9 @@
 //! An instruction as text.
 
-use super::{name, number, scoreboard};
+use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, branch, name, number, scoreboard};
 use crate::{
     Descriptor, Destination, File, Form, Instruction, Kind, Message, Opcode, Place, Platform, Region, Source,
 };
-
-/// The swizzle that moves no element.
-const STRAIGHT: u8 = 0xe4;
-/// The swizzles that take the first or the second of two elements of 64 bits.
-const FIRST_LONG: u8 = 0x44;
-const SECOND_LONG: u8 = 0xee;
 
 /// Returns the text of an instruction, which `iga64` of the platform takes.
 ///
@@ -65,7 +59,7 @@ impl Printer<'_> {
 
     /// Returns whether the bit for the accumulator means something else.
     fn has_branch_control(&self) -> bool {
-        matches!(self.form(), Form::Jump | Form::Jumps) && self.i.accumulator_write
+        branch::is_jump(self.platform, self.i.opcode) && self.i.accumulator_write
     }
 
     fn operands(&self) -> Vec<String> {
@@ -94,7 +88,7 @@ impl Printer<'_> {
         if matches!(opcode, Opcode::Call | Opcode::Calla) {
             return Some(self.place(place, Kind::D));
         }
-        let is_jump = matches!(self.form(), Form::Jump | Form::Jumps);
+        let is_jump = branch::is_jump(self.platform, opcode);
         if is_jump || matches!(opcode, Opcode::Jmpi | Opcode::Wait | Opcode::Sync | Opcode::Ret) {
             return None;
         }
@@ -129,9 +123,9 @@ impl Printer<'_> {
     fn sources(&self) -> Vec<String> {
         let sources = self.i.sources.iter().flatten().enumerate();
         match (self.i.opcode, self.i.sources) {
-            // The first source is the instruction pointer. The distance is from the next instruction on.
+            // The first source is the instruction pointer.
             (Opcode::Jmpi, [_, Some(Source::Immediate { bits, .. }), _]) => {
-                vec![(self.unit_of_jmpi() * i64::from(bits as i32) + 16).to_string()]
+                vec![self.bytes(bits as i32).to_string()]
             }
             (Opcode::Jmpi, [_, Some(Source::Register { place, kind, .. }), _]) => {
                 vec![self.place(place, kind)]
@@ -147,8 +141,10 @@ impl Printer<'_> {
         }
     }
 
-    fn unit_of_jmpi(&self) -> i64 {
-        if self.platform.graphics() < 75 { 8 } else { 1 }
+    /// Returns the bytes of a distance.
+    fn bytes(&self, distance: i32) -> i64 {
+        let (platform, opcode) = (self.platform, self.i.opcode);
+        i64::from(distance) * branch::unit(platform, opcode) + branch::start(platform, opcode)
     }
 
     fn source(&self, at: usize, source: &Source) -> String {
@@ -212,13 +208,9 @@ impl Printer<'_> {
     }
 
     fn distances(&self) -> Vec<String> {
-        let unit = match (self.i.opcode, self.platform.graphics()) {
-            (Opcode::Call | Opcode::Calla, _) | (_, 80..) => 1,
-            _ => 8,
-        };
-        let jump = self.i.jump.map(|distance| (i64::from(distance) * unit).to_string());
+        let jump = self.i.jump.map(|distance| self.bytes(distance).to_string());
         // Without parentheses, the assembler subtracts a negative number from the one before.
-        let update = self.i.update.map(|distance| match i64::from(distance) * unit {
+        let update = self.i.update.map(|distance| match self.bytes(distance) {
             bytes @ ..0 => format!("({bytes})"),
             bytes => bytes.to_string(),
         });

@@ -27,3 +27,45 @@ pub(super) fn print(platform: Platform, opcode: Opcode, code: u8) -> Vec<String>
         }
     }
 }
+
+/// A dependency that is waited for, as an option names it.
+#[derive(Clone, Copy)]
+pub(super) enum Wait {
+    /// A distance, beside the code of its pipe.
+    Distance(u8),
+    /// A token, beside the code of what it stands for.
+    Token(u8),
+}
+
+/// Returns the dependency of an option.
+pub(super) fn parse(option: &str) -> Option<Wait> {
+    if let Some(token) = option.strip_prefix('$') {
+        let (number, code) = match token.split_once('.') {
+            None => (token, 0x40),
+            Some((number, "src")) => (number, 0x30),
+            Some((number, "dst")) => (number, 0x20),
+            Some(_) => return None,
+        };
+        return number
+            .parse::<u8>()
+            .ok()
+            .filter(|number| *number < 16)
+            .map(|number| Wait::Token(code | number));
+    }
+    let (pipe, distance) = option.split_once('@')?;
+    let code = PIPES.iter().find(|row| row.1 == pipe)?.0;
+    distance
+        .parse::<u8>()
+        .ok()
+        .filter(|distance| *distance < 8)
+        .map(|distance| Wait::Distance(code | distance))
+}
+
+/// Returns the code of an instruction that has this one already, and waits for something else, too.
+pub(super) fn join(code: u8, wait: Wait) -> Option<u8> {
+    match (code, wait) {
+        (0, Wait::Distance(new) | Wait::Token(new)) => Some(new),
+        (1..=0x1f, Wait::Token(token)) => Some(0x80 | (code & 7) << 4 | token & 0xf),
+        _ => None,
+    }
+}

@@ -1,0 +1,40 @@
+//! What the text of branches and of similar instructions leaves out.
+
+use crate::{Destination, File, Form, Kind, Opcode, Place, Platform};
+
+const IP: Place = Place::Direct { file: File::Architecture, number: 0xa0, offset: 0 };
+
+/// Returns the bytes that distances of branches are counted in.
+pub(super) fn unit(platform: Platform, opcode: Opcode) -> i64 {
+    match (opcode, platform.graphics()) {
+        (Opcode::Jmpi, 75..) | (Opcode::Call | Opcode::Calla, _) | (_, 80..) => 1,
+        _ => 8,
+    }
+}
+
+/// Returns the bytes from an instruction to the one that its distance is counted from.
+pub(super) fn start(platform: Platform, opcode: Opcode) -> i64 {
+    if opcode == Opcode::Jmpi && platform.graphics() < 120 { 16 } else { 0 }
+}
+
+/// Returns the destination of an opcode whose text has none, or, of a call, has its place only.
+pub(super) fn destination(platform: Platform, opcode: Opcode) -> Option<Destination> {
+    let is_late = platform.graphics() >= 120;
+    let null = Destination::default();
+    let late = Destination { kind: Kind::Ub, stride: 0, ..null };
+    match (opcode, is_late) {
+        (Opcode::Call | Opcode::Calla | Opcode::Ret, true) => Some(late),
+        (Opcode::Call | Opcode::Calla, false) => Some(Destination { kind: Kind::D, ..null }),
+        (Opcode::Sync, _) => Some(Destination { kind: Kind::Ub, ..null }),
+        (Opcode::Wait | Opcode::Ret, _) => Some(null),
+        (Opcode::Jmpi, false) => Some(Destination { place: IP, ..null }),
+        (Opcode::Brd | Opcode::Brc, false) => Some(Destination { place: IP, kind: Kind::D, ..null }),
+        (_, false) if is_jump(platform, opcode) => Some(null),
+        _ => None,
+    }
+}
+
+/// Returns whether the opcode has distances.
+pub(super) fn is_jump(platform: Platform, opcode: Opcode) -> bool {
+    matches!(opcode.form(platform), Form::Jump | Form::Jumps)
+}

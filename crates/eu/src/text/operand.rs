@@ -1,0 +1,177 @@
+//! Operands, read.
+
+use super::cursor::{Cursor, SyntaxError};
+use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, name, number};
+use crate::{Destination, File, Kind, Place, Region, Source};
+
+/// The bytes of a general register.
+const REGISTER: u32 = 32;
+
+/// A register, before its type is known.
+#[derive(Clone, Copy)]
+pub(super) struct Register<'t> {
+    start: Cursor<'t>,
+    place: Place,
+    /// The number of the element in it.
+    element: u32,
+}
+
+impl<'t> Register<'t> {
+    /// Reads a register.
+    pub(super) fn read(cursor: &mut Cursor<'t>) -> Result<Self, SyntaxError> {
+        cursor.peek();
+        let start = *cursor;
+        if cursor.eat("r[") {
+            cursor.expect("a0.", "is no address register")?;
+            let register = cursor.number()?;
+            let offset = if cursor.eat(",") { cursor.number()? } else { 0 };
+            cursor.expect("]", "is not the end of an address")?;
+            return Ok(Self { start, place: Place::Indirect { register, offset }, element: 0 });
+        }
+        let (file, number) = cursor.known("is no register", |word| {
+            let general = word.strip_prefix('r').and_then(|digits| digits.parse().ok());
+            match general {
+                Some(number) => Some((File::General, number)),
+                None => name::architecture_number(word).map(|number| (File::Architecture, number)),
+            }
+        })?;
+        let element = if cursor.eat(".") { cursor.number()? } else { 0 };
+        Ok(Self { start, place: Place::Direct { file, number, offset: 0 }, element })
+    }
+
+    /// Returns the place, now that the type is known.
+    pub(super) fn place(self, kind: Kind) -> Result<Place, SyntaxError> {
+        let byte = u64::from(self.element) * u64::from(kind.bytes());
+        let byte = u8::try_from(byte).ok().filter(|byte| u32::from(*byte) < REGISTER);
+        let byte = byte.ok_or_else(|| self.start.error("has no such element"))?;
+        Ok(match self.place {
+            Place::Direct { file, number, .. } => Place::Direct { file, number, offset: byte },
+            place @ Place::Indirect { .. } => place,
+        })
+    }
+}
+
+/// Reads a colon and a type.
+pub(super) fn kind(cursor: &mut Cursor<'_>) -> Result<Kind, SyntaxError> {
+    cursor.expect(":", "is where the type has to be")?;
+    cursor.known("is no type", Kind::from_name)
+}
+
+/// Reads a destination; of groups of four elements, all are written if none is named.
+pub(super) fn destination(cursor: &mut Cursor<'_>, has_groups: bool) -> Result<Destination, SyntaxError> {
+    let register = Register::read(cursor)?;
+    cursor.expect("<", "is where the stride has to be")?;
+    let stride = cursor.number()?;
+    cursor.expect(">", "is not the end of the stride")?;
+    let mut mask = if has_groups { 0xf } else { 0 };
+    if cursor.eat(".") {
+        mask = cursor.known("is no list of elements", |word| {
+            letters(word).map(|elements| elements.iter().fold(0, |mask, element| mask | 1 << element))
+        })?;
+    }
+    let kind = kind(cursor)?;
+    Ok(Destination { place: register.place(kind)?, kind, stride, mask })
+}
+
+/// How the region of a source is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// By rows.
+    Rows,
+    /// By two strides, or by one for the last source: of operations with three sources. True if it means groups.
+    Strides {
+        /// The last source.
+        is_last: bool,
+        /// The region means groups of four elements.
+        has_groups: bool,
+    },
+}
+
+/// Reads a source.
+pub(super) fn source(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Source, SyntaxError> {
+    if matches!(cursor.peek(), None | Some('{')) {
+        return Err(cursor.error("is where a source has to be"));
+    }
+    let start = *cursor;
+    let negate = cursor.eat("-") || cursor.eat("~");
+    let absolute = cursor.eat("(abs)");
+    if !absolute && cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
+        *cursor = start;
+        return immediate(cursor, shape);
+    }
+    let register = Register::read(cursor)?;
+    let mut region = region(cursor, shape)?;
+    let kind = kind(cursor)?;
+    let mut place = register.place(kind)?;
+    if let (Region::Groups { vertical: vertical @ Some(0), swizzle }, Kind::Df) = (&mut region, kind) {
+        // One element of 64 bits is a pair of 32 bits.
+        if let Place::Direct { offset, .. } = &mut place {
+            *swizzle = if *offset & 8 == 0 { FIRST_LONG } else { SECOND_LONG };
+            *offset &= !8;
+        }
+        *vertical = Some(4);
+    }
+    Ok(Source::Register { place, kind, region, absolute, negate })
+}
+
+fn immediate(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Source, SyntaxError> {
+    cursor.peek();
+    let start = *cursor;
+    let text = cursor.take(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    let kind = kind(cursor)?;
+    let mut bits = number::parse(kind, text).ok_or_else(|| start.error("is no number of this type"))?;
+    if shape == Shape::Rows && kind.bytes() == 2 {
+        bits |= bits << 16;
+    }
+    Ok(Source::Immediate { kind, bits })
+}
+
+fn region(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Region, SyntaxError> {
+    const SEMICOLON: &str = "is where ';' has to be";
+    cursor.expect("<", "is where the region has to be")?;
+    let region = match shape {
+        Shape::Rows if cursor.eat(">") => Region::Groups { vertical: None, swizzle: swizzle(cursor)? },
+        Shape::Rows => {
+            let first = cursor.number()?;
+            if cursor.eat(">") {
+                return Ok(Region::Groups { vertical: Some(first), swizzle: swizzle(cursor)? });
+            }
+            let (vertical, width) =
+                if cursor.eat(";") { (Some(first), cursor.number()?) } else { (None, first) };
+            cursor.expect(",", "is where ',' has to be")?;
+            let horizontal = cursor.number()?;
+            cursor.expect(">", "is not the end of the region")?;
+            Region::Rows { vertical, width, horizontal }
+        }
+        Shape::Strides { is_last, has_groups } => {
+            let vertical: u8 = cursor.number()?;
+            let mut horizontal = vertical;
+            if !is_last {
+                cursor.expect(";", SEMICOLON)?;
+                horizontal = cursor.number()?;
+            }
+            cursor.expect(">", "is not the end of the region")?;
+            if has_groups {
+                let vertical = Some(if horizontal == 0 { 0 } else { 4 });
+                let swizzle = if cursor.peek() == Some('.') { swizzle(cursor)? } else { STRAIGHT };
+                Region::Groups { vertical, swizzle }
+            } else {
+                Region::Rows { vertical: Some(vertical), width: 1, horizontal }
+            }
+        }
+    };
+    Ok(region)
+}
+
+fn swizzle(cursor: &mut Cursor<'_>) -> Result<u8, SyntaxError> {
+    cursor.expect(".", "is where the swizzle has to be")?;
+    cursor.known("is no swizzle of four elements", |word| {
+        let elements = letters(word).filter(|elements| elements.len() == 4)?;
+        Some(elements.iter().rev().fold(0, |swizzle, element| swizzle << 2 | element))
+    })
+}
+
+/// Returns the elements that a word names.
+fn letters(word: &str) -> Option<Vec<u8>> {
+    word.chars().map(|letter| "xyzw".find(letter).map(|at| at as u8)).collect()
+}

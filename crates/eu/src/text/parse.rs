@@ -1,0 +1,333 @@
+//! Instructions and programs, read.
+
+use std::collections::HashMap;
+
+use super::cursor::{Cursor, SyntaxError};
+use super::operand::{self, Register, Shape};
+use super::{branch, name, scoreboard};
+use crate::{
+    Condition, Form, Instruction, Kind, Opcode, Pattern, Place, Platform, Predicate, Region, Source,
+};
+
+/// The bytes of an instruction.
+const BYTES: i64 = 16;
+
+/// Parses an instruction.
+///
+/// # Errors
+/// [`SyntaxError`] names the word that is not understood. An instruction that the platform lacks may pass:
+/// [`crate::encode`] refuses it.
+pub fn parse(platform: Platform, text: &str) -> Result<Instruction, SyntaxError> {
+    Parser { platform, cursor: Cursor::new(1, text), labels: &HashMap::new(), at: 0 }.instruction()
+}
+
+/// Parses a program: an instruction in each line, and labels with a colon behind them, which are targets of branches.
+///
+/// # Errors
+/// As of [`parse`].
+pub fn parse_program(platform: Platform, text: &str) -> Result<Vec<Instruction>, SyntaxError> {
+    let mut labels = HashMap::new();
+    let mut lines = Vec::new();
+    for (number, text) in text.lines().enumerate() {
+        let mut cursor = Cursor::new(number + 1, text);
+        let mut behind = cursor;
+        let label = behind.word();
+        if !label.is_empty() && behind.eat(":") {
+            if labels.insert(label, lines.len() as i64 * BYTES).is_some() {
+                return Err(cursor.error("is a label already"));
+            }
+            cursor = behind;
+        }
+        if cursor.peek().is_some() {
+            lines.push(cursor);
+        }
+    }
+    let at = (0..).step_by(BYTES as usize);
+    lines
+        .into_iter()
+        .zip(at)
+        .map(|(cursor, at)| Parser { platform, cursor, labels: &labels, at }.instruction())
+        .collect()
+}
+
+/// An instruction that is read.
+pub(super) struct Parser<'t> {
+    pub(super) platform: Platform,
+    pub(super) cursor: Cursor<'t>,
+    labels: &'t HashMap<&'t str, i64>,
+    /// The byte of the program where the instruction is.
+    at: i64,
+}
+
+impl Parser<'_> {
+    fn instruction(mut self) -> Result<Instruction, SyntaxError> {
+        let mut i = Instruction::new(Opcode::Illegal);
+        let predicate = self.predicate(&mut i)?;
+        let platform = self.platform;
+        i.opcode =
+            self.cursor.known("is no opcode of the platform", |word| Opcode::from_name(word, platform))?;
+        let function = self.function(&mut i)?;
+        if i.opcode.has_function() {
+            i.function = function;
+        }
+        let form = i.opcode.form(platform);
+        if form != Form::Nothing {
+            self.size(&mut i)?;
+            self.condition(&mut i, predicate)?;
+            self.operands(&mut i, form)?;
+        }
+        if let (Some(message), 120..) = (&mut i.message, platform.graphics()) {
+            message.function = function;
+        }
+        self.options(&mut i)?;
+        self.cursor.end()?;
+        Ok(i)
+    }
+
+    /// Reads a predicate; returns its flag register.
+    fn predicate(&mut self, i: &mut Instruction) -> Result<Option<u8>, SyntaxError> {
+        if !self.cursor.eat("(") {
+            return Ok(None);
+        }
+        i.no_mask = self.cursor.eat("W");
+        if i.no_mask && self.cursor.eat(")") {
+            return Ok(None);
+        }
+        if i.no_mask {
+            self.cursor.expect("&", "is where '&' or ')' has to be")?;
+        }
+        let inverse = self.cursor.eat("~");
+        i.flag = self.flag()?;
+        let mut pattern = Pattern::Normal;
+        if self.cursor.eat(".") {
+            pattern = self.cursor.known("is no predicate", |word| {
+                Pattern::CODES.iter().find(|row| row.2 == word).map(|row| row.0)
+            })?;
+        }
+        i.predicate = Some(Predicate { pattern, inverse });
+        self.cursor.expect(")", "is not the end of the predicate")?;
+        Ok(Some(i.flag))
+    }
+
+    fn flag(&mut self) -> Result<u8, SyntaxError> {
+        for flag in 0..4 {
+            if self.cursor.eat(&format!("f{}.{}", flag >> 1, flag & 1)) {
+                return Ok(flag);
+            }
+        }
+        Err(self.cursor.error("is no flag register"))
+    }
+
+    /// Reads what is behind the opcode; returns the function.
+    fn function(&mut self, i: &mut Instruction) -> Result<u8, SyntaxError> {
+        let names = name::functions(self.platform, i.opcode);
+        if !self.cursor.eat(".") {
+            return if names.is_none() {
+                Ok(0)
+            } else {
+                Err(self.cursor.error("is where the function has to be"))
+            };
+        }
+        if let Some(names) = names {
+            return self.cursor.known("is no function of the opcode", |word| {
+                names.iter().position(|name| *name == word && !word.is_empty()).map(|at| at as u8)
+            });
+        }
+        i.accumulator_write = branch::is_jump(self.platform, i.opcode) && self.cursor.eat("b");
+        if i.accumulator_write { Ok(0) } else { Err(self.cursor.error("cannot be behind the opcode")) }
+    }
+
+    fn size(&mut self, i: &mut Instruction) -> Result<(), SyntaxError> {
+        let is_one = matches!(i.opcode, Opcode::Jmpi | Opcode::Wait | Opcode::Sync);
+        if is_one && self.cursor.peek() != Some('(') || i.opcode == Opcode::Sync {
+            return Ok(());
+        }
+        self.cursor.expect("(", "is where the execution size has to be")?;
+        i.execution_size = self.cursor.number()?;
+        self.cursor.expect("|", "is where '|' has to be")?;
+        self.cursor.expect("M", "is where the channel offset has to be")?;
+        i.channel_offset = self.cursor.number()?;
+        self.cursor.expect(")", "is not the end of the execution size")
+    }
+
+    fn condition(&mut self, i: &mut Instruction, predicate: Option<u8>) -> Result<(), SyntaxError> {
+        let start = self.cursor;
+        let word = if self.cursor.eat("(") { self.cursor.word() } else { "" };
+        let Some(row) = Condition::CODES.iter().find(|row| row.2 == word) else {
+            self.cursor = start;
+            return Ok(());
+        };
+        self.cursor.expect(")", "is not the end of the condition")?;
+        let at = self.cursor;
+        i.condition = Some(row.0);
+        i.flag = self.flag()?;
+        if predicate.is_some_and(|flag| flag != i.flag) {
+            return Err(at.error("is another flag register than that of the predicate"));
+        }
+        Ok(())
+    }
+
+    fn operands(&mut self, i: &mut Instruction, form: Form) -> Result<(), SyntaxError> {
+        i.destination = branch::destination(self.platform, i.opcode);
+        match (i.opcode, form) {
+            (Opcode::Jmpi, Form::Basic(_)) => self.jmpi(i),
+            (Opcode::Wait, _) => {
+                let source = operand::source(&mut self.cursor, Shape::Rows)?;
+                i.sources[0] = Some(source);
+                if let (Source::Register { place, .. }, Some(destination)) = (source, &mut i.destination) {
+                    destination.place = place;
+                }
+                Ok(())
+            }
+            (Opcode::Sync, _) => self.sync(i),
+            (Opcode::Ret, _) => {
+                let place = Register::read(&mut self.cursor)?.place(Kind::D)?;
+                i.sources[0] = Some(if self.platform.graphics() >= 120 {
+                    rows(place, Kind::Ub, [0, 1, 0])
+                } else {
+                    rows(place, Kind::D, [2, 2, 1])
+                });
+                Ok(())
+            }
+            (_, Form::Jump | Form::Jumps) => self.jump(i, form),
+            (_, Form::Send) => self.send(i, 1),
+            (_, Form::SplitSend) => self.send(i, 2),
+            (_, Form::Basic(_) | Form::Three | Form::Nothing) => self.values(i, form),
+        }
+    }
+
+    /// Reads a destination and sources.
+    fn values(&mut self, i: &mut Instruction, form: Form) -> Result<(), SyntaxError> {
+        let has_groups = form == Form::Three && self.platform.graphics() < 110;
+        i.saturate = self.cursor.eat("(sat)");
+        i.destination = Some(operand::destination(&mut self.cursor, has_groups)?);
+        let count = match (form, i.has_one_source()) {
+            (Form::Basic(_), true) => 1,
+            (Form::Basic(sources), false) => usize::from(sources),
+            _ => 3,
+        };
+        for (number, source) in i.sources.iter_mut().enumerate().take(count) {
+            let is_last = number == 2;
+            let shape =
+                if form == Form::Three { Shape::Strides { is_last, has_groups } } else { Shape::Rows };
+            *source = Some(operand::source(&mut self.cursor, shape)?);
+        }
+        i.align16 = has_groups
+            || i.sources
+                .iter()
+                .flatten()
+                .any(|source| matches!(source, Source::Register { region: Region::Groups { .. }, .. }));
+        if let (Some(destination), true) = (&mut i.destination, i.align16) {
+            if destination.mask == 0 {
+                destination.mask = 0xf;
+            }
+        }
+        Ok(())
+    }
+
+    fn jmpi(&mut self, i: &mut Instruction) -> Result<(), SyntaxError> {
+        let pointer = branch::destination(self.platform, i.opcode).map_or(Place::NULL, |ip| ip.place);
+        let is_register = self.cursor.peek() == Some('r');
+        let target = if is_register {
+            rows(Register::read(&mut self.cursor)?.place(Kind::D)?, Kind::D, [0, 1, 0])
+        } else {
+            let bits = u64::from(self.distance(i.opcode)? as u32);
+            Source::Immediate { kind: Kind::D, bits }
+        };
+        i.sources = [Some(rows(pointer, Kind::Ud, [0, 1, 0])), Some(target), None];
+        Ok(())
+    }
+
+    fn jump(&mut self, i: &mut Instruction, form: Form) -> Result<(), SyntaxError> {
+        if let (Opcode::Call | Opcode::Calla, Some(destination)) = (i.opcode, &mut i.destination) {
+            destination.place = Register::read(&mut self.cursor)?.place(Kind::D)?;
+        }
+        i.jump = Some(self.distance(i.opcode)?);
+        if form == Form::Jumps {
+            i.update = Some(self.distance(i.opcode)?);
+        }
+        Ok(())
+    }
+
+    /// Reads a label, or a distance in bytes; returns it as the instruction has it.
+    fn distance(&mut self, opcode: Opcode) -> Result<i32, SyntaxError> {
+        self.cursor.peek();
+        let start = self.cursor;
+        let is_number = self.cursor.peek().is_some_and(|c| c.is_ascii_digit() || "(-".contains(c));
+        let bytes = if is_number {
+            let has_parenthesis = self.cursor.eat("(");
+            let bytes: i64 = self.cursor.number()?;
+            if has_parenthesis {
+                self.cursor.expect(")", "is where ')' has to be")?;
+            }
+            bytes
+        } else {
+            let labels = self.labels;
+            let target = self.cursor.known("is no label", |word| labels.get(word).copied())?;
+            if opcode == Opcode::Calla { target } else { target - self.at }
+        };
+        let unit = branch::unit(self.platform, opcode);
+        let behind =
+            bytes.checked_sub(branch::start(self.platform, opcode)).filter(|bytes| bytes % unit == 0);
+        behind
+            .and_then(|bytes| i32::try_from(bytes / unit).ok())
+            .ok_or_else(|| start.error("is no distance that the instruction can have"))
+    }
+
+    fn sync(&mut self, i: &mut Instruction) -> Result<(), SyntaxError> {
+        i.sources[0] = Some(if self.cursor.eat("null") {
+            rows(Place::NULL, Kind::Ub, [0, 1, 0])
+        } else {
+            self.cursor.expect("(", "is where 'null' or a list of tokens has to be")?;
+            let mut bits = 0;
+            while !self.cursor.eat(")") {
+                self.cursor.expect("$", "is no token")?;
+                let start = self.cursor;
+                let token: u32 = self.cursor.number()?;
+                bits |= 1_u64
+                    .checked_shl(token)
+                    .filter(|_| token < 32)
+                    .ok_or_else(|| start.error("is no token"))?;
+                self.cursor.eat(",");
+            }
+            Source::Immediate { kind: Kind::Ud, bits }
+        });
+        Ok(())
+    }
+
+    fn options(&mut self, i: &mut Instruction) -> Result<(), SyntaxError> {
+        if !self.cursor.eat("{") {
+            return Ok(());
+        }
+        let mut is_more = true;
+        while is_more {
+            self.cursor.peek();
+            let start = self.cursor;
+            let word = self.cursor.take(|c| c.is_ascii_alphanumeric() || "@$.".contains(c));
+            self.option(i, word).ok_or_else(|| start.error("is no option of the instruction"))?;
+            is_more = self.cursor.eat(",");
+        }
+        self.cursor.expect("}", "is not the end of the options")
+    }
+
+    fn option(&self, i: &mut Instruction, word: &str) -> Option<()> {
+        match word {
+            "AccWrEn" => i.accumulator_write = true,
+            "Atomic" if self.platform.graphics() >= 120 => i.order.atomic = true,
+            "Atomic" => i.order.thread = 1,
+            "Breakpoint" => i.debug = true,
+            "EOT" => i.message.as_mut()?.end_of_thread = true,
+            "NoDDChk" => i.order.no_check = true,
+            "NoDDClr" => i.order.no_clear = true,
+            "Switch" => i.order.thread = 2,
+            _ => i.order.scoreboard = scoreboard::join(i.order.scoreboard, scoreboard::parse(word)?)?,
+        }
+        Some(())
+    }
+}
+
+/// Returns a source of rows: vertical stride, width, horizontal stride.
+fn rows(place: Place, kind: Kind, [vertical, width, horizontal]: [u8; 3]) -> Source {
+    let region = Region::Rows { vertical: Some(vertical), width, horizontal };
+    Source::Register { place, kind, region, absolute: false, negate: false }
+}
