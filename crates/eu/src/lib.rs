@@ -18,7 +18,7 @@
 //!
 //! ```text
 //! L3  execute: kernels, a thread at a time
-//! L2  codec   text: an instruction's fields, read or written, and its text
+//! L2  codec   text   validate: an instruction's fields, read or written; its text; the rules that it breaks
 //! L1  instruction   error: what an instruction has, and what cannot be coded
 //! L0  isa -> platform: the instruction set as tables
 //! ```
@@ -32,9 +32,11 @@ mod instruction;
 mod isa;
 mod platform;
 pub mod text;
+mod validate;
 
 pub use codec::{decode, encode};
 pub use error::Error;
 pub use instruction::{Descriptor, Destination, File, Instruction, Message, Order, Place, Region, Source};
 pub use isa::{Base, Condition, Field, Form, Kind, Opcode, Pattern, Predicate};
 pub use platform::Platform;
+pub use validate::{Operand, Rule, Violation, validate};

@@ -2,11 +2,13 @@
 
 mod kernels;
 
-use intel_eu::{Descriptor, Kind, Message, Opcode, Place, Platform, Region, Source, decode, encode};
+use intel_eu::{
+    Descriptor, Kind, Message, Opcode, Place, Platform, Region, Source, decode, encode, validate,
+};
 use kernels::{COPY, COPY_75, COPY_120, GUARDED, word};
 
 #[test]
-fn kernels_are_encoded_as_they_were_decoded() {
+fn kernels_are_valid_and_encoded_as_they_were_decoded() {
     let eight = [Platform::Bdw, Platform::Chv, Platform::Skl, Platform::Glk, Platform::Icl, Platform::Jsl];
     let mut all: Vec<(Platform, &[[u32; 4]])> = vec![(Platform::Hsw, &COPY_75), (Platform::Tgl, &COPY_120)];
     all.extend(eight.map(|platform| (platform, &COPY[..])));
@@ -17,6 +19,7 @@ fn kernels_are_encoded_as_they_were_decoded() {
                 .unwrap_or_else(|error| panic!("{platform} {number}: {error}"));
             assert_eq!(instruction.ignored, 0, "{platform} {number}: {instruction:?}");
             assert_eq!(encode(platform, &instruction), Ok(word(*dwords)), "{platform} {number}");
+            assert_eq!(validate(platform, &instruction), [], "{platform} {number}");
         }
     }
 }

@@ -1,0 +1,6 @@
+//! The rules of `validate`: for each, instructions that keep it and that break it.
+
+mod build;
+mod cases;
+mod half;
+mod rules;
