@@ -77,7 +77,7 @@ rules! {
         TypeCode All, Operations, ToTypes(types::code), "the platform must have a code for the type";
     }
     "Source Operands; sources_not_null" {
-        MissingSource All, Operations, ToAll(opcodes::missing_source), "the instruction must have its sources";
+        MissingSource All, Any, ToAll(opcodes::missing_source), "the instruction must have its sources";
         NullSource All, Basic, ToSources(opcodes::null_source), "a source must not be the null register";
     }
     "Register Region Restrictions, operand types; general_restrictions_based_on_operand_types" {

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::scope::On;
 use super::view::{Register, Typed, View, is_integer, is_vector};
 use crate::isa::Form;
 use crate::{Destination, Kind, Platform};
@@ -115,8 +116,7 @@ pub(super) fn half_words(view: &View<'_>, destination: &Destination) -> Option<S
 /// Returns the execution type if the destination is narrower and has to leave room for it.
 fn wider(view: &View<'_>, destination: &Destination) -> Option<Kind> {
     let execution = view.execution_type()?;
-    let has_own_rules =
-        view.is_mixed_float() && (view.platform.graphics() >= 90 || view.platform == Platform::Chv);
+    let has_own_rules = view.is_mixed_float() && On::OddWords.includes(view.platform);
     let is_raw_byte = destination.kind.bytes() == 1 && view.is_raw_move();
     let is_double_in_dwords =
         view.platform.graphics() == 70 && execution.bytes() == 8 && destination.kind.bytes() == 4;

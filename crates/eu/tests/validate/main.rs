@@ -4,3 +4,4 @@ mod build;
 mod cases;
 mod half;
 mod rules;
+mod sweep;
