@@ -1,7 +1,7 @@
 //! Instructions of the execution units (EUs) of Intel GPUs, graphics 7 to 12.5: Ivy Bridge to Meteor Lake.
 //!
 //! [`decode`] and [`encode`] are inverse: what they do not understand is an error, and bits without a meaning are kept
-//! ([`Instruction::ignored`]). [`validate`] returns the restrictions of the hardware that an instruction breaks.
+//! ([`Instruction::ignored`]). [`validate()`] returns the restrictions of the hardware that an instruction breaks.
 //!
 //! ```
 //! use intel_eu::{Kind, Opcode, Place, Platform, decode, encode};

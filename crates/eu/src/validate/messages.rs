@@ -46,25 +46,16 @@ fn general(place: Place) -> Option<u8> {
     }
 }
 
-fn name(place: Place) -> String {
-    match place {
-        Place::Direct { file: File::General, number, .. } => format!("r{number}"),
-        Place::Direct { number, .. } => format!("architecture register {number:#04x}"),
-        Place::Indirect { .. } => "an address in a register".to_owned(),
-    }
-}
-
 pub(super) fn indirect(_: &View<'_>, source: &Register) -> Option<String> {
-    source.place.is_indirect().then(|| name(source.place))
+    source.place.address()
 }
 
 pub(super) fn payload(_: &View<'_>, source: &Register) -> Option<String> {
-    source.place.architecture().map(|_| name(source.place))
+    source.place.architecture_name()
 }
 
 pub(super) fn second_payload(_: &View<'_>, source: &Register) -> Option<String> {
-    let is_other = source.number == 1 && !source.place.is_null();
-    source.place.architecture().filter(|_| is_other).map(|_| name(source.place))
+    source.place.named().filter(|_| source.number == 1)
 }
 
 pub(super) fn end_of_thread(view: &View<'_>, source: &Register) -> Option<String> {

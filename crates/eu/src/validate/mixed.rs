@@ -10,7 +10,7 @@ const CHANNELS: u32 = 8;
 const ACCUMULATING: [Opcode; 3] = [Opcode::Mac, Opcode::Mach, Opcode::Sada2];
 
 pub(super) fn indirect(_: &View<'_>, source: &Register) -> Option<String> {
-    source.place.is_indirect().then(|| "an address in a register".to_owned())
+    source.place.address()
 }
 
 fn too_many(view: &View<'_>) -> Option<String> {

@@ -34,13 +34,11 @@ pub(super) fn channel_offset(view: &View<'_>) -> Option<String> {
 }
 
 pub(super) fn missing_source(view: &View<'_>) -> Option<String> {
-    let is_sync = view.instruction.opcode == Opcode::Sync;
-    view.missing_source().filter(|_| !is_sync).map(|number| format!("no source {number}"))
+    view.missing_source().map(|number| format!("no source {number}"))
 }
 
-pub(super) fn null_source(view: &View<'_>, source: &Register) -> Option<String> {
-    let is_sync = view.instruction.opcode == Opcode::Sync;
-    (source.place.is_null() && !is_sync).then(|| "the null register".to_owned())
+pub(super) fn null_source(_: &View<'_>, source: &Register) -> Option<String> {
+    source.place.architecture_name().filter(|_| source.place.is_null())
 }
 
 pub(super) fn no_condition(view: &View<'_>) -> Option<String> {
@@ -60,8 +58,7 @@ pub(super) fn one_decision(view: &View<'_>) -> Option<String> {
 }
 
 pub(super) fn architecture_result(_: &View<'_>, destination: &Destination) -> Option<String> {
-    let number = destination.place.architecture().filter(|_| !destination.place.is_null())?;
-    Some(format!("architecture register {number:#04x}"))
+    destination.place.named()
 }
 
 pub(super) fn null_without_switch(view: &View<'_>, destination: &Destination) -> Option<String> {

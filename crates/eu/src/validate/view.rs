@@ -10,6 +10,9 @@ pub(super) const REGISTER: u32 = 32;
 /// The accumulators' numbers in the architecture's file.
 const ACCUMULATORS: std::ops::Range<u8> = 0x20..0x30;
 
+/// The functions of `math` that have one source; the second one is null.
+const FUNCTIONS_OF_ONE: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 14, 15];
+
 /// An instruction, and facts about it.
 pub(super) struct View<'a> {
     pub platform: Platform,
@@ -46,10 +49,10 @@ impl<'a> View<'a> {
     pub(super) fn new(platform: Platform, instruction: &'a Instruction) -> Self {
         let form = instruction.opcode.form(platform);
         let sources = match (instruction.opcode, form) {
-            (Opcode::Jmpi | Opcode::Ret | Opcode::Wait, _)
-            | (_, Form::Nothing | Form::Jump | Form::Jumps) => 0,
-            // The functions of one number; the second source is null.
-            (Opcode::Math, _) if matches!(instruction.function, 1..=8 | 14 | 15) => 1,
+            // Their operands are no data; the source of sync can be null.
+            (Opcode::Jmpi | Opcode::Ret | Opcode::Wait | Opcode::Sync, _) => 0,
+            (_, Form::Nothing | Form::Jump | Form::Jumps) => 0,
+            (Opcode::Math, _) if FUNCTIONS_OF_ONE.contains(&instruction.function) => 1,
             (_, Form::Basic(sources)) => usize::from(sources),
             (_, Form::Three) => 3,
             (_, Form::Send) => 1,
@@ -241,8 +244,22 @@ impl Place {
         self.architecture().is_some_and(|number| ACCUMULATORS.contains(&number))
     }
 
-    pub(super) fn is_indirect(&self) -> bool {
-        matches!(self, Self::Indirect { .. })
+    /// Returns the name of a register of the architecture's file.
+    pub(super) fn architecture_name(&self) -> Option<String> {
+        self.architecture().map(|number| format!("architecture register {number:#04x}"))
+    }
+
+    /// Returns the same, unless it is null.
+    pub(super) fn named(&self) -> Option<String> {
+        self.architecture_name().filter(|_| !self.is_null())
+    }
+
+    /// Returns the address of a place that is known at run time only.
+    pub(super) fn address(&self) -> Option<String> {
+        match self {
+            Self::Indirect { register, offset } => Some(format!("the address a0.{register}{offset:+}")),
+            Self::Direct { .. } => None,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Checks of 64-bit operands and of products of doublewords.
 
-use super::view::{Register, View};
-use crate::{Destination, Kind, Opcode, Place};
+use super::view::{Register, View, is_integer};
+use crate::{Destination, Opcode};
 
 /// Bytes of a quadword.
 const QUADWORD: u32 = 8;
@@ -35,11 +35,11 @@ fn unequal(view: &View<'_>, source: &Register) -> Option<String> {
 }
 
 pub(super) fn indirect_source(_: &View<'_>, source: &Register) -> Option<String> {
-    source.place.is_indirect().then(|| "an address in a register".to_owned())
+    source.place.address()
 }
 
 pub(super) fn indirect_destination(_: &View<'_>, destination: &Destination) -> Option<String> {
-    destination.place.is_indirect().then(|| "an address in a register".to_owned())
+    destination.place.address()
 }
 
 pub(super) fn architecture(view: &View<'_>) -> Option<String> {
@@ -49,13 +49,7 @@ pub(super) fn architecture(view: &View<'_>) -> Option<String> {
     }
     let destination = view.destination.map(|destination| destination.place);
     let mut places = view.registers().map(|source| source.place).chain(destination);
-    places.find_map(named)
-}
-
-/// Returns the number of an architecture register other than null.
-fn named(place: Place) -> Option<String> {
-    let number = place.architecture().filter(|_| !place.is_null())?;
-    Some(format!("architecture register {number:#04x}"))
+    places.find_map(|place| place.named())
 }
 
 pub(super) fn dependency(view: &View<'_>) -> Option<String> {
@@ -71,7 +65,7 @@ pub(super) fn align16_channels(view: &View<'_>, destination: &Destination) -> Op
 }
 
 pub(super) fn moved(view: &View<'_>, source: &Register) -> Option<String> {
-    if source.is_scalar() || source.place.is_indirect() {
+    if source.is_scalar() || source.place.subregister().is_none() {
         return None;
     }
     let is_linear =
@@ -89,14 +83,14 @@ fn strides_differ(view: &View<'_>, source: &Register) -> Option<String> {
 }
 
 pub(super) fn architecture_source(_: &View<'_>, source: &Register) -> Option<String> {
-    named(source.place).filter(|_| !source.place.is_accumulator())
+    source.place.named().filter(|_| !source.place.is_accumulator())
 }
 
 pub(super) fn architecture_destination(_: &View<'_>, destination: &Destination) -> Option<String> {
-    named(destination.place).filter(|_| !destination.place.is_accumulator())
+    destination.place.named().filter(|_| !destination.place.is_accumulator())
 }
 
 pub(super) fn row_addresses(_: &View<'_>, source: &Register) -> Option<String> {
-    let is_affected = !matches!(source.kind.bytes(), 1 | 2 | 4) || matches!(source.kind, Kind::F | Kind::Hf);
+    let is_affected = !is_integer(source.kind) || source.kind.bytes() == 8;
     (is_affected && source.vertical.is_none()).then(|| format!("type {}", source.kind))
 }
