@@ -2,6 +2,7 @@
 
 mod build;
 mod cases;
+mod exceptions;
 mod half;
 mod rules;
 mod sweep;

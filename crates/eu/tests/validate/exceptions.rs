@@ -1,0 +1,131 @@
+//! Instructions that are valid by an exception, beside those that the exception does not cover.
+
+use intel_eu::{Condition, Instruction, Kind, Opcode, Place, Platform, Rule, decode, validate};
+
+use crate::build::{ACCUMULATOR, Build, INDIRECT, op};
+
+use Kind::{B, D, Df, F, Hf, Q, Ub, Ud, Uq, V, Vf, W};
+
+fn rules(platform: Platform, instruction: &Instruction) -> Vec<Rule> {
+    validate(platform, instruction).iter().map(|violation| violation.rule).collect()
+}
+
+fn copy(channels: u8, kind: Kind, rows: (u8, u8, u8)) -> Instruction {
+    op(Opcode::Mov, channels).to(kind, 1).from(kind, rows)
+}
+
+#[test]
+fn operands_that_are_no_data_can_be_null() {
+    // sync.nop null
+    let sync = decode(Platform::Tgl, 0x00000000_00000000_00000000_00000101).unwrap();
+    assert_eq!((sync.opcode, validate(Platform::Tgl, &sync)), (Opcode::Sync, vec![]));
+    let unary = op(Opcode::Math, 8).to(F, 1).from(F, (8, 8, 1)).from(F, (0, 1, 0)).with(|i| {
+        i.function = 1;
+        *i.place(1) = Place::NULL;
+    });
+    assert_eq!(rules(Platform::Skl, &unary), []);
+    assert_eq!(rules(Platform::Skl, &unary.with(|i| i.function = 10)), [Rule::NullSource]);
+}
+
+#[test]
+fn ivy_bridge_counts_double_floats_as_two() {
+    let eight = copy(8, Df, (8, 8, 1));
+    let narrowed = op(Opcode::Mov, 8).to(F, 1).from(Df, (8, 8, 1));
+    for mov in [eight, narrowed] {
+        assert_eq!(rules(Platform::Ivb, &mov), [], "{mov:?}");
+    }
+    assert_eq!(rules(Platform::Hsw, &eight), [Rule::RowCrossing]);
+    assert!(rules(Platform::Hsw, &narrowed).contains(&Rule::DestinationStride));
+}
+
+#[test]
+fn meteor_lake_has_double_floats_but_no_quadwords() {
+    assert_eq!(rules(Platform::Mtl, &copy(4, Df, (4, 4, 1))), []);
+    assert_eq!(rules(Platform::Dg2, &copy(4, Df, (4, 4, 1))), [Rule::Double; 2]);
+    assert_eq!(rules(Platform::Mtl, &copy(4, Q, (4, 4, 1))), [Rule::Quadword; 2]);
+}
+
+#[test]
+fn movs_of_bytes_up_to_the_sign_copy_bits() {
+    let mov = |to: Kind, stride, from| op(Opcode::Mov, 8).to(to, stride).from(from, (8, 8, 1));
+    for (from, expected) in [(B, vec![]), (Ub, vec![]), (W, vec![Rule::PackedByte])] {
+        assert_eq!(rules(Platform::Skl, &mov(Ub, 1, from)), expected, "{from}");
+    }
+    // A copy may have any stride; a conversion has that of the execution type.
+    assert_eq!(rules(Platform::Skl, &mov(B, 4, B)), []);
+    assert_eq!(rules(Platform::Skl, &mov(B, 4, W)), [Rule::DestinationStride]);
+    let vector = op(Opcode::Mov, 8).to(D, 1).number(V);
+    assert_eq!(rules(Platform::Skl, &vector), [Rule::IntegerVectorStride]);
+}
+
+#[test]
+fn the_execution_type_is_the_widest() {
+    let integers = [(B, 2), (Ub, 2), (W, 2), (D, 4), (Ud, 4), (Q, 8), (Uq, 8)];
+    let floats = [(F, 4), (Df, 8)];
+    let all = integers.iter().flat_map(|one| integers.map(|two| (*one, two)));
+    let all = all.chain(floats.iter().flat_map(|one| floats.map(|two| (*one, two))));
+    for ((first, bytes), (second, more)) in all {
+        let size = bytes.max(more);
+        for stride in [1, 2, 4] {
+            let add = op(Opcode::Add, 2).to(W, stride).from(first, (2, 2, 1)).from(second, (2, 2, 1));
+            let is_broken = rules(Platform::Skl, &add).contains(&Rule::DestinationStride);
+            assert_eq!(is_broken, size > 2 && stride * 2 != size, "{first} + {second}, stride {stride}");
+        }
+    }
+}
+
+#[test]
+fn mixed_floats_are_computed_as_floats() {
+    // The destination alone, or one of the sources, is a float: on Broadwell that asks for room.
+    for (to, sources) in [(Hf, [F, Hf]), (Hf, [Hf, F]), (Hf, [F, F])] {
+        let add = op(Opcode::Add, 4).to(to, 1).from(sources[0], (4, 4, 1)).from(sources[1], (4, 4, 1));
+        assert_eq!(rules(Platform::Bdw, &add), [Rule::DestinationStride], "{sources:?}");
+        assert_eq!(rules(Platform::Skl, &add), [], "{sources:?}");
+    }
+    let vector = op(Opcode::Mov, 4).to(F, 1).number(Vf);
+    assert_eq!(rules(Platform::Skl, &vector), []);
+}
+
+#[test]
+fn scalars_are_free_of_the_rules_for_regions() {
+    let scalar = copy(4, Df, (0, 1, 0)).with(|i| i.offset(0));
+    let moved =
+        scalar.with(|i| *i.place(0) = Place::Direct { file: intel_eu::File::General, number: 2, offset: 8 });
+    for platform in [Platform::Chv, Platform::Glk, Platform::Mtl] {
+        assert_eq!(rules(platform, &moved), [], "{platform}");
+    }
+    assert_eq!(rules(Platform::Hsw, &copy(16, F, (0, 1, 0))), []);
+}
+
+#[test]
+fn products_of_doublewords_are_of_64_bits_on_low_power_platforms() {
+    let mul = |kind: Kind| op(Opcode::Mul, 8).to(D, 1).from(D, (8, 8, 1)).from(kind, (8, 8, 1));
+    assert_eq!(rules(Platform::Chv, &mul(D)), [Rule::LongStride; 2]);
+    assert_eq!(rules(Platform::Chv, &mul(W)), []);
+    assert_eq!(rules(Platform::Bdw, &mul(D)), []);
+    let add = op(Opcode::Add, 8).to(D, 1).from(D, (8, 8, 1)).from(D, (8, 8, 1));
+    assert_eq!(rules(Platform::Chv, &add), []);
+}
+
+#[test]
+fn accumulating_operations_read_the_accumulator() {
+    for (opcode, expected) in [(Opcode::Add, vec![]), (Opcode::Mac, vec![Rule::MixedAccumulatorStride])] {
+        let mixed = op(opcode, 8).to(Hf, 1).from(F, (8, 8, 1)).from(F, (8, 8, 1));
+        assert_eq!(rules(Platform::Skl, &mixed), expected, "{opcode}");
+    }
+    let mac = op(Opcode::Mac, 2).to(Df, 1).from(Df, (2, 2, 1)).from(Df, (2, 2, 1));
+    assert_eq!(rules(Platform::Chv, &mac), [Rule::LongArchitecture]);
+    let float = op(Opcode::Mov, 8).to(F, 1).from(F, (8, 8, 1)).with(|i| *i.place(0) = ACCUMULATOR);
+    assert_eq!(rules(Platform::Dg2, &float), []);
+}
+
+#[test]
+fn what_only_run_time_tells_is_taken_as_right() {
+    let mov = op(Opcode::Mov, 8).to(W, 2).from(D, (8, 8, 1)).with(|i| *i.place(0) = INDIRECT);
+    assert_eq!(rules(Platform::Skl, &mov), []);
+    let compare = op(Opcode::Cmp, 8).to(F, 1).from(F, (8, 8, 1)).from(F, (8, 8, 1)).with(|i| {
+        i.condition = Some(Condition::Zero);
+        *i.place(1) = INDIRECT;
+    });
+    assert_eq!(rules(Platform::Skl, &compare), []);
+}
