@@ -54,8 +54,8 @@ pub(super) fn payload(_: &View<'_>, source: &Register) -> Option<String> {
     source.place.architecture_name()
 }
 
-pub(super) fn second_payload(_: &View<'_>, source: &Register) -> Option<String> {
-    source.place.named().filter(|_| source.number == 1)
+pub(super) fn split_payload(_: &View<'_>, source: &Register) -> Option<String> {
+    source.place.named()
 }
 
 pub(super) fn end_of_thread(view: &View<'_>, source: &Register) -> Option<String> {
@@ -69,7 +69,7 @@ pub(super) fn returned(view: &View<'_>, destination: &Destination) -> Option<Str
     let (from, to) = (u32::from(payload), u32::from(general(destination.place)?));
     let (sent, received) = (known(descriptor, SENT)?, known(descriptor, RECEIVED)?);
     (to + received > LAST && from + sent > to)
-        .then(|| format!("r{to} and {received} registers, payload r{from} and {sent} registers"))
+        .then(|| format!("destination r{to}:{received}, payload r{from}:{sent}"))
 }
 
 pub(super) fn overlap(view: &View<'_>) -> Option<String> {
@@ -80,7 +80,7 @@ pub(super) fn overlap(view: &View<'_>) -> Option<String> {
     let lengths = [known(descriptor, SENT).unwrap_or(1), known(extended, SENT_MORE).unwrap_or(1)];
     let is_inside = |start, other, length| other <= start && start < other + length;
     (is_inside(second, first, lengths[0]) || is_inside(first, second, lengths[1]))
-        .then(|| format!("r{first} and {} registers, r{second} and {} registers", lengths[0], lengths[1]))
+        .then(|| format!("payloads r{first}:{} and r{second}:{}", lengths[0], lengths[1]))
 }
 
 pub(super) fn function(view: &View<'_>) -> Option<String> {

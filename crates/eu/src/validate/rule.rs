@@ -235,8 +235,8 @@ rules! {
     "send; send_restrictions" {
         SendIndirect All, Send, ToSources(messages::indirect), "the payload must be direct";
         SendPayload All, Send, ToSources(messages::payload), "the payload must be in general registers";
-        SplitPayload All, SplitSend, ToSources(messages::second_payload),
-            "the second payload must be in general registers or null";
+        SplitPayload All, SplitSend, ToSources(messages::split_payload),
+            "the payloads must be in general registers or null";
         SplitOverlap All, SplitSend, ToAll(messages::overlap), "the payloads must not overlap";
         EndOfThread All, Messages, ToSources(messages::end_of_thread),
             "the payload of a message that ends the thread must be in r112 to r127";

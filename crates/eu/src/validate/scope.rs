@@ -41,7 +41,7 @@ impl On {
 pub(super) enum Scope {
     /// All.
     Any,
-    /// All but messages.
+    /// Those with one to three sources: neither branches nor messages.
     Operations,
     /// Those with one or two sources.
     Basic,

@@ -47,9 +47,8 @@ pub(super) fn quadword(view: &View<'_>, typed: &Typed) -> Option<String> {
     lacks_quadword(view.platform, typed.kind).then(|| format!("type {}", typed.kind))
 }
 
-pub(super) fn late_byte(view: &View<'_>, source: &Register) -> Option<String> {
-    let is_late = source.number > 0 && view.source_count() > 1;
-    (is_late && source.kind.bytes() == 1).then(|| format!("type {}", source.kind))
+pub(super) fn late_byte(_: &View<'_>, source: &Register) -> Option<String> {
+    (source.number > 0 && source.kind.bytes() == 1).then(|| format!("type {}", source.kind))
 }
 
 fn is_packed_byte(destination: &Destination) -> bool {
@@ -57,7 +56,7 @@ fn is_packed_byte(destination: &Destination) -> bool {
 }
 
 pub(super) fn packed_byte(view: &View<'_>, destination: &Destination) -> Option<String> {
-    (is_packed_byte(destination) && !view.is_raw_move()).then(|| {
+    (is_packed_byte(destination) && !view.copies_bytes()).then(|| {
         let opcode = view.instruction.opcode;
         format!("{opcode} that converts or modifies, destination of type {}, stride 1", destination.kind)
     })
@@ -117,10 +116,10 @@ pub(super) fn half_words(view: &View<'_>, destination: &Destination) -> Option<S
 fn wider(view: &View<'_>, destination: &Destination) -> Option<Kind> {
     let execution = view.execution_type()?;
     let has_own_rules = view.is_mixed_float() && On::OddWords.includes(view.platform);
-    let is_raw_byte = destination.kind.bytes() == 1 && view.is_raw_move();
     let is_double_in_dwords =
         view.platform.graphics() == 70 && execution.bytes() == 8 && destination.kind.bytes() == 4;
-    let is_exempt = has_own_rules || is_raw_byte || is_double_in_dwords || is_packed_byte(destination);
+    let is_exempt =
+        has_own_rules || view.copies_bytes() || is_double_in_dwords || is_packed_byte(destination);
     (execution.bytes() > destination.kind.bytes() && !is_exempt).then_some(execution)
 }
 
@@ -133,7 +132,7 @@ pub(super) fn stride(view: &View<'_>, destination: &Destination) -> Option<Strin
 
 pub(super) fn offset(view: &View<'_>, destination: &Destination) -> Option<String> {
     let execution = wider(view, destination)?;
-    let offset = destination.place.subregister().filter(|_| !view.instruction.align16)?;
+    let offset = destination.place.subregister()?;
     let last = u32::from(destination.kind.bytes() == 1);
     (offset % u32::from(execution.bytes()) > last)
         .then(|| format!("byte {offset}, execution type {execution}"))

@@ -58,8 +58,7 @@ impl<'a> View<'a> {
             (_, Form::Send) => 1,
             (_, Form::SplitSend) => 2,
         };
-        let has_destination = !matches!(instruction.opcode, Opcode::Jmpi | Opcode::Ret | Opcode::Sync)
-            && !matches!(form, Form::Nothing | Form::Jump | Form::Jumps);
+        let has_destination = !matches!(form, Form::Nothing | Form::Jump | Form::Jumps);
         let destination = instruction.destination.filter(|_| has_destination);
         Self { platform, instruction, form, destination, sources: &instruction.sources[..sources] }
     }
@@ -142,17 +141,11 @@ impl<'a> View<'a> {
             && (is_product || is_long(self.execution_type()) || is_long(self.destination.map(|one| one.kind)))
     }
 
-    /// Returns whether the instruction copies bits.
-    pub(super) fn is_raw_move(&self) -> bool {
+    /// Returns whether the instruction copies bytes as they are, whatever their sign.
+    pub(super) fn copies_bytes(&self) -> bool {
         let has_modifier = self.registers().any(|source| source.has_modifier());
-        let is_same = self.source_kinds().zip(self.destination).all(|(source, destination)| {
-            source == destination.kind
-                || source.bytes() == destination.kind.bytes()
-                    && is_integer(source)
-                    && is_integer(destination.kind)
-                    && !is_vector(source)
-        });
-        self.instruction.opcode == Opcode::Mov && !self.instruction.saturate && !has_modifier && is_same
+        let is_one = self.typed().all(|typed| typed.kind.bytes() == 1);
+        self.instruction.opcode == Opcode::Mov && !self.instruction.saturate && !has_modifier && is_one
     }
 
     /// Returns the bytes of an element as regions count them: Ivy Bridge counts a double float as two.

@@ -1,6 +1,8 @@
 //! Instructions that are valid by an exception, beside those that the exception does not cover.
 
-use intel_eu::{Condition, Instruction, Kind, Opcode, Place, Platform, Rule, decode, validate};
+use intel_eu::{
+    Condition, Instruction, Kind, Opcode, Place, Platform, Region, Rule, Source, decode, validate,
+};
 
 use crate::build::{ACCUMULATOR, Build, INDIRECT, op};
 
@@ -105,6 +107,87 @@ fn products_of_doublewords_are_of_64_bits_on_low_power_platforms() {
     assert_eq!(rules(Platform::Bdw, &mul(D)), []);
     let add = op(Opcode::Add, 8).to(D, 1).from(D, (8, 8, 1)).from(D, (8, 8, 1));
     assert_eq!(rules(Platform::Chv, &add), []);
+}
+
+#[test]
+fn linear_regions_are_those_whose_elements_do_not_overlap() {
+    for (rows, expected) in [((1, 1, 0), vec![]), ((4, 4, 1), vec![]), ((2, 4, 1), vec![Rule::MovedLanes])] {
+        assert_eq!(rules(Platform::Dg2, &copy(8, F, rows)), expected, "{rows:?}");
+    }
+    // Its stride is right, but not that of its rows.
+    assert_eq!(rules(Platform::Chv, &copy(4, Df, (1, 1, 0))), [Rule::LongRows]);
+}
+
+#[test]
+fn groups_of_align16_are_two_or_four_elements_apart() {
+    for (vertical, on_ivb, on_hsw) in [(0, true, true), (2, false, true), (4, true, true), (8, false, false)]
+    {
+        let mov = copy(8, F, (4, 4, 1)).align16().with(|i| {
+            if let Some(Source::Register { region, .. }) = &mut i.sources[0] {
+                *region = Region::Groups { vertical: Some(vertical), swizzle: 0xe4 };
+            }
+        });
+        for (platform, is_valid) in [(Platform::Ivb, on_ivb), (Platform::Hsw, on_hsw)] {
+            let expected = if is_valid { vec![] } else { vec![Rule::Align16Groups] };
+            assert_eq!(rules(platform, &mov), expected, "{platform} {vertical}");
+        }
+    }
+}
+
+#[test]
+fn packed_words_are_expanded_to_doublewords() {
+    let mov = |to, stride, rows| op(Opcode::Mov, 16).to(to, stride).from(W, rows);
+    for (to, stride, rows, expected) in [
+        (D, 1, (16, 16, 1), vec![]),
+        (F, 1, (8, 8, 1), vec![]),
+        (D, 1, (1, 1, 0), vec![]),
+        (D, 1, (0, 8, 1), vec![Rule::SourceInOneRegister]),
+        (W, 2, (16, 16, 1), vec![Rule::SourceInOneRegister]),
+    ] {
+        assert_eq!(rules(Platform::Hsw, &mov(to, stride, rows)), expected, "{to} {stride} {rows:?}");
+    }
+}
+
+#[test]
+fn packed_half_floats_are_aligned_and_packed_bytes_are_copies() {
+    let half = op(Opcode::Mov, 8).to(Hf, 1).from(F, (8, 8, 1)).with(|i| i.offset(8));
+    assert_eq!(rules(Platform::Skl, &half), [Rule::HalfWords, Rule::MixedPackedAlignment]);
+    let byte = op(Opcode::Mov, 8).to(B, 1).from(Hf, (8, 8, 1));
+    assert_eq!(rules(Platform::Skl, &byte), [Rule::PackedByte]);
+}
+
+#[test]
+fn long_products_and_wide_factors_can_be_modified() {
+    let mul = |to, from| op(Opcode::Mul, 2).to(to, 1).from(D, (2, 2, 1)).from(from, (2, 2, 1));
+    let saturate = |i: &mut Instruction| i.saturate = true;
+    assert_eq!(rules(Platform::Skl, &mul(Q, D).with(saturate)), []);
+    assert_eq!(rules(Platform::Skl, &mul(D, D).with(saturate)), [Rule::ProductModifier]);
+    let negated = |number| mul(D, W).with(|i| negate(i, number));
+    assert_eq!(rules(Platform::Tgl, &negated(0)), []);
+    assert_eq!(rules(Platform::Tgl, &negated(1)), [Rule::ProductSourceModifier]);
+}
+
+fn negate(i: &mut Instruction, number: usize) {
+    if let Some(Source::Register { negate, .. }) = &mut i.sources[number] {
+        *negate = true;
+    }
+}
+
+#[test]
+fn rows_with_addresses_are_of_integers_up_to_doublewords() {
+    for (kind, expected) in [(D, vec![]), (W, vec![]), (F, vec![Rule::RowAddresses])] {
+        assert_eq!(rules(Platform::Dg2, &addressed(kind)), expected, "{kind}");
+    }
+    assert!(rules(Platform::Mtl, &addressed(Q)).contains(&Rule::RowAddresses));
+}
+
+fn addressed(kind: Kind) -> Instruction {
+    copy(4, kind, (0, 1, 0)).with(|i| {
+        *i.place(0) = INDIRECT;
+        if let Some(Source::Register { region, .. }) = &mut i.sources[0] {
+            *region = Region::Rows { vertical: None, width: 1, horizontal: 0 };
+        }
+    })
 }
 
 #[test]

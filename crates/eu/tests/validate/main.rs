@@ -4,5 +4,6 @@ mod build;
 mod cases;
 mod exceptions;
 mod half;
+mod messages;
 mod rules;
 mod sweep;

@@ -17,6 +17,71 @@ const BY_VALUE: [Rule; 7] = [
     Rule::UrbMessage,
 ];
 
+/// Rules that are not for all platforms, by the first and last version of graphics that has them.
+const LIMITED: [(u8, u8, &[Rule]); 10] = [
+    (70, 75, &[Rule::RegisterPairing, Rule::PairedOffsets, Rule::SourceInOneRegister]),
+    (70, 75, &[Rule::CompareAccumulator, Rule::CompareSwitch, Rule::ProductAccumulator, Rule::ProductFloat]),
+    (70, 80, &[Rule::OwordSplit, Rule::RegisterSplit]),
+    (70, 90, &[Rule::ThreeSourceMode]),
+    (80, 80, &[Rule::ProductDestination]),
+    (80, 125, EIGHT),
+    (90, 125, &[Rule::MathSplit]),
+    (110, 125, &[Rule::AccessMode, Rule::ByteSource]),
+    (120, 125, &[Rule::ChannelOffset, Rule::ProductSourceModifier]),
+    (125, 125, LAST),
+];
+
+const EIGHT: &[Rule] = &[
+    Rule::HalfToIntegerStride,
+    Rule::HalfToIntegerAlignment,
+    Rule::MixedIndirect,
+    Rule::MixedFloatSize,
+    Rule::MixedAlign16Groups,
+    Rule::MixedAlign16Size,
+    Rule::MixedAlign16Accumulator,
+    Rule::MixedPackedSize,
+    Rule::MixedPackedAlignment,
+    Rule::MixedAccumulatorOffset,
+    Rule::MixedAccumulatorStride,
+    Rule::MixedMath,
+    Rule::LongAlign16,
+    Rule::LogicAbsolute,
+    Rule::LogicAccumulator,
+    Rule::ProductIntegerAccumulator,
+    Rule::ReturnOverlap,
+    Rule::UrbRead,
+];
+
+const LAST: &[Rule] = &[Rule::MovedLanes, Rule::NamedSource, Rule::NamedDestination, Rule::RowAddresses];
+
+const LOW_POWER: &[Rule] = &[
+    Rule::LongStride,
+    Rule::LongRows,
+    Rule::LongOffset,
+    Rule::LongIndirectSource,
+    Rule::LongIndirectDestination,
+    Rule::LongArchitecture,
+    Rule::LongDependency,
+];
+
+#[test]
+fn rules_are_for_the_platforms_of_the_manuals() {
+    for platform in Platform::all() {
+        let graphics = platform.graphics();
+        for rule in Rule::all() {
+            let row = LIMITED.iter().find(|row| row.2.contains(&rule));
+            let expected = if LOW_POWER.contains(&rule) {
+                ["chv", "bxt", "glk"].contains(&platform.name())
+            } else if rule == Rule::HalfWords {
+                graphics > 80 || platform.name() == "chv"
+            } else {
+                row.is_none_or(|(first, last, _)| (*first..=*last).contains(&graphics))
+            };
+            assert_eq!(rule.applies_to(platform), expected, "{rule:?} on {platform}");
+        }
+    }
+}
+
 fn broken(platform: Platform, instruction: &intel_eu::Instruction) -> BTreeSet<Rule> {
     validate(platform, instruction).iter().map(|violation| violation.rule).collect()
 }

@@ -111,6 +111,8 @@ fn shapes() -> Vec<Shape> {
                         (Kind::W, 6, 2, 2),
                         (Kind::W, 16, 4, 0),
                         (Kind::W, 30, 1, 0),
+                        (Kind::B, 0, 2, 2),
+                        (Kind::B, 17, 4, 0),
                     ] {
                         shapes.push(Shape {
                             channels,
