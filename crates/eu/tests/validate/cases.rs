@@ -144,6 +144,7 @@ fn regions(case: Add<'_>) {
     case(Rule::RowCrossing, ALL, copy, |i| *i.place(0) = at(2, 4));
     case(Rule::ZeroStride, ALL, copy, |i| i.stride(0));
     let groups = mov(8, (F, 1), (F, FOUR)).align16();
+    case(Rule::NullSource, &[Ivb, Hsw, Bdw, Skl], groups, |i| *i.place(0) = Place::NULL);
     case(Rule::Align16Stride, &[Ivb, Hsw, Bdw, Skl], groups, |i| i.stride(2));
     case(Rule::Align16Groups, &[Ivb, Hsw, Bdw, Skl], groups, |i| i.rows(0, (8, 1, 0)));
     case(Rule::Align16Groups, &[Ivb], groups, |i| i.rows(0, (2, 1, 0)));

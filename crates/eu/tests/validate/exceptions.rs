@@ -30,6 +30,31 @@ fn operands_that_are_no_data_can_be_null() {
 }
 
 #[test]
+fn destinations_of_branches_are_no_data() {
+    assert_eq!(rules(Platform::Skl, &op(Opcode::Call, 16).to(D, 0)), []);
+    assert_eq!(rules(Platform::Skl, &op(Opcode::Mov, 16).to(D, 0).number(D)), [Rule::ZeroStride]);
+}
+
+#[test]
+fn rules_for_regions_are_those_of_align1() {
+    let upper = |kind| {
+        copy(4, kind, (4, 4, 1)).with(|i| {
+            *i.place(0) = Place::Direct { file: intel_eu::File::General, number: 2, offset: 16 };
+        })
+    };
+    assert_eq!(rules(Platform::Skl, &upper(Df)), [Rule::RowCrossing]);
+    assert_eq!(rules(Platform::Skl, &upper(Df).align16()), []);
+}
+
+#[test]
+fn only_64_bit_operations_need_their_dependencies() {
+    for (kind, expected) in [(F, vec![]), (Df, vec![Rule::LongDependency])] {
+        let mov = copy(4, kind, (4, 4, 1)).with(|i| i.order.no_clear = true);
+        assert_eq!(rules(Platform::Chv, &mov), expected, "{kind}");
+    }
+}
+
+#[test]
 fn ivy_bridge_counts_double_floats_as_two() {
     let eight = copy(8, Df, (8, 8, 1));
     let narrowed = op(Opcode::Mov, 8).to(F, 1).from(Df, (8, 8, 1));
@@ -53,6 +78,7 @@ fn movs_of_bytes_up_to_the_sign_copy_bits() {
     for (from, expected) in [(B, vec![]), (Ub, vec![]), (W, vec![Rule::PackedByte])] {
         assert_eq!(rules(Platform::Skl, &mov(Ub, 1, from)), expected, "{from}");
     }
+    assert_eq!(rules(Platform::Skl, &op(Opcode::Mov, 1).to(B, 1).from(W, (0, 1, 0))), [], "one channel");
     // A copy may have any stride; a conversion has that of the execution type.
     assert_eq!(rules(Platform::Skl, &mov(B, 4, B)), []);
     assert_eq!(rules(Platform::Skl, &mov(B, 4, W)), [Rule::DestinationStride]);

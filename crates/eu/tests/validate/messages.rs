@@ -96,5 +96,11 @@ fn a_thread_ends_with_its_last_registers() {
             i.message().end_of_thread = true;
         });
         assert_eq!(rules(Platform::Skl, &end), expected, "r{number}");
+        let split = send(Opcode::Sends, 7, 0).with(|i| {
+            *i.place(0) = Place::general(120);
+            *i.place(1) = Place::general(number);
+            i.message().end_of_thread = true;
+        });
+        assert_eq!(rules(Platform::Skl, &split), expected, "r120 and r{number}");
     }
 }
