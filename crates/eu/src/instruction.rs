@@ -164,6 +164,18 @@ pub enum Region {
     Payload,
 }
 
+impl Region {
+    /// Returns the region of a source of three in Align1, which has no width: rows follow each other.
+    #[must_use]
+    pub const fn of_three(vertical: u8, horizontal: u8) -> Self {
+        let width = match vertical.checked_div(horizontal) {
+            None | Some(0) => 1,
+            Some(width) => width,
+        };
+        Self::Rows { vertical: Some(vertical), width, horizontal }
+    }
+}
+
 /// The message of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Message {
@@ -215,8 +227,8 @@ impl Instruction {
 
     /// Returns whether it is a function of one argument.
     pub(crate) fn has_one_source(&self) -> bool {
-        const DIVISION: u8 = 9;
-        self.opcode == Opcode::Math && (1..DIVISION).contains(&self.function)
+        const FUNCTIONS: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 14, 15];
+        self.opcode == Opcode::Math && FUNCTIONS.contains(&self.function)
     }
 }
 

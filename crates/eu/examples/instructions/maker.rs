@@ -267,7 +267,7 @@ impl Maker {
             } else {
                 let horizontal = self.random.pick(&[0, 1, 2, 4]);
                 let vertical = if at == 2 { horizontal } else { self.random.pick(&[0, 1, 2, 4, 8]) };
-                Region::Rows { vertical: Some(vertical), width: 1, horizontal }
+                Region::of_three(vertical, horizontal)
             };
             let (absolute, negate) = self.modifiers(i);
             let place = match region {

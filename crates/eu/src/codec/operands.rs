@@ -235,7 +235,12 @@ impl Codec {
             Place::Direct { file, number, offset } => (file, number, offset, 0, 0),
             Place::Indirect { register, offset } => (File::General, 0, 0, register, i32::from(offset)),
         };
-        self.file(fields.file, &mut file)?;
+        // From graphics 12 on, the lowest bit of an address offset is in the place of the file.
+        if is_indirect && self.has(Field::Scoreboard) {
+            file = File::General;
+        } else {
+            self.file(fields.file, &mut file)?;
+        }
         if is_indirect {
             let error = |what| Err(Error::Operand { opcode: i.opcode, what });
             if i.align16 {

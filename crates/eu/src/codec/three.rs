@@ -283,7 +283,7 @@ impl Codec {
         } else {
             vertical = horizontal;
         }
-        parts.region = Region::Rows { vertical: Some(vertical), width: 1, horizontal };
+        parts.region = Region::of_three(vertical, horizontal);
         *source = parts.source();
         Ok(())
     }
@@ -291,7 +291,7 @@ impl Codec {
 
 impl Default for Parts {
     fn default() -> Self {
-        let region = Region::Rows { vertical: Some(0), width: 1, horizontal: 0 };
+        let region = Region::of_three(0, 0);
         Self {
             file: File::General,
             number: 0,

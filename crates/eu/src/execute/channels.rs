@@ -90,12 +90,9 @@ impl Thread {
         for (number, source) in numbers.iter_mut().zip(i.sources.iter().flatten()) {
             *number = self.number(i, source, kind, channel)?;
         }
-        if let (Opcode::Mov, Some(source)) = (i.opcode, &i.sources[0])
-            && is_raw(source, to.kind)
-            && !i.saturate
-            && i.condition.is_none()
-        {
-            return Ok(Outcome { bits: self.bits(i, source, channel)?, flag: None });
+        let is_plain = i.opcode == Opcode::Mov && !i.saturate && i.condition.is_none();
+        if let Some(source) = i.sources[0].filter(|source| is_plain && is_raw(source, to.kind)) {
+            return Ok(Outcome { bits: self.bits(i, &source, channel)?, flag: None });
         }
         let defined = || match numbers {
             [Some(a), Some(b), Some(c)] => Some([a, b, c]),

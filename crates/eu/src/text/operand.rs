@@ -156,7 +156,7 @@ fn region(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Region, SyntaxError> 
                 let swizzle = if cursor.peek() == Some('.') { swizzle(cursor)? } else { STRAIGHT };
                 Region::Groups { vertical, swizzle }
             } else {
-                Region::Rows { vertical: Some(vertical), width: 1, horizontal }
+                Region::of_three(vertical, horizontal)
             }
         }
     };

@@ -10,9 +10,6 @@ pub(super) const REGISTER: u32 = 32;
 /// The accumulators' numbers in the architecture's file.
 const ACCUMULATORS: std::ops::Range<u8> = 0x20..0x30;
 
-/// The functions of `math` that have one source; the second one is null.
-const FUNCTIONS_OF_ONE: [u8; 9] = [1, 2, 3, 4, 5, 6, 7, 14, 15];
-
 /// An instruction, and facts about it.
 pub(super) struct View<'a> {
     pub platform: Platform,
@@ -52,7 +49,7 @@ impl<'a> View<'a> {
             // Their operands are no data; the source of sync can be null.
             (Opcode::Jmpi | Opcode::Ret | Opcode::Wait | Opcode::Sync, _) => 0,
             (_, Form::Nothing | Form::Jump | Form::Jumps) => 0,
-            (Opcode::Math, _) if FUNCTIONS_OF_ONE.contains(&instruction.function) => 1,
+            _ if instruction.has_one_source() => 1,
             (_, Form::Basic(sources)) => usize::from(sources),
             (_, Form::Three) => 3,
             (_, Form::Send) => 1,

@@ -10,7 +10,7 @@ pub const ACCUMULATOR: Place = Place::Direct { file: File::Architecture, number:
 /// The flag register.
 pub const FLAGS: Place = Place::Direct { file: File::Architecture, number: 0x30, offset: 0 };
 /// An address in a0.0, and a byte.
-pub const INDIRECT: Place = Place::Indirect { register: 0, offset: 1 };
+pub const INDIRECT: Place = Place::Indirect { register: 0, offset: 0 };
 /// A predicate.
 pub const PREDICATE: Option<Predicate> = Some(Predicate { pattern: Pattern::Normal, inverse: false });
 

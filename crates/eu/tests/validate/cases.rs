@@ -38,14 +38,7 @@ fn two(start: Instruction, destination: Kind, sources: [Kind; 2]) -> Instruction
 }
 
 fn three(start: Instruction, kind: Kind) -> Instruction {
-    start.to(kind, 1).from(kind, EIGHT).from(kind, EIGHT).from(kind, EIGHT).with(|i| {
-        for source in i.sources.iter_mut().flatten() {
-            if let Source::Register { region, .. } = source {
-                *region = Region::Rows { vertical: Some(8), width: 1, horizontal: 1 };
-            }
-        }
-        i.rows(2, (1, 1, 1));
-    })
+    start.to(kind, 1).from(kind, EIGHT).from(kind, EIGHT).from(kind, (1, 1, 1))
 }
 
 fn math(function: u8, kind: Kind) -> Instruction {
@@ -53,11 +46,7 @@ fn math(function: u8, kind: Kind) -> Instruction {
 }
 
 fn root(kind: Kind, source: (Kind, Rows)) -> Instruction {
-    let start = op(Opcode::Math, 8).to(kind, 1).from(source.0, source.1);
-    start.from(kind, ONE).with(|i| {
-        i.function = 4;
-        *i.place(1) = Place::NULL;
-    })
+    op(Opcode::Math, 8).to(kind, 1).from(source.0, source.1).with(|i| i.function = 4)
 }
 
 fn modify(i: &mut Instruction, number: usize, is_absolute: bool) {
