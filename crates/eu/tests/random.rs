@@ -1,7 +1,7 @@
-//! Words of random bits: what is decoded is encoded again, and what is executed does not panic.
+//! Words of random bits: what is decoded is encoded again, its text is parsed, and what is executed does not panic.
 
 use intel_eu::execute::{Access, Bus, Thread};
-use intel_eu::{Opcode, Platform, decode, encode};
+use intel_eu::{Opcode, Platform, decode, encode, text};
 
 /// A surface that reads as zeroes.
 struct Zeroes;
@@ -54,6 +54,29 @@ fn what_is_decoded_is_encoded_again() {
             }
         }
         assert!(decoded > 250, "{platform}: {decoded}");
+    }
+}
+
+#[test]
+fn texts_are_parsed_as_they_are_printed() {
+    let mut random = Random(5, 6);
+    for platform in Platform::all() {
+        let (mut printed, mut parsed) = (0, 0);
+        for _ in 0..5_000 {
+            let Ok(mut instruction) = decode(platform, random.word(platform)) else { continue };
+            // A destination of no element at all has no text.
+            if let Some(destination) = &mut instruction.destination {
+                destination.mask = destination.mask.max(u8::from(instruction.align16));
+            }
+            let text = text::print(platform, &instruction);
+            printed += 1;
+            if let Ok(again) = text::parse(platform, &text) {
+                assert_eq!(text::print(platform, &again), text, "{platform}");
+                parsed += 1;
+            }
+        }
+        // The others are branches to a number in `ret`, or to an architecture register.
+        assert!(parsed * 100 > printed * 97, "{platform}: {parsed} of {printed}");
     }
 }
 

@@ -95,6 +95,7 @@ fn errors_name_the_line_the_column_and_the_word() {
             "line 1, column 23: 'f1' is another flag register than that of the predicate",
         ),
         ("math.tan (8|M0) r2.0<1>:f r3.0<8;8,1>:f", "line 1, column 6: 'tan' is no function of the opcode"),
+        ("mov (8|M0) r2.0<1>:w -32769:w", "line 1, column 22: '-32769' is no number of this type"),
         ("nop\nwhile (8|M0) nowhere", "line 2, column 14: 'nowhere' is no label"),
         ("a: nop\na: nop", "line 2, column 1: 'a' is a label already"),
     ] {

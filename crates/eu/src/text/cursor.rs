@@ -121,7 +121,8 @@ impl<'t> Cursor<'t> {
     pub(super) fn error(mut self, what: &'static str) -> SyntaxError {
         self.skip_spaces();
         let start = self;
-        let mut word = self.word().to_owned();
+        let sign = if self.eat("-") { "-" } else { "" };
+        let mut word = format!("{sign}{}", self.word());
         if word.is_empty() {
             word = start.rest().chars().take(1).collect();
         }

@@ -3,7 +3,7 @@
 use crate::{Opcode, Platform};
 
 /// Architecture registers: the first number, the name, and whether the name has a number behind it.
-static ARCHITECTURE: [(u8, &str, bool); 16] = [
+static ARCHITECTURE: [(u8, &str, bool); 17] = [
     (0x00, "null", false),
     (0x10, "a", true),
     (0x20, "acc", true),
@@ -19,6 +19,7 @@ static ARCHITECTURE: [(u8, &str, bool); 16] = [
     (0xb0, "tdr", true),
     (0xc0, "tm", true),
     (0xd0, "fc", true),
+    (0xe0, "reserved", true),
     (0xf0, "dbg", true),
 ];
 
@@ -63,6 +64,19 @@ pub(super) fn functions(platform: Platform, opcode: Opcode) -> Option<&'static [
         (Opcode::Send | Opcode::Sendc, 125..) => Some(&SHARED[1]),
         _ => None,
     }
+}
+
+/// Returns the name of a function, or its code if it has none.
+pub(super) fn function(names: &[&str; 16], code: u8) -> String {
+    match names.get(usize::from(code)) {
+        None | Some(&"") => code.to_string(),
+        Some(name) => (*name).to_owned(),
+    }
+}
+
+/// Returns the code of a function.
+pub(super) fn function_code(names: &[&str; 16], word: &str) -> Option<u8> {
+    (0..16).find(|code| function(names, *code) == word)
 }
 
 /// Returns the number of an architecture register.

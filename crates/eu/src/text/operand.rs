@@ -103,7 +103,9 @@ pub(super) fn source(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Source, Sy
     let mut region = region(cursor, shape)?;
     let kind = kind(cursor)?;
     let mut place = register.place(kind)?;
-    if let (Region::Groups { vertical: vertical @ Some(0), swizzle }, Kind::Df) = (&mut region, kind) {
+    if let (Region::Groups { vertical: vertical @ Some(0), swizzle: swizzle @ STRAIGHT }, Kind::Df) =
+        (&mut region, kind)
+    {
         // One element of 64 bits is a pair of 32 bits.
         if let Place::Direct { offset, .. } = &mut place {
             *swizzle = if *offset & 8 == 0 { FIRST_LONG } else { SECOND_LONG };

@@ -129,9 +129,9 @@ impl Parser<'_> {
             };
         }
         if let Some(names) = names {
-            return self.cursor.known("is no function of the opcode", |word| {
-                names.iter().position(|name| *name == word && !word.is_empty()).map(|at| at as u8)
-            });
+            return self
+                .cursor
+                .known("is no function of the opcode", |word| name::function_code(names, word));
         }
         i.accumulator_write = branch::is_jump(self.platform, i.opcode) && self.cursor.eat("b");
         if i.accumulator_write { Ok(0) } else { Err(self.cursor.error("cannot be behind the opcode")) }
@@ -139,7 +139,9 @@ impl Parser<'_> {
 
     fn size(&mut self, i: &mut Instruction) -> Result<(), SyntaxError> {
         let is_one = matches!(i.opcode, Opcode::Jmpi | Opcode::Wait | Opcode::Sync);
-        if is_one && self.cursor.peek() != Some('(') || i.opcode == Opcode::Sync {
+        let mut ahead = self.cursor;
+        let has_size = ahead.eat("(") && ahead.peek().is_some_and(|c| c.is_ascii_digit());
+        if is_one && !has_size {
             return Ok(());
         }
         self.cursor.expect("(", "is where the execution size has to be")?;
@@ -212,11 +214,10 @@ impl Parser<'_> {
                 if form == Form::Three { Shape::Strides { is_last, has_groups } } else { Shape::Rows };
             *source = Some(operand::source(&mut self.cursor, shape)?);
         }
-        i.align16 = has_groups
-            || i.sources
-                .iter()
-                .flatten()
-                .any(|source| matches!(source, Source::Register { region: Region::Groups { .. }, .. }));
+        let is_group =
+            |source: &Source| matches!(source, Source::Register { region: Region::Groups { .. }, .. });
+        let has_mask = i.destination.is_some_and(|destination| destination.mask != 0);
+        i.align16 = has_mask || i.sources.iter().flatten().any(is_group);
         if let (Some(destination), true) = (&mut i.destination, i.align16) {
             if destination.mask == 0 {
                 destination.mask = 0xf;

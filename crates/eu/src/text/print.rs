@@ -45,9 +45,9 @@ impl Printer<'_> {
     fn mnemonic(&self) -> String {
         let function = self.i.message.map_or(self.i.function, |message| message.function);
         let suffix = match name::functions(self.platform, self.i.opcode) {
-            Some(names) => names[usize::from(function & 0xf)],
-            None if self.has_branch_control() => "b",
-            None => "",
+            Some(names) => name::function(names, function),
+            None if self.has_branch_control() => "b".to_owned(),
+            None => String::new(),
         };
         let dot = if suffix.is_empty() { "" } else { "." };
         format!("{}{dot}{suffix}", self.i.opcode)
@@ -94,7 +94,7 @@ impl Printer<'_> {
         }
         let saturate = if self.i.saturate { "(sat)" } else { "" };
         let elements: String = match mask {
-            0xf => String::new(),
+            0xf if self.form() == Form::Three => String::new(),
             _ if !self.i.align16 => String::new(),
             _ => (0..4).filter(|at| mask >> at & 1 != 0).map(element).collect(),
         };
@@ -109,7 +109,7 @@ impl Printer<'_> {
             }
             Place::Direct { file: File::Architecture, number, offset } => {
                 let name = name::architecture(number);
-                if name == "null" || name == "ip" && offset == 0 {
+                if name == "null" || name == "ip" && offset < kind.bytes() {
                     name
                 } else {
                     format!("{name}.{}", offset / kind.bytes())

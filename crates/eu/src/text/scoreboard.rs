@@ -64,8 +64,10 @@ pub(super) fn parse(option: &str) -> Option<Wait> {
 /// Returns the code of an instruction that has this one already, and waits for something else, too.
 pub(super) fn join(code: u8, wait: Wait) -> Option<u8> {
     match (code, wait) {
-        (0, Wait::Distance(new) | Wait::Token(new)) => Some(new),
-        (1..=0x1f, Wait::Token(token)) => Some(0x80 | (code & 7) << 4 | token & 0xf),
+        (0, Wait::Distance(new) | Wait::Token(new)) if new != 0 => Some(new),
+        // A distance of 0 is in codes with a token only.
+        (0, _) => Some(0x80),
+        (1..=0x1f | 0x80, Wait::Token(token)) => Some(0x80 | (code & 7) << 4 | token & 0xf),
         _ => None,
     }
 }
