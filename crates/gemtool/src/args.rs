@@ -3,6 +3,7 @@
 #[cfg(feature = "bench")]
 mod bench;
 mod check;
+mod eu;
 mod judges;
 mod manual;
 mod object;
@@ -22,6 +23,7 @@ use gemtool::script::size;
 #[cfg(feature = "bench")]
 pub use bench::Bench;
 pub use check::{Check, Dropped};
+pub use eu::{Eu, EuAction};
 pub use gemtool::script::Pattern;
 pub use manual::{Completions, Man};
 pub use object::{History, Object};
@@ -131,6 +133,9 @@ pub enum Command {
     /// Measure a device's coherency for every pair of paths, with and without flushes
     #[command(after_help = verify::VERIFY_EXAMPLES)]
     Verify(Verify),
+    /// Validate, print or assemble instructions of the GPU's execution units; needs no device
+    #[command(after_help = eu::EU_EXAMPLES)]
+    Eu(Eu),
     /// Benchmark flushes, submissions and uploads against alternatives
     #[cfg(feature = "bench")]
     #[command(after_help = bench::BENCH_EXAMPLES)]

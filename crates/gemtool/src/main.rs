@@ -87,6 +87,11 @@ fn run(args: &Args, out: &mut dyn Write) -> Result<Outcome, Failure> {
             page.report(&report, form)?;
             return Ok(if report.held { Outcome::Held } else { Outcome::Violated });
         }
+        Command::Eu(eu) => {
+            let report = cmd::eu::run(eu)?;
+            page.report(&report, form)?;
+            return Ok(if report.is_violated() { Outcome::Violated } else { Outcome::Held });
+        }
         Command::Scanout(scanout) => {
             let report = cmd::scanout::run(scanout)?;
             page.report(&report, form)?;

@@ -6,6 +6,7 @@ pub mod bench;
 pub mod check;
 pub mod completions;
 pub mod device;
+pub mod eu;
 pub mod explain;
 mod hold;
 pub mod info;

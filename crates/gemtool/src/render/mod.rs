@@ -4,6 +4,7 @@ mod alloc;
 #[cfg(feature = "bench")]
 mod bench;
 pub mod check;
+mod eu;
 pub mod explain;
 pub mod history;
 mod info;

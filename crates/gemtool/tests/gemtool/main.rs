@@ -6,6 +6,7 @@ mod bad_input;
 mod bench;
 mod check;
 mod docs;
+mod eu;
 mod explain;
 mod guide;
 mod help;
