@@ -2,6 +2,7 @@
 
 mod line_set;
 mod object;
+mod step;
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,7 +15,7 @@ use gem_coherency_wire::{Flushed, Found, Frame, LineEffect};
 use crate::flush_logs::FlushLogs;
 pub(crate) use object::Stored;
 use object::{Flush, Tracked, unknown};
-pub use object::{History, Step, What};
+pub use step::{History, Step, What};
 
 /// Objects that have histories; those without an event for the longest time are dropped.
 const MOST_OBJECTS: usize = 1024;
