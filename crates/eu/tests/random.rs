@@ -81,6 +81,39 @@ fn texts_are_parsed_as_they_are_printed() {
 }
 
 #[test]
+fn texts_with_errors_do_not_panic() {
+    const WORDS: [&str; 14] =
+        ["<", ";", ":", "(", ")", ",", ".", "-", "r", "0x", "9999999999", "{", "$", "\u{e9}"];
+    let mut random = Random(7, 8);
+    for platform in Platform::all() {
+        let mut refused = 0;
+        for _ in 0..2_000 {
+            let Ok(instruction) = decode(platform, random.word(platform)) else { continue };
+            let mut text = text::print(platform, &instruction);
+            for _ in 0..=random.next() % 3 {
+                let places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+                let at = places[random.next() as usize % places.len()];
+                let end = text.len().min(at + random.next() as usize % 3);
+                let end = (at..=end).rfind(|end| text.is_char_boundary(*end)).unwrap_or(at);
+                text.replace_range(at..end, WORDS[random.next() as usize % WORDS.len()]);
+            }
+            match text::parse_program(platform, &format!("label:\n{text}")) {
+                Ok(program) => {
+                    for instruction in &program {
+                        let _ = encode(platform, instruction);
+                    }
+                }
+                Err(error) => {
+                    assert!(error.line <= 2, "{error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > 100, "{platform}: {refused} were refused");
+    }
+}
+
+#[test]
 fn random_instructions_do_not_panic() {
     let mut random = Random(3, 4);
     let payload = [[0x3f; 32]; 128];

@@ -48,3 +48,24 @@ fn the_three_copies_are_the_same_instructions() {
         assert_eq!(end.message.unwrap().descriptor, Descriptor::Immediate(0x0200_0010));
     }
 }
+
+#[test]
+fn a_branch_of_mesas_compiler_keeps_its_mark() {
+    for (platform, dwords, at, kind) in [
+        // brw_ENDIF, brw_WHILE: source 0, and its type as that of source 1.
+        (Platform::Skl, [0x0060_0025, 0x2000_0e20, 0x0800_0000, 0x0000_0010], 0, Kind::D),
+        (Platform::Jsl, [0x0061_0027, 0x2000_0e20, 0x0800_0000, 0xffff_ffc0], 0, Kind::D),
+        (Platform::Hsw, [0x0060_0025, 0x2000_3c24, 0x0000_0000, 0x0000_0002], 1, Kind::W),
+    ] {
+        let branch = decode(platform, word(dwords)).unwrap();
+        assert_eq!(branch.sources[at], Some(Source::Immediate { kind, bits: 0 }), "{platform}");
+        assert_eq!(encode(platform, &branch), Ok(word(dwords)), "{platform}");
+        // Without it, the branch is the assembler's.
+        let usual = intel_eu::Instruction { sources: [None; 3], ignored: 0, ..branch };
+        let usual = decode(platform, encode(platform, &usual).unwrap()).unwrap();
+        assert_eq!((usual.sources, usual.jump), ([None; 3], branch.jump), "{platform}");
+    }
+    let register = [0x0060_0025, 0x2000_0020, 0x0000_0000, 0x0000_0010];
+    let error = decode(Platform::Skl, word(register)).unwrap_err();
+    assert_eq!(error.to_string(), "endif: its target is in a register");
+}

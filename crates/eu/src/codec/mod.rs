@@ -5,7 +5,7 @@ mod send;
 mod three;
 
 use crate::isa::{Condition, Field, Form, Opcode, Pattern, Predicate};
-use crate::{Error, Instruction, Kind, Order, Platform};
+use crate::{Error, Instruction, Kind, Order, Platform, Source};
 
 /// Decodes an instruction of 128 bits; the first byte is the lowest.
 ///
@@ -264,15 +264,14 @@ impl Codec {
 
     /// Walks over a branch.
     fn jump(&mut self, i: &mut Instruction, form: Form) -> Result<(), Error> {
-        let opcode = i.opcode;
         self.bit(Field::AccumulatorWrite, &mut i.accumulator_write)?;
         self.byte(Field::Flag, 1, &mut i.flag)?;
         let graphics = self.platform.graphics();
-        let is_call = matches!(opcode, Opcode::Call | Opcode::Calla);
+        let is_call = matches!(i.opcode, Opcode::Call | Opcode::Calla);
         if graphics < 120 || is_call {
             self.destination(i)?;
         }
-        self.mark(opcode, form)?;
+        self.mark(i, form)?;
         let mut walk = |field, distance: &mut Option<i32>| {
             let mut number = distance.unwrap_or(0);
             self.signed(field, &mut number)?;
@@ -282,23 +281,41 @@ impl Codec {
         walk(if is_call { Field::Immediate } else { Field::JumpEnd }, &mut i.jump)?;
         if form == Form::Jumps { walk(Field::UpdateEnd, &mut i.update) } else { Ok(()) }
     }
-    /// Walks over the marks of a branch's distances, which are immediates.
-    fn mark(&mut self, opcode: Opcode, form: Form) -> Result<(), Error> {
+
+    /// Walks over the mark that a branch's distances are immediates.
+    ///
+    /// Before graphics 12 it is a source with the file and a type of immediates. That of the assembler is not kept; another one, as
+    /// of Mesa's compiler, is a source of the instruction.
+    fn mark(&mut self, i: &mut Instruction, form: Form) -> Result<(), Error> {
         const IN_REGISTER: &str = "its target is in a register";
-        let graphics = self.platform.graphics();
-        let is_first = form == Form::Jumps || matches!(opcode, Opcode::Brd | Opcode::Else);
-        if graphics >= 120 {
+        let (opcode, platform) = (i.opcode, self.platform);
+        if platform.graphics() >= 120 {
             self.fixed(Field::Source0Immediate, 1, opcode, IN_REGISTER)?;
             return self.fixed(Field::Source1Immediate, u64::from(form == Form::Jumps), opcode, IN_REGISTER);
         }
-        let (file, kind_field) = if is_first {
-            (Field::Source0File, Field::Source0Type)
-        } else {
-            (Field::Source1File, Field::Source1Type)
+        let usual = match (form, opcode) {
+            (Form::Jumps, _) | (_, Opcode::Brd | Opcode::Else) if platform.graphics() < 80 => (0, Kind::W),
+            (Form::Jumps, _) | (_, Opcode::Brd | Opcode::Else) => (0, Kind::D),
+            _ => (1, Kind::D),
         };
-        let kind = if is_first && graphics < 80 { Kind::W } else { Kind::D };
-        let code = kind.immediate_code(self.platform).map_or(0, u64::from);
+        // The bits of source 1 are those of the second distance from graphics 8 on.
+        let can_be_second = form == Form::Jump || platform.graphics() < 80;
+        let (mut at, mut kind) = usual;
+        if self.direction == Direction::Decode {
+            let is_second = Field::Source1File.get(platform, self.word) == operands::IMMEDIATE;
+            at = usize::from(can_be_second && is_second);
+        } else if let Some((marked, Source::Immediate { kind: own, .. })) =
+            i.sources.iter().enumerate().find_map(|(at, source)| source.map(|source| (at, source)))
+        {
+            (at, kind) = (marked, own);
+        }
+        let fields = [(Field::Source0File, Field::Source0Type), (Field::Source1File, Field::Source1Type)];
+        let (file, kind_field) = fields[at.min(1)];
         self.fixed(file, operands::IMMEDIATE, opcode, IN_REGISTER)?;
-        self.fixed(kind_field, code, opcode, IN_REGISTER)
+        self.kind(kind_field, |kind| kind.immediate_code(platform), &mut kind)?;
+        if (at, kind) != usual {
+            i.sources[at.min(1)] = Some(Source::Immediate { kind, bits: 0 });
+        }
+        Ok(())
     }
 }

@@ -137,6 +137,8 @@ impl Printer<'_> {
                     (0..32).filter(|at| bits >> at & 1 != 0).map(|at| format!("${at}")).collect();
                 vec![format!("({})", tokens.join(","))]
             }
+            // Only its distances are written.
+            _ if branch::is_jump(self.platform, self.i.opcode) => Vec::new(),
             _ => sources.map(|(at, source)| self.source(at, source)).collect(),
         }
     }
