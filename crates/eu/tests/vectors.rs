@@ -69,3 +69,15 @@ fn a_branch_of_mesas_compiler_keeps_its_mark() {
     let error = decode(Platform::Skl, word(register)).unwrap_err();
     assert_eq!(error.to_string(), "endif: its target is in a register");
 }
+
+#[test]
+fn a_descriptor_in_another_register_is_refused() {
+    for (place, bit) in [("the file", 1 << 43), ("the number", 1 << 101)] {
+        let indirect = word(COPY_75[2]) & !(3 << 42) & !(u128::MAX << 96) | 0x200 << 96;
+        let known = decode(Platform::Hsw, indirect).unwrap();
+        assert_eq!(known.message.unwrap().descriptor, Descriptor::Register(0));
+        assert_eq!(encode(Platform::Hsw, &known), Ok(indirect));
+        let error = decode(Platform::Hsw, indirect ^ bit).unwrap_err();
+        assert_eq!(error.to_string(), "send: its descriptor is in a register other than a0.0", "{place}");
+    }
+}

@@ -34,10 +34,12 @@ impl Codec {
         };
         self.number(Field::Source1File, &mut file)?;
         self.fixed(Field::Source1Type, 0, i.opcode, "its descriptor has a type of its own")?;
+        let what = "its descriptor is in a register other than a0.0";
         if file == IMMEDIATE {
             self.descriptor(&mut message.descriptor)?;
+        } else if file != 0 {
+            return Err(Error::Operand { opcode: i.opcode, what });
         } else {
-            let what = "its descriptor is in a register other than a0.0";
             self.fixed(Field::Source1Register, ADDRESS, i.opcode, what)?;
             self.fixed(Field::Source1Offset, 0, i.opcode, what)?;
             message.descriptor = Descriptor::Register(0);

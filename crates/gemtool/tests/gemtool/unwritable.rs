@@ -11,6 +11,7 @@ fn lines() -> Vec<String> {
         let arguments = match command.as_str() {
             "alloc" | "info" => "--device sim:glk",
             "platforms" | "rules" | "man" => "",
+            "eu" => "disasm examples/kernels/copy.asm --platform jsl",
             "explain" => "--platform jsl --who kernel --event acquire",
             "check" => "--platform i830 --kernel 6.12 --caller protocol",
             "run" => "examples/scripts/forgotten-flush.gemco --device sim:glk",
