@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Field, Kind, Opcode, Platform};
+use crate::{Field, Opcode, Platform, Type};
 
 /// An instruction that cannot be decoded or encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +43,11 @@ pub enum Error {
         platform: Platform,
     },
     /// The platform has no code for a type in this field.
-    Kind {
+    Type {
         /// The field.
         field: Field,
         /// The type.
-        kind: Kind,
+        kind: Type,
         /// The platform.
         platform: Platform,
     },
@@ -77,7 +77,7 @@ impl fmt::Display for Error {
             Self::Value { field, value, platform } => {
                 write!(f, "{}: {platform} has no code for {value}", field.name())
             }
-            Self::Kind { field, kind, platform } => {
+            Self::Type { field, kind, platform } => {
                 write!(f, "{}: {platform} has no code for the type {kind}", field.name())
             }
             Self::Operand { opcode, what } => write!(f, "{opcode}: {what}"),

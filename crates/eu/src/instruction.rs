@@ -1,6 +1,6 @@
 //! An instruction, decoded.
 
-use crate::{Condition, Kind, Opcode, Predicate};
+use crate::{Condition, Opcode, Predicate, Type};
 
 /// An instruction.
 ///
@@ -38,9 +38,9 @@ pub struct Instruction {
     /// The sources.
     pub sources: [Option<Source>; 3],
     /// The distance to the end of the block (JIP), as the instruction has it: in bytes from graphics 8 on, in 8 bytes before.
-    pub jump: Option<i32>,
+    pub jip: Option<i32>,
     /// The distance to the end of the loop or of the program's branch (UIP).
-    pub update: Option<i32>,
+    pub uip: Option<i32>,
     /// The message of a send.
     pub message: Option<Message>,
     /// Bits that are set where this instruction has no field. They are kept, so that an encoding is the one that was decoded.
@@ -109,7 +109,7 @@ pub struct Destination {
     /// Where it is.
     pub place: Place,
     /// Its type. That of a send from graphics 12 on, which has none, is UD.
-    pub kind: Kind,
+    pub kind: Type,
     /// The distance of elements, in elements: 1, 2 or 4; 0 is not allowed.
     pub stride: u8,
     /// The elements of a group of four that are written, one bit each (Align16).
@@ -124,7 +124,7 @@ pub enum Source {
         /// Where the first one is.
         place: Place,
         /// Their type.
-        kind: Kind,
+        kind: Type,
         /// Their distances.
         region: Region,
         /// Their absolute values are taken.
@@ -135,7 +135,7 @@ pub enum Source {
     /// A number in the instruction.
     Immediate {
         /// Its type.
-        kind: Kind,
+        kind: Type,
         /// Its bits. A type of 16 bits takes the lower half of 32, and has a copy in the upper one.
         bits: u64,
     },
@@ -218,8 +218,8 @@ impl Instruction {
             order: Order { no_clear: false, no_check: false, thread: 0, atomic: false, scoreboard: 0 },
             destination: None,
             sources: [None; 3],
-            jump: None,
-            update: None,
+            jip: None,
+            uip: None,
             message: None,
             ignored: 0,
         }
@@ -235,7 +235,7 @@ impl Instruction {
 impl Default for Destination {
     /// Returns `null<1>:ud`.
     fn default() -> Self {
-        Self { place: Place::NULL, kind: Kind::Ud, stride: 1, mask: 0 }
+        Self { place: Place::NULL, kind: Type::Ud, stride: 1, mask: 0 }
     }
 }
 
@@ -243,6 +243,6 @@ impl Default for Source {
     /// Returns `null<0;1,0>:ud`.
     fn default() -> Self {
         let region = Region::Rows { vertical: Some(0), width: 1, horizontal: 0 };
-        Self::Register { place: Place::NULL, kind: Kind::Ud, region, absolute: false, negate: false }
+        Self::Register { place: Place::NULL, kind: Type::Ud, region, absolute: false, negate: false }
     }
 }

@@ -4,14 +4,14 @@
 //! ([`Instruction::ignored`]). [`validate()`] returns the restrictions of the hardware that an instruction breaks.
 //!
 //! ```
-//! use intel_eu::{Kind, Opcode, Place, Platform, decode, encode};
+//! use intel_eu::{Type, Opcode, Place, Platform, decode, encode};
 //!
 //! // mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud
 //! let word = 0x00000000_008d0000_20400208_00600001;
 //! let mov = decode(Platform::Jsl, word)?;
 //! assert_eq!((mov.opcode, mov.execution_size), (Opcode::Mov, 8));
 //! let destination = mov.destination.expect("mov has one");
-//! assert_eq!((destination.place, destination.kind), (Place::general(2), Kind::Ud));
+//! assert_eq!((destination.place, destination.kind), (Place::general(2), Type::Ud));
 //! assert_eq!(encode(Platform::Jsl, &mov)?, word);
 //! # Ok::<(), intel_eu::Error>(())
 //! ```
@@ -37,6 +37,6 @@ mod validate;
 pub use codec::{decode, encode};
 pub use error::Error;
 pub use instruction::{Descriptor, Destination, File, Instruction, Message, Order, Place, Region, Source};
-pub use isa::{Base, Condition, Field, Form, Kind, Opcode, Pattern, Predicate};
+pub use isa::{Base, Condition, Field, Form, Opcode, Pattern, Predicate, Type};
 pub use platform::Platform;
 pub use validate::{Operand, Rule, Violation, validate};

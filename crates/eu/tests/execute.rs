@@ -3,7 +3,7 @@
 mod kernels;
 
 use intel_eu::execute::{Access, Bus, Stop, Thread, Why};
-use intel_eu::{Kind, Opcode, Place, Platform, Region, Source, decode, encode};
+use intel_eu::{Opcode, Place, Platform, Region, Source, Type, decode, encode};
 use kernels::{COPY, COPY_75, COPY_120, GUARDED, word};
 
 /// Surfaces of bytes, and the accesses to them.
@@ -164,20 +164,20 @@ fn floats(numbers: [f32; 4]) -> [[u8; 32]; 2] {
 
 #[test]
 fn a_conversion_leaves_the_rest_of_wide_elements_undefined() {
-    let convert = |kind: Kind, stride: u8| {
+    let convert = |kind: Type, stride: u8| {
         move |i: &mut intel_eu::Instruction| {
             let to = i.destination.as_mut().unwrap();
             (to.kind, to.stride) = (kind, stride);
             let Some(Source::Register { kind, .. }) = &mut i.sources[0] else { panic!() };
-            *kind = Kind::F;
+            *kind = Type::F;
         }
     };
-    let stored = result(convert(Kind::D, 1), floats([1.9, -1.9, 3e9, 0.5])).unwrap();
+    let stored = result(convert(Type::D, 1), floats([1.9, -1.9, 3e9, 0.5])).unwrap();
     let numbers: Vec<i32> =
         stored.chunks_exact(4).map(|four| i32::from_le_bytes(four.try_into().unwrap())).collect();
     assert_eq!(numbers, [1, -1, i32::MAX, 0]);
     let why = Why::Undefined { opcode: Opcode::Send, what: "a stored byte" };
-    assert_eq!(result(convert(Kind::W, 2), floats([1.0; 4])), Err(Stop { at: 32, why }));
+    assert_eq!(result(convert(Type::W, 2), floats([1.0; 4])), Err(Stop { at: 32, why }));
 }
 
 #[test]

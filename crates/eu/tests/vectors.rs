@@ -3,7 +3,7 @@
 mod kernels;
 
 use intel_eu::{
-    Descriptor, Kind, Message, Opcode, Place, Platform, Region, Source, decode, encode, validate,
+    Descriptor, Message, Opcode, Place, Platform, Region, Source, Type, decode, encode, validate,
 };
 use kernels::{COPY, COPY_75, COPY_120, GUARDED, word};
 
@@ -36,7 +36,7 @@ fn the_three_copies_are_the_same_instructions() {
             shl.destination.unwrap().place,
             Place::Direct { file: intel_eu::File::General, number: 2, offset: 8 }
         );
-        assert_eq!(shl.sources[1], Some(Source::Immediate { kind: Kind::Ud, bits: 3 }));
+        assert_eq!(shl.sources[1], Some(Source::Immediate { kind: Type::Ud, bits: 3 }));
         let Some(Source::Register { place, region, .. }) = mov.sources[0] else { panic!("{mov:?}") };
         assert_eq!(place, Place::general(0));
         assert_eq!(region, Region::Rows { vertical: Some(8), width: 8, horizontal: 1 });
@@ -53,9 +53,9 @@ fn the_three_copies_are_the_same_instructions() {
 fn a_branch_of_mesas_compiler_keeps_its_mark() {
     for (platform, dwords, at, kind) in [
         // brw_ENDIF, brw_WHILE: source 0, and its type as that of source 1.
-        (Platform::Skl, [0x0060_0025, 0x2000_0e20, 0x0800_0000, 0x0000_0010], 0, Kind::D),
-        (Platform::Jsl, [0x0061_0027, 0x2000_0e20, 0x0800_0000, 0xffff_ffc0], 0, Kind::D),
-        (Platform::Hsw, [0x0060_0025, 0x2000_3c24, 0x0000_0000, 0x0000_0002], 1, Kind::W),
+        (Platform::Skl, [0x0060_0025, 0x2000_0e20, 0x0800_0000, 0x0000_0010], 0, Type::D),
+        (Platform::Jsl, [0x0061_0027, 0x2000_0e20, 0x0800_0000, 0xffff_ffc0], 0, Type::D),
+        (Platform::Hsw, [0x0060_0025, 0x2000_3c24, 0x0000_0000, 0x0000_0002], 1, Type::W),
     ] {
         let branch = decode(platform, word(dwords)).unwrap();
         assert_eq!(branch.sources[at], Some(Source::Immediate { kind, bits: 0 }), "{platform}");
@@ -63,7 +63,7 @@ fn a_branch_of_mesas_compiler_keeps_its_mark() {
         // Without it, the branch is the assembler's.
         let usual = intel_eu::Instruction { sources: [None; 3], ignored: 0, ..branch };
         let usual = decode(platform, encode(platform, &usual).unwrap()).unwrap();
-        assert_eq!((usual.sources, usual.jump), ([None; 3], branch.jump), "{platform}");
+        assert_eq!((usual.sources, usual.jip), ([None; 3], branch.jip), "{platform}");
     }
     let register = [0x0060_0025, 0x2000_0020, 0x0000_0000, 0x0000_0010];
     let error = decode(Platform::Skl, word(register)).unwrap_err();

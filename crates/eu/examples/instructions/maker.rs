@@ -1,13 +1,13 @@
 //! Makes an instruction of an opcode, with operands at random.
 
 use intel_eu::{
-    Base, Descriptor, Destination, File, Form, Instruction, Kind, Message, Opcode, Place, Platform,
-    Predicate, Region, Source,
+    Base, Descriptor, Destination, File, Form, Instruction, Message, Opcode, Place, Platform, Predicate,
+    Region, Source, Type,
 };
 
 use crate::random::Random;
 use crate::table::{
-    CONDITIONS, KINDS, NO_CONDITION, NO_MODIFIER, NO_PREDICATE, NO_SATURATE, PATTERNS, VECTORS,
+    CONDITIONS, NO_CONDITION, NO_MODIFIER, NO_PREDICATE, NO_SATURATE, PATTERNS, TYPES, VECTORS,
 };
 
 /// Makes instructions of a platform.
@@ -55,44 +55,44 @@ impl Maker {
             (Opcode::Jmpi, _) => {
                 (i.execution_size, i.channel_offset, i.no_mask) = (1, 0, true);
                 if twelve {
-                    i.jump = Some(self.distance());
+                    i.jip = Some(self.distance());
                     return true;
                 }
                 i.destination = Some(Destination { place: architecture(0xa0), ..null });
                 let bits = u64::from(self.distance().wrapping_sub(16) as u32);
                 let target = if self.random.rarely(2) {
-                    Source::Immediate { kind: Kind::D, bits }
+                    Source::Immediate { kind: Type::D, bits }
                 } else {
-                    scalar(self.general(4), Kind::D)
+                    scalar(self.general(4), Type::D)
                 };
-                i.sources = [Some(scalar(architecture(0xa0), Kind::Ud)), Some(target), None];
+                i.sources = [Some(scalar(architecture(0xa0), Type::Ud)), Some(target), None];
             }
             (Opcode::Wait, _) => {
                 (i.execution_size, i.channel_offset) = (1, 0);
                 let place = architecture(0x90);
                 i.destination = Some(Destination { place, ..null });
-                i.sources[0] = Some(scalar(place, Kind::Ud));
+                i.sources[0] = Some(scalar(place, Type::Ud));
             }
             (Opcode::Ret, _) => {
-                let (kind, stride) = if twelve { (Kind::Ub, 0) } else { (Kind::Ud, 1) };
+                let (kind, stride) = if twelve { (Type::Ub, 0) } else { (Type::Ud, 1) };
                 i.destination = Some(Destination { kind, stride, ..null });
                 let place = self.general(4);
-                i.sources[0] = Some(if twelve { scalar(place, Kind::Ub) } else { pair(place) });
+                i.sources[0] = Some(if twelve { scalar(place, Type::Ub) } else { pair(place) });
             }
             (Opcode::Sync, _) => {
                 (i.execution_size, i.channel_offset) = (1, 0);
                 i.function = self.random.pick(&[0, 2, 3, 14, 15]);
-                i.destination = Some(Destination { kind: Kind::Ub, ..null });
+                i.destination = Some(Destination { kind: Type::Ub, ..null });
                 i.sources[0] = Some(if matches!(i.function, 2 | 3) && self.random.rarely(2) {
-                    Source::Immediate { kind: Kind::Ud, bits: self.random.below(1 << 16) as u64 }
+                    Source::Immediate { kind: Type::Ud, bits: self.random.below(1 << 16) as u64 }
                 } else {
-                    scalar(Place::NULL, Kind::Ub)
+                    scalar(Place::NULL, Type::Ub)
                 });
             }
             (Opcode::Movi, 110..) => {
                 let kind = self.kind();
                 i.destination = Some(self.destination(kind, &[1, 2, 4]));
-                let number = Source::Immediate { kind: Kind::Ud, bits: self.random.below(16) as u64 };
+                let number = Source::Immediate { kind: Type::Ud, bits: self.random.below(16) as u64 };
                 i.sources = [Some(self.register(i, kind)), Some(number), None];
             }
             _ => return false,
@@ -157,8 +157,8 @@ impl Maker {
         (!is_logic && self.random.rarely(8), self.random.rarely(8))
     }
 
-    fn kind(&mut self) -> Kind {
-        self.random.pick(&KINDS)
+    fn kind(&mut self) -> Type {
+        self.random.pick(&TYPES)
     }
 
     fn basic(&mut self, i: &mut Instruction, sources: u8) {
@@ -203,12 +203,12 @@ impl Maker {
         }
     }
 
-    fn destination(&mut self, kind: Kind, strides: &[u8]) -> Destination {
+    fn destination(&mut self, kind: Type, strides: &[u8]) -> Destination {
         let place = if self.random.rarely(8) { Place::NULL } else { self.place(kind.bytes()) };
         Destination { place, kind, stride: self.random.pick(strides), mask: 0 }
     }
 
-    fn register(&mut self, i: &Instruction, kind: Kind) -> Source {
+    fn register(&mut self, i: &Instruction, kind: Type) -> Source {
         let execution_size = i.execution_size;
         // The sources of `math` are direct.
         let is_math = i.opcode == Opcode::Math;
@@ -230,11 +230,11 @@ impl Maker {
         Source::Register { place, kind, region, absolute, negate }
     }
 
-    fn immediate(&mut self, kind: Kind) -> Source {
+    fn immediate(&mut self, kind: Type) -> Source {
         let kind = if self.random.rarely(4) { self.random.pick(&VECTORS) } else { kind };
         let small = self.random.below(100) as u64;
         let bits = match (kind.base(), kind.bytes()) {
-            (Base::Float, 4) if kind == Kind::F && self.random.rarely(2) => {
+            (Base::Float, 4) if kind == Type::F && self.random.rarely(2) => {
                 u64::from((small as f32).to_bits())
             }
             (_, 8) => self.random.bits(),
@@ -258,7 +258,7 @@ impl Maker {
         for at in 0..3 {
             let kind = if alike { kind } else { self.kind() };
             let region = if i.align16 {
-                let (vertical, swizzle) = if kind == Kind::Df {
+                let (vertical, swizzle) = if kind == Type::Df {
                     (4, self.random.pick(&[0x44, 0xe4, 0xee]))
                 } else {
                     (self.random.pick(&[0, 4]), 0xe4)
@@ -292,19 +292,19 @@ impl Maker {
         let null = Destination::default();
         i.destination = match (i.opcode, graphics) {
             (Opcode::Call | Opcode::Calla, _) => {
-                let (kind, stride) = if graphics >= 120 { (Kind::Ub, 0) } else { (Kind::D, 1) };
+                let (kind, stride) = if graphics >= 120 { (Type::Ub, 0) } else { (Type::D, 1) };
                 Some(Destination { place: self.general(4), kind, stride, mask: 0 })
             }
             (_, 120..) => None,
             (Opcode::Brd | Opcode::Brc, _) => {
-                Some(Destination { place: architecture(0xa0), kind: Kind::D, ..null })
+                Some(Destination { place: architecture(0xa0), kind: Type::D, ..null })
             }
             _ => Some(null),
         };
         let distance = self.distance() / unit;
         // The target of `calla` is from the program's begin on.
-        i.jump = Some(if i.opcode == Opcode::Calla { distance.abs() } else { distance });
-        i.update = (form == Form::Jumps).then(|| self.distance() / unit);
+        i.jip = Some(if i.opcode == Opcode::Calla { distance.abs() } else { distance });
+        i.uip = (form == Form::Jumps).then(|| self.distance() / unit);
         i.accumulator_write = graphics >= 80
             && matches!(i.opcode, Opcode::If | Opcode::Else | Opcode::Goto)
             && self.random.rarely(4);
@@ -322,14 +322,14 @@ impl Maker {
         };
         // With half floats the assembler sets a bit of the descriptor.
         let mut kind = self.kind();
-        if twelve || split || kind == Kind::Hf {
-            kind = Kind::Ud;
+        if twelve || split || kind == Type::Hf {
+            kind = Type::Ud;
         }
         let number = self.random.below(120) as u8;
         let place = if self.random.rarely(3) { Place::NULL } else { Place::general(number) };
         i.destination = Some(Destination {
             place,
-            kind: if split && !twelve { Kind::Uw } else { kind },
+            kind: if split && !twelve { Type::Uw } else { kind },
             ..Destination::default()
         });
         for at in 0..payloads {
@@ -359,7 +359,7 @@ fn architecture(number: u8) -> Place {
 }
 
 /// Returns a source of one element.
-fn scalar(place: Place, kind: Kind) -> Source {
+fn scalar(place: Place, kind: Type) -> Source {
     let region = Region::Rows { vertical: Some(0), width: 1, horizontal: 0 };
     Source::Register { place, kind, region, absolute: false, negate: false }
 }
@@ -367,5 +367,5 @@ fn scalar(place: Place, kind: Kind) -> Source {
 /// Returns a source of two dwords.
 fn pair(place: Place) -> Source {
     let region = Region::Rows { vertical: Some(2), width: 2, horizontal: 1 };
-    Source::Register { place, kind: Kind::D, region, absolute: false, negate: false }
+    Source::Register { place, kind: Type::D, region, absolute: false, negate: false }
 }

@@ -1,12 +1,12 @@
 //! Values to choose from, and what the assembler has no words for.
 
-use intel_eu::{Condition, Kind, Opcode, Pattern};
+use intel_eu::{Condition, Opcode, Pattern, Type};
 
 /// Types of registers, which platforms have or not.
-pub const KINDS: [Kind; 11] =
-    [Kind::Ub, Kind::B, Kind::Uw, Kind::W, Kind::Ud, Kind::D, Kind::Uq, Kind::Q, Kind::Hf, Kind::F, Kind::Df];
+pub const TYPES: [Type; 11] =
+    [Type::Ub, Type::B, Type::Uw, Type::W, Type::Ud, Type::D, Type::Uq, Type::Q, Type::Hf, Type::F, Type::Df];
 
-pub const VECTORS: [Kind; 3] = [Kind::Uv, Kind::V, Kind::Vf];
+pub const VECTORS: [Type; 3] = [Type::Uv, Type::V, Type::Vf];
 
 pub const PATTERNS: [Pattern; 13] = [
     Pattern::Normal,

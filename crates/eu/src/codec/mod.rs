@@ -5,7 +5,7 @@ mod send;
 mod three;
 
 use crate::isa::{Condition, Field, Form, Opcode, Pattern, Predicate};
-use crate::{Error, Instruction, Kind, Order, Platform, Source};
+use crate::{Error, Instruction, Order, Platform, Source, Type};
 
 /// Decodes an instruction of 128 bits; the first byte is the lowest.
 ///
@@ -23,7 +23,7 @@ pub fn decode(platform: Platform, word: u128) -> Result<Instruction, Error> {
 /// Encodes an instruction.
 ///
 /// # Errors
-/// [`Error::Missing`], [`Error::Value`] and [`Error::Kind`] if the platform has no code; [`Error::Ignored`];
+/// [`Error::Missing`], [`Error::Value`] and [`Error::Type`] if the platform has no code; [`Error::Ignored`];
 /// [`Error::Operand`] if the opcode has no place for a value, or lacks one.
 pub fn encode(platform: Platform, instruction: &Instruction) -> Result<u128, Error> {
     let mut codec = Codec { platform, direction: Direction::Encode, word: 0, known: 0 };
@@ -36,7 +36,7 @@ pub fn encode(platform: Platform, instruction: &Instruction) -> Result<u128, Err
     if decode(platform, word)? == *instruction {
         Ok(word)
     } else {
-        Err(Error::Operand { opcode: instruction.opcode, what: "a value that it has no place for" })
+        Err(misplaced(instruction, "a value that it has no place for"))
     }
 }
 
@@ -146,18 +146,18 @@ impl Codec {
     fn kind(
         &mut self,
         field: Field,
-        code_of: impl Fn(Kind) -> Option<u8>,
-        kind: &mut Kind,
+        code_of: impl Fn(Type) -> Option<u8>,
+        kind: &mut Type,
     ) -> Result<(), Error> {
         let mut code = match self.direction {
             Direction::Decode => 0,
             Direction::Encode => {
                 let platform = self.platform;
-                u64::from(code_of(*kind).ok_or(Error::Kind { field, kind: *kind, platform })?)
+                u64::from(code_of(*kind).ok_or(Error::Type { field, kind: *kind, platform })?)
             }
         };
         self.number(field, &mut code)?;
-        let meant = Kind::all().find(|kind| code_of(*kind).map(u64::from) == Some(code));
+        let meant = Type::all().find(|kind| code_of(*kind).map(u64::from) == Some(code));
         *kind = meant.ok_or_else(|| self.no_meaning(field, code))?;
         Ok(())
     }
@@ -278,8 +278,8 @@ impl Codec {
             *distance = Some(number);
             Ok(())
         };
-        walk(if is_call { Field::Immediate } else { Field::JumpEnd }, &mut i.jump)?;
-        if form == Form::Jumps { walk(Field::UpdateEnd, &mut i.update) } else { Ok(()) }
+        walk(if is_call { Field::Immediate } else { Field::Jip }, &mut i.jip)?;
+        if form == Form::Jumps { walk(Field::Uip, &mut i.uip) } else { Ok(()) }
     }
 
     /// Walks over the mark that a branch's distances are immediates.
@@ -294,9 +294,9 @@ impl Codec {
             return self.fixed(Field::Source1Immediate, u64::from(form == Form::Jumps), opcode, IN_REGISTER);
         }
         let usual = match (form, opcode) {
-            (Form::Jumps, _) | (_, Opcode::Brd | Opcode::Else) if platform.graphics() < 80 => (0, Kind::W),
-            (Form::Jumps, _) | (_, Opcode::Brd | Opcode::Else) => (0, Kind::D),
-            _ => (1, Kind::D),
+            (Form::Jumps, _) | (_, Opcode::Brd | Opcode::Else) if platform.graphics() < 80 => (0, Type::W),
+            (Form::Jumps, _) | (_, Opcode::Brd | Opcode::Else) => (0, Type::D),
+            _ => (1, Type::D),
         };
         // The bits of source 1 are those of the second distance from graphics 8 on.
         let can_be_second = form == Form::Jump || platform.graphics() < 80;
@@ -318,4 +318,9 @@ impl Codec {
         }
         Ok(())
     }
+}
+
+/// Returns the error of an operand that is missing, or that the instruction has no place for.
+fn misplaced(i: &Instruction, what: &'static str) -> Error {
+    Error::Operand { opcode: i.opcode, what }
 }

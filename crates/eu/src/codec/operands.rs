@@ -1,8 +1,8 @@
 //! Destinations and sources of instructions with one or two sources.
 
-use super::{Codec, Direction};
+use super::{Codec, Direction, misplaced};
 use crate::isa::Field;
-use crate::{Destination, Error, File, Instruction, Kind, Place, Region, Source};
+use crate::{Destination, Error, File, Instruction, Place, Region, Source, Type};
 
 /// The code of immediates as a register file, before graphics 12.
 pub(super) const IMMEDIATE: u64 = 3;
@@ -24,17 +24,52 @@ const VERTICAL: [Option<Option<u8>>; 16] = {
     codes
 };
 
+/// The fields of a place.
+pub(super) struct PlaceFields {
+    pub file: Field,
+    pub register: Field,
+    pub offset: Field,
+    pub offset16: Field,
+    pub indirect: Field,
+    pub address: Field,
+    pub distance: Field,
+}
+
+const DESTINATION: PlaceFields = PlaceFields {
+    file: Field::DestinationFile,
+    register: Field::DestinationRegister,
+    offset: Field::DestinationOffset,
+    offset16: Field::DestinationOffset16,
+    indirect: Field::DestinationIndirect,
+    address: Field::DestinationAddress,
+    distance: Field::DestinationDistance,
+};
+
+pub(super) const SOURCE0: PlaceFields = PlaceFields {
+    file: Field::Source0File,
+    register: Field::Source0Register,
+    offset: Field::Source0Offset,
+    offset16: Field::Source0Offset16,
+    indirect: Field::Source0Indirect,
+    address: Field::Source0Address,
+    distance: Field::Source0Distance,
+};
+
+const SOURCE1: PlaceFields = PlaceFields {
+    file: Field::Source1File,
+    register: Field::Source1Register,
+    offset: Field::Source1Offset,
+    offset16: Field::Source1Offset16,
+    indirect: Field::Source1Indirect,
+    address: Field::Source1Address,
+    distance: Field::Source1Distance,
+};
+
 /// The fields of a source.
 struct Slot {
-    file: Field,
+    place: PlaceFields,
     immediate: Field,
     kind: Field,
-    register: Field,
-    offset: Field,
-    offset16: Field,
-    indirect: Field,
-    address: Field,
-    distance: Field,
     absolute: Field,
     negate: Field,
     vertical: Field,
@@ -45,15 +80,9 @@ struct Slot {
 
 static SLOTS: [Slot; 2] = [
     Slot {
-        file: Field::Source0File,
+        place: SOURCE0,
         immediate: Field::Source0Immediate,
         kind: Field::Source0Type,
-        register: Field::Source0Register,
-        offset: Field::Source0Offset,
-        offset16: Field::Source0Offset16,
-        indirect: Field::Source0Indirect,
-        address: Field::Source0Address,
-        distance: Field::Source0Distance,
         absolute: Field::Source0Absolute,
         negate: Field::Source0Negate,
         vertical: Field::Source0Vertical,
@@ -62,15 +91,9 @@ static SLOTS: [Slot; 2] = [
         swizzle: Field::Source0Swizzle,
     },
     Slot {
-        file: Field::Source1File,
+        place: SOURCE1,
         immediate: Field::Source1Immediate,
         kind: Field::Source1Type,
-        register: Field::Source1Register,
-        offset: Field::Source1Offset,
-        offset16: Field::Source1Offset16,
-        indirect: Field::Source1Indirect,
-        address: Field::Source1Address,
-        distance: Field::Source1Distance,
         absolute: Field::Source1Absolute,
         negate: Field::Source1Negate,
         vertical: Field::Source1Vertical,
@@ -110,16 +133,7 @@ impl Codec {
         let platform = self.platform;
         self.kind(Field::DestinationType, |kind| kind.register_code(platform), kind)?;
         self.coded(Field::DestinationStride, &STRIDES, i64::from, stride)?;
-        let fields = PlaceFields {
-            file: Field::DestinationFile,
-            register: Field::DestinationRegister,
-            offset: Field::DestinationOffset,
-            offset16: Field::DestinationOffset16,
-            indirect: Field::DestinationIndirect,
-            address: Field::DestinationAddress,
-            distance: Field::DestinationDistance,
-        };
-        self.place(i, &fields, place)?;
+        self.place(i, &DESTINATION, place)?;
         if i.align16 {
             self.byte(Field::DestinationMask, 1, mask)?;
         }
@@ -135,7 +149,7 @@ impl Codec {
         what: &'static str,
     ) -> Result<T, Error> {
         match (self.direction, operand) {
-            (Direction::Encode, None) => Err(Error::Operand { opcode: i.opcode, what }),
+            (Direction::Encode, None) => Err(misplaced(i, what)),
             (_, operand) => Ok(operand.unwrap_or_default()),
         }
     }
@@ -153,12 +167,12 @@ impl Codec {
         if self.has(slot.immediate) {
             self.bit(slot.immediate, &mut is_immediate)?;
         } else if self.direction == Direction::Decode {
-            is_immediate = slot.file.get(self.platform, self.word) == IMMEDIATE;
+            is_immediate = slot.place.file.get(self.platform, self.word) == IMMEDIATE;
         }
         if is_immediate {
             if !is_last {
                 let what = "an immediate can be the last source only";
-                return Err(Error::Operand { opcode: i.opcode, what });
+                return Err(misplaced(i, what));
             }
             source = self.immediate(slot, source)?;
         } else {
@@ -171,11 +185,11 @@ impl Codec {
     fn immediate(&mut self, slot: &Slot, source: Source) -> Result<Source, Error> {
         let (mut kind, mut bits) = match source {
             Source::Immediate { kind, bits } => (kind, bits),
-            Source::Register { .. } => (Kind::Ud, 0),
+            Source::Register { .. } => (Type::Ud, 0),
         };
         if !self.has(slot.immediate) {
             let mut code = IMMEDIATE;
-            self.number(slot.file, &mut code)?;
+            self.number(slot.place.file, &mut code)?;
         }
         let platform = self.platform;
         self.kind(slot.kind, |kind| kind.immediate_code(platform), &mut kind)?;
@@ -189,22 +203,13 @@ impl Codec {
             Source::Register { place, kind, region, absolute, negate } => {
                 (place, kind, region, absolute, negate)
             }
-            Source::Immediate { .. } => (Place::NULL, Kind::Ud, Region::Payload, false, false),
+            Source::Immediate { .. } => (Place::NULL, Type::Ud, Region::Payload, false, false),
         };
         let platform = self.platform;
         self.kind(slot.kind, |kind| kind.register_code(platform), &mut kind)?;
         self.bit(slot.absolute, &mut absolute)?;
         self.bit(slot.negate, &mut negate)?;
-        let fields = PlaceFields {
-            file: slot.file,
-            register: slot.register,
-            offset: slot.offset,
-            offset16: slot.offset16,
-            indirect: slot.indirect,
-            address: slot.address,
-            distance: slot.distance,
-        };
-        self.place(i, &fields, &mut place)?;
+        self.place(i, &slot.place, &mut place)?;
         let (mut vertical, mut width, mut horizontal, mut swizzle) = match region {
             Region::Rows { vertical, width, horizontal } => (vertical, width, horizontal, 0),
             Region::Groups { vertical, swizzle } => (vertical, 1, 0, swizzle),
@@ -242,7 +247,7 @@ impl Codec {
             self.file(fields.file, &mut file)?;
         }
         if is_indirect {
-            let error = |what| Err(Error::Operand { opcode: i.opcode, what });
+            let error = |what| Err(misplaced(i, what));
             if i.align16 {
                 return error("an indirect operand of Align16, which is not known here");
             }
@@ -263,15 +268,4 @@ impl Codec {
         }
         Ok(())
     }
-}
-
-/// The fields of a place.
-pub(super) struct PlaceFields {
-    pub file: Field,
-    pub register: Field,
-    pub offset: Field,
-    pub offset16: Field,
-    pub indirect: Field,
-    pub address: Field,
-    pub distance: Field,
 }

@@ -1,11 +1,11 @@
 //! Messages.
 
-use super::operands::{IMMEDIATE, PlaceFields};
-use super::{Codec, Direction};
+use super::operands::{IMMEDIATE, SOURCE0};
+use super::{Codec, Direction, misplaced};
 use crate::isa::Field;
-use crate::{Descriptor, Destination, Error, File, Instruction, Kind, Message, Place, Region, Source};
+use crate::{Descriptor, Destination, Error, File, Instruction, Message, Place, Region, Source, Type};
 
-/// The word of the address register that has a descriptor, as a source: a0.0.
+/// The number of the address register, which has a descriptor from its first word on.
 const ADDRESS: u64 = 0x10;
 
 impl Codec {
@@ -15,18 +15,9 @@ impl Codec {
         self.destination(i)?;
         let mut message = self.message(i)?;
         let mut payload = self.payload(i, 0)?;
-        let fields = PlaceFields {
-            file: Field::Source0File,
-            register: Field::Source0Register,
-            offset: Field::Source0Offset,
-            offset16: Field::Source0Offset16,
-            indirect: Field::Source0Indirect,
-            address: Field::Source0Address,
-            distance: Field::Source0Distance,
-        };
         let platform = self.platform;
         self.kind(Field::Source0Type, |kind| kind.register_code(platform), &mut payload.1)?;
-        self.place(i, &fields, &mut payload.0)?;
+        self.place(i, &SOURCE0, &mut payload.0)?;
         self.set_payload(i, 0, payload);
         let mut file = match message.descriptor {
             Descriptor::Immediate(_) => IMMEDIATE,
@@ -38,7 +29,7 @@ impl Codec {
         if file == IMMEDIATE {
             self.descriptor(&mut message.descriptor)?;
         } else if file != 0 {
-            return Err(Error::Operand { opcode: i.opcode, what });
+            return Err(misplaced(i, what));
         } else {
             self.fixed(Field::Source1Register, ADDRESS, i.opcode, what)?;
             self.fixed(Field::Source1Offset, 0, i.opcode, what)?;
@@ -57,7 +48,7 @@ impl Codec {
         self.file(Field::SplitDestinationFile, &mut file)?;
         self.byte(Field::DestinationRegister, 1, &mut number)?;
         if self.has(Field::Scoreboard) {
-            destination.kind = Kind::Ud;
+            destination.kind = Type::Ud;
         } else {
             let platform = self.platform;
             self.kind(Field::DestinationType, |kind| kind.register_code(platform), &mut destination.kind)?;
@@ -75,7 +66,7 @@ impl Codec {
                 file = File::General;
             }
             self.byte(register, 1, &mut number)?;
-            self.set_payload(i, at, (Place::Direct { file, number, offset: 0 }, Kind::Ud));
+            self.set_payload(i, at, (Place::Direct { file, number, offset: 0 }, Type::Ud));
         }
         let mut is_indirect = matches!(message.descriptor, Descriptor::Register(_));
         self.bit(Field::IndirectDescriptor, &mut is_indirect)?;
@@ -100,7 +91,7 @@ impl Codec {
                 end_of_thread: false,
             },
             (Direction::Encode, None) => {
-                return Err(Error::Operand { opcode: i.opcode, what: "it lacks a message" });
+                return Err(misplaced(i, "it lacks a message"));
             }
         };
         self.byte(Field::Condition, 1, &mut message.function)?;
@@ -144,20 +135,19 @@ impl Codec {
         Ok(())
     }
 
-    fn payload(&self, i: &Instruction, at: usize) -> Result<(Place, Kind), Error> {
+    fn payload(&self, i: &Instruction, at: usize) -> Result<(Place, Type), Error> {
         match self.operand(i, i.sources[at], "it lacks a payload")? {
             Source::Register { place, kind, region: Region::Payload, .. } => Ok((place, kind)),
             Source::Register { .. } | Source::Immediate { .. } if self.direction == Direction::Decode => {
-                Ok((Place::NULL, Kind::Ud))
+                Ok((Place::NULL, Type::Ud))
             }
-            Source::Register { .. } | Source::Immediate { .. } => Err(Error::Operand {
-                opcode: i.opcode,
-                what: "a payload is whole registers (Region::Payload)",
-            }),
+            Source::Register { .. } | Source::Immediate { .. } => {
+                Err(misplaced(i, "a payload is whole registers (Region::Payload)"))
+            }
         }
     }
 
-    fn set_payload(&self, i: &mut Instruction, at: usize, (place, kind): (Place, Kind)) {
+    fn set_payload(&self, i: &mut Instruction, at: usize, (place, kind): (Place, Type)) {
         i.sources[at] =
             Some(Source::Register { place, kind, region: Region::Payload, absolute: false, negate: false });
     }

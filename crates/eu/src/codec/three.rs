@@ -1,9 +1,9 @@
 //! Operations with three sources.
 
 use super::operands::STRIDES;
-use super::{Codec, Direction};
+use super::{Codec, Direction, misplaced};
 use crate::isa::{Base, Field};
-use crate::{Destination, Error, File, Instruction, Kind, Place, Platform, Region, Source};
+use crate::{Destination, Error, File, Instruction, Place, Platform, Region, Source, Type};
 
 /// The fields of a source in Align16.
 struct Slot16 {
@@ -98,7 +98,7 @@ struct Parts {
     file: File,
     number: u8,
     offset: u8,
-    kind: Kind,
+    kind: Type,
     region: Region,
     absolute: bool,
     negate: bool,
@@ -130,7 +130,11 @@ impl Codec {
         self.result(i, Field::ThreeFlag)?;
         self.condition(i)?;
         if self.platform.graphics() < 110 {
-            if i.align16 { self.three16(i) } else { Err(only("it is one of Align16 on this platform", i)) }
+            if i.align16 {
+                self.three16(i)
+            } else {
+                Err(misplaced(i, "it is one of Align16 on this platform"))
+            }
         } else {
             self.three1(i)
         }
@@ -140,31 +144,32 @@ impl Codec {
         let mut destination = self.operand(i, i.destination, "it lacks a destination")?;
         let Destination { place, kind, stride, mask } = &mut destination;
         let Place::Direct { mut number, mut offset, .. } = *place else {
-            return Err(only("its operands are direct", i));
+            return Err(misplaced(i, "its operands are direct"));
         };
         self.byte(Field::ThreeDestinationRegister, 1, &mut number)?;
         self.byte(Field::Three16DestinationOffset, 4, &mut offset)?;
         *place = Place::Direct { file: File::General, number, offset };
         *stride = 1;
         self.byte(Field::Three16DestinationMask, 1, mask)?;
-        self.kind(Field::Three16DestinationType, Kind::align16_code, kind)?;
+        self.kind(Field::Three16DestinationType, Type::align16_code, kind)?;
         i.destination = Some(destination);
         let mut all = [Source::default(); 3];
         for (number, source) in all.iter_mut().enumerate() {
             *source = self.operand(i, i.sources[number], "it lacks a source")?;
         }
-        let parts = all.map(|source| Parts::of(source).ok_or(only("its sources are direct registers", i)));
+        let parts =
+            all.map(|source| Parts::of(source).ok_or(misplaced(i, "its sources are direct registers")));
         let [mut first, mut second, mut third] = [parts[0]?, parts[1]?, parts[2]?];
-        self.kind(Field::Three16SourceType, Kind::align16_code, &mut first.kind)?;
+        self.kind(Field::Three16SourceType, Type::align16_code, &mut first.kind)?;
         let is_mixed = self.platform == Platform::Chv || self.platform.graphics() >= 90;
         for (kind, half) in
             [(&mut second.kind, Field::Three16Source1Half), (&mut third.kind, Field::Three16Source2Half)]
         {
             // Only floats are mixed, and not on Broadwell.
-            if is_mixed && matches!(first.kind, Kind::F | Kind::Hf) {
-                let mut is_half = *kind == Kind::Hf;
+            if is_mixed && matches!(first.kind, Type::F | Type::Hf) {
+                let mut is_half = *kind == Type::Hf;
                 self.bit(half, &mut is_half)?;
-                *kind = if is_half { Kind::Hf } else { Kind::F };
+                *kind = if is_half { Type::Hf } else { Type::F };
             } else {
                 *kind = first.kind;
             }
@@ -198,7 +203,7 @@ impl Codec {
         self.bit(Field::ThreeFloat, &mut is_float)?;
         let Destination { place, kind, stride, .. } = &mut destination;
         let Place::Direct { mut file, mut number, mut offset } = *place else {
-            return Err(only("its operands are direct", i));
+            return Err(misplaced(i, "its operands are direct"));
         };
         self.three_file(Field::ThreeDestinationFile, &mut file)?;
         self.byte(Field::ThreeDestinationRegister, 1, &mut number)?;
@@ -224,9 +229,9 @@ impl Codec {
         }
     }
 
-    fn three_kind(&mut self, field: Field, is_float: bool, kind: &mut Kind) -> Result<(), Error> {
+    fn three_kind(&mut self, field: Field, is_float: bool, kind: &mut Type) -> Result<(), Error> {
         let platform = self.platform;
-        let code_of = |kind: Kind| {
+        let code_of = |kind: Type| {
             ((kind.base() == Base::Float) == is_float).then(|| kind.three_code(platform)).flatten()
         };
         self.kind(field, code_of, kind)
@@ -246,7 +251,7 @@ impl Codec {
             if is_immediate {
                 let (mut kind, mut bits) = match *source {
                     Source::Immediate { kind, bits } => (kind, bits),
-                    Source::Register { .. } => (Kind::Uw, 0),
+                    Source::Register { .. } => (Type::Uw, 0),
                 };
                 self.three_kind(slot.kind, is_float, &mut kind)?;
                 self.number(number, &mut bits)?;
@@ -258,7 +263,7 @@ impl Codec {
             (_, Some(parts)) => parts,
             (Direction::Decode, None) => Parts::default(),
             (Direction::Encode, None) => {
-                return Err(only("its source is direct, or the first or last one", i));
+                return Err(misplaced(i, "its source is direct, or the first or last one"));
             }
         };
         let mut parts = start;
@@ -296,14 +301,10 @@ impl Default for Parts {
             file: File::General,
             number: 0,
             offset: 0,
-            kind: Kind::Ud,
+            kind: Type::Ud,
             region,
             absolute: false,
             negate: false,
         }
     }
-}
-
-fn only(what: &'static str, i: &Instruction) -> Error {
-    Error::Operand { opcode: i.opcode, what }
 }

@@ -3,15 +3,12 @@
 use super::Thread;
 use super::error::Why;
 use super::operation::{holds, perform};
-use super::registers::NoRegister;
+use super::registers::{Bits, NoRegister};
 use super::value::{Number, from_bits, of_vector, to_bits};
-use crate::{Base, Destination, Instruction, Kind, Opcode, Pattern, Place, Region, Source};
+use crate::{Base, Destination, Instruction, Opcode, Pattern, Place, Region, Source, Type};
 
 /// The number of one channel, or nothing if it depends on undefined bytes.
 type Value = Option<Number>;
-
-/// The result of one channel: its bits, or nothing if they are undefined.
-type Result64 = Option<u64>;
 
 impl Thread {
     /// Returns the channels of an instruction that are executed, one bit each. `sel` takes its predicate for the choice.
@@ -83,7 +80,7 @@ impl Thread {
     }
 
     /// Returns the result of a channel.
-    fn result(&self, i: &Instruction, to: &Destination, kind: Kind, channel: usize) -> Result<Outcome, Why> {
+    fn result(&self, i: &Instruction, to: &Destination, kind: Type, channel: usize) -> Result<Outcome, Why> {
         let unknown = |what| Why::Unknown { opcode: i.opcode, what };
         let undefined = |what| Why::Undefined { opcode: i.opcode, what };
         let mut numbers = [Some(Number::Integer(0)); 3];
@@ -148,7 +145,7 @@ impl Thread {
     }
 
     /// Returns the number of a source for a channel.
-    fn number(&self, i: &Instruction, source: &Source, kind: Kind, channel: usize) -> Result<Value, Why> {
+    fn number(&self, i: &Instruction, source: &Source, kind: Type, channel: usize) -> Result<Value, Why> {
         match *source {
             Source::Immediate { kind, bits } => {
                 Ok(Some(of_vector(kind, bits, channel).unwrap_or(from_bits(kind, bits))))
@@ -180,7 +177,7 @@ impl Thread {
     }
 
     /// Returns the bits of a source for a channel.
-    fn bits(&self, i: &Instruction, source: &Source, channel: usize) -> Result<Result64, Why> {
+    fn bits(&self, i: &Instruction, source: &Source, channel: usize) -> Result<Bits, Why> {
         let (place, kind, region) = match *source {
             Source::Immediate { bits, .. } => return Ok(Some(bits)),
             Source::Register { place, kind, region, .. } => (place, kind, region),
@@ -211,9 +208,9 @@ impl Thread {
         &mut self,
         i: &Instruction,
         to: &Destination,
-        kind: Kind,
+        kind: Type,
         at: usize,
-        bits: Result64,
+        bits: Bits,
     ) -> Result<(), Why> {
         let error = |NoRegister| Why::Register { opcode: i.opcode, operand: "the destination" };
         let bytes = usize::from(to.kind.bytes());
@@ -232,12 +229,12 @@ impl Thread {
 /// What an operation has for a channel.
 #[derive(Clone, Copy, Debug)]
 struct Outcome {
-    bits: Result64,
+    bits: Bits,
     flag: Option<bool>,
 }
 
 /// Returns whether a move of a source keeps its bits.
-fn is_raw(source: &Source, to: Kind) -> bool {
+fn is_raw(source: &Source, to: Type) -> bool {
     match *source {
         Source::Register { kind, absolute, negate, .. } => {
             let is_same = kind == to
@@ -248,25 +245,26 @@ fn is_raw(source: &Source, to: Kind) -> bool {
     }
 }
 
-/// Returns the type that an operation is executed in (Programmer's Reference Manual, "Execution Data Type").
-fn execution_kind(i: &Instruction, to: &Destination) -> Option<Kind> {
+/// Returns the type that an operation is executed in (Programmer's Reference Manual, "Execution Data Type"). The validator has a
+/// reading of its own: it and the executor check each other.
+fn execution_kind(i: &Instruction, to: &Destination) -> Option<Type> {
     let promoted = |source: &Source| match *source {
         Source::Register { kind, .. } | Source::Immediate { kind, .. } => match kind {
-            Kind::Ub | Kind::B | Kind::Uw | Kind::W | Kind::Uv | Kind::V => Kind::W,
-            Kind::Ud | Kind::D => Kind::D,
-            Kind::Uq | Kind::Q => Kind::Q,
-            Kind::Vf => Kind::F,
-            Kind::Hf | Kind::F | Kind::Df | Kind::Nf => kind,
+            Type::Ub | Type::B | Type::Uw | Type::W | Type::Uv | Type::V => Type::W,
+            Type::Ud | Type::D => Type::D,
+            Type::Uq | Type::Q => Type::Q,
+            Type::Vf => Type::F,
+            Type::Hf | Type::F | Type::Df | Type::Nf => kind,
         },
     };
-    let kinds: Vec<Kind> = i.sources.iter().flatten().map(promoted).collect();
+    let kinds: Vec<Type> = i.sources.iter().flatten().map(promoted).collect();
     let has = |kind| kinds.contains(&kind);
     match kinds.as_slice() {
         [] => None,
-        [Kind::Hf] => Some(to.kind),
+        [Type::Hf] => Some(to.kind),
         [only] => Some(*only),
-        _ if has(Kind::Hf) && !has(Kind::F) && to.kind == Kind::F => Some(Kind::F),
-        _ => [Kind::Nf, Kind::Df, Kind::F, Kind::Hf, Kind::Q, Kind::D, Kind::W]
+        _ if has(Type::Hf) && !has(Type::F) && to.kind == Type::F => Some(Type::F),
+        _ => [Type::Nf, Type::Df, Type::F, Type::Hf, Type::Q, Type::D, Type::W]
             .into_iter()
             .find(|kind| has(*kind)),
     }

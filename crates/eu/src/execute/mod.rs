@@ -2,7 +2,7 @@
 //!
 //! What is not known is an error that names the instruction: branches, accumulators, Align16, approximated functions and most messages. Bytes of
 //! registers that nothing has written are undefined, and so is each result that depends on them; an undefined address, comparison
-//! or stored byte is an error, too.
+//! or stored byte is an error, too. Floats are rounded to the nearest even one, and denormal ones are kept, whatever the control register says.
 //!
 //! ```text
 //! L2  port: messages

@@ -2,10 +2,10 @@
 
 use super::value::Number;
 use super::value::Number::{Float, Integer};
-use crate::{Condition, Kind, Opcode};
+use crate::{Condition, Opcode, Type};
 
 /// Returns the result of an operation with up to three sources, whose execution type is `kind`; `None` if it is not known here.
-pub(super) fn perform(opcode: Opcode, kind: Kind, sources: [Number; 3]) -> Option<Number> {
+pub(super) fn perform(opcode: Opcode, kind: Type, sources: [Number; 3]) -> Option<Number> {
     let width = 8 * i128::from(kind.bytes());
     let ones = (1_i128 << width) - 1;
     Some(match (opcode, sources) {
@@ -24,9 +24,7 @@ pub(super) fn perform(opcode: Opcode, kind: Kind, sources: [Number; 3]) -> Optio
             let a = a & ones;
             Integer((a << left | a >> (width - left)) & ones)
         }
-        (Opcode::Add | Opcode::Cmp, [Integer(a), Integer(b), _]) => {
-            Integer(if opcode == Opcode::Add { a + b } else { a - b })
-        }
+        (Opcode::Add, [Integer(a), Integer(b), _]) => Integer(a + b),
         (Opcode::Add, [a, b, _]) => Float(float(a, kind) + float(b, kind)),
         (Opcode::Add3, [Integer(a), Integer(b), Integer(c)]) => Integer(a + b + c),
         // The full product of quadwords has 128 bits.
@@ -35,7 +33,7 @@ pub(super) fn perform(opcode: Opcode, kind: Kind, sources: [Number; 3]) -> Optio
         (Opcode::Mad, [Integer(a), Integer(b), Integer(c)]) => Integer(b.wrapping_mul(c).wrapping_add(a)),
         (Opcode::Mad, [a, b, c]) => {
             let [a, b, c] = [a, b, c].map(|number| float(number, kind));
-            let is_single = kind == Kind::F;
+            let is_single = kind == Type::F;
             Float(if is_single { f64::from((b as f32).mul_add(c as f32, a as f32)) } else { b.mul_add(c, a) })
         }
         (Opcode::Avg, [Integer(a), Integer(b), _]) => Integer((a + b + 1) >> 1),
@@ -66,12 +64,12 @@ pub(super) fn perform(opcode: Opcode, kind: Kind, sources: [Number; 3]) -> Optio
             match (bits, kind) {
                 (0, _) => Integer(0),
                 // A field that reaches over the highest bit ends there, with its sign.
-                _ if bits + offset > 31 => Integer(if kind == Kind::D {
+                _ if bits + offset > 31 => Integer(if kind == Type::D {
                     i128::from(from as i32 >> offset)
                 } else {
                     i128::from(shifted)
                 }),
-                (_, Kind::D) => Integer(i128::from((shifted << (32 - bits)) as i32 >> (32 - bits))),
+                (_, Type::D) => Integer(i128::from((shifted << (32 - bits)) as i32 >> (32 - bits))),
                 _ => Integer(i128::from(shifted & ((1 << bits) - 1))),
             }
         }
@@ -84,7 +82,7 @@ pub(super) fn holds(condition: Condition, left: Number, right: Number) -> Option
     use std::cmp::Ordering::{Equal, Greater, Less};
     let order = match (left, right) {
         (Integer(a), Integer(b)) => Some(a.cmp(&b)),
-        (a, b) => float(a, Kind::Df).partial_cmp(&float(b, Kind::Df)),
+        (a, b) => float(a, Type::Df).partial_cmp(&float(b, Type::Df)),
     };
     Some(match condition {
         Condition::Zero => order == Some(Equal),
@@ -99,10 +97,10 @@ pub(super) fn holds(condition: Condition, left: Number, right: Number) -> Option
 }
 
 /// Returns a number as a float of the execution type.
-fn float(number: Number, kind: Kind) -> f64 {
+fn float(number: Number, kind: Type) -> f64 {
     match number {
         Float(float) => float,
-        Integer(integer) if kind == Kind::F => f64::from(integer as f32),
+        Integer(integer) if kind == Type::F => f64::from(integer as f32),
         Integer(integer) => integer as f64,
     }
 }
@@ -111,36 +109,36 @@ fn float(number: Number, kind: Kind) -> f64 {
 mod tests {
     use super::*;
 
-    fn of(opcode: Opcode, kind: Kind, sources: [i128; 3]) -> Option<Number> {
+    fn of(opcode: Opcode, kind: Type, sources: [i128; 3]) -> Option<Number> {
         perform(opcode, kind, sources.map(Integer))
     }
 
     #[test]
     fn shifts_take_the_counts_lowest_bits() {
-        assert_eq!(of(Opcode::Shl, Kind::Ud, [1, 35, 0]), Some(Integer(8)));
-        assert_eq!(of(Opcode::Shl, Kind::Uq, [1, 35, 0]), Some(Integer(1 << 35)));
-        assert_eq!(of(Opcode::Shr, Kind::D, [-1, 28, 0]), Some(Integer(15)));
-        assert_eq!(of(Opcode::Asr, Kind::D, [-16, 2, 0]), Some(Integer(-4)));
-        assert_eq!(of(Opcode::Rol, Kind::Ud, [0x8000_0001, 1, 0]), Some(Integer(3)));
-        assert_eq!(of(Opcode::Ror, Kind::Ud, [3, 1, 0]), Some(Integer(0x8000_0001)));
-        assert_eq!(of(Opcode::Rol, Kind::Ud, [5, 32, 0]), Some(Integer(5)));
+        assert_eq!(of(Opcode::Shl, Type::Ud, [1, 35, 0]), Some(Integer(8)));
+        assert_eq!(of(Opcode::Shl, Type::Uq, [1, 35, 0]), Some(Integer(1 << 35)));
+        assert_eq!(of(Opcode::Shr, Type::D, [-1, 28, 0]), Some(Integer(15)));
+        assert_eq!(of(Opcode::Asr, Type::D, [-16, 2, 0]), Some(Integer(-4)));
+        assert_eq!(of(Opcode::Rol, Type::Ud, [0x8000_0001, 1, 0]), Some(Integer(3)));
+        assert_eq!(of(Opcode::Ror, Type::Ud, [3, 1, 0]), Some(Integer(0x8000_0001)));
+        assert_eq!(of(Opcode::Rol, Type::Ud, [5, 32, 0]), Some(Integer(5)));
     }
 
     #[test]
     fn fields_of_bits_are_taken_and_put() {
-        assert_eq!(of(Opcode::Bfe, Kind::Ud, [4, 8, 0xabcd]), Some(Integer(0xb)));
-        assert_eq!(of(Opcode::Bfe, Kind::D, [4, 8, 0xabcd]), Some(Integer(-5)));
-        assert_eq!(of(Opcode::Bfe, Kind::D, [0, 8, -1]), Some(Integer(0)));
-        assert_eq!(of(Opcode::Bfi1, Kind::Ud, [8, 4, 0]), Some(Integer(0xff0)));
-        assert_eq!(of(Opcode::Bfi2, Kind::Ud, [0xff0, 0x12, 0xf_f00f]), Some(Integer(0xf_f12f)));
-        assert_eq!(of(Opcode::Fbl, Kind::Ud, [0, 0, 0]), Some(Integer(0xffff_ffff)));
-        assert_eq!(of(Opcode::Lzd, Kind::Ud, [1, 0, 0]), Some(Integer(31)));
+        assert_eq!(of(Opcode::Bfe, Type::Ud, [4, 8, 0xabcd]), Some(Integer(0xb)));
+        assert_eq!(of(Opcode::Bfe, Type::D, [4, 8, 0xabcd]), Some(Integer(-5)));
+        assert_eq!(of(Opcode::Bfe, Type::D, [0, 8, -1]), Some(Integer(0)));
+        assert_eq!(of(Opcode::Bfi1, Type::Ud, [8, 4, 0]), Some(Integer(0xff0)));
+        assert_eq!(of(Opcode::Bfi2, Type::Ud, [0xff0, 0x12, 0xf_f00f]), Some(Integer(0xf_f12f)));
+        assert_eq!(of(Opcode::Fbl, Type::Ud, [0, 0, 0]), Some(Integer(0xffff_ffff)));
+        assert_eq!(of(Opcode::Lzd, Type::Ud, [1, 0, 0]), Some(Integer(31)));
     }
 
     #[test]
     fn an_unknown_operation_has_no_result() {
-        assert_eq!(of(Opcode::Sad2, Kind::W, [1, 2, 3]), None);
-        assert_eq!(perform(Opcode::And, Kind::F, [Float(1.0), Float(2.0), Float(0.0)]), None);
+        assert_eq!(of(Opcode::Sad2, Type::W, [1, 2, 3]), None);
+        assert_eq!(perform(Opcode::And, Type::F, [Float(1.0), Float(2.0), Float(0.0)]), None);
     }
 
     #[test]

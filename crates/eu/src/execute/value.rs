@@ -1,6 +1,6 @@
 //! Numbers of elements: their bits as integers or floats, and back.
 
-use crate::{Base, Kind};
+use crate::{Base, Type};
 
 /// A number.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub(super) enum Number {
 }
 
 /// Returns the number that bits of a type stand for.
-pub(super) fn from_bits(kind: Kind, bits: u64) -> Number {
+pub(super) fn from_bits(kind: Type, bits: u64) -> Number {
     let width = 8 * u32::from(kind.bytes());
     let low = bits & (u64::MAX >> (64 - width.min(64)));
     match (kind.base(), kind) {
@@ -21,15 +21,15 @@ pub(super) fn from_bits(kind: Kind, bits: u64) -> Number {
             let shift = 64 - width;
             Number::Integer(i128::from((low << shift) as i64 >> shift))
         }
-        (Base::Float, Kind::Hf) => Number::Float(half_to_double(low as u16)),
-        (Base::Float, Kind::Df | Kind::Nf) => Number::Float(f64::from_bits(low)),
+        (Base::Float, Type::Hf) => Number::Float(half_to_double(low as u16)),
+        (Base::Float, Type::Df | Type::Nf) => Number::Float(f64::from_bits(low)),
         (Base::Float, _) => Number::Float(f64::from(f32::from_bits(low as u32))),
     }
 }
 
 /// Returns the bits of a number in a type: rounded to nearest even, and truncated as far as integers go. With `saturate`, a number
 /// outside of the type's range becomes the nearest one, and a float is between 0 and 1.
-pub(super) fn to_bits(kind: Kind, number: Number, saturate: bool) -> u64 {
+pub(super) fn to_bits(kind: Type, number: Number, saturate: bool) -> u64 {
     if kind.base() == Base::Float {
         let mut float = match number {
             Number::Integer(integer) => integer as f64,
@@ -62,14 +62,14 @@ pub(super) fn to_bits(kind: Kind, number: Number, saturate: bool) -> u64 {
 }
 
 /// Returns the number of an element of a vector immediate, for the channel `at`; `None` for other types.
-pub(super) fn of_vector(kind: Kind, bits: u64, at: usize) -> Option<Number> {
+pub(super) fn of_vector(kind: Type, bits: u64, at: usize) -> Option<Number> {
     let nibble = bits >> (4 * (at % 8)) & 0xf;
     let number = match kind {
-        Kind::Uv => Number::Integer(i128::from(nibble)),
-        Kind::V => Number::Integer(i128::from((nibble as i8) << 4 >> 4)),
-        Kind::Vf => Number::Float(eighth(bits >> (8 * (at % 4)) & 0xff)),
-        Kind::Ub | Kind::B | Kind::Uw | Kind::W | Kind::Ud | Kind::D | Kind::Uq | Kind::Q => return None,
-        Kind::Hf | Kind::F | Kind::Df | Kind::Nf => return None,
+        Type::Uv => Number::Integer(i128::from(nibble)),
+        Type::V => Number::Integer(i128::from((nibble as i8) << 4 >> 4)),
+        Type::Vf => Number::Float(eighth(bits >> (8 * (at % 4)) & 0xff)),
+        Type::Ub | Type::B | Type::Uw | Type::W | Type::Ud | Type::D | Type::Uq | Type::Q => return None,
+        Type::Hf | Type::F | Type::Df | Type::Nf => return None,
     };
     Some(number)
 }
@@ -151,34 +151,34 @@ mod tests {
     #[test]
     fn floats_become_integers_towards_zero_and_within_the_range() {
         let of = |kind, float| to_bits(kind, Number::Float(float), false);
-        assert_eq!(of(Kind::D, -1.9), u64::from(-1_i32 as u32));
-        assert_eq!(of(Kind::D, 1e30), 0x7fff_ffff);
-        assert_eq!(of(Kind::Ud, -3.0), 0);
-        assert_eq!(of(Kind::W, f64::NAN), 0);
-        assert_eq!(of(Kind::Ub, 255.9), 255);
+        assert_eq!(of(Type::D, -1.9), u64::from(-1_i32 as u32));
+        assert_eq!(of(Type::D, 1e30), 0x7fff_ffff);
+        assert_eq!(of(Type::Ud, -3.0), 0);
+        assert_eq!(of(Type::W, f64::NAN), 0);
+        assert_eq!(of(Type::Ub, 255.9), 255);
         assert_eq!(
-            to_bits(Kind::F, Number::Integer((1 << 24) + 1), false),
+            to_bits(Type::F, Number::Integer((1 << 24) + 1), false),
             u64::from((16_777_216_f32).to_bits())
         );
     }
 
     #[test]
     fn integers_are_cut_or_saturated() {
-        assert_eq!(to_bits(Kind::Uw, Number::Integer(0x1_2345), false), 0x2345);
-        assert_eq!(to_bits(Kind::Uw, Number::Integer(0x1_2345), true), 0xffff);
-        assert_eq!(to_bits(Kind::B, Number::Integer(-200), true), 0x80);
-        assert_eq!(from_bits(Kind::B, 0x80), Number::Integer(-128));
-        assert_eq!(to_bits(Kind::F, Number::Float(7.0), true), u64::from(1_f32.to_bits()));
+        assert_eq!(to_bits(Type::Uw, Number::Integer(0x1_2345), false), 0x2345);
+        assert_eq!(to_bits(Type::Uw, Number::Integer(0x1_2345), true), 0xffff);
+        assert_eq!(to_bits(Type::B, Number::Integer(-200), true), 0x80);
+        assert_eq!(from_bits(Type::B, 0x80), Number::Integer(-128));
+        assert_eq!(to_bits(Type::F, Number::Float(7.0), true), u64::from(1_f32.to_bits()));
     }
 
     #[test]
     fn vectors_have_an_element_for_each_channel() {
         let elements = |kind, bits| (0..8).map(|at| of_vector(kind, bits, at).unwrap()).collect::<Vec<_>>();
-        assert_eq!(elements(Kind::Uv, 0x7654_3210), (0..8).map(Number::Integer).collect::<Vec<_>>());
-        assert_eq!(elements(Kind::V, 0xf000_0008)[0], Number::Integer(-8));
-        assert_eq!(elements(Kind::V, 0xf000_0008)[7], Number::Integer(-1));
+        assert_eq!(elements(Type::Uv, 0x7654_3210), (0..8).map(Number::Integer).collect::<Vec<_>>());
+        assert_eq!(elements(Type::V, 0xf000_0008)[0], Number::Integer(-8));
+        assert_eq!(elements(Type::V, 0xf000_0008)[7], Number::Integer(-1));
         let floats = [1.0, -1.0, 0.0, 1.5].map(Number::Float);
-        assert_eq!(elements(Kind::Vf, 0x3800_b030)[..4], floats);
-        assert_eq!(of_vector(Kind::F, 0, 0), None);
+        assert_eq!(elements(Type::Vf, 0x3800_b030)[..4], floats);
+        assert_eq!(of_vector(Type::F, 0, 0), None);
     }
 }

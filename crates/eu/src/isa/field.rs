@@ -124,8 +124,8 @@ fields! {
     Immediate "immediate" [(127, 96)] [(127, 96)] [(127, 96)]
     Immediate64 "64-bit immediate" [] [(127, 64)] [(95, 64), (127, 96)]
 
-    JumpEnd "jump to the end of the block" [(111, 96)] [(127, 96)] [(127, 96)]
-    UpdateEnd "jump to the end of the loop" [(127, 112)] [(95, 64)] [(95, 64)]
+    Jip "JIP" [(111, 96)] [(127, 96)] [(127, 96)]
+    Uip "UIP" [(127, 112)] [(95, 64)] [(95, 64)]
 
     Descriptor "descriptor" [(126, 96)] [(126, 96)] [(123, 122), (71, 67), (55, 51), (121, 113), (91, 81)]
     EndOfThread "end of thread" [(127, 127)] [(127, 127)] [(34, 34)]

@@ -2,10 +2,10 @@
 
 mod control;
 mod field;
-mod kind;
 mod opcode;
+mod types;
 
 pub use control::{Condition, Pattern, Predicate};
 pub use field::Field;
-pub use kind::{Base, Kind};
 pub use opcode::{Form, Opcode};
+pub use types::{Base, Type};

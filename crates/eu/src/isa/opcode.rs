@@ -13,9 +13,9 @@ pub enum Form {
     Basic(u8),
     /// A destination and three sources.
     Three,
-    /// A destination, the source 0 for a target in a register, and a jump to the end of the block.
+    /// A destination, and the distance to the end of the block (JIP).
     Jump,
-    /// The same, and a jump to the end of the loop.
+    /// The same, and the distance to the end of the loop (UIP).
     Jumps,
     /// A destination, a payload and a message.
     Send,

@@ -1,6 +1,6 @@
 //! What the text of branches and of similar instructions leaves out.
 
-use crate::{Destination, File, Form, Kind, Opcode, Place, Platform};
+use crate::{Destination, File, Form, Opcode, Place, Platform, Type};
 
 const IP: Place = Place::Direct { file: File::Architecture, number: 0xa0, offset: 0 };
 
@@ -21,14 +21,14 @@ pub(super) fn start(platform: Platform, opcode: Opcode) -> i64 {
 pub(super) fn destination(platform: Platform, opcode: Opcode) -> Option<Destination> {
     let is_late = platform.graphics() >= 120;
     let null = Destination::default();
-    let late = Destination { kind: Kind::Ub, stride: 0, ..null };
+    let late = Destination { kind: Type::Ub, stride: 0, ..null };
     match (opcode, is_late) {
         (Opcode::Call | Opcode::Calla | Opcode::Ret, true) => Some(late),
-        (Opcode::Call | Opcode::Calla, false) => Some(Destination { kind: Kind::D, ..null }),
-        (Opcode::Sync, _) => Some(Destination { kind: Kind::Ub, ..null }),
+        (Opcode::Call | Opcode::Calla, false) => Some(Destination { kind: Type::D, ..null }),
+        (Opcode::Sync, _) => Some(Destination { kind: Type::Ub, ..null }),
         (Opcode::Wait | Opcode::Ret, _) => Some(null),
         (Opcode::Jmpi, false) => Some(Destination { place: IP, ..null }),
-        (Opcode::Brd | Opcode::Brc, false) => Some(Destination { place: IP, kind: Kind::D, ..null }),
+        (Opcode::Brd | Opcode::Brc, false) => Some(Destination { place: IP, kind: Type::D, ..null }),
         (_, false) if is_jump(platform, opcode) => Some(null),
         _ => None,
     }

@@ -3,7 +3,7 @@
 use super::cursor::SyntaxError;
 use super::operand::{self, Register};
 use super::parse::Parser;
-use crate::{Descriptor, Destination, Instruction, Kind, Message, Place, Region, Source};
+use crate::{Descriptor, Destination, Instruction, Message, Place, Region, Source, Type};
 
 impl Parser<'_> {
     /// Reads the operands of a message with so many payloads.
@@ -48,12 +48,12 @@ impl Parser<'_> {
     }
 
     /// Reads a register of a message, and its type: UD if none is named.
-    fn payload(&mut self) -> Result<(Place, Kind), SyntaxError> {
+    fn payload(&mut self) -> Result<(Place, Type), SyntaxError> {
         let register = Register::read(&mut self.cursor)?;
         let start = self.cursor;
         let is_kind = self.cursor.eat(":") && self.cursor.peek().is_some_and(|c| c.is_ascii_alphabetic());
         self.cursor = start;
-        let kind = if is_kind { operand::kind(&mut self.cursor)? } else { Kind::Ud };
+        let kind = if is_kind { operand::kind(&mut self.cursor)? } else { Type::Ud };
         Ok((register.place(kind)?, kind))
     }
 

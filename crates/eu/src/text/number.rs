@@ -1,20 +1,20 @@
 //! Numbers in the text.
 
-use crate::{Base, Kind};
+use crate::{Base, Type};
 
 /// Returns an immediate's number, so that its bits can be read from it. Floats whose decimal form is long are hexadecimal.
-pub(super) fn print(kind: Kind, bits: u64) -> String {
+pub(super) fn print(kind: Type, bits: u64) -> String {
     const LONGEST: usize = 9;
     let decimal = match kind {
-        Kind::F => {
+        Type::F => {
             float(f64::from(f32::from_bits(bits as u32)), format!("{:?}", f32::from_bits(bits as u32)))
         }
-        Kind::Df => float(f64::from_bits(bits), format!("{:?}", f64::from_bits(bits))),
-        Kind::B => Some((bits as i8).to_string()),
-        Kind::W => Some((bits as i16).to_string()),
-        Kind::D => Some((bits as i32).to_string()),
-        Kind::Q => Some((bits as i64).to_string()),
-        Kind::Ub | Kind::Uw | Kind::Ud | Kind::Uq | Kind::Hf | Kind::Nf | Kind::Uv | Kind::V | Kind::Vf => {
+        Type::Df => float(f64::from_bits(bits), format!("{:?}", f64::from_bits(bits))),
+        Type::B => Some((bits as i8).to_string()),
+        Type::W => Some((bits as i16).to_string()),
+        Type::D => Some((bits as i32).to_string()),
+        Type::Q => Some((bits as i64).to_string()),
+        Type::Ub | Type::Uw | Type::Ud | Type::Uq | Type::Hf | Type::Nf | Type::Uv | Type::V | Type::Vf => {
             None
         }
     };
@@ -28,18 +28,18 @@ fn float(value: f64, text: String) -> Option<String> {
 }
 
 /// Returns the bits of a type.
-fn mask(kind: Kind) -> u64 {
+fn mask(kind: Type) -> u64 {
     u64::MAX >> (64 - 8 * u32::from(kind.bytes()))
 }
 
 /// Returns the bits of an immediate's number: `None` if it is none, or does not fit. Half floats and vectors are hexadecimal.
-pub(super) fn parse(kind: Kind, text: &str) -> Option<u64> {
+pub(super) fn parse(kind: Type, text: &str) -> Option<u64> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u64::from_str_radix(digits, 16).ok().filter(|bits| bits & !mask(kind) == 0);
     }
     match (kind, kind.base()) {
-        (Kind::F, _) => text.parse::<f32>().ok().map(|value| u64::from(value.to_bits())),
-        (Kind::Df, _) => text.parse::<f64>().ok().map(f64::to_bits),
+        (Type::F, _) => text.parse::<f32>().ok().map(|value| u64::from(value.to_bits())),
+        (Type::Df, _) => text.parse::<f64>().ok().map(f64::to_bits),
         (_, Base::Float) => None,
         _ => {
             let value: i128 = text.parse().ok()?;

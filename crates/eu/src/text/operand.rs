@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, SyntaxError};
 use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, name, number};
-use crate::{Destination, File, Kind, Place, Region, Source};
+use crate::{Destination, File, Place, Region, Source, Type};
 
 /// The bytes of a general register.
 const REGISTER: u32 = 32;
@@ -40,7 +40,7 @@ impl<'t> Register<'t> {
     }
 
     /// Returns the place, now that the type is known.
-    pub(super) fn place(self, kind: Kind) -> Result<Place, SyntaxError> {
+    pub(super) fn place(self, kind: Type) -> Result<Place, SyntaxError> {
         let byte = u64::from(self.element) * u64::from(kind.bytes());
         let byte = u8::try_from(byte).ok().filter(|byte| u32::from(*byte) < REGISTER);
         let byte = byte.ok_or_else(|| self.start.error("has no such element"))?;
@@ -52,9 +52,9 @@ impl<'t> Register<'t> {
 }
 
 /// Reads a colon and a type.
-pub(super) fn kind(cursor: &mut Cursor<'_>) -> Result<Kind, SyntaxError> {
+pub(super) fn kind(cursor: &mut Cursor<'_>) -> Result<Type, SyntaxError> {
     cursor.expect(":", "is where the type has to be")?;
-    cursor.known("is no type", Kind::from_name)
+    cursor.known("is no type", Type::from_name)
 }
 
 /// Reads a destination; of groups of four elements, all are written if none is named.
@@ -78,7 +78,7 @@ pub(super) fn destination(cursor: &mut Cursor<'_>, has_groups: bool) -> Result<D
 pub(super) enum Shape {
     /// By rows.
     Rows,
-    /// By two strides, or by one for the last source: of operations with three sources. True if it means groups.
+    /// By two strides, or by one for the last source: of operations with three sources.
     Strides {
         /// The last source.
         is_last: bool,
@@ -103,7 +103,7 @@ pub(super) fn source(cursor: &mut Cursor<'_>, shape: Shape) -> Result<Source, Sy
     let mut region = region(cursor, shape)?;
     let kind = kind(cursor)?;
     let mut place = register.place(kind)?;
-    if let (Region::Groups { vertical: vertical @ Some(0), swizzle: swizzle @ STRAIGHT }, Kind::Df) =
+    if let (Region::Groups { vertical: vertical @ Some(0), swizzle: swizzle @ STRAIGHT }, Type::Df) =
         (&mut region, kind)
     {
         // One element of 64 bits is a pair of 32 bits.

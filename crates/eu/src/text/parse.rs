@@ -6,7 +6,7 @@ use super::cursor::{Cursor, SyntaxError};
 use super::operand::{self, Register, Shape};
 use super::{branch, name, scoreboard};
 use crate::{
-    Condition, Form, Instruction, Kind, Opcode, Pattern, Place, Platform, Predicate, Region, Source,
+    Condition, Form, Instruction, Opcode, Pattern, Place, Platform, Predicate, Region, Source, Type,
 };
 
 /// The bytes of an instruction.
@@ -183,11 +183,11 @@ impl Parser<'_> {
             }
             (Opcode::Sync, _) => self.sync(i),
             (Opcode::Ret, _) => {
-                let place = Register::read(&mut self.cursor)?.place(Kind::D)?;
+                let place = Register::read(&mut self.cursor)?.place(Type::D)?;
                 i.sources[0] = Some(if self.platform.graphics() >= 120 {
-                    rows(place, Kind::Ub, [0, 1, 0])
+                    rows(place, Type::Ub, [0, 1, 0])
                 } else {
-                    rows(place, Kind::D, [2, 2, 1])
+                    rows(place, Type::D, [2, 2, 1])
                 });
                 Ok(())
             }
@@ -230,22 +230,22 @@ impl Parser<'_> {
         let pointer = branch::destination(self.platform, i.opcode).map_or(Place::NULL, |ip| ip.place);
         let is_register = self.cursor.peek() == Some('r');
         let target = if is_register {
-            rows(Register::read(&mut self.cursor)?.place(Kind::D)?, Kind::D, [0, 1, 0])
+            rows(Register::read(&mut self.cursor)?.place(Type::D)?, Type::D, [0, 1, 0])
         } else {
             let bits = u64::from(self.distance(i.opcode)? as u32);
-            Source::Immediate { kind: Kind::D, bits }
+            Source::Immediate { kind: Type::D, bits }
         };
-        i.sources = [Some(rows(pointer, Kind::Ud, [0, 1, 0])), Some(target), None];
+        i.sources = [Some(rows(pointer, Type::Ud, [0, 1, 0])), Some(target), None];
         Ok(())
     }
 
     fn jump(&mut self, i: &mut Instruction, form: Form) -> Result<(), SyntaxError> {
         if let (Opcode::Call | Opcode::Calla, Some(destination)) = (i.opcode, &mut i.destination) {
-            destination.place = Register::read(&mut self.cursor)?.place(Kind::D)?;
+            destination.place = Register::read(&mut self.cursor)?.place(Type::D)?;
         }
-        i.jump = Some(self.distance(i.opcode)?);
+        i.jip = Some(self.distance(i.opcode)?);
         if form == Form::Jumps {
-            i.update = Some(self.distance(i.opcode)?);
+            i.uip = Some(self.distance(i.opcode)?);
         }
         Ok(())
     }
@@ -277,7 +277,7 @@ impl Parser<'_> {
 
     fn sync(&mut self, i: &mut Instruction) -> Result<(), SyntaxError> {
         i.sources[0] = Some(if self.cursor.eat("null") {
-            rows(Place::NULL, Kind::Ub, [0, 1, 0])
+            rows(Place::NULL, Type::Ub, [0, 1, 0])
         } else {
             self.cursor.expect("(", "is where 'null' or a list of tokens has to be")?;
             let mut bits = 0;
@@ -291,7 +291,7 @@ impl Parser<'_> {
                     .ok_or_else(|| start.error("is no token"))?;
                 self.cursor.eat(",");
             }
-            Source::Immediate { kind: Kind::Ud, bits }
+            Source::Immediate { kind: Type::Ud, bits }
         });
         Ok(())
     }
@@ -328,7 +328,7 @@ impl Parser<'_> {
 }
 
 /// Returns a source of rows: vertical stride, width, horizontal stride.
-fn rows(place: Place, kind: Kind, [vertical, width, horizontal]: [u8; 3]) -> Source {
+fn rows(place: Place, kind: Type, [vertical, width, horizontal]: [u8; 3]) -> Source {
     let region = Region::Rows { vertical: Some(vertical), width, horizontal };
     Source::Register { place, kind, region, absolute: false, negate: false }
 }

@@ -2,7 +2,7 @@
 
 use super::{FIRST_LONG, SECOND_LONG, STRAIGHT, branch, name, number, scoreboard};
 use crate::{
-    Descriptor, Destination, File, Form, Instruction, Kind, Message, Opcode, Place, Platform, Region, Source,
+    Descriptor, Destination, File, Form, Instruction, Message, Opcode, Place, Platform, Region, Source, Type,
 };
 
 /// Returns the text of an instruction, which `iga64` of the platform takes.
@@ -86,7 +86,7 @@ impl Printer<'_> {
         let Destination { place, kind, stride, mask } = *destination;
         let opcode = self.i.opcode;
         if matches!(opcode, Opcode::Call | Opcode::Calla) {
-            return Some(self.place(place, Kind::D));
+            return Some(self.place(place, Type::D));
         }
         let is_jump = branch::is_jump(self.platform, opcode);
         if is_jump || matches!(opcode, Opcode::Jmpi | Opcode::Wait | Opcode::Sync | Opcode::Ret) {
@@ -102,7 +102,7 @@ impl Printer<'_> {
         Some(format!("{saturate}{}<{stride}>{dot}{elements}:{kind}", self.place(place, kind)))
     }
 
-    fn place(&self, place: Place, kind: Kind) -> String {
+    fn place(&self, place: Place, kind: Type) -> String {
         match place {
             Place::Direct { file: File::General, number, offset } => {
                 format!("r{number}.{}", offset / kind.bytes())
@@ -130,7 +130,7 @@ impl Printer<'_> {
             (Opcode::Jmpi, [_, Some(Source::Register { place, kind, .. }), _]) => {
                 vec![self.place(place, kind)]
             }
-            (Opcode::Ret, [Some(Source::Register { place, .. }), ..]) => vec![self.place(place, Kind::D)],
+            (Opcode::Ret, [Some(Source::Register { place, .. }), ..]) => vec![self.place(place, Type::D)],
             (Opcode::Sync, [Some(Source::Register { .. }), ..]) => vec!["null".to_owned()],
             (Opcode::Sync, [Some(Source::Immediate { bits, .. }), ..]) => {
                 let tokens: Vec<String> =
@@ -161,7 +161,7 @@ impl Printer<'_> {
                 };
                 let absolute = if absolute { "(abs)" } else { "" };
                 let mut place = place;
-                if let (Region::Groups { swizzle: SECOND_LONG, .. }, Place::Direct { offset, .. }, Kind::Df) =
+                if let (Region::Groups { swizzle: SECOND_LONG, .. }, Place::Direct { offset, .. }, Type::Df) =
                     (region, &mut place, kind)
                 {
                     *offset = offset.saturating_add(kind.bytes());
@@ -176,7 +176,7 @@ impl Printer<'_> {
     }
 
     /// The assembler has no Align16: it names the region of Align1 that has the same elements.
-    fn region(&self, at: usize, kind: Kind, region: Region) -> String {
+    fn region(&self, at: usize, kind: Type, region: Region) -> String {
         let is_three = self.form() == Form::Three;
         match region {
             Region::Rows { horizontal, .. } if is_three && at == 2 => format!("<{horizontal}>"),
@@ -188,7 +188,7 @@ impl Printer<'_> {
             }
             Region::Rows { vertical: None, width, horizontal } => format!("<{width},{horizontal}>"),
             Region::Groups { vertical, swizzle } if is_three => {
-                let is_long = kind == Kind::Df && matches!(swizzle, FIRST_LONG | SECOND_LONG);
+                let is_long = kind == Type::Df && matches!(swizzle, FIRST_LONG | SECOND_LONG);
                 let strides = match (vertical == Some(0) || is_long, at) {
                     (true, 2) => "<0>",
                     (true, _) => "<0;0>",
@@ -210,13 +210,13 @@ impl Printer<'_> {
     }
 
     fn distances(&self) -> Vec<String> {
-        let jump = self.i.jump.map(|distance| self.bytes(distance).to_string());
+        let jip = self.i.jip.map(|distance| self.bytes(distance).to_string());
         // Without parentheses, the assembler subtracts a negative number from the one before.
-        let update = self.i.update.map(|distance| match self.bytes(distance) {
+        let uip = self.i.uip.map(|distance| match self.bytes(distance) {
             bytes @ ..0 => format!("({bytes})"),
             bytes => bytes.to_string(),
         });
-        jump.into_iter().chain(update).collect()
+        jip.into_iter().chain(uip).collect()
     }
 
     fn send(&self, message: &Message) -> Vec<String> {
@@ -254,12 +254,12 @@ impl Printer<'_> {
     }
 
     /// Returns a register of a message; the type is named if it is not UD.
-    fn payload(&self, place: Place, kind: Kind) -> String {
+    fn payload(&self, place: Place, kind: Type) -> String {
         let register = match place {
             Place::Direct { file: File::General, number, .. } => format!("r{number}"),
             Place::Direct { .. } | Place::Indirect { .. } => self.place(place, kind),
         };
-        if kind == Kind::Ud { register } else { format!("{register}:{kind}") }
+        if kind == Type::Ud { register } else { format!("{register}:{kind}") }
     }
 
     fn options(&self) -> String {

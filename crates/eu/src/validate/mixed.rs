@@ -1,7 +1,7 @@
 //! Checks of operations on floats and half floats together.
 
 use super::view::{Register, View};
-use crate::{Destination, Kind, Opcode};
+use crate::{Destination, Opcode, Type};
 
 /// Channels of such an operation where it has a limit.
 const CHANNELS: u32 = 8;
@@ -19,7 +19,7 @@ fn too_many(view: &View<'_>) -> Option<String> {
 }
 
 pub(super) fn float_channels(view: &View<'_>, destination: &Destination) -> Option<String> {
-    too_many(view).filter(|_| destination.kind == Kind::F)
+    too_many(view).filter(|_| destination.kind == Type::F)
 }
 
 pub(super) fn align16_channels(view: &View<'_>) -> Option<String> {
@@ -45,7 +45,7 @@ pub(super) fn align16_accumulator(view: &View<'_>) -> Option<String> {
 }
 
 fn is_packed_half(destination: &Destination) -> bool {
-    destination.kind == Kind::Hf && destination.stride == 1
+    destination.kind == Type::Hf && destination.stride == 1
 }
 
 pub(super) fn packed_channels(view: &View<'_>, destination: &Destination) -> Option<String> {
@@ -60,16 +60,16 @@ pub(super) fn packed_offset(_: &View<'_>, destination: &Destination) -> Option<S
 pub(super) fn accumulator_offset(view: &View<'_>, source: &Register) -> Option<String> {
     let offset = source.place.subregister().filter(|_| source.place.is_accumulator())?;
     let is_packed = view.destination.is_some_and(|destination| is_packed_half(&destination));
-    let is_float = matches!(source.kind, Kind::F | Kind::Hf);
+    let is_float = matches!(source.kind, Type::F | Type::Hf);
     (is_packed && is_float && offset != 0).then(|| format!("byte {offset}"))
 }
 
 pub(super) fn accumulator_stride(view: &View<'_>, destination: &Destination) -> Option<String> {
-    let reason = accumulator(view).filter(|_| destination.kind == Kind::Hf && destination.stride != 2)?;
+    let reason = accumulator(view).filter(|_| destination.kind == Type::Hf && destination.stride != 2)?;
     Some(format!("stride {}, {reason}", destination.stride))
 }
 
 pub(super) fn math_stride(view: &View<'_>, source: &Register) -> Option<String> {
-    let is_packed = source.kind == Kind::Hf && source.horizontal <= 1;
+    let is_packed = source.kind == Type::Hf && source.horizontal <= 1;
     (view.instruction.opcode == Opcode::Math && is_packed).then(|| format!("region {}", source.region()))
 }

@@ -1,7 +1,7 @@
 //! Checks of single opcodes, and of what all operations have.
 
 use super::view::{Register, Typed, View, is_doubleword, is_integer};
-use crate::{Condition, Destination, Kind, Opcode};
+use crate::{Condition, Destination, Opcode, Type};
 
 /// The thread control by which a thread gives way.
 const SWITCH: u8 = 2;
@@ -10,10 +10,10 @@ const SWITCH: u8 = 2;
 const INTEGER_DIVISIONS: [u8; 3] = [11, 12, 13];
 
 /// The types of `csel`, by the first version of graphics that has them.
-const SELECTED: [(Kind, u8); 4] = [(Kind::F, 80), (Kind::Hf, 110), (Kind::D, 110), (Kind::W, 110)];
+const SELECTED: [(Type, u8); 4] = [(Type::F, 80), (Type::Hf, 110), (Type::D, 110), (Type::W, 110)];
 
 /// The types of `add3`.
-const ADDED: [Kind; 4] = [Kind::D, Kind::Ud, Kind::W, Kind::Uw];
+const ADDED: [Type; 4] = [Type::D, Type::Ud, Type::W, Type::Uw];
 
 pub(super) fn exists(view: &View<'_>) -> Option<String> {
     let opcode = view.instruction.opcode;
@@ -148,7 +148,7 @@ pub(super) fn integer_accumulator_factor(view: &View<'_>, source: &Register) -> 
 }
 
 pub(super) fn float_product(view: &View<'_>, destination: &Destination) -> Option<String> {
-    let product = doubleword_product(view).filter(|_| destination.kind == Kind::F)?;
+    let product = doubleword_product(view).filter(|_| destination.kind == Type::F)?;
     Some(format!("{product} to {}", destination.kind))
 }
 
@@ -157,6 +157,6 @@ pub(super) fn accumulated_product(view: &View<'_>, destination: &Destination) ->
 }
 
 pub(super) fn modified_factor(view: &View<'_>, source: &Register) -> Option<String> {
-    let is_narrow = view.execution_type() == Some(Kind::D) && source.kind.bytes() != 4;
+    let is_narrow = view.execution_type() == Some(Type::D) && source.kind.bytes() != 4;
     modifier(source).filter(|_| is_narrow)
 }

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::scope::On;
 use super::view::{Register, Typed, View, is_integer, is_vector};
 use crate::isa::Form;
-use crate::{Destination, Kind, Platform};
+use crate::{Destination, Platform, Type};
 
 /// The last version of graphics with 64-bit floats in all units. The first one here has them.
 const LAST_WITH_DOUBLES: u8 = 90;
@@ -16,12 +16,12 @@ const DOUBLES_BY_MATH: Platform = Platform::Mtl;
 /// Versions of graphics with 64-bit integers.
 const WITH_QUADWORDS: RangeInclusive<u8> = 80..=90;
 
-fn lacks_double(platform: Platform, kind: Kind) -> bool {
-    kind == Kind::Df && platform.graphics() > LAST_WITH_DOUBLES && platform != DOUBLES_BY_MATH
+fn lacks_double(platform: Platform, kind: Type) -> bool {
+    kind == Type::Df && platform.graphics() > LAST_WITH_DOUBLES && platform != DOUBLES_BY_MATH
 }
 
-fn lacks_quadword(platform: Platform, kind: Kind) -> bool {
-    matches!(kind, Kind::Q | Kind::Uq) && !WITH_QUADWORDS.contains(&platform.graphics())
+fn lacks_quadword(platform: Platform, kind: Type) -> bool {
+    matches!(kind, Type::Q | Type::Uq) && !WITH_QUADWORDS.contains(&platform.graphics())
 }
 
 pub(super) fn code(view: &View<'_>, typed: &Typed) -> Option<String> {
@@ -65,9 +65,9 @@ pub(super) fn packed_byte(view: &View<'_>, destination: &Destination) -> Option<
 /// Returns the two types if the source's and the destination's are of these kinds, in either order.
 fn converts(
     view: &View<'_>,
-    source: Kind,
-    first: impl Fn(Kind) -> bool,
-    second: impl Fn(Kind) -> bool,
+    source: Type,
+    first: impl Fn(Type) -> bool,
+    second: impl Fn(Type) -> bool,
 ) -> Option<String> {
     let destination = view.destination?.kind;
     let is_either = first(source) && second(destination) || first(destination) && second(source);
@@ -79,7 +79,7 @@ pub(super) fn byte_and_long(view: &View<'_>, typed: &Typed) -> Option<String> {
 }
 
 pub(super) fn half_and_long(view: &View<'_>, typed: &Typed) -> Option<String> {
-    converts(view, typed.kind, |kind| kind == Kind::Hf, |kind| kind.bytes() == 8)
+    converts(view, typed.kind, |kind| kind == Type::Hf, |kind| kind.bytes() == 8)
 }
 
 /// Returns the types of a conversion between half floats and integers.
@@ -87,7 +87,7 @@ fn half_and_integer(view: &View<'_>, destination: &Destination) -> Option<String
     if view.instruction.align16 || is_packed_byte(destination) {
         return None;
     }
-    view.source_kinds().find_map(|source| converts(view, source, |kind| kind == Kind::Hf, is_integer))
+    view.source_kinds().find_map(|source| converts(view, source, |kind| kind == Type::Hf, is_integer))
 }
 
 pub(super) fn half_integer_stride(view: &View<'_>, destination: &Destination) -> Option<String> {
@@ -103,7 +103,7 @@ pub(super) fn half_integer_offset(view: &View<'_>, destination: &Destination) ->
 }
 
 pub(super) fn half_words(view: &View<'_>, destination: &Destination) -> Option<String> {
-    let is_conversion = destination.kind == Kind::Hf && view.source_kinds().any(|kind| kind != Kind::Hf);
+    let is_conversion = destination.kind == Type::Hf && view.source_kinds().any(|kind| kind != Type::Hf);
     if !is_conversion || view.instruction.align16 || half_and_integer(view, destination).is_some() {
         return None;
     }
@@ -113,7 +113,7 @@ pub(super) fn half_words(view: &View<'_>, destination: &Destination) -> Option<S
 }
 
 /// Returns the execution type if the destination is narrower and has to leave room for it.
-fn wider(view: &View<'_>, destination: &Destination) -> Option<Kind> {
+fn wider(view: &View<'_>, destination: &Destination) -> Option<Type> {
     let execution = view.execution_type()?;
     let has_own_rules = view.is_mixed_float() && On::OddWords.includes(view.platform);
     let is_double_in_dwords =
@@ -145,14 +145,14 @@ pub(super) fn vector_offset(view: &View<'_>, destination: &Destination) -> Optio
 }
 
 pub(super) fn float_vector_stride(view: &View<'_>, destination: &Destination) -> Option<String> {
-    vector_stride(view, destination, &[Kind::Vf], 4)
+    vector_stride(view, destination, &[Type::Vf], 4)
 }
 
 pub(super) fn integer_vector_stride(view: &View<'_>, destination: &Destination) -> Option<String> {
-    vector_stride(view, destination, &[Kind::V, Kind::Uv], 2)
+    vector_stride(view, destination, &[Type::V, Type::Uv], 2)
 }
 
-fn vector_stride(view: &View<'_>, destination: &Destination, kinds: &[Kind], bytes: u32) -> Option<String> {
+fn vector_stride(view: &View<'_>, destination: &Destination, kinds: &[Type], bytes: u32) -> Option<String> {
     let kind = view.immediate().filter(|kind| kinds.contains(kind))?;
     let stride = destination.stride_bytes();
     (stride != bytes).then(|| format!("immediate of type {kind}, {stride} bytes"))

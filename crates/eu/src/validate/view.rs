@@ -2,7 +2,7 @@
 
 use super::Operand;
 use crate::isa::{Base, Form};
-use crate::{Destination, File, Instruction, Kind, Opcode, Place, Platform, Region, Source};
+use crate::{Destination, File, Instruction, Opcode, Place, Platform, Region, Source, Type};
 
 /// Bytes of a register.
 pub(super) const REGISTER: u32 = 32;
@@ -25,7 +25,7 @@ pub(super) struct View<'a> {
 pub(super) struct Register {
     pub number: u8,
     pub place: Place,
-    pub kind: Kind,
+    pub kind: Type,
     /// The distance of rows; `None` if each has an address of its own. In Align16, that of groups.
     pub vertical: Option<u8>,
     pub width: u8,
@@ -37,7 +37,7 @@ pub(super) struct Register {
 /// An operand's type.
 pub(super) struct Typed {
     pub operand: Operand,
-    pub kind: Kind,
+    pub kind: Type,
     pub is_immediate: bool,
 }
 
@@ -81,12 +81,12 @@ impl<'a> View<'a> {
     }
 
     /// Returns the type of the immediate.
-    pub(super) fn immediate(&self) -> Option<Kind> {
+    pub(super) fn immediate(&self) -> Option<Type> {
         self.typed().find(|typed| typed.is_immediate).map(|typed| typed.kind)
     }
 
     /// Returns the types of all sources.
-    pub(super) fn source_kinds(&self) -> impl Iterator<Item = Kind> {
+    pub(super) fn source_kinds(&self) -> impl Iterator<Item = Type> {
         self.sources.iter().flatten().map(|source| kind_of(source).0)
     }
 
@@ -105,17 +105,17 @@ impl<'a> View<'a> {
     }
 
     /// Returns the type in which the instruction with one or two sources computes.
-    pub(super) fn execution_type(&self) -> Option<Kind> {
+    pub(super) fn execution_type(&self) -> Option<Type> {
         /// Of two types, the first of these is the one.
-        const ORDER: [Kind; 5] = [Kind::Nf, Kind::Q, Kind::D, Kind::W, Kind::Df];
+        const ORDER: [Type; 5] = [Type::Nf, Type::Q, Type::D, Type::W, Type::Df];
         let mut kinds = self.source_kinds().map(widened);
         let (first, second) = (kinds.next()?, kinds.next());
         let destination = self.destination.map(|destination| destination.kind);
         let Some(second) = second else {
-            return if first == Kind::Hf { destination } else { Some(first) };
+            return if first == Type::Hf { destination } else { Some(first) };
         };
         if mixes(&[Some(first), Some(second), destination]) {
-            return Some(Kind::F);
+            return Some(Type::F);
         }
         let wider = ORDER.into_iter().find(|kind| first == *kind || second == *kind);
         if first == second { Some(first) } else { wider.or(Some(first)) }
@@ -133,7 +133,7 @@ impl<'a> View<'a> {
         let is_product = self.platform.graphics() >= 80
             && self.instruction.opcode == Opcode::Mul
             && self.source_kinds().all(is_doubleword);
-        let is_long = |kind: Option<Kind>| kind.is_some_and(|kind| kind.bytes() == 8);
+        let is_long = |kind: Option<Type>| kind.is_some_and(|kind| kind.bytes() == 8);
         self.source_count() > 0
             && (is_product || is_long(self.execution_type()) || is_long(self.destination.map(|one| one.kind)))
     }
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the bytes of an element as regions count them: Ivy Bridge counts a double float as two.
-    pub(super) fn element(&self, kind: Kind) -> u32 {
+    pub(super) fn element(&self, kind: Type) -> u32 {
         match (self.platform.graphics(), kind.bytes()) {
             (70, 8) => 4,
             (_, bytes) => u32::from(bytes),
@@ -253,7 +253,7 @@ impl Place {
     }
 }
 
-fn kind_of(source: &Source) -> (Kind, bool) {
+fn kind_of(source: &Source) -> (Type, bool) {
     match source {
         Source::Register { kind, .. } => (*kind, false),
         Source::Immediate { kind, .. } => (*kind, true),
@@ -261,28 +261,28 @@ fn kind_of(source: &Source) -> (Kind, bool) {
 }
 
 /// Returns the type in which a source of a type is computed with.
-fn widened(kind: Kind) -> Kind {
+fn widened(kind: Type) -> Type {
     match kind {
-        Kind::Ub | Kind::B | Kind::Uw | Kind::W | Kind::Uv | Kind::V => Kind::W,
-        Kind::Ud | Kind::D => Kind::D,
-        Kind::Uq | Kind::Q => Kind::Q,
-        Kind::F | Kind::Vf => Kind::F,
-        Kind::Hf | Kind::Df | Kind::Nf => kind,
+        Type::Ub | Type::B | Type::Uw | Type::W | Type::Uv | Type::V => Type::W,
+        Type::Ud | Type::D => Type::D,
+        Type::Uq | Type::Q => Type::Q,
+        Type::F | Type::Vf => Type::F,
+        Type::Hf | Type::Df | Type::Nf => kind,
     }
 }
 
-fn mixes(kinds: &[Option<Kind>]) -> bool {
-    kinds.contains(&Some(Kind::F)) && kinds.contains(&Some(Kind::Hf))
+fn mixes(kinds: &[Option<Type>]) -> bool {
+    kinds.contains(&Some(Type::F)) && kinds.contains(&Some(Type::Hf))
 }
 
-pub(super) fn is_integer(kind: Kind) -> bool {
+pub(super) fn is_integer(kind: Type) -> bool {
     kind.base() != Base::Float
 }
 
-pub(super) fn is_doubleword(kind: Kind) -> bool {
-    matches!(kind, Kind::D | Kind::Ud)
+pub(super) fn is_doubleword(kind: Type) -> bool {
+    matches!(kind, Type::D | Type::Ud)
 }
 
-pub(super) fn is_vector(kind: Kind) -> bool {
-    matches!(kind, Kind::V | Kind::Uv | Kind::Vf)
+pub(super) fn is_vector(kind: Type) -> bool {
+    matches!(kind, Type::V | Type::Uv | Type::Vf)
 }

@@ -1,8 +1,8 @@
 //! A builder of instructions.
 
 use intel_eu::{
-    Condition, Descriptor, Destination, File, Instruction, Kind, Message, Opcode, Pattern, Place, Predicate,
-    Region, Source,
+    Condition, Descriptor, Destination, File, Instruction, Message, Opcode, Pattern, Place, Predicate,
+    Region, Source, Type,
 };
 
 /// The accumulator.
@@ -19,17 +19,17 @@ pub type Rows = (u8, u8, u8);
 
 /// An instruction under construction: its destination is r10, its sources are r2, r4 and r6.
 pub trait Build: Sized {
-    fn to(self, kind: Kind, stride: u8) -> Self;
-    fn from(self, kind: Kind, rows: Rows) -> Self;
-    fn number(self, kind: Kind) -> Self;
+    fn to(self, kind: Type, stride: u8) -> Self;
+    fn from(self, kind: Type, rows: Rows) -> Self;
+    fn number(self, kind: Type) -> Self;
     fn align16(self) -> Self;
     fn with(self, change: impl FnOnce(&mut Instruction)) -> Self;
     fn place(&mut self, number: usize) -> &mut Place;
-    fn kind(&mut self, number: usize) -> &mut Kind;
+    fn kind(&mut self, number: usize) -> &mut Type;
     fn rows(&mut self, number: usize, rows: Rows);
     fn offset(&mut self, byte: u8);
     fn stride(&mut self, stride: u8);
-    fn every_kind(&mut self, kind: Kind);
+    fn every_kind(&mut self, kind: Type);
     fn message(&mut self) -> &mut Message;
 }
 
@@ -49,20 +49,20 @@ pub fn send(opcode: Opcode, function: u8, control: u32) -> Instruction {
     let extended = Descriptor::Immediate(if opcode == Opcode::Sends { 1 << 6 } else { 0 });
     let payload = |number| Source::Register {
         place: Place::general(number),
-        kind: Kind::Ud,
+        kind: Type::Ud,
         region: Region::Payload,
         absolute: false,
         negate: false,
     };
     let second = (opcode == Opcode::Sends).then(|| payload(4));
-    op(opcode, 8).to(Kind::Ud, 1).with(|i| {
+    op(opcode, 8).to(Type::Ud, 1).with(|i| {
         i.sources = [Some(payload(2)), second, None];
         i.message = Some(Message { function, descriptor, extended, end_of_thread: false });
     })
 }
 
 /// Reads or writes a part of a source in registers.
-fn parts(source: &mut Option<Source>) -> (&mut Place, &mut Kind, &mut Region) {
+fn parts(source: &mut Option<Source>) -> (&mut Place, &mut Type, &mut Region) {
     match source {
         Some(Source::Register { place, kind, region, .. }) => (place, kind, region),
         other => panic!("{other:?} is in no register"),
@@ -70,12 +70,12 @@ fn parts(source: &mut Option<Source>) -> (&mut Place, &mut Kind, &mut Region) {
 }
 
 impl Build for Instruction {
-    fn to(mut self, kind: Kind, stride: u8) -> Self {
+    fn to(mut self, kind: Type, stride: u8) -> Self {
         self.destination = Some(Destination { place: Place::general(10), kind, stride, mask: 0 });
         self
     }
 
-    fn from(mut self, kind: Kind, (vertical, width, horizontal): Rows) -> Self {
+    fn from(mut self, kind: Type, (vertical, width, horizontal): Rows) -> Self {
         let number = self.sources.iter().position(Option::is_none).expect("a source is free");
         let place = Place::general(2 + 2 * number as u8);
         let region = Region::Rows { vertical: Some(vertical), width, horizontal };
@@ -83,7 +83,7 @@ impl Build for Instruction {
         self
     }
 
-    fn number(mut self, kind: Kind) -> Self {
+    fn number(mut self, kind: Type) -> Self {
         let number = self.sources.iter().position(Option::is_none).expect("a source is free");
         self.sources[number] = Some(Source::Immediate { kind, bits: 0 });
         self
@@ -107,7 +107,7 @@ impl Build for Instruction {
         parts(&mut self.sources[number]).0
     }
 
-    fn kind(&mut self, number: usize) -> &mut Kind {
+    fn kind(&mut self, number: usize) -> &mut Type {
         parts(&mut self.sources[number]).1
     }
 
@@ -124,7 +124,7 @@ impl Build for Instruction {
         self.destination.as_mut().expect("it has a destination").stride = stride;
     }
 
-    fn every_kind(&mut self, all: Kind) {
+    fn every_kind(&mut self, all: Type) {
         self.destination.as_mut().expect("it has a destination").kind = all;
         for source in self.sources.iter_mut().filter(|source| source.is_some()) {
             *parts(source).1 = all;

@@ -1,7 +1,7 @@
 //! For each rule, an instruction that keeps all rules, and one that breaks this one.
 
 use intel_eu::{
-    Condition, Descriptor, File, Instruction, Kind, Opcode, Place, Platform, Region, Rule, Source,
+    Condition, Descriptor, File, Instruction, Opcode, Place, Platform, Region, Rule, Source, Type,
 };
 
 use crate::build::{ACCUMULATOR, Build, FLAGS, INDIRECT, PREDICATE, Rows, decide, op, send};
@@ -15,8 +15,8 @@ pub struct Case {
     pub wrong: Instruction,
 }
 
-use Kind::{B, D, Df, F, Hf, Q, Ub, V, Vf, W};
 use Platform::{Bdw, Bxt, Chv, Dg2, Glk, Hsw, Icl, Ivb, Jsl, Mtl, Skl, Tgl};
+use Type::{B, D, Df, F, Hf, Q, Ub, V, Vf, W};
 
 const ALL: &[Platform] = &[Ivb, Hsw, Bdw, Chv, Skl, Glk, Icl, Tgl, Dg2, Mtl];
 const LATER: &[Platform] = &[Bdw, Chv, Skl, Glk, Icl, Tgl, Dg2];
@@ -29,23 +29,23 @@ const EIGHT: Rows = (8, 8, 1);
 const FOUR: Rows = (4, 4, 1);
 const ONE: Rows = (0, 1, 0);
 
-fn mov(channels: u8, destination: (Kind, u8), source: (Kind, Rows)) -> Instruction {
+fn mov(channels: u8, destination: (Type, u8), source: (Type, Rows)) -> Instruction {
     op(Opcode::Mov, channels).to(destination.0, destination.1).from(source.0, source.1)
 }
 
-fn two(start: Instruction, destination: Kind, sources: [Kind; 2]) -> Instruction {
+fn two(start: Instruction, destination: Type, sources: [Type; 2]) -> Instruction {
     start.to(destination, 1).from(sources[0], EIGHT).from(sources[1], EIGHT)
 }
 
-fn three(start: Instruction, kind: Kind) -> Instruction {
+fn three(start: Instruction, kind: Type) -> Instruction {
     start.to(kind, 1).from(kind, EIGHT).from(kind, EIGHT).from(kind, (1, 1, 1))
 }
 
-fn math(function: u8, kind: Kind) -> Instruction {
+fn math(function: u8, kind: Type) -> Instruction {
     two(op(Opcode::Math, 8), kind, [kind; 2]).with(|i| i.function = function)
 }
 
-fn root(kind: Kind, source: (Kind, Rows)) -> Instruction {
+fn root(kind: Type, source: (Type, Rows)) -> Instruction {
     op(Opcode::Math, 8).to(kind, 1).from(source.0, source.1).with(|i| i.function = 4)
 }
 
@@ -215,10 +215,10 @@ fn opcodes(case: Add<'_>) {
     case(Rule::CselPredicate, &[Icl, Tgl, Dg2], csel, |i| i.predicate = PREDICATE);
     case(Rule::CselCondition, &[Bdw, Skl], csel.align16(), |i| i.condition = None);
     case(Rule::CselType, &[Bdw, Skl], csel.align16(), |i| i.every_kind(D));
-    case(Rule::CselType, &[Icl, Tgl], csel, |i| i.every_kind(Kind::Ud));
+    case(Rule::CselType, &[Icl, Tgl], csel, |i| i.every_kind(Type::Ud));
     case(Rule::EqualTypes, &[Icl, Tgl, Dg2], csel, |i| *i.kind(1) = Hf);
     let insert = three(op(Opcode::Bfi2, 8), D);
-    case(Rule::EqualTypes, &[Icl, Tgl, Dg2], insert, |i| *i.kind(2) = Kind::Ud);
+    case(Rule::EqualTypes, &[Icl, Tgl, Dg2], insert, |i| *i.kind(2) = Type::Ud);
     case(Rule::InsertType, &[Icl, Tgl, Dg2], insert, |i| i.every_kind(W));
     case(Rule::InsertModifier, &[Ivb, Hsw, Bdw, Skl], insert.align16(), |i| i.saturate = true);
     case(Rule::InsertModifier, &[Icl, Tgl, Dg2], insert, |i| i.condition = Some(Condition::Zero));

@@ -1,18 +1,18 @@
 //! Instructions that are valid by an exception, beside those that the exception does not cover.
 
 use intel_eu::{
-    Condition, Instruction, Kind, Opcode, Place, Platform, Region, Rule, Source, decode, validate,
+    Condition, Instruction, Opcode, Place, Platform, Region, Rule, Source, Type, decode, validate,
 };
 
 use crate::build::{ACCUMULATOR, Build, INDIRECT, op};
 
-use Kind::{B, D, Df, F, Hf, Q, Ub, Ud, Uq, V, Vf, W};
+use Type::{B, D, Df, F, Hf, Q, Ub, Ud, Uq, V, Vf, W};
 
 fn rules(platform: Platform, instruction: &Instruction) -> Vec<Rule> {
     validate(platform, instruction).iter().map(|violation| violation.rule).collect()
 }
 
-fn copy(channels: u8, kind: Kind, rows: (u8, u8, u8)) -> Instruction {
+fn copy(channels: u8, kind: Type, rows: (u8, u8, u8)) -> Instruction {
     op(Opcode::Mov, channels).to(kind, 1).from(kind, rows)
 }
 
@@ -74,7 +74,7 @@ fn meteor_lake_has_double_floats_but_no_quadwords() {
 
 #[test]
 fn movs_of_bytes_up_to_the_sign_copy_bits() {
-    let mov = |to: Kind, stride, from| op(Opcode::Mov, 8).to(to, stride).from(from, (8, 8, 1));
+    let mov = |to: Type, stride, from| op(Opcode::Mov, 8).to(to, stride).from(from, (8, 8, 1));
     for (from, expected) in [(B, vec![]), (Ub, vec![]), (W, vec![Rule::PackedByte])] {
         assert_eq!(rules(Platform::Skl, &mov(Ub, 1, from)), expected, "{from}");
     }
@@ -127,7 +127,7 @@ fn scalars_are_free_of_the_rules_for_regions() {
 
 #[test]
 fn products_of_doublewords_are_of_64_bits_on_low_power_platforms() {
-    let mul = |kind: Kind| op(Opcode::Mul, 8).to(D, 1).from(D, (8, 8, 1)).from(kind, (8, 8, 1));
+    let mul = |kind: Type| op(Opcode::Mul, 8).to(D, 1).from(D, (8, 8, 1)).from(kind, (8, 8, 1));
     assert_eq!(rules(Platform::Chv, &mul(D)), [Rule::LongStride; 2]);
     assert_eq!(rules(Platform::Chv, &mul(W)), []);
     assert_eq!(rules(Platform::Bdw, &mul(D)), []);
@@ -207,7 +207,7 @@ fn rows_with_addresses_are_of_integers_up_to_doublewords() {
     assert!(rules(Platform::Mtl, &addressed(Q)).contains(&Rule::RowAddresses));
 }
 
-fn addressed(kind: Kind) -> Instruction {
+fn addressed(kind: Type) -> Instruction {
     copy(4, kind, (0, 1, 0)).with(|i| {
         *i.place(0) = INDIRECT;
         if let Some(Source::Register { region, .. }) = &mut i.sources[0] {

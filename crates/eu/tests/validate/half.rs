@@ -1,13 +1,13 @@
 //! Conversions from and to half floats, by the table that the review of 2019 agreed on.
 
-use intel_eu::{Kind, Opcode, Platform, Rule, validate};
+use intel_eu::{Opcode, Platform, Rule, Type, validate};
 
 use crate::build::{Build, op};
 
 /// The destination's type, stride and first byte, the source's type; valid on bdw, on later ones and chv.
-type Entry = (Kind, u8, u8, Kind, bool, bool);
+type Entry = (Type, u8, u8, Type, bool, bool);
 
-use Kind::{B, D, Df, F, Hf, Q, W};
+use Type::{B, D, Df, F, Hf, Q, W};
 
 const TABLE: [Entry; 35] = [
     (Hf, 1, 0, F, false, true),
@@ -48,7 +48,7 @@ const TABLE: [Entry; 35] = [
 ];
 
 /// Both types are too long for half floats, at any stride.
-const NEVER: [(Kind, Kind); 4] = [(Q, Hf), (Df, Hf), (Hf, Q), (Hf, Df)];
+const NEVER: [(Type, Type); 4] = [(Q, Hf), (Df, Hf), (Hf, Q), (Hf, Df)];
 
 fn check((destination, stride, byte, source, on_bdw, on_others): Entry) {
     let mov = op(Opcode::Mov, 4).from(source, (4, 4, 1)).to(destination, stride).with(|i| i.offset(byte));

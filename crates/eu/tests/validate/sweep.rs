@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use intel_eu::{File, Kind, Opcode, Place, Platform, Rule, validate};
+use intel_eu::{File, Opcode, Place, Platform, Rule, Type, validate};
 
 use crate::build::{Build, Rows, op};
 
@@ -21,7 +21,7 @@ const JUDGED: [Rule; 6] = [
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     channels: u32,
-    kind: Kind,
+    kind: Type,
     rows: Rows,
     from: u32,
     stride: u32,
@@ -103,16 +103,16 @@ fn shapes() -> Vec<Shape> {
             for width in [1, 2, 4, 8] {
                 for horizontal in [0, 1, 2, 4] {
                     for (kind, from, stride, to) in [
-                        (Kind::D, 0, 1, 0),
-                        (Kind::D, 4, 1, 4),
-                        (Kind::D, 16, 2, 8),
-                        (Kind::D, 8, 4, 0),
-                        (Kind::W, 0, 1, 4),
-                        (Kind::W, 6, 2, 2),
-                        (Kind::W, 16, 4, 0),
-                        (Kind::W, 30, 1, 0),
-                        (Kind::B, 0, 2, 2),
-                        (Kind::B, 17, 4, 0),
+                        (Type::D, 0, 1, 0),
+                        (Type::D, 4, 1, 4),
+                        (Type::D, 16, 2, 8),
+                        (Type::D, 8, 4, 0),
+                        (Type::W, 0, 1, 4),
+                        (Type::W, 6, 2, 2),
+                        (Type::W, 16, 4, 0),
+                        (Type::W, 30, 1, 0),
+                        (Type::B, 0, 2, 2),
+                        (Type::B, 17, 4, 0),
                     ] {
                         shapes.push(Shape {
                             channels,

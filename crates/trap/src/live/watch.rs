@@ -43,8 +43,7 @@ const COMPLETE: usize = 3;
 /// The program may not store to the page.
 const READ_ONLY: usize = usize::MAX;
 
-/// Handles SIGSEGV, as the first [`protect`] does. In a constructor, before threads start, it makes sure that no thread of
-/// the program ever blocks the signal ([`keep_trap_unblocked`](crate::keep_trap_unblocked)).
+/// Handles SIGSEGV, as the first [`protect`] does.
 ///
 /// Errors: [`Error::Action`], [`Error::Memory`].
 pub fn prepare() -> Result<(), Error> {

@@ -13,17 +13,17 @@ macro_rules! codes {
     ($($code:tt)*) => { [$(codes!(@ $code)),*] };
 }
 
-macro_rules! kinds {
+macro_rules! types {
     ($($name:ident $text:literal $bytes:literal $base:ident [$($register:tt)*] [$($immediate:tt)*] $doc:literal)*) => {
         /// The type of an operand.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Kind {
+        pub enum Type {
             $(#[doc = $doc] $name,)*
         }
 
         /// Each type, in the order of the variants: name, bytes, base, codes in registers, codes of immediates.
-        static KINDS: &[(Kind, &str, u8, Base, Codes, Codes)] = &[
-            $((Kind::$name, $text, $bytes, Base::$base, codes!($($register)*), codes!($($immediate)*)),)*
+        static TYPES: &[(Type, &str, u8, Base, Codes, Codes)] = &[
+            $((Type::$name, $text, $bytes, Base::$base, codes!($($register)*), codes!($($immediate)*)),)*
         ];
     };
 }
@@ -40,7 +40,7 @@ pub enum Base {
 }
 
 // Sources: the Programmer's Reference Manuals, "Numeric Data Types"; Mesa's brw_reg_type.c; checked by iga64.
-kinds! {
+types! {
     Ub "ub" 1 Unsigned [4 4 4 0 0] [- - - - -] "Unsigned byte."
     B "b" 1 Signed [5 5 5 4 4] [- - - - -] "Signed byte."
     Uw "uw" 2 Unsigned [2 2 2 1 1] [2 2 2 1 1] "Unsigned word of 16 bits."
@@ -68,14 +68,14 @@ fn column(platform: Platform) -> usize {
     }
 }
 
-impl Kind {
+impl Type {
     /// Returns all types.
     pub fn all() -> impl Iterator<Item = Self> {
-        KINDS.iter().map(|row| row.0)
+        TYPES.iter().map(|row| row.0)
     }
 
     fn row(self) -> &'static (Self, &'static str, u8, Base, Codes, Codes) {
-        &KINDS[self as usize]
+        &TYPES[self as usize]
     }
 
     /// Returns the name, as assembly has it.
@@ -87,7 +87,7 @@ impl Kind {
     /// Returns the type of a name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        KINDS.iter().find(|row| row.1 == name).map(|row| row.0)
+        TYPES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
     /// Returns the bytes of one element; of a vector, those of all of them.
@@ -152,7 +152,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
