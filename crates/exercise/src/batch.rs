@@ -1,18 +1,13 @@
 //! Batches for the copy engine that use BOs: built, prepared, submitted and waited for.
 
-use std::time::Duration;
-
-use crate::addresses::Addresses as AddressSpace;
+use crate::Result;
 use crate::commands::{Builder, Dialect, Extent, Field, Memory, Surface};
-use crate::{Error, Result};
-use gem_coherency::access::{FlushReport, Upload};
+use crate::submission::{Objects, Submitted};
 use gem_coherency::bo::Bo;
-use gem_coherency::device::{AllocRequest, Device, Submission};
-use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
-use gem_coherency::error::{grow, room};
-use gem_coherency::platform::{Caps, EngineClass};
+use gem_coherency::device::Device;
+use gem_coherency::platform::Caps;
 use gem_coherency::units::ByteRange;
-use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
+use gem_coherency::vocabulary::{Access, CacheLevel};
 
 /// Bytes per row when a range is copied or filled by rows.
 const ROW: u64 = 4096;
@@ -22,10 +17,10 @@ const MOST_ROWS: u64 = 8192;
 /// Rows of bytes in a BO that a batch reads or writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Region<'a> {
-    bo: &'a Bo,
-    offset: u64,
+    pub(crate) bo: &'a Bo,
+    pub(crate) offset: u64,
     pitch: u32,
-    mocs: Option<u8>,
+    pub(crate) mocs: Option<u8>,
 }
 
 impl<'a> Region<'a> {
@@ -72,30 +67,9 @@ impl<'a> Region<'a> {
 /// ```
 #[derive(Debug)]
 pub struct Batch {
-    device: Device,
     builder: Builder,
     /// The builder's buffers.
-    bos: Vec<Bo>,
-    uses: Vec<Use>,
-}
-
-/// An access of a command to a buffer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Use {
-    buffer: u32,
-    access: Access,
-    mocs: MocsClass,
-}
-
-/// A submitted batch.
-#[derive(Debug)]
-#[must_use = "the GPU may still be at work"]
-pub struct Submitted {
-    device: Device,
-    batch: Bo,
-    reports: Vec<FlushReport>,
-    /// Number of batches that hung before this one was submitted.
-    hangs: u32,
+    objects: Objects,
 }
 
 impl Batch {
@@ -105,7 +79,7 @@ impl Batch {
     /// [`gem_coherency::Error::NotAvailable`] before graphics version 6, and on an unknown device.
     pub fn new(device: &Device) -> Result<Self> {
         let builder = Builder::new(device.machine())?;
-        Ok(Self { device: device.clone(), builder, bos: Vec::new(), uses: Vec::new() })
+        Ok(Self { builder, objects: Objects::new(device) })
     }
 
     /// Returns whether the command of `field` can name a MOCS entry ([`Region::mocs`]).
@@ -121,13 +95,13 @@ impl Batch {
     /// Stores four bytes, little-endian; caching follows the page table.
     ///
     /// # Errors
-    /// [`gem_coherency::Error::RangeOutOfBounds`]; [`Error::NotEncodable`] for an offset that is not a multiple of 4;
+    /// [`gem_coherency::Error::RangeOutOfBounds`]; [`crate::Error::NotEncodable`] for an offset that is not a multiple of 4;
     /// [`gem_coherency::Error::OtherDevice`]; [`gem_coherency::Error::Closed`].
     pub fn store(&mut self, bo: &Bo, offset: u64, value: u32) -> Result<&mut Self> {
         ByteRange::within(offset, 4, bo.size())?;
-        let buffer = self.buffer(bo)?;
+        let buffer = self.objects.number(bo)?;
         self.builder.store(buffer, offset, value)?;
-        self.note(buffer, Access::Write, None);
+        self.objects.note(buffer, Access::Write, None);
         Ok(self)
     }
 
@@ -138,7 +112,7 @@ impl Batch {
     pub fn fill(&mut self, to: Region<'_>, extent: Extent, value: u32) -> Result<&mut Self> {
         let surface = self.surface(to, extent)?;
         self.builder.fill(surface, extent, value)?;
-        self.note(surface.buffer, Access::Write, to.mocs);
+        self.objects.note(surface.buffer, Access::Write, to.mocs);
         Ok(self)
     }
 
@@ -149,8 +123,8 @@ impl Batch {
     pub fn copy(&mut self, to: Region<'_>, from: Region<'_>, extent: Extent) -> Result<&mut Self> {
         let (target, source) = (self.surface(to, extent)?, self.surface(from, extent)?);
         self.builder.copy(target, source, extent)?;
-        self.note(target.buffer, Access::Write, to.mocs);
-        self.note(source.buffer, Access::Read, from.mocs);
+        self.objects.note(target.buffer, Access::Write, to.mocs);
+        self.objects.note(source.buffer, Access::Read, from.mocs);
         Ok(self)
     }
 
@@ -188,87 +162,10 @@ impl Batch {
     /// Prepares every BO and submits the batch, without waiting.
     ///
     /// # Errors
-    /// As [`Device::submit_with`] and [`gem_coherency::drm::Drm::run`]; [`Error::NoAddress`]; those of
+    /// As [`Device::submit_with`] and [`gem_coherency::drm::Drm::run`]; [`crate::Error::NoAddress`]; those of
     /// creating the batch's own BO.
     pub fn submit(self) -> Result<Submitted> {
-        let Self { device, builder, bos, uses } = self;
-        device.check_process()?;
-        let drm = device.drm();
-        let hangs = drm.hangs()?;
-        let mut written = builder.finish();
-        let batch = device.alloc(AllocRequest::new(4 * written.words().len() as u64))?;
-        if !device.machine().caps.contains(Caps::DISCRETE) {
-            // Some kernels read a batch through the cache before the GPU does (intel_engine_cmd_parser) and
-            // do not know of stores around the cache. Cached stores that are written back are correct for
-            // both readers.
-            batch.map(MmapMode::Wb)?;
-        }
-        let mut relocations = room("a batch", written.patches().len())?;
-        let mut addresses = room("a batch", bos.len() + 1)?;
-        let pinned = device.machine().has_full_ppgtt();
-        if pinned {
-            let space = device.extension(|| AddressSpace::new(device.machine()));
-            space.place(bos.iter().chain([&batch]).map(|bo| (bo.handle(), bo.size())), &mut addresses)?;
-            written = written.at(&addresses);
-        } else {
-            for patch in written.patches() {
-                let why = "the kernel adds at most 4 GiB to an address";
-                let too_far = |_| Error::NotEncodable { what: "offset", value: patch.delta, why };
-                relocations.push(Relocation {
-                    at: 4 * patch.word as u64,
-                    object: patch.buffer,
-                    delta: u32::try_from(patch.delta).map_err(too_far)?,
-                });
-            }
-        }
-        let mut bytes = room("a batch", 4 * written.words().len())?;
-        bytes.extend(written.words().iter().flat_map(|word| word.to_le_bytes()));
-        let len_bytes = u32::try_from(bytes.len()).map_err(|_| {
-            let why = "a submission has at most 4 GiB of commands";
-            Error::NotEncodable { what: "length", value: bytes.len() as u64, why }
-        })?;
-        batch.upload(0, &bytes, Upload::Once)?;
-        let mut submissions = room("a batch", uses.len() + 1)?;
-        submissions.extend(uses.iter().filter_map(|one| {
-            let bo = bos.get(one.buffer as usize)?;
-            Some(Submission { bo, access: one.access, mocs: one.mocs })
-        }));
-        let mut objects = room("a batch", bos.len())?;
-        objects.extend((0..).zip(&bos).map(|(buffer, bo)| exec_object(buffer, bo, &uses)));
-        submissions.push(Submission { bo: &batch, access: Access::Read, mocs: MocsClass::PageTable });
-        let run = Run {
-            objects: &objects,
-            batch: batch.handle(),
-            len_bytes,
-            engine: EngineClass::Copy,
-            addresses: match pinned {
-                true => Addresses::Pinned(&addresses),
-                false => Addresses::Relocated(&relocations),
-            },
-        };
-        let mut reports = room("reports", submissions.len())?;
-        device.submit_with(&submissions, |flushed| {
-            reports.extend_from_slice(flushed);
-            drm.run(&run)
-        })?;
-        Ok(Submitted { reports, device, batch, hangs })
-    }
-
-    /// Returns the number of a BO in the batch, adding it if it is new.
-    fn buffer(&mut self, bo: &Bo) -> Result<u32> {
-        if !self.device.owns(bo) {
-            return Err(gem_coherency::Error::OtherDevice { handle: bo.handle().get() }.into());
-        }
-        bo.check_open()?;
-        // Reserves room for the uses of a command, too.
-        grow(&mut self.uses, "a batch", 2)?;
-        let place = self.bos.iter().position(|known| known.is_same(bo));
-        if let Some(place) = place {
-            return Ok(place as u32);
-        }
-        grow(&mut self.bos, "a batch", 1)?;
-        self.bos.push(bo.clone());
-        Ok((self.bos.len() - 1) as u32)
+        self.objects.submit(self.builder.finish())
     }
 
     fn surface(&mut self, region: Region<'_>, extent: Extent) -> Result<Surface> {
@@ -276,28 +173,13 @@ impl Batch {
         let rows = u64::from(extent.height.max(1) - 1) * u64::from(pitch);
         ByteRange::within(offset, rows + u64::from(extent.width), bo.size())?;
         // On a discrete device only system memory is cached.
-        let discrete = self.device.machine().caps.contains(Caps::DISCRETE);
+        let discrete = self.objects.device.machine().caps.contains(Caps::DISCRETE);
         let memory = match bo.level() {
             CacheLevel::None if discrete => Memory::Local,
             CacheLevel::None | CacheLevel::Llc | CacheLevel::L3Llc | CacheLevel::Wt => Memory::System,
         };
-        Ok(Surface { buffer: self.buffer(bo)?, offset, pitch, mocs, memory })
+        Ok(Surface { buffer: self.objects.number(bo)?, offset, pitch, mocs, memory })
     }
-
-    /// Records an access once.
-    fn note(&mut self, buffer: u32, access: Access, mocs: Option<u8>) {
-        let class = |index| self.device.mocs_class(index);
-        let one = Use { buffer, access, mocs: mocs.map_or(MocsClass::PageTable, class) };
-        if !self.uses.contains(&one) {
-            self.uses.push(one);
-        }
-    }
-}
-
-/// Returns the kernel's description of a buffer.
-fn exec_object(buffer: u32, bo: &Bo, uses: &[Use]) -> ExecObject {
-    let writes = uses.iter().any(|one| one.buffer == buffer && one.access == Access::Write);
-    ExecObject { handle: bo.handle(), access: if writes { Access::Write } else { Access::Read } }
 }
 
 /// Splits a length into rows and the rest; yields each piece with its start.
@@ -309,23 +191,4 @@ fn pieces(len: u64) -> impl Iterator<Item = (u64, Extent)> {
     });
     let rest = Extent { width: (len - whole) as u32, height: 1 };
     rows.chain((rest.width > 0).then_some((whole, rest)))
-}
-
-impl Submitted {
-    /// Returns the flush reports: one for each BO, access and MOCS class, in the order of the commands, and
-    /// last the batch's own.
-    pub fn reports(&self) -> &[FlushReport] {
-        &self.reports
-    }
-
-    /// Waits until the GPU is done with the batch; without a timeout, indefinitely.
-    ///
-    /// # Errors
-    /// [`gem_coherency::Error::Timeout`]; [`Error::Hung`] if any batch of this device hung the GPU after this one was
-    /// submitted; those of GEM_WAIT.
-    pub fn wait(&self, timeout: Option<Duration>) -> Result<()> {
-        self.batch.wait(timeout)?;
-        let hangs = self.device.drm().hangs()?;
-        if hangs > self.hangs { Err(Error::Hung { hangs }) } else { Ok(()) }
-    }
 }

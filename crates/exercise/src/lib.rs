@@ -5,8 +5,9 @@
 //! accesses.
 //!
 //! - [`Batch`]: stores, fills and copies of the copy engine that use BOs;
+//! - [`Walker`]: kernels of the render engine that use BOs;
 //! - [`Screen`]: a connector and a CRTC, and the BOs that they show;
-//! - [`commands`]: the encoding of the copy engine's commands per generation, without objects and addresses.
+//! - [`commands`]: the encoding of both engines' commands per generation, without objects and addresses.
 
 #![deny(unsafe_code)]
 
@@ -15,7 +16,11 @@ mod batch;
 pub mod commands;
 mod error;
 mod screen;
+mod submission;
+mod walker;
 
-pub use batch::{Batch, Region, Submitted};
+pub use batch::{Batch, Region};
 pub use error::{Error, Result};
 pub use screen::{CURSOR_PIXELS, Screen};
+pub use submission::Submitted;
+pub use walker::Walker;

@@ -4,7 +4,7 @@ use super::dialect::*;
 use super::{Batch, Extent, Memory, Patch, Surface, put};
 use crate::{Error, Result};
 use gem_coherency::error::grow;
-use gem_coherency::platform::Machine;
+use gem_coherency::platform::{EngineClass, Machine};
 
 /// Bytes per pixel.
 const PIXEL: u32 = 4;
@@ -164,7 +164,7 @@ impl Builder {
         if !self.words.len().is_multiple_of(2) {
             self.words.push(0);
         }
-        Batch { words: self.words, patches: self.patches, wide: self.dialect.wide }
+        Batch { words: self.words, patches: self.patches, wide: self.dialect.wide, engine: EngineClass::Copy }
     }
 
     /// Appends XY_SRC_COPY_BLT or XY_FAST_COPY_BLT.

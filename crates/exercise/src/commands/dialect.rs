@@ -90,9 +90,9 @@ const XE_LPG: GraphicsVersion = GraphicsVersion::new(12, 70);
 /// MOCS entries: cached as the page table says, where there is an LLC (`gen12_mocs_table`, `tgl_mocs_table`);
 /// and the uncached entries of DG2 and of Meteor Lake, where the page table determines coherency anyway
 /// (`uc_index` of `dg2_mocs_table` and `mtl_mocs_table`).
-const GEN12_CACHED: u8 = 2;
-const DG2_UNCACHED: u8 = 1;
-const MTL_UNCACHED: u8 = 9;
+pub(super) const GEN12_CACHED: u8 = 2;
+pub(super) const DG2_UNCACHED: u8 = 1;
+pub(super) const MTL_UNCACHED: u8 = 9;
 
 impl Dialect {
     /// Returns the commands of `machine`.

@@ -1,6 +1,6 @@
-//! Batches for the copy engine: stores, fills and copies, as the commands of each generation.
+//! Batches as the commands of each generation: stores, fills and copies of the copy engine, and kernels on the render engine.
 //!
-//! A [`Builder`] uses neither objects nor addresses: buffers are numbers, and the finished [`Batch`] lists
+//! A [`Builder`] and a [`walker()`] use neither objects nor addresses: buffers are numbers, and the finished [`Batch`] lists
 //! where each buffer's address belongs. The addresses can be the caller's ([`Batch::at`]) or the kernel's
 //! ([`Batch::patches`]).
 //!
@@ -19,17 +19,22 @@
 //! # Ok::<(), gem_coherency_exercise::Error>(())
 //! ```
 //!
-//! Supports graphics versions 6 to 12.7x, and rows of 32-bit pixels without tiling or compression. Source:
+//! The copy engine's commands are those of graphics versions 6 to 12.7x, for rows of 32-bit pixels without tiling or compression. Source:
 //! Intel's Programmer's Reference Manuals, "Copy Engine" and "Memory Interface Commands", of Sandy Bridge,
 //! Broadwell, Skylake, Tiger Lake and Alchemist.
 
 mod builder;
 mod dialect;
+mod generation;
+pub mod kernels;
 #[cfg(test)]
 mod tests;
+mod walker;
 
 pub use builder::Builder;
 pub use dialect::{Dialect, Field};
+use gem_coherency::platform::EngineClass;
+pub use walker::{Bytes, Walker, walker};
 
 /// The memory that a buffer is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,9 +86,15 @@ pub struct Batch {
     words: Vec<u32>,
     patches: Vec<Patch>,
     wide: bool,
+    engine: EngineClass,
 }
 
 impl Batch {
+    /// Returns the engine that executes the commands.
+    pub fn engine(&self) -> EngineClass {
+        self.engine
+    }
+
     /// Returns the commands, an even number of dwords; addresses are not filled in, only their deltas.
     pub fn words(&self) -> &[u32] {
         &self.words
