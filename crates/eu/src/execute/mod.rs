@@ -5,12 +5,14 @@
 //! or stored byte is an error, too. Floats are rounded to the nearest even one, and denormal ones are kept, whatever the control register says.
 //!
 //! ```text
+//! L3  check: kernels that can be run to their end
 //! L2  port: messages
 //! L1  channels: the operations of all channels
 //! L0  operation -> value   registers   message   error: numbers, registers, what a descriptor asks for
 //! ```
 
 mod channels;
+mod check;
 mod error;
 mod message;
 mod operation;
@@ -18,6 +20,7 @@ mod port;
 mod registers;
 mod value;
 
+pub use check::check;
 pub use error::{Stop, Why};
 
 use crate::{Form, Instruction, Opcode, Platform, decode};
@@ -51,9 +54,6 @@ pub struct Thread {
     registers: Registers,
 }
 
-/// Bytes of an instruction that is not compacted.
-const INSTRUCTION_BYTES: usize = 16;
-
 impl Thread {
     /// Returns a thread whose channels are the bits of `dispatched`, and whose first registers are `payload`: group numbers, constants.
     #[must_use]
@@ -66,17 +66,15 @@ impl Thread {
     /// # Errors
     /// The instruction that is not known here, or whose effect is undefined. Accesses before it have been made.
     pub fn run(&mut self, kernel: &[u8], bus: &mut dyn Bus) -> Result<(), Stop> {
-        for (number, bytes) in kernel.chunks_exact(INSTRUCTION_BYTES).enumerate() {
-            let at = u32::try_from(number * INSTRUCTION_BYTES).unwrap_or(u32::MAX);
-            let word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte));
+        let mut at = 0;
+        loop {
             let stop = |why| Stop { at, why };
-            let instruction = decode(self.platform, word).map_err(Why::Decode).map_err(stop)?;
-            if self.step(&instruction, at, bus).map_err(stop)? == Flow::Ended {
-                return Ok(());
+            let (instruction, next) = fetch(self.platform, kernel, at).map_err(stop)?;
+            match self.step(&instruction, at, bus).map_err(stop)? {
+                Flow::Next => at = next,
+                Flow::Ended => return Ok(()),
             }
         }
-        let at = u32::try_from(kernel.len() / INSTRUCTION_BYTES * INSTRUCTION_BYTES).unwrap_or(u32::MAX);
-        Err(Stop { at, why: Why::End })
     }
 
     fn step(&mut self, i: &Instruction, at: u32, bus: &mut dyn Bus) -> Result<Flow, Why> {
@@ -89,6 +87,13 @@ impl Thread {
             }
         }
     }
+}
+
+/// Returns the instruction at a byte of a kernel, and the first byte behind it.
+fn fetch(platform: Platform, kernel: &[u8], at: u32) -> Result<(Instruction, u32), Why> {
+    let (bytes, _) = kernel.get(at as usize..).and_then(<[u8]>::split_first_chunk).ok_or(Why::End)?;
+    let instruction = decode(platform, u128::from_le_bytes(*bytes)).map_err(Why::Decode)?;
+    Ok((instruction, at.checked_add(size_of::<u128>() as u32).ok_or(Why::End)?))
 }
 
 /// What comes behind an instruction.

@@ -70,6 +70,16 @@ impl Registers {
         Self { general, address: Bank::new(ADDRESS_WORDS * 2), flags: [0; 2] }
     }
 
+    /// Returns registers that are all defined, each byte of the general and address registers as `byte`, and each flag as `flag`.
+    pub fn filled(byte: u8, flag: bool) -> Self {
+        let bank = |count| Bank { bytes: vec![byte; count], defined: vec![true; count] };
+        Self {
+            general: bank(REGISTERS * REGISTER_BYTES),
+            address: bank(ADDRESS_WORDS * 2),
+            flags: [if flag { u32::MAX } else { 0 }; 2],
+        }
+    }
+
     /// Returns `count` bytes, at most 8, that lie `skip` bytes behind a place.
     pub fn get(&self, place: Place, skip: usize, count: usize) -> Result<Bits, NoRegister> {
         match place {

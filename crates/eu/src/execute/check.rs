@@ -1,0 +1,49 @@
+//! Checks kernels before they are run.
+
+use super::error::{Stop, Why};
+use super::registers::Registers;
+use super::{Access, Bus, Flow, Thread, fetch};
+use crate::{Instruction, Platform};
+
+/// Returns the bytes of a kernel up to the end of the thread, if each of its instructions is known here.
+///
+/// Each instruction is tried on a thread of its own, whose channels are the bits of `dispatched` and whose registers are all defined. So
+/// errors that come from numbers in registers are left to [`Thread::run`]: an undefined byte, an address register that names no register.
+///
+/// # Errors
+/// The first instruction that cannot be decoded, or whose effect, message or registers are not known; [`Why::End`] if there is no end of
+/// the thread.
+pub fn check(platform: Platform, dispatched: u32, kernel: &[u8]) -> Result<usize, Stop> {
+    let mut at = 0;
+    loop {
+        let stop = |why| Stop { at, why };
+        let (instruction, next) = fetch(platform, kernel, at).map_err(stop)?;
+        let flow = attempt(platform, dispatched, &instruction, at).map_err(stop)?;
+        match flow {
+            Flow::Next => at = next,
+            Flow::Ended => return Ok(next as usize),
+        }
+    }
+}
+
+/// The bytes of registers. Address registers name bytes in the middle of the general ones with them, and no divisor is zero.
+const BYTE: u8 = 8;
+
+/// Tries an instruction on all dispatched channels.
+fn attempt(platform: Platform, dispatched: u32, i: &Instruction, at: u32) -> Result<Flow, Why> {
+    // The flags that fulfil the predicate, whatever its pattern.
+    let flag = i.predicate.is_none_or(|predicate| !predicate.inverse);
+    Thread { platform, dispatched, registers: Registers::filled(BYTE, flag) }.step(i, at, &mut Zeroes)
+}
+
+/// Surfaces that read as zeroes.
+#[derive(Debug)]
+struct Zeroes;
+
+impl Bus for Zeroes {
+    fn read(&mut self, _: Access, bytes: &mut [u8]) {
+        bytes.fill(0);
+    }
+
+    fn write(&mut self, _: Access, _: &[u8]) {}
+}
