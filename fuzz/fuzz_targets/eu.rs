@@ -3,7 +3,7 @@
 #![no_main]
 
 use gem_coherency_fuzz::watch;
-use intel_eu::execute::{Access, Bus, Thread};
+use intel_eu::execute::{Access, Bus, Thread, check};
 use intel_eu::{Platform, decode, encode, text, validate};
 use libfuzzer_sys::fuzz_target;
 
@@ -48,7 +48,8 @@ fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
     }
     // Some registers are undefined.
     let payload: Vec<[u8; 32]> = (0..64).map(|number| [number; 32]).collect();
-    let _ = Thread::new(platform, 0xffff, &payload).run(kernel, &mut Surface([0; 256]));
+    let _ = check(platform, 0xffff, kernel);
+    let _ = Thread::new(platform, 0xffff, &payload).run(kernel, 1000, &mut Surface([0; 256]));
     if let Ok(text) = std::str::from_utf8(kernel) {
         for instruction in text::parse_program(platform, text).unwrap_or_default() {
             let _ = encode(platform, &instruction);

@@ -16,8 +16,8 @@ impl Thread {
         let mut enabled = 0;
         for channel in 0..u32::from(i.execution_size) {
             let number = u32::from(i.channel_offset) + channel;
-            let is_dispatched = i.no_mask || self.dispatched >> (number % 32) & 1 != 0;
-            if is_dispatched && (i.opcode == Opcode::Sel || self.is_predicated(i, number)) {
+            let is_active = i.no_mask || self.masks.active() >> (number % 32) & 1 != 0;
+            if is_active && (i.opcode == Opcode::Sel || self.is_predicated(i, number)) {
                 enabled |= 1 << channel;
             }
         }

@@ -1,9 +1,11 @@
 //! Checks kernels before they are run.
 
 use super::error::{Stop, Why};
+use super::kernel::{Kernel, Located};
+use super::masks::Masks;
 use super::registers::Registers;
-use super::{Access, Bus, Flow, Thread, fetch};
-use crate::{Instruction, Platform};
+use super::{Access, Bus, Flow, Thread};
+use crate::Platform;
 
 /// Returns the bytes of a kernel up to the end of the thread, if each of its instructions is known here.
 ///
@@ -14,15 +16,18 @@ use crate::{Instruction, Platform};
 /// The first instruction that cannot be decoded, or whose effect, message or registers are not known; [`Why::End`] if there is no end of
 /// the thread.
 pub fn check(platform: Platform, dispatched: u32, kernel: &[u8]) -> Result<usize, Stop> {
-    let mut at = 0;
+    let kernel = Kernel { platform, bytes: kernel };
+    let (mut at, mut furthest) = (0, 0);
     loop {
         let stop = |why| Stop { at, why };
-        let (instruction, next) = fetch(platform, kernel, at).map_err(stop)?;
-        let flow = attempt(platform, dispatched, &instruction, at).map_err(stop)?;
-        match flow {
-            Flow::Next => at = next,
-            Flow::Ended => return Ok(next as usize),
+        let located = kernel.fetch(at).map_err(stop)?;
+        let flow = attempt(platform, dispatched, &located).map_err(stop)?;
+        // A branch may lead behind an end of the thread.
+        if flow == Flow::Ended && furthest <= at {
+            return Ok(located.next as usize);
         }
+        furthest = furthest.max(located.targets.block).max(located.targets.channels);
+        at = located.next;
     }
 }
 
@@ -30,10 +35,11 @@ pub fn check(platform: Platform, dispatched: u32, kernel: &[u8]) -> Result<usize
 const BYTE: u8 = 8;
 
 /// Tries an instruction on all dispatched channels.
-fn attempt(platform: Platform, dispatched: u32, i: &Instruction, at: u32) -> Result<Flow, Why> {
+fn attempt(platform: Platform, dispatched: u32, located: &Located) -> Result<Flow, Why> {
     // The flags that fulfil the predicate, whatever its pattern.
-    let flag = i.predicate.is_none_or(|predicate| !predicate.inverse);
-    Thread { platform, dispatched, registers: Registers::filled(BYTE, flag) }.step(i, at, &mut Zeroes)
+    let flag = located.instruction.predicate.is_none_or(|predicate| !predicate.inverse);
+    let (masks, registers) = (Masks::new(dispatched), Registers::filled(BYTE, flag));
+    Thread { platform, dispatched, masks, registers }.step(located, &mut Zeroes)
 }
 
 /// Surfaces that read as zeroes.

@@ -35,6 +35,18 @@ pub enum Why {
         /// The operand.
         operand: &'static str,
     },
+    /// The distance of a branch leads to no instruction of the kernel.
+    Target {
+        /// The operation.
+        opcode: Opcode,
+        /// The distance, as the instruction has it.
+        distance: i32,
+    },
+    /// The thread has not ended within the steps that the caller allows.
+    Endless {
+        /// The steps.
+        steps: u64,
+    },
     /// The message is not known here.
     Message {
         /// The shared function.
@@ -59,6 +71,10 @@ impl fmt::Display for Stop {
             Why::Decode(error) => error.fmt(f),
             Why::Unknown { opcode, what } => write!(f, "{opcode}: {what} is not known"),
             Why::Register { opcode, operand } => write!(f, "{opcode}: {operand} is in no known register"),
+            Why::Target { opcode, distance } => {
+                write!(f, "{opcode}: the distance {distance} leads to no instruction of the kernel")
+            }
+            Why::Endless { steps } => write!(f, "the thread has not ended after {steps} steps"),
             Why::Message { function, descriptor } => {
                 write!(f, "the message {descriptor:#x} to the shared function {function} is not known")
             }

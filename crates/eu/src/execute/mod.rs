@@ -1,19 +1,22 @@
 //! Executes kernels, one thread at a time, on surfaces that the caller has.
 //!
-//! What is not known is an error that names the instruction: branches, accumulators, Align16, approximated functions and most messages. Bytes of
-//! registers that nothing has written are undefined, and so is each result that depends on them; an undefined address, comparison
+//! What is not known is an error that names the instruction: calls, `goto`, accumulators, Align16, approximated functions and most messages.
+//! Bytes of registers that nothing has written are undefined, and so is each result that depends on them; an undefined address, comparison
 //! or stored byte is an error, too. Floats are rounded to the nearest even one, and denormal ones are kept, whatever the control register says.
 //!
 //! ```text
 //! L3  check: kernels that can be run to their end
-//! L2  port: messages
-//! L1  channels: the operations of all channels
-//! L0  operation -> value   registers   message   error: numbers, registers, what a descriptor asks for
+//! L2  port   branch: messages, branches
+//! L1  channels   kernel: the operations of all channels, the instructions of a kernel
+//! L0  operation -> value   registers   masks   message   error: numbers, registers, what a descriptor asks for
 //! ```
 
+mod branch;
 mod channels;
 mod check;
 mod error;
+mod kernel;
+mod masks;
 mod message;
 mod operation;
 mod port;
@@ -23,7 +26,9 @@ mod value;
 pub use check::check;
 pub use error::{Stop, Why};
 
-use crate::{Form, Instruction, Opcode, Platform, decode};
+use crate::{Form, Opcode, Platform};
+use kernel::{Kernel, Located};
+use masks::Masks;
 use registers::{REGISTER_BYTES, Registers};
 
 /// An access of a message to a surface.
@@ -51,6 +56,7 @@ pub struct Thread {
     platform: Platform,
     /// The channels that were dispatched, one bit each.
     dispatched: u32,
+    masks: Masks,
     registers: Registers,
 }
 
@@ -58,49 +64,48 @@ impl Thread {
     /// Returns a thread whose channels are the bits of `dispatched`, and whose first registers are `payload`: group numbers, constants.
     #[must_use]
     pub fn new(platform: Platform, dispatched: u32, payload: &[[u8; REGISTER_BYTES]]) -> Self {
-        Self { platform, dispatched, registers: Registers::new(payload) }
+        let (masks, registers) = (Masks::new(dispatched), Registers::new(payload));
+        Self { platform, dispatched, masks, registers }
     }
 
-    /// Runs a kernel from its first instruction to the end of the thread.
+    /// Runs a kernel from its first instruction to the end of the thread, for at most so many steps, of an instruction each.
     ///
     /// # Errors
-    /// The instruction that is not known here, or whose effect is undefined. Accesses before it have been made.
-    pub fn run(&mut self, kernel: &[u8], bus: &mut dyn Bus) -> Result<(), Stop> {
+    /// The instruction that is not known here, or whose effect is undefined; [`Why::Endless`]. Accesses before it have been made.
+    pub fn run(&mut self, kernel: &[u8], steps: u64, bus: &mut dyn Bus) -> Result<(), Stop> {
+        let kernel = Kernel { platform: self.platform, bytes: kernel };
         let mut at = 0;
-        loop {
+        self.masks = Masks::new(self.dispatched);
+        for _ in 0..steps {
             let stop = |why| Stop { at, why };
-            let (instruction, next) = fetch(self.platform, kernel, at).map_err(stop)?;
-            match self.step(&instruction, at, bus).map_err(stop)? {
-                Flow::Next => at = next,
+            let located = kernel.fetch(at).map_err(stop)?;
+            match self.step(&located, bus).map_err(stop)? {
+                Flow::To(next) => at = next,
                 Flow::Ended => return Ok(()),
             }
         }
+        Err(Stop { at, why: Why::Endless { steps } })
     }
 
-    fn step(&mut self, i: &Instruction, at: u32, bus: &mut dyn Bus) -> Result<Flow, Why> {
+    fn step(&mut self, located: &Located, bus: &mut dyn Bus) -> Result<Flow, Why> {
+        let Located { instruction: i, at, next, .. } = located;
+        self.masks.arrive(*at);
         match (i.opcode, i.opcode.form(self.platform)) {
-            (Opcode::Nop | Opcode::Sync, _) => Ok(Flow::Next),
-            (_, Form::Send | Form::SplitSend) => self.send(i, at, bus),
-            (_, Form::Basic(_) | Form::Three) => self.operate(i).map(|()| Flow::Next),
-            (opcode, Form::Nothing | Form::Jump | Form::Jumps) => {
-                Err(Why::Unknown { opcode, what: "the effect" })
-            }
+            (Opcode::Nop | Opcode::Sync, _) => {}
+            (Opcode::Jmpi, _) | (_, Form::Jump | Form::Jumps) => return self.branch(located),
+            (_, Form::Send | Form::SplitSend) => return self.send(located, bus),
+            (_, Form::Basic(_) | Form::Three) => self.operate(i)?,
+            (opcode, Form::Nothing) => return Err(Why::Unknown { opcode, what: "the effect" }),
         }
+        Ok(Flow::To(*next))
     }
-}
-
-/// Returns the instruction at a byte of a kernel, and the first byte behind it.
-fn fetch(platform: Platform, kernel: &[u8], at: u32) -> Result<(Instruction, u32), Why> {
-    let (bytes, _) = kernel.get(at as usize..).and_then(<[u8]>::split_first_chunk).ok_or(Why::End)?;
-    let instruction = decode(platform, u128::from_le_bytes(*bytes)).map_err(Why::Decode)?;
-    Ok((instruction, at.checked_add(size_of::<u128>() as u32).ok_or(Why::End)?))
 }
 
 /// What comes behind an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Flow {
-    /// The next one.
-    Next,
+    /// The instruction at this byte.
+    To(u32),
     /// Nothing: the thread has ended.
     Ended,
 }

@@ -1,6 +1,7 @@
 //! Messages: what they read and write.
 
 use super::error::Why;
+use super::kernel::Located;
 use super::message::{Direction, Known, has_header, known};
 use super::registers::{NoRegister, REGISTER_BYTES};
 use super::{Access, Bus, Flow, Thread};
@@ -8,7 +9,9 @@ use crate::{Descriptor, Instruction, Place, Source};
 
 impl Thread {
     /// Carries out a message.
-    pub(super) fn send(&mut self, i: &Instruction, at: u32, bus: &mut dyn Bus) -> Result<Flow, Why> {
+    pub(super) fn send(&mut self, located: &Located, bus: &mut dyn Bus) -> Result<Flow, Why> {
+        let Located { instruction: i, at, next, .. } = located;
+        let at = *at;
         let missing = Why::Unknown { opcode: i.opcode, what: "a message without a payload" };
         let message = i.message.ok_or(missing)?;
         let Descriptor::Immediate(descriptor) = message.descriptor else {
@@ -19,6 +22,9 @@ impl Thread {
         };
         let first = place(i.sources[0]).ok_or(missing)?;
         match known {
+            Known::End if i.predicate.is_some() || self.masks.waits() => {
+                return Err(Why::Unknown { opcode: i.opcode, what: "the end of some of the channels" });
+            }
             Known::End => return Ok(Flow::Ended),
             Known::Block { direction, surface, bytes, skip, unit } => {
                 let (data, before) = data(i, first, REGISTER_BYTES);
@@ -65,7 +71,7 @@ impl Thread {
                 }
             }
         }
-        Ok(Flow::Next)
+        Ok(Flow::To(*next))
     }
 
     /// Returns bytes of a payload; `what` is said to depend on them.

@@ -161,6 +161,19 @@ impl Opcode {
         matches!(self, Self::Math | Self::Sync)
     }
 
+    /// Returns the bytes that distances of branches are counted in.
+    pub(crate) fn distance_unit(self, platform: Platform) -> i64 {
+        match (self, platform.graphics()) {
+            (Self::Jmpi, 75..) | (Self::Call | Self::Calla, _) | (_, 80..) => 1,
+            _ => 8,
+        }
+    }
+
+    /// Returns the bytes from an instruction to the one that its distance is counted from.
+    pub(crate) fn distance_start(self, platform: Platform) -> i64 {
+        if self == Self::Jmpi && platform.graphics() < 120 { 16 } else { 0 }
+    }
+
     /// Returns the number in instructions; `None` if the platform lacks the opcode.
     #[must_use]
     pub fn code(self, platform: Platform) -> Option<u8> {

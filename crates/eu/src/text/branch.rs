@@ -4,19 +4,6 @@ use crate::{Destination, File, Form, Opcode, Place, Platform, Type};
 
 const IP: Place = Place::Direct { file: File::Architecture, number: 0xa0, offset: 0 };
 
-/// Returns the bytes that distances of branches are counted in.
-pub(super) fn unit(platform: Platform, opcode: Opcode) -> i64 {
-    match (opcode, platform.graphics()) {
-        (Opcode::Jmpi, 75..) | (Opcode::Call | Opcode::Calla, _) | (_, 80..) => 1,
-        _ => 8,
-    }
-}
-
-/// Returns the bytes from an instruction to the one that its distance is counted from.
-pub(super) fn start(platform: Platform, opcode: Opcode) -> i64 {
-    if opcode == Opcode::Jmpi && platform.graphics() < 120 { 16 } else { 0 }
-}
-
 /// Returns the destination of an opcode whose text has none, or, of a call, has its place only.
 pub(super) fn destination(platform: Platform, opcode: Opcode) -> Option<Destination> {
     let is_late = platform.graphics() >= 120;

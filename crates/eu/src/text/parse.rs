@@ -267,9 +267,9 @@ impl Parser<'_> {
             let target = self.cursor.known("is no label", |word| labels.get(word).copied())?;
             if opcode == Opcode::Calla { target } else { target - self.at }
         };
-        let unit = branch::unit(self.platform, opcode);
+        let unit = opcode.distance_unit(self.platform);
         let behind =
-            bytes.checked_sub(branch::start(self.platform, opcode)).filter(|bytes| bytes % unit == 0);
+            bytes.checked_sub(opcode.distance_start(self.platform)).filter(|bytes| bytes % unit == 0);
         behind
             .and_then(|bytes| i32::try_from(bytes / unit).ok())
             .ok_or_else(|| start.error("is no distance that the instruction can have"))

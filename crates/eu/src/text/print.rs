@@ -146,7 +146,7 @@ impl Printer<'_> {
     /// Returns the bytes of a distance.
     fn bytes(&self, distance: i32) -> i64 {
         let (platform, opcode) = (self.platform, self.i.opcode);
-        i64::from(distance) * branch::unit(platform, opcode) + branch::start(platform, opcode)
+        i64::from(distance) * opcode.distance_unit(platform) + opcode.distance_start(platform)
     }
 
     fn source(&self, at: usize, source: &Source) -> String {

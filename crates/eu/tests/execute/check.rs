@@ -51,7 +51,7 @@ fn a_false_predicate_hides_nothing() {
         let kernel = bytes(&[COPY[0], sad2, COPY[4], COPY[5]]);
         let stop = Err(Stop { at: 16, why: Why::Unknown { opcode: Opcode::Sad2, what: "the effect" } });
         assert_eq!(check(Platform::Skl, 0xff, &kernel), stop);
-        let run = Thread::new(Platform::Skl, 0xff, &payload(0, 0)).run(&kernel, &mut surfaces(0));
+        let run = Thread::new(Platform::Skl, 0xff, &payload(0, 0)).run(&kernel, 1000, &mut surfaces(0));
         assert_eq!(run.is_ok(), inverse == 0, "a thread whose channels skip it ends");
     }
 }

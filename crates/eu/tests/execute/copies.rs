@@ -17,7 +17,7 @@ fn each_group_copies_its_128_bytes() {
     ] {
         let mut bus = surfaces(512);
         for group in [2, 0] {
-            Thread::new(platform, 0xffff, &payload(group, 0)).run(&bytes(&kernel), &mut bus).unwrap();
+            Thread::new(platform, 0xffff, &payload(group, 0)).run(&bytes(&kernel), 1000, &mut bus).unwrap();
         }
         let [from, to] = &bus.bytes[..] else { panic!() };
         assert_eq!(to[..128], from[..128], "{platform}");
@@ -35,7 +35,7 @@ fn a_guarded_channel_copies_nothing() {
     for platform in [Platform::Bdw, Platform::Icl] {
         let mut bus = surfaces(256);
         // The second group has the dwords 16 to 31, of which those below 20 are copied.
-        Thread::new(platform, 0xffff, &payload(1, 20)).run(&bytes(&kernel), &mut bus).unwrap();
+        Thread::new(platform, 0xffff, &payload(1, 20)).run(&bytes(&kernel), 1000, &mut bus).unwrap();
         let [from, to] = &bus.bytes[..] else { panic!() };
         assert_eq!(to[64..80], from[64..80]);
         assert!(to[..64].iter().chain(&to[80..]).all(|byte| *byte == 0));
@@ -46,7 +46,7 @@ fn a_guarded_channel_copies_nothing() {
 #[test]
 fn bytes_behind_a_surface_are_zeroes_and_dropped() {
     let mut bus = surfaces(200);
-    Thread::new(Platform::Jsl, 0xffff, &payload(1, 0)).run(&bytes(&COPY), &mut bus).unwrap();
+    Thread::new(Platform::Jsl, 0xffff, &payload(1, 0)).run(&bytes(&COPY), 1000, &mut bus).unwrap();
     assert_eq!(bus.bytes[0][128..200], bus.bytes[1][128..200]);
     assert_eq!(bus.bytes[1].len(), 200);
 }
@@ -55,11 +55,11 @@ fn bytes_behind_a_surface_are_zeroes_and_dropped() {
 fn a_kernel_that_depends_on_undefined_registers_stops() {
     // Without the group's number, the address is undefined; without the read, the stored bytes are.
     let mut bus = surfaces(512);
-    let stop = Thread::new(Platform::Jsl, 0xffff, &[]).run(&bytes(&COPY), &mut bus);
+    let stop = Thread::new(Platform::Jsl, 0xffff, &[]).run(&bytes(&COPY), 1000, &mut bus);
     assert_eq!(stop, Err(Stop { at: 32, why: Why::Undefined { opcode: Opcode::Send, what: "the address" } }));
     let mut kernel = COPY.to_vec();
     kernel.remove(2);
-    let stop = Thread::new(Platform::Jsl, 0xffff, &payload(0, 0)).run(&bytes(&kernel), &mut bus);
+    let stop = Thread::new(Platform::Jsl, 0xffff, &payload(0, 0)).run(&bytes(&kernel), 1000, &mut bus);
     assert_eq!(
         stop,
         Err(Stop { at: 32, why: Why::Undefined { opcode: Opcode::Send, what: "a stored byte" } })
@@ -71,12 +71,12 @@ fn a_kernel_that_depends_on_undefined_registers_stops() {
 fn what_is_not_known_names_the_instruction() {
     let mut bus = surfaces(512);
     let mut run = |kernel: &[[u32; 4]]| {
-        Thread::new(Platform::Jsl, 0xffff, &payload(0, 0)).run(&bytes(kernel), &mut bus)
+        Thread::new(Platform::Jsl, 0xffff, &payload(0, 0)).run(&bytes(kernel), 1000, &mut bus)
     };
     assert_eq!(run(&COPY[..5]), Err(Stop { at: 80, why: Why::End }));
-    let while_loop = [0x0061_0027, 0x2000_0000, 0x0e00_0000, 0xffff_ffc0];
-    let effect = Why::Unknown { opcode: Opcode::While, what: "the effect" };
-    assert_eq!(run(&[COPY[0], while_loop]), Err(Stop { at: 16, why: effect }));
+    let call = [0x0080_002c, 0x2040_0020, 0x0e00_0000, 0x0000_0020];
+    let effect = Why::Unknown { opcode: Opcode::Call, what: "the effect" };
+    assert_eq!(run(&[COPY[0], call]), Err(Stop { at: 16, why: effect }));
     let sampler = [0x0280_0031, 0x2060_0248, 0x0600_0040, 0x0248_0400];
     let message = Why::Message { function: 2, descriptor: 0x0248_0400 };
     let stop = run(&[COPY[0], sampler]).unwrap_err();
@@ -105,7 +105,7 @@ fn result(edit: impl FnOnce(&mut intel_eu::Instruction), payload: [[u8; 32]; 2])
     kernel.extend([store, COPY[4], COPY[5]]);
     let mut bus = surfaces(16);
     bus.bytes[1] = vec![0xee; 16];
-    Thread::new(platform, 0xff, &payload).run(&bytes(&kernel), &mut bus)?;
+    Thread::new(platform, 0xff, &payload).run(&bytes(&kernel), 1000, &mut bus)?;
     Ok(bus.bytes.remove(1))
 }
 

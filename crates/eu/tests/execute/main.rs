@@ -1,5 +1,6 @@
 //! Kernels that are executed on surfaces of bytes.
 
+mod branches;
 mod check;
 mod copies;
 #[path = "../kernels/mod.rs"]

@@ -1,6 +1,7 @@
 //! Surfaces of bytes, kernels and payloads.
 
-use intel_eu::execute::{Access, Bus};
+use intel_eu::execute::{Access, Bus, Stop, Thread};
+use intel_eu::{Platform, encode, text};
 
 /// Surfaces of bytes, and the accesses to them.
 #[derive(Default)]
@@ -46,4 +47,47 @@ pub fn payload(group: u32, number: u32) -> [[u8; 32]; 2] {
     registers[0][4..8].copy_from_slice(&group.to_le_bytes());
     registers[1][..4].copy_from_slice(&number.to_le_bytes());
     registers
+}
+
+/// Returns the bytes of a kernel in assembly.
+pub fn assemble(platform: Platform, text: &str) -> Vec<u8> {
+    let program = text::parse_program(platform, text).unwrap_or_else(|error| panic!("{platform}: {error}"));
+    program.iter().flat_map(|instruction| encode(platform, instruction).unwrap().to_le_bytes()).collect()
+}
+
+/// Returns a kernel that stores r10 and r11 to the second surface, behind instructions in assembly.
+pub fn storing(platform: Platform, body: &str) -> Vec<u8> {
+    let sends = match platform.graphics() {
+        125.. => {
+            "(W) send.dc0 (8|M0) null r9 r10:2 0x0 0x020A0301
+            (W) send.gtwy (8|M0) null r112 null:0 0x0 0x02000000 {EOT}"
+        }
+        120.. => {
+            "(W) send.dc0 (8|M0) null r9 r10 0x80 0x020A0301
+            (W) send.ts (8|M0) null r112 null 0x0 0x02000010 {EOT}"
+        }
+        _ => {
+            "(W) send (8|M0) null:ud r9 0xA 0x060A0301
+            (W) send (8|M0) null:ud r112 0x27 0x02000010 {EOT}"
+        }
+    };
+    let header = "(W) mov (8|M0) r9.0<1>:ud 0x0:ud
+        (W) mov (16|M0) r10.0<1>:ud 0x0:ud";
+    assemble(platform, &format!("{header}\n{body}\n(W) mov (8|M0) r112.0<1>:ud r0.0<8;8,1>:ud\n{sends}"))
+}
+
+/// Runs a kernel of [`storing`], with numbers in r2 and r3, and returns those that it stores.
+pub fn stored(
+    platform: Platform,
+    dispatched: u32,
+    numbers: [u32; 16],
+    body: &str,
+) -> Result<[u32; 16], Stop> {
+    let mut payload = [[0; 32]; 4];
+    for (at, number) in numbers.iter().enumerate() {
+        payload[2 + at / 8][at % 8 * 4..][..4].copy_from_slice(&number.to_le_bytes());
+    }
+    let mut bus = surfaces(64);
+    Thread::new(platform, dispatched, &payload).run(&storing(platform, body), 10_000, &mut bus)?;
+    Ok(std::array::from_fn(|at| u32::from_le_bytes(bus.bytes[1][4 * at..][..4].try_into().unwrap())))
 }
