@@ -23,6 +23,7 @@ mod trace;
 mod unknown;
 mod unmap;
 mod upload;
+mod walkers;
 
 use std::sync::Arc;
 

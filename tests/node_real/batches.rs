@@ -26,17 +26,19 @@ pub const TESTS: &[Test] = &[
 const END: u32 = 0x0500_0000;
 
 /// Returns a pattern that differs in every dword of a page.
-fn pattern(len: u64, salt: u32) -> Vec<u8> {
+pub(super) fn pattern(len: u64, salt: u32) -> Vec<u8> {
     (0..len as u32 / 4).flat_map(|index| (index.wrapping_mul(0x9e37_79b9) ^ salt).to_le_bytes()).collect()
 }
 
-fn bytes(bo: &Bo, offset: u64, len: u64) -> Vec<u8> {
+/// Returns bytes of a BO.
+pub(super) fn bytes(bo: &Bo, offset: u64, len: u64) -> Vec<u8> {
     let mut bytes = vec![0; len as usize];
     bo.read(offset, len).unwrap().read_at(offset, &mut bytes).unwrap();
     bytes
 }
 
-fn filled(device: &Device, len: u64, salt: u32) -> Bo {
+/// Returns a BO with the pattern of `salt`.
+pub(super) fn filled(device: &Device, len: u64, salt: u32) -> Bo {
     let bo = device.alloc(AllocRequest::new(len)).unwrap();
     let mut write = bo.write(0, len).unwrap();
     write.write_at(0, &pattern(len, salt)).unwrap();

@@ -23,6 +23,7 @@ mod screen;
 mod shown;
 mod spinners;
 mod tracers;
+mod walkers;
 
 use std::env;
 use std::fmt::Debug;
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
         reuse::TESTS,
         forks::TESTS,
         batches::TESTS,
+        walkers::TESTS,
         pipelines::TESTS,
         hangs::TESTS,
         spinners::TESTS,

@@ -28,6 +28,7 @@ platforms! {
     Kbl "kbl" 90
     Glk "glk" 90
     Cfl "cfl" 90
+    Cml "cml" 90
     Icl "icl" 110
     Ehl "ehl" 110
     Jsl "jsl" 110
@@ -37,6 +38,7 @@ platforms! {
     Adls "adls" 120
     Adlp "adlp" 120
     Dg2 "dg2" 125
+    Atsm "atsm" 125
     Mtl "mtl" 125
 }
 

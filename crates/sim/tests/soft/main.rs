@@ -48,6 +48,7 @@ mod syncobjs;
 mod threads;
 mod tiled;
 mod userptr;
+mod walkers;
 
 use gem_coherency::Errno;
 use gem_coherency::OpenError;

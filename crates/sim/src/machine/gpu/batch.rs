@@ -55,6 +55,8 @@ pub(super) struct Stuck {
     pub(super) at: u64,
     pub(super) command: u32,
     pub(super) arbitration: Arbitration,
+    /// The rule that an instruction of a GPU kernel breaks.
+    pub(super) rule: Option<&'static str>,
 }
 
 /// A batch that has started and waits for memory to change.
@@ -176,7 +178,7 @@ impl Batch {
     /// Ends a batch that waits for too long.
     pub(super) fn give_up(&self, system: &System, suspended: &Suspended, remedy: Remedy) -> Outcome {
         let Suspended(Position { at, command, arbitration, .. }) = *suspended;
-        self.hang(system, Stuck { cause: HangCause::Endless, at, command, arbitration }, remedy)
+        self.hang(system, Stuck { cause: HangCause::Endless, at, command, arbitration, rule: None }, remedy)
     }
 
     /// Logs a hang, and applies the kernel's remedy.
@@ -187,6 +189,7 @@ impl Batch {
             command: stuck.command,
             engine: self.engine.class,
             remedy,
+            rule: stuck.rule,
         });
         match remedy {
             Remedy::Cancelled => Outcome::Over(Some(CANCELLED)),
@@ -208,8 +211,10 @@ fn remedy(system: &System, stuck: Stuck) -> Remedy {
     let preemptible = system.machine.can_preempt() && stuck.arbitration == Arbitration::On;
     match stuck.cause {
         HangCause::Endless if preemptible => Remedy::Cancelled,
-        HangCause::Endless | HangCause::Unknown | HangCause::Unsupported | HangCause::Privileged => {
-            Remedy::Reset
-        }
+        HangCause::Endless
+        | HangCause::Unknown
+        | HangCause::Unsupported
+        | HangCause::Privileged
+        | HangCause::InvalidKernel => Remedy::Reset,
     }
 }

@@ -13,7 +13,7 @@ use super::encoding::{MI_BATCH_BUFFER_END, MI_OPCODE_SHIFT};
 use super::fault_log::HangCause;
 use super::memory::{Fetched, View};
 use super::memory_commands::Comparison;
-use super::pipeline::Pipeline;
+use super::pipeline::{Pipeline, Refusal};
 use super::queue::Pace;
 use super::registers::{Registers, Transfer};
 use gem_coherency::platform::{EngineClass, Machine};
@@ -50,6 +50,8 @@ pub(super) struct Run<'a> {
     arbitration: Arbitration,
     registers: Registers,
     pipeline: Pipeline,
+    /// The reason why a kernel hung the GPU.
+    refusal: Option<Refusal>,
     cost: u64,
     /// The target of the last jump back, if no command had an effect since.
     idle_loop: Option<u64>,
@@ -116,6 +118,7 @@ impl<'a> Run<'a> {
             arbitration,
             registers,
             pipeline,
+            refusal: None,
             cost: 0,
             idle_loop,
             loops: idle_loop.is_some(),
@@ -149,7 +152,11 @@ impl<'a> Run<'a> {
     }
 
     fn stuck(&self, cause: HangCause, at: u64, command: u32) -> Stuck {
-        Stuck { cause, at, command, arbitration: self.arbitration }
+        let rule = match self.refusal {
+            Some(Refusal::Rule(rule)) => Some(rule.name()),
+            Some(Refusal::Endless) | None => None,
+        };
+        Stuck { cause, at, command, arbitration: self.arbitration, rule }
     }
 
     /// Executes the current command.
@@ -177,7 +184,13 @@ impl<'a> Run<'a> {
         let next = self.view.address(here.wrapping_add(4 * dwords as u64));
         self.at = next;
         let command = self.streamer.decode(&words)?;
-        self.pipeline.follow(&self.view, &words);
+        if let Err(refusal) = self.pipeline.follow(&self.view, &words) {
+            self.refusal = Some(refusal);
+            return Err(match refusal {
+                Refusal::Rule(_) => HangCause::InvalidKernel,
+                Refusal::Endless => HangCause::Endless,
+            });
+        }
         if command.has_effect() {
             self.idle_loop = None;
         }

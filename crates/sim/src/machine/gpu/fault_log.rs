@@ -39,6 +39,8 @@ words! {
         /// A loop, a semaphore that is never signalled, a batch without an end within the bound memory, or one
         /// that exceeds the cost limit.
         Endless = "endless",
+        /// A kernel with an instruction that breaks a rule of the hardware.
+        InvalidKernel = "invalid-kernel",
     }
 }
 
@@ -67,6 +69,8 @@ pub struct GpuHang {
     pub engine: EngineClass,
     /// The kernel's remedy.
     pub remedy: Remedy,
+    /// The rule that an instruction of a GPU kernel breaks.
+    pub rule: Option<&'static str>,
 }
 
 fn engine<S: serde::Serializer>(engine: &EngineClass, serializer: S) -> Result<S::Ok, S::Error> {
@@ -95,6 +99,7 @@ impl FaultLog {
             command = hang.command,
             engine = ?hang.engine,
             remedy = %hang.remedy,
+            rule = hang.rule,
             "GPU hang"
         );
         push(&mut lock(&self.hangs), hang);

@@ -23,6 +23,11 @@ impl Encoding {
         Self { generation: lengths::generation(&on.machine), machine: on.machine, traced }
     }
 
+    /// Returns the platform's name.
+    pub(super) fn platform(self) -> &'static str {
+        self.machine.platform.name
+    }
+
     pub(super) fn is_known(self) -> bool {
         self.generation >= FIRST
     }

@@ -1,12 +1,14 @@
-//! The state of the 3D and compute pipelines, as far as it says which bytes they read from memory.
+//! The 3D and compute pipelines, as far as they access memory.
 //!
-//! Nothing is drawn and no kernel is executed. On a device that is watched or traced, the command streamer keeps the state of
-//! these commands while it walks a batch, and reads at a draw or a dispatch what the fixed functions read:
+//! The command streamer keeps the state of these commands while it walks a batch. The kernels of compute walkers are executed ([`compute`],
+//! [`kernel`]) if each instruction is known; a kernel that breaks a rule of the hardware hangs the GPU.
+//!
+//! Nothing is drawn. On a device that is watched or traced, a draw reads what the fixed functions read:
 //!
 //! - the vertex fetcher, vertices and indices ([`vertices`]): exactly the bytes that the vertex elements name;
 //! - the state cache, binding tables and surface states ([`tables`]); what it sees is decoded further.
 //!
-//! A surface's own bytes are read or written by kernels, which are not executed: its dirty lines are logged as
+//! A surface's own bytes are read or written by kernels. Where these are not executed, its dirty lines are logged as
 //! [`IncoherentKind::DirtySurface`](crate::IncoherentKind::DirtySurface), and all of its lines are traced as
 //! [`Deed::Bound`](crate::Deed::Bound) ([`surface`]).
 //!
@@ -17,8 +19,10 @@
 //! Source of every encoding: Mesa's `src/intel/genxml` (`gen6.xml` to `gen125.xml`); numbers of formats:
 //! `src/intel/isl/isl.h`. Each table names the structures there.
 
+mod compute;
 mod encoding;
 mod formats;
+mod kernel;
 mod reader;
 mod surface;
 mod tables;
@@ -36,7 +40,10 @@ use super::encoding::{
 };
 use super::memory::View;
 use crate::machine::system::System;
+use compute::Compute;
 use encoding::{Encoding, bits};
+use kernel::Outcome;
+pub(in crate::machine::gpu) use kernel::Refusal;
 use reader::{Judged, Reader};
 use tables::Tables;
 use vertices::Vertices;
@@ -53,13 +60,14 @@ const GT_MODE: u32 = 0x7008;
 struct State {
     vertices: Vertices,
     tables: Tables,
+    compute: Compute,
 }
 
 /// The states of a context's queues.
 #[derive(Debug, Default)]
 pub(in crate::machine::gpu) struct Images(Mutex<BTreeMap<Lane, State>>);
 
-/// The pipelines during a batch; `None` on a device that is neither watched nor traced, and of a batch of other engines.
+/// The pipelines during a batch; `None` of a batch of other engines.
 #[derive(Debug)]
 pub(in crate::machine::gpu) struct Pipeline(Option<Box<Followed>>);
 
@@ -69,6 +77,10 @@ struct Followed {
     encoding: Encoding,
     state: State,
     judged: Judged,
+    /// What draws read is read: the device is watched or traced.
+    judges: bool,
+    /// The number of instructions that kernels executed.
+    executed: u64,
     /// Whether the next commands are executed depends on a predicate, which is not simulated.
     predicated: bool,
     /// The batch jumped by a predicate: the hardware may be elsewhere.
@@ -84,13 +96,20 @@ impl Pipeline {
         lane: Lane,
     ) -> Self {
         let (watched, traced) = (system.incoherent.is_on(), system.trace.is_on());
-        if !(watched || traced) || !on.renders() {
+        if !on.renders() {
             return Self(None);
         }
         let encoding = Encoding::new(on, traced);
         let state = images.states().remove(&lane).unwrap_or_default();
-        let followed =
-            Followed { encoding, state, judged: Judged::default(), predicated: false, astray: false };
+        let followed = Followed {
+            encoding,
+            state,
+            judged: Judged::default(),
+            judges: watched || traced,
+            executed: 0,
+            predicated: false,
+            astray: false,
+        };
         Self(encoding.is_known().then(|| Box::new(followed)))
     }
 
@@ -101,12 +120,14 @@ impl Pipeline {
         }
     }
 
-    /// Follows a command, of which `words` are all dwords.
-    pub(in crate::machine::gpu) fn follow(&mut self, view: &View<'_>, words: &[u32]) {
-        if let (Some(followed), Some(&first)) = (&mut self.0, words.first())
-            && !followed.astray
-        {
-            followed.follow(view, first, words);
+    /// Follows a command, of which `words` are all dwords, and executes the kernels that it starts.
+    ///
+    /// # Errors
+    /// The reason why a kernel hangs the GPU.
+    pub(in crate::machine::gpu) fn follow(&mut self, view: &View<'_>, words: &[u32]) -> Result<(), Refusal> {
+        match (&mut self.0, words.first()) {
+            (Some(followed), Some(&first)) if !followed.astray => followed.follow(view, first, words),
+            _ => Ok(()),
         }
     }
 }
@@ -118,12 +139,13 @@ impl Images {
 }
 
 impl Followed {
-    fn follow(&mut self, view: &View<'_>, first: u32, words: &[u32]) {
+    fn follow(&mut self, view: &View<'_>, first: u32, words: &[u32]) -> Result<(), Refusal> {
         match first >> CLIENT_SHIFT {
             CLIENT_MI => self.streamer_command(first, words),
-            CLIENT_PIPELINES if !self.predicated => self.pipeline_command(view, first, words),
+            CLIENT_PIPELINES if !self.predicated => return self.pipeline_command(view, first, words),
             _ => {}
         }
+        Ok(())
     }
 
     fn streamer_command(&mut self, first: u32, words: &[u32]) {
@@ -150,31 +172,43 @@ impl Followed {
         }
     }
 
-    fn pipeline_command(&mut self, view: &View<'_>, first: u32, words: &[u32]) {
+    fn pipeline_command(&mut self, view: &View<'_>, first: u32, words: &[u32]) -> Result<(), Refusal> {
         let encoding = self.encoding;
-        let State { vertices, tables } = &mut self.state;
+        let State { vertices, tables, compute } = &mut self.state;
         let mut reader = Reader::new(view, &mut self.judged);
         let opcode = first >> 16;
         match opcode {
             vertices::PRIMITIVE => {
-                if let Some(draw) = vertices.draw(encoding, words) {
+                if let Some(draw) = vertices.draw(encoding, words).filter(|_| self.judges) {
                     vertices.fetch(&draw, &mut reader);
                     tables.draw(encoding, &mut reader);
                 }
             }
-            tables::GPGPU_WALKER | tables::COMPUTE_WALKER => tables.dispatch(encoding, words, &mut reader),
+            compute::GPGPU_WALKER | compute::COMPUTE_WALKER => {
+                let Some(dispatch) = compute.dispatch(encoding, words, &mut reader) else { return Ok(()) };
+                let outcome =
+                    kernel::run(encoding, &dispatch, tables, view, &mut reader, &mut self.executed)?;
+                if let Outcome::Skipped(why) = outcome {
+                    tracing::debug!(why, "a kernel is not executed");
+                    if self.judges {
+                        tables.dispatch(encoding, dispatch.table, &mut reader);
+                    }
+                }
+            }
             _ => {
                 vertices.set(encoding, opcode, words);
                 tables.set(encoding, opcode, words);
+                compute.set(encoding, opcode, words, &mut reader);
             }
         }
+        Ok(())
     }
 }
 
 /// Returns whether [`Pipeline::follow`] needs all dwords of the pipelines' command that starts with `first`.
 pub(super) fn is_followed(first: u32) -> bool {
     let opcode = first >> 16;
-    vertices::OPCODES.contains(&opcode) || tables::is_followed(opcode)
+    vertices::OPCODES.contains(&opcode) || compute::OPCODES.contains(&opcode) || tables::is_followed(opcode)
 }
 
 #[cfg(test)]

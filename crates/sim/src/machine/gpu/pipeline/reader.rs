@@ -1,8 +1,9 @@
-//! Reads of the pipelines, up to a limit; a batch repeats none but those of indices.
+//! Reads of the pipelines, up to a limit; a batch repeats none but those of indices, and of what a dispatch needs.
 
 use std::collections::BTreeSet;
 
 use super::super::memory::View;
+use super::tables::Base;
 use gem_coherency::vocabulary::MocsClass;
 
 /// Largest cost of a batch's reads; those beyond it are left out. A cost of 1 takes the simulation about 100 ns.
@@ -75,14 +76,26 @@ impl<'a> Reader<'a> {
 
     /// Reads state, and returns the bytes that the pipeline sees as dwords; `None` if they were read before or are not
     /// bound.
-    pub(super) fn state(&mut self, mocs: MocsClass, start: u64, dwords: usize) -> Option<Vec<u32>> {
-        let len = 4 * dwords as u64;
-        if !self.begins(Purpose::State, mocs, start, len) {
-            return None;
-        }
-        let mut bytes = vec![0; len as usize];
-        let is_bound = self.view.look(mocs, start, &mut bytes);
-        is_bound.then(|| bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    pub(super) fn state(&mut self, from: Base, dwords: usize) -> Option<Vec<u32>> {
+        let Base { address, mocs } = from;
+        self.begins(Purpose::State, mocs, address, 4 * dwords as u64).then_some(())?;
+        self.read(from, 4 * dwords).map(to_dwords)
+    }
+
+    /// Reads state that a dispatch needs, each time anew; `None` if it is not bound.
+    pub(super) fn dwords(&mut self, from: Base, dwords: usize) -> Option<Vec<u32>> {
+        self.fetch(from, 4 * dwords).map(to_dwords)
+    }
+
+    /// As [`Self::dwords`], and returns bytes.
+    pub(super) fn fetch(&mut self, from: Base, len: usize) -> Option<Vec<u8>> {
+        self.judged.seen.insert((Purpose::State, from.mocs as u8, from.address, len as u64));
+        self.read(from, len)
+    }
+
+    fn read(&self, from: Base, len: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; len];
+        self.view.look(from.mocs, from.address, &mut bytes).then_some(bytes)
     }
 
     /// Reads indices, each time anew: several draws take other vertices by the same ones.
@@ -100,4 +113,8 @@ impl<'a> Reader<'a> {
             self.view.watch_surface(mocs, start, len);
         }
     }
+}
+
+fn to_dwords(bytes: Vec<u8>) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }

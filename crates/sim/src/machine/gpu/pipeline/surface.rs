@@ -19,6 +19,8 @@ const TILE_BYTES: u64 = 4096;
 /// Rows of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Surface {
+    /// Its bytes lie one behind the other, and kernels name them by their offsets.
+    pub(super) is_buffer: bool,
     pub(super) mocs: MocsClass,
     pub(super) start: u64,
     pub(super) row_bytes: u64,
@@ -89,8 +91,10 @@ impl Surface {
                 (RAW, excess) => elements.checked_sub(2 * excess)?,
                 _ => elements,
             };
-            return Some(Self { mocs, start, row_bytes: elements.checked_mul(stride)?, rows: 1, stride });
+            let row_bytes = elements.checked_mul(stride)?;
+            return Some(Self { is_buffer: true, mocs, start, row_bytes, rows: 1, stride });
         }
+        let is_buffer = false;
         if kind > LAST_TEXTURE || fields.uncertain != 0 {
             return None;
         }
@@ -98,12 +102,13 @@ impl Surface {
         let rows = if kind == 0 { 1 } else { u64::from(fields.height) + 1 };
         match fields.tiling? {
             Tiling::Linear if rows > 1 && row > stride => None,
-            Tiling::Linear => Some(Self { mocs, start, row_bytes: row, rows, stride }),
+            Tiling::Linear => Some(Self { is_buffer, mocs, start, row_bytes: row, rows, stride }),
             Tiling::Tiles { width, height } => {
                 let row_bytes = row / width * TILE_BYTES;
                 let stride = stride / width * TILE_BYTES;
                 let rows = rows / height;
                 (row_bytes > 0 && rows > 0 && row_bytes <= stride).then_some(Self {
+                    is_buffer,
                     mocs,
                     start,
                     row_bytes,

@@ -1,7 +1,7 @@
 //! Binding tables and surface states: what the state cache reads at a draw or a dispatch.
 //!
 //! A stage's kernel declares how many entries it uses, which the hardware fetches ahead with their surface states. Of a
-//! kernel that declares none, as all compute kernels of Mesa do from graphics 12.5 on, no entry is read here.
+//! kernel that is not executed and declares none, as all compute kernels of Mesa do from graphics 12.5 on, no entry is read here.
 
 use super::encoding::{Encoding, bits};
 use super::reader::Reader;
@@ -18,11 +18,6 @@ const POINTERS_PS: u32 = 0x782a;
 const POOL_ALLOC: u32 = 0x7919;
 /// 3DSTATE_PS_EXTRA (graphics 8 and later).
 const PS_EXTRA: u32 = 0x784f;
-const DESCRIPTOR_LOAD: u32 = 0x7002;
-/// Graphics 7 to 12.
-pub(super) const GPGPU_WALKER: u32 = 0x7105;
-/// Graphics 12.5.
-pub(super) const COMPUTE_WALKER: u32 = 0x7208;
 
 /// A stage of the 3D pipeline, in the order of the commands with the binding tables.
 const VS: usize = 0;
@@ -49,17 +44,18 @@ const STAGE_COMMANDS: &[(u32, usize, u16, u16, usize, usize, u32)] = &[
     (0x7820, PS, 80, u16::MAX, 3, 6, 7),
 ];
 
-/// Bytes of an interface descriptor, and its dwords.
-const DESCRIPTOR_BYTES: u64 = 32;
-const DESCRIPTOR_DWORDS: usize = 8;
-/// COMPUTE_WALKER: the first dword of the descriptor in it.
-const DESCRIPTOR_IN_WALKER: usize = 18;
-
 /// An address that offsets are relative to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Base {
-    address: u64,
-    mocs: MocsClass,
+pub(super) struct Base {
+    pub(super) address: u64,
+    pub(super) mocs: MocsClass,
+}
+
+impl Base {
+    /// Returns the address `offset` bytes further on, with the same MOCS.
+    pub(super) fn behind(self, offset: u64) -> Self {
+        Self { address: self.address.wrapping_add(offset), ..self }
+    }
 }
 
 /// The memory that binding tables are in.
@@ -81,24 +77,18 @@ type Entries = Option<u32>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tables {
     surfaces: Option<Base>,
-    dynamic: Option<Base>,
     pool: Pool,
     /// Pointers are in units of 256 bytes instead of 32 (graphics 11 and 12).
     is_aligned: bool,
     stages: [Entries; STAGES],
     pointers: [Option<u64>; STAGES],
     has_pixel_shader: bool,
-    /// Offset and length of the interface descriptors.
-    descriptors: Option<(u64, u64)>,
 }
 
 /// Returns whether this is one of the commands that set this state or start the pipelines.
 pub(super) fn is_followed(opcode: u32) -> bool {
-    matches!(
-        opcode,
-        STATE_BASE_ADDRESS | POINTERS | POINTERS_VS
-            ..=POINTERS_PS | POOL_ALLOC | PS_EXTRA | DESCRIPTOR_LOAD | GPGPU_WALKER | COMPUTE_WALKER
-    ) || STAGE_COMMANDS.iter().any(|row| row.0 == opcode)
+    matches!(opcode, STATE_BASE_ADDRESS | POINTERS | POINTERS_VS..=POINTERS_PS | POOL_ALLOC | PS_EXTRA)
+        || STAGE_COMMANDS.iter().any(|row| row.0 == opcode)
 }
 
 impl Tables {
@@ -116,13 +106,8 @@ impl Tables {
         let word = |at: usize| words.get(at).copied().unwrap_or(0);
         match opcode {
             STATE_BASE_ADDRESS => {
-                let [surfaces, dynamic] = if encoding.is_wide() { [4, 6] } else { [2, 3] };
-                if let Some(base) = base(encoding, words, surfaces) {
+                if let Some(base) = base(encoding, words, if encoding.is_wide() { 4 } else { 2 }) {
                     self.move_tables(|tables| tables.surfaces = Some(base));
-                }
-                if let Some(base) = base(encoding, words, dynamic) {
-                    self.dynamic = Some(base);
-                    self.descriptors = None;
                 }
             }
             POINTERS if generation < 70 => {
@@ -155,9 +140,6 @@ impl Tables {
                 self.move_tables(|tables| tables.pool = pool);
             }
             PS_EXTRA if generation >= 80 => self.has_pixel_shader = bits(word(1), 31, 31) != 0,
-            DESCRIPTOR_LOAD if generation < 125 => {
-                self.descriptors = Some((word(3).into(), bits(word(2), 16, 0).into()));
-            }
             _ => {
                 let row = STAGE_COMMANDS
                     .iter()
@@ -197,55 +179,43 @@ impl Tables {
         }
     }
 
-    /// Reads the table of a dispatch, unless that depends on registers or on a predicate.
-    pub(super) fn dispatch(&self, encoding: Encoding, words: &[u32], reader: &mut Reader<'_>) {
-        let word = |at: usize| words.get(at).copied().unwrap_or(0);
-        // The dwords of the first group, and of the one behind the last, in each dimension.
-        let groups = match encoding.generation {
-            125.. => [(10, 7), (11, 8), (12, 9)],
-            80.. => [(5, 7), (8, 10), (11, 12)],
-            _ => [(3, 4), (5, 6), (7, 8)],
-        };
-        let is_plain = bits(word(0), 8, 8) == 0 && bits(word(0), 10, 10) == 0;
-        if !is_plain || groups.iter().any(|&(first, end)| word(first) >= word(end)) {
-            return;
-        }
-        let descriptor = if encoding.generation >= 125 {
-            words.get(DESCRIPTOR_IN_WALKER..).map(<[u32]>::to_vec)
-        } else {
-            self.descriptor(bits(word(1), 5, 0).into(), reader)
-        };
-        let table = if encoding.is_wide() { 4 } else { 3 };
-        if let Some(&table) = descriptor.as_ref().and_then(|descriptor| descriptor.get(table)) {
-            // Mesa's Vulkan drivers declare an entry more than the kernel has (`BindingTableEntryCount`).
-            self.read(encoding, self.pointer(encoding, table), bits(table, 4, 0).saturating_sub(1), reader);
-        }
+    /// Reads the table of a dispatch whose kernel is not executed.
+    pub(super) fn dispatch(&self, encoding: Encoding, (table, entries): (u32, u32), reader: &mut Reader<'_>) {
+        // Mesa's Vulkan drivers declare an entry more than the kernel has (`BindingTableEntryCount`).
+        self.read(encoding, self.pointer(encoding, table), entries.saturating_sub(1), reader);
     }
 
-    /// Reads an interface descriptor.
-    fn descriptor(&self, number: u64, reader: &mut Reader<'_>) -> Option<Vec<u32>> {
-        let (Base { address, mocs }, (start, len)) = (self.dynamic?, self.descriptors?);
-        let offset = number * DESCRIPTOR_BYTES;
-        (offset + DESCRIPTOR_BYTES <= len).then_some(())?;
-        reader.state(mocs, address.wrapping_add(start + offset), DESCRIPTOR_DWORDS)
+    /// Reads an entry of a kernel's table and the surface state that it names; `None` if it shows no known bytes.
+    pub(super) fn surface(
+        &self,
+        encoding: Encoding,
+        table: u32,
+        entry: u8,
+        reader: &mut Reader<'_>,
+    ) -> Option<Surface> {
+        let offset = self.pointer(encoding, table) + 4 * u64::from(entry);
+        let state = *reader.dwords(self.tables()?.behind(offset), 1)?.first()?;
+        let words = reader.dwords(self.surfaces?.behind(state.into()), surface::dwords(encoding))?;
+        Surface::new(encoding, &words)
+    }
+
+    /// Returns the base of binding tables.
+    fn tables(&self) -> Option<Base> {
+        match self.pool {
+            Pool::None => self.surfaces,
+            Pool::Of(base) => Some(base),
+            Pool::Generated => None,
+        }
     }
 
     /// Reads a table, the surface states that it names, and judges their surfaces.
     fn read(&self, encoding: Encoding, pointer: u64, entries: u32, reader: &mut Reader<'_>) {
         let Some(surfaces) = self.surfaces else { return };
-        let tables = match self.pool {
-            Pool::None => surfaces,
-            Pool::Of(base) => base,
-            Pool::Generated => return,
-        };
-        let Some(table) = reader.state(tables.mocs, tables.address.wrapping_add(pointer), entries as usize)
-        else {
-            return;
-        };
+        let tables = self.tables().map(|base| base.behind(pointer));
+        let Some(table) = tables.and_then(|table| reader.state(table, entries as usize)) else { return };
         let unused = if encoding.is_wide() { 0x3f } else { 0x1f };
         for entry in table.into_iter().filter(|&entry| entry != 0 && entry & unused == 0) {
-            let state = surfaces.address.wrapping_add(entry.into());
-            let words = reader.state(surfaces.mocs, state, surface::dwords(encoding));
+            let words = reader.state(surfaces.behind(entry.into()), surface::dwords(encoding));
             if let Some(surface) = words.and_then(|words| Surface::new(encoding, &words)) {
                 surface.watch(reader);
             }
@@ -254,7 +224,7 @@ impl Tables {
 }
 
 /// Decodes a base of STATE_BASE_ADDRESS; `None` if the command leaves it as it is.
-fn base(encoding: Encoding, words: &[u32], at: usize) -> Option<Base> {
+pub(super) fn base(encoding: Encoding, words: &[u32], at: usize) -> Option<Base> {
     let low = *words.get(at)?;
     let mocs = encoding.mocs(if encoding.is_wide() { bits(low, 10, 4) } else { bits(low, 11, 8) });
     let address = encoding.address(words, at)? & !0xfff;

@@ -1,0 +1,208 @@
+//! Walkers: which groups of a kernel they start, and what each thread finds in its registers.
+
+use std::ops::Range;
+
+use super::encoding::{Encoding, bits};
+use super::reader::Reader;
+use super::tables::{Base, base};
+
+const STATE_BASE_ADDRESS: u32 = 0x6101;
+const CURBE_LOAD: u32 = 0x7001;
+const DESCRIPTOR_LOAD: u32 = 0x7002;
+/// Graphics 7 to 12.
+pub(super) const GPGPU_WALKER: u32 = 0x7105;
+/// Graphics 12.5.
+pub(super) const COMPUTE_WALKER: u32 = 0x7208;
+
+/// The commands that set this state or start groups.
+pub(super) const OPCODES: [u32; 5] =
+    [STATE_BASE_ADDRESS, CURBE_LOAD, DESCRIPTOR_LOAD, GPGPU_WALKER, COMPUTE_WALKER];
+
+/// Bytes of an interface descriptor, and its dwords.
+const DESCRIPTOR_BYTES: u64 = 32;
+const DESCRIPTOR_DWORDS: usize = 8;
+/// COMPUTE_WALKER: the dwords of the descriptor, and of the data for the threads.
+const DESCRIPTOR_IN_WALKER: Range<usize> = 18..26;
+const DATA_IN_WALKER: Range<usize> = 31..39;
+/// Bytes of a register.
+pub(super) const REGISTER_BYTES: usize = 32;
+
+/// The state of dispatches.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Compute {
+    dynamic: Option<Base>,
+    instructions: Option<Base>,
+    /// Offset and length of the interface descriptors.
+    descriptors: Option<(u64, u64)>,
+    /// What MEDIA_CURBE_LOAD loaded.
+    constants: Vec<u8>,
+}
+
+/// The groups that a walker starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Dispatch {
+    /// The first instruction.
+    pub(super) kernel: Option<Base>,
+    /// The binding table: its pointer, and the number of entries that are fetched ahead.
+    pub(super) table: (u32, u32),
+    /// The channels of a thread: 8, 16 or 32.
+    pub(super) channels: u32,
+    /// The numbers of the groups in x, y and z.
+    pub(super) groups: [Range<u32>; 3],
+    /// The threads of a group.
+    pub(super) threads: u32,
+    /// The channels of the last thread of a row, one bit each, and the threads of a row.
+    pub(super) last: u32,
+    pub(super) row: u32,
+    /// Registers behind the first one that all threads share, and then those that each has for itself.
+    pub(super) shared: usize,
+    pub(super) own: usize,
+    /// The bytes of these registers.
+    pub(super) constants: Vec<u8>,
+    /// The threads get data that are not known here.
+    pub(super) is_strange: bool,
+}
+
+impl Compute {
+    /// Follows a command that sets state.
+    pub(super) fn set(&mut self, encoding: Encoding, opcode: u32, words: &[u32], reader: &mut Reader<'_>) {
+        let word = |at: usize| words.get(at).copied().unwrap_or(0);
+        match opcode {
+            STATE_BASE_ADDRESS => {
+                let [dynamic, instructions] = if encoding.is_wide() { [6, 10] } else { [3, 5] };
+                if let Some(base) = base(encoding, words, dynamic) {
+                    self.dynamic = Some(base);
+                    self.descriptors = None;
+                }
+                self.instructions = base(encoding, words, instructions).or(self.instructions);
+            }
+            CURBE_LOAD if encoding.generation < 125 => {
+                let (bytes, offset) = (bits(word(2), 16, 0), word(3));
+                let read =
+                    self.dynamic.and_then(|base| reader.fetch(base.behind(offset.into()), bytes as usize));
+                self.constants = read.unwrap_or_default();
+            }
+            DESCRIPTOR_LOAD if encoding.generation < 125 => {
+                self.descriptors = Some((word(3).into(), bits(word(2), 16, 0).into()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Decodes a walker; `None` if it starts nothing, or depends on registers or on a predicate.
+    pub(super) fn dispatch(
+        &self,
+        encoding: Encoding,
+        words: &[u32],
+        reader: &mut Reader<'_>,
+    ) -> Option<Dispatch> {
+        let word = |at: usize| words.get(at).copied().unwrap_or(0);
+        // Bits 8 and 10: predicated, and indirect.
+        (bits(word(0), 8, 8) == 0 && bits(word(0), 10, 10) == 0).then_some(())?;
+        let inline = encoding.generation >= 125;
+        // The dwords of the first group, and of the one behind the last, in each dimension.
+        let groups = match encoding.generation {
+            125.. => [(10, 7), (11, 8), (12, 9)],
+            80.. => [(5, 7), (8, 10), (11, 12)],
+            _ => [(3, 4), (5, 6), (7, 8)],
+        };
+        let groups = groups.map(|(first, end)| word(first)..word(end));
+        groups.iter().all(|range| !range.is_empty()).then_some(())?;
+        let descriptor = if inline {
+            words.get(DESCRIPTOR_IN_WALKER)?.to_vec()
+        } else {
+            self.descriptor(bits(word(1), 5, 0).into(), reader)?
+        };
+        let field = |at: usize| descriptor.get(at).copied().unwrap_or(0);
+        // The table, the numbers of registers, and the threads, behind the start, which has one or two dwords.
+        let rest = if encoding.is_wide() { 4 } else { 3 };
+        let start =
+            u64::from(field(0) & !0x3f) | if rest == 4 { u64::from(field(1) & 0xffff) << 32 } else { 0 };
+        let table = (field(rest), bits(field(rest), 4, 0));
+        let kernel = self.instructions.map(|base| base.behind(start));
+        let size = word(if encoding.is_wide() { 4 } else { 2 });
+        let channels = match bits(size, 31, 30) {
+            code @ 0..=2 => 8 << code,
+            _ => return None,
+        };
+        let all = u32::MAX >> (32 - channels);
+        if inline {
+            let data = words.get(DATA_IN_WALKER)?;
+            let has_data = bits(size, 25, 25) != 0;
+            // Local numbers of the channels; indirect data.
+            let is_strange = bits(size, 29, 26) != 0 || bits(word(2), 16, 0) != 0;
+            let threads = bits(field(5), 9, 0);
+            return Some(Dispatch {
+                kernel,
+                table,
+                channels,
+                groups,
+                threads,
+                last: word(5) & all,
+                row: threads,
+                shared: usize::from(has_data),
+                own: 0,
+                constants: data.iter().flat_map(|word| word.to_le_bytes()).collect(),
+                is_strange,
+            });
+        }
+        let [depth, height, row] = [(21, 16), (13, 8), (5, 0)].map(|(high, low)| bits(size, high, low) + 1);
+        let masks = if encoding.is_wide() { [13, 14] } else { [9, 10] };
+        let [right, bottom] = masks.map(|at| word(at) & all);
+        let per_thread = rest + 1;
+        Some(Dispatch {
+            kernel,
+            table,
+            channels,
+            groups,
+            threads: row * height * depth,
+            last: right,
+            row,
+            shared: bits(field(per_thread + 2), 7, 0) as usize,
+            own: bits(field(per_thread), 31, 16) as usize,
+            constants: self.constants.clone(),
+            // Channels that the last row lacks; data that do not start at the first constant.
+            is_strange: bottom != all || encoding.is_wide() && bits(field(per_thread), 15, 0) != 0,
+        })
+    }
+
+    /// Reads an interface descriptor.
+    fn descriptor(&self, number: u64, reader: &mut Reader<'_>) -> Option<Vec<u32>> {
+        let (base, (start, len)) = (self.dynamic?, self.descriptors?);
+        let offset = number * DESCRIPTOR_BYTES;
+        (offset + DESCRIPTOR_BYTES <= len).then_some(())?;
+        reader.dwords(base.behind(start + offset), DESCRIPTOR_DWORDS)
+    }
+}
+
+impl Dispatch {
+    /// Returns the number of threads of all groups.
+    pub(super) fn all_threads(&self) -> u64 {
+        let groups = self.groups.iter().map(|range| u64::from(range.end - range.start));
+        groups.fold(self.threads.into(), u64::saturating_mul)
+    }
+
+    /// Returns the channels of a group's thread, one bit each.
+    pub(super) fn enabled(&self, thread: u32) -> u32 {
+        if thread % self.row.max(1) + 1 == self.row { self.last } else { u32::MAX >> (32 - self.channels) }
+    }
+
+    /// Returns the first registers of a group's thread. Source: Mesa's `cs_fill_push_const_info`, for the order of constants.
+    pub(super) fn payload(&self, [x, y, z]: [u32; 3], thread: u32) -> Vec<[u8; REGISTER_BYTES]> {
+        let mut first = [0; REGISTER_BYTES];
+        for (dword, number) in [(1, x), (6, y), (7, z)] {
+            if let Some(bytes) = first.get_mut(4 * dword..4 * dword + 4) {
+                bytes.copy_from_slice(&number.to_le_bytes());
+            }
+        }
+        let register = |number: usize| {
+            let mut bytes = [0; REGISTER_BYTES];
+            let loaded = self.constants.iter().skip(number * REGISTER_BYTES);
+            bytes.iter_mut().zip(loaded).for_each(|(byte, loaded)| *byte = *loaded);
+            bytes
+        };
+        let own = self.shared + self.own * thread as usize;
+        let constants = (0..self.shared).chain(own..own + self.own).map(register);
+        std::iter::once(first).chain(constants).collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! Kernels: loaded, validated, and executed thread by thread.
+//!
+//! Instructions, the binding table and surface states are read as the hardware does: through the hierarchy, by the MOCS of their base. The bytes
+//! of surfaces are accessed by the MOCS entry of the surface.
+
+use std::collections::BTreeMap;
+
+use intel_eu::execute::{Access, Bus, Stop, Thread, Why, check};
+use intel_eu::{Platform, Rule, decode, validate};
+
+use super::super::memory::View;
+use super::compute::Dispatch;
+use super::encoding::Encoding;
+use super::reader::Reader;
+use super::surface::Surface;
+use super::tables::{Base, Tables};
+
+/// Largest number of instructions that a batch's kernels execute.
+const MOST: u64 = 1 << 20;
+/// Largest size of a kernel in bytes.
+const MOST_BYTES: usize = 64 << 10;
+/// Bytes of instructions that are read at a time.
+const FETCH_BYTES: usize = 64;
+/// Bytes of an instruction.
+const INSTRUCTION_BYTES: usize = 16;
+
+/// The reason why a kernel hangs the GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::machine::gpu) enum Refusal {
+    /// An instruction breaks a rule of the hardware.
+    Rule(Rule),
+    /// It does not end.
+    Endless,
+}
+
+/// The result of a dispatch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// All threads ran.
+    Done,
+    /// No thread ran, for this reason.
+    Skipped(String),
+}
+
+/// A kernel that can be executed.
+struct Kernel {
+    platform: Platform,
+    code: Vec<u8>,
+}
+
+/// Runs the kernel of a dispatch. `spent` is the number of instructions that the batch's kernels have executed.
+///
+/// # Errors
+/// The reason of a hang.
+pub(super) fn run(
+    encoding: Encoding,
+    dispatch: &Dispatch,
+    tables: &Tables,
+    view: &View<'_>,
+    reader: &mut Reader<'_>,
+    spent: &mut u64,
+) -> Result<Outcome, Refusal> {
+    let kernel = match load(encoding, dispatch, reader)? {
+        Ok(kernel) => kernel,
+        Err(why) => return Ok(Outcome::Skipped(why)),
+    };
+    let instructions = (kernel.code.len() / INSTRUCTION_BYTES) as u64;
+    let cost = dispatch.all_threads().saturating_mul(instructions);
+    if spent.saturating_add(cost) > MOST {
+        return Ok(Outcome::Skipped(format!("{cost} instructions are too many")));
+    }
+    *spent += cost;
+    let mut surfaces =
+        Surfaces { encoding, tables, view, reader, pointer: dispatch.table.0, known: BTreeMap::new() };
+    let [x, y, z] = dispatch.groups.clone();
+    for z in z {
+        for y in y.clone() {
+            for x in x.clone() {
+                for thread in 0..dispatch.threads {
+                    let payload = dispatch.payload([x, y, z], thread);
+                    let mut thread = Thread::new(kernel.platform, dispatch.enabled(thread), &payload);
+                    match thread.run(&kernel.code, MOST, &mut surfaces) {
+                        Ok(()) => {}
+                        Err(Stop { why: Why::Endless { .. }, .. }) => return Err(Refusal::Endless),
+                        Err(stop) => {
+                            tracing::warn!(%stop, group = ?[x, y, z], "a kernel stops");
+                            return Ok(Outcome::Done);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    Ok(Outcome::Done)
+}
+
+/// Reads a kernel up to the end of its thread; says why it cannot be executed.
+///
+/// # Errors
+/// The rule that one of its instructions breaks.
+fn load(
+    encoding: Encoding,
+    dispatch: &Dispatch,
+    reader: &mut Reader<'_>,
+) -> Result<Result<Kernel, String>, Refusal> {
+    let skipped = |why: &str| Ok(Err(why.to_owned()));
+    let Some(platform) = Platform::from_name(encoding.platform()) else {
+        return skipped("the platform's instructions are not known");
+    };
+    if dispatch.is_strange {
+        return skipped("the threads get data that are not known");
+    }
+    let Some(start) = dispatch.kernel else { return skipped("the kernel has no address") };
+    let mut code = Vec::new();
+    while code.len() < MOST_BYTES {
+        let Some(line) = reader.fetch(start.behind(code.len() as u64), FETCH_BYTES) else {
+            return skipped("the kernel leaves the bound memory");
+        };
+        for bytes in line.as_chunks::<INSTRUCTION_BYTES>().0 {
+            code.extend(bytes);
+            let instruction = match decode(platform, u128::from_le_bytes(*bytes)) {
+                Ok(instruction) => instruction,
+                Err(error) => return Ok(Err(error.to_string())),
+            };
+            if let Some(violation) = validate(platform, &instruction).first() {
+                tracing::warn!(at = code.len() - INSTRUCTION_BYTES, %violation, "invalid kernel");
+                return Err(Refusal::Rule(violation.rule));
+            }
+            if !instruction.message.is_some_and(|message| message.end_of_thread) {
+                continue;
+            }
+            match check(platform, dispatch.enabled(0), &code) {
+                Ok(_) => return Ok(Ok(Kernel { platform, code })),
+                // A branch leads behind this end.
+                Err(Stop { why: Why::End | Why::Target { .. }, .. }) => {}
+                Err(stop) => return Ok(Err(stop.to_string())),
+            }
+        }
+    }
+    skipped("the kernel has no end")
+}
+
+/// The surfaces of a dispatch.
+struct Surfaces<'a, 'b> {
+    encoding: Encoding,
+    tables: &'a Tables,
+    view: &'a View<'a>,
+    reader: &'a mut Reader<'b>,
+    /// The binding table.
+    pointer: u32,
+    /// The surfaces that were accessed before; those that show no known bytes are `None`.
+    known: BTreeMap<u8, Option<Surface>>,
+}
+
+impl Surfaces<'_, '_> {
+    /// Returns the part of an access that lies in the surface: the class and the address of the first byte, and the number of bytes.
+    fn part(&mut self, access: Access, len: usize) -> Option<(Base, usize)> {
+        let Self { encoding, tables, reader, pointer, known, .. } = self;
+        let surface = known.entry(access.surface).or_insert_with(|| {
+            let surface = tables.surface(*encoding, *pointer, access.surface, reader);
+            surface.filter(|surface| surface.is_buffer)
+        });
+        let Some(surface) = surface else {
+            tracing::warn!(
+                surface = access.surface,
+                at = access.at,
+                "a kernel accesses a surface that is no buffer"
+            );
+            return None;
+        };
+        let left = surface.row_bytes.checked_sub(access.offset.into())?;
+        let base = Base { address: surface.start, mocs: surface.mocs };
+        Some((base.behind(access.offset.into()), len.min(left as usize)))
+    }
+}
+
+impl Bus for Surfaces<'_, '_> {
+    fn read(&mut self, access: Access, bytes: &mut [u8]) {
+        bytes.fill(0);
+        if let Some((from, len)) = self.part(access, bytes.len())
+            && let Some(bytes) = bytes.get_mut(..len)
+        {
+            self.view.read(from.mocs, from.address, bytes);
+        }
+    }
+
+    fn write(&mut self, access: Access, bytes: &[u8]) {
+        if let Some((to, len)) = self.part(access, bytes.len())
+            && let Some(bytes) = bytes.get(..len)
+        {
+            self.view.write(to.mocs, to.address, bytes);
+        }
+    }
+}
