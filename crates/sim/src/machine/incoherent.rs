@@ -51,7 +51,7 @@ pub enum IncoherentKind {
     /// The CPU, or an agent that looks its cache up, read clean cached bytes, and memory has newer ones.
     StaleCpuRead,
     /// A draw or a dispatch had a surface with lines that are dirty in the CPU's cache, on a route by which the GPU does not
-    /// see them. Kernels are not executed: whether one read them, or wrote memory under them, is not known.
+    /// see them, and a kernel that is not executed: whether it read them, or wrote memory under them, is not known.
     DirtySurface,
 }
 

@@ -1,7 +1,7 @@
 //! Decodes the command streamer's commands; the blitter's are in [`super::blits`].
 //!
 //! A copy engine hangs at a command that is not simulated. Any other engine skips it: most commands of its
-//! batches set up the 3D, media and video pipelines, which are not simulated ([`super::pipeline`] follows what they read).
+//! batches set up the 3D, media and video pipelines ([`super::pipeline`] follows what they read, and runs kernels).
 
 use super::blits::{self, Blit};
 use super::encoding::*;

@@ -17,8 +17,8 @@
 //! MI_STORE_DATA_IMM; from graphics 6 on, MI_FLUSH_DW and, on copy engines, the blitter's fills and copies of
 //! linear surfaces. Any other command hangs a copy engine, unless it has no visible effect. The other engines
 //! also execute the writes of PIPE_CONTROL ([`post_sync`]), and copy, compare and move dwords
-//! ([`memory_commands`], [`registers`]); they skip any other command by its length ([`lengths`]). What the 3D and
-//! compute pipelines read is read on a device that is watched or traced ([`pipeline`]).
+//! ([`memory_commands`], [`registers`]), and run the kernels of compute walkers ([`pipeline`]); they skip any other command by its
+//! length ([`lengths`]). What the 3D pipeline reads is read on a device that is watched or traced.
 
 mod bans;
 mod batch;
