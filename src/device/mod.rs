@@ -176,7 +176,7 @@ impl Device {
         about::quirks(self.machine(), self.rules())
     }
 
-    /// Returns how MOCS entry `index` treats the LLC.
+    /// Returns how MOCS entry `index` treats the LLC. On graphics 8, which has no entries, `index` is the MOCS field of a command.
     pub fn mocs_class(&self, index: u8) -> MocsClass {
         platform::mocs_class(self.machine(), index)
     }

@@ -61,7 +61,8 @@ fn created(caps: Caps, creation: Creation) -> Result<c_int, Failure> {
     }
 }
 
-/// Returns how a MOCS entry treats the LLC, as i915 programs it.
+/// Returns how a MOCS entry treats the LLC, as i915 programs it. On graphics 8, which has no entries, index is the MOCS field of a
+/// command.
 ///
 /// Returns a gemco_mocs; -EINVAL for an index above 255. Any thread; no allocation.
 ///

@@ -741,11 +741,13 @@ int gemco_caching_level(const struct gemco_platform *platform,
 int gemco_pat_level(const struct gemco_platform *platform, unsigned int index);
 
 /**
- * Returns how a MOCS entry treats the LLC, as i915 programs it.
+ * Returns how a MOCS entry treats the LLC, as i915 programs it. On graphics 8, which has no entries, index is the MOCS field of a
+ * command.
  *
  * Returns a gemco_mocs; -EINVAL for an index above 255. Any thread; no allocation.
  */
-int gemco_mocs_class(const struct gemco_platform *platform, unsigned int index);
+int gemco_mocs_class(const struct gemco_platform *platform,
+                     unsigned int index);
 
 /**
  * Returns the CPU's path through a mapping.
@@ -929,7 +931,7 @@ void gemco_device_unref(struct gemco_device *device);
 int gemco_device_platform(const struct gemco_device *device, struct gemco_platform *platform);
 
 /**
- * Returns what MOCS entry `index` means for coherency on this device.
+ * Returns what MOCS entry `index`, or on graphics 8 the MOCS field of a command, means for coherency on this device.
  *
  * Returns a gemco_mocs; -EINVAL for an index above 255. Any thread.
  */

@@ -293,7 +293,7 @@ fn platform_of(device: &gemco_device) -> Result<gemco_platform, Failure> {
     Ok(described(device.device.machine(), u16::try_from(id).unwrap_or(0)))
 }
 
-/// Returns what MOCS entry `index` means for coherency on this device.
+/// Returns what MOCS entry `index`, or on graphics 8 the MOCS field of a command, means for coherency on this device.
 ///
 /// Returns a gemco_mocs; -EINVAL for an index above 255. Any thread.
 ///

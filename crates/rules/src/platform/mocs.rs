@@ -23,6 +23,11 @@ const UNCACHED: u32 = 1;
 /// Bit 14, `LE_SCF`: bypass of the LLC, which only JSL and EHL obey.
 const AROUND_LLC: u32 = 1 << 14;
 
+/// Bits 6:5 of graphics 8: 0 page table, 1 uncached, 2 write-through, 3 write-back.
+const GEN8_MEMORY_TYPE: u8 = 0x60;
+/// The value "uncached".
+const GEN8_UNCACHED: u8 = 0x20;
+
 /// `skl_mocs_table` (SKL, KBL, CFL, CML).
 static GEN9_BIG_CORE: MocsTable = MocsTable {
     entries: &[(0, 0x9), (1, 0x30), (2, 0x3b), (63, 0x37)],
@@ -74,7 +79,7 @@ static GEN12: MocsTable = MocsTable {
 
 /// Returns the table that i915 programs on `machine`, if its entries concern an LLC.
 ///
-/// There is none before graphics version 9 (commands carry the bits themselves), on discrete devices (no
+/// There is none before graphics version 9 (commands carry control bits), on discrete devices (no
 /// LLC), and on Meteor Lake from 6.5 on (no LLC; the PAT index determines coherency).
 fn table(machine: &Machine) -> Option<&'static MocsTable> {
     let platform = machine.platform;
@@ -97,10 +102,17 @@ fn table(machine: &Machine) -> Option<&'static MocsTable> {
 
 /// Returns how MOCS entry `index` treats the LLC on `machine`.
 ///
+/// On graphics version 8, which has no entries, `index` is the MOCS field of a command: 7 control bits, of which 6:5 are the memory type
+/// (`MEMORY_OBJECT_CONTROL_STATE` in Mesa's `gen8.xml`; Programmer's Reference Manual of Broadwell, volume 2d).
+///
 /// Entries 16 and 17 request a bypass of the LLC in every table of graphics versions 11 and 12. Only JSL and
 /// EHL obey ([`Caps::LLC_BYPASS_MOCS`]); elsewhere the entries mean uncached. Kernels without those two
 /// entries (the 5.x series) are treated alike, which can only add a flush.
 pub fn mocs_class(machine: &Machine, index: u8) -> MocsClass {
+    if machine.platform.graphics.major == 8 {
+        let is_uncached = index & GEN8_MEMORY_TYPE == GEN8_UNCACHED;
+        return if is_uncached { MocsClass::Uncached } else { MocsClass::PageTable };
+    }
     let bypass_possible = machine.caps.contains(Caps::LLC_BYPASS_MOCS);
     let Some(table) = table(machine) else {
         // An unknown device may have the two entries.
@@ -166,11 +178,19 @@ mod tests {
     #[test]
     fn without_an_llc_table_every_entry_is_the_page_tables() {
         let every_entry: Vec<u8> = (0..64).collect();
-        for platform in ["i915gm", "ivb", "hsw", "bdw", "chv", "dg1", "dg2", "atsm", "mtl"] {
+        for platform in ["i915gm", "ivb", "hsw", "dg1", "dg2", "atsm", "mtl"] {
             case(platform, &every_entry, PageTable);
         }
         let mtl_before = by_name("mtl").unwrap().machine(KernelVersion::new(6, 1), false);
         assert_eq!(mocs_class(&mtl_before, 3), Uncached);
+    }
+
+    #[test]
+    fn graphics_8_has_control_bits() {
+        for platform in ["bdw", "chv"] {
+            case(platform, &[0x20, 0x38, 0x3f], Uncached);
+            case(platform, &[0, 0x18, 0x58, 0x78, 16, 17], PageTable);
+        }
     }
 
     #[test]

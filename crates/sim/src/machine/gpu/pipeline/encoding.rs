@@ -37,12 +37,14 @@ impl Encoding {
         self.generation >= 80
     }
 
-    /// Returns the class of a MOCS field. From graphics 9 on it is the number of an entry above a reserved bit; before,
-    /// it holds cache settings of the GPU, which leave the LLC to the page table. In a traced run, an entry that bypasses the
+    /// Returns the class of a MOCS field. From graphics 9 on it is the number of an entry above a reserved bit; on graphics 8,
+    /// control bits; before, cache settings that leave the LLC to the page table. In a traced run, an entry that bypasses the
     /// LLC on some platform does so: the hardware of the others ignores that.
     pub(super) fn mocs(self, field: u32) -> MocsClass {
-        if self.generation < 90 {
-            return MocsClass::PageTable;
+        match self.generation {
+            ..80 => return MocsClass::PageTable,
+            80..90 => return mocs_class(&self.machine, field as u8),
+            90.. => {}
         }
         let entry = (field >> 1) as u8;
         match mocs_class(&CONSERVATIVE.machine(self.machine.kernel, false), entry) {
