@@ -164,6 +164,7 @@ impl Soft {
     ///   memory runs until a program ends it, or the kernel does ([`Soft::set_gpu_times`]); `instant` by default.
     /// - `display=on|off`: whether the display is present or fused off; off by default where a fuse exists.
     /// - `without=RULE`: a kernel that lacks a rule.
+    /// - `drop=ASSUMPTION`: hardware for which an assumption of [`gem_coherency_hierarchy::Assumption`] does not hold.
     /// - `id=HEX`: another of the platform's PCI IDs.
     /// - `fault=FAULT[@N]`: a fault at the N-th request that it can hit; may be repeated.
     ///

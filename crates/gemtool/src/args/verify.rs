@@ -21,7 +21,7 @@ whole object. Each measurement runs
     (on a software device it must); where they require none, it must not.
 
 Paths: cpu-wb, cpu-wc, cpu-gtt, cpu-fixed (mappings), transfer (PREAD, PWRITE), gpu-blit (copy engine), \
-gpu-store (MI_STORE_DATA_IMM; writes only), gpu-sampler (reads only; software devices only).
+gpu-store (MI_STORE_DATA_IMM; writes only), gpu-kernel (a compute kernel, from Haswell on).
 
 Exit status: 1 if a reader saw wrong bytes although the required flushes were performed or none was \
 required, or if a software device did not show the old value where it must.
@@ -29,7 +29,7 @@ required, or if a software device did not show the old value where it must.
 Examples:
   gemtool verify --quick
   gemtool verify --device sim:glk
-  gemtool verify --device sim:jsl --write cpu-wb --read gpu-sampler,gpu-blit
+  gemtool verify --device sim:jsl --write cpu-wb --read gpu-kernel,gpu-blit
   gemtool verify --device sim:jsl,without=bypass-acquire
   gemtool verify --device sim:glk --forget flush
   gemtool verify --json --seed 7 --lines 1024";
@@ -104,8 +104,8 @@ pub enum Via {
     GpuBlit,
     /// MI_STORE_DATA_IMM, on the copy engine.
     GpuStore,
-    /// A read of a software device's GPU, as a sampler's, with any MOCS entry.
-    GpuSampler,
+    /// A kernel on the render engine, whose surfaces name any MOCS entry.
+    GpuKernel,
 }
 
 impl Via {
@@ -118,7 +118,7 @@ impl Via {
         Self::Transfer,
         Self::GpuBlit,
         Self::GpuStore,
-        Self::GpuSampler,
+        Self::GpuKernel,
     ];
 
     /// Returns the path's name on the command line.
@@ -131,7 +131,7 @@ impl Via {
             Self::Transfer => "transfer",
             Self::GpuBlit => "gpu-blit",
             Self::GpuStore => "gpu-store",
-            Self::GpuSampler => "gpu-sampler",
+            Self::GpuKernel => "gpu-kernel",
         }
     }
 }

@@ -63,6 +63,8 @@ pub struct InfoReport {
     pub cpu: Support,
     /// The parameters that the device reports.
     pub params: Vec<ParamLine>,
+    /// The way to report what the kernels of `gemtool verify` measure on this part; null on a software device.
+    pub report: Option<&'static str>,
 }
 
 /// The parameters to query with GETPARAM, in the header's order.
@@ -75,6 +77,10 @@ const PARAMS: [Param; 7] = [
     Param::MmapGttVersion,
     Param::MmapGttCoherent,
 ];
+
+/// The way to report a part.
+const REPORT: &str = "`gemtool verify --json >verify.json` measures this part, last of all by kernels on the GPU, which nobody has \
+    reported yet. Send verify.json and the output of `gemtool info --json` to the maintainers, as an issue of the repository.";
 
 /// Queries a device.
 ///
@@ -99,6 +105,7 @@ pub fn run(args: &args::Info) -> Result<InfoReport, Failure> {
         quirks: device.quirks(),
         cpu: cacheops::support().map_err(Error::from)?,
         params,
+        report: (!device.drm().name().starts_with(gem_coherency_sim::PREFIX)).then_some(REPORT),
     })
 }
 

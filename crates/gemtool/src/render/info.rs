@@ -29,7 +29,11 @@ impl Report for InfoReport {
         self.memory(page)?;
         self.quirks(page)?;
         self.cpu(page)?;
-        self.params(page)
+        self.params(page)?;
+        let Some(report) = self.report else { return Ok(()) };
+        page.gap()?;
+        page.heading("Report this part")?;
+        page.wrapped(2, report)
     }
 }
 

@@ -54,6 +54,10 @@ impl Report for VerifyReport {
                 page.wrapped(2, &format!("{}: {}", skip.what, skip.why))?;
             }
         }
+        if let Some(unproven) = self.unproven {
+            page.gap()?;
+            page.wrapped(0, unproven)?;
+        }
         page.gap()?;
         page.styled_heading(&summary(&self.totals), held_style(self.held))
     }

@@ -106,7 +106,7 @@ fn a_coherent_platform_shows_no_old_bytes_and_passes() {
 #[test]
 fn bypassing_reads_are_measured_where_they_go_around_the_llc() {
     for platform in ["jsl", "ehl"] {
-        let report = report(&format!("--quick --device sim:{platform} --read gpu-sampler"), 0);
+        let report = report(&format!("--quick --device sim:{platform} --read gpu-kernel"), 0);
         let cached = |row: &Value| row["write"] == "cpu-wb" && row["kind"] == "hand-over";
         for row in rows(&report, cached) {
             assert_eq!(
@@ -119,7 +119,7 @@ fn bypassing_reads_are_measured_where_they_go_around_the_llc() {
         let found = rows(&report, gpu);
         assert!(!found.is_empty() && found.iter().all(|row| row["rule"] == "gpu-write-may-be-cached"));
     }
-    gemtool("verify --quick --device sim:glk --read gpu-sampler").refused(&["gpu-sampler", "copy engine"]);
+    gemtool("verify --quick --device sim:glk --read gpu-kernel").refused(&["gpu-sampler", "copy engine"]);
 }
 
 #[test]
@@ -137,14 +137,14 @@ fn copies_name_an_entry_of_each_mocs_class_where_they_can() {
 
 #[test]
 fn a_new_object_leaks_bytes_only_without_the_acquire_flush() {
-    let line = "--quick --device sim:jsl,without=bypass-acquire --read gpu-sampler --caching cached";
+    let line = "--quick --device sim:jsl,without=bypass-acquire --read gpu-kernel --caching cached";
     let report = report(line, 1);
     let fresh = rows(&report, |row| row["kind"] == "fresh");
     let wrong = &fresh[0]["library"]["wrong"];
     // "anot", of the previous owner's data.
     assert_eq!((&wrong["got"], &wrong["want"]), (&0x746f_6e61.into(), &0.into()), "{}", fresh[0]);
     // A kernel without the flush leaks if the library's flush is left out, but not with it.
-    let old = "--quick --device sim:jsl,kernel=5.14 --read gpu-sampler --caching cached";
+    let old = "--quick --device sim:jsl,kernel=5.14 --read gpu-kernel --caching cached";
     let row = &self::report(old, 0)["rows"][0];
     assert_eq!((&row["kind"], &row["rule"]), (&"fresh".into(), &"zeroes-stay-dirty".into()));
     assert_eq!((&row["library"], &row["nobody"]["shown"]["got"]), (&"right".into(), &0x746f_6e61.into()));

@@ -6,13 +6,14 @@ use gem_coherency::policy::Rule;
 use gem_coherency::policy::kernel::KernelRules;
 use gem_coherency::vocabulary::KernelVersion;
 use gem_coherency::{OpenError, Result, Unknown};
+use gem_coherency_hierarchy::Assumption;
 
 /// The prefix of a software device's name.
 pub const PREFIX: &str = "sim:";
 
 /// The syntax of names, for error messages.
 const ALLOWED: &str = "sim:PLATFORM[,kernel=X.Y][,seed=N][,edram=0|1][,adversary=on|off][,fault=FAULT[@N]]\
-                       [,memory=cached|coherent][,gpu=instant|timed][,display=on|off][,without=RULE][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request";
+                       [,memory=cached|coherent][,gpu=instant|timed][,display=on|off][,without=RULE][,drop=ASSUMPTION][,id=HEX]; FAULT is enomem, eio, eintr, enodev, purge or stray, at the N-th request";
 
 /// The kernel version if the name does not give one.
 const DEFAULT_KERNEL: KernelVersion = KernelVersion::new(6, 12);
@@ -30,6 +31,8 @@ pub(crate) struct Spec {
     pub(crate) timed: bool,
     /// The device has a display.
     pub(crate) display: bool,
+    /// The assumption about hardware that does not hold.
+    pub(crate) dropped: Option<Assumption>,
     /// The PCI id.
     pub(crate) id: u16,
     /// Faults, each with the number of requests that it lets pass first.
@@ -47,6 +50,7 @@ struct Settings {
     timed: Option<bool>,
     display: Option<bool>,
     without: Option<Rule>,
+    dropped: Option<Assumption>,
     id: Option<u16>,
     faults: Vec<(Fault, u64)>,
 }
@@ -100,6 +104,7 @@ impl Settings {
             "without" => {
                 once(key, &mut self.without, value.parse().map_err(|error: Unknown| error.to_string())?)
             }
+            "drop" => once(key, &mut self.dropped, assumption(value)?),
             "id" => {
                 let id = u16::from_str_radix(value, 16)
                     .map_err(|_| format!("id '{value}' is not a PCI id (four hexadecimal digits)"))?;
@@ -129,6 +134,7 @@ impl Settings {
             machine: platform.machine(kernel, edram),
             rules: KernelRules { without: self.without, ..rules },
             id,
+            dropped: self.dropped,
             coherent: self.coherent.unwrap_or(false),
             timed: self.timed.unwrap_or(false),
             // Off where a fuse can disable it; requests that need a display are refused in either case.
@@ -154,6 +160,15 @@ fn switch(key: &str, value: &str, words: [&str; 2]) -> Result<bool, String> {
         Some(index) => Ok(index == 1),
         None => Err(format!("{key} '{value}' is neither {} nor {}", words[0], words[1])),
     }
+}
+
+/// Parses an assumption, by its ID or its name.
+fn assumption(value: &str) -> Result<Assumption, String> {
+    let found = Assumption::ALL
+        .iter()
+        .copied()
+        .find(|one| value == one.name() || value.eq_ignore_ascii_case(one.id()));
+    found.ok_or_else(|| format!("'{value}' is not an assumption (A3, bypass-is-for-reads)"))
 }
 
 /// Parses a fault: `enomem`, or `enomem@3` for the third request that it can hit.

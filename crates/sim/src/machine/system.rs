@@ -80,6 +80,8 @@ pub(crate) struct System {
     pub(crate) real_gpu: OnceLock<Arc<dyn RealGpu>>,
     /// The PCI id.
     pub(crate) id: u16,
+    /// The hardware's memory system.
+    hardware: Hardware,
     /// The GT variant, which follows from the PCI ID; empty if there is one only.
     pub(crate) gt: &'static str,
     /// The address space of contexts without their own.
@@ -100,6 +102,7 @@ struct Objects {
 
 impl System {
     pub(crate) fn new(spec: &Spec) -> Self {
+        let hardware = Hardware::new(spec.machine.caps);
         let faults = Faults::default();
         for &(fault, after) in &spec.faults {
             faults.inject(fault, after);
@@ -131,6 +134,7 @@ impl System {
             coherent: spec.coherent,
             real_gpu: OnceLock::new(),
             id: spec.id,
+            hardware: spec.dropped.map_or(hardware, |dropped| hardware.without(dropped)),
             gt: platform::row_by_id(spec.id).map_or("", |row| row.gt),
             global_space: limits::address_space(spec.machine),
             seed: spec.adversary.then_some(spec.seed),
@@ -165,7 +169,7 @@ impl System {
     /// Returns the terms of accesses to an object of this level, which are neither logged nor traced.
     pub(crate) fn terms(&self, level: CacheLevel) -> Terms<'_> {
         let coherent = self.coherent || self.trace.is_on();
-        Terms { hardware: Hardware::new(self.machine.caps), level, coherent, watch: None, trace: None }
+        Terms { hardware: self.hardware, level, coherent, watch: None, trace: None }
     }
 
     /// Returns whether caches are simulated without an adversary.

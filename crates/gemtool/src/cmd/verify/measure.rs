@@ -11,7 +11,6 @@ use gem_coherency_exercise::Result;
 
 use super::expect::{Chance, HandOver, Side, hand_over};
 use super::object::{Flushing, Object};
-use super::paths::Mocs;
 use super::plan::{Accesses, Cell};
 use super::report::{Check, Row, Unflushed, Wrong};
 use super::setup::Setup;
@@ -74,15 +73,7 @@ impl Measuring<'_> {
             }
         };
         let nobody = Unflushed { chance: hand.chance, shown };
-        Ok(Row::new(
-            (cell, Mocs::of_sampler(&self.setup.target)),
-            decision,
-            hand.kernel,
-            seen.lines,
-            Check::of(seen.wrong),
-            kernel,
-            nobody,
-        ))
+        Ok(Row::new(cell, decision, hand.kernel, seen.lines, Check::of(seen.wrong), kernel, nobody))
     }
 
     /// Returns the decision on the last hand-over.
@@ -242,8 +233,7 @@ impl Measuring<'_> {
     }
 
     fn side(&self, cell: &Cell, via: Via, access: Access) -> Side {
-        let mocs = if via == Via::GpuSampler { Mocs::of_sampler(&self.setup.target) } else { cell.mocs };
-        Side::new(via, mocs, access)
+        Side::new(via, self.setup.mocs(via, cell.mocs), access)
     }
 
     fn hand_over(&self, cell: &Cell, object: &Object<'_>, from: Side, to: Side) -> HandOver {

@@ -11,15 +11,17 @@ mod shuffle;
 
 pub use expect::Chance;
 
+use gem_coherency::Errno;
 use gem_coherency::units::{LINE_BYTES, PAGE_LINES};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::device::{self, DeviceLine};
-use crate::args;
+use crate::args::{self, Via};
 use crate::failure::Failure;
 use measure::Measuring;
 use plan::Plan;
-use report::{Refused, VerifyReport};
+use plan::Skip;
+use report::{Refused, Row, VerifyReport};
 use setup::Setup;
 
 /// Runs the measurements.
@@ -41,17 +43,33 @@ pub fn run(args: &args::Verify, progress: bool) -> Result<VerifyReport, Failure>
     let measuring =
         Measuring { setup: &setup, counts: counts.clone(), lines, seed: args.seed, forget: args.forget };
     let bar = if progress { bar(plan.cells.len() as u64) } else { ProgressBar::hidden() };
-    let (mut rows, mut refused) = (Vec::new(), Vec::new());
-    for cell in &plan.cells {
+    let Plan { cells, mut skipped } = plan;
+    let (mut rows, mut refused) = (Vec::<Row>::new(), Vec::new());
+    for (number, cell) in cells.iter().enumerate() {
         match measuring.row(cell) {
             Ok(row) => rows.push(row),
-            Err(error) => refused.push(Refused { what: cell.to_string(), error: error.to_string() }),
+            Err(error) => {
+                refused.push(Refused { what: cell.to_string(), error: error.to_string() });
+                // The kernels come last. Each of the others would hang, too, and the driver bans a context that hangs often.
+                if cell.runs_kernel() && error.errno() == Errno::EIO {
+                    let what =
+                        format!("{} measurements with {}", cells.len() - number - 1, Via::GpuKernel.name());
+                    skipped.push(Skip { what, why: "a kernel hung the GPU".to_owned() });
+                    break;
+                }
+            }
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(VerifyReport::new(line, (args.seed, lines, counts), plan.skipped, refused, rows))
+    let is_unproven = setup.target.soft().is_none() && rows.iter().any(Row::ran_kernel);
+    let unproven = is_unproven.then_some(UNPROVEN);
+    Ok(VerifyReport::new(line, (args.seed, lines, counts), skipped, refused, unproven, rows))
 }
+
+/// The caution about kernels on a real device.
+const UNPROVEN: &str = "gpu-kernel is unproven on this part: nobody has reported that its MOCS entries do what i915 and this library \
+    assume. `gemtool info` says how to report it.";
 
 /// Returns a progress bar on standard error; invisible unless that is a terminal.
 fn bar(count: u64) -> ProgressBar {

@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use gem_coherency::access::FlushReport;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Submission};
-use gem_coherency::drm::{ExecObject, Mapping};
+use gem_coherency::drm::Mapping;
 use gem_coherency::units::{ByteRange, Lines};
 use gem_coherency::vocabulary::{Access, CachingMode, Domains, MmapMode, MocsClass};
 use gem_coherency_exercise::Result;
-use gem_coherency_exercise::commands::{Builder, Extent};
-use gem_coherency_exercise::{Batch, Region};
+use gem_coherency_exercise::commands::kernels::{self, COPY_BYTES, SCATTER_STORES};
+use gem_coherency_exercise::commands::{Bytes, Extent};
+use gem_coherency_exercise::{Batch, Region, Walker};
 use serde::Serialize;
 
 use super::paths::Mocs;
@@ -48,7 +49,7 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// Allocates an object that copies access through `mocs`.
+    /// Allocates an object that copies and kernels access through `mocs`.
     ///
     /// # Errors
     /// The errors of allocating a BO.
@@ -138,17 +139,17 @@ impl<'a> Object<'a> {
                 Ok(submitted.reports().first().copied())
             }
             (Via::GpuStore, Flushing::Kernel | Flushing::None) => {
-                let store = |builder: &mut Builder| {
+                let written = self.setup.blits(|builder| {
                     stores.iter().try_for_each(|store| builder.store(0, store.offset, store.value))
-                };
-                self.setup.run(&self.bo, Access::Write, None, store).map(|()| None)
+                })?;
+                self.setup.run(&self.bo, Access::Write, None, written).map(|()| None)
             }
             (Via::GpuBlit, Flushing::Library) => {
                 stage(&self.setup.tracked, stores)?;
                 let mut batch = Batch::new(self.setup.device())?;
                 for store in stores {
                     let from = Region::new(&self.setup.tracked.staging, store.offset);
-                    batch.copy(self.region(store.offset), from, DWORD)?;
+                    batch.copy(self.region(Via::GpuBlit, store.offset), from, DWORD)?;
                 }
                 let submitted = batch.submit()?;
                 submitted.wait(None)?;
@@ -157,16 +158,32 @@ impl<'a> Object<'a> {
             (Via::GpuBlit, Flushing::Kernel | Flushing::None) => {
                 stage(&self.setup.untracked, stores)?;
                 let staging = Some((&self.setup.untracked.staging, Access::Read));
-                let copy = |builder: &mut Builder| {
+                let written = self.setup.blits(|builder| {
                     stores.iter().try_for_each(|store| {
-                        let to = surface(0, store.offset, self.mocs.entry);
+                        let to = surface(0, store.offset, self.entry(Via::GpuBlit));
                         builder.copy(to, surface(1, store.offset, None), DWORD)
                     })
-                };
-                self.setup.run(&self.bo, Access::Write, staging, copy).map(|()| None)
+                })?;
+                self.setup.run(&self.bo, Access::Write, staging, written).map(|()| None)
             }
-            // The plan never requests it.
-            (Via::GpuSampler, Flushing::Library | Flushing::Kernel | Flushing::None) => Ok(None),
+            (Via::GpuKernel, Flushing::Library) => {
+                let groups = tabulate(&self.setup.tracked, stores, self.size())?;
+                let mut walker =
+                    Walker::new(self.setup.device(), &kernels::scatter(self.setup.device().machine())?)?;
+                let table = Region::new(&self.setup.tracked.staging, 0);
+                walker.surface(table, u64::from(groups) * COPY_BYTES, Access::Read)?;
+                walker.surface(self.region(Via::GpuKernel, 0), self.size(), Access::Write)?;
+                let submitted = walker.submit(groups)?;
+                submitted.wait(None)?;
+                Ok(submitted.reports().get(1).copied())
+            }
+            (Via::GpuKernel, Flushing::Kernel | Flushing::None) => {
+                let groups = tabulate(&self.setup.untracked, stores, self.size())?;
+                let staging = Some((&self.setup.untracked.staging, Access::Read));
+                let kernel = kernels::scatter(self.setup.device().machine())?;
+                let written = self.setup.kernel(&kernel, [self.bytes(1), self.bytes(0)], groups)?;
+                self.setup.run(&self.bo, Access::Write, staging, written).map(|()| None)
+            }
         }
     }
 
@@ -203,7 +220,7 @@ impl<'a> Object<'a> {
             (Via::GpuBlit, Flushing::Library) => {
                 let scratch = &self.setup.tracked.scratch;
                 let mut batch = Batch::new(self.setup.device())?;
-                batch.copy_range(Region::new(scratch, 0), self.region(0), self.size())?;
+                batch.copy_range(Region::new(scratch, 0), self.region(Via::GpuBlit, 0), self.size())?;
                 let submitted = batch.submit()?;
                 submitted.wait(None)?;
                 load(scratch, &mut bytes)?;
@@ -212,38 +229,36 @@ impl<'a> Object<'a> {
             (Via::GpuBlit, Flushing::Kernel | Flushing::None) => {
                 let scratch = &self.setup.untracked.scratch;
                 let rows = Extent { width: ROW, height: (self.size() / u64::from(ROW)) as u32 };
-                let copy = |builder: &mut Builder| {
-                    builder.copy(surface(1, 0, None), surface(0, 0, self.mocs.entry), rows)
-                };
-                self.setup.run(&self.bo, Access::Read, Some((scratch, Access::Write)), copy)?;
+                let written = self.setup.blits(|builder| {
+                    builder.copy(surface(1, 0, None), surface(0, 0, self.entry(Via::GpuBlit)), rows)
+                })?;
+                self.setup.run(&self.bo, Access::Read, Some((scratch, Access::Write)), written)?;
                 load(scratch, &mut bytes)?;
                 None
             }
-            (Via::GpuSampler, _) => self.sample(flushing, &mut bytes)?,
+            (Via::GpuKernel, Flushing::Library) => {
+                let scratch = &self.setup.tracked.scratch;
+                let mut walker =
+                    Walker::new(self.setup.device(), &kernels::copy(self.setup.device().machine())?)?;
+                walker.surface(self.region(Via::GpuKernel, 0), self.size(), Access::Read)?;
+                walker.surface(Region::new(scratch, 0), self.size(), Access::Write)?;
+                let submitted = walker.submit(self.groups())?;
+                submitted.wait(None)?;
+                load(scratch, &mut bytes)?;
+                submitted.reports().first().copied()
+            }
+            (Via::GpuKernel, Flushing::Kernel | Flushing::None) => {
+                let scratch = &self.setup.untracked.scratch;
+                let kernel = kernels::copy(self.setup.device().machine())?;
+                let written = self.setup.kernel(&kernel, [self.bytes(0), self.bytes(1)], self.groups())?;
+                self.setup.run(&self.bo, Access::Read, Some((scratch, Access::Write)), written)?;
+                load(scratch, &mut bytes)?;
+                None
+            }
             // The plan never requests it.
             (Via::GpuStore, _) => None,
         };
         Ok((bytes, report))
-    }
-
-    /// Reads like a software device's sampler, after an empty batch that stands for the sampler's.
-    fn sample(&self, flushing: Flushing, bytes: &mut [u8]) -> Result<Option<FlushReport>> {
-        let mocs = Mocs::of_sampler(&self.setup.target).class;
-        let report = match flushing {
-            Flushing::Library => {
-                let submission = Submission { bo: &self.bo, access: Access::Read, mocs };
-                self.setup.device().submit(&[submission])?.first().copied()
-            }
-            Flushing::Kernel | Flushing::None => {
-                let object = ExecObject { handle: self.bo.handle(), access: Access::Read };
-                self.setup.device().drm().execute(&[object])?;
-                None
-            }
-        };
-        if let Some(soft) = self.setup.target.soft() {
-            soft.gpu_read(self.bo.handle(), mocs, 0, bytes)?;
-        }
-        Ok(report)
     }
 
     /// Runs PWRITE with the library's tracking. Only the kernel knows whether it goes through the cache or
@@ -283,10 +298,26 @@ impl<'a> Object<'a> {
         via.mode().map_or(Ok(()), |mode| Ok(self.bo.map(mode)?))
     }
 
+    /// Returns the MOCS entry of the accesses by a path.
+    fn entry(&self, via: Via) -> Option<u8> {
+        self.setup.mocs(via, self.mocs).entry
+    }
+
     /// Returns a region of the object for the library's batches.
-    fn region(&self, offset: u64) -> Region<'_> {
+    fn region(&self, via: Via, offset: u64) -> Region<'_> {
         let region = Region::new(&self.bo, offset);
-        self.mocs.entry.map_or(region, |entry| region.mocs(entry))
+        self.entry(via).map_or(region, |entry| region.mocs(entry))
+    }
+
+    /// Returns a surface for a kernel: of the object (buffer 0), or of the other buffer.
+    fn bytes(&self, buffer: u32) -> Bytes {
+        let mocs = if buffer == 0 { self.entry(Via::GpuKernel) } else { None };
+        Bytes { buffer, offset: 0, len: self.size(), mocs }
+    }
+
+    /// Returns the number of groups that copy the object.
+    fn groups(&self) -> u32 {
+        (self.size() / COPY_BYTES) as u32
     }
 
     /// Runs `access` on a mapping that the library does not track.
@@ -311,7 +342,26 @@ fn stage(tracked: &Buffers, stores: &[Store]) -> Result<()> {
     Ok(())
 }
 
-/// Reads the bytes that the copy engine copied out of the object.
+/// Writes a table of stores for [`kernels::scatter`] to the staging buffer; returns the number of its groups. The last group has stores behind the
+/// end of the object, of `size` bytes.
+fn tabulate(tracked: &Buffers, stores: &[Store], size: u64) -> Result<u32> {
+    let mut groups = 0;
+    let mut guard = tracked.staging.write(0, tracked.staging.size())?;
+    for group in stores.chunks(SCATTER_STORES) {
+        let at = u64::from(groups) * COPY_BYTES;
+        for lane in 0..SCATTER_STORES {
+            let (offset, value) = group.get(lane).map_or((size, 0), |store| (store.offset, store.value));
+            let place = at + 4 * lane as u64;
+            guard.write_at(place, &(offset as u32).to_le_bytes())?;
+            guard.write_at(place + COPY_BYTES / 2, &value.to_le_bytes())?;
+        }
+        groups += 1;
+    }
+    guard.finish();
+    Ok(groups)
+}
+
+/// Reads the bytes that the GPU copied out of the object.
 fn load(scratch: &Bo, bytes: &mut [u8]) -> Result<()> {
     Ok(scratch.read(0, scratch.size())?.read_at(0, bytes)?)
 }

@@ -4,7 +4,7 @@ use gem_coherency::platform::{Call, Caps};
 use gem_coherency::policy::{self, driver::path_refusal};
 use gem_coherency::vocabulary::{Access, CacheLevel, MmapMode, MocsClass};
 use gem_coherency_exercise::Batch;
-use gem_coherency_exercise::commands::Field;
+use gem_coherency_exercise::commands::{Field, kernels};
 use gemtool::script::Target;
 use serde::Serialize;
 
@@ -12,6 +12,9 @@ use crate::args::Via;
 
 /// MOCS entries that a command can select; by convention 0 is an error from graphics version 12 on.
 const ENTRIES: std::ops::Range<u8> = 1..64;
+
+/// Graphics 8, which has no entries: the control bits "uncached", with the L3 and the LLC as targets.
+const GEN8_UNCACHED: u8 = 0x38;
 
 /// The MOCS setting of the GPU's accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -39,11 +42,24 @@ impl Mocs {
         found.collect()
     }
 
-    /// Returns the sampler's setting: bypasses the LLC if the platform allows it, else the page table's.
-    pub fn of_sampler(target: &Target) -> Self {
-        let caps = target.device().machine().caps;
-        let bypasses = caps.contains(Caps::LLC | Caps::LLC_BYPASS_MOCS);
-        if bypasses { Self { class: MocsClass::BypassLlc, entry: Some(16) } } else { Self::PAGE_TABLE }
+    /// Returns a setting of each class that the surfaces of kernels can select; none if the device runs no kernels.
+    pub fn of_kernels(target: &Target) -> Vec<Self> {
+        let device = target.device();
+        let entries: Vec<u8> = match device.machine().platform.graphics.major {
+            _ if kernels::copy(device.machine()).is_err() => return Vec::new(),
+            ..8 => Vec::new(),
+            8 => vec![GEN8_UNCACHED],
+            9..12 => ENTRIES.chain([0]).collect(),
+            12.. => ENTRIES.collect(),
+        };
+        let setting = |&class: &MocsClass| match class {
+            MocsClass::PageTable => Some(Self::PAGE_TABLE),
+            MocsClass::Uncached | MocsClass::BypassLlc => {
+                let entry = entries.iter().copied().find(|&entry| device.mocs_class(entry) == class)?;
+                Some(Self { class, entry: Some(entry) })
+            }
+        };
+        MocsClass::ALL.iter().filter_map(setting).collect()
     }
 }
 
@@ -55,7 +71,7 @@ impl Via {
             Self::CpuWc => Some(MmapMode::Wc),
             Self::CpuGtt => Some(MmapMode::Gtt),
             Self::CpuFixed => Some(MmapMode::Fixed),
-            Self::Transfer | Self::GpuBlit | Self::GpuStore | Self::GpuSampler => None,
+            Self::Transfer | Self::GpuBlit | Self::GpuStore | Self::GpuKernel => None,
         }
     }
 
@@ -68,14 +84,13 @@ impl Via {
             Self::CpuGtt => policy::Path::Cpu(MmapMode::Gtt),
             Self::CpuFixed => policy::Path::Cpu(MmapMode::Fixed),
             Self::GpuStore => policy::Path::Gpu(MocsClass::PageTable),
-            Self::GpuBlit | Self::GpuSampler => policy::Path::Gpu(mocs.class),
+            Self::GpuBlit | Self::GpuKernel => policy::Path::Gpu(mocs.class),
         }
     }
 
     /// Returns why the device lacks this access to objects of any level; `None` if it has it.
     pub fn missing(self, target: &Target, access: Access) -> Option<String> {
         let (device, machine) = (target.device(), target.device().machine());
-        let bypasses = machine.caps.contains(Caps::LLC | Caps::LLC_BYPASS_MOCS);
         match self {
             Self::CpuWb | Self::CpuWc | Self::CpuGtt | Self::CpuFixed => {
                 let refusal = machine.refusal(Call::MmapOffset(self.mode()?))?;
@@ -84,29 +99,19 @@ impl Via {
             Self::Transfer => machine.refusal(Call::PreadPwrite).map(|refusal| refusal.why.to_owned()),
             Self::GpuStore if access == Access::Read => Some("it only writes".to_owned()),
             Self::GpuStore | Self::GpuBlit => Batch::new(device).err().map(|error| error.to_string()),
-            Self::GpuSampler if access == Access::Write => Some("it only reads".to_owned()),
-            Self::GpuSampler if target.soft().is_some() => {
-                let stands_in = bypasses || Batch::new(device).is_err();
-                (!stands_in)
-                    .then(|| "the copy engine takes the same path: no read bypasses an LLC".to_owned())
-            }
-            Self::GpuSampler if bypasses => {
-                let why = "only a sampler reads with MOCS entries 16 and 17, and gemtool has no batch for it";
-                Some(why.to_owned())
-            }
-            Self::GpuSampler => Some("only a software device has it".to_owned()),
+            Self::GpuKernel => kernels::copy(machine).err().map(|error| error.to_string()),
         }
     }
 
     /// Returns whether the lack follows from the path itself, so that it is not reported.
     pub fn is_never(self, target: &Target, access: Access) -> bool {
-        let caps = target.device().machine().caps;
-        let bypasses = caps.contains(Caps::LLC | Caps::LLC_BYPASS_MOCS);
+        let machine = target.device().machine();
+        let caps = machine.caps;
         match self {
             Self::CpuFixed => !caps.contains(Caps::DISCRETE),
             Self::CpuWb | Self::CpuWc => caps.contains(Caps::DISCRETE),
             Self::GpuStore => access == Access::Read,
-            Self::GpuSampler => access == Access::Write || !bypasses,
+            Self::GpuKernel => kernels::copy(machine).is_err(),
             Self::CpuGtt | Self::Transfer | Self::GpuBlit => false,
         }
     }

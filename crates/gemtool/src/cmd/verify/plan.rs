@@ -3,7 +3,7 @@
 use std::fmt;
 
 use gem_coherency::platform::Caps;
-use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode};
+use gem_coherency::vocabulary::{Access, CacheLevel, CachingMode, MocsClass};
 use gem_coherency_exercise::Error;
 use gem_coherency_exercise::Result;
 use serde::Serialize;
@@ -49,7 +49,7 @@ pub struct Cell {
     pub accesses: Accesses,
     /// The kind of object.
     pub cached: Cached,
-    /// The MOCS setting of copies.
+    /// The MOCS setting of copies and kernels.
     pub mocs: Mocs,
 }
 
@@ -64,6 +64,11 @@ impl Cell {
         vias.into_iter().flatten()
     }
 
+    /// Returns whether the GPU runs a kernel.
+    pub fn runs_kernel(&self) -> bool {
+        self.vias().any(|via| via == Via::GpuKernel)
+    }
+
     /// Returns why the kernel's protocol does not cover it; `None` if it does.
     pub fn outside_protocol(&self, caps: Caps) -> Option<&'static str> {
         let level = self.cached.level;
@@ -72,8 +77,13 @@ impl Cell {
             Some("a discrete device has no SET_DOMAIN")
         } else if caps.contains(Caps::PAT_AT_CREATE) && self.cached.caching.is_some() {
             Some("with a PAT index of its own choice, userspace flushes")
-        } else if self.vias().any(|via| via == Via::GpuSampler) && caps.contains(Caps::LLC_BYPASS_MOCS) {
-            Some("the kernel does not know about reads that bypass the LLC")
+        } else if self.mocs.class == MocsClass::BypassLlc {
+            Some("the kernel does not know about accesses that bypass the LLC")
+        } else if !caps.contains(Caps::LLC)
+            && level != CacheLevel::None
+            && self.mocs.class != MocsClass::PageTable
+        {
+            Some("the kernel does not know about MOCS entries that do not snoop")
         } else if !caps.contains(Caps::LLC) && level != CacheLevel::None && self.vias().any(is_uncached) {
             Some("the kernel treats a snooped object as coherent in every mapping")
         } else {
@@ -86,7 +96,7 @@ impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let vias: Vec<_> = self.vias().map(Via::name).collect();
         let caching = self.cached.caching.map_or("the device's default", CachingMode::name);
-        write!(f, "{} (caching {caching}, copies {})", vias.join(", "), self.mocs.class)
+        write!(f, "{} (caching {caching}, MOCS class {})", vias.join(", "), self.mocs.class)
     }
 }
 
@@ -154,7 +164,7 @@ impl Plan {
         let overs = have(setup, &args.over, Access::Write, &mut skipped);
         let writes = have(setup, &args.write, Access::Write, &mut skipped);
         let reads = have(setup, &args.read, Access::Read, &mut skipped);
-        let copies = Mocs::of_copies(&setup.target);
+        let (copies, kernels) = (Mocs::of_copies(&setup.target), Mocs::of_kernels(&setup.target));
         for cached in kinds(setup, &args.caching, &mut skipped)? {
             let mut usable = |vias: &[Via]| -> Vec<Via> {
                 let is_so = |via: &&Via| match via.refusal(caps, cached.level, Mocs::PAGE_TABLE) {
@@ -171,29 +181,34 @@ impl Plan {
                 vias.iter().filter(is_so).copied().collect()
             };
             let (overs, writes, reads) = (usable(&overs), usable(&writes), usable(&reads));
-            let mut add = |accesses, blits: bool| {
-                let entries = if blits { copies.as_slice() } else { copies.get(..1).unwrap_or_default() };
-                cells.extend(entries.iter().map(|&mocs| Cell { accesses, cached, mocs }));
+            let mut add = |accesses, decided: &[Via]| {
+                let settings = match decided {
+                    vias if vias.contains(&Via::GpuKernel) => kernels.as_slice(),
+                    vias if vias.contains(&Via::GpuBlit) => copies.as_slice(),
+                    _ => copies.get(..1).unwrap_or_default(),
+                };
+                cells.extend(settings.iter().map(|&mocs| Cell { accesses, cached, mocs }));
             };
-            let blits = |vias: &[Via]| vias.contains(&Via::GpuBlit);
             // A request for a write path excludes measurements without a write.
             if args.over.is_empty() && args.write.is_empty() {
-                reads.iter().for_each(|&read| add(Accesses::Fresh(read), blits(&[read])));
+                reads.iter().for_each(|&read| add(Accesses::Fresh(read), &[read]));
             }
             for (number, &write) in writes.iter().enumerate() {
                 for (other, &over) in overs.iter().enumerate() {
                     if args.read.is_empty() {
-                        add(Accesses::Overwrite(over, write), blits(&[over, write]));
+                        add(Accesses::Overwrite(over, write), &[over, write]);
                     }
                     for (third, &read) in reads.iter().enumerate() {
                         let turn = (number + third) % overs.len();
                         if !args.quick || turn == other {
-                            add(Accesses::HandOver(over, write, read), blits(&[write, read]));
+                            add(Accesses::HandOver(over, write, read), &[write, read]);
                         }
                     }
                 }
             }
         }
+        // A kernel that hangs the GPU spoils what comes after it.
+        cells.sort_by_key(Cell::runs_kernel);
         Ok(Self { cells, skipped })
     }
 }

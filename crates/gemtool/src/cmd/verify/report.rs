@@ -106,9 +106,9 @@ pub struct Row {
 }
 
 impl Row {
-    /// Creates the row of `cell`; the sampler reads through `sampler`.
+    /// Creates the row of `cell`.
     pub fn new(
-        (cell, sampler): (&Cell, Mocs),
+        cell: &Cell,
         decision: Decision,
         by_kernel: Option<Rule>,
         lines: u64,
@@ -122,11 +122,8 @@ impl Row {
             Accesses::Fresh(read) => (Kind::Fresh, None, None, Some(read)),
         };
         let decided: &[Option<Via>] = if kind == Kind::Overwrite { &[over, write] } else { &[write, read] };
-        let mocs = match decided {
-            _ if read == Some(Via::GpuSampler) => Some(sampler),
-            vias if vias.contains(&Some(Via::GpuBlit)) => Some(cell.mocs),
-            _ => None,
-        };
+        let selects = |via: &Option<Via>| matches!(via, Some(Via::GpuBlit | Via::GpuKernel));
+        let mocs = decided.iter().any(selects).then_some(cell.mocs);
         Self {
             kind,
             caching: cell.cached.caching,
@@ -143,6 +140,11 @@ impl Row {
             kernel,
             nobody,
         }
+    }
+
+    /// Returns whether the GPU ran a kernel.
+    pub fn ran_kernel(&self) -> bool {
+        [self.over, self.write, self.read].contains(&Some(Via::GpuKernel))
     }
 
     /// Returns whether every check passed.
@@ -220,6 +222,8 @@ pub struct VerifyReport {
     pub skipped: Vec<Skip>,
     /// The measurements that were refused.
     pub refused: Vec<Refused>,
+    /// A caution about the rows of kernels; none if there are no such rows, or the device is software.
+    pub unproven: Option<&'static str>,
     /// The measurements.
     pub rows: Vec<Row>,
 }
@@ -236,12 +240,13 @@ impl VerifyReport {
         (seed, lines, counts): (u64, u64, Vec<u64>),
         skipped: Vec<Skip>,
         refused: Vec<Refused>,
+        unproven: Option<&'static str>,
         rows: Vec<Row>,
     ) -> Self {
         let mut totals = Totals { skipped: skipped.len() as u64, ..Totals::default() };
         rows.iter().for_each(|row| totals.add(row));
         let held = totals.failed == 0 && refused.is_empty();
-        Self { device, seed, lines, counts, held, totals, skipped, refused, rows }
+        Self { device, seed, lines, counts, held, totals, skipped, refused, unproven, rows }
     }
 
     /// Returns the failure for refused measurements, if no check failed.

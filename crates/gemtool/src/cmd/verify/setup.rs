@@ -5,11 +5,14 @@ use std::cell::Cell;
 use gem_coherency::bo::Bo;
 use gem_coherency::device::{AllocRequest, Device, Submission};
 use gem_coherency::drm::{Addresses, ExecObject, Relocation, Run};
-use gem_coherency::platform::{Caps, EngineClass};
+use gem_coherency::platform::Caps;
 use gem_coherency::vocabulary::{Access, MmapMode, MocsClass};
 use gem_coherency_exercise::Result;
-use gem_coherency_exercise::commands::{Builder, Memory, Surface};
+use gem_coherency_exercise::commands::{Batch, Builder, Bytes, Field, Memory, Surface, Walker, walker};
 use gemtool::script::Target;
+
+use super::paths::Mocs;
+use crate::args::Via;
 
 /// First address of batches that the library does not know of: far above those that the library assigns,
 /// which are the lowest, and within the 31 bits of every address space.
@@ -46,6 +49,8 @@ pub struct Setup {
     pub tracked: Buffers,
     /// Buffers of batches that the library does not know of; they have other addresses.
     pub untracked: Buffers,
+    /// Copies can name a MOCS entry.
+    copies_name_mocs: bool,
     places: Cell<u64>,
 }
 
@@ -57,7 +62,44 @@ impl Setup {
     pub fn new(target: Target, size: u64) -> Result<Self> {
         let device = target.device();
         let (tracked, untracked) = (Buffers::new(device, size)?, Buffers::new(device, size)?);
-        Ok(Self { tracked, untracked, size, places: Cell::new(0), target })
+        let copies_name_mocs =
+            Builder::new(device.machine()).is_ok_and(|builder| builder.dialect().names_mocs(Field::Copy));
+        Ok(Self { tracked, untracked, size, copies_name_mocs, places: Cell::new(0), target })
+    }
+
+    /// Returns the setting of a path in a measurement with the setting `mocs`: the page table's if it can select none.
+    pub fn mocs(&self, via: Via, mocs: Mocs) -> Mocs {
+        match via {
+            Via::GpuKernel => mocs,
+            Via::GpuBlit if self.copies_name_mocs => mocs,
+            Via::GpuBlit
+            | Via::GpuStore
+            | Via::CpuWb
+            | Via::CpuWc
+            | Via::CpuGtt
+            | Via::CpuFixed
+            | Via::Transfer => Mocs::PAGE_TABLE,
+        }
+    }
+
+    /// Returns a batch of the copy engine that `write` writes.
+    ///
+    /// # Errors
+    /// The errors of writing it.
+    pub fn blits(&self, write: impl FnOnce(&mut Builder) -> Result<()>) -> Result<Batch> {
+        let mut builder = Builder::new(self.device().machine())?;
+        write(&mut builder)?;
+        builder.flush();
+        Ok(builder.finish())
+    }
+
+    /// Returns a batch of a kernel, of which buffer 0 is the object and 1 the other one.
+    ///
+    /// # Errors
+    /// The errors of encoding it.
+    pub fn kernel(&self, kernel: &[u8], surfaces: [Bytes; 2], groups: u32) -> Result<Batch> {
+        let what = Walker { kernel, surfaces: &surfaces, constants: &[], groups };
+        walker(self.device().machine(), &what, 2)
     }
 
     /// Returns the device.
@@ -76,20 +118,16 @@ impl Setup {
     /// library prepares only `other` (buffer 1) and the batch itself.
     ///
     /// # Errors
-    /// The errors of writing, preparing and running the batch.
+    /// The errors of preparing and running the batch.
     pub fn run(
         &self,
         object: &Bo,
         access: Access,
         other: Option<(&Bo, Access)>,
-        write: impl FnOnce(&mut Builder) -> Result<()>,
+        mut written: Batch,
     ) -> Result<()> {
         let device = self.device();
         let machine = device.machine();
-        let mut builder = Builder::new(machine)?;
-        write(&mut builder)?;
-        builder.flush();
-        let mut written = builder.finish();
         let batch = device.alloc(AllocRequest::new(4 * written.words().len() as u64))?;
         if !machine.caps.contains(Caps::DISCRETE) {
             // A write-back mapping is also correct for a kernel that reads the batch through the cache.
@@ -117,7 +155,7 @@ impl Setup {
             objects: &objects,
             batch: batch.handle(),
             len_bytes: bytes.len() as u32,
-            engine: EngineClass::Copy,
+            engine: written.engine(),
             addresses: match pinned {
                 true => Addresses::Pinned(&places),
                 false => Addresses::Relocated(&relocations),
