@@ -54,6 +54,13 @@ pub enum Why {
         /// The descriptor.
         descriptor: u32,
     },
+    /// An address of a message is not a multiple of four.
+    Unaligned {
+        /// The operation.
+        opcode: Opcode,
+        /// The first byte in the surface.
+        offset: u32,
+    },
     /// An address, a length, stored bytes, or a comparison depend on bytes of registers that nothing has written.
     Undefined {
         /// The operation.
@@ -77,6 +84,9 @@ impl fmt::Display for Stop {
             Why::Endless { steps } => write!(f, "the thread has not ended after {steps} steps"),
             Why::Message { function, descriptor } => {
                 write!(f, "the message {descriptor:#x} to the shared function {function} is not known")
+            }
+            Why::Unaligned { opcode, offset } => {
+                write!(f, "{opcode}: the effect at {offset:#x}, which is not a multiple of 4, is not known")
             }
             Why::Undefined { opcode, what } => {
                 write!(f, "{opcode}: {what} depends on a register that nothing has written")

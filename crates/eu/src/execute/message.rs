@@ -1,5 +1,7 @@
 //! Messages to the data port, and the end of the thread.
 
+use super::atomic::Atomic;
+use super::registers::REGISTER_BYTES;
 use crate::{Descriptor, Message, Platform};
 
 /// A message that is known here.
@@ -7,39 +9,101 @@ use crate::{Descriptor, Message, Platform};
 pub(super) enum Known {
     /// The thread ends.
     End,
-    /// Bytes behind one address, which the header has: so many, from the byte `skip` of the registers on.
-    Block {
-        /// The direction.
-        direction: Direction,
-        /// The binding table's entry.
-        surface: u8,
-        /// Bytes, 16 to 128.
-        bytes: usize,
-        /// The first byte in the registers: 16 for the upper half of one.
-        skip: usize,
-        /// The unit of the header's offset, in bytes.
-        unit: u32,
+    /// Accesses before it are made before those behind it. If it responds, with a register whose bytes mean nothing.
+    Fence {
+        /// It responds.
+        responds: bool,
     },
-    /// Dwords of each channel, behind an address of its own.
-    Untyped {
-        /// The direction.
-        direction: Direction,
-        /// The binding table's entry.
-        surface: u8,
-        /// Channels: 8 or 16.
-        channels: usize,
-        /// The first dwords of four that are accessed, one bit each.
-        dwords: u8,
-    },
+    /// Bytes behind one address, which the header has.
+    Block(Block),
+    /// Elements of each channel, behind an address of its own.
+    Scattered(Scattered),
 }
 
-/// The direction of an access.
+/// Bytes behind one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(super) struct Block {
+    /// They are written.
+    pub writes: bool,
+    /// The binding table's entry.
+    pub surface: u8,
+    /// Bytes, 16 to 128.
+    pub bytes: usize,
+    /// The first byte in the registers: 16 for the upper half of one.
+    pub skip: usize,
+    /// The unit of the header's offset, in bytes.
+    pub unit: u32,
+}
+
+/// Elements of each channel, one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Scattered {
+    /// The access to each element.
+    pub action: Action,
+    /// The binding table's entry.
+    pub surface: u8,
+    /// Channels: 8 or 16.
+    pub channels: usize,
+    /// The unit of addresses, in bytes.
+    pub unit: u32,
+    /// Addresses in bytes are multiples of this.
+    pub alignment: u32,
+    /// Bytes of an element: 1, 2 or 4. In registers it has a dword.
+    pub bytes: usize,
+    /// Elements of a channel.
+    pub elements: usize,
+}
+
+/// An access to an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
     /// Memory to registers.
     Read,
     /// Registers to memory.
     Write,
+    /// An operation on memory. If it responds, with the old dword.
+    Atomic {
+        /// The operation.
+        operation: Atomic,
+        /// It responds.
+        responds: bool,
+    },
+}
+
+impl Known {
+    /// Returns the registers of addresses and of data that are sent behind the header, and those that come back.
+    fn registers(self) -> [usize; 3] {
+        match self {
+            Self::End => [0; 3],
+            Self::Fence { responds } => [0, 0, usize::from(responds)],
+            Self::Block(Block { writes, bytes, .. }) => {
+                let data = bytes.div_ceil(REGISTER_BYTES);
+                if writes { [0, data, 0] } else { [0, 0, data] }
+            }
+            Self::Scattered(scattered) => {
+                let rows = scattered.rows();
+                match scattered.action {
+                    Action::Read => [rows, 0, rows * scattered.elements],
+                    Action::Write => [rows, rows * scattered.elements, 0],
+                    Action::Atomic { operation, responds } => {
+                        [rows, rows * operation.operands(), rows * usize::from(responds)]
+                    }
+                }
+            }
+        }
+    }
+
+    /// Returns whether the payload begins with a header. The end of the thread sends nothing else, and the bit is not set.
+    fn has_header(self) -> bool {
+        matches!(self, Self::Fence { .. } | Self::Block(_))
+    }
+}
+
+impl Scattered {
+    /// Returns the registers that a dword of each channel takes.
+    pub fn rows(self) -> usize {
+        self.channels * 4 / REGISTER_BYTES
+    }
 }
 
 /// Shared functions (SFID): the manuals' "Target Function IDs".
@@ -51,30 +115,54 @@ const DATA_PORT_1: u8 = 12;
 /// Binding table entries from here on are no surfaces: shared local memory, and memory without a surface.
 const NO_SURFACE: u8 = 0xf0;
 
-/// Returns whether the payload begins with a header.
-pub(super) fn has_header(descriptor: u32) -> bool {
-    descriptor >> 19 & 1 != 0
-}
-
-/// Returns a message; `None` if it is not known.
-///
-/// Source: the Programmer's Reference Manuals, "Data Port Messages"; Mesa's brw_eu.h, `brw_dp_desc`.
+/// Returns a message; `None` if it is not known. Its lengths and its header are those that the descriptor tells.
 pub(super) fn known(platform: Platform, message: &Message) -> Option<Known> {
     let Descriptor::Immediate(descriptor) = message.descriptor else { return None };
-    let ends = match message.function {
-        SPAWNER => platform.graphics() < 125,
-        GATEWAY => platform.graphics() >= 125,
-        _ => false,
-    };
+    let Descriptor::Immediate(extended) = message.extended else { return None };
     if message.end_of_thread {
+        let ends = match message.function {
+            SPAWNER => platform.graphics() < 125,
+            GATEWAY => platform.graphics() >= 125,
+            _ => false,
+        };
         return ends.then_some(Known::End);
     }
-    let surface = descriptor as u8;
-    let (control, kind) = (descriptor >> 8 & 0x3f, descriptor >> 14 & 0x1f);
+    let known = of_data_port(platform, message.function, descriptor)?;
+    let [addresses, data, received] = known.registers();
+    let header = usize::from(known.has_header());
+    let first = header + addresses;
+    let lengths = ((descriptor >> 25 & 0xf) as usize, second_registers(extended));
+    let is_consistent = (lengths == (first + data, 0) || lengths == (first, data))
+        && (descriptor >> 20 & 0x1f) as usize == received
+        && (descriptor >> 19 & 1) as usize == header;
+    is_consistent.then_some(known)
+}
+
+/// Returns the registers of the second payload.
+pub(super) fn second_registers(extended: u32) -> usize {
+    (extended >> 6 & 0x1f) as usize
+}
+
+/// Returns a message to the data port.
+///
+/// Sources: the Programmer's Reference Manuals, "Data Port Messages"; Mesa's brw_eu.h, `brw_dp_desc`; iga64's text of messages.
+fn of_data_port(platform: Platform, function: u8, descriptor: u32) -> Option<Known> {
+    let (surface, control, kind) = (descriptor as u8, descriptor >> 8 & 0x3f, descriptor >> 14 & 0x1f);
     if surface >= NO_SURFACE {
         return None;
     }
-    match (message.function, kind) {
+    let has_port_1 = platform.graphics() >= 75;
+    let dwords = Scattered {
+        action: Action::Read,
+        surface,
+        channels: 8 + 8 * (control & 1) as usize,
+        unit: 1,
+        alignment: 4,
+        bytes: 4,
+        elements: 1,
+    };
+    let action = if kind & 8 == 0 { Action::Read } else { Action::Write };
+    let scattered = match (function, kind) {
         (DATA_PORT_0, 0 | 1 | 8) => {
             let (bytes, skip) = match control {
                 0 => (16, 0),
@@ -84,27 +172,38 @@ pub(super) fn known(platform: Platform, message: &Message) -> Option<Known> {
                 4 => (128, 0),
                 _ => return None,
             };
-            let direction = if kind == 8 { Direction::Write } else { Direction::Read };
-            Some(Known::Block { direction, surface, bytes, skip, unit: if kind == 1 { 1 } else { 16 } })
+            let unit = if kind == 1 { 1 } else { 16 };
+            return Some(Known::Block(Block { writes: kind == 8, surface, bytes, skip, unit }));
         }
-        (DATA_PORT_1, 1 | 9) if platform.graphics() >= 75 => {
+        // The highest bit of the control asks for the response; the others, for flushes of caches.
+        (DATA_PORT_0, 7) if surface == 0 && control & 0x1f == 0 => {
+            return Some(Known::Fence { responds: control != 0 });
+        }
+        (DATA_PORT_0, 3 | 11) if control & !1 == 2 => Scattered { action, unit: 4, ..dwords },
+        (DATA_PORT_0, 4 | 12) if has_port_1 && control & !0xd == 0 && control < 0xc => {
+            Scattered { action, alignment: 1, bytes: 1 << (control >> 2), ..dwords }
+        }
+        (DATA_PORT_1, 1 | 9) if has_port_1 => {
             let channels = match control >> 4 {
                 1 => 16,
                 2 => 8,
                 _ => return None,
             };
             // The bits tell what is left out: the last dwords.
-            let dwords = !control as u8 & 0xf;
-            let direction = if kind == 9 { Direction::Write } else { Direction::Read };
-            (dwords != 0 && dwords & (dwords + 1) == 0).then_some(Known::Untyped {
-                direction,
-                surface,
-                channels,
-                dwords,
-            })
+            let present = !control & 0xf;
+            if present == 0 || present & (present + 1) != 0 {
+                return None;
+            }
+            Scattered { action, channels, elements: present.count_ones() as usize, ..dwords }
         }
-        _ => None,
-    }
+        (DATA_PORT_1, 2) if has_port_1 => {
+            let operation = Atomic::from_code(control & 0xf)?;
+            let action = Action::Atomic { operation, responds: control & 0x20 != 0 };
+            Scattered { action, channels: if control & 0x10 == 0 { 16 } else { 8 }, ..dwords }
+        }
+        _ => return None,
+    };
+    Some(Known::Scattered(scattered))
 }
 
 #[cfg(test)]
@@ -118,16 +217,61 @@ mod tests {
 
     #[test]
     fn messages_of_the_data_port_are_known() {
-        let read = Known::Block { direction: Direction::Read, surface: 0, bytes: 128, skip: 0, unit: 16 };
-        assert_eq!(known(Platform::Jsl, &message(10, 0x0248_0400, false)), Some(read));
-        let write = Known::Untyped { direction: Direction::Write, surface: 1, channels: 16, dwords: 1 };
-        assert_eq!(known(Platform::Skl, &message(12, 0x0802_5e01, false)), Some(write));
-        assert_eq!(
-            known(Platform::Ivb, &message(12, 0x0802_5e01, false)),
-            None,
-            "Ivy Bridge has one data port"
-        );
-        assert!(has_header(0x0248_0400) && !has_header(0x0802_5e01));
+        let block = Block { writes: false, surface: 0, bytes: 128, skip: 0, unit: 16 };
+        let read = message(10, 0x0248_0400, false);
+        assert_eq!(known(Platform::Jsl, &read), Some(Known::Block(block)));
+        let dwords = Scattered {
+            action: Action::Write,
+            surface: 1,
+            channels: 16,
+            unit: 1,
+            alignment: 4,
+            bytes: 4,
+            elements: 1,
+        };
+        let add = Action::Atomic { operation: Atomic::Add, responds: true };
+        for (function, descriptor, scattered) in [
+            (12, 0x0802_5e01, dwords),
+            (12, 0x0210_6e01, Scattered { action: Action::Read, channels: 8, ..dwords }),
+            (12, 0x0420_5e01, Scattered { action: Action::Read, ..dwords }),
+            (12, 0x1402_5001, Scattered { elements: 4, ..dwords }),
+            (10, 0x0420_c301, Scattered { action: Action::Read, unit: 4, ..dwords }),
+            (10, 0x0402_c201, Scattered { channels: 8, unit: 4, ..dwords }),
+            (
+                10,
+                0x0211_0401,
+                Scattered { action: Action::Read, channels: 8, alignment: 1, bytes: 2, ..dwords },
+            ),
+            (10, 0x0803_0901, Scattered { alignment: 1, ..dwords }),
+            (12, 0x0820_a701, Scattered { action: add, ..dwords }),
+        ] {
+            let expected = Some(Known::Scattered(scattered));
+            assert_eq!(
+                known(Platform::Skl, &message(function, descriptor, false)),
+                expected,
+                "{descriptor:#x}"
+            );
+        }
+        let write = message(12, 0x0802_5e01, false);
+        assert_eq!(known(Platform::Ivb, &write), None, "Ivy Bridge has one data port");
+    }
+
+    #[test]
+    fn data_can_be_a_payload_of_their_own() {
+        let split = |descriptor, registers: u32| {
+            let extended = Descriptor::Immediate(registers << 6);
+            known(Platform::Skl, &Message { extended, ..message(12, descriptor, false) })
+        };
+        assert_eq!(split(0x0402_5e01, 2), split(0x0802_5e01, 0));
+        assert_eq!((split(0x0402_5e01, 1), split(0x0602_5e01, 1), split(0x0802_5e01, 2)), (None, None, None));
+    }
+
+    #[test]
+    fn a_fence_may_respond() {
+        let fence = |descriptor| known(Platform::Skl, &message(10, descriptor, false));
+        assert_eq!(fence(0x0219_e000), Some(Known::Fence { responds: true }));
+        assert_eq!(fence(0x0209_c000), Some(Known::Fence { responds: false }));
+        assert_eq!((fence(0x0209_e000), fence(0x0219_e200), fence(0x0219_e001)), (None, None, None));
     }
 
     #[test]
@@ -143,9 +287,18 @@ mod tests {
         for (function, descriptor) in [
             (10, 0x0248_0500),
             (10, 0x024a_c400),
+            (10, 0x0240_0400),
+            (10, 0x0448_0400),
+            (10, 0x0238_0400),
+            (10, 0x0420_c000),
+            (10, 0x0421_0d00),
+            (10, 0x0418_8000),
             (12, 0x0420_4e00),
             (12, 0x0420_5f00),
             (12, 0x0420_5d00),
+            (12, 0x0628_5e00),
+            (12, 0x0410_9000),
+            (12, 0x0820_a801),
             (2, 0x0248_0400),
             (10, 0x0248_04fe),
         ] {

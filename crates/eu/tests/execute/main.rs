@@ -5,4 +5,5 @@ mod check;
 mod copies;
 #[path = "../kernels/mod.rs"]
 mod kernels;
+mod messages;
 mod surfaces;

@@ -83,11 +83,26 @@ pub fn stored(
     numbers: [u32; 16],
     body: &str,
 ) -> Result<[u32; 16], Stop> {
+    stored_from(&mut surfaces(64), platform, dispatched, numbers, body)
+}
+
+/// The same on surfaces of 64 bytes.
+pub fn stored_from(
+    bus: &mut Surfaces,
+    platform: Platform,
+    dispatched: u32,
+    numbers: [u32; 16],
+    body: &str,
+) -> Result<[u32; 16], Stop> {
     let mut payload = [[0; 32]; 4];
     for (at, number) in numbers.iter().enumerate() {
         payload[2 + at / 8][at % 8 * 4..][..4].copy_from_slice(&number.to_le_bytes());
     }
-    let mut bus = surfaces(64);
-    Thread::new(platform, dispatched, &payload).run(&storing(platform, body), 10_000, &mut bus)?;
-    Ok(std::array::from_fn(|at| u32::from_le_bytes(bus.bytes[1][4 * at..][..4].try_into().unwrap())))
+    Thread::new(platform, dispatched, &payload).run(&storing(platform, body), 10_000, bus)?;
+    Ok(dwords(&bus.bytes[1]))
+}
+
+/// Returns the dwords of a surface of 64 bytes.
+pub fn dwords(bytes: &[u8]) -> [u32; 16] {
+    std::array::from_fn(|at| u32::from_le_bytes(bytes[4 * at..][..4].try_into().unwrap()))
 }
