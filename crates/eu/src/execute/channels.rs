@@ -1,11 +1,12 @@
 //! An operation on all channels: masks, sources, results.
 
 use super::Thread;
+use super::division::Division;
 use super::error::Why;
 use super::operation::{holds, perform};
 use super::registers::{Bits, NoRegister};
 use super::value::{Number, from_bits, of_vector, to_bits};
-use crate::{Base, Destination, Instruction, Opcode, Pattern, Place, Region, Source, Type};
+use crate::{Base, Destination, Instruction, Opcode, Pattern, Place, Platform, Region, Source, Type};
 
 /// The number of one channel, or nothing if it depends on undefined bytes.
 type Value = Option<Number>;
@@ -57,6 +58,9 @@ impl Thread {
         if i.accumulator_write {
             return Err(unknown("the accumulator"));
         }
+        if i.opcode == Opcode::Mul && !multiplies_doublewords(self.platform) && has_doubleword(i.sources[1]) {
+            return Err(unknown("the product of doublewords"));
+        }
         let destination = i.destination.ok_or(unknown("an operation without a destination"))?;
         let kind = execution_kind(i, &destination).ok_or(unknown("the execution type"))?;
         let enabled = self.enabled(i);
@@ -96,6 +100,15 @@ impl Thread {
             _ => None,
         };
         match (i.opcode, i.condition) {
+            (Opcode::Math, _) => {
+                let division = Division::of(i).ok_or(unknown("the function"))?;
+                let [Some(Number::Integer(dividend)), Some(Number::Integer(divisor)), _] = numbers else {
+                    return Ok(Outcome { bits: None, flag: None });
+                };
+                let result = division.perform(dividend, divisor);
+                let result = result.ok_or(Why::Division { dividend, divisor })?;
+                Ok(Outcome { bits: Some(to_bits(to.kind, Number::Integer(result), false)), flag: None })
+            }
             (Opcode::Cmp, None) | (Opcode::Sel, None) if i.predicate.is_none() => {
                 Err(unknown("its meaning without a condition"))
             }
@@ -231,6 +244,22 @@ impl Thread {
 struct Outcome {
     bits: Bits,
     flag: Option<bool>,
+}
+
+/// Returns whether the second factor of a product may be a doubleword. Other platforms take the lower half of it, some of them not always:
+/// Mesa's `has_integer_dword_mul`.
+fn multiplies_doublewords(platform: Platform) -> bool {
+    matches!(platform, Platform::Bdw | Platform::Skl | Platform::Kbl | Platform::Cfl)
+}
+
+/// Returns whether a source is a doubleword.
+fn has_doubleword(source: Option<Source>) -> bool {
+    match source {
+        Some(Source::Register { kind, .. } | Source::Immediate { kind, .. }) => {
+            matches!(kind, Type::D | Type::Ud)
+        }
+        None => false,
+    }
 }
 
 /// Returns whether a move of a source keeps its bits.

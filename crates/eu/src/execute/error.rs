@@ -54,6 +54,13 @@ pub enum Why {
         /// The descriptor.
         descriptor: u32,
     },
+    /// A division whose result is not known: by zero, or of the least integer by -1.
+    Division {
+        /// The dividend.
+        dividend: i128,
+        /// The divisor.
+        divisor: i128,
+    },
     /// An address of a message is not a multiple of four.
     Unaligned {
         /// The operation.
@@ -84,6 +91,9 @@ impl fmt::Display for Stop {
             Why::Endless { steps } => write!(f, "the thread has not ended after {steps} steps"),
             Why::Message { function, descriptor } => {
                 write!(f, "the message {descriptor:#x} to the shared function {function} is not known")
+            }
+            Why::Division { dividend, divisor } => {
+                write!(f, "math: the division of {dividend} by {divisor} is not known")
             }
             Why::Unaligned { opcode, offset } => {
                 write!(f, "{opcode}: the effect at {offset:#x}, which is not a multiple of 4, is not known")

@@ -8,13 +8,14 @@
 //! L3  check: kernels that can be run to their end
 //! L2  port   branch: messages, branches
 //! L1  channels   kernel: the operations of all channels, the instructions of a kernel
-//! L0  operation -> value   message -> atomic, registers   masks   error: numbers, registers, what a descriptor asks for
+//! L0  division   operation -> value   message -> atomic, registers   masks   error: numbers, registers, what a descriptor asks for
 //! ```
 
 mod atomic;
 mod branch;
 mod channels;
 mod check;
+mod division;
 mod error;
 mod kernel;
 mod masks;

@@ -6,4 +6,5 @@ mod copies;
 #[path = "../kernels/mod.rs"]
 mod kernels;
 mod messages;
+mod operations;
 mod surfaces;
