@@ -1,10 +1,11 @@
 //! An operation on all channels: masks, sources, results.
 
 use super::Thread;
+use super::accumulator;
 use super::division::Division;
-use super::error::Why;
+use super::error::{NoRegister, Why};
 use super::operation::{holds, perform};
-use super::registers::{Bits, NoRegister};
+use super::registers::Bits;
 use super::value::{Number, from_bits, of_vector, to_bits};
 use crate::{Base, Destination, Instruction, Opcode, Pattern, Place, Platform, Region, Source, Type};
 
@@ -55,13 +56,15 @@ impl Thread {
         if i.align16 {
             return Err(unknown("Align16"));
         }
-        if i.accumulator_write {
-            return Err(unknown("the accumulator"));
-        }
-        if i.opcode == Opcode::Mul && !multiplies_doublewords(self.platform) && has_doubleword(i.sources[1]) {
+        let destination = i.destination.ok_or(unknown("an operation without a destination"))?;
+        let can_multiply =
+            multiplies_doublewords(self.platform) && accumulator::byte(destination.place).is_none();
+        if i.opcode == Opcode::Mul && has_doubleword(i.sources[1]) && !can_multiply {
             return Err(unknown("the product of doublewords"));
         }
-        let destination = i.destination.ok_or(unknown("an operation without a destination"))?;
+        if !accumulator::is_known(i, &destination) {
+            return Err(unknown("the accumulator"));
+        }
         let kind = execution_kind(i, &destination).ok_or(unknown("the execution type"))?;
         let enabled = self.enabled(i);
         let mut results = [None; 32];
@@ -72,7 +75,7 @@ impl Thread {
         let mut flags = Vec::new();
         for (channel, outcome) in results.into_iter().enumerate() {
             let Some(outcome) = outcome else { continue };
-            self.put(i, &destination, kind, channel, outcome.bits)?;
+            self.put(i, &destination, kind, channel, outcome)?;
             if let Some(flag) = outcome.flag {
                 flags.push((channel, flag));
             }
@@ -87,27 +90,43 @@ impl Thread {
     fn result(&self, i: &Instruction, to: &Destination, kind: Type, channel: usize) -> Result<Outcome, Why> {
         let unknown = |what| Why::Unknown { opcode: i.opcode, what };
         let undefined = |what| Why::Undefined { opcode: i.opcode, what };
+        let is_plain = i.opcode == Opcode::Mov && !i.saturate && i.condition.is_none();
+        let is_general = accumulator::byte(to.place).is_none();
+        if let Some(source) = i.sources[0].filter(|source| is_plain && is_general && is_raw(source, to.kind))
+        {
+            return Ok(Outcome { bits: self.bits(i, &source, channel)?, ..Outcome::default() });
+        }
         let mut numbers = [Some(Number::Integer(0)); 3];
         for (number, source) in numbers.iter_mut().zip(i.sources.iter().flatten()) {
             *number = self.number(i, source, kind, channel)?;
-        }
-        let is_plain = i.opcode == Opcode::Mov && !i.saturate && i.condition.is_none();
-        if let Some(source) = i.sources[0].filter(|source| is_plain && is_raw(source, to.kind)) {
-            return Ok(Outcome { bits: self.bits(i, &source, channel)?, flag: None });
         }
         let defined = || match numbers {
             [Some(a), Some(b), Some(c)] => Some([a, b, c]),
             _ => None,
         };
         match (i.opcode, i.condition) {
+            (Opcode::Mach, _) => {
+                let operand = "the accumulator";
+                let low = self.registers.accumulator.get(4 * channel, 4);
+                let low = low.map_err(|NoRegister| Why::Register { opcode: i.opcode, operand })?;
+                let (Some(low), Some(Number::Integer(a)), Some(Number::Integer(b))) =
+                    (low, numbers[0], numbers[1])
+                else {
+                    return Ok(Outcome::default());
+                };
+                let product = accumulator::complete(low, a, b);
+                let bits = to_bits(to.kind, Number::Integer(product >> 32), false);
+                Ok(Outcome { bits: Some(bits), flag: None, wide: Some(product) })
+            }
             (Opcode::Math, _) => {
                 let division = Division::of(i).ok_or(unknown("the function"))?;
                 let [Some(Number::Integer(dividend)), Some(Number::Integer(divisor)), _] = numbers else {
-                    return Ok(Outcome { bits: None, flag: None });
+                    return Ok(Outcome::default());
                 };
                 let result = division.perform(dividend, divisor);
                 let result = result.ok_or(Why::Division { dividend, divisor })?;
-                Ok(Outcome { bits: Some(to_bits(to.kind, Number::Integer(result), false)), flag: None })
+                let bits = Some(to_bits(to.kind, Number::Integer(result), false));
+                Ok(Outcome { bits, ..Outcome::default() })
             }
             (Opcode::Cmp, None) | (Opcode::Sel, None) if i.predicate.is_none() => {
                 Err(unknown("its meaning without a condition"))
@@ -115,7 +134,8 @@ impl Thread {
             (Opcode::Cmp, Some(condition)) => {
                 let [a, b, _] = defined().ok_or(undefined("the comparison"))?;
                 let is_true = holds(condition, a, b).ok_or(unknown("the condition"))?;
-                Ok(Outcome { bits: Some(if is_true { u64::MAX } else { 0 }), flag: Some(is_true) })
+                let bits = Some(if is_true { u64::MAX } else { 0 });
+                Ok(Outcome { bits, flag: Some(is_true), wide: None })
             }
             (Opcode::Sel, condition) => {
                 let takes_first = match (condition, numbers) {
@@ -128,12 +148,13 @@ impl Thread {
                     (None, _) => self.is_predicated(i, u32::from(i.channel_offset) + channel as u32),
                 };
                 let chosen = numbers[usize::from(!takes_first)];
-                Ok(Outcome { bits: chosen.map(|number| to_bits(to.kind, number, i.saturate)), flag: None })
+                let bits = chosen.map(|number| to_bits(to.kind, number, i.saturate));
+                Ok(Outcome { bits, ..Outcome::default() })
             }
             (opcode, condition) => {
                 let Some(sources) = defined() else {
                     return match condition {
-                        None => Ok(Outcome { bits: None, flag: None }),
+                        None => Ok(Outcome::default()),
                         Some(_) => Err(undefined("the comparison")),
                     };
                 };
@@ -152,7 +173,11 @@ impl Thread {
                         Some(is_true.ok_or(unknown("the condition"))?)
                     }
                 };
-                Ok(Outcome { bits: Some(bits), flag })
+                let wide = match number {
+                    Number::Integer(integer) => Some(integer),
+                    Number::Float(_) => None,
+                };
+                Ok(Outcome { bits: Some(bits), flag, wide })
             }
         }
     }
@@ -163,9 +188,16 @@ impl Thread {
             Source::Immediate { kind, bits } => {
                 Ok(Some(of_vector(kind, bits, channel).unwrap_or(from_bits(kind, bits))))
             }
-            Source::Register { kind: own, absolute, negate, .. } => {
+            Source::Register { place, kind: own, region, absolute, negate } => {
                 let Some(bits) = self.bits(i, source, channel)? else { return Ok(None) };
                 let mut number = from_bits(own, bits);
+                if let Some(at) = accumulator::byte(place) {
+                    let (_, skip) = element(i, place, own, region, channel)?;
+                    let wide = self.registers.accumulator.get(at + skip, usize::from(own.bytes()));
+                    if wide.is_ok_and(|wide| wide.is_some_and(|wide| !accumulator::is_exact(own, wide))) {
+                        return Err(Why::Accumulator { opcode: i.opcode });
+                    }
+                }
                 if let (Number::Integer(integer), Base::Float) = (number, kind.base()) {
                     // Rounded to the execution type first.
                     number = from_bits(kind, to_bits(kind, Number::Integer(integer), false));
@@ -195,23 +227,8 @@ impl Thread {
             Source::Immediate { bits, .. } => return Ok(Some(bits)),
             Source::Register { place, kind, region, .. } => (place, kind, region),
         };
-        let Region::Rows { vertical, width, horizontal } = region else {
-            return Err(Why::Unknown { opcode: i.opcode, what: "the region" });
-        };
-        let bytes = usize::from(kind.bytes());
-        let (row, column) = (channel / usize::from(width), channel % usize::from(width));
-        let (place, rows) = match (vertical, place) {
-            (Some(vertical), place) => (place, row * usize::from(vertical)),
-            // Each row has an address register of its own.
-            (None, Place::Indirect { register, offset }) => {
-                (Place::Indirect { register: register.saturating_add(row as u8), offset }, 0)
-            }
-            (None, Place::Direct { .. }) => {
-                return Err(Why::Unknown { opcode: i.opcode, what: "the region" });
-            }
-        };
-        let skip = (rows + column * usize::from(horizontal)) * bytes;
-        let got = self.registers.get(place, skip, bytes);
+        let (place, skip) = element(i, place, kind, region, channel)?;
+        let got = self.registers.get(place, skip, usize::from(kind.bytes()));
         got.map_err(|NoRegister| Why::Register { opcode: i.opcode, operand: "a source" })
     }
 
@@ -223,11 +240,21 @@ impl Thread {
         to: &Destination,
         kind: Type,
         at: usize,
-        bits: Bits,
+        outcome: Outcome,
     ) -> Result<(), Why> {
+        let bits = outcome.bits;
         let error = |NoRegister| Why::Register { opcode: i.opcode, operand: "the destination" };
         let bytes = usize::from(to.kind.bytes());
         let (step, wide) = (usize::from(to.stride) * bytes, usize::from(kind.bytes()));
+        if i.opcode == Opcode::Mach {
+            self.registers.accumulator.set(4 * at, 4, outcome.wide).map_err(error)?;
+        }
+        if let Some(first) = accumulator::byte(to.place) {
+            if outcome.wide.is_some_and(|number| !accumulator::keeps(i.opcode, to.kind, number)) {
+                return Err(Why::Accumulator { opcode: i.opcode });
+            }
+            return self.registers.accumulator.set(first + at * step, bytes, outcome.wide).map_err(error);
+        }
         self.registers
             .set(to.place, at * step, bytes, bits.map(|bits| bits & (u64::MAX >> (64 - 8 * bytes))))
             .map_err(error)?;
@@ -239,11 +266,39 @@ impl Thread {
     }
 }
 
+/// Returns the place of a channel's element, and the bytes before it.
+fn element(
+    i: &Instruction,
+    place: Place,
+    kind: Type,
+    region: Region,
+    channel: usize,
+) -> Result<(Place, usize), Why> {
+    let Region::Rows { vertical, width, horizontal } = region else {
+        return Err(Why::Unknown { opcode: i.opcode, what: "the region" });
+    };
+    let bytes = usize::from(kind.bytes());
+    let (row, column) = (channel / usize::from(width), channel % usize::from(width));
+    let (place, rows) = match (vertical, place) {
+        (Some(vertical), place) => (place, row * usize::from(vertical)),
+        // Each row has an address register of its own.
+        (None, Place::Indirect { register, offset }) => {
+            (Place::Indirect { register: register.saturating_add(row as u8), offset }, 0)
+        }
+        (None, Place::Direct { .. }) => {
+            return Err(Why::Unknown { opcode: i.opcode, what: "the region" });
+        }
+    };
+    Ok((place, (rows + column * usize::from(horizontal)) * bytes))
+}
+
 /// What an operation has for a channel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Outcome {
     bits: Bits,
     flag: Option<bool>,
+    /// The integer before it was cut to the destination's type.
+    wide: Option<i128>,
 }
 
 /// Returns whether the second factor of a product may be a doubleword. Other platforms take the lower half of it, some of them not always:

@@ -54,6 +54,11 @@ pub enum Why {
         /// The descriptor.
         descriptor: u32,
     },
+    /// A number in the accumulator, or one that it gets, is none of the operand's type.
+    Accumulator {
+        /// The operation.
+        opcode: Opcode,
+    },
     /// A division whose result is not known: by zero, or of the least integer by -1.
     Division {
         /// The dividend.
@@ -77,6 +82,10 @@ pub enum Why {
     },
 }
 
+/// A register that a thread does not have here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NoRegister;
+
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "instruction at {:#x}: ", self.at)?;
@@ -91,6 +100,9 @@ impl fmt::Display for Stop {
             Why::Endless { steps } => write!(f, "the thread has not ended after {steps} steps"),
             Why::Message { function, descriptor } => {
                 write!(f, "the message {descriptor:#x} to the shared function {function} is not known")
+            }
+            Why::Accumulator { opcode } => {
+                write!(f, "{opcode}: a number in the accumulator is none of the operand's type")
             }
             Why::Division { dividend, divisor } => {
                 write!(f, "math: the division of {dividend} by {divisor} is not known")

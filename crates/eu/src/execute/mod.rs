@@ -1,16 +1,18 @@
 //! Executes kernels, one thread at a time, on surfaces that the caller has.
 //!
-//! What is not known is an error that names the instruction: calls, `goto`, accumulators, Align16, approximated functions and most messages.
-//! Bytes of registers that nothing has written are undefined, and so is each result that depends on them; an undefined address, comparison
-//! or stored byte is an error, too. Floats are rounded to the nearest even one, and denormal ones are kept, whatever the control register says.
+//! What is not known is an error that names the instruction: calls, `goto`, Align16, most uses of the accumulator, approximated functions
+//! and many messages; [`check`] finds it before a kernel is run. Bytes of registers that nothing has written are undefined, and so is each
+//! result that depends on them; an undefined address, comparison or stored byte is an error, too. Floats are rounded to the nearest even
+//! one, and denormal ones are kept, whatever the control register says.
 //!
 //! ```text
 //! L3  check: kernels that can be run to their end
 //! L2  port   branch: messages, branches
-//! L1  channels   kernel: the operations of all channels, the instructions of a kernel
-//! L0  division   operation -> value   message -> atomic, registers   masks   error: numbers, registers, what a descriptor asks for
+//! L1  channels   kernel   masks: the operations of all channels, the instructions of a kernel
+//! L0  division   operation   message -> atomic   registers -> accumulator -> value   error: what they are made of
 //! ```
 
+mod accumulator;
 mod atomic;
 mod branch;
 mod channels;

@@ -1,9 +1,9 @@
 //! Messages: what they read and write.
 
-use super::error::Why;
+use super::error::{NoRegister, Why};
 use super::kernel::Located;
 use super::message::{Action, Block, Known, Scattered, known, second_registers};
-use super::registers::{Bits, NoRegister, REGISTER_BYTES};
+use super::registers::{Bits, REGISTER_BYTES};
 use super::{Access, Bus, Flow, Thread};
 use crate::{Descriptor, Instruction, Place, Source};
 

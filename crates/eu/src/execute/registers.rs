@@ -1,5 +1,7 @@
 //! The registers of a thread, with a mark for each byte that no instruction has defined.
 
+use super::accumulator::{self, Accumulator};
+use super::error::NoRegister;
 use crate::{File, Place};
 
 /// Bytes of a general register.
@@ -11,10 +13,6 @@ const ADDRESS_WORDS: usize = 16;
 
 /// A number of an element, or nothing if one of its bytes is undefined.
 pub(super) type Bits = Option<u64>;
-
-/// A register that a thread does not have here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NoRegister;
 
 /// Registers that have bytes, one behind the other.
 #[derive(Clone, Debug)]
@@ -50,6 +48,7 @@ impl Bank {
 pub(super) struct Registers {
     general: Bank,
     address: Bank,
+    pub accumulator: Accumulator,
     /// f0 and f1. They are zeroes when the thread starts.
     flags: [u32; 2],
 }
@@ -67,7 +66,12 @@ impl Registers {
             general.bytes[at] = *byte;
             general.defined[at] = true;
         }
-        Self { general, address: Bank::new(ADDRESS_WORDS * 2), flags: [0; 2] }
+        Self {
+            general,
+            address: Bank::new(ADDRESS_WORDS * 2),
+            accumulator: Accumulator::filled(None),
+            flags: [0; 2],
+        }
     }
 
     /// Returns registers that are all defined, each byte of the general and address registers as `byte`, and each flag as `flag`.
@@ -76,12 +80,16 @@ impl Registers {
         Self {
             general: bank(REGISTERS * REGISTER_BYTES),
             address: bank(ADDRESS_WORDS * 2),
+            accumulator: Accumulator::filled(Some(i128::from(byte))),
             flags: [if flag { u32::MAX } else { 0 }; 2],
         }
     }
 
     /// Returns `count` bytes, at most 8, that lie `skip` bytes behind a place.
     pub fn get(&self, place: Place, skip: usize, count: usize) -> Result<Bits, NoRegister> {
+        if let Some(at) = accumulator::byte(place) {
+            return Ok(self.accumulator.get(at + skip, count)?.map(|number| number as u64));
+        }
         match place {
             Place::Direct { file: File::General, number, offset } => {
                 self.general.get(usize::from(number) * REGISTER_BYTES + usize::from(offset) + skip, count)

@@ -100,3 +100,90 @@ fn an_address_register_names_registers() {
     assert_eq!(stored(Platform::Skl, 0xff, NUMBERS, &far), Err(Stop { at: 48, why }));
     assert!(check(Platform::Skl, 0xff, &storing(Platform::Skl, &far)).is_ok(), "the address is a number");
 }
+
+const FACTORS: [u32; 16] = [
+    0,
+    1,
+    3,
+    0xffff_ffff,
+    0x8000_0000,
+    0x7fff_ffff,
+    0x1234_5678,
+    0x1_0000,
+    1,
+    2,
+    0xffff_ffff,
+    0xffff_fffe,
+    0x8000_0000,
+    0x8000_0001,
+    0x9abc_def0,
+    0xffff,
+];
+
+/// The product of r2 and r3: its lower half in r11, its upper half in r10.
+const PRODUCT: &str = "mul (8|M0) acc0.0<1>:KIND r2.0<8;8,1>:KIND r3.0<16;8,2>:uw
+    mach (8|M0) r10.0<1>:KIND r2.0<8;8,1>:KIND r3.0<8;8,1>:KIND {AccWrEn}
+    mov (8|M0) r11.0<1>:KIND acc0.0<8;8,1>:KIND";
+
+#[test]
+fn the_accumulator_has_the_whole_product() {
+    let products: [fn(u32, u32) -> u64; 2] =
+        [|a, b| u64::from(a) * u64::from(b), |a, b| (i64::from(a as i32) * i64::from(b as i32)) as u64];
+    for platform in [Platform::Hsw, Platform::Bdw, Platform::Skl, Platform::Jsl, Platform::Tgl] {
+        for (kind, product) in ["ud", "d"].into_iter().zip(products) {
+            let expected = std::array::from_fn(|at| {
+                let whole = product(FACTORS[at % 8], FACTORS[at % 8 + 8]);
+                if at < 8 { (whole >> 32) as u32 } else { whole as u32 }
+            });
+            let got = stored(platform, 0xff, FACTORS, &PRODUCT.replace("KIND", kind));
+            assert_eq!(got, Ok(expected), "{platform} {kind}");
+        }
+    }
+}
+
+#[test]
+fn words_are_accumulated_while_they_are_words() {
+    let text = "
+        mov (16|M0) acc0.0<1>:w r2.0<16;8,2>:w
+        add (16|M0) acc0.0<1>:w acc0.0<8;8,1>:w LARGE:w
+        mul (16|M0) r10.0<1>:d acc0.0<8;8,1>:w 0x3:w";
+    let numbers: [u32; 16] = std::array::from_fn(|at| at as u32 * 100);
+    let add = |large| stored(Platform::Skl, 0xffff, numbers, &text.replace("LARGE", large));
+    assert_eq!(add("0x7"), Ok(numbers.map(|number| 3 * (number + 7))));
+    let why = Why::Accumulator { opcode: Opcode::Add };
+    assert_eq!(add("0x7F00"), Err(Stop { at: 48, why }), "the sum is more than a word");
+}
+
+#[test]
+fn other_uses_of_the_accumulator_are_refused() {
+    let refused = |text: &str| check(Platform::Skl, 0xffff, &storing(Platform::Skl, text));
+    let product = PRODUCT.replace("KIND", "d");
+    assert!(refused(&product).is_ok());
+    for (at, text) in [
+        (32, product.replace("r3.0<16;8,2>:uw", "r3.0<8;8,1>:d")),
+        (48, product.replace(" {AccWrEn}", "")),
+        (48, product.replace("mach (8|M0)", "mach (8|M8)")),
+        (48, product.replace("mach (8|M0)", "mach (16|M0)")),
+        (48, product.replace("r3.0<8;8,1>:d", "-r3.0<8;8,1>:d")),
+        (64, product.replace("acc0.0<8;8,1>:d", "acc0.0<8;8,1>:f")),
+        (32, "add (8|M0) r10.0<1>:d r2.0<8;8,1>:d r3.0<8;8,1>:d {AccWrEn}".to_owned()),
+        (32, "shl (8|M0) acc0.0<1>:d r2.0<8;8,1>:d 0x3:uw".to_owned()),
+        (32, "mac (8|M0) r10.0<1>:d r2.0<16;8,2>:w r3.0<16;8,2>:w".to_owned()),
+    ] {
+        let stop = refused(&text).unwrap_err();
+        let reasons = ["the accumulator", "the effect", "the product of doublewords"];
+        let is_right = matches!(stop.why, Why::Unknown { what, .. } if reasons.contains(&what));
+        assert!(is_right && stop.at == at, "{text}: {stop}");
+    }
+    let sixteen = "mov (16|M0) acc0.0<1>:d r2.0<8;8,1>:d";
+    let why = Why::Register { opcode: Opcode::Mov, operand: "the destination" };
+    assert_eq!(refused(sixteen), Err(Stop { at: 32, why }), "it has eight doublewords");
+    // Of a product, nothing but the lower half can be taken.
+    let sum = product
+        .replace("mov (8|M0) r11.0<1>:d acc0.0<8;8,1>:d", "add (8|M0) r11.0<1>:d acc0.0<8;8,1>:d 0x1:d");
+    let why = Why::Accumulator { opcode: Opcode::Add };
+    assert_eq!(stored(Platform::Skl, 0xff, FACTORS, &sum), Err(Stop { at: 64, why }));
+    let undefined = "mov (8|M0) r10.0<1>:d acc0.0<8;8,1>:d";
+    let why = Why::Undefined { opcode: Opcode::Send, what: "a stored byte" };
+    assert_eq!(stored(Platform::Skl, 0xff, FACTORS, undefined), Err(Stop { at: 64, why }));
+}
