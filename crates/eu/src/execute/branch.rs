@@ -1,6 +1,7 @@
 //! Branches: the channels that go on, and those that wait.
 //!
-//! Sources: the Programmer's Reference Manuals, "EU Instructions"; Mesa's brw_eu_emit.c, `brw_set_uip_jip`, for the instructions that JIP and UIP name.
+//! Sources: the Programmer's Reference Manuals, "EU Instructions"; Mesa's brw_eu_emit.c, `brw_set_uip_jip`, for the instructions that JIP
+//! and UIP name.
 
 use super::error::Why;
 use super::kernel::{Located, Targets};

@@ -46,7 +46,7 @@ pub struct Access {
     pub offset: u32,
 }
 
-/// The surfaces that threads access.
+/// The surfaces that threads access. An atomic operation reads its dword and writes it.
 pub trait Bus {
     /// Reads bytes of a surface; those behind its end are zeroes.
     fn read(&mut self, access: Access, bytes: &mut [u8]);
