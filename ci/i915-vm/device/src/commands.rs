@@ -3,7 +3,7 @@
 //! and stores, flushes with a store, semaphores, jumps, and copies and fills (see
 //! [`crate::blitter`]). All others are skipped.
 
-use crate::engine::Spin;
+use crate::engine::{Spin, offset};
 use crate::gpu::Gpu;
 use crate::memory::Address;
 use crate::mi;
@@ -313,6 +313,7 @@ impl Gpu {
                     return Break(());
                 }
             }
+            mi::SET_CONTEXT => self.engine_set(context.engine, offset::CONTEXT_ID, second),
             _ if first >> 16 == PIPE_CONTROL => self.pipe_control(context, command),
             _ => self.blit(context, words),
         }

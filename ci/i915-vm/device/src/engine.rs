@@ -60,6 +60,8 @@ pub mod offset {
     pub const STATUS_PAGE: u32 = 0x80;
     /// RING_MI_MODE: masked; bit 8 stops the ring, bit 9 reads "idle", which the driver waits for.
     pub const MI_MODE: u32 = 0x9c;
+    /// CCID: the image of a ring's context.
+    pub const CONTEXT_ID: u32 = 0x180;
     /// RING_RESET_CTL: masked; bit 0 requests a reset, bit 1 answers "ready for it", bit 2 is a
     /// catastrophic error.
     pub const RESET_CONTROL: u32 = 0xd0;
@@ -253,6 +255,7 @@ impl Gpu {
             offset::HEAD,
             offset::START,
             offset::CONTROL,
+            offset::CONTEXT_ID,
             offset::RESET_CONTROL,
             offset::MI_MODE,
         ] {

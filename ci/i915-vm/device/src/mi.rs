@@ -4,6 +4,7 @@ pub const USER_INTERRUPT: u32 = 0x02;
 pub const BATCH_BUFFER_END: u32 = 0x0a;
 /// The first command with a length in its lower bits.
 pub const FIRST_WITH_LENGTH: u32 = 0x10;
+pub const SET_CONTEXT: u32 = 0x18;
 pub const SEMAPHORE_WAIT: u32 = 0x1c;
 pub const STORE_DWORD_IMM: u32 = 0x20;
 pub const STORE_DWORD_INDEX: u32 = 0x21;
