@@ -1,7 +1,7 @@
 //! Execution of command streams: ring buffers and batches. Modelled are the commands that the
 //! driver's own requests consist of and those that simple user batches need: stores, register loads
-//! and stores, flushes with a store, semaphores, jumps, and copies and fills (see
-//! [`crate::blitter`]). All others are skipped.
+//! and stores, flushes with a store, semaphores, jumps, copies and fills (see
+//! [`crate::blitter`]), and kernels (see [`crate::compute`]). All others are skipped.
 
 use crate::engine::{Spin, offset};
 use crate::gpu::Gpu;
@@ -142,7 +142,7 @@ impl Gpu {
     }
 
     /// Any dword of a command, also beyond those that were fetched.
-    fn word(&self, context: &Context, command: &Command, index: u32) -> Option<u32> {
+    pub fn word(&self, context: &Context, command: &Command, index: u32) -> Option<u32> {
         let at = command.at.wrapping_add(4 * u64::from(index));
         command.words.get(index as usize).copied().or_else(|| {
             let address = self.translate(context, command.space, at)?;
@@ -315,7 +315,10 @@ impl Gpu {
             }
             mi::SET_CONTEXT => self.engine_set(context.engine, offset::CONTEXT_ID, second),
             _ if first >> 16 == PIPE_CONTROL => self.pipe_control(context, command),
-            _ => self.blit(context, words),
+            _ => match self.kernel_form(context) {
+                Some(form) => self.kernel_command(form, context, command),
+                None => self.blit(context, words),
+            },
         }
         Continue(())
     }

@@ -118,7 +118,7 @@ impl Gpu {
         })
     }
 
-    fn engine_get(&self, engine: usize, offset: u32) -> u32 {
+    pub fn engine_get(&self, engine: usize, offset: u32) -> u32 {
         self.registers.get(self.engines[engine].info.base + offset)
     }
 

@@ -3,6 +3,7 @@
 
 use crate::display::pipes;
 use crate::engine::{EngineInfo, offset};
+use crate::eu::layout::Form;
 use crate::execlists::{StatusFormat, Submission};
 use crate::gen8_9::OTHER_BLOCKS;
 use crate::gpu::{Generation, Gpu, Source};
@@ -87,6 +88,7 @@ pub const GEN11: Platform = Platform {
     engines: ENGINES,
     submission: Submission::SubmitQueue(StatusFormat::Gen8),
     per_process: PerProcess::FourLevel,
+    kernels: Some(Form::Gen11),
     physical_status_page: false,
     bars: Bars { registers: 8 << 20, entries: 8 << 20, entries_bar: None, wide: true },
     // BDW_GMCH_GGMS: 8 MiB of page-table entries; no stolen memory.
@@ -98,6 +100,7 @@ pub const GEN11: Platform = Platform {
 
 pub const GEN12: Platform = Platform {
     version: 12,
+    kernels: Some(Form::Gen12),
     submission: Submission::SubmitQueue(StatusFormat::Gen12),
     power_up: &[ONE_SLICE, SIX_SUBSLICES, FREQUENCIES, GUC],
     ..GEN11

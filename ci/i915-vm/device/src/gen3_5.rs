@@ -56,6 +56,7 @@ pub const GEN3: Platform = Platform {
     engines: &[engine("rcs0", 0x2000, USER)],
     submission: Submission::Ring,
     per_process: PerProcess::None,
+    kernels: None,
     physical_status_page: true,
     bars: Bars { registers: 512 << 10, entries: 256 << 10, entries_bar: Some(3), wide: false },
     graphics_control: 0,

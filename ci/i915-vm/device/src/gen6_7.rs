@@ -1,6 +1,7 @@
 //! Gen6 and gen7: rings, two-level per-process page tables, forcewake.
 
 use crate::engine::EngineInfo;
+use crate::eu::layout::Form;
 use crate::execlists::Submission;
 use crate::gpu::{Generation, Gpu, Source};
 use crate::gt;
@@ -59,6 +60,7 @@ pub const GEN6: Platform = Platform {
     ],
     submission: Submission::Ring,
     per_process: PerProcess::Gen6,
+    kernels: None,
     physical_status_page: false,
     bars: Bars { registers: 2 << 20, entries: 2 << 20, entries_bar: None, wide: true },
     // SNB_GMCH_GGMS: 2 MiB of page-table entries; no stolen memory.
@@ -82,6 +84,7 @@ pub const IVYBRIDGE: Platform = Platform {
 };
 
 pub const HASWELL: Platform = Platform {
+    kernels: Some(Form::Gen7),
     generation: &Gen6 { forcewake: &[(gt::FORCEWAKE_GT, gt::FORCEWAKE_ACK_HSW)] },
     engines: &[
         engine("rcs0", 0x2000, 0x4080, GT, 0),

@@ -2,6 +2,7 @@
 
 use crate::display::pipes;
 use crate::engine::{EngineInfo, offset};
+use crate::eu::layout::Form;
 use crate::execlists::{StatusFormat, Submission};
 use crate::gpu::{Generation, Gpu, Source};
 use crate::gt;
@@ -57,6 +58,7 @@ pub const GEN8: Platform = Platform {
     ],
     submission: Submission::Elsp(StatusFormat::Gen8),
     per_process: PerProcess::FourLevel,
+    kernels: Some(Form::Gen8),
     physical_status_page: false,
     bars: Bars { registers: 8 << 20, entries: 8 << 20, entries_bar: None, wide: true },
     // BDW_GMCH_GGMS: 8 MiB of page-table entries; no stolen memory.

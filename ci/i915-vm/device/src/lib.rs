@@ -11,6 +11,7 @@
 //! * [`gt`], [`interrupts`]: what several generations share;
 //! * [`display`]: off, or with pipes and ports;
 //! * [`engine`], [`execlists`], [`commands`], [`blitter`]: submission and execution of batches;
+//! * [`compute`], [`eu`]: kernels: the commands that start them, and the execution units;
 //! * [`page_tables`], [`aperture`], [`memory`]: where an address of the GPU leads.
 //!
 //! Set `I915_VM_TRACE` to a file name to have every register access and command written there.
@@ -22,8 +23,10 @@
 mod aperture;
 mod blitter;
 mod commands;
+mod compute;
 mod display;
 mod engine;
+mod eu;
 mod execlists;
 mod gen11_12;
 mod gen3_5;

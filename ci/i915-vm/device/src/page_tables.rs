@@ -3,6 +3,7 @@
 
 use crate::gpu::Gpu;
 use crate::memory::Address;
+use std::ops::Range;
 
 /// The kind of per-process tables.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,6 +55,8 @@ const PDE_64K: u64 = 1 << 6;
 const PTE_LOCAL: u64 = 1 << 11;
 const GLOBAL_PTE_LOCAL: u64 = 1 << 1;
 
+const PAGE_SIZE: u64 = 4096;
+
 /// The address in a 64-bit entry.
 const PAGE: u64 = 0x7f_ffff_f000;
 const PAGE_64K: u64 = 0x7f_ffff_0000;
@@ -62,6 +65,17 @@ const PAGE_2M: u64 = 0x7f_ffe0_0000;
 /// The address in a 32-bit entry: bits 39..32 are in bits 11..4.
 fn page_of_u32(entry: u32) -> u64 {
     u64::from(entry & 0xffff_f000) | u64::from(entry & 0x7f0) << 28
+}
+
+/// The pieces of a range of addresses that do not cross a page, each with its part of a buffer.
+fn pieces(at: u64, length: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let mut done = 0;
+    std::iter::from_fn(move || {
+        let at = at.wrapping_add(done as u64);
+        let start = done;
+        done = length.min(start + (PAGE_SIZE - at % PAGE_SIZE) as usize);
+        (start < done).then_some((at, start..done))
+    })
 }
 
 impl Gpu {
@@ -76,6 +90,35 @@ impl Gpu {
             }
             _ => self.walk(context.root, 4, address),
         }
+    }
+
+    /// Reads the per-process space of a context; `None`: a page is not mapped.
+    pub fn load(&self, context: &Context, at: u64, buffer: &mut [u8]) -> Option<()> {
+        for (at, piece) in pieces(at, buffer.len()) {
+            let address = self.translate(context, Space::PerProcess, at)?;
+            self.memory.read(address, &mut buffer[piece]);
+        }
+        Some(())
+    }
+
+    /// Reads dwords of the per-process space of a context.
+    pub fn load_words<const COUNT: usize>(&self, context: &Context, at: u64) -> Option<[u32; COUNT]> {
+        let mut bytes = vec![0; 4 * COUNT];
+        self.load(context, at, &mut bytes)?;
+        let mut words = [0; COUNT];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        Some(words)
+    }
+
+    /// Writes the per-process space of a context, up to the first page that is not mapped.
+    pub fn save(&self, context: &Context, at: u64, data: &[u8]) -> Option<()> {
+        for (at, piece) in pieces(at, data.len()) {
+            let address = self.translate(context, Space::PerProcess, at)?;
+            self.memory.write(address, &data[piece]);
+        }
+        Some(())
     }
 
     /// Translates through the global table.

@@ -5,6 +5,7 @@
 
 use crate::display::{Model, models};
 use crate::engine::EngineInfo;
+use crate::eu::layout::Form;
 use crate::execlists::Submission;
 use crate::gpu::Generation;
 use crate::page_tables::PerProcess;
@@ -23,6 +24,8 @@ pub struct Platform {
     pub engines: &'static [EngineInfo],
     pub submission: Submission,
     pub per_process: PerProcess,
+    /// The form of kernels, on platforms that run them.
+    pub kernels: Option<Form>,
     /// The status page register holds a physical address.
     pub physical_status_page: bool,
     pub bars: Bars,

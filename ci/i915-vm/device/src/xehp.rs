@@ -2,6 +2,7 @@
 //! stolen memory is behind BAR 2, and its media engines are a GT of their own.
 
 use crate::engine::EngineInfo;
+use crate::eu::layout::Form;
 use crate::execlists::{StatusFormat, Submission};
 use crate::gen11_12::{
     self, COPY, ENHANCEMENT, FORCEWAKE_GT, FORCEWAKE_RENDER, FREQUENCIES, GUC, MASTER, MASTER_ENABLE,
@@ -91,6 +92,7 @@ pub const DG1: Platform = Platform {
 
 /// 1 GiB: compression data from 960 MiB, stolen memory from 992 MiB.
 pub const DG2: Platform = Platform {
+    kernels: Some(Form::XeHp),
     engines: ENGINES,
     submission: Submission::SubmitQueue(StatusFormat::XeHp),
     per_process: PerProcess::FourLevelCompact64K,

@@ -1,0 +1,114 @@
+//! Commands that start kernels on the execution units, and the state that they need.
+//!
+//! * [`state`]: what commands leave for later ones;
+//! * [`walker`]: walker commands: which threads they start, of which kernel;
+//! * [`dispatch`]: the threads of a walker, one after the other.
+
+mod dispatch;
+mod state;
+mod walker;
+
+use crate::commands::Command;
+use crate::eu::layout::Form;
+use crate::gpu::Gpu;
+use crate::page_tables::Context;
+use state::Slot;
+
+/// Commands: the upper half of the first dword.
+const PIPELINE_SELECT: u32 = 0x6904;
+const STATE_BASE_ADDRESS: u32 = 0x6101;
+const MEDIA_VFE_STATE: u32 = 0x7000;
+const MEDIA_CURBE_LOAD: u32 = 0x7001;
+const MEDIA_INTERFACE_DESCRIPTOR_LOAD: u32 = 0x7002;
+const GPGPU_WALKER: u32 = 0x7105;
+const BINDING_TABLE_POOL_ALLOC: u32 = 0x7919;
+const CFE_STATE: u32 = 0x7200;
+const COMPUTE_WALKER: u32 = 0x7208;
+
+/// STATE_BASE_ADDRESS: bit 0 of an address: it is to be changed.
+const MODIFY: u32 = 1;
+/// MEDIA_VFE_STATE of gen7: GPGPU mode.
+const GPGPU_MODE: u32 = 1 << 2;
+/// The length in MEDIA_CURBE_LOAD and MEDIA_INTERFACE_DESCRIPTOR_LOAD.
+const LOAD_LENGTH: u32 = 0x1_ffff;
+
+/// The page of an address in two dwords, of 48 bits.
+fn page(low: u32, high: u32) -> u64 {
+    u64::from(high & 0xffff) << 32 | u64::from(low & !0xfff)
+}
+
+impl Gpu {
+    /// The form of kernels on this engine, if it runs any.
+    pub fn kernel_form(&self, context: &Context) -> Option<Form> {
+        let name = self.engines[context.engine].info.name;
+        self.platform.kernels.filter(|_| matches!(name, "rcs0" | "ccs0"))
+    }
+
+    /// Executes a command that has to do with kernels; others are ignored. One that is not known in
+    /// this form is written to the trace, and has no effect.
+    pub fn kernel_command(&self, form: Form, context: &Context, command: &Command) {
+        let words = &command.words;
+        let done = match (words[0] >> 16, form == Form::XeHp) {
+            (PIPELINE_SELECT, _) => self.select_pipeline(context, words[0]),
+            (STATE_BASE_ADDRESS, _) => self.set_bases(form, context, words),
+            (MEDIA_VFE_STATE, false) => self.set_front_end(form, context, words),
+            (MEDIA_CURBE_LOAD, false) => self.load_constants(context, words),
+            (MEDIA_INTERFACE_DESCRIPTOR_LOAD, false) => self.load_descriptors(context, words),
+            (GPGPU_WALKER, false) => self.gpgpu_walker(form, context, words),
+            (BINDING_TABLE_POOL_ALLOC, true) => {
+                self.set_state(context, Slot::Tables, page(words[1], words[2]))
+            }
+            (CFE_STATE, true) => self.set_state(context, Slot::Threads, (words[3] >> 16).into()),
+            (COMPUTE_WALKER, true) => self.compute_walker(context, command),
+            _ => Ok(()),
+        };
+        if let Err(error) = done {
+            self.trace(format_args!("not executed: {error}"));
+        }
+    }
+
+    /// PIPELINE_SELECT: since gen9 the upper byte says which bits of the lower one count.
+    fn select_pipeline(&self, context: &Context, word: u32) -> Result<(), String> {
+        let counts = if self.platform.version >= 9 { word >> 8 & 3 } else { 3 };
+        let old = self.state(context, Slot::Pipeline) as u32;
+        self.set_state(context, Slot::Pipeline, (old & !counts | word & counts).into())
+    }
+
+    fn set_bases(&self, form: Form, context: &Context, words: &[u32]) -> Result<(), String> {
+        // The dwords of surface states, dynamic state and instructions.
+        let indices = if form == Form::Gen7 { [2, 3, 5] } else { [4, 6, 10] };
+        for (index, slot) in indices.into_iter().zip([Slot::Surfaces, Slot::Dynamic, Slot::Instructions]) {
+            if words[index] & MODIFY != 0 {
+                let high = if form == Form::Gen7 { 0 } else { words[index + 1] };
+                self.set_state(context, slot, page(words[index], high))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_front_end(&self, form: Form, context: &Context, words: &[u32]) -> Result<(), String> {
+        let (threads, sizes) = if form == Form::Gen7 { (words[2], words[4]) } else { (words[3], words[5]) };
+        if form == Form::Gen7 && threads & GPGPU_MODE == 0 {
+            self.set_state(context, Slot::Threads, 0)?;
+            return Err("MEDIA_VFE_STATE for media objects".into());
+        }
+        self.set_state(context, Slot::Threads, u64::from(threads >> 16) + 1)?;
+        self.set_state(context, Slot::ConstantsRoom, 32 * u64::from(sizes & 0xffff))
+    }
+
+    fn load_constants(&self, context: &Context, words: &[u32]) -> Result<(), String> {
+        let (length, room) = (u64::from(words[2] & LOAD_LENGTH), self.state(context, Slot::ConstantsRoom));
+        if length > room {
+            return Err(format!("{length} bytes of constants, with room for {room}"));
+        }
+        let base = self.state(context, Slot::Dynamic);
+        self.set_state(context, Slot::Constants, base + u64::from(words[3]))?;
+        self.set_state(context, Slot::ConstantsLength, length)
+    }
+
+    fn load_descriptors(&self, context: &Context, words: &[u32]) -> Result<(), String> {
+        let base = self.state(context, Slot::Dynamic);
+        self.set_state(context, Slot::Descriptors, base + u64::from(words[3]))?;
+        self.set_state(context, Slot::DescriptorsLength, (words[2] & LOAD_LENGTH).into())
+    }
+}
