@@ -72,20 +72,21 @@ impl Thread {
         Self { platform, dispatched, masks, registers }
     }
 
-    /// Runs a kernel from its first instruction to the end of the thread, for at most so many steps, of an instruction each.
+    /// Runs a kernel from its first instruction to the end of the thread, for at most so many steps, of an instruction each; returns their
+    /// number.
     ///
     /// # Errors
     /// The instruction that is not known here, or whose effect is undefined; [`Why::Endless`]. Accesses before it have been made.
-    pub fn run(&mut self, kernel: &[u8], steps: u64, bus: &mut dyn Bus) -> Result<(), Stop> {
+    pub fn run(&mut self, kernel: &[u8], steps: u64, bus: &mut dyn Bus) -> Result<u64, Stop> {
         let kernel = Kernel { platform: self.platform, bytes: kernel };
         let mut at = 0;
         self.masks = Masks::new(self.dispatched);
-        for _ in 0..steps {
+        for step in 1..=steps {
             let stop = |why| Stop { at, why };
             let located = kernel.fetch(at).map_err(stop)?;
             match self.step(&located, bus).map_err(stop)? {
                 Flow::To(next) => at = next,
-                Flow::Ended => return Ok(()),
+                Flow::Ended => return Ok(step),
             }
         }
         Err(Stop { at, why: Why::Endless { steps } })

@@ -180,7 +180,7 @@ fn an_endless_kernel_is_stopped() {
     assert_eq!(run(0), Err(Stop { at: 0, why: Why::Endless { steps: 0 } }));
     let straight = storing(Platform::Skl, "nop");
     let run = |steps| Thread::new(Platform::Skl, 0xffff, &[[0; 32]]).run(&straight, steps, &mut surfaces(64));
-    assert_eq!((run(6), run(5).unwrap_err().why), (Ok(()), Why::Endless { steps: 5 }));
+    assert_eq!((run(6), run(5).unwrap_err().why), (Ok(6), Why::Endless { steps: 5 }));
 }
 
 #[test]

@@ -107,25 +107,67 @@ fn a_coherent_platform_shows_no_old_bytes_and_passes() {
 fn bypassing_reads_are_measured_where_they_go_around_the_llc() {
     for platform in ["jsl", "ehl"] {
         let report = report(&format!("--quick --device sim:{platform} --read gpu-kernel"), 0);
-        let cached = |row: &Value| row["write"] == "cpu-wb" && row["kind"] == "hand-over";
-        for row in rows(&report, cached) {
+        let bypassing = |row: &Value| row["mocs"]["class"] == "bypass-llc" && row["kind"] == "hand-over";
+        let cached = rows(&report, |row| row["write"] == "cpu-wb" && bypassing(row));
+        assert!(!cached.is_empty());
+        for row in cached {
+            assert_eq!(row["mocs"]["entry"], 16);
             assert_eq!(
                 (&row["rule"], &row["nobody"]["chance"]),
                 (&"bypass-mocs-read".into(), &"expected".into())
             );
         }
-        let gpu =
-            |row: &Value| row["write"] == "gpu-store" && row["level"] == "llc" && row["kind"] == "hand-over";
-        let found = rows(&report, gpu);
+        let found =
+            rows(&report, |row| row["write"] == "gpu-store" && row["level"] == "llc" && bypassing(row));
         assert!(!found.is_empty() && found.iter().all(|row| row["rule"] == "gpu-write-may-be-cached"));
     }
-    gemtool("verify --quick --device sim:glk --read gpu-kernel").refused(&["gpu-sampler", "copy engine"]);
+    gemtool("verify --quick --device sim:snb --read gpu-kernel").refused(&["gpu-kernel", "Haswell"]);
+}
+
+#[test]
+fn kernels_name_an_entry_of_each_mocs_class() {
+    let classes = |platform: &str| -> BTreeSet<String> {
+        let line = format!("--quick --device sim:{platform} --write cpu-wb --over cpu-wb --read gpu-kernel");
+        let report = report(&line, 0);
+        assert!(report["unproven"].is_null(), "{platform}: it is software");
+        let rows = rows(&report, |row| !row["mocs"].is_null());
+        rows.iter().map(|row| format!("{} {}", row["mocs"]["class"], row["mocs"]["entry"])).collect()
+    };
+    let of = |text: &[&str]| text.iter().map(|&text| text.to_owned()).collect::<BTreeSet<_>>();
+    const PAGE_TABLE: &str = "\"page-table\" null";
+    assert_eq!(classes("hsw"), of(&[PAGE_TABLE]));
+    assert_eq!(classes("chv"), of(&[PAGE_TABLE, "\"uncached\" 56"]));
+    assert_eq!(classes("skl"), of(&[PAGE_TABLE, "\"uncached\" 0"]));
+    assert_eq!(classes("glk"), of(&[PAGE_TABLE, "\"uncached\" 2"]));
+    assert_eq!(classes("icl"), of(&[PAGE_TABLE, "\"uncached\" 3"]));
+    assert_eq!(classes("ehl"), of(&[PAGE_TABLE, "\"uncached\" 3", "\"bypass-llc\" 16"]));
+    assert_eq!(classes("tgl"), of(&[PAGE_TABLE, "\"uncached\" 1"]));
+    assert_eq!(classes("mtl"), of(&[PAGE_TABLE]));
+}
+
+#[test]
+fn a_write_that_bypasses_the_llc_is_noticed() {
+    // A3: only reads bypass it.
+    let line = "--quick --device sim:jsl --caching cached --write gpu-kernel --over cpu-wb --read cpu-wb";
+    report(line, 0);
+    let report = report(&line.replace("jsl", "jsl,drop=A3"), 1);
+    let wrong = rows(&report, |row| !row["nobody"]["shown"].is_null());
+    assert!(!wrong.is_empty());
+    for row in wrong {
+        assert_eq!(
+            (&row["mocs"]["class"], &row["nobody"]["chance"]),
+            (&"bypass-llc".into(), &"never".into())
+        );
+    }
 }
 
 #[test]
 fn copies_name_an_entry_of_each_mocs_class_where_they_can() {
     let classes = |platform: &str| -> BTreeSet<String> {
-        let report = report(&format!("--quick --device sim:{platform} --caching cached --read gpu-blit"), 0);
+        let report = report(
+            &format!("--quick --device sim:{platform} --caching cached --write cpu-wb --read gpu-blit"),
+            0,
+        );
         let rows = rows(&report, |row| !row["mocs"].is_null());
         rows.iter().map(|row| format!("{} {}", row["mocs"]["class"], row["mocs"]["entry"])).collect()
     };
@@ -139,13 +181,14 @@ fn copies_name_an_entry_of_each_mocs_class_where_they_can() {
 fn a_new_object_leaks_bytes_only_without_the_acquire_flush() {
     let line = "--quick --device sim:jsl,without=bypass-acquire --read gpu-kernel --caching cached";
     let report = report(line, 1);
-    let fresh = rows(&report, |row| row["kind"] == "fresh");
+    let fresh = rows(&report, |row| row["kind"] == "fresh" && row["mocs"]["class"] == "bypass-llc");
     let wrong = &fresh[0]["library"]["wrong"];
     // "anot", of the previous owner's data.
     assert_eq!((&wrong["got"], &wrong["want"]), (&0x746f_6e61.into(), &0.into()), "{}", fresh[0]);
     // A kernel without the flush leaks if the library's flush is left out, but not with it.
     let old = "--quick --device sim:jsl,kernel=5.14 --read gpu-kernel --caching cached";
-    let row = &self::report(old, 0)["rows"][0];
+    let report = self::report(old, 0);
+    let row = rows(&report, |row| row["kind"] == "fresh" && row["mocs"]["class"] == "bypass-llc")[0];
     assert_eq!((&row["kind"], &row["rule"]), (&"fresh".into(), &"zeroes-stay-dirty".into()));
     assert_eq!((&row["library"], &row["nobody"]["shown"]["got"]), (&"right".into(), &0x746f_6e61.into()));
 }

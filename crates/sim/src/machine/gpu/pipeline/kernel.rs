@@ -69,7 +69,6 @@ pub(super) fn run(
     if spent.saturating_add(cost) > MOST {
         return Ok(Outcome::Skipped(format!("{cost} instructions are too many")));
     }
-    *spent += cost;
     let mut surfaces =
         Surfaces { encoding, tables, view, reader, pointer: dispatch.table.0, known: BTreeMap::new() };
     let [x, y, z] = dispatch.groups.clone();
@@ -79,8 +78,8 @@ pub(super) fn run(
                 for thread in 0..dispatch.threads {
                     let payload = dispatch.payload([x, y, z], thread);
                     let mut thread = Thread::new(kernel.platform, dispatch.enabled(thread), &payload);
-                    match thread.run(&kernel.code, MOST, &mut surfaces) {
-                        Ok(()) => {}
+                    match thread.run(&kernel.code, MOST.saturating_sub(*spent), &mut surfaces) {
+                        Ok(steps) => *spent += steps,
                         Err(Stop { why: Why::Endless { .. }, .. }) => return Err(Refusal::Endless),
                         Err(stop) => {
                             tracing::warn!(%stop, group = ?[x, y, z], "a kernel stops");
