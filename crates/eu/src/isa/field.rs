@@ -1,9 +1,7 @@
 //! The fields of an instruction: its bits, by generation.
 
+use super::bits::Bits;
 use crate::Platform;
-
-/// The bits of a field, highest first: pieces of (high, low), inclusive. Empty if the generation lacks the field.
-type Bits = &'static [(u8, u8)];
 
 /// The generations that place the fields in ways of their own: columns of the table below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,10 +42,10 @@ macro_rules! fields {
                 }
             }
 
-            /// Returns the field's bits under each layout: graphics 7, 8 to 11, 12.
+            /// Returns the field's bits under each layout: graphics 7, 8 to 11, 12. They are none if it lacks the field.
             fn columns(self) -> [Bits; 3] {
                 match self {
-                    $(Self::$name => [&[$($seven),*], &[$($eight),*], &[$($twelve),*]],)*
+                    $(Self::$name => [Bits(&[$($seven),*]), Bits(&[$($eight),*]), Bits(&[$($twelve),*])],)*
                 }
             }
         }
@@ -206,36 +204,23 @@ impl Field {
 
     /// Returns the number of bits; 0 if the platform lacks the field.
     pub(crate) fn width(self, platform: Platform) -> u32 {
-        self.bits(platform).iter().map(|&(high, low)| u32::from(high - low) + 1).sum()
+        self.bits(platform).width()
     }
 
     /// Returns the bits of an instruction that the field has.
     pub(crate) fn mask(self, platform: Platform) -> u128 {
-        self.bits(platform).iter().fold(0, |mask, &(high, low)| mask | ones(high - low + 1) << low)
+        self.bits(platform).mask()
     }
 
     /// Returns the field's value in an instruction; 0 if the platform lacks the field.
     pub(crate) fn get(self, platform: Platform, word: u128) -> u64 {
-        self.bits(platform).iter().fold(0, |value, &(high, low)| {
-            let width = high - low + 1;
-            value << (width % 64) | (word >> low & ones(width)) as u64
-        })
+        self.bits(platform).get(word)
     }
 
     /// Returns an instruction of zeroes with a value in the field. Bits that the field has no room for are lost.
     pub(crate) fn put(self, platform: Platform, value: u64) -> u128 {
-        let mut left = u128::from(value);
-        self.bits(platform).iter().rev().fold(0, |word, &(high, low)| {
-            let piece = left & ones(high - low + 1);
-            left >>= high - low + 1;
-            word | piece << low
-        })
+        self.bits(platform).put(value)
     }
-}
-
-/// Returns a word whose lowest `width` bits are set.
-fn ones(width: u8) -> u128 {
-    !(!0 << width)
 }
 
 #[cfg(test)]
