@@ -31,6 +31,9 @@ pub struct Instruction {
     pub align16: bool,
     /// A breakpoint.
     pub debug: bool,
+    /// Its encoding is one of 64 bits ([`crate::Encoding`]); [`crate::encode`] and [`crate::decode`] know the 128 bits that these
+    /// stand for.
+    pub compacted: bool,
     /// Synchronisation with instructions before and behind.
     pub order: Order,
     /// The destination.
@@ -215,6 +218,7 @@ impl Instruction {
             accumulator_write: false,
             align16: false,
             debug: false,
+            compacted: false,
             order: Order { no_clear: false, no_check: false, thread: 0, atomic: false, scoreboard: 0 },
             destination: None,
             sources: [None; 3],
@@ -223,6 +227,12 @@ impl Instruction {
             message: None,
             ignored: 0,
         }
+    }
+
+    /// Returns the bytes of its encoding.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        if self.compacted { 8 } else { 16 }
     }
 
     /// Returns whether it is a function of one argument.

@@ -1,7 +1,8 @@
 //! Instructions of the execution units (EUs) of Intel GPUs, graphics 7 to 12.5: Ivy Bridge to Meteor Lake.
 //!
 //! [`decode`] and [`encode`] are inverse: what they do not understand is an error, and bits without a meaning are kept
-//! ([`Instruction::ignored`]). [`validate()`] returns the restrictions of the hardware that an instruction breaks.
+//! ([`Instruction::ignored`]). [`compact()`] and [`expand`] are inverse, too: an instruction of 128 bits, and the same one of 64.
+//! [`encodings`] finds both in the bytes of a kernel. [`validate()`] returns the restrictions of the hardware that an instruction breaks.
 //!
 //! ```
 //! use intel_eu::{Type, Opcode, Place, Platform, decode, encode};
@@ -17,8 +18,9 @@
 //! ```
 //!
 //! ```text
-//! L3  execute: kernels, a thread at a time
-//! L2  codec   text   validate: an instruction's fields, read or written; its text; the rules that it breaks
+//! L4  execute: kernels, a thread at a time
+//! L3  encoding: the bytes of kernels
+//! L2  codec   compact   text   validate: an instruction's fields, read or written; its text; the rules that it breaks
 //! L1  instruction   error: what an instruction has, and what cannot be coded
 //! L0  isa -> platform: the instruction set as tables
 //! ```
@@ -26,6 +28,8 @@
 #![deny(unsafe_code)]
 
 mod codec;
+mod compact;
+mod encoding;
 mod error;
 pub mod execute;
 mod instruction;
@@ -35,7 +39,9 @@ pub mod text;
 mod validate;
 
 pub use codec::{decode, encode};
-pub use error::Error;
+pub use compact::{compact, expand};
+pub use encoding::{Encoding, encodings};
+pub use error::{Error, Uncompactable};
 pub use instruction::{Descriptor, Destination, File, Instruction, Message, Order, Place, Region, Source};
 pub use isa::{Base, Condition, Field, Form, Opcode, Pattern, Predicate, Type};
 pub use platform::Platform;

@@ -1,7 +1,8 @@
-//! Words of random bits: what is decoded is encoded again, its text is parsed, and what is executed does not panic.
+//! Words of random bits: what is decoded is encoded again, what is expanded is compacted again, a text is parsed, and what is executed
+//! does not panic.
 
 use intel_eu::execute::{Access, Bus, Stop, Thread, Why, check};
-use intel_eu::{Opcode, Platform, decode, encode, text};
+use intel_eu::{Error, Opcode, Platform, compact, decode, encode, expand, text};
 
 /// A surface that reads as zeroes.
 struct Zeroes;
@@ -54,6 +55,28 @@ fn what_is_decoded_is_encoded_again() {
             }
         }
         assert!(decoded > 250, "{platform}: {decoded}");
+    }
+}
+
+#[test]
+fn words_of_random_bits_are_compacted_again() {
+    let mut random = Random(9, 10);
+    for platform in Platform::all() {
+        let mut expanded = 0;
+        for _ in 0..1_000 {
+            let short = random.word(platform) as u64 | 1 << 29;
+            let word = match expand(platform, short) {
+                Err(Error::Reserved { bits }) => expand(platform, short & !bits),
+                expanded => expanded,
+            };
+            let Ok(word) = word else { continue };
+            // Another row may be the same one beside an immediate.
+            let again = compact(platform, word).unwrap();
+            assert_eq!(expand(platform, again), Ok(word), "{platform} {short:#018x}");
+            assert_ne!(compact(platform, word ^ 1 << (random.next() % 128)), Ok(again), "{platform}");
+            expanded += 1;
+        }
+        assert!(expanded > 500, "{platform}: {expanded}");
     }
 }
 

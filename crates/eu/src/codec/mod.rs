@@ -33,7 +33,7 @@ pub fn encode(platform: Platform, instruction: &Instruction) -> Result<u128, Err
         return Err(Error::Ignored { bits });
     }
     let word = codec.word | instruction.ignored;
-    if decode(platform, word)? == *instruction {
+    if decode(platform, word)? == (Instruction { compacted: false, ..*instruction }) {
         Ok(word)
     } else {
         Err(misplaced(instruction, "a value that it has no place for"))

@@ -9,16 +9,13 @@ use crate::{
     Condition, Form, Instruction, Opcode, Pattern, Place, Platform, Predicate, Region, Source, Type,
 };
 
-/// The bytes of an instruction.
-const BYTES: i64 = 16;
-
 /// Parses an instruction.
 ///
 /// # Errors
 /// [`SyntaxError`] names the word that is not understood. An instruction that the platform lacks may pass:
 /// [`crate::encode`] refuses it.
 pub fn parse(platform: Platform, text: &str) -> Result<Instruction, SyntaxError> {
-    Parser { platform, cursor: Cursor::new(1, text), labels: &HashMap::new(), at: 0 }.instruction()
+    Parser { platform, cursor: Cursor::new(1, text), labels: Some(&HashMap::new()), at: 0 }.instruction()
 }
 
 /// Parses a program: an instruction in each line, and labels with a colon behind them, which are targets of branches.
@@ -28,33 +25,33 @@ pub fn parse(platform: Platform, text: &str) -> Result<Instruction, SyntaxError>
 pub fn parse_program(platform: Platform, text: &str) -> Result<Vec<Instruction>, SyntaxError> {
     let mut labels = HashMap::new();
     let mut lines = Vec::new();
+    let mut at = 0;
     for (number, text) in text.lines().enumerate() {
         let mut cursor = Cursor::new(number + 1, text);
         let mut behind = cursor;
         let label = behind.word();
         if !label.is_empty() && behind.eat(":") {
-            if labels.insert(label, lines.len() as i64 * BYTES).is_some() {
+            if labels.insert(label, at).is_some() {
                 return Err(cursor.error("is a label already"));
             }
             cursor = behind;
         }
         if cursor.peek().is_some() {
-            lines.push(cursor);
+            lines.push((cursor, at));
+            // Labels behind it are not known yet, and do not change its size.
+            at += Parser { platform, cursor, labels: None, at }.instruction()?.bytes() as i64;
         }
     }
-    let at = (0..).step_by(BYTES as usize);
-    lines
-        .into_iter()
-        .zip(at)
-        .map(|(cursor, at)| Parser { platform, cursor, labels: &labels, at }.instruction())
-        .collect()
+    let parser = |(cursor, at)| Parser { platform, cursor, labels: Some(&labels), at };
+    lines.into_iter().map(|line| parser(line).instruction()).collect()
 }
 
 /// An instruction that is read.
 pub(super) struct Parser<'t> {
     pub(super) platform: Platform,
     pub(super) cursor: Cursor<'t>,
-    labels: &'t HashMap<&'t str, i64>,
+    /// Bytes of the program with a name; `None` if any name is one of this instruction.
+    labels: Option<&'t HashMap<&'t str, i64>>,
     /// The byte of the program where the instruction is.
     at: i64,
 }
@@ -263,8 +260,9 @@ impl Parser<'_> {
             }
             bytes
         } else {
-            let labels = self.labels;
-            let target = self.cursor.known("is no label", |word| labels.get(word).copied())?;
+            let (labels, own) = (self.labels, self.at);
+            let find = |word: &str| labels.map_or(Some(own), |labels| labels.get(word).copied());
+            let target = self.cursor.known("is no label", find)?;
             if opcode == Opcode::Calla { target } else { target - self.at }
         };
         let unit = opcode.distance_unit(self.platform);
@@ -317,6 +315,7 @@ impl Parser<'_> {
             "Atomic" if self.platform.graphics() >= 120 => i.order.atomic = true,
             "Atomic" => i.order.thread = 1,
             "Breakpoint" => i.debug = true,
+            "Compacted" => i.compacted = true,
             "EOT" => i.message.as_mut()?.end_of_thread = true,
             "NoDDChk" => i.order.no_check = true,
             "NoDDClr" => i.order.no_clear = true,

@@ -269,6 +269,7 @@ impl Printer<'_> {
             (i.accumulator_write && !self.has_branch_control(), "AccWrEn"),
             (i.order.atomic || i.order.thread == 1, "Atomic"),
             (i.debug, "Breakpoint"),
+            (i.compacted, "Compacted"),
             (is_end, "EOT"),
             (i.order.no_check, "NoDDChk"),
             (i.order.no_clear, "NoDDClr"),
