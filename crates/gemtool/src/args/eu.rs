@@ -8,7 +8,7 @@ use intel_eu::Platform;
 /// Shown under `gemtool eu --help`.
 pub const EU_EXAMPLES: &str = "\
 FILE has the instructions as bytes, as text of hexadecimal dwords, or in the syntax of Intel's assembler iga64. \
-Compacted instructions are refused. validate ends with exit status 1 if a rule is broken.
+Those that the text marks {Compacted} are instructions of 64 bits. validate ends with exit status 1 if a rule is broken.
 
 Examples:
   gemtool eu validate examples/kernels/copy.asm --platform jsl

@@ -4,15 +4,12 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use intel_eu::{Instruction, Platform, decode, encode, text, validate};
+use intel_eu::{Encoding, Platform, encodings, text, validate};
 use serde::Serialize;
 
 use crate::args;
 use crate::args::EuAction;
 use crate::failure::Failure;
-
-/// Bytes of an instruction.
-const BYTES: usize = 16;
 
 /// Instructions, and what was asked about them.
 #[derive(Clone, Debug, Serialize)]
@@ -33,8 +30,8 @@ pub struct Line {
     pub at: usize,
     /// Its text.
     pub text: String,
-    /// Its four dwords, in hexadecimal digits.
-    pub dwords: [String; 4],
+    /// Its four dwords, or two of a compacted instruction, in hexadecimal digits.
+    pub dwords: Vec<String>,
     /// The rules that it breaks.
     pub violations: Vec<Broken>,
 }
@@ -72,46 +69,52 @@ impl EuReport {
 /// The file cannot be read or has no instructions, one of them is not known, or the output cannot be written.
 pub fn run(args: &args::Eu) -> Result<EuReport, Failure> {
     let platform = args.platform;
-    let words = words(&args.file, platform)?;
-    if words.is_empty() {
+    let kernel = kernel(&args.file, platform)?;
+    if kernel.is_empty() {
         return Err(failure(&args.file, "it has no instruction"));
     }
-    let mut instructions = Vec::with_capacity(words.len());
-    for (number, word) in words.iter().enumerate() {
-        let at = number * BYTES;
-        let wrong = |error| failure(&args.file, format_args!("instruction at {at:#x}: {error}"));
-        let instruction = decode(platform, *word).map_err(wrong)?;
-        instructions.push(line(platform, at, *word, &instruction));
-    }
+    let instructions = encodings(&kernel).map(|(at, encoding)| {
+        encoding
+            .and_then(|encoding| line(platform, at, encoding))
+            .map_err(|error| wrong(&args.file, at, error))
+    });
+    let instructions = instructions.collect::<Result<_, _>>()?;
     if let Some(output) = &args.output {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        fs::write(output, bytes).map_err(|error| failure(output, error))?;
+        fs::write(output, kernel).map_err(|error| failure(output, error))?;
     }
     Ok(EuReport { platform: platform.name(), instructions, action: args.action })
 }
 
-fn line(platform: Platform, at: usize, word: u128, instruction: &Instruction) -> Line {
-    let violations = validate(platform, instruction).into_iter().map(|violation| Broken {
+fn line(platform: Platform, at: usize, encoding: Encoding) -> Result<Line, intel_eu::Error> {
+    let instruction = encoding.decode(platform)?;
+    let violations = validate(platform, &instruction).into_iter().map(|violation| Broken {
         rule: violation.rule.name(),
         text: violation.rule.text(),
         source: violation.rule.source(),
         operand: violation.operand.to_string(),
         found: violation.found,
     });
-    Line {
+    let bytes = encoding.to_bytes();
+    let dwords = bytes.chunks(4).map(|bytes| bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect());
+    Ok(Line {
         at,
-        text: text::print(platform, instruction),
-        dwords: [0, 32, 64, 96].map(|shift| format!("{:08x}", (word >> shift) as u32)),
+        text: text::print(platform, &instruction),
+        dwords: dwords.collect(),
         violations: violations.collect(),
-    }
+    })
+}
+
+/// Returns the failure of an instruction.
+fn wrong(path: &Path, at: usize, error: intel_eu::Error) -> Failure {
+    failure(path, format_args!("instruction at {at:#x}: {error}"))
 }
 
 fn failure(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::Environment(format!("{}: {error}", path.display()))
 }
 
-/// Returns the words of the instructions in a file.
-fn words(path: &Path, platform: Platform) -> Result<Vec<u128>, Failure> {
+/// Returns the bytes of the kernel in a file.
+fn kernel(path: &Path, platform: Platform) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
         io::stdin().read_to_end(&mut bytes).map_err(|error| failure(path, error))?;
@@ -120,21 +123,12 @@ fn words(path: &Path, platform: Platform) -> Result<Vec<u128>, Failure> {
     }
     let is_text = |text: &&str| !text.chars().any(|char| char.is_control() && !char.is_whitespace());
     match std::str::from_utf8(&bytes).ok().filter(is_text) {
-        None => {}
+        None => Ok(bytes),
         Some(text) => match hexadecimal(text) {
-            Some(dwords) => bytes = dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect(),
-            None => return assembled(path, platform, text),
+            Some(dwords) => Ok(dwords.iter().flat_map(|dword| dword.to_le_bytes()).collect()),
+            None => assembled(path, platform, text),
         },
     }
-    if bytes.len() % BYTES != 0 {
-        let len = bytes.len();
-        return Err(failure(
-            path,
-            format_args!("{len} bytes are no multiple of an instruction's {BYTES} bytes"),
-        ));
-    }
-    let word = |bytes: &[u8]| bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte));
-    Ok(bytes.chunks_exact(BYTES).map(word).collect())
 }
 
 /// Returns the dwords of a text of hexadecimal numbers of eight digits; `None` if it is another one.
@@ -144,13 +138,12 @@ fn hexadecimal(text: &str) -> Option<Vec<u32>> {
     digits.map(|word| u32::from_str_radix(word, 16).ok().filter(|_| word.len() == 8)).collect()
 }
 
-/// Returns the words of a program in the assembler's syntax.
-fn assembled(path: &Path, platform: Platform, text: &str) -> Result<Vec<u128>, Failure> {
-    let program = text::parse_program(platform, text).map_err(|error| failure(path, error))?;
-    let encoded = program.iter().enumerate().map(|(number, instruction)| {
-        let at = number * BYTES;
-        let wrong = |error| failure(path, format_args!("instruction at {at:#x}: {error}"));
-        encode(platform, instruction).map_err(wrong)
-    });
-    encoded.collect()
+/// Returns the bytes of a program in the assembler's syntax.
+fn assembled(path: &Path, platform: Platform, text: &str) -> Result<Vec<u8>, Failure> {
+    let mut kernel = Vec::new();
+    for instruction in text::parse_program(platform, text).map_err(|error| failure(path, error))? {
+        let encoding = Encoding::of(platform, &instruction);
+        kernel.extend(encoding.map_err(|error| wrong(path, kernel.len(), error))?.to_bytes());
+    }
+    Ok(kernel)
 }

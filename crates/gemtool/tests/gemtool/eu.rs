@@ -40,6 +40,27 @@ fn text_dwords_and_bytes_are_the_same_instructions() {
 }
 
 #[test]
+fn compacted_instructions_are_read_validated_and_written() {
+    let text = "mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud {Compacted}\n\
+                mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:ud\n\
+                mov (16|M0) r88.0<1>:d r119.3<0;8,2>:f {Compacted}\n";
+    let dwords = with_input("eu asm - --platform skl", text.as_bytes()).held();
+    assert!(dwords.starts_with("20004b01 00000207\n00600001 20400208 008d0000 00000000\n"), "{dwords}");
+    assert_eq!(with_input("eu disasm - --platform skl", dwords.as_bytes()).held(), text);
+    let ran = with_input("eu validate - --platform skl", dwords.as_bytes());
+    assert_eq!(ran.status, Some(1), "{ran:?}");
+    assert!(
+        ran.out.starts_with("0x0018  mov (16|M0) r88.0<1>:d r119.3<0;8,2>:f {Compacted}\n"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("rule          RowCrossing: "), "{}", ran.out);
+    let without = text.replace(" {Compacted}", "");
+    let full = with_input("eu asm - --platform skl", without.as_bytes()).held();
+    assert!(full.lines().all(|line| line.split(' ').count() == 4), "{full}");
+}
+
+#[test]
 fn a_broken_rule_is_exit_status_1_and_has_its_source() {
     assert_eq!(
         gemtool(&format!("eu validate {COPY} --platform jsl")).held(),
@@ -62,9 +83,11 @@ fn a_broken_rule_is_exit_status_1_and_has_its_source() {
 fn what_is_no_instruction_is_exit_status_2_and_named() {
     for (platform, input, error) in [
         ("jsl", &b"mov (8|M0) r2.0<1>:ud r0.0<8;8,1>:u\n"[..], "-: line 1, column 35: 'u' is no type"),
-        ("jsl", b"00600001 20400208 008d0000", "-: 12 bytes are no multiple of an instruction's 16 bytes"),
+        ("jsl", b"00600001 20400208 008d0000", "-: instruction at 0x0: the kernel ends after 12 bytes of it"),
         ("jsl", b"// nothing\n", "-: it has no instruction"),
-        ("jsl", &[0xff; 16], "-: instruction at 0x0: a compacted instruction"),
+        ("jsl", &[0xff; 16], "-: instruction at 0x0: jsl has no opcode 127"),
+        ("jsl", &[0xa7; 16], "-: instruction at 0x0: while has no compacted form"),
+        ("jsl", b"nop\nwhile (8|M0) 16 {Compacted}\n", "-: instruction at 0x10: while has no compacted form"),
         ("jsl", &[0xd5; 16], "-: instruction at 0x0: jsl has no opcode 85"),
         ("gen9", b"", "no platform whose instructions are known: ivb, "),
         ("glk", b"add3 (8|M0) r1.0<1>:d r2.0<8;1>:d r3.0<8;1>:d r4.0<1>:d", "add3"),
