@@ -1,10 +1,11 @@
-"""Judges instructions by Intel's assembler, iga64: it has to disassemble each encoding to the text beside it, and to assemble the text
-to the encoding.
+"""Judges instructions by Intel's assembler, iga64: it has to disassemble each encoding to the text beside it, to assemble the text
+to the encoding, and to compact the instructions that we compact, and no others.
 
-    eu_judge.py PLATFORM LEAST FILE     FILE has a line "ENCODING TEXT" for each instruction, PLATFORM is iga64's name
+    eu_judge.py PLATFORM LEAST COMPACTED FILE     PLATFORM is iga64's name
 
-Prints how many instructions were compared each way, how many iga64 refuses, and why, and the opcodes of which none was compared. Fails if
-one differs, or if fewer than LEAST were compared.
+FILE has a line "ENCODING TEXT" for each instruction, and for its compacted form, if it has one, another line behind it. Prints how many
+instructions were compared each way, how many iga64 refuses, and why, and the opcodes of which none was compared. Fails if one differs, or
+if fewer than LEAST were compared, or fewer than COMPACTED were compacted.
 """
 
 import collections
@@ -26,6 +27,8 @@ PADDING = ["nop"] * 12
 # Bits of `call` and `calla` that the assembler leaves to chance: the region of a source that they do not have.
 CALL = re.compile(r"\bcalla? ")
 CHANCE = 0x1FF << 80
+# A channel offset that is no multiple of 8.
+HALF = re.compile(r"\|M(?:4|12|20|28)\)")
 
 
 def iga64(platform, *arguments):
@@ -38,23 +41,38 @@ def reason(message):
     return re.sub(r"\s*\(line \d+\)|IGALibrary\S*: ", "", message)
 
 
+def size(encoding):
+    """The bytes of the instruction that begins here."""
+    return 8 if encoding[3] & 1 << 5 else 16
+
+
 def disassemble(platform, encodings, folder):
-    """The text of each encoding, or None, and the reasons of refusals."""
+    """The text of each encoding, all of which have one size, or None, and the reasons of refusals."""
+    width = size(encodings[0])
     path = os.path.join(folder, "binary")
     with open(path, "wb") as file:
         file.write(b"".join(encodings))
     result = iga64(platform, "-d", "-n", "-Xprint-pc", "--output-on-fail", path)
     refused = {}
     for offset, message in re.findall(r"^byte offset (0x[0-9a-f]+): error: (.*)", result.stderr, re.M):
-        refused.setdefault(int(offset, 16) // 16, reason(message))
+        refused.setdefault(int(offset, 16) // width, reason(message))
     texts = [None] * len(encodings)
     for offset, text in re.findall(r"^/\* \[([0-9A-F]+)\]  \*/ (.*)", result.stdout, re.M):
-        if int(offset, 16) // 16 not in refused:
-            texts[int(offset, 16) // 16] = text
+        if int(offset, 16) // width not in refused:
+            texts[int(offset, 16) // width] = text
     return texts, collections.Counter(refused.values())
 
 
-def assemble(platform, texts, folder):
+def split(binary):
+    """The encodings of a program."""
+    encodings = []
+    while binary:
+        encodings.append(binary[:size(binary)])
+        binary = binary[size(binary):]
+    return encodings
+
+
+def assemble(platform, option, texts, folder):
     """The encoding of each text, or None, and the reasons of refusals."""
     encodings = [None] * len(texts)
     reasons = collections.Counter()
@@ -64,12 +82,12 @@ def assemble(platform, texts, folder):
         while numbers:
             with open(source, "w", encoding="utf-8") as file:
                 file.write("\n".join(PADDING + [texts[number] for number in numbers] + PADDING) + "\n")
-            result = iga64(platform, "-a", "-Xforce-no-compact", source, "-o", binary)
+            result = iga64(platform, "-a", option, source, "-o", binary)
             if result.returncode == 0:
                 with open(binary, "rb") as file:
-                    words = file.read()[16 * len(PADDING):]
-                for at, number in enumerate(numbers):
-                    encodings[number] = words[16 * at:16 * at + 16]
+                    words = split(file.read())[len(PADDING):]
+                for number, word in zip(numbers, words):
+                    encodings[number] = word
                 break
             refused = {}
             for line, message in re.findall(r"^line (\d+)\.\d+: error: (.*)", result.stderr, re.M):
@@ -117,38 +135,93 @@ def opcodes(platform):
     return {line.split()[0] for line in lines[1:] if line.strip()}
 
 
-def main():
-    platform, least, path = sys.argv[1:]
-    with open(path, encoding="utf-8") as file:
-        rows = [line.rstrip("\n").split(" ", 1) for line in file]
-    ours = [text for _, text in rows]
-    encodings = [bytes.fromhex(digits)[::-1] for digits, _ in rows]
+def hexadecimal(encoding):
+    """The digits of an encoding, the last byte first."""
+    return encoding[::-1].hex()
+
+
+def compare(platform, option, rows, folder):
+    """Compares rows in both directions: returns how many each way, the differences, and the texts that iga64 knows."""
     differences = []
+    texts, refused = disassemble(platform, [encoding for encoding, _ in rows], folder)
+    for (encoding, ours), text in zip(rows, texts):
+        if text is not None and normal(text) != normal(ours):
+            differences.append(f"{hexadecimal(encoding)}: ours {normal(ours)}\n  iga64 {normal(text)}")
+    known = [row for row, text in zip(rows, texts) if text is not None]
+    assembled, refusals = assemble(platform, option, [ours for _, ours in known], folder)
+    for (encoding, ours), theirs in zip(known, assembled):
+        if theirs is not None and differ(ours, encoding, theirs):
+            differences.append(f"{ours}: ours {hexadecimal(encoding)}\n  iga64 {hexadecimal(theirs)}")
+    count = sum(encoding is not None for encoding in assembled)
+    print(f"{platform}: {len(rows)} instructions of {size(rows[0][0])} bytes, {len(known)} disassembled, {count} assembled")
+    for verb, counts in ("disassemble", refused), ("assemble", refusals):
+        for message, number in counts.most_common():
+            print(f"  iga64 refuses to {verb} {number}: {message}")
+    return min(len(known), count), differences, [ours for _, ours in known]
+
+
+def one_source(text):
+    """Whether an instruction has a destination and one source, by their types."""
+    return len(re.findall(r":(?:u?[bwdqv]|[hdv]?f)\b", normal(text))) == 2
+
+
+def compaction(platform, rows, short, folder):
+    """Compares which rows are compacted; `short` has what ours become. Returns how many are, and the differences."""
+    differences = []
+    counts = collections.Counter()
+    assembled, _ = assemble(platform, "-Xautocompact", [text for _, text in rows], folder)
+    for at, ((encoding, text), theirs) in enumerate(zip(rows, assembled)):
+        ours = short.get(at)
+        if theirs is None:
+            counts["refused"] += 1
+        elif ours is None and size(theirs) == 16:
+            counts["left alone"] += 1
+        elif ours == theirs:
+            counts["the same"] += 1
+        elif ours is None and HALF.search(text):
+            # There is no room for it.
+            counts["without half of the channel offset by iga64"] += 1
+        elif ours is None and one_source(text):
+            # Its row of subregisters has a second source's, which is not zero: expanded, the instruction has other bits.
+            counts["with bits of a second source by iga64"] += 1
+        elif text == "nop":
+            # Mesa's compiler pads programs with it; iga64 does not know it.
+            counts["nop"] += 1
+        else:
+            differences.append(f"{text}: ours {hexadecimal(ours or encoding)}\n  iga64 compacts {hexadecimal(theirs)}")
+    print(f"  compacted: {', '.join(f'{count} {what}' for what, count in counts.most_common())}")
+    return counts["the same"], differences
+
+
+def main():
+    platform, least, least_compacted, path = sys.argv[1:]
+    rows, short = [], {}
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            code, text = line.rstrip("\n").split(" ", 1)
+            encoding = bytes.fromhex(code)[::-1]
+            if size(encoding) == 16:
+                rows.append((encoding, text))
+            else:
+                short[len(rows) - 1] = (encoding, text)
     with tempfile.TemporaryDirectory() as folder:
-        texts, refused = disassemble(platform, encodings, folder)
-        for at, text in enumerate(texts):
-            if text is not None and normal(text) != normal(ours[at]):
-                differences.append(f"{rows[at][0]}: ours {normal(ours[at])}\n  iga64 {normal(text)}")
-        known = [at for at, text in enumerate(texts) if text is not None]
-        assembled, refusals = assemble(platform, [ours[at] for at in known], folder)
-        for at, encoding in zip(known, assembled):
-            if encoding is not None and differ(ours[at], encoding, encodings[at]):
-                differences.append(f"{ours[at]}: ours {rows[at][0]}\n  iga64 {encoding[::-1].hex()}")
-    compared = len(known), sum(encoding is not None for encoding in assembled)
-    print(f"{platform}: {len(rows)} instructions, {compared[0]} disassembled, {compared[1]} assembled")
-    mnemonics = {word.split(".")[0] for at in known for word in ours[at].split()}
+        compared, differences, known = compare(platform, "-Xforce-no-compact", rows, folder)
+        compared_short, more, _ = compare(platform, "-Xno-autocompact", list(short.values()), folder)
+        differences += more
+        compacted, more = compaction(platform, rows, {at: row[0] for at, row in short.items()}, folder)
+        differences += more
+    mnemonics = {word.split(".")[0] for text in known for word in text.split()}
     missing = opcodes(platform) - mnemonics
     if missing:
         print(f"  not compared: {', '.join(sorted(missing))}")
-    for verb, counts in ("disassemble", refused), ("assemble", refusals):
-        for message, count in counts.most_common():
-            print(f"  iga64 refuses to {verb} {count}: {message}")
     for difference in differences[:SHOWN]:
         print(f"  {difference}")
     if differences:
         sys.exit(f"{platform}: {len(differences)} differences")
-    if min(compared) < int(least):
-        sys.exit(f"{platform}: {min(compared)} instructions were compared, of at least {least}")
+    if compared < int(least):
+        sys.exit(f"{platform}: {compared} instructions were compared, of at least {least}")
+    if min(compacted, compared_short) < int(least_compacted):
+        sys.exit(f"{platform}: {compacted} instructions were compacted, {compared_short} compared, of at least {least_compacted}")
 
 
 main()

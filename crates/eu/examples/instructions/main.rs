@@ -1,14 +1,18 @@
-//! Prints instructions of a platform, made at random but the same ones each time: `PLATFORM COUNT`, and COUNT of each opcode.
+//! Prints instructions of a platform, made at random but the same ones each time: `PLATFORM COUNT`, and COUNT of each opcode, and
+//! as many for the sake of their compacted form, unless they have none.
 //!
-//! A line has the encoding, as 32 hexadecimal digits, and the text. It fails if the text is parsed as another instruction.
+//! A line has the encoding, as 32 hexadecimal digits, and the text. If the instruction can be compacted, a line with the 16 digits of
+//! that comes behind. It fails if a text is parsed as another instruction, or a compacted instruction is expanded as another one.
 
+mod compacted;
 mod maker;
 mod random;
 mod table;
 
+use std::fmt::Arguments;
 use std::process::ExitCode;
 
-use intel_eu::{Form, Opcode, Platform, encode, text};
+use intel_eu::{Form, Instruction, Opcode, Platform, compact, encode, expand, text};
 
 use maker::Maker;
 use random::Random;
@@ -26,32 +30,64 @@ fn main() -> ExitCode {
         eprintln!("usage: instructions PLATFORM COUNT");
         return ExitCode::from(2);
     };
-    let mut maker = Maker { platform, random: Random(u64::from(platform.graphics())) };
-    for opcode in Opcode::of(platform).filter(|opcode| is_known(platform, *opcode)) {
-        let wanted = if opcode.form(platform) == Form::Nothing { 1 } else { count };
-        let mut made = 0;
-        for _ in 0..wanted * TRIES {
-            let instruction = maker.instruction(opcode);
-            if made == wanted {
-                break;
-            }
-            if let Ok(word) = encode(platform, &instruction) {
-                let text = text::print(platform, &instruction);
-                let parsed = text::parse(platform, &text);
-                if parsed != Ok(instruction) {
-                    eprintln!("{platform}: {text}: {instruction:?} is parsed as {parsed:?}");
-                    return ExitCode::FAILURE;
-                }
-                println!("{word:032x} {text}");
-                made += 1;
-            }
-        }
-        if made < wanted {
-            eprintln!("{platform}: {made} of {wanted} {opcode} can be encoded");
-            return ExitCode::FAILURE;
+    match print(platform, count) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{platform}: {error}");
+            ExitCode::FAILURE
         }
     }
-    ExitCode::SUCCESS
+}
+
+fn print(platform: Platform, count: usize) -> Result<(), String> {
+    let seed = u64::from(platform.graphics());
+    let mut maker = Maker { platform, random: Random(seed) };
+    let mut random = Random(!seed);
+    for opcode in Opcode::of(platform).filter(|opcode| is_known(platform, *opcode)) {
+        let wanted = if opcode.form(platform) == Form::Nothing { 1 } else { count };
+        let made = rows(platform, wanted, || Some(maker.instruction(opcode)))?;
+        if made < wanted {
+            return Err(format!("{made} of {wanted} {opcode} can be encoded"));
+        }
+        rows(platform, wanted, || compacted::instruction(platform, &mut random, opcode))?;
+    }
+    Ok(())
+}
+
+/// Prints instructions that are made; returns how many.
+fn rows(
+    platform: Platform,
+    wanted: usize,
+    mut make: impl FnMut() -> Option<Instruction>,
+) -> Result<usize, String> {
+    let mut made = 0;
+    for _ in 0..wanted * TRIES {
+        if made == wanted {
+            break;
+        }
+        let Some(instruction) = make() else { continue };
+        let Ok(word) = encode(platform, &instruction) else { continue };
+        row(platform, format_args!("{word:032x}"), &instruction)?;
+        if let Ok(short) = compact(platform, word) {
+            let expanded = expand(platform, short);
+            if expanded != Ok(word) {
+                return Err(format!("{word:032x} is {short:016x}, and that is expanded as {expanded:x?}"));
+            }
+            row(platform, format_args!("{short:016x}"), &Instruction { compacted: true, ..instruction })?;
+        }
+        made += 1;
+    }
+    Ok(made)
+}
+
+fn row(platform: Platform, encoding: Arguments<'_>, instruction: &Instruction) -> Result<(), String> {
+    let text = text::print(platform, instruction);
+    let parsed = text::parse(platform, &text);
+    if parsed != Ok(*instruction) {
+        return Err(format!("{text}: {instruction:?} is parsed as {parsed:?}"));
+    }
+    println!("{encoding} {text}");
+    Ok(())
 }
 
 /// Returns whether the assembler knows the opcode as it is known here: it has other names for the registers of `madm`, and prints

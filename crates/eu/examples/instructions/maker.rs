@@ -7,7 +7,8 @@ use intel_eu::{
 
 use crate::random::Random;
 use crate::table::{
-    CONDITIONS, NO_CONDITION, NO_MODIFIER, NO_PREDICATE, NO_SATURATE, PATTERNS, TYPES, VECTORS,
+    CONDITIONS, MATH, NO_CONDITION, NO_MODIFIER, NO_PREDICATE, NO_SATURATE, PATTERNS, PLAIN_MATH, TYPES,
+    VECTORS,
 };
 
 /// Makes instructions of a platform.
@@ -149,7 +150,7 @@ impl Maker {
 
     /// Returns whether a source is an absolute value, and whether it is negated.
     fn modifiers(&mut self, i: &Instruction) -> (bool, bool) {
-        let is_plain = self.platform.graphics() < 80 || (11..14).contains(&i.function);
+        let is_plain = self.platform.graphics() < 80 || PLAIN_MATH.contains(&i.function);
         if NO_MODIFIER.contains(&i.opcode) || (i.opcode == Opcode::Math && is_plain) {
             return (false, false);
         }
@@ -165,7 +166,7 @@ impl Maker {
         self.result(i);
         let mut sources = sources;
         if i.opcode == Opcode::Math {
-            i.function = self.random.pick(&[1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13]);
+            i.function = self.random.pick(&MATH);
             sources = if i.function < 9 { 1 } else { 2 };
         }
         let kind = self.kind();

@@ -92,3 +92,10 @@ pub const NO_MODIFIER: [Opcode; 14] = [
 ];
 
 pub const NO_PREDICATE: [Opcode; 5] = [Opcode::Else, Opcode::Endif, Opcode::Wait, Opcode::Sync, Opcode::Csel];
+
+/// Functions of `math`, of one source before 9, and those whose sources have no modifiers.
+pub const MATH: [u8; 12] = [1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13];
+pub const PLAIN_MATH: [u8; 3] = [11, 12, 13];
+
+/// Architecture registers: null, addresses, accumulators and flags.
+pub const ARCHITECTURE: [u8; 6] = [0, 0x10, 0x20, 0x21, 0x30, 0x31];
