@@ -1,10 +1,11 @@
-//! Any bytes as instructions of execution units: what is decoded is encoded again, printed and parsed, validated, and executed.
+//! Any bytes as instructions of execution units: what is expanded is compacted again, and what is decoded is encoded again, printed and
+//! parsed, validated, and executed.
 
 #![no_main]
 
 use gem_coherency_fuzz::watch;
 use intel_eu::execute::{Access, Bus, Thread, check};
-use intel_eu::{Platform, decode, encode, text, validate};
+use intel_eu::{Encoding, Platform, compact, encode, encodings, expand, text, validate};
 use libfuzzer_sys::fuzz_target;
 
 /// A surface that every entry of the binding table is.
@@ -30,9 +31,15 @@ fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
     let [first, kernel @ ..] = bytes else { return };
     let platforms: Vec<Platform> = Platform::all().collect();
     let platform = platforms[usize::from(*first) % platforms.len()];
-    for bytes in kernel.chunks_exact(16) {
-        let word = bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte));
-        let Ok(mut instruction) = decode(platform, word) else { continue };
+    for (_, encoding) in encodings(kernel) {
+        let Ok(encoding) = encoding else { continue };
+        let Ok(word) = encoding.word(platform) else { continue };
+        match (compact(platform, word), encoding) {
+            (Ok(short), _) => assert_eq!(expand(platform, short), Ok(word), "{platform} {word:#034x}"),
+            (Err(reason), Encoding::Compacted(short)) => panic!("{platform} {short:#018x}: {reason}"),
+            (Err(reason), Encoding::Full(_)) => assert!(!reason.to_string().is_empty()),
+        }
+        let Ok(mut instruction) = encoding.decode(platform) else { continue };
         assert_eq!(encode(platform, &instruction), Ok(word), "{platform} {word:#034x}");
         for violation in validate(platform, &instruction) {
             assert!(!violation.to_string().is_empty());
@@ -52,7 +59,7 @@ fuzz_target!(|bytes: &[u8]| watch::nothing_lost(|| {
     let _ = Thread::new(platform, 0xffff, &payload).run(kernel, 1000, &mut Surface([0; 256]));
     if let Ok(text) = std::str::from_utf8(kernel) {
         for instruction in text::parse_program(platform, text).unwrap_or_default() {
-            let _ = encode(platform, &instruction);
+            let _ = Encoding::of(platform, &instruction);
         }
     }
 }));
